@@ -1,0 +1,143 @@
+// Databento's public binary encoding, the part Lapwing ships: records as its documentation gives them.
+// Prices are signed 64-bit in units of 1e-9; times are UTC nanoseconds, unsigned 64-bit. No behaviour.
+//
+// Source: the DBN documentation (standards and conventions, and the schemas mbo, trades, mbp-1).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+namespace lapwing::dbn {
+
+inline constexpr std::int64_t kPriceScale = 1'000'000'000;  // units per 1.0
+inline constexpr std::int64_t kUndefPrice = std::numeric_limits<std::int64_t>::max();
+inline constexpr std::uint64_t kUndefTimestamp = std::numeric_limits<std::uint64_t>::max();
+inline constexpr std::uint32_t kLengthUnit = 4;  // RecordHeader::length counts these, in bytes
+
+enum class RType : std::uint8_t {
+  kTrade = 0x00,  // MBP-0
+  kMbp1 = 0x01,
+  kMbo = 0xa0,
+};
+
+// Flag bits of MboMsg, TradeMsg and Mbp1Msg.
+inline constexpr std::uint8_t kFlagLast = 0x80;      // last record of one venue event
+inline constexpr std::uint8_t kFlagTop = 0x40;       // top-of-book record
+inline constexpr std::uint8_t kFlagSnapshot = 0x20;  // from a replay or snapshot
+inline constexpr std::uint8_t kFlagMbp = 0x10;       // aggregated price level
+inline constexpr std::uint8_t kFlagBadTsRecv = 0x08;
+inline constexpr std::uint8_t kFlagMaybeBadBook = 0x04;
+
+enum class Action : char {
+  kAdd = 'A',
+  kModify = 'M',
+  kCancel = 'C',
+  kClear = 'R',
+  kTrade = 'T',
+  kFill = 'F',
+  kNone = 'N',
+};
+
+enum class Side : char { kAsk = 'A', kBid = 'B', kNone = 'N' };
+
+struct RecordHeader {
+  std::uint8_t length;  // of the whole record, in units of kLengthUnit
+  RType rtype;
+  std::uint16_t publisher_id;
+  std::uint32_t instrument_id;
+  std::uint64_t ts_event;
+};
+static_assert(sizeof(RecordHeader) == 16);
+static_assert(offsetof(RecordHeader, rtype) == 1);
+static_assert(offsetof(RecordHeader, publisher_id) == 2);
+static_assert(offsetof(RecordHeader, instrument_id) == 4);
+static_assert(offsetof(RecordHeader, ts_event) == 8);
+
+struct MboMsg {
+  RecordHeader hd;
+  std::uint64_t order_id;
+  std::int64_t price;
+  std::uint32_t size;
+  std::uint8_t flags;
+  std::uint8_t channel_id;
+  Action action;
+  Side side;
+  std::uint64_t ts_recv;
+  std::int32_t ts_in_delta;  // ns from the venue's send to ts_recv
+  std::uint32_t sequence;    // the venue's, not the bus's
+};
+static_assert(sizeof(MboMsg) == 56);
+static_assert(offsetof(MboMsg, order_id) == 16);
+static_assert(offsetof(MboMsg, price) == 24);
+static_assert(offsetof(MboMsg, size) == 32);
+static_assert(offsetof(MboMsg, flags) == 36);
+static_assert(offsetof(MboMsg, channel_id) == 37);
+static_assert(offsetof(MboMsg, action) == 38);
+static_assert(offsetof(MboMsg, side) == 39);
+static_assert(offsetof(MboMsg, ts_recv) == 40);
+static_assert(offsetof(MboMsg, ts_in_delta) == 48);
+static_assert(offsetof(MboMsg, sequence) == 52);
+
+struct TradeMsg {
+  RecordHeader hd;
+  std::int64_t price;
+  std::uint32_t size;
+  Action action;
+  Side side;
+  std::uint8_t flags;
+  std::uint8_t depth;
+  std::uint64_t ts_recv;
+  std::int32_t ts_in_delta;
+  std::uint32_t sequence;
+};
+static_assert(sizeof(TradeMsg) == 48);
+static_assert(offsetof(TradeMsg, price) == 16);
+static_assert(offsetof(TradeMsg, size) == 24);
+static_assert(offsetof(TradeMsg, action) == 28);
+static_assert(offsetof(TradeMsg, side) == 29);
+static_assert(offsetof(TradeMsg, flags) == 30);
+static_assert(offsetof(TradeMsg, depth) == 31);
+static_assert(offsetof(TradeMsg, ts_recv) == 32);
+static_assert(offsetof(TradeMsg, ts_in_delta) == 40);
+static_assert(offsetof(TradeMsg, sequence) == 44);
+
+struct BidAskPair {
+  std::int64_t bid_px;
+  std::int64_t ask_px;
+  std::uint32_t bid_sz;
+  std::uint32_t ask_sz;
+  std::uint32_t bid_ct;
+  std::uint32_t ask_ct;
+};
+static_assert(sizeof(BidAskPair) == 32);
+static_assert(offsetof(BidAskPair, ask_px) == 8);
+static_assert(offsetof(BidAskPair, bid_sz) == 16);
+static_assert(offsetof(BidAskPair, ask_sz) == 20);
+static_assert(offsetof(BidAskPair, bid_ct) == 24);
+static_assert(offsetof(BidAskPair, ask_ct) == 28);
+
+struct Mbp1Msg {
+  RecordHeader hd;
+  std::int64_t price;
+  std::uint32_t size;
+  Action action;
+  Side side;
+  std::uint8_t flags;
+  std::uint8_t depth;
+  std::uint64_t ts_recv;
+  std::int32_t ts_in_delta;
+  std::uint32_t sequence;
+  BidAskPair level;
+};
+static_assert(sizeof(Mbp1Msg) == 80);
+static_assert(offsetof(Mbp1Msg, ts_recv) == 32);
+static_assert(offsetof(Mbp1Msg, sequence) == 44);
+static_assert(offsetof(Mbp1Msg, level) == 48);
+
+// Names that a bus gives to its records (RingHeader::schema, SegmentHeader::schema).
+inline constexpr char kSchemaMbo[] = "dbn.mbo";
+inline constexpr char kSchemaTrades[] = "dbn.trades";
+inline constexpr char kSchemaMbp1[] = "dbn.mbp-1";
+
+}  // namespace lapwing::dbn

@@ -1,0 +1,128 @@
+// Error numbers, one for every way an operation can fail, and the status that carries them.
+//
+// An error is a value: cold paths return absl::Status or absl::StatusOr, made here so that each has a
+// number that never changes its meaning between releases (docs/abi.golden). The message says what
+// happened, where, and what to do next. A gap in the data is not an error: see proto/gap.h.
+//
+// Thread safety: everything here is a pure function.
+#pragma once
+
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/cord.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+
+namespace lapwing {
+
+enum class Errc : std::uint32_t {
+  kOk = 0,
+  kInvalidArgument = 1,   // the caller's arguments contradict each other or a stated limit
+  kNoBus = 2,             // no bus at this directory, or nothing of it is left to read
+  kBusTaken = 3,          // another publisher holds this bus or this journal
+  kNotPermitted = 4,      // the kernel or an ownership check said no
+  kNoSpace = 5,           // the disk or the tmpfs is full, before or while writing
+  kSystem = 6,            // any other failed system call; the message carries errno
+  kDamaged = 7,           // bytes that were promised to be durable are not what was written
+  kAbiMismatch = 8,       // the other side speaks another ABI version
+  kNotALapwingFile = 9,   // a file, link, directory or socket of another kind stands there
+  kJournalFailed = 10,    // the journal's first failed write or sync; final for that journal
+  kNoJournal = 11,        // the request needs a journal and this bus has none
+  kPruned = 12,           // the journal no longer keeps that sequence
+  kTimedOut = 13,         // a deadline passed before the other side answered
+  kPublisherGone = 14,    // the publisher's process ended without closing
+  kRefused = 15,          // the publisher refused the session; the message carries its reason
+  kProtocol = 16,         // a frame violates the control protocol
+  kBadInput = 17,         // a feed's bytes are not what its format says
+  kRecordSize = 18,       // records of this size or type do not fit this bus
+  kPathTooLong = 19,      // a path exceeds what a socket or a frame can carry
+  kClosed = 20,           // the bus was closed cleanly
+  kReset = 21,            // a stored position belongs to a history this journal does not contain
+  kUnsupported = 22,      // this kernel, container or file system cannot do it
+  kLimit = 23,            // a named limit is exhausted
+  kNotFound = 24,         // a file, symbol or sequence that was asked for does not exist
+};
+
+struct ErrorName {
+  Errc code;
+  const char* name;  // stable identifier, shown by commands and in JSON
+  absl::StatusCode status;
+};
+
+inline constexpr ErrorName kErrorNames[] = {
+    {Errc::kOk, "ok", absl::StatusCode::kOk},
+    {Errc::kInvalidArgument, "invalid-argument", absl::StatusCode::kInvalidArgument},
+    {Errc::kNoBus, "no-bus", absl::StatusCode::kNotFound},
+    {Errc::kBusTaken, "bus-taken", absl::StatusCode::kAlreadyExists},
+    {Errc::kNotPermitted, "not-permitted", absl::StatusCode::kPermissionDenied},
+    {Errc::kNoSpace, "no-space", absl::StatusCode::kResourceExhausted},
+    {Errc::kSystem, "system", absl::StatusCode::kInternal},
+    {Errc::kDamaged, "damaged", absl::StatusCode::kDataLoss},
+    {Errc::kAbiMismatch, "abi-mismatch", absl::StatusCode::kFailedPrecondition},
+    {Errc::kNotALapwingFile, "not-a-lapwing-file", absl::StatusCode::kFailedPrecondition},
+    {Errc::kJournalFailed, "journal-failed", absl::StatusCode::kDataLoss},
+    {Errc::kNoJournal, "no-journal", absl::StatusCode::kFailedPrecondition},
+    {Errc::kPruned, "pruned", absl::StatusCode::kOutOfRange},
+    {Errc::kTimedOut, "timed-out", absl::StatusCode::kDeadlineExceeded},
+    {Errc::kPublisherGone, "publisher-gone", absl::StatusCode::kUnavailable},
+    {Errc::kRefused, "refused", absl::StatusCode::kUnavailable},
+    {Errc::kProtocol, "protocol", absl::StatusCode::kInternal},
+    {Errc::kBadInput, "bad-input", absl::StatusCode::kDataLoss},
+    {Errc::kRecordSize, "record-size", absl::StatusCode::kInvalidArgument},
+    {Errc::kPathTooLong, "path-too-long", absl::StatusCode::kInvalidArgument},
+    {Errc::kClosed, "closed", absl::StatusCode::kOutOfRange},
+    {Errc::kReset, "reset", absl::StatusCode::kFailedPrecondition},
+    {Errc::kUnsupported, "unsupported", absl::StatusCode::kUnimplemented},
+    {Errc::kLimit, "limit", absl::StatusCode::kResourceExhausted},
+    {Errc::kNotFound, "not-found", absl::StatusCode::kNotFound},
+};
+
+// The payload under which an absl::Status of ours carries its number in decimal.
+inline constexpr char kErrorPayload[] = "lapwing.error";
+
+constexpr const char* name_of(Errc code) {
+  for (const ErrorName& entry : kErrorNames) {
+    if (entry.code == code) return entry.name;
+  }
+  return "unknown";
+}
+
+// A status with the number `code`. `message` says what happened, where, and what to do next.
+inline absl::Status make_error(Errc code, const std::string& message) {
+  for (const ErrorName& entry : kErrorNames) {
+    if (entry.code != code) continue;
+    absl::Status status(entry.status, message);
+    status.SetPayload(kErrorPayload, absl::Cord(absl::StrCat(static_cast<std::uint32_t>(code))));
+    return status;
+  }
+  return absl::InternalError(message);
+}
+
+// A status for a failed system call: the errno chooses between kNoSpace, kNotPermitted, kNotFound and
+// kSystem, and its text ends the message. `what` names the call's purpose and the path.
+inline absl::Status make_system_error(int sys_errno, const std::string& what) {
+  Errc code = Errc::kSystem;
+  switch (sys_errno) {
+    case ENOSPC: case EDQUOT: code = Errc::kNoSpace; break;
+    case EACCES: case EPERM: case EROFS: code = Errc::kNotPermitted; break;
+    case ENOENT: code = Errc::kNotFound; break;
+    default: break;
+  }
+  char text[128];
+  return make_error(code, absl::StrCat(what, ": ", strerror_r(sys_errno, text, sizeof text)));
+}
+
+// The number inside a status; kSystem for one that was not made by make_error.
+inline Errc errc_of(const absl::Status& status) {
+  if (status.ok()) return Errc::kOk;
+  const auto payload = status.GetPayload(kErrorPayload);
+  std::uint32_t number = 0;
+  if (payload && absl::SimpleAtoi(std::string(*payload), &number)) return static_cast<Errc>(number);
+  return Errc::kSystem;
+}
+
+}  // namespace lapwing

@@ -1,0 +1,41 @@
+// A gap: a range of sequences that a subscriber did not get. A gap is a value, not an error.
+//
+// Thread safety: plain values.
+#pragma once
+
+#include <cstdint>
+
+#include "proto/identity.h"
+
+namespace lapwing {
+
+enum class GapCause : std::uint32_t {
+  kLapped = 1,   // the publisher overwrote the slots before they were read
+  kSession = 2,  // the range lies between what a dead session left and where the next one began
+  kVoid = 3,     // the range will never exist: recorded after a power cut
+  kPruned = 4,   // retention removed the range from the journal
+  kDamaged = 5,  // the journal's bytes for the range fail their checksum
+};
+
+struct Gap {
+  Sequence first = kNoSequence;
+  Sequence last = kNoSequence;    // inclusive
+  Sequence resume = kNoSequence;  // the next sequence that will be tried in the ring
+  GapCause cause = GapCause::kLapped;
+  bool fillable = false;  // the journal holds the range
+
+  std::uint64_t count() const { return last - first + 1; }
+};
+
+constexpr const char* name_of(GapCause cause) {
+  switch (cause) {
+    case GapCause::kLapped: return "lapped";
+    case GapCause::kSession: return "session";
+    case GapCause::kVoid: return "void";
+    case GapCause::kPruned: return "pruned";
+    case GapCause::kDamaged: return "damaged";
+  }
+  return "unknown";
+}
+
+}  // namespace lapwing

@@ -1,0 +1,54 @@
+// Names that two processes must agree on: sequences, random 128-bit ids, fixed-width text.
+//
+// Thread safety: plain values and pure functions.
+#pragma once
+
+#include <array>
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+namespace lapwing {
+
+// A record's number on the bus: 1, 2, 3 …; 0 is never a record.
+using Sequence = std::uint64_t;
+inline constexpr Sequence kNoSequence = 0;
+
+// A random 128-bit identifier: of a journal, of a session (one life of a publisher), of a boot.
+struct Id128 {
+  std::array<std::uint8_t, 16> bytes{};
+
+  friend auto operator<=>(const Id128&, const Id128&) = default;
+
+  bool is_zero() const { return *this == Id128{}; }
+
+  // 32 lower-case hexadecimal digits.
+  std::string hex() const {
+    static constexpr char kDigits[] = "0123456789abcdef";
+    std::string text;
+    text.reserve(32);
+    for (const std::uint8_t byte : bytes) {
+      text.push_back(kDigits[byte >> 4]);
+      text.push_back(kDigits[byte & 15]);
+    }
+    return text;
+  }
+};
+static_assert(sizeof(Id128) == 16);
+
+// Text in a fixed field: zero-padded, always zero-terminated. What does not fit is cut.
+template <std::size_t kBytes>
+void set_text(char (&field)[kBytes], std::string_view text) {
+  std::memset(field, 0, kBytes);
+  std::memcpy(field, text.data(), text.size() < kBytes ? text.size() : kBytes - 1);
+}
+
+template <std::size_t kBytes>
+std::string get_text(const char (&field)[kBytes]) {
+  return std::string(field, strnlen(field, kBytes));
+}
+
+}  // namespace lapwing

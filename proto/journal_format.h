@@ -1,0 +1,142 @@
+// The journal's files, byte for byte. No behaviour; the document is docs/formats.md.
+//
+//   journal/sessions, journal/sessions.copy     SessionEntry after SessionEntry, the same in both
+//   journal/<journal id>/<segment, 20 digits>.jnl   SegmentHeader page, then slots at a fixed stride
+//   journal/<journal id>/<segment, 20 digits>.sum   one SumEntry per 4 KiB block of slots
+//   journal/<journal id>/<segment, 20 digits>.idx   one TimeEntry per sync, appended
+//
+// Segment k (from 0) holds sequences kK+1 … (k+1)K, K a power of two. A slot on disk is the slot of the
+// ring: ready stamp, record, zeros. A slot of zeros has not been written.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "proto/identity.h"
+#include "proto/ring_layout.h"
+
+namespace lapwing {
+
+inline constexpr std::uint32_t kJournalVersion = 1;
+inline constexpr std::uint64_t kSegmentHeaderBytes = kPageBytes;
+inline constexpr std::uint64_t kSegmentSlotBytesMin = 64 * 1024;
+inline constexpr std::uint64_t kSegmentSlotBytesDefault = 64 * 1024 * 1024;
+inline constexpr std::uint64_t kSegmentMagic = 0x314c4e4a57504c;  // "LPWJNL1"
+
+struct SegmentHeader {
+  std::uint64_t magic;
+  std::uint32_t version;
+  std::uint32_t header_bytes;  // offset of the first slot
+  Id128 journal_id;
+  std::uint64_t segment;         // k
+  std::uint64_t first_sequence;  // kK + 1
+  std::uint64_t slot_count;      // K
+  std::uint32_t slot_bytes;
+  std::uint32_t record_bytes;
+  std::uint64_t created_wall_ns;
+  char schema[32];
+  std::uint8_t reserved[3984];
+  std::uint64_t checksum;  // XXH3-64 of the page's first 4,088 bytes
+};
+static_assert(sizeof(SegmentHeader) == kSegmentHeaderBytes);
+static_assert(offsetof(SegmentHeader, version) == 8);
+static_assert(offsetof(SegmentHeader, header_bytes) == 12);
+static_assert(offsetof(SegmentHeader, journal_id) == 16);
+static_assert(offsetof(SegmentHeader, segment) == 32);
+static_assert(offsetof(SegmentHeader, first_sequence) == 40);
+static_assert(offsetof(SegmentHeader, slot_count) == 48);
+static_assert(offsetof(SegmentHeader, slot_bytes) == 56);
+static_assert(offsetof(SegmentHeader, record_bytes) == 60);
+static_assert(offsetof(SegmentHeader, created_wall_ns) == 64);
+static_assert(offsetof(SegmentHeader, schema) == 72);
+static_assert(offsetof(SegmentHeader, checksum) == 4088);
+
+// The sum of a block's first `count` slots: what was synced of it. All zero: nothing yet. The sum of a
+// block that is rewritten as it fills stays right for the prefix it covers.
+struct SumEntry {
+  std::uint64_t sum;    // XXH3-64 of the block's first count × slot_bytes bytes
+  std::uint32_t count;  // slots
+  // Low 32 bits of XXH3-64 over {journal id, absolute block number (u64), sum, count}, and never 0: so a
+  // flipped count is damage and cannot pass for a shorter prefix.
+  std::uint32_t check;
+};
+static_assert(sizeof(SumEntry) == 16);
+static_assert(offsetof(SumEntry, count) == 8);
+static_assert(offsetof(SumEntry, check) == 12);
+
+// At `wall_ns` (UTC) every sequence up to `sequence` had been published. Never decreasing in a file.
+struct TimeEntry {
+  std::uint64_t sequence;
+  std::uint64_t wall_ns;
+  std::uint64_t reserved;
+  std::uint64_t check;  // XXH3-64 of the 24 bytes before, seeded with the journal id's first 8 bytes
+};
+static_assert(sizeof(TimeEntry) == 32);
+static_assert(offsetof(TimeEntry, wall_ns) == 8);
+static_assert(offsetof(TimeEntry, check) == 24);
+
+enum class SessionEntryKind : std::uint32_t {
+  kBegin = 1,    // synced before the session's first record
+  kReserve = 2,  // synced before any sequence beyond the old reservation is used
+  kEnd = 3,
+};
+
+enum class SessionEnd : std::uint32_t {
+  kNone = 0,
+  kClosed = 1,     // a clean close: everything is durable
+  kRecovered = 2,  // killed; the ring file gave what was missing
+  kCut = 3,        // power cut or no ring file: cut at durable, the rest of the reservation is a void
+  kFailed = 4,     // the journal failed; the next session begins a new journal id
+};
+
+inline constexpr std::size_t kSessionEntryBytes = 512;  // one sector: never torn
+
+struct SessionEntry {
+  std::uint32_t version;
+  SessionEntryKind kind;
+  std::uint64_t index;  // 0, 1, 2 … over the whole file
+  Id128 journal_id;
+  Id128 session_id;
+  Id128 boot_id;           // begin
+  std::uint64_t first;     // begin: the session's first sequence
+  std::uint64_t through;   // reserve: last sequence that may be used, a multiple of the block's slots
+  std::uint64_t last;      // end: the session's last sequence; first - 1 if it has none
+  std::uint64_t void_first;  // end: the void that follows `last`, 0 if there is none
+  std::uint64_t void_last;
+  SessionEnd how;          // end
+  std::uint32_t slot_bytes;    // begin
+  std::uint32_t record_bytes;  // begin
+  std::uint32_t sys_errno;     // end, failed
+  std::uint64_t segment_slots;  // begin: K
+  std::uint64_t source_id;      // begin: which feed, 0 if it cannot be resumed
+  std::uint64_t source_offset;  // begin: records of the feed that came before this session
+  std::uint64_t wall_ns;        // when the entry was written, UTC
+  char schema[32];              // begin
+  char ring_path[256];          // begin: where recovery finds the session's ring file
+  std::uint8_t reserved[64];
+  std::uint64_t checksum;  // XXH3-64 of the entry's first 504 bytes
+};
+static_assert(sizeof(SessionEntry) == kSessionEntryBytes);
+static_assert(offsetof(SessionEntry, kind) == 4);
+static_assert(offsetof(SessionEntry, index) == 8);
+static_assert(offsetof(SessionEntry, journal_id) == 16);
+static_assert(offsetof(SessionEntry, session_id) == 32);
+static_assert(offsetof(SessionEntry, boot_id) == 48);
+static_assert(offsetof(SessionEntry, first) == 64);
+static_assert(offsetof(SessionEntry, through) == 72);
+static_assert(offsetof(SessionEntry, last) == 80);
+static_assert(offsetof(SessionEntry, void_first) == 88);
+static_assert(offsetof(SessionEntry, void_last) == 96);
+static_assert(offsetof(SessionEntry, how) == 104);
+static_assert(offsetof(SessionEntry, slot_bytes) == 108);
+static_assert(offsetof(SessionEntry, record_bytes) == 112);
+static_assert(offsetof(SessionEntry, sys_errno) == 116);
+static_assert(offsetof(SessionEntry, segment_slots) == 120);
+static_assert(offsetof(SessionEntry, source_id) == 128);
+static_assert(offsetof(SessionEntry, source_offset) == 136);
+static_assert(offsetof(SessionEntry, wall_ns) == 144);
+static_assert(offsetof(SessionEntry, schema) == 152);
+static_assert(offsetof(SessionEntry, ring_path) == 184);
+static_assert(offsetof(SessionEntry, checksum) == 504);
+
+}  // namespace lapwing

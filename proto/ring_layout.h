@@ -1,0 +1,127 @@
+// The ring file, byte for byte. No behaviour; the slot protocol over it is proto/shared_words.h, the
+// document is docs/formats.md.
+//
+//   page 0      RingHeader  written once, before the file gets its final name
+//   page 1      RingWords   one value per 128 bytes, written by the publisher's process only
+//   page 2 on   slots       capacity × slot_bytes; sequence n lives in slot (n - 1) mod capacity
+//
+// Whoever attaches copies RingHeader once, checks the copy, and derives every bound from the copy.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+#include "proto/identity.h"
+
+namespace lapwing {
+
+// Version of everything in proto/ that two processes share. docs/ABI.md says when it is raised.
+inline constexpr std::uint32_t kAbiVersion = 1;
+
+inline constexpr std::uint64_t kPageBytes = 4096;
+inline constexpr std::uint32_t kRecordBytesMin = 8;
+inline constexpr std::uint32_t kRecordBytesMax = 4088;
+inline constexpr std::uint32_t kRecordBytesDefault = 56;
+inline constexpr std::uint32_t kSlotBytesMin = 16;
+inline constexpr std::uint32_t kSlotBytesMax = 4096;
+inline constexpr std::uint32_t kStampBytes = 8;
+inline constexpr std::uint64_t kCapacityMin = 64;                // slots
+inline constexpr std::uint64_t kSlotAreaBytesMin = 64 * 1024;    // capacity × slot_bytes
+inline constexpr std::uint64_t kCapacityMax = std::uint64_t{1} << 32;
+inline constexpr std::uint64_t kCapacityDefaultMax = std::uint64_t{1} << 20;
+inline constexpr std::uint64_t kHeartbeatIntervalNs = 1'000'000'000;
+
+// Bytes of the slot for a record: stamp and record, rounded up to a power of two.
+constexpr std::uint32_t slot_bytes_for(std::uint32_t record_bytes) {
+  const std::uint32_t slot = std::bit_ceil(record_bytes + kStampBytes);
+  return slot < kSlotBytesMin ? kSlotBytesMin : slot;
+}
+
+// Slots in one 4 KiB block, the unit in which the journal is written and summed.
+constexpr std::uint64_t slots_per_block(std::uint32_t slot_bytes) { return kPageBytes / slot_bytes; }
+
+inline constexpr std::uint64_t kRingMagic = 0x31474e5257504c;  // "LPWRNG1" in little-endian order
+
+struct RingHeader {
+  std::uint64_t magic;
+  std::uint32_t abi_version;
+  std::uint32_t header_bytes;  // offset of slot 0: pages 0 and 1
+  std::uint64_t feature_bits;  // none defined; an attacher refuses any it does not know
+  std::uint32_t slot_bytes;
+  std::uint32_t record_bytes;
+  std::uint64_t capacity;  // slots, a power of two
+  Id128 journal_id;
+  Id128 session_id;
+  Id128 boot_id;
+  std::uint64_t session_first_sequence;
+  std::uint64_t ring_first_sequence;  // lowest sequence ever placed in this file
+  std::uint64_t created_wall_ns;      // UTC
+  std::uint32_t publisher_pid;
+  std::uint32_t has_journal;  // 1 or 0
+  char schema[32];
+  char bus_name[64];
+  std::uint8_t reserved[3872];
+  std::uint64_t checksum;  // XXH3-64 of the page's first 4,088 bytes
+};
+static_assert(sizeof(RingHeader) == kPageBytes);
+static_assert(offsetof(RingHeader, abi_version) == 8);
+static_assert(offsetof(RingHeader, header_bytes) == 12);
+static_assert(offsetof(RingHeader, feature_bits) == 16);
+static_assert(offsetof(RingHeader, slot_bytes) == 24);
+static_assert(offsetof(RingHeader, record_bytes) == 28);
+static_assert(offsetof(RingHeader, capacity) == 32);
+static_assert(offsetof(RingHeader, journal_id) == 40);
+static_assert(offsetof(RingHeader, session_id) == 56);
+static_assert(offsetof(RingHeader, boot_id) == 72);
+static_assert(offsetof(RingHeader, session_first_sequence) == 88);
+static_assert(offsetof(RingHeader, ring_first_sequence) == 96);
+static_assert(offsetof(RingHeader, created_wall_ns) == 104);
+static_assert(offsetof(RingHeader, publisher_pid) == 112);
+static_assert(offsetof(RingHeader, has_journal) == 116);
+static_assert(offsetof(RingHeader, schema) == 120);
+static_assert(offsetof(RingHeader, bus_name) == 152);
+static_assert(offsetof(RingHeader, checksum) == 4088);
+
+enum class RingState : std::uint64_t { kRunning = 1, kClosed = 2 };
+
+enum class JournalState : std::uint32_t {
+  kNone = 0,    // this bus keeps no journal
+  kGood = 1,    // archiving
+  kFailed = 2,  // the first failed write or sync; durable is frozen, live goes on
+  kShed = 3,    // --on-journal-lag shed: the disk was one moment too slow; durable is frozen
+};
+
+// Adjacent lines are prefetched in pairs, so each word has 128 bytes of its own.
+inline constexpr std::size_t kWordStride = 128;
+
+struct alignas(kWordStride) PaddedWord {
+  std::uint64_t value;
+  std::uint8_t padding[kWordStride - sizeof(std::uint64_t)];
+};
+static_assert(sizeof(PaddedWord) == kWordStride);
+
+struct RingWords {
+  PaddedWord head;           // newest published sequence
+  PaddedWord doorbell;       // low 32 bits: futex word, changed before every wake
+  PaddedWord archived;       // every sequence up to here is in the journal's files
+  PaddedWord durable;        // … and has survived a sync
+  PaddedWord oldest;         // oldest sequence the journal retains
+  PaddedWord journal_state;  // low 32 bits: JournalState; high 32 bits: errno
+  PaddedWord heartbeat;      // CLOCK_MONOTONIC ns, renewed at least every kHeartbeatIntervalNs
+  PaddedWord state;          // RingState
+  std::uint8_t reserved[kPageBytes - 8 * kWordStride];
+};
+static_assert(sizeof(RingWords) == kPageBytes);
+static_assert(offsetof(RingWords, head) == 0);
+static_assert(offsetof(RingWords, doorbell) == 128);
+static_assert(offsetof(RingWords, archived) == 256);
+static_assert(offsetof(RingWords, durable) == 384);
+static_assert(offsetof(RingWords, oldest) == 512);
+static_assert(offsetof(RingWords, journal_state) == 640);
+static_assert(offsetof(RingWords, heartbeat) == 768);
+static_assert(offsetof(RingWords, state) == 896);
+
+inline constexpr std::uint32_t kRingHeaderBytes = 2 * kPageBytes;
+
+}  // namespace lapwing
