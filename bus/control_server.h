@@ -1,0 +1,81 @@
+// The publisher's end of the control socket: sessions, their limits, and what each client reported.
+//
+// Thread safety: one thread (the service thread). Owns the listening socket and every client's.
+// The server answers Hello, ListSubscribers and Report by itself; Flush and Prune go to the ServerHooks,
+// and their answers come back through answer_flushes() and answer_prune().
+//
+// Limits (proto/control_frames.h): clients, frame rate, handshake time, queued frames. A client that
+// breaks one is dropped and counted with its reason; no client can block the thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "bus/control_socket.h"
+#include "proto/control_frames.h"
+#include "proto/error.h"
+#include "proto/ring_layout.h"
+#include "proto/shared_words.h"
+
+namespace lapwing {
+
+// Why a session was refused or dropped; each has a counter.
+enum class DropReason : std::uint32_t {
+  kPeerNotAllowed, kTooManyClients, kHandshakeTimeout, kAbiMismatch, kBadFrame, kTooManyFrames,
+  kQueueFull, kOutOfDescriptors, kCount,
+};
+const char* name_of(DropReason reason);
+
+struct ServerOptions {
+  std::string path;               // of the socket
+  std::optional<unsigned> group;  // gid whose members may connect, besides the owner and root
+};
+
+struct ServerHooks {
+  // The Welcome frame as of now, durable read before head.
+  std::function<WelcomeFrame()> welcome;
+  // A client wants everything up to `through` durable; answered later by answer_flushes.
+  std::function<void(Sequence through)> flush_wanted;
+  // The owner or root wants whole segments below this pruned; answered later by answer_prune.
+  std::function<void(Sequence below)> prune_wanted;
+  // What happened to a client, for the log.
+  std::function<void(const std::string& line)> log;
+};
+
+class ControlServer {
+ public:
+  static absl::StatusOr<std::unique_ptr<ControlServer>> start(ServerOptions options,
+                                                              ServerHooks hooks);
+  ~ControlServer();
+
+  int epoll_fd() const;  // readable when turn() has work
+  // Accepts, reads, answers, expires; never blocks. Returns the monotonic time of the next deadline it
+  // wants a turn for (UINT64_MAX: none).
+  std::uint64_t turn(std::uint64_t now_ns);
+
+  // Completes every flush at or below `durable`; with `failed`, fails all that wait.
+  void answer_flushes(Sequence durable, JournalCondition journal);
+  void answer_prune(Sequence oldest, Errc result);
+  bool flushes_waiting() const;
+
+  std::size_t subscriber_count() const;  // role kSubscriber, after Hello
+  std::size_t parking_count() const;     // of those that said they may park
+  std::uint64_t dropped(DropReason reason) const;
+  std::vector<SubscriberInfoFrame> subscribers() const;
+
+  // Removes the socket's name and closes every session.
+  void close();
+
+ private:
+  struct State;
+  explicit ControlServer(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace lapwing

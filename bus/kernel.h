@@ -1,0 +1,37 @@
+// Time, futex, eventfd and membarrier: the one place where the bus asks the kernel to wait or to wake.
+//
+// Thread safety: every function may be called from any thread. All retry on EINTR where a retry is right.
+#pragma once
+
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "bus/unique_fd.h"
+#include "proto/identity.h"
+
+namespace lapwing {
+
+std::uint64_t monotonic_ns();  // CLOCK_MONOTONIC
+std::uint64_t wall_ns();       // CLOCK_REALTIME, UTC
+
+// Sleeps while *word == expected, at most timeout_ns. The word may lie in a read-only shared mapping.
+// Returns on a wake, a changed word, a signal or the timeout; the caller looks for itself.
+void futex_wait(const std::uint32_t* word, std::uint32_t expected, std::uint64_t timeout_ns);
+// Wakes every thread of every process that sleeps on the word. Returns how many it woke.
+int futex_wake_all(std::uint32_t* word);
+
+// Registers this process for membarrier_private; kUnsupported if the kernel refuses.
+absl::Status register_membarrier_private();
+// A full barrier on every running thread of this process (MEMBARRIER_CMD_PRIVATE_EXPEDITED).
+void membarrier_private();
+
+// A non-blocking, close-on-exec eventfd with value 0.
+absl::StatusOr<UniqueFd> make_eventfd();
+void signal_eventfd(int fd);
+void drain_eventfd(int fd);
+
+absl::StatusOr<Id128> random_id();  // getrandom
+absl::StatusOr<Id128> boot_id();    // /proc/sys/kernel/random/boot_id
+
+}  // namespace lapwing

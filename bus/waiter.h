@@ -1,0 +1,41 @@
+// How a subscriber waits for the next record: spin, back off, or park on the doorbell.
+//
+// Thread safety: one waiter per subscriber thread. Parking is FUTEX_WAIT through the read-only mapping,
+// at most kParkNsMax at a time: a wake-up is a speed-up and never what correctness rests on.
+#pragma once
+
+#include <cstdint>
+
+#include "proto/ring_layout.h"
+
+namespace lapwing {
+
+enum class WaitStrategy : std::uint32_t {
+  kBusy = 1,     // spin with pause
+  kBackoff = 2,  // spin, then yield, then park
+  kPark = 3,     // park at once
+};
+
+inline constexpr std::uint64_t kParkNsMax = 100'000'000;
+inline constexpr std::uint32_t kBackoffSpins = 2000;
+inline constexpr std::uint32_t kBackoffYields = 50;
+
+constexpr bool may_park(WaitStrategy strategy) { return strategy != WaitStrategy::kBusy; }
+
+class Waiter {
+ public:
+  explicit Waiter(WaitStrategy strategy) : strategy_(strategy) {}
+
+  // One turn of waiting for head to pass `seen`. Returns soon after it did, after one pause (busy), or at
+  // the latest at deadline_ns (CLOCK_MONOTONIC) or after kParkNsMax. The caller looks for itself and
+  // calls again.
+  void turn(const RingWords& words, Sequence seen, std::uint64_t deadline_ns);
+  // The caller got something: back to spinning.
+  void reset() { turns_ = 0; }
+
+ private:
+  WaitStrategy strategy_;
+  std::uint32_t turns_ = 0;
+};
+
+}  // namespace lapwing

@@ -1,0 +1,131 @@
+// The seam between the journal and the kernel: everything that touches a file goes through here, so that
+// a test can make a write fail, a sync lie, or the power go.
+//
+// Disk is synchronous: names, headers, small files, everything readers and recovery do. WriteQueue is
+// asynchronous: the archiver's writes and syncs. Implementations: PosixDisk and PosixWriteQueue
+// (snapshot/posix_io.h), UringWriteQueue (snapshot/uring_write_queue.h, a target of its own), and the
+// simulated disk of the tests (snapshot/sim_disk.h).
+//
+// Thread safety: a Disk may be used from several threads; a WriteQueue belongs to one.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace lapwing {
+
+// An open file of a Disk. Plain number; close it with Disk::close or hold it in an OpenFile.
+using FileHandle = int;
+inline constexpr FileHandle kNoFile = -1;
+
+enum class OpenMode : std::uint32_t {
+  kRead,         // O_RDONLY
+  kReadWrite,    // O_RDWR, must exist
+  kCreate,       // O_RDWR | O_CREAT | O_EXCL
+};
+
+struct OpenOptions {
+  OpenMode mode = OpenMode::kRead;
+  bool direct = false;        // O_DIRECT; the caller keeps the alignment
+  unsigned permissions = 0600;  // of a created file
+};
+
+class Disk {
+ public:
+  virtual ~Disk() = default;
+
+  // Links are not followed in the last component; what is not a regular file is kNotALapwingFile.
+  virtual absl::StatusOr<FileHandle> open(const std::string& path, const OpenOptions& options) = 0;
+  virtual void close(FileHandle file) = 0;
+  // Reads up to out.size() bytes; fewer only at the end of the file.
+  virtual absl::StatusOr<std::size_t> read_at(FileHandle file, std::uint64_t offset,
+                                              std::span<std::byte> out) = 0;
+  // Writes all of it.
+  virtual absl::Status write_at(FileHandle file, std::uint64_t offset,
+                                std::span<const std::byte> bytes) = 0;
+  virtual absl::Status allocate(FileHandle file, std::uint64_t bytes) = 0;  // posix_fallocate
+  virtual absl::Status truncate(FileHandle file, std::uint64_t bytes) = 0;
+  virtual absl::Status sync(FileHandle file) = 0;                           // fdatasync
+  virtual absl::StatusOr<std::uint64_t> size(FileHandle file) = 0;
+  // The alignment direct I/O needs for memory and offset, or 0 where the file system has none.
+  virtual std::uint32_t direct_alignment(FileHandle file) = 0;
+
+  virtual absl::Status rename(const std::string& from, const std::string& to) = 0;
+  virtual absl::Status remove(const std::string& path) = 0;  // a file
+  virtual absl::Status make_directory(const std::string& path, unsigned permissions) = 0;  // or is there
+  virtual absl::Status sync_directory(const std::string& path) = 0;
+  virtual absl::StatusOr<std::vector<std::string>> list(const std::string& directory) = 0;  // names
+  virtual absl::StatusOr<bool> exists(const std::string& path) = 0;
+  virtual absl::StatusOr<std::uint64_t> free_bytes(const std::string& path) = 0;
+};
+
+// One asynchronous request. The memory behind `bytes` stays valid and unchanged until it completes.
+struct WriteRequest {
+  enum class Kind : std::uint32_t { kWrite, kSync, kAllocate } kind = Kind::kWrite;
+  FileHandle file = kNoFile;
+  std::uint64_t offset = 0;          // kWrite; for kAllocate: bytes to allocate from 0
+  std::span<const std::byte> bytes;  // kWrite
+  std::uint64_t tag = 0;             // the caller's, comes back
+};
+
+struct WriteCompletion {
+  std::uint64_t tag = 0;
+  std::int64_t result = 0;  // bytes written (may be short), 0 for sync, or -errno
+};
+
+class WriteQueue {
+ public:
+  virtual ~WriteQueue() = default;
+  // What `lapwing info` and the log call it: "io_uring" or "posix", with a reason where one is known.
+  virtual std::string description() const = 0;
+  // Memory that writes will mostly come from, for registration. May be refused silently.
+  virtual void register_memory(std::span<const std::byte> memory) = 0;
+  // Queues a request; false if the queue is full (reap first).
+  virtual bool submit(const WriteRequest& request) = 0;
+  // Hands everything queued to the kernel and collects completions, waiting up to wait_ns for the first.
+  // Returns how many were stored.
+  virtual std::size_t reap(std::span<WriteCompletion> out, std::uint64_t wait_ns) = 0;
+  virtual std::size_t in_flight() const = 0;
+};
+
+// Owns one FileHandle. Movable, not copyable.
+class OpenFile {
+ public:
+  OpenFile() = default;
+  OpenFile(Disk& disk, FileHandle file) : disk_(&disk), file_(file) {}
+  OpenFile(OpenFile&& other) noexcept : disk_(other.disk_), file_(other.file_) {
+    other.file_ = kNoFile;
+  }
+  OpenFile& operator=(OpenFile&& other) noexcept {
+    if (this == &other) return *this;
+    close();
+    disk_ = other.disk_;
+    file_ = other.file_;
+    other.file_ = kNoFile;
+    return *this;
+  }
+  OpenFile(const OpenFile&) = delete;
+  OpenFile& operator=(const OpenFile&) = delete;
+  ~OpenFile() { close(); }
+
+  FileHandle get() const { return file_; }
+  bool valid() const { return file_ != kNoFile; }
+  void close() {
+    if (file_ != kNoFile) disk_->close(file_);
+    file_ = kNoFile;
+  }
+
+ private:
+  Disk* disk_ = nullptr;
+  FileHandle file_ = kNoFile;
+};
+
+}  // namespace lapwing

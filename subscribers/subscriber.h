@@ -1,0 +1,139 @@
+// The subscriber: one process's read end of a bus. Joins at any point, misses nothing the journal keeps,
+// and says so, in band, where it cannot.
+//
+//   lapwing::Subscriber subscriber({.directory = "/run/es", .start = lapwing::Start::oldest()});
+//   for (;;) {
+//     const lapwing::Item item = subscriber.wait(deadline_ns);
+//     if (item.kind == lapwing::ItemKind::kRecord) use(item.sequence, subscriber.record());
+//   }
+//
+// Everything but opening happens inside poll and wait: finding the bus, the handshake and the flush
+// (DESIGN 8), journal and ring, gaps, a publisher's death and return. Records and events come in one
+// order, and an event stands exactly where it belongs between two records.
+//
+// Thread safety: one thread. Writes nothing that a publisher reads; maps the ring read-only. No
+// allocation and no system call while records are there to be read in the ring.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "bus/waiter.h"
+#include "proto/gap.h"
+#include "proto/identity.h"
+
+namespace lapwing {
+
+struct Start {
+  enum class Kind : std::uint32_t { kLive, kOldest, kSequence, kTime } kind = Kind::kLive;
+  std::uint64_t value = 0;  // sequence, or UTC ns
+
+  static Start live() { return {Kind::kLive, 0}; }         // the next record to be published
+  static Start oldest() { return {Kind::kOldest, 0}; }     // the oldest retained
+  static Start at(Sequence n) { return {Kind::kSequence, n}; }
+  static Start time(std::uint64_t wall_ns) { return {Kind::kTime, wall_ns}; }  // at or a little before
+};
+
+enum class OnGap : std::uint32_t {
+  kFill = 1,  // read it from the journal; what cannot be filled is reported as lost
+  kSkip = 2,  // report it and go on in the ring
+  kStop = 3,  // report it and end
+};
+
+// A position that was stored somewhere (a recording, a consumer's own file) and is to be continued.
+struct StoredPosition {
+  Id128 journal_id;
+  Id128 session_id;
+  Sequence sequence = 0;  // last one that was taken; the subscriber goes on after it
+};
+
+struct SubscriberOptions {
+  std::string directory;
+  std::string name;           // shown by `lapwing subscribers`
+  Start start;
+  std::optional<StoredPosition> resume;  // instead of `start`; a history that is gone is `reset`
+  OnGap on_gap = OnGap::kFill;
+  WaitStrategy wait = WaitStrategy::kBackoff;
+  std::uint64_t reattach_ns = 30'000'000'000;  // how long to wait for a bus or a publisher to come (back)
+  std::uint64_t flush_timeout_ns = 10'000'000'000;
+  std::uint64_t stale_after_ns = 0;            // 0: never
+};
+
+enum class ItemKind : std::uint32_t {
+  kNothing = 0,        // nothing now; try again
+  kRecord = 1,         // subscriber.record() is record `sequence`
+  kGap = 2,            // `gap`: a range that the ring did not give; fillable says if it will be filled
+  kLost = 3,           // `gap`: a range that nothing can give; counted as lost
+  kSession = 4,        // a new session goes on at `sequence`
+  kReset = 5,          // another history: a new journal starts at `sequence`; text says why
+  kCaughtUp = 6,       // everything up to the join, `sequence`, has been delivered
+  kStale = 7,          // the publisher lives but has been silent for stale_after
+  kPublisherGone = 8,  // the publisher ended without closing; waiting for the next
+  kClosed = 9,         // the session was closed cleanly after `sequence`, all of which was delivered
+  kEnded = 10,         // nothing more will come; status() says why
+};
+
+struct Item {
+  ItemKind kind = ItemKind::kNothing;
+  Sequence sequence = kNoSequence;
+  Gap gap;
+};
+
+struct SubscriberCounters {
+  std::uint64_t records = 0;
+  Sequence first = 0;
+  Sequence last = 0;
+  std::uint64_t gaps = 0;
+  std::uint64_t lost = 0;      // records
+  std::uint64_t filled = 0;    // records that came from the journal after a gap
+  std::uint64_t duplicates = 0;
+  std::uint64_t out_of_order = 0;
+  std::uint64_t sessions = 0;  // seen, the first included
+  std::uint64_t reattached = 0;
+};
+
+class Subscriber {
+ public:
+  explicit Subscriber(SubscriberOptions options);
+  ~Subscriber();
+  Subscriber(Subscriber&&) noexcept;
+  Subscriber& operator=(Subscriber&&) noexcept;
+
+  // The next record or event if there is one now. Does not wait for records; while no bus is attached it
+  // may make system calls to look for one.
+  Item poll();
+  // The same, waiting with the chosen strategy until deadline_ns (CLOCK_MONOTONIC).
+  Item wait(std::uint64_t deadline_ns);
+  // Copies up to out.size() / record_bytes() records that are there now, end to end; stops before an
+  // event, which the next poll() returns. Returns the records copied; their sequences are the last
+  // `count` up to counters().last.
+  std::size_t poll_batch(std::span<std::byte> out);
+
+  // The record of the last kRecord item; valid until the next call.
+  std::span<const std::byte> record() const;
+  std::uint32_t record_bytes() const;  // 0 before the first attachment
+  const std::string& schema() const;
+
+  // Why nothing more will come (kEnded): ok after kClosed was final, kPublisherGone, kNoBus, kDamaged,
+  // kTimedOut, … The text of the last reset, loss or end.
+  const absl::Status& status() const;
+  const std::string& text() const;
+
+  // The position to store; resume from it with SubscriberOptions::resume.
+  StoredPosition position() const;
+  const SubscriberCounters& counters() const;
+  // Readable when poll() has something to do; for event loops. Costs a helper thread once it is asked for.
+  absl::StatusOr<int> descriptor();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace lapwing
