@@ -31,8 +31,8 @@ struct FlushAnswer {
 
 class ControlClient {
  public:
-  // Connects and shakes hands. Errors: those of connect_control, kRefused with the publisher's reason,
-  // kAbiMismatch, kTimedOut, kProtocol.
+  // Connects and shakes hands. Errors: those of connect_control, kRefused with the publisher's
+  // reason, kAbiMismatch, kTimedOut, kProtocol.
   static absl::StatusOr<ControlClient> connect(const ClientOptions& options,
                                                std::uint64_t deadline_ns);
 
@@ -49,7 +49,7 @@ class ControlClient {
   // Tells the publisher where this subscriber is. Never blocks; a full socket drops the report.
   void report(const ReportFrame& report);
 
-  // True once the publisher's end of the socket is closed. Never blocks; drains and ignores late answers.
+  // True once the publisher's end of the socket is closed. Never blocks; ignores late answers.
   bool publisher_gone();
 
   struct SubscriberList {

@@ -1,11 +1,11 @@
 // The publisher's end of the control socket: sessions, their limits, and what each client reported.
 //
 // Thread safety: one thread (the service thread). Owns the listening socket and every client's.
-// The server answers Hello, ListSubscribers and Report by itself; Flush and Prune go to the ServerHooks,
-// and their answers come back through answer_flushes() and answer_prune().
+// The server answers Hello, ListSubscribers and Report by itself; Flush and Prune go to the
+// ServerHooks, and their answers come back through answer_flushes() and answer_prune().
 //
-// Limits (proto/control_frames.h): clients, frame rate, handshake time, queued frames. A client that
-// breaks one is dropped and counted with its reason; no client can block the thread.
+// Limits (proto/control_frames.h): clients, frame rate, handshake time, queued frames. A client
+// that breaks one is dropped and counted with its reason; no client can block the thread.
 #pragma once
 
 #include <cstdint>
@@ -55,8 +55,8 @@ class ControlServer {
   ~ControlServer();
 
   int epoll_fd() const;  // readable when turn() has work
-  // Accepts, reads, answers, expires; never blocks. Returns the monotonic time of the next deadline it
-  // wants a turn for (UINT64_MAX: none).
+  // Accepts, reads, answers, expires; never blocks. Returns the monotonic time of the next deadline
+  // it wants a turn for (UINT64_MAX: none).
   std::uint64_t turn(std::uint64_t now_ns);
 
   // Completes every flush at or below `durable`; with `failed`, fails all that wait.

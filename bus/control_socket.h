@@ -51,9 +51,9 @@ struct Packet {
 // The frame's type, if magic, version, type and length fit the packet's bytes; kProtocol otherwise.
 absl::StatusOr<FrameType> check_frame(const Packet& packet);
 
-// Listens on `path` with `mode`. Removes only a stale socket of our own (the caller holds the publisher's
-// lock); a file, link, directory or live socket there is kNotALapwingFile or kBusTaken and is untouched.
-// kPathTooLong names the limit of a socket's path.
+// Listens on `path` with `mode`. Removes only a stale socket of our own (the caller holds the
+// publisher's lock); a file, link, directory or live socket there is kNotALapwingFile or kBusTaken
+// and is untouched. kPathTooLong names the limit of a socket's path.
 absl::StatusOr<UniqueFd> listen_control(const std::string& path, mode_t mode,
                                         std::optional<unsigned> group);
 // Connects, and checks that the listener runs as the owner of the socket's directory or as root.

@@ -1,6 +1,7 @@
-// Time, futex, eventfd and membarrier: the one place where the bus asks the kernel to wait or to wake.
+// Time, futex, eventfd, membarrier: the one place where the bus asks the kernel to wait or wake.
 //
-// Thread safety: every function may be called from any thread. All retry on EINTR where a retry is right.
+// Thread safety: every function may be called from any thread. All retry on EINTR where that
+// is right.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +16,8 @@ namespace lapwing {
 std::uint64_t monotonic_ns();  // CLOCK_MONOTONIC
 std::uint64_t wall_ns();       // CLOCK_REALTIME, UTC
 
-// Sleeps while *word == expected, at most timeout_ns. The word may lie in a read-only shared mapping.
-// Returns on a wake, a changed word, a signal or the timeout; the caller looks for itself.
+// Sleeps while *word == expected, at most timeout_ns. The word may lie in a read-only shared
+// mapping. Returns on a wake, a changed word, a signal or the timeout; the caller looks for itself.
 void futex_wait(const std::uint32_t* word, std::uint32_t expected, std::uint64_t timeout_ns);
 // Wakes every thread of every process that sleeps on the word. Returns how many it woke.
 int futex_wake_all(std::uint32_t* word);

@@ -1,12 +1,12 @@
-// The ring file in shared memory: created and owned by a publisher, mapped read-only by everyone else.
+// The ring file in shared memory: a publisher makes and owns it, everyone else maps it read-only.
 //
-// RingFile (publisher) and RingMap (reader) own a mapping each. Both are movable; neither is thread-safe
-// to move or destroy while another thread uses the mapping. Mappings are MADV_DONTFORK.
+// RingFile (publisher) and RingMap (reader) own a mapping each. Both are movable; neither is
+// thread-safe to move or destroy while another thread uses the mapping. Mappings are MADV_DONTFORK.
 //
-// A ring file is allocated and populated in full before it gets its final name, so a full tmpfs is an
-// error that names the bytes needed and free, never a SIGBUS. Its mode is 0600 while the publisher opens
-// it and 0400 (0440 with a group) from then on. Nobody formats memory that others map: a restart makes a
-// new file.
+// A ring file is allocated and populated in full before it gets its final name, so a full tmpfs is
+// an error that names the bytes needed and free, never a SIGBUS. Its mode is 0600 while the
+// publisher opens it and 0400 (0440 with a group) from then on. Nobody formats memory that others
+// map: a restart makes a new file.
 #pragma once
 
 #include <boost/interprocess/mapped_region.hpp>
@@ -23,8 +23,8 @@
 
 namespace lapwing {
 
-// What a ring is made from. Zero capacity: the largest up to kCapacityDefaultMax of which two rings fit
-// in half of the tmpfs's free space.
+// What a ring is made from. Zero capacity: the largest up to kCapacityDefaultMax of which two rings
+// fit in half of the tmpfs's free space.
 struct RingSpec {
   std::string directory;  // on tmpfs
   std::uint32_t record_bytes = kRecordBytesDefault;
@@ -58,7 +58,8 @@ class RingFile {
     return slots() + ((n - 1) & (header_.capacity - 1)) * header_.slot_bytes;
   }
 
-  // True while the file still has the name it was created under (a log-out may delete files in /dev/shm).
+  // True while the file still has the name it was created under (a log-out may delete files in
+  // /dev/shm).
   bool still_named() const;
   // Removes the name; mappings stay valid.
   absl::Status unlink();
@@ -72,8 +73,8 @@ class RingFile {
 
 class RingMap {
  public:
-  // Opens O_RDONLY without following links, maps PROT_READ, checks a private copy of the header (magic,
-  // ABI, feature bits, geometry against the file's size, checksum).
+  // Opens O_RDONLY without following links, maps PROT_READ, checks a private copy of the header
+  // (magic, ABI, feature bits, geometry against the file's size, checksum).
   // Errors: kNotFound, kNotPermitted, kNotALapwingFile, kAbiMismatch, kDamaged.
   static absl::StatusOr<RingMap> attach(const std::string& path);
 
@@ -92,8 +93,9 @@ class RingMap {
   boost::interprocess::mapped_region region_;
 };
 
-// A directory of the calling user's own under /dev/shm (0700, or 0750 with a group), made if need be.
-// kNotPermitted if something else stands there or its owner or mode is wrong; links are not followed.
+// A directory of the calling user's own under /dev/shm (0700, or 0750 with a group), made if need
+// be. kNotPermitted if something else stands there or its owner or mode is wrong; links are not
+// followed.
 absl::StatusOr<std::string> private_ring_directory(std::optional<unsigned> group);
 
 // True if `directory` is on tmpfs (or ramfs).

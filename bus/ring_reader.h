@@ -40,12 +40,12 @@ class RingReader {
   std::uint64_t capacity() const { return capacity_; }
   Sequence head() const { return load_head(*words_); }
 
-  // The oldest sequence that can still be read; head + 1 at most. A position below it is settled here,
-  // before any slot is read: zeroed or old memory never answers for it.
+  // The oldest sequence that can still be read; head + 1 at most. A position below it is settled
+  // here, before any slot is read: zeroed or old memory never answers for it.
   Sequence oldest() const { return ring_oldest(ring_first_, head(), capacity_); }
 
-  // One pass, no loop. `out` has record_bytes() bytes and holds garbage unless the outcome is kRecord.
-  // n must not be below oldest() as it was when the caller positioned itself here.
+  // One pass, no loop. `out` has record_bytes() bytes and holds garbage unless the outcome is
+  // kRecord. n must not be below oldest() as it was when the caller positioned itself here.
   RingReadResult try_read(Sequence n, std::byte* out) const {
     const std::byte* const slot = slots_ + (((n - 1) & (capacity_ - 1)) << slot_shift_);
     const SlotReadResult read = SlotForm::load_slot(slot, n, out, record_bytes_);

@@ -1,7 +1,8 @@
 // How a subscriber waits for the next record: spin, back off, or park on the doorbell.
 //
-// Thread safety: one waiter per subscriber thread. Parking is FUTEX_WAIT through the read-only mapping,
-// at most kParkNsMax at a time: a wake-up is a speed-up and never what correctness rests on.
+// Thread safety: one waiter per subscriber thread. Parking is FUTEX_WAIT through the read-only
+// mapping, at most kParkNsMax at a time: a wake-up is a speed-up and never what correctness rests
+// on.
 #pragma once
 
 #include <cstdint>
@@ -26,9 +27,9 @@ class Waiter {
  public:
   explicit Waiter(WaitStrategy strategy) : strategy_(strategy) {}
 
-  // One turn of waiting for head to pass `seen`. Returns soon after it did, after one pause (busy), or at
-  // the latest at deadline_ns (CLOCK_MONOTONIC) or after kParkNsMax. The caller looks for itself and
-  // calls again.
+  // One turn of waiting for head to pass `seen`. Returns soon after it did, after one pause (busy),
+  // or at the latest at deadline_ns (CLOCK_MONOTONIC) or after kParkNsMax. The caller looks for
+  // itself and calls again.
   void turn(const RingWords& words, Sequence seen, std::uint64_t deadline_ns);
   // The caller got something: back to spinning.
   void reset() { turns_ = 0; }

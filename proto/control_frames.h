@@ -1,8 +1,8 @@
-// The control socket's frames, byte for byte: AF_UNIX, SOCK_SEQPACKET, one frame a packet. No behaviour;
-// the document is docs/formats.md.
+// The control socket's frames, byte for byte: AF_UNIX, SOCK_SEQPACKET, one frame a packet.
+// No behaviour; the document is docs/formats.md.
 //
-// A frame has the fixed size of its type. A receiver checks magic, version, type and length against the
-// bytes that arrived before it looks at anything else; a packet of length 0 is a violation.
+// A frame has the fixed size of its type. A receiver checks magic, version, type and length against
+// the bytes that arrived before it looks at anything else; a packet of length 0 is a violation.
 #pragma once
 
 #include <cstddef>
@@ -212,9 +212,9 @@ constexpr std::size_t frame_bytes(FrameType type) {
 
 // Limits of the publisher's side of the socket.
 inline constexpr std::size_t kClientsMax = 1024;
-inline constexpr std::size_t kFramesQueuedMax = 64;             // for one client, then it is dropped
-inline constexpr std::uint32_t kFramesPerSecondMax = 200;       // from one client, then it is dropped
-inline constexpr std::uint64_t kHandshakeNs = 2'000'000'000;    // from connect to Hello
-inline constexpr std::uint64_t kAcceptPauseNs = 100'000'000;    // after EMFILE
+inline constexpr std::size_t kFramesQueuedMax = 64;           // for one client, then it is dropped
+inline constexpr std::uint32_t kFramesPerSecondMax = 200;     // from one client, then it is dropped
+inline constexpr std::uint64_t kHandshakeNs = 2'000'000'000;  // from connect to Hello
+inline constexpr std::uint64_t kAcceptPauseNs = 100'000'000;  // after EMFILE
 
 }  // namespace lapwing

@@ -1,5 +1,6 @@
-// Databento's public binary encoding, the part Lapwing ships: records as its documentation gives them.
-// Prices are signed 64-bit in units of 1e-9; times are UTC nanoseconds, unsigned 64-bit. No behaviour.
+// Databento's public binary encoding, the part Lapwing ships: records as documented. No behaviour.
+//
+// Prices are signed 64-bit in units of 1e-9; times are UTC nanoseconds, unsigned 64-bit.
 //
 // Source: the DBN documentation (standards and conventions, and the schemas mbo, trades, mbp-1).
 #pragma once

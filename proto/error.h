@@ -1,7 +1,7 @@
 // Error numbers, one for every way an operation can fail, and the status that carries them.
 //
-// An error is a value: cold paths return absl::Status or absl::StatusOr, made here so that each has a
-// number that never changes its meaning between releases (docs/abi.golden). The message says what
+// An error is a value: cold paths return absl::Status or absl::StatusOr, made here so that each has
+// a number that never changes its meaning between releases (docs/abi.golden). The message says what
 // happened, where, and what to do next. A gap in the data is not an error: see proto/gap.h.
 //
 // Thread safety: everything here is a pure function.
@@ -102,8 +102,8 @@ inline absl::Status make_error(Errc code, const std::string& message) {
   return absl::InternalError(message);
 }
 
-// A status for a failed system call: the errno chooses between kNoSpace, kNotPermitted, kNotFound and
-// kSystem, and its text ends the message. `what` names the call's purpose and the path.
+// A status for a failed system call: the errno chooses between kNoSpace, kNotPermitted, kNotFound
+// and kSystem, and its text ends the message. `what` names the call's purpose and the path.
 inline absl::Status make_system_error(int sys_errno, const std::string& what) {
   Errc code = Errc::kSystem;
   switch (sys_errno) {

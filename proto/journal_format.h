@@ -1,12 +1,12 @@
 // The journal's files, byte for byte. No behaviour; the document is docs/formats.md.
 //
 //   journal/sessions, journal/sessions.copy     SessionEntry after SessionEntry, the same in both
-//   journal/<journal id>/<segment, 20 digits>.jnl   SegmentHeader page, then slots at a fixed stride
+//   journal/<journal id>/<segment, 20 digits>.jnl   SegmentHeader page, then slots
 //   journal/<journal id>/<segment, 20 digits>.sum   one SumEntry per 4 KiB block of slots
 //   journal/<journal id>/<segment, 20 digits>.idx   one TimeEntry per sync, appended
 //
-// Segment k (from 0) holds sequences kK+1 … (k+1)K, K a power of two. A slot on disk is the slot of the
-// ring: ready stamp, record, zeros. A slot of zeros has not been written.
+// Segment k (from 0) holds sequences kK+1 … (k+1)K, K a power of two. A slot on disk is the slot of
+// the ring: ready stamp, record, zeros. A slot of zeros has not been written.
 #pragma once
 
 #include <cstddef>
@@ -51,25 +51,25 @@ static_assert(offsetof(SegmentHeader, created_wall_ns) == 64);
 static_assert(offsetof(SegmentHeader, schema) == 72);
 static_assert(offsetof(SegmentHeader, checksum) == 4088);
 
-// The sum of a block's first `count` slots: what was synced of it. All zero: nothing yet. The sum of a
-// block that is rewritten as it fills stays right for the prefix it covers.
+// The sum of a block's first `count` slots: what was synced of it. All zero: nothing yet. The sum
+// of a block that is rewritten as it fills stays right for the prefix it covers.
 struct SumEntry {
   std::uint64_t sum;    // XXH3-64 of the block's first count × slot_bytes bytes
   std::uint32_t count;  // slots
-  // Low 32 bits of XXH3-64 over {journal id, absolute block number (u64), sum, count}, and never 0: so a
-  // flipped count is damage and cannot pass for a shorter prefix.
+  // Low 32 bits of XXH3-64 over {journal id, absolute block number (u64), sum, count}, and never 0:
+  // so a flipped count is damage and cannot pass for a shorter prefix.
   std::uint32_t check;
 };
 static_assert(sizeof(SumEntry) == 16);
 static_assert(offsetof(SumEntry, count) == 8);
 static_assert(offsetof(SumEntry, check) == 12);
 
-// At `wall_ns` (UTC) every sequence up to `sequence` had been published. Never decreasing in a file.
+// At `wall_ns` (UTC) every sequence up to `sequence` had been published. Never decreasing.
 struct TimeEntry {
   std::uint64_t sequence;
   std::uint64_t wall_ns;
   std::uint64_t reserved;
-  std::uint64_t check;  // XXH3-64 of the 24 bytes before, seeded with the journal id's first 8 bytes
+  std::uint64_t check;  // XXH3-64 of the 24 bytes before, seed: the journal id's first 8 bytes
 };
 static_assert(sizeof(TimeEntry) == 32);
 static_assert(offsetof(TimeEntry, wall_ns) == 8);
@@ -85,7 +85,7 @@ enum class SessionEnd : std::uint32_t {
   kNone = 0,
   kClosed = 1,     // a clean close: everything is durable
   kRecovered = 2,  // killed; the ring file gave what was missing
-  kCut = 3,        // power cut or no ring file: cut at durable, the rest of the reservation is a void
+  kCut = 3,        // power cut or no ring file: cut at durable, the rest reserved is a void
   kFailed = 4,     // the journal failed; the next session begins a new journal id
 };
 
@@ -99,7 +99,7 @@ struct SessionEntry {
   Id128 session_id;
   Id128 boot_id;           // begin
   std::uint64_t first;     // begin: the session's first sequence
-  std::uint64_t through;   // reserve: last sequence that may be used, a multiple of the block's slots
+  std::uint64_t through;   // reserve: last sequence that may be used, a multiple of B
   std::uint64_t last;      // end: the session's last sequence; first - 1 if it has none
   std::uint64_t void_first;  // end: the void that follows `last`, 0 if there is none
   std::uint64_t void_last;

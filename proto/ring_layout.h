@@ -1,5 +1,5 @@
-// The ring file, byte for byte. No behaviour; the slot protocol over it is proto/shared_words.h, the
-// document is docs/formats.md.
+// The ring file, byte for byte. No behaviour; the slot protocol over it is proto/shared_words.h,
+// the document is docs/formats.md.
 //
 //   page 0      RingHeader  written once, before the file gets its final name
 //   page 1      RingWords   one value per 128 bytes, written by the publisher's process only
@@ -39,7 +39,9 @@ constexpr std::uint32_t slot_bytes_for(std::uint32_t record_bytes) {
 }
 
 // Slots in one 4 KiB block, the unit in which the journal is written and summed.
-constexpr std::uint64_t slots_per_block(std::uint32_t slot_bytes) { return kPageBytes / slot_bytes; }
+constexpr std::uint64_t slots_per_block(std::uint32_t slot_bytes) {
+  return kPageBytes / slot_bytes;
+}
 
 inline constexpr std::uint64_t kRingMagic = 0x31474e5257504c;  // "LPWRNG1" in little-endian order
 

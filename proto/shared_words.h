@@ -1,11 +1,12 @@
 // Every atomic access of Lapwing, with its partner and what breaks if it is weakened.
 //
-// Part 1 is the slot protocol: how one publisher hands a record to any number of readers that it does
-// not know. Part 2 is the words on page 1 of the ring file. Part 3 is the words that threads of one
-// publisher process share. Nothing else in the library touches an atomic; tests/house_rules checks that.
-// tests/model runs parts 1 to 3 and each wrong variant of them under a C11 memory-model checker.
+// Part 1 is the slot protocol: how one publisher hands a record to any number of readers that it
+// does not know. Part 2 is the words on page 1 of the ring file. Part 3 is the words that threads
+// of one publisher process share. Nothing else in the library touches an atomic; tests/house_rules
+// checks that. tests/model runs parts 1 to 3 and each wrong variant of them under a C11
+// memory-model checker.
 //
-// The slot protocol. A slot is a 64-bit stamp and the record as 64-bit words (the last zero-padded).
+// The slot protocol. A slot is a 64-bit stamp and the record as 64-bit words, the last zero-padded.
 //
 //     publisher writes n                        subscriber reads n
 //     W1 stamp  = 2n-1  relaxed                 R1 a = stamp  acquire     must be 2n
@@ -14,12 +15,12 @@
 //     W4 head   = n     release
 //
 // Not older: R1 reads W3(n), so every W2(n) happens before R2.
-// Not newer: if R2 read a word of m > n, that W2(m) (release) and R2 (acquire) synchronise. W1(m) comes
-// before W2(m), so R3 must see 2m-1 or later, which is not 2n, and the copy is thrown away.
-// An accepted record is therefore exactly what was published. On x86-64 all of these are plain moves.
+// Not newer: if R2 read a word of m > n, that W2(m) (release) and R2 (acquire) synchronise. W1(m)
+// comes before W2(m), so R3 must see 2m-1 or later, which is not 2n, and the copy is thrown away.
+// An accepted record is therefore exactly what was published. On x86-64 all of this is plain moves.
 //
-// Thread safety: the store_ functions belong to the one thread that owns the word; every load_ may run in
-// any thread of any process that maps the word, read-only mappings included.
+// Thread safety: the store_ functions belong to the one thread that owns the word; every load_ may
+// run in any thread of any process that maps the word, read-only mappings included.
 #pragma once
 
 #include <atomic>
@@ -58,9 +59,9 @@ inline void spin_pause() {
 #endif
 }
 
-// ---------------------------------------------------------------------------------------------------
+// -------------------------------------------------------------------------------------------------
 // Part 1: the slot protocol
-// ---------------------------------------------------------------------------------------------------
+// -------------------------------------------------------------------------------------------------
 
 constexpr Word writing_stamp(Sequence n) { return 2 * n - 1; }
 constexpr Word ready_stamp(Sequence n) { return 2 * n; }
@@ -94,8 +95,8 @@ struct WordForm {
   static void store_slot(std::byte* slot, Sequence n, const std::byte* record,
                          std::size_t record_bytes) {
     Word* const words = reinterpret_cast<Word*>(slot);
-    // W1, partner R3. Relaxed is enough: W2's release orders it before every word. Without it a reader
-    // that copies old and new words would find the old stamp still in place.
+    // W1, partner R3. Relaxed is enough: W2's release orders it before every word. Without it a
+    // reader that copies old and new words would find the old stamp still in place.
     internal::store(words[0], writing_stamp(n), std::memory_order_relaxed);
     const std::size_t whole = record_bytes / 8;
     for (std::size_t i = 0; i < whole; ++i) {
@@ -113,8 +114,9 @@ struct WordForm {
     internal::store(words[0], ready_stamp(n), std::memory_order_release);
   }
 
-  // Copies record n out of `slot` into `record` (`record_bytes` bytes). One pass, no loop on the stamp,
-  // wait-free whatever the writer does. Unless the outcome is kRecord, `record` holds garbage.
+  // Copies record n out of `slot` into `record` (`record_bytes` bytes). One pass, no loop on the
+  // stamp, wait-free whatever the writer does. Unless the outcome is kRecord, `record` holds
+  // garbage.
   static SlotReadResult load_slot(const std::byte* slot, Sequence n, std::byte* record,
                                   std::size_t record_bytes) {
     const Word* const words = reinterpret_cast<const Word*>(slot);
@@ -151,8 +153,8 @@ struct WordForm {
 #if defined(LAPWING_HAS_VECTOR_FORM)
 // The vector form: 16-byte moves between W1 and W3. Outside the C++ memory model and so outside the
 // proof: it rests on x86-64 keeping stores in order among themselves and loads in order among
-// themselves, at any width, and on asm volatile with a memory clobber keeping the compiler from moving
-// them. The torn-read oracle (tests/torture) runs on this form and on the word form.
+// themselves, at any width, and on asm volatile with a memory clobber keeping the compiler from
+// moving them. The torn-read oracle (tests/torture) runs on this form and on the word form.
 struct VectorForm {
   static void store_slot(std::byte* slot, Sequence n, const std::byte* record,
                          std::size_t record_bytes) {
@@ -204,9 +206,10 @@ using SlotForm = VectorForm;
 using SlotForm = WordForm;
 #endif
 
-// Where a lapped reader goes on. The offending stamp may be newer than the head the reader sees (W1 is
-// relaxed), so the lead is taken from both; an eighth of the ring is left as a head start, and nothing
-// that is still in the ring beyond that is thrown away. `head` must be loaded after `stamp`.
+// Where a lapped reader goes on. The offending stamp may be newer than the head the reader sees (W1
+// is relaxed), so the lead is taken from both; an eighth of the ring is left as a head start, and
+// nothing that is still in the ring beyond that is thrown away. `head` must be loaded after
+// `stamp`.
 constexpr Sequence resume_after_lap(Sequence n, Word stamp, Sequence head, std::uint64_t capacity) {
   const Sequence lead = head > stamp_published(stamp) ? head : stamp_published(stamp);
   const std::uint64_t keep = capacity - capacity / 8;
@@ -228,12 +231,12 @@ constexpr Sequence ring_oldest(Sequence ring_first, Sequence head, std::uint64_t
   return ring_first > by_lap ? ring_first : by_lap;
 }
 
-// ---------------------------------------------------------------------------------------------------
+// -------------------------------------------------------------------------------------------------
 // Part 2: page 1 of the ring file. The publisher's process writes, everyone reads.
-// ---------------------------------------------------------------------------------------------------
+// -------------------------------------------------------------------------------------------------
 
-// W4, partner load_head. Weaker, and a reader that sees head = n might not yet find n in its slot, and
-// the file thread might write a block to disk before its words are there.
+// W4, partner load_head. Weaker, and a reader that sees head = n might not yet find n in its slot,
+// and the file thread might write a block to disk before its words are there.
 inline void store_head(RingWords& words, Sequence n) {
   internal::store(words.head.value, n, std::memory_order_release);
 }
@@ -241,9 +244,9 @@ inline Sequence load_head(const RingWords& words) {
   return internal::load(words.head.value, std::memory_order_acquire);
 }
 
-// Partner load_archived: in a reader it promises that the journal's files hold every sequence up to it;
-// in the publishing thread, that the file thread has done reading the slots (so overwriting may begin).
-// Weaker, and the next lap might be written to disk over the record before it.
+// Partner load_archived: in a reader it promises that the journal's files hold every sequence up to
+// it; in the publishing thread, that the file thread has done reading the slots (so overwriting may
+// begin). Weaker, and the next lap might be written to disk over the record before it.
 inline void store_archived(RingWords& words, Sequence n) {
   internal::store(words.archived.value, n, std::memory_order_release);
 }
@@ -251,7 +254,7 @@ inline Sequence load_archived(const RingWords& words) {
   return internal::load(words.archived.value, std::memory_order_acquire);
 }
 
-// Partner load_durable. Release, so that whoever reads the files after seeing it finds their sums too.
+// Partner load_durable. Release, so that whoever reads the files after seeing it finds their sums.
 inline void store_durable(RingWords& words, Sequence n) {
   internal::store(words.durable.value, n, std::memory_order_release);
 }
@@ -292,8 +295,9 @@ inline std::uint64_t load_heartbeat(const RingWords& words) {
   return internal::load(words.heartbeat.value, std::memory_order_relaxed);
 }
 
-// Stored after the last record; partner load_ring_state. A reader that sees kClosed tries its slot once
-// more before it believes the end: the acquire makes every record published before the close visible.
+// Stored after the last record; partner load_ring_state. A reader that sees kClosed tries its slot
+// once more before it believes the end: the acquire makes every record published before the close
+// visible.
 inline void store_ring_state(RingWords& words, RingState state) {
   internal::store(words.state.value, static_cast<Word>(state), std::memory_order_release);
 }
@@ -316,9 +320,9 @@ inline const std::uint32_t* doorbell_address(const RingWords& words) {
 //     S2 look at the condition; true: go        P2 bell = bell + 1   release
 //     S3 FUTEX_WAIT(bell, b)                    P3 FUTEX_WAKE(bell)
 //
-// If S2 missed P1, then S1 did not read P2's value (its acquire would have shown P1), so either P2 comes
-// before S3, which returns at once because bell != b, or S3 sleeps first and P3 wakes it. A bell that
-// does not change (P2 missing), or P2 before P1, loses the wake.
+// If S2 missed P1, then S1 did not read P2's value (its acquire would have shown P1), so either P2
+// comes before S3, which returns at once because bell != b, or S3 sleeps first and P3 wakes it. A
+// bell that does not change (P2 missing), or P2 before P1, loses the wake.
 inline std::uint32_t load_bell(const std::uint32_t* bell) {
   return std::atomic_ref<std::uint32_t>(*const_cast<std::uint32_t*>(bell))
       .load(std::memory_order_acquire);
@@ -329,9 +333,9 @@ inline void bump_bell(std::uint32_t* bell) {
   ref.store(ref.load(std::memory_order_relaxed) + 1, std::memory_order_release);
 }
 
-// ---------------------------------------------------------------------------------------------------
+// -------------------------------------------------------------------------------------------------
 // Part 3: words that the threads of one publisher process share
-// ---------------------------------------------------------------------------------------------------
+// -------------------------------------------------------------------------------------------------
 
 // A sequence or counter with one writer thread and any readers, in private memory.
 class SingleWriterWord {
@@ -344,8 +348,8 @@ class SingleWriterWord {
   alignas(kWordStride) std::atomic<Word> word_{0};
 };
 
-// How a thread that sleeps on an eventfd lets the publish path know, for the price of one plain load
-// a record.
+// How a thread that sleeps on an eventfd lets the publish path know, for the price of one plain
+// load a record.
 //
 //     sleeper (service or file thread)          publishing thread
 //     F1 flag = 1                               Q1 head = n  (W4)
@@ -353,9 +357,10 @@ class SingleWriterWord {
 //     F3 look at head; moved: flag = 0, go on   Q3 if flag: flag = 0, write the eventfd
 //     F4 sleep on the eventfd
 //
-// The membarrier makes the publishing thread execute a full barrier at some point between F1 and F3. If
-// that point is before Q1, then Q3 sees F1 and writes the eventfd. If it is after Q1, then F3 sees the
-// new head. Without F2, or with Q3 before Q1, a record can be published that nobody is told of.
+// The membarrier makes the publishing thread execute a full barrier at some point between F1 and
+// F3. If that point is before Q1, then Q3 sees F1 and writes the eventfd. If it is after Q1, then
+// F3 sees the new head. Without F2, or with Q3 before Q1, a record can be published that nobody is
+// told of.
 class IdleFlag {
  public:
   // F1. The caller issues F2 next.

@@ -3,14 +3,15 @@
 //   auto publisher = lapwing::Publisher::open({.directory = "/run/es", .record_bytes = 56});
 //   (*publisher)->publish(record);
 //
-// Threads: the caller's publishing thread (only ever one; debug builds check), a service thread (control
-// socket, doorbell, heartbeat) and a file thread (journal). publish() makes no system call and takes no
-// lock but in three named cases: the first record after an idle period writes an eventfd; a journal that
-// is a whole ring behind makes it wait; the first record beyond a reservation that has not come waits too.
+// Threads: the caller's publishing thread (only ever one; debug builds check), a service thread
+// (control socket, doorbell, heartbeat) and a file thread (journal). publish() makes no system call
+// and takes no lock but in three named cases: the first record after an idle period writes an
+// eventfd; a journal that is a whole ring behind makes it wait; the first record beyond a
+// reservation that has not come waits too.
 //
-// Errors are values. publish() fails only with kJournalFailed under --on-journal-failure stop, or kClosed.
-// Nothing is lost silently: what a failed journal no longer holds is said on page 1, in the log and in
-// every Welcome.
+// Errors are values. publish() fails only with kJournalFailed under --on-journal-failure stop, or
+// kClosed. Nothing is lost silently: what a failed journal no longer holds is said on page 1, in
+// the log and in every Welcome.
 #pragma once
 
 #include <cstddef>
@@ -71,20 +72,20 @@ struct PublisherCounters {
 class Publisher {
  public:
   // Takes the lock, settles the last session, makes the ring, begins the session, opens the socket.
-  // Errors: kBusTaken, kDamaged, kNoSpace, kNotPermitted, kInvalidArgument, kPathTooLong, kSystem, …
+  // Errors: kBusTaken, kDamaged, kNoSpace, kNotPermitted, kInvalidArgument, kPathTooLong, …
   static absl::StatusOr<std::unique_ptr<Publisher>> open(PublisherOptions options);
   ~Publisher();  // closes cleanly if close() was not called
 
   // Publishes one record of record_bytes() bytes; returns its sequence.
   absl::StatusOr<Sequence> publish(std::span<const std::byte> record);
-  // Publishes records.size() / record_bytes() records laid end to end, in order; readers may take each at
-  // once, head moves at the end or before a wait. Returns the sequence of the last.
+  // Publishes records.size() / record_bytes() records laid end to end, in order; readers may take
+  // each at once, head moves at the end or before a wait. Returns the sequence of the last.
   absl::StatusOr<Sequence> publish_batch(std::span<const std::byte> records);
 
   // Waits until everything published is durable. Errors: kJournalFailed, kNoJournal, kTimedOut.
   absl::Status flush(std::uint64_t deadline_ns);
 
-  // Ends the session: everything durable, `end` written, subscribers told, names removed. Idempotent.
+  // Ends the session: everything durable, `end` written, subscribers told, names gone. Idempotent.
   absl::Status close();
 
   std::uint32_t record_bytes() const;

@@ -1,16 +1,16 @@
-// Writes the ring to the journal: blocks straight from the ring's memory, sums, reservations, syncs.
+// Writes the ring to the journal: blocks from the ring's own memory, sums, reservations, syncs.
 //
-// Sans time and sans thread: the owner (the publisher's file thread, or a test) calls step() again and
-// again with the head it sees and the clock it has; step() never sleeps longer than it is told to. All
-// file access goes through Disk and WriteQueue.
+// Sans time and sans thread: the owner (the publisher's file thread, or a test) calls step() again
+// and again with the head it sees and the clock it has; step() never sleeps longer than it is told
+// to. All file access goes through Disk and WriteQueue.
 //
 // The guarantee it gives (DESIGN 6): a slot whose sequence is at most limit() may be overwritten or
 // written, because everything that leaves the ring thereby is archived.
 //
 // Invariants
 //  1. archived = end of the contiguous completed writes; durable ≤ archived ≤ head.
-//  2. Never two writes in flight to one block; a partial block goes from a private copy, zero-padded.
-//  3. durable moves only after: writes up to W complete, data synced, their sums written, sums synced.
+//  2. Never two writes in flight to one block; a partial block goes from a padded copy.
+//  3. durable moves only after: writes up to W complete, data synced, sums written and synced.
 //  4. No sequence beyond the synced reservation is ever allowed by limit().
 //  5. The first failed write or sync is final: durable freezes, nothing more is written.
 //
@@ -63,17 +63,17 @@ struct ArchiverCounters {
 
 class Archiver {
  public:
-  // Prepares the first segments and synchronously reserves the first sequences, so that limit() is at
-  // least first - 1 + capacity (rounded by blocks) when it returns.
+  // Prepares the first segments and synchronously reserves the first sequences, so that limit() is
+  // at least first - 1 + capacity (rounded by blocks) when it returns.
   static absl::StatusOr<std::unique_ptr<Archiver>> start(Disk& disk, WriteQueue& queue,
                                                          SessionLog& sessions,
                                                          const ArchiverOptions& options);
   ~Archiver();
 
-  // One turn: reaps completions, moves archived and durable, submits what is due, prepares segments.
-  // Waits for completions up to wait_ns if and only if something is in flight and nothing else is due.
-  // Returns the monotonic time by which it wants the next turn even if head does not move
-  // (UINT64_MAX: none; everything up to head is durable).
+  // One turn: reaps completions, moves archived and durable, submits what is due, prepares
+  // segments. Waits for completions up to wait_ns if and only if something is in flight and nothing
+  // else is due. Returns the monotonic time by which it wants the next turn even if head does not
+  // move (UINT64_MAX: none; everything up to head is durable).
   std::uint64_t step(Sequence head, std::uint64_t now_ns, std::uint64_t wall_ns,
                      std::uint64_t wait_ns);
 
@@ -94,8 +94,8 @@ class Archiver {
   // Ends the journal as failed without an I/O error (--on-journal-lag shed).
   void shed();
 
-  // The clean end: makes everything up to head durable and appends the `end` entry. The caller keeps
-  // head still. On a failed journal it only tries to append `end` with kFailed.
+  // The clean end: makes everything up to head durable and appends the `end` entry. The caller
+  // keeps head still. On a failed journal it only tries to append `end` with kFailed.
   absl::Status close(Sequence head, std::uint64_t wall_ns);
 
  private:

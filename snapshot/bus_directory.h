@@ -1,5 +1,5 @@
-// The bus directory, a bus's address: bus.json, control.sock, publisher.lock, journal/, checkpoint/,
-// metadata.dbn. Creation, ownership checks, the publisher's lock, and bus.json.
+// The bus directory, a bus's address: bus.json, control.sock, publisher.lock, journal/,
+// checkpoint/, metadata.dbn. Creation, ownership checks, the publisher's lock, and bus.json.
 //
 // Thread safety: one thread.
 #pragma once
@@ -18,7 +18,7 @@ inline constexpr char kBusFileName[] = "bus.json";
 inline constexpr char kLockFileName[] = "publisher.lock";
 inline constexpr char kJournalDirectoryName[] = "journal";
 inline constexpr char kMetadataFileName[] = "metadata.dbn";
-inline constexpr std::uint64_t kLockRetryNs = 10'000'000'000;  // a starter waits this long for the lock
+inline constexpr std::uint64_t kLockRetryNs = 10'000'000'000;  // how long a starter tries
 
 // What bus.json says: where the current session's ring is and what its records are.
 struct BusDescription {
@@ -34,15 +34,16 @@ struct BusDescription {
   bool closed = false;       // the session ended cleanly and its ring file is gone
 };
 
-// Makes the directory if need be (0700, or 0750 and the group). kNotPermitted if it belongs to another
-// user or is writable by others.
+// Makes the directory if need be (0700, or 0750 and the group). kNotPermitted if it belongs to
+// another user or is writable by others.
 absl::Status prepare_bus_directory(const std::string& directory, std::optional<unsigned> group);
 
 // The publisher's lock, held until the object and every duplicate of its descriptor is gone.
 class PublisherLock {
  public:
   // Retries for up to retry_ns (the kernel may still finish a killed publisher's last write), then
-  // kBusTaken with the holder's pid. `path` is <bus>/publisher.lock or <journal root>/publisher.lock.
+  // kBusTaken with the holder's pid. `path` is
+  // <bus>/publisher.lock or <journal root>/publisher.lock.
   static absl::StatusOr<PublisherLock> take(const std::string& path, std::uint64_t retry_ns);
   PublisherLock(PublisherLock&& other) noexcept;
   PublisherLock& operator=(PublisherLock&& other) noexcept;
@@ -54,7 +55,7 @@ class PublisherLock {
   int fd_ = -1;
 };
 
-// Errors: kNoBus if there is none, kNotPermitted, kDamaged (not JSON, a field missing), kAbiMismatch.
+// Errors: kNoBus (none there), kNotPermitted, kDamaged (not JSON, a field missing), kAbiMismatch.
 absl::StatusOr<BusDescription> read_bus_description(const std::string& directory);
 // Temporary name, sync, rename, sync directory.
 absl::Status write_bus_description(const std::string& directory, const BusDescription& description,

@@ -1,10 +1,10 @@
-// The seam between the journal and the kernel: everything that touches a file goes through here, so that
-// a test can make a write fail, a sync lie, or the power go.
+// The seam between the journal and the kernel: everything that touches a file goes through here, so
+// that a test can make a write fail, a sync lie, or the power go.
 //
-// Disk is synchronous: names, headers, small files, everything readers and recovery do. WriteQueue is
-// asynchronous: the archiver's writes and syncs. Implementations: PosixDisk and PosixWriteQueue
-// (snapshot/posix_io.h), UringWriteQueue (snapshot/uring_write_queue.h, a target of its own), and the
-// simulated disk of the tests (snapshot/sim_disk.h).
+// Disk is synchronous: names, headers, small files, everything readers and recovery do. WriteQueue
+// is asynchronous: the archiver's writes and syncs. Implementations: PosixDisk and PosixWriteQueue
+// (snapshot/posix_io.h), UringWriteQueue (snapshot/uring_write_queue.h, a target of its own), and
+// the simulated disk of the tests (snapshot/sim_disk.h).
 //
 // Thread safety: a Disk may be used from several threads; a WriteQueue belongs to one.
 #pragma once
@@ -60,7 +60,8 @@ class Disk {
 
   virtual absl::Status rename(const std::string& from, const std::string& to) = 0;
   virtual absl::Status remove(const std::string& path) = 0;  // a file
-  virtual absl::Status make_directory(const std::string& path, unsigned permissions) = 0;  // or is there
+  // Succeeds if the directory is there already.
+  virtual absl::Status make_directory(const std::string& path, unsigned permissions) = 0;
   virtual absl::Status sync_directory(const std::string& path) = 0;
   virtual absl::StatusOr<std::vector<std::string>> list(const std::string& directory) = 0;  // names
   virtual absl::StatusOr<bool> exists(const std::string& path) = 0;
@@ -84,14 +85,14 @@ struct WriteCompletion {
 class WriteQueue {
  public:
   virtual ~WriteQueue() = default;
-  // What `lapwing info` and the log call it: "io_uring" or "posix", with a reason where one is known.
+  // What `lapwing info` and the log call it: "io_uring" or "posix", with a reason if one is known.
   virtual std::string description() const = 0;
   // Memory that writes will mostly come from, for registration. May be refused silently.
   virtual void register_memory(std::span<const std::byte> memory) = 0;
   // Queues a request; false if the queue is full (reap first).
   virtual bool submit(const WriteRequest& request) = 0;
-  // Hands everything queued to the kernel and collects completions, waiting up to wait_ns for the first.
-  // Returns how many were stored.
+  // Hands everything queued to the kernel and collects completions, waiting up to wait_ns for the
+  // first. Returns how many were stored.
   virtual std::size_t reap(std::span<WriteCompletion> out, std::uint64_t wait_ns) = 0;
   virtual std::size_t in_flight() const = 0;
 };

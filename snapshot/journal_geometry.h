@@ -32,7 +32,8 @@ struct JournalGeometry {
   // Absolute number of the block that holds n, from 0; and its first sequence.
   std::uint64_t block_of(Sequence n) const { return (n - 1) / block_slots(); }
   Sequence block_first(std::uint64_t block) const { return block * block_slots() + 1; }
-  // n rounded down to a whole number of blocks: the last sequence of the last whole block at or below n.
+  // n rounded down to a whole number of blocks: the last sequence of the last whole block at or
+  // below n.
   Sequence floor_block(Sequence n) const { return n - n % block_slots(); }
 
   friend bool operator==(const JournalGeometry&, const JournalGeometry&) = default;

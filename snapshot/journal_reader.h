@@ -1,10 +1,10 @@
 // Reads records back from a journal: in sequence, from any position, or from a wall-clock time.
 //
-// Works beside a running publisher and without one; writes nothing. Files are read with pread: their
-// owner could truncate them. A block at or below durable is checked against its sum when it is first
-// touched and again when its count exceeds what was verified; a mismatch counts after three re-reads,
-// since a block may be rewritten while it is read. Slots between durable and archived are taken by exact
-// stamp. Nothing at or below durable is ever returned wrong.
+// Works beside a running publisher and without one; writes nothing. Files are read with pread:
+// their owner could truncate them. A block at or below durable is checked against its sum when it
+// is first touched and again when its count exceeds what was verified; a mismatch counts after
+// three re-reads, since a block may be rewritten while it is read. Slots between durable and
+// archived are taken by exact stamp. Nothing at or below durable is ever returned wrong.
 //
 // Thread safety: one thread. Borrows the Disk.
 #pragma once
@@ -36,8 +36,8 @@ struct JournalRun {
   std::string detail;       // damaged: file, offset, sequence
 };
 
-// How far the journal may be trusted, as of now. With a publisher: page 1 of the ring. Without: what
-// JournalReader::settled_bounds says.
+// How far the journal may be trusted, as of now. With a publisher: page 1 of the ring. Without:
+// what JournalReader::settled_bounds says.
 struct JournalBounds {
   Sequence durable = 0;   // sums exist up to here
   Sequence archived = 0;  // exact stamps exist up to here
@@ -58,12 +58,13 @@ class JournalReader {
   // Reads `sessions` again; call it after a session change.
   absl::Status refresh();
 
-  // Copies records n, n+1, … (packed, record_bytes each) while they are at or below bounds.archived, in
-  // one segment, and fit into `out`.
-  absl::StatusOr<JournalRun> read(Sequence n, const JournalBounds& bounds, std::span<std::byte> out);
+  // Copies records n, n+1, … (packed, record_bytes each) while they are at or below
+  // bounds.archived, in one segment, and fit into `out`.
+  absl::StatusOr<JournalRun> read(Sequence n, const JournalBounds& bounds,
+                                  std::span<std::byte> out);
 
-  // The sequence from which to read so that no record published at or after `wall_ns` is missed: at, or
-  // a little before. Never below the oldest retained.
+  // The sequence from which to read so that no record published at or after `wall_ns` is missed:
+  // at, or a little before. Never below the oldest retained.
   absl::StatusOr<Sequence> find_time(std::uint64_t wall_ns, const JournalBounds& bounds);
 
   // What the files alone prove, for readers without a publisher.

@@ -1,6 +1,7 @@
 // What a starting publisher finds and what it does about it: the table of DESIGN 6, row by row.
 //
-// The caller holds the publisher's lock. Running it again after a kill at any point gives the same end.
+// The caller holds the publisher's lock. Running it again after a kill at any point gives the same
+// end.
 //
 // Thread safety: one thread.
 #pragma once
@@ -35,7 +36,7 @@ enum class Settlement : std::uint32_t {
   kFresh = 1,      // no journal yet: a new journal id, sequence 1
   kContinued = 2,  // the last session had ended cleanly
   kRecovered = 3,  // killed: the ring file gave what was missing
-  kCut = 4,        // power cut or no ring file: cut at durable, the rest of the reservation is a void
+  kCut = 4,        // power cut or no ring file: cut at durable, the rest reserved is a void
   kReset = 5,      // failed journal: a new journal id, sequence 1
 };
 
@@ -52,9 +53,9 @@ struct Settled {
   std::vector<std::string> log;   // what was done, for the log
 };
 
-// Settles the last session of `journal_root` (the directory that holds `sessions`): writes what only the
-// ring holds, or cuts, then the session's `end`; each synced. Damage at or below durable is kDamaged with
-// file, offset and sequence, and changes nothing.
+// Settles the last session of `journal_root` (the directory that holds `sessions`): writes what
+// only the ring holds, or cuts, then the session's `end`; each synced. Damage at or below durable
+// is kDamaged with file, offset and sequence, and changes nothing.
 absl::StatusOr<Settled> settle(Disk& disk, const std::string& journal_root, SessionLog& sessions,
                                const Id128& boot_id, const RingOpener& open_ring);
 

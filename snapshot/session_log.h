@@ -1,8 +1,9 @@
 // journal/sessions and its copy: every session's begin, reservations and end.
 //
-// An entry is written to the first file, synced, then to the copy, synced. Reading takes an entry from
-// whichever copy is valid; one valid in neither is damage, unless neither holds anything there: the end.
-// Readers (open_read_only) write nothing; a writer (open) first repairs the copy that lags.
+// An entry is written to the first file, synced, then to the copy, synced. Reading takes an entry
+// from whichever copy is valid; one valid in neither is damage, unless neither holds anything
+// there: the end. Readers (open_read_only) write nothing; a writer (open) first repairs the copy
+// that lags.
 //
 // Thread safety: one thread. Borrows the Disk.
 #pragma once
@@ -22,7 +23,7 @@ namespace lapwing {
 // What the entries say of one session, folded.
 struct SessionRecord {
   SessionEntry begin;
-  Sequence reserved_through = 0;  // 0: none was synced, so nothing was published beyond begin.first - 1
+  Sequence reserved_through = 0;  // 0: none was synced, so the session published nothing
   std::optional<SessionEntry> end;
 
   Sequence first() const { return begin.first; }

@@ -1,5 +1,5 @@
-// The subscriber: one process's read end of a bus. Joins at any point, misses nothing the journal keeps,
-// and says so, in band, where it cannot.
+// The subscriber: one process's read end of a bus. Joins at any point, misses nothing the journal
+// keeps, and says so, in band, where it cannot.
 //
 //   lapwing::Subscriber subscriber({.directory = "/run/es", .start = lapwing::Start::oldest()});
 //   for (;;) {
@@ -8,8 +8,8 @@
 //   }
 //
 // Everything but opening happens inside poll and wait: finding the bus, the handshake and the flush
-// (DESIGN 8), journal and ring, gaps, a publisher's death and return. Records and events come in one
-// order, and an event stands exactly where it belongs between two records.
+// (DESIGN 8), journal and ring, gaps, a publisher's death and return. Records and events come in
+// one order, and an event stands exactly where it belongs between two records.
 //
 // Thread safety: one thread. Writes nothing that a publisher reads; maps the ring read-only. No
 // allocation and no system call while records are there to be read in the ring.
@@ -37,7 +37,8 @@ struct Start {
   static Start live() { return {Kind::kLive, 0}; }         // the next record to be published
   static Start oldest() { return {Kind::kOldest, 0}; }     // the oldest retained
   static Start at(Sequence n) { return {Kind::kSequence, n}; }
-  static Start time(std::uint64_t wall_ns) { return {Kind::kTime, wall_ns}; }  // at or a little before
+  // At or a little before.
+  static Start time(std::uint64_t wall_ns) { return {Kind::kTime, wall_ns}; }
 };
 
 enum class OnGap : std::uint32_t {
@@ -60,7 +61,7 @@ struct SubscriberOptions {
   std::optional<StoredPosition> resume;  // instead of `start`; a history that is gone is `reset`
   OnGap on_gap = OnGap::kFill;
   WaitStrategy wait = WaitStrategy::kBackoff;
-  std::uint64_t reattach_ns = 30'000'000'000;  // how long to wait for a bus or a publisher to come (back)
+  std::uint64_t reattach_ns = 30'000'000'000;  // how long to wait for a bus or publisher to come
   std::uint64_t flush_timeout_ns = 10'000'000'000;
   std::uint64_t stale_after_ns = 0;            // 0: never
 };
@@ -68,14 +69,14 @@ struct SubscriberOptions {
 enum class ItemKind : std::uint32_t {
   kNothing = 0,        // nothing now; try again
   kRecord = 1,         // subscriber.record() is record `sequence`
-  kGap = 2,            // `gap`: a range that the ring did not give; fillable says if it will be filled
+  kGap = 2,            // `gap`: a range that the ring did not give; fillable: it will be filled
   kLost = 3,           // `gap`: a range that nothing can give; counted as lost
   kSession = 4,        // a new session goes on at `sequence`
   kReset = 5,          // another history: a new journal starts at `sequence`; text says why
   kCaughtUp = 6,       // everything up to the join, `sequence`, has been delivered
   kStale = 7,          // the publisher lives but has been silent for stale_after
   kPublisherGone = 8,  // the publisher ended without closing; waiting for the next
-  kClosed = 9,         // the session was closed cleanly after `sequence`, all of which was delivered
+  kClosed = 9,         // the session was closed cleanly after `sequence`; all was delivered
   kEnded = 10,         // nothing more will come; status() says why
 };
 
@@ -105,14 +106,14 @@ class Subscriber {
   Subscriber(Subscriber&&) noexcept;
   Subscriber& operator=(Subscriber&&) noexcept;
 
-  // The next record or event if there is one now. Does not wait for records; while no bus is attached it
-  // may make system calls to look for one.
+  // The next record or event if there is one now. Does not wait for records; while no bus is
+  // attached it may make system calls to look for one.
   Item poll();
   // The same, waiting with the chosen strategy until deadline_ns (CLOCK_MONOTONIC).
   Item wait(std::uint64_t deadline_ns);
-  // Copies up to out.size() / record_bytes() records that are there now, end to end; stops before an
-  // event, which the next poll() returns. Returns the records copied; their sequences are the last
-  // `count` up to counters().last.
+  // Copies up to out.size() / record_bytes() records that are there now, end to end; stops before
+  // an event, which the next poll() returns. Returns the records copied; their sequences are the
+  // last `count` up to counters().last.
   std::size_t poll_batch(std::span<std::byte> out);
 
   // The record of the last kRecord item; valid until the next call.
@@ -120,15 +121,16 @@ class Subscriber {
   std::uint32_t record_bytes() const;  // 0 before the first attachment
   const std::string& schema() const;
 
-  // Why nothing more will come (kEnded): ok after kClosed was final, kPublisherGone, kNoBus, kDamaged,
-  // kTimedOut, … The text of the last reset, loss or end.
+  // Why nothing more will come (kEnded): ok after kClosed was final, kPublisherGone, kNoBus,
+  // kDamaged, kTimedOut, … The text of the last reset, loss or end.
   const absl::Status& status() const;
   const std::string& text() const;
 
   // The position to store; resume from it with SubscriberOptions::resume.
   StoredPosition position() const;
   const SubscriberCounters& counters() const;
-  // Readable when poll() has something to do; for event loops. Costs a helper thread once it is asked for.
+  // Readable when poll() has something to do; for event loops. Costs a helper thread once it is
+  // asked for.
   absl::StatusOr<int> descriptor();
 
  private:

@@ -1,4 +1,4 @@
-// A feed: where a publisher's records come from. DBN files and streams, journals, a synthetic order flow.
+// A feed: where a publisher's records come from. DBN files and streams, journals, synthetic orders.
 //
 // Thread safety: one thread.
 #pragma once
@@ -26,16 +26,16 @@ struct FeedDescription {
 // A run of records laid end to end. Valid until the next call.
 struct FeedBatch {
   std::span<const std::byte> records;  // a multiple of record_bytes; empty: the feed has ended
-  std::uint64_t time_ns = 0;           // of the first record (ts_recv, else ts_event), for pacing; 0: none
+  std::uint64_t time_ns = 0;  // of the first record (ts_recv, else ts_event), for pacing; 0: none
 };
 
 class Feed {
  public:
   virtual ~Feed() = default;
   virtual const FeedDescription& description() const = 0;
-  // The next run: one burst, at most kFeedBatchMax records, none of which is later than the first by
-  // kBurstNs. Blocks for standard input only. An error ends the feed; what came before it has been
-  // delivered. Errors: kBadInput with file, byte offset and record number.
+  // The next run: one burst, at most kFeedBatchMax records, none of which is later than the first
+  // by kBurstNs. Blocks for standard input only. An error ends the feed; what came before it has
+  // been delivered. Errors: kBadInput with file, byte offset and record number.
   virtual absl::StatusOr<FeedBatch> next() = 0;
   // Starts again from the first record; kUnsupported for a stream.
   virtual absl::Status rewind() = 0;
