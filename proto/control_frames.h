@@ -63,6 +63,11 @@ struct HelloFrame {
   char name[64];
 };
 static_assert(sizeof(HelloFrame) == 96);
+static_assert(offsetof(HelloFrame, abi_version) == 16);
+static_assert(offsetof(HelloFrame, role) == 20);
+static_assert(offsetof(HelloFrame, pid) == 24);
+static_assert(offsetof(HelloFrame, may_park) == 28);
+static_assert(offsetof(HelloFrame, name) == 32);
 
 struct WelcomeFrame {
   FrameHeader header;
@@ -107,6 +112,9 @@ struct RefusedFrame {
   char message[256];
 };
 static_assert(sizeof(RefusedFrame) == 280);
+static_assert(offsetof(RefusedFrame, error) == 16);
+static_assert(offsetof(RefusedFrame, abi_version) == 20);
+static_assert(offsetof(RefusedFrame, message) == 24);
 
 struct FlushFrame {
   FrameHeader header;
@@ -114,6 +122,8 @@ struct FlushFrame {
   std::uint64_t through;  // highest sequence seen; clamped to head
 };
 static_assert(sizeof(FlushFrame) == 32);
+static_assert(offsetof(FlushFrame, tag) == 16);
+static_assert(offsetof(FlushFrame, through) == 24);
 
 struct FlushedFrame {
   FrameHeader header;
@@ -121,6 +131,8 @@ struct FlushedFrame {
   std::uint64_t durable;  // not below what was asked for, clamped to head
 };
 static_assert(sizeof(FlushedFrame) == 32);
+static_assert(offsetof(FlushedFrame, tag) == 16);
+static_assert(offsetof(FlushedFrame, durable) == 24);
 
 struct FlushFailedFrame {
   FrameHeader header;
@@ -130,6 +142,10 @@ struct FlushFailedFrame {
   std::int32_t sys_errno;
 };
 static_assert(sizeof(FlushFailedFrame) == 40);
+static_assert(offsetof(FlushFailedFrame, tag) == 16);
+static_assert(offsetof(FlushFailedFrame, durable) == 24);
+static_assert(offsetof(FlushFailedFrame, journal_state) == 32);
+static_assert(offsetof(FlushFailedFrame, sys_errno) == 36);
 
 struct ReportFrame {
   FrameHeader header;
@@ -142,6 +158,12 @@ struct ReportFrame {
   std::uint32_t reserved;
 };
 static_assert(sizeof(ReportFrame) == 64);
+static_assert(offsetof(ReportFrame, position) == 16);
+static_assert(offsetof(ReportFrame, records) == 24);
+static_assert(offsetof(ReportFrame, gaps) == 32);
+static_assert(offsetof(ReportFrame, lost) == 40);
+static_assert(offsetof(ReportFrame, filled) == 48);
+static_assert(offsetof(ReportFrame, state) == 56);
 
 struct ListSubscribersFrame {
   FrameHeader header;
@@ -166,6 +188,20 @@ struct SubscriberInfoFrame {
   char name[64];
 };
 static_assert(sizeof(SubscriberInfoFrame) == 160);
+static_assert(offsetof(SubscriberInfoFrame, pid) == 16);
+static_assert(offsetof(SubscriberInfoFrame, uid) == 20);
+static_assert(offsetof(SubscriberInfoFrame, role) == 24);
+static_assert(offsetof(SubscriberInfoFrame, state) == 28);
+static_assert(offsetof(SubscriberInfoFrame, may_park) == 32);
+static_assert(offsetof(SubscriberInfoFrame, reported) == 36);
+static_assert(offsetof(SubscriberInfoFrame, position) == 40);
+static_assert(offsetof(SubscriberInfoFrame, records) == 48);
+static_assert(offsetof(SubscriberInfoFrame, gaps) == 56);
+static_assert(offsetof(SubscriberInfoFrame, lost) == 64);
+static_assert(offsetof(SubscriberInfoFrame, filled) == 72);
+static_assert(offsetof(SubscriberInfoFrame, connected_wall_ns) == 80);
+static_assert(offsetof(SubscriberInfoFrame, reported_wall_ns) == 88);
+static_assert(offsetof(SubscriberInfoFrame, name) == 96);
 
 struct EndOfListFrame {
   FrameHeader header;
@@ -174,12 +210,16 @@ struct EndOfListFrame {
   std::uint64_t dropped;  // clients dropped since then, all reasons
 };
 static_assert(sizeof(EndOfListFrame) == 40);
+static_assert(offsetof(EndOfListFrame, count) == 16);
+static_assert(offsetof(EndOfListFrame, refused) == 24);
+static_assert(offsetof(EndOfListFrame, dropped) == 32);
 
 struct PruneFrame {
   FrameHeader header;
   std::uint64_t below;  // whole segments below this sequence may go
 };
 static_assert(sizeof(PruneFrame) == 24);
+static_assert(offsetof(PruneFrame, below) == 16);
 
 struct PrunedFrame {
   FrameHeader header;
@@ -188,6 +228,8 @@ struct PrunedFrame {
   std::uint32_t reserved;
 };
 static_assert(sizeof(PrunedFrame) == 32);
+static_assert(offsetof(PrunedFrame, oldest) == 16);
+static_assert(offsetof(PrunedFrame, error) == 24);
 
 inline constexpr std::size_t kFrameBytesMax = sizeof(WelcomeFrame);
 

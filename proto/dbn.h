@@ -132,7 +132,14 @@ struct Mbp1Msg {
   BidAskPair level;
 };
 static_assert(sizeof(Mbp1Msg) == 80);
+static_assert(offsetof(Mbp1Msg, price) == 16);
+static_assert(offsetof(Mbp1Msg, size) == 24);
+static_assert(offsetof(Mbp1Msg, action) == 28);
+static_assert(offsetof(Mbp1Msg, side) == 29);
+static_assert(offsetof(Mbp1Msg, flags) == 30);
+static_assert(offsetof(Mbp1Msg, depth) == 31);
 static_assert(offsetof(Mbp1Msg, ts_recv) == 32);
+static_assert(offsetof(Mbp1Msg, ts_in_delta) == 40);
 static_assert(offsetof(Mbp1Msg, sequence) == 44);
 static_assert(offsetof(Mbp1Msg, level) == 48);
 

@@ -1,0 +1,338 @@
+#include "proto/abi_dump.h"
+
+#include <concepts>
+#include <cstddef>
+#include <initializer_list>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "proto/control_frames.h"
+#include "proto/dbn.h"
+#include "proto/error.h"
+#include "proto/gap.h"
+#include "proto/identity.h"
+#include "proto/journal_format.h"
+#include "proto/kv16.h"
+#include "proto/ring_layout.h"
+#include "proto/shared_words.h"
+
+namespace lapwing {
+namespace {
+
+struct Field {
+  const char* name;
+  std::size_t offset;
+  std::size_t bytes;
+  std::string type;
+};
+
+// "u64", "i32", "char[64]", "enum", "struct": what a change of type must not hide behind equal sizes.
+template <typename T>
+std::string type_name() {
+  if constexpr (std::is_array_v<T>) {
+    return absl::StrCat(type_name<std::remove_extent_t<T>>(), "[", std::extent_v<T>, "]");
+  } else if constexpr (std::is_same_v<T, char>) {
+    return "char";
+  } else if constexpr (std::is_same_v<T, bool>) {
+    return "bool";
+  } else if constexpr (std::is_integral_v<T>) {
+    return absl::StrCat(std::is_signed_v<T> ? "i" : "u", 8 * sizeof(T));
+  } else {
+    return std::is_enum_v<T> ? "enum" : "struct";
+  }
+}
+
+template <typename Enum>
+struct Enumerator {
+  const char* name;
+  Enum value;
+};
+
+// Collects lines. An integer is written in decimal, a text in quotes.
+class Dump {
+ public:
+  void header(const char* name) {
+    absl::StrAppend(&text_, text_.empty() ? "" : "\n", "[", name, "]\n");
+  }
+
+  template <std::integral T>
+  void constant(const char* name, T value) {
+    absl::StrAppend(&text_, "constant ", name, " ", value, "\n");
+  }
+  void constant(const char* name, const char* value) {
+    absl::StrAppend(&text_, "constant ", name, " \"", value, "\"\n");
+  }
+
+  template <typename Struct>
+  void structure(const char* name, std::initializer_list<Field> fields) {
+    absl::StrAppend(&text_, "struct ", name, " size ", sizeof(Struct), " align ", alignof(Struct),
+                    "\n");
+    for (const Field& field : fields) {
+      absl::StrAppend(&text_, "field ", name, ".", field.name, " ", field.offset, " ", field.bytes,
+                      " ", field.type, "\n");
+    }
+  }
+
+  template <typename Enum>
+  void enumeration(const char* name, std::initializer_list<Enumerator<Enum>> enumerators) {
+    absl::StrAppend(&text_, "enum ", name, " ", sizeof(Enum), "\n");
+    for (const Enumerator<Enum>& enumerator : enumerators) {
+      absl::StrAppend(&text_, "value ", name, ".", enumerator.name, " ",
+                      static_cast<std::int64_t>(enumerator.value), "\n");
+    }
+  }
+
+  void error(Errc code, const char* name) {
+    absl::StrAppend(&text_, "error ", static_cast<std::uint32_t>(code), " ", name, "\n");
+  }
+
+  template <std::integral T>
+  void rule(const char* expression, T value) {
+    absl::StrAppend(&text_, "rule ", expression, " ", value, "\n");
+  }
+
+  std::string take() { return std::move(text_); }
+
+ private:
+  std::string text_;
+};
+
+// FOR_EACH(f, X, a, b, …) is f(X, a) f(X, b) …, for up to 64 names.
+#define PARENS ()
+#define EXPAND(...) EXPAND_16(EXPAND_16(EXPAND_16(EXPAND_16(__VA_ARGS__))))
+#define EXPAND_16(...) EXPAND_4(EXPAND_4(EXPAND_4(EXPAND_4(__VA_ARGS__))))
+#define EXPAND_4(...) EXPAND_1(EXPAND_1(EXPAND_1(EXPAND_1(__VA_ARGS__))))
+#define EXPAND_1(...) __VA_ARGS__
+#define FOR_EACH(f, type, ...) __VA_OPT__(EXPAND(FOR_EACH_STEP(f, type, __VA_ARGS__)))
+#define FOR_EACH_STEP(f, type, name, ...) \
+  f(type, name) __VA_OPT__(FOR_EACH_AGAIN PARENS(f, type, __VA_ARGS__))
+#define FOR_EACH_AGAIN() FOR_EACH_STEP
+
+#define FIELD(type, name) \
+  {#name, offsetof(type, name), sizeof(type::name), type_name<decltype(type::name)>()},
+#define ENUMERATOR(type, name) {#name, type::name},
+
+#define CONSTANT(name) dump.constant(#name, name)
+#define STRUCT(type, ...) dump.structure<type>(#type, {FOR_EACH(FIELD, type, __VA_ARGS__)})
+#define ENUM(type, ...) dump.enumeration<type>(#type, {FOR_EACH(ENUMERATOR, type, __VA_ARGS__)})
+#define RULE(expression) dump.rule(#expression, expression)
+
+void dump_identity(Dump& dump) {
+  dump.header("identity.h");
+  CONSTANT(kNoSequence);
+  STRUCT(Id128, bytes);
+}
+
+void dump_ring_constants(Dump& dump) {
+  dump.header("ring_layout.h");
+  CONSTANT(kAbiVersion);
+  CONSTANT(kPageBytes);
+  CONSTANT(kRecordBytesMin);
+  CONSTANT(kRecordBytesMax);
+  CONSTANT(kRecordBytesDefault);
+  CONSTANT(kSlotBytesMin);
+  CONSTANT(kSlotBytesMax);
+  CONSTANT(kStampBytes);
+  CONSTANT(kCapacityMin);
+  CONSTANT(kSlotAreaBytesMin);
+  CONSTANT(kCapacityMax);
+  CONSTANT(kCapacityDefaultMax);
+  CONSTANT(kHeartbeatIntervalNs);
+  CONSTANT(kRingMagic);
+  CONSTANT(kWordStride);
+  CONSTANT(kRingHeaderBytes);
+  RULE(slot_bytes_for(8));
+  RULE(slot_bytes_for(9));
+  RULE(slot_bytes_for(16));
+  RULE(slot_bytes_for(56));
+  RULE(slot_bytes_for(57));
+  RULE(slot_bytes_for(80));
+  RULE(slot_bytes_for(4088));
+  RULE(slots_per_block(16));
+  RULE(slots_per_block(64));
+  RULE(slots_per_block(4096));
+}
+
+void dump_ring_layout(Dump& dump) {
+  STRUCT(RingHeader, magic, abi_version, header_bytes, feature_bits, slot_bytes, record_bytes,
+         capacity, journal_id, session_id, boot_id, session_first_sequence, ring_first_sequence,
+         created_wall_ns, publisher_pid, has_journal, schema, bus_name, reserved, checksum);
+  STRUCT(PaddedWord, value, padding);
+  STRUCT(RingWords, head, doorbell, archived, durable, oldest, journal_state, heartbeat, state,
+         reserved);
+  ENUM(RingState, kRunning, kClosed);
+  ENUM(JournalState, kNone, kGood, kFailed, kShed);
+}
+
+// The arithmetic of the slot protocol at points where an implementation is likely to differ.
+void dump_slot_protocol(Dump& dump) {
+  dump.header("shared_words.h");
+  RULE(writing_stamp(1));
+  RULE(ready_stamp(1));
+  RULE(writing_stamp(1000));
+  RULE(ready_stamp(1000));
+  RULE(stamp_sequence(0));
+  RULE(stamp_sequence(1999));
+  RULE(stamp_sequence(2000));
+  RULE(stamp_published(1999));
+  RULE(stamp_published(2000));
+  RULE(words_for(8));
+  RULE(words_for(9));
+  RULE(words_for(56));
+  RULE(resume_after_lap(1, 130, 65, 64));
+  RULE(resume_after_lap(1, 129, 64, 64));
+  RULE(resume_after_lap(1, 2000, 900, 64));
+  RULE(resume_after_lap(990, 2108, 1000, 64));
+  RULE(stamp_is_corrupt(0, 1, 0, 64));
+  RULE(stamp_is_corrupt(130, 1, 65, 64));
+  RULE(stamp_is_corrupt(132, 1, 66, 64));
+  RULE(stamp_is_corrupt(258, 1, 65, 64));
+  RULE(stamp_is_corrupt(386, 1, 65, 64));
+  RULE(ring_oldest(1, 0, 64));
+  RULE(ring_oldest(1, 63, 64));
+  RULE(ring_oldest(1, 64, 64));
+  RULE(ring_oldest(1, 65, 64));
+  RULE(ring_oldest(100, 110, 64));
+}
+
+void dump_journal_constants(Dump& dump) {
+  dump.header("journal_format.h");
+  CONSTANT(kJournalVersion);
+  CONSTANT(kSegmentHeaderBytes);
+  CONSTANT(kSegmentSlotBytesMin);
+  CONSTANT(kSegmentSlotBytesDefault);
+  CONSTANT(kSegmentMagic);
+  CONSTANT(kSessionEntryBytes);
+}
+
+void dump_journal_format(Dump& dump) {
+  STRUCT(SegmentHeader, magic, version, header_bytes, journal_id, segment, first_sequence,
+         slot_count, slot_bytes, record_bytes, created_wall_ns, schema, reserved, checksum);
+  STRUCT(SumEntry, sum, count, check);
+  STRUCT(TimeEntry, sequence, wall_ns, reserved, check);
+  STRUCT(SessionEntry, version, kind, index, journal_id, session_id, boot_id, first, through, last,
+         void_first, void_last, how, slot_bytes, record_bytes, sys_errno, segment_slots, source_id,
+         source_offset, wall_ns, schema, ring_path, reserved, checksum);
+  ENUM(SessionEntryKind, kBegin, kReserve, kEnd);
+  ENUM(SessionEnd, kNone, kClosed, kRecovered, kCut, kFailed);
+}
+
+void dump_frame_constants(Dump& dump) {
+  dump.header("control_frames.h");
+  CONSTANT(kFrameMagic);
+  CONSTANT(kFrameVersion);
+  CONSTANT(kFrameBytesMax);
+  CONSTANT(kClientsMax);
+  CONSTANT(kFramesQueuedMax);
+  CONSTANT(kFramesPerSecondMax);
+  CONSTANT(kHandshakeNs);
+  CONSTANT(kAcceptPauseNs);
+  ENUM(FrameType, kHello, kWelcome, kRefused, kFlush, kFlushed, kFlushFailed, kReport,
+       kListSubscribers, kSubscriberInfo, kEndOfList, kPrune, kPruned);
+  ENUM(ClientRole, kSubscriber, kTool);
+  ENUM(ClientState, kJoining, kLive, kFilling, kStopped);
+}
+
+void dump_handshake_frames(Dump& dump) {
+  STRUCT(FrameHeader, magic, version, type, length, reserved);
+  STRUCT(HelloFrame, header, abi_version, role, pid, may_park, name);
+  STRUCT(WelcomeFrame, header, session_id, journal_id, session_first_sequence, durable, head,
+         capacity, slot_bytes, record_bytes, has_journal, journal_state, journal_errno, reserved,
+         schema, bus_name, ring_path, journal_path);
+  STRUCT(RefusedFrame, header, error, abi_version, message);
+}
+
+void dump_request_frames(Dump& dump) {
+  STRUCT(FlushFrame, header, tag, through);
+  STRUCT(FlushedFrame, header, tag, durable);
+  STRUCT(FlushFailedFrame, header, tag, durable, journal_state, sys_errno);
+  STRUCT(ReportFrame, header, position, records, gaps, lost, filled, state, reserved);
+  STRUCT(ListSubscribersFrame, header);
+  STRUCT(SubscriberInfoFrame, header, pid, uid, role, state, may_park, reported, position, records,
+         gaps, lost, filled, connected_wall_ns, reported_wall_ns, name);
+  STRUCT(EndOfListFrame, header, count, refused, dropped);
+  STRUCT(PruneFrame, header, below);
+  STRUCT(PrunedFrame, header, oldest, error, reserved);
+}
+
+void dump_errors(Dump& dump) {
+  dump.header("error.h");
+  CONSTANT(kErrorPayload);
+  for (const ErrorName& error : kErrorNames) {
+    dump.error(error.code, error.name);
+  }
+  ENUM(Errc, kOk, kInvalidArgument, kNoBus, kBusTaken, kNotPermitted, kNoSpace, kSystem, kDamaged,
+       kAbiMismatch, kNotALapwingFile, kJournalFailed, kNoJournal, kPruned, kTimedOut,
+       kPublisherGone, kRefused, kProtocol, kBadInput, kRecordSize, kPathTooLong, kClosed, kReset,
+       kUnsupported, kLimit, kNotFound);
+}
+
+void dump_gap(Dump& dump) {
+  dump.header("gap.h");
+  STRUCT(Gap, first, last, resume, cause, fillable);
+  ENUM(GapCause, kLapped, kSession, kVoid, kPruned, kDamaged);
+}
+
+void dump_dbn_constants(Dump& dump) {
+  using namespace dbn;
+  dump.header("dbn.h");
+  CONSTANT(kPriceScale);
+  CONSTANT(kUndefPrice);
+  CONSTANT(kUndefTimestamp);
+  CONSTANT(kLengthUnit);
+  CONSTANT(kFlagLast);
+  CONSTANT(kFlagTop);
+  CONSTANT(kFlagSnapshot);
+  CONSTANT(kFlagMbp);
+  CONSTANT(kFlagBadTsRecv);
+  CONSTANT(kFlagMaybeBadBook);
+  ENUM(RType, kTrade, kMbp1, kMbo);
+  ENUM(Action, kAdd, kModify, kCancel, kClear, kTrade, kFill, kNone);
+  ENUM(Side, kAsk, kBid, kNone);
+}
+
+void dump_dbn_records(Dump& dump) {
+  using namespace dbn;
+  CONSTANT(kSchemaMbo);
+  CONSTANT(kSchemaTrades);
+  CONSTANT(kSchemaMbp1);
+  STRUCT(RecordHeader, length, rtype, publisher_id, instrument_id, ts_event);
+  STRUCT(MboMsg, hd, order_id, price, size, flags, channel_id, action, side, ts_recv, ts_in_delta,
+         sequence);
+  STRUCT(TradeMsg, hd, price, size, action, side, flags, depth, ts_recv, ts_in_delta, sequence);
+  STRUCT(BidAskPair, bid_px, ask_px, bid_sz, ask_sz, bid_ct, ask_ct);
+  STRUCT(Mbp1Msg, hd, price, size, action, side, flags, depth, ts_recv, ts_in_delta, sequence,
+         level);
+}
+
+void dump_kv16(Dump& dump) {
+  using namespace kv16;
+  dump.header("kv16.h");
+  STRUCT(Record, key, value);
+  CONSTANT(kSchema);
+}
+
+}  // namespace
+
+std::string abi_dump() {
+  Dump dump;
+  dump_identity(dump);
+  dump_ring_constants(dump);
+  dump_ring_layout(dump);
+  dump_slot_protocol(dump);
+  dump_journal_constants(dump);
+  dump_journal_format(dump);
+  dump_frame_constants(dump);
+  dump_handshake_frames(dump);
+  dump_request_frames(dump);
+  dump_errors(dump);
+  dump_gap(dump);
+  dump_dbn_constants(dump);
+  dump_dbn_records(dump);
+  dump_kv16(dump);
+  return dump.take();
+}
+
+}  // namespace lapwing
