@@ -1,13 +1,16 @@
-// The ring file in shared memory: a publisher makes and owns it, everyone else maps it read-only.
+// The ring file in shared memory, as its publisher creates, writes and at last unlinks it.
 //
-// RingFile (publisher) and RingMap (reader) own a mapping each. Both are movable; neither is
-// thread-safe to move or destroy while another thread uses the mapping. Mappings are MADV_DONTFORK.
+// Thread safety: const members, any thread; not to be moved or destroyed while another thread uses
+// the mapping. Owns the mapping, which is MADV_DONTFORK; not the name, which outlives the process
+// on purpose.
 //
-// A ring file is allocated and populated in full before it gets its final name, so a full tmpfs is
-// an error that names the bytes needed and free, never a SIGBUS. Its mode is 0600 while the
-// publisher opens it and 0400 (0440 with a group) from then on. Nobody formats memory that others
-// map: a restart makes a new file.
+// The file has no name until it is allocated and populated in full, its header written and its mode
+// lowered to 0400 (0440 with a group). So a full tmpfs is an error and never a SIGBUS, nobody sees
+// half a ring, and a publisher that is killed on the way leaves nothing behind. Nobody formats
+// memory that others map: a restart makes a new file.
 #pragma once
+
+#include <sys/types.h>
 
 #include <boost/interprocess/mapped_region.hpp>
 #include <cstddef>
@@ -17,18 +20,18 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "bus/ring_directory.h"
+#include "bus/ring_map.h"
 #include "proto/identity.h"
 #include "proto/ring_layout.h"
-#include "proto/shared_words.h"
 
 namespace lapwing {
 
-// What a ring is made from. Zero capacity: the largest up to kCapacityDefaultMax of which two rings
-// fit in half of the tmpfs's free space.
+// What a ring is made from.
 struct RingSpec {
-  std::string directory;  // on tmpfs
+  std::string directory;  // on tmpfs; the file is called <session id>.ring
   std::uint32_t record_bytes = kRecordBytesDefault;
-  std::uint64_t capacity = 0;  // slots, a power of two
+  std::uint64_t capacity = 0;  // slots, a power of two; 0: see default_capacity
   std::string schema;
   std::string bus_name;
   Id128 journal_id;
@@ -36,15 +39,20 @@ struct RingSpec {
   Id128 boot_id;
   bool has_journal = true;
   Sequence session_first = 1;
-  Sequence ring_first = 1;
-  bool huge_pages = false;          // fails loudly where they are not to be had
-  std::optional<unsigned> group;    // gid that may read
+  Sequence ring_first =
+      1;  // raised to the oldest record before session_first that the ring can hold
+  bool huge_pages = false;        // fails loudly where they are not to be had
+  std::optional<unsigned> group;  // gid that may read
 };
 
 class RingFile {
  public:
-  // Errors: kInvalidArgument (capacity, record size), kNoSpace (names bytes needed and free),
-  // kUnsafe path reasons as kNotPermitted, kUnsupported (huge pages).
+  // Page 1 starts with head, archived and durable at session_first - 1, oldest at session_first,
+  // state running, journal good or none. The caller stores the records from
+  // header().ring_first_sequence to session_first - 1 with a RingWriter, and what it knows of
+  // `oldest`, before it tells anyone the path. Errors: kInvalidArgument (capacity, record size,
+  // sequences), kNoSpace (names bytes needed and free), kNotPermitted (an unsafe directory, a
+  // foreign group), kNotFound, kNotALapwingFile (no directory), kUnsupported (huge pages).
   static absl::StatusOr<RingFile> create(const RingSpec& spec);
 
   RingFile(RingFile&&) = default;
@@ -61,44 +69,17 @@ class RingFile {
   // True while the file still has the name it was created under (a log-out may delete files in
   // /dev/shm).
   bool still_named() const;
-  // Removes the name; mappings stay valid.
+  // Removes the name, if it is still this file's; mappings stay valid.
   absl::Status unlink();
 
  private:
   RingFile() = default;
+
   std::string path_;
+  dev_t device_ = 0;
+  ino_t inode_ = 0;
   RingHeader header_{};
   boost::interprocess::mapped_region region_;
 };
-
-class RingMap {
- public:
-  // Opens O_RDONLY without following links, maps PROT_READ, checks a private copy of the header
-  // (magic, ABI, feature bits, geometry against the file's size, checksum).
-  // Errors: kNotFound, kNotPermitted, kNotALapwingFile, kAbiMismatch, kDamaged.
-  static absl::StatusOr<RingMap> attach(const std::string& path);
-
-  RingMap(RingMap&&) = default;
-  RingMap& operator=(RingMap&&) = default;
-
-  const std::string& path() const { return path_; }
-  const RingHeader& header() const { return header_; }  // the checked copy
-  const RingWords& words() const;
-  const std::byte* slots() const;
-
- private:
-  RingMap() = default;
-  std::string path_;
-  RingHeader header_{};
-  boost::interprocess::mapped_region region_;
-};
-
-// A directory of the calling user's own under /dev/shm (0700, or 0750 with a group), made if need
-// be. kNotPermitted if something else stands there or its owner or mode is wrong; links are not
-// followed.
-absl::StatusOr<std::string> private_ring_directory(std::optional<unsigned> group);
-
-// True if `directory` is on tmpfs (or ramfs).
-absl::StatusOr<bool> is_on_tmpfs(const std::string& directory);
 
 }  // namespace lapwing

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "bus/ring_file.h"
+#include "bus/ring_map.h"
 #include "proto/identity.h"
 #include "proto/shared_words.h"
 
@@ -40,21 +40,27 @@ class RingReader {
   std::uint64_t capacity() const { return capacity_; }
   Sequence head() const { return load_head(*words_); }
 
-  // The oldest sequence that can still be read; head + 1 at most. A position below it is settled
-  // here, before any slot is read: zeroed or old memory never answers for it.
+  // The oldest sequence that can still be read; head + 1 at most.
   Sequence oldest() const { return ring_oldest(ring_first_, head(), capacity_); }
 
   // One pass, no loop. `out` has record_bytes() bytes and holds garbage unless the outcome is
-  // kRecord. n must not be below oldest() as it was when the caller positioned itself here.
+  // kRecord. A sequence below the ring's first, 0 included, is lapped: the zeroed memory of a slot
+  // that was never written does not answer for it.
   RingReadResult try_read(Sequence n, std::byte* out) const {
+    if (n < ring_first_) [[unlikely]] {
+      return settle_below_first(n);
+    }
     const std::byte* const slot = slots_ + (((n - 1) & (capacity_ - 1)) << slot_shift_);
     const SlotReadResult read = SlotForm::load_slot(slot, n, out, record_bytes_);
-    if (read.outcome == SlotRead::kRecord) [[likely]] return {RingRead::kRecord};
+    if (read.outcome == SlotRead::kRecord) [[likely]] {
+      return {RingRead::kRecord};
+    }
     return explain(read, n);
   }
 
  private:
   RingReadResult explain(SlotReadResult read, Sequence n) const;
+  RingReadResult settle_below_first(Sequence n) const;
 
   const std::byte* slots_;
   const RingWords* words_;

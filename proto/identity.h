@@ -16,6 +16,7 @@ namespace lapwing {
 // A record's number on the bus: 1, 2, 3 …; 0 is never a record.
 using Sequence = std::uint64_t;
 inline constexpr Sequence kNoSequence = 0;
+inline constexpr Sequence kSequenceMax = (Sequence{1} << 63) - 1;  // its stamp, 2n, fits a word
 
 // A random 128-bit identifier: of a journal, of a session (one life of a publisher), of a boot.
 struct Id128 {

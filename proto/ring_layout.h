@@ -43,6 +43,12 @@ constexpr std::uint64_t slots_per_block(std::uint32_t slot_bytes) {
   return kPageBytes / slot_bytes;
 }
 
+// The smallest ring of such slots: kCapacityMin slots and kSlotAreaBytesMin bytes of them.
+constexpr std::uint64_t capacity_min(std::uint32_t slot_bytes) {
+  const std::uint64_t by_area = kSlotAreaBytesMin / slot_bytes;
+  return by_area > kCapacityMin ? by_area : kCapacityMin;
+}
+
 inline constexpr std::uint64_t kRingMagic = 0x31474e5257504c;  // "LPWRNG1" in little-endian order
 
 struct RingHeader {
@@ -125,5 +131,10 @@ static_assert(offsetof(RingWords, heartbeat) == 768);
 static_assert(offsetof(RingWords, state) == 896);
 
 inline constexpr std::uint32_t kRingHeaderBytes = 2 * kPageBytes;
+
+// Bytes of the whole file.
+constexpr std::uint64_t ring_file_bytes(std::uint64_t capacity, std::uint32_t slot_bytes) {
+  return kRingHeaderBytes + capacity * slot_bytes;
+}
 
 }  // namespace lapwing

@@ -1,0 +1,34 @@
+// Where a ring file may live, and how large it may be there.
+//
+// Thread safety: free functions.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "bus/unique_fd.h"
+
+namespace lapwing {
+
+// A directory of the calling user's own under /dev/shm, made if need be: lapwing-<uid> (0700), or
+// lapwing-<uid>-<gid> (0750) whose files a group may read. kNotPermitted if something else stands
+// there, or a directory of another owner or with more permissions; links are not followed.
+absl::StatusOr<std::string> private_ring_directory(std::optional<unsigned> group);
+
+// True if `directory` is on tmpfs (or ramfs).
+absl::StatusOr<bool> is_on_tmpfs(const std::string& directory);
+
+// Opens a directory in which nobody but its owner (this user or root) can replace a file: others
+// may not write to it, unless it is sticky. Errors: kNotFound, kNotPermitted, kNotALapwingFile (no
+// directory).
+absl::StatusOr<UniqueFd> open_ring_directory(const std::string& directory);
+
+// Slots of the ring that is made when the user names no capacity: the largest power of two up to
+// kCapacityDefaultMax of which two rings fit in half of the file system's free space, since a
+// restart has the old and the new ring for a moment. Never below capacity_min(slot_bytes).
+absl::StatusOr<std::uint64_t> default_capacity(int directory_fd, std::uint32_t slot_bytes);
+
+}  // namespace lapwing

@@ -1,0 +1,250 @@
+#include "bus/ring_file.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "bus/huge_pages.h"
+#include "bus/kernel.h"
+#include "bus/mapping.h"
+#include "bus/unique_fd.h"
+#include "proto/error.h"
+#include "proto/shared_words.h"
+
+namespace lapwing {
+namespace {
+
+absl::Status check_capacity(std::uint64_t capacity, std::uint32_t slot_bytes) {
+  const std::uint64_t lowest = capacity_min(slot_bytes);
+  if (std::has_single_bit(capacity) && capacity >= lowest && capacity <= kCapacityMax) {
+    return absl::OkStatus();
+  }
+  const std::uint64_t nearest = std::clamp(capacity, lowest, kCapacityMax) == capacity
+                                    ? std::bit_ceil(capacity)
+                                : capacity < lowest ? lowest
+                                                    : kCapacityMax;
+  return make_error(Errc::kInvalidArgument,
+                    absl::StrCat("a capacity of ", capacity, " slots of ", slot_bytes,
+                                 " bytes is not a power of two from ", lowest, " to ", kCapacityMax,
+                                 "; use --capacity ", nearest));
+}
+
+absl::Status check_spec(const RingSpec& spec) {
+  if (spec.record_bytes < kRecordBytesMin || spec.record_bytes > kRecordBytesMax) {
+    return make_error(Errc::kInvalidArgument,
+                      absl::StrCat("records of ", spec.record_bytes, " bytes; a bus carries ",
+                                   kRecordBytesMin, " to ", kRecordBytesMax));
+  }
+  if (spec.ring_first < 1 || spec.ring_first > spec.session_first ||
+      spec.session_first > kSequenceMax) {
+    return make_error(Errc::kInvalidArgument,
+                      absl::StrCat("a ring from sequence ", spec.ring_first,
+                                   " for a session from sequence ", spec.session_first));
+  }
+  if (spec.schema.size() >= sizeof(RingHeader::schema)) {
+    return make_error(Errc::kInvalidArgument,
+                      absl::StrCat("schema name ", spec.schema, " is longer than ",
+                                   sizeof(RingHeader::schema) - 1, " bytes"));
+  }
+  if (spec.session_id.is_zero()) {
+    return make_error(Errc::kInvalidArgument, "a ring without a session id");
+  }
+  if (spec.capacity == 0) return absl::OkStatus();
+  return check_capacity(spec.capacity, slot_bytes_for(spec.record_bytes));
+}
+
+RingHeader make_header(const RingSpec& spec, std::uint64_t capacity) {
+  RingHeader header{};
+  header.magic = kRingMagic;
+  header.abi_version = kAbiVersion;
+  header.header_bytes = kRingHeaderBytes;
+  header.slot_bytes = slot_bytes_for(spec.record_bytes);
+  header.record_bytes = spec.record_bytes;
+  header.capacity = capacity;
+  header.journal_id = spec.journal_id;
+  header.session_id = spec.session_id;
+  header.boot_id = spec.boot_id;
+  header.session_first_sequence = spec.session_first;
+  header.ring_first_sequence =
+      std::max(spec.ring_first, ring_oldest(1, spec.session_first - 1, capacity));
+  header.created_wall_ns = wall_ns();
+  header.publisher_pid = static_cast<std::uint32_t>(getpid());
+  header.has_journal = spec.has_journal ? 1 : 0;
+  set_text(header.schema, spec.schema);
+  set_text(header.bus_name, spec.bus_name);
+  header.checksum = checksum_of(header);
+  return header;
+}
+
+void start_words(RingWords& words, const RingHeader& header) {
+  const Sequence before = header.session_first_sequence - 1;
+  store_head(words, before);
+  store_archived(words, before);
+  store_durable(words, before);
+  store_oldest(words, header.session_first_sequence);
+  store_journal_condition(words,
+                          {header.has_journal != 0 ? JournalState::kGood : JournalState::kNone, 0});
+  store_heartbeat(words, monotonic_ns());
+  store_ring_state(words, RingState::kRunning);
+}
+
+// A file without a name: it vanishes by itself if the publisher is killed before it is published.
+absl::StatusOr<UniqueFd> open_unnamed(int directory_fd, const std::string& directory) {
+  UniqueFd fd(openat(directory_fd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+  if (fd.valid()) return fd;
+  if (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL) {
+    return make_error(Errc::kUnsupported,
+                      absl::StrCat("the file system of ", directory,
+                                   " cannot make a file without a name (O_TMPFILE); use a tmpfs "
+                                   "with --ring-dir"));
+  }
+  return make_system_error(errno, absl::StrCat("making a ring file in ", directory));
+}
+
+absl::Status no_space(int fd, std::uint64_t bytes, const std::string& directory) {
+  struct statvfs space{};
+  const std::uint64_t free_bytes = fstatvfs(fd, &space) == 0 ? space.f_bavail * space.f_frsize : 0;
+  return make_error(
+      Errc::kNoSpace,
+      absl::StrCat("the ring needs ", bytes, " bytes and ", directory, " has ", free_bytes,
+                   " free; use a smaller --capacity, or --ring-dir on a larger tmpfs"));
+}
+
+absl::Status allocate(int fd, std::uint64_t bytes, const std::string& directory) {
+  int failure = 0;
+  do {
+    failure = posix_fallocate(fd, 0, static_cast<off_t>(bytes));
+  } while (failure == EINTR);
+  if (failure == 0) return absl::OkStatus();
+  if (failure == ENOSPC) return no_space(fd, bytes, directory);
+  return make_system_error(failure,
+                           absl::StrCat("allocating ", bytes, " bytes for a ring in ", directory));
+}
+
+// Page faults now rather than on the publish path.
+absl::Status populate(boost::interprocess::mapped_region& region, const std::string& directory) {
+  if (madvise(region.get_address(), region.get_size(), MADV_POPULATE_WRITE) == 0) {
+    return absl::OkStatus();
+  }
+  if (errno != EINVAL) {
+    return make_system_error(errno, absl::StrCat("populating a ring in ", directory));
+  }
+  // A kernel before 5.14 does not know the advice. The pages are allocated and zero: touch them.
+  std::memset(region.get_address(), 0, region.get_size());
+  return absl::OkStatus();
+}
+
+absl::StatusOr<boost::interprocess::mapped_region> map_small_pages(int fd, std::uint64_t bytes,
+                                                                   const std::string& directory) {
+  if (absl::Status status = allocate(fd, bytes, directory); !status.ok()) return status;
+  auto region = map_file(fd, MapAccess::kReadWrite, bytes, directory);
+  if (!region.ok()) return region;
+  if (absl::Status status = populate(*region, directory); !status.ok()) return status;
+  return region;
+}
+
+// A tmpfs mounted with huge=advise makes a huge page where a page fault meets the advice, and
+// nowhere else. So the pages are not allocated first, and a full tmpfs shows itself as EFAULT.
+absl::StatusOr<boost::interprocess::mapped_region> map_huge_pages(int fd, std::uint64_t bytes,
+                                                                  const std::string& directory) {
+  if (ftruncate(fd, static_cast<off_t>(bytes)) != 0) {
+    return make_system_error(errno, absl::StrCat("sizing a ring in ", directory));
+  }
+  auto region = map_file(fd, MapAccess::kReadWrite, bytes, directory);
+  if (!region.ok()) return region;
+  if (absl::Status status = request_huge_pages(*region, directory); !status.ok()) return status;
+  if (madvise(region->get_address(), bytes, MADV_POPULATE_WRITE) != 0) {
+    if (errno == EFAULT) return no_space(fd, bytes, directory);
+    return make_system_error(errno, absl::StrCat("populating huge pages in ", directory));
+  }
+  if (absl::Status status = require_huge_pages(*region, directory); !status.ok()) return status;
+  return region;
+}
+
+absl::Status lower_mode(int fd, std::optional<unsigned> group, const std::string& path) {
+  if (group && fchown(fd, static_cast<uid_t>(-1), *group) != 0) {
+    return make_system_error(errno, absl::StrCat("giving ", path, " to group ", *group));
+  }
+  if (fchmod(fd, group ? 0440 : 0400) != 0) {
+    return make_system_error(errno, absl::StrCat("making ", path, " read-only"));
+  }
+  return absl::OkStatus();
+}
+
+// Unlike a rename, a link replaces nothing.
+absl::Status give_name(int fd, int directory_fd, const std::string& name, const std::string& path) {
+  const std::string unnamed = absl::StrCat("/proc/self/fd/", fd);
+  if (linkat(AT_FDCWD, unnamed.c_str(), directory_fd, name.c_str(), AT_SYMLINK_FOLLOW) == 0) {
+    return absl::OkStatus();
+  }
+  return make_system_error(errno, absl::StrCat("naming the ring file ", path));
+}
+
+}  // namespace
+
+absl::StatusOr<RingFile> RingFile::create(const RingSpec& spec) {
+  if (absl::Status status = check_spec(spec); !status.ok()) return status;
+  const absl::StatusOr<UniqueFd> directory = open_ring_directory(spec.directory);
+  if (!directory.ok()) return directory.status();
+  const std::uint32_t slot_bytes = slot_bytes_for(spec.record_bytes);
+  const absl::StatusOr<std::uint64_t> capacity =
+      spec.capacity != 0 ? spec.capacity : default_capacity(directory->get(), slot_bytes);
+  if (!capacity.ok()) return capacity.status();
+  const absl::StatusOr<UniqueFd> fd = open_unnamed(directory->get(), spec.directory);
+  if (!fd.ok()) return fd.status();
+
+  const std::uint64_t bytes = ring_file_bytes(*capacity, slot_bytes);
+  auto region = spec.huge_pages ? map_huge_pages(fd->get(), bytes, spec.directory)
+                                : map_small_pages(fd->get(), bytes, spec.directory);
+  if (!region.ok()) return region.status();
+
+  RingFile file;
+  const std::string name = absl::StrCat(spec.session_id.hex(), ".ring");
+  file.path_ = absl::StrCat(spec.directory, "/", name);
+  file.header_ = make_header(spec, *capacity);
+  file.region_ = *std::move(region);
+  std::memcpy(file.region_.get_address(), &file.header_, sizeof file.header_);
+  start_words(file.words(), file.header_);
+
+  if (absl::Status status = lower_mode(fd->get(), spec.group, file.path_); !status.ok())
+    return status;
+  struct stat self{};
+  if (fstat(fd->get(), &self) != 0) {
+    return make_system_error(errno, absl::StrCat("looking at ", file.path_));
+  }
+  file.device_ = self.st_dev;
+  file.inode_ = self.st_ino;
+  if (absl::Status status = give_name(fd->get(), directory->get(), name, file.path_);
+      !status.ok()) {
+    return status;
+  }
+  return file;
+}
+
+RingWords& RingFile::words() const {
+  return *reinterpret_cast<RingWords*>(static_cast<std::byte*>(region_.get_address()) + kPageBytes);
+}
+
+std::byte* RingFile::slots() const {
+  return static_cast<std::byte*>(region_.get_address()) + kRingHeaderBytes;
+}
+
+bool RingFile::still_named() const {
+  struct stat found{};
+  return lstat(path_.c_str(), &found) == 0 && found.st_dev == device_ && found.st_ino == inode_;
+}
+
+absl::Status RingFile::unlink() {
+  if (!still_named() || ::unlink(path_.c_str()) == 0) return absl::OkStatus();
+  return make_system_error(errno, absl::StrCat("removing the ring file ", path_));
+}
+
+}  // namespace lapwing
