@@ -9,15 +9,19 @@
 // The slot protocol. A slot is a 64-bit stamp and the record as 64-bit words, the last zero-padded.
 //
 //     publisher writes n                        subscriber reads n
-//     W1 stamp  = 2n-1  relaxed                 R1 a = stamp  acquire     must be 2n
+//     W1 stamp  = 2n-1  release                 R1 a = stamp  acquire     must be 2n
 //     W2 word_i = v_i   release                 R2 x_i = word_i  acquire
-//     W3 stamp  = 2n    release                 R3 stamp  relaxed         must still be 2n
+//     W3 stamp  = 2n    release                 R3 stamp  acquire         must still be 2n
 //     W4 head   = n     release
 //
 // Not older: R1 reads W3(n), so every W2(n) happens before R2.
 // Not newer: if R2 read a word of m > n, that W2(m) (release) and R2 (acquire) synchronise. W1(m)
 // comes before W2(m), so R3 must see 2m-1 or later, which is not 2n, and the copy is thrown away.
 // An accepted record is therefore exactly what was published. On x86-64 all of this is plain moves.
+// That much holds with W1 and R3 relaxed. They are release and acquire because a reader that finds
+// itself lapped goes on from there: behind R1 and R3 it must see every head and every `archived`
+// that the publisher saw or stored before W1(m), or it takes a good stamp for damage, or a record
+// that is in the journal for lost.
 //
 // Thread safety: the store_ functions belong to the one thread that owns the word; every load_ may
 // run in any thread of any process that maps the word, read-only mappings included.
@@ -95,9 +99,10 @@ struct WordForm {
   static void store_slot(std::byte* slot, Sequence n, const std::byte* record,
                          std::size_t record_bytes) {
     Word* const words = reinterpret_cast<Word*>(slot);
-    // W1, partner R3. Relaxed is enough: W2's release orders it before every word. Without it a
-    // reader that copies old and new words would find the old stamp still in place.
-    internal::store(words[0], writing_stamp(n), std::memory_order_relaxed);
+    // W1, partners R3 and R1. W2's release orders it before every word; without it a reader that
+    // copies old and new words would find the old stamp still in place. Weaker, and a reader that
+    // it laps may go on with a head or an `archived` from long before.
+    internal::store(words[0], writing_stamp(n), std::memory_order_release);
     const std::size_t whole = record_bytes / 8;
     for (std::size_t i = 0; i < whole; ++i) {
       Word value;
@@ -133,8 +138,9 @@ struct WordForm {
       const Word value = internal::load(words[1 + whole], std::memory_order_acquire);  // R2
       std::memcpy(record + 8 * whole, &value, record_bytes % 8);
     }
-    // R3, partner W1(m > n). Relaxed is enough: R2's acquire orders it after every word.
-    const Word after = internal::load(words[0], std::memory_order_relaxed);
+    // R3, partners W1(m > n) and W3(m > n). R2's acquire orders it after every word. Weaker, and a
+    // lapped reader may go on with a head or an `archived` from long before.
+    const Word after = internal::load(words[0], std::memory_order_acquire);
     if (after != ready_stamp(n)) return judge_stamp(after, n);
     return {SlotRead::kRecord, after};
   }
@@ -159,7 +165,7 @@ struct VectorForm {
   static void store_slot(std::byte* slot, Sequence n, const std::byte* record,
                          std::size_t record_bytes) {
     Word* const words = reinterpret_cast<Word*>(slot);
-    internal::store(words[0], writing_stamp(n), std::memory_order_relaxed);  // W1
+    internal::store(words[0], writing_stamp(n), std::memory_order_release);  // W1
     std::byte* out = slot + kStampBytes;
     std::size_t left = record_bytes;
     for (; left >= 16; left -= 16, out += 16, record += 16) {
@@ -192,7 +198,7 @@ struct VectorForm {
       std::memcpy(record, &value, left < 8 ? left : 8);
       left -= left < 8 ? left : 8;
     }
-    const Word after = internal::load(words[0], std::memory_order_relaxed);  // R3
+    const Word after = internal::load(words[0], std::memory_order_acquire);  // R3
     if (after != ready_stamp(n)) return judge_stamp(after, n);
     return {SlotRead::kRecord, after};
   }
@@ -206,8 +212,8 @@ using SlotForm = VectorForm;
 using SlotForm = WordForm;
 #endif
 
-// Where a lapped reader goes on. The offending stamp may be newer than the head the reader sees (W1
-// is relaxed), so the lead is taken from both; an eighth of the ring is left as a head start, and
+// Where a lapped reader goes on. The offending stamp may be ahead of head, which moves at the end
+// of a batch, so the lead is taken from both; an eighth of the ring is left as a head start, and
 // nothing that is still in the ring beyond that is thrown away. `head` must be loaded after
 // `stamp`.
 constexpr Sequence resume_after_lap(Sequence n, Word stamp, Sequence head, std::uint64_t capacity) {
@@ -218,7 +224,9 @@ constexpr Sequence resume_after_lap(Sequence n, Word stamp, Sequence head, std::
 }
 
 // True if no correct publisher can have left `stamp` in the slot of n. `head` must be loaded after
-// `stamp` was, or a reader that was descheduled in between would cry wolf.
+// `stamp` was, or a reader that was descheduled in between would cry wolf. The publisher's part: it
+// writes n only once head is at n - capacity or beyond. The journal gate sees to that, `archived`
+// being at most head; without a journal, a batch longer than the ring must move head on the way.
 constexpr bool stamp_is_corrupt(Word stamp, Sequence n, Sequence head, std::uint64_t capacity) {
   if (stamp == 0) return false;
   const Sequence m = stamp_sequence(stamp);
