@@ -1,0 +1,18 @@
+//! Lapwing's memory-order protocols, each written once and run under `loom`, which explores every
+//! execution that the C11 memory model allows. The right form of each must pass, and every wrong
+//! variant must be caught.
+//!
+//! The names are those of `proto/shared_words.h`; README.md beside this crate has the table.
+#![cfg(test)]
+
+mod judge;
+mod kernel;
+
+mod archive;
+mod closed;
+mod doorbell;
+mod gate;
+mod idle;
+mod lap;
+mod slot;
+mod splice;
