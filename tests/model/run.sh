@@ -25,14 +25,14 @@ skip() {
   exit 77
 }
 
-command -v cargo >/dev/null || skip "There is no cargo. Install Rust 1.85 or newer and run $0 again."
+command -v cargo >/dev/null || skip "There is no cargo. Install Rust 1.85 or newer."
 
 # "cargo 1.85.0 (...)" is at least 1.85; older ones cannot read the lock file and say so badly.
 cargo_minor=$(cargo --version | sed -n 's/^cargo 1\.\([0-9]*\)\..*/\1/p')
 [ "${cargo_minor:-85}" -ge 85 ] || skip "$(cargo --version) is too old. Install Rust 1.85 or newer."
 
-# What is on this machine is enough if it is all there. Otherwise one attempt to fetch it; a lock file
-# that does not fit Cargo.toml is our mistake and no reason to skip.
+# What is on this machine is enough if it is all there. Otherwise one attempt to fetch it; a lock
+# file that does not fit Cargo.toml is our mistake and no reason to skip.
 if ! cargo fetch --locked --offline >/dev/null 2>&1; then
   if ! reason=$(CARGO_NET_RETRY=1 CARGO_HTTP_TIMEOUT=20 \
       timeout "$fetch_seconds_max" cargo fetch --locked 2>&1); then
@@ -48,4 +48,4 @@ fi
 unset LOOM_MAX_PREEMPTIONS LOOM_MAX_BRANCHES LOOM_MAX_PERMUTATIONS LOOM_MAX_DURATION \
   LOOM_CHECKPOINT_FILE LOOM_CHECKPOINT_INTERVAL LOOM_LOG LOOM_LOCATION
 
-cargo test --release --locked --offline -- --nocapture
+cargo test --release --locked --offline -- --nocapture || exit 1

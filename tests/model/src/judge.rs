@@ -160,8 +160,8 @@ thread_local! {
     static IS_EXPLORING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Runs `body` and returns what it panicked with, if it did. Such a panic is a finding: it goes into
-/// the table and not, with a backtrace, to standard error.
+/// Runs `body` and returns what it panicked with, if it did. Such a panic is a finding: it goes
+/// into the table and not, with a backtrace, to standard error.
 fn failure_of(body: impl FnOnce()) -> Option<String> {
     static SILENCE_FINDINGS: Once = Once::new();
     SILENCE_FINDINGS.call_once(|| {
