@@ -2,8 +2,8 @@
 //! `store_archived`, `load_archived`, and the gate by whole blocks).
 //!
 //! The disk reads slots straight from the ring's memory, by no order of ours. So the slots are
-//! plain memory here: loom finds a race unless every write of a slot is ordered before the read, and
-//! every read before the next lap's write. How the publisher waits at the gate is gate.rs.
+//! plain memory here: loom finds a race unless every write of a slot is ordered before the read,
+//! and every read before the next lap's write. How the publisher waits at the gate is gate.rs.
 
 use crate::judge::{judge, right, wrong, Depth, Sightings, DATA_RACE};
 use loom::cell::UnsafeCell;
