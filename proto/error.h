@@ -45,6 +45,7 @@ enum class Errc : std::uint32_t {
   kUnsupported = 22,      // this kernel, container or file system cannot do it
   kLimit = 23,            // a named limit is exhausted
   kNotFound = 24,         // a file, symbol or sequence that was asked for does not exist
+  kStoppedAtGap = 25,     // there was a gap, and the subscriber was told to end at one
 };
 
 struct ErrorName {
@@ -79,6 +80,7 @@ inline constexpr ErrorName kErrorNames[] = {
     {Errc::kUnsupported, "unsupported", absl::StatusCode::kUnimplemented},
     {Errc::kLimit, "limit", absl::StatusCode::kResourceExhausted},
     {Errc::kNotFound, "not-found", absl::StatusCode::kNotFound},
+    {Errc::kStoppedAtGap, "stopped-at-gap", absl::StatusCode::kAborted},
 };
 
 // The payload under which an absl::Status of ours carries its number in decimal.
