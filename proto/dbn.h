@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <string_view>
 
 namespace lapwing::dbn {
 
@@ -147,5 +148,46 @@ static_assert(offsetof(Mbp1Msg, level) == 48);
 inline constexpr char kSchemaMbo[] = "dbn.mbo";
 inline constexpr char kSchemaTrades[] = "dbn.trades";
 inline constexpr char kSchemaMbp1[] = "dbn.mbp-1";
+
+// The schema field of DBN metadata; the values that a bus can carry, and the one for a mix of
+// schemas.
+enum class SchemaId : std::uint16_t { kMbo = 0, kMbp1 = 1, kTrades = 4, kMixed = 0xffff };
+
+// What a bus's schema name stands for. Tbbo shares MBP-1's records but not its meaning: it has
+// another id.
+struct RecordSchema {
+  const char* name;
+  SchemaId id;
+  RType rtype;
+  std::uint32_t record_bytes;
+  std::uint32_t ts_recv_offset;
+};
+
+inline constexpr RecordSchema kRecordSchemas[] = {
+    {kSchemaMbo, SchemaId::kMbo, RType::kMbo, sizeof(MboMsg), offsetof(MboMsg, ts_recv)},
+    {kSchemaTrades, SchemaId::kTrades, RType::kTrade, sizeof(TradeMsg),
+     offsetof(TradeMsg, ts_recv)},
+    {kSchemaMbp1, SchemaId::kMbp1, RType::kMbp1, sizeof(Mbp1Msg), offsetof(Mbp1Msg, ts_recv)},
+};
+
+// The schema of that bus name, metadata id or record type; nullptr if a bus cannot carry it.
+constexpr const RecordSchema* find_schema(std::string_view name) {
+  for (const RecordSchema& schema : kRecordSchemas) {
+    if (name == schema.name) return &schema;
+  }
+  return nullptr;
+}
+constexpr const RecordSchema* find_schema(SchemaId id) {
+  for (const RecordSchema& schema : kRecordSchemas) {
+    if (id == schema.id) return &schema;
+  }
+  return nullptr;
+}
+constexpr const RecordSchema* find_schema(RType rtype) {
+  for (const RecordSchema& schema : kRecordSchemas) {
+    if (rtype == schema.rtype) return &schema;
+  }
+  return nullptr;
+}
 
 }  // namespace lapwing::dbn
