@@ -1,0 +1,73 @@
+// The bytes of a file or stream, decompressed if it is zstd: one frame or several, skippable ones
+// too.
+//
+// What can be decoded is delivered before the error that follows it: input is handed to zstd one
+// block at a time, so a damaged block costs nothing that came before.
+//
+// Thread safety: one thread. Owns its descriptor.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace lapwing {
+
+inline constexpr std::size_t kByteSourceBufferBytes = 256 * 1024;
+
+class ByteSource {
+ public:
+  // `path` may be "-": standard input. Errors: kNotFound, kNotPermitted, kBadInput (a directory).
+  static absl::StatusOr<std::unique_ptr<ByteSource>> open(const std::string& path);
+  // Takes over the descriptor; `name` is for messages.
+  static std::unique_ptr<ByteSource> adopt(int fd, const std::string& name);
+
+  ByteSource(const ByteSource&) = delete;
+  ByteSource& operator=(const ByteSource&) = delete;
+  ~ByteSource();
+
+  // Decoded bytes, as many as are at hand, at least one unless it is the end; 0: the end. `out` is
+  // not empty. Errors, from then on: kBadInput with file offset and decoded offset, kSystem.
+  absl::StatusOr<std::size_t> read(std::span<std::byte> out);
+  // Starts again from the first byte. kUnsupported for what cannot seek.
+  absl::Status rewind();
+
+  const std::string& name() const { return name_; }
+  std::uint64_t decoded_offset() const { return decoded_offset_; }  // of the next byte of read()
+  // Where that is: "byte D", or "byte D (byte F of the compressed file)".
+  std::string place(std::uint64_t decoded_offset) const;
+
+ private:
+  struct Decoder;
+  enum class Form { kUnknown, kRaw, kZstd };
+
+  ByteSource(int fd, std::string name);
+  absl::Status fill();
+  absl::Status detect();
+  absl::StatusOr<std::size_t> read_raw(std::span<std::byte> out);
+  absl::StatusOr<std::size_t> read_zstd(std::span<std::byte> out);
+  absl::StatusOr<std::size_t> decode_some(std::span<std::byte> out);
+  std::size_t buffered() const { return end_ - begin_; }
+  // File offset of the next byte that has not been used.
+  std::uint64_t file_offset() const { return fetched_ - buffered(); }
+
+  int fd_;
+  std::string name_;
+  Form form_ = Form::kUnknown;
+  std::vector<std::byte> buffer_;
+  std::size_t begin_ = 0;
+  std::size_t end_ = 0;
+  bool at_end_ = false;
+  std::uint64_t fetched_ = 0;  // bytes read from the descriptor
+  std::uint64_t decoded_offset_ = 0;
+  std::unique_ptr<Decoder> decoder_;
+  absl::Status failure_;
+};
+
+}  // namespace lapwing
