@@ -1,4 +1,14 @@
-// A feed: where a publisher's records come from. DBN files and streams, journals, synthetic orders.
+// A feed: where a publisher's records come from. DBN files and streams, journals, a synthetic order
+// flow.
+//
+//   auto feed = open_feed("dbn:es.mbo.dbn.zst", {});
+//   for (;;) {
+//     auto batch = (*feed)->next();
+//     if (!batch.ok() || batch->records.empty()) break;
+//     publisher->publish_batch(batch->records);
+//   }
+//
+// A feed knows nothing of the bus and touches none of its memory.
 //
 // Thread safety: one thread.
 #pragma once
@@ -14,42 +24,59 @@
 
 namespace lapwing {
 
+inline constexpr std::size_t kFeedBatchMax = 1200;  // records: the largest burst one packet makes
+inline constexpr std::uint64_t kBurstNs = 1'000;    // records this close together form a burst
+
 // What the bus takes from the feed.
 struct FeedDescription {
-  std::string schema;             // e.g. "dbn.mbo"
+  std::string schema;  // e.g. "dbn.mbo"
   std::uint32_t record_bytes = 0;
-  std::string metadata;           // raw DBN metadata, may be empty
-  std::uint64_t source_id = 0;    // the same for the same source, never 0; see SessionEntry
-  std::string name;               // for messages: path or specification
+  std::string metadata;         // raw DBN metadata, may be empty
+  std::uint64_t source_id = 0;  // the same for the same source, never 0; see SessionEntry
+  std::string name;             // for messages: path or specification
 };
 
-// A run of records laid end to end. Valid until the next call.
+// A run of records laid end to end. Valid until the next call on the feed; the caller may change
+// the records in place (restamp).
 struct FeedBatch {
-  std::span<const std::byte> records;  // a multiple of record_bytes; empty: the feed has ended
+  std::span<std::byte> records;  // a multiple of record_bytes; empty: the feed has ended
   std::uint64_t time_ns = 0;  // of the first record (ts_recv, else ts_event), for pacing; 0: none
+};
+
+struct FeedOptions {
+  // A batch ends where a record is more than kBurstNs later than its first: what pacing needs.
+  // Without, batches are as large as they can be.
+  bool batch_by_burst = true;
+  std::uint64_t passes = 1;  // how often the source is played, 0: for ever; see looping_feed.h
 };
 
 class Feed {
  public:
   virtual ~Feed() = default;
   virtual const FeedDescription& description() const = 0;
-  // The next run: one burst, at most kFeedBatchMax records, none of which is later than the first
-  // by kBurstNs. Blocks for standard input only. An error ends the feed; what came before it has
-  // been delivered. Errors: kBadInput with file, byte offset and record number.
+  // The next run, at most kFeedBatchMax records. Blocks for standard input only, and only while not
+  // one whole record is at hand. An error ends the feed; what came before it has been delivered.
+  // Errors: kBadInput with file, byte offset and record number; kDamaged; kSystem.
   virtual absl::StatusOr<FeedBatch> next() = 0;
   // Starts again from the first record; kUnsupported for a stream.
   virtual absl::Status rewind() = 0;
   // Records of another type or size than the bus's that were left out so far.
   virtual std::uint64_t skipped() const = 0;
-  // Records that will come in one pass, where that is known; 0 otherwise.
+  // Records that will come in all, where that is known; 0 otherwise.
   virtual std::uint64_t total() const { return 0; }
 };
 
-inline constexpr std::size_t kFeedBatchMax = 1200;   // records: the largest burst one packet makes
-inline constexpr std::uint64_t kBurstNs = 1'000;     // records this close together form a burst
-
 // Opens `dbn:PATH`, `dbn:-`, `journal:DIR` or `synthetic[:key=value,…]`.
-// Errors: kInvalidArgument (names the forms), kNotFound, kBadInput, …
-absl::StatusOr<std::unique_ptr<Feed>> open_feed(const std::string& specification);
+// Errors: kInvalidArgument (names the forms), kNotFound, kNotPermitted, kBadInput, kRecordSize (a
+// schema that a bus does not carry; names those it does), …
+absl::StatusOr<std::unique_ptr<Feed>> open_feed(const std::string& specification,
+                                                const FeedOptions& options);
+
+// Passes over the feed's first `count` records and returns the rest of the batch in which that
+// ends, empty if the feed ends first. For --resume.
+absl::StatusOr<FeedBatch> skip_records(Feed& feed, std::uint64_t count);
+
+// XXH3-64 of a canonical specification, never 0.
+std::uint64_t source_id_of(const std::string& canonical_specification);
 
 }  // namespace lapwing

@@ -1,0 +1,48 @@
+// The feed of a DBN file or stream: dbn:PATH, dbn:-.
+//
+// The schema comes from the metadata, or, where that says the stream is mixed, from the first
+// record that a bus can carry. Records of another type or length are counted and left out.
+//
+// Thread safety: one thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "proto/dbn.h"
+#include "publisher/feeds/feed.h"
+#include "snapshot/dbn_reader.h"
+
+namespace lapwing {
+
+class DbnFeed : public Feed {
+ public:
+  // `path` may be "-". Errors: as DbnReader::open; kRecordSize for a schema that a bus does not
+  // carry.
+  static absl::StatusOr<std::unique_ptr<Feed>> open(const std::string& path, bool batch_by_burst);
+
+  const FeedDescription& description() const override { return description_; }
+  absl::StatusOr<FeedBatch> next() override;
+  absl::Status rewind() override;
+  std::uint64_t skipped() const override { return skipped_; }
+
+ private:
+  DbnFeed(std::unique_ptr<DbnReader> reader, bool batch_by_burst);
+  absl::Status choose_schema();
+  absl::Status describe(const std::string& path);
+  // The next record that fits the bus, without taking it; empty: the end, or none is at hand and
+  // `may_wait` is false.
+  absl::StatusOr<std::span<const std::byte>> peek(bool may_wait);
+
+  std::unique_ptr<DbnReader> reader_;
+  const bool batch_by_burst_;
+  const dbn::RecordSchema* schema_ = nullptr;
+  FeedDescription description_;
+  std::span<const std::byte> pending_;  // read, not delivered
+  std::vector<std::byte> batch_;
+  std::uint64_t skipped_ = 0;
+};
+
+}  // namespace lapwing

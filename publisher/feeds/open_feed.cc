@@ -1,0 +1,55 @@
+#include <xxhash.h>
+
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "proto/error.h"
+#include "publisher/feeds/dbn_feed.h"
+#include "publisher/feeds/feed.h"
+
+namespace lapwing {
+namespace {
+
+constexpr char kDbnPrefix[] = "dbn:";
+
+absl::StatusOr<std::unique_ptr<Feed>> open_source(const std::string& specification,
+                                                  const FeedOptions& options) {
+  if (absl::StartsWith(specification, kDbnPrefix) && specification.size() > sizeof kDbnPrefix - 1) {
+    return DbnFeed::open(specification.substr(sizeof kDbnPrefix - 1), options.batch_by_burst);
+  }
+  return make_error(Errc::kInvalidArgument,
+                    absl::StrCat("\"", specification,
+                                 "\" is not a source; the forms are dbn:PATH, dbn:- "
+                                 "(standard input), journal:DIR and "
+                                 "synthetic[:key=value,...]"));
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Feed>> open_feed(const std::string& specification,
+                                                const FeedOptions& options) {
+  return open_source(specification, options);
+}
+
+absl::StatusOr<FeedBatch> skip_records(Feed& feed, std::uint64_t count) {
+  const std::size_t record_bytes = feed.description().record_bytes;
+  for (;;) {
+    auto batch = feed.next();
+    if (!batch.ok() || batch->records.empty()) return batch;
+    const std::uint64_t here = batch->records.size() / record_bytes;
+    if (here > count) {
+      batch->records = batch->records.subspan(static_cast<std::size_t>(count) * record_bytes);
+      return batch;
+    }
+    count -= here;
+  }
+}
+
+std::uint64_t source_id_of(const std::string& canonical_specification) {
+  const std::uint64_t id =
+      XXH3_64bits(canonical_specification.data(), canonical_specification.size());
+  return id != 0 ? id : 1;
+}
+
+}  // namespace lapwing
