@@ -1,6 +1,10 @@
 // The control socket's plumbing, shared by both sides: paths, frames in and out, peer credentials.
 //
-// Thread safety: free functions over descriptors the caller owns.
+// A bus directory may be longer than a socket's path can be: such a socket is reached through a
+// descriptor of its directory (/proc/self/fd/N/control.sock).
+//
+// Thread safety: free functions over descriptors the caller owns. No send or receive blocks, and
+// none raises SIGPIPE.
 #pragma once
 
 #include <sys/types.h>
@@ -51,16 +55,29 @@ struct Packet {
 // The frame's type, if magic, version, type and length fit the packet's bytes; kProtocol otherwise.
 absl::StatusOr<FrameType> check_frame(const Packet& packet);
 
-// Listens on `path` with `mode`. Removes only a stale socket of our own (the caller holds the
-// publisher's lock); a file, link, directory or live socket there is kNotALapwingFile or kBusTaken
-// and is untouched. kPathTooLong names the limit of a socket's path.
+// Text from the other side, fit for a terminal and a log: what is not printable ASCII becomes '?'.
+std::string printable(std::string text);
+
+inline constexpr int kListenBacklog = 128;  // connections that wait to be accepted
+
+// Listens on `path`, which is at no moment reachable with more than `mode` allows. Removes only a
+// stale socket of our own (the caller holds the publisher's lock).
+// Errors: kBusTaken (a live socket is there), kNotALapwingFile (a file, link or directory is
+// there), kNotPermitted (another user's socket is there, or we may not create ours or give it to
+// the group); what is there stays untouched. kNotFound (no such directory), kPathTooLong, kSystem.
 absl::StatusOr<UniqueFd> listen_control(const std::string& path, mode_t mode,
                                         std::optional<unsigned> group);
-// Connects, and checks that the listener runs as the owner of the socket's directory or as root.
-// Errors: kNoBus (nothing there), kPublisherGone (nobody listens), kNotPermitted, kNotALapwingFile.
-absl::StatusOr<UniqueFd> connect_control(const std::string& path);
 
+// Connects, waiting until deadline_ns (CLOCK_MONOTONIC) while the listener's backlog is full, and
+// checks that the listener runs as the owner of the socket's directory or as root.
+// Errors: kNoBus (nothing there), kPublisherGone (nobody listens), kNotPermitted, kNotALapwingFile,
+// kTimedOut, kPathTooLong, kSystem.
+absl::StatusOr<UniqueFd> connect_control(const std::string& path, std::uint64_t deadline_ns);
+
+// Who the other end was when it connected or listened; the kernel says so, not the peer.
 absl::StatusOr<PeerCredentials> peer_credentials(int fd);
+// Whether `group` is the peer's group or one of its supplementary groups.
+bool peer_in_group(int fd, const PeerCredentials& peer, gid_t group);
 
 enum class SendOutcome { kSent, kWouldBlock, kClosed };
 SendOutcome send_frame(int fd, std::span<const std::byte> frame);
