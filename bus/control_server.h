@@ -4,8 +4,13 @@
 // The server answers Hello, ListSubscribers and Report by itself; Flush and Prune go to the
 // ServerHooks, and their answers come back through answer_flushes() and answer_prune().
 //
-// Limits (proto/control_frames.h): clients, frame rate, handshake time, queued frames. A client
-// that breaks one is dropped and counted with its reason; no client can block the thread.
+// Limits (here and in proto/control_frames.h): clients, frame rate, handshake time, queued frames,
+// work per turn. Who breaks one is refused or dropped, told why if the socket takes it, counted
+// with the reason and logged; the log itself is limited. No client can block the thread or starve
+// another.
+//
+// The owner calls answer_flushes() whenever durable or the journal's condition has changed, and
+// after every turn while flushes_waiting(): durable may have moved since the welcome hook looked.
 #pragma once
 
 #include <cstdint>
@@ -25,10 +30,21 @@
 
 namespace lapwing {
 
-// Why a session was refused or dropped; each has a counter.
+inline constexpr std::size_t kFlushesWaitingMax = 16;       // of one client, then it is dropped
+inline constexpr std::uint32_t kLogLinesPerSecondMax = 10;  // the rest is counted, in one line
+
+// Why a session was refused or dropped; each has a counter. kOutOfDescriptors counts the pauses in
+// accepting.
 enum class DropReason : std::uint32_t {
-  kPeerNotAllowed, kTooManyClients, kHandshakeTimeout, kAbiMismatch, kBadFrame, kTooManyFrames,
-  kQueueFull, kOutOfDescriptors, kCount,
+  kPeerNotAllowed,
+  kTooManyClients,
+  kHandshakeTimeout,
+  kAbiMismatch,
+  kOutOfDescriptors,  // up to here: refused; from here on: dropped
+  kBadFrame,
+  kTooManyFrames,
+  kQueueFull,
+  kCount,
 };
 const char* name_of(DropReason reason);
 
@@ -37,6 +53,7 @@ struct ServerOptions {
   std::optional<unsigned> group;  // gid whose members may connect, besides the owner and root
 };
 
+// Called by turn() and answer_prune(), in the server's thread; a hook may answer at once.
 struct ServerHooks {
   // The Welcome frame as of now, durable read before head.
   std::function<WelcomeFrame()> welcome;
@@ -50,6 +67,7 @@ struct ServerHooks {
 
 class ControlServer {
  public:
+  // Errors: those of listen_control; kSystem without epoll.
   static absl::StatusOr<std::unique_ptr<ControlServer>> start(ServerOptions options,
                                                               ServerHooks hooks);
   ~ControlServer();
@@ -59,8 +77,9 @@ class ControlServer {
   // it wants a turn for (UINT64_MAX: none).
   std::uint64_t turn(std::uint64_t now_ns);
 
-  // Completes every flush at or below `durable`; with `failed`, fails all that wait.
+  // Completes every flush at or below `durable`; fails the others unless the journal is good.
   void answer_flushes(Sequence durable, JournalCondition journal);
+  // Answers the prune that prune_wanted announced; another one is announced only after that.
   void answer_prune(Sequence oldest, Errc result);
   bool flushes_waiting() const;
 
@@ -69,7 +88,7 @@ class ControlServer {
   std::uint64_t dropped(DropReason reason) const;
   std::vector<SubscriberInfoFrame> subscribers() const;
 
-  // Removes the socket's name and closes every session.
+  // Removes the socket's name, if it is still ours, and closes every session. Idempotent.
   void close();
 
  private:

@@ -1,0 +1,36 @@
+// Counts events in windows of one second and says when there are too many.
+//
+// Thread safety: one thread. Time is passed in, so a test needs no waiting.
+#pragma once
+
+#include <cstdint>
+
+namespace lapwing {
+
+class RateWindow {
+ public:
+  explicit RateWindow(std::uint32_t events_max) : events_max_(events_max) {}
+
+  // True for the first events_max events of a window; a window opens with the first event after the
+  // last one ended.
+  bool admit(std::uint64_t now_ns) {
+    if (now_ns - opened_ns_ >= kWindowNs) {
+      opened_ns_ = now_ns;
+      events_ = 0;
+    }
+    if (events_ == events_max_) return false;
+    ++events_;
+    return true;
+  }
+
+  std::uint64_t window_end_ns() const { return opened_ns_ + kWindowNs; }
+
+ private:
+  static constexpr std::uint64_t kWindowNs = 1'000'000'000;
+
+  std::uint32_t events_max_;
+  std::uint32_t events_ = 0;
+  std::uint64_t opened_ns_ = 0;
+};
+
+}  // namespace lapwing
