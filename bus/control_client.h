@@ -1,38 +1,42 @@
 // A subscriber's or a tool's end of the control socket.
 //
-// Thread safety: one thread. Owns the socket. No call blocks longer than its deadline.
+// Thread safety: one thread. Owns the socket. No call blocks longer than its deadline, which is in
+// ns of CLOCK_MONOTONIC.
 #pragma once
 
 #include <cstdint>
-#include <optional>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "bus/control_socket.h"
 #include "proto/control_frames.h"
+#include "proto/ring_layout.h"
 
 namespace lapwing {
 
 struct ClientOptions {
   std::string path;  // of the socket
   ClientRole role = ClientRole::kSubscriber;
-  std::string name;  // shown by `lapwing subscribers`
+  std::string name;  // shown by `lapwing subscribers`: 63 characters of printable ASCII
   bool may_park = false;
 };
 
 // The answer to a flush request.
 struct FlushAnswer {
-  bool ok = false;        // false: the journal has failed, `durable` is frozen
+  bool ok = false;  // false: the journal has failed or there is none, `durable` is frozen
   Sequence durable = 0;
-  int sys_errno = 0;
+  int sys_errno = 0;  // of the journal's failure
+  JournalState journal = JournalState::kGood;
 };
 
 class ControlClient {
  public:
   // Connects and shakes hands. Errors: those of connect_control, kRefused with the publisher's
-  // reason, kAbiMismatch, kTimedOut, kProtocol.
+  // reason, kAbiMismatch, kTimedOut, kPublisherGone, kProtocol.
   static absl::StatusOr<ControlClient> connect(const ClientOptions& options,
                                                std::uint64_t deadline_ns);
 
@@ -43,26 +47,40 @@ class ControlClient {
   int fd() const { return fd_.get(); }
 
   // Asks for everything up to `through` to be durable and waits for the answer until deadline_ns.
-  // Errors: kTimedOut, kPublisherGone, kProtocol.
+  // Errors: kTimedOut (a later flush ignores the late answer), kPublisherGone, kRefused, kProtocol.
   absl::StatusOr<FlushAnswer> flush(Sequence through, std::uint64_t deadline_ns);
 
   // Tells the publisher where this subscriber is. Never blocks; a full socket drops the report.
   void report(const ReportFrame& report);
 
-  // True once the publisher's end of the socket is closed. Never blocks; ignores late answers.
+  // True once the publisher's end of the socket is closed. Never blocks; drains and ignores late
+  // answers.
   bool publisher_gone();
 
   struct SubscriberList {
     std::vector<SubscriberInfoFrame> subscribers;
     EndOfListFrame end;
   };
+  // The answers to these two carry no tag, so a wait that fails, by kTimedOut too, closes the
+  // session. Errors: as for flush; prune also the publisher's own, such as kNotPermitted and
+  // kNoJournal.
   absl::StatusOr<SubscriberList> list_subscribers(std::uint64_t deadline_ns);
   absl::StatusOr<Sequence> prune(Sequence below, std::uint64_t deadline_ns);
 
  private:
-  ControlClient(UniqueFd fd, const WelcomeFrame& welcome) : fd_(std::move(fd)), welcome_(welcome) {}
+  ControlClient(UniqueFd fd, std::string path) : fd_(std::move(fd)), path_(std::move(path)) {}
+
+  absl::Status shake_hands(const ClientOptions& options, std::uint64_t deadline_ns);
+  absl::Status send(std::span<const std::byte> frame, std::uint64_t deadline_ns);
+  absl::StatusOr<FrameType> receive(Packet& packet, std::uint64_t deadline_ns);
+  absl::Status wait_for(short events, std::uint64_t deadline_ns);
+  absl::Status gone() const;
+  absl::Status violation(FrameType type) const;
+  absl::Status refusal(const RefusedFrame& refused) const;
+
   UniqueFd fd_;
-  WelcomeFrame welcome_;
+  std::string path_;
+  WelcomeFrame welcome_{};
   std::uint64_t next_tag_ = 1;
 };
 

@@ -1,0 +1,232 @@
+#include "bus/control_client.h"
+
+#include <poll.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "absl/strings/str_cat.h"
+#include "bus/kernel.h"
+#include "proto/error.h"
+
+namespace lapwing {
+namespace {
+
+constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
+
+// The most frames that publisher_gone() discards in one call; the next call goes on.
+constexpr int kLateFramesMax = 64;
+
+template <typename Frame>
+std::span<const std::byte> bytes_of(const Frame& frame) {
+  return std::as_bytes(std::span(&frame, 1));
+}
+
+}  // namespace
+
+absl::StatusOr<ControlClient> ControlClient::connect(const ClientOptions& options,
+                                                     std::uint64_t deadline_ns) {
+  absl::StatusOr<UniqueFd> fd = connect_control(options.path, deadline_ns);
+  if (!fd.ok()) return fd.status();
+  ControlClient client(*std::move(fd), options.path);
+  if (absl::Status status = client.shake_hands(options, deadline_ns); !status.ok()) return status;
+  return client;
+}
+
+absl::Status ControlClient::shake_hands(const ClientOptions& options, std::uint64_t deadline_ns) {
+  HelloFrame hello = make_frame<HelloFrame>(FrameType::kHello);
+  hello.abi_version = kAbiVersion;
+  hello.role = options.role;
+  hello.pid = static_cast<std::uint32_t>(getpid());
+  hello.may_park = options.may_park ? 1 : 0;
+  set_text(hello.name, options.name);
+  // A publisher that refuses may have closed before the Hello could be sent; its reason is there to
+  // be read all the same.
+  const absl::Status sent = send(bytes_of(hello), deadline_ns);
+  if (!sent.ok() && errc_of(sent) != Errc::kPublisherGone) return sent;
+  Packet packet;
+  const absl::StatusOr<FrameType> type = receive(packet, deadline_ns);
+  if (!type.ok()) return type.status();
+  if (*type != FrameType::kWelcome) return violation(*type);
+  welcome_ = packet.as<WelcomeFrame>();
+  return absl::OkStatus();
+}
+
+absl::StatusOr<FlushAnswer> ControlClient::flush(Sequence through, std::uint64_t deadline_ns) {
+  FlushFrame flush = make_frame<FlushFrame>(FrameType::kFlush);
+  flush.tag = next_tag_++;
+  flush.through = through;
+  if (absl::Status status = send(bytes_of(flush), deadline_ns); !status.ok()) return status;
+  for (;;) {
+    Packet packet;
+    const absl::StatusOr<FrameType> type = receive(packet, deadline_ns);
+    if (!type.ok()) return type.status();
+    if (*type == FrameType::kFlushed) {
+      const FlushedFrame answer = packet.as<FlushedFrame>();
+      if (answer.tag == flush.tag) return FlushAnswer{true, answer.durable, 0, JournalState::kGood};
+      if (answer.tag > flush.tag) return violation(*type);
+    } else if (*type == FrameType::kFlushFailed) {
+      const FlushFailedFrame answer = packet.as<FlushFailedFrame>();
+      if (answer.tag == flush.tag) {
+        return FlushAnswer{false, answer.durable, answer.sys_errno,
+                           static_cast<JournalState>(answer.journal_state)};
+      }
+      if (answer.tag > flush.tag) return violation(*type);
+    } else {
+      return violation(*type);
+    }
+  }
+}
+
+void ControlClient::report(const ReportFrame& report) {
+  ReportFrame frame = report;
+  frame.header = make_frame<ReportFrame>(FrameType::kReport).header;
+  send_frame(fd_.get(), frame);
+}
+
+bool ControlClient::publisher_gone() {
+  if (!fd_.valid()) return true;
+  Packet packet;
+  for (int i = 0; i < kLateFramesMax; ++i) {
+    switch (receive_frame(fd_.get(), packet)) {
+      case ReceiveOutcome::kFrame:
+        break;
+      case ReceiveOutcome::kWouldBlock:
+        return false;
+      case ReceiveOutcome::kClosed:
+        return true;
+      case ReceiveOutcome::kViolation:
+        return true;  // whatever this is, it is no publisher
+    }
+  }
+  return false;
+}
+
+absl::StatusOr<ControlClient::SubscriberList> ControlClient::list_subscribers(
+    std::uint64_t deadline_ns) {
+  const auto ask = make_frame<ListSubscribersFrame>(FrameType::kListSubscribers);
+  if (absl::Status status = send(bytes_of(ask), deadline_ns); !status.ok()) return status;
+  SubscriberList list{};
+  for (;;) {
+    Packet packet;
+    const absl::StatusOr<FrameType> type = receive(packet, deadline_ns);
+    if (!type.ok()) {
+      fd_.reset();
+      return type.status();
+    }
+    if (*type == FrameType::kSubscriberInfo && list.subscribers.size() < kClientsMax) {
+      list.subscribers.push_back(packet.as<SubscriberInfoFrame>());
+    } else if (*type == FrameType::kEndOfList) {
+      list.end = packet.as<EndOfListFrame>();
+      return list;
+    } else if (*type != FrameType::kFlushed && *type != FrameType::kFlushFailed) {
+      return violation(*type);
+    }
+  }
+}
+
+absl::StatusOr<Sequence> ControlClient::prune(Sequence below, std::uint64_t deadline_ns) {
+  PruneFrame ask = make_frame<PruneFrame>(FrameType::kPrune);
+  ask.below = below;
+  if (absl::Status status = send(bytes_of(ask), deadline_ns); !status.ok()) return status;
+  for (;;) {
+    Packet packet;
+    const absl::StatusOr<FrameType> type = receive(packet, deadline_ns);
+    if (!type.ok()) {
+      fd_.reset();
+      return type.status();
+    }
+    if (*type == FrameType::kPruned) {
+      const PrunedFrame answer = packet.as<PrunedFrame>();
+      if (answer.error == static_cast<std::uint32_t>(Errc::kOk)) return answer.oldest;
+      const Errc code = static_cast<Errc>(answer.error);
+      return make_error(
+          code, absl::StrCat("the publisher at ", path_, " did not prune below sequence ", below,
+                             ": ", name_of(code)));
+    }
+    if (*type != FrameType::kFlushed && *type != FrameType::kFlushFailed) return violation(*type);
+  }
+}
+
+absl::Status ControlClient::send(std::span<const std::byte> frame, std::uint64_t deadline_ns) {
+  if (!fd_.valid()) return gone();
+  for (;;) {
+    switch (send_frame(fd_.get(), frame)) {
+      case SendOutcome::kSent:
+        return absl::OkStatus();
+      case SendOutcome::kClosed:
+        return gone();
+      case SendOutcome::kWouldBlock:
+        break;
+    }
+    if (absl::Status status = wait_for(POLLOUT, deadline_ns); !status.ok()) return status;
+  }
+}
+
+// The next frame; a Refused has become its error.
+absl::StatusOr<FrameType> ControlClient::receive(Packet& packet, std::uint64_t deadline_ns) {
+  for (;;) {
+    switch (receive_frame(fd_.get(), packet)) {
+      case ReceiveOutcome::kFrame: {
+        const FrameType type = packet.as<FrameHeader>().type;
+        if (type == FrameType::kRefused) return refusal(packet.as<RefusedFrame>());
+        return type;
+      }
+      case ReceiveOutcome::kClosed:
+        return gone();
+      case ReceiveOutcome::kViolation:
+        return make_error(Errc::kProtocol,
+                          absl::StrCat("what listens on ", path_,
+                                       " sent a packet that is no frame; is it a publisher?"));
+      case ReceiveOutcome::kWouldBlock:
+        break;
+    }
+    if (absl::Status status = wait_for(POLLIN, deadline_ns); !status.ok()) return status;
+  }
+}
+
+absl::Status ControlClient::wait_for(short events, std::uint64_t deadline_ns) {
+  for (;;) {
+    const std::uint64_t now = monotonic_ns();
+    const std::uint64_t left_ns = deadline_ns > now ? deadline_ns - now : 0;
+    timespec timeout{};
+    timeout.tv_sec = static_cast<time_t>(left_ns / kNsPerSecond);
+    timeout.tv_nsec = static_cast<long>(left_ns % kNsPerSecond);
+    pollfd entry{fd_.get(), events, 0};
+    const int ready = ppoll(&entry, 1, &timeout, nullptr);
+    if (ready > 0) return absl::OkStatus();
+    if (ready < 0 && errno != EINTR) {
+      return make_system_error(errno, absl::StrCat("waiting for the publisher at ", path_));
+    }
+    if (ready == 0) {
+      return make_error(Errc::kTimedOut,
+                        absl::StrCat("the publisher at ", path_,
+                                     " did not answer in time; is it stopped or overloaded?"));
+    }
+  }
+}
+
+absl::Status ControlClient::gone() const {
+  return make_error(Errc::kPublisherGone,
+                    absl::StrCat("the publisher at ", path_, " closed the connection"));
+}
+
+absl::Status ControlClient::violation(FrameType type) const {
+  return make_error(Errc::kProtocol,
+                    absl::StrCat("the publisher at ", path_, " sent a frame of type ",
+                                 static_cast<int>(type), " that answers nothing that was asked"));
+}
+
+absl::Status ControlClient::refusal(const RefusedFrame& refused) const {
+  const std::string reason = printable(get_text(refused.message));
+  if (refused.error == static_cast<std::uint32_t>(Errc::kAbiMismatch)) {
+    return make_error(Errc::kAbiMismatch,
+                      absl::StrCat("the publisher at ", path_, " speaks ABI version ",
+                                   refused.abi_version, ", this program version ", kAbiVersion,
+                                   "; install the same release of Lapwing on both sides"));
+  }
+  return make_error(Errc::kRefused, absl::StrCat("the publisher at ", path_, " refused: ", reason));
+}
+
+}  // namespace lapwing
