@@ -85,6 +85,8 @@ inline constexpr ErrorName kErrorNames[] = {
 
 // The payload under which an absl::Status of ours carries its number in decimal.
 inline constexpr char kErrorPayload[] = "lapwing.error";
+// The payload under which make_system_error keeps the errno in decimal.
+inline constexpr char kErrnoPayload[] = "lapwing.errno";
 
 constexpr const char* name_of(Errc code) {
   for (const ErrorName& entry : kErrorNames) {
@@ -93,12 +95,22 @@ constexpr const char* name_of(Errc code) {
   return "unknown";
 }
 
+namespace internal {
+
+// Through string_view: clang 19 and gcc 12 mangle Cord's constructor from std::string differently.
+inline absl::Cord decimal_cord(std::int64_t number) {
+  const std::string text = absl::StrCat(number);
+  return absl::Cord(absl::string_view(text));
+}
+
+}  // namespace internal
+
 // A status with the number `code`. `message` says what happened, where, and what to do next.
 inline absl::Status make_error(Errc code, const std::string& message) {
   for (const ErrorName& entry : kErrorNames) {
     if (entry.code != code) continue;
     absl::Status status(entry.status, message);
-    status.SetPayload(kErrorPayload, absl::Cord(absl::StrCat(static_cast<std::uint32_t>(code))));
+    status.SetPayload(kErrorPayload, internal::decimal_cord(static_cast<std::uint32_t>(code)));
     return status;
   }
   return absl::InternalError(message);
@@ -115,7 +127,10 @@ inline absl::Status make_system_error(int sys_errno, const std::string& what) {
     default: break;
   }
   char text[128];
-  return make_error(code, absl::StrCat(what, ": ", strerror_r(sys_errno, text, sizeof text)));
+  absl::Status status =
+      make_error(code, absl::StrCat(what, ": ", strerror_r(sys_errno, text, sizeof text)));
+  status.SetPayload(kErrnoPayload, internal::decimal_cord(sys_errno));
+  return status;
 }
 
 // The number inside a status; kSystem for one that was not made by make_error.
@@ -125,6 +140,15 @@ inline Errc errc_of(const absl::Status& status) {
   std::uint32_t number = 0;
   if (payload && absl::SimpleAtoi(std::string(*payload), &number)) return static_cast<Errc>(number);
   return Errc::kSystem;
+}
+
+// The errno of a status made by make_system_error, 0 for any other: what page 1 and the control frames
+// say of a failed journal.
+inline int errno_of(const absl::Status& status) {
+  const auto payload = status.GetPayload(kErrnoPayload);
+  int number = 0;
+  if (payload && absl::SimpleAtoi(std::string(*payload), &number)) return number;
+  return 0;
 }
 
 }  // namespace lapwing
