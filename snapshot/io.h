@@ -15,6 +15,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -30,12 +31,13 @@ enum class OpenMode : std::uint32_t {
   kRead,         // O_RDONLY
   kReadWrite,    // O_RDWR, must exist
   kCreate,       // O_RDWR | O_CREAT | O_EXCL
+  kDirectory,    // O_RDONLY | O_DIRECTORY: for WriteRequest::Kind::kSyncDirectory
 };
 
 struct OpenOptions {
   OpenMode mode = OpenMode::kRead;
   bool direct = false;        // O_DIRECT; the caller keeps the alignment
-  unsigned permissions = 0600;  // of a created file
+  unsigned permissions = 0600;  // of a created file, whatever the umask
 };
 
 class Disk {
@@ -70,7 +72,12 @@ class Disk {
 
 // One asynchronous request. The memory behind `bytes` stays valid and unchanged until it completes.
 struct WriteRequest {
-  enum class Kind : std::uint32_t { kWrite, kSync, kAllocate } kind = Kind::kWrite;
+  enum class Kind : std::uint32_t {
+    kWrite,
+    kSync,           // fdatasync
+    kSyncDirectory,  // fsync of a directory: fdatasync need not keep a name
+    kAllocate,       // fallocate
+  } kind = Kind::kWrite;
   FileHandle file = kNoFile;
   std::uint64_t offset = 0;          // kWrite; for kAllocate: bytes to allocate from 0
   std::span<const std::byte> bytes;  // kWrite
@@ -119,6 +126,7 @@ class OpenFile {
 
   FileHandle get() const { return file_; }
   bool valid() const { return file_ != kNoFile; }
+  FileHandle release() { return std::exchange(file_, kNoFile); }
   void close() {
     if (file_ != kNoFile) disk_->close(file_);
     file_ = kNoFile;
