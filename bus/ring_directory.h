@@ -13,6 +13,9 @@
 
 namespace lapwing {
 
+// What a ring file's name ends with; before it stands the session's id.
+inline constexpr char kRingFileExtension[] = ".ring";
+
 // A directory of the calling user's own under /dev/shm, made if need be: lapwing-<uid> (0700), or
 // lapwing-<uid>-<gid> (0750) whose files a group may read. kNotPermitted if something else stands
 // there, or a directory of another owner or with more permissions; links are not followed.

@@ -207,7 +207,7 @@ absl::StatusOr<RingFile> RingFile::create(const RingSpec& spec) {
   if (!region.ok()) return region.status();
 
   RingFile file;
-  const std::string name = absl::StrCat(spec.session_id.hex(), ".ring");
+  const std::string name = absl::StrCat(spec.session_id.hex(), kRingFileExtension);
   file.path_ = absl::StrCat(spec.directory, "/", name);
   file.header_ = make_header(spec, *capacity);
   file.region_ = *std::move(region);
