@@ -80,6 +80,24 @@ enum class ItemKind : std::uint32_t {
   kEnded = 10,         // nothing more will come; status() says why
 };
 
+// Stable identifiers, shown by commands and in JSON.
+constexpr const char* name_of(ItemKind kind) {
+  switch (kind) {
+    case ItemKind::kNothing: return "nothing";
+    case ItemKind::kRecord: return "record";
+    case ItemKind::kGap: return "gap";
+    case ItemKind::kLost: return "lost";
+    case ItemKind::kSession: return "session";
+    case ItemKind::kReset: return "reset";
+    case ItemKind::kCaughtUp: return "caught-up";
+    case ItemKind::kStale: return "stale";
+    case ItemKind::kPublisherGone: return "publisher-gone";
+    case ItemKind::kClosed: return "closed";
+    case ItemKind::kEnded: return "ended";
+  }
+  return "unknown";
+}
+
 struct Item {
   ItemKind kind = ItemKind::kNothing;
   Sequence sequence = kNoSequence;
