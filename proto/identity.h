@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -36,6 +37,20 @@ struct Id128 {
       text.push_back(kDigits[byte & 15]);
     }
     return text;
+  }
+
+  // The id that hex() of another showed; nothing for any other text.
+  static std::optional<Id128> from_hex(std::string_view text) {
+    Id128 id;
+    if (text.size() != 2 * id.bytes.size()) return std::nullopt;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+      const char digit = text[i];
+      const bool letter = digit >= 'a' && digit <= 'f';
+      if (!letter && (digit < '0' || digit > '9')) return std::nullopt;
+      const int value = letter ? digit - 'a' + 10 : digit - '0';
+      id.bytes[i / 2] = static_cast<std::uint8_t>(id.bytes[i / 2] << 4 | value);
+    }
+    return id;
   }
 };
 static_assert(sizeof(Id128) == 16);

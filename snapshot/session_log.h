@@ -1,15 +1,20 @@
 // journal/sessions and its copy: every session's begin, reservations and end.
 //
 // An entry is written to the first file, synced, then to the copy, synced. Reading takes an entry
-// from whichever copy is valid; one valid in neither is damage, unless neither holds anything
-// there: the end. Readers (open_read_only) write nothing; a writer (open) first repairs the copy
-// that lags.
+// from whichever copy is valid; one valid in neither is damage, unless neither holds anything from
+// there on: the end. Readers (open_read_only) write nothing; a writer (open) first repairs the copy
+// that lags and syncs both. The files grow ahead of need, so that an end can be recorded on a full
+// disk.
+//
+// Invariants
+//  1. Whatever is reported as a session is valid in at least one copy and obeys session_rules.h.
+//  2. After open() and after each append() both copies hold every entry, synced.
+//  3. The first failed write or sync is final: every later append fails with the same status.
 //
 // Thread safety: one thread. Borrows the Disk.
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,45 +22,71 @@
 #include "absl/status/statusor.h"
 #include "proto/journal_format.h"
 #include "snapshot/io.h"
+#include "snapshot/session_rules.h"
 
 namespace lapwing {
 
-// What the entries say of one session, folded.
-struct SessionRecord {
-  SessionEntry begin;
-  Sequence reserved_through = 0;  // 0: none was synced, so the session published nothing
-  std::optional<SessionEntry> end;
+inline constexpr char kSessionsFileName[] = "sessions";
+inline constexpr char kSessionsCopyFileName[] = "sessions.copy";
+inline constexpr std::uint64_t kSessionsGrowthBytes = 64 * 1024;
+inline constexpr std::uint64_t kSessionEntriesMax = std::uint64_t{1} << 20;
+// A reader may find an entry half written by a running publisher; it is damage after this many
+// re-reads.
+inline constexpr int kSessionRereads = 3;
 
-  Sequence first() const { return begin.first; }
+// An entry that is valid in the other copy only.
+struct SessionCopyDefect {
+  std::size_t copy = 0;  // 0: sessions, 1: sessions.copy
+  std::uint64_t index = 0;
+  bool missing = false;  // nothing there; else what is there is invalid
 };
 
 class SessionLog {
  public:
   // `directory` is the one that holds `sessions`. Creates the files if they are missing.
+  // Errors: kDamaged with file, entry and offset; kNoSpace, kNotPermitted, kSystem.
   static absl::StatusOr<SessionLog> open(Disk& disk, const std::string& directory);
-  // Errors: kNotFound if there are none, kDamaged with file, entry and offset.
+  // Errors: kNotFound if there are none, kDamaged with file, entry and offset, kNotPermitted.
   static absl::StatusOr<SessionLog> open_read_only(Disk& disk, const std::string& directory);
 
   const std::vector<SessionRecord>& sessions() const { return sessions_; }
   const SessionRecord* last() const { return sessions_.empty() ? nullptr : &sessions_.back(); }
   const SessionRecord* find(const Id128& session_id) const;
 
+  // Reads the entries that were appended, by whomever, since the last look.
+  absl::Status refresh();
+
   // Appends and syncs both copies; index, version, wall_ns and checksum are filled in here.
+  // kInvalidArgument for an entry that session_rules.h forbids.
   absl::Status append(SessionEntry entry);
 
   // True for a sequence in a recorded void of this journal; sets the void's bounds.
   bool in_void(const Id128& journal_id, Sequence n, Sequence& first, Sequence& last) const;
 
+  // What open() has repaired, or what a reader was able to do without.
+  const std::vector<SessionCopyDefect>& copy_defects() const { return copy_defects_; }
+
  private:
+  static constexpr std::size_t kCopies = 2;
+
   SessionLog(Disk& disk, std::string directory) : disk_(&disk), directory_(std::move(directory)) {}
-  absl::Status load(bool repair);
-  void fold(const SessionEntry& entry);
+  std::string path(std::size_t copy) const;
+  std::string where(std::uint64_t index) const;
+  absl::Status open_files(OpenMode mode);
+  absl::Status create_missing();
+  absl::Status load();
+  absl::Status take(std::uint64_t index, const SessionEntry (&copies)[kCopies], bool& at_end);
+  absl::Status heal();
+  absl::Status grow(std::uint64_t bytes);
+  absl::Status write_copies(const SessionEntry& entry);
 
   Disk* disk_;
   std::string directory_;
   std::vector<SessionRecord> sessions_;
+  std::vector<SessionCopyDefect> copy_defects_;
   std::uint64_t next_index_ = 0;
-  OpenFile files_[2];
+  OpenFile files_[kCopies];
+  absl::Status failure_;
 };
 
 }  // namespace lapwing
