@@ -1,7 +1,11 @@
 // The bus directory, a bus's address: bus.json, control.sock, publisher.lock, journal/,
-// checkpoint/, metadata.dbn. Creation, ownership checks, the publisher's lock, and bus.json.
+// checkpoint/, metadata.dbn. Creation, ownership checks, and the two small files that describe the
+// bus. The publisher's lock is snapshot/publisher_lock.h.
 //
-// Thread safety: one thread.
+// Small files are replaced as a whole: temporary name, sync, rename, sync directory. So a reader
+// finds the old or the new one, never a part.
+//
+// Thread safety: one thread; writers hold the publisher's lock.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +19,10 @@
 namespace lapwing {
 
 inline constexpr char kBusFileName[] = "bus.json";
-inline constexpr char kLockFileName[] = "publisher.lock";
 inline constexpr char kJournalDirectoryName[] = "journal";
 inline constexpr char kMetadataFileName[] = "metadata.dbn";
-inline constexpr std::uint64_t kLockRetryNs = 10'000'000'000;  // how long a starter tries
+inline constexpr std::size_t kBusFileBytesMax = 64 * 1024;
+inline constexpr std::size_t kMetadataBytesMax = 64 * 1024 * 1024;
 
 // What bus.json says: where the current session's ring is and what its records are.
 struct BusDescription {
@@ -31,33 +35,21 @@ struct BusDescription {
   std::uint32_t record_bytes = 0;
   std::uint32_t slot_bytes = 0;
   std::uint64_t capacity = 0;
-  bool closed = false;       // the session ended cleanly and its ring file is gone
+  bool closed = false;  // the session ended cleanly and its ring file is gone
+
+  friend bool operator==(const BusDescription&, const BusDescription&) = default;
 };
 
-// Makes the directory if need be (0700, or 0750 and the group). kNotPermitted if it belongs to
-// another user or is writable by others.
+// Makes the directory if need be (0700), for a bus or for a journal. With a group it becomes the
+// group's to read (0750). Errors: kNotPermitted if it belongs to another user or is writable by
+// others; kNotALapwingFile if something else, a link say, stands there; kNotFound if its parent is
+// missing.
 absl::Status prepare_bus_directory(const std::string& directory, std::optional<unsigned> group);
 
-// The publisher's lock, held until the object and every duplicate of its descriptor is gone.
-class PublisherLock {
- public:
-  // Retries for up to retry_ns (the kernel may still finish a killed publisher's last write), then
-  // kBusTaken with the holder's pid. `path` is
-  // <bus>/publisher.lock or <journal root>/publisher.lock.
-  static absl::StatusOr<PublisherLock> take(const std::string& path, std::uint64_t retry_ns);
-  PublisherLock(PublisherLock&& other) noexcept;
-  PublisherLock& operator=(PublisherLock&& other) noexcept;
-  ~PublisherLock();
-  int fd() const { return fd_; }
-
- private:
-  explicit PublisherLock(int fd) : fd_(fd) {}
-  int fd_ = -1;
-};
-
-// Errors: kNoBus (none there), kNotPermitted, kDamaged (not JSON, a field missing), kAbiMismatch.
+// Errors: kNoBus if there is none, kNotPermitted, kNotALapwingFile, kAbiMismatch, kDamaged (not
+// JSON, a field missing, sizes that contradict each other).
 absl::StatusOr<BusDescription> read_bus_description(const std::string& directory);
-// Temporary name, sync, rename, sync directory.
+// Errors: kInvalidArgument (a text that is not UTF-8), kNoSpace, kNotPermitted, kSystem.
 absl::Status write_bus_description(const std::string& directory, const BusDescription& description,
                                    std::optional<unsigned> group);
 

@@ -1,0 +1,103 @@
+#include "snapshot/publisher_lock.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "proto/error.h"
+
+namespace lapwing {
+namespace {
+
+constexpr std::size_t kPidTextMax = 32;
+
+absl::Status open_failed(int sys_errno, const std::string& path) {
+  if (sys_errno == ELOOP || sys_errno == EISDIR || sys_errno == ENXIO) {
+    return make_error(Errc::kNotALapwingFile,
+                      absl::StrCat(path, " is not a lock file of ours; move it away"));
+  }
+  return make_system_error(sys_errno, absl::StrCat("cannot open the lock ", path));
+}
+
+int open_lock(const std::string& path) {
+  for (;;) {
+    const int fd =
+        ::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600);
+    if (fd >= 0 || errno != EINTR) return fd;
+  }
+}
+
+// flock until it succeeds or retry_ns have passed; 0, EWOULDBLOCK or another errno.
+int lock_within(int fd, std::uint64_t retry_ns) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::nanoseconds(retry_ns);
+  for (;;) {
+    if (::flock(fd, LOCK_EX | LOCK_NB) == 0) return 0;
+    if (errno == EINTR) continue;
+    if (errno != EWOULDBLOCK) return errno;
+    if (std::chrono::steady_clock::now() >= deadline) return EWOULDBLOCK;
+    ::poll(nullptr, 0, kLockRetryIntervalMs);
+  }
+}
+
+std::string holder_of(int fd) {
+  char text[kPidTextMax];
+  const ssize_t bytes = ::pread(fd, text, sizeof text, 0);
+  std::uint64_t pid = 0;
+  if (bytes <= 0 ||
+      !absl::SimpleAtoi(absl::string_view(text, static_cast<std::size_t>(bytes)), &pid)) {
+    return "a process that has not written its number yet";
+  }
+  return absl::StrCat("process ", pid);
+}
+
+// For people and messages only: nothing is decided by what stands in the file.
+void write_holder(int fd) {
+  const std::string text = absl::StrCat(::getpid(), "\n");
+  if (::ftruncate(fd, 0) != 0) return;
+  if (::pwrite(fd, text.data(), text.size(), 0) < 0) return;
+}
+
+}  // namespace
+
+absl::StatusOr<PublisherLock> PublisherLock::take(const std::string& path, std::uint64_t retry_ns) {
+  const int fd = open_lock(path);
+  if (fd < 0) return open_failed(errno, path);
+  PublisherLock lock(fd);
+  struct stat info{};
+  if (::fstat(fd, &info) != 0) return open_failed(errno, path);
+  if (!S_ISREG(info.st_mode)) return open_failed(ENXIO, path);
+  const int failure = lock_within(fd, retry_ns);
+  if (failure == EWOULDBLOCK) {
+    return make_error(Errc::kBusTaken,
+                      absl::StrCat(path, " is held by ", holder_of(fd),
+                                   ", which publishes here; end it, or choose another directory"));
+  }
+  if (failure != 0) return make_system_error(failure, absl::StrCat("cannot lock ", path));
+  write_holder(fd);
+  return lock;
+}
+
+PublisherLock::PublisherLock(PublisherLock&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+
+PublisherLock& PublisherLock::operator=(PublisherLock&& other) noexcept {
+  if (this != &other) {
+    if (fd_ >= 0) ::close(fd_);
+    fd_ = std::exchange(other.fd_, -1);
+  }
+  return *this;
+}
+
+PublisherLock::~PublisherLock() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+}  // namespace lapwing
