@@ -28,6 +28,22 @@ function(lapwing_library name)
   target_link_libraries(${name} PUBLIC lapwing_flags ${arg_DEPENDS})
 endfunction()
 
+# Labels say what deploy/test.sh runs a test under besides the release build; a target tests_<label>
+# builds each group alone.
+#   unit     address and undefined-behaviour sanitizers; every lapwing_test without `slow` has it
+#   threads  several threads on shared words: also gcc's thread sanitizer
+#   oracle   the torn-read oracle: also clang's thread sanitizer
+#   slow     too slow under any sanitizer
+# A check that cannot run here prints a line `SKIPPED: reason`; a program of which nothing is left
+# exits with 77.
+function(lapwing_register_test name timeout)
+  if(NOT timeout)
+    set(timeout 300)
+  endif()
+  set_tests_properties(${name} PROPERTIES
+    TIMEOUT ${timeout} LABELS "${ARGN}" SKIP_RETURN_CODE 77)
+endfunction()
+
 # lapwing_test(NAME SOURCES a_test.cc [DEPENDS lapwing_bus ...] [LABELS l] [TIMEOUT seconds])
 # One Catch2 program and one ctest entry. A ctest timeout only ends a hang; no test measures time.
 function(lapwing_test name)
@@ -35,13 +51,31 @@ function(lapwing_test name)
     return()
   endif()
   cmake_parse_arguments(arg "" "TIMEOUT" "SOURCES;DEPENDS;LABELS" ${ARGN})
-  if(NOT arg_TIMEOUT)
-    set(arg_TIMEOUT 300)
+  if(NOT "slow" IN_LIST arg_LABELS)
+    list(APPEND arg_LABELS unit)
   endif()
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE lapwing_catch_main ${arg_DEPENDS})
-  add_test(NAME ${name} COMMAND ${name} --order rand --rng-seed time)
-  set_tests_properties(${name} PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS "${arg_LABELS}")
+  add_test(NAME ${name} COMMAND ${name} --order rand --rng-seed time --warn NoAssertions)
+  lapwing_register_test(${name} "${arg_TIMEOUT}" ${arg_LABELS})
+  foreach(label IN LISTS arg_LABELS)
+    if(NOT TARGET tests_${label})
+      add_custom_target(tests_${label})
+    endif()
+    add_dependencies(tests_${label} ${name})
+  endforeach()
+endfunction()
+
+# lapwing_script_test(NAME COMMAND program argument... [LABELS l] [TIMEOUT seconds])
+# One ctest entry for a script, run from the source tree with LAPWING_BUILD_DIR set.
+function(lapwing_script_test name)
+  if(NOT LAPWING_BUILD_TESTS)
+    return()
+  endif()
+  cmake_parse_arguments(arg "" "TIMEOUT" "COMMAND;LABELS" ${ARGN})
+  add_test(NAME ${name} COMMAND ${arg_COMMAND} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+  lapwing_register_test(${name} "${arg_TIMEOUT}" ${arg_LABELS})
+  set_tests_properties(${name} PROPERTIES ENVIRONMENT LAPWING_BUILD_DIR=${PROJECT_BINARY_DIR})
 endfunction()
 
 if(LAPWING_BUILD_TESTS)

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Makes a bare Debian 12 (or newer) ready to build and test Lapwing: packages from apt, nothing else.
+# Makes a bare Debian 12 (or newer) ready to build and test Lapwing, with packages from apt alone.
 #
 # Runs as root, or as a user who may use sudo. Never asks a question (sudo may want its
 # password on a terminal). Running it again is quick: when
 # every package is there it neither touches apt nor needs the network.
 #
-# Exit: 0 ready, 1 a package could not be installed, 2 a system this script does not know or wrong usage.
+# Exit: 0 ready, 1 a package could not be installed, 2 an unknown system or wrong usage.
 set -euo pipefail
 
 # What each is for stands beside it.
@@ -52,7 +52,8 @@ if [[ ${#missing[@]} -eq 0 && $need_cargo == false ]]; then
   exit 0
 fi
 
-system=$( . /etc/os-release 2>/dev/null && printf '%s %s' "${ID-unknown}" "${VERSION_ID-}") || system=unknown
+system=$(. /etc/os-release 2>/dev/null && printf '%s %s' "${ID-unknown}" "${VERSION_ID-}") ||
+  system=unknown
 read -r id version <<<"$system"
 # Debian's testing and unstable releases carry no version number.
 if [[ $id != debian || ( -n ${version-} && ${version%%.*} -lt 12 ) ]]; then
@@ -76,8 +77,8 @@ apt() {
 say "reading the package lists"
 apt update || fail 1 "apt-get update failed; check the network and /etc/apt/sources.list"
 if $need_cargo; then
-  # Debian 12 ships a compiler too old for the test's dependencies as `cargo`, and a current one, kept
-  # for its browsers, as `cargo-web`.
+  # Debian 12's `cargo` is too old for what the tests depend on; its `cargo-web`, kept for the
+  # browsers, is current.
   if apt-cache show cargo-web >/dev/null 2>&1; then missing+=(cargo-web); else missing+=(cargo); fi
 fi
 say "installing ${missing[*]}"

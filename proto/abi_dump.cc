@@ -28,7 +28,7 @@ struct Field {
   std::string type;
 };
 
-// "u64", "i32", "char[64]", "enum", "struct": what a change of type must not hide behind equal sizes.
+// "u64", "i32", "char[64]", "enum", "struct": a change of type must not hide behind an equal size.
 template <typename T>
 std::string type_name() {
   if constexpr (std::is_array_v<T>) {

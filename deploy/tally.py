@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+"""Counts the tests of one stage of deploy/test.sh.
+
+    tally.py junit FILE          what ctest wrote with --output-junit
+    tally.py text FILE STATUS    what a script printed, and its exit status (77: skipped)
+
+Prints `passed failed skipped` as three numbers on the first line, then one line for each test
+that failed or was skipped. Where a program says how many cases it ran (Catch2, unittest,
+cargo, or a line `N passed, M failed, K skipped`), those are counted; otherwise the program is one
+test. A line that starts with `SKIPPED:` is a check that said it could not run here.
+"""
+
+import re
+import sys
+import xml.etree.ElementTree as xml
+
+SKIP_STATUS = 77
+
+CATCH_ALL = re.compile(r"^All tests passed \(\d+ assertions? in (\d+) test cases?\)", re.M)
+CATCH_SOME = re.compile(r"^test cases: +\d+((?: +\| +\d+ \w+(?: as expected)?)+)", re.M)
+UNITTEST = re.compile(r"^Ran (\d+) tests? in .*\n+(OK|FAILED)(?: \((.*)\))?", re.M)
+COUNTED = re.compile(r"(\d+) passed[,;] (\d+) failed[,;] (\d+) (?:skipped|ignored)")
+SKIPPED = re.compile(r"^\s*SKIPPED:\s*(.*)$", re.M)
+
+
+def named_count(text, name):
+    """The number in `name=3` or `3 name`, 0 if there is none."""
+    found = re.search(rf"{name}=(\d+)|(\d+) {name}(?! as)", text or "")
+    return int(found[1] or found[2]) if found else 0
+
+
+def count_cases(text):
+    """(passed, failed, skipped) as the program's own output says, or None if it does not say."""
+    total = [0, 0, 0]
+    said = False
+    for found in CATCH_ALL.finditer(text):
+        said, total[0] = True, total[0] + int(found[1])
+    for found in CATCH_SOME.finditer(text):
+        said = True
+        total[0] += named_count(found[1], "passed")
+        total[1] += named_count(found[1], "failed")
+    for found in UNITTEST.finditer(text):
+        said = True
+        failed = named_count(found[3], "failures") + named_count(found[3], "errors")
+        skipped = named_count(found[3], "skipped")
+        total[0] += int(found[1]) - failed - skipped
+        total[1] += failed
+        total[2] += skipped
+    for found in COUNTED.finditer(text):
+        said = True
+        total = [have + int(more) for have, more in zip(total, found.groups())]
+    return tuple(total) if said else None
+
+
+def count_program(name, text, failed, skipped):
+    """One program's counts and the lines to show for it."""
+    reasons = SKIPPED.findall(text)
+    if skipped:
+        return (0, 0, 1), [f"skipped: {name}: {'; '.join(reasons) or 'no reason given'}"]
+    counts = count_cases(text) or (0 if failed else 1, 1 if failed else 0, 0)
+    if failed and counts[1] == 0:  # it died before it could say
+        counts = (counts[0], 1, counts[2])
+    lines = [f"failed:  {name}"] if failed else []
+    lines += [f"skipped: {name}: {reason}" for reason in reasons]
+    return (counts[0], counts[1], max(counts[2], len(reasons))), lines
+
+
+def programs_of_junit(path):
+    for case in xml.parse(path).getroot().iter("testcase"):
+        text = case.findtext("system-out") or ""
+        skipped = case.find("skipped")
+        why = skipped.get("message", "") if skipped is not None else ""
+        # ctest calls it skipped, too, when a test's program is missing.
+        was_skipped = "SKIP_" in why
+        failed = case.get("status") != "run" and not was_skipped
+        yield count_program(case.get("name"), text, failed, was_skipped)
+
+
+def program_of_text(path, status):
+    with open(path, encoding="utf-8", errors="replace") as log:
+        text = log.read()
+    yield count_program("the script", text, status not in (0, SKIP_STATUS), status == SKIP_STATUS)
+
+
+def main(arguments):
+    if len(arguments) == 2 and arguments[0] == "junit":
+        programs = programs_of_junit(arguments[1])
+    elif len(arguments) == 3 and arguments[0] == "text":
+        programs = program_of_text(arguments[1], int(arguments[2]))
+    else:
+        sys.exit(__doc__)
+    total = (0, 0, 0)
+    shown = []
+    for counts, lines in programs:
+        total = tuple(have + more for have, more in zip(total, counts))
+        shown += lines
+    print(*total)
+    print(*shown, sep="\n", end="\n" if shown else "")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,156 @@
+#!/usr/bin/env bash
+# Builds and tests everything that can be tested on one machine.
+#
+#   deploy/test.sh           all: release, sanitizers, both compilers, memory models, conformance
+#   deploy/test.sh --quick   the house rules and the release build with its tests
+#   deploy/test.sh --long    all of it, with torture and power-cut runs made ten times longer
+#
+# LAPWING_TEST_DATA           directory of real feed files; without it tests skip, loudly
+# LAPWING_REQUIRE_REGISTRIES  1: tests that need a package registry must not skip
+#
+# Ends with a table of the stages and one line `N passed, M failed, K skipped`.
+# Exit: 0 nothing failed, 1 something failed or a stage ran no test, 2 wrong usage.
+set -uo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
+
+scope=all
+for argument in "$@"; do
+  case $argument in
+    --quick) scope=quick ;;
+    --long) scope=long ;;
+    -h|--help) sed -n '2,12s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    *) printf 'test: unknown option %s; see --help\n' "$argument" >&2; exit 2 ;;
+  esac
+done
+
+if [[ $scope == long ]]; then
+  export LAPWING_TORTURE_FACTOR=${LAPWING_TORTURE_FACTOR:-10}
+fi
+export LAPWING_BUILD_DIR=$PWD/build/release  # where scripts find the programs
+if [[ -z ${LAPWING_TEST_DATA-} ]]; then
+  printf '\n*** LAPWING_TEST_DATA is not set: every test on a real feed will be skipped ***\n\n'
+elif [[ ! -d $LAPWING_TEST_DATA ]]; then
+  printf 'test: LAPWING_TEST_DATA=%s is not a directory\n' "$LAPWING_TEST_DATA" >&2
+  exit 2
+fi
+
+logs=$PWD/build/test-logs
+mkdir -p "$logs"
+jobs=$(nproc)
+passed=0 failed=0 skipped=0
+table=()
+notes=()
+
+# finish NAME SECONDS STATUS TALLY: books one stage. TALLY is what tally.py printed, or "none" for
+# a stage that only builds.
+finish() {
+  local name=$1 seconds=$2 status=$3 tally=$4 counts= outcome=ok
+  if [[ $tally != none ]]; then
+    local first rest p f s
+    first=${tally%%$'\n'*}
+    rest=${tally#"$first"}
+    read -r p f s <<<"$first" || true
+    p=${p:-0} f=${f:-0} s=${s:-0}
+    if ((p + f + s == 0)); then
+      f=1
+      notes+=("failed:  $name: it ran no test")
+    fi
+    while IFS= read -r line; do
+      [[ -n $line ]] && notes+=("${line%%:*}: $name:${line#*:}")
+    done <<<"$rest"
+    ((status != 0 && f == 0)) && f=1
+    ((f > 0)) && outcome=FAILED
+    ((f == 0 && p == 0)) && outcome=skipped
+    ((passed += p, failed += f, skipped += s))
+    counts=$(printf '%5d passed %3d failed %3d skipped' "$p" "$f" "$s")
+  elif ((status != 0)); then
+    ((failed += 1))
+    outcome=FAILED
+    notes+=("failed:  $name")
+  fi
+  table+=("$(printf '%-34s %4d s  %-8s %s' "$name" "$seconds" "$outcome" "$counts")")
+}
+
+# logged NAME COMMAND…: runs a command, shows its output and keeps it in $log.
+logged() {
+  log=$logs/${1//[^a-z0-9]/-}.log
+  shift
+  "$@" 2>&1 | tee "$log"
+  return "${PIPESTATUS[0]}"
+}
+
+# build NAME PRESET TARGET…
+build() {
+  local name=$1 preset=$2 start=$SECONDS status=0
+  shift 2
+  printf '\n=== %s\n' "$name"
+  logged "$name" cmake --preset "$preset" >/dev/null &&
+    logged "$name" cmake --build --preset "$preset" --target "$@" || status=1
+  ((status != 0)) && cat "$log" >&2
+  finish "$name" $((SECONDS - start)) $status none
+  return $status
+}
+
+# run_ctest NAME PRESET CTEST-OPTION…
+run_ctest() {
+  local name=$1 preset=$2 start=$SECONDS status=0 report=$logs/${1//[^a-z0-9]/-}.xml
+  shift 2
+  printf '\n=== %s\n' "$name"
+  rm -f "$report"
+  logged "$name" ctest --test-dir "build/$preset" --output-on-failure --no-tests=error \
+    --parallel "$jobs" --output-junit "$report" --test-output-size-passed 1000000 \
+    --test-output-size-failed 1000000 "$@" || status=1
+  finish "$name" $((SECONDS - start)) $status "$(python3 deploy/tally.py junit "$report")"
+}
+
+# run_script NAME COMMAND…: a test that is a script; 77 means that it could not run here.
+run_script() {
+  local name=$1 start=$SECONDS status=0
+  shift
+  printf '\n=== %s\n' "$name"
+  logged "$name" "$@" || status=$?
+  local tally
+  tally=$(python3 deploy/tally.py text "$log" "$status")
+  ((status == 77)) && status=0
+  finish "$name" $((SECONDS - start)) $status "$tally"
+}
+
+release_stages() {
+  run_script 'house rules' python3 tests/house_rules/check.py
+  run_script 'house rules can fail' python3 tests/house_rules/self_test.py
+  build 'release: build' release all headers_compile_alone &&
+    run_ctest 'release: tests' release -LE '^house$'
+}
+
+sanitizer_stages() {
+  build 'address, undefined: build' asan tests_unit &&
+    run_ctest 'address, undefined: unit tests' asan -L '^unit$'
+  build 'thread (gcc): build' tsan tests_threads &&
+    run_ctest 'thread (gcc): tests with threads' tsan -L '^threads$'
+  build 'thread (clang): build' clang-tsan tests_oracle &&
+    run_ctest 'thread (clang): torn-read oracle' clang-tsan -L '^oracle$'
+  build 'clang: build of everything' clang all headers_compile_alone
+}
+
+other_stages() {
+  run_script 'memory models' tests/model/run.sh
+  run_script 'conformance: databento-dbn' tests/conformance/dbn_package/run.sh
+}
+
+start=$SECONDS
+deploy/setup.sh
+setup_status=$?
+finish 'set-up' $((SECONDS - start)) $setup_status none
+if ((setup_status == 0)); then
+  release_stages
+  if [[ $scope != quick ]]; then
+    sanitizer_stages
+    other_stages
+  fi
+fi
+
+printf '\n=== summary (%d s)\n' "$SECONDS"
+printf '%s\n' "${table[@]}"
+((${#notes[@]} > 0)) && printf '%s\n' "${notes[@]}"
+printf '%d passed, %d failed, %d skipped\n' "$passed" "$failed" "$skipped"
+((failed == 0))

@@ -1,0 +1,38 @@
+#!/usr/bin/env python3
+"""Checks the house rules on the tree that holds this file. Exit: 0 all kept, 1 one broken.
+
+`check.py --list` prints the rules.
+"""
+
+import sys
+from pathlib import Path
+
+import build_rules
+import code_rules
+import proto_rules
+import text_rules
+from tree import Tree
+
+RULES = code_rules.RULES + build_rules.RULES + proto_rules.RULES + text_rules.RULES
+
+
+def main():
+    if sys.argv[1:] == ["--list"]:
+        for rule in RULES:
+            print(f"{rule.__name__}: {rule.__doc__}")
+        return 0
+    tree = Tree.load(Path(__file__).resolve().parents[2])
+    broken = 0
+    for rule in RULES:
+        findings = list(rule(tree))
+        for finding in findings:
+            print(finding)
+        if findings:
+            broken += 1
+            print(f"  broken: {rule.__name__}: {rule.__doc__}\n")
+    print(f"{len(RULES) - broken} passed, {broken} failed, 0 skipped")
+    return 1 if broken else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,92 @@
+"""Rules about proto/: every layout is pinned by assertions and written down in docs/abi.golden."""
+
+import re
+
+from tree import without_comments
+
+GOLDEN = "docs/abi.golden"
+DUMP = "proto/abi_dump."
+
+# Types that code in proto/ uses and that no two processes share.
+NOT_LAYOUTS = {
+    "ErrorName", "JournalCondition", "SlotRead", "SlotReadResult", "VectorForm", "WordForm",
+}
+# The table that pairs Errc with its names is in the golden file as `error` lines.
+NOT_CONSTANTS = {"kErrorNames"}
+FILLERS = ("reserved", "padding")
+
+
+def strip_bodies(text):
+    """A struct's body without the function bodies and initialisers inside it."""
+    while True:
+        shorter = re.sub(r"\{[^{}]*\}", ";", text)
+        if shorter == text:
+            return text
+        text = shorter
+
+
+def fields_of(body):
+    for statement in strip_bodies(body).split(";"):
+        if "(" in statement or re.search(r"\b(static|friend|using)\b", statement):
+            continue
+        match = re.search(r"[\w:>]\s+(\w+)\s*(\[[^\]]*\])?\s*(=.*)?$", statement.strip(), re.S)
+        if match:
+            yield match[1]
+
+
+def declarations(source):
+    """(line, kind, name, members) of every struct, enum and constant that a header declares."""
+    code = without_comments(source.text)
+    struct = r"^struct\s+(?:alignas\([^)]*\)\s*)?(\w+)[^;{]*\{(?s:(.*?))(?:^|\s)\};"
+    for line, match in source.search(struct, code):
+        yield line, "struct", match[1], list(fields_of(match[2]))
+    for line, match in source.search(r"^enum\s+class\s+(\w+)[^{;]*\{([^}]*)\}", code):
+        members = [part.split("=")[0].strip() for part in match[2].split(",")]
+        yield line, "enum", match[1], [member for member in members if member]
+    constant = r"^(?:inline\s+)?constexpr\s[^=;(]*?\b(k\w+)(\[\])?\s*[={]"
+    for line, match in source.search(constant, code):
+        yield line, "constant", match[1], []
+
+
+def headers(tree):
+    for source in tree:
+        if source.layer == "proto" and source.path.endswith(".h") and DUMP not in source.path:
+            yield source
+
+
+def golden_is_complete(tree):
+    """Whatever a header of proto/ declares stands in docs/abi.golden: structs, enums, constants."""
+    golden = set()
+    if GOLDEN in tree:
+        for line in tree[GOLDEN].text.split("\n"):
+            golden.add(tuple(line.split()[:2]))
+    member_kind = {"struct": "field", "enum": "value"}
+    for source in headers(tree):
+        for line, kind, name, members in declarations(source):
+            if name in NOT_LAYOUTS | NOT_CONSTANTS:
+                continue
+            wanted = [(kind, name)]
+            wanted += [(member_kind[kind], f"{name}.{member}") for member in members]
+            for entry in wanted:
+                if entry not in golden:
+                    message = f"{' '.join(entry)} is missing from {GOLDEN}; see proto/abi_dump.cc"
+                    yield source.finding(line, message)
+
+
+def layouts_are_asserted(tree):
+    """A struct that two processes share has its size and every offset asserted beside it."""
+    for source in headers(tree):
+        code = without_comments(source.text)
+        if "offsetof" not in code:
+            continue
+        for line, kind, name, members in declarations(source):
+            if kind != "struct" or name in NOT_LAYOUTS:
+                continue
+            if f"sizeof({name})" not in code:
+                yield source.finding(line, f"no static_assert on sizeof({name})")
+            for member in members[1:]:
+                if not member.startswith(FILLERS) and f"offsetof({name}, {member})" not in code:
+                    yield source.finding(line, f"no static_assert on offsetof({name}, {member})")
+
+
+RULES = [golden_is_complete, layouts_are_asserted]

@@ -1,0 +1,255 @@
+#!/usr/bin/env python3
+"""Proves that each house rule can fail: it finds nothing in a good tree and something in each bad
+one, and no rule is without such a proof."""
+
+import unittest
+from pathlib import Path
+
+import build_rules as build
+import check
+import code_rules as code
+import proto_rules as proto
+import text_rules as text
+from tree import Tree, without_comments
+
+ROOT = Path(__file__).resolve().parents[2]
+HEADER = "// A thing. Thread safety: none.\n#pragma once\n"
+LAYOUT = (
+    "struct A {\n  std::uint32_t x;\n  std::uint32_t y[2];\n};\n"
+    "static_assert(sizeof(A) == 12);\nstatic_assert(offsetof(A, y) == 4);\n"
+    "enum class E : std::uint8_t { kOne = 1, kTwo };\n"
+    "inline constexpr std::uint64_t kLimit = 7;\n"
+)
+GOLDEN = (
+    "struct A size 12 align 4\nfield A.x 0 4 u32\nfield A.y 4 8 u32[2]\n"
+    "enum E 1\nvalue E.kOne 1\nvalue E.kTwo 2\nconstant kLimit 7\n"
+)
+LONG_FUNCTION = "void f() {\n" + "  g();\n" * code.FUNCTION_LINES_MAX + "}\n"
+MARKER = "TO" + "DO"
+REGISTRY = "https:/" + "/py" + "pi.org/simple"
+ELSEWHERE = "https:/" + "/example.invalid/x"
+MACHINE_PATH = "/ho" + "me/someone/lapwing"
+
+
+def golden(headers, lines):
+    return {"proto/a.h": HEADER + headers, "docs/abi.golden": lines}
+
+
+def listed(cmake, source="bus/a.cc"):
+    return {source: "int a;\n", "bus/CMakeLists.txt": cmake}
+
+
+# rule: (trees in which it finds nothing, trees in which it finds something)
+CASES = {
+    code.include_directions: (
+        [{"proto/p.h": HEADER, "bus/a.cc": '#include "proto/p.h"\n#include "absl/time/time.h"\n'}],
+        [
+            {"bus/b.h": HEADER, "proto/p.cc": '#include "bus/b.h"\n'},
+            {"snapshot/s.h": HEADER, "bus/b.cc": '#include "snapshot/s.h"\n'},
+            {"bus/b.h": HEADER, "snapshot/s.cc": '#include "bus/b.h"\n'},
+            {"publisher/p.h": HEADER, "subscribers/s.cc": '#include "publisher/p.h"\n'},
+            {"subscribers/s.h": HEADER, "publisher/p_test.cc": '#include "subscribers/s.h"\n'},
+            {"cli/c.h": HEADER, "publisher/p.cc": '#include "cli/c.h"\n'},
+            {"bus/a.cc": '#include "bus/nowhere.h"\n'},
+        ],
+    ),
+    code.atomics_in_one_file: (
+        [
+            {"proto/shared_words.h": "std::atomic<int> a;\n"},
+            {"bus/a_test.cc": "std::atomic<int> a;\n", "tests/t.cc": "volatile int a;\n"},
+            {"bus/a.cc": "// std::atomic is not used here\nint atomic_count;\n"},
+        ],
+        [
+            {"bus/a.cc": "std::atomic<int> a;\n"},
+            {"bus/a.cc": "std::atomic_ref<int> a(b);\n"},
+            {"proto/ring_layout.h": "#include <atomic>\n"},
+            {"publisher/a.h": "__atomic_load_n(&a, 5);\n"},
+            {"subscribers/a.cc": "atomic_thread_fence(x);\n"},
+            {"cli/a.cc": 'asm("mfence");\n'},
+        ],
+    ),
+    code.no_sleeps: (
+        [
+            {"bus/kernel.cc": "clock_nanosleep(CLOCK_MONOTONIC, 0, &t, nullptr);\n"},
+            {"bus/a.cc": 'say("do not sleep(1)");  // usleep(1)\n'},
+            {"bus/a_test.cc": "usleep(1);\n"},
+        ],
+        [
+            {"bus/a.cc": "std::this_thread::sleep_for(x);\n"},
+            {"snapshot/a.cc": "usleep(10);\n"},
+            {"cli/a.cc": "sleep(1);\n"},
+        ],
+    ),
+    code.external_headers: (
+        [{"snapshot/uring_write_queue.cc": "#include <liburing.h>\n"}],
+        [
+            {"snapshot/archiver.cc": "#include <liburing.h>\n"},
+            {"subscribers/subscriber.cc": "#include <rocksdb/db.h>\n"},
+        ],
+    ),
+    code.no_exceptions_of_ours: (
+        [{"bus/a.cc": "int a;  // Boost may throw\n", "bus/a_test.cc": "throw 1;\n"}],
+        [{"bus/a.cc": "void f() { throw 1; }\n"}],
+    ),
+    code.header_form: (
+        [{"bus/a.h": HEADER}, {"bus/a.h": "// Layout. No behaviour.\n#pragma once\n"}],
+        [
+            {"bus/a.h": "#pragma once\nint a;\n"},
+            {"bus/a.h": "// Thread safety: none.\nint a;\n"},
+            {"bus/a.h": "// A thing.\n#pragma once\n"},
+            {"bus/a.h": HEADER + "#pragma once\n"},
+        ],
+    ),
+    code.short_functions: (
+        [{"bus/a.cc": "void f() {\n  g();\n}\n" * 50}, {"bus/a_test.cc": LONG_FUNCTION}],
+        [
+            {"bus/a.cc": LONG_FUNCTION},
+            {"bus/a.h": "class A {\n  " + LONG_FUNCTION.replace("\n}", "\n  }") + "};\n"},
+        ],
+    ),
+    code.short_files: (
+        [{"bus/a.cc": "int a;\n" * code.FILE_LINES_MAX}],
+        [{"bus/a.cc": "int a;\n" * (code.FILE_LINES_MAX + 1)}],
+    ),
+    build.sources_are_listed: (
+        [
+            listed("lapwing_library(lapwing_bus SOURCES a.cc)\n"),
+            listed("lapwing_library(b SOURCES sub/a.cc)\n", source="bus/sub/a.cc"),
+        ],
+        [
+            listed("lapwing_library(lapwing_bus SOURCES b.cc)\n"),
+            listed("# lapwing_library(lapwing_bus SOURCES a.cc)\n"),
+            listed("lapwing_library(lapwing_bus SOURCES aa.cc)\n"),
+        ],
+    ),
+    build.nothing_is_globbed: (
+        [{"bus/CMakeLists.txt": "file(READ a b)\n"}],
+        [{"bus/CMakeLists.txt": "file(GLOB_RECURSE sources *.cc)\n"}],
+    ),
+    build.link_directions: (
+        [
+            {
+                "bus/CMakeLists.txt": "lapwing_library(lapwing_bus SOURCES a.cc)\n",
+                "publisher/CMakeLists.txt": "lapwing_library(p SOURCES a.cc DEPENDS lapwing_bus)\n",
+            }
+        ],
+        [
+            {
+                "bus/CMakeLists.txt": "lapwing_library(lapwing_bus SOURCES a.cc)\n",
+                "snapshot/CMakeLists.txt": f"{command}(s DEPENDS lapwing_bus)\n",
+            }
+            for command in ("lapwing_library", "lapwing_test", "target_link_libraries")
+        ],
+    ),
+    build.external_libraries: (
+        [
+            {
+                "CMakeLists.txt": "pkg_check_modules(URING REQUIRED IMPORTED_TARGET liburing)\n",
+                "snapshot/CMakeLists.txt": "lapwing_library(lapwing_archive DEPENDS liburing)\n",
+            }
+        ],
+        [
+            {"bus/CMakeLists.txt": "lapwing_library(lapwing_bus DEPENDS PkgConfig::URING)\n"},
+            {"cli/CMakeLists.txt": "target_link_libraries(lapwing PRIVATE RocksDB::rocksdb)\n"},
+        ],
+    ),
+    proto.golden_is_complete: (
+        [golden(LAYOUT, GOLDEN), golden("struct WordForm {\n  int a;\n};\n", GOLDEN)],
+        [
+            golden(LAYOUT + "struct B {\n  int z;\n};\n", GOLDEN),
+            golden(LAYOUT + "struct alignas(64) B { int z; };\n", GOLDEN),
+            golden(LAYOUT.replace("};\n", "  int z;\n};\n", 1), GOLDEN),
+            golden(LAYOUT.replace("kTwo", "kTwo, kThree"), GOLDEN),
+            golden(LAYOUT + "inline constexpr char kName[] = {1};\n", GOLDEN),
+            golden(LAYOUT + "inline constexpr int kNew = 1;\n", GOLDEN),
+            golden(LAYOUT + "constexpr int kNew{1};\n", GOLDEN),
+            golden(LAYOUT + "enum class F { kA };\n", GOLDEN),
+            golden(LAYOUT, GOLDEN.replace("field A.x 0 4 u32\n", "")),
+            {"proto/a.h": HEADER + LAYOUT},
+        ],
+    ),
+    proto.layouts_are_asserted: (
+        [golden(LAYOUT, GOLDEN)],
+        [
+            golden(LAYOUT.replace("offsetof(A, y)", "offsetof(A, x)"), GOLDEN),
+            golden(LAYOUT.replace("sizeof(A)", "sizeof(int)"), GOLDEN),
+        ],
+    ),
+    text.text_form: (
+        [{"bus/a.cc": "int a;\n", "docs/a.md": "long " * 50 + "\n"}],
+        [
+            {"bus/a.cc": "int a;"},
+            {"bus/a.cc": "int a;\n\n"},
+            {"bus/a.cc": "int a;  \n"},
+            {"bus/a.cc": "\tint a;\n"},
+            {"deploy/a.sh": "x" * (text.COLUMNS_MAX + 1) + "\n"},
+        ],
+    ),
+    text.no_markers: (
+        [{"docs/a.md": f"A {MARKER}S list is another word.\n"}],
+        [{"bus/a.cc": f"// {MARKER}: later\n"}, {"docs/a.md": f"{MARKER}\n"}],
+    ),
+    text.no_machine_paths: (
+        [{"deploy/a.sh": "cd /dev/shm; ls /tmp/x; ls $build/root/a\n"}],
+        [{"docs/a.md": f"see {MACHINE_PATH}\n"}],
+    ),
+    text.no_registry_hosts: (
+        [{"docs/a.md": "From PyPI or crates.io; see https://databento.com/docs\n"}],
+        [{"deploy/a.sh": f"curl {REGISTRY}\n"}, {"docs/a.md": ELSEWHERE + "\n"}],
+    ),
+    text.file_names: (
+        [{"bus/ring_file.h": HEADER}],
+        [
+            {"bus/RingFile.h": HEADER},
+            {"bus/ring.hpp": HEADER},
+            {"bus/util.h": HEADER},
+            {"common/ring.h": HEADER},
+        ],
+    ),
+}
+
+
+class EachRule(unittest.TestCase):
+    def test_has_a_proof_that_it_can_fail(self):
+        self.assertEqual(set(CASES), set(check.RULES))
+
+    def test_finds_nothing_in_a_good_tree(self):
+        for rule, (good, _) in CASES.items():
+            self.assertTrue(good)
+            for files in good:
+                with self.subTest(rule=rule.__name__, files=files):
+                    self.assertEqual([str(finding) for finding in rule(Tree(files))], [])
+
+    def test_finds_something_in_each_bad_tree(self):
+        for rule, (_, bad) in CASES.items():
+            self.assertTrue(bad)
+            for files in bad:
+                with self.subTest(rule=rule.__name__, files=files):
+                    self.assertNotEqual(list(rule(Tree(files))), [])
+
+
+class ThePiecesBelow(unittest.TestCase):
+    def test_a_finding_names_the_line(self):
+        tree = Tree({"bus/a.cc": "// one\n\nint a;\nusleep(1);\n"})
+        self.assertEqual([finding.line for finding in code.no_sleeps(tree)], [4])
+
+    def test_comments_go_and_lines_stay(self):
+        text_with = 'a; // b "c\n/* d\n e */ f = "g // h"; i = 1\'000; j = \'k\';\n'
+        self.assertEqual(
+            without_comments(text_with), 'a;        \n    \n      f = ""; i = 1\'000; j = "";\n'
+        )
+
+    def test_the_tree_is_read_and_the_headers_of_proto_are_understood(self):
+        tree = Tree.load(ROOT)
+        found = [entry for header in proto.headers(tree) for entry in proto.declarations(header)]
+        kinds = [kind for _, kind, _, _ in found]
+        self.assertGreater(kinds.count("struct"), 20)
+        self.assertGreater(kinds.count("enum"), 10)
+        self.assertGreater(kinds.count("constant"), 30)
+        members = {name: members for _, _, name, members in found}
+        self.assertEqual(members["SumEntry"], ["sum", "count", "check"])
+        self.assertEqual(members["RingState"], ["kRunning", "kClosed"])
+
+
+if __name__ == "__main__":
+    unittest.main()

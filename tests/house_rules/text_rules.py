@@ -1,0 +1,105 @@
+"""Rules about every text file: its form, its name, and what it must not mention.
+
+The forbidden words are put together from parts, so that this file does not contain them.
+"""
+
+import re
+
+COLUMNS_MAX = 100
+CODE = (".h", ".cc", ".py", ".sh", ".cmake", ".rs", "CMakeLists.txt", ".ci/run")
+NOT_OURS = ("LICENSE", "Cargo.lock")
+
+MARKERS = r"\b(" + "|".join(["TO" + "DO", "FIX" + "ME", "XX" + "X", "HA" + "CK"]) + r")\b"
+
+# Absolute paths that exist on one machine only.
+MACHINE_PATHS = "|".join(
+    re.escape("/" + folder) for folder in ["root/", "home/", "work/", "Users/", "tmp/lw"]
+)
+
+# Links to documents are welcome; a package registry is reached through its own client's settings.
+DOCUMENTATION_HOSTS = {
+    "www.apache.org",
+    "databento.com",
+    "docs.rs",
+    "en.cppreference.com",
+    "github.com",
+    "keepachangelog.com",
+    "man7.org",
+    "semver.org",
+    "www.kernel.org",
+    "www.open-std.org",
+}
+REGISTRY_HOSTS = "|".join(
+    re.escape(".".join(parts))
+    for parts in [
+        ("pypi", "org"), ("pythonhosted", "org"), ("index", "crates.io"), ("static", "crates.io"),
+        ("deb", "debian.org"), ("security", "debian.org"), ("proxy", "golang.org"),
+        ("registry", "npmjs.org"), ("repo1", "maven.org"), ("api", "nuget.org"),
+    ]
+)
+
+NAMELESS_ROOMS = {"util", "utils", "common", "misc", "helpers"}
+
+
+def is_code(source):
+    return source.path.endswith(CODE)
+
+
+def text_form(tree):
+    """A file ends with one newline; code has no tabs, trailing blanks, or lines above 100."""
+    for source in tree:
+        if source.text and not source.text.endswith("\n"):
+            yield source.finding(source.text.count("\n") + 1, "the last line has no newline")
+        if source.text.endswith("\n\n"):
+            yield source.finding(source.text.count("\n"), "the file ends with an empty line")
+        if not is_code(source):
+            continue
+        for number, line in enumerate(source.text.split("\n"), 1):
+            if len(line) > COLUMNS_MAX:
+                yield source.finding(number, f"{len(line)} columns; at most {COLUMNS_MAX}")
+            if line != line.rstrip():
+                yield source.finding(number, "trailing blanks")
+            if "\t" in line:
+                yield source.finding(number, "a tab")
+
+
+def no_markers(tree):
+    """Work that is left is an issue, not a comment."""
+    for source in tree:
+        if source.name not in NOT_OURS:
+            for line, match in source.search(MARKERS):
+                yield source.finding(line, f"'{match[1]}': do it, or leave it out")
+
+
+def no_machine_paths(tree):
+    """The tree builds and tests anywhere: it names no path of one machine."""
+    for source in tree:
+        for line, match in source.search(r"(?<![\w.$}])(" + MACHINE_PATHS + ")"):
+            yield source.finding(line, f"'{match[1]}' exists on one machine only")
+
+
+def no_registry_hosts(tree):
+    """Packages come through a registry's own client: no host of one is named, no other URL used."""
+    for source in tree:
+        if source.name in NOT_OURS:
+            continue
+        for line, match in source.search(REGISTRY_HOSTS):
+            yield source.finding(line, f"'{match[0]}' is a registry's host")
+        for line, match in source.search(r"\b[a-z+]+://([\w.-]+)"):
+            if match[1] not in DOCUMENTATION_HOSTS:
+                yield source.finding(line, f"'{match[1]}' is not one of the documentation hosts")
+
+
+def file_names(tree):
+    """C++ files are lower_case.h and .cc, and no room is called util."""
+    for source in tree:
+        parts = source.path.split("/")
+        if re.search(r"\.(hpp|cpp|cxx|hh|c\+\+)$", source.name):
+            yield source.finding(1, "C++ files end in .h and .cc")
+        if source.is_cpp and not re.fullmatch(r"[a-z0-9_]+\.(h|cc)", source.name):
+            yield source.finding(1, "a C++ file is named in lower case with underscores")
+        for part in NAMELESS_ROOMS.intersection([*parts[:-1], parts[-1].split(".")[0]]):
+            yield source.finding(1, f"'{part}' says nothing; name the file after what it holds")
+
+
+RULES = [text_form, no_markers, no_machine_paths, no_registry_hosts, file_names]

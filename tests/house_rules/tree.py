@@ -1,0 +1,126 @@
+"""The source tree as the rules see it: paths, text, and code without its comments and strings."""
+
+import os
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+# Folders that hold nothing of ours.
+PRUNED = re.compile(r"^(\.git|\.cache|\.venv|__pycache__|target|build(-.*)?)$")
+TEST_SUPPORT = ("proto/abi_dump.", "snapshot/sim_disk.")
+BINARY = (".zst", ".png", ".pyc", ".bin")
+
+LAYERS = ("proto", "bus", "snapshot", "publisher", "subscribers", "cli", "bindings")
+
+# Comments, string and character literals of C++; raw strings are not used in this project's code.
+_COMMENT_OR_LITERAL = re.compile(
+    r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|(?<![0-9a-fA-F])\'(?:\\.|[^\'\\\n])+\'', re.S
+)
+
+
+@dataclass(frozen=True)
+class Finding:
+    path: str
+    line: int
+    message: str
+
+    def __str__(self):
+        return f"{self.path}:{self.line}: {self.message}"
+
+
+def without_comments(text, keep_strings=False):
+    """C++ with every comment (and literal) replaced by blanks of the same lines."""
+
+    def blank(match):
+        found = match[0]
+        if found.startswith(("//", "/*")):
+            return re.sub(r"[^\n]", " ", found)
+        return found if keep_strings else '""'
+
+    return _COMMENT_OR_LITERAL.sub(blank, text)
+
+
+@dataclass(frozen=True)
+class Source:
+    path: str
+    text: str
+
+    @property
+    def layer(self):
+        return self.path.split("/")[0]
+
+    @property
+    def name(self):
+        return self.path.rsplit("/", 1)[-1]
+
+    @property
+    def is_cpp(self):
+        return self.path.endswith((".h", ".cc"))
+
+    @property
+    def is_test(self):
+        """Beside the code as foo_test.cc, what serves those alone, or anything in tests/."""
+        return (
+            self.layer == "tests"
+            or self.path.endswith("_test.cc")
+            or self.path.startswith(TEST_SUPPORT)
+        )
+
+    @property
+    def is_library(self):
+        return self.is_cpp and self.layer in LAYERS and not self.is_test
+
+    @cached_property
+    def code(self):
+        return without_comments(self.text)
+
+    @cached_property
+    def code_with_strings(self):
+        return without_comments(self.text, keep_strings=True)
+
+    def search(self, pattern, text=None):
+        """(line, match) for every match of `pattern` in `text`, by default in the whole file."""
+        text = self.text if text is None else text
+        for match in re.finditer(pattern, text, re.M):
+            yield text.count("\n", 0, match.start()) + 1, match
+
+    def finding(self, line, message):
+        return Finding(self.path, line, message)
+
+
+class Tree:
+    """Every text file below a root, by path with forward slashes."""
+
+    def __init__(self, files):
+        self.files = {path: Source(path, text) for path, text in sorted(files.items())}
+
+    @classmethod
+    def load(cls, root):
+        files = {}
+        for folder, folders, names in os.walk(root):
+            folders[:] = [name for name in folders if not PRUNED.match(name)]
+            for name in names:
+                path = Path(folder, name)
+                if name == ".git" or name.endswith(BINARY) or path.is_symlink():
+                    continue
+                files[path.relative_to(root).as_posix()] = path.read_text(encoding="utf-8")
+        return cls(files)
+
+    def __iter__(self):
+        return iter(self.files.values())
+
+    def __contains__(self, path):
+        return path in self.files
+
+    def __getitem__(self, path):
+        return self.files[path]
+
+    def cpp(self):
+        return (source for source in self if source.is_cpp)
+
+    def library(self):
+        return (source for source in self if source.is_library)
+
+    def cmake(self):
+        return (s for s in self if s.name == "CMakeLists.txt" or s.path.endswith(".cmake"))
