@@ -122,6 +122,7 @@ class Dump {
 void dump_identity(Dump& dump) {
   dump.header("identity.h");
   CONSTANT(kNoSequence);
+  CONSTANT(kSequenceMax);
   STRUCT(Id128, bytes);
 }
 
