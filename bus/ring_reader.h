@@ -10,6 +10,7 @@
 #include "bus/ring_map.h"
 #include "proto/identity.h"
 #include "proto/shared_words.h"
+#include "proto/slot_form.h"
 
 namespace lapwing {
 

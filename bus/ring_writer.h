@@ -9,6 +9,7 @@
 
 #include "bus/ring_file.h"
 #include "proto/shared_words.h"
+#include "proto/slot_form.h"
 
 namespace lapwing {
 

@@ -67,19 +67,29 @@ inline void spin_pause() {
 // Part 1: the slot protocol
 // -------------------------------------------------------------------------------------------------
 
-constexpr Word writing_stamp(Sequence n) { return 2 * n - 1; }
-constexpr Word ready_stamp(Sequence n) { return 2 * n; }
+constexpr Word writing_stamp(Sequence n) {
+  return 2 * n - 1;
+}
+constexpr Word ready_stamp(Sequence n) {
+  return 2 * n;
+}
 // The sequence a stamp speaks of, whether it is being written or ready. Stamp 0 speaks of none.
-constexpr Sequence stamp_sequence(Word stamp) { return stamp / 2 + stamp % 2; }
+constexpr Sequence stamp_sequence(Word stamp) {
+  return stamp / 2 + stamp % 2;
+}
 // The newest sequence that a stamp proves to be published.
-constexpr Sequence stamp_published(Word stamp) { return stamp / 2; }
+constexpr Sequence stamp_published(Word stamp) {
+  return stamp / 2;
+}
 
-constexpr std::size_t words_for(std::size_t record_bytes) { return (record_bytes + 7) / 8; }
+constexpr std::size_t words_for(std::size_t record_bytes) {
+  return (record_bytes + 7) / 8;
+}
 
 enum class SlotRead {
-  kRecord,   // the copy is exactly record n
-  kNotYet,   // record n is not in the slot yet
-  kNewer,    // the slot holds, or is being given, a later record
+  kRecord,  // the copy is exactly record n
+  kNotYet,  // record n is not in the slot yet
+  kNewer,   // the slot holds, or is being given, a later record
 };
 
 // What a read saw: the outcome and the stamp that decided it.
@@ -93,30 +103,61 @@ constexpr SlotReadResult judge_stamp(Word stamp, Sequence n) {
   return {SlotRead::kNotYet, stamp};
 }
 
-// The word form: 64-bit words, each with its order. Correct on every processor.
-struct WordForm {
-  // Writes record n into `slot`. Reads exactly `record_bytes` bytes of `record`, at any alignment.
-  static void store_slot(std::byte* slot, Sequence n, const std::byte* record,
-                         std::size_t record_bytes) {
-    Word* const words = reinterpret_cast<Word*>(slot);
-    // W1, partners R3 and R1. W2's release orders it before every word; without it a reader that
-    // copies old and new words would find the old stamp still in place. Weaker, and a reader that
-    // it laps may go on with a head or an `archived` from long before.
-    internal::store(words[0], writing_stamp(n), std::memory_order_release);
-    const std::size_t whole = record_bytes / 8;
-    for (std::size_t i = 0; i < whole; ++i) {
+// Calls move(0) … move(count - 1): without a loop where the compiler knows the count.
+template <typename Move>
+[[gnu::always_inline]] inline void for_each_word(std::size_t count, const Move& move) {
+  if (__builtin_constant_p(count)) {
+#pragma GCC unroll 16
+    for (std::size_t i = 0; i < count; ++i) move(i);
+  } else {
+    for (std::size_t i = 0; i < count; ++i) move(i);
+  }
+}
+
+// Moves of one word, each with its order. Correct on every processor.
+struct WordMoves {
+  // W2 for all words of a record of `bytes` bytes. Reads no other byte; zero-pads the last word.
+  [[gnu::always_inline]] static void store_words(Word* words, const std::byte* record,
+                                                 std::size_t bytes) {
+    for_each_word(bytes / 8, [=](std::size_t i) {
       Word value;
       std::memcpy(&value, record + 8 * i, 8);
       // W2, partner R2. Weaker, and R2 may read this word while R3 still reads the old stamp.
-      internal::store(words[1 + i], value, std::memory_order_release);
-    }
-    if (record_bytes % 8 != 0) {
+      internal::store(words[i], value, std::memory_order_release);
+    });
+    if (bytes % 8 != 0) {
       Word value = 0;
-      std::memcpy(&value, record + 8 * whole, record_bytes % 8);
-      internal::store(words[1 + whole], value, std::memory_order_release);  // W2
+      std::memcpy(&value, record + bytes / 8 * 8, bytes % 8);
+      internal::store(words[bytes / 8], value, std::memory_order_release);  // W2
     }
-    // W3, partner R1. Weaker, and R1 may accept the stamp before the words are there.
-    internal::store(words[0], ready_stamp(n), std::memory_order_release);
+  }
+
+  // R2 for all words of a record of `bytes` bytes. Writes no other byte.
+  [[gnu::always_inline]] static void load_words(const Word* words, std::byte* record,
+                                                std::size_t bytes) {
+    for_each_word(bytes / 8, [=](std::size_t i) {
+      // R2, partner W2(m > n). Weaker, and R3 may be read before this word was.
+      const Word value = internal::load(words[i], std::memory_order_acquire);
+      std::memcpy(record + 8 * i, &value, 8);
+    });
+    if (bytes % 8 != 0) {
+      const Word value = internal::load(words[bytes / 8], std::memory_order_acquire);  // R2
+      std::memcpy(record + bytes / 8 * 8, &value, bytes % 8);
+    }
+  }
+};
+
+// The protocol, given the moves of the words between the stamps. Where the record is DBN's MboMsg
+// or Mbp1Msg the compiler sees a constant size, and the moves become straight-line code
+// (docs/adr/0001-slot-moves.md).
+template <typename Moves>
+struct SlotProtocol {
+  // Writes record n into `slot`. Reads exactly `record_bytes` bytes of `record`, at any alignment.
+  static void store_slot(std::byte* slot, Sequence n, const std::byte* record,
+                         std::size_t record_bytes) {
+    if (record_bytes == 56) return store(slot, n, record, 56);
+    if (record_bytes == 80) return store(slot, n, record, 80);
+    store_any(slot, n, record, record_bytes);
   }
 
   // Copies record n out of `slot` into `record` (`record_bytes` bytes). One pass, no loop on the
@@ -124,93 +165,49 @@ struct WordForm {
   // garbage.
   static SlotReadResult load_slot(const std::byte* slot, Sequence n, std::byte* record,
                                   std::size_t record_bytes) {
+    if (record_bytes == 56) return load(slot, n, record, 56);
+    if (record_bytes == 80) return load(slot, n, record, 80);
+    return load_any(slot, n, record, record_bytes);
+  }
+
+ private:
+  [[gnu::always_inline]] static void store(std::byte* slot, Sequence n, const std::byte* record,
+                                           std::size_t record_bytes) {
+    Word* const words = reinterpret_cast<Word*>(slot);
+    // W1, partners R3 and R1. W2's release orders it before every word; without it a reader that
+    // copies old and new words would find the old stamp still in place. Weaker, and a reader that
+    // it laps may go on with a head or an `archived` from long before.
+    internal::store(words[0], writing_stamp(n), std::memory_order_release);
+    Moves::store_words(words + 1, record, record_bytes);  // W2
+    // W3, partner R1. Weaker, and R1 may accept the stamp before the words are there.
+    internal::store(words[0], ready_stamp(n), std::memory_order_release);
+  }
+
+  [[gnu::always_inline]] static SlotReadResult load(const std::byte* slot, Sequence n,
+                                                    std::byte* record, std::size_t record_bytes) {
     const Word* const words = reinterpret_cast<const Word*>(slot);
     // R1, partner W3(n). Weaker, and R2 may read words from before n was written.
     const Word before = internal::load(words[0], std::memory_order_acquire);
     if (before != ready_stamp(n)) return judge_stamp(before, n);
-    const std::size_t whole = record_bytes / 8;
-    for (std::size_t i = 0; i < whole; ++i) {
-      // R2, partner W2(m > n). Weaker, and R3 may be read before this word was.
-      const Word value = internal::load(words[1 + i], std::memory_order_acquire);
-      std::memcpy(record + 8 * i, &value, 8);
-    }
-    if (record_bytes % 8 != 0) {
-      const Word value = internal::load(words[1 + whole], std::memory_order_acquire);  // R2
-      std::memcpy(record + 8 * whole, &value, record_bytes % 8);
-    }
+    Moves::load_words(words + 1, record, record_bytes);  // R2
     // R3, partners W1(m > n) and W3(m > n). R2's acquire orders it after every word. Weaker, and a
     // lapped reader may go on with a head or an `archived` from long before.
     const Word after = internal::load(words[0], std::memory_order_acquire);
     if (after != ready_stamp(n)) return judge_stamp(after, n);
     return {SlotRead::kRecord, after};
   }
-};
 
-#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
-#if defined(__has_feature)
-#if !__has_feature(thread_sanitizer)
-#define LAPWING_HAS_VECTOR_FORM 1
-#endif
-#else
-#define LAPWING_HAS_VECTOR_FORM 1
-#endif
-#endif
-
-#if defined(LAPWING_HAS_VECTOR_FORM)
-// The vector form: 16-byte moves between W1 and W3. Outside the C++ memory model and so outside the
-// proof: it rests on x86-64 keeping stores in order among themselves and loads in order among
-// themselves, at any width, and on asm volatile with a memory clobber keeping the compiler from
-// moving them. The torn-read oracle (tests/torture) runs on this form and on the word form.
-struct VectorForm {
-  static void store_slot(std::byte* slot, Sequence n, const std::byte* record,
-                         std::size_t record_bytes) {
-    Word* const words = reinterpret_cast<Word*>(slot);
-    internal::store(words[0], writing_stamp(n), std::memory_order_release);  // W1
-    std::byte* out = slot + kStampBytes;
-    std::size_t left = record_bytes;
-    for (; left >= 16; left -= 16, out += 16, record += 16) {
-      asm volatile("movups (%1), %%xmm0\n\tmovups %%xmm0, (%0)" ::"r"(out), "r"(record)
-                   : "xmm0", "memory");  // W2
-    }
-    for (; left > 0; out += 8, record += 8) {
-      Word value = 0;
-      std::memcpy(&value, record, left < 8 ? left : 8);
-      internal::store(*reinterpret_cast<Word*>(out), value, std::memory_order_release);  // W2
-      left -= left < 8 ? left : 8;
-    }
-    internal::store(words[0], ready_stamp(n), std::memory_order_release);  // W3
+  [[gnu::noinline]] static void store_any(std::byte* slot, Sequence n, const std::byte* record,
+                                          std::size_t record_bytes) {
+    store(slot, n, record, record_bytes);
   }
-
-  static SlotReadResult load_slot(const std::byte* slot, Sequence n, std::byte* record,
-                                  std::size_t record_bytes) {
-    const Word* const words = reinterpret_cast<const Word*>(slot);
-    const Word before = internal::load(words[0], std::memory_order_acquire);  // R1
-    if (before != ready_stamp(n)) return judge_stamp(before, n);
-    const std::byte* in = slot + kStampBytes;
-    std::size_t left = record_bytes;
-    for (; left >= 16; left -= 16, in += 16, record += 16) {
-      asm volatile("movups (%1), %%xmm0\n\tmovups %%xmm0, (%0)" ::"r"(record), "r"(in)
-                   : "xmm0", "memory");  // R2
-    }
-    for (; left > 0; in += 8, record += 8) {
-      const Word value =
-          internal::load(*reinterpret_cast<const Word*>(in), std::memory_order_acquire);  // R2
-      std::memcpy(record, &value, left < 8 ? left : 8);
-      left -= left < 8 ? left : 8;
-    }
-    const Word after = internal::load(words[0], std::memory_order_acquire);  // R3
-    if (after != ready_stamp(n)) return judge_stamp(after, n);
-    return {SlotRead::kRecord, after};
+  [[gnu::noinline]] static SlotReadResult load_any(const std::byte* slot, Sequence n,
+                                                   std::byte* record, std::size_t record_bytes) {
+    return load(slot, n, record, record_bytes);
   }
 };
-#endif
 
-// Vector moves are taken where a build asks for them; docs/adr says what they measured.
-#if defined(LAPWING_HAS_VECTOR_FORM) && defined(LAPWING_VECTOR_SLOTS)
-using SlotForm = VectorForm;
-#else
-using SlotForm = WordForm;
-#endif
+using WordForm = SlotProtocol<WordMoves>;  // proto/slot_form.h says which form a build uses
 
 // Where a lapped reader goes on. The offending stamp may be ahead of head, which moves at the end
 // of a batch, so the lead is taken from both; an eighth of the ring is left as a head start, and
@@ -378,7 +375,8 @@ class IdleFlag {
   // Q2 and Q3. True once per raise: the caller writes the eventfd.
   bool take() {
     std::atomic_signal_fence(std::memory_order_seq_cst);  // Q2
-    if (flag_.load(std::memory_order_relaxed) == 0) [[likely]] return false;
+    if (flag_.load(std::memory_order_relaxed) == 0) [[likely]]
+      return false;
     flag_.store(0, std::memory_order_relaxed);
     return true;
   }
