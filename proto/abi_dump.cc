@@ -84,6 +84,12 @@ class Dump {
     }
   }
 
+  void schema(const dbn::RecordSchema& schema) {
+    absl::StrAppend(&text_, "schema ", schema.name, " id ", static_cast<std::uint32_t>(schema.id),
+                    " rtype ", static_cast<std::uint32_t>(schema.rtype), " bytes ",
+                    schema.record_bytes, " ts_recv ", schema.ts_recv_offset, "\n");
+  }
+
   void error(Errc code, const char* name) {
     absl::StrAppend(&text_, "error ", static_cast<std::uint32_t>(code), " ", name, "\n");
   }
@@ -261,13 +267,14 @@ void dump_request_frames(Dump& dump) {
 void dump_errors(Dump& dump) {
   dump.header("error.h");
   CONSTANT(kErrorPayload);
+  CONSTANT(kErrnoPayload);
   for (const ErrorName& error : kErrorNames) {
     dump.error(error.code, error.name);
   }
   ENUM(Errc, kOk, kInvalidArgument, kNoBus, kBusTaken, kNotPermitted, kNoSpace, kSystem, kDamaged,
        kAbiMismatch, kNotALapwingFile, kJournalFailed, kNoJournal, kPruned, kTimedOut,
        kPublisherGone, kRefused, kProtocol, kBadInput, kRecordSize, kPathTooLong, kClosed, kReset,
-       kUnsupported, kLimit, kNotFound);
+       kUnsupported, kLimit, kNotFound, kStoppedAtGap);
 }
 
 void dump_gap(Dump& dump) {
@@ -299,6 +306,8 @@ void dump_dbn_records(Dump& dump) {
   CONSTANT(kSchemaMbo);
   CONSTANT(kSchemaTrades);
   CONSTANT(kSchemaMbp1);
+  ENUM(SchemaId, kMbo, kMbp1, kTrades, kMixed);
+  for (const RecordSchema& schema : kRecordSchemas) dump.schema(schema);
   STRUCT(RecordHeader, length, rtype, publisher_id, instrument_id, ts_event);
   STRUCT(MboMsg, hd, order_id, price, size, flags, channel_id, action, side, ts_recv, ts_in_delta,
          sequence);

@@ -83,6 +83,14 @@ TEST_CASE("Every number of the agreement is the one in docs/abi.golden") {
   CHECK(golden == dump);  // also the line ends
 }
 
+TEST_CASE("No fact of the agreement is stated twice") {
+  std::vector<std::string> lines = lines_of(abi_dump());
+  lines.erase(std::remove(lines.begin(), lines.end(), ""), lines.end());
+  std::sort(lines.begin(), lines.end());
+  const auto twice = std::adjacent_find(lines.begin(), lines.end());
+  CHECK(twice == lines.end());
+}
+
 TEST_CASE("A difference names removed and added lines below the last common one") {
   CHECK(difference("a\nb\n", "a\nb\n").empty());
   CHECK(difference("a\nb\nc\n", "a\nB\nc\n") == "@@ line 1\n a\n-b\n+B\n");

@@ -41,13 +41,14 @@ def include_directions(tree):
     """proto <- bus, snapshot <- publisher, subscribers <- cli, bindings; siblings never meet."""
     for source in tree.cpp():
         allowed = LAYER_USES.get(source.layer)
+        tests = {"tests"} if source.is_test else set()
         for line, match in source.search(r'^\s*#\s*include\s*"([^"]+)"', source.code_with_strings):
             path = match[1]
             if path.startswith(EXTERNAL_IN_QUOTES):
                 continue
             if path not in tree:
                 yield source.finding(line, f'"{path}" is not a file of this tree')
-            elif allowed and path.split("/")[0] not in allowed:
+            elif allowed and path.split("/")[0] not in allowed | tests:
                 yield source.finding(line, f"{source.layer} does not know {path.split('/')[0]}")
 
 
@@ -91,7 +92,7 @@ def header_form(tree):
         contract = re.match(r"(//[^\n]*\n)+", source.text)
         if not contract:
             yield source.finding(1, "a header starts with a comment: its contract")
-        elif not re.search(r"[Tt]hread|No behaviour", contract[0]):
+        elif not source.is_test and not re.search(r"[Tt]hread|No behaviour", contract[0]):
             yield source.finding(1, "the contract says nothing on threads (or 'No behaviour')")
         rest = source.text[contract.end() if contract else 0 :]
         if not rest.startswith("#pragma once\n") or source.text.count("#pragma once") != 1:

@@ -42,8 +42,12 @@ def listed(cmake, source="bus/a.cc"):
 # rule: (trees in which it finds nothing, trees in which it finds something)
 CASES = {
     code.include_directions: (
-        [{"proto/p.h": HEADER, "bus/a.cc": '#include "proto/p.h"\n#include "absl/time/time.h"\n'}],
         [
+            {"proto/p.h": HEADER, "bus/a.cc": '#include "proto/p.h"\n#include "absl/x.h"\n'},
+            {"tests/t.h": HEADER, "bus/a_test.cc": '#include "tests/t.h"\n'},
+        ],
+        [
+            {"tests/t.h": HEADER, "bus/a.cc": '#include "tests/t.h"\n'},
             {"bus/b.h": HEADER, "proto/p.cc": '#include "bus/b.h"\n'},
             {"snapshot/s.h": HEADER, "bus/b.cc": '#include "snapshot/s.h"\n'},
             {"bus/b.h": HEADER, "snapshot/s.cc": '#include "bus/b.h"\n'},

@@ -60,10 +60,11 @@ class Source:
 
     @property
     def is_test(self):
-        """Beside the code as foo_test.cc, what serves those alone, or anything in tests/."""
+        """Beside the code as foo_test.cc or test_foo.h, or anything in tests/."""
         return (
             self.layer == "tests"
             or self.path.endswith("_test.cc")
+            or self.name.startswith("test_")
             or self.path.startswith(TEST_SUPPORT)
         )
 
