@@ -19,8 +19,9 @@ EXTERNAL_IN_QUOTES = ("absl/",)
 ATOMICS_FILE = "proto/shared_words.h"
 ATOMICS = (
     r"\bstd::atomic|\batomic_ref\b|\b__atomic_|\b__sync_|\batomic_(thread|signal)_fence\b"
-    r"|#\s*include\s*<atomic>|\basm\b|\bvolatile\b"
+    r"|#\s*include\s*<atomic>"
 )
+ASM_FILES = {ATOMICS_FILE, "proto/slot_form.h"}
 
 # Waiting on a clock is the kernel seam's and the pacer's work; everything else waits for an event.
 CLOCK_WAITERS = {"bus/kernel.cc", "cli/pacer.cc"}
@@ -53,11 +54,19 @@ def include_directions(tree):
 
 
 def atomics_in_one_file(tree):
-    """Every atomic access of the library is in proto/shared_words.h, and so is asm and volatile."""
+    """Every atomic access of the library is in proto/shared_words.h."""
     for source in tree.library():
         if source.path != ATOMICS_FILE:
             for line, match in source.search(ATOMICS, source.code):
                 yield source.finding(line, f"'{match[0].strip()}' belongs in {ATOMICS_FILE}")
+
+
+def asm_in_the_slot(tree):
+    """asm and volatile are for the words of a slot alone: proto/shared_words.h and slot_form.h."""
+    for source in tree.library():
+        if source.path not in ASM_FILES:
+            for line, match in source.search(r"\b(asm|volatile)\b", source.code):
+                yield source.finding(line, f"'{match[0]}' in library code; see {ATOMICS_FILE}")
 
 
 def no_sleeps(tree):
@@ -126,6 +135,7 @@ def short_files(tree):
 RULES = [
     include_directions,
     atomics_in_one_file,
+    asm_in_the_slot,
     no_sleeps,
     external_headers,
     no_exceptions_of_ours,

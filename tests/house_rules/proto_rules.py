@@ -9,8 +9,8 @@ DUMP = "proto/abi_dump."
 
 # Types that code in proto/ uses and that no two processes share.
 NOT_LAYOUTS = {
-    "ErrorName", "JournalCondition", "RecordSchema", "SlotRead", "SlotReadResult", "VectorForm",
-    "WordForm",
+    "ErrorName", "JournalCondition", "RecordSchema", "SlotProtocol", "SlotRead", "SlotReadResult",
+    "VectorMoves", "WordMoves",
 }
 # Tables; the golden file has a line for each row.
 NOT_CONSTANTS = {"kErrorNames", "kRecordSchemas"}

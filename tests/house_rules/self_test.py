@@ -60,7 +60,7 @@ CASES = {
     code.atomics_in_one_file: (
         [
             {"proto/shared_words.h": "std::atomic<int> a;\n"},
-            {"bus/a_test.cc": "std::atomic<int> a;\n", "tests/t.cc": "volatile int a;\n"},
+            {"bus/a_test.cc": "std::atomic<int> a;\n", "tests/t.cc": "std::atomic<int> a;\n"},
             {"bus/a.cc": "// std::atomic is not used here\nint atomic_count;\n"},
         ],
         [
@@ -69,8 +69,12 @@ CASES = {
             {"proto/ring_layout.h": "#include <atomic>\n"},
             {"publisher/a.h": "__atomic_load_n(&a, 5);\n"},
             {"subscribers/a.cc": "atomic_thread_fence(x);\n"},
-            {"cli/a.cc": 'asm("mfence");\n'},
+            {"proto/slot_form.h": "std::atomic<int> a;\n"},
         ],
+    ),
+    code.asm_in_the_slot: (
+        [{"proto/slot_form.h": 'asm volatile("");\n', "bus/a_test.cc": "volatile int a;\n"}],
+        [{"cli/a.cc": 'asm("mfence");\n'}, {"bus/a.h": "volatile int a;\n"}],
     ),
     code.no_sleeps: (
         [
@@ -158,7 +162,7 @@ CASES = {
         ],
     ),
     proto.golden_is_complete: (
-        [golden(LAYOUT, GOLDEN), golden("struct WordForm {\n  int a;\n};\n", GOLDEN)],
+        [golden(LAYOUT, GOLDEN), golden("struct WordMoves {\n  int a;\n};\n", GOLDEN)],
         [
             golden(LAYOUT + "struct B {\n  int z;\n};\n", GOLDEN),
             golden(LAYOUT + "struct alignas(64) B { int z; };\n", GOLDEN),
