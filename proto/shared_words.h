@@ -149,7 +149,7 @@ struct WordMoves {
 
 // The protocol, given the moves of the words between the stamps. Where the record is DBN's MboMsg
 // or Mbp1Msg the compiler sees a constant size, and the moves become straight-line code
-// (docs/adr/0001-slot-moves.md).
+// (docs/adr/0005-slot-moves.md).
 template <typename Moves>
 struct SlotProtocol {
   // Writes record n into `slot`. Reads exactly `record_bytes` bytes of `record`, at any alignment.

@@ -6,7 +6,7 @@
 // keeping stores in order among themselves and loads among themselves at any width, and on asm
 // volatile with a memory clobber keeping the compiler from moving them past a stamp. A move that
 // the processor splits is two moves in no particular order, both still between the stamps. The
-// torn-read oracle (tests/torture) runs on both forms; docs/adr/0001-slot-moves.md has the
+// torn-read oracle (tests/torture) runs on both forms; docs/adr/0005-slot-moves.md has the
 // measurements.
 #pragma once
 
