@@ -15,6 +15,9 @@ namespace {
 
 constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
 
+// A deadline that has passed: look, and do not wait.
+constexpr std::uint64_t kNoWait = 0;
+
 // The most frames that publisher_gone() discards in one call; the next call goes on.
 constexpr int kLateFramesMax = 64;
 
@@ -30,11 +33,27 @@ absl::StatusOr<ControlClient> ControlClient::connect(const ClientOptions& option
   absl::StatusOr<UniqueFd> fd = connect_control(options.path, deadline_ns);
   if (!fd.ok()) return fd.status();
   ControlClient client(*std::move(fd), options.path);
-  if (absl::Status status = client.shake_hands(options, deadline_ns); !status.ok()) return status;
+  if (absl::Status said = client.say_hello(options, deadline_ns); !said.ok()) return said;
+  if (absl::Status taken = client.take_welcome(deadline_ns); !taken.ok()) return taken;
   return client;
 }
 
-absl::Status ControlClient::shake_hands(const ClientOptions& options, std::uint64_t deadline_ns) {
+absl::StatusOr<ControlClient> ControlClient::begin(const ClientOptions& options) {
+  absl::StatusOr<UniqueFd> fd = connect_control(options.path, kNoWait);
+  if (!fd.ok()) return fd.status();
+  ControlClient client(*std::move(fd), options.path);
+  if (absl::Status said = client.say_hello(options, kNoWait); !said.ok()) return said;
+  return client;
+}
+
+absl::StatusOr<bool> ControlClient::welcomed() {
+  absl::Status taken = take_welcome(kNoWait);
+  if (taken.ok()) return true;
+  if (errc_of(taken) == Errc::kTimedOut) return false;
+  return taken;
+}
+
+absl::Status ControlClient::say_hello(const ClientOptions& options, std::uint64_t deadline_ns) {
   HelloFrame hello = make_frame<HelloFrame>(FrameType::kHello);
   hello.abi_version = kAbiVersion;
   hello.role = options.role;
@@ -43,8 +62,11 @@ absl::Status ControlClient::shake_hands(const ClientOptions& options, std::uint6
   set_text(hello.name, options.name);
   // A publisher that refuses may have closed before the Hello could be sent; its reason is there to
   // be read all the same.
-  const absl::Status sent = send(bytes_of(hello), deadline_ns);
-  if (!sent.ok() && errc_of(sent) != Errc::kPublisherGone) return sent;
+  absl::Status sent = send(bytes_of(hello), deadline_ns);
+  return errc_of(sent) == Errc::kPublisherGone ? absl::OkStatus() : sent;
+}
+
+absl::Status ControlClient::take_welcome(std::uint64_t deadline_ns) {
   Packet packet;
   const absl::StatusOr<FrameType> type = receive(packet, deadline_ns);
   if (!type.ok()) return type.status();
@@ -54,25 +76,44 @@ absl::Status ControlClient::shake_hands(const ClientOptions& options, std::uint6
 }
 
 absl::StatusOr<FlushAnswer> ControlClient::flush(Sequence through, std::uint64_t deadline_ns) {
+  if (absl::Status asked = ask_flush(through, deadline_ns); !asked.ok()) return asked;
+  return take_flush_answer(deadline_ns);
+}
+
+absl::Status ControlClient::begin_flush(Sequence through) {
+  return ask_flush(through, kNoWait);
+}
+
+absl::StatusOr<std::optional<FlushAnswer>> ControlClient::flush_answer() {
+  absl::StatusOr<FlushAnswer> answer = take_flush_answer(kNoWait);
+  if (answer.ok()) return std::optional<FlushAnswer>(*answer);
+  if (errc_of(answer.status()) == Errc::kTimedOut) return std::optional<FlushAnswer>();
+  return answer.status();
+}
+
+absl::Status ControlClient::ask_flush(Sequence through, std::uint64_t deadline_ns) {
   FlushFrame flush = make_frame<FlushFrame>(FrameType::kFlush);
-  flush.tag = next_tag_++;
+  flush.tag = ++flush_tag_;
   flush.through = through;
-  if (absl::Status status = send(bytes_of(flush), deadline_ns); !status.ok()) return status;
+  return send(bytes_of(flush), deadline_ns);
+}
+
+absl::StatusOr<FlushAnswer> ControlClient::take_flush_answer(std::uint64_t deadline_ns) {
   for (;;) {
     Packet packet;
     const absl::StatusOr<FrameType> type = receive(packet, deadline_ns);
     if (!type.ok()) return type.status();
     if (*type == FrameType::kFlushed) {
       const FlushedFrame answer = packet.as<FlushedFrame>();
-      if (answer.tag == flush.tag) return FlushAnswer{true, answer.durable, 0, JournalState::kGood};
-      if (answer.tag > flush.tag) return violation(*type);
+      if (answer.tag == flush_tag_) return FlushAnswer{true, answer.durable, 0, JournalState::kGood};
+      if (answer.tag > flush_tag_) return violation(*type);
     } else if (*type == FrameType::kFlushFailed) {
       const FlushFailedFrame answer = packet.as<FlushFailedFrame>();
-      if (answer.tag == flush.tag) {
+      if (answer.tag == flush_tag_) {
         return FlushAnswer{false, answer.durable, answer.sys_errno,
                            static_cast<JournalState>(answer.journal_state)};
       }
-      if (answer.tag > flush.tag) return violation(*type);
+      if (answer.tag > flush_tag_) return violation(*type);
     } else {
       return violation(*type);
     }

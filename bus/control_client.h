@@ -40,6 +40,11 @@ class ControlClient {
   static absl::StatusOr<ControlClient> connect(const ClientOptions& options,
                                                std::uint64_t deadline_ns);
 
+  // The same in two steps that never wait. After begin(), welcomed() is called until it is true;
+  // fd() becomes readable when it is worth calling.
+  static absl::StatusOr<ControlClient> begin(const ClientOptions& options);
+  absl::StatusOr<bool> welcomed();
+
   ControlClient(ControlClient&&) = default;
   ControlClient& operator=(ControlClient&&) = default;
 
@@ -49,6 +54,9 @@ class ControlClient {
   // Asks for everything up to `through` to be durable and waits for the answer until deadline_ns.
   // Errors: kTimedOut (a later flush ignores the late answer), kPublisherGone, kRefused, kProtocol.
   absl::StatusOr<FlushAnswer> flush(Sequence through, std::uint64_t deadline_ns);
+  // The same in two steps that never wait: the answer to the last begin_flush(), once it is there.
+  absl::Status begin_flush(Sequence through);
+  absl::StatusOr<std::optional<FlushAnswer>> flush_answer();
 
   // Tells the publisher where this subscriber is. Never blocks; a full socket drops the report.
   void report(const ReportFrame& report);
@@ -70,7 +78,10 @@ class ControlClient {
  private:
   ControlClient(UniqueFd fd, std::string path) : fd_(std::move(fd)), path_(std::move(path)) {}
 
-  absl::Status shake_hands(const ClientOptions& options, std::uint64_t deadline_ns);
+  absl::Status say_hello(const ClientOptions& options, std::uint64_t deadline_ns);
+  absl::Status take_welcome(std::uint64_t deadline_ns);
+  absl::Status ask_flush(Sequence through, std::uint64_t deadline_ns);
+  absl::StatusOr<FlushAnswer> take_flush_answer(std::uint64_t deadline_ns);
   absl::Status send(std::span<const std::byte> frame, std::uint64_t deadline_ns);
   absl::StatusOr<FrameType> receive(Packet& packet, std::uint64_t deadline_ns);
   absl::Status wait_for(short events, std::uint64_t deadline_ns);
@@ -81,7 +92,7 @@ class ControlClient {
   UniqueFd fd_;
   std::string path_;
   WelcomeFrame welcome_{};
-  std::uint64_t next_tag_ = 1;
+  std::uint64_t flush_tag_ = 0;  // of the last flush asked for
 };
 
 }  // namespace lapwing

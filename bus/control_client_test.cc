@@ -46,5 +46,32 @@ TEST_CASE("A client that shakes hands holds the Welcome") {
   CHECK(get_text(list->subscribers[0].name) == "es");
 }
 
+TEST_CASE("A client in steps is welcomed and answered only once the server has turned") {
+  TestServer server;
+  auto client = ControlClient::begin({.path = server.path(), .name = "es"});
+  REQUIRE(client.ok());
+  CHECK_FALSE(client->welcomed().value());
+  server.settle();
+  REQUIRE(client->welcomed().value());
+  CHECK(client->welcome().head == 100);
+  REQUIRE(client->begin_flush(90).ok());
+  server.settle();
+  CHECK_FALSE(client->flush_answer().value());
+  server.server->answer_flushes(95, {JournalState::kGood, 0});
+  server.settle();
+  const auto answer = client->flush_answer();
+  REQUIRE(answer.value());
+  CHECK((*answer)->ok);
+  CHECK((*answer)->durable == 95);
+}
+
+TEST_CASE("A client in steps that is hung up on says so") {
+  TestServer server;
+  auto client = ControlClient::begin({.path = server.path(), .name = "es"});
+  REQUIRE(client.ok());
+  server.server->close();
+  CHECK(errc_of(client->welcomed().status()) == Errc::kPublisherGone);
+}
+
 }  // namespace
 }  // namespace lapwing

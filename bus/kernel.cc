@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <linux/membarrier.h>
+#include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/random.h>
 #include <sys/syscall.h>
@@ -27,6 +28,13 @@ std::uint64_t now_ns(clockid_t clock) {
          static_cast<std::uint64_t>(now.tv_nsec);
 }
 
+timespec duration(std::uint64_t ns) {
+  timespec time{};
+  time.tv_sec = static_cast<time_t>(ns / kNsPerSecond);
+  time.tv_nsec = static_cast<long>(ns % kNsPerSecond);
+  return time;
+}
+
 int membarrier(int command) {
   return static_cast<int>(syscall(SYS_membarrier, command, 0, 0));
 }
@@ -39,13 +47,15 @@ int hex_digit(char c) {
 
 }  // namespace
 
-std::uint64_t monotonic_ns() { return now_ns(CLOCK_MONOTONIC); }
-std::uint64_t wall_ns() { return now_ns(CLOCK_REALTIME); }
+std::uint64_t monotonic_ns() {
+  return now_ns(CLOCK_MONOTONIC);
+}
+std::uint64_t wall_ns() {
+  return now_ns(CLOCK_REALTIME);
+}
 
 void futex_wait(const std::uint32_t* word, std::uint32_t expected, std::uint64_t timeout_ns) {
-  timespec timeout{};
-  timeout.tv_sec = static_cast<time_t>(timeout_ns / kNsPerSecond);
-  timeout.tv_nsec = static_cast<long>(timeout_ns % kNsPerSecond);
+  const timespec timeout = duration(timeout_ns);
   // Not FUTEX_PRIVATE: the waker is another process.
   syscall(SYS_futex, word, FUTEX_WAIT, expected, &timeout, nullptr, 0);
 }
@@ -55,6 +65,12 @@ int futex_wake_all(std::uint32_t* word) {
   return woken < 0 ? 0 : static_cast<int>(woken);
 }
 
+void wait_readable(int fd, std::uint64_t timeout_ns) {
+  const timespec timeout = duration(timeout_ns);
+  pollfd entry{fd, POLLIN, 0};
+  ppoll(&entry, 1, &timeout, nullptr);
+}
+
 absl::Status register_membarrier_private() {
   if (membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0) return absl::OkStatus();
   return make_error(Errc::kUnsupported,
@@ -62,7 +78,9 @@ absl::Status register_membarrier_private() {
                     "needs Linux 4.14 or newer and a seccomp profile that allows membarrier");
 }
 
-void membarrier_private() { membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED); }
+void membarrier_private() {
+  membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
+}
 
 absl::StatusOr<UniqueFd> make_eventfd() {
   UniqueFd fd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));

@@ -22,6 +22,10 @@ void futex_wait(const std::uint32_t* word, std::uint32_t expected, std::uint64_t
 // Wakes every thread of every process that sleeps on the word. Returns how many it woke.
 int futex_wake_all(std::uint32_t* word);
 
+// Sleeps until `fd` is readable or hung up, at most timeout_ns; with fd -1 for timeout_ns. A signal
+// ends it early; the caller looks for itself.
+void wait_readable(int fd, std::uint64_t timeout_ns);
+
 // Registers this process for membarrier_private; kUnsupported if the kernel refuses.
 absl::Status register_membarrier_private();
 // A full barrier on every running thread of this process (MEMBARRIER_CMD_PRIVATE_EXPEDITED).

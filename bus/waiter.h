@@ -21,7 +21,9 @@ inline constexpr std::uint64_t kParkNsMax = 100'000'000;
 inline constexpr std::uint32_t kBackoffSpins = 2000;
 inline constexpr std::uint32_t kBackoffYields = 50;
 
-constexpr bool may_park(WaitStrategy strategy) { return strategy != WaitStrategy::kBusy; }
+constexpr bool may_park(WaitStrategy strategy) {
+  return strategy != WaitStrategy::kBusy;
+}
 
 class Waiter {
  public:
@@ -31,6 +33,11 @@ class Waiter {
   // or at the latest at deadline_ns (CLOCK_MONOTONIC) or after kParkNsMax. The caller looks for
   // itself and calls again.
   void turn(const RingWords& words, Sequence seen, std::uint64_t deadline_ns);
+  // True while the next turn is a mere pause, too short to look at a clock after each.
+  bool spinning() const {
+    return strategy_ == WaitStrategy::kBusy ||
+           (strategy_ == WaitStrategy::kBackoff && turns_ < kBackoffSpins);
+  }
   // The caller got something: back to spinning.
   void reset() { turns_ = 0; }
 
