@@ -7,16 +7,25 @@
 #include "proto/error.h"
 #include "publisher/feeds/dbn_feed.h"
 #include "publisher/feeds/feed.h"
+#include "publisher/feeds/synthetic_feed.h"
 
 namespace lapwing {
 namespace {
 
 constexpr char kDbnPrefix[] = "dbn:";
+constexpr char kSynthetic[] = "synthetic";
+constexpr char kSyntheticPrefix[] = "synthetic:";
 
 absl::StatusOr<std::unique_ptr<Feed>> open_source(const std::string& specification,
                                                   const FeedOptions& options) {
   if (absl::StartsWith(specification, kDbnPrefix) && specification.size() > sizeof kDbnPrefix - 1) {
     return DbnFeed::open(specification.substr(sizeof kDbnPrefix - 1), options.batch_by_burst);
+  }
+  if (specification == kSynthetic || absl::StartsWith(specification, kSyntheticPrefix)) {
+    const auto synthetic = parse_synthetic_options(
+        specification == kSynthetic ? "" : specification.substr(sizeof kSyntheticPrefix - 1));
+    if (!synthetic.ok()) return synthetic.status();
+    return SyntheticFeed::open(*synthetic, options.batch_by_burst);
   }
   return make_error(Errc::kInvalidArgument,
                     absl::StrCat("\"", specification,
