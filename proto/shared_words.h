@@ -171,8 +171,16 @@ struct SlotProtocol {
   }
 
  private:
+  // Makes the compiler forget how large the caller's buffer is: it cannot know that the branch of a
+  // larger record is not taken, and would warn of an overrun.
+  template <typename Byte>
+  [[gnu::always_inline]] static void forget_size(Byte*& record) {
+    asm("" : "+r"(record));
+  }
+
   [[gnu::always_inline]] static void store(std::byte* slot, Sequence n, const std::byte* record,
                                            std::size_t record_bytes) {
+    forget_size(record);
     Word* const words = reinterpret_cast<Word*>(slot);
     // W1, partners R3 and R1. W2's release orders it before every word; without it a reader that
     // copies old and new words would find the old stamp still in place. Weaker, and a reader that
@@ -185,6 +193,7 @@ struct SlotProtocol {
 
   [[gnu::always_inline]] static SlotReadResult load(const std::byte* slot, Sequence n,
                                                     std::byte* record, std::size_t record_bytes) {
+    forget_size(record);
     const Word* const words = reinterpret_cast<const Word*>(slot);
     // R1, partner W3(n). Weaker, and R2 may read words from before n was written.
     const Word before = internal::load(words[0], std::memory_order_acquire);

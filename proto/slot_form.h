@@ -69,7 +69,7 @@ struct VectorMoves {
 using VectorForm = SlotProtocol<VectorMoves>;
 #endif
 
-#if defined(LAPWING_VECTOR_SLOTS)
+#if defined(LAPWING_VECTOR_SLOTS) && defined(LAPWING_HAS_VECTOR_FORM)
 using SlotForm = VectorForm;
 #else
 using SlotForm = WordForm;
