@@ -1,0 +1,68 @@
+// For tests: a small tmpfs of one's own, and code that runs as another user. Both need root; a test
+// that cannot have them says so with LAPWING_SKIP, on the screen and in the log.
+#pragma once
+
+#include <grp.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <functional>
+#include <string>
+
+#define LAPWING_SKIP(reason)  \
+  do {                        \
+    WARN("SKIPPED: " reason); \
+    return;                   \
+  } while (false)
+
+namespace lapwing {
+
+inline constexpr uid_t kTestUser = 61231;  // no such user is known to the system
+inline constexpr uid_t kOtherTestUser = 61232;
+inline constexpr gid_t kTestGroup = 61233;
+
+// Runs `body` in a child process as `user` with `group` as its only group. 0 if the body returned
+// 0; otherwise what it returned (a line number, say), or -1 if it did not return at all.
+inline int run_as(uid_t user, gid_t group, const std::function<int()>& body) {
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    if (setgroups(0, nullptr) != 0 || setgid(group) != 0 || setuid(user) != 0) _exit(255);
+    const int result = body();
+    _exit(result == 0 ? 0 : 1 + result % 250);
+  }
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  if (!WIFEXITED(status)) return -1;
+  return WEXITSTATUS(status);
+}
+
+// A tmpfs that is mounted while the object lives.
+class TestMount {
+ public:
+  explicit TestMount(const std::string& options) {
+    char path[] = "/tmp/lapwing-mount-XXXXXX";
+    REQUIRE(mkdtemp(path) != nullptr);
+    path_ = path;
+    mounted_ = mount("lapwing-test", path, "tmpfs", 0, options.c_str()) == 0;
+  }
+  ~TestMount() {
+    if (mounted_) umount2(path_.c_str(), MNT_DETACH);
+    rmdir(path_.c_str());
+  }
+  TestMount(const TestMount&) = delete;
+  TestMount& operator=(const TestMount&) = delete;
+
+  bool mounted() const { return mounted_; }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+  bool mounted_ = false;
+};
+
+}  // namespace lapwing
