@@ -1,0 +1,112 @@
+#include "snapshot/sum_walk.h"
+
+#include <algorithm>
+#include <span>
+
+#include "absl/strings/str_cat.h"
+#include "proto/error.h"
+#include "snapshot/sum_file.h"
+
+namespace lapwing {
+namespace {
+
+enum class Step { kGoOn, kBreak };
+
+absl::Status damaged_entry(const JournalFiles& files, std::uint64_t segment, std::uint64_t block) {
+  const JournalGeometry& geometry = files.geometry;
+  const Sequence first = geometry.block_first(block);
+  return make_error(
+      Errc::kDamaged,
+      absl::StrCat(files.path(segment, "sum"), ": the entry at offset ",
+                   sum_offset(geometry, block), " is damaged (sequences ", first, " to ",
+                   first + geometry.block_slots() - 1,
+                   "); `lapwing verify` shows all damage, `lapwing repair` is the way on"));
+}
+
+// One segment's entries at a time.
+class Walk {
+ public:
+  Walk(const JournalFiles& files, const std::vector<std::uint64_t>& segments, Sequence first,
+       Sequence through)
+      : files_(files), segments_(segments), through_(through) {
+    result_.durable = first - 1;
+    entries_.resize(files.geometry.blocks_per_segment());
+  }
+
+  absl::StatusOr<Step> segment(std::uint64_t segment, std::uint64_t first_block) {
+    const auto file = files_.disk->open(files_.path(segment, "sum"), {OpenMode::kRead});
+    if (errc_of(file.status()) == Errc::kNotFound) return missing(segment);
+    if (!file.ok()) return file.status();
+    const OpenFile owned(*files_.disk, *file);
+    std::fill(entries_.begin(), entries_.end(), SumEntry{});
+    const auto read = files_.disk->read_at(*file, 0, std::as_writable_bytes(std::span(entries_)));
+    if (!read.ok()) return read.status();
+    const std::uint64_t base = segment * entries_.size();
+    for (std::uint64_t block = std::max(base, first_block); block < base + entries_.size();
+         ++block) {
+      if (files_.geometry.block_first(block) > through_) return Step::kBreak;
+      if (take(segment, block, entries_[block - base]) == Step::kBreak) return Step::kBreak;
+    }
+    return Step::kGoOn;
+  }
+
+  SumWalk result() const { return result_; }
+
+ private:
+  Step take(std::uint64_t segment, std::uint64_t block, const SumEntry& entry) {
+    const JournalGeometry& geometry = files_.geometry;
+    switch (check_sum_entry(files_.journal_id, block, entry, geometry)) {
+      case SumState::kEmpty:
+        return Step::kBreak;
+      case SumState::kDamaged:
+        note(damaged_entry(files_, segment, block));
+        return Step::kGoOn;
+      case SumState::kValid:
+        break;
+    }
+    const Sequence last = geometry.block_first(block) + entry.count - 1;
+    result_.durable = std::max(result_.durable, std::min(last, through_));
+    return entry.count == geometry.block_slots() ? Step::kGoOn : Step::kBreak;
+  }
+
+  // A segment under preparation may lack its files, but only the newest.
+  Step missing(std::uint64_t segment) {
+    if (segments_.empty() || segments_.back() <= segment) return Step::kBreak;
+    note(make_error(Errc::kDamaged,
+                    absl::StrCat(files_.path(segment, "sum"), " is missing (sequences ",
+                                 files_.geometry.segment_first(segment), " to ",
+                                 files_.geometry.segment_last(segment),
+                                 "); `lapwing verify` shows all damage")));
+    return Step::kGoOn;
+  }
+
+  void note(absl::Status damage) {
+    if (result_.damage.ok()) result_.damage = std::move(damage);
+  }
+
+  const JournalFiles& files_;
+  const std::vector<std::uint64_t>& segments_;
+  const Sequence through_;
+  std::vector<SumEntry> entries_;
+  SumWalk result_;
+};
+
+}  // namespace
+
+absl::StatusOr<SumWalk> walk_sums(const JournalFiles& files,
+                                  const std::vector<std::uint64_t>& segments, Sequence first,
+                                  Sequence through) {
+  const JournalGeometry& geometry = files.geometry;
+  Walk walk(files, segments, first, through);
+  if (through < first || segments.empty()) return walk.result();
+  const std::uint64_t last_segment = geometry.segment_of(through);
+  for (std::uint64_t segment = std::max(geometry.segment_of(first), segments.front());
+       segment <= last_segment; ++segment) {
+    const auto step = walk.segment(segment, geometry.block_of(first));
+    if (!step.ok()) return step.status();
+    if (*step == Step::kBreak) break;
+  }
+  return walk.result();
+}
+
+}  // namespace lapwing
