@@ -7,6 +7,7 @@
 #include "proto/error.h"
 #include "publisher/feeds/dbn_feed.h"
 #include "publisher/feeds/feed.h"
+#include "publisher/feeds/looping_feed.h"
 #include "publisher/feeds/synthetic_feed.h"
 
 namespace lapwing {
@@ -38,7 +39,9 @@ absl::StatusOr<std::unique_ptr<Feed>> open_source(const std::string& specificati
 
 absl::StatusOr<std::unique_ptr<Feed>> open_feed(const std::string& specification,
                                                 const FeedOptions& options) {
-  return open_source(specification, options);
+  auto source = open_source(specification, options);
+  if (!source.ok() || options.passes == 1) return source;
+  return LoopingFeed::open(*std::move(source), options.passes);
 }
 
 absl::StatusOr<FeedBatch> skip_records(Feed& feed, std::uint64_t count) {

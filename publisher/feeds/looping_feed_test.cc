@@ -1,0 +1,147 @@
+#include "publisher/feeds/looping_feed.h"
+
+#include <catch2/catch.hpp>
+#include <cstring>
+#include <set>
+#include <vector>
+
+#include "proto/error.h"
+
+namespace lapwing {
+namespace {
+
+// A feed of the given records, in batches of three.
+class ListFeed : public Feed {
+ public:
+  ListFeed(std::vector<dbn::MboMsg> records, const char* schema) : records_(std::move(records)) {
+    description_.schema = schema;
+    description_.record_bytes = sizeof(dbn::MboMsg);
+  }
+  const FeedDescription& description() const override { return description_; }
+  absl::StatusOr<FeedBatch> next() override {
+    const std::size_t count = std::min<std::size_t>(3, records_.size() - at_);
+    FeedBatch batch;
+    batch.records = std::as_writable_bytes(std::span(records_).subspan(at_, count));
+    at_ += count;
+    return batch;
+  }
+  absl::Status rewind() override {
+    if (!can_rewind) return make_error(Errc::kUnsupported, "a stream");
+    at_ = 0;
+    return absl::OkStatus();
+  }
+  std::uint64_t skipped() const override { return 0; }
+
+  bool can_rewind = true;
+
+ private:
+  FeedDescription description_;
+  std::vector<dbn::MboMsg> records_;
+  std::size_t at_ = 0;
+};
+
+dbn::MboMsg add(std::uint32_t instrument, std::uint64_t order_id) {
+  dbn::MboMsg record{};
+  record.hd = {sizeof record / dbn::kLengthUnit, dbn::RType::kMbo, 1, instrument, 1'000 + order_id};
+  record.order_id = order_id;
+  record.action = dbn::Action::kAdd;
+  record.ts_recv = 2'000 + order_id;
+  return record;
+}
+
+std::unique_ptr<Feed> loop(std::vector<dbn::MboMsg> records, std::uint64_t passes,
+                           const char* schema = dbn::kSchemaMbo) {
+  auto feed = LoopingFeed::open(std::make_unique<ListFeed>(std::move(records), schema), passes);
+  REQUIRE(feed.ok());
+  return *std::move(feed);
+}
+
+// Up to `limit` records.
+std::vector<dbn::MboMsg> play(Feed& feed, std::size_t limit = 10'000) {
+  std::vector<dbn::MboMsg> out;
+  while (out.size() < limit) {
+    const auto batch = feed.next();
+    REQUIRE(batch.ok());
+    if (batch->records.empty()) break;
+    const std::size_t count = batch->records.size() / sizeof(dbn::MboMsg);
+    REQUIRE(count <= kFeedBatchMax);
+    out.resize(out.size() + count);
+    std::memcpy(out.data() + out.size() - count, batch->records.data(), batch->records.size());
+  }
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("Each pass but the first begins with one clear for each instrument seen") {
+  const auto feed = loop({add(7, 1), add(9, 2), add(7, 3), add(8, 4)}, 3);
+  const auto out = play(*feed);
+  REQUIRE(out.size() == 3 * 4 + 2 * 3);
+  for (const std::size_t first : {4U, 11U}) {
+    std::set<std::uint32_t> cleared;
+    for (std::size_t i = first; i < first + 3; ++i) {
+      CHECK(out[i].action == dbn::Action::kClear);
+      CHECK(out[i].flags == dbn::kFlagLast);
+      CHECK(out[i].hd.length == sizeof(dbn::MboMsg) / dbn::kLengthUnit);
+      CHECK(out[i].ts_recv == 2'004);
+      cleared.insert(out[i].hd.instrument_id);
+    }
+    CHECK(cleared == std::set<std::uint32_t>{7, 8, 9});
+    CHECK(out[first + 3].order_id == 1);
+  }
+}
+
+TEST_CASE("One pass is the feed alone") {
+  CHECK(play(*loop({add(1, 1), add(1, 2)}, 1)).size() == 2);
+}
+
+TEST_CASE("Zero passes are without end") {
+  CHECK(play(*loop({add(1, 1), add(1, 2)}, 0), 5'000).size() >= 5'000);
+}
+
+TEST_CASE("A source without records ends even if it is played for ever") {
+  CHECK(play(*loop({}, 0)).empty());
+}
+
+TEST_CASE("Clears for more instruments than a batch holds come in several batches") {
+  std::vector<dbn::MboMsg> records;
+  for (std::uint32_t i = 1; i <= 3'000; ++i) records.push_back(add(i, i));
+  const auto out = play(*loop(records, 2));
+  REQUIRE(out.size() == 3 * 3'000);
+  CHECK(out[3'000].action == dbn::Action::kClear);
+  CHECK(out[5'999].action == dbn::Action::kClear);
+  CHECK(out[6'000].action == dbn::Action::kAdd);
+}
+
+TEST_CASE("Passes of another schema are not separated by clears") {
+  const auto out = play(*loop({add(1, 1), add(1, 2)}, 2, dbn::kSchemaTrades));
+  CHECK(out.size() == 4);
+}
+
+TEST_CASE("A source that cannot be rewound is refused at once") {
+  auto stream = std::make_unique<ListFeed>(std::vector{add(1, 1)}, dbn::kSchemaMbo);
+  stream->can_rewind = false;
+  const auto feed = LoopingFeed::open(std::move(stream), 2);
+  CHECK(errc_of(feed.status()) == Errc::kUnsupported);
+}
+
+TEST_CASE("Skipping counts the clears between the passes too") {
+  const auto feed = loop({add(7, 1), add(9, 2), add(7, 3), add(8, 4)}, 2);
+  const auto whole = play(*feed);
+  for (std::size_t skip = 0; skip <= whole.size(); ++skip) {
+    REQUIRE(feed->rewind().ok());
+    const auto rest = skip_records(*feed, skip);
+    REQUIRE(rest.ok());
+    const std::size_t here = rest->records.size() / sizeof(dbn::MboMsg);
+    if (skip == whole.size()) {
+      CHECK(here == 0);
+    } else {
+      dbn::MboMsg first;
+      std::memcpy(&first, rest->records.data(), sizeof first);
+      CHECK(std::memcmp(&first, &whole[skip], sizeof first) == 0);
+      CHECK(play(*feed).size() == whole.size() - skip - here);
+    }
+  }
+}
+
+}  // namespace lapwing
