@@ -1,11 +1,24 @@
 #include "bus/ring_reader.h"
 
 #include <catch2/catch.hpp>
+#include <optional>
 
 #include "bus/test_ring.h"
 
 namespace lapwing {
 namespace {
+
+RingSpec spec_from(const std::string& directory, Sequence session_first) {
+  RingSpec spec = test_spec(directory);
+  spec.session_first = session_first;
+  spec.ring_first = session_first;
+  return spec;
+}
+
+// What a correct publisher never does: leaves the stamp of `stamped` in the slot of `place`.
+void misplace(TestRing& ring, Sequence place, Sequence stamped) {
+  SlotForm::store_slot(ring.file.slot(place), stamped, record_of(stamped, 56).data(), 56);
+}
 
 TEST_CASE("A reader takes every record that was published, and then nothing") {
   const TestDirectory directory;
@@ -18,16 +31,161 @@ TEST_CASE("A reader takes every record that was published, and then nothing") {
   CHECK(ring.read(11).outcome == RingRead::kEmpty);
 }
 
-TEST_CASE("A reader that is lapped resumes an eighth of the ring behind the oldest") {
+TEST_CASE("On the first lap every slot is empty until its record comes") {
   const TestDirectory directory;
   TestRing ring(test_spec(directory.path()));
   const std::uint64_t capacity = ring.reader.capacity();
-  ring.publish(1, capacity + 1);
+  for (Sequence n = 1; n <= capacity; ++n) {
+    REQUIRE(ring.read(n).outcome == RingRead::kEmpty);
+    ring.publish(n, n);
+    REQUIRE(ring.read(n).outcome == RingRead::kRecord);
+  }
+  CHECK(ring.read(capacity + 1).outcome == RingRead::kEmpty);
+}
+
+TEST_CASE("On later laps the record of the lap before is not taken for the next") {
+  const TestDirectory directory;
+  TestRing ring(test_spec(directory.path()));
+  const std::uint64_t capacity = ring.reader.capacity();
+  ring.publish(1, 3 * capacity);
+  CHECK(ring.read(3 * capacity + 1).outcome == RingRead::kEmpty);
+  CHECK(ring.read(4 * capacity).outcome == RingRead::kEmpty);
+  REQUIRE(ring.read(2 * capacity + 1).outcome == RingRead::kRecord);
+  CHECK(ring.copy_is(2 * capacity + 1));
+}
+
+TEST_CASE("A whole ring of records is readable, and not one more") {
+  const TestDirectory directory;
+  TestRing ring(test_spec(directory.path()));
+  const std::uint64_t capacity = ring.reader.capacity();
+  ring.publish(1, capacity + 5);
+  CHECK(ring.reader.oldest() == 6);
+  CHECK(ring.read(6).outcome == RingRead::kRecord);
+  CHECK(ring.read(5).outcome == RingRead::kLapped);
+}
+
+TEST_CASE("A lapped reader resumes an eighth of the ring after the oldest record") {
+  const TestDirectory directory;
+  TestRing ring(test_spec(directory.path()));
+  const std::uint64_t capacity = ring.reader.capacity();
+  const Sequence head = GENERATE_COPY(capacity + 1, capacity + capacity / 2, 7 * capacity + 3);
+  ring.publish(1, head);
   const RingReadResult lapped = ring.read(1);
   CHECK(lapped.outcome == RingRead::kLapped);
-  CHECK(lapped.resume == capacity / 8 + 1);
+  CHECK(lapped.resume == head - capacity + capacity / 8);
   REQUIRE(ring.read(lapped.resume).outcome == RingRead::kRecord);
   CHECK(ring.copy_is(lapped.resume));
+}
+
+TEST_CASE("A record that is being overwritten is lapped, and the next is tried at least") {
+  const TestDirectory directory;
+  TestRing ring(test_spec(directory.path()));
+  const std::uint64_t capacity = ring.reader.capacity();
+  ring.publish(1, capacity);
+  // W1 of capacity + 1 and no more: the publisher stands in the middle of it.
+  Word* const stamp = reinterpret_cast<Word*>(ring.file.slot(capacity + 1));
+  internal::store(*stamp, writing_stamp(capacity + 1), std::memory_order_release);
+  const RingReadResult lapped = ring.read(1);
+  CHECK(lapped.outcome == RingRead::kLapped);
+  CHECK(lapped.resume == capacity / 8);
+  CHECK(ring.read(capacity + 1).outcome == RingRead::kEmpty);
+}
+
+TEST_CASE("A stamp that is ahead of head leads the resumption, within a batch") {
+  const TestDirectory directory;
+  TestRing ring(test_spec(directory.path()));
+  const std::uint64_t capacity = ring.reader.capacity();
+  ring.publish(1, capacity);
+  for (Sequence n = capacity + 1; n <= 2 * capacity; ++n) {  // one batch: head stays
+    ring.writer.store(n, record_of(n, 56).data());
+  }
+  const RingReadResult lapped = ring.read(capacity);
+  CHECK(lapped.outcome == RingRead::kLapped);
+  CHECK(lapped.resume == 2 * capacity - capacity + capacity / 8);
+  REQUIRE(ring.read(lapped.resume).outcome == RingRead::kRecord);
+  CHECK(ring.copy_is(lapped.resume));
+}
+
+TEST_CASE("Sequence 0 and what lies before the ring's first are settled without a slot") {
+  const TestDirectory directory;
+  TestRing ring(spec_from(directory.path(), 5001));
+  for (const Sequence n : {Sequence{0}, Sequence{1}, Sequence{5000}}) {
+    INFO("sequence " << n);
+    const RingReadResult result = ring.read(n);
+    CHECK(result.outcome == RingRead::kLapped);
+    CHECK(result.resume == 5001);
+    CHECK(ring.copy == std::vector<std::byte>(56, std::byte{0xee}));
+  }
+  CHECK(ring.read(5001).outcome == RingRead::kEmpty);
+}
+
+TEST_CASE("A position before the ring's first resumes behind the laps that came since") {
+  const TestDirectory directory;
+  TestRing ring(spec_from(directory.path(), 5001));
+  const std::uint64_t capacity = ring.reader.capacity();
+  ring.publish(5001, 5000 + 2 * capacity);
+  const RingReadResult result = ring.read(17);
+  CHECK(result.outcome == RingRead::kLapped);
+  CHECK(result.resume == 5000 + capacity + capacity / 8);
+}
+
+TEST_CASE("A stamp of another slot is corrupt, older or newer") {
+  const TestDirectory directory;
+  TestRing ring(test_spec(directory.path()));
+  ring.publish(1, 10);
+  const Sequence stamped = GENERATE(as<Sequence>(), 6, 8, 9);
+  misplace(ring, 7, stamped);
+  const RingReadResult result = ring.read(7);
+  CHECK(result.outcome == RingRead::kCorrupt);
+  CHECK(result.stamp == ready_stamp(stamped));
+}
+
+TEST_CASE("A stamp more than a ring ahead of head is corrupt, one ring ahead is not") {
+  const TestDirectory directory;
+  TestRing ring(test_spec(directory.path()));
+  const std::uint64_t capacity = ring.reader.capacity();
+  ring.publish(1, 10);
+  misplace(ring, 10, 10 + capacity);
+  CHECK(ring.read(10).outcome == RingRead::kLapped);
+  misplace(ring, 9, 9 + 2 * capacity);
+  const RingReadResult result = ring.read(9);
+  CHECK(result.outcome == RingRead::kCorrupt);
+  CHECK(result.stamp == ready_stamp(9 + 2 * capacity));
+}
+
+TEST_CASE("The same stamp is no corruption once head has come near it") {
+  const TestDirectory directory;
+  TestRing ring(test_spec(directory.path()));
+  const std::uint64_t capacity = ring.reader.capacity();
+  ring.publish(1, 9 + 2 * capacity);
+  CHECK(ring.read(9).outcome == RingRead::kLapped);
+}
+
+TEST_CASE("The last sequences that have a stamp are published and read") {
+  const TestDirectory directory;
+  const Sequence first = kSequenceMax - 3000;
+  TestRing ring(spec_from(directory.path(), first));
+  const std::uint64_t capacity = ring.reader.capacity();
+  ring.publish(first, kSequenceMax);
+  CHECK(ring.reader.oldest() == kSequenceMax - capacity + 1);
+  REQUIRE(ring.read(kSequenceMax).outcome == RingRead::kRecord);
+  CHECK(ring.copy_is(kSequenceMax));
+  const RingReadResult lapped = ring.read(first);
+  CHECK(lapped.outcome == RingRead::kLapped);
+  CHECK(lapped.resume == kSequenceMax - capacity + capacity / 8);
+}
+
+TEST_CASE("Every record size goes through a ring and back") {
+  const TestDirectory directory;
+  const std::uint32_t record_bytes = GENERATE(as<std::uint32_t>(), 8, 9, 15, 16, 48, 56, 80, 4088);
+  INFO("records of " << record_bytes);
+  TestRing ring(test_spec(directory.path(), record_bytes));
+  const Sequence last = 2 * ring.reader.capacity() + 3;
+  for (Sequence n = 1; n <= last; ++n) {
+    ring.publish(n, n);
+    REQUIRE(ring.read(n).outcome == RingRead::kRecord);
+    REQUIRE(ring.copy_is(n));
+  }
 }
 
 }  // namespace

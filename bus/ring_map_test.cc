@@ -1,0 +1,270 @@
+#include "bus/ring_map.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <random>
+
+#include "bus/test_ring.h"
+#include "proto/error.h"
+
+namespace lapwing {
+namespace {
+
+using Bytes = std::vector<char>;
+
+Bytes read_file(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return Bytes(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
+}
+
+void write_file(const std::string& path, const Bytes& bytes) {
+  std::ofstream out(path, std::ios::binary | std::ios::trunc);
+  out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  REQUIRE(out.good());
+}
+
+// The bytes of a ring with a few records in it.
+Bytes ring_bytes(const std::string& directory) {
+  TestRing ring(test_spec(directory));
+  ring.publish(1, 1500);
+  const Bytes bytes = read_file(ring.file.path());
+  REQUIRE(ring.file.unlink().ok());
+  return bytes;
+}
+
+RingHeader header_in(const Bytes& bytes) {
+  RingHeader header;
+  std::memcpy(&header, bytes.data(), sizeof header);
+  return header;
+}
+
+void set_header(Bytes& bytes, RingHeader header) {
+  header.checksum = checksum_of(header);
+  std::memcpy(bytes.data(), &header, sizeof header);
+}
+
+Errc attach_error(const std::string& path) {
+  return errc_of(RingMap::attach(path).status());
+}
+
+TEST_CASE("A ring that is not there is not found") {
+  const TestDirectory directory;
+  CHECK(attach_error(directory / "none.ring") == Errc::kNotFound);
+}
+
+TEST_CASE("What stands in a ring's place is refused without being followed or waited for") {
+  const TestDirectory directory;
+  const std::string path = directory / "a.ring";
+  SECTION("a directory") {
+    REQUIRE(mkdir(path.c_str(), 0700) == 0);
+  }
+  SECTION("a FIFO") {
+    REQUIRE(mkfifo(path.c_str(), 0600) == 0);
+  }
+  SECTION("a device") {
+    std::filesystem::create_symlink("/dev/zero", path);
+  }
+  SECTION("a link to a ring") {
+    const RingFile file = make_ring(test_spec(directory.path()));
+    std::filesystem::create_symlink(file.path(), path);
+  }
+  SECTION("an empty file") {
+    write_file(path, {});
+  }
+  SECTION("less than a header") {
+    write_file(path, Bytes(4095));
+  }
+  SECTION("zeroes") {
+    write_file(path, Bytes(80'000));
+  }
+  SECTION("text") {
+    write_file(path, Bytes(80'000, 'x'));
+  }
+  CHECK(attach_error(path) == Errc::kNotALapwingFile);
+}
+
+TEST_CASE("A header with any byte changed is refused") {
+  const TestDirectory directory;
+  const std::string path = directory / "a.ring";
+  const Bytes good = ring_bytes(directory.path());
+  write_file(path, good);
+  REQUIRE(RingMap::attach(path).ok());
+  std::mt19937 random(Catch::rngSeed());
+  std::uniform_int_distribution<int> flip(1, 255);
+  std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
+  for (std::size_t at = 0; at < sizeof(RingHeader); ++at) {
+    const auto offset = static_cast<std::streamoff>(at);
+    file.seekp(offset).put(static_cast<char>(good[at] ^ flip(random))).flush();
+    const Errc expected = at < 8    ? Errc::kNotALapwingFile
+                          : at < 12 ? Errc::kAbiMismatch
+                                    : Errc::kDamaged;
+    INFO("byte " << at);
+    REQUIRE(attach_error(path) == expected);
+    file.seekp(offset).put(good[at]).flush();
+  }
+  CHECK(RingMap::attach(path).ok());
+}
+
+TEST_CASE("A header whose checksum is right is still held to the geometry") {
+  const TestDirectory directory;
+  const std::string path = directory / "a.ring";
+  Bytes bytes = ring_bytes(directory.path());
+  RingHeader header = header_in(bytes);
+  Errc expected = Errc::kDamaged;
+  SECTION("an unknown feature") {
+    header.feature_bits = 1;
+    expected = Errc::kAbiMismatch;
+  }
+  SECTION("another release") {
+    header.abi_version = kAbiVersion + 1;
+    expected = Errc::kAbiMismatch;
+  }
+  SECTION("slots elsewhere") {
+    header.header_bytes = 4096;
+  }
+  SECTION("slots that are too wide") {
+    header.slot_bytes = 128;
+  }
+  SECTION("slots that are too narrow") {
+    header.slot_bytes = 32;
+  }
+  SECTION("no slots") {
+    header.slot_bytes = 0;
+  }
+  SECTION("records wider than their slots") {
+    header.record_bytes = 57;
+  }
+  SECTION("records of no size") {
+    header.record_bytes = 0;
+  }
+  SECTION("records too large") {
+    header.record_bytes = UINT32_MAX;
+  }
+  SECTION("a capacity of no slots") {
+    header.capacity = 0;
+  }
+  SECTION("half the capacity") {
+    header.capacity /= 2;
+  }
+  SECTION("twice the capacity") {
+    header.capacity *= 2;
+  }
+  SECTION("a capacity that is no power of two") {
+    header.capacity -= 1;
+  }
+  SECTION("a capacity whose bytes overflow") {
+    header.capacity = std::uint64_t{1} << 58;
+  }
+  SECTION("a ring that begins at 0") {
+    header.ring_first_sequence = 0;
+  }
+  SECTION("a ring that begins after its session") {
+    header.ring_first_sequence = 2;
+  }
+  SECTION("more before the session than fits") {
+    header.session_first_sequence = 1026;
+  }
+  SECTION("a session without sequences") {
+    header.session_first_sequence = kSequenceMax + 1;
+  }
+  SECTION("neither with nor without a journal") {
+    header.has_journal = 2;
+  }
+  set_header(bytes, header);
+  write_file(path, bytes);
+  CHECK(attach_error(path) == expected);
+}
+
+TEST_CASE("A file of another length than its header says is refused") {
+  const TestDirectory directory;
+  const std::string path = directory / "a.ring";
+  Bytes bytes = ring_bytes(directory.path());
+  const std::size_t whole = bytes.size();
+  bytes.resize(GENERATE_COPY(std::size_t{4096}, std::size_t{8191}, std::size_t{8192}, whole - 4096,
+                             whole - 1, whole + 1, 2 * whole));
+  write_file(path, bytes);
+  CHECK(attach_error(path) == Errc::kDamaged);
+}
+
+// Reads around whatever page 1 and the slots say; a bad access would be a crash.
+void read_everywhere(const RingMap& map, std::mt19937_64& random) {
+  const RingReader reader(map);
+  std::vector<std::byte> out(map.header().record_bytes);
+  for (int i = 0; i < 200; ++i) {
+    const Sequence n = random() >> (random() % 64);
+    const RingReadResult result = reader.try_read(n, out.data());
+    if (result.outcome == RingRead::kLapped) CHECK(result.resume > n);
+  }
+  CHECK(reader.oldest() >= 1);
+}
+
+TEST_CASE("A ring of garbage is an error or stays within its bounds") {
+  const TestDirectory directory;
+  const std::string path = directory / "a.ring";
+  const Bytes good = ring_bytes(directory.path());
+  std::mt19937_64 random(Catch::rngSeed());
+  int attached = 0;
+  for (int round = 0; round < 500; ++round) {
+    Bytes bytes = good;
+    const bool reseal = round % 2 == 0;
+    const std::size_t from = reseal ? 120 : 4096;  // schema and name; then page 1 and slots
+    const std::size_t to = reseal ? 4088 : bytes.size();
+    for (int i = 0; i < 400; ++i)
+      bytes[from + random() % (to - from)] = static_cast<char>(random());
+    if (reseal) {
+      RingHeader header = header_in(bytes);
+      auto* const fields = reinterpret_cast<char*>(&header);
+      for (int i = 0; i < static_cast<int>(random() % 3); ++i) {
+        fields[random() % 120] = static_cast<char>(random());
+      }
+      set_header(bytes, header);
+    }
+    write_file(path, bytes);
+    const absl::StatusOr<RingMap> map = RingMap::attach(path);
+    if (!map.ok()) continue;
+    ++attached;
+    const RingHeader& header = map->header();
+    REQUIRE(ring_file_bytes(header.capacity, header.slot_bytes) == bytes.size());
+    CHECK(get_text(header.schema).size() <= sizeof header.schema);
+    read_everywhere(*map, random);
+  }
+  CHECK(attached >= 250);  // page 1 and slots are not what attach() checks
+}
+
+TEST_CASE("A reader's mapping cannot be made writable") {
+  const TestDirectory directory;
+  const RingFile file = make_ring(test_spec(directory.path()));
+  const RingMap map = map_ring(file.path());
+  void* const page = const_cast<RingWords*>(&map.words());
+  CHECK(mprotect(page, kPageBytes, PROT_READ | PROT_WRITE) != 0);
+  CHECK(errno == EACCES);
+
+  const UniqueFd fd(open(file.path().c_str(), O_RDONLY | O_CLOEXEC));
+  REQUIRE(fd.valid());
+  CHECK(mmap(nullptr, kPageBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0) == MAP_FAILED);
+  CHECK(errno == EACCES);
+  CHECK(ftruncate(fd.get(), 0) != 0);
+  CHECK(fallocate(fd.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, 4096) != 0);
+}
+
+TEST_CASE("A mapping moves with its object") {
+  const TestDirectory directory;
+  TestRing ring(test_spec(directory.path()));
+  ring.publish(1, 3);
+  RingMap first = map_ring(ring.file.path());
+  const RingMap second = std::move(first);
+  std::vector<std::byte> out(56);
+  CHECK(RingReader(second).try_read(3, out.data()).outcome == RingRead::kRecord);
+  CHECK(out == record_of(3, 56));
+}
+
+}  // namespace
+}  // namespace lapwing
