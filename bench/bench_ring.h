@@ -1,0 +1,74 @@
+// Rings without a publisher around them: the bus's hot path alone.
+//
+// Thread safety: as RingFile and RingMap. A ring's name goes when the ring does.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "bench/machine.h"
+#include "bus/kernel.h"
+#include "bus/ring_file.h"
+#include "bus/ring_map.h"
+#include "bus/ring_reader.h"
+#include "bus/ring_writer.h"
+
+namespace lapwing::bench {
+
+// What both processes know of a ring before it exists.
+struct RingName {
+  std::string directory;
+  Id128 session_id;
+
+  std::string path() const { return absl::StrCat(directory, "/", session_id.hex(), ".ring"); }
+};
+
+inline RingName new_ring_name(const std::string& directory) {
+  return {directory, value_or_fail(random_id())};
+}
+
+class WrittenRing {
+ public:
+  WrittenRing(const RingName& name, std::uint64_t capacity, std::uint32_t record_bytes)
+      : file_(value_or_fail(RingFile::create(spec_of(name, capacity, record_bytes)))),
+        writer_(file_) {}
+  ~WrittenRing() { ok_or_fail(file_.unlink()); }
+  WrittenRing(const WrittenRing&) = delete;
+  WrittenRing& operator=(const WrittenRing&) = delete;
+
+  void publish(Sequence n, const std::byte* record) {
+    writer_.store(n, record);
+    writer_.move_head(n);
+  }
+
+ private:
+  static RingSpec spec_of(const RingName& name, std::uint64_t capacity,
+                          std::uint32_t record_bytes) {
+    RingSpec spec;
+    spec.directory = name.directory;
+    spec.session_id = name.session_id;
+    spec.capacity = capacity;
+    spec.record_bytes = record_bytes;
+    spec.has_journal = false;
+    return spec;
+  }
+
+  RingFile file_;
+  RingWriter writer_;
+};
+
+class ReadRing {
+ public:
+  explicit ReadRing(const RingName& name)
+      : map_(value_or_fail(RingMap::attach(name.path()))), reader_(map_) {}
+
+  const RingReader& reader() const { return reader_; }
+
+ private:
+  RingMap map_;
+  RingReader reader_;
+};
+
+}  // namespace lapwing::bench

@@ -1,0 +1,93 @@
+// lapwing_bench: measures the rows of the table and prints them, as text or JSON.
+//
+// Exit code 0 when every row that could be measured was, whatever the budgets say; 1 when a promise
+// was broken (a torn record) or a row could not be set up; 2 for wrong usage.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "bench/floor.h"
+#include "bench/private_directory.h"
+#include "bench/row_report.h"
+#include "bench/rows.h"
+
+namespace lapwing::bench {
+namespace {
+
+struct Arguments {
+  std::vector<std::string> rows;
+  std::string shm = "/dev/shm";
+  std::string disk = ".";
+  bool json = false;
+  bool quick = false;
+  bool list = false;
+};
+
+int parse(int argc, char** argv, Arguments& arguments) {
+  CLI::App app("Measures Lapwing as ratios to what this machine charges at the same moment.");
+  app.add_option("rows", arguments.rows, "rows to measure; default: all of them");
+  app.add_option("--shm", arguments.shm, "a tmpfs for the rings")->capture_default_str();
+  app.add_option("--disk", arguments.disk, "a directory on the disk that is measured")
+      ->capture_default_str();
+  app.add_flag("--json", arguments.json, "print JSON with every trial instead of the table");
+  app.add_flag("--quick", arguments.quick, "run each row for a moment; the figures mean nothing");
+  app.add_flag("--list", arguments.list, "print the rows' names");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
+  return -1;
+}
+
+const Row* find_row(const std::string& name) {
+  for (const Row& row : all_rows()) {
+    if (name == row.name) return &row;
+  }
+  return nullptr;
+}
+
+int run_rows(const Arguments& arguments, const std::vector<const Row*>& rows) {
+  const PrivateDirectory shm(arguments.shm);
+  const PrivateDirectory disk(arguments.disk);
+  const Setting setting{shm.path(), disk.path(), arguments.quick};
+  std::vector<RowResult> results;
+  for (const Row* row : rows) {
+    results.push_back(row->run(setting));
+    if (!arguments.json) {
+      std::printf("%s\n", to_text(results.back()).c_str());
+      std::fflush(stdout);
+    }
+  }
+  if (arguments.json) std::printf("%s\n", to_json(results).c_str());
+  for (const RowResult& result : results) {
+    if (!result.fault().empty()) return 1;
+  }
+  return 0;
+}
+
+int run(int argc, char** argv) {
+  Arguments arguments;
+  if (const int exit_code = parse(argc, argv, arguments); exit_code >= 0) return exit_code;
+  std::vector<const Row*> rows;
+  for (const Row& row : all_rows()) {
+    if (arguments.list) std::printf("%s\n", row.name);
+    if (arguments.rows.empty()) rows.push_back(&row);
+  }
+  if (arguments.list) return 0;
+  for (const std::string& name : arguments.rows) {
+    rows.push_back(find_row(name));
+    if (rows.back() != nullptr) continue;
+    std::fprintf(stderr, "lapwing_bench: no row is called %s; --list shows them\n", name.c_str());
+    return 2;
+  }
+  return run_rows(arguments, rows);
+}
+
+}  // namespace
+}  // namespace lapwing::bench
+
+int main(int argc, char** argv) {
+  return lapwing::bench::run(argc, argv);
+}

@@ -1,0 +1,172 @@
+#include "bench/floor.h"
+
+#include <atomic>
+#include <cstring>
+
+#include "bench/ping_pong.h"
+#include "bench/record_source.h"
+#include "bench/samples.h"
+#include "bench/two_processes.h"
+#include "bus/kernel.h"
+#include "proto/ring_layout.h"
+
+namespace lapwing::bench {
+namespace {
+
+constexpr std::size_t kLineBytes = 64;
+constexpr std::uint64_t kLineWarmUp = 10'000;
+constexpr std::uint64_t kWakeSpacingNs = 200'000;  // long enough for the other core to go idle
+constexpr std::uint64_t kSleepNsMax = 10'000'000'000;
+constexpr std::size_t kCopyBlockRecords = 4096;  // timed together: a preemption spoils one block
+
+struct alignas(kLineBytes) Line {
+  std::atomic<std::uint64_t> words[8];
+};
+static_assert(sizeof(Line) == kLineBytes);
+
+// A ring of lines in memory that a child shares; line n is where record n of a bus would be.
+class Lines {
+ public:
+  explicit Lines(std::uint64_t count) : mask_(count - 1), memory_(count * kLineBytes) {}
+  Line& operator[](std::uint64_t n) const {
+    return reinterpret_cast<Line*>(memory_.data())[(n - 1) & mask_];
+  }
+
+ private:
+  std::uint64_t mask_;
+  SharedMemory memory_;
+};
+
+struct alignas(kWordStride) SharedWord {
+  std::atomic<std::uint64_t> value{0};
+};
+
+void send(Line& line, std::uint64_t n) {
+  line.words[0].store(n, std::memory_order_release);
+}
+void await(const Line& line, std::uint64_t n) {
+  spin_until([&] { return line.words[0].load(std::memory_order_acquire) == n; });
+}
+
+// Round trips over two rings of `lines` lines each; one line each is the floor called line.
+double ping_pong_ns(Placement placement, std::uint64_t lines, std::uint64_t warm_up,
+                    std::size_t round_trips) {
+  const Lines ping(lines);
+  const Lines pong(lines);
+  Child echo(placement.second, [&] {
+    for (std::uint64_t n = 1; n <= warm_up + round_trips; ++n) {
+      await(ping[n], n);
+      send(pong[n], n);
+    }
+  });
+  pin_to_core(placement.first);
+  const double median = median_round_trip_ns(warm_up, round_trips, [&](std::uint64_t n) {
+    send(ping[n], n);
+    await(pong[n], n);
+  });
+  echo.join();
+  return median;
+}
+
+}  // namespace
+
+double line_ns(Placement placement, std::size_t round_trips) {
+  return ping_pong_ns(placement, 1, kLineWarmUp, round_trips);
+}
+
+double walk_ns(Placement placement, std::uint64_t lines, std::size_t round_trips) {
+  return ping_pong_ns(placement, lines, lines, round_trips);
+}
+
+double copy_ns(Placement placement, std::uint64_t slots, std::size_t record_bytes,
+               std::size_t slot_bytes, std::size_t records) {
+  pin_to_core(placement.first);
+  const SharedMemory memory(slots * slot_bytes);
+  RecordSource source(record_bytes);
+  Samples blocks(records / kCopyBlockRecords);
+  std::uint64_t slot = 0;
+  const auto copy_block = [&] {
+    for (std::size_t i = 0; i < kCopyBlockRecords; ++i) {
+      std::memcpy(memory.data() + slot * slot_bytes, source.next().data(), record_bytes);
+      slot = (slot + 1) & (slots - 1);
+    }
+  };
+  for (std::uint64_t warm = 0; warm < slots; warm += kCopyBlockRecords) copy_block();
+  for (std::size_t block = 0; block < records / kCopyBlockRecords; ++block) {
+    const std::uint64_t start = ticks();
+    copy_block();
+    // The compiler may not know that nobody reads the copy.
+    asm volatile("" ::"r"(memory.data()) : "memory");
+    blocks.add(ticks() - start);
+  }
+  return blocks.percentile_ns(0.5) / kCopyBlockRecords;
+}
+
+double stream_per_second(Placement placement, std::uint64_t lines, std::size_t count) {
+  const Lines ring(lines);
+  const Shared<SharedWord> taken;       // by the reader, told every sixteenth of a lap
+  const Shared<SharedWord> elapsed_ns;  // from the first line to the last
+  const std::uint64_t total = lines + count;
+  Child reader(placement.second, [&] {
+    std::uint64_t start_ns = 0;
+    std::uint64_t damaged = 0;
+    for (std::uint64_t n = 1; n <= total; ++n) {
+      const Line& line = ring[n];
+      await(line, n);
+      for (int i = 1; i < 8; ++i) damaged |= line.words[i].load(std::memory_order_relaxed) ^ n;
+      if (n % (lines / 16) == 0) taken->value.store(n, std::memory_order_release);
+      if (n == lines) start_ns = monotonic_ns();
+    }
+    if (damaged != 0) fail("the stream floor lost a line");
+    elapsed_ns->value.store(monotonic_ns() - start_ns, std::memory_order_relaxed);
+  });
+  pin_to_core(placement.first);
+  for (std::uint64_t n = 1; n <= total; ++n) {
+    if (n % (lines / 8) == 0) {
+      spin_until([&] { return taken->value.load(std::memory_order_acquire) + lines / 2 >= n; });
+    }
+    Line& line = ring[n];
+    for (int i = 1; i < 8; ++i) line.words[i].store(n, std::memory_order_relaxed);
+    send(line, n);
+  }
+  reader.join();
+  return static_cast<double>(count) * 1e9 /
+         static_cast<double>(elapsed_ns->value.load(std::memory_order_relaxed));
+}
+
+double wake_ns(Placement placement, std::size_t wakes) {
+  struct Bed {
+    alignas(kWordStride) std::uint32_t futex_word = 0;
+    SharedWord bedtimes;  // how often the sleeper went to sleep
+    SharedWord woken_ns;
+    SharedWord wakes;
+  };
+  const Shared<Bed> bed;
+  Child sleeper(placement.second, [&] {
+    for (std::uint64_t n = 1; n <= wakes; ++n) {
+      bed->bedtimes.value.store(n, std::memory_order_release);
+      futex_wait(&bed->futex_word, 0, kSleepNsMax);
+      bed->woken_ns.value.store(monotonic_ns(), std::memory_order_relaxed);
+      bed->wakes.value.store(n, std::memory_order_release);
+    }
+  });
+  pin_to_core(placement.first);
+  std::vector<double> durations;
+  for (std::uint64_t n = 1; n <= wakes; ++n) {
+    spin_until([&] { return bed->bedtimes.value.load(std::memory_order_acquire) == n; });
+    const std::uint64_t due_ns = monotonic_ns() + kWakeSpacingNs;
+    spin_until([&] { return monotonic_ns() >= due_ns; });
+    std::uint64_t start_ns = 0;
+    spin_until([&] {  // nobody woken: it has not fallen asleep yet
+      start_ns = monotonic_ns();
+      return futex_wake_all(&bed->futex_word) == 1;
+    });
+    spin_until([&] { return bed->wakes.value.load(std::memory_order_acquire) == n; });
+    const std::uint64_t woken_ns = bed->woken_ns.value.load(std::memory_order_relaxed);
+    durations.push_back(static_cast<double>(woken_ns - start_ns));
+  }
+  sleeper.join();
+  return median_of(durations);
+}
+
+}  // namespace lapwing::bench

@@ -1,0 +1,87 @@
+#include "bench/row.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "bench/samples.h"
+
+namespace lapwing::bench {
+namespace {
+
+bool floor_stood_still(double before, double after) {
+  return std::max(before, after) <= kFloorDriftMax * std::min(before, after);
+}
+
+bool within(Bound bound, double ratio, double budget) {
+  return bound == Bound::kAtMost ? ratio <= budget : ratio >= budget;
+}
+
+}  // namespace
+
+double RowResult::median_ratio() const {
+  std::vector<double> ratios;
+  for (const Trial& trial : trials) ratios.push_back(trial.ratio);
+  return median_of(ratios);
+}
+
+double RowResult::worst_placement_ratio() const {
+  std::vector<double> ratios[2];
+  for (const Trial& trial : trials) ratios[trial.swapped ? 1 : 0].push_back(trial.ratio);
+  if (ratios[0].empty() || ratios[1].empty()) return median_ratio();
+  const double straight = median_of(ratios[0]);
+  const double swapped = median_of(ratios[1]);
+  return spec.bound == Bound::kAtMost ? std::max(straight, swapped) : std::min(straight, swapped);
+}
+
+std::string RowResult::fault() const {
+  for (const Trial& trial : trials) {
+    if (!trial.measurement.fault.empty()) return trial.measurement.fault;
+  }
+  return {};
+}
+
+bool RowResult::met() const {
+  return skipped.empty() && fault().empty() &&
+         within(spec.bound, worst_placement_ratio(), spec.budget);
+}
+
+RowResult measure_row(const RowSpec& spec, const std::function<double(Placement)>& floor,
+                      const std::function<Measurement(Placement)>& subject) {
+  RowResult result;
+  result.spec = spec;
+  const Placement straight = straight_placement();
+  while (static_cast<int>(result.trials.size()) < spec.trials) {
+    Trial trial;
+    trial.swapped = result.trials.size() % 2 == 1;
+    const Placement placement = trial.swapped ? swapped(straight) : straight;
+    const double before = floor(placement);
+    trial.measurement = subject(placement);
+    const double after = floor(placement);
+    if (!floor_stood_still(before, after)) {
+      if (result.rejections == kRejectionsMax) break;
+      ++result.rejections;
+      continue;
+    }
+    trial.floor = (before + after) / 2;
+    trial.ratio = trial.measurement.figure / spec.allowance(trial.floor);
+    result.trials.push_back(std::move(trial));
+  }
+  const std::size_t done = result.trials.size();
+  if (done == 0) {
+    result.skipped = absl::StrCat("the floor moved by more than a quarter in every one of ",
+                                  kRejectionsMax, " trials");
+  } else if (static_cast<int>(done) < spec.trials) {
+    result.note =
+        absl::StrCat("only ", done, " of ", spec.trials, " trials: the floor kept moving");
+  }
+  return result;
+}
+
+RowResult skip_row(const RowSpec& spec, const std::string& why) {
+  RowResult result;
+  result.spec = spec;
+  result.skipped = why;
+  return result;
+}
+
+}  // namespace lapwing::bench

@@ -1,0 +1,79 @@
+// A row of the table: one thing measured, as a ratio to what this machine charges at that moment.
+//
+// Virtual cores move: the same ping-pong of one cache line takes three times as long in one minute
+// as in the next. So a figure never stands alone. Each trial is floor, subject, floor; its ratio is
+// subject over the mean of the two floors; a trial whose floors differ by more than a quarter says
+// nothing and is thrown away, counted and repeated. The median of the ratios is held against the
+// budget, for each placement of the two sides on the two cores: both must meet it. Times in
+// nanoseconds are printed for orientation and decide nothing.
+//
+// Thread safety: one thread; nothing here is shared.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "bench/machine.h"
+
+namespace lapwing::bench {
+
+inline constexpr double kFloorDriftMax = 1.25;  // the larger floor over the smaller
+inline constexpr int kRejectionsMax = 20;       // of one row
+
+struct Detail {
+  std::string name;
+  double value;
+  std::string unit;
+};
+
+// What one run of the subject gave.
+struct Measurement {
+  double figure = 0;            // compared with the floor, in the row's unit
+  std::vector<Detail> details;  // for orientation; the row reports their medians
+  std::string fault;            // a broken promise (torn records, say): the row fails
+};
+
+enum class Bound { kAtMost, kAtLeast };
+
+struct RowSpec {
+  std::string name;   // what --rows takes
+  std::string what;   // what a reader of the table is told
+  std::string floor;  // what the ratio is over
+  std::string unit;   // of figure and floor
+  Bound bound = Bound::kAtMost;
+  double budget = 0;
+  int trials = 10;  // half of them in each placement
+  // What the figure is divided by, from the floor: the floor itself unless the budget adds to it.
+  std::function<double(double)> allowance = [](double value) { return value; };
+};
+
+struct Trial {
+  bool swapped = false;  // the placement
+  double floor = 0;      // mean of the two
+  double ratio = 0;
+  Measurement measurement;
+};
+
+struct RowResult {
+  RowSpec spec;
+  std::vector<Trial> trials;
+  int rejections = 0;
+  std::string skipped;  // why there is no ratio, empty if there is one
+  std::string note;     // what limits the meaning of the ratio
+
+  double median_ratio() const;
+  double worst_placement_ratio() const;  // the worse of the two placements' medians
+  std::string fault() const;             // of the first trial that has one
+  bool met() const;
+};
+
+// Runs the row: spec.trials trials, alternately straight and swapped.
+RowResult measure_row(const RowSpec& spec, const std::function<double(Placement)>& floor,
+                      const std::function<Measurement(Placement)>& subject);
+
+// A row that could not be measured here, and why.
+RowResult skip_row(const RowSpec& spec, const std::string& why);
+
+}  // namespace lapwing::bench

@@ -1,0 +1,105 @@
+#include "bench/row_report.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "bench/samples.h"
+
+namespace lapwing::bench {
+namespace {
+
+template <typename Pick>
+double median_over(const RowResult& row, Pick&& pick) {
+  std::vector<double> values;
+  for (const Trial& trial : row.trials) values.push_back(pick(trial));
+  return median_of(values);
+}
+
+std::string verdict(const RowResult& row) {
+  if (!row.fault().empty()) return absl::StrCat("FAULT: ", row.fault());
+  return row.met() ? "met" : "missed";
+}
+
+std::string number(double value) {
+  return absl::StrFormat("%.*f", value < 10 ? 2 : value < 1000 ? 1 : 0, value);
+}
+
+std::string rejected(const RowResult& row) {
+  return row.rejections == 0 ? "" : absl::StrCat(", ", row.rejections, " rejected");
+}
+
+}  // namespace
+
+std::vector<Detail> median_details(const RowResult& row) {
+  std::vector<Detail> details;
+  if (row.trials.empty()) return details;
+  details.push_back({"measured",
+                     median_over(row, [](const Trial& t) { return t.measurement.figure; }),
+                     row.spec.unit});
+  details.push_back(
+      {row.spec.floor, median_over(row, [](const Trial& t) { return t.floor; }), row.spec.unit});
+  const std::vector<Detail>& first = row.trials.front().measurement.details;
+  for (std::size_t i = 0; i < first.size(); ++i) {
+    const auto pick = [i](const Trial& t) { return t.measurement.details[i].value; };
+    details.push_back({first[i].name, median_over(row, pick), first[i].unit});
+  }
+  return details;
+}
+
+std::string to_text(const RowResult& row) {
+  std::string text = absl::StrFormat("%s: %s\n", row.spec.name, row.spec.what);
+  if (!row.skipped.empty()) return absl::StrCat(text, "    SKIPPED: ", row.skipped, "\n");
+  const auto [low, high] =
+      std::minmax_element(row.trials.begin(), row.trials.end(),
+                          [](const Trial& a, const Trial& b) { return a.ratio < b.ratio; });
+  absl::StrAppendFormat(&text, "    %.3f x %s (%.3f to %.3f, worse placement %.3f)",
+                        row.median_ratio(), row.spec.floor, low->ratio, high->ratio,
+                        row.worst_placement_ratio());
+  absl::StrAppendFormat(&text, "  budget %s %g: %s%s\n",
+                        row.spec.bound == Bound::kAtMost ? "<=" : ">=", row.spec.budget,
+                        verdict(row), rejected(row));
+  if (!row.note.empty()) absl::StrAppend(&text, "    note: ", row.note, "\n");
+  const char* separator = "    ";
+  for (const Detail& detail : median_details(row)) {
+    absl::StrAppendFormat(&text, "%s%s %s %s", separator, detail.name, number(detail.value),
+                          detail.unit);
+    separator = "; ";
+  }
+  return text + "\n";
+}
+
+std::string to_json(const std::vector<RowResult>& rows) {
+  nlohmann::ordered_json array = nlohmann::ordered_json::array();
+  for (const RowResult& row : rows) {
+    nlohmann::ordered_json object = {{"name", row.spec.name}, {"what", row.spec.what}};
+    if (!row.skipped.empty()) {
+      object["skipped"] = row.skipped;
+      array.push_back(std::move(object));
+      continue;
+    }
+    object["floor"] = row.spec.floor;
+    object["ratio"] = row.median_ratio();
+    object["ratio_worse_placement"] = row.worst_placement_ratio();
+    object["bound"] = row.spec.bound == Bound::kAtMost ? "at most" : "at least";
+    object["budget"] = row.spec.budget;
+    object["met"] = row.met();
+    object["rejections"] = row.rejections;
+    if (!row.fault().empty()) object["fault"] = row.fault();
+    if (!row.note.empty()) object["note"] = row.note;
+    for (const Detail& detail : median_details(row)) {
+      object["medians"][detail.name] = {{"value", detail.value}, {"unit", detail.unit}};
+    }
+    for (const Trial& trial : row.trials) {
+      object["trials"].push_back({{"swapped", trial.swapped},
+                                  {"ratio", trial.ratio},
+                                  {"measured", trial.measurement.figure},
+                                  {"floor", trial.floor}});
+    }
+    array.push_back(std::move(object));
+  }
+  return array.dump(2);
+}
+
+}  // namespace lapwing::bench

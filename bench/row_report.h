@@ -1,0 +1,23 @@
+// Rows as people and programs read them.
+//
+// Thread safety: pure functions.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "bench/row.h"
+
+namespace lapwing::bench {
+
+// One row of the table, several lines: what; the ratio with its verdict; medians for orientation.
+std::string to_text(const RowResult& row);
+
+// A JSON array with one object per row; every trial is in it.
+std::string to_json(const std::vector<RowResult>& rows);
+
+// The median of each detail over the trials, in the order of the first trial; the figure and the
+// floor themselves come first.
+std::vector<Detail> median_details(const RowResult& row);
+
+}  // namespace lapwing::bench

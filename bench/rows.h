@@ -1,0 +1,34 @@
+// The rows of the table and where they work.
+//
+// Thread safety: one thread; rows run one after another.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+
+#include "bench/row.h"
+
+namespace lapwing::bench {
+
+// What a row needs from outside.
+struct Setting {
+  std::string ring_directory;  // on tmpfs, private to this run
+  std::string disk_directory;  // on the disk to be measured, private to this run
+  bool quick = false;  // a fraction of a second per row: shows that it runs, measures nothing
+
+  std::size_t count(std::size_t full) const { return quick ? full / 50 : full; }
+  int trials(int full) const { return quick ? 2 : full; }
+};
+
+struct Row {
+  const char* name;
+  RowResult (*run)(const Setting& setting);
+};
+
+std::span<const Row> all_rows();
+
+RowResult run_round_trip_ring(const Setting& setting);
+RowResult run_round_trip_ring_small(const Setting& setting);
+
+}  // namespace lapwing::bench
