@@ -7,7 +7,7 @@
 Prints `passed failed skipped` as three numbers on the first line, then one line for each test
 that failed or was skipped. Where a program says how many cases it ran (Catch2, unittest,
 cargo, or a line `N passed, M failed, K skipped`), those are counted; otherwise the program is one
-test. A line that starts with `SKIPPED:` is a check that said it could not run here.
+test. A line that starts with `SKIPPED:`, asterisks aside, is a check that could not run here.
 """
 
 import re
@@ -20,7 +20,7 @@ CATCH_ALL = re.compile(r"^All tests passed \(\d+ assertions? in (\d+) test cases
 CATCH_SOME = re.compile(r"^test cases: +\d+((?: +\| +\d+ \w+(?: as expected)?)+)", re.M)
 UNITTEST = re.compile(r"^Ran (\d+) tests? in .*\n+(OK|FAILED)(?: \((.*)\))?", re.M)
 COUNTED = re.compile(r"(\d+) passed[,;] (\d+) failed[,;] (\d+) (?:skipped|ignored)")
-SKIPPED = re.compile(r"^\s*SKIPPED:\s*(.*)$", re.M)
+SKIPPED = re.compile(r"^[\s*]*SKIPPED:\s*(.*)$", re.M)
 
 
 def named_count(text, name):
