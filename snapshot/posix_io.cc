@@ -29,10 +29,18 @@ int open_flags(const OpenOptions& options) {
   // O_NONBLOCK: a FIFO that stands where a file should be must not hang the open.
   int flags = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
   switch (options.mode) {
-    case OpenMode::kRead: flags |= O_RDONLY; break;
-    case OpenMode::kReadWrite: flags |= O_RDWR; break;
-    case OpenMode::kCreate: flags |= O_RDWR | O_CREAT | O_EXCL; break;
-    case OpenMode::kDirectory: flags |= O_RDONLY | O_DIRECTORY; break;
+    case OpenMode::kRead:
+      flags |= O_RDONLY;
+      break;
+    case OpenMode::kReadWrite:
+      flags |= O_RDWR;
+      break;
+    case OpenMode::kCreate:
+      flags |= O_RDWR | O_CREAT | O_EXCL;
+      break;
+    case OpenMode::kDirectory:
+      flags |= O_RDONLY | O_DIRECTORY;
+      break;
   }
   if (options.direct) flags |= O_DIRECT;
   return flags;
@@ -40,8 +48,9 @@ int open_flags(const OpenOptions& options) {
 
 absl::Status not_a_file(const std::string& path) {
   return make_error(Errc::kNotALapwingFile,
-                    absl::StrCat(path, " is a link, directory, socket or device, not a file of a "
-                                       "bus; move it away"));
+                    absl::StrCat(path,
+                                 " is a link, directory, socket or device, not a file of a "
+                                 "bus; move it away"));
 }
 
 absl::Status open_error(int sys_errno, const std::string& path) {
@@ -112,7 +121,9 @@ absl::StatusOr<FileHandle> PosixDisk::open(const std::string& path, const OpenOp
   return owner.release();
 }
 
-void PosixDisk::close(FileHandle file) { ::close(file); }
+void PosixDisk::close(FileHandle file) {
+  ::close(file);
+}
 
 absl::StatusOr<std::size_t> PosixDisk::read_at(FileHandle file, std::uint64_t offset,
                                                std::span<std::byte> out) {

@@ -1,11 +1,12 @@
-// Files by plain system calls: the Disk of every program, and the WriteQueue where io_uring is refused.
+// Files by plain system calls: the Disk of every program, and the WriteQueue where io_uring is
+// refused.
 //
 // PosixDisk: thread-safe, holds no state but the group. A FileHandle is a file descriptor, so that
 // UringWriteQueue can use it. Every call retries on EINTR; every descriptor is close-on-exec.
 // PosixWriteQueue: one thread; runs its requests in order inside reap().
 //
-// Errors: kNotFound, kNotPermitted, kNoSpace, kNotALapwingFile (a link, directory, socket or device where
-// a file should be), otherwise kSystem; the message names the call's purpose and the path.
+// Errors: kNotFound, kNotPermitted, kNoSpace, kNotALapwingFile (a link, directory, socket or device
+// where a file should be), otherwise kSystem; the message names the call's purpose and the path.
 #pragma once
 
 #include <array>
@@ -24,8 +25,8 @@ namespace lapwing {
 
 class PosixDisk final : public Disk {
  public:
-  // With a group (gid), what this disk creates belongs to that group and is readable by it, whatever
-  // permissions the caller asks for.
+  // With a group (gid), what this disk creates belongs to that group and is readable by it,
+  // whatever permissions the caller asks for.
   explicit PosixDisk(std::optional<unsigned> group = std::nullopt) : group_(group) {}
 
   absl::StatusOr<FileHandle> open(const std::string& path, const OpenOptions& options) override;

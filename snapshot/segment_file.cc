@@ -44,8 +44,9 @@ absl::Status check_segment_header(const SegmentHeader& header, const Id128& jour
                                   const std::string& path) {
   if (header.magic != kSegmentMagic) {
     return make_error(Errc::kNotALapwingFile,
-                      absl::StrCat(path, " does not begin like a journal segment; it was replaced or "
-                                         "overwritten, restore it from a copy"));
+                      absl::StrCat(path,
+                                   " does not begin like a journal segment; it was replaced or "
+                                   "overwritten, restore it from a copy"));
   }
   if (header.version != kJournalVersion) {
     return make_error(Errc::kAbiMismatch,

@@ -12,16 +12,17 @@
 
 namespace lapwing {
 
-// A segment under preparation is "<name>.jnl.new" (and .sum.new, .idx.new) until it is whole and synced.
+// A segment under preparation is "<name>.jnl.new" (and .sum.new, .idx.new) until it is whole and
+// synced.
 inline constexpr char kUnfinishedSuffix[] = ".new";
 
 SegmentHeader make_segment_header(const Id128& journal_id, const JournalGeometry& geometry,
                                   std::uint64_t segment, const std::string& schema,
                                   std::uint64_t wall_ns);
 
-// Ok if `header` is that of this segment of this journal. `path` only names the file in the message.
-// Errors: kNotALapwingFile (magic), kAbiMismatch (version), kDamaged (checksum, or a field that does not
-// belong to this segment).
+// Ok if `header` is that of this segment of this journal. `path` only names the file in the
+// message. Errors: kNotALapwingFile (magic), kAbiMismatch (version), kDamaged (checksum, or a field
+// that does not belong to this segment).
 absl::Status check_segment_header(const SegmentHeader& header, const Id128& journal_id,
                                   const JournalGeometry& geometry, std::uint64_t segment,
                                   const std::string& path);

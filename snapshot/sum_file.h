@@ -30,8 +30,8 @@ enum class SumState {
 SumState check_sum_entry(const Id128& journal_id, std::uint64_t block, const SumEntry& entry,
                          const JournalGeometry& geometry);
 
-// True if the block's first entry.count slots are what was synced. `bytes` begins with the block and
-// holds at least count × slot_bytes; the entry is kValid.
+// True if the block's first entry.count slots are what was synced. `bytes` begins with the block
+// and holds at least count × slot_bytes; the entry is kValid.
 bool sum_matches(const SumEntry& entry, std::span<const std::byte> bytes,
                  const JournalGeometry& geometry);
 
