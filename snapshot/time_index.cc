@@ -2,7 +2,10 @@
 
 #include <xxhash.h>
 
+#include <algorithm>
 #include <cstring>
+#include <span>
+#include <vector>
 
 namespace lapwing {
 namespace {
@@ -23,6 +26,21 @@ TimeEntry make_time_entry(const Id128& journal_id, Sequence sequence, std::uint6
 
 bool time_entry_valid(const Id128& journal_id, const TimeEntry& entry) {
   return entry.sequence != kNoSequence && entry.check == check_of(journal_id, entry);
+}
+
+absl::StatusOr<std::optional<TimeEntry>> newest_time_entry(Disk& disk, FileHandle index,
+                                                           const Id128& journal_id) {
+  const auto size = disk.size(index);
+  if (!size.ok()) return size.status();
+  const std::uint64_t count = *size / sizeof(TimeEntry);
+  std::vector<TimeEntry> tail(std::min(count, kIndexTailEntries));
+  const auto got = disk.read_at(index, (count - tail.size()) * sizeof(TimeEntry),
+                                std::as_writable_bytes(std::span(tail)));
+  if (!got.ok()) return got.status();
+  for (auto entry = tail.rbegin(); entry != tail.rend(); ++entry) {
+    if (time_entry_valid(journal_id, *entry)) return *entry;
+  }
+  return std::nullopt;
 }
 
 }  // namespace lapwing
