@@ -2,17 +2,27 @@
 //
 // Sans time and sans thread: the owner (the publisher's file thread, or a test) calls step() again
 // and again with the head it sees and the clock it has; step() never sleeps longer than it is told
-// to. All file access goes through Disk and WriteQueue.
+// to. All file access goes through Disk and WriteQueue. Opening and naming segments, and reserving
+// sequences (two syncs), are synchronous; everything else goes on while they last.
 //
 // The guarantee it gives (DESIGN 6): a slot whose sequence is at most limit() may be overwritten or
 // written, because everything that leaves the ring thereby is archived.
 //
 // Invariants
 //  1. archived = end of the contiguous completed writes; durable ≤ archived ≤ head.
-//  2. Never two writes in flight to one block; a partial block goes from a padded copy.
-//  3. durable moves only after: writes up to W complete, data synced, sums written and synced.
-//  4. No sequence beyond the synced reservation is ever allowed by limit().
-//  5. The first failed write or sync is final: durable freezes, nothing more is written.
+//  2. Never two writes in flight to one block; a partial block goes from a private copy,
+//  zero-padded.
+//  3. durable moves only after: writes up to W complete, data synced, their sums written, sums
+//  synced.
+//  4. No sequence beyond the synced reservation is ever allowed by limit(), unless the journal has
+//     failed and the session's end is recorded, or cannot be.
+//  5. The first failed write or sync is final: durable freezes, nothing more is submitted.
+//
+// A disk that is full when a segment is prepared ahead is not a failure yet: it is tried again
+// until the segment is needed, and once more then.
+//
+// Parts: BlockWriter (blocks to segments), SegmentPool (segments ahead of need), SyncCycle
+// (archived to durable), SyncSchedule (when), SegmentRetention (the oldest end).
 //
 // Thread safety: one thread.
 #pragma once
@@ -27,25 +37,29 @@
 #include "proto/shared_words.h"
 #include "snapshot/io.h"
 #include "snapshot/journal_geometry.h"
+#include "snapshot/segment_retention.h"
 #include "snapshot/session_log.h"
 
 namespace lapwing {
 
-struct Retention {
-  std::uint64_t bytes_max = 0;  // of segment files; 0: no limit
-  std::uint64_t age_ns_max = 0;  // of a segment's newest record; 0: no limit
-};
+inline constexpr std::uint64_t kReservationStepMin = std::uint64_t{1} << 22;  // sequences
+inline constexpr std::uint64_t kReservationLaps = 4;
+inline constexpr std::uint64_t kReservationSeconds = 16;  // at the rate seen so far
+inline constexpr std::uint64_t kSegmentsAheadMin = 2;
+inline constexpr std::uint64_t kSegmentSecondsAhead = 2;
+// A start or an end that waits for the disk gives up after this long without a completion.
+inline constexpr std::uint64_t kStallNsMax = 60'000'000'000;
 
 struct ArchiverOptions {
   std::string directory;  // journal/<journal id>, exists
   std::string schema;
   Id128 journal_id;
-  Id128 session_id;
+  Id128 session_id;  // its `begin` is the session log's last entry
   JournalGeometry geometry;
-  Sequence first = 1;      // of this session: archived and durable start at first - 1
-  Sequence oldest = 1;     // oldest retained sequence at the start
+  Sequence first = 1;          // of this session: archived and durable start at first - 1
+  Sequence oldest = 1;         // oldest retained sequence at the start
   std::uint64_t capacity = 0;  // of the ring, slots
-  const std::byte* ring_slots = nullptr;
+  const std::byte* ring_slots = nullptr;        // 4 KiB-aligned, or direct I/O is not used
   std::uint64_t sync_interval_ns = 10'000'000;  // 0: only on request and at segment ends
   Retention retention;
   unsigned file_permissions = 0600;
@@ -53,39 +67,50 @@ struct ArchiverOptions {
 };
 
 struct ArchiverCounters {
-  std::uint64_t writes = 0;
-  std::uint64_t syncs = 0;
+  std::uint64_t writes = 0;  // of blocks
   std::uint64_t bytes_written = 0;
-  std::uint64_t sync_ns_max = 0;
-  std::uint64_t segments_created = 0;
+  std::uint64_t syncs = 0;        // cycles that moved durable
+  std::uint64_t sync_ns_max = 0;  // of such a cycle
+  std::uint64_t segments_prepared = 0;
+  std::uint64_t segment_waits = 0;  // times archiving waited for a segment
   std::uint64_t segments_pruned = 0;
+  std::uint64_t prune_failures = 0;  // files that could not be unlinked
 };
 
 class Archiver {
  public:
   // Prepares the first segments and synchronously reserves the first sequences, so that limit() is
-  // at least first - 1 + capacity (rounded by blocks) when it returns.
+  // at least first - 1 + capacity (rounded by blocks) when it returns. Disk, queue and sessions
+  // outlive the archiver; the queue has nothing in flight.
+  // Errors: kInvalidArgument, kNoSpace (bytes needed and free), kNotPermitted, kDamaged, kSystem.
   static absl::StatusOr<std::unique_ptr<Archiver>> start(Disk& disk, WriteQueue& queue,
                                                          SessionLog& sessions,
                                                          const ArchiverOptions& options);
+  // Waits for what is in flight: its memory is the archiver's and the ring's.
   ~Archiver();
+  Archiver(const Archiver&) = delete;
+  Archiver& operator=(const Archiver&) = delete;
 
   // One turn: reaps completions, moves archived and durable, submits what is due, prepares
   // segments. Waits for completions up to wait_ns if and only if something is in flight and nothing
-  // else is due. Returns the monotonic time by which it wants the next turn even if head does not
-  // move (UINT64_MAX: none; everything up to head is durable).
+  // is due. Returns the monotonic time by which it wants the next turn even if head does not move:
+  // now_ns while something is in flight (the next turn waits for it), UINT64_MAX if there is
+  // nothing to do.
   std::uint64_t step(Sequence head, std::uint64_t now_ns, std::uint64_t wall_ns,
                      std::uint64_t wait_ns);
 
   Sequence archived() const;
   Sequence durable() const;
   Sequence oldest() const;
-  // The highest sequence that may be written into the ring now.
+  // The highest sequence that may be written into the ring now. After a failure nothing waits for
+  // the disk any more: the reservation is the limit until the end is recorded, then there is none
+  // (kSequenceMax). An owner that would rather stop looks at condition().
   Sequence limit() const;
-  // kFailed once the first write or sync failed; failure() then says what, where and errno.
+  // kFailed or kShed from the turn on in which the session's end was recorded, or could not be.
+  // failure() then says what, where and errno.
   JournalCondition condition() const;
-  const absl::Status& failure() const;
-  const ArchiverCounters& counters() const;
+  const absl::Status& failure() const;  // kJournalFailed
+  ArchiverCounters counters() const;
 
   // Wants everything up to `through` (clamped to head) durable as soon as possible.
   void request_flush(Sequence through);
@@ -94,8 +119,9 @@ class Archiver {
   // Ends the journal as failed without an I/O error (--on-journal-lag shed).
   void shed();
 
-  // The clean end: makes everything up to head durable and appends the `end` entry. The caller
-  // keeps head still. On a failed journal it only tries to append `end` with kFailed.
+  // The clean end: makes everything up to head durable, removes the segments that were prepared in
+  // vain, and appends the `end` entry. The caller keeps head still. On a failed journal it only
+  // tries to append `end` with kFailed, if that was not tried before; failure() is returned.
   absl::Status close(Sequence head, std::uint64_t wall_ns);
 
  private:
