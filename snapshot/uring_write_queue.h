@@ -1,0 +1,62 @@
+// The WriteQueue of a publisher: io_uring, with the ring file's memory registered where that is
+// allowed.
+//
+// The kernel may finish a killed publisher's requests after the process is gone. So the descriptor
+// of the publisher's lock is registered with the io_uring: the lock is held until the last request
+// ended.
+//
+// Thread safety: one thread.
+// Errors: a request's errno comes back in its completion. If the kernel refuses to take requests at
+// all, every request that it has not taken completes with that errno.
+#pragma once
+
+#include <liburing.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "snapshot/io.h"
+
+namespace lapwing {
+
+inline constexpr unsigned kUringDepth = 128;  // requests in flight
+
+class UringWriteQueue final : public WriteQueue {
+ public:
+  // `held_fd` is kept open until the last request has ended, even beyond the process; -1: none.
+  // Errors: kUnsupported (ENOSYS), kNotPermitted (a container forbids it), kSystem (ENOMEM: the
+  // limit on locked memory).
+  static absl::StatusOr<std::unique_ptr<UringWriteQueue>> create(int held_fd);
+  ~UringWriteQueue() override;
+  UringWriteQueue(const UringWriteQueue&) = delete;
+  UringWriteQueue& operator=(const UringWriteQueue&) = delete;
+
+  std::string description() const override;
+  void register_memory(std::span<const std::byte> memory) override;
+  bool submit(const WriteRequest& request) override;
+  std::size_t reap(std::span<WriteCompletion> out, std::uint64_t wait_ns) override;
+  std::size_t in_flight() const override { return in_flight_; }
+
+ private:
+  UringWriteQueue() = default;
+  void prepare_write(io_uring_sqe* entry, const WriteRequest& request);
+  int enter(std::uint64_t wait_ns);
+  std::size_t take_completions(std::span<WriteCompletion> out);
+  std::size_t refuse_unsubmitted(std::span<WriteCompletion> out);
+
+  io_uring ring_{};
+  std::size_t in_flight_ = 0;
+  std::span<const std::byte> registered_;
+  std::vector<std::uint64_t> unsubmitted_;  // tags of what the kernel has not taken yet
+  int refused_errno_ = 0;                   // the kernel takes no more requests
+};
+
+// io_uring, or POSIX with the reason in its description where io_uring is refused.
+std::unique_ptr<WriteQueue> make_write_queue(int held_fd);
+
+}  // namespace lapwing
