@@ -24,7 +24,7 @@ ATOMICS = (
 ASM_FILES = {ATOMICS_FILE, "proto/slot_form.h"}
 
 # Waiting on a clock is the kernel seam's and the pacer's work; everything else waits for an event.
-CLOCK_WAITERS = {"bus/kernel.cc", "cli/pacer.cc"}
+CLOCK_WAITERS = {"bus/kernel.cc", "publisher/feeds/pacer.cc"}
 SLEEPS = r"\b(sleep_for|sleep_until|usleep|nanosleep|clock_nanosleep|sleep)\s*\("
 
 # Headers of libraries that only some programs link, and the files that may see them.

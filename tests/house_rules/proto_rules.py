@@ -2,9 +2,10 @@
 
 import re
 
-from tree import without_comments
+from tree import Finding, without_comments
 
 GOLDEN = "docs/abi.golden"
+FORMATS = "docs/formats.md"
 DUMP = "proto/abi_dump."
 
 # Types that code in proto/ uses and that no two processes share.
@@ -15,6 +16,8 @@ NOT_LAYOUTS = {
 # Tables; the golden file has a line for each row.
 NOT_CONSTANTS = {"kErrorNames", "kRecordSchemas"}
 FILLERS = ("reserved", "padding")
+# In the golden file, but no format of their own.
+UNSHARED = {"Gap", "Id128", "PaddedWord"}
 
 
 def strip_bodies(text):
@@ -90,4 +93,29 @@ def layouts_are_asserted(tree):
                     yield source.finding(line, f"no static_assert on offsetof({name}, {member})")
 
 
-RULES = [golden_is_complete, layouts_are_asserted]
+def formats_are_documented(tree):
+    """docs/formats.md has a table for every shared struct and error, as the golden file says."""
+    if GOLDEN not in tree:
+        return
+    text = tree[FORMATS].text if FORMATS in tree else ""
+    rows = set()
+    struct = None
+    for line in text.split("\n"):
+        heading = re.match(r"#+ `?(\w+)`?$", line)
+        struct = heading[1] if heading else struct
+        if row := re.match(r"\| (\d+) \| (\d+) \| `(\w+)` \| (\S+) \|", line):
+            rows.add(f"field {struct}.{row[3]} {row[1]} {row[2]} {row[4]}")
+        elif row := re.match(r"\| (\d+) \| `([\w-]+)` \|", line):
+            rows.add(f"error {row[1]} {row[2]}")
+    stated = {
+        line
+        for line in tree[GOLDEN].text.split("\n")
+        if line.startswith(("field ", "error ")) and line.split()[1].split(".")[0] not in UNSHARED
+    }
+    for line in sorted(stated - rows):
+        yield Finding(FORMATS, 1, f"no table row for `{line}`")
+    for line in sorted(rows - stated):
+        yield Finding(FORMATS, 1, f"the row for `{line}` is not what {GOLDEN} says")
+
+
+RULES = [golden_is_complete, layouts_are_asserted, formats_are_documented]

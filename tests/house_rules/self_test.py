@@ -24,6 +24,10 @@ GOLDEN = (
     "struct A size 12 align 4\nfield A.x 0 4 u32\nfield A.y 4 8 u32[2]\n"
     "enum E 1\nvalue E.kOne 1\nvalue E.kTwo 2\nconstant kLimit 7\n"
 )
+TABLE = (
+    "#### `A`\n\n| 0 | 4 | `x` | u32 | first |\n| 4 | 8 | `y` | u32[2] | second |\n"
+    "## Error numbers\n| 1 | `no-bus` | none |\n"
+)
 LONG_FUNCTION = "void f() {\n" + "  g();\n" * code.FUNCTION_LINES_MAX + "}\n"
 MARKER = "TO" + "DO"
 REGISTRY = "https:/" + "/py" + "pi.org/simple"
@@ -33,6 +37,10 @@ MACHINE_PATH = "/ho" + "me/someone/lapwing"
 
 def golden(headers, lines):
     return {"proto/a.h": HEADER + headers, "docs/abi.golden": lines}
+
+
+def documented(table):
+    return {"docs/abi.golden": GOLDEN + "error 1 no-bus\n", "docs/formats.md": table}
 
 
 def listed(cmake, source="bus/a.cc"):
@@ -181,6 +189,17 @@ CASES = {
         [
             golden(LAYOUT.replace("offsetof(A, y)", "offsetof(A, x)"), GOLDEN),
             golden(LAYOUT.replace("sizeof(A)", "sizeof(int)"), GOLDEN),
+        ],
+    ),
+    proto.formats_are_documented: (
+        [documented(TABLE)],
+        [
+            documented(""),
+            documented(TABLE.replace("| 4 | 8 |", "| 4 | 4 |")),
+            documented(TABLE.replace("`A`", "`B`")),
+            documented(TABLE.replace("u32[2]", "i32[2]")),
+            documented(TABLE.replace("| 1 | `no-bus`", "| 2 | `no-bus`")),
+            documented(TABLE + "| 12 | 4 | `z` | u32 | new |\n"),
         ],
     ),
     text.text_form: (

@@ -60,11 +60,11 @@ class Source:
 
     @property
     def is_test(self):
-        """Beside the code as foo_test.cc or test_foo.h, or anything in tests/."""
+        """Beside the code as foo_test.cc, test_foo.h or foo_fixture.h, or anything in tests/."""
         return (
             self.layer == "tests"
             or self.path.endswith("_test.cc")
-            or self.name.startswith("test_")
+            or re.search(r"^test_|_fixture\.(h|cc)$", self.name) is not None
             or self.path.startswith(TEST_SUPPORT)
         )
 
