@@ -142,8 +142,8 @@ inline Errc errc_of(const absl::Status& status) {
   return Errc::kSystem;
 }
 
-// The errno of a status made by make_system_error, 0 for any other: what page 1 and the control frames
-// say of a failed journal.
+// The errno of a status made by make_system_error, 0 for any other: what page 1 and the control
+// frames say of a failed journal.
 inline int errno_of(const absl::Status& status) {
   const auto payload = status.GetPayload(kErrnoPayload);
   int number = 0;
