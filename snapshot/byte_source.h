@@ -39,6 +39,7 @@ class ByteSource {
   absl::Status rewind();
 
   const std::string& name() const { return name_; }
+  bool compressed() const { return form_ == Form::kZstd; }          // once something has been read
   std::uint64_t decoded_offset() const { return decoded_offset_; }  // of the next byte of read()
   // Where that is: "byte D", or "byte D (byte F of the compressed file)".
   std::string place(std::uint64_t decoded_offset) const;

@@ -40,6 +40,7 @@ class DbnReader {
   const dbn::Metadata& metadata() const { return metadata_; }
   const std::string& raw_metadata() const { return raw_metadata_; }  // as it stands in the file
   const std::string& name() const { return source_->name(); }
+  bool compressed() const { return source_->compressed(); }
 
   // The next record, as many bytes as its header says; empty: the end. Valid until the next call.
   // Errors, from then on: kBadInput, kSystem.

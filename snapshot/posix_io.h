@@ -23,7 +23,7 @@
 
 namespace lapwing {
 
-class PosixDisk final : public Disk {
+class PosixDisk : public Disk {
  public:
   // With a group (gid), what this disk creates belongs to that group and is readable by it,
   // whatever permissions the caller asks for.

@@ -1,0 +1,84 @@
+// Writes a DBN file: metadata, then records; zstd if its name ends in ".zst".
+//
+// The file can be read while it is written: flush() puts everything so far into it, ending a zstd
+// block but not the frame; what is in the file always ends with a whole record. finish() ends the
+// frame and syncs. A recording that was finished can be continued: append() adds records (in a new
+// zstd frame; several frames in a file are legal).
+//
+// The first error is final. Without zstd the file is then cut back to its last whole record; with
+// zstd its last frame is unfinished, and readers deliver what was flushed before they report that.
+//
+// Thread safety: one thread. Borrows the Disk.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "snapshot/io.h"
+
+namespace lapwing {
+
+inline constexpr std::size_t kDbnWriteBufferBytes = 256 * 1024;
+inline constexpr unsigned kRecordingPermissions = 0600;
+
+class DbnWriter {
+ public:
+  // Makes `path`, which must not exist. `raw_metadata`: the bytes from "DBN" on.
+  // Errors: kInvalidArgument, kNotFound, kNotPermitted, kNoSpace, kSystem.
+  static absl::StatusOr<std::unique_ptr<DbnWriter>> create(Disk& disk, const std::string& path,
+                                                           const std::string& raw_metadata);
+  // Goes on behind the last record of a finished recording, which is read through first.
+  // Errors: kNotFound, kBadInput (damaged or unfinished, with the place), kNotPermitted, kSystem.
+  static absl::StatusOr<std::unique_ptr<DbnWriter>> append(Disk& disk, const std::string& path);
+
+  DbnWriter(const DbnWriter&) = delete;
+  DbnWriter& operator=(const DbnWriter&) = delete;
+  ~DbnWriter();
+
+  // Whole records laid end to end. Errors: kNoSpace and others, with how many records are in the
+  // file.
+  absl::Status write(std::span<const std::byte> records);
+  // Everything written so far can be read from the file.
+  absl::Status flush();
+  // Ends the file and syncs it and its name. Idempotent; no write() after it.
+  absl::Status finish();
+
+  const std::string& raw_metadata() const { return raw_metadata_; }
+  std::uint64_t records() const { return records_; }  // accepted, with those before append()
+  std::uint64_t records_in_file() const { return records_in_file_; }  // of those, surely readable
+
+ private:
+  struct Encoder;
+
+  DbnWriter(Disk& disk, std::string path, bool zstd);
+  absl::Status open(OpenMode mode);
+  absl::Status check_usable();
+  // zstd keeps bytes back unless it is told to give up what it has (flush) or to end its frame
+  // (end).
+  enum class Drain { kContinue, kFlush, kEnd };
+  absl::Status drain(Drain how);  // of what is staged
+  absl::Status emit(std::span<const std::byte> bytes, Drain how);
+  absl::Status write_file(std::span<const std::byte> bytes);
+  absl::Status fail(const absl::Status& status);
+
+  Disk& disk_;
+  const std::string path_;
+  OpenFile file_;
+  std::uint64_t file_bytes_ = 0;  // written without error
+  std::string raw_metadata_;
+  std::vector<std::byte> staged_;  // whole records
+  std::size_t staged_bytes_ = 0;
+  std::unique_ptr<Encoder> encoder_;  // zstd only
+  std::uint64_t records_ = 0;
+  std::uint64_t records_in_file_ = 0;
+  absl::Status failure_;
+  bool finished_ = false;
+};
+
+}  // namespace lapwing
