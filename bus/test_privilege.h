@@ -13,11 +13,7 @@
 #include <functional>
 #include <string>
 
-#define LAPWING_SKIP(reason)  \
-  do {                        \
-    WARN("SKIPPED: " reason); \
-    return;                   \
-  } while (false)
+#include "tests/skip.h"
 
 namespace lapwing {
 

@@ -38,9 +38,10 @@ endfunction()
 #   threads  several threads on shared words: also gcc's thread sanitizer
 #   oracle   the torn-read oracle: also clang's thread sanitizer
 #   slow     too slow under any sanitizer
-# A check that cannot run here prints a line `SKIPPED: reason`; a program of which nothing is left
-# exits with 77.
-foreach(label unit threads oracle slow)
+# A check that cannot run here prints a line `SKIPPED: reason` (tests/skip.h); a program of which
+# nothing is left exits with 77.
+set(LAPWING_TEST_LABELS unit threads oracle slow)
+foreach(label IN LISTS LAPWING_TEST_LABELS)
   add_custom_target(tests_${label})
 endforeach()
 
@@ -67,12 +68,15 @@ function(lapwing_test name)
   add_test(NAME ${name} COMMAND ${name} --order rand --rng-seed time --warn NoAssertions)
   lapwing_register_test(${name} "${arg_TIMEOUT}" ${arg_LABELS})
   foreach(label IN LISTS arg_LABELS)
+    if(NOT label IN_LIST LAPWING_TEST_LABELS)
+      message(FATAL_ERROR "${name}: label ${label} is not one of ${LAPWING_TEST_LABELS}")
+    endif()
     add_dependencies(tests_${label} ${name})
   endforeach()
 endfunction()
 
 # lapwing_script_test(NAME COMMAND program argument... [LABELS l] [TIMEOUT seconds])
-# One ctest entry for a script, run from the source tree with LAPWING_BUILD_DIR set.
+# One ctest entry for a script, run from the source tree. LAPWING_BIN is the program under test.
 function(lapwing_script_test name)
   if(NOT LAPWING_BUILD_TESTS)
     return()
@@ -80,7 +84,7 @@ function(lapwing_script_test name)
   cmake_parse_arguments(arg "" "TIMEOUT" "COMMAND;LABELS" ${ARGN})
   add_test(NAME ${name} COMMAND ${arg_COMMAND} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
   lapwing_register_test(${name} "${arg_TIMEOUT}" ${arg_LABELS})
-  set_tests_properties(${name} PROPERTIES ENVIRONMENT LAPWING_BUILD_DIR=${PROJECT_BINARY_DIR})
+  set_tests_properties(${name} PROPERTIES ENVIRONMENT LAPWING_BIN=${PROJECT_BINARY_DIR}/cli/lapwing)
 endfunction()
 
 if(LAPWING_BUILD_TESTS)

@@ -3,7 +3,7 @@
 #
 #   deploy/test.sh           all: release, sanitizers, both compilers, memory models, conformance
 #   deploy/test.sh --quick   the house rules and the release build with its tests
-#   deploy/test.sh --long    all of it, with torture and power-cut runs made ten times longer
+#   deploy/test.sh --long    all of it, with torture runs of a minute instead of seconds
 #
 # LAPWING_TEST_DATA           directory of real feed files; without it tests skip, loudly
 # LAPWING_REQUIRE_REGISTRIES  1: tests that need a package registry must not skip
@@ -24,9 +24,9 @@ for argument in "$@"; do
 done
 
 if [[ $scope == long ]]; then
-  export LAPWING_TORTURE_FACTOR=${LAPWING_TORTURE_FACTOR:-10}
+  export LAPWING_TORTURE_SECONDS=${LAPWING_TORTURE_SECONDS:-60}
 fi
-export LAPWING_BUILD_DIR=$PWD/build/release  # where scripts find the programs
+export LAPWING_BIN=$PWD/build/release/cli/lapwing  # what scripts test
 if [[ -z ${LAPWING_TEST_DATA-} ]]; then
   printf '\n*** LAPWING_TEST_DATA is not set: every test on a real feed will be skipped ***\n\n'
 elif [[ ! -d $LAPWING_TEST_DATA ]]; then
