@@ -5,11 +5,9 @@
 
 #include <catch2/catch.hpp>
 
-// `reason` is a string literal: what is missing, and what would provide it. SUCCEED, because a test
-// case without an assertion fails.
+// `reason` is a string literal: what is missing, and what would provide it.
 #define LAPWING_SKIP(reason)  \
   do {                        \
     WARN("SKIPPED: " reason); \
-    SUCCEED();                \
     return;                   \
   } while (false)
