@@ -1,0 +1,227 @@
+// A disk in memory that can lie, lose, tear and reorder: for tests of whoever writes files.
+//
+// Every file has two contents: what a read sees (the page cache) and what the medium has. A write
+// changes the first; a sync carries to the second what was written before the sync was submitted.
+// Likewise names: a create, rename or unlink reaches the medium when its directory is synced.
+//
+//   power_cut   each sector (512 bytes) written and not synced is on the medium or is not, each
+//   name
+//               operation and each change of size likewise, independently of one another
+//   kill        the process is gone, the page cache stays; requests in flight land later, or never
+//   did stop_after  the machine stands still after so many operations: all later ones fail; then
+//   kill or cut fail        the nth operation of a kind fails. A failed sync forgets what was to be
+//   written, as Linux
+//               does: reads still see it, a later sync succeeds, the medium never gets it
+//
+// SimWriteQueue is the asynchronous side of the same disk: completions late, reordered, short,
+// repeated or held back. It counts what no correct writer does: two writes in flight to one 4 KiB
+// block, and memory that changes while a write is in flight.
+//
+// Thread safety: SimDisk and its queues may be used from several threads; one lock guards all of
+// it. A queue must not outlive its disk.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "snapshot/io.h"
+
+namespace lapwing {
+
+inline constexpr std::size_t kSimSectorBytes = 512;
+
+// A small, seeded source of chance (splitmix64).
+class SimRandom {
+ public:
+  explicit SimRandom(std::uint64_t seed) : state_(seed) {}
+  std::uint64_t next();
+  std::uint64_t below(std::uint64_t end) { return next() % end; }
+  bool chance(unsigned percent) { return below(100) < percent; }
+
+ private:
+  std::uint64_t state_;
+};
+
+enum class SimOp : std::uint32_t { kWrite, kSync, kAllocate, kName };
+
+class SimWriteQueue;
+
+class SimDisk final : public Disk {
+ public:
+  // `root` is the one directory that is there.
+  SimDisk(const std::string& root, std::uint64_t seed);
+  ~SimDisk() override;
+
+  absl::StatusOr<FileHandle> open(const std::string& path, const OpenOptions& options) override;
+  void close(FileHandle file) override;
+  absl::StatusOr<std::size_t> read_at(FileHandle file, std::uint64_t offset,
+                                      std::span<std::byte> out) override;
+  absl::Status write_at(FileHandle file, std::uint64_t offset,
+                        std::span<const std::byte> bytes) override;
+  absl::Status allocate(FileHandle file, std::uint64_t bytes) override;
+  absl::Status truncate(FileHandle file, std::uint64_t bytes) override;
+  absl::Status sync(FileHandle file) override;
+  absl::StatusOr<std::uint64_t> size(FileHandle file) override;
+  std::uint32_t direct_alignment(FileHandle) override { return kSimSectorBytes; }
+  absl::Status rename(const std::string& from, const std::string& to) override;
+  absl::Status remove(const std::string& path) override;
+  absl::Status make_directory(const std::string& path, unsigned permissions) override;
+  absl::Status sync_directory(const std::string& path) override;
+  absl::StatusOr<std::vector<std::string>> list(const std::string& directory) override;
+  absl::StatusOr<bool> exists(const std::string& path) override;
+  absl::StatusOr<std::uint64_t> free_bytes(const std::string& path) override;
+
+  // The nth operation of this kind from now on (1: the next) on a file whose name ends so fails.
+  void fail(SimOp op, std::uint64_t nth, int sys_errno, const std::string& name_end = "");
+  void set_capacity(std::uint64_t bytes);
+  // Operations that change something, synchronous or completed by a queue; and a stop after so many
+  // more.
+  std::uint64_t operations() const;
+  void stop_after(std::uint64_t operations);
+  bool stopped() const;
+
+  // Both end every queue's requests and every open file; the disk can be used again at once.
+  void kill();
+  void power_cut();
+  // Changes a byte on the medium and in the cache.
+  void flip_bit(const std::string& path, std::uint64_t offset, unsigned bit);
+
+ private:
+  friend class SimWriteQueue;
+
+  struct Inode {
+    bool is_directory = false;
+    std::vector<std::byte> cache{};
+    std::vector<std::byte> medium{};
+    std::vector<std::uint64_t> dirty{};  // by sector: number of its last write, 0: as on the medium
+  };
+  using InodeRef = std::shared_ptr<Inode>;
+  // A change of names in one directory that its sync carries to the medium. Empty `to`: an unlink.
+  struct NameChange {
+    std::string from;
+    std::string to;
+    InodeRef inode;
+  };
+  struct Open {
+    InodeRef inode;
+    std::string path;
+    bool direct = false;
+  };
+  // What a sync will carry to the medium: content as of its submission.
+  struct SyncImage {
+    struct Sector {
+      std::size_t index;
+      std::uint64_t written;
+      std::array<std::byte, kSimSectorBytes> bytes;
+    };
+    std::vector<Sector> sectors;
+    std::size_t size = 0;
+    std::size_t name_changes = 0;  // of a directory
+  };
+  struct Fault {
+    SimOp op;
+    std::uint64_t countdown;
+    int sys_errno;
+    std::string name_end;
+  };
+  // A request whose fate is open when the machine stops.
+  struct Limbo {
+    InodeRef inode;
+    std::uint64_t offset;
+    std::vector<std::byte> bytes;
+  };
+
+  // All below: the lock is held. They return 0 or an errno.
+  int begin_operation(SimOp op, const std::string& path);
+  const Open* find_open(FileHandle file) const;
+  int write_cache(const Open& open, std::uint64_t offset, std::span<const std::byte> bytes);
+  int grow(Inode& inode, std::uint64_t bytes);
+  SyncImage image_of(const Open& open) const;
+  void carry(const Open& open, const SyncImage& image);
+  void forget(const Open& open, const SyncImage& image);
+  void store(Inode& inode, std::uint64_t offset, std::span<const std::byte> bytes);
+  void stop_now();
+  void land_limbo(bool by_sector);
+  void settle_names();
+  void settle_inode(Inode& inode);
+  void end_everything();
+
+  mutable std::mutex mutex_;
+  SimRandom random_;
+  std::map<std::string, InodeRef> names_;
+  std::map<std::string, InodeRef> medium_names_;
+  std::map<std::string, std::vector<NameChange>> pending_;  // by directory
+  std::map<FileHandle, Open> open_;
+  FileHandle next_handle_ = 1'000'000;  // never a descriptor of the process
+  std::uint64_t writes_ = 0;
+  std::vector<Fault> faults_;
+  std::uint64_t capacity_ = std::numeric_limits<std::uint64_t>::max();
+  std::uint64_t operations_ = 0;
+  std::uint64_t stop_at_ = std::numeric_limits<std::uint64_t>::max();
+  bool stopped_ = false;
+  std::vector<Limbo> limbo_;
+  std::vector<SimWriteQueue*> queues_;
+};
+
+// How a SimWriteQueue completes its requests.
+struct SimBehaviour {
+  unsigned complete_percent = 100;  // of what is in flight, at each reap
+  bool reorder = false;
+  unsigned short_percent = 0;  // of writes: a part of it, whole sectors
+  unsigned again_percent = 0;  // of requests: -EAGAIN
+  bool hold_writes = false;
+  bool hold_syncs = false;
+  std::size_t depth = 64;
+};
+
+class SimWriteQueue final : public WriteQueue {
+ public:
+  explicit SimWriteQueue(SimDisk& disk, const SimBehaviour& behaviour = {});
+  ~SimWriteQueue() override;
+
+  std::string description() const override { return "simulated"; }
+  void register_memory(std::span<const std::byte>) override {}
+  bool submit(const WriteRequest& request) override;
+  // Time does not pass: with wait_ns something that is not held back completes.
+  std::size_t reap(std::span<WriteCompletion> out, std::uint64_t wait_ns) override;
+  std::size_t in_flight() const override;
+
+  SimBehaviour& behaviour() { return behaviour_; }  // only while no other thread uses the queue
+  std::uint64_t overlapping_writes() const { return overlapping_writes_; }
+  std::uint64_t changed_in_flight() const { return changed_in_flight_; }
+  std::size_t most_in_flight() const { return most_in_flight_; }
+
+ private:
+  friend class SimDisk;
+  struct Pending {
+    WriteRequest request;
+    SimDisk::Open open;
+    std::vector<std::byte> bytes;  // as they were when submitted
+    SimDisk::SyncImage image;
+  };
+
+  bool is_held(const Pending& pending) const;
+  std::int64_t execute(Pending& pending);
+  std::int64_t execute_write(Pending& pending);
+  std::int64_t execute_sync(Pending& pending);
+
+  SimDisk& disk_;
+  SimBehaviour behaviour_;
+  std::vector<Pending> pending_;
+  std::uint64_t overlapping_writes_ = 0;
+  std::uint64_t changed_in_flight_ = 0;
+  std::size_t most_in_flight_ = 0;
+};
+
+}  // namespace lapwing
