@@ -1,0 +1,235 @@
+// No reader ever takes a record that is torn, stale or out of order, whatever the writer does to
+// it.
+//
+// Brief by default; LAPWING_TORTURE_SECONDS is the time for the whole program. The writer goes on
+// until every reader has been lapped and has taken records: without laps a run shows nothing, and
+// fails as void.
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include <catch2/catch.hpp>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <new>
+#include <thread>
+
+#include "proto/slot_form.h"
+#include "tests/torture/torn_read_oracle.h"
+
+namespace lapwing::torture {
+namespace {
+
+constexpr double kSecondsDefault = 3;
+constexpr double kRuns = 16;  // forms × sizes × threads and processes
+constexpr double kVoidSeconds = 120;
+constexpr std::size_t kReadersMax = 3;
+constexpr std::uint64_t kDiscardedMin = 20;  // copies of each reader that a lap spoilt
+constexpr std::uint64_t kRecordsMin = 1000;
+
+using Tallies = Tally[kReadersMax];
+
+double now_seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+double seconds_per_run() {
+  const char* const wanted = std::getenv("LAPWING_TORTURE_SECONDS");
+  return (wanted != nullptr ? std::atof(wanted) : kSecondsDefault) / kRuns;
+}
+
+// When a run has lasted as long as it should and every reader saw what makes it count.
+struct Enough {
+  const Tallies& tallies;
+  std::size_t readers;
+  double start = now_seconds();
+
+  bool operator()() const {
+    const double elapsed = now_seconds() - start;
+    if (elapsed > kVoidSeconds) return true;
+    if (elapsed < seconds_per_run()) return false;
+    for (std::size_t i = 0; i < readers; ++i) {
+      if (tallies[i].discarded < kDiscardedMin || tallies[i].records < kRecordsMin) return false;
+    }
+    return true;
+  }
+};
+
+unsigned long long count(const std::atomic<std::uint64_t>& counter) {
+  return counter.load();
+}
+
+void check(const Tallies& tallies, std::size_t readers) {
+  for (std::size_t i = 0; i < readers; ++i) {
+    const Tally& tally = tallies[i];
+    std::printf("  reader %zu: %llu records, %llu laps, %llu copies discarded, %llu torn\n", i + 1,
+                count(tally.records), count(tally.laps), count(tally.discarded), count(tally.torn));
+    CHECK(tally.torn == 0);
+    CHECK(tally.backwards == 0);
+    CHECK(tally.corrupt == 0);
+    if (tally.records == 0) FAIL("void: this reader took no record");
+    if (tally.discarded == 0) FAIL("void: this reader was never lapped in the middle of a copy");
+  }
+}
+
+template <template <typename> class Protocol, typename Moves>
+void run_threads(Geometry geometry, std::size_t readers, Tallies& tallies,
+                 const std::function<bool()>& enough) {
+  const RingMemory ring = RingMemory::create(geometry);  // one mapping: ThreadSanitizer sees it
+  std::vector<std::thread> threads;
+  for (std::size_t i = 0; i < readers; ++i) {
+    threads.emplace_back(
+        [&, i] { read_records<Protocol, Moves>(ring, Catch::rngSeed() + i + 1, tallies[i]); });
+  }
+  write_records<Protocol, Moves>(ring, Catch::rngSeed(), enough);
+  for (std::thread& thread : threads) thread.join();
+}
+
+// noexcept: a child that fails ends there, rather than go on with its parent's tests.
+template <typename Moves>
+[[noreturn]] void read_in_child(const RingMemory& ring, std::size_t reader, Tally& tally) noexcept {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  const RingMemory mine = ring.map_again();
+  read_records<SlotProtocol, Moves>(mine, Catch::rngSeed() + reader + 1, tally);
+  _exit(0);
+}
+
+template <typename Moves>
+void run_processes(Geometry geometry, std::size_t readers, Tallies& tallies) {
+  const RingMemory ring = RingMemory::create(geometry);
+  std::vector<pid_t> children;
+  for (std::size_t i = 0; i < readers; ++i) {
+    const pid_t child = fork();
+    REQUIRE(child >= 0);
+    if (child == 0) read_in_child<Moves>(ring, i, tallies[i]);
+    children.push_back(child);
+  }
+  write_records<SlotProtocol, Moves>(ring, Catch::rngSeed(), Enough{tallies, readers});
+  for (const pid_t child : children) {
+    int status = -1;
+    REQUIRE(waitpid(child, &status, 0) == child);
+    CHECK(status == 0);
+  }
+}
+
+// Tallies that a forked reader shares.
+class SharedTallies {
+ public:
+  SharedTallies()
+      : page_(mmap(nullptr, sizeof(Tallies), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+                   0)) {
+    REQUIRE(page_ != MAP_FAILED);
+    new (page_) Tallies;
+  }
+  ~SharedTallies() { munmap(page_, sizeof(Tallies)); }
+  SharedTallies(const SharedTallies&) = delete;
+  SharedTallies& operator=(const SharedTallies&) = delete;
+  Tallies& get() { return *static_cast<Tallies*>(page_); }
+
+ private:
+  void* page_;
+};
+
+struct Size {
+  Geometry geometry;
+  std::size_t readers;
+};
+
+Size any_size() {
+  return GENERATE(Size{{32, 8}, 1}, Size{{32, 56}, 2}, Size{{32, 80}, 3}, Size{{8, 4088}, 1});
+}
+
+template <typename Moves>
+void announce(const char* who, const Size& size) {
+  std::printf("%s, %s form, records of %u bytes, seed %u\n", who,
+              std::is_same_v<Moves, WordMoves> ? "word" : "vector", size.geometry.record_bytes,
+              Catch::rngSeed());
+}
+
+#if defined(LAPWING_HAS_VECTOR_FORM)
+#define LAPWING_MOVES WordMoves, VectorMoves
+#else
+#define LAPWING_MOVES WordMoves
+#endif
+
+TEMPLATE_TEST_CASE("Threads over one mapping take no torn record", "", LAPWING_MOVES) {
+  const Size size = any_size();
+  announce<TestType>("threads", size);
+  Tallies tallies;
+  run_threads<SlotProtocol, TestType>(size.geometry, size.readers, tallies,
+                                      Enough{tallies, size.readers});
+  check(tallies, size.readers);
+}
+
+TEMPLATE_TEST_CASE("Processes over two mappings take no torn record", "", LAPWING_MOVES) {
+  const Size size = any_size();
+  announce<TestType>("processes", size);
+  SharedTallies tallies;
+  run_processes<TestType>(size.geometry, size.readers, tallies.get());
+  check(tallies.get(), size.readers);
+}
+
+// Leaves R3 out.
+template <typename Moves>
+struct ReadsWithoutLookingAgain : SlotProtocol<Moves> {
+  static SlotReadResult load_slot(const std::byte* slot, Sequence n, std::byte* record,
+                                  std::size_t record_bytes) {
+    const Word* const words = reinterpret_cast<const Word*>(slot);
+    const Word before = internal::load(words[0], std::memory_order_acquire);
+    if (before != ready_stamp(n)) return judge_stamp(before, n);
+    Moves::load_words(words + 1, record, record_bytes);
+    return {SlotRead::kRecord, before};
+  }
+};
+
+// Leaves W1 out.
+template <typename Moves>
+struct WritesWithoutOddStamp : SlotProtocol<Moves> {
+  static void store_slot(std::byte* slot, Sequence n, const std::byte* record,
+                         std::size_t record_bytes) {
+    Word* const words = reinterpret_cast<Word*>(slot);
+    Moves::store_words(words + 1, record, record_bytes);
+    internal::store(words[0], ready_stamp(n), std::memory_order_release);
+  }
+};
+
+// Stores the stamp before the words.
+template <typename Moves>
+struct WritesStampFirst : SlotProtocol<Moves> {
+  static void store_slot(std::byte* slot, Sequence n, const std::byte* record,
+                         std::size_t record_bytes) {
+    Word* const words = reinterpret_cast<Word*>(slot);
+    internal::store(words[0], ready_stamp(n), std::memory_order_release);
+    Moves::store_words(words + 1, record, record_bytes);
+  }
+};
+
+// Runs a wrong protocol until the oracle has caught it.
+template <template <typename> class Protocol>
+bool is_caught() {
+  Tallies tallies;
+  const double start = now_seconds();
+  run_threads<Protocol, WordMoves>({8, 80}, 1, tallies, [&] {
+    return tallies[0].torn > 0 || now_seconds() - start > kVoidSeconds;
+  });
+  INFO(tallies[0].records << " records, " << tallies[0].laps << " laps");
+  return tallies[0].torn > 0;
+}
+
+TEST_CASE("The oracle catches a reader that does not look again") {
+  CHECK(is_caught<ReadsWithoutLookingAgain>());
+}
+
+TEST_CASE("The oracle catches a writer without an odd stamp") {
+  CHECK(is_caught<WritesWithoutOddStamp>());
+}
+
+TEST_CASE("The oracle catches a writer that stamps first") {
+  CHECK(is_caught<WritesStampFirst>());
+}
+
+}  // namespace
+}  // namespace lapwing::torture
