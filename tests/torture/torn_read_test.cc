@@ -1,9 +1,8 @@
-// No reader ever takes a record that is torn, stale or out of order, whatever the writer does to
-// it.
+// No reader ever takes a record that is torn, stale or out of order, whatever the writer does.
 //
 // Brief by default; LAPWING_TORTURE_SECONDS is the time for the whole program. The writer goes on
-// until every reader has been lapped and has taken records: without laps a run shows nothing, and
-// fails as void.
+// until every reader has taken records and was lapped in the middle of a copy: a run without that
+// shows nothing, and fails as void.
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
