@@ -82,24 +82,30 @@ TEST_CASE("A private directory that was left half made is completed") {
 
 TEST_CASE("Nothing but an own directory with no more than the due permissions will do") {
   if (geteuid() != 0) LAPWING_SKIP("running as another user needs root");
+  struct Case {
+    const char* what;
+    void (*stand)(PrivatePlace& place, const std::string& elsewhere);
+  };
+  using Path = std::string;
+  const Case wrong = GENERATE(
+      Case{"somebody else's directory",
+           [](PrivatePlace& place, const Path&) { place.make_directory(0777, kOtherTestUser); }},
+      Case{"a directory that others can enter",
+           [](PrivatePlace& place, const Path&) { place.make_directory(0755, kTestUser); }},
+      Case{"a directory that others can write",
+           [](PrivatePlace& place, const Path&) { place.make_directory(0777, kTestUser); }},
+      Case{"a link to an own directory",
+           [](PrivatePlace& place, const Path& elsewhere) {
+             REQUIRE(chown(elsewhere.c_str(), kTestUser, kTestUser) == 0);
+             std::filesystem::create_directory_symlink(elsewhere, place.path());
+           }},
+      Case{"a file", [](PrivatePlace& place, const Path&) {
+             REQUIRE(mknod(place.path().c_str(), S_IFREG | 0600, 0) == 0);
+           }});
+  INFO(wrong.what);
   const TestDirectory elsewhere;
   PrivatePlace place;
-  SECTION("somebody else's directory") {
-    place.make_directory(0777, kOtherTestUser);
-  }
-  SECTION("a directory that others can enter") {
-    place.make_directory(0755, kTestUser);
-  }
-  SECTION("a directory that others can write") {
-    place.make_directory(0777, kTestUser);
-  }
-  SECTION("a link to an own directory") {
-    REQUIRE(chown(elsewhere.path().c_str(), kTestUser, kTestUser) == 0);
-    std::filesystem::create_directory_symlink(elsewhere.path(), place.path());
-  }
-  SECTION("a file") {
-    REQUIRE(mknod(place.path().c_str(), S_IFREG | 0600, 0) == 0);
-  }
+  wrong.stand(place, elsewhere.path());
   CHECK(error_of_test_user() == kRefused);
 }
 

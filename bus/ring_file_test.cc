@@ -155,36 +155,25 @@ TEST_CASE("The smallest ring has 64 slots and 64 KiB of them") {
 }
 
 TEST_CASE("A specification that contradicts itself is refused") {
+  struct Case {
+    const char* what;
+    void (*spoil)(RingSpec&);
+  };
+  const Case bad = GENERATE(
+      Case{"records too small", [](RingSpec& spec) { spec.record_bytes = 7; }},
+      Case{"records too large", [](RingSpec& spec) { spec.record_bytes = 4089; }},
+      Case{"records of no size", [](RingSpec& spec) { spec.record_bytes = 0; }},
+      Case{"sequence 0", [](RingSpec& spec) { spec.session_first = spec.ring_first = 0; }},
+      Case{"a ring from sequence 0", [](RingSpec& spec) { spec.ring_first = 0; }},
+      Case{"a ring that begins after its session", [](RingSpec& spec) { spec.ring_first = 2; }},
+      Case{"no stamp left", [](RingSpec& spec) { spec.session_first = kSequenceMax + 1; }},
+      Case{"a schema's name that would be cut",
+           [](RingSpec& spec) { spec.schema = std::string(32, 's'); }},
+      Case{"no session", [](RingSpec& spec) { spec.session_id = Id128{}; }});
+  INFO(bad.what);
   const TestDirectory directory;
-  const RingSpec good = test_spec(directory.path());
-  RingSpec spec = good;
-  SECTION("records too small") {
-    spec.record_bytes = 7;
-  }
-  SECTION("records too large") {
-    spec.record_bytes = 4089;
-  }
-  SECTION("records of no size") {
-    spec.record_bytes = 0;
-  }
-  SECTION("sequence 0") {
-    spec.session_first = spec.ring_first = 0;
-  }
-  SECTION("the ring begins at sequence 0") {
-    spec.ring_first = 0;
-  }
-  SECTION("the ring begins after the session") {
-    spec.ring_first = 2;
-  }
-  SECTION("sequences without a stamp") {
-    spec.session_first = kSequenceMax + 1;
-  }
-  SECTION("a schema's name that would be cut") {
-    spec.schema = std::string(32, 's');
-  }
-  SECTION("no session") {
-    spec.session_id = Id128{};
-  }
+  RingSpec spec = test_spec(directory.path());
+  bad.spoil(spec);
   CHECK(errc_of(failure_of(spec)) == Errc::kInvalidArgument);
   CHECK(is_empty(directory.path()));
 }

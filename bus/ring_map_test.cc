@@ -61,33 +61,30 @@ TEST_CASE("A ring that is not there is not found") {
 }
 
 TEST_CASE("What stands in a ring's place is refused without being followed or waited for") {
+  struct Case {
+    const char* what;
+    void (*place)(const std::string& path, const std::string& ring);
+  };
+  using Path = std::string;
+  const Case wrong = GENERATE(
+      Case{"a directory", [](const Path& path, const Path&) { mkdir(path.c_str(), 0700); }},
+      Case{"a FIFO", [](const Path& path, const Path&) { mkfifo(path.c_str(), 0600); }},
+      Case{"a link to a device",
+           [](const Path& path, const Path&) {
+             std::filesystem::create_symlink("/dev/zero", path);
+           }},
+      Case{"a link to a ring",
+           [](const Path& path, const Path& ring) { std::filesystem::create_symlink(ring, path); }},
+      Case{"an empty file", [](const Path& path, const Path&) { write_file(path, {}); }},
+      Case{"less than a header",
+           [](const Path& path, const Path&) { write_file(path, Bytes(4095)); }},
+      Case{"zeroes", [](const Path& path, const Path&) { write_file(path, Bytes(80'000)); }},
+      Case{"text", [](const Path& path, const Path&) { write_file(path, Bytes(80'000, 'x')); }});
+  INFO(wrong.what);
   const TestDirectory directory;
   const std::string path = directory / "a.ring";
-  SECTION("a directory") {
-    REQUIRE(mkdir(path.c_str(), 0700) == 0);
-  }
-  SECTION("a FIFO") {
-    REQUIRE(mkfifo(path.c_str(), 0600) == 0);
-  }
-  SECTION("a device") {
-    std::filesystem::create_symlink("/dev/zero", path);
-  }
-  SECTION("a link to a ring") {
-    const RingFile file = make_ring(test_spec(directory.path()));
-    std::filesystem::create_symlink(file.path(), path);
-  }
-  SECTION("an empty file") {
-    write_file(path, {});
-  }
-  SECTION("less than a header") {
-    write_file(path, Bytes(4095));
-  }
-  SECTION("zeroes") {
-    write_file(path, Bytes(80'000));
-  }
-  SECTION("text") {
-    write_file(path, Bytes(80'000, 'x'));
-  }
+  const RingFile file = make_ring(test_spec(directory.path()));
+  wrong.place(path, file.path());
   CHECK(attach_error(path) == Errc::kNotALapwingFile);
 }
 
@@ -114,73 +111,56 @@ TEST_CASE("A header with any byte changed is refused") {
 }
 
 TEST_CASE("A header whose checksum is right is still held to the geometry") {
+  struct Case {
+    const char* what;
+    Errc expected;
+    void (*spoil)(RingHeader& header);
+  };
+  const Case bad = GENERATE(
+      Case{"an unknown feature", Errc::kAbiMismatch,
+           [](RingHeader& header) { header.feature_bits = 1; }},
+      Case{"another release", Errc::kAbiMismatch,
+           [](RingHeader& header) { header.abi_version = kAbiVersion + 1; }},
+      Case{"slots elsewhere", Errc::kDamaged,
+           [](RingHeader& header) { header.header_bytes = 4096; }},
+      Case{"slots that are too wide", Errc::kDamaged,
+           [](RingHeader& header) { header.slot_bytes = 128; }},
+      Case{"slots that are too narrow", Errc::kDamaged,
+           [](RingHeader& header) { header.slot_bytes = 32; }},
+      Case{"no slots", Errc::kDamaged, [](RingHeader& header) { header.slot_bytes = 0; }},
+      Case{"records wider than their slots", Errc::kDamaged,
+           [](RingHeader& header) { header.record_bytes = 57; }},
+      Case{"records of no size", Errc::kDamaged,
+           [](RingHeader& header) { header.record_bytes = 0; }},
+      Case{"records too large", Errc::kDamaged,
+           [](RingHeader& header) { header.record_bytes = UINT32_MAX; }},
+      Case{"a capacity of no slots", Errc::kDamaged,
+           [](RingHeader& header) { header.capacity = 0; }},
+      Case{"half the capacity", Errc::kDamaged, [](RingHeader& header) { header.capacity /= 2; }},
+      Case{"twice the capacity", Errc::kDamaged, [](RingHeader& header) { header.capacity *= 2; }},
+      Case{"a capacity that is no power of two", Errc::kDamaged,
+           [](RingHeader& header) { header.capacity -= 1; }},
+      Case{"a capacity whose bytes overflow", Errc::kDamaged,
+           [](RingHeader& header) { header.capacity = std::uint64_t{1} << 58; }},
+      Case{"a ring that begins at 0", Errc::kDamaged,
+           [](RingHeader& header) { header.ring_first_sequence = 0; }},
+      Case{"a ring that begins after its session", Errc::kDamaged,
+           [](RingHeader& header) { header.ring_first_sequence = 2; }},
+      Case{"more before the session than fits", Errc::kDamaged,
+           [](RingHeader& header) { header.session_first_sequence = 1026; }},
+      Case{"a session without sequences", Errc::kDamaged,
+           [](RingHeader& header) { header.session_first_sequence = kSequenceMax + 1; }},
+      Case{"neither with nor without a journal", Errc::kDamaged,
+           [](RingHeader& header) { header.has_journal = 2; }});
+  INFO(bad.what);
   const TestDirectory directory;
   const std::string path = directory / "a.ring";
   Bytes bytes = ring_bytes(directory.path());
   RingHeader header = header_in(bytes);
-  Errc expected = Errc::kDamaged;
-  SECTION("an unknown feature") {
-    header.feature_bits = 1;
-    expected = Errc::kAbiMismatch;
-  }
-  SECTION("another release") {
-    header.abi_version = kAbiVersion + 1;
-    expected = Errc::kAbiMismatch;
-  }
-  SECTION("slots elsewhere") {
-    header.header_bytes = 4096;
-  }
-  SECTION("slots that are too wide") {
-    header.slot_bytes = 128;
-  }
-  SECTION("slots that are too narrow") {
-    header.slot_bytes = 32;
-  }
-  SECTION("no slots") {
-    header.slot_bytes = 0;
-  }
-  SECTION("records wider than their slots") {
-    header.record_bytes = 57;
-  }
-  SECTION("records of no size") {
-    header.record_bytes = 0;
-  }
-  SECTION("records too large") {
-    header.record_bytes = UINT32_MAX;
-  }
-  SECTION("a capacity of no slots") {
-    header.capacity = 0;
-  }
-  SECTION("half the capacity") {
-    header.capacity /= 2;
-  }
-  SECTION("twice the capacity") {
-    header.capacity *= 2;
-  }
-  SECTION("a capacity that is no power of two") {
-    header.capacity -= 1;
-  }
-  SECTION("a capacity whose bytes overflow") {
-    header.capacity = std::uint64_t{1} << 58;
-  }
-  SECTION("a ring that begins at 0") {
-    header.ring_first_sequence = 0;
-  }
-  SECTION("a ring that begins after its session") {
-    header.ring_first_sequence = 2;
-  }
-  SECTION("more before the session than fits") {
-    header.session_first_sequence = 1026;
-  }
-  SECTION("a session without sequences") {
-    header.session_first_sequence = kSequenceMax + 1;
-  }
-  SECTION("neither with nor without a journal") {
-    header.has_journal = 2;
-  }
+  bad.spoil(header);
   set_header(bytes, header);
   write_file(path, bytes);
-  CHECK(attach_error(path) == expected);
+  CHECK(attach_error(path) == bad.expected);
 }
 
 TEST_CASE("A file of another length than its header says is refused") {

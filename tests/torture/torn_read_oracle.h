@@ -100,21 +100,31 @@ inline void pause_for(std::uint64_t turns) {
   for (std::uint64_t i = 0; i < turns; ++i) spin_pause();
 }
 
-// Moves that pause in the middle of a record, where a lap hurts most.
+// Now and then to the other side's processor time: on a busy machine nothing else lets it lap.
+inline void linger() {
+  static thread_local unsigned calls = 0;
+  if (++calls % 8 == 0) {
+    sched_yield();
+  } else {
+    pause_for(100);
+  }
+}
+
+// Moves that linger in the middle of a record, where a lap hurts most.
 template <typename Moves>
-struct PausingMoves {
+struct LingeringMoves {
   static std::size_t half(std::size_t bytes) { return bytes / 2 / 16 * 16; }
 
   static void store_words(Word* words, const std::byte* record, std::size_t bytes) {
     const std::size_t first = half(bytes);
     if (first != 0) Moves::store_words(words, record, first);
-    pause_for(100);
+    linger();
     Moves::store_words(words + first / 8, record + first, bytes - first);
   }
   static void load_words(const Word* words, std::byte* record, std::size_t bytes) {
     const std::size_t first = half(bytes);
     if (first != 0) Moves::load_words(words, record, first);
-    pause_for(100);
+    linger();
     Moves::load_words(words + first / 8, record + first, bytes - first);
   }
 };
@@ -150,12 +160,13 @@ void write_records(const RingMemory& ring, std::uint64_t seed,
       while (n < last) {
         ++n;
         for (std::size_t i = 0; i < record.size(); ++i) record[i] = word_of(n, i);
-        const auto store = dice.roll(64) == 0 ? Protocol<PausingMoves<Moves>>::store_slot
+        const auto store = dice.roll(64) == 0 ? Protocol<LingeringMoves<Moves>>::store_slot
                                               : Protocol<Moves>::store_slot;
         store(ring.slot(n), n, bytes_of(record), geometry.record_bytes);
       }
       store_head(ring.words(), n);
       if (dice.roll(4) == 0) pause_for(dice.roll(2000));  // lets readers catch up
+      if (dice.roll(64) == 0) sched_yield();
     }
   } while (!enough());
   store_ring_state(ring.words(), RingState::kClosed);
@@ -171,8 +182,8 @@ void read_records(const RingMemory& ring, std::uint64_t seed, Tally& tally) {
   Sequence newest = 0;
   for (;;) {
     const bool closed = load_ring_state(ring.words()) == RingState::kClosed;
-    const auto load =
-        dice.roll(16) == 0 ? Protocol<PausingMoves<Moves>>::load_slot : Protocol<Moves>::load_slot;
+    const auto load = dice.roll(16) == 0 ? Protocol<LingeringMoves<Moves>>::load_slot
+                                         : Protocol<Moves>::load_slot;
     copy[0] = kUntouched;
     const SlotReadResult read = load(ring.slot(n), n, bytes_of(copy), geometry.record_bytes);
     const Sequence head = load_head(ring.words());  // after the stamp
