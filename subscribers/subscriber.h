@@ -34,17 +34,20 @@ struct Start {
   enum class Kind : std::uint32_t { kLive, kOldest, kSequence, kTime } kind = Kind::kLive;
   std::uint64_t value = 0;  // sequence, or UTC ns
 
-  static Start live() { return {Kind::kLive, 0}; }         // the next record to be published
-  static Start oldest() { return {Kind::kOldest, 0}; }     // the oldest retained
+  static Start live() { return {Kind::kLive, 0}; }      // the next record to be published
+  static Start oldest() { return {Kind::kOldest, 0}; }  // the oldest retained
   static Start at(Sequence n) { return {Kind::kSequence, n}; }
   // At or a little before.
   static Start time(std::uint64_t wall_ns) { return {Kind::kTime, wall_ns}; }
 };
 
+// What to do when the publisher laps this subscriber. Until kCaughtUp the policy does not matter:
+// the history that was asked for is in the journal, and a lap during the join only leads back to
+// it.
 enum class OnGap : std::uint32_t {
   kFill = 1,  // read it from the journal; what cannot be filled is reported as lost
-  kSkip = 2,  // report it and go on in the ring
-  kStop = 3,  // report it and end
+  kSkip = 2,  // report it, count it as lost, and go on in the ring
+  kStop = 3,  // report it and end with kStoppedAtGap; position() is before the gap
 };
 
 // A position that was stored somewhere (a recording, a consumer's own file) and is to be continued.
@@ -56,44 +59,56 @@ struct StoredPosition {
 
 struct SubscriberOptions {
   std::string directory;
-  std::string name;           // shown by `lapwing subscribers`
+  std::string name;  // shown by `lapwing subscribers`
   Start start;
   std::optional<StoredPosition> resume;  // instead of `start`; a history that is gone is `reset`
   OnGap on_gap = OnGap::kFill;
   WaitStrategy wait = WaitStrategy::kBackoff;
   std::uint64_t reattach_ns = 30'000'000'000;  // how long to wait for a bus or publisher to come
   std::uint64_t flush_timeout_ns = 10'000'000'000;
-  std::uint64_t stale_after_ns = 0;            // 0: never
+  std::uint64_t stale_after_ns = 0;  // 0: never
 };
 
 enum class ItemKind : std::uint32_t {
   kNothing = 0,        // nothing now; try again
   kRecord = 1,         // subscriber.record() is record `sequence`
-  kGap = 2,            // `gap`: a range that the ring did not give; fillable: it will be filled
-  kLost = 3,           // `gap`: a range that nothing can give; counted as lost
+  kGap = 2,            // `gap`: a range that the ring did not give; fillable: the journal has it
+  kLost = 3,           // `gap`: a range that nothing can give; counted as lost. Empty (count() 0)
+                       // where a power cut took only what this subscriber has; text says so
   kSession = 4,        // a new session goes on at `sequence`
   kReset = 5,          // another history: a new journal starts at `sequence`; text says why
   kCaughtUp = 6,       // everything up to the join, `sequence`, has been delivered
   kStale = 7,          // the publisher lives but has been silent for stale_after
   kPublisherGone = 8,  // the publisher ended without closing; waiting for the next
   kClosed = 9,         // the session was closed cleanly after `sequence`; all was delivered
-  kEnded = 10,         // nothing more will come; status() says why
+  kEnded = 10,         // nothing more will come, all is closed; status() says why
 };
 
 // Stable identifiers, shown by commands and in JSON.
 constexpr const char* name_of(ItemKind kind) {
   switch (kind) {
-    case ItemKind::kNothing: return "nothing";
-    case ItemKind::kRecord: return "record";
-    case ItemKind::kGap: return "gap";
-    case ItemKind::kLost: return "lost";
-    case ItemKind::kSession: return "session";
-    case ItemKind::kReset: return "reset";
-    case ItemKind::kCaughtUp: return "caught-up";
-    case ItemKind::kStale: return "stale";
-    case ItemKind::kPublisherGone: return "publisher-gone";
-    case ItemKind::kClosed: return "closed";
-    case ItemKind::kEnded: return "ended";
+    case ItemKind::kNothing:
+      return "nothing";
+    case ItemKind::kRecord:
+      return "record";
+    case ItemKind::kGap:
+      return "gap";
+    case ItemKind::kLost:
+      return "lost";
+    case ItemKind::kSession:
+      return "session";
+    case ItemKind::kReset:
+      return "reset";
+    case ItemKind::kCaughtUp:
+      return "caught-up";
+    case ItemKind::kStale:
+      return "stale";
+    case ItemKind::kPublisherGone:
+      return "publisher-gone";
+    case ItemKind::kClosed:
+      return "closed";
+    case ItemKind::kEnded:
+      return "ended";
   }
   return "unknown";
 }
@@ -106,16 +121,18 @@ struct Item {
 
 struct SubscriberCounters {
   std::uint64_t records = 0;
-  Sequence first = 0;
+  Sequence first = 0;  // since the last reset
   Sequence last = 0;
-  std::uint64_t gaps = 0;
-  std::uint64_t lost = 0;      // records
-  std::uint64_t filled = 0;    // records that came from the journal after a gap
+  std::uint64_t gaps = 0;    // kGap items
+  std::uint64_t lost = 0;    // records: of kLost items, and of gaps that were skipped
+  std::uint64_t filled = 0;  // records of gaps that were delivered after all
   std::uint64_t duplicates = 0;
   std::uint64_t out_of_order = 0;
   std::uint64_t sessions = 0;  // seen, the first included
   std::uint64_t reattached = 0;
 };
+
+class Follower;
 
 class Subscriber {
  public:
@@ -139,21 +156,22 @@ class Subscriber {
   std::uint32_t record_bytes() const;  // 0 before the first attachment
   const std::string& schema() const;
 
-  // Why nothing more will come (kEnded): ok after kClosed was final, kPublisherGone, kNoBus,
-  // kDamaged, kTimedOut, … The text of the last reset, loss or end.
+  // Why nothing more will come (kEnded): kPublisherGone (it died or closed, and nobody came within
+  // reattach_ns), kNoBus (nobody came at all), kStoppedAtGap, kTimedOut, kNoJournal, kRefused, …
   const absl::Status& status() const;
+  // What the last event that needs words says: a reset, a loss, a session's end, the end; and that
+  // what was joined is not durable.
   const std::string& text() const;
 
   // The position to store; resume from it with SubscriberOptions::resume.
   StoredPosition position() const;
   const SubscriberCounters& counters() const;
-  // Readable when poll() has something to do; for event loops. Costs a helper thread once it is
-  // asked for.
+  // Readable when poll() has something to do; for event loops, which then call poll() until
+  // kNothing. Costs a helper thread once it is asked for. kInvalidArgument for WaitStrategy::kBusy.
   absl::StatusOr<int> descriptor();
 
  private:
-  struct State;
-  std::unique_ptr<State> state_;
+  std::unique_ptr<Follower> follower_;
 };
 
 }  // namespace lapwing

@@ -1,0 +1,135 @@
+#include "subscribers/attachment.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "bus/kernel.h"
+#include "proto/error.h"
+
+namespace lapwing {
+
+absl::StatusOr<Attachment> Attachment::to_publisher(ControlClient control) {
+  Attachment attachment;
+  const WelcomeFrame welcome = control.welcome();
+  attachment.control_ = std::move(control);
+  absl::StatusOr<RingMap> map = RingMap::attach(get_text(welcome.ring_path));
+  if (!map.ok()) return map.status();
+  if (map->header().session_id != welcome.session_id) {
+    return make_error(Errc::kNotFound,
+                      absl::StrCat(map->path(), " is the ring of another session"));
+  }
+  attachment.map_ = std::make_shared<const RingMap>(*std::move(map));
+  attachment.ring_.emplace(*attachment.map_);
+  const RingHeader& header = attachment.map_->header();
+  attachment.session_id_ = header.session_id;
+  attachment.journal_id_ = header.journal_id;
+  attachment.session_first_ = header.session_first_sequence;
+  attachment.schema_ = get_text(header.schema);
+  attachment.record_bytes_ = header.record_bytes;
+  if (header.has_journal == 0) return attachment;
+  absl::Status opened = attachment.open_journal(get_text(welcome.journal_path));
+  if (!opened.ok()) return opened;
+  return attachment;
+}
+
+absl::StatusOr<Attachment> Attachment::to_remains(const BusDescription& bus) {
+  Attachment attachment;
+  attachment.session_id_ = bus.session_id;
+  attachment.journal_id_ = bus.journal_id;
+  attachment.schema_ = bus.schema;
+  attachment.record_bytes_ = bus.record_bytes;
+  if (absl::Status mapped = attachment.map_remaining_ring(bus.ring_path); !mapped.ok())
+    return mapped;
+  if (bus.journal_root.empty()) {
+    if (attachment.ring_) return attachment;
+    return make_error(
+        Errc::kNoBus,
+        absl::StrCat("the last publisher of bus ", bus.name, " is gone, its ring ", bus.ring_path,
+                     " too, and it kept no journal: nothing is left to read"));
+  }
+  if (absl::Status opened = attachment.open_journal(bus.journal_root); !opened.ok()) return opened;
+  if (attachment.ring_) return attachment;
+  absl::StatusOr<JournalBounds> settled = attachment.journal_->settled_bounds();
+  if (!settled.ok()) return settled.status();
+  attachment.settled_ = *settled;
+  return attachment;
+}
+
+absl::Status Attachment::open_journal(const std::string& root) {
+  disk_ = std::make_unique<PosixDisk>();
+  absl::StatusOr<std::unique_ptr<JournalReader>> journal =
+      JournalReader::open(*disk_, root, journal_id_);
+  if (!journal.ok()) return journal.status();
+  journal_ = *std::move(journal);
+  return absl::OkStatus();
+}
+
+// A ring file that was written under another boot is no evidence: memory does not survive one.
+absl::Status Attachment::map_remaining_ring(const std::string& path) {
+  absl::StatusOr<RingMap> map = RingMap::attach(path);
+  if (!map.ok()) {
+    return errc_of(map.status()) == Errc::kNotFound ? absl::OkStatus() : map.status();
+  }
+  const absl::StatusOr<Id128> boot = boot_id();
+  if (!boot.ok()) return boot.status();
+  if (map->header().boot_id != *boot || map->header().session_id != session_id_) {
+    return absl::OkStatus();
+  }
+  map_ = std::make_shared<const RingMap>(*std::move(map));
+  ring_.emplace(*map_);
+  session_first_ = map_->header().session_first_sequence;
+  return absl::OkStatus();
+}
+
+JournalBounds Attachment::bounds() const {
+  if (!map_) return settled_;
+  const RingWords& words = map_->words();
+  JournalBounds bounds;
+  bounds.durable = load_durable(words);
+  bounds.archived = load_archived(words);
+  bounds.oldest = load_oldest(words);  // last: files below it may be gone by the time of a read
+  return bounds;
+}
+
+bool Attachment::archiving() const {
+  return control_ && load_journal_condition(map_->words()).state == JournalState::kGood;
+}
+
+Sequence Attachment::newest() const {
+  if (!ring_) return settled_.archived;
+  Sequence newest = ring_->head();
+  if (control_) return newest;
+  // A publisher that was killed may have stored slots that head does not count yet.
+  std::vector<std::byte> record(record_bytes_);
+  while (ring_->try_read(newest + 1, record.data()).outcome == RingRead::kRecord) ++newest;
+  return newest;
+}
+
+bool Attachment::closed() const {
+  if (map_) return load_ring_state(map_->words()) == RingState::kClosed;
+  const SessionRecord* const session = journal_->sessions().find(session_id_);
+  return session != nullptr && session->end && session->end->how == SessionEnd::kClosed;
+}
+
+std::uint64_t Attachment::heartbeat_age_ns(std::uint64_t now_ns) const {
+  if (!control_) return 0;
+  const std::uint64_t beat_ns = load_heartbeat(map_->words());
+  return now_ns > beat_ns ? now_ns - beat_ns : 0;
+}
+
+std::vector<SessionLeg> Attachment::sessions() const {
+  std::vector<SessionLeg> legs;
+  if (journal_) {
+    for (const SessionRecord& session : journal_->sessions().sessions()) {
+      if (session.begin.journal_id != journal_id_) continue;
+      legs.push_back({session.begin.session_id, session.first()});
+    }
+  }
+  const bool listed = std::any_of(legs.begin(), legs.end(),
+                                  [&](const SessionLeg& leg) { return leg.id == session_id_; });
+  if (!listed) legs.push_back({session_id_, session_first_});
+  return legs;
+}
+
+}  // namespace lapwing

@@ -1,0 +1,90 @@
+// One session of a bus as a subscriber holds it: the socket to its publisher, its ring, its
+// journal.
+//
+// Any of the three may be missing: a bus may keep no journal; what a dead publisher left is read
+// without a socket, and without a ring where its file is gone.
+//
+// Thread safety: one thread. Owns the socket, the files and a share of the mapping; dropping it
+// closes everything.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "bus/control_client.h"
+#include "bus/ring_map.h"
+#include "bus/ring_reader.h"
+#include "proto/identity.h"
+#include "snapshot/bus_directory.h"
+#include "snapshot/journal_reader.h"
+#include "snapshot/posix_io.h"
+#include "subscribers/session_trail.h"
+
+namespace lapwing {
+
+class Attachment {
+ public:
+  // The session of a publisher that has said Welcome. Errors: those of RingMap::attach (kNotFound:
+  // the ring file has lost its name) and of JournalReader::open.
+  static absl::StatusOr<Attachment> to_publisher(ControlClient control);
+  // What a publisher that does not answer has left. Errors: kNoBus if that is neither ring nor
+  // journal.
+  static absl::StatusOr<Attachment> to_remains(const BusDescription& bus);
+
+  Attachment(Attachment&&) = default;
+  Attachment& operator=(Attachment&&) = default;
+
+  const Id128& session_id() const { return session_id_; }
+  Sequence session_first() const { return session_first_; }
+  const Id128& journal_id() const { return journal_id_; }
+  const std::string& schema() const { return schema_; }
+  std::uint32_t record_bytes() const { return record_bytes_; }
+
+  ControlClient* control() { return control_ ? &*control_ : nullptr; }
+  // Null if the ring file is gone. Parking and the descriptor's helper thread keep a share of the
+  // map.
+  const RingReader* ring() const { return ring_ ? &*ring_ : nullptr; }
+  const std::shared_ptr<const RingMap>& map() const { return map_; }
+  JournalReader* journal() const { return journal_.get(); }
+
+  // The publisher is gone, or not wanted any more: closes the socket.
+  void hang_up() { control_.reset(); }
+
+  // How far the journal may be trusted now: page 1 of the ring, or what the files alone prove.
+  JournalBounds bounds() const;
+  // True while the journal's `archived` can still move.
+  bool archiving() const;
+  // The newest published sequence: head, or without a publisher the end of what it left.
+  Sequence newest() const;
+  // True once the ring, or without one the session log, says that the session was closed cleanly.
+  bool closed() const;
+  // How old the publisher's last heartbeat is; 0 without a publisher.
+  std::uint64_t heartbeat_age_ns(std::uint64_t now_ns) const;
+
+  // The sessions of this journal, at least this one.
+  std::vector<SessionLeg> sessions() const;
+
+ private:
+  Attachment() = default;
+  absl::Status open_journal(const std::string& root);
+  absl::Status map_remaining_ring(const std::string& path);
+
+  Id128 session_id_;
+  Id128 journal_id_;
+  Sequence session_first_ = 1;
+  std::string schema_;
+  std::uint32_t record_bytes_ = 0;
+  std::optional<ControlClient> control_;
+  std::shared_ptr<const RingMap> map_;
+  std::optional<RingReader> ring_;
+  std::unique_ptr<PosixDisk> disk_;  // before the journal: it borrows it
+  std::unique_ptr<JournalReader> journal_;
+  JournalBounds settled_;  // where there is no ring
+};
+
+}  // namespace lapwing

@@ -1,0 +1,72 @@
+// Looks for a session to attach to, a step at a time: a publisher that answers, or what one has
+// left.
+//
+//   looking   every kSearchIntervalNs: connect and say Hello; nobody there: look at bus.json
+//   greeting  Hello is sent, Welcome is awaited, at most until the greeting's deadline
+//
+// What a dead session left is taken at once if bus.json says that it was closed, otherwise after
+// kRemainsGraceNs without an answer: a publisher that is just starting announces its session a
+// moment before it opens the socket. A session that was attached to before is not taken a second
+// time.
+//
+// Thread safety: one thread. Owns the socket until the attachment does.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "bus/control_client.h"
+#include "proto/identity.h"
+#include "subscribers/attachment.h"
+#include "subscribers/subscriber.h"
+
+namespace lapwing {
+
+inline constexpr std::uint64_t kSearchIntervalNs = 10'000'000;
+inline constexpr std::uint64_t kRemainsGraceNs = 200'000'000;
+
+class BusSearch {
+ public:
+  explicit BusSearch(const SubscriberOptions& options);
+
+  // Begins to look, from the next step on. A session that is `known` was read to its end.
+  void start(const Id128& known);
+  // Closes what is open.
+  void stop();
+
+  // One step; never blocks. The session, if one was found; nothing if not yet. Errors are final: no
+  // permission, another ABI, a refusal, damage, kTimedOut for a publisher that accepts and says
+  // nothing. `greeting_ends_ns` is the deadline of a greeting that begins in this step.
+  absl::StatusOr<std::optional<Attachment>> step(std::uint64_t now_ns,
+                                                 std::uint64_t greeting_ends_ns);
+
+  // The last attempt found nobody, or nobody any more, to talk to; why.
+  bool unanswered() const { return !greeting_ && !unanswered_.ok(); }
+  const absl::Status& reason() const { return unanswered_; }
+  bool greeting() const { return greeting_.has_value(); }
+  // When the next step is due, and the descriptor that may make it due earlier (-1: none).
+  std::uint64_t next_step_ns() const { return greeting_ ? greeting_ends_ns_ : next_step_ns_; }
+  int fd() const { return greeting_ ? greeting_->fd() : -1; }
+
+ private:
+  using Found = absl::StatusOr<std::optional<Attachment>>;
+  Found connect(std::uint64_t now_ns);
+  Found greet(std::uint64_t now_ns);
+  Found look_at_remains(std::uint64_t now_ns);
+  Found nobody(absl::Status reason);
+
+  std::string directory_;
+  ClientOptions client_options_;
+  std::uint64_t next_step_ns_ = 0;
+  std::uint64_t greeting_ends_ns_ = 0;
+  std::optional<ControlClient> greeting_;
+  absl::Status unanswered_;
+  Id128 known_;                         // session that was read to its end
+  Id128 remains_;                       // session in bus.json that nobody answers for …
+  std::uint64_t remains_since_ns_ = 0;  // … since then
+};
+
+}  // namespace lapwing

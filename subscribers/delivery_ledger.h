@@ -1,0 +1,81 @@
+// What a subscriber has delivered, counted from the sequences themselves at the moment they are
+// handed out, so that a mistake of the state machine would show here and not hide.
+//
+// Thread safety: one thread.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "proto/gap.h"
+#include "proto/identity.h"
+#include "subscribers/subscriber.h"
+
+namespace lapwing {
+
+class DeliveryLedger {
+ public:
+  const SubscriberCounters& counters() const { return counters_; }
+
+  // Records first … first + count - 1 are handed out; count is not 0.
+  void take(Sequence first, std::uint64_t count) {
+    if (first != expected_) [[unlikely]] {
+      judge(first, count);
+    }
+    counters_.records += count;
+    counters_.last = first + count - 1;
+    expected_ = first + count;
+  }
+
+  // The same for records that were read while catching up: those of a reported gap count as filled.
+  void take_caught_up(Sequence first, std::uint64_t count) {
+    take(first, count);
+    if (first <= fill_through_) counters_.filled += std::min(count, fill_through_ - first + 1);
+  }
+
+  // A gap was reported. Its records will be read from the journal …
+  void gap_to_fill(const Gap& gap) {
+    ++counters_.gaps;
+    fill_through_ = gap.last;
+  }
+  // … or will not be delivered …
+  void gap_skipped(const Gap& gap) {
+    ++counters_.gaps;
+    counters_.lost += gap.count();
+  }
+  // … or end the subscriber, which could resume before them.
+  void gap_stopped_at() { ++counters_.gaps; }
+
+  // A range that nothing can give was reported.
+  void lost(const Gap& gap) { counters_.lost += gap.count(); }
+
+  void session_seen() { ++counters_.sessions; }
+  void reattached() { ++counters_.reattached; }
+
+  // Another history begins: its sequences say nothing about those before.
+  void restart() {
+    expected_ = kNoSequence;
+    fill_through_ = kNoSequence;
+  }
+
+ private:
+  // The sequence does not follow the last one: the first of a history, a jump over a gap, or a
+  // fault.
+  void judge(Sequence first, std::uint64_t count) {
+    if (expected_ == kNoSequence) {
+      counters_.first = first;
+      return;
+    }
+    if (first > counters_.last) return;
+    const std::uint64_t again = std::min(count, counters_.last - first + 1);
+    const bool repeats_last = first + again - 1 == counters_.last;
+    counters_.duplicates += repeats_last ? 1 : 0;
+    counters_.out_of_order += again - (repeats_last ? 1 : 0);
+  }
+
+  SubscriberCounters counters_;
+  Sequence expected_ = kNoSequence;      // what follows the last record; none: a history begins
+  Sequence fill_through_ = kNoSequence;  // last sequence of the gap that is being filled
+};
+
+}  // namespace lapwing

@@ -1,0 +1,161 @@
+#include "subscribers/follower.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "bus/kernel.h"
+
+namespace lapwing {
+
+Follower::Follower(SubscriberOptions options)
+    : options_(std::move(options)), search_(options_), waiter_(options_.wait) {}
+
+Item Follower::wait(std::uint64_t deadline_ns) {
+  for (;;) {
+    const Item item = poll();
+    if (item.kind != ItemKind::kNothing) {
+      waiter_.reset();
+      return item;
+    }
+    if (!rest(deadline_ns)) return item;
+  }
+}
+
+Item Follower::poll_slowly() {
+  for (int turns = 0; turns < kTurnsMax; ++turns) {
+    if (block_begin_ < block_end_) return serve_from_block();
+    // kLive keeps block_ empty: the hot path uses its first place.
+    const std::span<std::byte> all(block_);
+    const Turn taken = turn(phase_ == Phase::kLive ? all.first(record_bytes_) : all);
+    if (!taken) continue;
+    if (taken->event.kind != ItemKind::kNothing) return taken->event;
+    if (taken->records == 0) break;
+    block_begin_ = 0;
+    block_end_ = taken->records;
+  }
+  if (descriptor_) arm_descriptor();
+  return {};
+}
+
+std::size_t Follower::poll_batch(std::span<std::byte> out) {
+  std::size_t copied = 0;
+  for (int turns = 0; turns < kTurnsMax && !pending_;) {
+    const std::span<std::byte> room = out.subspan(copied * record_bytes_);
+    if (record_bytes_ != 0 && room.size() < record_bytes_) return copied;
+    if (block_begin_ < block_end_) {
+      copied += copy_from_block(room);
+      continue;
+    }
+    const Turn taken = turn(room);
+    turns += taken ? 0 : 1;
+    if (!taken) continue;
+    if (taken->event.kind != ItemKind::kNothing) {
+      pending_ = taken->event;
+      attention_ = 0;
+      return copied;
+    }
+    if (taken->records == 0) break;
+    count(taken->records);
+    copied += taken->records;
+  }
+  if (copied == 0 && descriptor_ && !pending_) arm_descriptor();
+  return copied;
+}
+
+Item Follower::serve_from_block() {
+  record_ = block_.data() + block_begin_ * record_bytes_;
+  ++block_begin_;
+  count(1);
+  return {ItemKind::kRecord, next_ - 1, {}};
+}
+
+// Delivers records of block_ into `out`, which has room for one at least; returns how many.
+std::uint64_t Follower::copy_from_block(std::span<std::byte> out) {
+  const std::uint64_t records =
+      std::min<std::uint64_t>(block_end_ - block_begin_, out.size() / record_bytes_);
+  std::memcpy(out.data(), block_.data() + block_begin_ * record_bytes_, records * record_bytes_);
+  block_begin_ += records;
+  count(records);
+  return records;
+}
+
+void Follower::count(std::uint64_t records) {
+  if (phase_ == Phase::kCatchUp) {
+    ledger_.take_caught_up(next_, records);
+  } else {
+    ledger_.take(next_, records);
+  }
+  next_ += records;
+}
+
+// One turn of the machine. Records go into `out`, as many as fit and are there before the next
+// event.
+Follower::Turn Follower::turn(std::span<std::byte> out) {
+  if (next_ >= attention_) {
+    if (const std::optional<Item> due = due_event()) return Outcome{0, *due};
+  }
+  switch (phase_) {
+    case Phase::kSeeking:
+      return on_seeking();
+    case Phase::kFlushing:
+      return on_flushing();
+    case Phase::kCatchUp:
+      return on_catch_up(out);
+    case Phase::kLive:
+      return on_live(out);
+    case Phase::kEnded:
+      break;
+  }
+  return event(ItemKind::kEnded, next_ - 1);
+}
+
+// What is to be said before record next_ is delivered, if anything; moves attention_ on.
+std::optional<Item> Follower::due_event() {
+  std::optional<Item> due = std::exchange(pending_, std::nullopt);
+  if (phase_ != Phase::kCatchUp && phase_ != Phase::kLive) return due;
+  if (!due && trail_.step(next_)) {
+    ledger_.session_seen();
+    due = Item{ItemKind::kSession, next_, {}};
+  } else if (!due && !caught_up_ && next_ > caught_up_at_) {
+    caught_up_ = true;
+    due = Item{ItemKind::kCaughtUp, caught_up_at_, {}};
+  } else if (!due) {
+    report(monotonic_ns());
+  }
+  set_attention();
+  return due;
+}
+
+void Follower::set_attention() {
+  attention_ = std::min(next_ + kUpkeepRecords, trail_.next_first());
+  if (!caught_up_) attention_ = std::min(attention_, caught_up_at_ + 1);
+}
+
+Follower::Turn Follower::on_catch_up(std::span<std::byte> out) {
+  if (room_in(out) == 0) return nothing();
+  if (ring_ != nullptr && next_ >= ring_floor_ && next_ >= ring_->oldest() &&
+      lag() <= ring_->capacity() / 2) {
+    phase_ = Phase::kLive;
+    return again();
+  }
+  const JournalBounds bounds = attachment_->bounds();
+  if (next_ <= bounds.archived) return from_journal(bounds, out);
+  if (ring_ != nullptr) return from_ring_beyond_archived(out);
+  return leave();
+}
+
+Follower::Turn Follower::on_live(std::span<std::byte> out) {
+  const std::uint64_t room = room_in(out);
+  for (std::uint64_t records = 0; records < room; ++records) {
+    const RingReadResult read =
+        ring_->try_read(next_ + records, out.data() + records * record_bytes_);
+    if (read.outcome == RingRead::kRecord) continue;
+    if (records > 0) return gave(records);
+    if (read.outcome != RingRead::kEmpty) return on_lap(read);
+    return ending_ == Ending::kNone ? on_idle() : leave();
+  }
+  return room > 0 ? gave(room) : nothing();
+}
+
+}  // namespace lapwing

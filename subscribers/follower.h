@@ -1,0 +1,242 @@
+// The subscriber's state machine: follows one bus from wherever it joins, through gaps, a
+// publisher's death and its return. DESIGN 8 is its specification.
+//
+//   phase      a turn                                        leads to
+//   kSeeking   looks for a publisher that answers, or for    kFlushing   the first time, with a
+//   journal
+//              what one has left (bus_search.h)              kCatchUp, kLive   otherwise
+//                                                            kEnded      after reattach_ns
+//   kFlushing  waits for F: all up to the join is durable    kCatchUp, kLive
+//                                                            kEnded      no answer in
+//                                                            flush_timeout_ns
+//   kCatchUp   reads the journal as far as `archived`, the   kLive       the ring holds the next
+//   record
+//              ring for what lies beyond                                 with half its slots to
+//              spare
+//   kLive      reads the ring                                kCatchUp    lapped, and it is to be
+//   filled
+//                                                            kSeeking    the session is read to its
+//                                                            end kEnded      lapped, and policy is
+//                                                            stop
+//   kEnded     says so                                       –
+//
+// The splice. A record at or below `archived` is in the journal; one beyond it cannot be
+// overwritten in the ring. So kCatchUp always finds its next record in one of the two, whatever the
+// publisher does meanwhile, and next_ moves only over what was delivered or reported.
+//
+// Laps. Until `caught up` the history that was asked for is in the journal, so a lap during the
+// join only leads back to it, whatever the policy (without a journal it is a gap at once). After
+// that each lap is one gap with exact bounds, and the policy decides. Only reading the ring can be
+// lapped: who is still in the journal after `caught up` stays there until the ring holds the next
+// record.
+//
+// The end of a session. A closed socket, a silent heartbeat or the ring's `closed` only set
+// ending_; the ring is read once more after that, and the first empty read is the end (leave()).
+//
+// Events due at a sequence (a session begins, F is passed) and the upkeep every kUpkeepRecords
+// records share one comparison of the hot path: attention_ is the first of them.
+//
+// Thread safety: one thread, but for the descriptor's helper (wake_descriptor.h).
+// Ownership: owns the attachment; kEnded has closed everything but the descriptor.
+// Errors: end the subscriber with a status; never thrown, never silent.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "bus/ring_reader.h"
+#include "bus/waiter.h"
+#include "snapshot/journal_reader.h"
+#include "subscribers/attachment.h"
+#include "subscribers/bus_search.h"
+#include "subscribers/delivery_ledger.h"
+#include "subscribers/reporter.h"
+#include "subscribers/session_trail.h"
+#include "subscribers/subscriber.h"
+#include "subscribers/wake_descriptor.h"
+
+namespace lapwing {
+
+inline constexpr std::uint64_t kUpkeepRecords = 4096;  // delivered between two looks at the clock
+inline constexpr std::uint32_t kIdlePolls = 64;        // empty polls between two looks at the clock
+inline constexpr std::uint64_t kSocketCheckNs = 1'000'000;
+inline constexpr std::uint64_t kHeartbeatFreshNs = 2 * kHeartbeatIntervalNs;
+inline constexpr std::uint64_t kHeartbeatLostNs = 5 * kHeartbeatIntervalNs;
+inline constexpr std::uint64_t kCatchUpPauseNs = 1'000'000;  // for the archiver to catch up
+inline constexpr std::size_t kBlockBytes = 256 * 1024;       // read from the journal at a time
+inline constexpr int kTurnsMax = 16;                         // changes of phase within one call
+
+class Follower {
+ public:
+  explicit Follower(SubscriberOptions options);
+  Follower(const Follower&) = delete;
+  Follower& operator=(const Follower&) = delete;
+
+  Item poll() {
+    if (phase_ == Phase::kLive && next_ < attention_ &&
+        ring_->try_read(next_, block_.data()).outcome == RingRead::kRecord) [[likely]] {
+      ledger_.take(next_, 1);
+      record_ = block_.data();
+      return {ItemKind::kRecord, next_++, {}};
+    }
+    return poll_slowly();
+  }
+  std::size_t poll_batch(std::span<std::byte> out);
+  Item wait(std::uint64_t deadline_ns);
+
+  std::span<const std::byte> record() const { return {record_, record_bytes_}; }
+  std::uint32_t record_bytes() const { return record_bytes_; }
+  const std::string& schema() const { return schema_; }
+  const absl::Status& status() const { return status_; }
+  const std::string& text() const { return text_; }
+  StoredPosition position() const;
+  const SubscriberCounters& counters() const { return ledger_.counters(); }
+  absl::StatusOr<int> descriptor();
+
+ private:
+  enum class Phase { kSeeking, kFlushing, kCatchUp, kLive, kEnded };
+
+  // Why the session that is being read will get no more records.
+  enum class Ending {
+    kNone,
+    kHungUp,   // its socket was closed: by death, by a close, or because this client was dropped
+    kSilent,   // its heartbeat stopped; the process may be stopped rather than dead
+    kClosed,   // its ring says so
+    kRemains,  // there was no publisher to begin with
+  };
+
+  // What a turn gave: records in the caller's memory, not counted yet, or an event, or neither. A
+  // Turn without an outcome has only moved the machine on: take another one.
+  struct Outcome {
+    std::uint64_t records = 0;
+    Item event;
+  };
+  using Turn = std::optional<Outcome>;
+  static Turn again() { return std::nullopt; }
+  static Turn nothing() { return Outcome{}; }
+  static Turn gave(std::uint64_t records) { return Outcome{records, {}}; }
+  static Turn event(ItemKind kind, Sequence sequence, const Gap& gap = {}) {
+    return Outcome{0, {kind, sequence, gap}};
+  }
+
+  Item poll_slowly();
+  Item serve_from_block();
+  std::uint64_t copy_from_block(std::span<std::byte> out);
+  void count(std::uint64_t records);
+  Turn turn(std::span<std::byte> out);
+  std::optional<Item> due_event();
+  void set_attention();
+
+  // One function for each phase; kEnded needs none.
+  Turn on_seeking();
+  Turn on_flushing();
+  Turn on_catch_up(std::span<std::byte> out);
+  Turn on_live(std::span<std::byte> out);
+
+  // Joining, leaving and coming back: follower_sessions.cc.
+  Turn on_found(Attachment found);
+  Turn join();
+  Turn on_flush_answer(const FlushAnswer& answer);
+  Turn begin();
+  void rejoin();
+  void start_over(std::string why);
+  void pass_over_void();
+  void enter_stream();
+  Turn leave();
+  Turn give_up_seeking();
+  Turn end(absl::Status status);
+  void close_everything();
+
+  // Laps, and holes in the journal: follower_gaps.cc.
+  Turn on_lap(const RingReadResult& read);
+  void end_at_gap(const Gap& gap);
+  bool may_be_filled(Sequence first, Sequence last, GapCause cause) const;
+  Turn from_journal(const JournalBounds& bounds, std::span<std::byte> out);
+  Turn from_ring_beyond_archived(std::span<std::byte> out);
+  Turn on_hole(const JournalRun& hole, std::span<std::byte> out);
+  Turn lose(Sequence last, GapCause cause, std::string why);
+  std::string void_text(Sequence first, Sequence last) const;
+  bool nothing_taken_from_oldest() const;
+
+  // Waiting and upkeep: follower_upkeep.cc.
+  Turn on_idle();
+  bool rest(std::uint64_t deadline_ns);
+  void rest_in_ring(std::uint64_t deadline_ns);
+  void watch_publisher(std::uint64_t now_ns);
+  bool stale_due(std::uint64_t now_ns);
+  void report(std::uint64_t now_ns);
+  ClientState client_state() const;
+  void arm_descriptor();
+
+  std::uint64_t lag() const {
+    const Sequence head = ring_->head();
+    return head >= next_ ? head - next_ + 1 : 0;
+  }
+  // Records that may be delivered into `out` before the next event.
+  std::uint64_t room_in(std::span<std::byte> out) const {
+    const std::uint64_t places = out.size() / record_bytes_;
+    return places < attention_ - next_ ? places : attention_ - next_;
+  }
+  JournalReader* journal() const { return attachment_->journal(); }
+  // True while `archived` can still move.
+  bool archiving() const { return ending_ == Ending::kNone && attachment_->archiving(); }
+
+  const SubscriberOptions options_;
+
+  // What the hot path touches.
+  Phase phase_ = Phase::kSeeking;
+  const RingReader* ring_ = nullptr;  // the attachment's; null if it has none
+  Sequence next_ = 1;                 // the next sequence to deliver
+  Sequence attention_ = 0;            // from here on a turn is needed before the next record
+  DeliveryLedger ledger_;
+  const std::byte* record_ = nullptr;
+  std::uint32_t record_bytes_ = 0;
+  std::vector<std::byte> block_;   // records read in kCatchUp; in kLive its first place is used
+  std::uint64_t block_begin_ = 0;  // those of block_ that are not delivered yet
+  std::uint64_t block_end_ = 0;
+
+  // The session.
+  std::optional<Attachment> attachment_;  // kFlushing, kCatchUp, kLive
+  SessionTrail trail_;
+  Id128 session_id_;
+  Id128 journal_id_;
+  std::string schema_;
+  Ending ending_ = Ending::kNone;
+  Sequence ring_floor_ = 0;  // kCatchUp does not go back to the ring below this
+
+  // The join.
+  bool joined_ = false;        // attached once
+  bool caught_up_ = false;     // reported
+  Sequence joined_at_ = 0;     // H
+  Sequence caught_up_at_ = 0;  // F
+  bool floating_ = false;      // start live without a publisher: begins with the next session
+  std::uint64_t flush_ends_ns_ = 0;
+
+  // Between sessions.
+  BusSearch search_;
+  std::uint64_t seek_ends_ns_ = 0;  // 0: not seeking yet
+  std::optional<Item> gone_;        // to be reported unless the same session answers again
+
+  std::optional<Item> pending_;  // an event that poll_batch met, or that came with an attachment
+  absl::Status status_;
+  std::string text_;
+
+  // Upkeep.
+  Waiter waiter_;
+  Reporter reporter_;
+  std::unique_ptr<WakeDescriptor> descriptor_;
+  std::uint32_t idle_polls_ = 0;
+  std::uint64_t socket_checked_ns_ = 0;
+  std::uint64_t records_seen_ = 0;     // by stale_due …
+  std::uint64_t records_seen_ns_ = 0;  // … when they last changed
+  bool stale_told_ = false;
+};
+
+}  // namespace lapwing

@@ -1,0 +1,242 @@
+// How the follower finds a session, joins it, leaves it at its end and goes on with the next.
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "bus/kernel.h"
+#include "proto/error.h"
+#include "subscribers/follower.h"
+#include "subscribers/starting_point.h"
+
+namespace lapwing {
+namespace {
+
+constexpr double kNsPerSecond = 1e9;
+
+std::string seconds(std::uint64_t ns) {
+  return absl::StrCat(static_cast<double>(ns) / kNsPerSecond, " s");
+}
+
+// now + ns, or the end of time.
+std::uint64_t after(std::uint64_t now_ns, std::uint64_t ns) {
+  const std::uint64_t end = std::numeric_limits<std::uint64_t>::max();
+  return ns < end - now_ns ? now_ns + ns : end;
+}
+
+}  // namespace
+
+Follower::Turn Follower::on_seeking() {
+  const std::uint64_t now = monotonic_ns();
+  if (seek_ends_ns_ == 0) seek_ends_ns_ = after(now, options_.reattach_ns);
+  std::uint64_t greeting_ends_ns = after(now, options_.flush_timeout_ns);
+  if (joined_) greeting_ends_ns = std::max(greeting_ends_ns, seek_ends_ns_);
+  absl::StatusOr<std::optional<Attachment>> found = search_.step(now, greeting_ends_ns);
+  if (!found.ok()) return end(found.status());
+  if (*found) return on_found(*std::move(*found));
+  if (gone_ && search_.unanswered()) return Outcome{0, *std::exchange(gone_, std::nullopt)};
+  if (now < seek_ends_ns_ || search_.greeting()) return nothing();
+  return give_up_seeking();
+}
+
+Follower::Turn Follower::give_up_seeking() {
+  if (!joined_) {
+    return end(
+        make_error(Errc::kNoBus, absl::StrCat("no bus came up at ", options_.directory, " within ",
+                                              seconds(options_.reattach_ns), ": ",
+                                              std::string(search_.reason().message()))));
+  }
+  return end(make_error(
+      Errc::kPublisherGone,
+      absl::StrCat(text_, "; no publisher came (back) within ", seconds(options_.reattach_ns),
+                   ": start one, and continue from sequence ", next_)));
+}
+
+Follower::Turn Follower::on_found(Attachment found) {
+  if (absl::Status fits = check_options(options_, found); !fits.ok()) return end(std::move(fits));
+  const bool same_session = joined_ && found.session_id() == session_id_;
+  attachment_ = std::move(found);
+  session_id_ = attachment_->session_id();
+  ring_ = attachment_->ring();
+  ending_ = attachment_->control() != nullptr ? Ending::kNone : Ending::kRemains;
+  schema_ = attachment_->schema();
+  record_bytes_ = attachment_->record_bytes();
+  block_.resize(std::max<std::size_t>(kBlockBytes / record_bytes_, 1) * record_bytes_);
+  record_ = block_.data();
+  seek_ends_ns_ = 0;
+  reporter_.restart();
+  if (!joined_) return join();
+  ledger_.reattached();
+  if (!same_session) rejoin();
+  enter_stream();
+  const std::optional<Item> gone = std::exchange(gone_, std::nullopt);
+  if (gone && !same_session) return Outcome{0, *gone};
+  return again();
+}
+
+// Steps 1 and 2 of DESIGN 8. Without a publisher nothing can be asked: F is the end of what it
+// left.
+Follower::Turn Follower::join() {
+  joined_ = true;
+  joined_at_ = attachment_->newest();
+  caught_up_at_ = joined_at_;
+  if (attachment_->control() == nullptr || journal() == nullptr) return begin();
+  if (absl::Status asked = attachment_->control()->begin_flush(joined_at_); !asked.ok()) {
+    if (errc_of(asked) != Errc::kPublisherGone) return end(std::move(asked));
+  }
+  flush_ends_ns_ = after(monotonic_ns(), options_.flush_timeout_ns);
+  phase_ = Phase::kFlushing;
+  return again();
+}
+
+Follower::Turn Follower::on_flushing() {
+  const absl::StatusOr<std::optional<FlushAnswer>> answer = attachment_->control()->flush_answer();
+  if (!answer.ok()) {
+    if (errc_of(answer.status()) != Errc::kPublisherGone) return end(answer.status());
+    ending_ = Ending::kHungUp;  // everything up to H is in what it left
+    return begin();
+  }
+  if (*answer) return on_flush_answer(**answer);
+  if (monotonic_ns() < flush_ends_ns_) return nothing();
+  return end(make_error(
+      Errc::kTimedOut,
+      absl::StrCat("the publisher of bus ", options_.directory, " did not make sequence ",
+                   joined_at_, " durable within ", seconds(options_.flush_timeout_ns),
+                   ": its disk may be too slow or its process stopped; look at it, then join again "
+                   "or allow more time")));
+}
+
+Follower::Turn Follower::on_flush_answer(const FlushAnswer& answer) {
+  if (answer.ok) {
+    caught_up_at_ = std::max(caught_up_at_, answer.durable);
+  } else {
+    text_ = absl::StrCat("not durable: the journal of bus ", options_.directory,
+                         " has failed (errno ", answer.sys_errno, "), sequences after ",
+                         answer.durable, " may be lost in a crash; restart the publisher");
+  }
+  return begin();
+}
+
+// Steps 3 and 4: S by the chosen start, then the stream from S + 1.
+Follower::Turn Follower::begin() {
+  absl::StatusOr<StartingPoint> start = choose_start(options_, *attachment_, joined_at_);
+  if (!start.ok()) return end(start.status());
+  next_ = start->next;
+  journal_id_ = attachment_->journal_id();
+  trail_.start(attachment_->sessions(), next_);
+  ledger_.session_seen();
+  floating_ = options_.start.kind == Start::Kind::kLive && !options_.resume &&
+              attachment_->control() == nullptr;
+  if (!start->reset.empty()) {
+    text_ = std::move(start->reset);
+    pending_ = Item{ItemKind::kReset, next_, {}};
+  }
+  enter_stream();
+  return again();
+}
+
+// Another session: of the same journal, which goes on at the kept position, or of another history.
+void Follower::rejoin() {
+  if (journal() == nullptr) {
+    return start_over(
+        "the next session keeps no journal to continue from: its sequences begin anew");
+  }
+  if (attachment_->journal_id() != journal_id_) {
+    return start_over(absl::StrCat("journal ", journal_id_.hex(), " has ended, and journal ",
+                                   attachment_->journal_id().hex(), " begins at sequence 1"));
+  }
+  trail_.extend(attachment_->sessions());
+  const Sequence first = attachment_->session_first();
+  if (std::exchange(floating_, false)) next_ = std::max(next_, first);
+  if (trail_.current() != session_id_ && counters().records > 0 && counters().last >= first) {
+    return start_over(absl::StrCat("the journal was rewritten: session ", session_id_.hex(),
+                                   " begins at sequence ", first, ", but ", counters().last,
+                                   " was delivered before"));
+  }
+  pass_over_void();
+}
+
+void Follower::start_over(std::string why) {
+  next_ = oldest_of(*attachment_);
+  journal_id_ = attachment_->journal_id();
+  caught_up_at_ = attachment_->newest();
+  floating_ = false;
+  ledger_.restart();
+  ledger_.session_seen();
+  trail_.start(attachment_->sessions(), next_);
+  text_ = std::move(why);
+  pending_ = Item{ItemKind::kReset, next_, {}};
+}
+
+// A power cut that took exactly what this subscriber has, and no more, leaves nothing to lose. It
+// is told all the same, by a range of no records, because the journal does not hold what it holds.
+void Follower::pass_over_void() {
+  Sequence first = 0;
+  Sequence last = 0;
+  if (!journal()->sessions().in_void(journal_id_, next_ - 1, first, last)) return;
+  if (last != next_ - 1 || counters().records == 0 || counters().last < first) return;
+  text_ = void_text(first, last);
+  pending_ = Item{ItemKind::kLost, next_, {next_, last, next_, GapCause::kVoid, false}};
+}
+
+// Step 4: the ring with a quarter of its slots to spare, the journal otherwise.
+void Follower::enter_stream() {
+  const bool in_ring = ring_ != nullptr && next_ >= ring_->oldest() &&
+                       lag() <= ring_->capacity() - ring_->capacity() / 4;
+  phase_ = journal() == nullptr || in_ring ? Phase::kLive : Phase::kCatchUp;
+  ring_floor_ = 0;
+  socket_checked_ns_ = 0;
+  records_seen_ = counters().records;
+  records_seen_ns_ = monotonic_ns();
+  stale_told_ = false;
+  set_attention();
+  if (pending_) attention_ = 0;
+}
+
+// The session is read to its end: the ring was empty once more after ending_ was set.
+Follower::Turn Follower::leave() {
+  const Ending how = ending_;
+  attachment_->hang_up();
+  const bool closed = attachment_->closed();
+  const Sequence last = std::min(next_ - 1, attachment_->newest());
+  text_ = absl::StrCat(
+      "session ", session_id_.hex(), " of bus ", options_.directory,
+      closed ? " was closed after sequence " : " ended without a close after sequence ", last);
+  if (how == Ending::kSilent) {
+    absl::StrAppend(&text_, ": its publisher has not moved for ", seconds(kHeartbeatLostNs));
+  }
+  close_everything();
+  phase_ = Phase::kSeeking;
+  attention_ = 0;
+  search_.start(session_id_);
+  if (closed) return event(ItemKind::kClosed, last);
+  // A socket is also closed on a client that was dropped: first see whether the same session
+  // answers.
+  if (how == Ending::kHungUp) {
+    gone_ = Item{ItemKind::kPublisherGone, last, {}};
+    return again();
+  }
+  return event(ItemKind::kPublisherGone, last);
+}
+
+Follower::Turn Follower::end(absl::Status status) {
+  status_ = std::move(status);
+  text_ = std::string(status_.message());
+  close_everything();
+  phase_ = Phase::kEnded;
+  attention_ = 0;
+  return event(ItemKind::kEnded, next_ - 1);
+}
+
+void Follower::close_everything() {
+  search_.stop();
+  ring_ = nullptr;
+  attachment_.reset();
+}
+
+StoredPosition Follower::position() const {
+  if (trail_.empty()) return options_.resume.value_or(StoredPosition{});
+  return {journal_id_, trail_.session_of(next_), next_ - 1};
+}
+
+}  // namespace lapwing

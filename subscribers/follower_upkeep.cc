@@ -1,0 +1,124 @@
+// How the follower waits, and what it looks after while there is nothing to deliver.
+#include <algorithm>
+
+#include "bus/kernel.h"
+#include "proto/error.h"
+#include "subscribers/follower.h"
+
+namespace lapwing {
+
+// There is nothing to deliver now. Looks at the clock now and then, and always where an event loop
+// is behind the descriptor, since that does not spin.
+Follower::Turn Follower::on_idle() {
+  if (descriptor_ == nullptr && ++idle_polls_ < kIdlePolls) return nothing();
+  idle_polls_ = 0;
+  const std::uint64_t now = monotonic_ns();
+  watch_publisher(now);
+  report(now);
+  if (!stale_due(now)) return nothing();
+  return event(ItemKind::kStale, next_ - 1);
+}
+
+// Sets ending_ if the session will get no more records.
+void Follower::watch_publisher(std::uint64_t now_ns) {
+  if (ending_ != Ending::kNone) return;
+  if (attachment_->closed()) {
+    ending_ = Ending::kClosed;
+    return;
+  }
+  if (now_ns - socket_checked_ns_ < kSocketCheckNs) return;
+  socket_checked_ns_ = now_ns;
+  if (attachment_->control()->publisher_gone()) {
+    ending_ = Ending::kHungUp;
+  } else if (attachment_->heartbeat_age_ns(now_ns) > kHeartbeatLostNs) {
+    ending_ = Ending::kSilent;
+  }
+}
+
+// True once for each silence of stale_after_ns while the publisher lives.
+bool Follower::stale_due(std::uint64_t now_ns) {
+  if (counters().records != records_seen_) {
+    records_seen_ = counters().records;
+    records_seen_ns_ = now_ns;
+    stale_told_ = false;
+  }
+  if (options_.stale_after_ns == 0 || stale_told_ || ending_ != Ending::kNone) return false;
+  if (attachment_->heartbeat_age_ns(now_ns) > kHeartbeatFreshNs) return false;
+  stale_told_ = now_ns - records_seen_ns_ >= options_.stale_after_ns;
+  return stale_told_;
+}
+
+void Follower::report(std::uint64_t now_ns) {
+  if (attachment_->control() == nullptr) return;
+  reporter_.report(*attachment_->control(), now_ns, next_ - 1, counters(), client_state());
+}
+
+ClientState Follower::client_state() const {
+  if (!caught_up_) return ClientState::kJoining;
+  return phase_ == Phase::kCatchUp ? ClientState::kFilling : ClientState::kLive;
+}
+
+// Waits a moment in the way the phase allows; false once deadline_ns has passed. The clock is
+// looked at as often as on_idle looks at it, and after every wait that may have been longer than a
+// pause.
+bool Follower::rest(std::uint64_t deadline_ns) {
+  const bool spinning = phase_ == Phase::kLive && waiter_.spinning();
+  if (spinning && idle_polls_ != 0) {
+    rest_in_ring(deadline_ns);
+    return true;
+  }
+  const std::uint64_t now = monotonic_ns();
+  if (now >= deadline_ns) return false;
+  if (!spinning) idle_polls_ = kIdlePolls;  // the next empty poll looks after everything
+  int fd = -1;
+  std::uint64_t until_ns = now + kCatchUpPauseNs;
+  switch (phase_) {
+    case Phase::kLive:
+      rest_in_ring(deadline_ns);
+      return true;
+    case Phase::kSeeking:
+      fd = search_.fd();
+      until_ns = search_.next_step_ns();
+      break;
+    case Phase::kFlushing:
+      fd = attachment_->control()->fd();
+      until_ns = flush_ends_ns_;
+      break;
+    case Phase::kCatchUp:
+      break;
+    case Phase::kEnded:
+      break;
+  }
+  until_ns = std::min(until_ns, deadline_ns);
+  wait_readable(fd, until_ns - std::min(until_ns, now));
+  return true;
+}
+
+void Follower::rest_in_ring(std::uint64_t deadline_ns) {
+  if (ending_ != Ending::kNone) return;  // the ring is to be read once more at once
+  // A start in the future, or a batch whose head has not moved yet, waits for head to move at all.
+  const Sequence seen = std::min(next_ - 1, ring_->head());
+  waiter_.turn(attachment_->map()->words(), seen, deadline_ns);
+}
+
+absl::StatusOr<int> Follower::descriptor() {
+  if (descriptor_ != nullptr) return descriptor_->fd();
+  if (!may_park(options_.wait)) {
+    return make_error(Errc::kInvalidArgument,
+                      "a subscriber that waits busily has no descriptor: the publisher rings only "
+                      "for those that may park; choose backoff or park");
+  }
+  absl::StatusOr<std::unique_ptr<WakeDescriptor>> started = WakeDescriptor::start();
+  if (!started.ok()) return started.status();
+  descriptor_ = *std::move(started);
+  descriptor_->signal();  // there may be something to do already
+  return descriptor_->fd();
+}
+
+// poll() has nothing to return.
+void Follower::arm_descriptor() {
+  if (phase_ != Phase::kLive) return descriptor_->arm(nullptr, kNoSequence);
+  descriptor_->arm(attachment_->map(), std::min(next_ - 1, ring_->head()));
+}
+
+}  // namespace lapwing

@@ -1,0 +1,54 @@
+// Tells the publisher where a subscriber is: on a change at most every kReportNsMin, otherwise
+// every kReportNsMax. Never blocks; a report that does not fit into the socket is dropped.
+//
+// Thread safety: one thread.
+#pragma once
+
+#include <cstdint>
+
+#include "bus/control_client.h"
+#include "proto/control_frames.h"
+#include "proto/identity.h"
+#include "subscribers/subscriber.h"
+
+namespace lapwing {
+
+inline constexpr std::uint64_t kReportNsMin = 100'000'000;
+inline constexpr std::uint64_t kReportNsMax = 5'000'000'000;
+
+class Reporter {
+ public:
+  // Reports if it is time to. `position` is the last sequence delivered or passed over.
+  void report(ControlClient& control, std::uint64_t now_ns, Sequence position,
+              const SubscriberCounters& counters, ClientState state) {
+    const bool changed = position != position_ || state != state_;
+    if (now_ns - reported_ns_ < (changed ? kReportNsMin : kReportNsMax)) return;
+    reported_ns_ = now_ns;
+    send(control, position, counters, state);
+  }
+
+  // Reports at once: the last word before the socket is closed.
+  void send(ControlClient& control, Sequence position, const SubscriberCounters& counters,
+            ClientState state) {
+    position_ = position;
+    state_ = state;
+    ReportFrame frame = make_frame<ReportFrame>(FrameType::kReport);
+    frame.position = position;
+    frame.records = counters.records;
+    frame.gaps = counters.gaps;
+    frame.lost = counters.lost;
+    frame.filled = counters.filled;
+    frame.state = state;
+    control.report(frame);
+  }
+
+  // A new session has heard nothing yet.
+  void restart() { reported_ns_ = 0; }
+
+ private:
+  Sequence position_ = kNoSequence;
+  ClientState state_ = ClientState::kJoining;
+  std::uint64_t reported_ns_ = 0;
+};
+
+}  // namespace lapwing

@@ -1,0 +1,32 @@
+#include "subscribers/session_trail.h"
+
+#include <utility>
+
+namespace lapwing {
+
+void SessionTrail::start(std::vector<SessionLeg> legs, Sequence next) {
+  legs_ = std::move(legs);
+  current_ = 0;
+  while (next_first() <= next) ++current_;
+}
+
+void SessionTrail::extend(std::vector<SessionLeg> legs) {
+  const Id128 id = current();
+  legs_ = std::move(legs);
+  current_ = 0;
+  while (current_ + 1 < legs_.size() && legs_[current_].id != id) ++current_;
+}
+
+const Id128& SessionTrail::session_of(Sequence next) const {
+  std::size_t session = 0;
+  while (session + 1 < legs_.size() && legs_[session + 1].first <= next) ++session;
+  return legs_[session].id;
+}
+
+bool SessionTrail::step(Sequence next) {
+  if (next_first() > next) return false;
+  ++current_;
+  return true;
+}
+
+}  // namespace lapwing

@@ -1,0 +1,49 @@
+// The sessions of one journal in the order of their sequences, and the one that a position is in.
+//
+// Thread safety: one thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "proto/identity.h"
+
+namespace lapwing {
+
+// A sequence that is never reached.
+inline constexpr Sequence kNeverSequence = std::numeric_limits<Sequence>::max();
+
+// A session and where it begins. Sessions without a record share their first sequence with the
+// next.
+struct SessionLeg {
+  Id128 id;
+  Sequence first = 0;
+};
+
+class SessionTrail {
+ public:
+  // Begins at position `next`, in the last session that begins at or before it. `legs` is not
+  // empty.
+  void start(std::vector<SessionLeg> legs, Sequence next);
+  // Takes a longer list of the same journal and stays in the current session.
+  void extend(std::vector<SessionLeg> legs);
+
+  bool empty() const { return legs_.empty(); }
+  const Id128& current() const { return legs_[current_].id; }
+  // The session that record `next` belongs to or will.
+  const Id128& session_of(Sequence next) const;
+  // Where the session after the current one begins; kNeverSequence if none is known.
+  Sequence next_first() const {
+    return current_ + 1 < legs_.size() ? legs_[current_ + 1].first : kNeverSequence;
+  }
+  // Moves on by one session if `next` has reached it.
+  bool step(Sequence next);
+
+ private:
+  std::vector<SessionLeg> legs_;
+  std::size_t current_ = 0;
+};
+
+}  // namespace lapwing

@@ -1,0 +1,78 @@
+#include "subscribers/starting_point.h"
+
+#include "absl/strings/str_cat.h"
+#include "proto/error.h"
+
+namespace lapwing {
+namespace {
+
+// Why this journal does not contain the stored position; empty if it does.
+std::string reset_reason(const StoredPosition& stored, const Attachment& attachment,
+                         Sequence newest) {
+  if (stored.journal_id != attachment.journal_id()) {
+    return absl::StrCat("the stored position is of journal ", stored.journal_id.hex(),
+                        ", but this bus now keeps journal ", attachment.journal_id().hex());
+  }
+  const SessionRecord* const session = attachment.journal()->sessions().find(stored.session_id);
+  if (session == nullptr) {
+    return absl::StrCat("the stored position is of session ", stored.session_id.hex(),
+                        ", which journal ", stored.journal_id.hex(), " does not list");
+  }
+  const Sequence last = session->end ? session->end->last : newest;
+  if (stored.sequence <= last) return "";
+  return absl::StrCat("the stored position is sequence ", stored.sequence, " of session ",
+                      stored.session_id.hex(), ", but what is left of that session ends at ", last,
+                      ": the records after it were lost in a crash");
+}
+
+StartingPoint continue_after(const StoredPosition& stored, const Attachment& attachment,
+                             Sequence newest) {
+  std::string reason = reset_reason(stored, attachment, newest);
+  if (reason.empty()) return {stored.sequence + 1, ""};
+  return {oldest_of(attachment), std::move(reason)};
+}
+
+}  // namespace
+
+absl::Status check_options(const SubscriberOptions& options, const Attachment& attachment) {
+  const Start::Kind kind = options.start.kind;
+  if (!options.resume && kind == Start::Kind::kSequence && options.start.value == kNoSequence) {
+    return make_error(Errc::kInvalidArgument,
+                      "sequence 0 does not exist: the first record of a bus is 1");
+  }
+  if (attachment.journal() != nullptr) return absl::OkStatus();
+  const char* wanted = nullptr;
+  if (options.on_gap == OnGap::kFill) wanted = "gaps cannot be filled (choose skip or stop)";
+  if (kind == Start::Kind::kSequence) wanted = "a start at a sequence is not possible";
+  if (kind == Start::Kind::kTime) wanted = "a start at a time is not possible";
+  if (options.resume) wanted = "a stored position cannot be continued";
+  if (wanted == nullptr) return absl::OkStatus();
+  return make_error(Errc::kNoJournal,
+                    absl::StrCat("bus ", options.directory, " keeps no journal, so ", wanted));
+}
+
+absl::StatusOr<StartingPoint> choose_start(const SubscriberOptions& options,
+                                           const Attachment& attachment, Sequence newest) {
+  if (options.resume) return continue_after(*options.resume, attachment, newest);
+  switch (options.start.kind) {
+    case Start::Kind::kLive:
+      break;
+    case Start::Kind::kOldest:
+      return StartingPoint{oldest_of(attachment), ""};
+    case Start::Kind::kSequence:
+      return StartingPoint{options.start.value, ""};
+    case Start::Kind::kTime: {
+      const absl::StatusOr<Sequence> found =
+          attachment.journal()->find_time(options.start.value, attachment.bounds());
+      if (!found.ok()) return found.status();
+      return StartingPoint{*found, ""};
+    }
+  }
+  return StartingPoint{newest + 1, ""};
+}
+
+Sequence oldest_of(const Attachment& attachment) {
+  return attachment.journal() != nullptr ? attachment.bounds().oldest : attachment.ring()->oldest();
+}
+
+}  // namespace lapwing

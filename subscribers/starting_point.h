@@ -1,0 +1,33 @@
+// Which sequence a subscriber that joins takes first.
+//
+// Thread safety: free functions over what the caller owns.
+#pragma once
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "proto/identity.h"
+#include "subscribers/attachment.h"
+#include "subscribers/subscriber.h"
+
+namespace lapwing {
+
+struct StartingPoint {
+  Sequence next = 1;
+  std::string reset;  // not empty: the stored position belongs to another history; why
+};
+
+// kNoJournal if the options need a journal and this bus keeps none; kInvalidArgument for sequence
+// 0.
+absl::Status check_options(const SubscriberOptions& options, const Attachment& attachment);
+
+// The first sequence by `options`, on a bus whose newest record is `newest`. A stored position that
+// this journal does not contain starts over at the oldest, and says so. Errors: those of find_time.
+absl::StatusOr<StartingPoint> choose_start(const SubscriberOptions& options,
+                                           const Attachment& attachment, Sequence newest);
+
+// The oldest sequence that is still to be had.
+Sequence oldest_of(const Attachment& attachment);
+
+}  // namespace lapwing

@@ -1,0 +1,461 @@
+// The subscriber against a bus that the test drives step by step: joining, reading, falling behind.
+// Deaths, returns and histories are in subscriber_sessions_test.cc.
+#include "subscribers/subscriber.h"
+
+#include <poll.h>
+
+#include <catch2/catch.hpp>
+#include <random>
+
+#include "proto/error.h"
+#include "subscribers/test_bus.h"
+
+namespace lapwing {
+namespace {
+
+bool readable(int fd, int timeout_ms) {
+  pollfd entry{fd, POLLIN, 0};
+  return ::poll(&entry, 1, timeout_ms) == 1;
+}
+
+// A live subscriber that has caught up at record `at` and is then lapped by one ring and a half.
+struct Lapped {
+  explicit Lapped(OnGap on_gap, bool with_journal = true) : bus(with_journal) {
+    bus.start();
+    SubscriberOptions options = bus.options();
+    options.on_gap = on_gap;
+    trace.emplace(bus, options);
+    bus.publish(10);
+    REQUIRE(trace->until_record(10));
+    trace->until_quiet();
+    bus.publish(1536);
+  }
+  TestBus bus;
+  std::optional<Trace> trace;
+};
+
+// 1,546 published, 1,024 slots, an eighth left as a head start.
+constexpr Sequence kPublished = 1546;
+constexpr Sequence kResume = kPublished - 1024 + 128;
+
+TEST_CASE("A live start delivers the next record and nothing before it") {
+  TestBus bus;
+  bus.start();
+  bus.publish(10);
+  Trace trace(bus, bus.options(Start::live()));
+  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  bus.publish(5);
+  REQUIRE(trace.until_record(15));
+  CHECK(trace.lines == Lines{"caught-up 10", "11..15"});
+}
+
+TEST_CASE("An oldest start delivers what has left the ring, and tells when it has caught up") {
+  TestBus bus;
+  bus.start();
+  bus.publish(5000);
+  Trace trace(bus, bus.options());
+  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  bus.publish(5);
+  trace.until_quiet();
+  CHECK(trace.lines == Lines{"1..5000", "caught-up 5000", "5001..5005"});
+  CHECK(trace.subscriber.record_bytes() == 56);
+  CHECK(trace.subscriber.schema() == "bytes");
+  const SubscriberCounters& counters = trace.subscriber.counters();
+  CHECK(counters.records == 5005);
+  CHECK(counters.first == 1);
+  CHECK(counters.last == 5005);
+  CHECK(counters.sessions == 1);
+  CHECK(counters.gaps + counters.lost + counters.filled + counters.duplicates +
+            counters.out_of_order + counters.reattached ==
+        0);
+}
+
+TEST_CASE("A start at a sequence begins there, in the journal, in the ring or in the future") {
+  TestBus bus;
+  bus.start();
+  bus.publish(3000);
+  Trace journal(bus, bus.options(Start::at(7)));
+  Trace ring(bus, bus.options(Start::at(2990)));
+  Trace future(bus, bus.options(Start::at(3003)));
+  REQUIRE(journal.until(ItemKind::kCaughtUp));
+  REQUIRE(ring.until(ItemKind::kCaughtUp));
+  REQUIRE(future.until(ItemKind::kCaughtUp));
+  bus.publish(5);
+  for (Trace* trace : {&journal, &ring, &future}) trace->until_quiet();
+  CHECK(journal.lines == Lines{"7..3000", "caught-up 3000", "3001..3005"});
+  CHECK(ring.lines == Lines{"2990..3000", "caught-up 3000", "3001..3005"});
+  CHECK(future.lines == Lines{"caught-up 3000", "3003..3005"});
+}
+
+TEST_CASE("A start at a time begins at or a little before it") {
+  TestBus bus;
+  bus.start();
+  bus.publish(2000);
+  bus.archive(2000);
+  bus.journal.write_time(500, 1'000);
+  bus.journal.write_time(900, 2'000);
+  Trace trace(bus, bus.options(Start::time(2'000)));
+  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  const Sequence first = trace.subscriber.counters().first;
+  CHECK(first > 1);
+  CHECK(first <= 901);
+  CHECK(trace.lines == Lines{absl::StrCat(first, "..2000"), "caught-up 2000"});
+}
+
+TEST_CASE("Sequence 0 is refused") {
+  TestBus bus;
+  bus.start();
+  Trace trace(bus, bus.options(Start::at(0)));
+  CHECK_FALSE(trace.until(ItemKind::kRecord));
+  CHECK(errc_of(trace.subscriber.status()) == Errc::kInvalidArgument);
+}
+
+TEST_CASE("A subscriber that is lapped while it joins misses nothing and reports no gap") {
+  TestBus bus;
+  bus.start();
+  bus.publish(700);  // near enough to begin in the ring
+  SubscriberOptions options = bus.options();
+  options.on_gap = GENERATE(OnGap::kFill, OnGap::kSkip, OnGap::kStop);
+  Trace trace(bus, options);
+  REQUIRE(trace.until_record(1));
+  int laps = 0;
+  while (trace.step().kind == ItemKind::kRecord) {
+    if (trace.subscriber.counters().records % 100 != 0) continue;
+    bus.publish(1100);
+    ++laps;
+  }
+  REQUIRE(laps == 7);
+  trace.until_quiet();
+  CHECK(trace.lines == Lines{"1..700", "caught-up 700", absl::StrCat("701..", 700 + laps * 1100)});
+  CHECK(trace.subscriber.counters().gaps == 0);
+}
+
+TEST_CASE("With fill a lap is one gap with exact bounds, then the records come from the journal") {
+  Lapped lapped(OnGap::kFill);
+  lapped.trace->until_quiet();
+  CHECK(lapped.trace->lines == Lines{"1..10", "caught-up 10",
+                                     absl::StrCat("gap 11..", kResume - 1, " lapped fillable"),
+                                     absl::StrCat("11..", kPublished)});
+  const SubscriberCounters& counters = lapped.trace->subscriber.counters();
+  CHECK(counters.gaps == 1);
+  CHECK(counters.filled == kResume - 11);
+  CHECK(counters.lost == 0);
+}
+
+TEST_CASE("With skip the gap and the records are together exactly what was published") {
+  Lapped lapped(OnGap::kSkip);
+  lapped.trace->until_quiet();
+  CHECK(lapped.trace->lines == Lines{"1..10", "caught-up 10",
+                                     absl::StrCat("gap 11..", kResume - 1, " lapped fillable"),
+                                     absl::StrCat(kResume, "..", kPublished)});
+  const SubscriberCounters& counters = lapped.trace->subscriber.counters();
+  CHECK(counters.lost == kResume - 11);
+  CHECK(counters.records + counters.lost == kPublished);
+}
+
+TEST_CASE("With stop the subscriber ends before the gap, and a stored position goes on there") {
+  Lapped lapped(OnGap::kStop);
+  CHECK(lapped.trace->until(ItemKind::kGap));
+  CHECK(lapped.trace->step().kind == ItemKind::kEnded);
+  CHECK(errc_of(lapped.trace->subscriber.status()) == Errc::kStoppedAtGap);
+  SubscriberOptions options = lapped.bus.options();
+  options.resume = lapped.trace->subscriber.position();
+  CHECK(options.resume->sequence == 10);
+  Trace resumed(lapped.bus, options);
+  REQUIRE(resumed.until(ItemKind::kCaughtUp));
+  CHECK(resumed.lines ==
+        Lines{absl::StrCat("11..", kPublished), absl::StrCat("caught-up ", kPublished)});
+}
+
+TEST_CASE("A gap that is longer than what the failed journal holds is filled as far as it goes") {
+  TestBus bus;
+  bus.start();
+  Trace trace(bus, bus.options());
+  bus.publish(100);
+  REQUIRE(trace.until_record(100));
+  trace.until_quiet();
+  bus.publish(100);
+  bus.archive(200);
+  bus.fail_journal();
+  bus.publish(2000);
+  trace.until_quiet();
+  const Sequence resume = 2200 - 1024 + 128;
+  CHECK(trace.lines == Lines{"1..100", "caught-up 100",
+                             absl::StrCat("gap 101..", resume - 1, " lapped"), "101..200",
+                             absl::StrCat("lost 201..", resume - 1, " lapped"),
+                             absl::StrCat(resume, "..2200")});
+  const SubscriberCounters& counters = trace.subscriber.counters();
+  CHECK(counters.filled == 100);
+  CHECK(counters.lost == resume - 201);
+  CHECK(counters.records + counters.lost == 2200);
+}
+
+TEST_CASE("A bus without a journal starts at the oldest slot and skips what is lapped") {
+  TestBus bus(false);
+  bus.start();
+  bus.publish(5000);
+  Trace trace(bus, bus.options());
+  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  bus.publish(5000);
+  trace.until_quiet();
+  const Sequence resume = 10000 - 1024 + 128;
+  CHECK(trace.lines == Lines{"3977..5000", "caught-up 5000",
+                             absl::StrCat("gap 5001..", resume - 1, " lapped"),
+                             absl::StrCat(resume, "..10000")});
+}
+
+TEST_CASE("A bus without a journal refuses a sequence, a time, a stored position and fill") {
+  TestBus bus(false);
+  bus.start();
+  std::vector<SubscriberOptions> refused(4, bus.options());
+  refused[0].start = Start::at(1);
+  refused[1].start = Start::time(1);
+  refused[2].resume = StoredPosition{};
+  refused[3].on_gap = OnGap::kFill;
+  for (const SubscriberOptions& options : refused) {
+    Trace trace(bus, options);
+    CHECK_FALSE(trace.until(ItemKind::kCaughtUp));
+    CHECK(errc_of(trace.subscriber.status()) == Errc::kNoJournal);
+  }
+}
+
+TEST_CASE("What retention took is lost to an explicit start, and no loss to an oldest start") {
+  TestBus bus;
+  bus.start();
+  bus.publish(5000);
+  bus.archive(5000);
+  bus.prune_below_segment(2);
+  Trace asked(bus, bus.options(Start::at(100)));
+  Trace oldest(bus, bus.options());
+  REQUIRE(asked.until(ItemKind::kCaughtUp));
+  REQUIRE(oldest.until(ItemKind::kCaughtUp));
+  CHECK(asked.lines == Lines{"lost 100..2048 pruned", "2049..5000", "caught-up 5000"});
+  CHECK(asked.subscriber.counters().lost == 1949);
+  CHECK(oldest.lines == Lines{"2049..5000", "caught-up 5000"});
+}
+
+TEST_CASE("A damaged block of the journal is lost, named by file and offset, and passed") {
+  TestBus bus;
+  bus.start();
+  bus.publish(5000);
+  bus.archive(5000);
+  flip_bit(bus.journal.file(1, "jnl"), 4096 + 3 * 4096 + 100, 3);
+  Trace trace(bus, bus.options());
+  REQUIRE(trace.until(ItemKind::kLost));
+  CHECK(trace.subscriber.text().find(bus.journal.file(1, "jnl")) != std::string::npos);
+  CHECK(trace.subscriber.text().find("offset 16384") != std::string::npos);
+  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  CHECK(trace.lines == Lines{"1..1216", "lost 1217..1280 damaged", "1281..5000", "caught-up 5000"});
+}
+
+TEST_CASE("What the journal has damaged but the ring still holds comes from the ring") {
+  TestBus bus;
+  bus.start();
+  bus.publish(1000);
+  bus.archive(1000);
+  flip_bit(bus.journal.file(0, "jnl"), 4096 + 3 * 4096 + 100, 3);
+  Trace trace(bus, bus.options());  // 1,000 of 1,024: too little to spare to read the ring
+  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  CHECK(trace.lines == Lines{"1..1000", "caught-up 1000"});
+}
+
+// Puts into the slot of record n what no publisher can have written there.
+void corrupt_slot(TestBus& bus, Sequence n) {
+  const Word stamp = ready_stamp(n + 1);
+  std::memcpy(bus.ring->slot(n), &stamp, sizeof stamp);
+}
+
+TEST_CASE("A corrupt slot of the ring is a gap of one record, filled where the journal has it") {
+  TestBus bus;
+  bus.start();
+  Trace trace(bus, bus.options());
+  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  bus.publish(30);
+  bus.archive(20);
+  corrupt_slot(bus, 10);
+  trace.until_quiet();
+  CHECK(trace.lines == Lines{"caught-up 0", "1..9", "gap 10..10 damaged fillable", "10..30"});
+  CHECK(trace.subscriber.counters().filled == 1);
+  CHECK(trace.subscriber.text().find("stamp 22") != std::string::npos);
+}
+
+TEST_CASE("A corrupt slot that is nowhere else is lost once the journal cannot get it any more") {
+  TestBus bus;
+  bus.start();
+  Trace trace(bus, bus.options());
+  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  bus.publish(30);
+  corrupt_slot(bus, 10);
+  trace.until_quiet();
+  CHECK(trace.lines == Lines{"caught-up 0", "1..9", "gap 10..10 damaged"});
+  bus.fail_journal();
+  trace.until_quiet();
+  CHECK(trace.lines ==
+        Lines{"caught-up 0", "1..9", "gap 10..10 damaged", "lost 10..10 damaged", "11..30"});
+}
+
+TEST_CASE("A batch copies what is there, and stops before an event that poll then returns") {
+  TestBus bus;
+  bus.start();
+  bus.publish(3000);
+  Subscriber subscriber(bus.options());
+  std::vector<std::byte> out(100 * 56 + 55);  // room for 100, and a part of one
+  Sequence taken = 0;
+  bool caught_up = false;
+  for (int i = 0; i < 100'000 && taken < 3010; ++i) {
+    bus.turn();
+    const std::size_t count = subscriber.poll_batch(out);
+    REQUIRE(count <= 100);
+    for (std::size_t k = 0; k < count; ++k) {
+      const auto expected = bus.journal.record(++taken);
+      REQUIRE(
+          std::equal(expected.begin(), expected.end(), out.begin() + static_cast<long>(k * 56)));
+    }
+    REQUIRE(subscriber.counters().records == taken);
+    if (count > 0) continue;
+    const Item item = subscriber.poll();
+    if (item.kind == ItemKind::kRecord) ++taken;
+    if (item.kind != ItemKind::kCaughtUp) continue;
+    REQUIRE(taken == 3000);
+    caught_up = true;
+    bus.publish(10);
+  }
+  CHECK(caught_up);
+  CHECK(taken == 3010);
+}
+
+TEST_CASE("A subscriber goes from batches to single records and back without a hole") {
+  TestBus bus;
+  bus.start();
+  bus.publish(4000);
+  Subscriber subscriber(bus.options());
+  std::mt19937 random(7);
+  std::vector<std::byte> out(300 * 56);
+  Sequence taken = 0;
+  for (int i = 0; i < 100'000 && taken < 6000; ++i) {
+    bus.turn();
+    if (bus.next() <= 6000) bus.publish(std::min<Sequence>(random() % 40, 6001 - bus.next()));
+    if (random() % 2 == 0) {
+      const std::span<std::byte> room = std::span(out).first((1 + random() % 300) * 56);
+      const std::size_t count = subscriber.poll_batch(room);
+      for (std::size_t k = 0; k < count; ++k) {
+        const auto expected = bus.journal.record(++taken);
+        REQUIRE(std::memcmp(expected.data(), out.data() + k * 56, 56) == 0);
+      }
+    } else if (const Item item = subscriber.poll(); item.kind == ItemKind::kRecord) {
+      REQUIRE(item.sequence == ++taken);
+      REQUIRE(std::memcmp(subscriber.record().data(), bus.journal.record(taken).data(), 56) == 0);
+    }
+    REQUIRE(subscriber.position().sequence == taken);
+  }
+  CHECK(taken == 6000);
+  CHECK(subscriber.counters().gaps == 0);
+}
+
+TEST_CASE("A silent feed is stale once for each silence") {
+  TestBus bus;
+  bus.start();
+  SubscriberOptions options = bus.options();
+  options.stale_after_ns = 20'000'000;
+  Trace trace(bus, options);
+  for (int silence = 0; silence < 2; ++silence) {
+    REQUIRE(trace.until(ItemKind::kStale));
+    const std::uint64_t told_ns = monotonic_ns();
+    while (monotonic_ns() < told_ns + 50'000'000) trace.step();
+    bus.publish(1);
+  }
+  trace.until_quiet();
+  CHECK(trace.lines == Lines{"caught-up 0", "stale 0", "1..1", "stale 1", "2..2"});
+}
+
+TEST_CASE("The publisher learns where a subscriber is") {
+  TestBus bus;
+  bus.start();
+  bus.publish(2000);
+  SubscriberOptions options = bus.options();
+  options.on_gap = OnGap::kStop;
+  Trace trace(bus, options);
+  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  const auto reported = [&](Sequence position, ClientState state) {
+    const std::uint64_t deadline_ns = monotonic_ns() + 60'000'000'000;
+    while (monotonic_ns() < deadline_ns) {
+      trace.step();
+      bus.turn();
+      const auto clients = bus.server->subscribers();
+      if (clients.size() == 1 && clients[0].position == position && clients[0].state == state) {
+        return clients[0].records == position && get_text(clients[0].name) == "test";
+      }
+    }
+    return false;
+  };
+  CHECK(reported(2000, ClientState::kLive));
+  bus.publish(3);
+  CHECK(reported(2003, ClientState::kLive));
+}
+
+TEST_CASE("The descriptor is readable when there is something to do, and only then") {
+  TestBus bus;
+  bus.start();
+  Trace trace(bus, bus.options());
+  const auto descriptor = trace.subscriber.descriptor();
+  REQUIRE(descriptor.ok());
+  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  for (Sequence n = 1; n <= 20; ++n) {
+    bus.publish(1);
+    bump_bell(doorbell_address(bus.ring->words()));
+    futex_wake_all(doorbell_address(bus.ring->words()));
+    // An event loop: poll until nothing, each time it is readable.
+    while (trace.subscriber.counters().records < n) {
+      REQUIRE(readable(*descriptor, 60'000));
+      while (trace.step().kind != ItemKind::kNothing) {
+      }
+    }
+  }
+  CHECK(trace.lines == Lines{"caught-up 0", "1..20"});
+  bus.kill();
+  while (trace.lines.back() != "publisher-gone 20") {
+    REQUIRE(readable(*descriptor, 60'000));
+    REQUIRE(trace.step().kind != ItemKind::kEnded);
+  }
+}
+
+TEST_CASE("A subscriber that spins has no descriptor, since nobody rings for it") {
+  TestBus bus;
+  SubscriberOptions options = bus.options();
+  options.wait = WaitStrategy::kBusy;
+  Subscriber subscriber(options);
+  CHECK(errc_of(subscriber.descriptor().status()) == Errc::kInvalidArgument);
+}
+
+TEST_CASE("A wait returns at its deadline, in every phase") {
+  TestBus bus;
+  const auto strategy = GENERATE(WaitStrategy::kBusy, WaitStrategy::kBackoff, WaitStrategy::kPark);
+  SubscriberOptions options = bus.options();
+  options.wait = strategy;
+  Subscriber subscriber(options);
+  const auto waits = [&] {
+    const std::uint64_t deadline_ns = monotonic_ns() + 5'000'000;
+    const Item item = subscriber.wait(deadline_ns);
+    return item.kind == ItemKind::kNothing && monotonic_ns() >= deadline_ns;
+  };
+  CHECK(waits());  // seeking
+  bus.start();
+  bus.publish(1);
+  bus.flush = FlushManner::kNever;
+  while (!bus.server->flushes_waiting()) {
+    bus.turn();
+    REQUIRE(subscriber.wait(monotonic_ns() + 1'000'000).kind == ItemKind::kNothing);
+  }
+  CHECK(waits());  // flushing
+  bus.flush = FlushManner::kAnswer;
+  bus.turn();
+  const std::uint64_t far_ns = monotonic_ns() + 60'000'000'000;
+  CHECK(subscriber.wait(far_ns).kind == ItemKind::kRecord);
+  CHECK(subscriber.wait(far_ns).kind == ItemKind::kCaughtUp);
+  CHECK(waits());  // live
+  bus.publish(1);
+  CHECK(subscriber.wait(0).kind == ItemKind::kRecord);  // a passed deadline is no reason to miss it
+}
+
+}  // namespace
+}  // namespace lapwing

@@ -1,0 +1,298 @@
+// For tests: a bus whose every step is the test's own. A real ring, a real control server and real
+// journal files (JournalFixture), but no thread and no clock of its own: records are archived,
+// flushes answered and sessions ended when the test says so.
+#pragma once
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "bus/control_server.h"
+#include "bus/test_ring.h"
+#include "snapshot/bus_directory.h"
+#include "snapshot/journal_fixture.h"
+#include "subscribers/subscriber.h"
+
+namespace lapwing {
+
+enum class FlushManner { kAnswer, kNever };
+
+class TestBus {
+ public:
+  static constexpr std::uint64_t kCapacity = 1024;  // the smallest for 56-byte records
+  static constexpr Sequence kReservation = 1 << 20;
+
+  explicit TestBus(bool with_journal = true) : with_journal_(with_journal) {}
+
+  const std::string& directory() const { return directory_.path(); }
+  SubscriberOptions options(Start start = Start::oldest()) const {
+    SubscriberOptions options;
+    options.directory = directory();
+    options.name = "test";
+    options.start = start;
+    if (!with_journal_) options.on_gap = OnGap::kSkip;
+    return options;
+  }
+
+  // Begins the next session: its entries, its ring, bus.json. Nobody answers on the socket yet.
+  void begin_session() {
+    ++session_;
+    const Sequence first = with_journal_ ? next_ : 1;
+    next_ = first;
+    archived_ = first - 1;
+    if (with_journal_) {
+      journal.begin(session_, first);
+      journal.reserve(session_, reserved_ = kReservation * session_);
+    }
+    RingSpec spec = test_spec(directory(), 56, kCapacity);
+    spec.session_id = fixture_id(session_);
+    spec.journal_id = with_journal_ ? JournalFixture::journal_id() : fixture_id(100 + session_);
+    spec.boot_id = boot_id().value();
+    spec.has_journal = with_journal_;
+    spec.session_first = spec.ring_first = first;
+    ring = std::make_unique<RingFile>(make_ring(spec));
+    store_oldest(ring->words(), oldest);
+    beat();
+    describe(false);
+  }
+  void open_socket() {
+    ServerHooks hooks;
+    hooks.welcome = [this] { return welcome(); };
+    hooks.flush_wanted = [](Sequence) {};
+    hooks.prune_wanted = [](Sequence) {};
+    hooks.log = [](const std::string&) {};
+    auto started = ControlServer::start({directory_ / kControlSocketName, std::nullopt}, hooks);
+    REQUIRE(started.ok());
+    server = *std::move(started);
+  }
+  void start() {
+    begin_session();
+    open_socket();
+  }
+
+  // Publishes `count` records; archives first what the gate asks for.
+  void publish(std::uint64_t count) {
+    for (; count > 0; --count) {
+      if (with_journal_ && !journal_failed_ && next_ > gate()) archive(next_ - 1);
+      store(next_);
+      store_head(ring->words(), next_++);
+    }
+  }
+  // The same, but killed before head could move.
+  void publish_without_head(std::uint64_t count) {
+    for (; count > 0; --count) store(next_++);
+  }
+  void archive(Sequence through) {
+    journal.write(archived_ + 1, through);
+    archived_ = through;
+    store_archived(ring->words(), through);
+    store_durable(ring->words(), through);
+  }
+  void fail_journal() {
+    journal_failed_ = true;
+    store_journal_condition(ring->words(), {JournalState::kFailed, 5});
+  }
+  // Retention: whole segments below this one are gone.
+  void prune_below_segment(std::uint64_t segment) {
+    oldest = journal.geometry().segment_first(segment);
+    store_oldest(ring->words(), oldest);
+    for (std::uint64_t gone = 0; gone < segment; ++gone) {
+      for (const char* suffix : {"jnl", "sum"}) std::filesystem::remove(journal.file(gone, suffix));
+    }
+  }
+
+  // What the service thread does: everything that clients have asked for meanwhile.
+  void turn() {
+    beat();
+    if (server == nullptr) return;
+    server->turn(monotonic_ns());
+    if (flush == FlushManner::kNever || !server->flushes_waiting()) return;
+    if (flush == FlushManner::kAnswer && archived_ < head()) archive(head());
+    server->answer_flushes(archived_, load_journal_condition(ring->words()));
+    server->turn(monotonic_ns());
+  }
+  void beat() { store_heartbeat(ring->words(), monotonic_ns()); }
+
+  // The process is gone; its files stay.
+  void kill() {
+    server->close();
+    server.reset();
+  }
+  // What the next publisher does first, if the ring file is there.
+  void recover() {
+    if (archived_ < next_ - 1) archive(next_ - 1);
+    journal.end(session_, next_ - 1, SessionEnd::kRecovered);
+    REQUIRE(ring->unlink().ok());
+  }
+  // What it does if not: what was not durable never existed.
+  void cut(Sequence durable) {
+    journal.end(session_, durable, SessionEnd::kCut, reserved_);
+    next_ = reserved_ + 1;
+    REQUIRE(ring->unlink().ok());
+  }
+  void close() {
+    if (with_journal_) {
+      if (archived_ < head()) archive(head());
+      journal.end(session_, next_ - 1, SessionEnd::kClosed);
+    }
+    store_ring_state(ring->words(), RingState::kClosed);
+    kill();
+    describe(true);
+    REQUIRE(ring->unlink().ok());
+  }
+
+  Sequence head() const { return load_head(ring->words()); }
+  Sequence next() const { return next_; }
+  Sequence archived() const { return archived_; }
+  Sequence reserved() const { return reserved_; }
+
+  JournalFixture journal;
+  std::unique_ptr<RingFile> ring;
+  std::unique_ptr<ControlServer> server;
+  FlushManner flush = FlushManner::kAnswer;
+  Sequence oldest = 1;
+
+ private:
+  Sequence gate() const { return journal.geometry().floor_block(archived_) + kCapacity; }
+  void store(Sequence n) { RingWriter(*ring).store(n, journal.record(n).data()); }
+
+  void describe(bool closed) {
+    BusDescription bus;
+    bus.name = "test";
+    bus.schema = "bytes";
+    bus.ring_path = ring->path();
+    bus.journal_root = with_journal_ ? journal.root() : "";
+    bus.journal_id = ring->header().journal_id;
+    bus.session_id = ring->header().session_id;
+    bus.record_bytes = 56;
+    bus.slot_bytes = 64;
+    bus.capacity = kCapacity;
+    bus.closed = closed;
+    REQUIRE(write_bus_description(directory(), bus, std::nullopt).ok());
+  }
+  WelcomeFrame welcome() const {
+    const RingHeader& header = ring->header();
+    WelcomeFrame frame = make_frame<WelcomeFrame>(FrameType::kWelcome);
+    frame.session_id = header.session_id;
+    frame.journal_id = header.journal_id;
+    frame.session_first_sequence = header.session_first_sequence;
+    frame.durable = archived_;
+    frame.head = head();
+    frame.capacity = header.capacity;
+    frame.slot_bytes = header.slot_bytes;
+    frame.record_bytes = header.record_bytes;
+    frame.has_journal = with_journal_ ? 1 : 0;
+    const JournalCondition condition = load_journal_condition(ring->words());
+    frame.journal_state = static_cast<std::uint32_t>(condition.state);
+    frame.journal_errno = condition.sys_errno;
+    set_text(frame.schema, "bytes");
+    set_text(frame.bus_name, "test");
+    set_text(frame.ring_path, ring->path());
+    set_text(frame.journal_path, with_journal_ ? journal.root() : "");
+    return frame;
+  }
+
+  const bool with_journal_;
+  TestDirectory directory_;
+  std::uint8_t session_ = 0;
+  Sequence next_ = 1;
+  Sequence archived_ = 0;
+  Sequence reserved_ = 0;
+  bool journal_failed_ = false;
+};
+
+// A subscriber and what it got, written down in lines: "1..50" for records, one line for each
+// event. Every record is compared with what was published.
+class Trace {
+ public:
+  Trace(TestBus& bus, SubscriberOptions options) : subscriber(std::move(options)), bus_(&bus) {}
+
+  // Polls until an item of this kind came; false if none came in a long time.
+  bool until(ItemKind kind) {
+    return until([kind](const Item& item) { return item.kind == kind; });
+  }
+  bool until_record(Sequence n) {
+    return until(
+        [n](const Item& item) { return item.kind == ItemKind::kRecord && item.sequence >= n; });
+  }
+  // Polls until nothing has come for so many polls that all upkeep had its turn.
+  void until_quiet() {
+    const std::uint64_t deadline_ns = far_deadline();
+    for (int quiet = 0; quiet < 1000;) {
+      quiet = step().kind == ItemKind::kNothing ? quiet + 1 : 0;
+      REQUIRE(monotonic_ns() < deadline_ns);
+    }
+  }
+  Item step() {
+    bus_->turn();
+    const Item item = subscriber.poll();
+    write_down(item);
+    return item;
+  }
+
+  std::vector<std::string> lines;
+  Subscriber subscriber;
+
+ private:
+  // Ends a hang; nothing is measured by it.
+  static std::uint64_t far_deadline() { return monotonic_ns() + 60'000'000'000; }
+
+  template <typename Predicate>
+  bool until(Predicate wanted) {
+    const std::uint64_t deadline_ns = far_deadline();
+    while (monotonic_ns() < deadline_ns) {
+      const Item item = step();
+      if (wanted(item)) return true;
+      if (item.kind == ItemKind::kEnded) return false;
+    }
+    return false;
+  }
+
+  void write_down(const Item& item) {
+    if (item.kind == ItemKind::kNothing) return;
+    if (item.kind == ItemKind::kRecord) {
+      const std::vector<std::byte> expected = bus_->journal.record(item.sequence);
+      const auto record = subscriber.record();
+      REQUIRE(std::equal(record.begin(), record.end(), expected.begin(), expected.end()));
+      if (item.sequence == run_last_ + 1 && run_last_ != 0) {
+        lines.back() = absl::StrCat(run_first_, "..", run_last_ = item.sequence);
+        return;
+      }
+      run_first_ = run_last_ = item.sequence;
+      lines.push_back(absl::StrCat(run_first_, "..", run_last_));
+      return;
+    }
+    run_last_ = 0;
+    std::string line = name_of(item.kind);
+    if (item.kind == ItemKind::kGap || item.kind == ItemKind::kLost) {
+      absl::StrAppend(&line, " ", item.gap.first, "..", item.gap.last, " ", name_of(item.gap.cause),
+                      item.gap.fillable ? " fillable" : "");
+    } else {
+      absl::StrAppend(&line, " ", item.sequence);
+    }
+    lines.push_back(std::move(line));
+  }
+
+  TestBus* bus_;
+  Sequence run_first_ = 0;
+  Sequence run_last_ = 0;
+};
+
+using Lines = std::vector<std::string>;
+
+inline std::size_t open_descriptors() {
+  std::size_t count = 0;
+  for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    ++count;
+  }
+  return count;
+}
+
+}  // namespace lapwing
