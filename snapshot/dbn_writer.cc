@@ -85,6 +85,24 @@ absl::StatusOr<std::unique_ptr<DbnWriter>> DbnWriter::append(Disk& disk, const s
   return writer;
 }
 
+absl::StatusOr<std::unique_ptr<DbnWriter>> DbnWriter::resume(Disk& disk, const std::string& path,
+                                                             std::uint64_t committed_bytes) {
+  const auto file = disk.open(path, {.mode = OpenMode::kReadWrite});
+  if (!file.ok()) return file.status();
+  OpenFile owned(disk, *file);
+  const auto size = disk.size(*file);
+  if (!size.ok()) return size.status();
+  if (*size < committed_bytes) {
+    return make_error(Errc::kDamaged,
+                      absl::StrCat(path, " has ", *size, " bytes, but ", committed_bytes,
+                                   " were committed: it was cut by somebody; record into another "
+                                   "file"));
+  }
+  if (auto status = disk.truncate(*file, committed_bytes); !status.ok()) return status;
+  owned.close();
+  return append(disk, path);
+}
+
 DbnWriter::DbnWriter(Disk& disk, std::string path, bool zstd)
     : disk_(disk),
       path_(std::move(path)),
@@ -141,15 +159,20 @@ absl::Status DbnWriter::flush() {
   return drain(Drain::kFlush);
 }
 
-absl::Status DbnWriter::finish() {
-  if (finished_) return failure_;
-  finished_ = true;
-  if (!failure_.ok()) return failure_;
+absl::StatusOr<std::uint64_t> DbnWriter::commit() {
+  if (auto status = check_usable(); !status.ok()) return status;
   if (auto status = drain(Drain::kEnd); !status.ok()) return status;
   if (auto status = disk_.sync(file_.get()); !status.ok()) return fail(status);
   if (auto status = disk_.sync_directory(directory_of(path_)); !status.ok()) return fail(status);
+  return file_bytes_;
+}
+
+absl::Status DbnWriter::finish() {
+  if (finished_) return failure_;
+  const absl::Status status = commit().status();
+  finished_ = true;
   file_.close();
-  return absl::OkStatus();
+  return status;
 }
 
 absl::Status DbnWriter::drain(Drain how) {

@@ -37,6 +37,12 @@ class DbnWriter {
   // Errors: kNotFound, kBadInput (damaged or unfinished, with the place), kNotPermitted, kSystem.
   static absl::StatusOr<std::unique_ptr<DbnWriter>> append(Disk& disk, const std::string& path);
 
+  // Goes on after a crash: cuts the file back to `committed_bytes`, what the last commit()
+  // returned, and appends there. Errors: those of append; kDamaged if the file is shorter than
+  // that.
+  static absl::StatusOr<std::unique_ptr<DbnWriter>> resume(Disk& disk, const std::string& path,
+                                                           std::uint64_t committed_bytes);
+
   DbnWriter(const DbnWriter&) = delete;
   DbnWriter& operator=(const DbnWriter&) = delete;
   ~DbnWriter();
@@ -46,6 +52,9 @@ class DbnWriter {
   absl::Status write(std::span<const std::byte> records);
   // Everything written so far can be read from the file.
   absl::Status flush();
+  // Syncs everything written so far. A file cut back to the size that is returned is a finished one
+  // (zstd: its frame is ended), whatever is written to it later.
+  absl::StatusOr<std::uint64_t> commit();
   // Ends the file and syncs it and its name. Idempotent; no write() after it.
   absl::Status finish();
 
