@@ -1,0 +1,166 @@
+#include "publisher/file_thread.h"
+
+#include <pthread.h>
+#include <sys/prctl.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace lapwing {
+namespace {
+
+constexpr std::uint64_t kForever = ~std::uint64_t{0};
+constexpr std::uint64_t kWarnIntervalNs = 10'000'000'000;
+constexpr std::uint64_t kLapParts = 8;  // look at least this often in a lap
+
+}  // namespace
+
+FileThread::FileThread(std::unique_ptr<Archiver> archiver, RingWords& words, std::uint64_t capacity,
+                       bool stop_on_failure, Hooks hooks)
+    : archiver_(std::move(archiver)),
+      words_(&words),
+      capacity_(capacity),
+      stop_on_failure_(stop_on_failure),
+      hooks_(std::move(hooks)),
+      durable_told_(archiver_->durable()) {
+  head_seen_ = load_head(words);
+  gate_.raise(archiver_->limit());
+}
+
+FileThread::~FileThread() {
+  close().IgnoreError();
+}
+
+absl::Status FileThread::start() {
+  if (absl::Status made = sleeper_.init(); !made.ok()) return made;
+  thread_ = std::thread([this] { run(); });
+  return absl::OkStatus();
+}
+
+absl::Status FileThread::close() {
+  if (closing_.is_set()) return closed_;
+  closing_.set();
+  if (thread_.joinable()) {
+    sleeper_.signal();
+    thread_.join();
+  }
+  closed_ = archiver_->close(load_head(*words_), wall_ns());
+  tell();
+  return closed_;
+}
+
+void FileThread::request_flush(Sequence through) {
+  flush_through_.store(std::max(through, flush_through_.load()));
+  sleeper_.signal();
+}
+
+void FileThread::request_prune(Sequence below) {
+  prune_below_.store(std::max(below, prune_below_.load()));
+  sleeper_.signal();
+}
+
+void FileThread::shed() {
+  shed_.set();
+  sleeper_.signal();
+}
+
+void FileThread::run() {
+  pthread_setname_np(pthread_self(), "lapwing-file");
+  prctl(PR_SET_TIMERSLACK, 1000UL);  // ns: the default of 50 µs would stretch every look
+  while (!closing_.is_set()) {
+    const Sequence head = load_head(*words_);
+    const std::uint64_t now = monotonic_ns();
+    look_interval_ns_ = measure_look_interval(head, now);
+    if (head != head_seen_) head_moved_ns_ = now;
+    head_seen_ = head;
+    looked_ns_ = now;
+    take_requests();
+    const std::uint64_t next_ns = archiver_->step(head, now, wall_ns(), kLookNs);
+    tell();
+    warn_of_lag(head);
+    rest(head, next_ns);
+  }
+}
+
+void FileThread::take_requests() {
+  if (const Sequence through = flush_through_.load(); through != flush_taken_) {
+    flush_taken_ = through;
+    archiver_->request_flush(through);
+  }
+  if (const Sequence below = prune_below_.load(); below != prune_taken_) {
+    prune_taken_ = below;
+    archiver_->request_prune(below);
+  }
+  if (shed_.is_set() && archiver_->condition().state == JournalState::kGood) archiver_->shed();
+}
+
+// Shows on page 1 what the archiver reached, oldest first: a reader that sees `durable` finds what
+// is below it unless it was pruned, and `oldest` says so.
+void FileThread::tell() {
+  store_oldest(*words_, archiver_->oldest());
+  store_archived(*words_, archiver_->archived());
+  store_durable(*words_, archiver_->durable());
+  const JournalCondition condition = archiver_->condition();
+  if (condition.state != state_told_) {
+    state_told_ = condition.state;
+    store_journal_condition(*words_, condition);
+    hooks_.log(absl::StrCat("journal ended: ", archiver_->failure().message(),
+                            "; durable stays at ", archiver_->durable(),
+                            stop_on_failure_ ? "; publishing stops" : "; live goes on"));
+    if (stop_on_failure_) {
+      gate_.end();
+    } else {
+      gate_.open_for_good();
+    }
+    sleeper_.demand_attention();
+    hooks_.on_progress();
+  }
+  if (condition.state == JournalState::kGood) gate_.raise(archiver_->limit());
+  if (archiver_->durable() != durable_told_ || archiver_->oldest() != oldest_told_) {
+    durable_told_ = archiver_->durable();
+    oldest_told_ = archiver_->oldest();
+    gate_.nudge();
+    hooks_.on_progress();
+  }
+}
+
+void FileThread::warn_of_lag(Sequence head) {
+  const Sequence archived = archiver_->archived();
+  if (archiver_->condition().state != JournalState::kGood) return;
+  if (head < archived || head - archived <= capacity_ / 2) return;
+  const std::uint64_t now = monotonic_ns();
+  if (warned_ns_ != 0 && now - warned_ns_ < kWarnIntervalNs) return;
+  warned_ns_ = now;
+  hooks_.log(absl::StrCat("the journal is ", head - archived,
+                          " records behind, more than half the ring (", capacity_,
+                          " slots): the disk is too slow for this rate; a larger --capacity "
+                          "rides out bursts"));
+}
+
+// Sleeps until the next look. Idle, with nothing left to do, it sleeps until it is woken.
+void FileThread::rest(Sequence head, std::uint64_t next_ns) {
+  const std::uint64_t now = monotonic_ns();
+  if (next_ns <= now) return;
+  if (now - head_moved_ns_ < kIdleAfterNs) {
+    sleeper_.wait(std::min(look_interval_ns_, next_ns - now));
+    return;
+  }
+  if (!sleeper_.prepare_to_sleep(*words_, head)) return;
+  if (!closing_.is_set()) {
+    sleeper_.wait(next_ns == kForever ? kSleepNsMax : std::min(kSleepNsMax, next_ns - now));
+  }
+  sleeper_.wake_up();
+  if (gate_.ended()) sleeper_.demand_attention();
+}
+
+// An eighth of a lap at the rate since the last look, at most kLookNs.
+std::uint64_t FileThread::measure_look_interval(Sequence head, std::uint64_t now_ns) const {
+  const std::uint64_t moved = head - head_seen_;
+  if (moved == 0) return kLookNs;
+  return std::min(kLookNs, (now_ns - looked_ns_) * (capacity_ / kLapParts) / moved);
+}
+
+}  // namespace lapwing

@@ -1,0 +1,90 @@
+// The file thread: turns the archiver, moves page 1's journal words, and opens the gate.
+//
+// It looks at head every kLookNs, or an eighth of a lap, whichever is shorter; idle, it sleeps
+// until the publish path or a request wakes it. A sync may take long: nothing that must be prompt
+// runs here.
+//
+// Thread safety: start and stop by the owner; request_flush and request_prune from any one thread
+// (the service thread); shed from the publishing thread. `on_progress` is called on the file
+// thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <thread>
+
+#include "bus/ring_file.h"
+#include "proto/shared_words.h"
+#include "publisher/idle_sleeper.h"
+#include "publisher/journal_gate.h"
+#include "snapshot/archiver.h"
+
+namespace lapwing {
+
+inline constexpr std::uint64_t kLookNs = 200'000;
+inline constexpr std::uint64_t kIdleAfterNs = 10'000'000;  // without a publish
+inline constexpr std::uint64_t kSleepNsMax = 1'000'000'000;
+
+class FileThread {
+ public:
+  struct Hooks {
+    std::function<void()> on_progress;  // durable, oldest or the journal's condition changed
+    std::function<void(const std::string& line)> log;
+  };
+
+  FileThread(std::unique_ptr<Archiver> archiver, RingWords& words, std::uint64_t capacity,
+             bool stop_on_failure, Hooks hooks);
+  ~FileThread();
+
+  absl::Status start();
+  // Joins the thread, archives everything up to head, appends `end`. The publishing thread is
+  // still. Idempotent. A failed journal's failure is returned.
+  absl::Status close();
+
+  JournalGate& gate() { return gate_; }
+  IdleSleeper& sleeper() { return sleeper_; }
+
+  void request_flush(Sequence through);
+  void request_prune(Sequence below);
+  void shed();
+  // The journal's first failure; ok while there is none. Valid after the condition became kFailed.
+  absl::Status failure() const { return archiver_->failure(); }
+
+ private:
+  void run();
+  void take_requests();
+  void tell();
+  void warn_of_lag(Sequence head);
+  void rest(Sequence head, std::uint64_t next_ns);
+  std::uint64_t measure_look_interval(Sequence head, std::uint64_t now_ns) const;
+
+  std::unique_ptr<Archiver> archiver_;
+  RingWords* words_;
+  std::uint64_t capacity_;
+  bool stop_on_failure_;
+  Hooks hooks_;
+
+  JournalGate gate_;
+  IdleSleeper sleeper_;
+  SingleWriterWord flush_through_;
+  SingleWriterWord prune_below_;
+  StickyFlag shed_;
+  StickyFlag closing_;
+  std::thread thread_;
+  absl::Status closed_;
+
+  // Only the file thread touches these.
+  Sequence head_seen_ = 0;
+  std::uint64_t head_moved_ns_ = 0;
+  std::uint64_t looked_ns_ = 0;
+  std::uint64_t look_interval_ns_ = kLookNs;
+  std::uint64_t warned_ns_ = 0;
+  Sequence flush_taken_ = 0;
+  Sequence prune_taken_ = 0;
+  Sequence durable_told_ = 0;
+  Sequence oldest_told_ = 0;
+  JournalState state_told_ = JournalState::kGood;
+};
+
+}  // namespace lapwing

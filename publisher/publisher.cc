@@ -1,0 +1,322 @@
+#include "publisher/publisher.h"
+
+#include <algorithm>
+#include <cassert>
+#include <filesystem>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "bus/ring_writer.h"
+#include "publisher/file_thread.h"
+#include "publisher/service_thread.h"
+#include "publisher/session_start.h"
+
+namespace lapwing {
+namespace {
+
+constexpr std::uint64_t kHeadStrideParts = 4;  // of the ring
+
+}  // namespace
+
+struct Publisher::State {
+  PublisherOptions options;
+  StartedSession session;                   // before the threads: they borrow from it
+  std::unique_ptr<FileThread> file_thread;  // null without a journal
+  std::unique_ptr<ServiceThread> service_thread;
+
+  // The publishing thread's own.
+  RingWriter writer;
+  Sequence head;
+  Sequence limit;  // what the gate last allowed; 0 once publishing has ended
+  // A batch moves head at least this often (stamp_is_corrupt in proto/shared_words.h asks for it).
+  std::uint64_t head_stride;
+  absl::Status status;
+  bool closed = false;
+  PublisherCounters counters;
+  std::thread::id publishing_thread;
+
+  State(PublisherOptions given, StartedSession started)
+      : options(std::move(given)),
+        session(std::move(started)),
+        writer(*session.ring),
+        head(session.first() - 1),
+        limit(kNoLimit),
+        head_stride(session.ring->header().capacity / kHeadStrideParts) {}
+
+  RingWords& words() { return session.ring->words(); }
+  void log(const std::string& line) const {
+    if (options.log) options.log(line);
+  }
+
+  absl::Status start_threads();
+  WelcomeFrame welcome();
+  // How many of the next `wanted` records the journal has let in already.
+  std::uint64_t allowed(std::uint64_t wanted) const {
+    const std::uint64_t room = limit > head ? limit - head : 0;
+    return room < wanted ? room : wanted;
+  }
+  void store_run(const std::byte* record, std::uint64_t count);
+  bool admit(Sequence n);
+  bool wait_for_journal(Sequence n);
+  void attend();
+  void check_thread();
+  absl::Status close();
+};
+
+absl::Status Publisher::State::start_threads() {
+  if (session.archiver != nullptr) {
+    FileThread::Hooks hooks;
+    hooks.log = [this](const std::string& line) { log(line); };
+    hooks.on_progress = [this] { service_thread->progress(); };
+    file_thread = std::make_unique<FileThread>(
+        std::move(session.archiver), words(), session.ring->header().capacity,
+        options.on_journal_failure == OnJournalFailure::kStop, std::move(hooks));
+    limit = file_thread->gate().limit();
+  }
+  ServiceThread::Hooks hooks;
+  hooks.welcome = [this] { return welcome(); };
+  hooks.flush_wanted = [this](Sequence through) {
+    if (file_thread != nullptr) file_thread->request_flush(through);
+  };
+  hooks.prune_wanted = [this](Sequence below) {
+    if (file_thread != nullptr) file_thread->request_prune(below);
+  };
+  hooks.log = [this](const std::string& line) { log(line); };
+  service_thread = std::make_unique<ServiceThread>(
+      ServerOptions{absl::StrCat(options.directory, "/", kControlSocketName), options.group},
+      *session.ring, std::move(hooks));
+  if (absl::Status started = service_thread->start(); !started.ok()) return started;
+  return file_thread != nullptr ? file_thread->start() : absl::OkStatus();
+}
+
+// On the service thread. Durable is read before head, so a client never sees durable beyond head.
+WelcomeFrame Publisher::State::welcome() {
+  const RingHeader& ring = session.ring->header();
+  WelcomeFrame frame = make_frame<WelcomeFrame>(FrameType::kWelcome);
+  const JournalCondition condition = load_journal_condition(words());
+  frame.durable = load_durable(words());
+  frame.head = load_head(words());
+  frame.session_id = ring.session_id;
+  frame.journal_id = ring.journal_id;
+  frame.session_first_sequence = ring.session_first_sequence;
+  frame.capacity = ring.capacity;
+  frame.slot_bytes = ring.slot_bytes;
+  frame.record_bytes = ring.record_bytes;
+  frame.has_journal = ring.has_journal;
+  frame.journal_state = static_cast<std::uint32_t>(condition.state);
+  frame.journal_errno = condition.sys_errno;
+  set_text(frame.schema, options.schema);
+  set_text(frame.bus_name, session.description.name);
+  set_text(frame.ring_path, session.ring->path());
+  set_text(frame.journal_path, session.description.journal_root);
+  return frame;
+}
+
+// Stores `count` records laid end to end and moves head over them.
+void Publisher::State::store_run(const std::byte* record, std::uint64_t count) {
+  const std::uint32_t record_bytes = writer.record_bytes();
+  for (const Sequence last = head + count; head < last; record += record_bytes) {
+    writer.store(++head, record);
+  }
+  writer.move_head(head);
+}
+
+// Cold: n is beyond the limit that was last seen. True if n may be written now.
+bool Publisher::State::admit(Sequence n) {
+  if (!status.ok()) return false;
+  if (file_thread == nullptr) return true;
+  limit = file_thread->gate().limit();
+  if (n <= limit) return true;
+  if (options.on_journal_lag == OnJournalLag::kShed) {
+    file_thread->shed();
+  } else {
+    ++counters.journal_stalls;
+  }
+  return wait_for_journal(n);
+}
+
+bool Publisher::State::wait_for_journal(Sequence n) {
+  JournalGate& gate = file_thread->gate();
+  const std::uint64_t began_ns = monotonic_ns();
+  file_thread->sleeper().signal();
+  for (;;) {
+    const std::uint32_t bell = gate.bell();
+    limit = gate.limit();
+    if (n <= limit || gate.ended()) break;
+    gate.wait(bell);
+  }
+  const std::uint64_t waited_ns = monotonic_ns() - began_ns;
+  counters.journal_stall_ns_max = std::max(counters.journal_stall_ns_max, waited_ns);
+  counters.journal_stall_ns_total += waited_ns;
+  if (!gate.ended()) return true;
+  status = file_thread->failure();
+  limit = 0;
+  return false;
+}
+
+// Cold: a sleeper wants to be told, or the journal has ended and publishing may have to.
+void Publisher::State::attend() {
+  if (service_thread->sleeper().attend()) ++counters.idle_wakes;
+  if (file_thread == nullptr || !file_thread->sleeper().attend()) return;
+  ++counters.idle_wakes;
+  if (!file_thread->gate().ended()) return;
+  status = file_thread->failure();
+  limit = 0;
+}
+
+void Publisher::State::check_thread() {
+#ifndef NDEBUG
+  if (publishing_thread == std::thread::id()) publishing_thread = std::this_thread::get_id();
+  assert(publishing_thread == std::this_thread::get_id() && "one thread publishes, ever");
+#endif
+}
+
+absl::StatusOr<std::unique_ptr<Publisher>> Publisher::open(PublisherOptions options) {
+  absl::StatusOr<StartedSession> session = start_session(options);
+  if (!session.ok()) return session.status();
+  auto state = std::make_unique<State>(std::move(options), *std::move(session));
+  if (state->options.on_step) state->options.on_step("open-socket");
+  absl::Status started = state->start_threads();
+  std::unique_ptr<Publisher> publisher(new Publisher(std::move(state)));
+  if (!started.ok()) return started;  // the destructor closes what was begun
+  return publisher;
+}
+
+Publisher::Publisher(std::unique_ptr<State> state) : state_(std::move(state)) {}
+
+Publisher::~Publisher() {
+  if (absl::Status closed = close(); !closed.ok()) state_->log(std::string(closed.message()));
+}
+
+Sequence Publisher::publish(std::span<const std::byte> record) {
+  assert(record.size() == state_->writer.record_bytes());
+  State& state = *state_;
+  state.check_thread();
+  const Sequence n = state.head + 1;
+  if (n > state.limit && !state.admit(n)) [[unlikely]]
+    return kNoSequence;
+  state.writer.store(n, record.data());
+  state.writer.move_head(n);
+  state.head = n;
+  state.attend();
+  return n;
+}
+
+Sequence Publisher::publish_batch(std::span<const std::byte> records) {
+  State& state = *state_;
+  const std::size_t record_bytes = state.writer.record_bytes();
+  assert(records.size() % record_bytes == 0);
+  state.check_thread();
+  const std::byte* record = records.data();
+  for (std::uint64_t left = records.size() / record_bytes; left > 0;) {
+    const std::uint64_t run = std::min({left, state.head_stride, state.allowed(left)});
+    if (run == 0) [[unlikely]] {
+      if (!state.admit(state.head + 1)) return kNoSequence;
+      continue;
+    }
+    state.store_run(record, run);
+    record += run * record_bytes;
+    left -= run;
+  }
+  state.attend();
+  return state.head;
+}
+
+const absl::Status& Publisher::status() const {
+  return state_->status;
+}
+
+absl::Status Publisher::flush(std::uint64_t deadline_ns) {
+  State& state = *state_;
+  if (state.file_thread == nullptr) {
+    return make_error(Errc::kNoJournal, "this bus keeps no journal: nothing can be made durable");
+  }
+  state.file_thread->request_flush(state.head);
+  for (;;) {
+    const std::uint32_t bell = state.file_thread->gate().bell();
+    if (durable() >= state.head) return absl::OkStatus();
+    if (journal().state != JournalState::kGood) return state.file_thread->failure();
+    if (monotonic_ns() >= deadline_ns) {
+      return make_error(Errc::kTimedOut,
+                        absl::StrCat("the journal was not durable through ", state.head,
+                                     " by the deadline; durable is ", durable()));
+    }
+    state.file_thread->gate().wait(bell);
+  }
+}
+
+absl::Status Publisher::State::close() {
+  if (closed) return absl::OkStatus();
+  closed = true;
+  const auto step = [this](const char* name) {
+    if (options.on_step) options.on_step(name);
+  };
+  absl::Status result;
+  step("close-journal");
+  if (file_thread != nullptr) result = file_thread->close();
+  step("close-ring");
+  store_ring_state(words(), RingState::kClosed);
+  step("close-socket");
+  if (service_thread != nullptr) service_thread->close();
+  step("unlink-ring");
+  session.description.closed = true;
+  const absl::Status described =
+      write_bus_description(options.directory, session.description, options.group);
+  if (!described.ok()) result.Update(described);
+  result.Update(session.ring->unlink());
+  limit = 0;
+  if (status.ok()) status = make_error(Errc::kClosed, "the publisher was closed");
+  // The write queue holds the lock too (see make_write_queue), so it goes first.
+  file_thread.reset();
+  session.queue.reset();
+  session.locks.clear();
+  return result;
+}
+
+absl::Status Publisher::close() {
+  return state_->close();
+}
+
+std::uint32_t Publisher::record_bytes() const {
+  return state_->writer.record_bytes();
+}
+Sequence Publisher::first() const {
+  return state_->session.first();
+}
+Sequence Publisher::head() const {
+  return state_->head;
+}
+Sequence Publisher::durable() const {
+  return load_durable(state_->words());
+}
+const Id128& Publisher::session_id() const {
+  return state_->session.ring->header().session_id;
+}
+const Id128& Publisher::journal_id() const {
+  return state_->session.ring->header().journal_id;
+}
+const Settled& Publisher::settled() const {
+  return state_->session.settled;
+}
+std::uint64_t Publisher::source_offset() const {
+  return state_->session.source_offset;
+}
+std::size_t Publisher::subscriber_count() const {
+  return state_->service_thread->subscriber_count();
+}
+JournalCondition Publisher::journal() const {
+  return load_journal_condition(state_->words());
+}
+
+PublisherCounters Publisher::counters() const {
+  PublisherCounters counters = state_->counters;
+  counters.doorbells = state_->service_thread->doorbells();
+  return counters;
+}
+
+std::vector<SubscriberInfoFrame> Publisher::subscribers() const {
+  return state_->service_thread->subscribers();
+}
+
+}  // namespace lapwing

@@ -1,0 +1,159 @@
+#include "publisher/service_thread.h"
+
+#include <pthread.h>
+#include <sys/epoll.h>
+#include <sys/prctl.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "publisher/file_thread.h"
+
+namespace lapwing {
+namespace {
+
+constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
+constexpr std::uint64_t kListIntervalNs = 100'000'000;
+
+absl::Status watch(int epoll_fd, int fd) {
+  epoll_event event{};
+  event.events = EPOLLIN;
+  event.data.fd = fd;
+  if (epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &event) == 0) return absl::OkStatus();
+  return make_system_error(errno, "watching a descriptor with epoll");
+}
+
+}  // namespace
+
+ServiceThread::ServiceThread(ServerOptions options, const RingFile& ring, Hooks hooks)
+    : options_(std::move(options)), ring_(&ring), words_(&ring.words()), hooks_(std::move(hooks)) {
+  head_seen_ = load_head(*words_);
+}
+
+ServiceThread::~ServiceThread() {
+  close();
+}
+
+absl::Status ServiceThread::start() {
+  ServerHooks hooks{hooks_.welcome, hooks_.flush_wanted, hooks_.prune_wanted, hooks_.log};
+  absl::StatusOr<std::unique_ptr<ControlServer>> server =
+      ControlServer::start(options_, std::move(hooks));
+  if (!server.ok()) return server.status();
+  server_ = *std::move(server);
+  if (absl::Status made = sleeper_.init(); !made.ok()) return made;
+  epoll_ = UniqueFd(epoll_create1(EPOLL_CLOEXEC));
+  if (!epoll_.valid()) return make_system_error(errno, "making an epoll descriptor");
+  if (absl::Status added = watch(epoll_.get(), server_->epoll_fd()); !added.ok()) return added;
+  if (absl::Status added = watch(epoll_.get(), sleeper_.fd()); !added.ok()) return added;
+  thread_ = std::thread([this] { run(); });
+  return absl::OkStatus();
+}
+
+void ServiceThread::close() {
+  if (!thread_.joinable()) return;
+  closing_.set();
+  sleeper_.signal();
+  thread_.join();
+}
+
+void ServiceThread::run() {
+  pthread_setname_np(pthread_self(), "lapwing-service");
+  prctl(PR_SET_TIMERSLACK, 1000UL);  // ns: the default would double the doorbell's interval
+  while (!closing_.is_set()) {
+    const std::uint64_t now = monotonic_ns();
+    beat(now);
+    const std::uint64_t next_ns = server_->turn(now);
+    answer();
+    publish_list();
+    ring_doorbell(now);
+    rest(now, std::min(next_ns, next_heartbeat_ns_));
+  }
+  bump_bell(doorbell_address(*words_));
+  futex_wake_all(doorbell_address(*words_));
+  server_->turn(monotonic_ns());
+  answer();
+  server_->close();
+}
+
+void ServiceThread::answer() {
+  server_->answer_flushes(load_durable(*words_), load_journal_condition(*words_));
+  server_->answer_prune(load_oldest(*words_), Errc::kOk);
+}
+
+void ServiceThread::beat(std::uint64_t now_ns) {
+  if (now_ns < next_heartbeat_ns_) return;
+  next_heartbeat_ns_ = now_ns + kHeartbeatNs;
+  store_heartbeat(*words_, now_ns);
+  if (name_lost_ || ring_->still_named()) return;
+  name_lost_ = true;
+  hooks_.log(absl::StrCat("the ring file ", ring_->path(),
+                          " was deleted by somebody: attached subscribers go on, new ones cannot "
+                          "attach, and a kill would "
+                          "lose what is not archived; restart the publisher, and keep its files (a "
+                          "systemd user may need "
+                          "RemoveIPC=no or `loginctl enable-linger`, or a --ring-dir of its own)"));
+}
+
+// Tells parked subscribers of what was published since the last time, if it is time to look.
+void ServiceThread::ring_doorbell(std::uint64_t now_ns) {
+  const Sequence head = load_head(*words_);
+  if (head == head_seen_) return;
+  head_moved_ns_ = now_ns;
+  if (server_->parking_count() == 0) {
+    head_seen_ = head;
+    return;
+  }
+  if (now_ns < next_doorbell_ns_) return;
+  head_seen_ = head;
+  bump_bell(doorbell_address(*words_));
+  futex_wake_all(doorbell_address(*words_));
+  doorbells_.add();
+  const std::uint64_t took = monotonic_ns() - now_ns;
+  next_doorbell_ns_ = now_ns + std::max(kDoorbellNs, kDoorbellRestFactor * took);
+}
+
+// Sleeps until `next_ns` at the latest, and no longer than to the next look at head where one is
+// due.
+void ServiceThread::rest(std::uint64_t now_ns, std::uint64_t next_ns) {
+  if (server_->parking_count() == 0) {
+    wait(next_ns - std::min(next_ns, now_ns));
+    return;
+  }
+  if (now_ns - head_moved_ns_ < kIdleAfterNs) {
+    const std::uint64_t look_ns = std::max(next_doorbell_ns_, now_ns + kDoorbellNs);
+    next_ns = std::min(next_ns, look_ns);
+    wait(next_ns - std::min(next_ns, now_ns));
+    return;
+  }
+  // Idle: no look is due until the publish path says so.
+  if (!sleeper_.prepare_to_sleep(*words_, head_seen_)) return;
+  wait(next_ns - std::min(next_ns, now_ns));
+  sleeper_.wake_up();
+}
+
+void ServiceThread::wait(std::uint64_t timeout_ns) {
+  timespec timeout{};
+  timeout.tv_sec = static_cast<time_t>(timeout_ns / kNsPerSecond);
+  timeout.tv_nsec = static_cast<long>(timeout_ns % kNsPerSecond);
+  epoll_event events[2];
+  if (epoll_pwait2(epoll_.get(), events, 2, &timeout, nullptr) > 0) sleeper_.drain();
+}
+
+void ServiceThread::publish_list() {
+  subscribers_.store(server_->subscriber_count());
+  const std::uint64_t now = monotonic_ns();
+  if (now < next_list_ns_) return;
+  next_list_ns_ = now + kListIntervalNs;
+  std::vector<SubscriberInfoFrame> list = server_->subscribers();
+  const std::lock_guard lock(list_mutex_);
+  list_ = std::move(list);
+}
+
+std::vector<SubscriberInfoFrame> ServiceThread::subscribers() const {
+  const std::lock_guard lock(list_mutex_);
+  return list_;
+}
+
+}  // namespace lapwing

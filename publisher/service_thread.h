@@ -1,0 +1,86 @@
+// The service thread: control socket, doorbell, heartbeat. Never blocks on a file.
+//
+// While a subscriber that may park is attached it looks at head every kDoorbellNs, or ten times as
+// long as the last wake took, whichever is more; if head moved it rings the doorbell. After
+// kIdleAfterNs without a publish it sleeps until the publish path wakes it.
+//
+// Thread safety: start and close by the owner; progress() and the counters from any thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "bus/control_server.h"
+#include "bus/ring_file.h"
+#include "proto/shared_words.h"
+#include "publisher/idle_sleeper.h"
+
+namespace lapwing {
+
+inline constexpr std::uint64_t kDoorbellNs = 50'000;
+inline constexpr std::uint64_t kDoorbellRestFactor = 10;
+inline constexpr std::uint64_t kHeartbeatNs = kHeartbeatIntervalNs / 2;
+
+class ServiceThread {
+ public:
+  struct Hooks {
+    std::function<WelcomeFrame()> welcome;
+    std::function<void(Sequence through)> flush_wanted;
+    std::function<void(Sequence below)> prune_wanted;
+    std::function<void(const std::string& line)> log;
+  };
+
+  ServiceThread(ServerOptions options, const RingFile& ring, Hooks hooks);
+  ~ServiceThread();
+
+  absl::Status start();
+  // Rings the doorbell a last time, answers what waits, closes every session, joins the thread.
+  void close();
+
+  IdleSleeper& sleeper() { return sleeper_; }
+  // Durable, oldest or the journal's condition has moved on page 1: answers wait for it.
+  void progress() { sleeper_.signal(); }
+
+  std::size_t subscriber_count() const { return static_cast<std::size_t>(subscribers_.load()); }
+  std::uint64_t doorbells() const { return doorbells_.load(); }
+  std::vector<SubscriberInfoFrame> subscribers() const;
+
+ private:
+  void run();
+  void answer();
+  void beat(std::uint64_t now_ns);
+  void ring_doorbell(std::uint64_t now_ns);
+  void rest(std::uint64_t now_ns, std::uint64_t next_ns);
+  void wait(std::uint64_t timeout_ns);
+  void publish_list();
+
+  ServerOptions options_;
+  const RingFile* ring_;
+  RingWords* words_;
+  Hooks hooks_;
+  std::unique_ptr<ControlServer> server_;
+  UniqueFd epoll_;
+  IdleSleeper sleeper_;
+  StickyFlag closing_;
+  SingleWriterWord subscribers_;
+  Counter doorbells_;
+  mutable std::mutex list_mutex_;
+  std::vector<SubscriberInfoFrame> list_;  // under list_mutex_
+  std::thread thread_;
+
+  // Only the service thread touches these.
+  Sequence head_seen_ = 0;
+  std::uint64_t head_moved_ns_ = 0;
+  std::uint64_t next_heartbeat_ns_ = 0;
+  std::uint64_t next_doorbell_ns_ = 0;
+  std::uint64_t next_list_ns_ = 0;
+  bool name_lost_ = false;
+};
+
+}  // namespace lapwing

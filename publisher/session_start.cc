@@ -1,0 +1,351 @@
+#include "publisher/session_start.h"
+
+#include <xxhash.h>
+
+#include <bit>
+#include <filesystem>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "bus/kernel.h"
+#include "proto/error.h"
+#include "snapshot/posix_io.h"
+#include "snapshot/uring_write_queue.h"
+
+namespace lapwing {
+namespace {
+
+constexpr unsigned kDirectoryPermissions = 0700;  // the disk adds the group's
+
+// The starter's state, passed from step to step.
+class Starter {
+ public:
+  explicit Starter(const PublisherOptions& options) : options_(options) {}
+
+  absl::StatusOr<StartedSession> run();
+
+ private:
+  absl::Status prepare();
+  absl::Status take_locks();
+  absl::Status settle_past();
+  absl::Status check_continuation() const;
+  absl::StatusOr<std::string> ring_home() const;
+  absl::Status make_ring();
+  absl::Status begin_session();
+  absl::Status start_archiver();
+  absl::Status announce();
+  absl::Status remove_old_rings();
+  void abandon();
+
+  void step(const char* name) const {
+    if (options_.on_step) options_.on_step(name);
+  }
+  void log(const std::string& line) const {
+    if (options_.log) options_.log(line);
+  }
+  std::string journal_root() const {
+    return options_.journal_directory.empty()
+               ? absl::StrCat(options_.directory, "/", kJournalDirectoryName)
+               : options_.journal_directory;
+  }
+
+  const PublisherOptions& options_;
+  StartedSession session_;
+  Id128 boot_id_;
+  Id128 session_id_;
+  Id128 journal_id_;
+  JournalGeometry geometry_;
+};
+
+absl::StatusOr<std::optional<RingImage>> open_dead_ring(const std::string& path,
+                                                        std::unique_ptr<RingMap>& keep) {
+  absl::StatusOr<RingMap> map = RingMap::attach(path);
+  if (!map.ok()) {
+    if (errc_of(map.status()) == Errc::kNotFound) return std::nullopt;
+    return map.status();
+  }
+  keep = std::make_unique<RingMap>(*std::move(map));
+  return RingImage{keep->header(), &keep->words(), keep->slots()};
+}
+
+std::string last_component(const std::string& directory) {
+  std::filesystem::path path = std::filesystem::path(directory).lexically_normal();
+  if (!path.has_filename()) path = path.parent_path();
+  return path.filename().string();
+}
+
+absl::StatusOr<StartedSession> Starter::run() {
+  struct NamedStep {
+    const char* name;
+    absl::Status (Starter::*run)();
+  };
+  static constexpr NamedStep kSteps[] = {
+      {"prepare-directory", &Starter::prepare},   {"take-lock", &Starter::take_locks},
+      {"settle", &Starter::settle_past},          {"make-ring", &Starter::make_ring},
+      {"begin-session", &Starter::begin_session}, {"start-archiver", &Starter::start_archiver},
+      {"announce", &Starter::announce},           {"remove-old-rings", &Starter::remove_old_rings},
+  };
+  for (const NamedStep& next : kSteps) {
+    step(next.name);
+    if (absl::Status done = (this->*next.run)(); !done.ok()) {
+      abandon();
+      return done;
+    }
+  }
+  return std::move(session_);
+}
+
+// Ends a session that began and will publish nothing, so that the next start finds no reservation
+// open.
+void Starter::abandon() {
+  if (session_.archiver) session_.archiver->close(session_.first() - 1, wall_ns()).IgnoreError();
+  if (session_.ring) session_.ring->unlink().IgnoreError();
+}
+
+absl::Status Starter::prepare() {
+  if (options_.record_bytes < kRecordBytesMin || options_.record_bytes > kRecordBytesMax) {
+    return make_error(Errc::kRecordSize,
+                      absl::StrCat("records of ", options_.record_bytes, " bytes: a bus carries ",
+                                   kRecordBytesMin, " to ", kRecordBytesMax, " bytes"));
+  }
+  geometry_.slot_bytes = slot_bytes_for(options_.record_bytes);
+  geometry_.record_bytes = options_.record_bytes;
+  geometry_.segment_slots = options_.segment_bytes / geometry_.slot_bytes;
+  if (options_.segment_bytes < kSegmentSlotBytesMin ||
+      !std::has_single_bit(options_.segment_bytes)) {
+    return make_error(Errc::kInvalidArgument, absl::StrCat("segment size ", options_.segment_bytes,
+                                                           ": give a power of two of at least ",
+                                                           kSegmentSlotBytesMin, " bytes"));
+  }
+  session_.disk =
+      options_.make_disk ? options_.make_disk() : std::make_unique<PosixDisk>(options_.group);
+  if (absl::Status ready = register_membarrier_private(); !ready.ok()) return ready;
+  return prepare_bus_directory(options_.directory, options_.group);
+}
+
+absl::Status Starter::take_locks() {
+  std::vector<std::string> directories = {options_.directory};
+  if (options_.journal && !options_.journal_directory.empty()) {
+    if (absl::Status made = prepare_bus_directory(options_.journal_directory, options_.group);
+        !made.ok()) {
+      return made;
+    }
+    directories.push_back(options_.journal_directory);
+  }
+  for (const std::string& directory : directories) {
+    absl::StatusOr<PublisherLock> lock =
+        PublisherLock::take(absl::StrCat(directory, "/", kLockFileName), kLockRetryNs);
+    if (!lock.ok()) return lock.status();
+    session_.locks.push_back(*std::move(lock));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Starter::settle_past() {
+  absl::StatusOr<Id128> boot = boot_id();
+  if (!boot.ok()) return boot.status();
+  absl::StatusOr<Id128> id = random_id();
+  if (!id.ok()) return id.status();
+  absl::StatusOr<Id128> fresh_journal = random_id();
+  if (!fresh_journal.ok()) return fresh_journal.status();
+  boot_id_ = *boot;
+  session_id_ = *id;
+  journal_id_ = *fresh_journal;
+  session_.source_offset = options_.source_offset;
+  if (!options_.journal) return absl::OkStatus();
+
+  if (absl::Status made = session_.disk->make_directory(journal_root(), kDirectoryPermissions);
+      !made.ok()) {
+    return made;
+  }
+  absl::StatusOr<SessionLog> sessions = SessionLog::open(*session_.disk, journal_root());
+  if (!sessions.ok()) return sessions.status();
+  session_.sessions = std::make_unique<SessionLog>(*std::move(sessions));
+
+  std::unique_ptr<RingMap> dead_ring;
+  absl::StatusOr<Settled> settled =
+      settle(*session_.disk, journal_root(), *session_.sessions, boot_id_,
+             [&](const std::string& path) { return open_dead_ring(path, dead_ring); });
+  if (!settled.ok()) return settled.status();
+  for (const std::string& line : settled->log) log(line);
+  session_.settled = *std::move(settled);
+  if (options_.resume) {
+    session_.source_offset = resume_offset(*session_.sessions, options_.source_id);
+  }
+  return check_continuation();
+}
+
+// A journal that goes on keeps its records' size and its segments' size.
+absl::Status Starter::check_continuation() const {
+  const SessionRecord* const last = session_.sessions->last();
+  if (!session_.settled.geometry || last == nullptr) return absl::OkStatus();
+  const std::string schema = get_text(last->begin.schema);
+  if (session_.settled.geometry->record_bytes == options_.record_bytes &&
+      schema == options_.schema) {
+    return absl::OkStatus();
+  }
+  return make_error(Errc::kRecordSize,
+                    absl::StrCat("the journal ", journal_root(), " holds records of ",
+                                 session_.settled.geometry->record_bytes, " bytes, schema ", schema,
+                                 ", but the feed brings ", options_.record_bytes, " bytes, schema ",
+                                 options_.schema,
+                                 ": use another bus directory for this feed, or move the old "
+                                 "journal away"));
+}
+
+// The directory that holds this bus's ring files and no other's: the bus directory itself if it is
+// on tmpfs, otherwise one named after it, so that two buses never take each other's files for
+// leftovers.
+absl::StatusOr<std::string> Starter::ring_home() const {
+  std::string parent = options_.ring_directory;
+  if (parent.empty()) {
+    absl::StatusOr<bool> tmpfs = is_on_tmpfs(options_.directory);
+    if (!tmpfs.ok()) return tmpfs.status();
+    if (*tmpfs) return options_.directory;
+    absl::StatusOr<std::string> own = private_ring_directory(options_.group);
+    if (!own.ok()) return own.status();
+    parent = *std::move(own);
+  }
+  std::error_code error;
+  const std::string full = std::filesystem::canonical(options_.directory, error).string();
+  if (error)
+    return make_system_error(error.value(), absl::StrCat("resolving ", options_.directory));
+  const std::string home =
+      absl::StrCat(parent, "/", last_component(full), "-",
+                   absl::Hex(XXH3_64bits(full.data(), full.size()), absl::kZeroPad16));
+  if (absl::Status made = prepare_bus_directory(home, options_.group); !made.ok()) return made;
+  return home;
+}
+
+absl::Status Starter::make_ring() {
+  if (session_.settled.geometry) {
+    journal_id_ = session_.settled.journal_id;
+    geometry_ = *session_.settled.geometry;
+  }
+  absl::StatusOr<std::string> home = ring_home();
+  if (!home.ok()) return home.status();
+  RingSpec spec;
+  spec.directory = *std::move(home);
+  spec.record_bytes = options_.record_bytes;
+  spec.capacity = options_.capacity;
+  spec.schema = options_.schema;
+  spec.bus_name = options_.name.empty() ? last_component(options_.directory) : options_.name;
+  spec.journal_id = journal_id_;
+  spec.session_id = session_id_;
+  spec.boot_id = boot_id_;
+  spec.has_journal = options_.journal;
+  spec.session_first = session_.settled.next;
+  spec.ring_first = session_.settled.next;
+  spec.huge_pages = options_.huge_pages;
+  spec.group = options_.group;
+  absl::StatusOr<RingFile> ring = RingFile::create(spec);
+  if (!ring.ok()) return ring.status();
+  session_.ring = std::make_unique<RingFile>(*std::move(ring));
+  return absl::OkStatus();
+}
+
+absl::Status Starter::begin_session() {
+  if (!options_.journal) return absl::OkStatus();
+  const std::string directory = absl::StrCat(journal_root(), "/", journal_id_.hex());
+  if (absl::Status made = session_.disk->make_directory(directory, kDirectoryPermissions);
+      !made.ok()) {
+    return made;
+  }
+  if (absl::Status synced = session_.disk->sync_directory(journal_root()); !synced.ok())
+    return synced;
+  SessionEntry begin{};
+  begin.kind = SessionEntryKind::kBegin;
+  begin.journal_id = journal_id_;
+  begin.session_id = session_id_;
+  begin.boot_id = boot_id_;
+  begin.first = session_.settled.next;
+  begin.slot_bytes = geometry_.slot_bytes;
+  begin.record_bytes = geometry_.record_bytes;
+  begin.segment_slots = geometry_.segment_slots;
+  begin.source_id = options_.source_id;
+  begin.source_offset = session_.source_offset;
+  set_text(begin.schema, options_.schema);
+  if (session_.ring->path().size() >= sizeof begin.ring_path) {
+    return make_error(
+        Errc::kPathTooLong,
+        absl::StrCat("the ring file's path ", session_.ring->path(), " is longer than ",
+                     sizeof begin.ring_path - 1, " bytes: give a shorter --ring-dir"));
+  }
+  set_text(begin.ring_path, session_.ring->path());
+  return session_.sessions->append(begin);
+}
+
+absl::Status Starter::start_archiver() {
+  if (!options_.journal) return absl::OkStatus();
+  const RingHeader& ring = session_.ring->header();
+  session_.queue =
+      options_.make_queue ? options_.make_queue() : make_write_queue(session_.locks.back().fd());
+  log(absl::StrCat("journal ", journal_root(), " is written by ", session_.queue->description()));
+  ArchiverOptions archive;
+  archive.directory = absl::StrCat(journal_root(), "/", journal_id_.hex());
+  archive.schema = options_.schema;
+  archive.journal_id = journal_id_;
+  archive.session_id = session_id_;
+  archive.geometry = geometry_;
+  archive.first = ring.session_first_sequence;
+  archive.oldest = session_.settled.oldest;
+  archive.capacity = ring.capacity;
+  archive.ring_slots = session_.ring->slots();
+  archive.sync_interval_ns = options_.sync_interval_ns;
+  archive.retention = options_.retention;
+  session_.queue->register_memory({session_.ring->slots(), ring.capacity * ring.slot_bytes});
+  absl::StatusOr<std::unique_ptr<Archiver>> archiver =
+      Archiver::start(*session_.disk, *session_.queue, *session_.sessions, archive);
+  if (!archiver.ok()) return archiver.status();
+  session_.archiver = *std::move(archiver);
+  store_oldest(session_.ring->words(), session_.archiver->oldest());
+  return absl::OkStatus();
+}
+
+absl::Status Starter::announce() {
+  const RingHeader& ring = session_.ring->header();
+  BusDescription& bus = session_.description;
+  bus.name = get_text(ring.bus_name);
+  bus.schema = options_.schema;
+  bus.ring_path = session_.ring->path();
+  bus.journal_root = options_.journal ? journal_root() : "";
+  bus.journal_id = journal_id_;
+  bus.session_id = session_id_;
+  bus.record_bytes = ring.record_bytes;
+  bus.slot_bytes = ring.slot_bytes;
+  bus.capacity = ring.capacity;
+  if (absl::Status kept =
+          write_feed_metadata(options_.directory, options_.metadata, options_.group);
+      !kept.ok()) {
+    return kept;
+  }
+  return write_bus_description(options_.directory, bus, options_.group);
+}
+
+// Every other ring file of this bus: of the settled session, and of starts that were killed before
+// they announced theirs. The lock is held, so none of them is another publisher's.
+absl::Status Starter::remove_old_rings() {
+  const std::filesystem::path own(session_.ring->path());
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(own.parent_path(), error)) {
+    if (entry.path() != own && entry.path().extension() == kRingFileExtension) {
+      std::filesystem::remove(entry.path(), error);
+    }
+  }
+  if (error)
+    return make_system_error(error.value(),
+                             absl::StrCat("removing old rings beside ", own.string()));
+  // A ring that an earlier start placed elsewhere (another --ring-dir); it may be gone already.
+  const std::string& settled = session_.settled.ring_path;
+  if (!settled.empty() && settled != own.string()) std::filesystem::remove(settled, error);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<StartedSession> start_session(const PublisherOptions& options) {
+  return Starter(options).run();
+}
+
+}  // namespace lapwing

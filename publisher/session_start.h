@@ -1,0 +1,47 @@
+// From a bus directory to a session ready to publish: lock, settle the past, make the ring, begin.
+//
+// The order is the design's (DESIGN 6, "Start"), and a publisher may be killed before or after each
+// step: the next start repeats what is needed. PublisherOptions::on_step is called with each step's
+// name.
+//
+// Thread safety: one thread.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "bus/ring_file.h"
+#include "publisher/publisher.h"
+#include "snapshot/archiver.h"
+#include "snapshot/bus_directory.h"
+#include "snapshot/io.h"
+#include "snapshot/publisher_lock.h"
+#include "snapshot/recovery.h"
+#include "snapshot/session_log.h"
+
+namespace lapwing {
+
+// What a started session owns; the publisher takes it over whole. Without a journal the pointers
+// that speak of one are null.
+struct StartedSession {
+  std::vector<PublisherLock> locks;  // of the bus, and of the journal where it lies elsewhere
+  std::unique_ptr<Disk> disk;
+  std::unique_ptr<SessionLog> sessions;
+  std::unique_ptr<WriteQueue> queue;
+  std::unique_ptr<RingFile> ring;
+  std::unique_ptr<Archiver> archiver;
+  Settled settled;
+  BusDescription description;
+  std::uint64_t source_offset = 0;
+
+  Sequence first() const { return ring->header().session_first_sequence; }
+};
+
+// Every step up to, and not including, the control socket.
+// Errors: kBusTaken, kDamaged, kNoSpace, kNotPermitted, kInvalidArgument, kRecordSize, kSystem.
+absl::StatusOr<StartedSession> start_session(const PublisherOptions& options);
+
+}  // namespace lapwing
