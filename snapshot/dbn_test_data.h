@@ -1,4 +1,6 @@
 // For tests of DBN: small valid files made in memory, and the folder of real ones.
+//
+// Thread safety: pure functions.
 #pragma once
 
 #include <zstd.h>

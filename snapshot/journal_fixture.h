@@ -158,7 +158,7 @@ class JournalFixture {
   }
 
   void begin(std::uint8_t session, Sequence first, std::uint64_t source_id = 0,
-             std::uint64_t source_offset = 0) {
+             std::uint64_t source_offset = 0, const char* schema = "bytes") {
     SessionEntry entry = session_entry(SessionEntryKind::kBegin, session);
     entry.boot_id = boot_id();
     entry.first = first;
@@ -167,7 +167,7 @@ class JournalFixture {
     entry.segment_slots = geometry_.segment_slots;
     entry.source_id = source_id;
     entry.source_offset = source_offset;
-    set_text(entry.schema, "bytes");
+    set_text(entry.schema, schema);
     set_text(entry.ring_path, "ring-" + std::to_string(session));
     append(entry);
   }

@@ -2,37 +2,34 @@
 
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "proto/error.h"
 #include "publisher/feeds/dbn_feed.h"
 #include "publisher/feeds/feed.h"
+#include "publisher/feeds/journal_feed.h"
 #include "publisher/feeds/looping_feed.h"
 #include "publisher/feeds/synthetic_feed.h"
 
 namespace lapwing {
 namespace {
 
-constexpr char kDbnPrefix[] = "dbn:";
-constexpr char kSynthetic[] = "synthetic";
-constexpr char kSyntheticPrefix[] = "synthetic:";
-
 absl::StatusOr<std::unique_ptr<Feed>> open_source(const std::string& specification,
                                                   const FeedOptions& options) {
-  if (absl::StartsWith(specification, kDbnPrefix) && specification.size() > sizeof kDbnPrefix - 1) {
-    return DbnFeed::open(specification.substr(sizeof kDbnPrefix - 1), options.batch_by_burst);
-  }
-  if (specification == kSynthetic || absl::StartsWith(specification, kSyntheticPrefix)) {
-    const auto synthetic = parse_synthetic_options(
-        specification == kSynthetic ? "" : specification.substr(sizeof kSyntheticPrefix - 1));
+  const std::pair<std::string, std::string> parts =
+      absl::StrSplit(specification, absl::MaxSplits(':', 1));
+  const auto& [kind, what] = parts;
+  if (kind == "dbn" && !what.empty()) return DbnFeed::open(what, options.batch_by_burst);
+  if (kind == "journal" && !what.empty()) return JournalFeed::open(what, options.batch_by_burst);
+  if (kind == "synthetic") {
+    const auto synthetic = parse_synthetic_options(what);
     if (!synthetic.ok()) return synthetic.status();
     return SyntheticFeed::open(*synthetic, options.batch_by_burst);
   }
   return make_error(Errc::kInvalidArgument,
                     absl::StrCat("\"", specification,
-                                 "\" is not a source; the forms are dbn:PATH, dbn:- "
-                                 "(standard input), journal:DIR and "
-                                 "synthetic[:key=value,...]"));
+                                 "\" is not a source; the forms are dbn:PATH, dbn:- (standard "
+                                 "input), journal:DIR and synthetic[:key=value,...]"));
 }
 
 }  // namespace

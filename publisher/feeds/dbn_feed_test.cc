@@ -1,0 +1,227 @@
+#include "publisher/feeds/dbn_feed.h"
+
+#include <catch2/catch.hpp>
+#include <cstring>
+#include <filesystem>
+#include <string>
+
+#include "proto/error.h"
+#include "publisher/feeds/record_times.h"
+#include "snapshot/dbn_test_data.h"
+#include "tests/temporary_directory.h"
+
+namespace lapwing {
+namespace {
+
+std::unique_ptr<Feed> open_dbn(const std::string& path, const FeedOptions& options = {}) {
+  auto feed = open_feed("dbn:" + path, options);
+  if (!feed.ok()) FAIL(feed.status());
+  return *std::move(feed);
+}
+
+std::string text(std::span<const std::byte> bytes) {
+  return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+}
+
+// All records; `end` gets how it ended.
+std::string play(Feed& feed, absl::Status* end = nullptr) {
+  std::string out;
+  for (;;) {
+    const auto batch = feed.next();
+    if (end != nullptr) *end = batch.status();
+    if (!batch.ok() || batch->records.empty()) return out;
+    out += text(batch->records);
+  }
+}
+
+std::string metadata_of(dbn::SchemaId schema, bool ts_out = false) {
+  dbn::Metadata metadata;
+  metadata.dataset = "XTST.BOOK";
+  metadata.schema = schema;
+  metadata.ts_out = ts_out;
+  return *dbn::encode_metadata(metadata);
+}
+
+template <typename Message>
+std::string other_record(dbn::RType rtype) {
+  Message record{};
+  record.hd = {sizeof record / dbn::kLengthUnit, rtype, 1, 7, 1};
+  return text(std::as_bytes(std::span(&record, 1)));
+}
+
+}  // namespace
+
+TEST_CASE("A bus takes its schema and record size from the metadata") {
+  struct Example {
+    dbn::SchemaId id;
+    const char* schema;
+    std::uint32_t record_bytes;
+  };
+  const auto example = GENERATE(Example{dbn::SchemaId::kMbo, "dbn.mbo", 56},
+                                Example{dbn::SchemaId::kTrades, "dbn.trades", 48},
+                                Example{dbn::SchemaId::kMbp1, "dbn.mbp-1", 80});
+  const TemporaryDirectory directory;
+  write_file(directory.file("f"), metadata_of(example.id));
+  const auto feed = open_dbn(directory.file("f"));
+  CHECK(feed->description().schema == example.schema);
+  CHECK(feed->description().record_bytes == example.record_bytes);
+  CHECK(feed->description().metadata == metadata_of(example.id));
+  CHECK(play(*feed).empty());
+}
+
+TEST_CASE("A schema that a bus does not carry is refused with those it does") {
+  const TemporaryDirectory directory;
+  // tbbo has MBP-1's records, and is refused all the same.
+  const auto [id, name] =
+      GENERATE(table<std::uint16_t, std::string>({{std::uint16_t{9}, "definition"},
+                                                  {std::uint16_t{3}, "tbbo"},
+                                                  {std::uint16_t{2}, "mbp-10"}}));
+  write_file(directory.file("f"), metadata_of(dbn::SchemaId{id}));
+  const auto feed = open_feed("dbn:" + directory.file("f"), {});
+  REQUIRE(errc_of(feed.status()) == Errc::kRecordSize);
+  const std::string message(feed.status().message());
+  CHECK(message.find("schema " + name) != std::string::npos);
+  CHECK(message.find("mbo (56 bytes), trades (48 bytes) and mbp-1 (80 bytes)") !=
+        std::string::npos);
+}
+
+TEST_CASE("Records with send times are refused") {
+  const TemporaryDirectory directory;
+  write_file(directory.file("f"), metadata_of(dbn::SchemaId::kMbo, true));
+  const auto feed = open_feed("dbn:" + directory.file("f"), {});
+  CHECK(errc_of(feed.status()) == Errc::kRecordSize);
+  CHECK(std::string(feed.status().message()).find("ts_out") != std::string::npos);
+}
+
+TEST_CASE("Records of another type or length are counted and left out") {
+  const TemporaryDirectory directory;
+  const std::string trade = other_record<dbn::TradeMsg>(dbn::RType::kTrade);
+  std::string long_mbo = mbo_records(9, 1) + std::string(8, '\0');
+  long_mbo[0] = 16;  // 64 bytes
+  write_file(directory.file("f"), mbo_metadata() + trade + mbo_records(1, 2) + long_mbo + trade +
+                                      mbo_records(3, 1) + trade);
+  const auto feed = open_dbn(directory.file("f"));
+  CHECK(play(*feed) == mbo_records(1, 3));
+  CHECK(feed->skipped() == 4);
+}
+
+TEST_CASE("A mixed stream gives the bus the schema of its first record that fits one") {
+  const TemporaryDirectory directory;
+  const std::string system_message = other_record<dbn::Mbp1Msg>(dbn::RType{0x17});
+  const std::string trade = other_record<dbn::TradeMsg>(dbn::RType::kTrade);
+  write_file(directory.file("f"), metadata_of(dbn::SchemaId::kMixed) + system_message +
+                                      mbo_records(1, 1) + trade + mbo_records(2, 1));
+  const auto feed = open_dbn(directory.file("f"));
+  CHECK(feed->description().schema == dbn::kSchemaMbo);
+  CHECK(play(*feed) == mbo_records(1, 2));
+  CHECK(feed->skipped() == 2);
+
+  write_file(directory.file("g"), metadata_of(dbn::SchemaId::kMixed) + system_message);
+  const auto none = open_feed("dbn:" + directory.file("g"), {});
+  CHECK(errc_of(none.status()) == Errc::kRecordSize);
+}
+
+TEST_CASE("Batches end with their burst, or are as large as can be") {
+  const TemporaryDirectory directory;
+  write_file(directory.file("f"), mbo_metadata() + mbo_records(1, 5'000));  // a microsecond apart
+  const auto paced = open_dbn(directory.file("f"), {.batch_by_burst = true});
+  for (std::uint64_t first = 1; first <= 1'001; first += 2) {
+    const auto batch = paced->next();
+    REQUIRE(batch.ok());
+    CHECK(text(batch->records) == mbo_records(first, 2));  // exactly kBurstNs apart: one burst
+    CHECK(batch->time_ns == 1'000 * first + 1);
+  }
+  const auto full = open_dbn(directory.file("f"), {.batch_by_burst = false});
+  CHECK(full->next()->records.size() == kFeedBatchMax * sizeof(dbn::MboMsg));
+}
+
+TEST_CASE("What comes before an error is delivered, then the error") {
+  const TemporaryDirectory directory;
+  write_file(directory.file("f"), mbo_metadata() + mbo_records(1, 3'000).substr(0, 2'999 * 56 + 9));
+  const auto feed = open_dbn(directory.file("f"), {.batch_by_burst = false});
+  absl::Status end;
+  CHECK((play(*feed, &end) == mbo_records(1, 2'999)));
+  REQUIRE(errc_of(end) == Errc::kBadInput);
+  CHECK(std::string(end.message()).find("record 3000") != std::string::npos);
+  CHECK(feed->next().status() == end);
+  REQUIRE(feed->rewind().ok());
+  CHECK((play(*feed) == mbo_records(1, 2'999)));
+}
+
+TEST_CASE("A file is one source whatever path leads to it") {
+  const TemporaryDirectory directory;
+  write_file(directory.file("f"), mbo_metadata());
+  write_file(directory.file("g"), mbo_metadata());
+  std::filesystem::create_symlink(directory.file("f"), directory.file("link"));
+  const auto id = open_dbn(directory.file("f"))->description().source_id;
+  CHECK(id != 0);
+  CHECK(open_dbn(directory.file("link"))->description().source_id == id);
+  CHECK(open_dbn(directory.path() + "/./f")->description().source_id == id);
+  CHECK(open_dbn(directory.file("f"), {.passes = 3})->description().source_id == id);
+  CHECK(open_dbn(directory.file("g"))->description().source_id != id);
+}
+
+TEST_CASE("A looped file is separated by clears") {
+  const TemporaryDirectory directory;
+  write_file(directory.file("f"), mbo_metadata() + mbo_records(1, 3));
+  const auto feed = open_dbn(directory.file("f"), {.passes = 2});
+  const std::string out = play(*feed);
+  REQUIRE(out.size() == 7 * sizeof(dbn::MboMsg));
+  CHECK(out.substr(0, 3 * 56) == mbo_records(1, 3));
+  CHECK(out[3 * 56 + offsetof(dbn::MboMsg, action)] == 'R');
+  CHECK(out.substr(4 * 56) == mbo_records(1, 3));
+}
+
+TEST_CASE("Restamping sets ts_recv of each record and nothing else") {
+  const TemporaryDirectory directory;
+  write_file(directory.file("f"), mbo_metadata() + mbo_records(1, 100));
+  const auto feed = open_dbn(directory.file("f"), {.batch_by_burst = false});
+  const auto batch = feed->next();
+  REQUIRE(batch->records.size() == 100 * sizeof(dbn::MboMsg));
+  restamp(batch->records, *dbn::find_schema(feed->description().schema), 42);
+  for (std::uint64_t i = 0; i < 100; ++i) {
+    dbn::MboMsg wanted = mbo_record(i + 1);
+    wanted.ts_recv = 42;
+    REQUIRE(std::memcmp(batch->records.data() + i * sizeof wanted, &wanted, sizeof wanted) == 0);
+  }
+}
+
+TEST_CASE("A record's pacing time is ts_recv, else ts_event, else none") {
+  const dbn::RecordSchema& schema = *dbn::find_schema(dbn::SchemaId::kMbo);
+  dbn::MboMsg record = mbo_record(5);
+  const auto time = [&] {
+    return pacing_time_ns(reinterpret_cast<const std::byte*>(&record), schema);
+  };
+  CHECK(time() == 5'001);
+  record.ts_recv = GENERATE(std::uint64_t{0}, dbn::kUndefTimestamp);
+  CHECK(time() == 5'000);
+  record.hd.ts_event = dbn::kUndefTimestamp;
+  CHECK(time() == 0);
+}
+
+TEST_CASE("What is no source is refused with the forms there are") {
+  const auto specification =
+      GENERATE("", "es.dbn", "dbn", "dbn:", "journal", "journal:", "DBN:x", "syntheticx");
+  const auto feed = open_feed(specification, {});
+  CHECK(errc_of(feed.status()) == Errc::kInvalidArgument);
+  CHECK(std::string(feed.status().message()).find("dbn:PATH") != std::string::npos);
+}
+
+TEST_CASE("The real files feed a bus with every record they hold") {
+  const std::string folder = test_data_folder("the feeds of five real DBN files");
+  if (folder.empty()) return;
+  const auto [name, count] = GENERATE(table<std::string, std::uint64_t>(
+      {{"esh4-glbx-mdp3-20231225.mbo.dbn.zst", 68'792},
+       {"esh4-glbx-mdp3-20231224.mbo.dbn.zst", 8'725},
+       {"futures_mbp-1_2024-07-01T23-58_2024-07-02T00-02.dbn.zst", 2'288},
+       {"futures_trades_2024-07-01T23-58_2024-07-02T00-02.dbn.zst", 120},
+       {"us-equities-20131007.trades.dbn.zst", 388'417}}));
+  const bool by_burst = GENERATE(false, true);
+  const auto feed = open_dbn(folder + "/" + name, {.batch_by_burst = by_burst});
+  absl::Status end;
+  CHECK(play(*feed, &end).size() == count * feed->description().record_bytes);
+  CHECK(end.ok());
+  CHECK(feed->skipped() == 0);
+}
+
+}  // namespace lapwing

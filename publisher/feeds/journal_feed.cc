@@ -1,0 +1,166 @@
+#include "publisher/feeds/journal_feed.h"
+
+#include <climits>
+#include <cstdlib>
+#include <filesystem>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "proto/error.h"
+#include "publisher/feeds/record_times.h"
+#include "snapshot/bus_directory.h"
+
+namespace lapwing {
+namespace {
+
+// The directory that holds `sessions`, and the bus directory that may hold the feed's metadata.
+struct Places {
+  std::string root;
+  std::string bus;
+};
+
+absl::StatusOr<Places> find_places(Disk& disk, const std::string& directory) {
+  char resolved[PATH_MAX];
+  if (::realpath(directory.c_str(), resolved) == nullptr) {
+    return make_system_error(errno, absl::StrCat("cannot find the journal directory ", directory));
+  }
+  const std::string path = resolved;
+  const auto is_root = disk.exists(absl::StrCat(path, "/", kSessionsFileName));
+  if (!is_root.ok()) return is_root.status();
+  if (*is_root) return Places{path, std::filesystem::path(path).parent_path()};
+  const auto bus = read_bus_description(path);
+  if (errc_of(bus.status()) == Errc::kNoBus) {
+    return make_error(Errc::kNotFound,
+                      absl::StrCat("there is no journal in ", directory, ", neither \"",
+                                   kSessionsFileName, "\" nor \"", kBusFileName,
+                                   "\"; give a bus directory or its journal directory"));
+  }
+  if (!bus.ok()) return bus.status();
+  if (bus->journal_root.empty()) {
+    return make_error(Errc::kNoJournal, absl::StrCat("the bus in ", directory,
+                                                     " keeps no journal that could be replayed"));
+  }
+  return Places{bus->journal_root, path};
+}
+
+// Sequences of first … last that recorded voids took out of this journal.
+std::uint64_t count_void(const SessionLog& sessions, const Id128& journal_id, Sequence first,
+                         Sequence last) {
+  std::uint64_t count = 0;
+  for (const SessionRecord& session : sessions.sessions()) {
+    if (session.begin.journal_id != journal_id || !session.end || session.end->void_first == 0) {
+      continue;
+    }
+    const Sequence low = std::max(first, session.end->void_first);
+    const Sequence high = std::min(last, session.end->void_last);
+    if (low <= high) count += high - low + 1;
+  }
+  return count;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Feed>> JournalFeed::open(const std::string& directory,
+                                                        bool batch_by_burst) {
+  std::unique_ptr<JournalFeed> feed(new JournalFeed(batch_by_burst));
+  const auto places = find_places(feed->disk_, directory);
+  if (!places.ok()) return places.status();
+  if (auto status = feed->open_journal(places->root); !status.ok()) return status;
+  if (auto status = feed->describe(places->root, places->bus); !status.ok()) return status;
+  return feed;
+}
+
+absl::Status JournalFeed::open_journal(const std::string& root) {
+  const auto sessions = SessionLog::open_read_only(disk_, root);
+  if (!sessions.ok()) return sessions.status();
+  if (sessions->last() == nullptr) {
+    return make_error(Errc::kNotFound,
+                      absl::StrCat("the journal in ", root, " has no session yet"));
+  }
+  auto reader = JournalReader::open(disk_, root, sessions->last()->begin.journal_id);
+  if (!reader.ok()) return reader.status();
+  reader_ = *std::move(reader);
+  const auto bounds = reader_->settled_bounds();
+  if (!bounds.ok()) return bounds.status();
+  bounds_ = *bounds;
+  next_sequence_ = bounds_.oldest;
+  return absl::OkStatus();
+}
+
+absl::Status JournalFeed::describe(const std::string& root, const std::string& bus) {
+  const SessionEntry& begin = reader_->sessions().last()->begin;
+  const std::uint32_t record_bytes = reader_->geometry().record_bytes;
+  const auto metadata = read_feed_metadata(bus);
+  if (!metadata.ok()) return metadata.status();
+  description_.schema = get_text(begin.schema);
+  description_.record_bytes = record_bytes;
+  description_.metadata = *metadata;
+  description_.name = absl::StrCat("journal ", root);
+  // With the oldest record: one that retention has shortened is another source, since a number of
+  // records to skip would mean others.
+  description_.source_id = source_id_of(
+      absl::StrCat("journal:", root, ":", begin.journal_id.hex(), ":", bounds_.oldest));
+  schema_ = dbn::find_schema(description_.schema);
+  if (schema_ != nullptr && schema_->record_bytes != record_bytes) schema_ = nullptr;
+  if (bounds_.archived >= bounds_.oldest) {
+    total_ = bounds_.archived - bounds_.oldest + 1 -
+             count_void(reader_->sessions(), begin.journal_id, bounds_.oldest, bounds_.archived);
+  }
+  buffer_.resize(kFeedBatchMax * record_bytes);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<FeedBatch> JournalFeed::next() {
+  if (pending_.empty()) {
+    if (auto status = refill(); !status.ok()) return status;
+  }
+  FeedBatch batch;
+  if (pending_.empty()) return batch;
+  if (schema_ != nullptr) batch.time_ns = pacing_time_ns(pending_.data(), *schema_);
+  const std::size_t bytes = burst_records() * description_.record_bytes;
+  batch.records = pending_.first(bytes);
+  pending_ = pending_.subspan(bytes);
+  return batch;
+}
+
+// Reads what comes next into the buffer; nothing is pending afterwards: the end.
+absl::Status JournalFeed::refill() {
+  while (next_sequence_ <= bounds_.archived) {
+    const auto run = reader_->read(next_sequence_, bounds_, buffer_);
+    if (!run.ok()) return run.status();
+    if (run->gap && run->cause == GapCause::kDamaged) {
+      return make_error(Errc::kDamaged, absl::StrCat(description_.name, ": ", run->detail,
+                                                     "; `lapwing verify` shows all of the damage"));
+    }
+    if (run->gap) {
+      next_sequence_ = run->gap_last + 1;
+      continue;
+    }
+    if (run->count == 0) break;
+    next_sequence_ += run->count;
+    pending_ = std::span(buffer_).first(run->count * description_.record_bytes);
+    break;
+  }
+  return absl::OkStatus();
+}
+
+// How many of the pending records make the next batch.
+std::size_t JournalFeed::burst_records() const {
+  const std::size_t record_bytes = description_.record_bytes;
+  const std::size_t count = pending_.size() / record_bytes;
+  if (!batch_by_burst_ || schema_ == nullptr) return count;
+  const std::uint64_t first_ns = pacing_time_ns(pending_.data(), *schema_);
+  for (std::size_t i = 1; i < count; ++i) {
+    if (pacing_time_ns(pending_.data() + i * record_bytes, *schema_) > first_ns + kBurstNs)
+      return i;
+  }
+  return count;
+}
+
+absl::Status JournalFeed::rewind() {
+  next_sequence_ = bounds_.oldest;
+  pending_ = {};
+  return absl::OkStatus();
+}
+
+}  // namespace lapwing

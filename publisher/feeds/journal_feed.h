@@ -1,0 +1,54 @@
+// The feed of a journal: journal:DIR, DIR being a bus directory or the directory that holds
+// `sessions`.
+//
+// Replays the newest journal there from its oldest retained record to what its files prove at the
+// time of opening; a publisher may be running. Voids hold no records and are passed over; damage is
+// an error.
+//
+// Thread safety: one thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "proto/dbn.h"
+#include "publisher/feeds/feed.h"
+#include "snapshot/journal_reader.h"
+#include "snapshot/posix_io.h"
+
+namespace lapwing {
+
+class JournalFeed : public Feed {
+ public:
+  // Errors: kNotFound, kNoJournal, kDamaged, kNotPermitted, kNotALapwingFile, kSystem.
+  static absl::StatusOr<std::unique_ptr<Feed>> open(const std::string& directory,
+                                                    bool batch_by_burst);
+
+  const FeedDescription& description() const override { return description_; }
+  absl::StatusOr<FeedBatch> next() override;
+  absl::Status rewind() override;
+  std::uint64_t skipped() const override { return 0; }
+  std::uint64_t total() const override { return total_; }
+
+ private:
+  explicit JournalFeed(bool batch_by_burst) : batch_by_burst_(batch_by_burst) {}
+  absl::Status open_journal(const std::string& root);
+  absl::Status describe(const std::string& root, const std::string& directory);
+  absl::Status refill();
+  std::size_t burst_records() const;
+
+  PosixDisk disk_;
+  std::unique_ptr<JournalReader> reader_;
+  JournalBounds bounds_;
+  const bool batch_by_burst_;
+  const dbn::RecordSchema* schema_ = nullptr;  // null: records without a time
+  FeedDescription description_;
+  std::uint64_t total_ = 0;
+  Sequence next_sequence_ = 1;  // to read
+  std::vector<std::byte> buffer_;
+  std::span<std::byte> pending_;  // of the buffer: read, not delivered
+};
+
+}  // namespace lapwing

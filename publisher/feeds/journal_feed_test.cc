@@ -1,0 +1,160 @@
+#include "publisher/feeds/journal_feed.h"
+
+#include <catch2/catch.hpp>
+#include <cstring>
+#include <string>
+
+#include "proto/error.h"
+#include "snapshot/bus_directory.h"
+#include "snapshot/dbn_test_data.h"
+#include "snapshot/journal_fixture.h"
+
+namespace lapwing {
+namespace {
+
+std::unique_ptr<Feed> open_journal(const std::string& directory, bool batch_by_burst = false) {
+  auto feed = open_feed("journal:" + directory, {.batch_by_burst = batch_by_burst});
+  if (!feed.ok()) FAIL(feed.status());
+  return *std::move(feed);
+}
+
+std::string play(Feed& feed) {
+  std::string out;
+  for (;;) {
+    const auto batch = feed.next();
+    if (!batch.ok()) FAIL(batch.status());
+    if (batch->records.empty()) return out;
+    REQUIRE(batch->records.size() <= kFeedBatchMax * feed.description().record_bytes);
+    out.append(reinterpret_cast<const char*>(batch->records.data()), batch->records.size());
+  }
+}
+
+std::string records(const JournalFixture& journal, Sequence first, Sequence last) {
+  std::string out;
+  for (Sequence n = first; n <= last; ++n) {
+    const auto record = journal.record(n);
+    out.append(reinterpret_cast<const char*>(record.data()), record.size());
+  }
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("A journal is replayed from its first record to its last, as often as one likes") {
+  JournalFixture journal;
+  journal.begin(11, 1);
+  journal.reserve(11, 4'096);
+  journal.write(1, 2'500);
+  journal.end(11, 2'500, SessionEnd::kClosed);
+  const auto feed = open_journal(journal.root());
+  CHECK(feed->description().schema == "bytes");
+  CHECK(feed->description().record_bytes == 56);
+  CHECK(feed->description().source_id != 0);
+  CHECK(feed->total() == 2'500);
+  CHECK((play(*feed) == records(journal, 1, 2'500)));
+  REQUIRE(feed->rewind().ok());
+  CHECK((play(*feed) == records(journal, 1, 2'500)));
+}
+
+TEST_CASE("A void is passed over and a pruned beginning left out") {
+  JournalFixture journal;
+  journal.begin(11, 1);
+  journal.reserve(11, 2'048);
+  journal.write(1, 1'500);
+  journal.end(11, 1'500, SessionEnd::kCut, 2'048);
+  journal.begin(12, 2'049);
+  journal.reserve(12, 4'096);
+  journal.write(2'049, 2'100);
+  journal.end(12, 2'100, SessionEnd::kClosed);
+  const auto whole = open_journal(journal.root());
+  CHECK(whole->total() == 1'500 + 52);
+  CHECK((play(*whole) == records(journal, 1, 1'500) + records(journal, 2'049, 2'100)));
+
+  std::filesystem::remove(journal.file(0, "jnl"));
+  const auto pruned = open_journal(journal.root());
+  CHECK(pruned->total() == 1'500 - 1'024 + 52);
+  CHECK((play(*pruned) == records(journal, 1'025, 1'500) + records(journal, 2'049, 2'100)));
+  CHECK(pruned->description().source_id != whole->description().source_id);
+}
+
+TEST_CASE("Damage ends the feed after every record before the damaged block") {
+  JournalFixture journal;
+  journal.begin(11, 1);
+  journal.reserve(11, 4'096);
+  journal.write(1, 500);
+  journal.end(11, 500, SessionEnd::kClosed);
+  flip_bit(journal.file(0, "jnl"), 4'096 + 200 * 64 + 20, 3);  // in block 3: 193 to 256
+  const auto feed = open_journal(journal.root());
+  std::string out;
+  absl::Status end;
+  while (end.ok()) {
+    const auto batch = feed->next();
+    end = batch.status();
+    if (!end.ok()) break;
+    REQUIRE_FALSE(batch->records.empty());
+    out.append(reinterpret_cast<const char*>(batch->records.data()), batch->records.size());
+  }
+  CHECK(errc_of(end) == Errc::kDamaged);
+  CHECK((out == records(journal, 1, 192)));
+}
+
+TEST_CASE("Batches of DBN records end with their burst and carry its time") {
+  JournalFixture journal;
+  journal.begin(11, 1, 0, 0, dbn::kSchemaMbo);
+  journal.reserve(11, 4'096);
+  journal.write(1, 100);
+  for (Sequence n = 1; n <= 100; ++n) {  // bursts of ten, 2 µs apart
+    dbn::MboMsg record = mbo_record(n);
+    record.ts_recv = 1'000'000 + (n - 1) / 10 * 2'000 + n;
+    put_bytes(journal.file(0, "jnl"), 4'096 + (n - 1) * 64 + 8, &record, sizeof record);
+  }
+  journal.write_sums(1, 100);
+  journal.end(11, 100, SessionEnd::kClosed);
+  const auto feed = open_journal(journal.root(), true);
+  for (std::uint64_t burst = 0; burst < 10; ++burst) {
+    const auto batch = feed->next();
+    REQUIRE(batch.ok());
+    CHECK(batch->records.size() == 10 * sizeof(dbn::MboMsg));
+    CHECK(batch->time_ns == 1'000'000 + burst * 2'000 + burst * 10 + 1);
+  }
+  CHECK(feed->next()->records.empty());
+}
+
+TEST_CASE("A bus directory leads to its journal and gives the feed's metadata") {
+  JournalFixture journal;
+  journal.begin(11, 1);
+  journal.reserve(11, 4'096);
+  journal.write(1, 10);
+  journal.end(11, 10, SessionEnd::kClosed);
+  const TemporaryDirectory bus;
+  BusDescription description;
+  description.name = "es";
+  description.schema = "bytes";
+  description.journal_root = journal.root();
+  description.journal_id = JournalFixture::journal_id();
+  description.record_bytes = 56;
+  description.slot_bytes = 64;
+  description.capacity = 1'024;
+  description.closed = true;
+  REQUIRE(write_bus_description(bus.path(), description, std::nullopt).ok());
+  REQUIRE(write_feed_metadata(bus.path(), mbo_metadata(), std::nullopt).ok());
+  const auto feed = open_journal(bus.path());
+  CHECK(feed->description().metadata == mbo_metadata());
+  CHECK((play(*feed) == records(journal, 1, 10)));
+  CHECK(feed->description().source_id == open_journal(journal.root())->description().source_id);
+
+  description.journal_root.clear();
+  description.journal_id = {};
+  REQUIRE(write_bus_description(bus.path(), description, std::nullopt).ok());
+  CHECK(errc_of(open_feed("journal:" + bus.path(), {}).status()) == Errc::kNoJournal);
+}
+
+TEST_CASE("What is no journal is refused with what to give") {
+  const TemporaryDirectory empty;
+  const auto none = open_feed("journal:" + empty.path(), {});
+  CHECK(errc_of(none.status()) == Errc::kNotFound);
+  CHECK(std::string(none.status().message()).find("bus directory") != std::string::npos);
+  CHECK(errc_of(open_feed("journal:" + empty.file("missing"), {}).status()) == Errc::kNotFound);
+}
+
+}  // namespace lapwing
