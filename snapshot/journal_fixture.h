@@ -199,7 +199,7 @@ class JournalFixture {
     REQUIRE(log->append(entry).ok());
   }
 
-  TemporaryDirectory directory_;
+  TemporaryDirectory directory_{TemporaryDirectory::in_memory()};
   PosixDisk disk_;
   JournalGeometry geometry_;
 };

@@ -177,7 +177,7 @@ absl::StatusOr<JournalRun> JournalReader::read(Sequence n, const JournalBounds& 
       if (!opened.ok()) return state_->explain_unopened(n, limit, opened);
     }
     if (auto damage = reader.load(n, bounds.durable, limit)) {
-      return gap_to(damage->last, GapCause::kDamaged, std::move(damage->detail));
+      return gap_to(damage->last, GapCause::kDamaged, damage->text());
     }
   }
   if (n > bounds.archived) return run;
@@ -199,9 +199,6 @@ absl::StatusOr<JournalBounds> JournalReader::settled_bounds() {
   const auto segments = list_segments(state_->files);
   if (!segments.ok()) return segments.status();
   JournalBounds bounds;
-  if (!segments->empty()) {
-    bounds.oldest = state_->files.geometry.segment_first(segments->front());
-  }
   if (session.end) {
     bounds.durable = session.end->last;
   } else {
@@ -211,6 +208,8 @@ absl::StatusOr<JournalBounds> JournalReader::settled_bounds() {
     bounds.durable = walk->durable;
   }
   bounds.archived = bounds.durable;
+  bounds.oldest = segments->empty() ? bounds.durable + 1
+                                    : state_->files.geometry.segment_first(segments->front());
   return bounds;
 }
 

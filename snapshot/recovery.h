@@ -1,7 +1,8 @@
 // What a starting publisher finds and what it does about it: the table of DESIGN 6, row by row.
 //
-// The caller holds the publisher's lock. Running it again after a kill at any point gives the same
-// end.
+// snapshot/settle_decision.h is the table. All that is looked at is looked at before the first
+// write: if something at or below durable is damaged, nothing is changed. The caller holds the
+// publisher's lock. Running it again after a kill at any point gives the same end.
 //
 // Thread safety: one thread.
 #pragma once
@@ -29,8 +30,7 @@ struct RingImage {
 };
 
 // Maps the ring file at `path` for as long as recovery runs; nullopt if it is not there.
-using RingOpener =
-    std::function<absl::StatusOr<std::optional<RingImage>>(const std::string& path)>;
+using RingOpener = std::function<absl::StatusOr<std::optional<RingImage>>(const std::string& path)>;
 
 enum class Settlement : std::uint32_t {
   kFresh = 1,      // no journal yet: a new journal id, sequence 1
@@ -42,20 +42,23 @@ enum class Settlement : std::uint32_t {
 
 struct Settled {
   Settlement how = Settlement::kFresh;
-  Id128 journal_id;               // to continue; zero where a new one is to be begun
+  Id128 journal_id;                         // to continue; zero where a new one is to be begun
   std::optional<JournalGeometry> geometry;  // of the journal that continues
-  Sequence next = 1;              // first sequence of the session to come
-  Sequence oldest = 1;            // oldest sequence the journal retains
-  Sequence last_present = 0;      // newest sequence the journal holds
-  Sequence last_void = 0;         // end of the newest void, 0 if there is none
+  Sequence next = 1;                        // first sequence of the session to come
+  Sequence oldest = 1;                      // oldest sequence the journal retains
+  Sequence last_present = 0;                // newest sequence the journal holds
+  Sequence last_void = 0;                   // end of the newest void, 0 if there is none
   std::optional<std::pair<Sequence, Sequence>> new_void;  // recorded by this settlement
-  std::string ring_path;          // of the settled session; unlinked by the caller once all is done
-  std::vector<std::string> log;   // what was done, for the log
+  std::string ring_path;         // of the settled session; unlinked by the caller once all is done
+  std::vector<std::string> log;  // what was done, for the log
 };
 
 // Settles the last session of `journal_root` (the directory that holds `sessions`): writes what
-// only the ring holds, or cuts, then the session's `end`; each synced. Damage at or below durable
-// is kDamaged with file, offset and sequence, and changes nothing.
+// only the ring holds, or cuts, then the session's `end`; each synced. Without damage the journal
+// that goes on is proven: that its segments are there, the last session's headers and sums, and
+// every record of the segments at its end. Errors: kDamaged with file, offset and sequence, and
+// nothing is changed; what open_ring says of a ring file that it cannot map; kNoSpace,
+// kNotPermitted, kSystem.
 absl::StatusOr<Settled> settle(Disk& disk, const std::string& journal_root, SessionLog& sessions,
                                const Id128& boot_id, const RingOpener& open_ring);
 

@@ -50,7 +50,7 @@ absl::Status SegmentReader::open(std::uint64_t segment) {
   return absl::OkStatus();
 }
 
-std::optional<BlockDamage> SegmentReader::load(Sequence n, Sequence durable, Sequence limit) {
+std::optional<JournalDamage> SegmentReader::load(Sequence n, Sequence durable, Sequence limit) {
   const JournalGeometry& geometry = files_.geometry;
   const Request request{n, durable, limit};
   const std::uint64_t first_block = geometry.block_of(n);
@@ -133,13 +133,11 @@ Sequence SegmentReader::prove_block(const Request& request, std::uint64_t block,
   return last;
 }
 
-BlockDamage SegmentReader::damage(const Request& request, const std::string& defect) const {
+JournalDamage SegmentReader::damage(const Request& request, const std::string& defect) const {
   const JournalGeometry& geometry = files_.geometry;
   const Sequence first = geometry.block_first(geometry.block_of(request.n));
   const Sequence last = std::min(first + geometry.block_slots() - 1, request.limit);
-  return {last, absl::StrCat(files_.path(segment_, "jnl"), ": block at offset ",
-                             geometry.offset_of(first), ", sequences ", request.n, " to ", last,
-                             ": ", defect, "; `lapwing verify` shows all damage")};
+  return {files_.path(segment_, "jnl"), geometry.offset_of(first), request.n, last, defect};
 }
 
 }  // namespace lapwing

@@ -21,18 +21,13 @@
 
 #include "absl/status/status.h"
 #include "proto/identity.h"
+#include "snapshot/journal_damage.h"
 #include "snapshot/journal_files.h"
 
 namespace lapwing {
 
 inline constexpr int kSumRereads = 3;
 inline constexpr std::size_t kReadRunBytes = 256 * 1024;  // read at once
-
-// Why a record could not be proven.
-struct BlockDamage {
-  Sequence last = 0;   // last sequence of the damaged block
-  std::string detail;  // file, offset, sequences, what
-};
 
 class SegmentReader {
  public:
@@ -48,7 +43,7 @@ class SegmentReader {
   // Proves n and as many records after it as go into one run, up to `limit`, which is at least n,
   // in the open segment, and not beyond what was archived or into a void. Nothing means that n is
   // in the window.
-  std::optional<BlockDamage> load(Sequence n, Sequence durable, Sequence limit);
+  std::optional<JournalDamage> load(Sequence n, Sequence durable, Sequence limit);
 
   // The proven records: window_first() … window_last(); none if last < first.
   Sequence window_first() const { return window_first_; }
@@ -70,7 +65,7 @@ class SegmentReader {
   void drop_window();
   absl::Status read_run(std::uint64_t first_block, std::size_t block_count);
   Sequence prove_block(const Request& request, std::uint64_t block, std::string& defect) const;
-  BlockDamage damage(const Request& request, const std::string& defect) const;
+  JournalDamage damage(const Request& request, const std::string& defect) const;
 
   JournalFiles files_;
   std::uint64_t segment_ = 0;

@@ -11,6 +11,8 @@
 namespace lapwing {
 namespace {
 
+constexpr std::size_t kEntriesPerRead = 64;
+
 enum class EntryState { kEmpty, kValid, kBad };
 
 std::uint64_t checksum_of(const SessionEntry& entry) {
@@ -30,14 +32,13 @@ std::uint64_t now_wall_ns() {
       std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
 }
 
-// What stands at `index`; zeros beyond the file's end and where there is no file.
-absl::StatusOr<SessionEntry> read_entry(Disk& disk, const OpenFile& file, std::uint64_t index) {
-  SessionEntry entry{};
-  if (!file.valid()) return entry;
-  const auto bytes = std::as_writable_bytes(std::span(&entry, 1));
-  const auto read = disk.read_at(file.get(), index * kSessionEntryBytes, bytes);
-  if (!read.ok()) return read.status();
-  return entry;
+// What stands at `index` and after it; zeros beyond the file's end and where there is no file.
+absl::Status read_entries(Disk& disk, const OpenFile& file, std::uint64_t index,
+                          std::span<SessionEntry> entries) {
+  std::fill(entries.begin(), entries.end(), SessionEntry{});
+  if (!file.valid()) return absl::OkStatus();
+  return disk.read_at(file.get(), index * kSessionEntryBytes, std::as_writable_bytes(entries))
+      .status();
 }
 
 absl::StatusOr<std::uint64_t> size_of(Disk& disk, const OpenFile& file) {
@@ -154,23 +155,25 @@ absl::Status SessionLog::load() {
     return make_error(Errc::kLimit, absl::StrCat(path(0), ": more than ", kSessionEntriesMax,
                                                  " entries; begin a new journal"));
   }
+  std::vector<SessionEntry> chunks[kCopies];
+  for (auto& chunk : chunks) chunk.resize(kEntriesPerRead);
   bool at_end = false;
-  for (std::uint64_t index = next_index_; index * kSessionEntryBytes < bytes; ++index) {
-    SessionEntry copies[kCopies];
-    for (std::size_t copy = 0; copy < kCopies; ++copy) {
-      const auto entry = read_entry(*disk_, files_[copy], index);
-      if (!entry.ok()) return entry.status();
-      copies[copy] = *entry;
+  const std::uint64_t begin = next_index_;
+  for (std::uint64_t index = begin; index * kSessionEntryBytes < bytes; ++index) {
+    const std::size_t i = (index - begin) % kEntriesPerRead;
+    for (std::size_t copy = 0; i == 0 && copy < kCopies; ++copy) {
+      const absl::Status status = read_entries(*disk_, files_[copy], index, chunks[copy]);
+      if (!status.ok()) return status;
     }
-    const absl::Status status = take(index, copies, at_end);
+    const absl::Status status = take(index, chunks[0][i], chunks[1][i], at_end);
     if (!status.ok()) return status;
   }
   return absl::OkStatus();
 }
 
-absl::Status SessionLog::take(std::uint64_t index, const SessionEntry (&copies)[kCopies],
-                              bool& at_end) {
-  const EntryState states[kCopies] = {state_of(copies[0], index), state_of(copies[1], index)};
+absl::Status SessionLog::take(std::uint64_t index, const SessionEntry& in_first,
+                              const SessionEntry& in_copy, bool& at_end) {
+  const EntryState states[kCopies] = {state_of(in_first, index), state_of(in_copy, index)};
   if (states[0] == EntryState::kEmpty && states[1] == EntryState::kEmpty) {
     at_end = true;
     return absl::OkStatus();
@@ -180,11 +183,11 @@ absl::Status SessionLog::take(std::uint64_t index, const SessionEntry (&copies)[
   }
   if (at_end) return damaged(where(index), "an entry after the end of the list");
   const bool both = states[0] == states[1];
-  if (both && std::memcmp(&copies[0], &copies[1], kSessionEntryBytes) != 0) {
+  if (both && std::memcmp(&in_first, &in_copy, kSessionEntryBytes) != 0) {
     return damaged(where(index), "the two copies contradict each other");
   }
   const std::size_t good = states[0] == EntryState::kValid ? 0 : 1;
-  const SessionEntry& entry = copies[good];
+  const SessionEntry& entry = good == 0 ? in_first : in_copy;
   if (entry.version != kJournalVersion) {
     return make_error(Errc::kAbiMismatch,
                       absl::StrCat(where(index), ": journal version ", entry.version,
@@ -201,11 +204,13 @@ absl::Status SessionLog::take(std::uint64_t index, const SessionEntry (&copies)[
 // Both copies are synced even where they agree: a killed writer may have left a page unsynced.
 absl::Status SessionLog::heal() {
   for (const SessionCopyDefect& defect : copy_defects_) {
-    const auto entry = read_entry(*disk_, files_[1 - defect.copy], defect.index);
-    if (!entry.ok()) return entry.status();
-    const absl::Status status =
-        disk_->write_at(files_[defect.copy].get(), defect.index * kSessionEntryBytes,
-                        std::as_bytes(std::span(&*entry, 1)));
+    SessionEntry entry;
+    absl::Status status =
+        read_entries(*disk_, files_[1 - defect.copy], defect.index, std::span(&entry, 1));
+    if (status.ok()) {
+      status = disk_->write_at(files_[defect.copy].get(), defect.index * kSessionEntryBytes,
+                               std::as_bytes(std::span(&entry, 1)));
+    }
     if (!status.ok()) return status;
   }
   for (const OpenFile& file : files_) {

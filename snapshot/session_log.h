@@ -75,7 +75,8 @@ class SessionLog {
   absl::Status open_files(OpenMode mode);
   absl::Status create_missing();
   absl::Status load();
-  absl::Status take(std::uint64_t index, const SessionEntry (&copies)[kCopies], bool& at_end);
+  absl::Status take(std::uint64_t index, const SessionEntry& in_first, const SessionEntry& in_copy,
+                    bool& at_end);
   absl::Status heal();
   absl::Status grow(std::uint64_t bytes);
   absl::Status write_copies(const SessionEntry& entry);

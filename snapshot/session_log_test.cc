@@ -96,7 +96,7 @@ class Sessions {
   absl::StatusOr<SessionLog> open() { return SessionLog::open(disk, directory.path()); }
   absl::StatusOr<SessionLog> read() { return SessionLog::open_read_only(disk, directory.path()); }
 
-  TemporaryDirectory directory;
+  TemporaryDirectory directory{TemporaryDirectory::in_memory()};
   PosixDisk disk;
 };
 

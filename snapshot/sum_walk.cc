@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <span>
 
-#include "absl/strings/str_cat.h"
 #include "proto/error.h"
 #include "snapshot/sum_file.h"
 
@@ -12,24 +11,15 @@ namespace {
 
 enum class Step { kGoOn, kBreak };
 
-absl::Status damaged_entry(const JournalFiles& files, std::uint64_t segment, std::uint64_t block) {
-  const JournalGeometry& geometry = files.geometry;
-  const Sequence first = geometry.block_first(block);
-  return make_error(
-      Errc::kDamaged,
-      absl::StrCat(files.path(segment, "sum"), ": the entry at offset ",
-                   sum_offset(geometry, block), " is damaged (sequences ", first, " to ",
-                   first + geometry.block_slots() - 1,
-                   "); `lapwing verify` shows all damage, `lapwing repair` is the way on"));
-}
-
 // One segment's entries at a time.
 class Walk {
  public:
   Walk(const JournalFiles& files, const std::vector<std::uint64_t>& segments, Sequence first,
        Sequence through)
       : files_(files), segments_(segments), through_(through) {
-    result_.durable = first - 1;
+    // Only what is durable is ever pruned.
+    const Sequence pruned = files.geometry.segment_first(segments.front()) - 1;
+    result_.durable = std::max(first - 1, std::min(pruned, through));
     entries_.resize(files.geometry.blocks_per_segment());
   }
 
@@ -55,33 +45,32 @@ class Walk {
  private:
   Step take(std::uint64_t segment, std::uint64_t block, const SumEntry& entry) {
     const JournalGeometry& geometry = files_.geometry;
+    const Sequence first = geometry.block_first(block);
     switch (check_sum_entry(files_.journal_id, block, entry, geometry)) {
       case SumState::kEmpty:
         return Step::kBreak;
       case SumState::kDamaged:
-        note(damaged_entry(files_, segment, block));
+        note({files_.path(segment, "sum"), sum_offset(geometry, block), first,
+              first + geometry.block_slots() - 1, "the sum itself is damaged"});
         return Step::kGoOn;
       case SumState::kValid:
         break;
     }
-    const Sequence last = geometry.block_first(block) + entry.count - 1;
+    const Sequence last = first + entry.count - 1;
     result_.durable = std::max(result_.durable, std::min(last, through_));
     return entry.count == geometry.block_slots() ? Step::kGoOn : Step::kBreak;
   }
 
-  // A segment under preparation may lack its files, but only the newest.
+  // A .jnl file is never without its companion, and only at the end is there no .jnl file.
   Step missing(std::uint64_t segment) {
-    if (segments_.empty() || segments_.back() <= segment) return Step::kBreak;
-    note(make_error(Errc::kDamaged,
-                    absl::StrCat(files_.path(segment, "sum"), " is missing (sequences ",
-                                 files_.geometry.segment_first(segment), " to ",
-                                 files_.geometry.segment_last(segment),
-                                 "); `lapwing verify` shows all damage")));
+    if (segments_.back() < segment) return Step::kBreak;
+    note({files_.path(segment, "sum"), 0, files_.geometry.segment_first(segment),
+          files_.geometry.segment_last(segment), "the file is missing"});
     return Step::kGoOn;
   }
 
-  void note(absl::Status damage) {
-    if (result_.damage.ok()) result_.damage = std::move(damage);
+  void note(JournalDamage damage) {
+    if (!result_.damage) result_.damage = std::move(damage);
   }
 
   const JournalFiles& files_;
@@ -97,8 +86,8 @@ absl::StatusOr<SumWalk> walk_sums(const JournalFiles& files,
                                   const std::vector<std::uint64_t>& segments, Sequence first,
                                   Sequence through) {
   const JournalGeometry& geometry = files.geometry;
+  if (through < first || segments.empty()) return SumWalk{first - 1, std::nullopt};
   Walk walk(files, segments, first, through);
-  if (through < first || segments.empty()) return walk.result();
   const std::uint64_t last_segment = geometry.segment_of(through);
   for (std::uint64_t segment = std::max(geometry.segment_of(first), segments.front());
        segment <= last_segment; ++segment) {

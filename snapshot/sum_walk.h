@@ -7,9 +7,13 @@
 // Thread safety: one thread at a time per Disk call; no state.
 #pragma once
 
-#include "absl/status/status.h"
+#include <cstdint>
+#include <optional>
+#include <vector>
+
 #include "absl/status/statusor.h"
 #include "proto/identity.h"
+#include "snapshot/journal_damage.h"
 #include "snapshot/journal_files.h"
 
 namespace lapwing {
@@ -17,9 +21,9 @@ namespace lapwing {
 struct SumWalk {
   Sequence durable = 0;  // first - 1 if nothing is
   // The first entry that is damaged, or .sum file that is missing between others, up to durable or
-  // directly after it; ok if there is none. The walk goes on behind it, for readers who do the
+  // directly after it. The walk goes on behind it, for readers who do the
   // same.
-  absl::Status damage;
+  std::optional<JournalDamage> damage;
 };
 
 // Walks the entries of the sequences first … through: a session's, which holds no void. Entries of

@@ -11,8 +11,9 @@ namespace lapwing {
 
 class TemporaryDirectory {
  public:
-  TemporaryDirectory() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "lapwing-test-XXXXXX").string();
+  TemporaryDirectory() : TemporaryDirectory(std::filesystem::temp_directory_path()) {}
+  explicit TemporaryDirectory(const std::filesystem::path& parent) {
+    std::string pattern = (parent / "lapwing-test-XXXXXX").string();
     if (::mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("mkdtemp " + pattern);
     path_ = pattern;
   }
@@ -21,6 +22,13 @@ class TemporaryDirectory {
   ~TemporaryDirectory() {
     std::error_code ignored;
     std::filesystem::remove_all(path_, ignored);
+  }
+
+  // Where files are memory and a sync costs nothing, for tests that sync thousands of times.
+  static std::filesystem::path in_memory() {
+    const std::filesystem::path shared_memory = "/dev/shm";
+    return std::filesystem::is_directory(shared_memory) ? shared_memory
+                                                        : std::filesystem::temp_directory_path();
   }
 
   const std::string& path() const { return path_; }

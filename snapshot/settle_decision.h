@@ -1,0 +1,61 @@
+// The table of DESIGN 6, as a function: what was found decides what is done. The first row that
+// fits applies.
+//
+//   row         what is found                                   what is done
+//   kRefuse     damage at or below durable, or in a header       nothing; lapwing verify, repair
+//   kFresh      no session yet                                   new journal id, sequence 1
+//   kReset      the last session's end says failed               new journal id, sequence 1
+//   kContinue   the last session has an end                      continue after it
+//   kUnused     no reservation was synced: nothing published     end after nothing, continue
+//   kFail       same boot, ring file, its page 1 says failed     end failed; new journal id,
+//   sequence 1 kRecover    same boot, ring file, tail whole                 write what the ring
+//   holds, continue kCut        anything else                                    cut at durable,
+//   the rest is a void
+//
+// Damage in a journal that is not continued (kFresh, kReset, kFail) is nobody's obstacle, and is
+// not looked for.
+//
+// Thread safety: plain values and a pure function.
+#pragma once
+
+#include <cstdint>
+
+#include "proto/journal_format.h"
+
+namespace lapwing {
+
+struct SettleFacts {
+  bool has_session = false;
+  SessionEnd end = SessionEnd::kNone;  // of the last session
+  bool has_reservation = false;
+  bool same_boot = false;
+  bool has_ring = false;       // the ring file of that very session
+  bool ring_failed = false;    // its page 1 says that the journal failed or was shed
+  bool tail_is_whole = false;  // disk and ring together hold every sequence from durable to head
+  bool damaged = false;        // what is at or below durable, or a header
+};
+
+enum class SettleRow : std::uint32_t {
+  kRefuse = 1,
+  kFresh = 2,
+  kReset = 3,
+  kContinue = 4,
+  kUnused = 5,
+  kFail = 6,
+  kRecover = 7,
+  kCut = 8,
+};
+
+constexpr SettleRow decide(const SettleFacts& facts) {
+  if (facts.damaged) return SettleRow::kRefuse;
+  if (!facts.has_session) return SettleRow::kFresh;
+  if (facts.end == SessionEnd::kFailed) return SettleRow::kReset;
+  if (facts.end != SessionEnd::kNone) return SettleRow::kContinue;
+  if (!facts.has_reservation) return SettleRow::kUnused;
+  const bool killed = facts.same_boot && facts.has_ring;
+  if (killed && facts.ring_failed) return SettleRow::kFail;
+  if (killed && facts.tail_is_whole) return SettleRow::kRecover;
+  return SettleRow::kCut;
+}
+
+}  // namespace lapwing
