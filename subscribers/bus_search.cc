@@ -67,32 +67,31 @@ BusSearch::Found BusSearch::greet(std::uint64_t now_ns) {
   return std::optional<Attachment>(*std::move(attachment));
 }
 
-// A publisher that went away while it was being greeted is looked for again; all else is final.
+// Whoever is not there, or not there any more, is looked for again; all else is final.
 BusSearch::Found BusSearch::nobody(absl::Status reason) {
   stop();
   const Errc code = errc_of(reason);
-  if (code != Errc::kPublisherGone && code != Errc::kNotFound) return reason;
+  const bool absent =
+      code == Errc::kNoBus || code == Errc::kPublisherGone || code == Errc::kNotFound;
+  if (!absent) return reason;
   unanswered_ = std::move(reason);
   return std::nullopt;
 }
 
 BusSearch::Found BusSearch::look_at_remains(std::uint64_t now_ns) {
   const absl::StatusOr<BusDescription> bus = read_bus_description(directory_);
-  if (!bus.ok()) {
-    if (errc_of(bus.status()) == Errc::kNoBus) return std::nullopt;
-    return bus.status();
-  }
-  if (bus->session_id == known_) return std::nullopt;
-  if (bus->session_id != remains_) {
-    remains_ = bus->session_id;
+  const Id128 session = bus.ok() ? bus->session_id : Id128{};
+  if (session != remains_) {
+    remains_ = session == known_ ? Id128{} : session;
     remains_since_ns_ = now_ns;
   }
+  if (!bus.ok()) return nobody(bus.status());
+  if (remains_.is_zero()) return std::nullopt;
   if (!bus->closed && now_ns - remains_since_ns_ < kRemainsGraceNs) return std::nullopt;
+  known_ = std::exchange(remains_, Id128{});
   absl::StatusOr<Attachment> attachment = Attachment::to_remains(*bus);
-  if (attachment.ok()) return std::optional<Attachment>(*std::move(attachment));
-  if (errc_of(attachment.status()) != Errc::kNoBus) return attachment.status();
-  unanswered_ = attachment.status();
-  return std::nullopt;
+  if (!attachment.ok()) return nobody(attachment.status());
+  return std::optional<Attachment>(*std::move(attachment));
 }
 
 }  // namespace lapwing

@@ -46,7 +46,8 @@ class BusSearch {
   // The last attempt found nobody, or nobody any more, to talk to; why.
   bool unanswered() const { return !greeting_ && !unanswered_.ok(); }
   const absl::Status& reason() const { return unanswered_; }
-  bool greeting() const { return greeting_.has_value(); }
+  // Something was found, and the steps to come will tell what it is.
+  bool undecided() const { return greeting_ || !remains_.is_zero(); }
   // When the next step is due, and the descriptor that may make it due earlier (-1: none).
   std::uint64_t next_step_ns() const { return greeting_ ? greeting_ends_ns_ : next_step_ns_; }
   int fd() const { return greeting_ ? greeting_->fd() : -1; }

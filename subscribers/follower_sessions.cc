@@ -35,7 +35,7 @@ Follower::Turn Follower::on_seeking() {
   if (!found.ok()) return end(found.status());
   if (*found) return on_found(*std::move(*found));
   if (gone_ && search_.unanswered()) return Outcome{0, *std::exchange(gone_, std::nullopt)};
-  if (now < seek_ends_ns_ || search_.greeting()) return nothing();
+  if (now < seek_ends_ns_ || search_.undecided()) return nothing();
   return give_up_seeking();
 }
 

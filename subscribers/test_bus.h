@@ -27,9 +27,10 @@ enum class FlushManner { kAnswer, kNever };
 class TestBus {
  public:
   static constexpr std::uint64_t kCapacity = 1024;  // the smallest for 56-byte records
-  static constexpr Sequence kReservation = 1 << 20;
 
-  explicit TestBus(bool with_journal = true) : with_journal_(with_journal) {}
+  // `reservation`: sequences that each session reserves, a multiple of a block.
+  explicit TestBus(bool with_journal = true, Sequence reservation = 1 << 20)
+      : with_journal_(with_journal), reservation_(reservation) {}
 
   const std::string& directory() const { return directory_.path(); }
   SubscriberOptions options(Start start = Start::oldest()) const {
@@ -49,7 +50,7 @@ class TestBus {
     archived_ = first - 1;
     if (with_journal_) {
       journal.begin(session_, first);
-      journal.reserve(session_, reserved_ = kReservation * session_);
+      journal.reserve(session_, reserved_ += reservation_);
     }
     RingSpec spec = test_spec(directory(), 56, kCapacity);
     spec.session_id = fixture_id(session_);
@@ -111,14 +112,16 @@ class TestBus {
   // What the service thread does: everything that clients have asked for meanwhile.
   void turn() {
     beat();
-    if (server == nullptr) return;
+    if (server == nullptr || !beating) return;
     server->turn(monotonic_ns());
     if (flush == FlushManner::kNever || !server->flushes_waiting()) return;
     if (flush == FlushManner::kAnswer && archived_ < head()) archive(head());
     server->answer_flushes(archived_, load_journal_condition(ring->words()));
     server->turn(monotonic_ns());
   }
-  void beat() { store_heartbeat(ring->words(), monotonic_ns()); }
+  void beat() {
+    if (ring != nullptr && beating) store_heartbeat(ring->words(), monotonic_ns());
+  }
 
   // The process is gone; its files stay.
   void kill() {
@@ -157,6 +160,7 @@ class TestBus {
   std::unique_ptr<RingFile> ring;
   std::unique_ptr<ControlServer> server;
   FlushManner flush = FlushManner::kAnswer;
+  bool beating = true;
   Sequence oldest = 1;
 
  private:
@@ -200,6 +204,7 @@ class TestBus {
   }
 
   const bool with_journal_;
+  const Sequence reservation_;
   TestDirectory directory_;
   std::uint8_t session_ = 0;
   Sequence next_ = 1;
@@ -221,6 +226,13 @@ class Trace {
   bool until_record(Sequence n) {
     return until(
         [n](const Item& item) { return item.kind == ItemKind::kRecord && item.sequence >= n; });
+  }
+  // Polls until the bus has a subscriber, or one whose flush request waits.
+  bool until_attached() {
+    return until([this](const Item&) { return bus_->server->subscriber_count() == 1; });
+  }
+  bool until_flush_waits() {
+    return until([this](const Item&) { return bus_->server->flushes_waiting(); });
   }
   // Polls until nothing has come for so many polls that all upkeep had its turn.
   void until_quiet() {

@@ -1,0 +1,428 @@
+// The subscriber across sessions: a publisher's death, its return, what it left behind, and
+// positions that were stored. The bus is driven step by step by the test.
+#include <catch2/catch.hpp>
+
+#include "proto/error.h"
+#include "subscribers/subscriber.h"
+#include "subscribers/test_bus.h"
+
+namespace lapwing {
+namespace {
+
+constexpr std::uint64_t kMs = 1'000'000;
+
+SubscriberOptions impatient(const TestBus& bus, Start start = Start::oldest()) {
+  SubscriberOptions options = bus.options(start);
+  options.reattach_ns = 50 * kMs;
+  return options;
+}
+
+bool says(const Trace& trace, const std::string& text) {
+  UNSCOPED_INFO(trace.subscriber.text());
+  return trace.subscriber.text().find(text) != std::string::npos;
+}
+
+TEST_CASE("A bus that never comes ends the wait for it, and says where it was looked for") {
+  TestBus bus;
+  Trace trace(bus, impatient(bus));
+  CHECK_FALSE(trace.until(ItemKind::kRecord));
+  CHECK(trace.lines == Lines{"ended 0"});
+  CHECK(errc_of(trace.subscriber.status()) == Errc::kNoBus);
+  CHECK(says(trace, bus.directory()));
+}
+
+TEST_CASE("A bus that comes later is joined") {
+  TestBus bus;
+  Trace trace(bus, bus.options());
+  trace.until_quiet();
+  bus.start();
+  bus.publish(3);
+  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  CHECK(trace.lines == Lines{"1..3", "caught-up 3"});
+}
+
+TEST_CASE("After a kill the ring is read to its last whole record, and the next session goes on") {
+  TestBus bus;
+  bus.start();
+  bus.publish(3000);
+  Trace trace(bus, bus.options());
+  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  bus.publish(20);
+  bus.publish_without_head(5);
+  bus.kill();
+  REQUIRE(trace.until(ItemKind::kPublisherGone));
+  CHECK(trace.subscriber.position().session_id == fixture_id(1));
+  trace.until_quiet();
+  bus.recover();
+  bus.start();
+  bus.publish(10);
+  REQUIRE(trace.until_record(3035));
+  trace.until_quiet();
+  CHECK(trace.lines == Lines{"1..3000", "caught-up 3000", "3001..3025", "publisher-gone 3025",
+                             "session 3026", "3026..3035"});
+  const SubscriberCounters& counters = trace.subscriber.counters();
+  CHECK(counters.records == 3035);
+  CHECK(counters.sessions == 2);
+  CHECK(counters.reattached == 1);
+  CHECK(trace.subscriber.position().session_id == fixture_id(2));
+}
+
+TEST_CASE(
+    "A subscriber that lags when the publisher dies goes on where it was, in the next session") {
+  TestBus bus;
+  bus.start();
+  bus.publish(3000);
+  Trace trace(bus, bus.options());
+  REQUIRE(trace.until_record(100));
+  bus.kill();
+  bus.recover();
+  bus.start();
+  bus.publish(2000);
+  REQUIRE(trace.until_record(5000));
+  trace.until_quiet();
+  CHECK(trace.lines ==
+        Lines{"1..3000", "caught-up 3000", "publisher-gone 3000", "session 3001", "3001..5000"});
+}
+
+TEST_CASE("Sessions that came and went while a subscriber was looking are told in their places") {
+  TestBus bus;
+  bus.start();
+  bus.publish(10);
+  Trace trace(bus, bus.options());
+  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  bus.kill();
+  bus.recover();
+  bus.start();
+  bus.publish(10);
+  bus.close();
+  bus.start();  // begins and ends without a record
+  bus.close();
+  bus.start();
+  bus.publish(10);
+  REQUIRE(trace.until_record(30));
+  trace.until_quiet();
+  CHECK(trace.lines == Lines{"1..10", "caught-up 10", "publisher-gone 10", "session 11", "11..20",
+                             "session 21", "session 21", "21..30"});
+  CHECK(trace.subscriber.counters().sessions == 4);
+}
+
+TEST_CASE("A history of several sessions is told session by session") {
+  TestBus bus;
+  for (int session = 0; session < 3; ++session) {
+    bus.start();
+    bus.publish(2000);
+    bus.close();
+  }
+  bus.start();
+  Trace trace(bus, bus.options());
+  Trace middle(bus, bus.options(Start::at(3000)));
+  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  REQUIRE(middle.until(ItemKind::kCaughtUp));
+  trace.until_quiet();
+  CHECK(trace.lines == Lines{"1..2000", "session 2001", "2001..4000", "session 4001", "4001..6000",
+                             "session 6001", "caught-up 6000"});
+  CHECK(trace.subscriber.counters().sessions == 4);
+  CHECK(middle.lines ==
+        Lines{"3000..4000", "session 4001", "4001..6000", "session 6001", "caught-up 6000"});
+  CHECK(middle.subscriber.counters().sessions == 3);
+}
+
+TEST_CASE("A clean close is told after everything was delivered, and the next session goes on") {
+  TestBus bus;
+  bus.start();
+  Trace trace(bus, bus.options());
+  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  bus.publish(900);
+  bus.close();
+  REQUIRE(trace.until(ItemKind::kClosed));
+  bus.start();
+  bus.publish(5);
+  REQUIRE(trace.until_record(905));
+  CHECK(trace.lines == Lines{"caught-up 0", "1..900", "closed 900", "session 901", "901..905"});
+}
+
+TEST_CASE("A publisher that does not come back ends the subscriber, and nothing stays open") {
+  const std::size_t before = open_descriptors();
+  TestBus bus;
+  bus.start();
+  bus.publish(5);
+  Trace trace(bus, impatient(bus));
+  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  const bool clean = GENERATE(true, false);
+  clean ? bus.close() : bus.kill();
+  CHECK_FALSE(trace.until(ItemKind::kStale));
+  CHECK(trace.lines ==
+        Lines{"1..5", "caught-up 5", clean ? "closed 5" : "publisher-gone 5", "ended 5"});
+  CHECK(errc_of(trace.subscriber.status()) == Errc::kPublisherGone);
+  CHECK(says(trace, clean ? "closed" : "without a close"));
+  CHECK(trace.subscriber.poll().kind == ItemKind::kEnded);
+  CHECK(open_descriptors() == before);
+}
+
+TEST_CASE("A client that was dropped while its publisher lives joins again without a word") {
+  TestBus bus;
+  bus.start();
+  bus.publish(5);
+  Trace trace(bus, bus.options());
+  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  bus.kill();
+  bus.open_socket();  // the same session
+  bus.publish(2000);
+  REQUIRE(trace.until_record(2005));
+  REQUIRE(trace.until_attached());
+  bus.publish(5);
+  REQUIRE(trace.until_record(2010));
+  CHECK(trace.subscriber.counters().reattached == 1);
+  CHECK(trace.subscriber.counters().sessions == 1);
+  for (const std::string& line : trace.lines)
+    CHECK(line.find("publisher-gone") == std::string::npos);
+}
+
+TEST_CASE(
+    "A publisher whose heartbeat stops is gone, and goes on where it was if it comes to life") {
+  TestBus bus;
+  bus.start();
+  bus.publish(5);
+  Trace trace(bus, bus.options());
+  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  bus.beating = false;
+  store_heartbeat(bus.ring->words(), monotonic_ns() - 10'000 * kMs);
+  REQUIRE(trace.until(ItemKind::kPublisherGone));
+  CHECK(says(trace, "has not moved"));
+  bus.beating = true;
+  bus.publish(5);
+  REQUIRE(trace.until_record(10));
+  CHECK(trace.lines == Lines{"1..5", "caught-up 5", "publisher-gone 5", "6..10"});
+  CHECK(trace.subscriber.counters().sessions == 1);
+  CHECK(trace.subscriber.counters().reattached == 1);
+}
+
+TEST_CASE("A power cut's void is lost to who had not come so far, with its exact rest") {
+  TestBus bus;
+  bus.start();
+  bus.publish(100);
+  Trace trace(bus, bus.options());
+  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  bus.kill();
+  REQUIRE(trace.until(ItemKind::kPublisherGone));
+  bus.cut(40);
+  bus.start();
+  const Sequence first = bus.next();
+  bus.publish(10);
+  REQUIRE(trace.until(ItemKind::kLost));
+  CHECK(says(trace, "this subscriber holds 41 to 100, which the journal does not"));
+  REQUIRE(trace.until_record(first + 9));
+  CHECK(trace.lines == Lines{"1..100", "caught-up 100", "publisher-gone 100",
+                             absl::StrCat("lost 101..", first - 1, " void"),
+                             absl::StrCat("session ", first),
+                             absl::StrCat(first, "..", first + 9)});
+  CHECK(trace.subscriber.counters().lost == first - 101);
+
+  Trace late(bus, bus.options());
+  REQUIRE(late.until(ItemKind::kCaughtUp));
+  CHECK(late.lines == Lines{"1..40", absl::StrCat("lost 41..", first - 1, " void"),
+                            absl::StrCat("session ", first), absl::StrCat(first, "..", first + 9),
+                            absl::StrCat("caught-up ", first + 9)});
+  CHECK_FALSE(says(late, "this subscriber holds"));
+}
+
+TEST_CASE("A void that took exactly what a subscriber has is told as a loss of nothing") {
+  TestBus bus(true, 64);  // the reservation
+  bus.start();
+  bus.publish(64);
+  Trace trace(bus, bus.options());
+  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  bus.kill();
+  REQUIRE(trace.until(ItemKind::kPublisherGone));
+  bus.cut(40);
+  bus.start();
+  bus.publish(1);
+  REQUIRE(trace.until(ItemKind::kLost));
+  CHECK(says(trace, "this subscriber holds 41 to 64, which the journal does not"));
+  REQUIRE(trace.until_record(65));
+  CHECK(trace.lines == Lines{"1..64", "caught-up 64", "publisher-gone 64", "lost 65..64 void",
+                             "session 65", "65..65"});
+  CHECK(trace.subscriber.counters().lost == 0);
+}
+
+TEST_CASE("What a dead publisher left is read without one") {
+  TestBus bus;
+  bus.start();
+  bus.publish(3000);
+  bus.publish_without_head(5);
+  bus.kill();
+  Trace trace(bus, impatient(bus));
+  CHECK_FALSE(trace.until(ItemKind::kStale));
+  CHECK(trace.lines == Lines{"1..3005", "caught-up 3005", "publisher-gone 3005", "ended 3005"});
+
+  REQUIRE(bus.ring->unlink().ok());  // a power cut: what is not durable is as good as gone
+  Trace cut(bus, impatient(bus));
+  CHECK_FALSE(cut.until(ItemKind::kStale));
+  const Sequence durable = bus.archived();
+  CHECK(durable < 3000);
+  CHECK(cut.lines == Lines{absl::StrCat("1..", durable), absl::StrCat("caught-up ", durable),
+                           absl::StrCat("publisher-gone ", durable),
+                           absl::StrCat("ended ", durable)});
+}
+
+TEST_CASE("A bus that was closed is read to its end, then the next session is waited for") {
+  TestBus bus;
+  bus.start();
+  bus.publish(3000);
+  bus.close();
+  Trace trace(bus, bus.options());
+  REQUIRE(trace.until(ItemKind::kClosed));
+  CHECK(trace.lines == Lines{"1..3000", "caught-up 3000", "closed 3000"});
+  bus.start();
+  bus.publish(1);
+  REQUIRE(trace.until_record(3001));
+  CHECK(trace.lines.back() == "3001..3001");
+}
+
+TEST_CASE("A live start on a bus without a publisher begins with the next session") {
+  TestBus bus;
+  bus.start();
+  bus.publish(100);
+  bus.kill();
+  Trace trace(bus, bus.options(Start::live()));
+  REQUIRE(trace.until(ItemKind::kPublisherGone));
+  bus.cut(40);
+  bus.start();
+  const Sequence first = bus.next();
+  bus.publish(3);
+  REQUIRE(trace.until_record(first + 2));
+  CHECK(trace.lines == Lines{"caught-up 100", "publisher-gone 100", absl::StrCat("session ", first),
+                             absl::StrCat(first, "..", first + 2)});
+  CHECK(trace.subscriber.counters().lost == 0);
+}
+
+TEST_CASE("A stored position goes on after it, whatever sessions came since") {
+  TestBus bus;
+  bus.start();
+  bus.publish(100);
+  bus.kill();
+  bus.recover();
+  bus.start();
+  bus.publish(100);
+  for (const StoredPosition stored :
+       {StoredPosition{JournalFixture::journal_id(), fixture_id(1), 50},
+        StoredPosition{JournalFixture::journal_id(), fixture_id(1), 100},
+        StoredPosition{JournalFixture::journal_id(), fixture_id(2), 100},
+        StoredPosition{JournalFixture::journal_id(), fixture_id(2), 120}}) {
+    SubscriberOptions options = bus.options();
+    options.resume = stored;
+    Trace trace(bus, options);
+    REQUIRE(trace.until(ItemKind::kCaughtUp));
+    CHECK(trace.subscriber.counters().first == stored.sequence + 1);
+    CHECK(trace.subscriber.counters().records == 200 - stored.sequence);
+    CHECK(trace.subscriber.position().sequence == 200);
+    CHECK(trace.subscriber.position().session_id == fixture_id(2));
+  }
+}
+
+TEST_CASE("A stored position that this journal does not contain is reset, never silence") {
+  TestBus bus;
+  bus.start();
+  bus.publish(100);
+  bus.archive(40);
+  bus.kill();
+  bus.cut(40);
+  bus.start();
+  bus.publish(10);
+  const Id128 journal = JournalFixture::journal_id();
+  const std::pair<StoredPosition, std::string> cases[] = {
+      {{fixture_id(66), fixture_id(1), 30}, "now keeps journal"},
+      {{journal, fixture_id(66), 30}, "does not list"},
+      {{journal, fixture_id(1), 41}, "ends at 40"},
+      {{journal, fixture_id(2), bus.next()}, "ends at"},
+  };
+  for (const auto& [stored, why] : cases) {
+    SubscriberOptions options = bus.options();
+    options.resume = stored;
+    Trace trace(bus, options);
+    REQUIRE(trace.until(ItemKind::kReset));
+    CHECK(trace.lines == Lines{"reset 1"});
+    CHECK(says(trace, why));
+    REQUIRE(trace.until(ItemKind::kCaughtUp));
+    CHECK(trace.subscriber.counters().first == 1);
+    CHECK(trace.subscriber.counters().records == 50);
+  }
+}
+
+TEST_CASE("A session without a journal begins another history") {
+  TestBus bus(false);
+  bus.start();
+  bus.publish(100);
+  Trace trace(bus, bus.options());
+  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  bus.kill();
+  REQUIRE(trace.until(ItemKind::kPublisherGone));
+  REQUIRE(bus.ring->unlink().ok());
+  bus.start();
+  bus.publish(10);
+  REQUIRE(trace.until(ItemKind::kReset));
+  trace.until_quiet();
+  CHECK(trace.lines == Lines{"1..100", "caught-up 100", "publisher-gone 100", "reset 1", "1..10"});
+  CHECK(trace.subscriber.counters().out_of_order == 0);
+  CHECK(trace.subscriber.counters().duplicates == 0);
+  CHECK(trace.subscriber.counters().records == 110);
+}
+
+TEST_CASE("A publisher that dies during the flush leaves everything up to the join") {
+  TestBus bus;
+  bus.start();
+  bus.publish(3000);
+  bus.flush = FlushManner::kNever;
+  Trace trace(bus, bus.options());
+  REQUIRE(trace.until_flush_waits());
+  bus.publish(50);
+  bus.kill();
+  REQUIRE(trace.until(ItemKind::kPublisherGone));
+  CHECK(trace.lines == Lines{"1..3000", "caught-up 3000", "3001..3050", "publisher-gone 3050"});
+}
+
+TEST_CASE("A publisher that never answers the flush ends the join in time, with nothing open") {
+  const std::size_t before = open_descriptors();
+  TestBus bus;
+  bus.start();
+  bus.publish(3000);
+  bus.flush = FlushManner::kNever;
+  SubscriberOptions options = bus.options();
+  options.flush_timeout_ns = 20 * kMs;
+  Trace trace(bus, options);
+  CHECK_FALSE(trace.until(ItemKind::kRecord));
+  CHECK(trace.lines == Lines{"ended 0"});
+  CHECK(errc_of(trace.subscriber.status()) == Errc::kTimedOut);
+  CHECK(says(trace, "did not make sequence 3000 durable within 0.02 s"));
+  bus.server.reset();
+  CHECK(open_descriptors() == before);
+}
+
+TEST_CASE("A publisher that never answers the greeting ends the join in time, with nothing open") {
+  TestBus bus;
+  bus.start();
+  const std::size_t before = open_descriptors();
+  SubscriberOptions options = bus.options();
+  options.flush_timeout_ns = 20 * kMs;
+  Subscriber subscriber(options);  // and nobody turns the server
+  const Item item = subscriber.wait(monotonic_ns() + 60'000 * kMs);
+  CHECK(item.kind == ItemKind::kEnded);
+  CHECK(errc_of(subscriber.status()) == Errc::kTimedOut);
+  CHECK(subscriber.text().find("does not answer") != std::string::npos);
+  CHECK(open_descriptors() == before);
+}
+
+TEST_CASE("A join to a failed journal goes on and says that it is not durable") {
+  TestBus bus;
+  bus.start();
+  bus.publish(500);
+  bus.archive(200);
+  bus.fail_journal();
+  Trace trace(bus, bus.options());
+  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  CHECK(trace.lines == Lines{"1..500", "caught-up 500"});
+  CHECK(says(trace, "not durable"));
+}
+
+}  // namespace
+}  // namespace lapwing
