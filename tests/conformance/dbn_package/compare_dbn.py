@@ -1,0 +1,86 @@
+#!/usr/bin/env python3
+"""Compares two DBN files with the package databento-dbn: metadata, then each record, byte by byte.
+
+    compare_dbn.py A B
+
+Raw or zstd, in one frame or several. Prints "N records equal", or the first difference. Exit:
+0 equal, 1 different, 2 a file that cannot be read as DBN. venv.sh makes the environment it needs.
+"""
+
+import itertools
+import sys
+
+import databento_dbn
+import zstandard
+
+CHUNK_BYTES = 1 << 20
+ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
+
+
+class NotDbn(Exception):
+    """A file that the package cannot read, or that ends within a record."""
+
+
+def open_decoded(path):
+    """The file's bytes as a stream, decompressed if they are zstd."""
+    file = open(path, "rb")
+    magic = file.read(len(ZSTD_MAGIC))
+    file.seek(0)
+    if magic != ZSTD_MAGIC:
+        return file
+    return zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True)
+
+
+def decode(path):
+    """Yields the metadata, then every record, as the package sees them and unconverted."""
+    decoder = databento_dbn.DBNDecoder(
+        upgrade_policy=databento_dbn.VersionUpgradePolicy.AS_IS,
+        compression=databento_dbn.Compression.NONE,
+    )
+    try:
+        with open_decoded(path) as stream:
+            while chunk := stream.read(CHUNK_BYTES):
+                decoder.write(chunk)
+                yield from decoder.decode()
+    except (databento_dbn.DBNError, zstandard.ZstdError, OSError) as error:
+        raise NotDbn(f"{path}: {error}") from error
+    if decoder.buffer():
+        raise NotDbn(f"{path}: {len(decoder.buffer())} bytes after its last whole record")
+
+
+def first_difference(path_a, path_b):
+    """(equal records, None), or (equal records before it, the first difference)."""
+    ends = object()
+    pairs = itertools.zip_longest(decode(path_a), decode(path_b), fillvalue=ends)
+    metadata_a, metadata_b = next(pairs, (None, None))
+    if metadata_a != metadata_b:
+        return 0, f"metadata\n  {path_a}: {metadata_a}\n  {path_b}: {metadata_b}"
+    count = 0
+    for a, b in pairs:
+        if a is ends or b is ends:
+            shorter = path_a if a is ends else path_b
+            return count, f"{shorter} ends after {count} records, the other goes on"
+        if bytes(a) != bytes(b):
+            return count, f"record {count + 1}\n  {path_a}: {a}\n  {path_b}: {b}"
+        count += 1
+    return count, None
+
+
+def main():
+    if len(sys.argv) != 3:
+        print(__doc__, file=sys.stderr)
+        return 2
+    try:
+        count, difference = first_difference(*sys.argv[1:])
+    except NotDbn as error:
+        print(error, file=sys.stderr)
+        return 2
+    if difference is not None:
+        print(f"{count} records equal, then they differ: {difference}")
+        return 1
+    print(f"{count} records equal")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

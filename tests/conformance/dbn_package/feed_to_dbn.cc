@@ -1,0 +1,50 @@
+// feed_to_dbn SOURCE OUT [RECORDS]: writes a feed's records into a DBN file, as a recording of its
+// bus would. With RECORDS, the file is finished and continued every so many records, so that a .zst
+// file gets several frames. A test program: prints the first error and exits 1.
+#include <cstdio>
+#include <cstdlib>
+#include <span>
+#include <string>
+
+#include "publisher/feeds/feed.h"
+#include "snapshot/dbn_writer.h"
+#include "snapshot/posix_io.h"
+
+namespace lapwing {
+namespace {
+
+absl::Status copy(const std::string& source, const std::string& out, std::size_t records_at_once) {
+  auto feed = open_feed(source, {.batch_by_burst = false});
+  if (!feed.ok()) return feed.status();
+  const FeedDescription& description = (*feed)->description();
+  PosixDisk disk;
+  auto writer = DbnWriter::create(disk, out, description.metadata);
+  if (!writer.ok()) return writer.status();
+  std::uint64_t part_end = records_at_once;
+  for (;;) {
+    const auto batch = (*feed)->next();
+    if (!batch.ok()) return batch.status();
+    if (batch->records.empty()) return (*writer)->finish();
+    if (auto status = (*writer)->write(batch->records); !status.ok()) return status;
+    if (records_at_once == 0 || (*writer)->records() < part_end) continue;
+    if (auto status = (*writer)->finish(); !status.ok()) return status;
+    writer = DbnWriter::append(disk, out);
+    if (!writer.ok()) return writer.status();
+    part_end += records_at_once;
+  }
+}
+
+}  // namespace
+}  // namespace lapwing
+
+int main(int argc, char** argv) {
+  if (argc != 3 && argc != 4) {
+    std::fputs("usage: feed_to_dbn SOURCE OUT [RECORDS]\n", stderr);
+    return 2;
+  }
+  const auto records = argc == 4 ? std::strtoull(argv[3], nullptr, 10) : 0;
+  const absl::Status status = lapwing::copy(argv[1], argv[2], records);
+  if (status.ok()) return 0;
+  std::fprintf(stderr, "%s\n", std::string(status.message()).c_str());
+  return 1;
+}
