@@ -103,20 +103,21 @@ absl::StatusOr<FlushAnswer> ControlClient::take_flush_answer(std::uint64_t deadl
     Packet packet;
     const absl::StatusOr<FrameType> type = receive(packet, deadline_ns);
     if (!type.ok()) return type.status();
+    FlushAnswer answer;
+    std::uint64_t tag = 0;
     if (*type == FrameType::kFlushed) {
-      const FlushedFrame answer = packet.as<FlushedFrame>();
-      if (answer.tag == flush_tag_) return FlushAnswer{true, answer.durable, 0, JournalState::kGood};
-      if (answer.tag > flush_tag_) return violation(*type);
+      const FlushedFrame frame = packet.as<FlushedFrame>();
+      tag = frame.tag;
+      answer = {true, frame.durable, 0, JournalState::kGood};
     } else if (*type == FrameType::kFlushFailed) {
-      const FlushFailedFrame answer = packet.as<FlushFailedFrame>();
-      if (answer.tag == flush_tag_) {
-        return FlushAnswer{false, answer.durable, answer.sys_errno,
-                           static_cast<JournalState>(answer.journal_state)};
-      }
-      if (answer.tag > flush_tag_) return violation(*type);
-    } else {
-      return violation(*type);
+      const FlushFailedFrame frame = packet.as<FlushFailedFrame>();
+      tag = frame.tag;
+      answer = {false, frame.durable, frame.sys_errno,
+                static_cast<JournalState>(frame.journal_state)};
     }
+    if (tag == flush_tag_) return answer;
+    // An older tag is the late answer to a flush that timed out.
+    if (tag == 0 || tag > flush_tag_) return violation(*type);
   }
 }
 
@@ -151,17 +152,15 @@ absl::StatusOr<ControlClient::SubscriberList> ControlClient::list_subscribers(
   SubscriberList list{};
   for (;;) {
     Packet packet;
-    const absl::StatusOr<FrameType> type = receive(packet, deadline_ns);
-    if (!type.ok()) {
-      fd_.reset();
-      return type.status();
-    }
+    const absl::StatusOr<FrameType> type = receive_untagged(packet, deadline_ns);
+    if (!type.ok()) return type.status();
     if (*type == FrameType::kSubscriberInfo && list.subscribers.size() < kClientsMax) {
       list.subscribers.push_back(packet.as<SubscriberInfoFrame>());
     } else if (*type == FrameType::kEndOfList) {
       list.end = packet.as<EndOfListFrame>();
       return list;
-    } else if (*type != FrameType::kFlushed && *type != FrameType::kFlushFailed) {
+    } else {
+      fd_.reset();
       return violation(*type);
     }
   }
@@ -171,23 +170,18 @@ absl::StatusOr<Sequence> ControlClient::prune(Sequence below, std::uint64_t dead
   PruneFrame ask = make_frame<PruneFrame>(FrameType::kPrune);
   ask.below = below;
   if (absl::Status status = send(bytes_of(ask), deadline_ns); !status.ok()) return status;
-  for (;;) {
-    Packet packet;
-    const absl::StatusOr<FrameType> type = receive(packet, deadline_ns);
-    if (!type.ok()) {
-      fd_.reset();
-      return type.status();
-    }
-    if (*type == FrameType::kPruned) {
-      const PrunedFrame answer = packet.as<PrunedFrame>();
-      if (answer.error == static_cast<std::uint32_t>(Errc::kOk)) return answer.oldest;
-      const Errc code = static_cast<Errc>(answer.error);
-      return make_error(
-          code, absl::StrCat("the publisher at ", path_, " did not prune below sequence ", below,
-                             ": ", name_of(code)));
-    }
-    if (*type != FrameType::kFlushed && *type != FrameType::kFlushFailed) return violation(*type);
+  Packet packet;
+  const absl::StatusOr<FrameType> type = receive_untagged(packet, deadline_ns);
+  if (!type.ok()) return type.status();
+  if (*type != FrameType::kPruned) {
+    fd_.reset();
+    return violation(*type);
   }
+  const PrunedFrame answer = packet.as<PrunedFrame>();
+  const Errc code = static_cast<Errc>(answer.error);
+  if (code == Errc::kOk) return answer.oldest;
+  return make_error(code, absl::StrCat("the publisher at ", path_, " did not prune below sequence ",
+                                       below, ": ", name_of(code)));
 }
 
 absl::Status ControlClient::send(std::span<const std::byte> frame, std::uint64_t deadline_ns) {
@@ -224,6 +218,19 @@ absl::StatusOr<FrameType> ControlClient::receive(Packet& packet, std::uint64_t d
         break;
     }
     if (absl::Status status = wait_for(POLLIN, deadline_ns); !status.ok()) return status;
+  }
+}
+
+// The next frame that is not the late answer to a flush. After a failure the answer may still come,
+// and nothing would tell it from the answer to the next question: the session ends.
+absl::StatusOr<FrameType> ControlClient::receive_untagged(Packet& packet,
+                                                          std::uint64_t deadline_ns) {
+  for (;;) {
+    const absl::StatusOr<FrameType> type = receive(packet, deadline_ns);
+    if (!type.ok()) fd_.reset();
+    if (!type.ok() || (*type != FrameType::kFlushed && *type != FrameType::kFlushFailed)) {
+      return type;
+    }
   }
 }
 

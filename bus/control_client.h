@@ -84,6 +84,7 @@ class ControlClient {
   absl::StatusOr<FlushAnswer> take_flush_answer(std::uint64_t deadline_ns);
   absl::Status send(std::span<const std::byte> frame, std::uint64_t deadline_ns);
   absl::StatusOr<FrameType> receive(Packet& packet, std::uint64_t deadline_ns);
+  absl::StatusOr<FrameType> receive_untagged(Packet& packet, std::uint64_t deadline_ns);
   absl::Status wait_for(short events, std::uint64_t deadline_ns);
   absl::Status gone() const;
   absl::Status violation(FrameType type) const;

@@ -23,6 +23,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "bus/control_socket.h"
+#include "bus/drop_log.h"
 #include "proto/control_frames.h"
 #include "proto/error.h"
 #include "proto/ring_layout.h"
@@ -30,30 +31,15 @@
 
 namespace lapwing {
 
-inline constexpr std::size_t kFlushesWaitingMax = 16;       // of one client, then it is dropped
-inline constexpr std::uint32_t kLogLinesPerSecondMax = 10;  // the rest is counted, in one line
-
-// Why a session was refused or dropped; each has a counter. kOutOfDescriptors counts the pauses in
-// accepting.
-enum class DropReason : std::uint32_t {
-  kPeerNotAllowed,
-  kTooManyClients,
-  kHandshakeTimeout,
-  kAbiMismatch,
-  kOutOfDescriptors,  // up to here: refused; from here on: dropped
-  kBadFrame,
-  kTooManyFrames,
-  kQueueFull,
-  kCount,
-};
-const char* name_of(DropReason reason);
+inline constexpr std::size_t kFlushesWaitingMax = 8;  // of one client, then it is dropped
 
 struct ServerOptions {
   std::string path;               // of the socket
   std::optional<unsigned> group;  // gid whose members may connect, besides the owner and root
 };
 
-// Called by turn() and answer_prune(), in the server's thread; a hook may answer at once.
+// All are required. They are called by turn() and answer_prune(), in the server's thread, and may
+// answer at once.
 struct ServerHooks {
   // The Welcome frame as of now, durable read before head.
   std::function<WelcomeFrame()> welcome;

@@ -7,12 +7,10 @@
 
 namespace lapwing {
 
-ControlSession::ControlSession(SessionId id, UniqueFd fd, const PeerCredentials& peer,
-                               std::uint64_t now_ns)
+ControlSession::ControlSession(SessionId id, UniqueFd fd, const PeerCredentials& peer)
     : id_(id),
       fd_(std::move(fd)),
       peer_(peer),
-      connected_ns_(now_ns),
       connected_wall_ns_(wall_ns()),
       pid_(static_cast<std::uint32_t>(peer.pid)) {}
 

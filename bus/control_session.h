@@ -33,12 +33,11 @@ struct ListCursor {
 
 class ControlSession {
  public:
-  ControlSession(SessionId id, UniqueFd fd, const PeerCredentials& peer, std::uint64_t now_ns);
+  ControlSession(SessionId id, UniqueFd fd, const PeerCredentials& peer);
 
   SessionId id() const { return id_; }
   int fd() const { return fd_.get(); }
   const PeerCredentials& peer() const { return peer_; }
-  std::uint64_t connected_ns() const { return connected_ns_; }
   bool ended() const { return !fd_.valid(); }
   void end() { fd_.reset(); }
 
@@ -61,7 +60,7 @@ class ControlSession {
   bool queue_empty() const { return queue_.empty(); }
   bool wants_writable() const { return !queue_.empty() || list.has_value(); }
 
-  // The server's own notes.
+  // Notes of who serves the session.
   std::optional<ListCursor> list;
   std::size_t flushes_waiting = 0;
   bool prune_waiting = false;
@@ -71,7 +70,6 @@ class ControlSession {
   SessionId id_;
   UniqueFd fd_;
   PeerCredentials peer_;
-  std::uint64_t connected_ns_;
   std::uint64_t connected_wall_ns_;
   bool greeted_ = false;
   std::string name_;

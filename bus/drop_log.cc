@@ -1,0 +1,52 @@
+#include "bus/drop_log.h"
+
+#include <iterator>
+
+#include "absl/strings/str_cat.h"
+
+namespace lapwing {
+namespace {
+
+constexpr const char* kNames[] = {
+    "peer-not-allowed",   "too-many-clients", "handshake-timeout", "abi-mismatch",
+    "out-of-descriptors", "bad-frame",        "too-many-frames",   "queue-full",
+};
+static_assert(std::size(kNames) == static_cast<std::size_t>(DropReason::kCount));
+
+}  // namespace
+
+const char* name_of(DropReason reason) {
+  return reason < DropReason::kCount ? kNames[static_cast<std::size_t>(reason)] : "unknown";
+}
+
+void DropLog::add(DropReason reason, const std::string& who, const std::string& why,
+                  std::uint64_t now_ns) {
+  ++counts_[static_cast<std::size_t>(reason)];
+  catch_up(now_ns);
+  if (!lines_.admit(now_ns)) {
+    ++lines_omitted_;
+    return;
+  }
+  sink_(absl::StrCat("control socket: ", is_refusal(reason) ? "refused " : "dropped ", who, " (",
+                     name_of(reason), "): ", why));
+}
+
+void DropLog::catch_up(std::uint64_t now_ns) {
+  if (lines_omitted_ == 0 || !lines_.admit(now_ns)) return;
+  sink_(absl::StrCat("control socket: ", lines_omitted_, " more clients were refused or dropped"));
+  lines_omitted_ = 0;
+}
+
+std::uint64_t DropLog::deadline_ns() const {
+  return lines_omitted_ == 0 ? UINT64_MAX : lines_.window_end_ns();
+}
+
+std::uint64_t DropLog::sum(bool refusals) const {
+  std::uint64_t total = 0;
+  for (std::size_t i = 0; i < counts_.size(); ++i) {
+    if (is_refusal(static_cast<DropReason>(i)) == refusals) total += counts_[i];
+  }
+  return total;
+}
+
+}  // namespace lapwing

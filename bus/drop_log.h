@@ -1,0 +1,63 @@
+// Refusals and drops of the control server: a counter for each reason and a line in the log for
+// each case, of which a flood gets only a few.
+//
+// Thread safety: one thread. Time is passed in.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+
+#include "bus/rate_window.h"
+
+namespace lapwing {
+
+inline constexpr std::uint32_t kLogLinesPerSecondMax = 10;  // the rest is counted, in one line
+
+// Why a client was refused or dropped. kOutOfDescriptors counts the pauses in accepting.
+enum class DropReason : std::uint32_t {
+  kPeerNotAllowed,
+  kTooManyClients,
+  kHandshakeTimeout,
+  kAbiMismatch,
+  kOutOfDescriptors,  // up to here: refused; from here on: dropped
+  kBadFrame,
+  kTooManyFrames,
+  kQueueFull,
+  kCount,
+};
+const char* name_of(DropReason reason);
+constexpr bool is_refusal(DropReason reason) {
+  return reason <= DropReason::kOutOfDescriptors;
+}
+
+class DropLog {
+ public:
+  using Sink = std::function<void(const std::string& line)>;
+
+  explicit DropLog(Sink sink) : sink_(std::move(sink)) {}
+
+  // Counts the case and logs "control socket: refused WHO (REASON): why".
+  void add(DropReason reason, const std::string& who, const std::string& why, std::uint64_t now_ns);
+  // Says how many lines were left out, once another line may be written.
+  void catch_up(std::uint64_t now_ns);
+  // When catch_up() will have something to say; UINT64_MAX: never.
+  std::uint64_t deadline_ns() const;
+
+  std::uint64_t count(DropReason reason) const { return counts_[static_cast<std::size_t>(reason)]; }
+  std::uint64_t refused() const { return sum(true); }
+  std::uint64_t dropped() const { return sum(false); }
+
+ private:
+  std::uint64_t sum(bool refusals) const;
+
+  Sink sink_;
+  std::array<std::uint64_t, static_cast<std::size_t>(DropReason::kCount)> counts_{};
+  RateWindow lines_{kLogLinesPerSecondMax};
+  std::uint64_t lines_omitted_ = 0;
+};
+
+}  // namespace lapwing
