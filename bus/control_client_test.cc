@@ -1,6 +1,7 @@
 #include "bus/control_client.h"
 
 #include <atomic>
+#include <csignal>
 #include <thread>
 
 #include "bus/test_control.h"
@@ -19,6 +20,8 @@ class TurningThread {
             server.server->turn(server.now_ns);
           }
         }) {}
+  TurningThread(const TurningThread&) = delete;
+  TurningThread& operator=(const TurningThread&) = delete;
   ~TurningThread() {
     stop_ = true;
     thread_.join();
@@ -29,21 +32,262 @@ class TurningThread {
   std::thread thread_;
 };
 
-TEST_CASE("A client that shakes hands holds the Welcome") {
-  TestServer server;
-  TurningThread turning(server);
-  auto client = ControlClient::connect({.path = server.path(), .name = "es"}, far_deadline());
+absl::StatusOr<ControlClient> connect_to(const std::string& path,
+                                         std::uint64_t deadline_ns = far_deadline()) {
+  return ControlClient::connect({.path = path, .name = "es"}, deadline_ns);
+}
+
+ControlClient must_connect(const std::string& path) {
+  auto client = connect_to(path);
   REQUIRE(client.ok());
-  CHECK(client->welcome().head == 100);
-  CHECK_FALSE(client->publisher_gone());
-  auto flushed = client->flush(30, far_deadline());
+  return *std::move(client);
+}
+
+FlushedFrame flushed_frame(std::uint64_t tag, Sequence durable) {
+  FlushedFrame frame = make_frame<FlushedFrame>(FrameType::kFlushed);
+  frame.tag = tag;
+  frame.durable = durable;
+  return frame;
+}
+
+TEST_CASE("A client that shakes hands holds the Welcome, can flush and is listed") {
+  TestServer server;
+  const TurningThread turning(server);
+  ControlClient client = must_connect(server.path());
+  CHECK(client.welcome().head == 100);
+  CHECK(get_text(client.welcome().bus_name) == "test");
+  CHECK_FALSE(client.publisher_gone());
+  const auto flushed = client.flush(30, far_deadline());
   REQUIRE(flushed.ok());
   CHECK(flushed->ok);
   CHECK(flushed->durable == 40);
-  auto list = client->list_subscribers(far_deadline());
+  client.report(report_frame(33));
+  const auto list = client.list_subscribers(far_deadline());
   REQUIRE(list.ok());
   REQUIRE(list->subscribers.size() == 1);
   CHECK(get_text(list->subscribers[0].name) == "es");
+  CHECK(list->subscribers[0].position == 33);
+  CHECK(list->end.count == 1);
+}
+
+TEST_CASE("A failed journal is an answer, with its state and errno") {
+  TestServer server;
+  server.welcome.journal_state = static_cast<std::uint32_t>(JournalState::kFailed);
+  server.welcome.journal_errno = EIO;
+  const TurningThread turning(server);
+  ControlClient client = must_connect(server.path());
+  const auto flushed = client.flush(90, far_deadline());
+  REQUIRE(flushed.ok());
+  CHECK_FALSE(flushed->ok);
+  CHECK(flushed->durable == 40);
+  CHECK(flushed->journal == JournalState::kFailed);
+  CHECK(flushed->sys_errno == EIO);
+}
+
+TEST_CASE("A prune returns the oldest that is kept, or the publisher's error") {
+  TestServer server;
+  server.on_prune_wanted = [&server](Sequence below) {
+    server.server->answer_prune(25, below == 30 ? Errc::kOk : Errc::kNoJournal);
+  };
+  const TurningThread turning(server);
+  ControlClient client = must_connect(server.path());
+  const auto pruned = client.prune(30, far_deadline());
+  REQUIRE(pruned.ok());
+  CHECK(*pruned == 25);
+  CHECK(errc_of(client.prune(31, far_deadline()).status()) == Errc::kNoJournal);
+}
+
+TEST_CASE("A publisher that does not answer in time is an error, at each step") {
+  TemporaryDirectory directory;
+  auto listener = listen_control(directory.socket_path(), 0600, std::nullopt);
+  REQUIRE(listener.ok());
+  const auto handshake = connect_to(directory.socket_path(), monotonic_ns() + kNsPerMs);
+  CHECK(errc_of(handshake.status()) == Errc::kTimedOut);
+
+  ScriptedPublisher publisher;
+  ControlClient client = publisher.connect();
+  CHECK(errc_of(client.flush(1, monotonic_ns() + kNsPerMs).status()) == Errc::kTimedOut);
+  CHECK(errc_of(client.flush(1, 0).status()) == Errc::kTimedOut);
+  CHECK_FALSE(client.publisher_gone());
+  CHECK(errc_of(client.list_subscribers(0).status()) == Errc::kTimedOut);
+  CHECK(client.publisher_gone());  // a late list could not be told from the next answer
+  CHECK(errc_of(client.flush(1, far_deadline()).status()) == Errc::kPublisherGone);
+}
+
+TEST_CASE("A full backlog is waited for until the deadline, then an error") {
+  TemporaryDirectory directory;
+  auto listener = listen_control(directory.socket_path(), 0600, std::nullopt);
+  REQUIRE(listener.ok());
+  std::vector<UniqueFd> waiting;
+  Errc last = Errc::kOk;
+  while (last == Errc::kOk && waiting.size() < 10 * kListenBacklog) {
+    auto client = connect_control(directory.socket_path(), 0);
+    last = errc_of(client.status());
+    if (client.ok()) waiting.push_back(*std::move(client));
+  }
+  CHECK(last == Errc::kTimedOut);
+  CHECK(waiting.size() > kListenBacklog / 2);
+  std::thread accepting(
+      [&listener] { UniqueFd accepted(accept4(listener->get(), nullptr, nullptr, SOCK_CLOEXEC)); });
+  CHECK(connect_control(directory.socket_path(), far_deadline()).ok());
+  accepting.join();
+}
+
+TEST_CASE("The late answer to a flush that timed out does not answer the next") {
+  ScriptedPublisher publisher;
+  ControlClient client = publisher.connect();
+  CHECK(errc_of(client.flush(50, 0).status()) == Errc::kTimedOut);
+  send_frame(publisher.peer(), flushed_frame(1, 50));
+  send_frame(publisher.peer(), flushed_frame(2, 77));
+  const auto flushed = client.flush(70, far_deadline());
+  REQUIRE(flushed.ok());
+  CHECK(flushed->durable == 77);
+}
+
+TEST_CASE("Answers to nothing that was asked are a violation") {
+  ScriptedPublisher publisher;
+  ControlClient client = publisher.connect();
+  SECTION("a tag from the future") {
+    send_frame(publisher.peer(), flushed_frame(9, 50));
+  }
+  SECTION("tag 0") {
+    send_frame(publisher.peer(), flushed_frame(0, 50));
+  }
+  SECTION("a list") {
+    send_frame(publisher.peer(), make_frame<EndOfListFrame>(FrameType::kEndOfList));
+  }
+  SECTION("a subscriber's frame") {
+    send_frame(publisher.peer(), hello_frame());
+  }
+  SECTION("garbage") {
+    send(publisher.peer(), "garbage", 7, MSG_NOSIGNAL);
+  }
+  SECTION("an empty packet") {
+    send(publisher.peer(), "", 0, MSG_NOSIGNAL);
+  }
+  CHECK(errc_of(client.flush(1, far_deadline()).status()) == Errc::kProtocol);
+}
+
+TEST_CASE("A Refused becomes an error with the publisher's reason, fit for a terminal") {
+  ScriptedPublisher publisher;
+  RefusedFrame refused = make_frame<RefusedFrame>(FrameType::kRefused);
+  refused.error = static_cast<std::uint32_t>(Errc::kLimit);
+  std::memset(refused.message, '\x1b', sizeof refused.message);  // and no end
+  const absl::Status status = publisher.connect_answering(bytes_of(refused)).status();
+  CHECK(errc_of(status) == Errc::kRefused);
+  CHECK(status.message().find(std::string(sizeof refused.message, '?')) != absl::string_view::npos);
+  CHECK(status.message().size() < 1000);
+}
+
+TEST_CASE("A publisher of another ABI version is named with both versions") {
+  ScriptedPublisher publisher;
+  RefusedFrame refused = make_frame<RefusedFrame>(FrameType::kRefused);
+  refused.error = static_cast<std::uint32_t>(Errc::kAbiMismatch);
+  refused.abi_version = kAbiVersion + 7;
+  const absl::Status status = publisher.connect_answering(bytes_of(refused)).status();
+  CHECK(errc_of(status) == Errc::kAbiMismatch);
+  const std::string message(status.message());
+  CHECK(message.find("speaks ABI version " + std::to_string(kAbiVersion + 7)) != std::string::npos);
+  CHECK(message.find("this program version " + std::to_string(kAbiVersion)) != std::string::npos);
+}
+
+TEST_CASE("A refusal reaches a client that the server has closed before its Hello") {
+  // The server refuses at once; the client's Hello finds a closed socket, or resets the connection.
+  TestServer server;
+  const DescriptorLimit limit(256 + 16);
+  std::vector<BareClient> clients;
+  for (int i = 0; i < 16; ++i) clients.push_back(greeted(server));
+  const TurningThread turning(server);
+  for (int i = 0; i < 100; ++i) {
+    const auto client = connect_to(server.path());
+    REQUIRE(errc_of(client.status()) == Errc::kRefused);
+    REQUIRE(client.status().message().find("its limit") != absl::string_view::npos);
+  }
+}
+
+TEST_CASE("A report never blocks: what does not fit the socket is dropped whole") {
+  ScriptedPublisher publisher;
+  ControlClient client = publisher.connect();
+  constexpr Sequence kReports = 20'000;
+  for (Sequence i = 1; i <= kReports; ++i) client.report(report_frame(i));
+  Sequence received = 0;
+  Packet packet;
+  while (receive_frame(publisher.peer(), packet) == ReceiveOutcome::kFrame) {
+    REQUIRE(packet.as<FrameHeader>().type == FrameType::kReport);
+    REQUIRE(packet.as<ReportFrame>().position == ++received);
+  }
+  CHECK(received > 0);
+  CHECK(received < kReports);
+  client.report(report_frame(1));
+  CHECK(receive_frame(publisher.peer(), packet) == ReceiveOutcome::kFrame);
+  publisher.hang_up();
+  client.report(report_frame(1));  // no signal
+  CHECK(client.publisher_gone());
+}
+
+TEST_CASE("Late answers are not taken for the publisher's end") {
+  ScriptedPublisher publisher;
+  ControlClient client = publisher.connect();
+  for (std::uint64_t tag = 1; tag < 100; ++tag) send_frame(publisher.peer(), flushed_frame(tag, 1));
+  for (int i = 0; i < 10; ++i) REQUIRE_FALSE(client.publisher_gone());
+  for (std::uint64_t tag = 1; tag < 10; ++tag) send_frame(publisher.peer(), flushed_frame(tag, 1));
+  publisher.hang_up();
+  CHECK(client.publisher_gone());
+  CHECK(client.publisher_gone());
+}
+
+TEST_CASE("A server that closes is seen as gone, also in the middle of a flush") {
+  TestServer server;
+  ControlClient client = [&server] {
+    const TurningThread turning(server);
+    return must_connect(server.path());
+  }();
+  CHECK_FALSE(client.publisher_gone());
+  std::thread closing([&server] {
+    while (!server.server->flushes_waiting()) {
+      pollfd entry{server.server->epoll_fd(), POLLIN, 0};
+      poll(&entry, 1, 10);
+      server.server->turn(server.now_ns);
+    }
+    server.server->close();
+  });
+  CHECK(errc_of(client.flush(90, far_deadline()).status()) == Errc::kPublisherGone);
+  closing.join();
+  CHECK(client.publisher_gone());
+  CHECK(errc_of(connect_to(server.path()).status()) == Errc::kNoBus);
+}
+
+TEST_CASE("A publisher that is killed is seen as gone") {
+  TemporaryDirectory directory;
+  int ready[2];
+  REQUIRE(pipe(ready) == 0);
+  const pid_t publisher = fork();
+  REQUIRE(publisher >= 0);
+  if (publisher == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    ServerHooks hooks;
+    hooks.welcome = [] { return make_frame<WelcomeFrame>(FrameType::kWelcome); };
+    hooks.log = [](const std::string&) {};
+    auto server = ControlServer::start({directory.socket_path(), std::nullopt}, std::move(hooks));
+    if (!server.ok() || write(ready[1], "x", 1) != 1) _exit(1);
+    for (;;) {
+      pollfd entry{(*server)->epoll_fd(), POLLIN, 0};
+      poll(&entry, 1, 10);
+      (*server)->turn(monotonic_ns());
+    }
+  }
+  char byte;
+  REQUIRE(read(ready[0], &byte, 1) == 1);
+  ControlClient client = must_connect(directory.socket_path());
+  CHECK_FALSE(client.publisher_gone());
+  REQUIRE(kill(publisher, SIGKILL) == 0);
+  pollfd entry{client.fd(), POLLIN, 0};
+  CHECK(poll(&entry, 1, 60'000) == 1);
+  CHECK(client.publisher_gone());
+  REQUIRE(waitpid(publisher, nullptr, 0) == publisher);
+  CHECK(errc_of(connect_to(directory.socket_path()).status()) == Errc::kPublisherGone);
+  close(ready[0]);
+  close(ready[1]);
 }
 
 TEST_CASE("A client in steps is welcomed and answered only once the server has turned") {

@@ -1,20 +1,66 @@
 #include "bus/control_server.h"
 
+#include <sys/stat.h>
+
+#include <fstream>
+
 #include "bus/test_control.h"
 
 namespace lapwing {
 namespace {
 
+constexpr JournalCondition kGoodJournal{JournalState::kGood, 0};
+
 TEST_CASE("A Hello is answered with the Welcome of the moment") {
   TestServer server;
   BareClient client(server.path());
-  REQUIRE(client.send(hello_frame()));
+  server.settle();
+  CHECK(client.nothing_there());
+  CHECK(server.server->subscriber_count() == 0);
   server.welcome.head = 123;
+  REQUIRE(client.send(hello_frame()));
   server.settle();
   const auto welcome = client.expect<WelcomeFrame>(FrameType::kWelcome);
   CHECK(welcome.head == 123);
   CHECK(get_text(welcome.bus_name) == "test");
   CHECK(server.server->subscriber_count() == 1);
+}
+
+TEST_CASE("Only subscribers are counted, and only those that said so may park") {
+  TestServer server;
+  BareClient tool = greeted(server, hello_frame("tool", ClientRole::kTool));
+  HelloFrame parking = hello_frame("parking");
+  parking.may_park = 1;
+  BareClient first = greeted(server, parking);
+  BareClient second = greeted(server);
+  CHECK(server.server->subscriber_count() == 2);
+  CHECK(server.server->parking_count() == 1);
+  first.close();
+  server.settle();
+  CHECK(server.server->subscriber_count() == 1);
+  CHECK(server.server->parking_count() == 0);
+  tool.close();
+  second.close();
+  server.settle();
+  CHECK(server.server->subscriber_count() == 0);
+}
+
+TEST_CASE("Another ABI version is refused and both versions are named") {
+  TestServer server;
+  BareClient client(server.path());
+  HelloFrame hello = hello_frame();
+  hello.abi_version = kAbiVersion + 41;
+  REQUIRE(client.send(hello));
+  server.settle();
+  const auto refused = client.expect<RefusedFrame>(FrameType::kRefused);
+  CHECK(refused.error == static_cast<std::uint32_t>(Errc::kAbiMismatch));
+  CHECK(refused.abi_version == kAbiVersion);
+  const std::string message = get_text(refused.message);
+  CHECK(message.find("ABI version " + std::to_string(kAbiVersion)) != std::string::npos);
+  CHECK(message.find("version " + std::to_string(kAbiVersion + 41)) != std::string::npos);
+  CHECK(client.closed());
+  CHECK(server.dropped(DropReason::kAbiMismatch) == 1);
+  CHECK(server.server->subscriber_count() == 0);
 }
 
 TEST_CASE("A flush is answered exactly when durable has passed it") {
@@ -24,13 +70,311 @@ TEST_CASE("A flush is answered exactly when durable has passed it") {
   server.settle();
   CHECK(client.nothing_there());
   CHECK(server.flushes_wanted == std::vector<Sequence>{90});
-  server.server->answer_flushes(89, {JournalState::kGood, 0});
+  CHECK(server.server->flushes_waiting());
+  server.server->answer_flushes(89, kGoodJournal);
   CHECK(client.nothing_there());
-  server.server->answer_flushes(90, {JournalState::kGood, 0});
+  server.server->answer_flushes(90, kGoodJournal);
   const auto answer = client.expect<FlushedFrame>(FrameType::kFlushed);
   CHECK(answer.tag == 7);
   CHECK(answer.durable == 90);
   CHECK_FALSE(server.server->flushes_waiting());
+  server.server->answer_flushes(100, kGoodJournal);
+  CHECK(client.nothing_there());
+}
+
+TEST_CASE("A flush of what is durable already is answered at once and asks nobody") {
+  TestServer server;
+  BareClient client = greeted(server);
+  REQUIRE(client.send(flush_frame(1, 40)));
+  REQUIRE(client.send(flush_frame(2, 0)));
+  server.settle();
+  CHECK(client.expect<FlushedFrame>(FrameType::kFlushed).durable == 40);
+  CHECK(client.expect<FlushedFrame>(FrameType::kFlushed).tag == 2);
+  CHECK(server.flushes_wanted.empty());
+}
+
+TEST_CASE("A flush beyond head waits for head") {
+  TestServer server;
+  BareClient client = greeted(server);
+  REQUIRE(client.send(flush_frame(1, UINT64_MAX)));
+  server.settle();
+  CHECK(server.flushes_wanted == std::vector<Sequence>{100});
+  server.server->answer_flushes(100, kGoodJournal);
+  CHECK(client.expect<FlushedFrame>(FrameType::kFlushed).durable == 100);
+}
+
+TEST_CASE("Flushes of several clients are answered each at its own sequence") {
+  TestServer server;
+  BareClient first = greeted(server);
+  BareClient second = greeted(server);
+  REQUIRE(first.send(flush_frame(1, 50)));
+  REQUIRE(first.send(flush_frame(2, 70)));
+  REQUIRE(second.send(flush_frame(1, 60)));
+  server.settle();
+  server.server->answer_flushes(60, kGoodJournal);
+  CHECK(first.expect<FlushedFrame>(FrameType::kFlushed).tag == 1);
+  CHECK(first.nothing_there());
+  CHECK(second.expect<FlushedFrame>(FrameType::kFlushed).durable == 60);
+  server.server->answer_flushes(99, kGoodJournal);
+  CHECK(first.expect<FlushedFrame>(FrameType::kFlushed).tag == 2);
+}
+
+TEST_CASE("A failed journal fails the flushes it never reached, and those only") {
+  TestServer server;
+  BareClient client = greeted(server);
+  REQUIRE(client.send(flush_frame(1, 50)));
+  REQUIRE(client.send(flush_frame(2, 60)));
+  server.settle();
+  server.server->answer_flushes(55, {JournalState::kFailed, EIO});
+  CHECK(client.expect<FlushedFrame>(FrameType::kFlushed).tag == 1);
+  const auto failed = client.expect<FlushFailedFrame>(FrameType::kFlushFailed);
+  CHECK(failed.tag == 2);
+  CHECK(failed.durable == 55);
+  CHECK(failed.journal_state == static_cast<std::uint32_t>(JournalState::kFailed));
+  CHECK(failed.sys_errno == EIO);
+  CHECK_FALSE(server.server->flushes_waiting());
+}
+
+TEST_CASE("A flush of a journal that has failed, or of none, fails at once") {
+  TestServer server;
+  const JournalState state =
+      GENERATE(JournalState::kFailed, JournalState::kShed, JournalState::kNone);
+  server.welcome.journal_state = static_cast<std::uint32_t>(state);
+  server.welcome.journal_errno = ENOSPC;
+  BareClient client = greeted(server);
+  REQUIRE(client.send(flush_frame(3, 41)));
+  server.settle();
+  const auto failed = client.expect<FlushFailedFrame>(FrameType::kFlushFailed);
+  CHECK(failed.tag == 3);
+  CHECK(failed.durable == 40);
+  CHECK(failed.journal_state == static_cast<std::uint32_t>(state));
+  CHECK(failed.sys_errno == ENOSPC);
+  CHECK(server.flushes_wanted.empty());
+  REQUIRE(client.send(flush_frame(4, 40)));
+  server.settle();
+  CHECK(client.expect<FlushedFrame>(FrameType::kFlushed).tag == 4);
+}
+
+TEST_CASE("A flush whose client is gone is forgotten") {
+  TestServer server;
+  BareClient client = greeted(server);
+  REQUIRE(client.send(flush_frame(1, 90)));
+  server.settle();
+  CHECK(server.server->flushes_waiting());
+  client.close();
+  server.settle();
+  CHECK_FALSE(server.server->flushes_waiting());
+  server.server->answer_flushes(90, kGoodJournal);
+}
+
+TEST_CASE("A hook may answer a flush at once") {
+  TestServer server;
+  server.on_flush_wanted = [&server](Sequence through) {
+    server.server->answer_flushes(through, kGoodJournal);
+  };
+  BareClient client = greeted(server);
+  REQUIRE(client.send(flush_frame(1, 90)));
+  server.settle();
+  CHECK(client.expect<FlushedFrame>(FrameType::kFlushed).durable == 90);
+}
+
+TEST_CASE("The list shows what each subscriber said and did not say") {
+  TestServer server;
+  const std::uint64_t before_ns = wall_ns();
+  HelloFrame hello = hello_frame("es \x1b[2J");
+  hello.may_park = 1;
+  hello.pid = 1;  // the kernel knows better
+  BareClient first = greeted(server, hello);
+  BareClient second = greeted(server, hello_frame("nq"));
+  BareClient tool = greeted(server, hello_frame("tool", ClientRole::kTool));
+  ReportFrame report = report_frame(55);
+  report.records = 50;
+  report.gaps = 2;
+  report.lost = 5;
+  report.filled = 7;
+  report.state = ClientState::kFilling;
+  REQUIRE(first.send(report));
+  server.settle();
+  REQUIRE(tool.send(make_frame<ListSubscribersFrame>(FrameType::kListSubscribers)));
+  server.settle();
+  const auto info = tool.expect<SubscriberInfoFrame>(FrameType::kSubscriberInfo);
+  CHECK(get_text(info.name) == "es ?[2J");
+  CHECK(info.pid == static_cast<std::uint32_t>(getpid()));
+  CHECK(info.uid == geteuid());
+  CHECK(info.role == ClientRole::kSubscriber);
+  CHECK(info.may_park == 1);
+  CHECK(info.reported == 1);
+  CHECK(info.position == 55);
+  CHECK(info.records == 50);
+  CHECK(info.gaps == 2);
+  CHECK(info.lost == 5);
+  CHECK(info.filled == 7);
+  CHECK(info.state == ClientState::kFilling);
+  CHECK(info.connected_wall_ns >= before_ns);
+  CHECK(info.reported_wall_ns >= info.connected_wall_ns);
+  const auto silent = tool.expect<SubscriberInfoFrame>(FrameType::kSubscriberInfo);
+  CHECK(get_text(silent.name) == "nq");
+  CHECK(silent.reported == 0);
+  CHECK(silent.state == ClientState::kJoining);
+  CHECK(silent.reported_wall_ns == 0);
+  CHECK(tool.expect<EndOfListFrame>(FrameType::kEndOfList).count == 2);
+  CHECK(server.server->subscribers().size() == 2);
+}
+
+TEST_CASE("The end of the list carries the refusals and drops so far") {
+  TestServer server;
+  BareClient other_abi(server.path());
+  HelloFrame hello = hello_frame();
+  hello.abi_version = 0;
+  REQUIRE(other_abi.send(hello));
+  for (int i = 0; i < 2; ++i) {
+    BareClient garbage(server.path());
+    REQUIRE(garbage.send_bytes("garbage", 7));
+    server.settle();
+  }
+  BareClient tool = greeted(server, hello_frame("tool", ClientRole::kTool));
+  REQUIRE(tool.send(make_frame<ListSubscribersFrame>(FrameType::kListSubscribers)));
+  server.settle();
+  const auto end = tool.expect<EndOfListFrame>(FrameType::kEndOfList);
+  CHECK(end.count == 0);
+  CHECK(end.refused == 1);
+  CHECK(end.dropped == 2);
+}
+
+TEST_CASE("A client that dies leaves the list") {
+  TestServer server;
+  int welcomed[2];
+  REQUIRE(pipe(welcomed) == 0);
+  bool seen = false;
+  const int result = run_in_child(
+      [&server, &welcomed] {
+        auto connected = connect_control(server.path(), far_deadline());
+        if (!connected.ok()) return 1;
+        if (send_frame(connected->get(), hello_frame("mortal")) != SendOutcome::kSent) return 2;
+        char byte;
+        if (read(welcomed[0], &byte, 1) != 1) return 3;
+        raise(SIGKILL);
+        return 4;
+      },
+      [&] {
+        server.settle();
+        if (seen || server.server->subscriber_count() == 0) return;
+        seen = get_text(server.server->subscribers().at(0).name) == "mortal";
+        REQUIRE(write(welcomed[1], "x", 1) == 1);
+      });
+  CHECK(result == -SIGKILL);
+  CHECK(seen);
+  server.settle();
+  CHECK(server.server->subscribers().empty());
+  CHECK(server.server->subscriber_count() == 0);
+  close(welcomed[0]);
+  close(welcomed[1]);
+}
+
+TEST_CASE("A session's end is final although a forked child still holds its descriptors") {
+  TestServer server;
+  BareClient dropped = greeted(server);
+  BareClient closed = greeted(server);
+  int finish[2];
+  REQUIRE(pipe(finish) == 0);
+  const int result = run_in_child(
+      [&finish] {
+        close(finish[1]);
+        char byte;
+        return read(finish[0], &byte, 1) == 0 ? 0 : 1;
+      },
+      [&] {
+        if (finish[1] < 0) return;
+        dropped.send_bytes("garbage", 7);
+        server.settle();
+        dropped.expect<RefusedFrame>(FrameType::kRefused);
+        CHECK(dropped.closed());
+        server.server->close();
+        CHECK(closed.closed());
+        close(std::exchange(finish[1], -1));
+      });
+  CHECK(result == 0);
+  close(finish[0]);
+}
+
+TEST_CASE("Prunes are announced one by one and each gets its own answer") {
+  TestServer server;
+  PruneFrame prune = make_frame<PruneFrame>(FrameType::kPrune);
+  BareClient first = greeted(server);
+  BareClient second = greeted(server);
+  prune.below = 30;
+  REQUIRE(first.send(prune));
+  server.settle();
+  prune.below = 20;
+  REQUIRE(second.send(prune));
+  server.settle();
+  CHECK(server.prunes_wanted == std::vector<Sequence>{30});
+  CHECK(first.nothing_there());
+  server.server->answer_prune(25, Errc::kOk);
+  CHECK(first.expect<PrunedFrame>(FrameType::kPruned).oldest == 25);
+  CHECK(second.nothing_there());
+  CHECK(server.prunes_wanted == std::vector<Sequence>{30, 20});
+  server.server->answer_prune(25, Errc::kNoJournal);
+  CHECK(second.expect<PrunedFrame>(FrameType::kPruned).error ==
+        static_cast<std::uint32_t>(Errc::kNoJournal));
+  server.server->answer_prune(25, Errc::kOk);  // nobody waits
+  CHECK(first.nothing_there());
+}
+
+TEST_CASE("The answer to a prune whose client is gone goes to nobody else") {
+  TestServer server;
+  PruneFrame prune = make_frame<PruneFrame>(FrameType::kPrune);
+  BareClient first = greeted(server);
+  BareClient second = greeted(server);
+  BareClient third = greeted(server);
+  for (BareClient* client : {&first, &second, &third}) {
+    prune.below += 10;
+    REQUIRE(client->send(prune));
+    server.settle();
+  }
+  first.close();
+  second.close();
+  server.settle();
+  server.server->answer_prune(10, Errc::kOk);
+  CHECK(third.nothing_there());
+  CHECK(server.prunes_wanted == std::vector<Sequence>{10, 30});
+  server.server->answer_prune(30, Errc::kOk);
+  CHECK(third.expect<PrunedFrame>(FrameType::kPruned).oldest == 30);
+}
+
+TEST_CASE("Closing removes the name and ends every session") {
+  TestServer server;
+  BareClient client = greeted(server);
+  REQUIRE(client.send(flush_frame(1, 90)));
+  server.settle();
+  server.server->close();
+  CHECK(client.closed());
+  CHECK(access(server.path().c_str(), F_OK) != 0);
+  CHECK(server.server->subscriber_count() == 0);
+  CHECK_FALSE(server.server->flushes_waiting());
+  CHECK(server.server->turn(server.now_ns) == UINT64_MAX);
+  server.server->answer_flushes(90, kGoodJournal);
+  server.server->close();
+}
+
+TEST_CASE("Closing leaves a name that is no longer ours") {
+  TestServer server;
+  REQUIRE(unlink(server.path().c_str()) == 0);
+  std::ofstream(server.path()) << "somebody else's";
+  server.server.reset();
+  CHECK(std::filesystem::file_size(server.path()) == 15);
+}
+
+TEST_CASE("A server in a directory longer than a socket's path works and cleans up") {
+  TemporaryDirectory directory;
+  const std::string deep = directory.path() + "/" + std::string(150, 'd');
+  REQUIRE(mkdir(deep.c_str(), 0700) == 0);
+  TestServer server(std::nullopt, deep);
+  BareClient client = greeted(server);
+  CHECK(server.server->subscriber_count() == 1);
+  server.server.reset();
+  CHECK(std::filesystem::is_empty(deep));
+  CHECK(client.closed());
 }
 
 }  // namespace

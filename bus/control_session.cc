@@ -1,5 +1,7 @@
 #include "bus/control_session.h"
 
+#include <sys/socket.h>
+
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -13,6 +15,13 @@ ControlSession::ControlSession(SessionId id, UniqueFd fd, const PeerCredentials&
       peer_(peer),
       connected_wall_ns_(wall_ns()),
       pid_(static_cast<std::uint32_t>(peer.pid)) {}
+
+// A child that the publisher's process forked may hold the descriptor, too; the client must learn
+// of the end all the same.
+void ControlSession::close() {
+  shutdown(fd_.get(), SHUT_RDWR);
+  fd_.reset();
+}
 
 void ControlSession::greet(const HelloFrame& hello) {
   greeted_ = true;

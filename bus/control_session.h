@@ -39,7 +39,7 @@ class ControlSession {
   int fd() const { return fd_.get(); }
   const PeerCredentials& peer() const { return peer_; }
   bool ended() const { return !fd_.valid(); }
-  void end() { fd_.reset(); }
+  void close();
 
   bool greeted() const { return greeted_; }
   void greet(const HelloFrame& hello);

@@ -90,6 +90,7 @@ void ControlSessions::close() {
       name.st_ino == name_inode_) {
     unlink(path_.c_str());
   }
+  shutdown(listener_.get(), SHUT_RDWR);  // also for a forked child that holds it
   listener_.reset();
   for (auto& [id, session] : sessions_) end(session);
   handshakes_.clear();
@@ -249,7 +250,9 @@ void ControlSessions::end(ControlSession& session) {
     --subscriber_count_;
     if (session.may_park()) --parking_count_;
   }
-  session.end();
+  // Closing alone would not do it while a forked child holds the descriptor.
+  epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, session.fd(), nullptr);
+  session.close();
   ended_.push_back(session.id());
 }
 

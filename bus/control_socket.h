@@ -9,6 +9,7 @@
 
 #include <sys/types.h>
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -82,6 +83,7 @@ bool peer_in_group(int fd, const PeerCredentials& peer, gid_t group);
 enum class SendOutcome { kSent, kWouldBlock, kClosed };
 SendOutcome send_frame(int fd, std::span<const std::byte> frame);
 template <typename Frame>
+  requires std::same_as<decltype(Frame::header), FrameHeader>  // or a container of bytes would fit
 SendOutcome send_frame(int fd, const Frame& frame) {
   return send_frame(fd, std::as_bytes(std::span(&frame, 1)));
 }

@@ -2,17 +2,28 @@
 #pragma once
 
 #include <poll.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
-#include <catch2/catch.hpp>
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <memory>
+#include <span>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
+#include <catch2/catch.hpp>
+
+#include "bus/control_client.h"
 #include "bus/control_server.h"
 #include "bus/kernel.h"
 
@@ -45,7 +56,8 @@ class TemporaryDirectory {
 // A server whose hooks answer from plain fields and write down what they were asked.
 class TestServer {
  public:
-  explicit TestServer(std::optional<unsigned> group = std::nullopt) {
+  explicit TestServer(std::optional<unsigned> group = std::nullopt, const std::string& where = "")
+      : path_((where.empty() ? directory.path() : where) + "/" + kControlSocketName) {
     welcome = make_frame<WelcomeFrame>(FrameType::kWelcome);
     welcome.head = 100;
     welcome.durable = 40;
@@ -54,26 +66,40 @@ class TestServer {
     set_text(welcome.bus_name, "test");
     ServerHooks hooks;
     hooks.welcome = [this] { return welcome; };
-    hooks.flush_wanted = [this](Sequence through) { flushes_wanted.push_back(through); };
-    hooks.prune_wanted = [this](Sequence below) { prunes_wanted.push_back(below); };
+    hooks.flush_wanted = [this](Sequence through) {
+      flushes_wanted.push_back(through);
+      if (on_flush_wanted) on_flush_wanted(through);
+    };
+    hooks.prune_wanted = [this](Sequence below) {
+      prunes_wanted.push_back(below);
+      if (on_prune_wanted) on_prune_wanted(below);
+    };
     hooks.log = [this](const std::string& line) { log.push_back(line); };
-    auto started = ControlServer::start({directory.socket_path(), group}, std::move(hooks));
+    auto started = ControlServer::start({path_, group}, std::move(hooks));
     REQUIRE(started.ok());
     server = *std::move(started);
   }
 
-  std::string path() const { return directory.socket_path(); }
+  const std::string& path() const { return path_; }
   // Turns until nothing is left to do. Packets on a local socket are there once they are sent.
   std::uint64_t settle() {
-    std::uint64_t deadline = server->turn(now_ns);
-    for (int i = 0; i < 10'000 && has_work(); ++i) deadline = server->turn(now_ns);
-    REQUIRE_FALSE(has_work());
-    return deadline;
+    for (int turns = 0; turns < 10'000; ++turns) {
+      const std::uint64_t deadline_ns = server->turn(now_ns);
+      if (!has_work()) return deadline_ns;
+    }
+    FAIL("the server does not come to rest");
+    return 0;
   }
   std::uint64_t dropped(DropReason reason) const { return server->dropped(reason); }
+  bool has_work() const {
+    pollfd entry{server->epoll_fd(), POLLIN, 0};
+    return poll(&entry, 1, 0) > 0;
+  }
 
   TemporaryDirectory directory;
   WelcomeFrame welcome;
+  std::function<void(Sequence through)> on_flush_wanted;  // besides writing it down
+  std::function<void(Sequence below)> on_prune_wanted;
   std::vector<Sequence> flushes_wanted;
   std::vector<Sequence> prunes_wanted;
   std::vector<std::string> log;
@@ -81,10 +107,7 @@ class TestServer {
   std::unique_ptr<ControlServer> server;
 
  private:
-  bool has_work() const {
-    pollfd entry{server->epoll_fd(), POLLIN, 0};
-    return poll(&entry, 1, 0) > 0;
-  }
+  std::string path_;
 };
 
 // A client without manners: sends what it is told to, receives what is there.
@@ -144,6 +167,13 @@ inline FlushFrame flush_frame(std::uint64_t tag, Sequence through) {
   return flush;
 }
 
+inline ReportFrame report_frame(Sequence position) {
+  ReportFrame report = make_frame<ReportFrame>(FrameType::kReport);
+  report.position = position;
+  report.state = ClientState::kLive;
+  return report;
+}
+
 // A client that has been welcomed.
 inline BareClient greeted(TestServer& server, const HelloFrame& hello = hello_frame()) {
   BareClient client(server.path());
@@ -151,6 +181,91 @@ inline BareClient greeted(TestServer& server, const HelloFrame& hello = hello_fr
   server.settle();
   client.expect<WelcomeFrame>(FrameType::kWelcome);
   return client;
+}
+
+template <typename Frame>
+std::span<const std::byte> bytes_of(const Frame& frame) {
+  return std::as_bytes(std::span(&frame, 1));
+}
+
+// A publisher that says what the test tells it to.
+class ScriptedPublisher {
+ public:
+  ScriptedPublisher() {
+    auto listening = listen_control(path(), 0600, std::nullopt);
+    REQUIRE(listening.ok());
+    listener_ = *std::move(listening);
+  }
+
+  std::string path() const { return directory_.socket_path(); }
+  // Accepts a client and sends it this instead of a Welcome.
+  absl::StatusOr<ControlClient> connect_answering(std::span<const std::byte> first_packet) {
+    std::thread publisher([this, first_packet] {
+      pollfd entry{listener_.get(), POLLIN, 0};
+      poll(&entry, 1, 60'000);
+      peer_.reset(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+      send(first_packet);
+    });
+    auto client = ControlClient::connect({.path = path(), .name = "es"}, far_deadline());
+    publisher.join();
+    return client;
+  }
+  ControlClient connect() {
+    auto client = connect_answering(bytes_of(make_frame<WelcomeFrame>(FrameType::kWelcome)));
+    REQUIRE(client.ok());
+    Packet packet;
+    REQUIRE(receive_frame(peer(), packet) == ReceiveOutcome::kFrame);
+    REQUIRE(packet.as<FrameHeader>().type == FrameType::kHello);
+    return *std::move(client);
+  }
+  int peer() const { return peer_.get(); }
+  void send(std::span<const std::byte> packet) {
+    ::send(peer_.get(), packet.data(), packet.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+  }
+  void hang_up() { peer_.reset(); }
+
+ private:
+  TemporaryDirectory directory_;
+  UniqueFd listener_;
+  UniqueFd peer_;
+};
+
+// Another soft limit on open files for as long as it lives.
+class DescriptorLimit {
+ public:
+  explicit DescriptorLimit(rlim_t soft) {
+    REQUIRE(getrlimit(RLIMIT_NOFILE, &before_) == 0);
+    rlimit limit = before_;
+    limit.rlim_cur = std::min(soft, before_.rlim_max);
+    REQUIRE(setrlimit(RLIMIT_NOFILE, &limit) == 0);
+  }
+  DescriptorLimit(const DescriptorLimit&) = delete;
+  DescriptorLimit& operator=(const DescriptorLimit&) = delete;
+  ~DescriptorLimit() { setrlimit(RLIMIT_NOFILE, &before_); }
+
+ private:
+  rlimit before_{};
+};
+
+// Runs `body` in a child process, calling `meanwhile` until it has ended; returns the exit status
+// that body returned, or minus the signal that killed it.
+inline int run_in_child(
+    const std::function<int()>& body,
+    const std::function<void()>& meanwhile = [] { usleep(1000); }) {
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);  // a test that fails meanwhile leaves no process behind
+    _exit(body());
+  }
+  int status = 0;
+  for (;;) {
+    const pid_t ended = waitpid(child, &status, WNOHANG);
+    REQUIRE(ended >= 0);
+    if (ended == child) break;
+    meanwhile();
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
 }  // namespace lapwing

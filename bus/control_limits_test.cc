@@ -1,0 +1,378 @@
+// What a client may not do to the control server, and what it costs the others.
+
+#include <sys/ioctl.h>
+
+#include "bus/control_server.h"
+#include "bus/test_control.h"
+
+namespace lapwing {
+namespace {
+
+constexpr JournalCondition kGoodJournal{JournalState::kGood, 0};
+constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
+
+// The client was told `code` and closed, the drop was counted and logged once.
+void check_dropped(TestServer& server, BareClient& client, DropReason reason, Errc code) {
+  server.settle();
+  CHECK(client.expect<RefusedFrame>(FrameType::kRefused).error == static_cast<std::uint32_t>(code));
+  CHECK(client.closed());
+  CHECK(server.dropped(reason) == 1);
+  REQUIRE(server.log.size() == 1);
+  CHECK(server.log[0].find(name_of(reason)) != std::string::npos);
+}
+
+TEST_CASE("Whatever is not the frame that is due drops its sender") {
+  TestServer server;
+  BareClient client(server.path());
+  SECTION("garbage") {
+    client.send_bytes("garbage that is longer than a header", 36);
+  }
+  SECTION("a packet shorter than a header") {
+    client.send_bytes("x", 1);
+  }
+  SECTION("an empty packet") {
+    client.send_bytes("", 0);
+  }
+  SECTION("half a Hello") {
+    const HelloFrame hello = hello_frame();
+    client.send_bytes(&hello, sizeof hello / 2);
+  }
+  SECTION("a Hello with a byte too many") {
+    char bytes[sizeof(HelloFrame) + 1] = {};
+    const HelloFrame hello = hello_frame();
+    std::memcpy(bytes, &hello, sizeof hello);
+    client.send_bytes(bytes, sizeof bytes);
+  }
+  SECTION("a packet larger than any frame") {
+    const std::vector<char> large(kFrameBytesMax + 1, 'x');
+    client.send_bytes(large.data(), large.size());
+  }
+  SECTION("another magic") {
+    HelloFrame hello = hello_frame();
+    ++hello.header.magic;
+    client.send(hello);
+  }
+  SECTION("another frame version") {
+    HelloFrame hello = hello_frame();
+    ++hello.header.version;
+    client.send(hello);
+  }
+  SECTION("a wrong length") {
+    HelloFrame hello = hello_frame();
+    hello.header.length += 8;
+    client.send(hello);
+  }
+  SECTION("an unknown type") {
+    HelloFrame hello = hello_frame();
+    hello.header.type = static_cast<FrameType>(99);
+    client.send(hello);
+  }
+  SECTION("an unknown role") {
+    HelloFrame hello = hello_frame();
+    hello.role = static_cast<ClientRole>(3);
+    client.send(hello);
+  }
+  SECTION("a Report before Hello") {
+    client.send(report_frame(1));
+  }
+  SECTION("a Flush before Hello") {
+    client.send(flush_frame(1, 1));
+  }
+  check_dropped(server, client, DropReason::kBadFrame, Errc::kProtocol);
+  CHECK(server.server->subscriber_count() == 0);
+}
+
+TEST_CASE("A welcomed client that breaks the dialogue is dropped") {
+  TestServer server;
+  BareClient client = greeted(server);
+  SECTION("a second Hello") {
+    client.send(hello_frame());
+  }
+  SECTION("a publisher's frame") {
+    client.send(make_frame<WelcomeFrame>(FrameType::kWelcome));
+  }
+  SECTION("a Report with an unknown state") {
+    ReportFrame report = report_frame(1);
+    report.state = static_cast<ClientState>(GENERATE(0U, 5U));
+    client.send(report);
+  }
+  SECTION("a second list before the first has ended") {
+    client.send(make_frame<ListSubscribersFrame>(FrameType::kListSubscribers));
+    client.send(make_frame<ListSubscribersFrame>(FrameType::kListSubscribers));
+  }
+  SECTION("a second Prune before the first was answered") {
+    client.send(make_frame<PruneFrame>(FrameType::kPrune));
+    client.send(make_frame<PruneFrame>(FrameType::kPrune));
+  }
+  check_dropped(server, client, DropReason::kBadFrame, Errc::kProtocol);
+  CHECK(server.server->subscriber_count() == 0);
+}
+
+TEST_CASE("Two hundred frames in a second are served, the next drops the client") {
+  TestServer server;
+  BareClient client = greeted(server);  // one frame
+  for (std::uint32_t i = 1; i < kFramesPerSecondMax; ++i) {
+    REQUIRE(client.send(report_frame(i)));
+    server.settle();
+  }
+  CHECK(server.server->subscribers().at(0).position == kFramesPerSecondMax - 1);
+  server.now_ns += kNsPerSecond;
+  for (std::uint32_t i = 1; i <= kFramesPerSecondMax; ++i) {
+    REQUIRE(client.send(report_frame(1000 + i)));
+    server.settle();
+  }
+  CHECK(server.server->subscribers().at(0).position == 1000 + kFramesPerSecondMax);
+  REQUIRE(client.send(report_frame(1)));
+  check_dropped(server, client, DropReason::kTooManyFrames, Errc::kLimit);
+}
+
+TEST_CASE("Eight flushes of a client may wait, the ninth drops it") {
+  TestServer server;
+  BareClient client = greeted(server);
+  for (std::uint64_t tag = 1; tag <= kFlushesWaitingMax; ++tag) {
+    REQUIRE(client.send(flush_frame(tag, 90)));
+  }
+  server.settle();
+  CHECK(server.flushes_wanted.size() == kFlushesWaitingMax);
+  server.server->answer_flushes(90, kGoodJournal);
+  for (std::uint64_t tag = 1; tag <= kFlushesWaitingMax; ++tag) {
+    CHECK(client.expect<FlushedFrame>(FrameType::kFlushed).tag == tag);
+  }
+  for (std::uint64_t tag = 1; tag <= kFlushesWaitingMax + 1; ++tag) {
+    REQUIRE(client.send(flush_frame(tag, 90)));
+  }
+  check_dropped(server, client, DropReason::kTooManyFrames, Errc::kLimit);
+  CHECK_FALSE(server.server->flushes_waiting());
+}
+
+TEST_CASE("Sixty-four answers are queued for a client that does not read, then it is dropped") {
+  TestServer server;
+  BareClient client = greeted(server);
+  std::uint64_t asked = 0;
+  while (server.dropped(DropReason::kQueueFull) == 0 && asked < 100'000) {
+    server.now_ns += kNsPerSecond / kFramesPerSecondMax;  // as fast as is allowed
+    REQUIRE(client.send(flush_frame(++asked, 1)));
+    server.settle();
+  }
+  REQUIRE(server.dropped(DropReason::kQueueFull) == 1);
+  std::uint64_t received = 0;
+  Packet packet;
+  while (client.receive(packet) == ReceiveOutcome::kFrame) {
+    if (packet.as<FrameHeader>().type != FrameType::kFlushed) break;  // why it was dropped
+    ++received;
+    CHECK(packet.as<FlushedFrame>().tag == received);
+  }
+  CHECK(received > 0);
+  CHECK(asked == received + kFramesQueuedMax + 1);
+}
+
+// Bytes that wait in the socket, before the server's own queue.
+std::size_t bytes_waiting(const BareClient& client) {
+  int bytes = 0;
+  REQUIRE(ioctl(client.fd(), FIONREAD, &bytes) == 0);
+  return static_cast<std::size_t>(bytes);
+}
+
+TEST_CASE("A client that reads late gets every answer, in order") {
+  TestServer server;
+  BareClient client = greeted(server);
+  std::uint64_t asked = 0;
+  std::uint64_t queued = 0;
+  while (queued < kFramesQueuedMax / 2) {
+    REQUIRE(asked < 100'000);
+    server.now_ns += kNsPerSecond / kFramesPerSecondMax;
+    REQUIRE(client.send(flush_frame(++asked, 1)));
+    server.settle();
+    queued = asked - bytes_waiting(client) / sizeof(FlushedFrame);
+  }
+  for (std::uint64_t tag = 1; tag <= asked; ++tag) {
+    CHECK(client.expect<FlushedFrame>(FrameType::kFlushed).tag == tag);
+    server.settle();
+  }
+  CHECK(client.nothing_there());
+  CHECK_FALSE(server.has_work());
+}
+
+TEST_CASE("Who owes a Hello for two seconds is refused, not earlier, and others stay") {
+  TestServer server;
+  BareClient welcomed = greeted(server);
+  BareClient silent(server.path());
+  CHECK(server.settle() == server.now_ns + kHandshakeNs);
+  const std::uint64_t connected_ns = server.now_ns;
+  server.now_ns = connected_ns + kHandshakeNs / 2;
+  BareClient later(server.path());
+  CHECK(server.settle() == connected_ns + kHandshakeNs);
+  server.now_ns = connected_ns + kHandshakeNs - 1;
+  server.settle();
+  CHECK(silent.nothing_there());
+  server.now_ns = connected_ns + kHandshakeNs;
+  check_dropped(server, silent, DropReason::kHandshakeTimeout, Errc::kTimedOut);
+  CHECK(later.nothing_there());
+  REQUIRE(later.send(hello_frame()));
+  CHECK(server.settle() == UINT64_MAX);
+  later.expect<WelcomeFrame>(FrameType::kWelcome);
+  REQUIRE(welcomed.send(flush_frame(1, 1)));
+  server.settle();
+  welcomed.expect<FlushedFrame>(FrameType::kFlushed);
+}
+
+TEST_CASE("Without descriptors accepting pauses for a tenth of a second and nobody is lost") {
+  TestServer server;
+  BareClient welcomed = greeted(server);
+  BareClient waiting(server.path());
+  REQUIRE(waiting.send(hello_frame("waiting")));
+  {
+    const UniqueFd lowest_free(dup(0));
+    const DescriptorLimit none_free(static_cast<rlim_t>(lowest_free.get()) + 1);
+    CHECK(server.settle() == server.now_ns + kAcceptPauseNs);
+    CHECK(server.dropped(DropReason::kOutOfDescriptors) == 1);
+    CHECK(server.log.size() == 1);
+    REQUIRE(welcomed.send(flush_frame(1, 1)));
+    server.settle();
+    welcomed.expect<FlushedFrame>(FrameType::kFlushed);
+    server.now_ns += kAcceptPauseNs;  // still none: pauses again
+    CHECK(server.settle() == server.now_ns + kAcceptPauseNs);
+    CHECK(server.dropped(DropReason::kOutOfDescriptors) == 2);
+  }
+  server.now_ns += kAcceptPauseNs - 1;
+  server.settle();
+  CHECK(waiting.nothing_there());
+  ++server.now_ns;
+  server.settle();
+  waiting.expect<WelcomeFrame>(FrameType::kWelcome);
+}
+
+TEST_CASE("The clients' limit leaves 256 descriptors to the process") {
+  TestServer server;
+  const DescriptorLimit limit(256 + 20);
+  std::vector<BareClient> clients;
+  for (int i = 0; i < 20; ++i) clients.push_back(greeted(server));
+  BareClient refused(server.path());
+  check_dropped(server, refused, DropReason::kTooManyClients, Errc::kLimit);
+  clients.pop_back();
+  server.settle();
+  greeted(server);
+}
+
+TEST_CASE("The 1,025th client is refused, and the list of all streams to a slow reader") {
+  const rlim_t needed = 2 * (kClientsMax + 1) + 256;
+  rlimit possible{};
+  REQUIRE(getrlimit(RLIMIT_NOFILE, &possible) == 0);
+  if (possible.rlim_max < needed) {
+    WARN("SKIPPED, needs " << needed << " open files: the 1,025th client is refused");
+    return;
+  }
+  const DescriptorLimit limit(needed);
+  TestServer server;
+  std::vector<BareClient> clients;
+  for (std::size_t i = 0; i < kClientsMax; ++i) {
+    clients.push_back(greeted(server, hello_frame(std::to_string(i))));
+  }
+  BareClient refused(server.path());
+  check_dropped(server, refused, DropReason::kTooManyClients, Errc::kLimit);
+
+  BareClient& asker = clients[kClientsMax / 2];
+  REQUIRE(asker.send(make_frame<ListSubscribersFrame>(FrameType::kListSubscribers)));
+  server.settle();
+  std::size_t listed = 0;
+  int stalls = 0;
+  for (;;) {
+    Packet packet;
+    if (asker.receive(packet) == ReceiveOutcome::kWouldBlock) {
+      REQUIRE(++stalls < 1000);
+      server.settle();
+      continue;
+    }
+    if (packet.as<FrameHeader>().type == FrameType::kEndOfList) {
+      CHECK(packet.as<EndOfListFrame>().count == kClientsMax);
+      break;
+    }
+    REQUIRE(packet.as<FrameHeader>().type == FrameType::kSubscriberInfo);
+    REQUIRE(get_text(packet.as<SubscriberInfoFrame>().name) == std::to_string(listed++));
+  }
+  CHECK(listed == kClientsMax);
+  CHECK(stalls > 0);  // the socket did fill up on the way
+  CHECK(server.dropped(DropReason::kQueueFull) == 0);
+}
+
+TEST_CASE("Who joins or leaves while a list is sent does not disturb it") {
+  TestServer server;
+  std::vector<BareClient> clients;
+  for (int i = 0; i < 200; ++i) clients.push_back(greeted(server));
+  BareClient asker = greeted(server, hello_frame("asker", ClientRole::kTool));
+  REQUIRE(asker.send(make_frame<ListSubscribersFrame>(FrameType::kListSubscribers)));
+  server.server->turn(server.now_ns);  // reads the question
+  server.server->turn(server.now_ns);  // sends a part
+  for (int i = 0; i < 100; ++i) clients.pop_back();
+  for (int i = 0; i < 50; ++i) clients.push_back(greeted(server));
+  std::uint64_t listed = 0;
+  for (;;) {
+    Packet packet;
+    if (asker.receive(packet) == ReceiveOutcome::kWouldBlock) {
+      REQUIRE(server.has_work());
+      server.settle();
+      continue;
+    }
+    if (packet.as<FrameHeader>().type == FrameType::kEndOfList) {
+      CHECK(packet.as<EndOfListFrame>().count == listed);
+      break;
+    }
+    ++listed;
+  }
+  CHECK(listed == 100);
+}
+
+TEST_CASE("A turn takes little from a flooder and serves the others") {
+  TestServer server;
+  BareClient flooder = greeted(server);
+  BareClient polite = greeted(server);
+  for (std::uint32_t i = 1; i < kFramesPerSecondMax; ++i) REQUIRE(flooder.send(report_frame(i)));
+  REQUIRE(polite.send(flush_frame(1, 1)));
+  server.server->turn(server.now_ns);
+  polite.expect<FlushedFrame>(FrameType::kFlushed);
+  const Sequence taken = server.server->subscribers().at(0).position;
+  CHECK(taken > 0);
+  CHECK(taken < 10);
+  CHECK(server.has_work());
+}
+
+TEST_CASE("While others flood, stall and send garbage, a good client's flush is answered") {
+  TestServer server;
+  BareClient good = greeted(server, hello_frame("good"));
+  BareClient flooder = greeted(server, hello_frame("flooder"));
+  BareClient deaf = greeted(server, hello_frame("deaf"));
+  for (int i = 0; i < 250; ++i) flooder.send(report_frame(1));
+  for (int i = 0; i < 150; ++i) deaf.send(flush_frame(1, 1));
+  std::vector<BareClient> rude;
+  for (int i = 0; i < 60; ++i) {
+    rude.emplace_back(server.path());
+    const HelloFrame hello = hello_frame();
+    const std::size_t sizes[] = {0, 1, sizeof hello / 2, sizeof hello - 1};
+    rude.back().send_bytes(&hello, sizes[i % 4]);
+  }
+  REQUIRE(good.send(flush_frame(5, 90)));
+  server.settle();
+  server.server->answer_flushes(90, kGoodJournal);
+  CHECK(good.expect<FlushedFrame>(FrameType::kFlushed).tag == 5);
+  CHECK(server.dropped(DropReason::kBadFrame) == 60);
+  CHECK(server.dropped(DropReason::kTooManyFrames) == 1);
+  CHECK(server.server->subscriber_count() == 2);
+  CHECK(server.log.size() == kLogLinesPerSecondMax);  // the flood did not flood the log
+  server.now_ns += kNsPerSecond;
+  server.settle();
+  CHECK(server.log.size() == kLogLinesPerSecondMax + 1);
+}
+
+TEST_CASE("A refusal does not wait for a client that does not read") {
+  TestServer server;
+  for (int i = 0; i < 500; ++i) {
+    BareClient client(server.path());
+    client.send_bytes("x", 1);
+    server.settle();
+  }
+  CHECK(server.dropped(DropReason::kBadFrame) == 500);
+  CHECK(server.server->subscriber_count() == 0);
+}
+
+}  // namespace
+}  // namespace lapwing

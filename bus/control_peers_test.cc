@@ -1,0 +1,117 @@
+// Who may connect and who may prune, tried with real user ids. Needs root.
+
+#include <grp.h>
+#include <sys/stat.h>
+
+#include "bus/control_client.h"
+#include "bus/control_server.h"
+#include "bus/test_control.h"
+
+namespace lapwing {
+namespace {
+
+constexpr uid_t kStranger = 54321;
+constexpr gid_t kBusGroup = 54399;
+
+bool skipped_without_root(const char* claim) {
+  if (geteuid() == 0) return false;
+  WARN("SKIPPED, needs root: " << claim);
+  return true;
+}
+
+struct Person {
+  uid_t uid;
+  gid_t gid;
+  std::vector<gid_t> groups;
+};
+
+// What connecting gave a person, as an exit status; `then` runs with the connected client.
+int connect_as(
+    TestServer& server, const Person& person,
+    const std::function<int(ControlClient&)>& then = [](ControlClient&) { return 0; }) {
+  return run_in_child(
+      [&] {
+        if (setgroups(person.groups.size(), person.groups.data()) != 0) return 101;
+        if (setgid(person.gid) != 0 || setuid(person.uid) != 0) return 102;
+        auto client = ControlClient::connect({.path = server.path(), .name = "x"}, far_deadline());
+        if (!client.ok()) return static_cast<int>(errc_of(client.status()));
+        return then(*client);
+      },
+      [&server] {
+        server.settle();
+        pollfd entry{server.server->epoll_fd(), POLLIN, 0};
+        poll(&entry, 1, 1);
+      });
+}
+
+// The file modes alone would keep a stranger out; the server must not rely on them.
+void open_the_files(const TestServer& server) {
+  REQUIRE(chmod(server.directory.path().c_str(), 0755) == 0);
+  REQUIRE(chmod(server.path().c_str(), 0666) == 0);
+}
+
+TEST_CASE("A stranger is refused and told so, whatever the socket's mode") {
+  if (skipped_without_root("a stranger is refused and told so")) return;
+  const std::optional<unsigned> group =
+      GENERATE(std::optional<unsigned>(), std::optional<unsigned>(kBusGroup));
+  TestServer server(group);
+  open_the_files(server);
+  CHECK(connect_as(server, {kStranger, kStranger, {}}) == static_cast<int>(Errc::kRefused));
+  CHECK(connect_as(server, {kStranger, kStranger, {1, 2, 3}}) == static_cast<int>(Errc::kRefused));
+  CHECK(server.dropped(DropReason::kPeerNotAllowed) == 2);
+  REQUIRE(server.log.size() == 2);
+  CHECK(server.log[0].find("user 54321") != std::string::npos);
+}
+
+TEST_CASE("With a group, its members connect, by their own group or a supplementary one") {
+  if (skipped_without_root("with a group, its members connect")) return;
+  TestServer server(kBusGroup);
+  REQUIRE(chmod(server.directory.path().c_str(), 0755) == 0);  // the socket keeps its 0660
+  std::vector<gid_t> many;
+  for (gid_t gid = 1000; gid < 1100; ++gid) many.push_back(gid);
+  many.push_back(kBusGroup);
+  CHECK(connect_as(server, {kStranger, kBusGroup, {}}) == 0);
+  CHECK(connect_as(server, {kStranger, kStranger, {7, kBusGroup}}) == 0);
+  CHECK(connect_as(server, {kStranger, kStranger, many}) == 0);
+  CHECK(connect_as(server, {kStranger, kStranger, {}}) == static_cast<int>(Errc::kNotPermitted));
+  CHECK(server.dropped(DropReason::kPeerNotAllowed) == 0);  // the last never came so far
+}
+
+TEST_CASE("Without a group, membership of whatever group does not help") {
+  if (skipped_without_root("without a group, membership does not help")) return;
+  TestServer server;
+  open_the_files(server);
+  CHECK(connect_as(server, {kStranger, 0, {0}}) == static_cast<int>(Errc::kRefused));
+}
+
+TEST_CASE("A member of the group may not prune, the owner may") {
+  if (skipped_without_root("a member of the group may not prune")) return;
+  TestServer server(kBusGroup);
+  REQUIRE(chmod(server.directory.path().c_str(), 0755) == 0);
+  const auto prune = [](ControlClient& client) {
+    return static_cast<int>(errc_of(client.prune(30, far_deadline()).status()));
+  };
+  CHECK(connect_as(server, {kStranger, kBusGroup, {}}, prune) ==
+        static_cast<int>(Errc::kNotPermitted));
+  CHECK(server.prunes_wanted.empty());
+  server.on_prune_wanted = [&server](Sequence) { server.server->answer_prune(20, Errc::kOk); };
+  CHECK(connect_as(server, {0, 0, {}}, prune) == 0);
+  CHECK(server.prunes_wanted == std::vector<Sequence>{30});
+}
+
+TEST_CASE("The list shows the user id that the kernel vouches for") {
+  if (skipped_without_root("the list shows the user id that the kernel vouches for")) return;
+  TestServer server(kBusGroup);
+  REQUIRE(chmod(server.directory.path().c_str(), 0755) == 0);
+  const int result =
+      connect_as(server, {kStranger, kBusGroup, {}}, [](ControlClient& client) -> int {
+        auto list = client.list_subscribers(far_deadline());
+        if (!list.ok() || list->subscribers.size() != 1) return 103;
+        if (list->subscribers[0].uid != kStranger) return 104;
+        return list->subscribers[0].pid == static_cast<std::uint32_t>(getpid()) ? 0 : 105;
+      });
+  CHECK(result == 0);
+}
+
+}  // namespace
+}  // namespace lapwing
