@@ -115,9 +115,9 @@ absl::StatusOr<FlushAnswer> ControlClient::take_flush_answer(std::uint64_t deadl
       answer = {false, frame.durable, frame.sys_errno,
                 static_cast<JournalState>(frame.journal_state)};
     }
+    if (tag == 0 || tag > flush_tag_) return violation(*type);
     if (tag == flush_tag_) return answer;
     // An older tag is the late answer to a flush that timed out.
-    if (tag == 0 || tag > flush_tag_) return violation(*type);
   }
 }
 
