@@ -30,8 +30,12 @@ inline Id128 fixture_id(std::uint8_t tag) {
 
 // The bytes of a whole file, and the means to spoil them.
 inline std::string file_bytes(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  return std::string(std::istreambuf_iterator<char>(in), {});
+  std::ifstream in(path, std::ios::binary | std::ios::ate);
+  std::string bytes(static_cast<std::size_t>(in.tellg()), '\0');
+  in.seekg(0);
+  in.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  REQUIRE(in.good());
+  return bytes;
 }
 
 inline void put_bytes(const std::string& path, std::uint64_t offset, const void* bytes,

@@ -81,7 +81,7 @@ std::optional<JournalDamage> SegmentReader::load(Sequence n, Sequence durable, S
   return damage(request, defect);
 }
 
-// What cannot be read, because the file is too short, is zeros.
+// What cannot be read whole, because the file is too short, is zeros.
 absl::Status SegmentReader::read_run(std::uint64_t first_block, std::size_t block_count) {
   const JournalGeometry& geometry = files_.geometry;
   buffer_first_ = geometry.block_first(first_block);
@@ -94,7 +94,8 @@ absl::Status SegmentReader::read_run(std::uint64_t first_block, std::size_t bloc
   const std::span<std::byte> blocks(buffer_.get(), block_count * kPageBytes);
   const auto read = files_.disk->read_at(jnl_.get(), geometry.offset_of(buffer_first_), blocks);
   if (!read.ok()) return read.status();
-  std::fill(blocks.begin() + static_cast<std::ptrdiff_t>(*read), blocks.end(), std::byte{0});
+  const std::size_t whole = *read - *read % geometry.slot_bytes;
+  std::fill(blocks.begin() + static_cast<std::ptrdiff_t>(whole), blocks.end(), std::byte{0});
   return absl::OkStatus();
 }
 

@@ -1,12 +1,13 @@
 #include "snapshot/session_log.h"
 
+#include <xxhash.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
 #include "proto/error.h"
-#include "xxhash.h"
 
 namespace lapwing {
 namespace {

@@ -117,7 +117,8 @@ absl::Status Cutter::cut_segment(std::uint64_t segment) {
   const std::uint64_t begin = geometry.offset_of(next);
   const auto end = end_of_bytes(jnl->get(), begin);
   if (!end.ok()) return end.status();
-  absl::Status status = keep_aside(jnl->get(), segment, {begin, *end});
+  absl::Status status = disk_.allocate(jnl->get(), segment_file_bytes(geometry));
+  if (status.ok()) status = keep_aside(jnl->get(), segment, {begin, *end});
   if (status.ok()) status = zero(jnl->get(), {begin, *end});
   if (!status.ok()) return status;
   const auto sum = open(files_.path(segment, "sum"), OpenMode::kReadWrite);

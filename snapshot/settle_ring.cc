@@ -9,6 +9,7 @@
 #include "proto/error.h"
 #include "proto/shared_words.h"
 #include "snapshot/segment_creation.h"
+#include "snapshot/segment_file.h"
 #include "snapshot/sum_file.h"
 
 namespace lapwing {
@@ -42,6 +43,9 @@ absl::Status RingTail::load_disk_block(std::uint64_t block) {
     const auto read =
         files_.disk->read_at(disk_file_.get(), files_.geometry.offset_of(first), disk_page_);
     if (!read.ok()) return read.status();
+    // Half a slot at the end of a file that was cut short is no slot.
+    const std::size_t half = *read % files_.geometry.slot_bytes;
+    std::fill_n(disk_page_.data() + *read - half, half, std::byte{0});
   }
   disk_block_ = block;
   return absl::OkStatus();
@@ -107,11 +111,14 @@ absl::Status RingTail::write_segment(std::uint64_t segment, std::uint64_t first_
   const auto sum = disk.open(files_.path(segment, "sum"), {OpenMode::kReadWrite});
   if (!sum.ok()) return sum.status();
   const OpenFile sum_owned(disk, *sum);
+  // A file that was cut short gets its size back.
+  absl::Status status = disk.allocate(*jnl, segment_file_bytes(geometry));
+  if (!status.ok()) return status;
   std::vector<SumEntry> sums;
   for (std::uint64_t block = first_block; block <= last_block; ++block) {
     Page page;
     std::uint32_t count = 0;
-    absl::Status status = compose(block, last, page, count);
+    status = compose(block, last, page, count);
     if (status.ok()) {
       status = disk.write_at(*jnl, geometry.offset_of(geometry.block_first(block)), page);
     }
@@ -120,7 +127,7 @@ absl::Status RingTail::write_segment(std::uint64_t segment, std::uint64_t first_
                             std::span(page).first(std::size_t{count} * geometry.slot_bytes),
                             count));
   }
-  absl::Status status = disk.sync(*jnl);
+  status = disk.sync(*jnl);
   if (status.ok()) {
     status = disk.write_at(*sum, sum_offset(geometry, first_block), std::as_bytes(std::span(sums)));
   }

@@ -31,6 +31,7 @@ class Walk {
     std::fill(entries_.begin(), entries_.end(), SumEntry{});
     const auto read = files_.disk->read_at(*file, 0, std::as_writable_bytes(std::span(entries_)));
     if (!read.ok()) return read.status();
+    if (*read < sum_file_bytes(files_.geometry)) note_cut_short(segment, *read);
     const std::uint64_t base = segment * entries_.size();
     for (std::uint64_t block = std::max(base, first_block); block < base + entries_.size();
          ++block) {
@@ -67,6 +68,13 @@ class Walk {
     note({files_.path(segment, "sum"), 0, files_.geometry.segment_first(segment),
           files_.geometry.segment_last(segment), "the file is missing"});
     return Step::kGoOn;
+  }
+
+  void note_cut_short(std::uint64_t segment, std::uint64_t bytes) {
+    const std::uint64_t block = bytes / sizeof(SumEntry);
+    const Sequence first = files_.geometry.segment_first(segment);
+    note({files_.path(segment, "sum"), bytes, first + block * files_.geometry.block_slots(),
+          files_.geometry.segment_last(segment), "the file is cut short"});
   }
 
   void note(JournalDamage damage) {
