@@ -1,0 +1,22 @@
+// The commands of `lapwing`, one file each. Each adds itself to the program; `run` is set to what
+// to do when that command was given.
+//
+// Thread safety: main's thread.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+
+namespace lapwing::cli {
+
+// What main calls after parsing; returns the exit code.
+using Run = std::function<int()>;
+
+void add_publish(CLI::App& app, Run& run);
+void add_tail(CLI::App& app, Run& run);
+void add_record(CLI::App& app, Run& run);
+void add_export(CLI::App& app, Run& run);
+void add_info(CLI::App& app, Run& run);
+void add_subscribers(CLI::App& app, Run& run);
+
+}  // namespace lapwing::cli

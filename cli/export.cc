@@ -1,0 +1,143 @@
+// lapwing export: write a range of a bus's records into a DBN file, from journal and ring file.
+#include <filesystem>
+#include <iostream>
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "cli/commands.h"
+#include "cli/exit_codes.h"
+#include "cli/follow.h"
+#include "cli/stop_signal.h"
+#include "proto/dbn.h"
+#include "snapshot/bus_directory.h"
+#include "snapshot/dbn_writer.h"
+#include "snapshot/posix_io.h"
+
+namespace lapwing::cli {
+namespace {
+
+constexpr char kAbout[] =
+    "Write a range of a bus's records into a DBN file, raw or zstd by its name. Needs no "
+    "publisher.\n\n"
+    "  lapwing export --bus /dev/shm/es --out es.dbn.zst                 all that is kept, up to "
+    "now\n"
+    "  lapwing export --bus /dev/shm/es --out part.dbn --first 1000 --last 1999";
+
+struct ExportOptions {
+  std::string bus;
+  std::string out;
+  Sequence first = kNoSequence;  // 0: the oldest retained
+  Sequence last = kNoSequence;   // 0: what there is now
+  bool summary = false;
+};
+
+FollowOptions follow_options(const ExportOptions& options) {
+  FollowOptions follow;
+  follow.bus = options.bus;
+  follow.from = options.first == kNoSequence ? "start" : absl::StrCat("seq:", options.first);
+  follow.reattach_seconds = 0;
+  if (options.last != kNoSequence && options.first != kNoSequence) {
+    follow.count = options.last - options.first + 1;
+  }
+  return follow;
+}
+
+// What is there now has been seen: the join is complete, or no publisher is left to add to it.
+bool at_the_end(const Item& item) {
+  return item.kind == ItemKind::kCaughtUp || item.kind == ItemKind::kClosed ||
+         item.kind == ItemKind::kPublisherGone;
+}
+
+class Export {
+ public:
+  explicit Export(const ExportOptions& options) : options_(options) {}
+  int run();
+
+ private:
+  absl::Status open(const std::string& schema);
+  absl::Status write(const Subscriber& subscriber, Sequence first,
+                     std::span<const std::byte> records);
+
+  const ExportOptions& options_;
+  PosixDisk disk_;
+  std::unique_ptr<DbnWriter> writer_;
+};
+
+absl::Status Export::open(const std::string& schema) {
+  if (dbn::find_schema(schema) == nullptr) {
+    return make_error(Errc::kRecordSize, absl::StrCat("the bus carries records of schema ", schema,
+                                                      ", which a DBN file cannot hold"));
+  }
+  const absl::StatusOr<std::string> metadata = read_feed_metadata(options_.bus);
+  if (!metadata.ok()) return metadata.status();
+  absl::StatusOr<std::unique_ptr<DbnWriter>> writer =
+      DbnWriter::create(disk_, options_.out, *metadata);
+  if (!writer.ok()) return writer.status();
+  writer_ = *std::move(writer);
+  return absl::OkStatus();
+}
+
+absl::Status Export::write(const Subscriber& subscriber, Sequence first,
+                           std::span<const std::byte> records) {
+  if (writer_ == nullptr) {
+    if (absl::Status opened = open(subscriber.schema()); !opened.ok()) return opened;
+  }
+  const std::size_t record_bytes = subscriber.record_bytes();
+  if (options_.last != kNoSequence) {
+    if (first > options_.last) return absl::OkStatus();
+    records = records.first(
+        std::min<std::size_t>(records.size(), (options_.last - first + 1) * record_bytes));
+  }
+  return writer_->write(records);
+}
+
+int Export::run() {
+  if (options_.last != kNoSequence && options_.first > options_.last) {
+    return fail(
+        make_error(Errc::kInvalidArgument,
+                   absl::StrCat("--first ", options_.first, " is after --last ", options_.last)));
+  }
+  const FollowOptions follow_options_now = follow_options(options_);
+  absl::StatusOr<SubscriberOptions> subscriber_options =
+      to_subscriber_options(follow_options_now, "export");
+  if (!subscriber_options.ok()) return fail(subscriber_options.status());
+  Subscriber subscriber(*std::move(subscriber_options));
+  FollowHandlers handlers;
+  handlers.on_records = [&](Sequence first, std::span<const std::byte> records) {
+    return write(subscriber, first, records);
+  };
+  handlers.on_event = [](const Item& item, const Subscriber& from) {
+    if (item.kind == ItemKind::kLost || item.kind == ItemKind::kReset) {
+      std::cerr << "lapwing: " << describe(item, from) << '\n';
+    }
+    return absl::OkStatus();
+  };
+  handlers.done = [&](const Item& item, Sequence last) {
+    return at_the_end(item) || (options_.last != kNoSequence && last >= options_.last);
+  };
+  catch_stop_signals();
+  FollowResult result = follow(subscriber, follow_options_now, handlers);
+  if (writer_ != nullptr) result.status.Update(writer_->finish());
+  if (options_.summary) print_summary(result, nullptr);
+  if (!result.status.ok()) fail(result.status);
+  return result.exit_code(/*until_closed=*/false);
+}
+
+}  // namespace
+
+void add_export(CLI::App& app, Run& run) {
+  auto options = std::make_shared<ExportOptions>();
+  CLI::App& command = *app.add_subcommand("export", kAbout);
+  add_bus_option(command, options->bus);
+  command.add_option("--out", options->out, "the DBN file; zstd if its name ends in .zst")
+      ->required()
+      ->type_name("FILE");
+  command.add_option("--first", options->first, "first sequence (default: the oldest kept)")
+      ->type_name("N");
+  command.add_option("--last", options->last, "last sequence (default: the newest there is)")
+      ->type_name("N");
+  command.add_flag("--summary", options->summary, "end with one line of JSON on standard output");
+  command.callback([options, &run] { run = [options] { return Export(*options).run(); }; });
+}
+
+}  // namespace lapwing::cli

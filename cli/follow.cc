@@ -1,0 +1,303 @@
+#include "cli/follow.h"
+
+#include <algorithm>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/strip.h"
+#include "absl/time/time.h"
+#include "bus/kernel.h"
+#include "cli/exit_codes.h"
+#include "cli/stop_signal.h"
+
+namespace lapwing::cli {
+namespace {
+
+constexpr std::uint64_t kTickNs = 100'000'000;
+constexpr std::size_t kBatchRecords = 1024;
+
+absl::StatusOr<Start> parse_from(const std::string& from) {
+  if (from == "live") return Start::live();
+  if (from == "start") return Start::oldest();
+  absl::string_view rest = from;
+  if (absl::ConsumePrefix(&rest, "seq:")) {
+    Sequence n = 0;
+    if (absl::SimpleAtoi(rest, &n) && n > 0) return Start::at(n);
+  } else if (absl::ConsumePrefix(&rest, "time:")) {
+    absl::Time time;
+    std::string error;
+    if (absl::ParseTime(absl::RFC3339_full, rest, &time, &error)) {
+      return Start::time(static_cast<std::uint64_t>(absl::ToUnixNanos(time)));
+    }
+  }
+  return make_error(Errc::kInvalidArgument,
+                    absl::StrCat("--from ", from,
+                                 ": give live, start, seq:N (N from 1) or "
+                                 "time:RFC3339, e.g. time:2026-11-20T14:30:00Z"));
+}
+
+OnGap parse_on_gap(const std::string& text) {
+  if (text == "skip") return OnGap::kSkip;
+  return text == "stop" ? OnGap::kStop : OnGap::kFill;
+}
+
+WaitStrategy parse_wait(const std::string& text) {
+  if (text == "busy") return WaitStrategy::kBusy;
+  return text == "park" ? WaitStrategy::kPark : WaitStrategy::kBackoff;
+}
+
+// The loop's state: hands batches and events on, and keeps what the summary needs.
+class Follower {
+ public:
+  Follower(Subscriber& subscriber, const FollowOptions& options, const FollowHandlers& handlers)
+      : subscriber_(subscriber), options_(options), handlers_(handlers), sum_(XXH3_createState()) {
+    XXH3_64bits_reset(sum_.get());
+  }
+
+  FollowResult run();
+
+ private:
+  bool take_batch();
+  bool take_event(const Item& item);
+  bool take_records(Sequence first, std::span<const std::byte> records);
+  bool keep_only_matching(Sequence first, std::span<const std::byte> records);
+  bool deliver(Sequence first, std::span<const std::byte> records);
+  bool tick(std::uint64_t now_ns);
+  bool check(const absl::Status& status);
+  std::uint64_t room() const {
+    return options_.count == 0
+               ? kBatchRecords
+               : std::min<std::uint64_t>(kBatchRecords, options_.count - result_.records);
+  }
+
+  struct FreeSum {
+    void operator()(XXH3_state_t* state) const { XXH3_freeState(state); }
+  };
+
+  Subscriber& subscriber_;
+  const FollowOptions& options_;
+  const FollowHandlers& handlers_;
+  FollowResult result_;
+  std::vector<std::byte> batch_;
+  std::unique_ptr<XXH3_state_t, FreeSum> sum_;
+  std::uint64_t next_tick_ns_ = 0;
+  Progress progress_;
+};
+
+FollowResult Follower::run() {
+  while (!stop_requested()) {
+    const std::uint64_t now = monotonic_ns();
+    if (!tick(now)) break;
+    const Item item = subscriber_.wait(now + kTickNs);
+    if (item.kind == ItemKind::kRecord) {
+      if (!take_records(item.sequence, subscriber_.record())) break;
+      if (!take_batch()) break;
+    } else if (item.kind != ItemKind::kNothing && !take_event(item)) {
+      break;
+    }
+  }
+  result_.digest = XXH3_64bits_digest(sum_.get());
+  result_.counters = subscriber_.counters();
+  return std::move(result_);
+}
+
+// Whatever follows the record that wait() found, without waiting again.
+bool Follower::take_batch() {
+  const std::size_t record_bytes = subscriber_.record_bytes();
+  batch_.resize(kBatchRecords * record_bytes);
+  while (!stop_requested()) {
+    const std::span<std::byte> out(batch_.data(), room() * record_bytes);
+    const std::size_t count = subscriber_.poll_batch(out);
+    if (count == 0) return true;
+    const Sequence first = subscriber_.counters().last - count + 1;
+    if (!take_records(first, out.first(count * record_bytes))) return false;
+    if (!tick(monotonic_ns())) return false;
+  }
+  return true;
+}
+
+bool Follower::take_records(Sequence first, std::span<const std::byte> records) {
+  if (handlers_.keep) {
+    if (!keep_only_matching(first, records)) return false;
+  } else if (!deliver(first, records)) {
+    return false;
+  }
+  if (options_.count != 0 && result_.records >= options_.count) return false;
+  return !(handlers_.done && handlers_.done(Item{}, subscriber_.counters().last));
+}
+
+bool Follower::keep_only_matching(Sequence first, std::span<const std::byte> records) {
+  const std::size_t record_bytes = subscriber_.record_bytes();
+  for (std::size_t at = 0; at < records.size(); at += record_bytes, ++first) {
+    const std::span<const std::byte> record = records.subspan(at, record_bytes);
+    if (handlers_.keep(record) && !deliver(first, record)) return false;
+    if (options_.count != 0 && result_.records >= options_.count) return true;
+  }
+  return true;
+}
+
+bool Follower::deliver(Sequence first, std::span<const std::byte> records) {
+  const std::uint64_t count = records.size() / subscriber_.record_bytes();
+  if (result_.first == kNoSequence) result_.first = first;
+  result_.last = first + count - 1;
+  result_.records += count;
+  XXH3_64bits_update(sum_.get(), records.data(), records.size());
+  return !handlers_.on_records || check(handlers_.on_records(first, records));
+}
+
+bool Follower::take_event(const Item& item) {
+  progress_.clear();
+  if (handlers_.on_event && !check(handlers_.on_event(item, subscriber_))) return false;
+  if (item.kind == ItemKind::kGap && options_.on_gap == "stop") result_.stopped_at_gap = true;
+  if (item.kind == ItemKind::kClosed) {
+    result_.closed = true;
+    if (options_.until_closed) return false;
+  }
+  if (item.kind == ItemKind::kSession || item.kind == ItemKind::kReset) result_.closed = false;
+  if (item.kind == ItemKind::kEnded) {
+    result_.status = subscriber_.status();
+    return false;
+  }
+  return !(handlers_.done && handlers_.done(item, subscriber_.counters().last));
+}
+
+bool Follower::tick(std::uint64_t now_ns) {
+  if (now_ns < next_tick_ns_) return true;
+  next_tick_ns_ = now_ns + kTickNs;
+  progress_.show("received", result_.records, options_.count);
+  return !handlers_.on_tick || check(handlers_.on_tick());
+}
+
+bool Follower::check(const absl::Status& status) {
+  if (!status.ok()) result_.status = status;
+  return status.ok();
+}
+
+nlohmann::ordered_json latency_json(const Histogram& latency) {
+  return {{"p50", latency.percentile(0.5)},
+          {"p99", latency.percentile(0.99)},
+          {"p999", latency.percentile(0.999)},
+          {"max", latency.max()}};
+}
+
+}  // namespace
+
+void add_bus_option(CLI::App& command, std::string& bus) {
+  command.add_option("--bus", bus, "the bus: its directory")->required()->type_name("DIR");
+}
+
+void add_follow_options(CLI::App& command, FollowOptions& options) {
+  add_bus_option(command, options.bus);
+  command
+      .add_option("--from", options.from,
+                  "where to begin: live (the next record), start (the oldest kept), seq:N, or "
+                  "time:RFC3339 (a little before that time)")
+      ->capture_default_str()
+      ->type_name("WHERE");
+  command.add_option("--count", options.count, "end after this many records")->type_name("N");
+  command.add_flag("--until-closed", options.until_closed,
+                   "end when the publisher has closed its session cleanly");
+  command
+      .add_option("--reattach", options.reattach_seconds,
+                  "seconds to wait for the bus, or for a publisher that is gone to come back")
+      ->capture_default_str()
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("SECONDS");
+  command.add_flag("--summary", options.summary, "end with one line of JSON on standard output");
+}
+
+void add_policy_options(CLI::App& command, FollowOptions& options) {
+  command
+      .add_option("--on-gap", options.on_gap,
+                  "when lapped: fill from the journal, skip what was missed, or stop")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"fill", "skip", "stop"}));
+  command
+      .add_option("--wait", options.wait,
+                  "how to wait for records: busy (a core, lowest latency), backoff, or park")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"busy", "backoff", "park"}));
+}
+
+absl::StatusOr<SubscriberOptions> to_subscriber_options(const FollowOptions& options,
+                                                        const std::string& name) {
+  absl::StatusOr<Start> start = parse_from(options.from);
+  if (!start.ok()) return start.status();
+  SubscriberOptions subscriber;
+  subscriber.directory = options.bus;
+  subscriber.name = name;
+  subscriber.start = *start;
+  subscriber.on_gap = parse_on_gap(options.on_gap);
+  subscriber.wait = parse_wait(options.wait);
+  subscriber.reattach_ns = static_cast<std::uint64_t>(options.reattach_seconds * 1e9);
+  return subscriber;
+}
+
+FollowResult follow(Subscriber& subscriber, const FollowOptions& options,
+                    const FollowHandlers& handlers) {
+  return Follower(subscriber, options, handlers).run();
+}
+
+int FollowResult::exit_code(bool until_closed) const {
+  if (stopped_at_gap) return kExitStoppedAtGap;
+  if (!status.ok()) return exit_code_for(errc_of(status));
+  if (until_closed && !closed && !stop_requested()) return kExitPublisherGone;
+  return counters.lost > 0 ? kExitLost : kExitDone;
+}
+
+void print_summary(const FollowResult& result, const Histogram* latency) {
+  const SubscriberCounters& counters = result.counters;
+  nlohmann::ordered_json summary = {
+      {"records", result.records},
+      {"first", result.first},
+      {"last", result.last},
+      {"gaps", counters.gaps},
+      {"lost", counters.lost},
+      {"filled", counters.filled},
+      {"duplicates", counters.duplicates},
+      {"out_of_order", counters.out_of_order},
+      {"sessions", counters.sessions},
+      {"reattached", counters.reattached},
+  };
+  if (latency != nullptr) summary["latency_ns"] = latency_json(*latency);
+  summary["digest"] = absl::StrFormat("%016x", result.digest);
+  std::cout << summary.dump() << std::endl;
+}
+
+std::string describe(const Item& item, const Subscriber& subscriber) {
+  const Gap& gap = item.gap;
+  const std::string range = absl::StrCat(gap.first, "..", gap.last, " (", gap.count(), " records, ",
+                                         name_of(gap.cause), ")");
+  const std::string because =
+      subscriber.text().empty() ? std::string() : absl::StrCat(": ", subscriber.text());
+  switch (item.kind) {
+    case ItemKind::kGap:
+      return absl::StrCat("gap ", range, gap.fillable ? ", the journal holds it" : "");
+    case ItemKind::kLost:
+      return absl::StrCat("lost ", range, because);
+    case ItemKind::kSession:
+      return absl::StrCat("session goes on at ", item.sequence);
+    case ItemKind::kReset:
+      return absl::StrCat("reset at ", item.sequence, because);
+    case ItemKind::kCaughtUp:
+      return absl::StrCat("caught up at ", item.sequence);
+    case ItemKind::kStale:
+      return absl::StrCat("stale: silent after ", item.sequence);
+    case ItemKind::kPublisherGone:
+      return absl::StrCat("publisher gone after ", item.sequence, "; waiting for it to come back");
+    case ItemKind::kClosed:
+      return absl::StrCat("closed cleanly after ", item.sequence);
+    case ItemKind::kEnded:
+      return absl::StrCat("ended", because);
+    case ItemKind::kNothing:
+    case ItemKind::kRecord:
+      break;
+  }
+  return {};
+}
+
+}  // namespace lapwing::cli

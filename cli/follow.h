@@ -1,0 +1,85 @@
+// What every command that follows a bus has in common: its options, its loop's bookkeeping, its
+// summary, and its exit code. `tail`, `record` and `export` differ only in what they do with a
+// record.
+//
+// Thread safety: one thread.
+#pragma once
+
+#include <xxhash.h>
+
+#include <CLI/CLI.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "cli/histogram.h"
+#include "cli/progress.h"
+#include "subscribers/subscriber.h"
+
+namespace lapwing::cli {
+
+struct FollowOptions {
+  std::string bus;
+  std::string from = "live";  // live | start | seq:N | time:RFC3339
+  std::string on_gap = "fill";
+  std::string wait = "backoff";
+  double reattach_seconds = 30;
+  std::uint64_t count = 0;  // 0: no limit
+  bool until_closed = false;
+  bool summary = false;
+};
+
+void add_bus_option(CLI::App& command, std::string& bus);
+// --from, --count, --until-closed, --reattach, --summary: the same in every command.
+void add_follow_options(CLI::App& command, FollowOptions& options);
+// --on-gap and --wait.
+void add_policy_options(CLI::App& command, FollowOptions& options);
+
+// Turns the texts into a subscriber's options. Errors: kInvalidArgument with the forms that exist.
+absl::StatusOr<SubscriberOptions> to_subscriber_options(const FollowOptions& options,
+                                                        const std::string& name);
+
+// What a command does with what it follows. A returned error ends the run.
+struct FollowHandlers {
+  // Records laid end to end; the first has sequence `first`. Returns how many it counts as
+  // delivered to the user (a filter lets fewer pass); the digest covers what `keep` said to keep.
+  std::function<absl::Status(Sequence first, std::span<const std::byte> records)> on_records;
+  std::function<absl::Status(const Item& item, const Subscriber& subscriber)> on_event;
+  // A record is kept if this is empty or says so.
+  std::function<bool(std::span<const std::byte> record)> keep;
+  // Where to end, besides --count and --until-closed. Looked at after every event and batch.
+  std::function<bool(const Item& item, Sequence last)> done;
+  // Called a few times a second while records come and while they do not.
+  std::function<absl::Status()> on_tick;
+};
+
+struct FollowResult {
+  std::uint64_t records = 0;  // kept
+  Sequence first = kNoSequence;
+  Sequence last = kNoSequence;
+  std::uint64_t digest = 0;  // XXH3-64 over the kept records' bytes in the order delivered
+  bool stopped_at_gap = false;
+  bool closed = false;  // the journal says the session was closed cleanly
+  SubscriberCounters counters;
+  absl::Status status;
+
+  int exit_code(bool until_closed) const;
+};
+
+// Follows until --count, --until-closed, a stop signal, the end, or an error.
+FollowResult follow(Subscriber& subscriber, const FollowOptions& options,
+                    const FollowHandlers& handlers);
+
+// The summary's line of JSON on standard output; `latency` where it was asked for.
+void print_summary(const FollowResult& result, const Histogram* latency);
+
+// One line for a person: "gap 101..200 (100 records, lapped), filling from the journal".
+std::string describe(const Item& item, const Subscriber& subscriber);
+
+}  // namespace lapwing::cli

@@ -1,0 +1,214 @@
+// lapwing info: what a bus is, where it stands, and whether it is well.
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "bus/kernel.h"
+#include "bus/ring_map.h"
+#include "cli/commands.h"
+#include "cli/exit_codes.h"
+#include "cli/follow.h"
+#include "cli/publisher_query.h"
+#include "proto/shared_words.h"
+#include "snapshot/bus_directory.h"
+#include "snapshot/posix_io.h"
+#include "snapshot/session_log.h"
+
+namespace lapwing::cli {
+namespace {
+
+constexpr char kAbout[] =
+    "Show what a bus is, where it stands, and whether it is well. Needs no publisher.\n\n"
+    "  lapwing info --bus /dev/shm/es\n"
+    "  lapwing info --bus /dev/shm/es --json";
+
+struct InfoOptions {
+  std::string bus;
+  bool json = false;
+};
+
+using Json = nlohmann::ordered_json;
+
+const char* end_name(const std::optional<SessionEntry>& end) {
+  if (!end) return "open";
+  switch (end->how) {
+    case SessionEnd::kNone:
+      return "unknown";
+    case SessionEnd::kClosed:
+      return "closed";
+    case SessionEnd::kRecovered:
+      return "recovered";
+    case SessionEnd::kCut:
+      return "cut";
+    case SessionEnd::kFailed:
+      return "failed";
+  }
+  return "unknown";
+}
+
+const char* journal_name(JournalState state) {
+  switch (state) {
+    case JournalState::kNone:
+      return "none";
+    case JournalState::kGood:
+      return "good";
+    case JournalState::kFailed:
+      return "failed";
+    case JournalState::kShed:
+      return "shed";
+  }
+  return "unknown";
+}
+
+std::string time_text(std::uint64_t time_ns) {
+  const absl::Time time = absl::FromUnixNanos(static_cast<std::int64_t>(time_ns));
+  return absl::FormatTime(absl::RFC3339_full, time, absl::UTCTimeZone());
+}
+
+Json describe_ring(const RingMap& ring) {
+  const RingWords& words = ring.words();
+  const JournalCondition journal = load_journal_condition(words);
+  const std::uint64_t beat = load_heartbeat(words);
+  const std::uint64_t now = monotonic_ns();
+  return {{"path", ring.path()},
+          {"publisher_pid", ring.header().publisher_pid},
+          {"state", load_ring_state(words) == RingState::kRunning ? "running" : "closed"},
+          {"heartbeat_age_ms", now > beat ? (now - beat) / 1'000'000 : 0},
+          {"session_first", ring.header().session_first_sequence},
+          {"head", load_head(words)},
+          {"archived", load_archived(words)},
+          {"durable", load_durable(words)},
+          {"oldest", load_oldest(words)},
+          {"journal", journal_name(journal.state)},
+          {"journal_errno", journal.sys_errno}};
+}
+
+Json describe_sessions(const SessionLog& log) {
+  Json sessions = Json::array();
+  for (const SessionRecord& session : log.sessions()) {
+    Json entry = {
+        {"session", session.begin.session_id.hex()},    {"journal", session.begin.journal_id.hex()},
+        {"began", time_text(session.begin.wall_ns)},    {"first", session.begin.first},
+        {"reserved_through", session.reserved_through}, {"end", end_name(session.end)}};
+    if (session.end) entry["last"] = session.end->last;
+    if (session.end && session.end->void_first != 0) {
+      entry["void"] = {session.end->void_first, session.end->void_last};
+    }
+    sessions.push_back(entry);
+  }
+  return sessions;
+}
+
+void add_ring(Json& info, const BusDescription& description) {
+  const absl::StatusOr<RingMap> ring = RingMap::attach(description.ring_path);
+  if (ring.ok()) {
+    info["ring"] = describe_ring(*ring);
+    return;
+  }
+  info["ring"] = nullptr;
+  info["ring_why"] =
+      description.closed ? "the session was closed" : std::string(ring.status().message());
+}
+
+void add_publisher(Json& info, const std::string& bus) {
+  const absl::StatusOr<PublisherAnswer> answer = ask_publisher(bus);
+  if (answer.ok()) {
+    info["publisher"] = "alive";
+    info["subscribers"] = answer->list.subscribers.size();
+    return;
+  }
+  info["publisher"] = nullptr;
+  info["publisher_why"] = std::string(answer.status().message());
+}
+
+absl::StatusOr<Json> gather(const std::string& bus) {
+  const absl::StatusOr<BusDescription> description = read_bus_description(bus);
+  if (!description.ok()) return description.status();
+  Json info = {{"bus", bus},
+               {"name", description->name},
+               {"schema", description->schema},
+               {"record_bytes", description->record_bytes},
+               {"slot_bytes", description->slot_bytes},
+               {"capacity", description->capacity},
+               {"session", description->session_id.hex()},
+               {"journal_id", description->journal_id.hex()},
+               {"journal_root", description->journal_root}};
+  add_ring(info, *description);
+  add_publisher(info, bus);
+  if (description->journal_root.empty()) return info;
+  PosixDisk disk;
+  const absl::StatusOr<SessionLog> log =
+      SessionLog::open_read_only(disk, description->journal_root);
+  if (!log.ok()) return log.status();
+  info["sessions"] = describe_sessions(*log);
+  return info;
+}
+
+void print_ring(const Json& info) {
+  if (info["ring"].is_null()) {
+    std::cout << "  ring       none: " << info["ring_why"].get<std::string>() << '\n';
+    return;
+  }
+  const Json& ring = info["ring"];
+  std::cout << "  ring       " << ring["path"].get<std::string>() << ", "
+            << ring["state"].get<std::string>() << ", heartbeat " << ring["heartbeat_age_ms"]
+            << " ms ago\n"
+            << "  head       " << ring["head"] << "\n  archived   " << ring["archived"]
+            << "\n  durable    " << ring["durable"] << "\n  oldest     " << ring["oldest"]
+            << "\n  journal    " << ring["journal"].get<std::string>();
+  if (ring["journal_errno"] != 0) std::cout << ", errno " << ring["journal_errno"];
+  std::cout << '\n';
+}
+
+void print_session(const Json& session) {
+  std::cout << "    " << session["began"].get<std::string>() << "  from " << session["first"];
+  if (session.contains("last")) std::cout << " to " << session["last"];
+  std::cout << ", " << session["end"].get<std::string>();
+  if (session.contains("void")) {
+    std::cout << ", void " << session["void"][0] << ".." << session["void"][1];
+  }
+  std::cout << '\n';
+}
+
+void print_text(const Json& info) {
+  std::cout << "bus " << info["name"].get<std::string>() << " at " << info["bus"].get<std::string>()
+            << "\n  records    " << info["schema"].get<std::string>() << ", "
+            << info["record_bytes"] << " bytes in slots of " << info["slot_bytes"] << ", ring of "
+            << info["capacity"] << '\n';
+  if (info["publisher"].is_null()) {
+    std::cout << "  publisher  none: " << info["publisher_why"].get<std::string>() << '\n';
+  } else {
+    std::cout << "  publisher  alive, " << info["subscribers"] << " subscribers\n";
+  }
+  print_ring(info);
+  if (!info.contains("sessions")) return;
+  std::cout << "  sessions\n";
+  for (const Json& session : info["sessions"]) print_session(session);
+}
+
+int show_info(const InfoOptions& options) {
+  const absl::StatusOr<Json> info = gather(options.bus);
+  if (!info.ok()) return fail(info.status());
+  if (options.json) {
+    std::cout << info->dump(2) << '\n';
+  } else {
+    print_text(*info);
+  }
+  return kExitDone;
+}
+
+}  // namespace
+
+void add_info(CLI::App& app, Run& run) {
+  auto options = std::make_shared<InfoOptions>();
+  CLI::App& command = *app.add_subcommand("info", kAbout);
+  add_bus_option(command, options->bus);
+  command.add_flag("--json", options->json, "as JSON");
+  command.callback([options, &run] { run = [options] { return show_info(*options); }; });
+}
+
+}  // namespace lapwing::cli

@@ -1,0 +1,54 @@
+// lapwing: the one program. Parses, runs the command that was given, and turns errors into exit
+// codes.
+#include <csignal>
+#include <exception>
+#include <iostream>
+
+#include "cli/commands.h"
+#include "cli/exit_codes.h"
+
+namespace {
+
+constexpr char kAbout[] =
+    "Lapwing: a broadcast bus for market data on one machine.\n\n"
+    "One process publishes, any number follow; every record is also in a journal, so whoever "
+    "falls\n"
+    "behind, crashes or comes late misses nothing.\n\n"
+    "  lapwing publish --bus /dev/shm/es --source synthetic:records=1000000 --linger 60\n"
+    "  lapwing tail    --bus /dev/shm/es --from start\n"
+    "  lapwing record  --bus /dev/shm/es --from start --out es.dbn.zst --until-closed\n"
+    "  lapwing info    --bus /dev/shm/es";
+
+constexpr char kExitCodes[] =
+    "Exit codes: 0 done; 1 any other error; 2 wrong usage; 3 stopped at a gap; 4 damaged data;\n"
+    "5 publisher gone and not back within --reattach; 6 done, but records were lost.";
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  using namespace lapwing::cli;
+  std::signal(SIGPIPE,
+              SIG_IGN);  // a closed pipe is an error of the write, not the end of the process
+  CLI::App app(kAbout, "lapwing");
+  app.footer(kExitCodes);
+  app.require_subcommand(1);
+  Run run;
+  add_publish(app, run);
+  add_tail(app, run);
+  add_record(app, run);
+  add_export(app, run);
+  add_info(app, run);
+  add_subscribers(app, run);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    const int code = app.exit(error);  // prints the help or the error
+    return code == 0 ? kExitDone : kExitUsage;
+  }
+  try {
+    return run();
+  } catch (const std::exception& error) {
+    std::cerr << "lapwing: " << error.what() << '\n';
+    return kExitOther;
+  }
+}

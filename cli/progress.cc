@@ -1,0 +1,45 @@
+#include "cli/progress.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <iostream>
+
+#include "absl/strings/str_format.h"
+#include "bus/kernel.h"
+
+namespace lapwing::cli {
+namespace {
+
+constexpr std::uint64_t kRedrawNs = 200'000'000;
+
+}  // namespace
+
+Progress::Progress() : terminal_(isatty(STDERR_FILENO) == 1), began_ns_(monotonic_ns()) {}
+
+Progress::~Progress() {
+  clear();
+}
+
+void Progress::show(const std::string& verb, std::uint64_t records, std::uint64_t total) {
+  if (!terminal_) return;
+  const std::uint64_t now = monotonic_ns();
+  if (now < next_ns_) return;
+  next_ns_ = now + kRedrawNs;
+  const double seconds = static_cast<double>(std::max<std::uint64_t>(now - began_ns_, 1)) / 1e9;
+  std::string line = absl::StrFormat("\r\x1b[K%s %d", verb, records);
+  if (total > 0) {
+    absl::StrAppendFormat(&line, " of %d (%.0f %%)", total,
+                          100.0 * static_cast<double>(records) / static_cast<double>(total));
+  }
+  absl::StrAppendFormat(&line, " records, %.0f a second", static_cast<double>(records) / seconds);
+  std::cerr << line << std::flush;
+  drawn_ = true;
+}
+
+void Progress::clear() {
+  if (drawn_) std::cerr << "\r\x1b[K" << std::flush;
+  drawn_ = false;
+}
+
+}  // namespace lapwing::cli

@@ -1,0 +1,27 @@
+// A progress line on standard error, redrawn a few times a second, only where that is a terminal.
+//
+// Thread safety: one thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace lapwing::cli {
+
+class Progress {
+ public:
+  Progress();
+  ~Progress();  // ends the line
+  // `total` 0: not known. Costs a clock read; call it once a batch.
+  void show(const std::string& verb, std::uint64_t records, std::uint64_t total);
+  // Removes the line, so that a message can be printed; the next show() draws it again.
+  void clear();
+
+ private:
+  bool terminal_;
+  bool drawn_ = false;
+  std::uint64_t began_ns_;
+  std::uint64_t next_ns_ = 0;
+};
+
+}  // namespace lapwing::cli

@@ -1,0 +1,324 @@
+// lapwing publish: put a feed on a bus.
+#include <grp.h>
+
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "bus/kernel.h"
+#include "cli/commands.h"
+#include "cli/exit_codes.h"
+#include "cli/follow.h"
+#include "cli/histogram.h"
+#include "cli/progress.h"
+#include "cli/stop_signal.h"
+#include "proto/dbn.h"
+#include "publisher/feeds/feed.h"
+#include "publisher/feeds/pacer.h"
+#include "publisher/feeds/record_times.h"
+#include "publisher/publisher.h"
+
+namespace lapwing::cli {
+namespace {
+
+constexpr char kAbout[] =
+    "Put a feed on a bus.\n\n"
+    "  lapwing publish --bus /dev/shm/es --source dbn:es.mbo.dbn.zst --pace recorded\n"
+    "  zstd -dc day.dbn.zst | lapwing publish --bus /dev/shm/day --source dbn:-\n"
+    "  lapwing publish --bus /dev/shm/syn --source synthetic:records=5000000 --pace 1000000 \\\n"
+    "      --await 2 --summary\n"
+    "  lapwing publish --bus /dev/shm/again --source journal:/dev/shm/es --pace recorded*10\n"
+    "  lapwing publish --bus /dev/shm/es --source dbn:es.mbo.dbn.zst --resume   after a kill\n\n"
+    "SIGTERM and SIGINT close the session cleanly: everything is made durable first.";
+
+constexpr std::uint64_t kAwaitPollNs = 10'000'000;
+
+struct PublishOptions {
+  std::string bus;
+  std::string source;
+  std::string pace = "max";
+  std::uint64_t loop = 1;
+  bool resume = false;
+  std::uint64_t await = 0;
+  bool restamp = false;
+  std::uint64_t capacity = 0;
+  std::string ring_directory;
+  bool huge_pages = false;
+  std::string journal;
+  std::uint64_t segment_bytes = kSegmentSlotBytesDefault;
+  double sync_interval_ms = 10;
+  std::uint64_t retain_bytes = 0;
+  std::string on_journal_lag = "wait";
+  std::string on_journal_failure = "continue";
+  std::string group;
+  double linger_seconds = 0;
+  bool summary = false;
+};
+
+absl::StatusOr<std::optional<unsigned>> find_group(const std::string& name) {
+  if (name.empty()) return std::nullopt;
+  if (unsigned number = 0; absl::SimpleAtoi(name, &number)) return number;
+  if (const group* entry = getgrnam(name.c_str()); entry != nullptr) return entry->gr_gid;
+  return make_error(Errc::kInvalidArgument,
+                    absl::StrCat("--group ", name, ": no such group on this machine"));
+}
+
+class Publish {
+ public:
+  explicit Publish(const PublishOptions& options) : options_(options) {}
+  int run();
+
+ private:
+  absl::Status open();
+  absl::StatusOr<PublisherOptions> publisher_options() const;
+  void await_subscribers();
+  absl::Status play();
+  absl::Status publish(FeedBatch batch);
+  void linger() const;
+  void print_summary() const;
+  void warn(const std::string& line) {
+    progress_.clear();
+    std::cerr << "lapwing: " << line << '\n';
+  }
+
+  const PublishOptions& options_;
+  std::unique_ptr<Feed> feed_;
+  std::unique_ptr<Publisher> publisher_;
+  std::optional<Pacer> pacer_;
+  SystemPaceClock clock_;
+  const dbn::RecordSchema* restamped_ = nullptr;  // set with --restamp
+  std::size_t subscribers_most_ = 0;
+  Histogram publish_ns_;
+  Progress progress_;
+};
+
+absl::StatusOr<PublisherOptions> Publish::publisher_options() const {
+  absl::StatusOr<std::optional<unsigned>> gid = find_group(options_.group);
+  if (!gid.ok()) return gid.status();
+  const FeedDescription& feed = feed_->description();
+  PublisherOptions publisher;
+  publisher.directory = options_.bus;
+  publisher.schema = feed.schema;
+  publisher.record_bytes = feed.record_bytes;
+  publisher.metadata = feed.metadata;
+  publisher.source_id = feed.source_id;
+  publisher.resume = options_.resume;
+  publisher.capacity = options_.capacity;
+  publisher.ring_directory = options_.ring_directory;
+  publisher.huge_pages = options_.huge_pages;
+  publisher.journal = options_.journal != "none";
+  if (publisher.journal) publisher.journal_directory = options_.journal;
+  publisher.segment_bytes = options_.segment_bytes;
+  publisher.sync_interval_ns = static_cast<std::uint64_t>(options_.sync_interval_ms * 1e6);
+  publisher.retention.bytes_max = options_.retain_bytes;
+  publisher.on_journal_lag =
+      options_.on_journal_lag == "shed" ? OnJournalLag::kShed : OnJournalLag::kWait;
+  publisher.on_journal_failure =
+      options_.on_journal_failure == "stop" ? OnJournalFailure::kStop : OnJournalFailure::kContinue;
+  publisher.group = *gid;
+  // From any of the publisher's threads: one write, so that lines do not mix.
+  publisher.log = [](const std::string& line) {
+    std::cerr << absl::StrCat("lapwing: ", line, "\n");
+  };
+  return publisher;
+}
+
+absl::Status Publish::open() {
+  const absl::StatusOr<Pace> pace = parse_pace(options_.pace);
+  if (!pace.ok()) return pace.status();
+  if (options_.resume && options_.journal == "none") {
+    return make_error(Errc::kInvalidArgument, "--resume needs a journal: leave out --journal none");
+  }
+  FeedOptions feed_options;
+  feed_options.batch_by_burst = pace->by_burst();
+  feed_options.passes = options_.loop;
+  absl::StatusOr<std::unique_ptr<Feed>> feed = open_feed(options_.source, feed_options);
+  if (!feed.ok()) return feed.status();
+  feed_ = *std::move(feed);
+  if (options_.restamp) restamped_ = dbn::find_schema(feed_->description().schema);
+  if (options_.restamp && restamped_ == nullptr) {
+    return make_error(Errc::kInvalidArgument,
+                      absl::StrCat("--restamp: records of schema ", feed_->description().schema,
+                                   " have no ts_recv to set"));
+  }
+  absl::StatusOr<PublisherOptions> publisher = publisher_options();
+  if (!publisher.ok()) return publisher.status();
+  absl::StatusOr<std::unique_ptr<Publisher>> opened = Publisher::open(*std::move(publisher));
+  if (!opened.ok()) return opened.status();
+  publisher_ = *std::move(opened);
+  pacer_.emplace(*pace, clock_, stop_requested);
+  return absl::OkStatus();
+}
+
+void Publish::await_subscribers() {
+  while (publisher_->subscriber_count() < options_.await && !stop_requested()) {
+    sleep_unless_stopped(kAwaitPollNs);
+  }
+}
+
+absl::Status Publish::publish(FeedBatch batch) {
+  const std::size_t count = batch.records.size() / publisher_->record_bytes();
+  if (!pacer_->wait(batch.time_ns, count)) return absl::OkStatus();  // stopped: play() ends
+  if (restamped_ != nullptr) restamp(batch.records, *restamped_, wall_ns());
+  const std::uint64_t began = options_.summary ? monotonic_ns() : 0;
+  if (publisher_->publish_batch(batch.records) == kNoSequence) return publisher_->status();
+  if (options_.summary) publish_ns_.add((monotonic_ns() - began) / count, count);
+  return absl::OkStatus();
+}
+
+absl::Status Publish::play() {
+  const std::uint64_t skip = publisher_->source_offset();
+  absl::StatusOr<FeedBatch> batch = skip_records(*feed_, skip);
+  while (batch.ok() && !stop_requested()) {
+    if (!batch->records.empty()) {
+      if (absl::Status published = publish(*batch); !published.ok()) return published;
+      subscribers_most_ = std::max(subscribers_most_, publisher_->subscriber_count());
+      progress_.show("published", skip + publisher_->head() - publisher_->first() + 1,
+                     feed_->total());
+    }
+    batch = feed_->next();
+    if (batch.ok() && batch->records.empty()) return absl::OkStatus();
+  }
+  return batch.status();
+}
+
+void Publish::linger() const {
+  const std::uint64_t end =
+      monotonic_ns() + static_cast<std::uint64_t>(options_.linger_seconds * 1e9);
+  for (std::uint64_t now = monotonic_ns(); now < end && !stop_requested(); now = monotonic_ns()) {
+    sleep_unless_stopped(end - now);
+  }
+}
+
+void Publish::print_summary() const {
+  const PublisherCounters counters = publisher_->counters();
+  const std::uint64_t records = publisher_->head() + 1 - publisher_->first();
+  const nlohmann::ordered_json summary = {
+      {"session", publisher_->session_id().hex()},
+      {"first", records > 0 ? publisher_->first() : 0},
+      {"last", records > 0 ? publisher_->head() : 0},
+      {"records", records},
+      {"durable", publisher_->durable()},
+      {"journal_stalls", counters.journal_stalls},
+      {"journal_stall_ns_max", counters.journal_stall_ns_max},
+      {"publish_ns",
+       {{"p50", publish_ns_.percentile(0.5)},
+        {"p99", publish_ns_.percentile(0.99)},
+        {"p999", publish_ns_.percentile(0.999)},
+        {"max", publish_ns_.max()}}},
+      {"subscribers", subscribers_most_},
+      {"skipped", feed_->skipped()},
+  };
+  std::cout << summary.dump() << std::endl;
+}
+
+int Publish::run() {
+  catch_stop_signals();
+  if (absl::Status opened = open(); !opened.ok()) return fail(opened);
+  await_subscribers();
+  const absl::Status played = play();
+  progress_.clear();
+  if (!played.ok()) warn(std::string(played.message()));
+  if (feed_->skipped() > 0) {
+    warn(absl::StrCat(feed_->skipped(), " records of another type than ",
+                      feed_->description().schema, " were left out"));
+  }
+  if (played.ok()) linger();
+  const absl::Status closed = publisher_->close();
+  if (options_.summary) print_summary();
+  if (!played.ok()) return exit_code_for(errc_of(played));
+  return closed.ok() ? kExitDone : fail(closed);
+}
+
+void add_feed_options(CLI::App& command, PublishOptions& options) {
+  command
+      .add_option("--source", options.source,
+                  "dbn:PATH (raw or zstd), dbn:- (standard input), journal:DIR (a bus directory), "
+                  "or synthetic[:key=value,…]")
+      ->required();
+  command
+      .add_option("--pace", options.pace,
+                  "max, recorded (silences cut to one second), recorded*N, or records a second")
+      ->capture_default_str();
+  command.add_option("--loop", options.loop, "passes over the source; 0: for ever")
+      ->capture_default_str()
+      ->type_name("N");
+  command.add_flag("--resume", options.resume,
+                   "skip as many records of the source as the journal already holds from it");
+  command.add_option("--await", options.await, "wait for this many subscribers first")
+      ->type_name("N");
+  command.add_flag("--restamp", options.restamp,
+                   "set ts_recv to the time of publishing, for --latency");
+  command
+      .add_option("--linger", options.linger_seconds,
+                  "keep the bus open for so many seconds after the source has ended")
+      ->capture_default_str()
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("SECONDS");
+}
+
+void add_ring_options(CLI::App& command, PublishOptions& options) {
+  command
+      .add_option("--capacity", options.capacity,
+                  "slots of the ring, a power of two (default: what fits, up to 1048576)")
+      ->type_name("SLOTS");
+  command
+      .add_option("--ring-dir", options.ring_directory,
+                  "a directory on tmpfs for the ring file (default: the bus directory if it is "
+                  "on tmpfs, else one of your own in /dev/shm)")
+      ->type_name("DIR");
+  command.add_flag("--huge-pages", options.huge_pages, "back the ring by huge pages, or fail");
+  command.add_option("--group", options.group, "a group whose members may read the bus")
+      ->type_name("G");
+}
+
+void add_journal_options(CLI::App& command, PublishOptions& options) {
+  command
+      .add_option("--journal", options.journal,
+                  "where the journal is kept (default: in the bus directory), or none")
+      ->type_name("DIR|none");
+  command
+      .add_option("--segment-bytes", options.segment_bytes,
+                  "bytes of records in one journal file, a power of two")
+      ->capture_default_str()
+      ->type_name("B");
+  command
+      .add_option("--sync-interval", options.sync_interval_ms,
+                  "milliseconds between syncs; 0: only when asked")
+      ->capture_default_str()
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("MS");
+  command
+      .add_option("--retain-bytes", options.retain_bytes,
+                  "remove the oldest journal files beyond this many bytes (default: keep all)")
+      ->type_name("B");
+  command
+      .add_option("--on-journal-lag", options.on_journal_lag,
+                  "when the disk is a whole ring behind: wait for it, or shed, which ends the "
+                  "journal as failed at the first moment it is too slow; live goes on")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"wait", "shed"}));
+  command
+      .add_option("--on-journal-failure", options.on_journal_failure,
+                  "when a write or a sync fails: continue live without a journal, or stop")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"continue", "stop"}));
+}
+
+}  // namespace
+
+void add_publish(CLI::App& app, Run& run) {
+  auto options = std::make_shared<PublishOptions>();
+  CLI::App& command = *app.add_subcommand("publish", kAbout);
+  add_bus_option(command, options->bus);
+  add_feed_options(command, *options);
+  add_ring_options(command, *options);
+  add_journal_options(command, *options);
+  command.add_flag("--summary", options->summary, "end with one line of JSON on standard output");
+  command.callback([options, &run] { run = [options] { return Publish(*options).run(); }; });
+}
+
+}  // namespace lapwing::cli

@@ -1,0 +1,102 @@
+// lapwing record: write what a bus carries into a DBN file, and go on with it after a crash.
+#include <iostream>
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "bus/kernel.h"
+#include "cli/commands.h"
+#include "cli/exit_codes.h"
+#include "cli/follow.h"
+#include "cli/recording.h"
+#include "cli/stop_signal.h"
+
+namespace lapwing::cli {
+namespace {
+
+constexpr char kAbout[] =
+    "Record a bus into a DBN file, raw or zstd by its name.\n\n"
+    "  lapwing record --bus /dev/shm/es --from start --out es.dbn.zst --until-closed\n"
+    "  lapwing record --bus /dev/shm/es --from live --out es.dbn\n\n"
+    "A signal ends the file properly. A second run with the same --out goes on where the first "
+    "one\n"
+    "was, even if that was killed: FILE.position beside the file says where. If the history it\n"
+    "belongs to is gone (a power cut, another journal), it says so.";
+
+constexpr std::uint64_t kCommitNs = 500'000'000;
+
+struct RecordOptions {
+  FollowOptions follow;
+  std::string out;
+};
+
+class Record {
+ public:
+  Record(const RecordOptions& options, Recording recording)
+      : options_(options), recording_(std::move(recording)) {}
+  int run();
+
+ private:
+  absl::Status commit_if_due(const Subscriber& subscriber);
+
+  const RecordOptions& options_;
+  Recording recording_;
+  std::uint64_t next_commit_ns_ = 0;
+};
+
+absl::Status Record::commit_if_due(const Subscriber& subscriber) {
+  const std::uint64_t now = monotonic_ns();
+  if (now < next_commit_ns_) return absl::OkStatus();
+  next_commit_ns_ = now + kCommitNs;
+  return recording_.commit(subscriber.position());
+}
+
+int Record::run() {
+  absl::StatusOr<SubscriberOptions> subscriber_options =
+      to_subscriber_options(options_.follow, "record");
+  if (!subscriber_options.ok()) return fail(subscriber_options.status());
+  subscriber_options->resume = recording_.position();
+  if (recording_.position()) {
+    std::cerr << "lapwing: " << options_.out << " goes on after record "
+              << recording_.position()->sequence << '\n';
+  }
+  Subscriber subscriber(*std::move(subscriber_options));
+  FollowHandlers handlers;
+  handlers.on_records = [&](Sequence, std::span<const std::byte> records) {
+    return recording_.append(options_.follow.bus, subscriber.schema(), records,
+                             subscriber.record_bytes());
+  };
+  handlers.on_event = [](const Item& item, const Subscriber& from) {
+    std::cerr << "lapwing: " << describe(item, from) << '\n';
+    return absl::OkStatus();
+  };
+  handlers.on_tick = [&] { return commit_if_due(subscriber); };
+  catch_stop_signals();
+  FollowResult result = follow(subscriber, options_.follow, handlers);
+  const absl::Status finished =
+      recording_.finish(options_.follow.bus, subscriber.schema(), subscriber.position());
+  if (result.status.ok()) result.status = finished;
+  if (options_.follow.summary) print_summary(result, nullptr);
+  if (!result.status.ok()) fail(result.status);
+  return result.exit_code(options_.follow.until_closed);
+}
+
+int record(const RecordOptions& options) {
+  absl::StatusOr<Recording> recording = Recording::prepare(options.out);
+  if (!recording.ok()) return fail(recording.status());
+  return Record(options, *std::move(recording)).run();
+}
+
+}  // namespace
+
+void add_record(CLI::App& app, Run& run) {
+  auto options = std::make_shared<RecordOptions>();
+  CLI::App& command = *app.add_subcommand("record", kAbout);
+  add_follow_options(command, options->follow);
+  add_policy_options(command, options->follow);
+  command.add_option("--out", options->out, "the DBN file; zstd if its name ends in .zst")
+      ->required()
+      ->type_name("FILE");
+  command.callback([options, &run] { run = [options] { return record(*options); }; });
+}
+
+}  // namespace lapwing::cli

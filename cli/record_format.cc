@@ -1,0 +1,146 @@
+#include "cli/record_format.h"
+
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "proto/dbn.h"
+#include "proto/kv16.h"
+
+namespace lapwing::cli {
+namespace {
+
+template <typename Record>
+Record as(std::span<const std::byte> bytes) {
+  Record record;
+  std::memcpy(&record, bytes.data(), sizeof record);
+  return record;
+}
+
+std::string price_text(std::int64_t price) {
+  if (price == dbn::kUndefPrice) return "-";
+  const std::uint64_t magnitude = price < 0 ? std::uint64_t{0} - static_cast<std::uint64_t>(price)
+                                            : static_cast<std::uint64_t>(price);
+  constexpr auto kScale = static_cast<std::uint64_t>(dbn::kPriceScale);
+  return absl::StrFormat("%s%d.%09d", price < 0 ? "-" : "", magnitude / kScale, magnitude % kScale);
+}
+
+std::string letter(dbn::Action action) {
+  return std::string(1, static_cast<char>(action));
+}
+std::string letter(dbn::Side side) {
+  return std::string(1, static_cast<char>(side));
+}
+
+std::string hex_text(std::span<const std::byte> record) {
+  return absl::BytesToHexString(
+      absl::string_view(reinterpret_cast<const char*>(record.data()), record.size()));
+}
+
+// The fields that every DBN record with an action has.
+template <typename Record>
+nlohmann::ordered_json dbn_json(Sequence n, const Record& record) {
+  return {{"seq", n},
+          {"ts_event", record.hd.ts_event},
+          {"ts_recv", record.ts_recv},
+          {"publisher_id", record.hd.publisher_id},
+          {"instrument_id", record.hd.instrument_id},
+          {"action", letter(record.action)},
+          {"side", letter(record.side)},
+          {"price", record.price},
+          {"size", record.size},
+          {"flags", record.flags},
+          {"ts_in_delta", record.ts_in_delta},
+          {"sequence", record.sequence}};
+}
+
+template <typename Record>
+std::string dbn_text(Sequence n, const Record& record) {
+  return absl::StrFormat("%12d  %d  %8d  %s %s  %18s x %-8d", n, record.ts_recv,
+                         record.hd.instrument_id, letter(record.action), letter(record.side),
+                         price_text(record.price), record.size);
+}
+
+}  // namespace
+
+RecordFormat::RecordFormat(const std::string& schema) : schema_(Schema::kBytes) {
+  if (schema == dbn::kSchemaMbo) schema_ = Schema::kMbo;
+  if (schema == dbn::kSchemaTrades) schema_ = Schema::kTrades;
+  if (schema == dbn::kSchemaMbp1) schema_ = Schema::kMbp1;
+  if (schema == kv16::kSchema) schema_ = Schema::kKv16;
+}
+
+std::string RecordFormat::text(Sequence n, std::span<const std::byte> record) const {
+  switch (schema_) {
+    case Schema::kMbo: {
+      const auto mbo = as<dbn::MboMsg>(record);
+      return absl::StrCat(dbn_text(n, mbo), "  order ", mbo.order_id);
+    }
+    case Schema::kTrades:
+      return dbn_text(n, as<dbn::TradeMsg>(record));
+    case Schema::kMbp1: {
+      const auto mbp = as<dbn::Mbp1Msg>(record);
+      return absl::StrCat(dbn_text(n, mbp), "  ", mbp.level.bid_sz, " x ",
+                          price_text(mbp.level.bid_px), " / ", price_text(mbp.level.ask_px), " x ",
+                          mbp.level.ask_sz);
+    }
+    case Schema::kKv16: {
+      const auto pair = as<kv16::Record>(record);
+      return absl::StrFormat("%12d  %d = %d", n, pair.key, pair.value);
+    }
+    case Schema::kBytes:
+      break;
+  }
+  return absl::StrFormat("%12d  %s", n, hex_text(record));
+}
+
+std::string RecordFormat::json(Sequence n, std::span<const std::byte> record) const {
+  switch (schema_) {
+    case Schema::kMbo: {
+      const auto mbo = as<dbn::MboMsg>(record);
+      nlohmann::ordered_json line = dbn_json(n, mbo);
+      line["order_id"] = mbo.order_id;
+      line["channel_id"] = mbo.channel_id;
+      return line.dump();
+    }
+    case Schema::kTrades:
+      return dbn_json(n, as<dbn::TradeMsg>(record)).dump();
+    case Schema::kMbp1: {
+      const auto mbp = as<dbn::Mbp1Msg>(record);
+      nlohmann::ordered_json line = dbn_json(n, mbp);
+      line["bid_px"] = mbp.level.bid_px;
+      line["ask_px"] = mbp.level.ask_px;
+      line["bid_sz"] = mbp.level.bid_sz;
+      line["ask_sz"] = mbp.level.ask_sz;
+      line["bid_ct"] = mbp.level.bid_ct;
+      line["ask_ct"] = mbp.level.ask_ct;
+      return line.dump();
+    }
+    case Schema::kKv16: {
+      const auto pair = as<kv16::Record>(record);
+      return nlohmann::ordered_json{{"seq", n}, {"key", pair.key}, {"value", pair.value}}.dump();
+    }
+    case Schema::kBytes:
+      break;
+  }
+  return nlohmann::ordered_json{{"seq", n}, {"bytes", hex_text(record)}}.dump();
+}
+
+std::optional<std::uint64_t> RecordFormat::receive_time_ns(
+    std::span<const std::byte> record) const {
+  std::uint64_t time = dbn::kUndefTimestamp;
+  if (schema_ == Schema::kMbo) time = as<dbn::MboMsg>(record).ts_recv;
+  if (schema_ == Schema::kTrades) time = as<dbn::TradeMsg>(record).ts_recv;
+  if (schema_ == Schema::kMbp1) time = as<dbn::Mbp1Msg>(record).ts_recv;
+  if (time == dbn::kUndefTimestamp) return std::nullopt;
+  return time;
+}
+
+std::optional<std::uint32_t> RecordFormat::instrument_id(std::span<const std::byte> record) const {
+  if (schema_ == Schema::kBytes || schema_ == Schema::kKv16) return std::nullopt;
+  return as<dbn::RecordHeader>(record).instrument_id;
+}
+
+}  // namespace lapwing::cli

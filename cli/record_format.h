@@ -1,0 +1,36 @@
+// How a record looks as text or JSON, by the bus's schema; and where its time and instrument stand.
+//
+// Thread safety: immutable after construction.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "proto/identity.h"
+
+namespace lapwing::cli {
+
+enum class OutputFormat { kText, kJson, kNone };
+
+class RecordFormat {
+ public:
+  explicit RecordFormat(const std::string& schema);
+
+  // One line without its end. Unknown schemas are shown as hexadecimal bytes.
+  std::string text(Sequence n, std::span<const std::byte> record) const;
+  std::string json(Sequence n, std::span<const std::byte> record) const;
+
+  // ts_recv of a DBN record, UTC ns; nullopt for other schemas or an undefined time.
+  std::optional<std::uint64_t> receive_time_ns(std::span<const std::byte> record) const;
+  // instrument_id of a DBN record.
+  std::optional<std::uint32_t> instrument_id(std::span<const std::byte> record) const;
+
+ private:
+  enum class Schema { kBytes, kMbo, kTrades, kMbp1, kKv16 };
+  Schema schema_;
+};
+
+}  // namespace lapwing::cli

@@ -1,0 +1,97 @@
+// lapwing subscribers: who is attached, where they are, what they missed.
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "bus/control_client.h"
+#include "bus/kernel.h"
+#include "cli/commands.h"
+#include "cli/exit_codes.h"
+#include "cli/follow.h"
+#include "cli/publisher_query.h"
+
+namespace lapwing::cli {
+namespace {
+
+constexpr char kAbout[] =
+    "Show who is attached to a bus, how far each has come, and what it missed.\n\n"
+    "  lapwing subscribers --bus /dev/shm/es\n"
+    "  lapwing subscribers --bus /dev/shm/es --json";
+
+struct SubscribersOptions {
+  std::string bus;
+  bool json = false;
+};
+
+const char* state_name(ClientState state) {
+  switch (state) {
+    case ClientState::kJoining:
+      return "joining";
+    case ClientState::kLive:
+      return "live";
+    case ClientState::kFilling:
+      return "filling";
+    case ClientState::kStopped:
+      return "stopped";
+  }
+  return "unknown";
+}
+
+int print_json(const PublisherAnswer& answer) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const SubscriberInfoFrame& info : answer.list.subscribers) {
+    list.push_back({{"pid", info.pid},
+                    {"uid", info.uid},
+                    {"name", get_text(info.name)},
+                    {"state", state_name(info.state)},
+                    {"parks", info.may_park != 0},
+                    {"position", info.position},
+                    {"records", info.records},
+                    {"gaps", info.gaps},
+                    {"lost", info.lost},
+                    {"filled", info.filled},
+                    {"connected_ns", info.connected_wall_ns},
+                    {"reported_ns", info.reported_wall_ns}});
+  }
+  const nlohmann::ordered_json out = {{"head", answer.welcome.head},
+                                      {"subscribers", list},
+                                      {"refused", answer.list.end.refused},
+                                      {"dropped", answer.list.end.dropped}};
+  std::cout << out.dump(2) << std::endl;
+  return kExitDone;
+}
+
+int print_table(const PublisherAnswer& answer) {
+  std::cout << absl::StrFormat("%8s %6s  %-16s %-8s %14s %10s %8s %8s %8s\n", "pid", "uid", "name",
+                               "state", "position", "behind", "gaps", "lost", "filled");
+  for (const SubscriberInfoFrame& info : answer.list.subscribers) {
+    const Sequence head = answer.welcome.head;
+    const Sequence behind = head > info.position ? head - info.position : 0;
+    std::cout << absl::StrFormat("%8d %6d  %-16s %-8s %14d %10d %8d %8d %8d\n", info.pid, info.uid,
+                                 get_text(info.name), state_name(info.state), info.position, behind,
+                                 info.gaps, info.lost, info.filled);
+  }
+  std::cout << answer.list.subscribers.size() << " attached; " << answer.list.end.refused
+            << " refused and " << answer.list.end.dropped << " dropped so far" << std::endl;
+  return kExitDone;
+}
+
+int show_subscribers(const SubscribersOptions& options) {
+  const absl::StatusOr<PublisherAnswer> answer = ask_publisher(options.bus);
+  if (!answer.ok()) return fail(answer.status());
+  return options.json ? print_json(*answer) : print_table(*answer);
+}
+
+}  // namespace
+
+void add_subscribers(CLI::App& app, Run& run) {
+  auto options = std::make_shared<SubscribersOptions>();
+  CLI::App& command = *app.add_subcommand("subscribers", kAbout);
+  add_bus_option(command, options->bus);
+  command.add_flag("--json", options->json, "as JSON");
+  command.callback([options, &run] { run = [options] { return show_subscribers(*options); }; });
+}
+
+}  // namespace lapwing::cli

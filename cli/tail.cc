@@ -1,0 +1,153 @@
+// lapwing tail: follow a bus and show its records and events.
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "bus/kernel.h"
+#include "cli/commands.h"
+#include "cli/exit_codes.h"
+#include "cli/follow.h"
+#include "cli/instrument_filter.h"
+#include "cli/record_format.h"
+#include "cli/stop_signal.h"
+
+namespace lapwing::cli {
+namespace {
+
+constexpr char kAbout[] =
+    "Follow a bus and show its records.\n\n"
+    "  lapwing tail --bus /dev/shm/es                          from now on, as text\n"
+    "  lapwing tail --bus /dev/shm/es --from start --count 10  the ten oldest\n"
+    "  lapwing tail --bus /dev/shm/es --from time:2026-11-20T14:30:00Z --format json\n"
+    "  lapwing tail --bus /dev/shm/es --instrument ESH4 --on-gap stop\n"
+    "  lapwing tail --bus /dev/shm/es --from start --until-closed --format none --summary\n\n"
+    "Records go to standard output, events (gaps, sessions, losses) to standard error; with\n"
+    "--format json both go to standard output.";
+
+struct TailOptions {
+  FollowOptions follow;
+  std::string instrument;
+  std::string format = "text";
+  bool latency = false;
+};
+
+nlohmann::ordered_json event_json(const Item& item, const Subscriber& subscriber) {
+  nlohmann::ordered_json event = {{"event", name_of(item.kind)}};
+  if (item.sequence != kNoSequence) event["seq"] = item.sequence;
+  if (item.kind == ItemKind::kGap || item.kind == ItemKind::kLost) {
+    event["first"] = item.gap.first;
+    event["last"] = item.gap.last;
+    event["cause"] = name_of(item.gap.cause);
+    event["resume"] = item.gap.resume;
+    event["fillable"] = item.gap.fillable;
+  }
+  if (!subscriber.text().empty()) event["text"] = subscriber.text();
+  return event;
+}
+
+class Tail {
+ public:
+  explicit Tail(const TailOptions& options)
+      : options_(options),
+        output_(options.format == "json"   ? OutputFormat::kJson
+                : options.format == "none" ? OutputFormat::kNone
+                                           : OutputFormat::kText) {}
+
+  int run();
+
+ private:
+  const RecordFormat& format(const Subscriber& subscriber);
+  absl::Status show_records(const Subscriber& subscriber, Sequence first,
+                            std::span<const std::byte> records);
+  absl::Status show_event(const Item& item, const Subscriber& subscriber) const;
+  void measure(std::span<const std::byte> record, std::uint64_t now_wall_ns);
+
+  const TailOptions& options_;
+  OutputFormat output_;
+  std::optional<RecordFormat> format_;
+  Histogram latency_;
+};
+
+const RecordFormat& Tail::format(const Subscriber& subscriber) {
+  if (!format_) format_.emplace(subscriber.schema());
+  return *format_;
+}
+
+void Tail::measure(std::span<const std::byte> record, std::uint64_t now_wall_ns) {
+  const std::optional<std::uint64_t> sent = format_->receive_time_ns(record);
+  if (sent && *sent <= now_wall_ns) latency_.add(now_wall_ns - *sent);
+}
+
+absl::Status Tail::show_records(const Subscriber& subscriber, Sequence first,
+                                std::span<const std::byte> records) {
+  if (output_ == OutputFormat::kNone && !options_.latency) return absl::OkStatus();
+  const std::size_t record_bytes = subscriber.record_bytes();
+  const RecordFormat& shown = format(subscriber);
+  const std::uint64_t now = options_.latency ? wall_ns() : 0;
+  for (std::size_t at = 0; at < records.size(); at += record_bytes, ++first) {
+    const std::span<const std::byte> record = records.subspan(at, record_bytes);
+    if (options_.latency) measure(record, now);
+    if (output_ == OutputFormat::kText) std::cout << shown.text(first, record) << '\n';
+    if (output_ == OutputFormat::kJson) std::cout << shown.json(first, record) << '\n';
+  }
+  if (output_ != OutputFormat::kNone) std::cout.flush();
+  if (std::cout) return absl::OkStatus();
+  return make_error(Errc::kSystem, "standard output is closed or full");
+}
+
+absl::Status Tail::show_event(const Item& item, const Subscriber& subscriber) const {
+  if (output_ == OutputFormat::kJson) {
+    std::cout << event_json(item, subscriber).dump() << std::endl;
+  } else {
+    std::cerr << "lapwing: " << describe(item, subscriber) << '\n';
+  }
+  return absl::OkStatus();
+}
+
+int Tail::run() {
+  absl::StatusOr<SubscriberOptions> subscriber_options =
+      to_subscriber_options(options_.follow, "tail");
+  if (!subscriber_options.ok()) return fail(subscriber_options.status());
+  Subscriber subscriber(*std::move(subscriber_options));
+  FollowHandlers handlers;
+  std::optional<InstrumentFilter> filter;
+  if (!options_.instrument.empty()) {
+    filter.emplace(options_.follow.bus, options_.instrument);
+    handlers.keep = [&](std::span<const std::byte> record) {
+      return filter->matches(format(subscriber).instrument_id(record));
+    };
+  }
+  handlers.on_records = [&](Sequence first, std::span<const std::byte> records) {
+    return show_records(subscriber, first, records);
+  };
+  handlers.on_event = [&](const Item& item, const Subscriber& from) {
+    return show_event(item, from);
+  };
+  catch_stop_signals();
+  const FollowResult result = follow(subscriber, options_.follow, handlers);
+  if (options_.follow.summary) print_summary(result, options_.latency ? &latency_ : nullptr);
+  if (!result.status.ok()) fail(result.status);
+  return result.exit_code(options_.follow.until_closed);
+}
+
+}  // namespace
+
+void add_tail(CLI::App& app, Run& run) {
+  auto options = std::make_shared<TailOptions>();
+  CLI::App& command = *app.add_subcommand("tail", kAbout);
+  add_follow_options(command, options->follow);
+  add_policy_options(command, options->follow);
+  command
+      .add_option("--instrument", options->instrument,
+                  "only this instrument: its number, or a symbol the feed's metadata knows")
+      ->type_name("ID|SYMBOL");
+  command.add_flag("--latency", options->latency,
+                   "measure from ts_recv to delivery (publish with --restamp)");
+  command.add_option("--format", options->format, "text, json (a line each), or none")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"text", "json", "none"}));
+  command.callback([options, &run] { run = [options] { return Tail(*options).run(); }; });
+}
+
+}  // namespace lapwing::cli
