@@ -1,0 +1,156 @@
+"""What every end-to-end test needs: a bus of its own, processes it can end, and honest waiting.
+
+Runs the program named by LAPWING_BIN. Every process is started here and ended here, by its own id.
+A wait has a deadline that only ends a hang; nothing is asserted about how long anything takes.
+"""
+
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+
+HANG_SECONDS = 120
+
+
+def program():
+    """The lapwing program under test."""
+    path = os.environ.get("LAPWING_BIN", "")
+    if not os.access(path, os.X_OK):
+        raise RuntimeError(f"LAPWING_BIN={path!r} is not a program: build it, then set LAPWING_BIN")
+    return path
+
+
+def test_data(name):
+    """A file of the real market data, or a loud skip."""
+    folder = os.environ.get("LAPWING_TEST_DATA")
+    if not folder:
+        raise unittest.SkipTest(f"SKIPPED: LAPWING_TEST_DATA is not set, {name} cannot be read")
+    path = pathlib.Path(folder) / name
+    if not path.exists():
+        raise unittest.SkipTest(f"SKIPPED: {path} is not there")
+    return str(path)
+
+
+class Running:
+    """One started process; its standard output and error go to files of their own."""
+
+    def __init__(self, arguments, folder, name, stdin=None, **popen):
+        self.name = name
+        self.arguments = arguments
+        self.out_path = folder / f"{name}.out"
+        self.err_path = folder / f"{name}.err"
+        with open(self.out_path, "wb") as out, open(self.err_path, "wb") as err:
+            self.process = subprocess.Popen(
+                arguments, stdin=stdin or subprocess.DEVNULL, stdout=out, stderr=err, **popen)
+
+    @property
+    def pid(self):
+        return self.process.pid
+
+    def alive(self):
+        return self.process.poll() is None
+
+    def signal(self, number):
+        if self.alive():
+            os.kill(self.pid, number)
+
+    def kill(self):
+        self.signal(signal.SIGKILL)
+        return self.process.wait(HANG_SECONDS)
+
+    def stop(self):
+        """Asks it to end properly."""
+        self.signal(signal.SIGTERM)
+        return self.wait()
+
+    def wait(self, seconds=HANG_SECONDS):
+        try:
+            return self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            raise AssertionError(f"{self.name} hangs; it said:\n{self.err()}") from None
+
+    def out(self):
+        return self.out_path.read_text(errors="replace")
+
+    def err(self):
+        return self.err_path.read_text(errors="replace")
+
+    def summary(self):
+        """The line of JSON that --summary ends with."""
+        lines = [line for line in self.out().splitlines() if line.startswith("{")]
+        if not lines:
+            raise AssertionError(f"{self.name} printed no summary; it said:\n{self.err()}")
+        return json.loads(lines[-1])
+
+
+class BusTest(unittest.TestCase):
+    """A test with a bus directory on disk, a scratch folder, and processes that end with it."""
+
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="lapwing-e2e-"))
+        self.bus = str(self.folder / "bus")
+        self.running = []
+        self.addCleanup(self._clean)
+
+    def _clean(self):
+        for process in self.running:
+            if process.alive():
+                process.signal(signal.SIGCONT)
+                process.kill()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def start(self, name, *arguments, bus=None, **popen):
+        """Starts `lapwing COMMAND --bus BUS …` in the background."""
+        options = [str(argument) for argument in arguments[1:]]
+        command = [program(), arguments[0], "--bus", bus or self.bus, *options]
+        process = Running(command, self.folder, name, **popen)
+        self.running.append(process)
+        return process
+
+    def run_to_end(self, name, *arguments, expect=0, **keywords):
+        """Runs a command to its end and checks the exit code."""
+        process = self.start(name, *arguments, **keywords)
+        code = process.wait()
+        self.assertEqual(code, expect, f"{name} ended with {code}:\n{process.err()}")
+        return process
+
+    def info(self, bus=None):
+        """What `lapwing info --json` says now; None while there is no bus."""
+        done = subprocess.run([program(), "info", "--json", "--bus", bus or self.bus],
+                              capture_output=True, text=True, timeout=HANG_SECONDS, check=False)
+        return json.loads(done.stdout) if done.returncode == 0 else None
+
+    def until(self, what, condition):
+        """Waits for condition() to be true and returns its value; fails after HANG_SECONDS."""
+        deadline = time.monotonic() + HANG_SECONDS
+        while time.monotonic() < deadline:
+            value = condition()
+            if value:
+                return value
+            time.sleep(0.02)
+        said = "\n".join(f"--- {process.name}\n{process.err()}" for process in self.running)
+        raise AssertionError(f"waited {HANG_SECONDS} s in vain for {what}\n{said}")
+
+    def until_head(self, least, bus=None):
+        """Waits until the bus's head has reached `least`."""
+        def reached():
+            info = self.info(bus)
+            return info and info["ring"] and info["ring"]["head"] >= least
+        self.until(f"head to reach {least}", reached)
+
+    def assert_same_records(self, *followers):
+        """Every follower's summary has the same records and digest, none lost, none twice."""
+        summaries = [follower.summary() for follower in followers]
+        for follower, summary in zip(followers, summaries):
+            where = f"{follower.name}: {summary}\n{follower.err()}"
+            self.assertEqual(summary["lost"], 0, where)
+            self.assertEqual(summary["duplicates"], 0, where)
+            self.assertEqual(summary["out_of_order"], 0, where)
+            self.assertEqual(summary["records"], summaries[0]["records"], where)
+            self.assertEqual(summary["digest"], summaries[0]["digest"], where)
+        return summaries[0]
