@@ -79,6 +79,7 @@ class ArchiveFixture {
   }
 
   absl::Status start_archiver(Sequence first, Sequence oldest) {
+    if (!sessions_) sessions_after_kill();
     ArchiverOptions archive;
     archive.directory = directory();
     archive.schema = "bytes";
@@ -139,6 +140,13 @@ class ArchiveFixture {
 
   Archiver& archiver() { return *archiver_; }
   SessionLog& sessions() { return *sessions_; }
+  // The log as the next process opens it.
+  SessionLog& sessions_after_kill() {
+    auto log = SessionLog::open(disk_, options_.root);
+    REQUIRE(log.ok());
+    sessions_.emplace(*std::move(log));
+    return *sessions_;
+  }
   Sequence head() const { return head_; }
   std::uint64_t now_ns() const { return now_ns_; }
   std::uint64_t wall_ns() const { return wall_ns_; }

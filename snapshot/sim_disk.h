@@ -14,8 +14,8 @@
 //               does: reads still see it, a later sync succeeds, the medium never gets it
 //
 // SimWriteQueue is the asynchronous side of the same disk: completions late, reordered, short,
-// repeated or held back. It counts what no correct writer does: two writes in flight to one 4 KiB
-// block, and memory that changes while a write is in flight.
+// repeated or held back. It counts what no correct writer does: two writes in flight to one byte
+// (with direct I/O: to one 4 KiB block), and memory that changes while a write is in flight.
 //
 // Thread safety: SimDisk and its queues may be used from several threads; one lock guards all of
 // it. A queue must not outlive its disk.

@@ -7,12 +7,13 @@
 namespace lapwing {
 namespace {
 
+// Direct writes meet in a block of this size, others in a byte.
 constexpr std::uint64_t kBlockBytes = 4096;
 
-bool same_block(const WriteRequest& a, const WriteRequest& b) {
-  const auto first = [](const WriteRequest& request) { return request.offset / kBlockBytes; };
-  const auto last = [](const WriteRequest& request) {
-    return (request.offset + request.bytes.size() - 1) / kBlockBytes;
+bool writes_meet(const WriteRequest& a, const WriteRequest& b, std::uint64_t unit) {
+  const auto first = [&](const WriteRequest& request) { return request.offset / unit; };
+  const auto last = [&](const WriteRequest& request) {
+    return (request.offset + request.bytes.size() - 1) / unit;
   };
   return first(a) <= last(b) && first(b) <= last(a);
 }
@@ -41,7 +42,8 @@ bool SimWriteQueue::submit(const WriteRequest& request) {
       overlapping_writes_ +=
           static_cast<std::uint64_t>(std::ranges::count_if(pending_, [&](const Pending& other) {
             return other.request.kind == WriteRequest::Kind::kWrite &&
-                   other.open.inode == pending.open.inode && same_block(other.request, request);
+                   other.open.inode == pending.open.inode &&
+                   writes_meet(other.request, request, open->direct ? kBlockBytes : 1);
           }));
     } else {
       pending.image = disk_.image_of(*open);
