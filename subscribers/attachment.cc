@@ -24,7 +24,6 @@ absl::StatusOr<Attachment> Attachment::to_publisher(ControlClient control) {
   const RingHeader& header = attachment.map_->header();
   attachment.session_id_ = header.session_id;
   attachment.journal_id_ = header.journal_id;
-  attachment.session_first_ = header.session_first_sequence;
   attachment.schema_ = get_text(header.schema);
   attachment.record_bytes_ = header.record_bytes;
   if (header.has_journal == 0) return attachment;
@@ -62,6 +61,14 @@ absl::Status Attachment::open_journal(const std::string& root) {
       JournalReader::open(*disk_, root, journal_id_);
   if (!journal.ok()) return journal.status();
   journal_ = *std::move(journal);
+  const SessionRecord* const session = journal_->sessions().find(session_id_);
+  if (session == nullptr) {
+    return make_error(Errc::kDamaged, absl::StrCat(root, "/", kSessionsFileName,
+                                                   " does not list session ", session_id_.hex(),
+                                                   ", which the bus says is its last; run "
+                                                   "`lapwing verify`"));
+  }
+  session_first_ = session->first();
   return absl::OkStatus();
 }
 
@@ -78,7 +85,6 @@ absl::Status Attachment::map_remaining_ring(const std::string& path) {
   }
   map_ = std::make_shared<const RingMap>(*std::move(map));
   ring_.emplace(*map_);
-  session_first_ = map_->header().session_first_sequence;
   return absl::OkStatus();
 }
 

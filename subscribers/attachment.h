@@ -76,7 +76,7 @@ class Attachment {
 
   Id128 session_id_;
   Id128 journal_id_;
-  Sequence session_first_ = 1;
+  Sequence session_first_ = 1;  // where there is no journal
   std::string schema_;
   std::uint32_t record_bytes_ = 0;
   std::optional<ControlClient> control_;

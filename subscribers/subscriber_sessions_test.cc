@@ -141,6 +141,21 @@ TEST_CASE("A clean close is told after everything was delivered, and the next se
   CHECK(trace.lines == Lines{"caught-up 0", "1..900", "closed 900", "session 901", "901..905"});
 }
 
+TEST_CASE("A session that came and went unseen is read from what it left") {
+  TestBus bus;
+  bus.start();
+  Trace trace(bus, bus.options());
+  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  for (int session = 0; session < 3; ++session) {
+    bus.publish(100);
+    bus.close();
+    REQUIRE(trace.until(ItemKind::kClosed));
+    bus.start();
+  }
+  CHECK(trace.lines == Lines{"caught-up 0", "1..100", "closed 100", "session 101", "101..200",
+                             "closed 200", "session 201", "201..300", "closed 300"});
+}
+
 TEST_CASE("A publisher that does not come back ends the subscriber, and nothing stays open") {
   const std::size_t before = open_descriptors();
   TestBus bus;
