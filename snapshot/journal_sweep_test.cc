@@ -13,34 +13,13 @@
 #include "snapshot/journal_reader.h"
 #include "snapshot/recovery.h"
 #include "snapshot/ring_fixture.h"
-#include "snapshot/sim_disk.h"
+#include "snapshot/sim_journal.h"
 
 namespace lapwing {
 namespace {
 
 constexpr std::uint8_t kSession = 11;
 const Id128 kOtherBoot = fixture_id(98);
-
-// The journal's files on a simulated disk, synced.
-std::unique_ptr<SimDisk> simulate(const JournalFixture& journal, std::uint64_t seed = 1) {
-  auto disk = std::make_unique<SimDisk>(journal.root(), seed);
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(journal.root())) {
-    const std::string path = entry.path().string();
-    if (entry.is_directory()) {
-      REQUIRE(disk->make_directory(path, 0700).ok());
-      REQUIRE(disk->sync_directory(journal.root()).ok());
-      continue;
-    }
-    const std::string bytes = file_bytes(path);
-    const auto file = disk->open(path, {OpenMode::kCreate});
-    REQUIRE(file.ok());
-    REQUIRE(disk->write_at(*file, 0, std::as_bytes(std::span(bytes))).ok());
-    REQUIRE(disk->sync(*file).ok());
-    disk->close(*file);
-    REQUIRE(disk->sync_directory(entry.path().parent_path().string()).ok());
-  }
-  return disk;
-}
 
 absl::StatusOr<Settled> settle_on(Disk& disk, const JournalFixture& journal, const RingOpener& ring,
                                   const Id128& boot) {
@@ -156,7 +135,7 @@ TEST_CASE("Every flipped bit of one copy of sessions is healed, the same in both
   build_small(journal);
   const auto disk = simulate(journal);
   const std::string first = journal.root() + "/" + kSessionsFileName;
-  const std::string copy = journal.root() + "/" + kSessionsCopyFileName;
+  const std::string copy = first + kCopySuffix;
   const std::uint64_t end = 3 * kSessionEntryBytes;
   for (const std::string& path : {first, copy}) {
     for (std::uint64_t offset = 0; offset < end; ++offset) {

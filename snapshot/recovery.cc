@@ -50,6 +50,8 @@ class Settler {
   absl::Status look(const RingOpener& open_ring);
   // Does what the table says.
   absl::StatusOr<Settled> act();
+  // The first damage that was seen, as an error.
+  absl::Status refusal() const;
 
  private:
   absl::Status look_at_ring(const RingOpener& open_ring);
@@ -60,7 +62,6 @@ class Settler {
   bool ring_is_ours(const RingHeader& header) const;
   bool ring_is_sane() const;
 
-  absl::Status refuse() const;
   absl::Status end_unused();
   absl::Status end_failed();
   absl::Status recover();
@@ -216,7 +217,7 @@ absl::StatusOr<Settled> Settler::act() {
   absl::Status status;
   switch (decide(facts_)) {
     case SettleRow::kRefuse:
-      return refuse();
+      return refusal();
     case SettleRow::kFresh:
       return new_journal(Settlement::kFresh);
     case SettleRow::kReset:
@@ -243,7 +244,8 @@ absl::StatusOr<Settled> Settler::act() {
   return make_error(Errc::kSystem, "the table of recovery has no such row");
 }
 
-absl::Status Settler::refuse() const {
+absl::Status Settler::refusal() const {
+  if (!damage_) return absl::OkStatus();
   return make_error(Errc::kDamaged,
                     absl::StrCat(damage_->text(), ", `lapwing repair` is the way on"));
 }
@@ -338,6 +340,13 @@ absl::StatusOr<Settled> settle(Disk& disk, const std::string& journal_root, Sess
   const absl::Status looked = settler.look(open_ring);
   if (!looked.ok()) return looked;
   return settler.act();
+}
+
+absl::Status check_settle(Disk& disk, const std::string& journal_root, SessionLog& sessions,
+                          const Id128& boot_id, const RingOpener& open_ring) {
+  Settler settler(disk, journal_root, sessions, boot_id);
+  const absl::Status looked = settler.look(open_ring);
+  return looked.ok() ? settler.refusal() : looked;
 }
 
 std::uint64_t resume_offset(const SessionLog& sessions, std::uint64_t source_id) {

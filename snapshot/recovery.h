@@ -62,6 +62,10 @@ struct Settled {
 absl::StatusOr<Settled> settle(Disk& disk, const std::string& journal_root, SessionLog& sessions,
                                const Id128& boot_id, const RingOpener& open_ring);
 
+// What settle() would refuse with; changes nothing.
+absl::Status check_settle(Disk& disk, const std::string& journal_root, SessionLog& sessions,
+                          const Id128& boot_id, const RingOpener& open_ring);
+
 // How many records of the feed `source_id` the journal holds: what --resume skips.
 std::uint64_t resume_offset(const SessionLog& sessions, std::uint64_t source_id);
 

@@ -57,7 +57,7 @@ absl::Status damaged(const std::string& where, const std::string& what) {
 }  // namespace
 
 std::string SessionLog::path(std::size_t copy) const {
-  return absl::StrCat(directory_, "/", copy == 0 ? kSessionsFileName : kSessionsCopyFileName);
+  return absl::StrCat(directory_, "/", name_, copy == 0 ? "" : kCopySuffix);
 }
 
 std::string SessionLog::where(std::uint64_t index) const {
@@ -65,8 +65,9 @@ std::string SessionLog::where(std::uint64_t index) const {
                       index * kSessionEntryBytes);
 }
 
-absl::StatusOr<SessionLog> SessionLog::open(Disk& disk, const std::string& directory) {
-  SessionLog log(disk, directory);
+absl::StatusOr<SessionLog> SessionLog::open(Disk& disk, const std::string& directory,
+                                            const std::string& name) {
+  SessionLog log(disk, directory, name);
   absl::Status status = log.create_missing();
   if (status.ok()) status = log.open_files(OpenMode::kReadWrite);
   if (status.ok()) status = log.load();
@@ -76,13 +77,22 @@ absl::StatusOr<SessionLog> SessionLog::open(Disk& disk, const std::string& direc
 }
 
 absl::StatusOr<SessionLog> SessionLog::open_read_only(Disk& disk, const std::string& directory) {
-  SessionLog log(disk, directory);
+  absl::Status damage;
+  auto log = open_damaged(disk, directory, damage);
+  if (!damage.ok()) return damage;
+  return log;
+}
+
+absl::StatusOr<SessionLog> SessionLog::open_damaged(Disk& disk, const std::string& directory,
+                                                    absl::Status& damage) {
+  SessionLog log(disk, directory, kSessionsFileName);
   absl::Status status = log.open_files(OpenMode::kRead);
   if (status.ok() && !log.files_[0].valid() && !log.files_[1].valid()) {
     status = make_error(Errc::kNotFound, absl::StrCat(log.path(0), ": there is no journal here"));
   }
   if (status.ok()) status = log.refresh();
-  if (!status.ok()) return status;
+  damage = errc_of(status) == Errc::kDamaged ? status : absl::OkStatus();
+  if (!status.ok() && damage.ok()) return status;
   return log;
 }
 
@@ -234,7 +244,7 @@ absl::Status SessionLog::append(SessionEntry entry) {
   if (!grown.ok()) return grown;
   entry.version = kJournalVersion;
   entry.index = next_index_;
-  entry.wall_ns = now_wall_ns();
+  if (entry.wall_ns == 0) entry.wall_ns = now_wall_ns();
   entry.checksum = checksum_of(entry);
   failure_ = write_copies(entry);
   if (!failure_.ok()) return failure_;

@@ -27,7 +27,7 @@
 namespace lapwing {
 
 inline constexpr char kSessionsFileName[] = "sessions";
-inline constexpr char kSessionsCopyFileName[] = "sessions.copy";
+inline constexpr char kCopySuffix[] = ".copy";
 inline constexpr std::uint64_t kSessionsGrowthBytes = 64 * 1024;
 inline constexpr std::uint64_t kSessionEntriesMax = std::uint64_t{1} << 20;
 // A reader may find an entry half written by a running publisher; it is damage after this many
@@ -43,11 +43,18 @@ struct SessionCopyDefect {
 
 class SessionLog {
  public:
-  // `directory` is the one that holds `sessions`. Creates the files if they are missing.
+  // `directory` is the one that holds `sessions`. Creates the files if they are missing. `name` is
+  // another for a log that will take the place of this one.
   // Errors: kDamaged with file, entry and offset; kNoSpace, kNotPermitted, kSystem.
-  static absl::StatusOr<SessionLog> open(Disk& disk, const std::string& directory);
+  static absl::StatusOr<SessionLog> open(Disk& disk, const std::string& directory,
+                                         const std::string& name = kSessionsFileName);
   // Errors: kNotFound if there are none, kDamaged with file, entry and offset, kNotPermitted.
   static absl::StatusOr<SessionLog> open_read_only(Disk& disk, const std::string& directory);
+
+  // Reads, for `verify` and `repair`, what is right before the first damage. `damage` says what
+  // stopped it, ok if nothing did. Errors: as open_read_only, but for kDamaged.
+  static absl::StatusOr<SessionLog> open_damaged(Disk& disk, const std::string& directory,
+                                                 absl::Status& damage);
 
   const std::vector<SessionRecord>& sessions() const { return sessions_; }
   const SessionRecord* last() const { return sessions_.empty() ? nullptr : &sessions_.back(); }
@@ -56,20 +63,23 @@ class SessionLog {
   // Reads the entries that were appended, by whomever, since the last look.
   absl::Status refresh();
 
-  // Appends and syncs both copies; index, version, wall_ns and checksum are filled in here.
-  // kInvalidArgument for an entry that session_rules.h forbids.
+  // Appends and syncs both copies; index, version and checksum are filled in here, and wall_ns
+  // where it is 0. kInvalidArgument for an entry that session_rules.h forbids.
   absl::Status append(SessionEntry entry);
 
   // True for a sequence in a recorded void of this journal; sets the void's bounds.
   bool in_void(const Id128& journal_id, Sequence n, Sequence& first, Sequence& last) const;
 
+  // Entries read or written; the damaged one's index where there is one.
+  std::uint64_t entry_count() const { return next_index_; }
   // What open() has repaired, or what a reader was able to do without.
   const std::vector<SessionCopyDefect>& copy_defects() const { return copy_defects_; }
 
  private:
   static constexpr std::size_t kCopies = 2;
 
-  SessionLog(Disk& disk, std::string directory) : disk_(&disk), directory_(std::move(directory)) {}
+  SessionLog(Disk& disk, std::string directory, std::string name)
+      : disk_(&disk), directory_(std::move(directory)), name_(std::move(name)) {}
   std::string path(std::size_t copy) const;
   std::string where(std::uint64_t index) const;
   absl::Status open_files(OpenMode mode);
@@ -83,6 +93,7 @@ class SessionLog {
 
   Disk* disk_;
   std::string directory_;
+  std::string name_;
   std::vector<SessionRecord> sessions_;
   std::vector<SessionCopyDefect> copy_defects_;
   std::uint64_t next_index_ = 0;

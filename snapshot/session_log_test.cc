@@ -78,7 +78,7 @@ class Sessions {
   }
 
   std::string path(int copy) const {
-    return directory.file(copy == 0 ? kSessionsFileName : kSessionsCopyFileName);
+    return directory.file("sessions") + (copy == 0 ? "" : kCopySuffix);
   }
   std::string bytes(int copy) const {
     std::ifstream in(path(copy), std::ios::binary);
