@@ -24,10 +24,10 @@ class PrivatePlace {
   PrivatePlace& operator=(const PrivatePlace&) = delete;
 
   const std::string& path() const { return path_; }
-  void make_directory(mode_t mode, uid_t owner) {
+  void make_directory(mode_t mode, uid_t owner, gid_t group = kTestGroup) {
     REQUIRE(mkdir(path_.c_str(), 0700) == 0);
     REQUIRE(chmod(path_.c_str(), mode) == 0);
-    REQUIRE(chown(path_.c_str(), owner, owner) == 0);
+    REQUIRE(chown(path_.c_str(), owner, group) == 0);
   }
 
  private:
@@ -107,6 +107,18 @@ TEST_CASE("Nothing but an own directory with no more than the due permissions wi
   PrivatePlace place;
   wrong.stand(place, elsewhere.path());
   CHECK(error_of_test_user() == kRefused);
+}
+
+TEST_CASE("Another user's directory is refused even if all the rest is right") {
+  if (geteuid() != 0) LAPWING_SKIP("running as another user needs root");
+  PrivatePlace place("-" + std::to_string(kTestGroup));
+  place.make_directory(0750, kOtherTestUser, kTestGroup);
+  CHECK(run_as(kTestUser, kTestGroup, [] {
+          const absl::Status status = private_ring_directory(kTestGroup).status();
+          if (errc_of(status) != Errc::kNotPermitted) return __LINE__;
+          const std::string owner = "belongs to user " + std::to_string(kOtherTestUser);
+          return status.message().find(owner) != absl::string_view::npos ? 0 : __LINE__;
+        }) == 0);
 }
 
 TEST_CASE("A group that the user is not in cannot be given the directory") {

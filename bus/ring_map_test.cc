@@ -163,6 +163,18 @@ TEST_CASE("A header whose checksum is right is still held to the geometry") {
   CHECK(attach_error(path) == bad.expected);
 }
 
+TEST_CASE("A capacity that is no power of two is refused even if the file's length agrees") {
+  const TestDirectory directory;
+  const std::string path = directory / "a.ring";
+  Bytes bytes = ring_bytes(directory.path());
+  RingHeader header = header_in(bytes);
+  header.capacity = 1536;
+  bytes.resize(ring_file_bytes(header.capacity, header.slot_bytes));
+  set_header(bytes, header);
+  write_file(path, bytes);
+  CHECK(attach_error(path) == Errc::kDamaged);
+}
+
 TEST_CASE("A file of another length than its header says is refused") {
   const TestDirectory directory;
   const std::string path = directory / "a.ring";

@@ -40,6 +40,10 @@ double seconds_per_run() {
   return (wanted != nullptr ? std::atof(wanted) : kSecondsDefault) / kRuns;
 }
 
+bool is_wrong(const Tally& tally) {
+  return tally.torn != 0 || tally.backwards != 0 || tally.corrupt != 0;
+}
+
 // When a run has lasted as long as it should and every reader saw what makes it count.
 struct Enough {
   const Tallies& tallies;
@@ -51,6 +55,7 @@ struct Enough {
     if (elapsed > kVoidSeconds) return true;
     if (elapsed < seconds_per_run()) return false;
     for (std::size_t i = 0; i < readers; ++i) {
+      if (is_wrong(tallies[i])) return true;
       if (tallies[i].discarded < kDiscardedMin || tallies[i].records < kRecordsMin) return false;
     }
     return true;
