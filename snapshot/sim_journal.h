@@ -1,4 +1,5 @@
-// A fixture's journal on the simulated disk, for tests that stop, kill and cut. Test code only.
+// A fixture's journal on the simulated disk, for tests that stop, kill and cut. Test code only; not
+// thread-safe.
 #pragma once
 
 #include <catch2/catch.hpp>
