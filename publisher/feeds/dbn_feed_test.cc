@@ -137,7 +137,14 @@ TEST_CASE("Batches end with their burst, or are as large as can be") {
 
 TEST_CASE("What comes before an error is delivered, then the error") {
   const TemporaryDirectory directory;
-  write_file(directory.file("f"), mbo_metadata() + mbo_records(1, 3'000).substr(0, 2'999 * 56 + 9));
+  std::string records = mbo_records(1, 3'000);
+  SECTION("the last record is cut off") {
+    records.resize(2'999 * 56 + 9);
+  }
+  SECTION("the last record's length is damaged") {
+    records[2'999 * 56] = 0;
+  }
+  write_file(directory.file("f"), mbo_metadata() + records);
   const auto feed = open_dbn(directory.file("f"), {.batch_by_burst = false});
   absl::Status end;
   CHECK((play(*feed, &end) == mbo_records(1, 2'999)));

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Makes a Python environment with the package `databento-dbn` in the build folder (LAPWING_BUILD_DIR,
-# else build/) and prints the path of its interpreter. Whoever compares DBN files starts here:
+# Makes a Python environment with the package `databento-dbn` in the build folder (that is
+# LAPWING_BUILD_DIR, else build/) and prints the path of its interpreter. To compare DBN files:
 #
 #   python=$(tests/conformance/dbn_package/venv.sh) || exit $?
 #   "$python" tests/conformance/dbn_package/compare_dbn.py A B
