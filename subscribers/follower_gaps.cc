@@ -23,7 +23,7 @@ Follower::Turn Follower::on_lap(const RingReadResult& read) {
     phase_ = Phase::kCatchUp;
     return again();
   }
-  if (!corrupt && nothing_taken_from_oldest()) {
+  if (!corrupt && journal() == nullptr && nothing_taken_from_oldest()) {
     next_ = resume;
     return again();
   }
