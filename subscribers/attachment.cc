@@ -61,6 +61,12 @@ absl::Status Attachment::open_journal(const std::string& root) {
       JournalReader::open(*disk_, root, journal_id_);
   if (!journal.ok()) return journal.status();
   journal_ = *std::move(journal);
+  if (journal_->geometry().record_bytes != record_bytes_) {
+    return make_error(Errc::kDamaged,
+                      absl::StrCat("the journal in ", root, " keeps records of ",
+                                   journal_->geometry().record_bytes, " bytes, but the bus has ",
+                                   record_bytes_, "; run `lapwing verify`"));
+  }
   const SessionRecord* const session = journal_->sessions().find(session_id_);
   if (session == nullptr) {
     return make_error(Errc::kDamaged, absl::StrCat(root, "/", kSessionsFileName,
@@ -104,12 +110,16 @@ bool Attachment::archiving() const {
 
 Sequence Attachment::newest() const {
   if (!ring_) return settled_.archived;
-  Sequence newest = ring_->head();
-  if (control_) return newest;
+  const Sequence head = ring_->head();
+  if (control_) return head;
   // A publisher that was killed may have stored slots that head does not count yet.
   std::vector<std::byte> record(record_bytes_);
-  while (ring_->try_read(newest + 1, record.data()).outcome == RingRead::kRecord) ++newest;
-  return newest;
+  Sequence next = head + 1;
+  while (next <= head + ring_->capacity() &&
+         ring_->try_read(next, record.data()).outcome == RingRead::kRecord) {
+    ++next;
+  }
+  return next - 1;
 }
 
 bool Attachment::closed() const {

@@ -26,7 +26,7 @@
 namespace lapwing {
 
 inline constexpr std::uint64_t kSearchIntervalNs = 10'000'000;
-inline constexpr std::uint64_t kRemainsGraceNs = 200'000'000;
+inline constexpr std::uint64_t kRemainsGraceNs = 500'000'000;
 
 class BusSearch {
  public:

@@ -101,19 +101,21 @@ Follower::Turn Follower::from_ring_beyond_archived(std::span<std::byte> out) {
                            " were overwritten in the ring after the journal had failed"));
 }
 
-// The journal says that it does not hold next_ … hole.gap_last. The ring still may.
+// The journal says that it does not hold next_ … hole.gap_last. The ring still may, unless that
+// range never existed.
 Follower::Turn Follower::on_hole(const JournalRun& hole, std::span<std::byte> out) {
   Sequence last = hole.gap_last;
-  if (hole.cause == GapCause::kVoid) return lose(last, hole.cause, void_text(next_, last));
-  if (ring_ != nullptr) {
+  if (ring_ != nullptr && hole.cause != GapCause::kVoid) {
     const RingReadResult read = ring_->try_read(next_, out.data());
     if (read.outcome == RingRead::kRecord) return gave(1);
     if (read.outcome == RingRead::kLapped) last = std::min(last, read.resume - 1);
+    if (read.outcome == RingRead::kCorrupt) last = next_;
   }
-  if (hole.cause == GapCause::kPruned && nothing_taken_from_oldest()) {
+  if (hole.cause != GapCause::kDamaged && nothing_taken_from_oldest()) {
     next_ = last + 1;
     return again();
   }
+  if (hole.cause == GapCause::kVoid) return lose(last, hole.cause, void_text(next_, last));
   if (hole.cause == GapCause::kDamaged) return lose(last, hole.cause, hole.detail);
   return lose(last, hole.cause,
               absl::StrCat("sequences ", next_, " to ", last, " are no longer kept: the oldest is ",
@@ -143,7 +145,7 @@ std::string Follower::void_text(Sequence first, Sequence last) const {
   return text;
 }
 
-// Whoever asked for the oldest record and has none yet has lost nothing when the oldest moves on.
+// Whoever asked for the oldest record and has none yet loses nothing by what is not there any more.
 bool Follower::nothing_taken_from_oldest() const {
   return options_.start.kind == Start::Kind::kOldest && !options_.resume && counters().records == 0;
 }

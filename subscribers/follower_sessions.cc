@@ -32,7 +32,11 @@ Follower::Turn Follower::on_seeking() {
   std::uint64_t greeting_ends_ns = after(now, options_.flush_timeout_ns);
   if (joined_) greeting_ends_ns = std::max(greeting_ends_ns, seek_ends_ns_);
   absl::StatusOr<std::optional<Attachment>> found = search_.step(now, greeting_ends_ns);
-  if (!found.ok()) return end(found.status());
+  if (!found.ok()) {
+    // Who was joined once and does not answer any more is gone rather than slow.
+    const bool silent = joined_ && errc_of(found.status()) == Errc::kTimedOut;
+    return silent ? give_up_seeking() : end(found.status());
+  }
   if (*found) return on_found(*std::move(*found));
   if (gone_ && search_.unanswered()) return Outcome{0, *std::exchange(gone_, std::nullopt)};
   if (now < seek_ends_ns_ || search_.undecided()) return nothing();
@@ -198,7 +202,9 @@ Follower::Turn Follower::leave() {
   const Ending how = ending_;
   attachment_->hang_up();
   const bool closed = attachment_->closed();
-  const Sequence last = std::min(next_ - 1, attachment_->newest());
+  // A start in the future may not have been reached.
+  const Sequence last =
+      counters().records > 0 ? next_ - 1 : std::min(next_ - 1, attachment_->newest());
   text_ = absl::StrCat(
       "session ", session_id_.hex(), " of bus ", options_.directory,
       closed ? " was closed after sequence " : " ended without a close after sequence ", last);

@@ -241,6 +241,24 @@ TEST_CASE("A power cut's void is lost to who had not come so far, with its exact
   CHECK_FALSE(says(late, "this subscriber holds"));
 }
 
+TEST_CASE("An oldest start passes over a void that nothing stands before") {
+  TestBus bus;
+  bus.start();
+  bus.publish(10);
+  bus.kill();
+  bus.cut(0);
+  bus.start();
+  bus.publish(10);
+  Trace trace(bus, bus.options());
+  Trace asked(bus, bus.options(Start::at(1)));
+  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  REQUIRE(asked.until(ItemKind::kCaughtUp));
+  const Sequence first = bus.next() - 10;
+  CHECK(trace.subscriber.counters().first == first);
+  CHECK(trace.subscriber.counters().lost == 0);
+  CHECK(asked.lines.front() == absl::StrCat("lost 1..", first - 1, " void"));
+}
+
 TEST_CASE("A void that took exactly what a subscriber has is told as a loss of nothing") {
   TestBus bus(true, 64);  // the reservation
   bus.start();

@@ -279,6 +279,18 @@ TEST_CASE("A corrupt slot of the ring is a gap of one record, filled where the j
   CHECK(trace.subscriber.text().find("stamp 22") != std::string::npos);
 }
 
+TEST_CASE("A record that is damaged in ring and journal is lost alone") {
+  TestBus bus;
+  bus.start();
+  bus.publish(1000);
+  bus.archive(1000);
+  flip_bit(bus.journal.file(0, "jnl"), 4096 + 3 * 4096 + 100, 3);
+  corrupt_slot(bus, 200);
+  Trace trace(bus, bus.options());
+  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  CHECK(trace.lines == Lines{"1..199", "lost 200..200 damaged", "201..1000", "caught-up 1000"});
+}
+
 TEST_CASE("A corrupt slot that is nowhere else is lost once the journal cannot get it any more") {
   TestBus bus;
   bus.start();
