@@ -1,6 +1,6 @@
 // From a bus directory to a session ready to publish: lock, settle the past, make the ring, begin.
 //
-// The order is the design's (DESIGN 6, "Start"), and a publisher may be killed before or after each
+// The order is that of docs/durability.md, and a publisher may be killed before or after each
 // step: the next start repeats what is needed. PublisherOptions::on_step is called with each step's
 // name.
 //

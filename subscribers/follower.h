@@ -1,5 +1,5 @@
 // The subscriber's state machine: follows one bus from wherever it joins, through gaps, a
-// publisher's death and its return. DESIGN 8 is its specification.
+// publisher's death and its return. docs/bootstrap.md is its specification.
 //
 //   phase      a turn                                        leads to
 //   kSeeking   looks for a publisher that answers, or for    kFlushing   the first time, with a

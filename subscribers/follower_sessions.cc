@@ -78,8 +78,8 @@ Follower::Turn Follower::on_found(Attachment found) {
   return again();
 }
 
-// Steps 1 and 2 of DESIGN 8. Without a publisher nothing can be asked: F is the end of what it
-// left.
+// Steps 1 and 2 of docs/bootstrap.md. Without a publisher nothing can be asked: F is the end of
+// what it left.
 Follower::Turn Follower::join() {
   joined_ = true;
   joined_at_ = attachment_->newest();

@@ -8,8 +8,8 @@
 //   }
 //
 // Everything but opening happens inside poll and wait: finding the bus, the handshake and the flush
-// (DESIGN 8), journal and ring, gaps, a publisher's death and return. Records and events come in
-// one order, and an event stands exactly where it belongs between two records.
+// (docs/bootstrap.md), journal and ring, gaps, a publisher's death and return. Records and events
+// come in one order, and an event stands exactly where it belongs between two records.
 //
 // Thread safety: one thread. Writes nothing that a publisher reads; maps the ring read-only. No
 // allocation and no system call while records are there to be read in the ring.
