@@ -13,6 +13,15 @@ namespace {
 constexpr std::uint64_t kRegisteredBufferBytes = std::uint64_t{1}
                                                  << 30;  // the kernel's limit for one
 
+// A length in a file, as whatever this liburing takes: an off_t in 2.3, a __u64 in later versions.
+struct FileBytes {
+  template <typename Integer>
+  operator Integer() const {
+    return static_cast<Integer>(bytes);
+  }
+  std::uint64_t bytes;
+};
+
 absl::Status refused(int sys_errno) {
   if (sys_errno == ENOSYS) {
     return make_error(Errc::kUnsupported, "this kernel or container has no io_uring");
@@ -71,7 +80,7 @@ bool UringWriteQueue::submit(const WriteRequest& request) {
       io_uring_prep_fsync(entry, request.file, 0);
       break;
     case WriteRequest::Kind::kAllocate:
-      io_uring_prep_fallocate(entry, request.file, 0, 0, static_cast<off_t>(request.offset));
+      io_uring_prep_fallocate(entry, request.file, 0, 0, FileBytes{request.offset});
       break;
   }
   io_uring_sqe_set_data64(entry, request.tag);
