@@ -25,7 +25,8 @@ class RingWriter {
   std::uint32_t record_bytes() const { return record_bytes_; }
 
   // Stores record n; readers may take it at once. The caller has made sure that n may be written
-  // (the journal gate) and that n follows the record before it. `record` has record_bytes() bytes.
+  // (the journal gate), that n follows the record before it, and that head is at n - capacity or
+  // beyond (stamp_is_corrupt counts on it). `record` has record_bytes() bytes.
   void store(Sequence n, const std::byte* record) {
     SlotForm::store_slot(slots_ + (((n - 1) & mask_) << slot_shift_), n, record, record_bytes_);
   }
