@@ -13,6 +13,10 @@
 
 namespace lapwing {
 
+// A store asks for the slot this many records ahead, so that its memory is there when its turn
+// comes (docs/adr/0007-prefetching-publisher.md).
+inline constexpr std::uint64_t kPrefetchSlots = 128;
+
 class RingWriter {
  public:
   explicit RingWriter(const RingFile& file)
@@ -28,13 +32,16 @@ class RingWriter {
   // (the journal gate), that n follows the record before it, and that head is at n - capacity or
   // beyond (stamp_is_corrupt counts on it). `record` has record_bytes() bytes.
   void store(Sequence n, const std::byte* record) {
-    SlotForm::store_slot(slots_ + (((n - 1) & mask_) << slot_shift_), n, record, record_bytes_);
+    __builtin_prefetch(slot(n + kPrefetchSlots), 1);
+    SlotForm::store_slot(slot(n), n, record, record_bytes_);
   }
 
   // W4 of the slot protocol.
   void move_head(Sequence n) { store_head(*words_, n); }
 
  private:
+  std::byte* slot(Sequence n) const { return slots_ + (((n - 1) & mask_) << slot_shift_); }
+
   std::byte* slots_;
   RingWords* words_;
   std::uint64_t mask_;
