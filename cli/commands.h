@@ -17,6 +17,8 @@ void add_tail(CLI::App& app, Run& run);
 void add_record(CLI::App& app, Run& run);
 void add_export(CLI::App& app, Run& run);
 void add_info(CLI::App& app, Run& run);
+void add_verify(CLI::App& app, Run& run);
+void add_repair(CLI::App& app, Run& run);
 void add_subscribers(CLI::App& app, Run& run);
 
 }  // namespace lapwing::cli

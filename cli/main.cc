@@ -38,6 +38,8 @@ int main(int argc, char** argv) {
   add_record(app, run);
   add_export(app, run);
   add_info(app, run);
+  add_verify(app, run);
+  add_repair(app, run);
   add_subscribers(app, run);
   try {
     app.parse(argc, argv);

@@ -84,7 +84,7 @@ function(lapwing_script_test name)
   cmake_parse_arguments(arg "" "TIMEOUT" "COMMAND;LABELS" ${ARGN})
   add_test(NAME ${name} COMMAND ${arg_COMMAND} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
   lapwing_register_test(${name} "${arg_TIMEOUT}" ${arg_LABELS})
-  set_tests_properties(${name} PROPERTIES ENVIRONMENT LAPWING_BIN=${PROJECT_BINARY_DIR}/cli/lapwing)
+  set_tests_properties(${name} PROPERTIES ENVIRONMENT LAPWING_BIN=${PROJECT_BINARY_DIR}/lapwing)
 endfunction()
 
 if(LAPWING_BUILD_TESTS)

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "bus/kernel.h"
 #include "proto/error.h"
+#include "publisher/dead_ring.h"
 #include "snapshot/posix_io.h"
 #include "snapshot/uring_write_queue.h"
 
@@ -57,17 +58,6 @@ class Starter {
   Id128 journal_id_;
   JournalGeometry geometry_;
 };
-
-absl::StatusOr<std::optional<RingImage>> open_dead_ring(const std::string& path,
-                                                        std::unique_ptr<RingMap>& keep) {
-  absl::StatusOr<RingMap> map = RingMap::attach(path);
-  if (!map.ok()) {
-    if (errc_of(map.status()) == Errc::kNotFound) return std::nullopt;
-    return map.status();
-  }
-  keep = std::make_unique<RingMap>(*std::move(map));
-  return RingImage{keep->header(), &keep->words(), keep->slots()};
-}
 
 std::string last_component(const std::string& directory) {
   std::filesystem::path path = std::filesystem::path(directory).lexically_normal();
@@ -163,10 +153,9 @@ absl::Status Starter::settle_past() {
   if (!sessions.ok()) return sessions.status();
   session_.sessions = std::make_unique<SessionLog>(*std::move(sessions));
 
-  std::unique_ptr<RingMap> dead_ring;
+  DeadRing dead_ring;
   absl::StatusOr<Settled> settled =
-      settle(*session_.disk, journal_root(), *session_.sessions, boot_id_,
-             [&](const std::string& path) { return open_dead_ring(path, dead_ring); });
+      settle(*session_.disk, journal_root(), *session_.sessions, boot_id_, dead_ring.opener());
   if (!settled.ok()) return settled.status();
   for (const std::string& line : settled->log) log(line);
   session_.settled = *std::move(settled);

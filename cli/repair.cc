@@ -1,0 +1,86 @@
+// lapwing repair: heal what has a second copy, and end a journal that is damaged beyond that.
+#include <filesystem>
+#include <iostream>
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "bus/kernel.h"
+#include "cli/commands.h"
+#include "cli/exit_codes.h"
+#include "cli/follow.h"
+#include "cli/progress.h"
+#include "cli/verify_report.h"
+#include "publisher/dead_ring.h"
+#include "snapshot/bus_directory.h"
+#include "snapshot/posix_io.h"
+#include "snapshot/publisher_lock.h"
+#include "snapshot/repair.h"
+
+namespace lapwing::cli {
+namespace {
+
+constexpr char kAbout[] =
+    "Heal a journal as far as that is possible without inventing anything: second copies, "
+    "indexes.\n"
+    "Where records are damaged they stay as they are, and the journal is ended: the next "
+    "publisher\n"
+    "begins a new one at sequence 1. Needs the publisher to be down. Look first with verify.\n\n"
+    "  lapwing repair --bus /dev/shm/es";
+
+constexpr std::uint64_t kLockWaitNs = 1'000'000'000;
+
+struct RepairOptions {
+  std::string bus;
+  bool json = false;
+};
+
+// The lock that keeps publishers off this journal: its own where it lies outside the bus.
+absl::StatusOr<PublisherLock> lock_journal(const std::string& bus, const std::string& root) {
+  const bool inside = std::filesystem::path(root).parent_path() == std::filesystem::path(bus);
+  return PublisherLock::take(absl::StrCat(inside ? bus : root, "/", kLockFileName), kLockWaitNs);
+}
+
+absl::StatusOr<RepairReport> run_repair(const std::string& bus) {
+  const absl::StatusOr<std::string> root = journal_root_of(bus);
+  if (!root.ok()) return root.status();
+  const absl::StatusOr<PublisherLock> lock = lock_journal(bus, *root);
+  if (!lock.ok()) return lock.status();
+  const absl::StatusOr<Id128> boot = boot_id();
+  if (!boot.ok()) return boot.status();
+  const absl::StatusOr<Id128> fresh = random_id();
+  if (!fresh.ok()) return fresh.status();
+  PosixDisk disk;
+  DeadRing dead_ring;
+  Progress progress;
+  return repair_journal(
+      disk, *lock, {*root, *boot, *fresh, dead_ring.opener()},
+      [&](std::uint64_t done, std::uint64_t total) { progress.show("verified", done, total); });
+}
+
+int repair(const RepairOptions& options) {
+  const absl::StatusOr<RepairReport> report = run_repair(options.bus);
+  if (!report.ok()) return fail(report.status());
+  if (options.json) {
+    nlohmann::ordered_json json = {{"done", report->done},
+                                   {"journal_ended", report->journal_ended},
+                                   {"remaining", verify_json(report->remaining)}};
+    std::cout << json.dump(2) << std::endl;
+  } else {
+    for (const std::string& line : report->done) std::cout << line << '\n';
+    if (report->done.empty()) std::cout << "nothing was to be done\n";
+    print_verify(report->remaining);
+  }
+  return verify_exit_code(report->remaining);
+}
+
+}  // namespace
+
+void add_repair(CLI::App& app, Run& run) {
+  auto options = std::make_shared<RepairOptions>();
+  CLI::App& command = *app.add_subcommand("repair", kAbout);
+  add_bus_option(command, options->bus);
+  command.add_flag("--json", options->json, "as JSON");
+  command.callback([options, &run] { run = [options] { return repair(*options); }; });
+}
+
+}  // namespace lapwing::cli
