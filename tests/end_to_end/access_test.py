@@ -1,0 +1,156 @@
+"""What the kernel lets others do with a bus: read it with the group, write it never.
+
+Needs root to become other users; says loudly what it skips without.
+"""
+
+import ctypes
+import errno
+import mmap
+import os
+import pathlib
+import sys
+import unittest
+
+import harness
+
+OWNER_UID, MEMBER_UID, STRANGER_UID = 61_001, 61_002, 61_003
+OWNER_GID, BUS_GID, STRANGER_GID = 61_001, 61_100, 61_003
+PROT_WRITE = 2
+FALLOC_PUNCH_HOLE = 0x02 | 0x01
+
+
+def attempt(action):
+    """The errno's name that an action ends with, or "ok"."""
+    try:
+        action()
+        return "ok"
+    except OSError as error:
+        return errno.errorcode[error.errno]
+
+
+def punch_hole(fd):
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.fallocate(fd, FALLOC_PUNCH_HOLE, ctypes.c_long(0), ctypes.c_long(4096)) != 0:
+        raise OSError(ctypes.get_errno(), "fallocate")
+
+
+def replace(path):
+    """Renames a file of one's own over it, from the same file system."""
+    shared = "/dev/shm" if path.startswith("/dev/shm/") else "/tmp"
+    own = os.path.join(shared, f"lapwing-attack-{os.getpid()}")
+    os.close(os.open(own, os.O_CREAT | os.O_RDWR, 0o600))
+    try:
+        os.rename(own, path)
+    finally:
+        os.unlink(own)
+
+
+def make_writable(fd):
+    """mprotect of a read-only map."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.mmap.restype = ctypes.c_void_p
+    address = libc.mmap(None, ctypes.c_size_t(4096), mmap.PROT_READ, mmap.MAP_SHARED, fd,
+                        ctypes.c_long(0))
+    if libc.mprotect(ctypes.c_void_p(address), ctypes.c_size_t(4096),
+                     mmap.PROT_READ | PROT_WRITE) != 0:
+        raise OSError(ctypes.get_errno(), "mprotect")
+
+
+@unittest.skipUnless(os.geteuid() == 0, "SKIPPED: needs root to become other users")
+class Access(harness.BusTest):
+    """A bus of an unprivileged owner, with a group."""
+
+    def setUp(self):
+        super().setUp()
+        os.chmod(self.folder, 0o777)
+        self.bus = str(self.folder / "bus")
+        self.publisher = self.start(
+            "publish", "publish", "--source", "synthetic:records=20000", "--pace", "20000",
+            "--group", BUS_GID, "--linger", 600,
+            user=OWNER_UID, group=OWNER_GID, extra_groups=[BUS_GID])
+        self.until_head(20_000)
+        info = self.info()
+        self.ring = info["ring"]["path"]
+        self.journal = str(next(pathlib.Path(info["journal_root"]).glob("*/*.jnl")))
+
+    def as_user(self, uid, gid, groups, actions):
+        """Runs the named actions in a child that has become that user; {name: errno or ok}."""
+        read_end, write_end = os.pipe()
+        child = os.fork()
+        if child == 0:
+            os.close(read_end)
+            os.setgroups(groups)
+            os.setresgid(gid, gid, gid)
+            os.setresuid(uid, uid, uid)
+            said = "\n".join(f"{name}={attempt(action)}" for name, action in actions.items())
+            os.write(write_end, said.encode())
+            os._exit(0)
+        os.close(write_end)
+        with os.fdopen(read_end) as answers:
+            said = dict(line.split("=") for line in answers.read().splitlines())
+        os.waitpid(child, 0)
+        return said
+
+    def attacks(self):
+        """Everything a reader must not be able to do, to the ring and to the journal."""
+        def with_reader(path, action):
+            def run():
+                fd = os.open(path, os.O_RDONLY)
+                try:
+                    action(fd)
+                finally:
+                    os.close(fd)
+            return run
+
+        actions = {}
+        for what, path in (("ring", self.ring), ("journal", self.journal)):
+            def writable_map(fd):
+                mmap.mmap(fd, 4096, mmap.MAP_SHARED, mmap.PROT_READ | mmap.PROT_WRITE)
+            actions[f"{what} open for writing"] = lambda p=path: os.open(p, os.O_RDWR)
+            actions[f"{what} truncate"] = lambda p=path: os.truncate(p, 0)
+            actions[f"{what} ftruncate"] = with_reader(path, lambda fd: os.ftruncate(fd, 0))
+            actions[f"{what} writable map"] = with_reader(path, writable_map)
+            actions[f"{what} mprotect"] = with_reader(path, make_writable)
+            actions[f"{what} punch hole"] = with_reader(path, punch_hole)
+            actions[f"{what} remove"] = lambda p=path: os.unlink(p)
+            actions[f"{what} replace"] = lambda p=path: replace(p)
+            actions[f"{what} chmod"] = lambda p=path: os.chmod(p, 0o666)
+        actions["directory new file"] = lambda: os.open(self.bus + "/x", os.O_CREAT | os.O_RDWR)
+        return actions
+
+    def test_a_member_of_the_group_reads_everything(self):
+        follower = self.start("member", "tail", "--from", "start", "--count", "20000", "--format",
+                              "none", "--summary", user=MEMBER_UID, group=MEMBER_UID,
+                              extra_groups=[BUS_GID])
+        self.assertEqual(follower.wait(), 0, follower.err())
+        self.assertEqual(follower.summary()["records"], 20_000)
+
+    def test_a_member_of_the_group_changes_nothing(self):
+        said = self.as_user(MEMBER_UID, MEMBER_UID, [BUS_GID], self.attacks())
+        refused = {"EACCES", "EPERM", "EBADF", "EINVAL"}
+        for what, answer in said.items():
+            self.assertIn(answer, refused, f"{what}: {answer}")
+        print("\nmember: " + ", ".join(f"{what} {answer}" for what, answer in said.items()))
+
+    def test_the_owner_does_not_open_the_ring_for_writing_by_mistake(self):
+        said = self.as_user(OWNER_UID, OWNER_GID, [BUS_GID],
+                            {"open": lambda: os.open(self.ring, os.O_RDWR),
+                             "read": lambda: os.open(self.ring, os.O_RDONLY)})
+        self.assertEqual(said, {"open": "EACCES", "read": "ok"})
+
+    def test_outside_the_group_nothing_opens(self):
+        said = self.as_user(
+            STRANGER_UID, STRANGER_GID, [],
+            {"ring": lambda: os.open(self.ring, os.O_RDONLY),
+             "journal": lambda: os.open(self.journal, os.O_RDONLY),
+             "bus.json": lambda: os.open(self.bus + "/bus.json", os.O_RDONLY),
+             "socket": lambda: os.stat(self.bus + "/control.sock")})
+        self.assertEqual(set(said.values()), {"EACCES"}, said)
+        stranger = self.start("stranger", "tail", "--from", "start", "--reattach", 1,
+                              user=STRANGER_UID, group=STRANGER_GID, extra_groups=[])
+        self.assertNotEqual(stranger.wait(), 0)
+        self.assertIn("ermi", stranger.err())
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main(verbosity=2))

@@ -1,0 +1,94 @@
+"""Recordings of a real feed are the feed, as another implementation of the format reads them."""
+
+import pathlib
+import random
+import subprocess
+import unittest
+
+import harness
+
+ES = "esh4-glbx-mdp3-20231225.mbo.dbn.zst"
+ES_RECORDS = 68_792
+PACKAGE = pathlib.Path(__file__).resolve().parent.parent / "conformance" / "dbn_package"
+
+
+def package_python():
+    """The Python that has databento-dbn, or a loud skip (an error where registries must be)."""
+    made = subprocess.run([PACKAGE / "venv.sh"], capture_output=True, text=True, check=False)
+    if made.returncode == 77:
+        raise unittest.SkipTest("SKIPPED: " + made.stderr)
+    if made.returncode != 0:
+        raise RuntimeError(made.stderr)
+    return made.stdout.strip()
+
+
+class RecordingsOfEs(harness.BusTest):
+    """Compared with the source by the package databento-dbn."""
+
+    def setUp(self):
+        super().setUp()
+        self.feed = harness.test_data(ES)
+        self.python = package_python()
+
+    def record(self, name, out, *more):
+        return self.start(name, "record", "--from", "start", "--out", str(out), "--until-closed",
+                          "--summary", *more)
+
+    def assert_same_as_source(self, recording):
+        compared = subprocess.run(
+            [self.python, PACKAGE / "compare_dbn.py", self.feed, str(recording)],
+            capture_output=True, text=True, timeout=harness.HANG_SECONDS, check=False)
+        self.assertEqual(compared.returncode, 0, compared.stdout + compared.stderr)
+        self.assertIn(f"{ES_RECORDS} records equal", compared.stdout)
+        print(f"\n{recording.name}: {compared.stdout.strip()}")
+
+    def test_joining_in_the_middle_and_after_the_end_both_give_the_file_byte_for_byte(self):
+        publisher = self.start("publish", "publish", "--source", f"dbn:{self.feed}", "--pace",
+                               30_000, "--capacity", 1024, "--summary")
+        self.until_head(random.randrange(1, ES_RECORDS // 2))
+        middle = self.record("middle", self.folder / "middle.dbn.zst")
+        self.assertEqual(publisher.wait(), 0, publisher.err())
+        self.assertEqual(middle.wait(), 0, middle.err())
+        after = self.record("after", self.folder / "after.dbn")
+        self.assertEqual(after.wait(), 0, after.err())
+        exported = self.folder / "exported.dbn.zst"
+        self.run_to_end("export", "export", "--out", exported)
+        for recording in (self.folder / "middle.dbn.zst", self.folder / "after.dbn", exported):
+            self.assert_same_as_source(recording)
+
+    def test_a_recorder_that_is_killed_goes_on_without_a_hole(self):
+        publisher = self.start("publish", "publish", "--source", f"dbn:{self.feed}", "--pace",
+                               20_000, "--summary")
+        out = self.folder / "killed.dbn.zst"
+        kills = 0
+        for share in (0.2, 0.4, 0.6, 0.8):
+            recorder = self.record(f"recorder-{kills}", out)
+            self.until_head(int(ES_RECORDS * share))
+            recorder.kill()
+            kills += 1
+        self.assertEqual(publisher.wait(), 0, publisher.err())
+        last = self.record("recorder-last", out)
+        self.assertEqual(last.wait(), 0, last.err())
+        self.assertIn("goes on after record", last.err())
+        self.assert_same_as_source(out)
+
+    def test_a_signal_ends_the_file_properly(self):
+        publisher = self.start("publish", "publish", "--source", f"dbn:{self.feed}", "--pace",
+                               20_000, "--linger", 60)
+        out = self.folder / "signalled.dbn.zst"
+        recorder = self.record("recorder", out)
+        self.until("the recorder to be live", lambda: "caught up" in recorder.err())
+        self.until_head(ES_RECORDS // 3)
+        self.assertEqual(recorder.stop(), 0, recorder.err())
+        records = recorder.summary()["records"]
+        self.assertGreater(records, 0)
+        compared = subprocess.run(
+            [self.python, PACKAGE / "compare_dbn.py", self.feed, str(out)],
+            capture_output=True, text=True, timeout=harness.HANG_SECONDS, check=False)
+        self.assertEqual(compared.returncode, 1, compared.stdout)  # shorter, and otherwise the same
+        self.assertIn(str(records), compared.stdout + compared.stderr)
+        self.assertEqual(publisher.stop(), 0, publisher.err())
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
