@@ -18,6 +18,7 @@ namespace {
 constexpr std::uint64_t kWriterTags = std::uint64_t{1} << 32;
 constexpr std::uint64_t kCycleTags = std::uint64_t{2} << 32;
 constexpr std::uint64_t kPoolTags = std::uint64_t{3} << 32;
+constexpr std::uint64_t kRetentionTags = std::uint64_t{4} << 32;
 
 constexpr std::uint64_t kRateWindowNs = 100'000'000;
 constexpr std::uint64_t kWaitNs = 100'000'000;  // one wait while starting and ending
@@ -81,8 +82,8 @@ struct Archiver::State {
                       opts.ring_slots, kWriterTags}),
         cycle(pool, {opts.directory, opts.journal_id, opts.geometry, opts.first, kCycleTags}),
         schedule(opts.geometry, opts.sync_interval_ns),
-        retention(disk_in,
-                  {opts.directory, opts.journal_id, opts.geometry, opts.retention, opts.oldest}) {}
+        retention(disk_in, {opts.directory, opts.journal_id, opts.geometry, opts.retention,
+                            opts.oldest, kRetentionTags}) {}
 
   absl::Status open(Disk& disk);
   absl::Status prepare_first_segments();
@@ -155,7 +156,7 @@ absl::Status Archiver::State::open(Disk& disk) {
   const std::uint64_t segment = options.geometry.segment_of(options.first);
   const bool there = std::ranges::binary_search(*present, segment);
   present_through = there ? head : options.geometry.segment_first(segment) - 1;
-  retention.open(*present, segment);
+  if (const absl::Status status = retention.open(*present, segment); !status.ok()) return status;
   if (const absl::Status status = prepare_first_segments(); !status.ok()) return status;
   if (const absl::Status status = writer.load_first_block(disk); !status.ok()) return status;
   return reserve();
@@ -204,9 +205,12 @@ void Archiver::State::turn() {
     cycle.begin(writer.archived(), now_ns, wall_ns);
   }
   absl::Status status = cycle.advance(queue, now_ns);
+  if (status.ok()) {
+    status =
+        retention.advance(queue, {cycle.durable(), pool.end_number(), now_ns, wall_ns, closing});
+  }
   if (status.ok()) status = reserve_if_low();
-  if (!status.ok()) return fail(JournalState::kFailed, status);
-  if (!closing) retention.advance(cycle.durable(), pool.end_number(), now_ns, wall_ns);
+  if (!status.ok()) fail(JournalState::kFailed, status);
 }
 
 // Hands to the kernel what is queued and takes what has completed. Returns how much that was.
@@ -214,7 +218,9 @@ std::size_t Archiver::State::collect(std::uint64_t wait_ns) {
   const std::size_t count = queue.reap(completions, wait_ns);
   for (const WriteCompletion& completion : std::span(completions).first(count)) {
     if (!good()) break;  // nothing that completes after a failure counts
-    if (completion.tag >= kPoolTags) {
+    if (completion.tag >= kRetentionTags) {
+      retention.complete(completion.tag, completion.result);
+    } else if (completion.tag >= kPoolTags) {
       pool.complete(completion.tag, completion.result);
     } else if (completion.tag >= kCycleTags) {
       cycle.complete(completion.tag, completion.result);
@@ -318,7 +324,8 @@ void Archiver::State::finish() {
   schedule.request_flush(head);
   absl::Status status;
   while (good() && status.ok() &&
-         (cycle.durable() < head || cycle.active() || pool.preparing() || queue.in_flight() > 0)) {
+         (cycle.durable() < head || cycle.active() || pool.preparing() || retention.syncing() ||
+          queue.in_flight() > 0)) {
     turn();
     if (good()) status = wait_for_completion();
   }

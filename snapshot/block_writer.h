@@ -47,7 +47,7 @@ class BlockWriter {
     Sequence first = 1;                     // of the session
     std::uint64_t capacity = 0;             // of the ring, slots
     const std::byte* ring_slots = nullptr;  // 4 KiB-aligned
-    std::uint64_t tag_base = 0;
+    std::uint64_t tag_base;  // of its requests
   };
 
   BlockWriter(SegmentPool& segments, const Options& options);

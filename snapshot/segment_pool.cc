@@ -43,7 +43,6 @@ absl::StatusOr<std::vector<std::uint64_t>> SegmentPool::open() {
   }
   std::ranges::sort(segments);
   if (const absl::Status status = remove_leftovers(*names, segments); !status.ok()) return status;
-  if (const absl::Status status = files_.disk().sync_directory(path); !status.ok()) return status;
   return segments;
 }
 
@@ -145,19 +144,30 @@ void SegmentPool::retire(Sequence durable) {
   }
 }
 
+// The names .jnl go first and are synced, so that no power cut leaves one without its companions.
 absl::Status SegmentPool::discard_beyond(Sequence last) {
   const JournalGeometry& geometry = files_.options().geometry;
+  std::vector<std::uint64_t> unused;
   for (Slot& slot : slots_) {
     if (slot.state != SlotState::kReady) continue;
     if (geometry.segment_first(slot.segment.number) <= last) continue;
-    const std::uint64_t number = slot.segment.number;
+    unused.push_back(slot.segment.number);
     close(slot);
-    for (const char* const suffix : {"jnl", "sum", "idx"}) {
-      const absl::Status status = files_.disk().remove(files_.path(number, suffix));
-      if (!status.ok()) return status;
-    }
   }
-  return absl::OkStatus();
+  const auto remove = [&](const char* suffix) {
+    absl::Status status;
+    for (std::size_t i = 0; i < unused.size() && status.ok(); ++i) {
+      status = files_.disk().remove(files_.path(unused[i], suffix));
+    }
+    return status;
+  };
+  absl::Status status = remove("jnl");
+  if (status.ok() && !unused.empty()) {
+    status = files_.disk().sync_directory(files_.options().directory);
+  }
+  if (status.ok()) status = remove("sum");
+  if (status.ok()) status = remove("idx");
+  return status;
 }
 
 }  // namespace lapwing

@@ -39,9 +39,8 @@ void SegmentPreparation::begin(SegmentFiles& files, const OpenFile& directory, O
 absl::Status SegmentPreparation::start(std::uint64_t wall_ns) {
   const auto there = files_->disk().exists(files_->path(number_, "jnl"));
   if (!there.ok()) return there.status();
-  created_ = !*there;
-  if (!created_) {
-    state_ = State::kReady;
+  if (*there) {
+    enter(Stage::kAdopting);
     return files_->open_existing(number_, *segment_);
   }
   if (const absl::Status status = files_->create(number_, *segment_); !status.ok()) return status;
@@ -67,7 +66,7 @@ SegmentPreparation::State SegmentPreparation::advance(WriteQueue& queue, std::ui
       }
     } else if (!requests_.done()) {
       break;
-    } else if (stage_ == Stage::kNaming) {
+    } else if (stage_ == Stage::kNaming || stage_ == Stage::kAdopting) {
       state_ = State::kReady;
     } else {
       enter(static_cast<Stage>(static_cast<int>(stage_) + 1));
@@ -102,6 +101,8 @@ void SegmentPreparation::enter(Stage stage) {
       break;
     case Stage::kNaming:
       named = give_name("jnl");
+      [[fallthrough]];
+    case Stage::kAdopting:  // whoever gave it its name may not have come to sync it
       add(Kind::kSyncDirectory, *directory_, {}, "jnl");
       break;
   }
@@ -140,12 +141,14 @@ void SegmentPreparation::fail(const absl::Status& why) {
 void SegmentPreparation::undo() {
   segment_->close();
   state_ = State::kIdle;
-  if (!created_) return;
-  // The name .jnl goes first, so that none is ever without its companions. Most of these names are
-  // not there; what cannot be removed is met again, as an error, by the next attempt.
+  // What has its name .jnl stays, and its companions with it; the next attempt adopts it. Of the
+  // other names most are not there; what cannot be removed is met again, as an error, by the next
+  // attempt.
+  const auto there = files_->disk().exists(files_->path(number_, "jnl"));
+  if (!there.ok() || *there) return;
   for (const char* const suffix : {"jnl", "sum", "idx"}) {
-    (void)files_->disk().remove(files_->path(number_, suffix));
     (void)files_->disk().remove(files_->unfinished_path(number_, suffix));
+    (void)files_->disk().remove(files_->path(number_, suffix));
   }
 }
 

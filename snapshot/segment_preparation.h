@@ -6,7 +6,7 @@
 // Allocations, writes and syncs go through the queue; opening and renaming are synchronous.
 //
 // Adopting: a segment left prepared by a killed publisher, or the one in which the last session
-// ended. Its header and sizes are checked; nothing is written.
+// ended. Its header and sizes are checked, and the directory is synced, since its name may not be.
 //
 // Thread safety: one thread.
 #pragma once
@@ -38,7 +38,7 @@ class SegmentPreparation {
   void undo();
 
  private:
-  enum class Stage { kAllocating, kWriting, kSyncing, kNamingCompanions, kNaming };
+  enum class Stage { kAllocating, kWriting, kSyncing, kNamingCompanions, kNaming, kAdopting };
 
   absl::Status start(std::uint64_t wall_ns);
   void enter(Stage stage);
@@ -52,7 +52,6 @@ class SegmentPreparation {
   const OpenFile* directory_ = nullptr;
   OpenSegment* segment_ = nullptr;
   std::uint64_t number_ = 0;
-  bool created_ = false;  // not adopted
   State state_ = State::kIdle;
   Stage stage_ = Stage::kAllocating;
   RequestBatch requests_;

@@ -8,43 +8,59 @@
 
 namespace lapwing {
 
-void SegmentRetention::open(const std::vector<std::uint64_t>& present,
-                            std::uint64_t session_segment) {
+absl::Status SegmentRetention::open(const std::vector<std::uint64_t>& present,
+                                    std::uint64_t session_segment) {
   next_ = session_segment;
   for (const std::uint64_t segment : present) {
     if (segment < session_segment) before_.push_back(segment);
   }
+  const auto directory = disk_.open(options_.directory, {.mode = OpenMode::kDirectory});
+  if (directory.ok()) directory_ = OpenFile(disk_, *directory);
+  return directory.status();
 }
 
 void SegmentRetention::request_prune(Sequence below) {
   prune_below_ = std::max(prune_below_, below);
 }
 
-void SegmentRetention::advance(Sequence durable, std::uint64_t end_segment, std::uint64_t now_ns,
-                               std::uint64_t wall_ns) {
+absl::Status SegmentRetention::advance(WriteQueue& queue, const Turn& turn) {
   next_ns_ = UINT64_MAX;
-  if (given_up_) {
-    unlink(*given_up_);
-    given_up_.reset();
+  if (step_ == Step::kGivenUp && !turn.closing) {
+    step_ = unlink("jnl") ? Step::kSyncing : Step::kNone;
+    sync_.clear();
+    sync_.add({WriteRequest::Kind::kSyncDirectory, directory_.get(), 0, {}, 0}, {given_up_, "jnl"});
   }
-  if (options_.geometry.segment_last(front()) > durable) return;
-  if (is_due(front(), end_segment, now_ns, wall_ns)) {
+  if (step_ == Step::kSyncing) {
+    sync_.submit(queue, options_.tag_base);
+    if (sync_.failed()) return sync_.failure(options_.directory);
+    if (!sync_.done()) return absl::OkStatus();
+    unlink("sum");
+    unlink("idx");
+    ++removed_count_;
+    step_ = Step::kNone;
+  }
+  if (step_ == Step::kNone && !turn.closing) look(turn);
+  return absl::OkStatus();
+}
+
+void SegmentRetention::look(const Turn& turn) {
+  if (options_.geometry.segment_last(front()) > turn.durable) return;
+  if (is_due(turn)) {
     give_up_front();
-    next_ns_ = now_ns;
+    next_ns_ = turn.now_ns;
   } else if (options_.limits.age_ns_max != 0) {
     next_ns_ = age_checked_ns_ + kAgeCheckNs;
   }
 }
 
-bool SegmentRetention::is_due(std::uint64_t segment, std::uint64_t end_segment,
-                              std::uint64_t now_ns, std::uint64_t wall_ns) {
-  if (options_.geometry.segment_last(segment) < prune_below_) return true;
-  const std::uint64_t count = before_.size() + (end_segment - next_);
+bool SegmentRetention::is_due(const Turn& turn) {
+  if (options_.geometry.segment_last(front()) < prune_below_) return true;
+  const std::uint64_t count = before_.size() + (turn.end_segment - next_);
   const std::uint64_t bytes = count * segment_file_bytes(options_.geometry);
   if (options_.limits.bytes_max != 0 && bytes > options_.limits.bytes_max) return true;
-  if (options_.limits.age_ns_max == 0 || now_ns < age_checked_ns_ + kAgeCheckNs) return false;
-  if (is_too_old(wall_ns)) return true;  // and the one after it is looked at in the next turn
-  age_checked_ns_ = now_ns;
+  if (options_.limits.age_ns_max == 0 || turn.now_ns < age_checked_ns_ + kAgeCheckNs) return false;
+  if (is_too_old(turn.wall_ns)) return true;  // and the one after it is looked at at once
+  age_checked_ns_ = turn.now_ns;
   return false;
 }
 
@@ -68,6 +84,7 @@ std::uint64_t SegmentRetention::newest_wall_ns(std::uint64_t segment) {
 
 void SegmentRetention::give_up_front() {
   given_up_ = front();
+  step_ = Step::kGivenUp;
   if (before_.empty()) {
     ++next_;
   } else {
@@ -76,13 +93,11 @@ void SegmentRetention::give_up_front() {
   options_.oldest = std::max(options_.oldest, options_.geometry.segment_first(front()));
 }
 
-// The name .jnl goes first, so that none is ever without its companions.
-void SegmentRetention::unlink(std::uint64_t segment) {
-  ++removed_count_;
-  for (const char* const suffix : {"jnl", "sum", "idx"}) {
-    const absl::Status status = disk_.remove(segment_path(options_.directory, segment, suffix));
-    if (!status.ok() && errc_of(status) != Errc::kNotFound) ++failed_count_;
-  }
+bool SegmentRetention::unlink(const char* suffix) {
+  const absl::Status status = disk_.remove(segment_path(options_.directory, given_up_, suffix));
+  const bool gone = status.ok() || errc_of(status) == Errc::kNotFound;
+  if (!gone) ++failed_count_;
+  return gone;
 }
 
 }  // namespace lapwing

@@ -32,7 +32,7 @@ class SyncCycle {
     Id128 journal_id;
     JournalGeometry geometry;
     Sequence first = 1;  // of the session: durable starts at first - 1
-    std::uint64_t tag_base = 0;
+    std::uint64_t tag_base;  // of its requests
   };
 
   SyncCycle(SegmentPool& segments, const Options& options);
