@@ -224,6 +224,13 @@ CASES = {
         [{"docs/a.md": "From PyPI or crates.io; see https://databento.com/docs\n"}],
         [{"deploy/a.sh": f"curl {REGISTRY}\n"}, {"docs/a.md": ELSEWHERE + "\n"}],
     ),
+    text.documents_exist: (
+        [
+            {"docs/a.md": "A plain page.\n", "bus/a.h": "// See docs/a.md.\n"},
+            {"bench/README.md": "A page.\n", "bench/a.cc": "// See README.md.\n"},
+        ],
+        [{"bus/a.h": "// See docs/a.md.\n"}, {"bus/a.h": "// as STYLE.md says\n"}],
+    ),
     text.file_names: (
         [{"bus/ring_file.h": HEADER}],
         [

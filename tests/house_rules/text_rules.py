@@ -38,6 +38,9 @@ REGISTRY_HOSTS = "|".join(
     ]
 )
 
+DOCUMENTS = r"\b(docs|bench|tests)/[\w./-]+\.(md|golden)\b|\b(README|CHANGELOG)\.md\b"
+OUTSIDE_DOCUMENTS = r"\b(DESIGN|STYLE)(\.md| \d+)\b"
+
 # Stands in for another project's header, and has to have its name.
 CATCH2_NAME = "tests/catch2_v3/catch2/catch.hpp"
 NAMELESS_ROOMS = {"util", "utils", "common", "misc", "helpers"}
@@ -104,4 +107,17 @@ def file_names(tree):
             yield source.finding(1, f"'{part}' says nothing; name the file after what it holds")
 
 
-RULES = [text_form, no_markers, no_machine_paths, no_registry_hosts, file_names]
+def documents_exist(tree):
+    """A document that is referred to is in the tree, under that name."""
+    for source in tree:
+        if source.path.startswith("tests/house_rules/"):
+            continue
+        for line, match in source.search(DOCUMENTS):
+            folders = [source.path[: slash.end()] for slash in re.finditer("/", source.path)]
+            if not any(folder + match[0] in tree for folder in ["", *folders]):
+                yield source.finding(line, f"there is no {match[0]}")
+        for line, match in source.search(OUTSIDE_DOCUMENTS):
+            yield source.finding(line, f"'{match[0]}' is not a document of this tree")
+
+
+RULES = [documents_exist, text_form, no_markers, no_machine_paths, no_registry_hosts, file_names]
