@@ -1,24 +1,19 @@
 // The subscriber's state machine: follows one bus from wherever it joins, through gaps, a
 // publisher's death and its return. docs/bootstrap.md is its specification.
 //
-//   phase      a turn                                        leads to
-//   kSeeking   looks for a publisher that answers, or for    kFlushing   the first time, with a
-//   journal
-//              what one has left (bus_search.h)              kCatchUp, kLive   otherwise
-//                                                            kEnded      after reattach_ns
-//   kFlushing  waits for F: all up to the join is durable    kCatchUp, kLive
-//                                                            kEnded      no answer in
-//                                                            flush_timeout_ns
-//   kCatchUp   reads the journal as far as `archived`, the   kLive       the ring holds the next
-//   record
-//              ring for what lies beyond                                 with half its slots to
-//              spare
-//   kLive      reads the ring                                kCatchUp    lapped, and it is to be
-//   filled
-//                                                            kSeeking    the session is read to its
-//                                                            end kEnded      lapped, and policy is
-//                                                            stop
-//   kEnded     says so                                       –
+//   phase      a turn                               leads to
+//   ---------  -----------------------------------  -------------------------------------------
+//   kSeeking   looks for a publisher that answers,  kFlushing          first time, with a journal
+//              or for what one has left             kCatchUp, kLive    otherwise
+//              (bus_search.h)                       kEnded             reattach_ns have passed
+//   kFlushing  waits for F: everything up to the    kCatchUp, kLive
+//              join is durable                      kEnded             no answer in time
+//   kCatchUp   reads the journal up to `archived`,  kLive    the ring holds the next record with
+//              the ring for what lies beyond                 half its slots to spare
+//   kLive      reads the ring                       kCatchUp    lapped, and it is to be filled
+//                                                   kSeeking    the session is read to its end
+//                                                   kEnded      lapped, and the policy is stop
+//   kEnded     says so
 //
 // The splice. A record at or below `archived` is in the journal; one beyond it cannot be
 // overwritten in the ring. So kCatchUp always finds its next record in one of the two, whatever the

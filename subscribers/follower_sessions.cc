@@ -57,7 +57,9 @@ Follower::Turn Follower::give_up_seeking() {
 }
 
 Follower::Turn Follower::on_found(Attachment found) {
-  if (absl::Status fits = check_options(options_, found); !fits.ok()) return end(std::move(fits));
+  absl::Status fits = check_policy(options_, found);
+  if (fits.ok() && !joined_) fits = check_start(options_, found);
+  if (!fits.ok()) return end(std::move(fits));
   const bool same_session = joined_ && found.session_id() == session_id_;
   attachment_ = std::move(found);
   session_id_ = attachment_->session_id();

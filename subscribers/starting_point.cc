@@ -25,6 +25,11 @@ std::string reset_reason(const StoredPosition& stored, const Attachment& attachm
                       ": the records after it were lost in a crash");
 }
 
+absl::Status no_journal(const SubscriberOptions& options, const char* so) {
+  return make_error(Errc::kNoJournal,
+                    absl::StrCat("bus ", options.directory, " keeps no journal, so ", so));
+}
+
 StartingPoint continue_after(const StoredPosition& stored, const Attachment& attachment,
                              Sequence newest) {
   std::string reason = reset_reason(stored, attachment, newest);
@@ -34,21 +39,23 @@ StartingPoint continue_after(const StoredPosition& stored, const Attachment& att
 
 }  // namespace
 
-absl::Status check_options(const SubscriberOptions& options, const Attachment& attachment) {
+absl::Status check_policy(const SubscriberOptions& options, const Attachment& attachment) {
+  if (attachment.journal() != nullptr || options.on_gap != OnGap::kFill) return absl::OkStatus();
+  return no_journal(options, "gaps cannot be filled; choose skip or stop");
+}
+
+absl::Status check_start(const SubscriberOptions& options, const Attachment& attachment) {
   const Start::Kind kind = options.start.kind;
   if (!options.resume && kind == Start::Kind::kSequence && options.start.value == kNoSequence) {
     return make_error(Errc::kInvalidArgument,
                       "sequence 0 does not exist: the first record of a bus is 1");
   }
   if (attachment.journal() != nullptr) return absl::OkStatus();
-  const char* wanted = nullptr;
-  if (options.on_gap == OnGap::kFill) wanted = "gaps cannot be filled (choose skip or stop)";
-  if (kind == Start::Kind::kSequence) wanted = "a start at a sequence is not possible";
-  if (kind == Start::Kind::kTime) wanted = "a start at a time is not possible";
-  if (options.resume) wanted = "a stored position cannot be continued";
-  if (wanted == nullptr) return absl::OkStatus();
-  return make_error(Errc::kNoJournal,
-                    absl::StrCat("bus ", options.directory, " keeps no journal, so ", wanted));
+  if (options.resume) return no_journal(options, "no stored position can be continued");
+  if (kind == Start::Kind::kSequence)
+    return no_journal(options, "no start at a sequence is possible");
+  if (kind == Start::Kind::kTime) return no_journal(options, "no start at a time is possible");
+  return absl::OkStatus();
 }
 
 absl::StatusOr<StartingPoint> choose_start(const SubscriberOptions& options,

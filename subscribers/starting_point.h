@@ -18,12 +18,15 @@ struct StartingPoint {
   std::string reset;  // not empty: the stored position belongs to another history; why
 };
 
-// kNoJournal if the options need a journal and this bus keeps none; kInvalidArgument for sequence
+// Whether this bus can do what the options ask for: kNoJournal for filling gaps, or for a start at
+// a sequence, a time or a stored position, where no journal is kept; kInvalidArgument for sequence
 // 0.
-absl::Status check_options(const SubscriberOptions& options, const Attachment& attachment);
+absl::Status check_policy(const SubscriberOptions& options, const Attachment& attachment);
+absl::Status check_start(const SubscriberOptions& options, const Attachment& attachment);
 
-// The first sequence by `options`, on a bus whose newest record is `newest`. A stored position that
-// this journal does not contain starts over at the oldest, and says so. Errors: those of find_time.
+// The first sequence by `options`, which were checked, on a bus whose newest record is `newest`. A
+// stored position that this journal does not contain starts over at the oldest, and says so.
+// Errors: those of find_time.
 absl::StatusOr<StartingPoint> choose_start(const SubscriberOptions& options,
                                            const Attachment& attachment, Sequence newest);
 
