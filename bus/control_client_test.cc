@@ -99,9 +99,9 @@ TEST_CASE("A prune returns the oldest that is kept, or the publisher's error") {
 
 TEST_CASE("A publisher that does not answer in time is an error, at each step") {
   TemporaryDirectory directory;
-  auto listener = listen_control(directory.socket_path(), 0600, std::nullopt);
+  auto listener = listen_control(socket_in(directory.path()), 0600, std::nullopt);
   REQUIRE(listener.ok());
-  const auto handshake = connect_to(directory.socket_path(), monotonic_ns() + kNsPerMs);
+  const auto handshake = connect_to(socket_in(directory.path()), monotonic_ns() + kNsPerMs);
   CHECK(errc_of(handshake.status()) == Errc::kTimedOut);
 
   ScriptedPublisher publisher;
@@ -116,12 +116,12 @@ TEST_CASE("A publisher that does not answer in time is an error, at each step") 
 
 TEST_CASE("A full backlog is waited for until the deadline, then an error") {
   TemporaryDirectory directory;
-  auto listener = listen_control(directory.socket_path(), 0600, std::nullopt);
+  auto listener = listen_control(socket_in(directory.path()), 0600, std::nullopt);
   REQUIRE(listener.ok());
   std::vector<UniqueFd> waiting;
   Errc last = Errc::kOk;
   while (last == Errc::kOk && waiting.size() < 10 * kListenBacklog) {
-    auto client = connect_control(directory.socket_path(), 0);
+    auto client = connect_control(socket_in(directory.path()), 0);
     last = errc_of(client.status());
     if (client.ok()) waiting.push_back(*std::move(client));
   }
@@ -129,7 +129,7 @@ TEST_CASE("A full backlog is waited for until the deadline, then an error") {
   CHECK(waiting.size() > kListenBacklog / 2);
   std::thread accepting(
       [&listener] { UniqueFd accepted(accept4(listener->get(), nullptr, nullptr, SOCK_CLOEXEC)); });
-  CHECK(connect_control(directory.socket_path(), far_deadline()).ok());
+  CHECK(connect_control(socket_in(directory.path()), far_deadline()).ok());
   accepting.join();
 }
 
@@ -268,7 +268,8 @@ TEST_CASE("A publisher that is killed is seen as gone") {
     ServerHooks hooks;
     hooks.welcome = [] { return make_frame<WelcomeFrame>(FrameType::kWelcome); };
     hooks.log = [](const std::string&) {};
-    auto server = ControlServer::start({directory.socket_path(), std::nullopt}, std::move(hooks));
+    auto server =
+        ControlServer::start({socket_in(directory.path()), std::nullopt}, std::move(hooks));
     if (!server.ok() || write(ready[1], "x", 1) != 1) _exit(1);
     for (;;) {
       pollfd entry{(*server)->epoll_fd(), POLLIN, 0};
@@ -278,14 +279,14 @@ TEST_CASE("A publisher that is killed is seen as gone") {
   }
   char byte;
   REQUIRE(read(ready[0], &byte, 1) == 1);
-  ControlClient client = must_connect(directory.socket_path());
+  ControlClient client = must_connect(socket_in(directory.path()));
   CHECK_FALSE(client.publisher_gone());
   REQUIRE(kill(publisher, SIGKILL) == 0);
   pollfd entry{client.fd(), POLLIN, 0};
   CHECK(poll(&entry, 1, 60'000) == 1);
   CHECK(client.publisher_gone());
   REQUIRE(waitpid(publisher, nullptr, 0) == publisher);
-  CHECK(errc_of(connect_to(directory.socket_path()).status()) == Errc::kPublisherGone);
+  CHECK(errc_of(connect_to(socket_in(directory.path())).status()) == Errc::kPublisherGone);
   close(ready[0]);
   close(ready[1]);
 }

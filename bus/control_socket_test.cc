@@ -53,7 +53,7 @@ class Umask {
 
 TEST_CASE("A file, a link, a directory and a foreign socket are refused and left untouched") {
   const TemporaryDirectory directory;
-  const std::string path = directory.socket_path();
+  const std::string path = socket_in(directory.path());
   const std::string target = directory.path() + "/precious";
   std::ofstream(target) << "precious";
 
@@ -87,14 +87,14 @@ TEST_CASE("A file, a link, a directory and a foreign socket are refused and left
 TEST_CASE("A link to a live socket is refused on both sides") {
   const TemporaryDirectory directory;
   const UniqueFd listener = must_listen(directory.path() + "/real.sock");
-  REQUIRE(symlink("real.sock", directory.socket_path().c_str()) == 0);
-  CHECK(listen_error(directory.socket_path()) == Errc::kNotALapwingFile);
-  CHECK(connect_error(directory.socket_path()) == Errc::kNotALapwingFile);
+  REQUIRE(symlink("real.sock", socket_in(directory.path()).c_str()) == 0);
+  CHECK(listen_error(socket_in(directory.path())) == Errc::kNotALapwingFile);
+  CHECK(connect_error(socket_in(directory.path())) == Errc::kNotALapwingFile);
 }
 
 TEST_CASE("A live socket of another kind is not taken for a stale one") {
   const TemporaryDirectory directory;
-  const std::string path = directory.socket_path();
+  const std::string path = socket_in(directory.path());
   const UniqueFd stream(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -109,31 +109,31 @@ TEST_CASE("A live socket of another kind is not taken for a stale one") {
 
 TEST_CASE("A live control socket means the bus is taken, also with a full backlog") {
   const TemporaryDirectory directory;
-  const UniqueFd listener = must_listen(directory.socket_path());
-  const ino_t inode = looked_at(directory.socket_path()).st_ino;
-  CHECK(listen_error(directory.socket_path()) == Errc::kBusTaken);
+  const UniqueFd listener = must_listen(socket_in(directory.path()));
+  const ino_t inode = looked_at(socket_in(directory.path())).st_ino;
+  CHECK(listen_error(socket_in(directory.path())) == Errc::kBusTaken);
   REQUIRE(listen(listener.get(), 0) == 0);  // one more fits
   std::vector<UniqueFd> waiting;
   for (int i = 0; i < 3; ++i) {
-    auto client = connect_control(directory.socket_path(), 0);
+    auto client = connect_control(socket_in(directory.path()), 0);
     if (client.ok()) waiting.push_back(*std::move(client));
   }
-  REQUIRE(errc_of(connect_control(directory.socket_path(), 0).status()) == Errc::kTimedOut);
-  CHECK(listen_error(directory.socket_path()) == Errc::kBusTaken);
-  CHECK(looked_at(directory.socket_path()).st_ino == inode);
+  REQUIRE(errc_of(connect_control(socket_in(directory.path()), 0).status()) == Errc::kTimedOut);
+  CHECK(listen_error(socket_in(directory.path())) == Errc::kBusTaken);
+  CHECK(looked_at(socket_in(directory.path())).st_ino == inode);
 }
 
 TEST_CASE("A stale socket of our own is replaced") {
   const TemporaryDirectory directory;
-  must_listen(directory.socket_path());  // closed at once; the name stays
-  CHECK(connect_error(directory.socket_path()) == Errc::kPublisherGone);
-  const UniqueFd listener = must_listen(directory.socket_path());
-  CHECK(connect_error(directory.socket_path()) == Errc::kOk);
+  must_listen(socket_in(directory.path()));  // closed at once; the name stays
+  CHECK(connect_error(socket_in(directory.path())) == Errc::kPublisherGone);
+  const UniqueFd listener = must_listen(socket_in(directory.path()));
+  CHECK(connect_error(socket_in(directory.path())) == Errc::kOk);
 }
 
 TEST_CASE("Connecting where nothing is says that there is no bus") {
   const TemporaryDirectory directory;
-  CHECK(connect_error(directory.socket_path()) == Errc::kNoBus);
+  CHECK(connect_error(socket_in(directory.path())) == Errc::kNoBus);
   CHECK(connect_error(directory.path() + "/missing/" + kControlSocketName) == Errc::kNoBus);
   CHECK(connect_error(directory.path() + "/" + std::string(120, 'x') + "/" + kControlSocketName) ==
         Errc::kNoBus);
@@ -175,8 +175,8 @@ TEST_CASE("The socket has exactly the mode and group asked for, whatever the uma
   const TemporaryDirectory directory;
   const mode_t mask = GENERATE(as<mode_t>{}, 0, 022, 0777);
   const Umask masked(mask);
-  const UniqueFd listener = must_listen(directory.socket_path());
-  CHECK((looked_at(directory.socket_path()).st_mode & 07777) == 0600);
+  const UniqueFd listener = must_listen(socket_in(directory.path()));
+  CHECK((looked_at(socket_in(directory.path())).st_mode & 07777) == 0600);
   const std::string shared_path = directory.path() + "/shared.sock";
   auto shared = listen_control(shared_path, 0660, getegid());
   REQUIRE(shared.ok());
@@ -225,35 +225,29 @@ void listen_watched(const std::string& path, mode_t mode, std::optional<unsigned
 TEST_CASE("The socket never has a wider mode, not even while it is being made") {
   const TemporaryDirectory directory;
   const Umask open_to_all(0);
-  const Watcher watcher(directory.socket_path(),
+  const Watcher watcher(socket_in(directory.path()),
                         [](const struct stat& found) { return (found.st_mode & 0177) != 0; });
-  listen_watched(directory.socket_path(), 0600, std::nullopt, watcher);
+  listen_watched(socket_in(directory.path()), 0600, std::nullopt, watcher);
   CHECK(watcher.seen_wrong() == 0);
 }
 
 TEST_CASE("The socket is open to the group only once the group is the right one") {
   constexpr gid_t kGroup = 54399;
-  if (geteuid() != 0) {
-    WARN("SKIPPED, needs root: the socket is open to the group only once the group is right");
-    return;
-  }
+  if (geteuid() != 0) LAPWING_SKIP("other user ids need root");
   const TemporaryDirectory directory;
   const Umask open_to_all(0);
-  const Watcher watcher(directory.socket_path(), [](const struct stat& found) {
+  const Watcher watcher(socket_in(directory.path()), [](const struct stat& found) {
     return (found.st_mode & 0070) != 0 && found.st_gid != kGroup;
   });
-  listen_watched(directory.socket_path(), 0660, kGroup, watcher);
+  listen_watched(socket_in(directory.path()), 0660, kGroup, watcher);
   CHECK(watcher.seen_wrong() == 0);
 }
 
 TEST_CASE("A socket that cannot be given to the group leaves no name behind") {
-  if (geteuid() != 0) {
-    WARN("SKIPPED, needs root: a socket that cannot be given to the group leaves no name behind");
-    return;
-  }
+  if (geteuid() != 0) LAPWING_SKIP("other user ids need root");
   const TemporaryDirectory directory;
   REQUIRE(chmod(directory.path().c_str(), 0777) == 0);
-  const std::string path = directory.socket_path();
+  const std::string path = socket_in(directory.path());
   const int result = run_in_child([&path] {
     if (setgroups(0, nullptr) != 0 || setgid(54321) != 0 || setuid(54321) != 0) return 1;
     const auto listener = listen_control(path, 0660, 54322);
@@ -264,25 +258,19 @@ TEST_CASE("A socket that cannot be given to the group leaves no name behind") {
 }
 
 TEST_CASE("A stale socket of another user is refused and left") {
-  if (geteuid() != 0) {
-    WARN("SKIPPED, needs root: a stale socket of another user is refused and left");
-    return;
-  }
+  if (geteuid() != 0) LAPWING_SKIP("other user ids need root");
   const TemporaryDirectory directory;
-  must_listen(directory.socket_path());
-  REQUIRE(chown(directory.socket_path().c_str(), 54321, 54321) == 0);
-  const ino_t inode = looked_at(directory.socket_path()).st_ino;
-  CHECK(listen_error(directory.socket_path()) == Errc::kNotPermitted);
-  CHECK(looked_at(directory.socket_path()).st_ino == inode);
+  must_listen(socket_in(directory.path()));
+  REQUIRE(chown(socket_in(directory.path()).c_str(), 54321, 54321) == 0);
+  const ino_t inode = looked_at(socket_in(directory.path())).st_ino;
+  CHECK(listen_error(socket_in(directory.path())) == Errc::kNotPermitted);
+  CHECK(looked_at(socket_in(directory.path())).st_ino == inode);
 }
 
 TEST_CASE("A listener that is neither the directory's owner nor root gets no Hello") {
-  if (geteuid() != 0) {
-    WARN("SKIPPED, needs root: a listener that is not the directory's owner gets no Hello");
-    return;
-  }
+  if (geteuid() != 0) LAPWING_SKIP("other user ids need root");
   const TemporaryDirectory directory;
-  const std::string path = directory.socket_path();
+  const std::string path = socket_in(directory.path());
   REQUIRE(chmod(directory.path().c_str(), 0777) == 0);
   const uid_t owner = GENERATE(as<uid_t>{}, 54321, 54322);
   REQUIRE(chown(directory.path().c_str(), owner, owner) == 0);

@@ -26,6 +26,8 @@
 #include "bus/control_client.h"
 #include "bus/control_server.h"
 #include "bus/kernel.h"
+#include "tests/skip.h"
+#include "tests/temporary_directory.h"
 
 namespace lapwing {
 
@@ -36,28 +38,15 @@ inline std::uint64_t far_deadline() {
   return monotonic_ns() + 60'000 * kNsPerMs;
 }
 
-class TemporaryDirectory {
- public:
-  TemporaryDirectory() {
-    char name[] = "/tmp/lapwing-control-XXXXXX";
-    REQUIRE(mkdtemp(name) != nullptr);
-    path_ = name;
-  }
-  TemporaryDirectory(const TemporaryDirectory&) = delete;
-  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
-  ~TemporaryDirectory() { std::filesystem::remove_all(path_); }
-  const std::string& path() const { return path_; }
-  std::string socket_path() const { return path_ + "/" + kControlSocketName; }
-
- private:
-  std::string path_;
-};
+inline std::string socket_in(const std::string& directory) {
+  return directory + "/" + kControlSocketName;
+}
 
 // A server whose hooks answer from plain fields and write down what they were asked.
 class TestServer {
  public:
   explicit TestServer(std::optional<unsigned> group = std::nullopt, const std::string& where = "")
-      : path_((where.empty() ? directory.path() : where) + "/" + kControlSocketName) {
+      : path_(socket_in(where.empty() ? directory.path() : where)) {
     welcome = make_frame<WelcomeFrame>(FrameType::kWelcome);
     welcome.head = 100;
     welcome.durable = 40;
@@ -197,7 +186,7 @@ class ScriptedPublisher {
     listener_ = *std::move(listening);
   }
 
-  std::string path() const { return directory_.socket_path(); }
+  std::string path() const { return socket_in(directory_.path()); }
   // Accepts a client and sends it this instead of a Welcome.
   absl::StatusOr<ControlClient> connect_answering(std::span<const std::byte> first_packet) {
     std::thread publisher([this, first_packet] {
@@ -247,11 +236,10 @@ class DescriptorLimit {
   rlimit before_{};
 };
 
-// Runs `body` in a child process, calling `meanwhile` until it has ended; returns the exit status
-// that body returned, or minus the signal that killed it.
-inline int run_in_child(
-    const std::function<int()>& body,
-    const std::function<void()>& meanwhile = [] { usleep(1000); }) {
+// Runs `body` in a child process, calling `meanwhile`, if given, until it has ended; returns the
+// exit status that body returned, or minus the signal that killed it.
+inline int run_in_child(const std::function<int()>& body,
+                        const std::function<void()>& meanwhile = nullptr) {
   const pid_t child = fork();
   REQUIRE(child >= 0);
   if (child == 0) {
@@ -259,11 +247,8 @@ inline int run_in_child(
     _exit(body());
   }
   int status = 0;
-  for (;;) {
-    const pid_t ended = waitpid(child, &status, WNOHANG);
-    REQUIRE(ended >= 0);
-    if (ended == child) break;
-    meanwhile();
+  while (waitpid(child, &status, meanwhile ? WNOHANG : 0) != child) {
+    if (meanwhile) meanwhile();
   }
   return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
