@@ -1,5 +1,5 @@
-// The table of docs/durability.md, as a function: what was found decides what is done. The first row that
-// fits applies.
+// The table of docs/durability.md, as a function: what was found decides what is done. The first
+// row that fits applies.
 //
 //   row         what is found                                   what is done
 //   kRefuse     damage at or below durable, or in a header       nothing; lapwing verify, repair
