@@ -1,0 +1,320 @@
+"""What goes wrong is said: what, where, and what to do; with the documented exit code; nothing lost."""
+
+import ctypes
+import os
+import pathlib
+import random
+import resource
+import socket
+import struct
+import subprocess
+import unittest
+
+import harness
+
+DONE, OTHER, USAGE, DAMAGED, GONE = 0, 1, 2, 4, 5
+NOBODY = 65_534
+QUIET = ("--format", "none", "--summary")
+SMALL_TMPFS = "64m"
+
+
+def needs_root(test):
+    return unittest.skipUnless(os.geteuid() == 0, "SKIPPED: needs root")(test)
+
+
+def forbid_io_uring():
+    """A seccomp filter that answers EPERM to io_uring_setup, as container run-times do."""
+    pr_set_no_new_privs, pr_set_seccomp, mode_filter, io_uring_setup = 38, 22, 2, 425
+    code = [(0x20, 0, 0, 0),                      # load the system call's number
+            (0x15, 0, 1, io_uring_setup),         # not io_uring_setup: skip one
+            (0x06, 0, 0, 0x00050000 | 1),         # EPERM
+            (0x06, 0, 0, 0x7FFF0000)]             # allow
+    program = b"".join(struct.pack("HBBI", *instruction) for instruction in code)
+    buffer = ctypes.create_string_buffer(program)
+    header = struct.pack("HxxxxxxP", len(code), ctypes.addressof(buffer))
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(pr_set_no_new_privs, 1, 0, 0, 0) or libc.prctl(
+            pr_set_seccomp, mode_filter, ctypes.c_char_p(header), 0, 0):
+        raise OSError(ctypes.get_errno(), "seccomp")
+
+
+class Feeds(harness.BusTest):
+    """Sources that are missing, foreign or damaged."""
+
+    def refuse(self, source, code, *words):
+        process = self.run_to_end("publish", "publish", "--source", source, expect=code)
+        self.assert_says(process, *words)
+        self.assertFalse(os.path.exists(self.bus), "a bus was made for a feed that cannot be read")
+        return process
+
+    def assert_says(self, process, *words):
+        for word in words:
+            self.assertIn(word, process.err())
+
+    def decoded(self, name):
+        feed = harness.test_data(name)
+        return subprocess.run(["zstd", "-dcq", feed], capture_output=True, check=True).stdout
+
+    def write(self, name, data):
+        path = self.folder / name
+        path.write_bytes(data)
+        return path
+
+    def test_a_missing_file_is_named(self):
+        self.refuse("dbn:/nowhere/es.dbn", OTHER, "/nowhere/es.dbn", "No such file")
+
+    def test_an_unknown_source_is_wrong_usage_that_names_the_forms(self):
+        self.refuse("csv:x", USAGE, "dbn:", "synthetic")
+
+    def test_what_is_not_dbn_is_said_with_its_name(self):
+        path = self.write("text.dbn", b"symbol,price\nESH4,4700.25\n" * 100)
+        self.refuse(f"dbn:{path}", DAMAGED, str(path), "DBN")
+
+    def test_a_schema_that_no_bus_carries_is_refused_with_those_that_are(self):
+        feed = harness.test_data("definition-glbx-es-fut.dbn.zst")
+        self.refuse(f"dbn:{feed}", USAGE, "definition", "mbo")
+
+    def publish_damaged(self, path):
+        publisher = self.run_to_end("publish", "publish", "--source", f"dbn:{path}", "--summary",
+                                    expect=DAMAGED)
+        self.assert_says(publisher, str(path), "record")
+        published = publisher.summary()
+        self.assertEqual(published["durable"], published["last"])
+        follower = self.run_to_end("tail", "tail", "--from", "start", "--until-closed", *QUIET)
+        self.assertEqual(follower.summary()["records"], published["records"])
+        print("\n" + publisher.err().strip().splitlines()[-1])
+        return published["records"]
+
+    def test_of_a_truncated_file_what_came_before_is_published_and_the_place_said(self):
+        whole = self.decoded("esh4-glbx-mdp3-20231224.mbo.dbn.zst")
+        path = self.write("cut.dbn", whole[:len(whole) - 56 * 100 - 20])
+        self.assertEqual(self.publish_damaged(path), 8_725 - 101)
+
+    def test_of_a_corrupt_zstd_file_what_came_before_is_published_and_the_place_said(self):
+        feed = harness.test_data("esh4-glbx-mdp3-20231225.mbo.dbn.zst")
+        data = bytearray(pathlib.Path(feed).read_bytes())
+        data[len(data) // 2] ^= 0xFF
+        records = self.publish_damaged(self.write("bad.dbn.zst", bytes(data)))
+        self.assertGreater(records, 0)
+
+    def test_records_of_another_type_are_counted_and_not_squeezed_in(self):
+        whole = self.decoded("esh4-glbx-mdp3-20231224.mbo.dbn.zst")
+        foreign = bytes([4, 0x17]) + bytes(14)  # a header-only record of another type
+        path = self.write("mixed.dbn", whole + foreign * 3)
+        publisher = self.run_to_end("publish", "publish", "--source", f"dbn:{path}", "--summary")
+        self.assertEqual(publisher.summary()["records"], 8_725)
+        self.assertEqual(publisher.summary()["skipped"], 3)
+        self.assert_says(publisher, "3 records of another type")
+
+
+class Buses(harness.BusTest):
+    """Buses that are taken, foreign, or do not fit."""
+
+    def publish(self, *more, expect=DONE, name="publish", records=1000, **keywords):
+        return self.run_to_end(name, "publish", "--source", f"synthetic:records={records}", *more,
+                               expect=expect, **keywords)
+
+    def hold(self, *more, **keywords):
+        """A publisher that stays."""
+        holder = self.start("holder", "publish", "--source", "synthetic:records=1000",
+                            "--linger", 600, *more, **keywords)
+        self.until_head(1000, bus=keywords.get("bus"))
+        return holder
+
+    def assert_says(self, process, *words):
+        for word in words:
+            self.assertIn(word, process.err())
+
+    def test_a_second_publisher_on_the_bus_is_refused_and_the_first_goes_on(self):
+        holder = self.hold()
+        second = self.publish(expect=OTHER, name="second")
+        self.assert_says(second, str(holder.pid))
+        self.assertTrue(holder.alive())
+        self.assertEqual(holder.stop(), DONE)
+
+    def test_a_second_publisher_on_the_journal_is_refused(self):
+        journal = str(self.folder / "journal")
+        holder = self.hold("--journal", journal)
+        second = self.publish("--journal", journal, expect=OTHER, name="second",
+                              bus=str(self.folder / "other"))
+        self.assert_says(second, str(holder.pid), "journal")
+
+    def test_a_capacity_that_is_no_power_of_two_is_wrong_usage(self):
+        self.assert_says(self.publish("--capacity", 1000, expect=USAGE), "1000", "power of two")
+
+    def test_another_record_size_than_the_journal_holds_is_refused(self):
+        self.publish()
+        feed = harness.test_data("futures_trades_2024-07-01T23-58_2024-07-02T00-02.dbn.zst")
+        other = self.run_to_end("other", "publish", "--source", f"dbn:{feed}", expect=USAGE)
+        self.assert_says(other, "56 bytes", "48 bytes", "another bus directory")
+
+    def test_a_directory_whose_parent_is_missing_is_named(self):
+        bus = str(self.folder / "no" / "where")
+        self.assert_says(self.publish(bus=bus, expect=OTHER), bus)
+
+    @needs_root
+    def test_a_directory_that_is_not_writable_or_not_owned_is_refused(self):
+        os.chmod(self.folder, 0o755)
+        locked = self.publish(expect=OTHER, user=NOBODY, group=NOBODY, extra_groups=[])
+        self.assert_says(locked, self.bus, "ermi")
+        foreign = self.folder / "foreign"
+        foreign.mkdir(mode=0o700)
+        os.chown(foreign, NOBODY, NOBODY)
+        self.hold(bus=str(self.folder / "own"))
+        taken = self.publish(expect=OTHER, name="taken", bus=str(foreign), user=NOBODY + 1,
+                             group=NOBODY + 1, extra_groups=[])
+        self.assert_says(taken, str(foreign))
+
+    def test_a_path_too_long_for_a_socket_works_or_is_refused_with_the_limit(self):
+        bus = str(self.folder / ("x" * 100) / ("y" * 100))
+        os.makedirs(os.path.dirname(bus))
+        publisher = self.start("publish", "publish", "--source", "synthetic:records=1000", bus=bus)
+        code = publisher.wait()
+        self.assertIn(code, (DONE, USAGE), publisher.err())
+        if code == USAGE:
+            self.assert_says(publisher, "bytes", "shorter")
+
+    def test_a_socket_replaced_by_a_file_link_or_directory_is_left_untouched(self):
+        self.publish()
+        path = pathlib.Path(self.bus) / "control.sock"
+        for make in (lambda: path.write_text("mine"), lambda: path.symlink_to("/etc/hostname"),
+                     path.mkdir):
+            make()
+            before = path.lstat()
+            refused = self.publish(expect=OTHER, name="refused")
+            self.assert_says(refused, str(path))
+            self.assertEqual(path.lstat(), before)
+            follower = self.run_to_end("tail", "tail", "--from", "start", expect=OTHER)
+            self.assert_says(follower, str(path), "left alone")
+            if path.is_dir() and not path.is_symlink():
+                path.rmdir()
+            else:
+                path.unlink()
+        self.publish(name="after")
+        follower = self.run_to_end("tail", "tail", "--from", "start", "--until-closed", *QUIET)
+        self.assertEqual(follower.summary()["records"], 2000)
+
+    def test_a_subscriber_of_another_abi_is_told_both_versions(self):
+        self.publish()
+        description = pathlib.Path(self.bus) / "bus.json"
+        text = description.read_text()
+        description.write_text(text.replace('"abi": 1', '"abi": 99').replace('"abi":1', '"abi":99'))
+        self.assertNotEqual(description.read_text(), text)
+        follower = self.start("tail", "tail", "--from", "start", "--reattach", 1, *QUIET)
+        self.assertNotEqual(follower.wait(), DONE)
+        self.assert_says(follower, "99")
+
+    def test_a_bus_that_never_comes_ends_with_5_after_reattach(self):
+        follower = self.start("tail", "tail", "--from", "start", "--reattach", 0.5, *QUIET)
+        self.assertEqual(follower.wait(), GONE)
+        self.assert_says(follower, self.bus)
+
+    def test_clients_that_send_garbage_half_frames_and_floods_disturb_nobody(self):
+        holder = self.hold()
+        path = self.bus + "/control.sock"
+        chance = random.Random(5)
+        for attack in range(200):
+            with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as client:
+                client.connect(path)
+                try:
+                    for _ in range(1 + 100 * (attack % 2)):
+                        client.send(chance.randbytes(chance.choice((0, 1, 15, 16, 96, 1224, 4000))))
+                except OSError:
+                    pass  # dropped: what it deserves
+        follower = self.run_to_end("tail", "tail", "--from", "start", "--count", "1000", *QUIET)
+        self.assertEqual(follower.summary()["records"], 1000)
+        told = self.run_to_end("subscribers", "subscribers", "--json").out()
+        self.assertIn('"dropped"', told)
+        self.assertEqual(holder.stop(), DONE)
+
+
+class Space(harness.BusTest):
+    """Memory and disks that are small, full, or not to be used as one would like."""
+
+    def mount(self, name, *arguments):
+        folder = self.folder / name
+        folder.mkdir()
+        subprocess.run(["mount", *arguments, str(folder)], check=True)
+        self.addCleanup(subprocess.run, ["umount", "-l", str(folder)], check=False)
+        return folder
+
+    def follow(self, bus=None):
+        return self.run_to_end("tail", "tail", "--from", "start", "--until-closed", *QUIET, bus=bus)
+
+    @needs_root
+    def test_in_a_container_s_64_mib_of_shared_memory_a_default_ring_fits(self):
+        shm = self.mount("shm", "-t", "tmpfs", "-o", f"size={SMALL_TMPFS}", "tmpfs")
+        self.run_to_end("publish", "publish", "--source", "synthetic:records=200000",
+                        "--ring-dir", shm)
+        self.assertEqual(self.follow().summary()["records"], 200_000)
+
+    @needs_root
+    def test_a_ring_that_does_not_fit_is_refused_with_the_bytes_needed_and_free(self):
+        shm = self.mount("shm", "-t", "tmpfs", "-o", f"size={SMALL_TMPFS}", "tmpfs")
+        refused = self.run_to_end("publish", "publish", "--source", "synthetic:records=10",
+                                  "--ring-dir", shm, "--capacity", 1 << 21, expect=OTHER)
+        for word in (str((1 << 21) * 64 + 8192), "free", "--capacity"):
+            self.assertIn(word, refused.err())
+
+    @needs_root
+    def test_a_disk_that_is_full_at_the_start_is_said(self):
+        disk = self.mount("disk", "-t", "tmpfs", "-o", "size=1m", "tmpfs")
+        refused = self.run_to_end("publish", "publish", "--source", "synthetic:records=10",
+                                  "--ring-dir", self.shared_folder(), bus=str(disk / "bus"),
+                                  expect=OTHER)
+        self.assertIn("No space", refused.err())
+        self.assertIn(str(disk), refused.err())
+
+    def shared_folder(self):
+        """A folder of the test's own in shared memory."""
+        folder = pathlib.Path("/dev/shm") / self.folder.name
+        folder.mkdir(mode=0o700)
+        self.addCleanup(subprocess.run, ["rm", "-rf", str(folder)], check=False)
+        return folder
+
+    @needs_root
+    def test_a_disk_that_fills_in_the_middle_ends_the_journal_and_live_goes_on(self):
+        disk = self.mount("disk", "-t", "tmpfs", "-o", "size=24m", "tmpfs")
+        bus = str(disk / "bus")
+        publisher = self.start("publish", "publish", "--source", "synthetic:records=1500000",
+                               "--pace", "300000", "--segment-bytes", 1 << 20, "--await", 1,
+                               "--ring-dir", self.shared_folder(), "--summary", bus=bus)
+        live = self.start("live", "tail", "--from", "start", "--count", "1500000", *QUIET, bus=bus)
+        self.assertEqual(live.wait(), DONE, live.err())
+        publisher.wait()
+        self.assertIn("journal ended", publisher.err())
+        self.assertIn("No space", publisher.err())
+        published = publisher.summary()
+        self.assertEqual(published["records"], 1_500_000)
+        self.assertLess(published["durable"], 1_500_000)
+        self.assertEqual(live.summary()["records"], 1_500_000)
+
+    @needs_root
+    def test_a_disk_that_fills_stops_the_publisher_that_was_told_to_stop(self):
+        disk = self.mount("disk", "-t", "tmpfs", "-o", "size=24m", "tmpfs")
+        publisher = self.start("publish", "publish", "--source", "synthetic:records=3000000",
+                               "--pace", "300000", "--segment-bytes", 1 << 20,
+                               "--on-journal-failure", "stop", "--ring-dir", self.shared_folder(),
+                               "--summary", bus=str(disk / "bus"))
+        self.assertEqual(publisher.wait(), OTHER, publisher.err())
+        self.assertLess(publisher.summary()["records"], 3_000_000)
+
+    def test_where_io_uring_is_forbidden_posix_writes_the_journal_and_says_so(self):
+        publisher = self.run_to_end("publish", "publish", "--source", "synthetic:records=100000",
+                                    "--summary", preexec_fn=forbid_io_uring)
+        self.assertIn("posix", publisher.err())
+        self.assertEqual(publisher.summary()["durable"], 100_000)
+        self.assertEqual(self.follow().summary()["records"], 100_000)
+
+    @needs_root
+    def test_an_ordinary_user_without_locked_memory_publishes(self):
+        os.chmod(self.folder, 0o777)
+        publisher = self.run_to_end(
+            "publish", "publish", "--source", "synthetic:records=100000", "--summary",
+            user=NOBODY, group=NOBODY, extra_groups=[],
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_MEMLOCK, (0, 0)))
+        self.assertEqual(publisher.summary()["durable"], 100_000)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,130 @@
+"""The power goes, for real: ext4 on a loop device, shut down without writing anything back.
+
+The disk is cut off by EXT4_IOC_SHUTDOWN (no log flush) while the publisher writes, the publisher and
+its ring file are gone, the file system is mounted again. What was announced as durable is there;
+the rest is a recorded void; no sequence is given twice. Needs root; skips loudly without.
+"""
+
+import fcntl
+import os
+import pathlib
+import random
+import struct
+import subprocess
+import time
+import unittest
+
+import harness
+
+CUTS = int(os.environ.get("LAPWING_POWER_CUTS", "20"))
+EXT4_IOC_SHUTDOWN = 0x8004587D
+NO_LOG_FLUSH = 2
+DISK_MIB = 256
+RATE = 300_000
+RECORDS = 600_000
+SECONDS_MAX = 0.8
+SOURCE = f"synthetic:records={RECORDS},seed=11"
+QUIET = ("--format", "none", "--summary")
+
+
+@unittest.skipUnless(os.geteuid() == 0, "SKIPPED: needs root to mount and shut down a file system")
+class PowerCut(harness.BusTest):
+    """Each cut on a fresh file system and bus."""
+
+    def setUp(self):
+        super().setUp()
+        self.ring = pathlib.Path("/dev/shm") / self.folder.name
+        self.ring.mkdir(mode=0o700)
+        self.addCleanup(subprocess.run, ["rm", "-rf", str(self.ring)], check=False)
+        self.image = self.folder / "disk.img"
+        self.disk = self.folder / "disk"
+        self.disk.mkdir()
+        self.addCleanup(subprocess.run, ["umount", "-l", str(self.disk)], check=False,
+                        stderr=subprocess.DEVNULL)
+
+    def make_disk(self):
+        with open(self.image, "wb") as image:
+            image.truncate(DISK_MIB << 20)
+        subprocess.run(["mkfs.ext4", "-q", "-F", str(self.image)], check=True)
+        self.mount()
+
+    def mount(self):
+        subprocess.run(["mount", "-o", "loop", str(self.image), str(self.disk)], check=True)
+
+    def unmount(self):
+        subprocess.run(["umount", str(self.disk)], check=True)
+
+    def cut(self):
+        """From here on nothing more reaches the disk."""
+        root = os.open(self.disk, os.O_RDONLY)
+        try:
+            fcntl.ioctl(root, EXT4_IOC_SHUTDOWN, struct.pack("I", NO_LOG_FLUSH))
+        finally:
+            os.close(root)
+
+    def publish(self, name, bus, *more):
+        return self.start(name, "publish", "--source", SOURCE, "--resume", "--ring-dir", self.ring,
+                          "--segment-bytes", 1 << 20, "--summary", *more, bus=bus)
+
+    def digest_of_first(self, count, bus):
+        follower = self.run_to_end("digest", "tail", "--from", "start", "--count", count, *QUIET,
+                                   bus=bus)
+        self.assertEqual(follower.summary()["records"], count)
+        return follower.summary()["digest"]
+
+    def live_through_a_cut(self, number, reference):
+        self.make_disk()
+        bus = str(self.disk / "bus")
+        recording = self.folder / f"recording-{number}.dbn"
+        publisher = self.publish("before", bus, "--pace", RATE)
+        self.until_head(1, bus=bus)
+        recorder = self.start("recorder", "record", "--from", "start", "--out", recording, bus=bus)
+        time.sleep(random.uniform(0.05, SECONDS_MAX))  # the random moment itself
+        durable = self.info(bus)["ring"]["durable"]
+        self.cut()
+        time.sleep(random.uniform(0, 0.1))  # it publishes on for a while and does not know
+        publisher.kill()
+        recorder.stop()
+        for leftover in self.ring.glob("*/*.ring"):
+            leftover.unlink()
+        self.unmount()
+        self.mount()
+        after = self.publish("after", bus, "--pace", "max")
+        self.assertEqual(after.wait(), 0, after.err())
+        sessions = self.info(bus)["sessions"]
+        self.assertEqual(sessions[0]["end"], "cut", sessions)
+        first, last = sessions[0]["void"]
+        kept = sessions[0]["last"]
+        self.assertGreaterEqual(kept, durable, "what was announced as durable is gone")
+        self.assertEqual((first, last), (kept + 1, sessions[0]["reserved_through"]))
+        self.assertEqual(sessions[1]["first"], last + 1, "a sequence was given twice, or left out")
+        if kept > 0:
+            self.assertEqual(self.digest_of_first(kept, bus), self.digest_of_first(kept, reference))
+        self.run_to_end("verify", "verify", bus=bus)
+        whole = self.start("whole", "tail", "--from", "start", "--until-closed", *QUIET, bus=bus)
+        self.assertEqual(whole.wait(), 6, whole.err())  # the void is lost, and said to be
+        self.assertEqual(whole.summary()["lost"], last - first + 1)
+        self.assertEqual(whole.summary()["records"], RECORDS)
+        self.continue_recording(bus, recording, first)
+        self.unmount()
+        return durable, kept, last
+
+    def continue_recording(self, bus, recording, void_first):
+        """A recording made before the cut and continued after it says so."""
+        more = self.start("more", "record", "--out", recording, "--until-closed", bus=bus)
+        self.assertEqual(more.wait(), 6, more.err())
+        self.assertTrue("void" in more.err() or "reset" in more.err(), more.err())
+        self.assertIn(str(void_first), more.err())
+
+    def test_what_was_durable_is_there_and_the_rest_is_a_recorded_void(self):
+        reference = str(self.folder / "reference")
+        self.run_to_end("reference", "publish", "--source", SOURCE, bus=reference)
+        for number in range(CUTS):
+            durable, kept, last = self.live_through_a_cut(number, reference)
+            print(f"\ncut {number + 1}: announced durable {durable}, kept {kept}, "
+                  f"void {kept + 1}..{last}", end="")
+        print(f"\n{CUTS} power cuts survived")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
