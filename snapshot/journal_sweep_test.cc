@@ -393,4 +393,28 @@ TEST_CASE("A cut that is stopped at every operation, by a kill or by the power, 
   REQUIRE(stops > 20);
 }
 
+TEST_CASE("What a cut keeps is synced: power that goes directly afterwards takes none of it") {
+  Interrupted world;
+  std::vector<std::unique_ptr<SimDisk>> disks;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) disks.push_back(simulate(world.journal, seed));
+  // The publisher had written 24 records more, with their sums, and not synced them when it was
+  // killed.
+  world.journal.write(1001, 1024);
+  for (const auto& disk : disks) {
+    for (const char* const suffix : {"jnl", "sum"}) {
+      const std::string bytes = file_bytes(world.journal.file(0, suffix));
+      const auto file = disk->open(world.journal.file(0, suffix), {OpenMode::kReadWrite});
+      REQUIRE(disk->write_at(*file, 0, std::as_bytes(std::span(bytes))).ok());
+      disk->close(*file);
+    }
+    const auto settled =
+        settle_on(*disk, world.journal, RingFixture::none(), JournalFixture::boot_id());
+    REQUIRE(settled->last_present == 1024);
+    disk->power_cut();
+    REQUIRE(settle_on(*disk, world.journal, RingFixture::none(), kOtherBoot)->next == 4097);
+    const auto reader = open_reader(*disk, world.journal);
+    REQUIRE(deliver(*reader, world.journal, *reader->settled_bounds()).right == 1024);
+  }
+}
+
 }  // namespace lapwing

@@ -232,6 +232,19 @@ TEST_CASE("A record that was ready before head moved is kept, one that was being
   }
 }
 
+TEST_CASE("Slots on disk beyond head are nobody's records, and are gone after recovery") {
+  JournalFixture journal;
+  build_open_session(journal);
+  journal.write_slots(301, 505);
+  RingFixture ring(journal, kSession, 1);
+  ring.publish(1, 500);
+  ring.set_words(500, 300, 100);
+  REQUIRE(settle_with(journal, ring.opener())->next == 501);
+  REQUIRE(records_of(journal) == sequences(1, 500));
+  const std::string data = file_bytes(journal.file(0, "jnl"));
+  REQUIRE(data.find_first_not_of('\0', journal.geometry().offset_of(501)) == std::string::npos);
+}
+
 TEST_CASE("The slot that was being overwritten when the publisher died is taken from disk") {
   JournalFixture journal;
   journal.begin(kSession, 1);
@@ -505,6 +518,31 @@ TEST_CASE(
   REQUIRE(errc_of(settled.status()) == Errc::kDamaged);
   REQUIRE(std::string(settled.status().message()).find(journal.file(2, "jnl")) !=
           std::string::npos);
+}
+
+TEST_CASE(
+    "A start looks at every header of the last session, and that no older segment is missing") {
+  JournalFixture journal;
+  journal.begin(kSession, 1);
+  journal.reserve(kSession, 8192);
+  journal.write(1, 2500);
+  journal.end(kSession, 2500, SessionEnd::kClosed);
+  journal.begin(12, 2501);
+  journal.reserve(12, 8192);
+  journal.write(2501, 5500);
+  journal.end(12, 5500, SessionEnd::kClosed);
+  REQUIRE(settle_with(journal, RingFixture::none())->next == 5501);
+  std::string spoiled = journal.file(3, "jnl");
+  SECTION("a header") {
+    flip_bit(spoiled, 100, 0);
+  }
+  SECTION("a segment of the session before") {
+    spoiled = journal.file(1, "jnl");
+    std::filesystem::remove(spoiled);
+  }
+  const auto settled = settle_with(journal, RingFixture::none());
+  REQUIRE(errc_of(settled.status()) == Errc::kDamaged);
+  REQUIRE(std::string(settled.status().message()).find(spoiled) != std::string::npos);
 }
 
 TEST_CASE("A journal whose segments were all pruned goes on after its last sequence") {
