@@ -38,6 +38,8 @@ endfunction()
 #   threads  several threads on shared words: also gcc's thread sanitizer
 #   oracle   the torn-read oracle: also clang's thread sanitizer
 #   slow     too slow under any sanitizer
+# Scripts have labels as well: `house` for the house rules, `registry` for what needs a package
+# registry.
 # A check that cannot run here prints a line `SKIPPED: reason` (tests/skip.h); a program of which
 # nothing is left exits with 77.
 set(LAPWING_TEST_LABELS unit threads oracle slow)
@@ -76,7 +78,8 @@ function(lapwing_test name)
 endfunction()
 
 # lapwing_script_test(NAME COMMAND program argument... [LABELS l] [TIMEOUT seconds])
-# One ctest entry for a script, run from the source tree. LAPWING_BIN is the program under test.
+# One ctest entry for a script, run from the source tree. It finds the built programs below
+# LAPWING_BUILD_DIR, and the program `lapwing` as LAPWING_BIN.
 function(lapwing_script_test name)
   if(NOT LAPWING_BUILD_TESTS)
     return()
@@ -84,7 +87,8 @@ function(lapwing_script_test name)
   cmake_parse_arguments(arg "" "TIMEOUT" "COMMAND;LABELS" ${ARGN})
   add_test(NAME ${name} COMMAND ${arg_COMMAND} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
   lapwing_register_test(${name} "${arg_TIMEOUT}" ${arg_LABELS})
-  set_tests_properties(${name} PROPERTIES ENVIRONMENT LAPWING_BIN=${PROJECT_BINARY_DIR}/lapwing)
+  set_tests_properties(${name} PROPERTIES ENVIRONMENT
+    "LAPWING_BUILD_DIR=${PROJECT_BINARY_DIR};LAPWING_BIN=${PROJECT_BINARY_DIR}/lapwing")
 endfunction()
 
 if(LAPWING_BUILD_TESTS)

@@ -63,6 +63,8 @@ def count_program(name, text, failed, skipped):
         counts = (counts[0], 1, counts[2])
     lines = [f"failed:  {name}"] if failed else []
     lines += [f"skipped: {name}: {reason}" for reason in reasons]
+    if counts[2] > len(reasons):
+        lines.append(f"skipped: {name}: {counts[2] - len(reasons)} without a reason; see its log")
     # A Catch2 case that skips itself has passed as far as Catch2 knows.
     unsaid = max(0, len(reasons) - counts[2]) if said else 0
     return (max(0, counts[0] - unsaid), counts[1], counts[2] + unsaid), lines

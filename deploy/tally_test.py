@@ -63,6 +63,9 @@ class Tally(unittest.TestCase):
         self.assertEqual(lines, ["skipped: x: no crate"])
         text = "SKIPPED: no root\n3 passed, 0 failed, 1 skipped\n"
         self.assertEqual(tally.count_program("x", text, False, False)[0], (3, 0, 1))
+        counts, lines = tally.count_program("x", "Ran 3 tests in 1s\n\nOK (skipped=2)\n", 0, 0)
+        self.assertEqual(counts, (1, 0, 2))
+        self.assertEqual(lines, ["skipped: x: 2 without a reason; see its log"])
 
 
 if __name__ == "__main__":

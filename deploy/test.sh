@@ -26,7 +26,6 @@ done
 if [[ $scope == long ]]; then
   export LAPWING_TORTURE_SECONDS=${LAPWING_TORTURE_SECONDS:-60}
 fi
-export LAPWING_BIN=$PWD/build/release/cli/lapwing  # what scripts test
 if [[ -z ${LAPWING_TEST_DATA-} ]]; then
   printf '\n*** LAPWING_TEST_DATA is not set: every test on a real feed will be skipped ***\n\n'
 elif [[ ! -d $LAPWING_TEST_DATA ]]; then
@@ -119,7 +118,7 @@ release_stages() {
   run_script 'house rules' python3 tests/house_rules/check.py
   run_script 'house rules can fail' python3 tests/house_rules/self_test.py
   build 'release: build' release all headers_compile_alone &&
-    run_ctest 'release: tests' release -LE '^house$'
+    run_ctest 'release: tests' release -LE '^(house|registry)$'
 }
 
 sanitizer_stages() {
@@ -132,9 +131,9 @@ sanitizer_stages() {
   build 'clang: build of everything' clang all headers_compile_alone
 }
 
-other_stages() {
+registry_stages() {
   run_script 'memory models' tests/model/run.sh
-  run_script 'conformance: databento-dbn' tests/conformance/dbn_package/run.sh
+  run_ctest 'conformance: databento-dbn' release -L '^registry$'
 }
 
 start=$SECONDS
@@ -145,7 +144,7 @@ if ((setup_status == 0)); then
   release_stages
   if [[ $scope != quick ]]; then
     sanitizer_stages
-    other_stages
+    registry_stages
   fi
 fi
 
