@@ -24,8 +24,8 @@ constexpr double kSecondsDefault = 3;
 constexpr double kRuns = 16;  // forms × sizes × threads and processes
 constexpr double kVoidSeconds = 120;
 constexpr std::size_t kReadersMax = 3;
-constexpr std::uint64_t kDiscardedMin = 20;  // copies of each reader that a lap spoilt
-constexpr std::uint64_t kRecordsMin = 1000;
+constexpr std::uint64_t kDiscardedMin = 3;  // copies of each reader that a lap spoilt
+constexpr std::uint64_t kRecordsMin = 300;
 
 using Tallies = Tally[kReadersMax];
 
