@@ -55,7 +55,6 @@ class SegmentPool {
   std::uint64_t retry_ns() const { return retry_ns_; }
   bool preparing() const;
   std::size_t size() const { return slots_.size(); }
-  std::uint64_t end_number() const { return next_number_; }         // after the newest begun
   std::uint64_t prepared_count() const { return prepared_count_; }  // created or adopted
 
   // Calls visit(OpenSegment&) for every ready segment.

@@ -24,7 +24,8 @@
 namespace lapwing {
 
 struct Retention {
-  std::uint64_t bytes_max = 0;   // of segment files; 0: no limit
+  // Of segment files that hold records; those prepared ahead of need come on top. 0: no limit.
+  std::uint64_t bytes_max = 0;
   std::uint64_t age_ns_max = 0;  // of a segment's newest record; 0: no limit
 };
 
@@ -49,7 +50,7 @@ class SegmentRetention {
 
   struct Turn {
     Sequence durable = 0;
-    std::uint64_t end_segment = 0;  // follows the newest segment that was prepared
+    std::uint64_t end_segment = 0;  // follows the newest segment that is written to
     std::uint64_t now_ns = 0;
     std::uint64_t wall_ns = 0;
     bool closing = false;  // finish what is under way, begin nothing
