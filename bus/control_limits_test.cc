@@ -173,24 +173,47 @@ std::size_t bytes_waiting(const BareClient& client) {
   return static_cast<std::size_t>(bytes);
 }
 
+// Asks with tags from `tag` on, as fast as is allowed, until `queued` answers wait in the server's
+// queue. Returns the last tag.
+std::uint64_t ask_until_queued(TestServer& server, BareClient& client, std::uint64_t tag,
+                               std::size_t queued) {
+  for (std::size_t asked = 1;; ++asked, ++tag) {
+    REQUIRE(asked < 100'000);
+    server.now_ns += kNsPerSecond / kFramesPerSecondMax;
+    REQUIRE(client.send(flush_frame(tag, 1)));
+    server.settle();
+    if (asked - bytes_waiting(client) / sizeof(FlushedFrame) == queued) return tag;
+  }
+}
+
 TEST_CASE("A client that reads late gets every answer, in order") {
   TestServer server;
   BareClient client = greeted(server);
-  std::uint64_t asked = 0;
-  std::uint64_t queued = 0;
-  while (queued < kFramesQueuedMax / 2) {
-    REQUIRE(asked < 100'000);
-    server.now_ns += kNsPerSecond / kFramesPerSecondMax;
-    REQUIRE(client.send(flush_frame(++asked, 1)));
-    server.settle();
-    queued = asked - bytes_waiting(client) / sizeof(FlushedFrame);
-  }
-  for (std::uint64_t tag = 1; tag <= asked; ++tag) {
+  const std::uint64_t last = ask_until_queued(server, client, 1, kFramesQueuedMax / 2);
+  for (std::uint64_t tag = 1; tag <= last; ++tag) {
     CHECK(client.expect<FlushedFrame>(FrameType::kFlushed).tag == tag);
     server.settle();
   }
   CHECK(client.nothing_there());
   CHECK_FALSE(server.has_work());
+}
+
+TEST_CASE("An answer does not overtake those that are queued, even if the socket has room again") {
+  TestServer server;
+  BareClient client = greeted(server);
+  REQUIRE(client.send(flush_frame(1, 90)));  // waits
+  server.settle();
+  const std::uint64_t last = ask_until_queued(server, client, 2, 10);
+  for (std::uint64_t tag = 2; tag < 32; ++tag) {  // makes room
+    REQUIRE(client.expect<FlushedFrame>(FrameType::kFlushed).tag == tag);
+  }
+  server.server->answer_flushes(90, kGoodJournal);
+  for (std::uint64_t tag = 32; tag <= last; ++tag) {
+    server.settle();
+    REQUIRE(client.expect<FlushedFrame>(FrameType::kFlushed).tag == tag);
+  }
+  server.settle();
+  CHECK(client.expect<FlushedFrame>(FrameType::kFlushed).tag == 1);
 }
 
 TEST_CASE("Who owes a Hello for two seconds is refused, not earlier, and others stay") {
