@@ -66,6 +66,11 @@ absl::StatusOr<std::optional<unsigned>> find_group(const std::string& name) {
                     absl::StrCat("--group ", name, ": no such group on this machine"));
 }
 
+// A stop that came while the source was silent: a proper end, not an error of the source.
+bool stopped_while_waiting(const absl::Status& status) {
+  return stop_requested() && errc_of(status) == Errc::kClosed;
+}
+
 class Publish {
  public:
   explicit Publish(const PublishOptions& options) : options_(options) {}
@@ -135,6 +140,7 @@ absl::Status Publish::open() {
   FeedOptions feed_options;
   feed_options.batch_by_burst = pace->by_burst();
   feed_options.passes = options_.loop;
+  feed_options.stopped = stop_requested;
   absl::StatusOr<std::unique_ptr<Feed>> feed = open_feed(options_.source, feed_options);
   if (!feed.ok()) return feed.status();
   feed_ = *std::move(feed);
@@ -182,7 +188,7 @@ absl::Status Publish::play() {
     batch = feed_->next();
     if (batch.ok() && batch->records.empty()) return absl::OkStatus();
   }
-  return batch.status();
+  return stopped_while_waiting(batch.status()) ? absl::OkStatus() : batch.status();
 }
 
 void Publish::linger() const {
@@ -217,7 +223,9 @@ void Publish::print_summary() const {
 
 int Publish::run() {
   catch_stop_signals();
-  if (absl::Status opened = open(); !opened.ok()) return fail(opened);
+  if (absl::Status opened = open(); !opened.ok()) {
+    return stopped_while_waiting(opened) ? kExitDone : fail(opened);
+  }
   await_subscribers();
   const absl::Status played = play();
   progress_.clear();

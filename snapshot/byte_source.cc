@@ -1,6 +1,7 @@
 #include "snapshot/byte_source.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zstd.h>
@@ -23,6 +24,10 @@ constexpr std::uint32_t kSkippableMagic = 0x184D2A50;
 constexpr std::uint32_t kSkippableMask = 0xFFFFFFF0;
 constexpr std::size_t kBlockHeaderBytes = 3;
 
+absl::Status given_up(const std::string& name) {
+  return make_error(Errc::kClosed, absl::StrCat("stopped while waiting for ", name));
+}
+
 }  // namespace
 
 struct ByteSource::Decoder {
@@ -39,18 +44,20 @@ struct ByteSource::Decoder {
   ~Decoder() { ZSTD_freeDStream(stream); }
 };
 
-absl::StatusOr<std::unique_ptr<ByteSource>> ByteSource::open(const std::string& path) {
+absl::StatusOr<std::unique_ptr<ByteSource>> ByteSource::open(const std::string& path,
+                                                             Stopped stopped) {
   if (path == "-") {
     const int fd = ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0);
     if (fd < 0) return make_system_error(errno, "cannot use standard input");
-    return adopt(fd, "standard input");
+    return adopt(fd, "standard input", std::move(stopped));
   }
   int fd = -1;
   do {
     fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (fd < 0 && errno == EINTR && stopped && stopped()) return given_up(path);
   } while (fd < 0 && errno == EINTR);
   if (fd < 0) return make_system_error(errno, absl::StrCat("cannot open ", path));
-  std::unique_ptr<ByteSource> source = adopt(fd, path);
+  std::unique_ptr<ByteSource> source = adopt(fd, path, std::move(stopped));
   struct stat status{};
   if (::fstat(fd, &status) != 0)
     return make_system_error(errno, absl::StrCat("cannot stat ", path));
@@ -61,12 +68,15 @@ absl::StatusOr<std::unique_ptr<ByteSource>> ByteSource::open(const std::string& 
   return source;
 }
 
-std::unique_ptr<ByteSource> ByteSource::adopt(int fd, const std::string& name) {
-  return std::unique_ptr<ByteSource>(new ByteSource(fd, name));
+std::unique_ptr<ByteSource> ByteSource::adopt(int fd, const std::string& name, Stopped stopped) {
+  return std::unique_ptr<ByteSource>(new ByteSource(fd, name, std::move(stopped)));
 }
 
-ByteSource::ByteSource(int fd, std::string name)
-    : fd_(fd), name_(std::move(name)), buffer_(kByteSourceBufferBytes) {}
+ByteSource::ByteSource(int fd, std::string name, Stopped stopped)
+    : fd_(fd),
+      name_(std::move(name)),
+      stopped_(std::move(stopped)),
+      buffer_(kByteSourceBufferBytes) {}
 
 ByteSource::~ByteSource() {
   ::close(fd_);
@@ -105,9 +115,25 @@ std::string ByteSource::place(std::uint64_t decoded_offset) const {
                       " of the compressed file)");
 }
 
+// Waits until a read would not block, or `stopped` says to give up. Without it the read itself
+// waits.
+absl::Status ByteSource::wait_readable() const {
+  if (!stopped_) return absl::OkStatus();
+  for (;;) {
+    if (stopped_()) return given_up(name_);
+    pollfd descriptor{fd_, POLLIN, 0};
+    const int ready = ::poll(&descriptor, 1, kByteSourceWaitMs);
+    if (ready > 0) return absl::OkStatus();
+    if (ready < 0 && errno != EINTR) {
+      return make_system_error(errno, absl::StrCat("cannot wait for ", name_));
+    }
+  }
+}
+
 // Reads once from the descriptor; at_end_ if there is nothing more.
 absl::Status ByteSource::fill() {
   if (begin_ == end_) begin_ = end_ = 0;
+  if (auto status = wait_readable(); !status.ok()) return status;
   ssize_t count = 0;
   do {
     count = ::read(fd_, buffer_.data() + end_, buffer_.size() - end_);

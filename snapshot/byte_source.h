@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -20,20 +21,26 @@
 namespace lapwing {
 
 inline constexpr std::size_t kByteSourceBufferBytes = 256 * 1024;
+inline constexpr int kByteSourceWaitMs = 100;  // for a pipe, then `stopped` is asked again
+
+// Whether a reader that waits for a pipe should give up. Empty: never.
+using Stopped = std::function<bool()>;
 
 class ByteSource {
  public:
   // `path` may be "-": standard input. Errors: kNotFound, kNotPermitted, kBadInput (a directory).
-  static absl::StatusOr<std::unique_ptr<ByteSource>> open(const std::string& path);
+  static absl::StatusOr<std::unique_ptr<ByteSource>> open(const std::string& path,
+                                                          Stopped stopped = {});
   // Takes over the descriptor; `name` is for messages.
-  static std::unique_ptr<ByteSource> adopt(int fd, const std::string& name);
+  static std::unique_ptr<ByteSource> adopt(int fd, const std::string& name, Stopped stopped = {});
 
   ByteSource(const ByteSource&) = delete;
   ByteSource& operator=(const ByteSource&) = delete;
   ~ByteSource();
 
   // Decoded bytes, as many as are at hand, at least one unless it is the end; 0: the end. `out` is
-  // not empty. Errors, from then on: kBadInput with file offset and decoded offset, kSystem.
+  // not empty. Errors, from then on: kBadInput with file offset and decoded offset, kClosed
+  // (`stopped` while it waited), kSystem.
   absl::StatusOr<std::size_t> read(std::span<std::byte> out);
   // Starts again from the first byte. kUnsupported for what cannot seek.
   absl::Status rewind();
@@ -48,7 +55,8 @@ class ByteSource {
   struct Decoder;
   enum class Form { kUnknown, kRaw, kZstd };
 
-  ByteSource(int fd, std::string name);
+  ByteSource(int fd, std::string name, Stopped stopped);
+  absl::Status wait_readable() const;
   absl::Status fill();
   absl::Status detect();
   absl::StatusOr<std::size_t> read_raw(std::span<std::byte> out);
@@ -60,6 +68,7 @@ class ByteSource {
 
   int fd_;
   std::string name_;
+  Stopped stopped_;
   Form form_ = Form::kUnknown;
   std::vector<std::byte> buffer_;
   std::size_t begin_ = 0;

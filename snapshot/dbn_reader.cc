@@ -15,8 +15,9 @@ absl::string_view message_of(const absl::Status& status) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<DbnReader>> DbnReader::open(const std::string& path) {
-  auto source = ByteSource::open(path);
+absl::StatusOr<std::unique_ptr<DbnReader>> DbnReader::open(const std::string& path,
+                                                           Stopped stopped) {
+  auto source = ByteSource::open(path, std::move(stopped));
   if (!source.ok()) return source.status();
   return open(*std::move(source));
 }

@@ -33,8 +33,9 @@ inline constexpr std::size_t kDbnBufferBytes = 1024 * 1024;  // decoded
 class DbnReader {
  public:
   // `path` may be "-": standard input. Reads the metadata. Errors: kNotFound, kNotPermitted,
-  // kBadInput, kSystem.
-  static absl::StatusOr<std::unique_ptr<DbnReader>> open(const std::string& path);
+  // kBadInput, kClosed (`stopped` while it waited for a pipe), kSystem.
+  static absl::StatusOr<std::unique_ptr<DbnReader>> open(const std::string& path,
+                                                         Stopped stopped = {});
   static absl::StatusOr<std::unique_ptr<DbnReader>> open(std::unique_ptr<ByteSource> source);
 
   const dbn::Metadata& metadata() const { return metadata_; }
@@ -43,7 +44,7 @@ class DbnReader {
   bool compressed() const { return source_->compressed(); }
 
   // The next record, as many bytes as its header says; empty: the end. Valid until the next call.
-  // Errors, from then on: kBadInput, kSystem.
+  // Errors, from then on: kBadInput, kClosed, kSystem.
   absl::StatusOr<std::span<const std::byte>> next() {
     if (!failure_.ok()) return failure_;
     if (!buffered()) {

@@ -276,6 +276,26 @@ TEST_CASE("A rewound reader gives the same records again, also after an error") 
   CHECK(second.end == first.end);
 }
 
+TEST_CASE("A reader that waits for a pipe gives up when it is told to, not before") {
+  int ends[2];
+  REQUIRE(::pipe2(ends, O_CLOEXEC) == 0);
+  const std::string bytes = mbo_metadata() + mbo_records(1, 1);
+  REQUIRE(::write(ends[1], bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size()));
+  bool stop = false;
+  int asked = 0;
+  const auto stopped = [&] {
+    stop = stop || ++asked == 5;
+    return stop;
+  };
+  const auto reader = DbnReader::open(ByteSource::adopt(ends[0], "a pipe", stopped));
+  REQUIRE(reader.ok());
+  CHECK((*reader)->next()->size() == 56);
+  CHECK_FALSE(stop);
+  CHECK(errc_of((*reader)->next().status()) == Errc::kClosed);  // nobody writes, nobody closes
+  CHECK(stop);
+  ::close(ends[1]);
+}
+
 TEST_CASE("A record that has arrived on a pipe is not kept waiting for the next") {
   int ends[2];
   REQUIRE(::pipe2(ends, O_CLOEXEC) == 0);

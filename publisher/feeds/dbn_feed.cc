@@ -23,10 +23,11 @@ bool fits(std::span<const std::byte> record, const dbn::RecordSchema& schema) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Feed>> DbnFeed::open(const std::string& path, bool batch_by_burst) {
-  auto reader = DbnReader::open(path);
+absl::StatusOr<std::unique_ptr<Feed>> DbnFeed::open(const std::string& path,
+                                                    const FeedOptions& options) {
+  auto reader = DbnReader::open(path, options.stopped);
   if (!reader.ok()) return reader.status();
-  std::unique_ptr<DbnFeed> feed(new DbnFeed(*std::move(reader), batch_by_burst));
+  std::unique_ptr<DbnFeed> feed(new DbnFeed(*std::move(reader), options.batch_by_burst));
   if (auto status = feed->choose_schema(); !status.ok()) return status;
   if (auto status = feed->describe(path); !status.ok()) return status;
   return feed;

@@ -21,7 +21,8 @@ class DbnFeed : public Feed {
  public:
   // `path` may be "-". Errors: as DbnReader::open; kRecordSize for a schema that a bus does not
   // carry.
-  static absl::StatusOr<std::unique_ptr<Feed>> open(const std::string& path, bool batch_by_burst);
+  static absl::StatusOr<std::unique_ptr<Feed>> open(const std::string& path,
+                                                    const FeedOptions& options);
 
   const FeedDescription& description() const override { return description_; }
   absl::StatusOr<FeedBatch> next() override;

@@ -15,6 +15,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -48,6 +49,8 @@ struct FeedOptions {
   // Without, batches are as large as they can be.
   bool batch_by_burst = true;
   std::uint64_t passes = 1;  // how often the source is played, 0: for ever; see looping_feed.h
+  // Asked now and then while a feed waits for standard input; true: next() gives up with kClosed.
+  std::function<bool()> stopped = {};
 };
 
 class Feed {
@@ -56,7 +59,8 @@ class Feed {
   virtual const FeedDescription& description() const = 0;
   // The next run, at most kFeedBatchMax records. Blocks for standard input only, and only while not
   // one whole record is at hand. An error ends the feed; what came before it has been delivered.
-  // Errors: kBadInput with file, byte offset and record number; kDamaged; kSystem.
+  // Errors: kBadInput with file, byte offset and record number; kDamaged; kClosed
+  // (stopped); kSystem.
   virtual absl::StatusOr<FeedBatch> next() = 0;
   // Starts again from the first record; kUnsupported for a stream.
   virtual absl::Status rewind() = 0;

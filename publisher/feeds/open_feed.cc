@@ -19,7 +19,7 @@ absl::StatusOr<std::unique_ptr<Feed>> open_source(const std::string& specificati
   const std::pair<std::string, std::string> parts =
       absl::StrSplit(specification, absl::MaxSplits(':', 1));
   const auto& [kind, what] = parts;
-  if (kind == "dbn" && !what.empty()) return DbnFeed::open(what, options.batch_by_burst);
+  if (kind == "dbn" && !what.empty()) return DbnFeed::open(what, options);
   if (kind == "journal" && !what.empty()) return JournalFeed::open(what, options.batch_by_burst);
   if (kind == "synthetic") {
     const auto synthetic = parse_synthetic_options(what);
