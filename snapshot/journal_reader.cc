@@ -29,6 +29,36 @@ JournalRun gap_to(Sequence last, GapCause cause, std::string detail = "") {
   return run;
 }
 
+// kRecordBytes 0: as the geometry says.
+template <std::size_t kRecordBytes>
+void copy_each_record(const std::byte* slot, const JournalGeometry& geometry, std::uint64_t count,
+                      std::byte* out) {
+  const std::size_t record_bytes = kRecordBytes == 0 ? geometry.record_bytes : kRecordBytes;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    std::memcpy(out, slot + kStampBytes, record_bytes);
+    slot += geometry.slot_bytes;
+    out += record_bytes;
+  }
+}
+
+// The records of `count` slots, packed. The sizes of the schemas that are shipped have loops of
+// their own: a copy of constant size is a few moves, any other is a call.
+void copy_records(const std::byte* slots, const JournalGeometry& geometry, std::uint64_t count,
+                  std::byte* out) {
+  switch (geometry.record_bytes) {
+    case 16:
+      return copy_each_record<16>(slots, geometry, count, out);
+    case 48:
+      return copy_each_record<48>(slots, geometry, count, out);
+    case 56:
+      return copy_each_record<56>(slots, geometry, count, out);
+    case 80:
+      return copy_each_record<80>(slots, geometry, count, out);
+    default:
+      return copy_each_record<0>(slots, geometry, count, out);
+  }
+}
+
 const SessionRecord* last_session_of(const SessionLog& sessions, const Id128& journal_id) {
   const auto& all = sessions.sessions();
   const auto found = std::find_if(all.rbegin(), all.rend(), [&](const SessionRecord& session) {
@@ -114,13 +144,7 @@ std::uint64_t JournalReader::State::copy_out(Sequence n, Sequence limit,
   const std::size_t record_bytes = files.geometry.record_bytes;
   const std::uint64_t count = std::min<std::uint64_t>(std::min(limit, reader.window_last()) - n + 1,
                                                       out.size() / record_bytes);
-  const std::byte* slot = reader.slot(n) + kStampBytes;
-  std::byte* to = out.data();
-  for (std::uint64_t i = 0; i < count; ++i) {
-    std::memcpy(to, slot, record_bytes);
-    slot += files.geometry.slot_bytes;
-    to += record_bytes;
-  }
+  copy_records(reader.slot(n), files.geometry, count, out.data());
   return count;
 }
 

@@ -81,6 +81,20 @@ TEST_CASE("Every record up to archived is read, once and in order, whatever the 
   }
 }
 
+TEST_CASE("Records of every size come out as they went in") {
+  for (const std::uint32_t record_bytes : {8u, 13u, 16u, 48u, 56u, 57u, 80u, 120u, 1000u, 4088u}) {
+    const std::uint32_t slot_bytes = slot_bytes_for(record_bytes);
+    JournalFixture journal({slot_bytes, record_bytes, kSegmentSlotBytesMin / slot_bytes});
+    const Sequence last = journal.geometry().segment_slots * 3 / 2;
+    journal.begin(11, 1);
+    journal.reserve(11, journal.geometry().segment_slots * 2);
+    journal.write(1, last);
+    const Pass pass = read_all(*open_reader(journal), journal, {last, last, 1});
+    REQUIRE(pass.records == last);
+    REQUIRE(pass.gaps.empty());
+  }
+}
+
 TEST_CASE("A read may begin anywhere, go back, and never passes archived") {
   JournalFixture journal;
   build(journal);

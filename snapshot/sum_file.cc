@@ -1,6 +1,9 @@
 #include "snapshot/sum_file.h"
 
 #include <xxhash.h>
+#if defined(__x86_64__)
+#include <xxh_x86dispatch.h>  // XXH3 with the widest vectors of the processor at hand
+#endif
 
 #include <cstring>
 
