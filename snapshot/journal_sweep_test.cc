@@ -280,8 +280,7 @@ TEST_CASE("Sums cut at every byte never make a durable record vanish in silence"
 
 namespace {
 
-// A killed session over two segments: durable 1000, archived 1500, head 1800, one segment
-// unprepared.
+// A killed session over two segments: durable 1000, archived 1100, head 1800.
 struct Interrupted {
   Interrupted() : ring(journal, kSession, 1) {
     journal.begin(kSession, 1);
@@ -414,6 +413,31 @@ TEST_CASE("What a cut keeps is synced: power that goes directly afterwards takes
     REQUIRE(settle_on(*disk, world.journal, RingFixture::none(), kOtherBoot)->next == 4097);
     const auto reader = open_reader(*disk, world.journal);
     REQUIRE(deliver(*reader, world.journal, *reader->settled_bounds()).right == 1024);
+  }
+}
+
+TEST_CASE("A segment whose name was not synced yet is kept by recovery, whatever the power does") {
+  Interrupted world;
+  std::vector<std::unique_ptr<SimDisk>> disks;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) disks.push_back(simulate(world.journal, seed));
+  world.ring.publish(1801, 2100);
+  world.journal.prepare(2);
+  for (const auto& disk : disks) {
+    for (const char* const suffix : {"sum", "jnl"}) {
+      REQUIRE(disk->sync_directory(world.journal.journal_directory()).ok());
+      const std::string path = world.journal.file(2, suffix);
+      const std::string bytes = file_bytes(path);
+      const auto file = disk->open(path, {OpenMode::kCreate});
+      REQUIRE(disk->write_at(*file, 0, std::as_bytes(std::span(bytes))).ok());
+      REQUIRE(disk->sync(*file).ok());
+      disk->close(*file);
+    }
+    REQUIRE(settle_on(*disk, world.journal, world.ring.opener(), JournalFixture::boot_id())->next ==
+            2101);
+    disk->power_cut();
+    REQUIRE(settle_on(*disk, world.journal, RingFixture::none(), kOtherBoot)->next == 2101);
+    const auto reader = open_reader(*disk, world.journal);
+    REQUIRE(deliver(*reader, world.journal, *reader->settled_bounds()).right == 2100);
   }
 }
 
