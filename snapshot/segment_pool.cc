@@ -68,7 +68,9 @@ void SegmentPool::advance(WriteQueue& queue, const SegmentDemand& demand, std::u
   for (std::size_t i = 0; i < preparations_.size(); ++i) {
     Preparation& preparation = preparations_[i];
     if (preparation.slot == nullptr) continue;
-    preparation.work.advance(queue, tag_base_ + i * kTagsPerPreparation);
+    const std::uint64_t number = preparation.work.number();
+    const bool may_name = number == demand.first || find(number - 1) != nullptr;
+    preparation.work.advance(queue, tag_base_ + i * kTagsPerPreparation, may_name);
     if (preparation.work.state() != SegmentPreparation::State::kUnderWay) {
       finish(preparation, now_ns);
     }

@@ -1,8 +1,9 @@
 // The segments an archiver has open: prepared ahead of need, being written, waiting for their sync.
 //
-// Several preparations run at a time. One that fails (a full disk) leaves no file behind and is
-// tried again after a pause, or at once when the segment is needed now; only if that attempt fails
-// too is it the journal's failure.
+// Several preparations run at a time, but segments get their names in order, each synced before the
+// next: there is never a hole between segments. A preparation that fails (a full disk) leaves no
+// file behind and is tried again after a pause, or at once when the segment is needed now; only if
+// that attempt fails too is it the journal's failure.
 //
 // Thread safety: one thread. Memory for sums is allocated at the start.
 #pragma once

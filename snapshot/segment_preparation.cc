@@ -52,7 +52,8 @@ absl::Status SegmentPreparation::start(std::uint64_t wall_ns) {
   return absl::OkStatus();
 }
 
-SegmentPreparation::State SegmentPreparation::advance(WriteQueue& queue, std::uint64_t tag_base) {
+SegmentPreparation::State SegmentPreparation::advance(WriteQueue& queue, std::uint64_t tag_base,
+                                                      bool may_name) {
   while (state_ == State::kUnderWay) {
     requests_.submit(queue, tag_base);
     if (requests_.failed()) {
@@ -68,6 +69,8 @@ SegmentPreparation::State SegmentPreparation::advance(WriteQueue& queue, std::ui
       break;
     } else if (stage_ == Stage::kNaming || stage_ == Stage::kAdopting) {
       state_ = State::kReady;
+    } else if (stage_ == Stage::kNamingCompanions && !may_name) {
+      break;
     } else {
       enter(static_cast<Stage>(static_cast<int>(stage_) + 1));
     }

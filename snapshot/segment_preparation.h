@@ -27,8 +27,9 @@ class SegmentPreparation {
   // `segment` is filled in; its sum_entries have the segment's size.
   void begin(SegmentFiles& files, const OpenFile& directory, OpenSegment& segment,
              std::uint64_t number, std::uint64_t wall_ns);
-  // Goes as far as it can without waiting. Tags are tag_base + 0, 1.
-  State advance(WriteQueue& queue, std::uint64_t tag_base);
+  // Goes as far as it can without waiting; as far as the name .jnl only if it may have it now. Tags
+  // are tag_base + 0, 1.
+  State advance(WriteQueue& queue, std::uint64_t tag_base, bool may_name);
   void complete(std::size_t index, std::int64_t result) { requests_.complete(index, result); }
 
   State state() const { return state_; }

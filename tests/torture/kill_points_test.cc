@@ -236,6 +236,7 @@ Life run_child(const std::string& directory, const KillPoint& point) {
 // Goes on after the child, and closes. Returns the last sequence.
 Sequence publish_after(const std::string& directory) {
   auto publisher = Publisher::open(options_for(directory));
+  INFO(publisher.status().ToString());
   REQUIRE(publisher.ok());
   CHECK_FALSE((*publisher)->settled().new_void.has_value());
   for (Sequence i = 0; i < kRecordsAfter; ++i) {
