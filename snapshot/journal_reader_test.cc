@@ -407,4 +407,17 @@ TEST_CASE("A time finds its place or one a little before, never one after") {
   REQUIRE(expect(1'000'000) == 1);
 }
 
+TEST_CASE("Where the clock was set back between sessions, a time finds its first place") {
+  JournalFixture journal;
+  build(journal);
+  for (Sequence n = 100; n <= 1000; n += 100) journal.write_time(n, n);
+  for (Sequence n = 1100; n <= 2100; n += 100) journal.write_time(n, n - 600);
+  const auto reader = open_reader(journal);
+  const auto place = [&](std::uint64_t wall_ns) { return *reader->find_time(wall_ns, kBounds); };
+  REQUIRE(place(450) == 401);
+  REQUIRE(place(850) == 801);
+  REQUIRE(place(1001) == 1601);
+  REQUIRE(place(5000) == 2101);
+}
+
 }  // namespace lapwing
