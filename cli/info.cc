@@ -136,7 +136,8 @@ absl::StatusOr<Json> gather(const std::string& bus) {
                {"capacity", description->capacity},
                {"session", description->session_id.hex()},
                {"journal_id", description->journal_id.hex()},
-               {"journal_root", description->journal_root}};
+               {"journal_root", description->journal_root},
+               {"journal_writer", description->journal_writer}};
   add_ring(info, *description);
   add_publisher(info, bus);
   if (description->journal_root.empty()) return info;
@@ -159,7 +160,8 @@ void print_ring(const Json& info) {
             << " ms ago\n"
             << "  head       " << ring["head"] << "\n  archived   " << ring["archived"]
             << "\n  durable    " << ring["durable"] << "\n  oldest     " << ring["oldest"]
-            << "\n  journal    " << ring["journal"].get<std::string>();
+            << "\n  journal    " << ring["journal"].get<std::string>() << ", written by "
+            << info["journal_writer"].get<std::string>();
   if (ring["journal_errno"] != 0) std::cout << ", errno " << ring["journal_errno"];
   std::cout << '\n';
 }

@@ -17,6 +17,12 @@ namespace {
 
 constexpr std::uint64_t kHeadStrideParts = 4;  // of the ring
 
+void make_absolute(std::string& path) {
+  if (path.empty()) return;
+  path = (std::filesystem::current_path() / path).lexically_normal().string();
+  if (path.size() > 1 && path.back() == '/') path.pop_back();
+}
+
 }  // namespace
 
 struct Publisher::State {
@@ -173,6 +179,10 @@ void Publisher::State::check_thread() {
 }
 
 absl::StatusOr<std::unique_ptr<Publisher>> Publisher::open(PublisherOptions options) {
+  // bus.json and `sessions` are read by processes with other working directories.
+  make_absolute(options.directory);
+  make_absolute(options.journal_directory);
+  make_absolute(options.ring_directory);
   absl::StatusOr<StartedSession> session = start_session(options);
   if (!session.ok()) return session.status();
   auto state = std::make_unique<State>(std::move(options), *std::move(session));

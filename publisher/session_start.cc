@@ -270,6 +270,7 @@ absl::Status Starter::start_archiver() {
   const RingHeader& ring = session_.ring->header();
   session_.queue =
       options_.make_queue ? options_.make_queue() : make_write_queue(session_.locks.back().fd());
+  session_.queue->register_memory({session_.ring->slots(), ring.capacity * ring.slot_bytes});
   log(absl::StrCat("journal ", journal_root(), " is written by ", session_.queue->description()));
   ArchiverOptions archive;
   archive.directory = absl::StrCat(journal_root(), "/", journal_id_.hex());
@@ -283,7 +284,6 @@ absl::Status Starter::start_archiver() {
   archive.ring_slots = session_.ring->slots();
   archive.sync_interval_ns = options_.sync_interval_ns;
   archive.retention = options_.retention;
-  session_.queue->register_memory({session_.ring->slots(), ring.capacity * ring.slot_bytes});
   absl::StatusOr<std::unique_ptr<Archiver>> archiver =
       Archiver::start(*session_.disk, *session_.queue, *session_.sessions, archive);
   if (!archiver.ok()) return archiver.status();
@@ -299,6 +299,7 @@ absl::Status Starter::announce() {
   bus.schema = options_.schema;
   bus.ring_path = session_.ring->path();
   bus.journal_root = options_.journal ? journal_root() : "";
+  bus.journal_writer = options_.journal ? session_.queue->description() : "";
   bus.journal_id = journal_id_;
   bus.session_id = session_id_;
   bus.record_bytes = ring.record_bytes;

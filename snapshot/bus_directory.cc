@@ -120,6 +120,7 @@ absl::StatusOr<BusDescription> parse_description(const std::string& path, const 
   const bool complete =
       take(object, "name", bus.name) && take(object, "schema", bus.schema) &&
       take(object, "ring_path", bus.ring_path) && take(object, "journal_root", bus.journal_root) &&
+      take(object, "journal_writer", bus.journal_writer) &&
       take(object, "journal_id", bus.journal_id) && take(object, "session_id", bus.session_id) &&
       take(object, "record_bytes", bus.record_bytes) &&
       take(object, "slot_bytes", bus.slot_bytes) && take(object, "capacity", bus.capacity) &&
@@ -167,6 +168,7 @@ absl::Status write_bus_description(const std::string& directory, const BusDescri
       {"schema", description.schema},
       {"ring_path", description.ring_path},
       {"journal_root", description.journal_root},
+      {"journal_writer", description.journal_writer},
       {"journal_id", description.journal_id.hex()},
       {"session_id", description.session_id.hex()},
       {"record_bytes", description.record_bytes},

@@ -29,7 +29,8 @@ struct BusDescription {
   std::string name;
   std::string schema;
   std::string ring_path;
-  std::string journal_root;  // directory with `sessions`; empty: no journal
+  std::string journal_root;    // directory with `sessions`; empty: no journal
+  std::string journal_writer;  // what writes it, for people: io_uring, or posix and why
   Id128 journal_id;
   Id128 session_id;
   std::uint32_t record_bytes = 0;

@@ -20,6 +20,7 @@ BusDescription example() {
   bus.schema = "dbn.mbo";
   bus.ring_path = "/dev/shm/lapwing-0/ring-1";
   bus.journal_root = "/var/lib/es/journal";
+  bus.journal_writer = "io_uring";
   bus.journal_id.bytes.fill(1);
   bus.session_id.bytes.fill(0xab);
   bus.record_bytes = 56;

@@ -43,6 +43,16 @@ class EveryoneSeesTheSame(harness.BusTest):
         self.follow_equities()
 
 
+class ABusGivenByARelativePath(harness.BusTest):
+    """Its description is read by processes with other working directories."""
+
+    def test_is_found_from_elsewhere(self):
+        self.run_to_end("publish", "publish", "--source", "synthetic:records=1000", "--journal",
+                        "kept", bus="bus/", cwd=self.folder)
+        follower = self.run_to_end("tail", "tail", "--from", "start", *QUIET, cwd="/")
+        self.assertEqual(follower.summary()["records"], 1000)
+
+
 class AStoppedSubscriber(harness.BusTest):
     """Stopped with SIGSTOP while a million records a second go by."""
 
