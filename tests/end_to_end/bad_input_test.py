@@ -1,4 +1,4 @@
-"""What goes wrong is said: what, where, and what to do; with the documented exit code; nothing lost."""
+"""What goes wrong is said: what, where, what to do, with the documented exit code; nothing is lost."""
 
 import ctypes
 import os
