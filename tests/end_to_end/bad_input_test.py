@@ -1,4 +1,4 @@
-"""What goes wrong is said: what, where, what to do, with the documented exit code; nothing is lost."""
+"""What goes wrong is said: what, where, what to do; the exit code is the documented one."""
 
 import ctypes
 import os
