@@ -30,7 +30,6 @@ constexpr int exit_code_for(Errc code) {
     case Errc::kDamaged:
     case Errc::kBadInput:
       return kExitDamaged;
-    case Errc::kNoBus:
     case Errc::kPublisherGone:
       return kExitPublisherGone;
     default:

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "absl/strings/str_cat.h"
+#include "cli/command_help.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
 #include "cli/follow.h"
@@ -17,8 +18,7 @@ namespace lapwing::cli {
 namespace {
 
 constexpr char kAbout[] =
-    "Write a range of a bus's records into a DBN file, raw or zstd by its name. Needs no "
-    "publisher.\n\n"
+    "Write a range of a bus's records into a DBN file, raw or zstd.\n\n"
     "  lapwing export --bus /dev/shm/es --out es.dbn.zst                 all that is kept, up to "
     "now\n"
     "  lapwing export --bus /dev/shm/es --out part.dbn --first 1000 --last 1999";
@@ -127,7 +127,7 @@ int Export::run() {
 
 void add_export(CLI::App& app, Run& run) {
   auto options = std::make_shared<ExportOptions>();
-  CLI::App& command = *app.add_subcommand("export", kAbout);
+  CLI::App& command = add_command(app, "export", kAbout);
   add_bus_option(command, options->bus);
   command.add_option("--out", options->out, "the DBN file; zstd if its name ends in .zst")
       ->required()

@@ -244,6 +244,8 @@ FollowResult follow(Subscriber& subscriber, const FollowOptions& options,
 
 int FollowResult::exit_code(bool until_closed) const {
   if (stopped_at_gap) return kExitStoppedAtGap;
+  // A bus that did not come within --reattach has no publisher either.
+  if (errc_of(status) == Errc::kNoBus) return kExitPublisherGone;
   if (!status.ok()) return exit_code_for(errc_of(status));
   if (until_closed && !closed && !stop_requested()) return kExitPublisherGone;
   return counters.lost > 0 ? kExitLost : kExitDone;

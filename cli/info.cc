@@ -9,6 +9,7 @@
 #include "absl/time/time.h"
 #include "bus/kernel.h"
 #include "bus/ring_map.h"
+#include "cli/command_help.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
 #include "cli/follow.h"
@@ -207,7 +208,7 @@ int show_info(const InfoOptions& options) {
 
 void add_info(CLI::App& app, Run& run) {
   auto options = std::make_shared<InfoOptions>();
-  CLI::App& command = *app.add_subcommand("info", kAbout);
+  CLI::App& command = add_command(app, "info", kAbout);
   add_bus_option(command, options->bus);
   command.add_flag("--json", options->json, "as JSON");
   command.callback([options, &run] { run = [options] { return show_info(*options); }; });

@@ -4,6 +4,7 @@
 #include <exception>
 #include <iostream>
 
+#include "cli/command_help.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
 
@@ -19,10 +20,6 @@ constexpr char kAbout[] =
     "  lapwing record  --bus /dev/shm/es --from start --out es.dbn.zst --until-closed\n"
     "  lapwing info    --bus /dev/shm/es";
 
-constexpr char kExitCodes[] =
-    "Exit codes: 0 done; 1 any other error; 2 wrong usage; 3 stopped at a gap; 4 damaged data;\n"
-    "5 publisher gone and not back within --reattach; 6 done, but records were lost.";
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -30,7 +27,7 @@ int main(int argc, char** argv) {
   std::signal(SIGPIPE,
               SIG_IGN);  // a closed pipe is an error of the write, not the end of the process
   CLI::App app(kAbout, "lapwing");
-  app.footer(kExitCodes);
+  app.footer(std::string("`lapwing COMMAND --help` shows examples.\n\n") + kExitCodesHelp);
   app.require_subcommand(1);
   Run run;
   add_publish(app, run);

@@ -9,6 +9,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "bus/kernel.h"
+#include "cli/command_help.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
 #include "cli/follow.h"
@@ -320,7 +321,7 @@ void add_journal_options(CLI::App& command, PublishOptions& options) {
 
 void add_publish(CLI::App& app, Run& run) {
   auto options = std::make_shared<PublishOptions>();
-  CLI::App& command = *app.add_subcommand("publish", kAbout);
+  CLI::App& command = add_command(app, "publish", kAbout);
   add_bus_option(command, options->bus);
   add_feed_options(command, *options);
   add_ring_options(command, *options);

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "bus/kernel.h"
+#include "cli/command_help.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
 #include "cli/follow.h"
@@ -90,7 +91,7 @@ int record(const RecordOptions& options) {
 
 void add_record(CLI::App& app, Run& run) {
   auto options = std::make_shared<RecordOptions>();
-  CLI::App& command = *app.add_subcommand("record", kAbout);
+  CLI::App& command = add_command(app, "record", kAbout);
   add_follow_options(command, options->follow);
   add_policy_options(command, options->follow);
   command.add_option("--out", options->out, "the DBN file; zstd if its name ends in .zst")

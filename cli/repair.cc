@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "bus/kernel.h"
+#include "cli/command_help.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
 #include "cli/follow.h"
@@ -20,12 +21,12 @@ namespace lapwing::cli {
 namespace {
 
 constexpr char kAbout[] =
-    "Heal a journal as far as that is possible without inventing anything: second copies, "
-    "indexes.\n"
-    "Where records are damaged they stay as they are, and the journal is ended: the next "
-    "publisher\n"
-    "begins a new one at sequence 1. Needs the publisher to be down. Look first with verify.\n\n"
-    "  lapwing repair --bus /dev/shm/es";
+    "Heal a journal as far as that is possible without inventing anything.\n\n"
+    "  lapwing repair --bus /dev/shm/es\n\n"
+    "Makes second copies and indexes anew. Damaged records stay as they are, and their journal is\n"
+    "ended: the next publisher begins a new one at sequence 1. Needs the publisher to be down. "
+    "Look\n"
+    "first with verify.";
 
 constexpr std::uint64_t kLockWaitNs = 1'000'000'000;
 
@@ -77,7 +78,7 @@ int repair(const RepairOptions& options) {
 
 void add_repair(CLI::App& app, Run& run) {
   auto options = std::make_shared<RepairOptions>();
-  CLI::App& command = *app.add_subcommand("repair", kAbout);
+  CLI::App& command = add_command(app, "repair", kAbout);
   add_bus_option(command, options->bus);
   command.add_flag("--json", options->json, "as JSON");
   command.callback([options, &run] { run = [options] { return repair(*options); }; });

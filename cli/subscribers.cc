@@ -7,6 +7,7 @@
 #include "absl/strings/str_format.h"
 #include "bus/control_client.h"
 #include "bus/kernel.h"
+#include "cli/command_help.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
 #include "cli/follow.h"
@@ -88,7 +89,7 @@ int show_subscribers(const SubscribersOptions& options) {
 
 void add_subscribers(CLI::App& app, Run& run) {
   auto options = std::make_shared<SubscribersOptions>();
-  CLI::App& command = *app.add_subcommand("subscribers", kAbout);
+  CLI::App& command = add_command(app, "subscribers", kAbout);
   add_bus_option(command, options->bus);
   command.add_flag("--json", options->json, "as JSON");
   command.callback([options, &run] { run = [options] { return show_subscribers(*options); }; });

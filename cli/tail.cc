@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "bus/kernel.h"
+#include "cli/command_help.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
 #include "cli/follow.h"
@@ -135,7 +136,7 @@ int Tail::run() {
 
 void add_tail(CLI::App& app, Run& run) {
   auto options = std::make_shared<TailOptions>();
-  CLI::App& command = *app.add_subcommand("tail", kAbout);
+  CLI::App& command = add_command(app, "tail", kAbout);
   add_follow_options(command, options->follow);
   add_policy_options(command, options->follow);
   command

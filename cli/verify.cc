@@ -2,6 +2,7 @@
 #include <iostream>
 #include <memory>
 
+#include "cli/command_help.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
 #include "cli/follow.h"
@@ -13,11 +14,10 @@ namespace lapwing::cli {
 namespace {
 
 constexpr char kAbout[] =
-    "Check every header, checksum and stamp of a bus's journal. Changes nothing, and may run "
-    "beside\n"
-    "a publisher. Ends with 4 if anything is damaged.\n\n"
+    "Check every header, checksum and stamp of a bus's journal.\n\n"
     "  lapwing verify --bus /dev/shm/es\n"
-    "  lapwing verify --bus /dev/shm/es --json";
+    "  lapwing verify --bus /dev/shm/es --json\n\n"
+    "Changes nothing, and may run beside a publisher. Ends with 4 if anything is damaged.";
 
 struct VerifyOptions {
   std::string bus;
@@ -46,7 +46,7 @@ int verify(const VerifyOptions& options) {
 
 void add_verify(CLI::App& app, Run& run) {
   auto options = std::make_shared<VerifyOptions>();
-  CLI::App& command = *app.add_subcommand("verify", kAbout);
+  CLI::App& command = add_command(app, "verify", kAbout);
   add_bus_option(command, options->bus);
   command.add_flag("--json", options->json, "as JSON");
   command.callback([options, &run] { run = [options] { return verify(*options); }; });

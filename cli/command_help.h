@@ -1,0 +1,25 @@
+// Makes a command whose help teaches by example: a summary, the options, then the examples and the
+// exit codes. The list of all commands shows the summaries alone.
+//
+// Thread safety: main's thread.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+namespace lapwing::cli {
+
+inline constexpr char kExitCodesHelp[] =
+    "Exit codes: 0 done; 1 any other error; 2 wrong usage; 3 stopped at a gap; 4 damaged data;\n"
+    "5 publisher gone and not back within --reattach; 6 done, but records were lost.";
+
+// `about` is the summary, an empty line, and the examples and remarks.
+inline CLI::App& add_command(CLI::App& app, const std::string& name, const std::string& about) {
+  const std::size_t end = about.find("\n\n");
+  CLI::App& command = *app.add_subcommand(name, about.substr(0, end));
+  const std::string rest = end == std::string::npos ? "" : about.substr(end + 2) + "\n\n";
+  command.footer(rest + kExitCodesHelp);
+  return command;
+}
+
+}  // namespace lapwing::cli
