@@ -158,7 +158,7 @@ class Follower {
   Turn on_hole(const JournalRun& hole, std::span<std::byte> out);
   Turn lose(Sequence last, GapCause cause, std::string why);
   std::string void_text(Sequence first, Sequence last) const;
-  bool nothing_taken_from_oldest() const;
+  bool joining_from_oldest() const;
 
   // Waiting and upkeep: follower_upkeep.cc.
   Turn on_idle();

@@ -23,7 +23,7 @@ Follower::Turn Follower::on_lap(const RingReadResult& read) {
     phase_ = Phase::kCatchUp;
     return again();
   }
-  if (!corrupt && journal() == nullptr && nothing_taken_from_oldest()) {
+  if (!corrupt && joining_from_oldest()) {
     next_ = resume;
     return again();
   }
@@ -111,7 +111,7 @@ Follower::Turn Follower::on_hole(const JournalRun& hole, std::span<std::byte> ou
     if (read.outcome == RingRead::kLapped) last = std::min(last, read.resume - 1);
     if (read.outcome == RingRead::kCorrupt) last = next_;
   }
-  if (hole.cause != GapCause::kDamaged && nothing_taken_from_oldest()) {
+  if (hole.cause != GapCause::kDamaged && joining_from_oldest()) {
     next_ = last + 1;
     return again();
   }
@@ -145,9 +145,11 @@ std::string Follower::void_text(Sequence first, Sequence last) const {
   return text;
 }
 
-// Whoever asked for the oldest record and has none yet loses nothing by what is not there any more.
-bool Follower::nothing_taken_from_oldest() const {
-  return options_.start.kind == Start::Kind::kOldest && !options_.resume && counters().records == 0;
+// Whoever asked for the oldest record, and has none yet of those up to the join, loses nothing by
+// what is not there any more.
+bool Follower::joining_from_oldest() const {
+  return options_.start.kind == Start::Kind::kOldest && !options_.resume && !caught_up_ &&
+         counters().records == 0;
 }
 
 }  // namespace lapwing

@@ -1,6 +1,7 @@
 // The subscriber across sessions: a publisher's death, its return, what it left behind, and
 // positions that were stored. The bus is driven step by step by the test.
 #include <catch2/catch.hpp>
+#include <thread>
 
 #include "proto/error.h"
 #include "subscribers/subscriber.h"
@@ -139,6 +140,29 @@ TEST_CASE("A clean close is told after everything was delivered, and the next se
   bus.publish(5);
   REQUIRE(trace.until_record(905));
   CHECK(trace.lines == Lines{"caught-up 0", "1..900", "closed 900", "session 901", "901..905"});
+}
+
+TEST_CASE("A record that is published in the moment of the close is delivered before it") {
+  // The subscriber looks at the ring's state at every empty poll, so that publishing and closing
+  // often fall between its look at the slot and its look at the state.
+  for (int round = 0; round < 50; ++round) {
+    TestBus bus(false);
+    bus.start();
+    Trace trace(bus, bus.options());
+    REQUIRE(trace.subscriber.descriptor().ok());
+    REQUIRE(trace.until(ItemKind::kCaughtUp));
+    std::thread closing([&bus] {
+      bus.publish(1);
+      store_ring_state(bus.ring->words(), RingState::kClosed);
+    });
+    std::vector<ItemKind> kinds;
+    while (kinds.empty() || kinds.back() != ItemKind::kClosed) {
+      const Item item = trace.subscriber.poll();
+      if (item.kind != ItemKind::kNothing) kinds.push_back(item.kind);
+    }
+    closing.join();
+    REQUIRE(kinds == std::vector{ItemKind::kRecord, ItemKind::kClosed});
+  }
 }
 
 TEST_CASE("A session that came and went unseen is read from what it left") {

@@ -142,6 +142,22 @@ TEST_CASE("With fill a lap is one gap with exact bounds, then the records come f
   CHECK(counters.lost == 0);
 }
 
+TEST_CASE("A lap before the first record of a bus that was empty is a gap like any other") {
+  const bool with_journal = GENERATE(true, false);
+  TestBus bus(with_journal);
+  bus.start();
+  Trace trace(bus, bus.options());
+  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  bus.publish(1546);
+  trace.until_quiet();
+  const std::string gap = absl::StrCat("gap 1..", kResume - 1, " lapped");
+  if (with_journal) {
+    CHECK(trace.lines == Lines{"caught-up 0", gap + " fillable", "1..1546"});
+  } else {
+    CHECK(trace.lines == Lines{"caught-up 0", gap, absl::StrCat(kResume, "..1546")});
+  }
+}
+
 TEST_CASE("With skip the gap and the records are together exactly what was published") {
   Lapped lapped(OnGap::kSkip);
   lapped.trace->until_quiet();
