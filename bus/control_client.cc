@@ -21,6 +21,11 @@ constexpr std::uint64_t kNoWait = 0;
 // The most frames that publisher_gone() discards in one call; the next call goes on.
 constexpr int kLateFramesMax = 64;
 
+// A state that this release does not know is a violation: no meaning is guessed.
+bool is_known(std::uint32_t journal_state) {
+  return journal_state <= static_cast<std::uint32_t>(JournalState::kShed);
+}
+
 template <typename Frame>
 std::span<const std::byte> bytes_of(const Frame& frame) {
   return std::as_bytes(std::span(&frame, 1));
@@ -72,7 +77,7 @@ absl::Status ControlClient::take_welcome(std::uint64_t deadline_ns) {
   if (!type.ok()) return type.status();
   if (*type != FrameType::kWelcome) return violation(*type);
   welcome_ = packet.as<WelcomeFrame>();
-  return absl::OkStatus();
+  return is_known(welcome_.journal_state) ? absl::OkStatus() : violation(*type);
 }
 
 absl::StatusOr<FlushAnswer> ControlClient::flush(Sequence through, std::uint64_t deadline_ns) {
@@ -111,6 +116,7 @@ absl::StatusOr<FlushAnswer> ControlClient::take_flush_answer(std::uint64_t deadl
       answer = {true, frame.durable, 0, JournalState::kGood};
     } else if (*type == FrameType::kFlushFailed) {
       const FlushFailedFrame frame = packet.as<FlushFailedFrame>();
+      if (!is_known(frame.journal_state)) return violation(*type);
       tag = frame.tag;
       answer = {false, frame.durable, frame.sys_errno,
                 static_cast<JournalState>(frame.journal_state)};
@@ -261,9 +267,11 @@ absl::Status ControlClient::gone() const {
 }
 
 absl::Status ControlClient::violation(FrameType type) const {
-  return make_error(Errc::kProtocol,
-                    absl::StrCat("the publisher at ", path_, " sent a frame of type ",
-                                 static_cast<int>(type), " that answers nothing that was asked"));
+  return make_error(
+      Errc::kProtocol,
+      absl::StrCat("the publisher at ", path_, " sent a frame of type ", static_cast<int>(type),
+                   " that is no answer to what was asked, or holds a value that "
+                   "this release does not know"));
 }
 
 absl::Status ControlClient::refusal(const RefusedFrame& refused) const {

@@ -156,6 +156,12 @@ TEST_CASE("Answers to nothing that was asked are a violation") {
   SECTION("a list") {
     send_frame(publisher.peer(), make_frame<EndOfListFrame>(FrameType::kEndOfList));
   }
+  SECTION("an unknown state of the journal") {
+    FlushFailedFrame failed = make_frame<FlushFailedFrame>(FrameType::kFlushFailed);
+    failed.tag = 1;
+    failed.journal_state = 4;
+    send_frame(publisher.peer(), failed);
+  }
   SECTION("a subscriber's frame") {
     send_frame(publisher.peer(), hello_frame());
   }
@@ -166,6 +172,13 @@ TEST_CASE("Answers to nothing that was asked are a violation") {
     send(publisher.peer(), "", 0, MSG_NOSIGNAL);
   }
   CHECK(errc_of(client.flush(1, far_deadline()).status()) == Errc::kProtocol);
+}
+
+TEST_CASE("A Welcome with an unknown state of the journal is a violation") {
+  ScriptedPublisher publisher;
+  WelcomeFrame welcome = make_frame<WelcomeFrame>(FrameType::kWelcome);
+  welcome.journal_state = 4;
+  CHECK(errc_of(publisher.connect_answering(bytes_of(welcome)).status()) == Errc::kProtocol);
 }
 
 TEST_CASE("A Refused becomes an error with the publisher's reason, fit for a terminal") {
