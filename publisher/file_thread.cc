@@ -118,7 +118,9 @@ void FileThread::tell() {
     sleeper_.demand_attention();
     hooks_.on_progress();
   }
-  if (condition.state == JournalState::kGood) gate_.raise(archiver_->limit());
+  // A failure is shown only once it is recorded; who is to stop at it is not let on meanwhile.
+  const bool stopping = stop_on_failure_ && !archiver_->failure().ok();
+  if (condition.state == JournalState::kGood && !stopping) gate_.raise(archiver_->limit());
   if (archiver_->durable() != durable_told_ || archiver_->oldest() != oldest_told_) {
     durable_told_ = archiver_->durable();
     oldest_told_ = archiver_->oldest();

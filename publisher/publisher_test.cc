@@ -1,0 +1,320 @@
+// The publisher as its user sees it: what publish promises, what waits, what fails and how.
+#include "publisher/publisher.h"
+
+#include <algorithm>
+#include <array>
+#include <catch2/catch.hpp>
+#include <cerrno>
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "bus/control_socket.h"
+#include "bus/kernel.h"
+#include "bus/ring_reader.h"
+#include "proto/error.h"
+#include "snapshot/bus_directory.h"
+#include "snapshot/posix_io.h"
+#include "snapshot/publisher_lock.h"
+#include "tests/temporary_directory.h"
+
+namespace lapwing {
+namespace {
+
+using Record = std::array<std::uint64_t, 7>;
+
+constexpr std::uint64_t kCapacity = 1024;
+constexpr std::uint64_t kHangNs = 60'000'000'000;
+
+Record record_of(Sequence n) {
+  Record record{};
+  record.fill(n * 3);
+  return record;
+}
+
+std::vector<Record> records_from(Sequence first, std::size_t count) {
+  std::vector<Record> records(count);
+  for (std::size_t i = 0; i < count; ++i) records[i] = record_of(first + i);
+  return records;
+}
+
+std::span<const std::byte> bytes_of(const std::vector<Record>& records) {
+  return std::as_bytes(std::span(records));
+}
+
+PublisherOptions options_for(const TemporaryDirectory& directory) {
+  PublisherOptions options;
+  options.directory = directory.file("bus");
+  options.record_bytes = sizeof(Record);
+  options.capacity = kCapacity;
+  options.segment_bytes = kSegmentSlotBytesMin;
+  return options;
+}
+
+std::unique_ptr<Publisher> open_publisher(const PublisherOptions& options) {
+  absl::StatusOr<std::unique_ptr<Publisher>> publisher = Publisher::open(options);
+  INFO(publisher.status().ToString());
+  REQUIRE(publisher.ok());
+  return *std::move(publisher);
+}
+
+RingMap map_ring(const PublisherOptions& options) {
+  const auto bus = read_bus_description(options.directory);
+  REQUIRE(bus.ok());
+  auto map = RingMap::attach(bus->ring_path);
+  REQUIRE(map.ok());
+  return *std::move(map);
+}
+
+// Performs writes at once, until one is to fail: it and every later write and sync of a block fail.
+class FailingQueue final : public WriteQueue {
+ public:
+  explicit FailingQueue(std::uint64_t good_writes) : left_(good_writes) {}
+  std::string description() const override { return real_.description(); }
+  void register_memory(std::span<const std::byte> memory) override {
+    real_.register_memory(memory);
+  }
+  bool submit(const WriteRequest& request) override {
+    const bool block =
+        request.kind == WriteRequest::Kind::kWrite && request.offset >= kSegmentHeaderBytes;
+    if (!block || left_ > 0) {
+      if (block) --left_;
+      return real_.submit(request);
+    }
+    failed_.push_back({request.tag, -EIO});
+    return true;
+  }
+  std::size_t reap(std::span<WriteCompletion> out, std::uint64_t wait_ns) override {
+    std::size_t count = 0;
+    for (; count < out.size() && !failed_.empty(); ++count) {
+      out[count] = failed_.back();
+      failed_.pop_back();
+    }
+    return count > 0 ? count : real_.reap(out, wait_ns);
+  }
+  std::size_t in_flight() const override { return real_.in_flight() + failed_.size(); }
+
+ private:
+  PosixWriteQueue real_;
+  std::uint64_t left_;
+  std::vector<WriteCompletion> failed_;
+};
+
+}  // namespace
+
+TEST_CASE("Records are numbered from 1 and are in the ring as soon as publish returns") {
+  const TemporaryDirectory directory;
+  const PublisherOptions options = options_for(directory);
+  const auto publisher = open_publisher(options);
+  const RingMap map = map_ring(options);
+  const RingReader reader(map);
+  for (Sequence n = 1; n <= 3 * kCapacity; ++n) {
+    const Record record = record_of(n);
+    REQUIRE(publisher->publish(std::as_bytes(std::span(record))) == n);
+    REQUIRE(reader.head() == n);
+    Record read{};
+    REQUIRE(reader.try_read(n, std::as_writable_bytes(std::span(read)).data()).outcome ==
+            RingRead::kRecord);
+    REQUIRE(read == record);
+  }
+}
+
+TEST_CASE("A batch many times the ring gets through, with a journal and without") {
+  const TemporaryDirectory directory;
+  PublisherOptions options = options_for(directory);
+  options.journal = GENERATE(true, false);
+  const auto publisher = open_publisher(options);
+  const std::vector<Record> records = records_from(1, 20 * kCapacity + 7);
+  REQUIRE(publisher->publish_batch(bytes_of(records)) == records.size());
+  REQUIRE(publisher->head() == records.size());
+  REQUIRE(publisher->close().ok());
+  if (options.journal) CHECK(publisher->durable() == records.size());
+}
+
+TEST_CASE("Within a batch head is never further behind than a reader may believe") {
+  const TemporaryDirectory directory;
+  PublisherOptions options = options_for(directory);
+  options.journal = false;
+  const auto publisher = open_publisher(options);
+  const RingMap map = map_ring(options);
+  const std::vector<Record> records = records_from(1, 8 * kCapacity);
+  REQUIRE(publisher->publish_batch(bytes_of(records)) == records.size());
+  const RingReader reader(map);
+  // Every slot is of the last lap, and none of them looks damaged from an old position.
+  std::array<std::byte, sizeof(Record)> out;
+  for (Sequence n = 1; n <= records.size() - kCapacity; n += 97) {
+    CHECK(reader.try_read(n, out.data()).outcome == RingRead::kLapped);
+  }
+}
+
+TEST_CASE("flush returns once everything published is durable") {
+  const TemporaryDirectory directory;
+  PublisherOptions options = options_for(directory);
+  options.sync_interval_ns = 0;  // only when asked
+  const auto publisher = open_publisher(options);
+  const std::vector<Record> records = records_from(1, 100);
+  REQUIRE(publisher->publish_batch(bytes_of(records)) == 100);
+  CHECK(publisher->durable() < 100);
+  REQUIRE(publisher->flush(monotonic_ns() + kHangNs).ok());
+  CHECK(publisher->durable() == 100);
+}
+
+TEST_CASE("flush without a journal is refused, not forgotten") {
+  const TemporaryDirectory directory;
+  PublisherOptions options = options_for(directory);
+  options.journal = false;
+  const auto publisher = open_publisher(options);
+  CHECK(errc_of(publisher->flush(monotonic_ns() + kHangNs)) == Errc::kNoJournal);
+}
+
+TEST_CASE("After close nothing is published and the reason is said") {
+  const TemporaryDirectory directory;
+  const auto publisher = open_publisher(options_for(directory));
+  const Record record = record_of(1);
+  REQUIRE(publisher->publish(std::as_bytes(std::span(record))) == 1);
+  REQUIRE(publisher->close().ok());
+  REQUIRE(publisher->close().ok());
+  CHECK(publisher->publish(std::as_bytes(std::span(record))) == kNoSequence);
+  CHECK(publisher->publish_batch(std::as_bytes(std::span(record))) == kNoSequence);
+  CHECK(errc_of(publisher->status()) == Errc::kClosed);
+  CHECK(publisher->head() == 1);
+}
+
+TEST_CASE("The next session goes on where a clean one ended, and leaves no ring behind") {
+  const TemporaryDirectory directory;
+  const PublisherOptions options = options_for(directory);
+  std::string first_ring;
+  {
+    const auto publisher = open_publisher(options);
+    first_ring = map_ring(options).path();
+    const std::vector<Record> records = records_from(1, 77);
+    REQUIRE(publisher->publish_batch(bytes_of(records)) == 77);
+  }
+  CHECK_FALSE(std::filesystem::exists(first_ring));
+  const auto publisher = open_publisher(options);
+  CHECK(publisher->settled().how == Settlement::kContinued);
+  CHECK(publisher->first() == 78);
+}
+
+TEST_CASE("What a session published of a source is what the next one may skip") {
+  const TemporaryDirectory directory;
+  PublisherOptions options = options_for(directory);
+  options.source_id = 42;
+  options.resume = true;
+  const std::vector<Record> records = records_from(1, 50);
+  for (const std::uint64_t before : {0U, 50U, 100U}) {
+    const auto publisher = open_publisher(options);
+    CHECK(publisher->source_offset() == before);
+    REQUIRE(publisher->publish_batch(bytes_of(records)) == before + 50);
+  }
+  options.source_id = 43;
+  CHECK(open_publisher(options)->source_offset() == 0);
+}
+
+TEST_CASE("A second publisher is refused while the first lives, and welcome after it") {
+  const TemporaryDirectory directory;
+  const PublisherOptions options = options_for(directory);
+  {
+    const auto publisher = open_publisher(options);
+    const auto lock = PublisherLock::take(options.directory + "/" + kLockFileName, 0);
+    CHECK(errc_of(lock.status()) == Errc::kBusTaken);
+  }
+  // The kernel may hold it a little longer, for the io_uring's sake.
+  CHECK(PublisherLock::take(options.directory + "/" + kLockFileName, kLockRetryNs).ok());
+}
+
+TEST_CASE("When a write fails, continue goes on live and says where durable stays") {
+  const TemporaryDirectory directory;
+  PublisherOptions options = options_for(directory);
+  std::vector<std::string> lines;
+  std::mutex lines_mutex;
+  options.log = [&](const std::string& line) {
+    const std::lock_guard lock(lines_mutex);
+    lines.push_back(line);
+  };
+  options.make_queue = [] { return std::make_unique<FailingQueue>(3); };
+  const auto publisher = open_publisher(options);
+  const std::vector<Record> records = records_from(1, 30 * kCapacity);
+  REQUIRE(publisher->publish_batch(bytes_of(records)) == records.size());
+  CHECK(errc_of(publisher->flush(monotonic_ns() + kHangNs)) == Errc::kJournalFailed);
+  CHECK(publisher->journal().state == JournalState::kFailed);
+  CHECK(publisher->journal().sys_errno == EIO);
+  CHECK(publisher->durable() < records.size());
+  CHECK_FALSE(publisher->close().ok());
+  const std::lock_guard lock(lines_mutex);
+  CHECK(std::ranges::any_of(lines, [](const std::string& line) {
+    return line.find("journal ended") != std::string::npos;
+  }));
+}
+
+TEST_CASE("When a write fails, stop ends publishing with the reason and keeps what is durable") {
+  const TemporaryDirectory directory;
+  PublisherOptions options = options_for(directory);
+  options.on_journal_failure = OnJournalFailure::kStop;
+  options.make_queue = [] { return std::make_unique<FailingQueue>(3); };
+  const auto publisher = open_publisher(options);
+  const std::vector<Record> records = records_from(1, 30 * kCapacity);
+  CHECK(publisher->publish_batch(bytes_of(records)) == kNoSequence);
+  CHECK(errc_of(publisher->status()) == Errc::kJournalFailed);
+  CHECK(publisher->head() < records.size());
+  // Nothing left the ring that is not in the journal.
+  CHECK(publisher->head() <= load_archived(map_ring(options).words()) + kCapacity);
+}
+
+TEST_CASE("After a failed journal the next session begins a new one at sequence 1") {
+  const TemporaryDirectory directory;
+  PublisherOptions options = options_for(directory);
+  Id128 failed_journal;
+  {
+    options.make_queue = [] { return std::make_unique<FailingQueue>(1); };
+    const auto publisher = open_publisher(options);
+    failed_journal = publisher->journal_id();
+    const std::vector<Record> records = records_from(1, 4 * kCapacity);
+    REQUIRE(publisher->publish_batch(bytes_of(records)) == records.size());
+  }
+  options.make_queue = nullptr;
+  const auto publisher = open_publisher(options);
+  CHECK(publisher->settled().how == Settlement::kReset);
+  CHECK(publisher->first() == 1);
+  CHECK(publisher->journal_id() != failed_journal);
+}
+
+TEST_CASE("Each idle period costs the publish path one wake of each sleeper, however many follow") {
+  const TemporaryDirectory directory;
+  const auto publisher = open_publisher(options_for(directory));
+  const Record record = record_of(1);
+  const auto publish_after_idleness = [&] {
+    // The file thread sleeps once everything is durable and nothing has come for a while.
+    const std::uint64_t before = publisher->counters().idle_wakes;
+    const std::uint64_t deadline_ns = monotonic_ns() + kHangNs;
+    while (publisher->counters().idle_wakes == before && monotonic_ns() < deadline_ns) {
+      REQUIRE(publisher->flush(deadline_ns).ok());
+      futex_wait(reinterpret_cast<const std::uint32_t*>(&before),
+                 static_cast<std::uint32_t>(before), 30'000'000);
+      REQUIRE(publisher->publish(std::as_bytes(std::span(record))) != kNoSequence);
+    }
+    return publisher->counters().idle_wakes - before;
+  };
+  CHECK(publish_after_idleness() == 1);  // nobody is parked: the service thread needs no wake
+  CHECK(publish_after_idleness() == 1);
+  CHECK(publisher->counters().doorbells == 0);
+}
+
+TEST_CASE("A start that fails after it began leaves nothing that stops the next one") {
+  const TemporaryDirectory directory;
+  PublisherOptions options = options_for(directory);
+  std::filesystem::create_directory(options.directory);
+  std::filesystem::permissions(options.directory, std::filesystem::perms::owner_all);
+  const std::string socket = options.directory + "/" + kControlSocketName;
+  std::filesystem::create_directory(socket);
+  const auto refused = Publisher::open(options);
+  CHECK(errc_of(refused.status()) == Errc::kNotALapwingFile);
+  std::filesystem::remove(socket);
+  const auto publisher = open_publisher(options);
+  CHECK(publisher->first() == 1);
+  CHECK_FALSE(publisher->settled().new_void.has_value());
+}
+
+}  // namespace lapwing
