@@ -381,11 +381,14 @@ class IdleFlag {
   void raise() { flag_.store(1, std::memory_order_relaxed); }
   // F3, head has moved: back to work.
   void lower() { flag_.store(0, std::memory_order_relaxed); }
+  // Q2 and the look of Q3.
+  bool is_raised() const {
+    std::atomic_signal_fence(std::memory_order_seq_cst);  // Q2
+    return flag_.load(std::memory_order_relaxed) != 0;
+  }
   // Q2 and Q3. True once per raise: the caller writes the eventfd.
   bool take() {
-    std::atomic_signal_fence(std::memory_order_seq_cst);  // Q2
-    if (flag_.load(std::memory_order_relaxed) == 0) [[likely]]
-      return false;
+    if (!is_raised()) return false;
     flag_.store(0, std::memory_order_relaxed);
     return true;
   }

@@ -44,10 +44,11 @@ class IdleSleeper {
   void demand_attention() { flag_.raise(); }
   void wake_up() { flag_.lower(); }
 
-  // The publish path, after head has moved: one load, and a system call once per idle period.
+  // The publish path, after head has moved: one load …
+  bool wants_attention() const { return flag_.is_raised(); }
+  // … and a system call once per idle period; true if this was it.
   bool attend() {
-    if (!flag_.take()) [[likely]]
-      return false;
+    if (!flag_.take()) return false;
     signal();
     return true;
   }

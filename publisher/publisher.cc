@@ -62,10 +62,24 @@ struct Publisher::State {
     const std::uint64_t room = limit > head ? limit - head : 0;
     return room < wanted ? room : wanted;
   }
+  // The hot path of one record. Everything cold stands in tail position, here and in publish(), so
+  // that the compiler keeps registers and stack out of it.
+  Sequence publish_next(const std::byte* record) {
+    writer.store(++head, record);
+    writer.move_head(head);
+    return anyone_asleep() ? attend() : head;
+  }
+  [[gnu::cold]] Sequence publish_beyond_limit(const std::byte* record) {
+    return admit(head + 1) ? publish_next(record) : kNoSequence;
+  }
   void store_run(const std::byte* record, std::uint64_t count);
   bool admit(Sequence n);
   bool wait_for_journal(Sequence n);
-  void attend();
+  bool anyone_asleep() const {
+    return service_thread->sleeper().wants_attention() ||
+           (file_thread != nullptr && file_thread->sleeper().wants_attention());
+  }
+  [[gnu::cold]] Sequence attend();
   void check_thread();
   absl::Status close();
 };
@@ -161,14 +175,15 @@ bool Publisher::State::wait_for_journal(Sequence n) {
   return false;
 }
 
-// Cold: a sleeper wants to be told, or the journal has ended and publishing may have to.
-void Publisher::State::attend() {
+// A sleeper wants to be told, or the journal has ended and publishing may have to. Returns head.
+Sequence Publisher::State::attend() {
   if (service_thread->sleeper().attend()) ++counters.idle_wakes;
-  if (file_thread == nullptr || !file_thread->sleeper().attend()) return;
+  if (file_thread == nullptr || !file_thread->sleeper().attend()) return head;
   ++counters.idle_wakes;
-  if (!file_thread->gate().ended()) return;
+  if (!file_thread->gate().ended()) return head;
   status = file_thread->failure();
   limit = 0;
+  return head;
 }
 
 void Publisher::State::check_thread() {
@@ -203,14 +218,8 @@ Sequence Publisher::publish(std::span<const std::byte> record) {
   assert(record.size() == state_->writer.record_bytes());
   State& state = *state_;
   state.check_thread();
-  const Sequence n = state.head + 1;
-  if (n > state.limit && !state.admit(n)) [[unlikely]]
-    return kNoSequence;
-  state.writer.store(n, record.data());
-  state.writer.move_head(n);
-  state.head = n;
-  state.attend();
-  return n;
+  return state.head < state.limit ? state.publish_next(record.data())
+                                  : state.publish_beyond_limit(record.data());
 }
 
 Sequence Publisher::publish_batch(std::span<const std::byte> records) {
@@ -229,8 +238,7 @@ Sequence Publisher::publish_batch(std::span<const std::byte> records) {
     record += run * record_bytes;
     left -= run;
   }
-  state.attend();
-  return state.head;
+  return state.anyone_asleep() ? state.attend() : state.head;
 }
 
 const absl::Status& Publisher::status() const {
