@@ -102,6 +102,24 @@ double copy_ns(Placement placement, std::uint64_t slots, std::size_t record_byte
   return blocks.percentile_ns(0.5) / kCopyBlockRecords;
 }
 
+double copy_out_ns(Placement placement, std::uint64_t slots, std::size_t record_bytes,
+                   std::size_t slot_bytes, std::size_t buffer_records) {
+  pin_to_core(placement.first);
+  const SharedMemory memory(slots * slot_bytes);
+  std::vector<std::byte> buffer(buffer_records * record_bytes);
+  Samples buffers(slots / buffer_records);
+  for (std::uint64_t slot = 0; slot + buffer_records <= slots; slot += buffer_records) {
+    const std::byte* const from = memory.data() + slot * slot_bytes;
+    const std::uint64_t start = ticks();
+    for (std::size_t i = 0; i < buffer_records; ++i) {
+      std::memcpy(buffer.data() + i * record_bytes, from + i * slot_bytes, record_bytes);
+    }
+    asm volatile("" ::"r"(buffer.data()) : "memory");
+    buffers.add(ticks() - start);
+  }
+  return buffers.percentile_ns(0.5) / static_cast<double>(buffer_records);
+}
+
 double stream_per_second(Placement placement, std::uint64_t lines, std::size_t count) {
   const Lines ring(lines);
   const Shared<SharedWord> taken;       // by the reader, told every sixteenth of a lap

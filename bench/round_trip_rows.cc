@@ -3,6 +3,7 @@
 #include <cstring>
 #include <vector>
 
+#include "bench/bench_bus.h"
 #include "bench/bench_ring.h"
 #include "bench/floor.h"
 #include "bench/ping_pong.h"
@@ -12,55 +13,98 @@
 namespace lapwing::bench {
 namespace {
 
-constexpr std::uint32_t kRecordBytes = 56;
-constexpr std::uint64_t kDefaultCapacity = std::uint64_t{1} << 20;
-constexpr std::uint64_t kSmallCapacity = 4096;
-constexpr std::size_t kRoundTrips = 320'000;  // a fiftieth of it is whole blocks too
+constexpr std::size_t kRoundTrips = 320'000;
 
-void await_record(const RingReader& reader, Sequence n, std::byte* record) {
+using Record = std::vector<std::byte>;
+
+// Two rings and nothing else: the hot path alone.
+void await_record(const RingReader& reader, Sequence n, Record& record) {
   spin_until([&] {
-    const RingRead outcome = reader.try_read(n, record).outcome;
+    const RingRead outcome = reader.try_read(n, record.data()).outcome;
     if (outcome == RingRead::kLapped || outcome == RingRead::kCorrupt) fail("a round trip broke");
     return outcome == RingRead::kRecord;
   });
 }
 
-double ring_round_trip_ns(const Setting& setting, Placement placement, std::uint64_t capacity,
-                          std::size_t round_trips) {
+double ring_round_trip_ns(const Setting& setting, Placement placement, std::size_t round_trips) {
+  const std::uint64_t capacity = capacity_for(setting);
   const RingName ping = new_ring_name(setting.ring_directory);
   const RingName pong = new_ring_name(setting.ring_directory);
   const Shared<std::atomic<int>> rings_made;
   Child echo(placement.second, [&] {
     WrittenRing out(pong, capacity, kRecordBytes);
     rings_made->fetch_add(1);
-    spin_until([&] { return rings_made->load() == 2; });
+    spin_until([&] { return *rings_made == 2; });
     const ReadRing in(ping);
-    std::vector<std::byte> record(kRecordBytes);
+    Record record(kRecordBytes);
     for (Sequence n = 1; n <= capacity + round_trips; ++n) {
-      await_record(in.reader(), n, record.data());
+      await_record(in.reader(), n, record);
       out.publish(n, record.data());
     }
   });
   pin_to_core(placement.first);
   WrittenRing out(ping, capacity, kRecordBytes);
   rings_made->fetch_add(1);
-  spin_until([&] { return rings_made->load() == 2; });
+  spin_until([&] { return *rings_made == 2; });
   const ReadRing in(pong);
-  std::vector<std::byte> record(kRecordBytes);
+  Record record(kRecordBytes);
   const double median = median_round_trip_ns(capacity, round_trips, [&](Sequence n) {
     std::memcpy(record.data(), &n, sizeof n);
     out.publish(n, record.data());
-    await_record(in.reader(), n, record.data());
+    await_record(in.reader(), n, record);
   });
   echo.join();
   return median;
 }
 
-RowResult run_ring(const Setting& setting, const char* name, std::uint64_t capacity) {
+// Two buses: a publisher and a busy subscriber in each process.
+std::span<const std::byte> await_record(Subscriber& subscriber) {
+  Item item;
+  spin_until([&] {
+    item = subscriber.poll();
+    return item.kind != ItemKind::kNothing;
+  });
+  if (item.kind != ItemKind::kRecord) fail("an event in the middle of a round trip");
+  return subscriber.record();
+}
+
+void await_other_side(Subscriber& subscriber, std::atomic<int>& joined) {
+  await_join(subscriber);
+  joined.fetch_add(1);
+  spin_until([&] { return joined == 2; });
+}
+
+double bus_round_trip_ns(const Setting& setting, Placement placement, std::size_t round_trips) {
+  const std::uint64_t warm_up = capacity_for(setting);
+  const PrivateDirectory ping(setting.ring_directory);
+  const PrivateDirectory pong(setting.ring_directory);
+  const Shared<std::atomic<int>> joined;
+  Child echo(placement.second, [&] {
+    const auto out = open_publisher(setting, swapped(placement), pong.path(), Journal::kNone);
+    Subscriber in(subscriber_options(ping.path(), WaitStrategy::kBusy));
+    await_other_side(in, *joined);
+    for (std::size_t n = 1; n <= warm_up + round_trips; ++n) {
+      publish_or_fail(*out, await_record(in));
+    }
+  });
+  const auto out = open_publisher(setting, placement, ping.path(), Journal::kNone);
+  Subscriber in(subscriber_options(pong.path(), WaitStrategy::kBusy));
+  await_other_side(in, *joined);
+  Record record(kRecordBytes);
+  const double median = median_round_trip_ns(warm_up, round_trips, [&](std::uint64_t n) {
+    std::memcpy(record.data(), &n, sizeof n);
+    publish_or_fail(*out, record);
+    await_record(in);
+  });
+  echo.join();
+  return median;
+}
+
+template <typename RoundTrip>
+RowResult run(const Setting& setting, const char* name, const char* what, RoundTrip&& round_trip) {
   RowSpec spec;
   spec.name = name;
-  spec.what = absl::StrCat("round trip over two rings of ", capacity,
-                           " slots, two processes, 56-byte records, busy readers");
+  spec.what = what;
   spec.floor = "walk";
   spec.unit = "ns";
   spec.budget = 1.15;
@@ -68,10 +112,11 @@ RowResult run_ring(const Setting& setting, const char* name, std::uint64_t capac
   if (!has_two_cores()) return skip_row(spec, "needs two cores");
   const std::size_t round_trips = setting.count(kRoundTrips);
   return measure_row(
-      spec, [&](Placement placement) { return walk_ns(placement, capacity, round_trips); },
+      spec,
+      [&](Placement placement) { return walk_ns(placement, capacity_for(setting), round_trips); },
       [&](Placement placement) {
         Measurement measurement;
-        measurement.figure = ring_round_trip_ns(setting, placement, capacity, round_trips);
+        measurement.figure = round_trip(setting, placement, round_trips);
         measurement.details.push_back({"line", line_ns(placement, round_trips), "ns"});
         return measurement;
       });
@@ -79,12 +124,15 @@ RowResult run_ring(const Setting& setting, const char* name, std::uint64_t capac
 
 }  // namespace
 
-RowResult run_round_trip_ring(const Setting& setting) {
-  return run_ring(setting, "round-trip-ring", setting.quick ? kSmallCapacity : kDefaultCapacity);
+RowResult run_round_trip(const Setting& setting) {
+  return run(setting, "round-trip",
+             "round trip over two buses, two processes, 56-byte records, busy readers",
+             bus_round_trip_ns);
 }
 
-RowResult run_round_trip_ring_small(const Setting& setting) {
-  return run_ring(setting, "round-trip-ring-small", kSmallCapacity);
+RowResult run_round_trip_ring(const Setting& setting) {
+  return run(setting, "round-trip-ring", "the same over two bare rings: the hot path alone",
+             ring_round_trip_ns);
 }
 
 }  // namespace lapwing::bench

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "bench/samples.h"
+#include "bench/sign_flip.h"
 
 namespace lapwing::bench {
 namespace {
@@ -41,8 +42,9 @@ std::string RowResult::fault() const {
 }
 
 bool RowResult::met() const {
-  return skipped.empty() && fault().empty() &&
-         within(spec.bound, worst_placement_ratio(), spec.budget);
+  if (!skipped.empty() || !fault().empty()) return false;
+  if (chance) return *chance >= kSignificance;
+  return !spec.budget || within(spec.bound, worst_placement_ratio(), *spec.budget);
 }
 
 RowResult measure_row(const RowSpec& spec, const std::function<double(Placement)>& floor,

@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -40,11 +41,12 @@ enum class Bound { kAtMost, kAtLeast };
 struct RowSpec {
   std::string name;   // what --rows takes
   std::string what;   // what a reader of the table is told
-  std::string floor;  // what the ratio is over
+  std::string floor;  // what stands before and after each run
+  std::string over;   // what the ratio is over, if that is not the floor itself
   std::string unit;   // of figure and floor
   Bound bound = Bound::kAtMost;
-  double budget = 0;
-  int trials = 10;  // half of them in each placement
+  std::optional<double> budget;  // none: reported, and held against nothing
+  int trials = 10;               // half of them in each placement
   // What the figure is divided by, from the floor: the floor itself unless the budget adds to it.
   std::function<double(double)> allowance = [](double value) { return value; };
 };
@@ -62,6 +64,9 @@ struct RowResult {
   int rejections = 0;
   std::string skipped;  // why there is no ratio, empty if there is one
   std::string note;     // what limits the meaning of the ratio
+  // For rows that ask whether there is a difference at all: how likely it is to be chance. Then
+  // this decides, not the ratio (bench/sign_flip.h).
+  std::optional<double> chance;
 
   double median_ratio() const;
   double worst_placement_ratio() const;  // the worse of the two placements' medians

@@ -17,9 +17,21 @@ double median_over(const RowResult& row, Pick&& pick) {
   return median_of(values);
 }
 
+const std::string& over(const RowSpec& spec) {
+  return spec.over.empty() ? spec.floor : spec.over;
+}
+
+// The budget and whether it was met, or what else the row says.
 std::string verdict(const RowResult& row) {
   if (!row.fault().empty()) return absl::StrCat("FAULT: ", row.fault());
-  return row.met() ? "met" : "missed";
+  const char* const met = row.met() ? "met" : "MISSED";
+  if (row.chance) {
+    return absl::StrFormat("no significant difference (chance of this one %.3f): %s", *row.chance,
+                           met);
+  }
+  if (!row.spec.budget) return "no budget";
+  const char* const bound = row.spec.bound == Bound::kAtMost ? "<=" : ">=";
+  return absl::StrFormat("%s %g: %s", bound, *row.spec.budget, met);
 }
 
 std::string number(double value) {
@@ -49,18 +61,18 @@ std::vector<Detail> median_details(const RowResult& row) {
 }
 
 std::string to_text(const RowResult& row) {
-  std::string text = absl::StrFormat("%s: %s\n", row.spec.name, row.spec.what);
-  if (!row.skipped.empty()) return absl::StrCat(text, "    SKIPPED: ", row.skipped, "\n");
+  std::string text = absl::StrFormat("%-24s", row.spec.name);
+  if (!row.skipped.empty()) {
+    return absl::StrCat(text, "SKIPPED: ", row.skipped, "\n    ", row.spec.what, "\n");
+  }
   const auto [low, high] =
       std::minmax_element(row.trials.begin(), row.trials.end(),
                           [](const Trial& a, const Trial& b) { return a.ratio < b.ratio; });
-  absl::StrAppendFormat(&text, "    %.3f x %s (%.3f to %.3f, worse placement %.3f)",
-                        row.median_ratio(), row.spec.floor, low->ratio, high->ratio,
-                        row.worst_placement_ratio());
-  absl::StrAppendFormat(&text, "  budget %s %g: %s%s\n",
-                        row.spec.bound == Bound::kAtMost ? "<=" : ">=", row.spec.budget,
-                        verdict(row), rejected(row));
+  absl::StrAppendFormat(&text, "%.3f (%.3f to %.3f) x %s, worse placement %.3f   %s%s\n",
+                        row.median_ratio(), low->ratio, high->ratio, over(row.spec),
+                        row.worst_placement_ratio(), verdict(row), rejected(row));
   if (!row.note.empty()) absl::StrAppend(&text, "    note: ", row.note, "\n");
+  absl::StrAppend(&text, "    ", row.spec.what, "\n");
   const char* separator = "    ";
   for (const Detail& detail : median_details(row)) {
     absl::StrAppendFormat(&text, "%s%s %s %s", separator, detail.name, number(detail.value),
@@ -79,12 +91,13 @@ std::string to_json(const std::vector<RowResult>& rows) {
       array.push_back(std::move(object));
       continue;
     }
-    object["floor"] = row.spec.floor;
+    object["over"] = over(row.spec);
     object["ratio"] = row.median_ratio();
     object["ratio_worse_placement"] = row.worst_placement_ratio();
     object["bound"] = row.spec.bound == Bound::kAtMost ? "at most" : "at least";
-    object["budget"] = row.spec.budget;
-    object["met"] = row.met();
+    if (row.spec.budget) object["budget"] = *row.spec.budget;
+    if (row.chance) object["chance"] = *row.chance;
+    if (row.spec.budget || row.chance) object["met"] = row.met();
     object["rejections"] = row.rejections;
     if (!row.fault().empty()) object["fault"] = row.fault();
     if (!row.note.empty()) object["note"] = row.note;

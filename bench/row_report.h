@@ -10,7 +10,8 @@
 
 namespace lapwing::bench {
 
-// One row of the table, several lines: what; the ratio with its verdict; medians for orientation.
+// One row of the table: the ratio and its verdict; below it what was measured, and medians for
+// orientation.
 std::string to_text(const RowResult& row);
 
 // A JSON array with one object per row; every trial is in it.

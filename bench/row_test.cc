@@ -88,6 +88,20 @@ TEST_CASE("A broken promise fails the row whatever its ratio") {
   CHECK_FALSE(row.met());
 }
 
+TEST_CASE("Where the question is whether there is a difference, chance decides") {
+  RowResult row = measure_row(spec_of(Bound::kAtMost, 1.15, 1), in_turn({100}), figures({900}));
+  row.chance = 0.3;
+  CHECK(row.met());
+  row.chance = 0.01;
+  CHECK_FALSE(row.met());
+}
+
+TEST_CASE("A row without a budget is held against nothing") {
+  RowSpec spec = spec_of(Bound::kAtLeast, 0, 1);
+  spec.budget.reset();
+  CHECK(measure_row(spec, in_turn({100}), figures({1})).met());
+}
+
 TEST_CASE("A budget that adds to the floor divides by what it allows") {
   RowSpec spec = spec_of(Bound::kAtMost, 1.0, 1);
   spec.allowance = [](double wake_ns) { return 100'000 + 2 * wake_ns; };

@@ -28,7 +28,19 @@ struct Row {
 
 std::span<const Row> all_rows();
 
+RowResult run_round_trip(const Setting& setting);
 RowResult run_round_trip_ring(const Setting& setting);
-RowResult run_round_trip_ring_small(const Setting& setting);
+RowResult run_publish(const Setting& setting);
+RowResult run_publish_batch(const Setting& setting);
+RowResult run_publish_journal_median(const Setting& setting);
+RowResult run_publish_journal_tail(const Setting& setting);
+RowResult run_sustained(const Setting& setting);
+RowResult run_one_reader(const Setting& setting);
+RowResult run_parked_crowd(const Setting& setting);
+RowResult run_stopped_crowd(const Setting& setting);
+RowResult run_killed_crowd(const Setting& setting);
+RowResult run_wake(const Setting& setting);
+RowResult run_catch_up(const Setting& setting);
+RowResult run_idle(const Setting& setting);
 
 }  // namespace lapwing::bench

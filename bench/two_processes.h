@@ -68,7 +68,7 @@ class Child {
 
 // One pause of a spin that ends the benchmark when the other side has been silent for
 // kSilenceNsMax: a crash there must not leave a process spinning here.
-inline constexpr std::uint64_t kSilenceNsMax = 60'000'000'000;
+inline constexpr std::uint64_t kSilenceNsMax = 300'000'000'000;
 class Patience {
  public:
   void pause();

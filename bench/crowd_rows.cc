@@ -1,0 +1,92 @@
+// Does the publish path feel its subscribers? Publishes slower than 10 us, with 64 subscribers that
+// are parked, stopped or being killed, against 64 strangers that are treated alike.
+#include <algorithm>
+#include <vector>
+
+#include "bench/bench_bus.h"
+#include "bench/crowd.h"
+#include "bench/record_source.h"
+#include "bench/rows.h"
+#include "bench/samples.h"
+#include "bench/sign_flip.h"
+
+namespace lapwing::bench {
+namespace {
+
+constexpr int kBlocks = 10;
+constexpr std::size_t kBlockPublishes = 1'000'000;
+constexpr double kPacePerSecond = 1e6;
+constexpr double kSlowNs = 10'000;
+
+// Publishes slower than kSlowNs, per million.
+double slow_publishes(const Setting& setting, Members members, Treatment treatment) {
+  const Placement placement = straight_placement();
+  const PrivateDirectory directory(setting.ring_directory);
+  const std::size_t size = setting.quick ? kCrowdSizeQuick : kCrowdSize;
+  const Crowd crowd({size, members, treatment, placement.second, directory.path(), kPacePerSecond});
+  const auto publisher = open_publisher(setting, placement, directory.path(), Journal::kNone);
+  crowd.await_members();
+  const std::size_t publishes = setting.count(kBlockPublishes);
+  const double period_ticks = 1e9 / kPacePerSecond / ns_per_tick();
+  RecordSource source(kRecordBytes);
+  Samples samples(publishes);
+  double due = static_cast<double>(ticks());
+  for (std::size_t i = 0; i < publishes; ++i, due += period_ticks) {
+    while (static_cast<double>(ticks()) < due) {
+    }
+    const std::uint64_t start = ticks();
+    publish_or_fail(*publisher, source.next());
+    samples.add(ticks() - start);
+  }
+  return static_cast<double>(samples.count_above_ns(kSlowNs)) * 1e6 /
+         static_cast<double>(publishes);
+}
+
+RowResult run_crowd(const Setting& setting, const char* name, const char* what,
+                    Treatment treatment) {
+  RowSpec spec;
+  spec.name = name;
+  spec.what = what;
+  spec.floor = "64 strangers";
+  spec.unit = "slow publishes per million";
+  if (!has_two_cores()) return skip_row(spec, "needs two cores");
+  RowResult result;
+  result.spec = spec;
+  std::vector<double> differences;
+  for (int block = 0; block < setting.trials(kBlocks); ++block) {
+    // Whoever comes first in one block comes second in the next.
+    const Members first = block % 2 == 0 ? Members::kSubscribers : Members::kStrangers;
+    const Members second = block % 2 == 0 ? Members::kStrangers : Members::kSubscribers;
+    const double one = slow_publishes(setting, first, treatment);
+    const double other = slow_publishes(setting, second, treatment);
+    Trial trial;
+    trial.measurement.figure = block % 2 == 0 ? one : other;
+    trial.floor = block % 2 == 0 ? other : one;
+    // One more on both sides: a block without a slow publish has a ratio too.
+    trial.ratio = (trial.measurement.figure + 1) / (trial.floor + 1);
+    differences.push_back(trial.measurement.figure - trial.floor);
+    result.trials.push_back(std::move(trial));
+  }
+  result.chance = sign_flip_probability(differences);
+  return result;
+}
+
+}  // namespace
+
+RowResult run_parked_crowd(const Setting& setting) {
+  return run_crowd(setting, "subscribers-parked", "publish path with 64 parked subscribers",
+                   Treatment::kParked);
+}
+
+RowResult run_stopped_crowd(const Setting& setting) {
+  return run_crowd(setting, "subscribers-stopped", "publish path with 64 stopped subscribers",
+                   Treatment::kStopped);
+}
+
+RowResult run_killed_crowd(const Setting& setting) {
+  return run_crowd(setting, "subscribers-killed",
+                   "publish path with 64 subscribers being killed and replaced",
+                   Treatment::kKilled);
+}
+
+}  // namespace lapwing::bench

@@ -1,0 +1,197 @@
+// What costs nothing when nothing happens, and what a wake-up costs when something does.
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+
+#include "bench/bench_bus.h"
+#include "bench/floor.h"
+#include "bench/rows.h"
+#include "bench/samples.h"
+#include "bench/two_processes.h"
+#include "bus/kernel.h"
+#include "proto/shared_words.h"
+
+namespace lapwing::bench {
+namespace {
+
+constexpr std::uint64_t kIdleNs = 30'000'000'000;
+constexpr std::uint64_t kIdleNsQuick = 300'000'000;
+constexpr double kIdlePercentMax = 0.1;
+constexpr std::uint64_t kSettleNs = 1'000'000'000;  // start-up is not idling
+constexpr double kPacePerSecond = 1e6;
+constexpr std::size_t kWakes = 4000;
+constexpr double kWakeAllowanceNs = 100'000;
+
+std::uint64_t cpu_ns() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  const auto ns = [](const timeval& time) {
+    return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 +
+           static_cast<std::uint64_t>(time.tv_usec) * 1000;
+  };
+  return ns(usage.ru_utime) + ns(usage.ru_stime);
+}
+
+// Runs `wait_until(deadline)` for a second, then for `idle_ns`; percent of a core that this whole
+// process took during the latter.
+template <typename WaitUntil>
+double idle_percent(std::uint64_t idle_ns, WaitUntil&& wait_until) {
+  wait_until(monotonic_ns() + std::min(kSettleNs, idle_ns));
+  const std::uint64_t cpu_start = cpu_ns();
+  const std::uint64_t start = monotonic_ns();
+  wait_until(start + idle_ns);
+  return 100.0 * static_cast<double>(cpu_ns() - cpu_start) /
+         static_cast<double>(monotonic_ns() - start);
+}
+
+struct IdleShares {
+  std::atomic<int> ready{0};
+  std::uint32_t done_bell = 0;
+  double publisher_percent = 0;
+  double subscriber_percent = 0;
+};
+
+// An idle publisher has nothing to do in its publishing thread either: it sleeps in the kernel.
+void idle_as_publisher(const Setting& setting, Placement placement, const std::string& directory,
+                       std::uint64_t idle_ns, IdleShares& shares) {
+  const auto publisher = open_publisher(setting, placement, directory, Journal::kSynced);
+  const std::byte record[kRecordBytes] = {};
+  publish_or_fail(*publisher, record);  // so that it has worked before it idles
+  spin_until([&] { return shares.ready == 1; });
+  const std::uint32_t never = 0;
+  shares.publisher_percent = idle_percent(idle_ns, [&](std::uint64_t deadline_ns) {
+    for (std::uint64_t now; (now = monotonic_ns()) < deadline_ns;) {
+      futex_wait(&never, 0, deadline_ns - now);
+    }
+  });
+  while (load_bell(&shares.done_bell) == 0) futex_wait(&shares.done_bell, 0, kParkNsMax);
+  ok_or_fail(publisher->close());
+}
+
+void idle_as_subscriber(const std::string& directory, std::uint64_t idle_ns, IdleShares& shares) {
+  SubscriberOptions options = subscriber_options(directory, WaitStrategy::kPark);
+  options.on_gap = OnGap::kFill;
+  Subscriber subscriber(options);
+  await_join(subscriber);
+  shares.ready = 1;
+  shares.subscriber_percent = idle_percent(idle_ns, [&](std::uint64_t deadline_ns) {
+    while (monotonic_ns() < deadline_ns) subscriber.wait(deadline_ns);
+  });
+  bump_bell(&shares.done_bell);
+  futex_wake_all(&shares.done_bell);
+}
+
+Measurement idle(const Setting& setting, Placement placement, std::uint64_t idle_ns) {
+  const PrivateDirectory directory(setting.disk_directory);
+  const Shared<IdleShares> shares;
+  Child publisher(placement.first, [&] {
+    idle_as_publisher(setting, placement, directory.path(), idle_ns, *shares);
+  });
+  Child subscriber(placement.second,
+                   [&] { idle_as_subscriber(directory.path(), idle_ns, *shares); });
+  subscriber.join();
+  publisher.join();
+  Measurement measurement;
+  measurement.figure = std::max(shares->publisher_percent, shares->subscriber_percent);
+  measurement.details = {{"publisher", shares->publisher_percent, "%"},
+                         {"subscriber", shares->subscriber_percent, "%"}};
+  return measurement;
+}
+
+struct Wakes {
+  std::atomic<int> attached{0};
+  std::atomic<int> done{0};
+  double median_ns = 0;
+  double p99_ns = 0;
+};
+
+// A sample is the age of the first record after a wait that really waited.
+void receive_parked(const std::string& directory, std::size_t wakes, Wakes& result) {
+  Subscriber subscriber(subscriber_options(directory, WaitStrategy::kPark));
+  await_join(subscriber);
+  result.attached = 1;
+  std::vector<double> ages_ns;
+  bool waited = false;
+  while (ages_ns.size() < wakes) {
+    Item item = subscriber.poll();
+    if (item.kind == ItemKind::kNothing) {
+      waited = true;
+      item = subscriber.wait(monotonic_ns() + kParkNsMax);
+    }
+    if (item.kind == ItemKind::kEnded) fail(subscriber.status().ToString());
+    if (item.kind != ItemKind::kRecord) continue;
+    if (waited) {
+      std::uint64_t published_ns = 0;
+      std::memcpy(&published_ns, subscriber.record().data(), sizeof published_ns);
+      ages_ns.push_back(static_cast<double>(monotonic_ns() - published_ns));
+    }
+    waited = false;
+  }
+  std::sort(ages_ns.begin(), ages_ns.end());
+  result.median_ns = ages_ns[ages_ns.size() / 2];
+  result.p99_ns = ages_ns[ages_ns.size() * 99 / 100];
+  result.done = 1;
+}
+
+Measurement wake_under_load(const Setting& setting, Placement placement, std::size_t wakes) {
+  const PrivateDirectory directory(setting.ring_directory);
+  const Shared<Wakes> result;
+  Child sleeper(placement.second, [&] { receive_parked(directory.path(), wakes, *result); });
+  const auto publisher = open_publisher(setting, placement, directory.path(), Journal::kNone);
+  spin_until([&] { return result->attached == 1; });
+  const double period_ticks = 1e9 / kPacePerSecond / ns_per_tick();
+  std::byte record[kRecordBytes] = {};
+  double due = static_cast<double>(ticks());
+  spin_until([&] {
+    if (static_cast<double>(ticks()) >= due) {
+      due += period_ticks;
+      const std::uint64_t now_ns = monotonic_ns();
+      std::memcpy(record, &now_ns, sizeof now_ns);
+      publish_or_fail(*publisher, record);
+    }
+    return result->done == 1;
+  });
+  ok_or_fail(publisher->close());
+  sleeper.join();
+  Measurement measurement;
+  measurement.figure = result->median_ns;
+  measurement.details = {{"p99", result->p99_ns, "ns"}};
+  return measurement;
+}
+
+}  // namespace
+
+RowResult run_idle(const Setting& setting) {
+  RowSpec spec;
+  spec.name = "idle";
+  spec.what = "processor share of a parked subscriber and of an idle publisher, the larger one";
+  spec.floor = "0.1 % of a core";
+  spec.unit = "%";
+  spec.budget = 1.0;
+  spec.trials = 2;
+  const std::uint64_t idle_ns = setting.quick ? kIdleNsQuick : kIdleNs;
+  return measure_row(
+      spec, [](Placement) { return kIdlePercentMax; },
+      [&](Placement placement) { return idle(setting, placement, idle_ns); });
+}
+
+RowResult run_wake(const Setting& setting) {
+  RowSpec spec;
+  spec.name = "wake";
+  spec.what = "median age of the first record after a park, a million published a second";
+  spec.over = "(100 us + 2 wake)";
+  spec.floor = "wake";
+  spec.unit = "ns";
+  spec.budget = 1.0;
+  spec.trials = setting.trials(10);
+  spec.allowance = [](double wake) { return kWakeAllowanceNs + 2 * wake; };
+  if (!has_two_cores()) return skip_row(spec, "needs two cores");
+  const std::size_t wakes = setting.count(kWakes);
+  return measure_row(
+      spec, [&](Placement placement) { return wake_ns(placement, wakes / 4); },
+      [&](Placement placement) { return wake_under_load(setting, placement, wakes); });
+}
+
+}  // namespace lapwing::bench

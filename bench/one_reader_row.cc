@@ -1,0 +1,131 @@
+// One live reader behind a publisher that never waits for it: what arrives, and whether it is whole
+// and in order.
+#include <atomic>
+#include <cstring>
+#include <vector>
+
+#include "bench/bench_bus.h"
+#include "bench/floor.h"
+#include "bench/rows.h"
+#include "bench/two_processes.h"
+#include "bus/kernel.h"
+#include "proto/shared_words.h"
+
+namespace lapwing::bench {
+namespace {
+
+constexpr std::size_t kRecords = 16'000'000;
+constexpr std::size_t kWords = kRecordBytes / 8;
+constexpr std::size_t kReadRecords = 256;    // at most, in one poll_batch
+constexpr std::size_t kPublishRecords = 32;  // in one publish_batch
+constexpr std::size_t kScratchRecords = 512;
+
+// What the reader saw, handed back through shared memory.
+struct Received {
+  std::atomic<int> attached{0};
+  double records_per_second = 0;
+  SubscriberCounters counters;
+  std::uint64_t torn = 0;
+  std::uint64_t out_of_order = 0;
+};
+
+// Every word of record n is n, so that words of two records never pass for one.
+void check(const std::byte* record, Sequence expected, Received& received) {
+  Sequence words[kWords];
+  std::memcpy(words, record, sizeof words);
+  Sequence differences = 0;
+  for (const Sequence word : words) differences |= word ^ words[0];
+  received.torn += differences != 0 ? 1 : 0;
+  received.out_of_order += words[0] != expected ? 1 : 0;
+}
+
+void receive(const std::string& directory, Received& received) {
+  Subscriber subscriber(subscriber_options(directory, WaitStrategy::kBusy));
+  await_join(subscriber);
+  received.attached = 1;
+  std::vector<std::byte> batch(kReadRecords * kRecordBytes);
+  std::uint64_t start_ns = 0;
+  for (Item item; item.kind != ItemKind::kClosed; item = subscriber.poll()) {
+    if (item.kind == ItemKind::kEnded) fail(subscriber.status().ToString());
+    if (item.kind == ItemKind::kNothing) spin_pause();
+    if (item.kind == ItemKind::kRecord) {
+      if (start_ns == 0) start_ns = monotonic_ns();
+      check(subscriber.record().data(), item.sequence, received);
+    }
+    while (const std::size_t count = subscriber.poll_batch(batch)) {
+      const Sequence first = subscriber.counters().last - count + 1;
+      for (std::size_t i = 0; i < count; ++i) {
+        check(batch.data() + i * kRecordBytes, first + i, received);
+      }
+    }
+  }
+  received.counters = subscriber.counters();
+  received.records_per_second = static_cast<double>(received.counters.records) * 1e9 /
+                                static_cast<double>(monotonic_ns() - start_ns);
+}
+
+void publish_numbered(Publisher& publisher, std::size_t records) {
+  std::vector<Sequence> words(kScratchRecords * kWords);
+  Sequence n = 0;
+  while (n < records) {
+    Sequence* const batch = words.data() + n % kScratchRecords * kWords;
+    for (std::size_t i = 0; i < kPublishRecords; ++i) {
+      ++n;
+      for (std::size_t word = 0; word < kWords; ++word) batch[i * kWords + word] = n;
+    }
+    const std::span<const Sequence> span(batch, kPublishRecords * kWords);
+    publish_batch_or_fail(publisher, std::as_bytes(span));
+  }
+}
+
+std::string fault_of(const Received& received, std::size_t published) {
+  const std::uint64_t seen = received.counters.records + received.counters.lost;
+  if (received.torn != 0) return absl::StrCat(received.torn, " torn records");
+  if (received.out_of_order != 0) return absl::StrCat(received.out_of_order, " out of order");
+  if (seen != published) return absl::StrCat(seen, " records and gaps of ", published);
+  return {};
+}
+
+Measurement one_reader(const Setting& setting, Placement placement, std::size_t records) {
+  const PrivateDirectory directory(setting.ring_directory);
+  const Shared<Received> received;
+  Child reader(placement.second, [&] { receive(directory.path(), *received); });
+  const auto publisher = open_publisher(setting, placement, directory.path(), Journal::kNone);
+  spin_until([&] { return received->attached == 1; });
+  const std::uint64_t start_ns = monotonic_ns();
+  publish_numbered(*publisher, records);
+  const double publish_ns = static_cast<double>(monotonic_ns() - start_ns);
+  ok_or_fail(publisher->close());
+  reader.join();
+  Measurement measurement;
+  measurement.figure = received->records_per_second / 1e6;
+  measurement.details = {
+      {"published", static_cast<double>(records) * 1e3 / publish_ns, "million a second"},
+      {"laps", static_cast<double>(received->counters.gaps), ""},
+      {"lost", 100.0 * static_cast<double>(received->counters.lost) / static_cast<double>(records),
+       "%"}};
+  measurement.fault = fault_of(*received, records);
+  return measurement;
+}
+
+}  // namespace
+
+RowResult run_one_reader(const Setting& setting) {
+  RowSpec spec;
+  spec.name = "one-reader";
+  spec.what = "records delivered to one live reader, batched reads, publisher flat out";
+  spec.floor = "stream";
+  spec.unit = "million a second";
+  spec.bound = Bound::kAtLeast;
+  spec.trials = setting.trials(10);
+  if (!has_two_cores()) return skip_row(spec, "needs two cores");
+  const std::size_t records = setting.count(kRecords) / kPublishRecords * kPublishRecords;
+  return measure_row(
+      spec,
+      [&](Placement placement) {
+        return stream_per_second(placement, capacity_for(setting), records) / 1e6;
+      },
+      [&](Placement placement) { return one_reader(setting, placement, records); });
+}
+
+}  // namespace lapwing::bench
