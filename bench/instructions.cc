@@ -1,0 +1,133 @@
+// lapwing_instructions OPERATION RECORDS: does one operation of the hot path for that many records
+// inside lapwing_measured(), and everything else outside of it, so that callgrind can count the one
+// without the other. bench/instructions.sh runs it. Without arguments: prints the operations.
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+
+#include "bench/operations.h"
+
+// Does the operation once; returns the records it was for.
+using Operation = std::function<std::size_t()>;
+
+// Callgrind finds it by this name. Its own loop and call are counted too; the operation `nothing`
+// says what they cost.
+extern "C" [[gnu::noinline]] void lapwing_measured(const Operation& operation,
+                                                   std::size_t records) {
+  for (std::size_t done = 0; done < records;) done += operation();
+}
+
+namespace lapwing::bench {
+namespace {
+
+void count_nothing(std::size_t records) {
+  lapwing_measured([] { return std::size_t{1}; }, records);
+}
+
+template <typename Form, std::size_t kBytes>
+void count_store(std::size_t records) {
+  SlotBench<Form> bench(kBytes);
+  lapwing_measured(
+      [&] {
+        bench.store();
+        return std::size_t{1};
+      },
+      records);
+}
+
+template <typename Form, std::size_t kBytes>
+void count_load(std::size_t records) {
+  SlotBench<Form> bench(kBytes);
+  bench.fill();
+  lapwing_measured([&] { return std::size_t{bench.load()}; }, records);
+}
+
+void count_try_read(std::size_t records) {
+  RingBench bench;
+  lapwing_measured([&] { return std::size_t{bench.try_read()}; }, records);
+}
+
+void count_publish(std::size_t records) {
+  BusBench bench;
+  bench.publish();  // the first one wakes the service thread
+  lapwing_measured(
+      [&] {
+        bench.publish();
+        return std::size_t{1};
+      },
+      records);
+}
+
+void count_publish_batch(std::size_t records) {
+  BusBench bench;
+  bench.publish();
+  lapwing_measured(
+      [&] {
+        bench.publish_batch();
+        return kBatchRecords;
+      },
+      records);
+}
+
+template <typename Take>
+void count_taking(std::size_t records, Take&& take) {
+  BusBench bench;
+  for (std::size_t done = 0; done < records; done += BusBench::kRefillRecords) {
+    bench.refill();
+    lapwing_measured([&] { return take(bench); }, BusBench::kRefillRecords);
+  }
+}
+
+void count_poll(std::size_t records) {
+  count_taking(records, [](BusBench& bench) { return std::size_t{bench.poll()}; });
+}
+
+void count_poll_batch(std::size_t records) {
+  count_taking(records, [](BusBench& bench) { return bench.poll_batch(); });
+}
+
+struct Counted {
+  const char* name;
+  void (*run)(std::size_t records);
+};
+
+constexpr Counted kCounted[] = {
+    {"nothing", count_nothing},
+    {"store_slot/word/16", count_store<WordForm, 16>},
+    {"store_slot/word/56", count_store<WordForm, 56>},
+    {"store_slot/word/80", count_store<WordForm, 80>},
+    {"load_slot/word/16", count_load<WordForm, 16>},
+    {"load_slot/word/56", count_load<WordForm, 56>},
+    {"load_slot/word/80", count_load<WordForm, 80>},
+#if defined(LAPWING_HAS_VECTOR_FORM)
+    {"store_slot/vector/56", count_store<VectorForm, 56>},
+    {"load_slot/vector/56", count_load<VectorForm, 56>},
+#endif
+    {"try_read", count_try_read},
+    {"publish", count_publish},
+    {"publish_batch", count_publish_batch},
+    {"poll", count_poll},
+    {"poll_batch", count_poll_batch},
+};
+
+int run(int argc, char** argv) {
+  if (argc == 1) {
+    for (const Counted& counted : kCounted) std::printf("%s\n", counted.name);
+    return 0;
+  }
+  for (const Counted& counted : kCounted) {
+    if (argc != 3 || std::strcmp(argv[1], counted.name) != 0) continue;
+    counted.run(std::strtoul(argv[2], nullptr, 10));
+    return 0;
+  }
+  std::fprintf(stderr, "usage: lapwing_instructions [OPERATION RECORDS]\n");
+  return 2;
+}
+
+}  // namespace
+}  // namespace lapwing::bench
+
+int main(int argc, char** argv) {
+  return lapwing::bench::run(argc, argv);
+}

@@ -1,0 +1,84 @@
+// lapwing_micro: Google Benchmark of the single operations. Times of one core with everything in
+// the cache, for comparing two versions of the code; the rows of lapwing_bench are what counts.
+#include <benchmark/benchmark.h>
+
+#include "bench/operations.h"
+
+namespace lapwing::bench {
+namespace {
+
+template <typename Form>
+void store_slot(benchmark::State& state) {
+  SlotBench<Form> bench(static_cast<std::size_t>(state.range(0)));
+  for (auto _ : state) bench.store();
+  state.SetItemsProcessed(state.iterations());
+}
+
+template <typename Form>
+void load_slot(benchmark::State& state) {
+  SlotBench<Form> bench(static_cast<std::size_t>(state.range(0)));
+  bench.fill();
+  for (auto _ : state) {
+    if (!bench.load()) state.SkipWithError("a stored record was not there");
+  }
+  state.SetItemsProcessed(state.iterations());
+}
+
+void try_read(benchmark::State& state) {
+  RingBench bench;
+  for (auto _ : state) {
+    if (!bench.try_read()) state.SkipWithError("a published record was not there");
+  }
+  state.SetItemsProcessed(state.iterations());
+}
+
+void publish(benchmark::State& state) {
+  BusBench bench;
+  for (auto _ : state) bench.publish();
+  state.SetItemsProcessed(state.iterations());
+}
+
+void publish_batch(benchmark::State& state) {
+  BusBench bench;
+  for (auto _ : state) bench.publish_batch();
+  state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(kBatchRecords));
+}
+
+// One iteration takes a whole refill, so that pausing the clock does not count.
+template <typename Take>
+void drain(benchmark::State& state, Take&& take) {
+  BusBench bench;
+  for (auto _ : state) {
+    state.PauseTiming();
+    bench.refill();
+    state.ResumeTiming();
+    for (std::size_t taken = 0; taken < BusBench::kRefillRecords;) taken += take(bench);
+  }
+  state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(BusBench::kRefillRecords));
+}
+
+void poll(benchmark::State& state) {
+  drain(state, [](BusBench& bench) { return bench.poll() ? std::size_t{1} : 0; });
+}
+
+void poll_batch(benchmark::State& state) {
+  drain(state, [](BusBench& bench) { return bench.poll_batch(); });
+}
+
+constexpr std::int64_t kKv = 16, kMbo = 56, kMbp1 = 80;  // record bytes
+BENCHMARK_TEMPLATE(store_slot, WordForm)->Arg(kKv)->Arg(kMbo)->Arg(kMbp1);
+BENCHMARK_TEMPLATE(load_slot, WordForm)->Arg(kKv)->Arg(kMbo)->Arg(kMbp1);
+#if defined(LAPWING_HAS_VECTOR_FORM)
+BENCHMARK_TEMPLATE(store_slot, VectorForm)->Arg(kKv)->Arg(kMbo)->Arg(kMbp1);
+BENCHMARK_TEMPLATE(load_slot, VectorForm)->Arg(kKv)->Arg(kMbo)->Arg(kMbp1);
+#endif
+BENCHMARK(try_read);
+BENCHMARK(publish);
+BENCHMARK(publish_batch);
+BENCHMARK(poll);
+BENCHMARK(poll_batch);
+
+}  // namespace
+}  // namespace lapwing::bench
+
+BENCHMARK_MAIN();

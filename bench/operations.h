@@ -1,0 +1,126 @@
+// The single operations of the hot path, set up so that one call does one of them: for
+// lapwing_micro, which times them, and lapwing_instructions, which counts their instructions.
+//
+// Thread safety: one thread. Everything lives in one process and one small ring, which stays in the
+// cache: what is measured is the work, not the memory.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bench/bench_bus.h"
+#include "bench/bench_ring.h"
+#include "bench/private_directory.h"
+#include "bench/record_source.h"
+#include "proto/slot_form.h"
+
+namespace lapwing::bench {
+
+inline constexpr std::uint64_t kOperationSlots = 4096;
+inline constexpr char kOperationsDirectory[] = "/dev/shm";
+
+// A few slots in plain memory, written and read in turn.
+template <typename Form>
+class SlotBench {
+ public:
+  explicit SlotBench(std::size_t record_bytes)
+      : record_bytes_(record_bytes),
+        slot_bytes_(slot_bytes_for(static_cast<std::uint32_t>(record_bytes))),
+        slots_(kOperationSlots * slot_bytes_ / sizeof(Line)),
+        source_(record_bytes),
+        copy_(record_bytes) {}
+
+  void store() {
+    ++stored_;
+    Form::store_slot(slot(stored_), stored_, source_.next().data(), record_bytes_);
+  }
+  // Of the records stored so far, again and again.
+  bool load() {
+    loaded_ = loaded_ % stored_ + 1;
+    return Form::load_slot(slot(loaded_), loaded_, copy_.data(), record_bytes_).outcome ==
+           SlotRead::kRecord;
+  }
+  void fill() {
+    while (stored_ < kOperationSlots) store();
+  }
+
+ private:
+  struct alignas(64) Line {
+    std::byte bytes[64];
+  };
+  std::byte* slot(Sequence n) {
+    return slots_.data()->bytes + ((n - 1) & (kOperationSlots - 1)) * slot_bytes_;
+  }
+
+  std::size_t record_bytes_;
+  std::size_t slot_bytes_;
+  std::vector<Line> slots_;
+  RecordSource source_;
+  std::vector<std::byte> copy_;
+  Sequence stored_ = 0;
+  Sequence loaded_ = 0;
+};
+
+// A filled ring without a publisher, read over and over.
+class RingBench {
+ public:
+  RingBench()
+      : name_(new_ring_name(directory_.path())),
+        ring_(name_, kOperationSlots, kRecordBytes),
+        read_(name_),
+        copy_(kRecordBytes) {
+    RecordSource source(kRecordBytes);
+    for (Sequence n = 1; n <= kOperationSlots; ++n) ring_.publish(n, source.next().data());
+  }
+
+  bool try_read() {
+    next_ = next_ % kOperationSlots + 1;
+    return read_.reader().try_read(next_, copy_.data()).outcome == RingRead::kRecord;
+  }
+
+ private:
+  PrivateDirectory directory_{kOperationsDirectory};
+  RingName name_;
+  WrittenRing ring_;
+  ReadRing read_;
+  std::vector<std::byte> copy_;
+  Sequence next_ = 0;
+};
+
+// A whole bus without a journal: a publisher, and a subscriber that has joined.
+class BusBench {
+ public:
+  BusBench()
+      : publisher_(
+            open_publisher(kSetting, straight_placement(), directory_.path(), Journal::kNone)),
+        subscriber_(subscriber_options(directory_.path(), WaitStrategy::kBusy)),
+        source_(kRecordBytes),
+        batch_(kBatchRecords * kRecordBytes) {
+    await_join(subscriber_);
+  }
+
+  void publish() { publish_or_fail(*publisher_, source_.next()); }
+  void publish_batch() { publish_batch_or_fail(*publisher_, source_.next_batch()); }
+
+  // Half a ring of records to be polled, and no event among them.
+  static constexpr std::size_t kRefillRecords = kCapacityQuick / 2;
+  void refill() {
+    for (std::size_t i = 0; i < kRefillRecords; i += kBatchRecords) publish_batch();
+  }
+  bool poll() { return subscriber_.poll().kind == ItemKind::kRecord; }
+  std::size_t poll_batch() { return subscriber_.poll_batch(batch_); }
+
+ private:
+  inline static const Setting kSetting{kOperationsDirectory, kOperationsDirectory, true};
+
+  PrivateDirectory directory_{kOperationsDirectory};
+  std::unique_ptr<Publisher> publisher_;
+  Subscriber subscriber_;
+  RecordSource source_;
+  std::vector<std::byte> batch_;
+};
+
+}  // namespace lapwing::bench
