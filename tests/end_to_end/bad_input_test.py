@@ -299,6 +299,33 @@ class Space(harness.BusTest):
         self.assertEqual(publisher.wait(), OTHER, publisher.err())
         self.assertLess(publisher.summary()["records"], 3_000_000)
 
+    @needs_root
+    def test_a_disk_whose_writes_and_syncs_fail_for_real_freezes_durable(self):
+        # ext4 on a sparse file that its own file system has no room for.
+        small = self.mount("small", "-t", "tmpfs", "-o", "size=24m", "tmpfs")
+        image = small / "disk.img"
+        with open(image, "wb") as file:
+            file.truncate(64 << 20)
+        subprocess.run(["mkfs.ext4", "-q", "-O", "^has_journal", str(image)], check=True)
+        disk = self.mount("disk", "-o", "loop", str(image))
+        bus = str(disk / "bus")
+        publisher = self.start("publish", "publish", "--source", "synthetic:records=600000",
+                               "--pace", "300000", "--segment-bytes", 1 << 20, "--await", 1,
+                               "--ring-dir", self.shared_folder(), "--summary", bus=bus)
+        live = self.start("live", "tail", "--from", "start", "--count", "600000", *QUIET, bus=bus)
+        self.assertEqual(live.wait(), DONE, live.err())
+        publisher.wait()
+        self.assertIn("journal ended", publisher.err())
+        self.assertRegex(publisher.err(), "cannot (write|sync).*(No space|Input/output error)")
+        durable = publisher.summary()["durable"]
+        self.assertEqual(publisher.summary()["records"], 600_000)
+        self.assertLess(durable, 600_000)
+        self.assertEqual(live.summary()["records"], 600_000)
+        kept = self.run_to_end("kept", "tail", "--from", "start", "--count", durable, *QUIET,
+                               bus=bus)
+        self.assertEqual((kept.summary()["records"], kept.summary()["last"]), (durable, durable))
+        print(f"\n{publisher.err().strip().splitlines()[-1][:200]}; durable {durable}")
+
     def test_where_io_uring_is_forbidden_posix_writes_the_journal_and_says_so(self):
         publisher = self.run_to_end("publish", "publish", "--source", "synthetic:records=100000",
                                     "--summary", preexec_fn=forbid_io_uring)
