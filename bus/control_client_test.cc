@@ -148,28 +148,28 @@ TEST_CASE("Answers to nothing that was asked are a violation") {
   ScriptedPublisher publisher;
   ControlClient client = publisher.connect();
   SECTION("a tag from the future") {
-    send_frame(publisher.peer(), flushed_frame(9, 50));
+    REQUIRE(publisher.send(bytes_of(flushed_frame(9, 50))));
   }
   SECTION("tag 0") {
-    send_frame(publisher.peer(), flushed_frame(0, 50));
+    REQUIRE(publisher.send(bytes_of(flushed_frame(0, 50))));
   }
   SECTION("a list") {
-    send_frame(publisher.peer(), make_frame<EndOfListFrame>(FrameType::kEndOfList));
+    REQUIRE(publisher.send(bytes_of(make_frame<EndOfListFrame>(FrameType::kEndOfList))));
   }
   SECTION("an unknown state of the journal") {
     FlushFailedFrame failed = make_frame<FlushFailedFrame>(FrameType::kFlushFailed);
     failed.tag = 1;
     failed.journal_state = 4;
-    send_frame(publisher.peer(), failed);
+    REQUIRE(publisher.send(bytes_of(failed)));
   }
   SECTION("a subscriber's frame") {
-    send_frame(publisher.peer(), hello_frame());
+    REQUIRE(publisher.send(bytes_of(hello_frame())));
   }
   SECTION("garbage") {
-    send(publisher.peer(), "garbage", 7, MSG_NOSIGNAL);
+    REQUIRE(publisher.send(std::as_bytes(std::span("garbage"))));
   }
   SECTION("an empty packet") {
-    send(publisher.peer(), "", 0, MSG_NOSIGNAL);
+    REQUIRE(publisher.send({}));
   }
   CHECK(errc_of(client.flush(1, far_deadline()).status()) == Errc::kProtocol);
 }

@@ -25,58 +25,58 @@ TEST_CASE("Whatever is not the frame that is due drops its sender") {
   TestServer server;
   BareClient client(server.path());
   SECTION("garbage") {
-    client.send_bytes("garbage that is longer than a header", 36);
+    REQUIRE(client.send_bytes("garbage that is longer than a header", 36));
   }
   SECTION("a packet shorter than a header") {
-    client.send_bytes("x", 1);
+    REQUIRE(client.send_bytes("x", 1));
   }
   SECTION("an empty packet") {
-    client.send_bytes("", 0);
+    REQUIRE(client.send_bytes("", 0));
   }
   SECTION("half a Hello") {
     const HelloFrame hello = hello_frame();
-    client.send_bytes(&hello, sizeof hello / 2);
+    REQUIRE(client.send_bytes(&hello, sizeof hello / 2));
   }
   SECTION("a Hello with a byte too many") {
     char bytes[sizeof(HelloFrame) + 1] = {};
     const HelloFrame hello = hello_frame();
     std::memcpy(bytes, &hello, sizeof hello);
-    client.send_bytes(bytes, sizeof bytes);
+    REQUIRE(client.send_bytes(bytes, sizeof bytes));
   }
   SECTION("a packet larger than any frame") {
     const std::vector<char> large(kFrameBytesMax + 1, 'x');
-    client.send_bytes(large.data(), large.size());
+    REQUIRE(client.send_bytes(large.data(), large.size()));
   }
   SECTION("another magic") {
     HelloFrame hello = hello_frame();
     ++hello.header.magic;
-    client.send(hello);
+    REQUIRE(client.send(hello));
   }
   SECTION("another frame version") {
     HelloFrame hello = hello_frame();
     ++hello.header.version;
-    client.send(hello);
+    REQUIRE(client.send(hello));
   }
   SECTION("a wrong length") {
     HelloFrame hello = hello_frame();
     hello.header.length += 8;
-    client.send(hello);
+    REQUIRE(client.send(hello));
   }
   SECTION("an unknown type") {
     HelloFrame hello = hello_frame();
     hello.header.type = static_cast<FrameType>(99);
-    client.send(hello);
+    REQUIRE(client.send(hello));
   }
   SECTION("an unknown role") {
     HelloFrame hello = hello_frame();
     hello.role = static_cast<ClientRole>(3);
-    client.send(hello);
+    REQUIRE(client.send(hello));
   }
   SECTION("a Report before Hello") {
-    client.send(report_frame(1));
+    REQUIRE(client.send(report_frame(1)));
   }
   SECTION("a Flush before Hello") {
-    client.send(flush_frame(1, 1));
+    REQUIRE(client.send(flush_frame(1, 1)));
   }
   check_dropped(server, client, DropReason::kBadFrame, Errc::kProtocol);
   CHECK(server.server->subscriber_count() == 0);
@@ -86,23 +86,23 @@ TEST_CASE("A welcomed client that breaks the dialogue is dropped") {
   TestServer server;
   BareClient client = greeted(server);
   SECTION("a second Hello") {
-    client.send(hello_frame());
+    REQUIRE(client.send(hello_frame()));
   }
   SECTION("a publisher's frame") {
-    client.send(make_frame<WelcomeFrame>(FrameType::kWelcome));
+    REQUIRE(client.send(make_frame<WelcomeFrame>(FrameType::kWelcome)));
   }
   SECTION("a Report with an unknown state") {
     ReportFrame report = report_frame(1);
     report.state = static_cast<ClientState>(GENERATE(0U, 5U));
-    client.send(report);
+    REQUIRE(client.send(report));
   }
   SECTION("a second list before the first has ended") {
-    client.send(make_frame<ListSubscribersFrame>(FrameType::kListSubscribers));
-    client.send(make_frame<ListSubscribersFrame>(FrameType::kListSubscribers));
+    REQUIRE(client.send(make_frame<ListSubscribersFrame>(FrameType::kListSubscribers)));
+    REQUIRE(client.send(make_frame<ListSubscribersFrame>(FrameType::kListSubscribers)));
   }
   SECTION("a second Prune before the first was answered") {
-    client.send(make_frame<PruneFrame>(FrameType::kPrune));
-    client.send(make_frame<PruneFrame>(FrameType::kPrune));
+    REQUIRE(client.send(make_frame<PruneFrame>(FrameType::kPrune)));
+    REQUIRE(client.send(make_frame<PruneFrame>(FrameType::kPrune)));
   }
   check_dropped(server, client, DropReason::kBadFrame, Errc::kProtocol);
   CHECK(server.server->subscriber_count() == 0);

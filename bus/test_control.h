@@ -208,8 +208,8 @@ class ScriptedPublisher {
     return *std::move(client);
   }
   int peer() const { return peer_.get(); }
-  void send(std::span<const std::byte> packet) {
-    ::send(peer_.get(), packet.data(), packet.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+  bool send(std::span<const std::byte> packet) {
+    return ::send(peer_.get(), packet.data(), packet.size(), MSG_DONTWAIT | MSG_NOSIGNAL) >= 0;
   }
   void hang_up() { peer_.reset(); }
 
