@@ -88,7 +88,8 @@ absl::Status Cutter::remove_if_there(const std::string& path) {
   return errc_of(status) == Errc::kNotFound ? absl::OkStatus() : status;
 }
 
-// The name .jnl goes first, so that none is ever without its companions.
+// The name .jnl goes first and is synced, so that no power cut leaves one without its companions, or
+// a hole between segments.
 absl::Status Cutter::drop_segment(std::uint64_t segment) {
   const std::string path = files_.path(segment, "jnl");
   const auto file = open(path, OpenMode::kRead);
@@ -103,6 +104,7 @@ absl::Status Cutter::drop_segment(std::uint64_t segment) {
     if (status.ok()) status = disk_.rename(path, aside_path(segment));
     log_.push_back(absl::StrCat("kept what was never durable in ", aside_path(segment)));
   }
+  if (status.ok()) status = disk_.sync_directory(files_.directory);
   if (status.ok()) status = remove_if_there(files_.path(segment, "sum"));
   if (status.ok()) status = remove_if_there(files_.path(segment, "idx"));
   return status;
