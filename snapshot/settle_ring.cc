@@ -139,6 +139,12 @@ absl::Status RingTail::write(Sequence durable, Sequence last, const std::string&
                              std::uint64_t wall_ns) {
   const JournalGeometry& geometry = files_.geometry;
   if (last <= durable) return absl::OkStatus();
+  // The killed publisher may not have come to sync the name of its newest segment; sums on the
+  // medium must not speak of a segment that a power cut takes away.
+  if (absl::Status synced = files_.disk->sync_directory(files_.directory);
+      !synced.ok() && errc_of(synced) != Errc::kNotFound) {
+    return synced;
+  }
   const std::uint64_t last_block = geometry.block_of(last);
   for (std::uint64_t block = geometry.block_of(durable + 1); block <= last_block;) {
     const std::uint64_t segment = geometry.segment_of(geometry.block_first(block));
