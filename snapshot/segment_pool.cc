@@ -65,16 +65,25 @@ void SegmentPool::advance(WriteQueue& queue, const SegmentDemand& demand, std::u
   next_number_ = std::max(next_number_, demand.first);
   while (begin_next(demand, now_ns, wall_ns)) {
   }
+  while (continue_preparations(queue, demand.first, now_ns)) {
+  }
+}
+
+// True if one ended: another may have been waiting for it with its name.
+bool SegmentPool::continue_preparations(WriteQueue& queue, std::uint64_t first,
+                                        std::uint64_t now_ns) {
+  bool ended = false;
   for (std::size_t i = 0; i < preparations_.size(); ++i) {
     Preparation& preparation = preparations_[i];
     if (preparation.slot == nullptr) continue;
     const std::uint64_t number = preparation.work.number();
-    const bool may_name = number == demand.first || find(number - 1) != nullptr;
+    const bool may_name = number == first || find(number - 1) != nullptr;
     preparation.work.advance(queue, tag_base_ + i * kTagsPerPreparation, may_name);
-    if (preparation.work.state() != SegmentPreparation::State::kUnderWay) {
-      finish(preparation, now_ns);
-    }
+    if (preparation.work.state() == SegmentPreparation::State::kUnderWay) continue;
+    finish(preparation, now_ns);
+    ended = true;
   }
+  return ended;
 }
 
 bool SegmentPool::begin_next(const SegmentDemand& demand, std::uint64_t now_ns,
@@ -127,8 +136,9 @@ bool SegmentPool::is_taken(std::uint64_t number) {
 }
 
 bool SegmentPool::preparing() const {
-  return std::ranges::any_of(preparations_,
-                             [](const Preparation& one) { return one.slot != nullptr; });
+  return std::ranges::any_of(preparations_, [](const Preparation& one) {
+    return one.slot != nullptr && !one.work.awaits_name();
+  });
 }
 
 void SegmentPool::close(Slot& slot) {
@@ -149,6 +159,12 @@ void SegmentPool::retire(Sequence durable) {
 // The names .jnl go first and are synced, so that no power cut leaves one without its companions.
 absl::Status SegmentPool::discard_beyond(Sequence last) {
   const JournalGeometry& geometry = files_.options().geometry;
+  for (Preparation& preparation : preparations_) {
+    if (preparation.slot == nullptr) continue;
+    preparation.work.undo();
+    preparation.slot->state = SlotState::kFree;
+    preparation.slot = nullptr;
+  }
   std::vector<std::uint64_t> unused;
   for (Slot& slot : slots_) {
     if (slot.state != SlotState::kReady) continue;

@@ -54,6 +54,7 @@ class SegmentPool {
   const absl::Status& failure() const { return failure_; }
   // When a failed preparation is tried again; UINT64_MAX: none waits.
   std::uint64_t retry_ns() const { return retry_ns_; }
+  // A preparation gets on by itself; one that awaits its name after a failed one does not.
   bool preparing() const;
   std::size_t size() const { return slots_.size(); }
   std::uint64_t prepared_count() const { return prepared_count_; }  // created or adopted
@@ -68,8 +69,7 @@ class SegmentPool {
 
   // Gives up segments that end at or below `durable` and have nothing left to sync.
   void retire(Sequence durable);
-  // The clean end, nothing in flight: removes the segments beyond `last`, which no record ever
-  // reached.
+  // The clean end, nothing in flight: removes what is beyond `last`, which no record ever reached.
   absl::Status discard_beyond(Sequence last);
 
  private:
@@ -85,6 +85,7 @@ class SegmentPool {
   };
 
   bool begin_next(const SegmentDemand& demand, std::uint64_t now_ns, std::uint64_t wall_ns);
+  bool continue_preparations(WriteQueue& queue, std::uint64_t first, std::uint64_t now_ns);
   void finish(Preparation& preparation, std::uint64_t now_ns);
   absl::Status remove_leftovers(const std::vector<std::string>& names,
                                 const std::vector<std::uint64_t>& segments);

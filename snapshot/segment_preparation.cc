@@ -30,6 +30,7 @@ void SegmentPreparation::begin(SegmentFiles& files, const OpenFile& directory, O
   segment_ = &segment;
   number_ = number;
   state_ = State::kUnderWay;
+  awaits_name_ = false;
   std::ranges::fill(segment.sum_entries, SumEntry{});
   segment.index_bytes = segment.index_wall_ns = 0;
   segment.data_dirty = segment.index_dirty = false;
@@ -54,6 +55,7 @@ absl::Status SegmentPreparation::start(std::uint64_t wall_ns) {
 
 SegmentPreparation::State SegmentPreparation::advance(WriteQueue& queue, std::uint64_t tag_base,
                                                       bool may_name) {
+  awaits_name_ = false;
   while (state_ == State::kUnderWay) {
     requests_.submit(queue, tag_base);
     if (requests_.failed()) {
@@ -70,6 +72,7 @@ SegmentPreparation::State SegmentPreparation::advance(WriteQueue& queue, std::ui
     } else if (stage_ == Stage::kNaming || stage_ == Stage::kAdopting) {
       state_ = State::kReady;
     } else if (stage_ == Stage::kNamingCompanions && !may_name) {
+      awaits_name_ = true;
       break;
     } else {
       enter(static_cast<Stage>(static_cast<int>(stage_) + 1));

@@ -33,9 +33,11 @@ class SegmentPreparation {
   void complete(std::size_t index, std::int64_t result) { requests_.complete(index, result); }
 
   State state() const { return state_; }
+  // As of the last advance(): all is done but the name, which it may not have yet.
+  bool awaits_name() const { return awaits_name_; }
   std::uint64_t number() const { return number_; }
   const absl::Status& failure() const { return failure_; }
-  // After kFailed: removes what was made so far.
+  // With nothing in flight: removes what was made so far.
   void undo();
 
  private:
@@ -55,6 +57,7 @@ class SegmentPreparation {
   std::uint64_t number_ = 0;
   State state_ = State::kIdle;
   Stage stage_ = Stage::kAllocating;
+  bool awaits_name_ = false;
   RequestBatch requests_;
   Page header_;
   absl::Status failure_;
