@@ -206,8 +206,7 @@ void Archiver::State::turn() {
   }
   absl::Status status = cycle.advance(queue, now_ns);
   if (status.ok()) {
-    const std::uint64_t end_segment = options.geometry.segment_of(writer.submitted() + 1) + 1;
-    status = retention.advance(queue, {cycle.durable(), end_segment, now_ns, wall_ns, closing});
+    status = retention.advance(queue, {cycle.durable(), now_ns, wall_ns, closing});
   }
   if (status.ok()) status = reserve_if_low();
   if (!status.ok()) fail(JournalState::kFailed, status);

@@ -55,7 +55,8 @@ void SegmentRetention::look(const Turn& turn) {
 
 bool SegmentRetention::is_due(const Turn& turn) {
   if (options_.geometry.segment_last(front()) < prune_below_) return true;
-  const std::uint64_t count = before_.size() + (turn.end_segment - next_);
+  const std::uint64_t end = options_.geometry.segment_of(turn.durable + 1) + 1;
+  const std::uint64_t count = before_.size() + (end - next_);
   const std::uint64_t bytes = count * segment_file_bytes(options_.geometry);
   if (options_.limits.bytes_max != 0 && bytes > options_.limits.bytes_max) return true;
   if (options_.limits.age_ns_max == 0 || turn.now_ns < age_checked_ns_ + kAgeCheckNs) return false;

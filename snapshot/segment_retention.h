@@ -24,7 +24,8 @@
 namespace lapwing {
 
 struct Retention {
-  // Of segment files that hold records; those prepared ahead of need come on top. 0: no limit.
+  // Of segment files up to the durable end; those beyond it, written or prepared, come on top. A
+  // power cut takes these: counted in, they could cost all that is durable. 0: no limit.
   std::uint64_t bytes_max = 0;
   std::uint64_t age_ns_max = 0;  // of a segment's newest record; 0: no limit
 };
@@ -38,7 +39,7 @@ class SegmentRetention {
     Id128 journal_id;
     JournalGeometry geometry;
     Retention limits;
-    Sequence oldest = 1;  // oldest retained sequence at the start
+    Sequence oldest = 1;     // oldest retained sequence at the start
     std::uint64_t tag_base;  // of its requests
   };
 
@@ -50,7 +51,6 @@ class SegmentRetention {
 
   struct Turn {
     Sequence durable = 0;
-    std::uint64_t end_segment = 0;  // follows the newest segment that is written to
     std::uint64_t now_ns = 0;
     std::uint64_t wall_ns = 0;
     bool closing = false;  // finish what is under way, begin nothing
@@ -83,7 +83,7 @@ class SegmentRetention {
   Options options_;
   OpenFile directory_;
   std::deque<std::uint64_t> before_;  // older than the session's, ascending, maybe with holes
-  std::uint64_t next_ = 0;            // oldest of the session's own: next_ … end_segment - 1
+  std::uint64_t next_ = 0;            // oldest of the session's own, which have none
   Sequence prune_below_ = 0;
   Step step_ = Step::kNone;
   std::uint64_t given_up_ = 0;  // the segment that is being removed
