@@ -49,6 +49,7 @@ class ArchiveFixture {
     std::uint64_t sync_interval_ns = 10'000'000;
     Retention retention{};
     bool try_direct_io = true;
+    std::uint8_t boot = 99;
   };
 
   static constexpr std::uint64_t kTurnNs = 100'000;  // the clock's step between turns
@@ -109,6 +110,15 @@ class ArchiveFixture {
     return done;
   }
 
+  // The process dies within the next record, if that may be written: after W1 of the slot protocol,
+  // or after W3 and before head moves.
+  void die_within_record(bool finished) {
+    if (head_ >= archiver_->limit()) return;
+    fill_slot(slot(head_ + 1), head_ + 1, salt_, options_.geometry);
+    const Word stamp = finished ? ready_stamp(head_ + 1) : writing_stamp(head_ + 1);
+    std::memcpy(slot(head_ + 1), &stamp, sizeof stamp);
+  }
+
   std::uint64_t step(std::uint64_t wait_ns = 0) {
     now_ns_ += kTurnNs;
     wall_ns_ += kTurnNs;
@@ -139,6 +149,7 @@ class ArchiveFixture {
   void drop_archiver() { archiver_.reset(); }
 
   Archiver& archiver() { return *archiver_; }
+  bool has_archiver() const { return archiver_ != nullptr; }
   SessionLog& sessions() { return *sessions_; }
   // The log as the next process opens it.
   SessionLog& sessions_after_kill() {
@@ -168,7 +179,7 @@ class ArchiveFixture {
     entry.kind = SessionEntryKind::kBegin;
     entry.journal_id = journal_id();
     entry.session_id = id_of(salt_);
-    entry.boot_id = id_of(99);
+    entry.boot_id = id_of(options_.boot);
     entry.first = first;
     entry.slot_bytes = options_.geometry.slot_bytes;
     entry.record_bytes = options_.geometry.record_bytes;
