@@ -11,7 +11,7 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
 command -v valgrind >/dev/null || { echo "instructions: valgrind is not installed" >&2; exit 1; }
-[[ -x $program ]] || { echo "instructions: build the target lapwing_instructions first" >&2; exit 1; }
+[[ -x $program ]] || { echo "instructions: build lapwing_instructions first" >&2; exit 1; }
 
 # Instructions inside lapwing_measured for one record.
 count() {
