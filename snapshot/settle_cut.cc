@@ -88,8 +88,8 @@ absl::Status Cutter::remove_if_there(const std::string& path) {
   return errc_of(status) == Errc::kNotFound ? absl::OkStatus() : status;
 }
 
-// The name .jnl goes first and is synced, so that no power cut leaves one without its companions, or
-// a hole between segments.
+// The name .jnl goes first and is synced, so that no power cut leaves one without its companions,
+// or a hole between segments.
 absl::Status Cutter::drop_segment(std::uint64_t segment) {
   const std::string path = files_.path(segment, "jnl");
   const auto file = open(path, OpenMode::kRead);
