@@ -108,7 +108,7 @@ int Export::run() {
   };
   handlers.on_event = [](const Item& item, const Subscriber& from) {
     if (item.kind == ItemKind::kLost || item.kind == ItemKind::kReset) {
-      std::cerr << "lapwing: " << describe(item, from) << '\n';
+      print_event(item, from);
     }
     return absl::OkStatus();
   };

@@ -184,6 +184,39 @@ nlohmann::ordered_json latency_json(const Histogram& latency) {
           {"max", latency.max()}};
 }
 
+// One line for a person: "gap 101..200 (100 records, lapped), the journal holds it".
+std::string describe(const Item& item, const Subscriber& subscriber) {
+  const Gap& gap = item.gap;
+  const std::string range = absl::StrCat(gap.first, "..", gap.last, " (", gap.count(), " records, ",
+                                         name_of(gap.cause), ")");
+  const std::string because =
+      subscriber.text().empty() ? std::string() : absl::StrCat(": ", subscriber.text());
+  switch (item.kind) {
+    case ItemKind::kGap:
+      return absl::StrCat("gap ", range, gap.fillable ? ", the journal holds it" : "");
+    case ItemKind::kLost:
+      return absl::StrCat("lost ", range, because);
+    case ItemKind::kSession:
+      return absl::StrCat("session goes on at ", item.sequence);
+    case ItemKind::kReset:
+      return absl::StrCat("reset at ", item.sequence, because);
+    case ItemKind::kCaughtUp:
+      return absl::StrCat("caught up at ", item.sequence);
+    case ItemKind::kStale:
+      return absl::StrCat("stale: silent after ", item.sequence);
+    case ItemKind::kPublisherGone:
+      return absl::StrCat("publisher gone after ", item.sequence, "; waiting for it to come back");
+    case ItemKind::kClosed:
+      return absl::StrCat("closed cleanly after ", item.sequence);
+    case ItemKind::kEnded:
+      return absl::StrCat("ended", because);
+    case ItemKind::kNothing:
+    case ItemKind::kRecord:
+      break;
+  }
+  return {};
+}
+
 }  // namespace
 
 void add_bus_option(CLI::App& command, std::string& bus) {
@@ -270,36 +303,9 @@ void print_summary(const FollowResult& result, const Histogram* latency) {
   std::cout << summary.dump() << std::endl;
 }
 
-std::string describe(const Item& item, const Subscriber& subscriber) {
-  const Gap& gap = item.gap;
-  const std::string range = absl::StrCat(gap.first, "..", gap.last, " (", gap.count(), " records, ",
-                                         name_of(gap.cause), ")");
-  const std::string because =
-      subscriber.text().empty() ? std::string() : absl::StrCat(": ", subscriber.text());
-  switch (item.kind) {
-    case ItemKind::kGap:
-      return absl::StrCat("gap ", range, gap.fillable ? ", the journal holds it" : "");
-    case ItemKind::kLost:
-      return absl::StrCat("lost ", range, because);
-    case ItemKind::kSession:
-      return absl::StrCat("session goes on at ", item.sequence);
-    case ItemKind::kReset:
-      return absl::StrCat("reset at ", item.sequence, because);
-    case ItemKind::kCaughtUp:
-      return absl::StrCat("caught up at ", item.sequence);
-    case ItemKind::kStale:
-      return absl::StrCat("stale: silent after ", item.sequence);
-    case ItemKind::kPublisherGone:
-      return absl::StrCat("publisher gone after ", item.sequence, "; waiting for it to come back");
-    case ItemKind::kClosed:
-      return absl::StrCat("closed cleanly after ", item.sequence);
-    case ItemKind::kEnded:
-      return absl::StrCat("ended", because);
-    case ItemKind::kNothing:
-    case ItemKind::kRecord:
-      break;
-  }
-  return {};
+void print_event(const Item& item, const Subscriber& subscriber) {
+  if (item.kind == ItemKind::kEnded && !subscriber.status().ok()) return;
+  std::cerr << "lapwing: " << describe(item, subscriber) << '\n';
 }
 
 }  // namespace lapwing::cli

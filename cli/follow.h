@@ -79,7 +79,7 @@ FollowResult follow(Subscriber& subscriber, const FollowOptions& options,
 // The summary's line of JSON on standard output; `latency` where it was asked for.
 void print_summary(const FollowResult& result, const Histogram* latency);
 
-// One line for a person: "gap 101..200 (100 records, lapped), filling from the journal".
-std::string describe(const Item& item, const Subscriber& subscriber);
+// The event as a line on standard error. An end by an error is left to who prints that error.
+void print_event(const Item& item, const Subscriber& subscriber);
 
 }  // namespace lapwing::cli

@@ -67,7 +67,7 @@ int Record::run() {
                              subscriber.record_bytes());
   };
   handlers.on_event = [](const Item& item, const Subscriber& from) {
-    std::cerr << "lapwing: " << describe(item, from) << '\n';
+    print_event(item, from);
     return absl::OkStatus();
   };
   handlers.on_tick = [&] { return commit_if_due(subscriber); };

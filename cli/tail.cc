@@ -101,7 +101,7 @@ absl::Status Tail::show_event(const Item& item, const Subscriber& subscriber) co
   if (output_ == OutputFormat::kJson) {
     std::cout << event_json(item, subscriber).dump() << std::endl;
   } else {
-    std::cerr << "lapwing: " << describe(item, subscriber) << '\n';
+    print_event(item, subscriber);
   }
   return absl::OkStatus();
 }
