@@ -81,6 +81,7 @@ class PowerCut(harness.BusTest):
         publisher = self.publish("before", bus, "--pace", RATE)
         self.until_head(1, bus=bus)
         recorder = self.start("recorder", "record", "--from", "start", "--out", recording, bus=bus)
+        self.until("the recorder to follow", lambda: "caught up" in recorder.err())
         time.sleep(random.uniform(0.05, SECONDS_MAX))  # the random moment itself
         durable = self.info(bus)["ring"]["durable"]
         self.cut()
