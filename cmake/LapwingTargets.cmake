@@ -49,7 +49,7 @@ endforeach()
 
 function(lapwing_register_test name timeout)
   if(NOT timeout)
-    set(timeout 300)
+    set(timeout 900)
   endif()
   set_tests_properties(${name} PROPERTIES
     TIMEOUT ${timeout} LABELS "${ARGN}" SKIP_RETURN_CODE 77)
