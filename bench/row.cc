@@ -1,6 +1,8 @@
 #include "bench/row.h"
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "bench/samples.h"
@@ -26,12 +28,32 @@ double RowResult::median_ratio() const {
 }
 
 double RowResult::worst_placement_ratio() const {
-  std::vector<double> ratios[2];
-  for (const Trial& trial : trials) ratios[trial.swapped ? 1 : 0].push_back(trial.ratio);
-  if (ratios[0].empty() || ratios[1].empty()) return median_ratio();
-  const double straight = median_of(ratios[0]);
-  const double swapped = median_of(ratios[1]);
-  return spec.bound == Bound::kAtMost ? std::max(straight, swapped) : std::min(straight, swapped);
+  std::map<std::pair<bool, Distance>, std::vector<double>> ratios;
+  for (const Trial& trial : trials) {
+    ratios[{trial.swapped, distance(trial)}].push_back(trial.ratio);
+  }
+  std::optional<double> worst;
+  for (const auto& [where, group] : ratios) {
+    if (group.size() < kTrialsToJudge) continue;
+    const double median = median_of(group);
+    const bool worse = !worst || !within(spec.bound, median, *worst);
+    if (worse) worst = median;
+  }
+  return worst.value_or(median_ratio());
+}
+
+Distance RowResult::distance(const Trial& trial) const {
+  double smallest = trial.floor;
+  for (const Trial& other : trials) smallest = std::min(smallest, other.floor);
+  return trial.floor <= kFarFactor * smallest ? Distance::kNear : Distance::kFar;
+}
+
+std::vector<double> RowResult::ratios_at(Distance where) const {
+  std::vector<double> ratios;
+  for (const Trial& trial : trials) {
+    if (distance(trial) == where) ratios.push_back(trial.ratio);
+  }
+  return ratios;
 }
 
 std::string RowResult::fault() const {

@@ -4,8 +4,9 @@
 // as in the next. So a figure never stands alone. Each trial is floor, subject, floor; its ratio is
 // subject over the mean of the two floors; a trial whose floors differ by more than a quarter says
 // nothing and is thrown away, counted and repeated. The median of the ratios is held against the
-// budget, for each placement of the two sides on the two cores: both must meet it. Times in
-// nanoseconds are printed for orientation and decide nothing.
+// budget, for each placement of the two sides on the two cores, and apart for the trials in which
+// the cores were near each other and far apart: all must meet it. Times in nanoseconds are printed
+// for orientation and decide nothing.
 //
 // Thread safety: one thread; nothing here is shared.
 #pragma once
@@ -22,6 +23,8 @@ namespace lapwing::bench {
 
 inline constexpr double kFloorDriftMax = 1.25;  // the larger floor over the smaller
 inline constexpr int kRejectionsMax = 20;       // of one row
+inline constexpr double kFarFactor = 2;         // a floor this many times the row's smallest is far
+inline constexpr std::size_t kTrialsToJudge = 3;  // fewer say nothing about where they were taken
 
 struct Detail {
   std::string name;
@@ -58,6 +61,8 @@ struct Trial {
   Measurement measurement;
 };
 
+enum class Distance { kNear, kFar };
+
 struct RowResult {
   RowSpec spec;
   std::vector<Trial> trials;
@@ -69,8 +74,12 @@ struct RowResult {
   std::optional<double> chance;
 
   double median_ratio() const;
-  double worst_placement_ratio() const;  // the worse of the two placements' medians
-  std::string fault() const;             // of the first trial that has one
+  // The worst median of any placement and distance that has kTrialsToJudge trials; of all trials
+  // where none has.
+  double worst_placement_ratio() const;
+  Distance distance(const Trial& trial) const;
+  std::vector<double> ratios_at(Distance distance) const;
+  std::string fault() const;  // of the first trial that has one
   bool met() const;
 };
 

@@ -38,6 +38,15 @@ std::string number(double value) {
   return absl::StrFormat("%.*f", value < 10 ? 2 : value < 1000 ? 1 : 0, value);
 }
 
+// Where the cores were near each other in some trials and far apart in others: both medians.
+std::string by_distance(const RowResult& row) {
+  const std::vector<double> near = row.ratios_at(Distance::kNear);
+  const std::vector<double> far = row.ratios_at(Distance::kFar);
+  if (far.empty()) return "";
+  return absl::StrFormat("    cores near each other %.3f (%d trials), far apart %.3f (%d trials)\n",
+                         median_of(near), near.size(), median_of(far), far.size());
+}
+
 std::string rejected(const RowResult& row) {
   return row.rejections == 0 ? "" : absl::StrCat(", ", row.rejections, " rejected");
 }
@@ -71,6 +80,7 @@ std::string to_text(const RowResult& row) {
   absl::StrAppendFormat(&text, "%.3f (%.3f to %.3f) x %s, worse placement %.3f   %s%s\n",
                         row.median_ratio(), low->ratio, high->ratio, over(row.spec),
                         row.worst_placement_ratio(), verdict(row), rejected(row));
+  absl::StrAppend(&text, by_distance(row));
   if (!row.note.empty()) absl::StrAppend(&text, "    note: ", row.note, "\n");
   absl::StrAppend(&text, "    ", row.spec.what, "\n");
   const char* separator = "    ";
@@ -108,7 +118,8 @@ std::string to_json(const std::vector<RowResult>& rows) {
       object["trials"].push_back({{"swapped", trial.swapped},
                                   {"ratio", trial.ratio},
                                   {"measured", trial.measurement.figure},
-                                  {"floor", trial.floor}});
+                                  {"floor", trial.floor},
+                                  {"far", row.distance(trial) == Distance::kFar}});
     }
     array.push_back(std::move(object));
   }

@@ -60,14 +60,27 @@ TEST_CASE("A floor that never stands still leaves the row unmeasured and says so
 }
 
 TEST_CASE("Trials alternate between the placements and the worse median decides") {
-  const RowResult low =
-      measure_row(spec_of(Bound::kAtMost, 1.15, 4), in_turn({100}), figures({100, 130, 100, 130}));
+  const RowResult low = measure_row(spec_of(Bound::kAtMost, 1.15, 6), in_turn({100}),
+                                    figures({100, 130, 100, 130, 100, 130}));
   CHECK(low.worst_placement_ratio() == Approx(1.3));
   CHECK_FALSE(low.met());
-  const RowResult high =
-      measure_row(spec_of(Bound::kAtLeast, 0.8, 4), in_turn({100}), figures({90, 70, 90, 70}));
+  const RowResult high = measure_row(spec_of(Bound::kAtLeast, 0.8, 6), in_turn({100}),
+                                     figures({90, 70, 90, 70, 90, 70}));
   CHECK(high.worst_placement_ratio() == Approx(0.7));
   CHECK_FALSE(high.met());
+}
+
+TEST_CASE("Cores that were far apart for a while are judged by themselves") {
+  RowResult row;
+  row.spec = spec_of(Bound::kAtMost, 1.15, 9);
+  for (int i = 0; i < 6; ++i) row.trials.push_back({false, 80, 1.0, {}});
+  for (int i = 0; i < 3; ++i) row.trials.push_back({false, 390, 1.4, {}});
+  CHECK(row.median_ratio() == Approx(1.0));
+  CHECK(row.ratios_at(Distance::kFar) == std::vector<double>{1.4, 1.4, 1.4});
+  CHECK(row.worst_placement_ratio() == Approx(1.4));
+  CHECK_FALSE(row.met());
+  row.trials.pop_back();  // two trials are too few to judge by
+  CHECK(row.met());
 }
 
 TEST_CASE("One outlier among the trials does not move the verdict") {
