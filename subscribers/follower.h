@@ -60,7 +60,7 @@
 namespace lapwing {
 
 inline constexpr std::uint64_t kUpkeepRecords = 4096;  // delivered between two looks at the clock
-inline constexpr std::uint32_t kIdlePolls = 64;        // empty polls between two looks at the clock
+inline constexpr std::uint32_t kSpins = 64;            // empty polls between two looks at the clock
 inline constexpr std::uint64_t kSocketCheckNs = 1'000'000;
 inline constexpr std::uint64_t kHeartbeatFreshNs = 2 * kHeartbeatIntervalNs;
 inline constexpr std::uint64_t kHeartbeatLostNs = 5 * kHeartbeatIntervalNs;
@@ -75,11 +75,17 @@ class Follower {
   Follower& operator=(const Follower&) = delete;
 
   Item poll() {
-    if (phase_ == Phase::kLive && next_ < attention_ &&
-        ring_->try_read(next_, block_.data()).outcome == RingRead::kRecord) [[likely]] {
-      ledger_.take(next_, 1);
-      record_ = block_.data();
-      return {ItemKind::kRecord, next_++, {}};
+    if (phase_ == Phase::kLive && next_ < attention_) [[likely]] {
+      const RingRead outcome = ring_->try_read(next_, block_.data()).outcome;
+      if (outcome == RingRead::kRecord) [[likely]] {
+        ledger_.take(next_, 1);
+        record_ = block_.data();
+        return {ItemKind::kRecord, next_++, {}};
+      }
+      if (outcome == RingRead::kEmpty && spins_left_ > 0) {
+        --spins_left_;
+        return {};
+      }
     }
     return poll_slowly();
   }
@@ -190,6 +196,7 @@ class Follower {
   const RingReader* ring_ = nullptr;  // the attachment's; null if it has none
   Sequence next_ = 1;                 // the next sequence to deliver
   Sequence attention_ = 0;            // from here on a turn is needed before the next record
+  std::uint32_t spins_left_ = 0;      // empty polls that need no turn: on_idle
   DeliveryLedger ledger_;
   const std::byte* record_ = nullptr;
   std::uint32_t record_bytes_ = 0;
@@ -227,7 +234,6 @@ class Follower {
   Waiter waiter_;
   Reporter reporter_;
   std::unique_ptr<WakeDescriptor> descriptor_;
-  std::uint32_t idle_polls_ = 0;
   std::uint64_t socket_checked_ns_ = 0;
   std::uint64_t records_seen_ = 0;     // by stale_due …
   std::uint64_t records_seen_ns_ = 0;  // … when they last changed

@@ -10,8 +10,11 @@ namespace lapwing {
 // There is nothing to deliver now. Looks at the clock now and then, and always where an event loop
 // is behind the descriptor, since that does not spin.
 Follower::Turn Follower::on_idle() {
-  if (descriptor_ == nullptr && ++idle_polls_ < kIdlePolls) return nothing();
-  idle_polls_ = 0;
+  if (spins_left_ > 0) {
+    --spins_left_;
+    return nothing();
+  }
+  if (descriptor_ == nullptr) spins_left_ = kSpins;
   const std::uint64_t now = monotonic_ns();
   watch_publisher(now);
   report(now);
@@ -63,13 +66,13 @@ ClientState Follower::client_state() const {
 // pause.
 bool Follower::rest(std::uint64_t deadline_ns) {
   const bool spinning = phase_ == Phase::kLive && waiter_.spinning();
-  if (spinning && idle_polls_ != 0) {
+  if (spinning && spins_left_ > 0) {
     rest_in_ring(deadline_ns);
     return true;
   }
   const std::uint64_t now = monotonic_ns();
   if (now >= deadline_ns) return false;
-  if (!spinning) idle_polls_ = kIdlePolls;  // the next empty poll looks after everything
+  if (!spinning) spins_left_ = 0;  // the next empty poll looks after everything
   int fd = -1;
   std::uint64_t until_ns = now + kCatchUpPauseNs;
   switch (phase_) {
@@ -111,6 +114,7 @@ absl::StatusOr<int> Follower::descriptor() {
   absl::StatusOr<std::unique_ptr<WakeDescriptor>> started = WakeDescriptor::start();
   if (!started.ok()) return started.status();
   descriptor_ = *std::move(started);
+  spins_left_ = 0;
   descriptor_->signal();  // there may be something to do already
   return descriptor_->fd();
 }
