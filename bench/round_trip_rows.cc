@@ -106,6 +106,7 @@ RowResult run(const Setting& setting, const char* name, const char* what, RoundT
   spec.name = name;
   spec.what = what;
   spec.floor = "walk";
+  spec.floor_shows_distance = true;
   spec.unit = "ns";
   spec.budget = 1.15;
   spec.trials = setting.trials(10);

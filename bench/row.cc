@@ -43,9 +43,10 @@ double RowResult::worst_placement_ratio() const {
 }
 
 Distance RowResult::distance(const Trial& trial) const {
+  if (!spec.floor_shows_distance) return Distance::kNear;
   double smallest = trial.floor;
   for (const Trial& other : trials) smallest = std::min(smallest, other.floor);
-  return trial.floor <= kFarFactor * smallest ? Distance::kNear : Distance::kFar;
+  return trial.floor < kFarFactor * smallest ? Distance::kNear : Distance::kFar;
 }
 
 std::vector<double> RowResult::ratios_at(Distance where) const {

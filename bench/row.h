@@ -50,6 +50,8 @@ struct RowSpec {
   Bound bound = Bound::kAtMost;
   std::optional<double> budget;  // none: reported, and held against nothing
   int trials = 10;               // half of them in each placement
+  // The floor is the way of a line between the cores, and so shows how far apart they are.
+  bool floor_shows_distance = false;
   // What the figure is divided by, from the floor: the floor itself unless the budget adds to it.
   std::function<double(double)> allowance = [](double value) { return value; };
 };
@@ -77,7 +79,7 @@ struct RowResult {
   // The worst median of any placement and distance that has kTrialsToJudge trials; of all trials
   // where none has.
   double worst_placement_ratio() const;
-  Distance distance(const Trial& trial) const;
+  Distance distance(const Trial& trial) const;  // kNear where the floor does not show it
   std::vector<double> ratios_at(Distance distance) const;
   std::string fault() const;  // of the first trial that has one
   bool met() const;
