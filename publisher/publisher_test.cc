@@ -123,6 +123,20 @@ TEST_CASE("Records are numbered from 1 and are in the ring as soon as publish re
   }
 }
 
+TEST_CASE("A clean close leaves nothing where the ring was") {
+  const TemporaryDirectory directory;
+  const PublisherOptions options = options_for(directory);
+  const auto publisher = open_publisher(options);
+  const auto bus = read_bus_description(options.directory);
+  REQUIRE(bus.ok());
+  const std::filesystem::path home = std::filesystem::path(bus->ring_path).parent_path();
+  REQUIRE(home != options.directory);
+  REQUIRE(std::filesystem::exists(home));
+  REQUIRE(publisher->close().ok());
+  CHECK_FALSE(std::filesystem::exists(home));
+  CHECK(std::filesystem::exists(home.parent_path()));
+}
+
 TEST_CASE("A batch many times the ring gets through, with a journal and without") {
   const TemporaryDirectory directory;
   PublisherOptions options = options_for(directory);

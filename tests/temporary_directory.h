@@ -1,9 +1,12 @@
 // A directory for the length of one test, below the system's temporary directory; removed with all
-// that is in it. Not thread-safe.
+// that is in it, and with the ring files that killed publishers of the buses in it have left in
+// shared memory. Not thread-safe.
 #pragma once
 
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>
 
@@ -21,6 +24,11 @@ class TemporaryDirectory {
   TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
   ~TemporaryDirectory() {
     std::error_code ignored;
+    for (std::filesystem::recursive_directory_iterator entry(path_, ignored), end;
+         !ignored && entry != end; entry.increment(ignored)) {
+      const bool regular = std::filesystem::is_regular_file(entry->symlink_status(ignored));
+      if (regular && entry->path().filename() == "bus.json") remove_ring_of(entry->path());
+    }
     std::filesystem::remove_all(path_, ignored);
   }
 
@@ -35,6 +43,16 @@ class TemporaryDirectory {
   std::string file(const std::string& name) const { return path_ + "/" + name; }
 
  private:
+  static void remove_ring_of(const std::filesystem::path& description) {
+    std::ifstream file(description);
+    const auto bus = nlohmann::json::parse(file, nullptr, false);
+    if (!bus.is_object() || !bus.contains("ring_path") || !bus["ring_path"].is_string()) return;
+    const std::filesystem::path ring = bus["ring_path"].get<std::string>();
+    std::error_code ignored;
+    std::filesystem::remove(ring, ignored);
+    std::filesystem::remove(ring.parent_path(), ignored);  // if it is empty
+  }
+
   std::string path_;
 };
 

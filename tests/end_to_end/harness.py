@@ -88,6 +88,16 @@ class Running:
         return json.loads(lines[-1])
 
 
+def remove_ring(description):
+    """Removes the ring file that a killed publisher may have left in shared memory."""
+    try:
+        ring = pathlib.Path(json.loads(description.read_text())["ring_path"])
+        ring.unlink()
+        ring.parent.rmdir()
+    except (OSError, ValueError, KeyError):
+        pass  # closed cleanly, in use by another bus's rings, or damaged by the test
+
+
 class BusTest(unittest.TestCase):
     """A test with a bus directory on disk, a scratch folder, and processes that end with it."""
 
@@ -102,6 +112,8 @@ class BusTest(unittest.TestCase):
             if process.alive():
                 process.signal(signal.SIGCONT)
                 process.kill()
+        for description in self.folder.rglob("bus.json"):
+            remove_ring(description)
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def start(self, name, *arguments, bus=None, **popen):
