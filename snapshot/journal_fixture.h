@@ -64,13 +64,14 @@ class JournalFixture {
   }
 
   const std::string& root() const { return directory_.path(); }
-  std::string journal_directory() const { return root() + "/" + journal_id().hex(); }
+  std::string journal_directory() const { return root() + "/" + current_.hex(); }
   std::string file(std::uint64_t segment, const char* suffix) const {
     return segment_path(journal_directory(), segment, suffix);
   }
   PosixDisk& disk() { return disk_; }
   const JournalGeometry& geometry() const { return geometry_; }
-  static Id128 journal_id() { return fixture_id(7); }
+  static Id128 journal_id() { return fixture_id(7); }  // of the first journal
+  const Id128& current_journal_id() const { return current_; }
   static Id128 boot_id() { return fixture_id(99); }
 
   // Record n: every byte depends on n.
@@ -125,7 +126,7 @@ class JournalFixture {
       std::uint64_t block;
       std::uint64_t sum;
       std::uint32_t count;
-    } checked{journal_id(), block, XXH3_64bits(bytes.data(), count * geometry_.slot_bytes), count};
+    } checked{current_, block, XXH3_64bits(bytes.data(), count * geometry_.slot_bytes), count};
     const auto check = static_cast<std::uint32_t>(XXH3_64bits(&checked, 36));
     const SumEntry entry{checked.sum, count, check == 0 ? 1 : check};
     put_bytes(file(segment, "sum"), in_segment * sizeof entry, &entry, sizeof entry);
@@ -133,10 +134,17 @@ class JournalFixture {
   // Appends an entry to the index of the sequence's segment.
   void write_time(Sequence sequence, std::uint64_t wall_ns) {
     TimeEntry entry{sequence, wall_ns, 0, 0};
-    entry.check = XXH3_64bits_withSeed(&entry, 24, 0x0707070707070707u);
+    std::uint64_t seed;
+    std::memcpy(&seed, &current_, sizeof seed);
+    entry.check = XXH3_64bits_withSeed(&entry, 24, seed);
     std::ofstream out(file((sequence - 1) / geometry_.segment_slots, "idx"),
                       std::ios::binary | std::ios::app);
     out.write(reinterpret_cast<const char*>(&entry), sizeof entry);
+  }
+  // What is written from here on belongs to another journal below the same root.
+  void begin_journal(const Id128& id) {
+    current_ = id;
+    std::filesystem::create_directory(journal_directory());
   }
   // An empty segment: header, zeros, zero sums.
   void prepare(std::uint64_t segment) {
@@ -145,7 +153,7 @@ class JournalFixture {
     header.magic = 0x314c4e4a57504c;
     header.version = 1;
     header.header_bytes = 4096;
-    header.journal_id = journal_id();
+    header.journal_id = current_;
     header.segment = segment;
     header.first_sequence = segment * geometry_.segment_slots + 1;
     header.slot_count = geometry_.segment_slots;
@@ -193,7 +201,7 @@ class JournalFixture {
   SessionEntry session_entry(SessionEntryKind kind, std::uint8_t session) const {
     SessionEntry entry{};
     entry.kind = kind;
-    entry.journal_id = journal_id();
+    entry.journal_id = current_;
     entry.session_id = fixture_id(session);
     return entry;
   }
@@ -206,6 +214,7 @@ class JournalFixture {
   TemporaryDirectory directory_{TemporaryDirectory::in_memory()};
   PosixDisk disk_;
   JournalGeometry geometry_;
+  Id128 current_ = journal_id();
 };
 
 }  // namespace lapwing

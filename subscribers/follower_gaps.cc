@@ -96,6 +96,10 @@ Follower::Turn Follower::from_ring_beyond_archived(std::span<std::byte> out) {
                 absl::StrCat("sequence ", next_, " is damaged in the ring (stamp ", read.stamp,
                              ") and not in the journal"));
   }
+  if (joining_from_oldest()) {
+    next_ = read.resume;
+    return again();
+  }
   return lose(read.resume - 1, GapCause::kLapped,
               absl::StrCat("sequences ", next_, " to ", read.resume - 1,
                            " were overwritten in the ring after the journal had failed"));

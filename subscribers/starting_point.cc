@@ -1,5 +1,7 @@
 #include "subscribers/starting_point.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "proto/error.h"
 
@@ -79,7 +81,12 @@ absl::StatusOr<StartingPoint> choose_start(const SubscriberOptions& options,
 }
 
 Sequence oldest_of(const Attachment& attachment) {
-  return attachment.journal() != nullptr ? attachment.bounds().oldest : attachment.ring()->oldest();
+  const Sequence in_ring = attachment.ring() != nullptr ? attachment.ring()->oldest() : 1;
+  if (attachment.journal() == nullptr) return in_ring;
+  // Loaded after the ring's: a good journal that still holds nothing has not let the ring lap.
+  const JournalBounds bounds = attachment.bounds();
+  const bool holds_nothing = bounds.archived < bounds.oldest;
+  return holds_nothing ? std::max(bounds.oldest, in_ring) : bounds.oldest;
 }
 
 }  // namespace lapwing

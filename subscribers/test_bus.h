@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -42,19 +43,21 @@ class TestBus {
     return options;
   }
 
-  // Begins the next session: its entries, its ring, bus.json. Nobody answers on the socket yet.
+  // Begins the next session: its entries, its ring, bus.json. Nobody answers on the socket yet. A
+  // journal that has failed is not continued: another one begins.
   void begin_session() {
     ++session_;
+    if (std::exchange(journal_failed_, false)) begin_journal();
     const Sequence first = with_journal_ ? next_ : 1;
     next_ = first;
-    archived_ = first - 1;
+    archived_ = durable_ = first - 1;
     if (with_journal_) {
       journal.begin(session_, first);
       journal.reserve(session_, reserved_ += reservation_);
     }
     RingSpec spec = test_spec(directory(), 56, kCapacity);
     spec.session_id = fixture_id(session_);
-    spec.journal_id = with_journal_ ? JournalFixture::journal_id() : fixture_id(100 + session_);
+    spec.journal_id = with_journal_ ? journal.current_journal_id() : fixture_id(100 + session_);
     spec.boot_id = boot_id().value();
     spec.has_journal = with_journal_;
     spec.session_first = spec.ring_first = first;
@@ -90,14 +93,22 @@ class TestBus {
   void publish_without_head(std::uint64_t count) {
     for (; count > 0; --count) store(next_++);
   }
+  // Writes to the journal, and syncs.
   void archive(Sequence through) {
-    journal.write(archived_ + 1, through);
-    archived_ = through;
-    store_archived(ring->words(), through);
+    archive_unsynced(through);
+    journal.write_sums(durable_ + 1, through);
+    durable_ = through;
     store_durable(ring->words(), through);
   }
+  void archive_unsynced(Sequence through) {
+    journal.write_slots(archived_ + 1, through);
+    archived_ = through;
+    store_archived(ring->words(), through);
+  }
+  // Live goes on; the session's end is recorded at once, as of what is durable.
   void fail_journal() {
     journal_failed_ = true;
+    journal.end(session_, durable_, SessionEnd::kFailed);
     store_journal_condition(ring->words(), {JournalState::kFailed, 5});
   }
   // Retention: whole segments below this one are gone.
@@ -115,8 +126,8 @@ class TestBus {
     if (server == nullptr || !beating) return;
     server->turn(monotonic_ns());
     if (flush == FlushManner::kNever || !server->flushes_waiting()) return;
-    if (flush == FlushManner::kAnswer && archived_ < head()) archive(head());
-    server->answer_flushes(archived_, load_journal_condition(ring->words()));
+    if (!journal_failed_ && durable_ < head()) archive(head());
+    server->answer_flushes(durable_, load_journal_condition(ring->words()));
     server->turn(monotonic_ns());
   }
   void beat() {
@@ -130,7 +141,7 @@ class TestBus {
   }
   // What the next publisher does first, if the ring file is there.
   void recover() {
-    if (archived_ < next_ - 1) archive(next_ - 1);
+    if (durable_ < next_ - 1) archive(next_ - 1);
     journal.end(session_, next_ - 1, SessionEnd::kRecovered);
     REQUIRE(ring->unlink().ok());
   }
@@ -141,8 +152,8 @@ class TestBus {
     REQUIRE(ring->unlink().ok());
   }
   void close() {
-    if (with_journal_) {
-      if (archived_ < head()) archive(head());
+    if (with_journal_ && !journal_failed_) {
+      if (durable_ < head()) archive(head());
       journal.end(session_, next_ - 1, SessionEnd::kClosed);
     }
     store_ring_state(ring->words(), RingState::kClosed);
@@ -164,6 +175,12 @@ class TestBus {
   Sequence oldest = 1;
 
  private:
+  void begin_journal() {
+    journal.begin_journal(fixture_id(static_cast<std::uint8_t>(200 + session_)));
+    next_ = 1;
+    reserved_ = 0;
+    oldest = 1;
+  }
   Sequence gate() const { return journal.geometry().floor_block(archived_) + kCapacity; }
   void store(Sequence n) { RingWriter(*ring).store(n, journal.record(n).data()); }
 
@@ -187,7 +204,7 @@ class TestBus {
     frame.session_id = header.session_id;
     frame.journal_id = header.journal_id;
     frame.session_first_sequence = header.session_first_sequence;
-    frame.durable = archived_;
+    frame.durable = durable_;
     frame.head = head();
     frame.capacity = header.capacity;
     frame.slot_bytes = header.slot_bytes;
@@ -209,6 +226,7 @@ class TestBus {
   std::uint8_t session_ = 0;
   Sequence next_ = 1;
   Sequence archived_ = 0;
+  Sequence durable_ = 0;
   Sequence reserved_ = 0;
   bool journal_failed_ = false;
 };
