@@ -5,7 +5,8 @@
 // without a socket, and without a ring where its file is gone.
 //
 // Thread safety: one thread. Owns the socket, the files and a share of the mapping; dropping it
-// closes everything.
+// closes everything. It is moved into its place and never assigned over: member by member, the disk
+// would go before the journal that borrows it.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +38,7 @@ class Attachment {
   static absl::StatusOr<Attachment> to_remains(const BusDescription& bus);
 
   Attachment(Attachment&&) = default;
-  Attachment& operator=(Attachment&&) = default;
+  Attachment& operator=(Attachment&&) = delete;
 
   const Id128& session_id() const { return session_id_; }
   Sequence session_first() const { return session_first_; }

@@ -61,7 +61,7 @@ Follower::Turn Follower::on_found(Attachment found) {
   if (fits.ok() && !joined_) fits = check_start(options_, found);
   if (!fits.ok()) return end(std::move(fits));
   const bool same_session = joined_ && found.session_id() == session_id_;
-  attachment_ = std::move(found);
+  attachment_.emplace(std::move(found));
   session_id_ = attachment_->session_id();
   ring_ = attachment_->ring();
   ending_ = attachment_->control() != nullptr ? Ending::kNone : Ending::kRemains;
