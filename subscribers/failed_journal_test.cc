@@ -9,6 +9,29 @@
 namespace lapwing {
 namespace {
 
+constexpr Sequence kDurable = 1500;
+constexpr Sequence kArchived = 1800;  // written, and not known to have survived
+constexpr Sequence kHead = 2500;
+
+// A living session whose journal has failed.
+TestBus& start_failed(TestBus& bus) {
+  bus.start();
+  bus.publish(2000);
+  bus.archive(kDurable);
+  bus.archive_unsynced(kArchived);
+  bus.fail_journal();
+  bus.publish(kHead - 2000);
+  return bus;
+}
+
+StoredPosition position_at(Sequence sequence) {
+  return {JournalFixture::journal_id(), fixture_id(1), sequence};
+}
+
+std::string range(Sequence first, Sequence last) {
+  return absl::StrCat(first, "..", last);
+}
+
 TEST_CASE("An oldest start on a bus whose journal failed at once begins with what the ring has") {
   TestBus bus;
   bus.start();
@@ -30,6 +53,141 @@ TEST_CASE("An oldest start that is lapped at its first record loses nothing of w
   REQUIRE(trace.until_record(5001));
   CHECK(trace.lines == Lines{"4105..5000", "caught-up 5000", "5001..5001"});
   CHECK(trace.subscriber.counters().lost == 0);
+}
+
+TEST_CASE("A session that lives on after its journal has failed is joined from anywhere") {
+  const Sequence first = GENERATE(Sequence{1}, Sequence{1000}, kDurable, kDurable + 1, kArchived,
+                                  kArchived + 1, kHead);
+  TestBus bus;
+  start_failed(bus);
+  Trace trace(bus, bus.options(first == 1 ? Start::oldest() : Start::at(first)));
+  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  CHECK(trace.subscriber.text().find("not durable") != std::string::npos);
+  bus.publish(5);
+  trace.until_quiet();
+  CHECK(trace.lines == Lines{range(first, kHead), "caught-up 2500", range(kHead + 1, kHead + 5)});
+  CHECK(trace.subscriber.counters().sessions == 1);
+}
+
+TEST_CASE("A live start joins a session whose journal has failed") {
+  TestBus bus;
+  start_failed(bus);
+  Trace trace(bus, bus.options(Start::live()));
+  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  bus.publish(5);
+  trace.until_quiet();
+  CHECK(trace.lines == Lines{"caught-up 2500", "2501..2505"});
+}
+
+TEST_CASE(
+    "A stored position in a session that lives on after its journal has failed is continued") {
+  const Sequence taken =
+      GENERATE(Sequence{1000}, kDurable, kDurable + 1, kArchived, kArchived + 1, kHead);
+  const bool alive = GENERATE(true, false);  // or killed, with its ring file still there
+  TestBus bus;
+  start_failed(bus);
+  if (!alive) bus.kill();
+  SubscriberOptions options = bus.options();
+  options.resume = position_at(taken);
+  Trace trace(bus, options);
+  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  Lines expected;
+  if (taken < kHead) expected.push_back(range(taken + 1, kHead));
+  expected.push_back("caught-up 2500");
+  CHECK(trace.lines == expected);
+}
+
+TEST_CASE("A stored position beyond the head of a living session is reset, failed journal or not") {
+  TestBus bus;
+  start_failed(bus);
+  SubscriberOptions options = bus.options();
+  options.resume = position_at(kHead + 1);
+  Trace trace(bus, options);
+  REQUIRE(trace.until(ItemKind::kReset));
+  CHECK(trace.subscriber.text().find("ends at 2500") != std::string::npos);
+}
+
+TEST_CASE("A client that is dropped after the journal has failed joins again without a word") {
+  TestBus bus;
+  bus.start();
+  Trace trace(bus, bus.options());
+  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  bus.publish(10);
+  bus.archive(5);
+  bus.fail_journal();
+  bus.publish(10);
+  REQUIRE(trace.until_record(20));
+  bus.kill();
+  bus.open_socket();  // the same session
+  bus.publish(5);
+  REQUIRE(trace.until_record(25));
+  REQUIRE(trace.until_attached());
+  bus.publish(5);
+  REQUIRE(trace.until_record(30));
+  CHECK(trace.lines == Lines{"caught-up 0", "1..30"});
+  CHECK(trace.subscriber.counters().reattached == 1);
+  CHECK(trace.subscriber.counters().sessions == 1);
+}
+
+TEST_CASE("What the failed journal and the ring both lack is lost to whoever joins below it") {
+  TestBus bus;
+  start_failed(bus);
+  bus.publish(2500);  // the ring holds 3977 … 5000
+  Trace oldest(bus, bus.options());
+  Trace inside(bus, bus.options(Start::at(kArchived + 100)));
+  REQUIRE(oldest.until(ItemKind::kCaughtUp));
+  REQUIRE(inside.until(ItemKind::kCaughtUp));
+  CHECK(oldest.lines == Lines{"1..1800", "lost 1801..4103 lapped", "4104..5000", "caught-up 5000"});
+  CHECK(inside.lines == Lines{"lost 1900..4103 lapped", "4104..5000", "caught-up 5000"});
+  CHECK(oldest.subscriber.counters().lost == 4103 - 1800);
+}
+
+TEST_CASE("After a failed journal the next session is another history, told once") {
+  const bool attached = GENERATE(true, false);  // or joined only after the kill
+  TestBus bus;
+  start_failed(bus);
+  std::optional<Trace> trace;
+  if (attached) {
+    trace.emplace(bus, bus.options());
+    REQUIRE(trace->until(ItemKind::kCaughtUp));
+  }
+  const StoredPosition stored = position_at(kHead);
+  bus.kill();
+  if (!attached) trace.emplace(bus, bus.options());
+  REQUIRE(trace->until(ItemKind::kPublisherGone));
+  CHECK(trace->subscriber.position().sequence == stored.sequence);
+  CHECK(trace->subscriber.position().session_id == stored.session_id);
+  REQUIRE(bus.ring->unlink().ok());
+  bus.start();
+  bus.publish(20);
+  REQUIRE(trace->until_record(1));
+  trace->until_quiet();
+  CHECK(trace->lines ==
+        Lines{"1..2500", "caught-up 2500", "publisher-gone 2500", "reset 1", "1..20"});
+  CHECK(trace->subscriber.counters().out_of_order == 0);
+  CHECK(trace->subscriber.counters().lost == 0);
+
+  SubscriberOptions options = bus.options();
+  options.resume = stored;
+  Trace resumed(bus, options);
+  REQUIRE(resumed.until(ItemKind::kCaughtUp));
+  CHECK(resumed.lines == Lines{"reset 1", "1..20", "caught-up 20"});
+}
+
+TEST_CASE("A session that was closed after its journal had failed is closed to who was there") {
+  TestBus bus;
+  start_failed(bus);
+  Trace there(bus, bus.options());
+  REQUIRE(there.until(ItemKind::kCaughtUp));
+  bus.publish(5);
+  bus.close();
+  REQUIRE(there.until(ItemKind::kClosed));
+  CHECK(there.lines == Lines{"1..2500", "caught-up 2500", "2501..2505", "closed 2505"});
+
+  // The journal alone is left, and does not say that this was all.
+  Trace late(bus, bus.options());
+  REQUIRE(late.until(ItemKind::kPublisherGone));
+  CHECK(late.lines == Lines{"1..1500", "caught-up 1500", "publisher-gone 1500"});
 }
 
 }  // namespace

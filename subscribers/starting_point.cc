@@ -20,7 +20,9 @@ std::string reset_reason(const StoredPosition& stored, const Attachment& attachm
     return absl::StrCat("the stored position is of session ", stored.session_id.hex(),
                         ", which journal ", stored.journal_id.hex(), " does not list");
   }
-  const Sequence last = session->end ? session->end->last : newest;
+  // A journal that fails ends at once; its session goes on, and the ring says how far.
+  const bool in_ring = stored.session_id == attachment.session_id() && attachment.ring() != nullptr;
+  const Sequence last = session->end && !in_ring ? session->end->last : newest;
   if (stored.sequence <= last) return "";
   return absl::StrCat("the stored position is sequence ", stored.sequence, " of session ",
                       stored.session_id.hex(), ", but what is left of that session ends at ", last,
