@@ -1,6 +1,7 @@
 """What goes wrong is said: what, where, what to do; the exit code is the documented one."""
 
 import ctypes
+import json
 import os
 import pathlib
 import random
@@ -288,6 +289,36 @@ class Space(harness.BusTest):
         self.assertEqual(published["records"], 1_500_000)
         self.assertLess(published["durable"], 1_500_000)
         self.assertEqual(live.summary()["records"], 1_500_000)
+
+    @needs_root
+    def test_a_recording_is_continued_in_a_session_whose_journal_has_failed(self):
+        disk = self.mount("disk", "-t", "tmpfs", "-o", "size=24m", "tmpfs")
+        bus = str(disk / "bus")
+        records = 1_200_000
+        out = self.folder / "recording.dbn"
+        publisher = self.start("publish", "publish", "--source", f"synthetic:records={records}",
+                               "--pace", "200000", "--segment-bytes", 1 << 20, "--await", 1,
+                               "--ring-dir", self.shared_folder(), "--summary", bus=bus)
+
+        def record(name):
+            return self.start(name, "record", "--from", "start", "--out", out, "--until-closed",
+                              bus=bus)
+
+        def committed():
+            return json.loads((self.folder / "recording.dbn.position").read_text())
+
+        killed = record("killed")
+        self.until("the journal to fail", lambda: "journal ended" in publisher.err())
+        head = self.info(bus)["ring"]["head"]
+        self.until("a commit after that", lambda: committed()["sequence"] > head)
+        killed.kill()
+        continued = record("continued")
+        self.assertEqual(continued.wait(), DONE, continued.err())
+        publisher.wait()
+        self.assertLess(publisher.summary()["durable"], head)
+        self.assertIn("goes on after record", continued.err())
+        self.assertNotIn("reset", continued.err())
+        self.assertEqual((committed()["records"], committed()["sequence"]), (records, records))
 
     @needs_root
     def test_a_disk_that_fills_stops_the_publisher_that_was_told_to_stop(self):
