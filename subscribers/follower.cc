@@ -40,7 +40,7 @@ Item Follower::poll_slowly() {
 
 std::size_t Follower::poll_batch(std::span<std::byte> out) {
   std::size_t copied = 0;
-  for (int turns = 0; turns < kTurnsMax && !pending_;) {
+  for (int turns = 0; turns < kTurnsMax && !met_;) {
     const std::span<std::byte> room = out.subspan(copied * record_bytes_);
     if (record_bytes_ != 0 && room.size() < record_bytes_) return copied;
     if (block_begin_ < block_end_) {
@@ -51,7 +51,7 @@ std::size_t Follower::poll_batch(std::span<std::byte> out) {
     turns += taken ? 0 : 1;
     if (!taken) continue;
     if (taken->event.kind != ItemKind::kNothing) {
-      pending_ = taken->event;
+      met_ = taken->event;
       attention_ = 0;
       return copied;
     }
@@ -59,7 +59,7 @@ std::size_t Follower::poll_batch(std::span<std::byte> out) {
     count(taken->records);
     copied += taken->records;
   }
-  if (copied == 0 && descriptor_ && !pending_) arm_descriptor();
+  if (copied == 0 && descriptor_ && !met_) arm_descriptor();
   return copied;
 }
 
@@ -112,7 +112,12 @@ Follower::Turn Follower::turn(std::span<std::byte> out) {
 
 // What is to be said before record next_ is delivered, if anything; moves attention_ on.
 std::optional<Item> Follower::due_event() {
-  std::optional<Item> due = std::exchange(pending_, std::nullopt);
+  std::optional<Item> due = std::exchange(met_, std::nullopt);
+  if (!due && pending_) {
+    due = pending_->item;
+    text_ = std::move(pending_->text);
+    pending_.reset();
+  }
   if (phase_ != Phase::kCatchUp && phase_ != Phase::kLive) return due;
   if (!due && trail_.step(next_)) {
     ledger_.session_seen();
@@ -130,6 +135,7 @@ std::optional<Item> Follower::due_event() {
 void Follower::set_attention() {
   attention_ = std::min(next_ + kUpkeepRecords, trail_.next_first());
   if (!caught_up_) attention_ = std::min(attention_, caught_up_at_ + 1);
+  if (pending_) attention_ = 0;
 }
 
 Follower::Turn Follower::on_catch_up(std::span<std::byte> out) {

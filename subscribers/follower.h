@@ -226,7 +226,13 @@ class Follower {
   std::uint64_t seek_ends_ns_ = 0;  // 0: not seeking yet
   std::optional<Item> gone_;        // to be reported unless the same session answers again
 
-  std::optional<Item> pending_;  // an event that poll_batch met, or that came with an attachment
+  // An event that waits for its place, and its words.
+  struct Announcement {
+    Item item;
+    std::string text;
+  };
+  std::optional<Announcement> pending_;  // came with the attachment: due before its first record
+  std::optional<Item> met_;              // by poll_batch, for the next poll
   absl::Status status_;
   std::string text_;
 

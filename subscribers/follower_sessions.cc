@@ -134,8 +134,7 @@ Follower::Turn Follower::begin() {
   floating_ = options_.start.kind == Start::Kind::kLive && !options_.resume &&
               attachment_->control() == nullptr;
   if (!start->reset.empty()) {
-    text_ = std::move(start->reset);
-    pending_ = Item{ItemKind::kReset, next_, {}};
+    pending_ = Announcement{{ItemKind::kReset, next_, {}}, std::move(start->reset)};
   }
   enter_stream();
   return again();
@@ -170,8 +169,7 @@ void Follower::start_over(std::string why) {
   ledger_.restart();
   ledger_.session_seen();
   trail_.start(attachment_->sessions(), next_);
-  text_ = std::move(why);
-  pending_ = Item{ItemKind::kReset, next_, {}};
+  pending_ = Announcement{{ItemKind::kReset, next_, {}}, std::move(why)};
 }
 
 // A power cut that took exactly what this subscriber has, and no more, leaves nothing to lose. It
@@ -181,8 +179,8 @@ void Follower::pass_over_void() {
   Sequence last = 0;
   if (!journal()->sessions().in_void(journal_id_, next_ - 1, first, last)) return;
   if (last != next_ - 1 || counters().records == 0 || counters().last < first) return;
-  text_ = void_text(first, last);
-  pending_ = Item{ItemKind::kLost, next_, {next_, last, next_, GapCause::kVoid, false}};
+  const Gap nothing_lost{next_, last, next_, GapCause::kVoid, false};
+  pending_ = Announcement{{ItemKind::kLost, next_, nothing_lost}, void_text(first, last)};
 }
 
 // Step 4: the ring with a quarter of its slots to spare, the journal otherwise.
@@ -196,7 +194,6 @@ void Follower::enter_stream() {
   records_seen_ns_ = monotonic_ns();
   stale_told_ = false;
   set_attention();
-  if (pending_) attention_ = 0;
 }
 
 // The session is read to its end: the ring was empty once more after ending_ was set.

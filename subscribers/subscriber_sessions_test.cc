@@ -425,6 +425,33 @@ TEST_CASE("A session without a journal begins another history") {
   CHECK(trace.subscriber.counters().records == 110);
 }
 
+TEST_CASE("A reset that a batch meets with the end of the session before it is told after that") {
+  TestBus bus(false);
+  bus.start();
+  bus.publish(10);
+  Trace trace(bus, bus.options());
+  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  bus.kill();
+  REQUIRE(bus.ring->unlink().ok());
+  bus.start();  // before the subscriber has noticed
+  bus.publish(5);
+  std::vector<std::byte> out(100 * 56);
+  const std::uint64_t deadline_ns = monotonic_ns() + 60'000 * kMs;
+  const auto take_batch = [&] {
+    bus.turn();
+    REQUIRE(trace.subscriber.poll_batch(out) == 0);
+    REQUIRE(monotonic_ns() < deadline_ns);
+  };
+  while (bus.server->subscriber_count() == 0) take_batch();
+  for (int i = 0; i < 100; ++i) take_batch();  // takes the Welcome, too
+  CHECK(trace.step().kind == ItemKind::kPublisherGone);
+  CHECK(says(trace, "ended without a close after sequence 10"));
+  CHECK(trace.step().kind == ItemKind::kReset);
+  CHECK(says(trace, "keeps no journal to continue from"));
+  trace.until_quiet();
+  CHECK(trace.lines == Lines{"1..10", "caught-up 10", "publisher-gone 10", "reset 1", "1..5"});
+}
+
 TEST_CASE("A publisher that dies during the flush leaves everything up to the join") {
   TestBus bus;
   bus.start();
