@@ -216,10 +216,10 @@ Follower::Turn Follower::leave() {
   search_.start(session_id_);
   if (closed) return event(ItemKind::kClosed, last);
   // A socket is also closed on a client that was dropped: first see whether the same session
-  // answers.
+  // answers. Not in this call: the records of one batch are of one session, and of one size.
   if (how == Ending::kHungUp) {
     gone_ = Item{ItemKind::kPublisherGone, last, {}};
-    return again();
+    return nothing();
   }
   return event(ItemKind::kPublisherGone, last);
 }

@@ -452,6 +452,22 @@ TEST_CASE("A reset that a batch meets with the end of the session before it is t
   CHECK(trace.lines == Lines{"1..10", "caught-up 10", "publisher-gone 10", "reset 1", "1..5"});
 }
 
+TEST_CASE("A batch that reads a session to its end does not look for the next one") {
+  TestBus bus(false);
+  bus.start();
+  const std::size_t before = open_descriptors();
+  Trace trace(bus, bus.options());
+  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  bus.kill();
+  bus.open_socket();  // whoever looks finds it
+  std::vector<std::byte> out(100 * 56);
+  const std::uint64_t deadline_ns = monotonic_ns() + 5'000 * kMs;
+  while (open_descriptors() != before && monotonic_ns() < deadline_ns) {
+    REQUIRE(trace.subscriber.poll_batch(out) == 0);
+  }
+  CHECK(open_descriptors() == before);  // left, and not looking yet
+}
+
 TEST_CASE("A publisher that dies during the flush leaves everything up to the join") {
   TestBus bus;
   bus.start();
