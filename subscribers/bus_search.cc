@@ -37,12 +37,13 @@ BusSearch::Found BusSearch::step(std::uint64_t now_ns, std::uint64_t greeting_en
 
 BusSearch::Found BusSearch::connect(std::uint64_t now_ns) {
   absl::StatusOr<ControlClient> client = ControlClient::begin(client_options_);
+  const Errc code = errc_of(client.status());
+  const bool absent = code == Errc::kNoBus || code == Errc::kPublisherGone;
+  if (!absent) remains_ = Id128{};  // somebody listens: nothing is known to be left by the dead
   if (client.ok()) {
     greeting_ = *std::move(client);
     return greet(now_ns);
   }
-  const Errc code = errc_of(client.status());
-  const bool absent = code == Errc::kNoBus || code == Errc::kPublisherGone;
   if (!absent && code != Errc::kTimedOut) return client.status();
   unanswered_ = client.status();
   if (!absent) return std::nullopt;

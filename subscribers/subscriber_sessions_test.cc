@@ -32,6 +32,19 @@ TEST_CASE("A bus that never comes ends the wait for it, and says where it was lo
   CHECK(says(trace, bus.directory()));
 }
 
+TEST_CASE("A publisher whose ring file is gone does not keep a subscriber waiting for ever") {
+  TestBus bus;
+  bus.start();
+  bus.kill();
+  Trace trace(bus, impatient(bus));
+  trace.until_quiet();  // it has seen what is left, and gives whoever left it a moment
+  REQUIRE(bus.ring->unlink().ok());
+  bus.open_socket();
+  CHECK_FALSE(trace.until(ItemKind::kRecord));
+  CHECK(trace.lines == Lines{"ended 0"});
+  CHECK(says(trace, bus.ring->path()));
+}
+
 TEST_CASE("A bus that comes later is joined") {
   TestBus bus;
   Trace trace(bus, bus.options());
