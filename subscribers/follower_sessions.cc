@@ -73,7 +73,11 @@ Follower::Turn Follower::on_found(Attachment found) {
   reporter_.restart();
   if (!joined_) return join();
   ledger_.reattached();
-  if (!same_session) rejoin();
+  if (same_session) {
+    floating_ = false;  // its publisher was only slow to come: live begins here
+  } else {
+    rejoin();
+  }
   enter_stream();
   const std::optional<Item> gone = std::exchange(gone_, std::nullopt);
   if (gone && !same_session) return Outcome{0, *gone};

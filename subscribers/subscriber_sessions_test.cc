@@ -366,6 +366,26 @@ TEST_CASE("A live start on a bus without a publisher begins with the next sessio
   CHECK(trace.subscriber.counters().lost == 0);
 }
 
+TEST_CASE("A live start that came before its publisher's socket is told what a crash then takes") {
+  TestBus bus;
+  bus.begin_session();
+  Trace trace(bus, bus.options(Start::live()));
+  REQUIRE(trace.until(ItemKind::kPublisherGone));  // taken for what a dead session left
+  bus.open_socket();
+  bus.publish(5);
+  REQUIRE(trace.until_record(5));
+  bus.kill();
+  REQUIRE(trace.until(ItemKind::kPublisherGone));
+  bus.cut(2);
+  bus.start();
+  const Sequence first = bus.next();
+  bus.publish(1);
+  REQUIRE(trace.until_record(first));
+  CHECK(trace.lines == Lines{"caught-up 0", "publisher-gone 0", "1..5", "publisher-gone 5",
+                             absl::StrCat("lost 6..", first - 1, " void"),
+                             absl::StrCat("session ", first), absl::StrCat(first, "..", first)});
+}
+
 TEST_CASE("A stored position goes on after it, whatever sessions came since") {
   TestBus bus;
   bus.start();
