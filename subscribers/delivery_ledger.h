@@ -52,9 +52,15 @@ class DeliveryLedger {
   void session_seen() { ++counters_.sessions; }
   void reattached() { ++counters_.reattached; }
 
+  // A stored position is continued: everything up to `sequence` was taken before.
+  void resume_after(Sequence sequence) { resumed_after_ = sequence; }
+  // The last sequence of this history that the subscriber holds; kNoSequence if it has none.
+  Sequence held() const { return expected_ == kNoSequence ? resumed_after_ : expected_ - 1; }
+
   // Another history begins: its sequences say nothing about those before.
   void restart() {
     expected_ = kNoSequence;
+    resumed_after_ = kNoSequence;
     fill_through_ = kNoSequence;
   }
 
@@ -74,7 +80,8 @@ class DeliveryLedger {
   }
 
   SubscriberCounters counters_;
-  Sequence expected_ = kNoSequence;      // what follows the last record; none: a history begins
+  Sequence expected_ = kNoSequence;  // what follows the last record; none: a history begins
+  Sequence resumed_after_ = kNoSequence;
   Sequence fill_through_ = kNoSequence;  // last sequence of the gap that is being filled
 };
 

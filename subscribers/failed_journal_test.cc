@@ -174,6 +174,27 @@ TEST_CASE("After a failed journal the next session is another history, told once
   CHECK(resumed.lines == Lines{"reset 1", "1..20", "caught-up 20"});
 }
 
+TEST_CASE("A session that follows a reset without a record is a session, not another reset") {
+  TestBus bus;
+  bus.start();
+  bus.publish(10);
+  Trace trace(bus, bus.options());
+  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  bus.fail_journal();
+  bus.kill();
+  REQUIRE(bus.ring->unlink().ok());
+  bus.start();  // another journal
+  REQUIRE(trace.until(ItemKind::kReset));
+  bus.kill();
+  REQUIRE(trace.until(ItemKind::kPublisherGone));
+  bus.recover();
+  bus.start();
+  bus.publish(3);
+  REQUIRE(trace.until_record(3));
+  CHECK(trace.lines == Lines{"1..10", "caught-up 10", "publisher-gone 10", "reset 1",
+                             "publisher-gone 0", "session 1", "1..3"});
+}
+
 TEST_CASE("A session that was closed after its journal had failed is closed to who was there") {
   TestBus bus;
   start_failed(bus);

@@ -142,8 +142,8 @@ std::string Follower::void_text(Sequence first, Sequence last) const {
   journal()->sessions().in_void(journal_id_, last, void_first, void_last);
   std::string text = absl::StrCat("sequences ", void_first, " to ", void_last,
                                   " were lost in a crash and will never exist");
-  if (counters().records > 0 && counters().last >= void_first) {
-    absl::StrAppend(&text, "; this subscriber holds ", void_first, " to ", counters().last,
+  if (ledger_.held() >= void_first) {
+    absl::StrAppend(&text, "; this subscriber holds ", void_first, " to ", ledger_.held(),
                     ", which the journal does not");
   }
   return text;

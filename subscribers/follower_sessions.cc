@@ -139,6 +139,8 @@ Follower::Turn Follower::begin() {
               attachment_->control() == nullptr;
   if (!start->reset.empty()) {
     pending_ = Announcement{{ItemKind::kReset, next_, {}}, std::move(start->reset)};
+  } else if (options_.resume) {
+    ledger_.resume_after(options_.resume->sequence);
   }
   enter_stream();
   return again();
@@ -157,9 +159,9 @@ void Follower::rejoin() {
   trail_.extend(attachment_->sessions());
   const Sequence first = attachment_->session_first();
   if (std::exchange(floating_, false)) next_ = std::max(next_, first);
-  if (trail_.current() != session_id_ && counters().records > 0 && counters().last >= first) {
+  if (trail_.current() != session_id_ && ledger_.held() >= first) {
     return start_over(absl::StrCat("the journal was rewritten: session ", session_id_.hex(),
-                                   " begins at sequence ", first, ", but ", counters().last,
+                                   " begins at sequence ", first, ", but ", ledger_.held(),
                                    " was delivered before"));
   }
   pass_over_void();
@@ -181,8 +183,9 @@ void Follower::start_over(std::string why) {
 void Follower::pass_over_void() {
   Sequence first = 0;
   Sequence last = 0;
+  if (ledger_.held() == kNoSequence) return;
   if (!journal()->sessions().in_void(journal_id_, next_ - 1, first, last)) return;
-  if (last != next_ - 1 || counters().records == 0 || counters().last < first) return;
+  if (last != next_ - 1 || ledger_.held() < first) return;
   const Gap nothing_lost{next_, last, next_, GapCause::kVoid, false};
   pending_ = Announcement{{ItemKind::kLost, next_, nothing_lost}, void_text(first, last)};
 }

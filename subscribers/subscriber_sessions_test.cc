@@ -315,6 +315,24 @@ TEST_CASE("A void that took exactly what a subscriber has is told as a loss of n
   CHECK(trace.subscriber.counters().lost == 0);
 }
 
+TEST_CASE("A stored position counts as held when a power cut takes it") {
+  const bool exactly = GENERATE(true, false);  // the void ends with what it holds, or later
+  TestBus bus(true, exactly ? 64 : 128);
+  bus.start();
+  bus.publish(64);
+  bus.kill();
+  SubscriberOptions options = bus.options();
+  options.resume = StoredPosition{JournalFixture::journal_id(), fixture_id(1), 64};
+  Trace trace(bus, options);
+  REQUIRE(trace.until(ItemKind::kPublisherGone));
+  bus.cut(40);
+  bus.start();
+  bus.publish(1);
+  REQUIRE(trace.until(ItemKind::kLost));
+  CHECK(says(trace, "this subscriber holds 41 to 64, which the journal does not"));
+  CHECK(trace.lines.back() == (exactly ? "lost 65..64 void" : "lost 65..128 void"));
+}
+
 TEST_CASE("What a dead publisher left is read without one") {
   TestBus bus;
   bus.start();
