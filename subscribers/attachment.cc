@@ -110,9 +110,11 @@ bool Attachment::archiving() const {
 
 Sequence Attachment::newest() const {
   if (!ring_) return settled_.archived;
+  return control_ ? ring_->head() : newest_ready();
+}
+
+Sequence Attachment::newest_ready() const {
   const Sequence head = ring_->head();
-  if (control_) return head;
-  // A publisher that was killed may have stored slots that head does not count yet.
   std::vector<std::byte> record(record_bytes_);
   Sequence next = head + 1;
   while (next <= head + ring_->capacity() &&

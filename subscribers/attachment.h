@@ -62,6 +62,9 @@ class Attachment {
   bool archiving() const;
   // The newest published sequence: head, or without a publisher the end of what it left.
   Sequence newest() const;
+  // The newest whose slot in the ring is ready. In the middle of a batch, or after a kill, it is
+  // beyond head. There is a ring.
+  Sequence newest_ready() const;
   // True once the ring, or without one the session log, says that the session was closed cleanly.
   bool closed() const;
   // How old the publisher's last heartbeat is; 0 without a publisher.

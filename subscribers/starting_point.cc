@@ -24,6 +24,8 @@ std::string reset_reason(const StoredPosition& stored, const Attachment& attachm
   const bool in_ring = stored.session_id == attachment.session_id() && attachment.ring() != nullptr;
   const Sequence last = session->end && !in_ring ? session->end->last : newest;
   if (stored.sequence <= last) return "";
+  // Records are delivered before head counts them, those of a batch long before.
+  if (in_ring && stored.sequence <= attachment.newest_ready()) return "";
   return absl::StrCat("the stored position is sequence ", stored.sequence, " of session ",
                       stored.session_id.hex(), ", but what is left of that session ends at ", last,
                       ": the records after it were lost in a crash");

@@ -457,6 +457,20 @@ TEST_CASE("A stored position that this journal does not contain is reset, never 
   }
 }
 
+TEST_CASE("A stored position that head does not count yet is continued") {
+  TestBus bus;
+  bus.start();
+  bus.publish(100);
+  bus.publish_without_head(5);  // in the middle of a batch
+  SubscriberOptions options = bus.options();
+  options.resume = StoredPosition{JournalFixture::journal_id(), fixture_id(1), 105};
+  Trace trace(bus, options);
+  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  bus.publish(1);
+  REQUIRE(trace.until_record(106));
+  CHECK(trace.lines == Lines{"caught-up 100", "106..106"});
+}
+
 TEST_CASE("A session without a journal begins another history") {
   TestBus bus(false);
   bus.start();
