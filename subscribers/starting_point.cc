@@ -52,9 +52,12 @@ absl::Status check_policy(const SubscriberOptions& options, const Attachment& at
 
 absl::Status check_start(const SubscriberOptions& options, const Attachment& attachment) {
   const Start::Kind kind = options.start.kind;
-  if (!options.resume && kind == Start::Kind::kSequence && options.start.value == kNoSequence) {
+  const Sequence asked = options.start.value;
+  if (!options.resume && kind == Start::Kind::kSequence &&
+      (asked == kNoSequence || asked > kSequenceMax)) {
     return make_error(Errc::kInvalidArgument,
-                      "sequence 0 does not exist: the first record of a bus is 1");
+                      absl::StrCat("sequence ", asked, " does not exist: those of a bus are 1 to ",
+                                   kSequenceMax));
   }
   if (attachment.journal() != nullptr) return absl::OkStatus();
   if (options.resume) return no_journal(options, "no stored position can be continued");

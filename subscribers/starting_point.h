@@ -19,8 +19,8 @@ struct StartingPoint {
 };
 
 // Whether this bus can do what the options ask for: kNoJournal for filling gaps, or for a start at
-// a sequence, a time or a stored position, where no journal is kept; kInvalidArgument for sequence
-// 0.
+// a sequence, a time or a stored position, where no journal is kept; kInvalidArgument for a
+// sequence that cannot exist.
 absl::Status check_policy(const SubscriberOptions& options, const Attachment& attachment);
 absl::Status check_start(const SubscriberOptions& options, const Attachment& attachment);
 

@@ -102,10 +102,12 @@ TEST_CASE("A start at a time begins at or a little before it") {
   CHECK(trace.lines == Lines{absl::StrCat(first, "..2000"), "caught-up 2000"});
 }
 
-TEST_CASE("Sequence 0 is refused") {
+TEST_CASE("A sequence that cannot exist is refused") {
+  const Sequence asked = GENERATE(Sequence{0}, kSequenceMax + 6, ~Sequence{0});
   TestBus bus;
   bus.start();
-  Trace trace(bus, bus.options(Start::at(0)));
+  bus.publish(10);  // the stamp of record 5 is that of kSequenceMax + 6 without its top bit
+  Trace trace(bus, bus.options(Start::at(asked)));
   CHECK_FALSE(trace.until(ItemKind::kRecord));
   CHECK(errc_of(trace.subscriber.status()) == Errc::kInvalidArgument);
 }
