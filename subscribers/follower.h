@@ -151,7 +151,7 @@ class Follower {
   void pass_over_void();
   void enter_stream();
   Turn leave();
-  Turn give_up_seeking();
+  Turn give_up_seeking(const absl::Status& reason);
   Turn end(absl::Status status);
   void close_everything();
 

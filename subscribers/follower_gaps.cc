@@ -123,7 +123,7 @@ Follower::Turn Follower::on_hole(const JournalRun& hole, std::span<std::byte> ou
   if (hole.cause == GapCause::kDamaged) return lose(last, hole.cause, hole.detail);
   return lose(last, hole.cause,
               absl::StrCat("sequences ", next_, " to ", last, " are no longer kept: the oldest is ",
-                           attachment_->bounds().oldest));
+                           hole.gap_last + 1));
 }
 
 Follower::Turn Follower::lose(Sequence last, GapCause cause, std::string why) {

@@ -35,25 +35,24 @@ Follower::Turn Follower::on_seeking() {
   if (!found.ok()) {
     // Who was joined once and does not answer any more is gone rather than slow.
     const bool silent = joined_ && errc_of(found.status()) == Errc::kTimedOut;
-    return silent ? give_up_seeking() : end(found.status());
+    return silent ? give_up_seeking(found.status()) : end(found.status());
   }
   if (*found) return on_found(*std::move(*found));
   if (gone_ && search_.unanswered()) return Outcome{0, *std::exchange(gone_, std::nullopt)};
   if (now < seek_ends_ns_ || search_.undecided()) return nothing();
-  return give_up_seeking();
+  return give_up_seeking(search_.reason());
 }
 
-Follower::Turn Follower::give_up_seeking() {
+Follower::Turn Follower::give_up_seeking(const absl::Status& reason) {
+  const std::string within =
+      absl::StrCat(" within ", seconds(options_.reattach_ns), ": ", std::string(reason.message()));
   if (!joined_) {
     return end(
-        make_error(Errc::kNoBus, absl::StrCat("no bus came up at ", options_.directory, " within ",
-                                              seconds(options_.reattach_ns), ": ",
-                                              std::string(search_.reason().message()))));
+        make_error(Errc::kNoBus, absl::StrCat("no bus came up at ", options_.directory, within)));
   }
-  return end(make_error(
-      Errc::kPublisherGone,
-      absl::StrCat(text_, "; no publisher came (back) within ", seconds(options_.reattach_ns),
-                   ": start one, and continue from sequence ", next_)));
+  return end(
+      make_error(Errc::kPublisherGone, absl::StrCat(text_, "; no publisher came (back)", within,
+                                                    "; then continue from sequence ", next_)));
 }
 
 Follower::Turn Follower::on_found(Attachment found) {
@@ -153,8 +152,9 @@ void Follower::rejoin() {
         "the next session keeps no journal to continue from: its sequences begin anew");
   }
   if (attachment_->journal_id() != journal_id_) {
-    return start_over(absl::StrCat("journal ", journal_id_.hex(), " has ended, and journal ",
-                                   attachment_->journal_id().hex(), " begins at sequence 1"));
+    return start_over(absl::StrCat("what was delivered is of history ", journal_id_.hex(),
+                                   ", but this bus now keeps journal ",
+                                   attachment_->journal_id().hex()));
   }
   trail_.extend(attachment_->sessions());
   const Sequence first = attachment_->session_first();

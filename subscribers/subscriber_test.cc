@@ -252,6 +252,20 @@ TEST_CASE("What retention took is lost to an explicit start, and no loss to an o
   CHECK(oldest.lines == Lines{"2049..5000", "caught-up 5000"});
 }
 
+TEST_CASE("What was pruned since the ring last said so is lost under the right name") {
+  TestBus bus;
+  bus.start();
+  bus.publish(5000);
+  bus.archive(5000);
+  bus.kill();
+  bus.prune_below_segment(2, /*ring_says_so=*/false);  // by the next publisher
+  Trace trace(bus, bus.options(Start::at(100)));
+  REQUIRE(trace.until(ItemKind::kLost));
+  CHECK(trace.subscriber.text() == "sequences 100 to 2048 are no longer kept: the oldest is 2049");
+  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  CHECK(trace.lines == Lines{"lost 100..2048 pruned", "2049..5000", "caught-up 5000"});
+}
+
 TEST_CASE("A damaged block of the journal is lost, named by file and offset, and passed") {
   TestBus bus;
   bus.start();
