@@ -89,6 +89,14 @@ absl::Status Attachment::map_remaining_ring(const std::string& path) {
   if (map->header().boot_id != *boot || map->header().session_id != session_id_) {
     return absl::OkStatus();
   }
+  // Records are copied out in the ring's size, into places of the description's.
+  if (map->header().record_bytes != record_bytes_) {
+    return make_error(
+        Errc::kDamaged,
+        absl::StrCat(kBusFileName, " says that records have ", record_bytes_,
+                     " bytes, but those in ", path, " have ", map->header().record_bytes,
+                     "; restart the publisher, which writes both anew"));
+  }
   map_ = std::make_shared<const RingMap>(*std::move(map));
   ring_.emplace(*map_);
   return absl::OkStatus();

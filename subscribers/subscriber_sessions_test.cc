@@ -355,6 +355,21 @@ TEST_CASE("What a dead publisher left is read without one") {
                            absl::StrCat("ended ", durable)});
 }
 
+TEST_CASE("A description that contradicts the ring of a dead session is damage, not an overrun") {
+  TestBus bus(false);
+  bus.start();
+  bus.publish(5);
+  bus.kill();
+  BusDescription smaller = bus.description(false);
+  smaller.record_bytes = 8;
+  smaller.slot_bytes = 16;
+  bus.describe(smaller);
+  Trace trace(bus, bus.options());
+  CHECK_FALSE(trace.until(ItemKind::kRecord));
+  CHECK(errc_of(trace.subscriber.status()) == Errc::kDamaged);
+  CHECK(says(trace, "says that records have 8 bytes"));
+}
+
 TEST_CASE("A bus that was closed is read to its end, then the next session is waited for") {
   TestBus bus;
   bus.start();

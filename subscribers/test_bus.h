@@ -64,7 +64,7 @@ class TestBus {
     ring = std::make_unique<RingFile>(make_ring(spec));
     store_oldest(ring->words(), oldest);
     beat();
-    describe(false);
+    describe(description(false));
   }
   void open_socket() {
     ServerHooks hooks;
@@ -158,8 +158,27 @@ class TestBus {
     }
     store_ring_state(ring->words(), RingState::kClosed);
     kill();
-    describe(true);
+    describe(description(true));
     REQUIRE(ring->unlink().ok());
+  }
+
+  // bus.json as the publisher writes it.
+  BusDescription description(bool closed) const {
+    BusDescription bus;
+    bus.name = "test";
+    bus.schema = "bytes";
+    bus.ring_path = ring->path();
+    bus.journal_root = with_journal_ ? journal.root() : "";
+    bus.journal_id = ring->header().journal_id;
+    bus.session_id = ring->header().session_id;
+    bus.record_bytes = 56;
+    bus.slot_bytes = 64;
+    bus.capacity = kCapacity;
+    bus.closed = closed;
+    return bus;
+  }
+  void describe(const BusDescription& bus) {
+    REQUIRE(write_bus_description(directory(), bus, std::nullopt).ok());
   }
 
   Sequence head() const { return load_head(ring->words()); }
@@ -184,20 +203,6 @@ class TestBus {
   Sequence gate() const { return journal.geometry().floor_block(archived_) + kCapacity; }
   void store(Sequence n) { RingWriter(*ring).store(n, journal.record(n).data()); }
 
-  void describe(bool closed) {
-    BusDescription bus;
-    bus.name = "test";
-    bus.schema = "bytes";
-    bus.ring_path = ring->path();
-    bus.journal_root = with_journal_ ? journal.root() : "";
-    bus.journal_id = ring->header().journal_id;
-    bus.session_id = ring->header().session_id;
-    bus.record_bytes = 56;
-    bus.slot_bytes = 64;
-    bus.capacity = kCapacity;
-    bus.closed = closed;
-    REQUIRE(write_bus_description(directory(), bus, std::nullopt).ok());
-  }
   WelcomeFrame welcome() const {
     const RingHeader& header = ring->header();
     WelcomeFrame frame = make_frame<WelcomeFrame>(FrameType::kWelcome);
