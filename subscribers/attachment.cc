@@ -38,17 +38,22 @@ absl::StatusOr<Attachment> Attachment::to_remains(const BusDescription& bus) {
   attachment.journal_id_ = bus.journal_id;
   attachment.schema_ = bus.schema;
   attachment.record_bytes_ = bus.record_bytes;
-  if (absl::Status mapped = attachment.map_remaining_ring(bus.ring_path); !mapped.ok())
-    return mapped;
-  if (bus.journal_root.empty()) {
-    if (attachment.ring_) return attachment;
+  const bool has_journal = !bus.journal_root.empty();
+  if (has_journal) {
+    if (absl::Status opened = attachment.open_journal(bus.journal_root); !opened.ok())
+      return opened;
+  }
+  if (!has_journal || !attachment.journal_has_all()) {
+    if (absl::Status mapped = attachment.map_remaining_ring(bus.ring_path); !mapped.ok())
+      return mapped;
+  }
+  if (attachment.ring_) return attachment;
+  if (!has_journal) {
     return make_error(
         Errc::kNoBus,
         absl::StrCat("the last publisher of bus ", bus.name, " is gone, its ring ", bus.ring_path,
                      " too, and it kept no journal: nothing is left to read"));
   }
-  if (absl::Status opened = attachment.open_journal(bus.journal_root); !opened.ok()) return opened;
-  if (attachment.ring_) return attachment;
   absl::StatusOr<JournalBounds> settled = attachment.journal_->settled_bounds();
   if (!settled.ok()) return settled.status();
   attachment.settled_ = *settled;
@@ -76,6 +81,13 @@ absl::Status Attachment::open_journal(const std::string& root) {
   }
   session_first_ = session->first();
   return absl::OkStatus();
+}
+
+// A session with an end needs no ring: what the ring holds beyond it was cut. Only a journal that
+// failed ends before its session does.
+bool Attachment::journal_has_all() const {
+  const SessionRecord* const session = journal_->sessions().find(session_id_);
+  return session != nullptr && session->end && session->end->how != SessionEnd::kFailed;
 }
 
 // A ring file that was written under another boot is no evidence: memory does not survive one.
@@ -132,8 +144,19 @@ Sequence Attachment::newest_ready() const {
   return next - 1;
 }
 
+void Attachment::hang_up() {
+  control_.reset();
+  // What cannot be read now is read again, and told, by whoever attaches next.
+  if (journal_) journal_->refresh().IgnoreError();
+}
+
+bool Attachment::ring_closed() const {
+  return map_ && load_ring_state(map_->words()) == RingState::kClosed;
+}
+
 bool Attachment::closed() const {
-  if (map_) return load_ring_state(map_->words()) == RingState::kClosed;
+  if (ring_closed()) return true;
+  if (!journal_) return false;
   const SessionRecord* const session = journal_->sessions().find(session_id_);
   return session != nullptr && session->end && session->end->how == SessionEnd::kClosed;
 }

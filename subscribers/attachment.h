@@ -53,8 +53,9 @@ class Attachment {
   const std::shared_ptr<const RingMap>& map() const { return map_; }
   JournalReader* journal() const { return journal_.get(); }
 
-  // The publisher is gone, or not wanted any more: closes the socket.
-  void hang_up() { control_.reset(); }
+  // The publisher is gone, or not wanted any more: closes the socket, and looks up in the session
+  // log how the session has ended.
+  void hang_up();
 
   // How far the journal may be trusted now: page 1 of the ring, or what the files alone prove.
   JournalBounds bounds() const;
@@ -65,8 +66,10 @@ class Attachment {
   // The newest whose slot in the ring is ready. In the middle of a batch, or after a kill, it is
   // beyond head. There is a ring.
   Sequence newest_ready() const;
-  // True once the ring, or without one the session log, says that the session was closed cleanly.
+  // True once the ring says that the session was closed cleanly, or the session log as it was last
+  // looked at.
   bool closed() const;
+  bool ring_closed() const;
   // How old the publisher's last heartbeat is; 0 without a publisher.
   std::uint64_t heartbeat_age_ns(std::uint64_t now_ns) const;
 
@@ -76,6 +79,7 @@ class Attachment {
  private:
   Attachment() = default;
   absl::Status open_journal(const std::string& root);
+  bool journal_has_all() const;
   absl::Status map_remaining_ring(const std::string& path);
 
   Id128 session_id_;

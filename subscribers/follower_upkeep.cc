@@ -25,7 +25,7 @@ Follower::Turn Follower::on_idle() {
 // Sets ending_ if the session will get no more records.
 void Follower::watch_publisher(std::uint64_t now_ns) {
   if (ending_ != Ending::kNone) return;
-  if (attachment_->closed()) {
+  if (attachment_->ring_closed()) {
     ending_ = Ending::kClosed;
     return;
   }

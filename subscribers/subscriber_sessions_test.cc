@@ -384,6 +384,34 @@ TEST_CASE("A bus that was closed is read to its end, then the next session is wa
   CHECK(trace.lines.back() == "3001..3001");
 }
 
+TEST_CASE("A publisher that is killed once its journal was closed has closed its session") {
+  TestBus bus;
+  bus.start();
+  bus.publish(10);
+  Trace there(bus, bus.options());
+  REQUIRE(there.until(ItemKind::kCaughtUp));
+  bus.publish(5);
+  bus.close_journal();
+  bus.kill();  // before it came to say so in the ring
+  REQUIRE(there.until(ItemKind::kClosed));
+  CHECK(there.lines == Lines{"1..10", "caught-up 10", "11..15", "closed 15"});
+  Trace late(bus, bus.options());
+  REQUIRE(late.until(ItemKind::kClosed));
+  CHECK(late.lines == Lines{"1..15", "caught-up 15", "closed 15"});
+}
+
+TEST_CASE("What a start has cut is not read from a ring that it left standing") {
+  TestBus bus;
+  bus.start();
+  bus.publish(100);
+  bus.archive(40);
+  bus.kill();
+  bus.journal.end(1, 40, SessionEnd::kCut, bus.reserved());  // and that start was killed as well
+  Trace trace(bus, impatient(bus));
+  CHECK_FALSE(trace.until(ItemKind::kStale));
+  CHECK(trace.lines == Lines{"1..40", "caught-up 40", "publisher-gone 40", "ended 40"});
+}
+
 TEST_CASE("A live start on a bus without a publisher begins with the next session") {
   TestBus bus;
   bus.start();

@@ -151,11 +151,12 @@ class TestBus {
     next_ = reserved_ + 1;
     REQUIRE(ring->unlink().ok());
   }
+  void close_journal() {
+    if (durable_ < head()) archive(head());
+    journal.end(session_, next_ - 1, SessionEnd::kClosed);
+  }
   void close() {
-    if (with_journal_ && !journal_failed_) {
-      if (durable_ < head()) archive(head());
-      journal.end(session_, next_ - 1, SessionEnd::kClosed);
-    }
+    if (with_journal_ && !journal_failed_) close_journal();
     store_ring_state(ring->words(), RingState::kClosed);
     kill();
     describe(description(true));
