@@ -156,6 +156,10 @@ void Follower::rejoin() {
                                    ", but this bus now keeps journal ",
                                    attachment_->journal_id().hex()));
   }
+  if (journal()->sessions().find(trail_.current()) == nullptr) {
+    return start_over(absl::StrCat("the journal was rewritten: it does not list session ",
+                                   trail_.current().hex(), " any more, which was read before"));
+  }
   trail_.extend(attachment_->sessions());
   const Sequence first = attachment_->session_first();
   if (std::exchange(floating_, false)) next_ = std::max(next_, first);

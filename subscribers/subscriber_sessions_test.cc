@@ -516,6 +516,25 @@ TEST_CASE("A stored position that head does not count yet is continued") {
   CHECK(trace.lines == Lines{"caught-up 100", "106..106"});
 }
 
+TEST_CASE("A journal that was put back to before what was read is another history") {
+  const Sequence published =
+      GENERATE(Sequence{50}, Sequence{200});  // in its place: less than was read, or more
+  TestBus bus;
+  bus.start();
+  bus.publish(100);
+  Trace trace(bus, bus.options());
+  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  bus.kill();
+  bus.forget_history();
+  bus.start();
+  bus.publish(published);
+  REQUIRE(trace.until(ItemKind::kReset));
+  CHECK(says(trace, "rewritten"));
+  REQUIRE(trace.until_record(published));
+  CHECK(trace.lines == Lines{"1..100", "caught-up 100", "publisher-gone 100", "reset 1",
+                             absl::StrCat("1..", published)});
+}
+
 TEST_CASE("A session without a journal begins another history") {
   TestBus bus(false);
   bus.start();

@@ -151,6 +151,14 @@ class TestBus {
     next_ = reserved_ + 1;
     REQUIRE(ring->unlink().ok());
   }
+  // Somebody puts the journal back to before its first session.
+  void forget_history() {
+    for (const char* suffix : {"", kCopySuffix}) {
+      std::filesystem::remove(absl::StrCat(journal.root(), "/", kSessionsFileName, suffix));
+    }
+    next_ = 1;
+    reserved_ = 0;
+  }
   void close_journal() {
     if (durable_ < head()) archive(head());
     journal.end(session_, next_ - 1, SessionEnd::kClosed);
