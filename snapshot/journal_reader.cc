@@ -111,7 +111,8 @@ std::optional<JournalRun> JournalReader::State::gap_at(Sequence n,
   for (const Void& there : voids) {
     if (n >= there.first && n <= there.last) return gap_to(there.last, GapCause::kVoid);
   }
-  if (n < bounds.oldest) return gap_to(bounds.oldest - 1, GapCause::kPruned);
+  const bool is_open = reader.is_open(files.geometry.segment_of(n));
+  if (n < bounds.oldest && !is_open) return gap_to(bounds.oldest - 1, GapCause::kPruned);
   return std::nullopt;
 }
 
