@@ -1,6 +1,8 @@
 // lapwing record: write what a bus carries into a DBN file, and go on with it after a crash.
 #include <iostream>
 #include <memory>
+#include <optional>
+#include <span>
 
 #include "absl/strings/str_cat.h"
 #include "bus/kernel.h"
@@ -37,18 +39,27 @@ class Record {
   int run();
 
  private:
-  absl::Status commit_if_due(const Subscriber& subscriber);
+  absl::Status take(const Subscriber& subscriber, std::span<const std::byte> records);
+  absl::Status commit_if_due();
 
   const RecordOptions& options_;
   Recording recording_;
+  std::optional<StoredPosition> taken_;  // of the last record that went into the recording
   std::uint64_t next_commit_ns_ = 0;
 };
 
-absl::Status Record::commit_if_due(const Subscriber& subscriber) {
+absl::Status Record::take(const Subscriber& subscriber, std::span<const std::byte> records) {
+  absl::Status appended = recording_.append(options_.follow.bus, subscriber.schema(), records,
+                                            subscriber.record_bytes());
+  if (appended.ok()) taken_ = subscriber.position();
+  return appended;
+}
+
+absl::Status Record::commit_if_due() {
   const std::uint64_t now = monotonic_ns();
-  if (now < next_commit_ns_) return absl::OkStatus();
+  if (!taken_ || now < next_commit_ns_) return absl::OkStatus();
   next_commit_ns_ = now + kCommitNs;
-  return recording_.commit(subscriber.position());
+  return recording_.commit(*taken_);
 }
 
 int Record::run() {
@@ -63,18 +74,17 @@ int Record::run() {
   Subscriber subscriber(*std::move(subscriber_options));
   FollowHandlers handlers;
   handlers.on_records = [&](Sequence, std::span<const std::byte> records) {
-    return recording_.append(options_.follow.bus, subscriber.schema(), records,
-                             subscriber.record_bytes());
+    return take(subscriber, records);
   };
   handlers.on_event = [](const Item& item, const Subscriber& from) {
     print_event(item, from);
     return absl::OkStatus();
   };
-  handlers.on_tick = [&] { return commit_if_due(subscriber); };
+  handlers.on_tick = [&] { return commit_if_due(); };
   catch_stop_signals();
   FollowResult result = follow(subscriber, options_.follow, handlers);
-  const absl::Status finished =
-      recording_.finish(options_.follow.bus, subscriber.schema(), subscriber.position());
+  const absl::Status finished = recording_.finish(options_.follow.bus, subscriber.schema(),
+                                                  taken_.value_or(subscriber.position()));
   if (result.status.ok()) result.status = finished;
   if (options_.follow.summary) print_summary(result, nullptr);
   if (!result.status.ok()) fail(result.status);

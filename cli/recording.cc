@@ -8,6 +8,7 @@
 #include "proto/dbn.h"
 #include "proto/error.h"
 #include "snapshot/bus_directory.h"
+#include "snapshot/dbn_metadata.h"
 #include "snapshot/small_file.h"
 
 namespace lapwing::cli {
@@ -74,17 +75,13 @@ absl::StatusOr<Recording> Recording::prepare(const std::string& path) {
 }
 
 absl::Status Recording::open(const std::string& bus, const std::string& schema) {
-  if (dbn::find_schema(schema) == nullptr) {
+  const dbn::RecordSchema* const known = dbn::find_schema(schema);
+  if (known == nullptr) {
     return make_error(Errc::kRecordSize, absl::StrCat("the bus carries records of schema ", schema,
                                                       ", which a DBN file cannot hold"));
   }
-  if (position_) {
-    absl::StatusOr<std::unique_ptr<DbnWriter>> writer =
-        DbnWriter::resume(*disk_, path_, committed_bytes_);
-    if (!writer.ok()) return writer.status();
-    writer_ = *std::move(writer);
-    return absl::OkStatus();
-  }
+  schema_ = schema;
+  if (position_) return open_again(known->id);
   const absl::StatusOr<std::string> metadata = read_feed_metadata(bus);
   if (!metadata.ok()) return metadata.status();
   // Before the file itself, so that a file without a position is never one of ours.
@@ -95,11 +92,33 @@ absl::Status Recording::open(const std::string& bus, const std::string& schema) 
   return absl::OkStatus();
 }
 
+absl::Status Recording::open_again(dbn::SchemaId schema) {
+  absl::StatusOr<std::unique_ptr<DbnWriter>> writer =
+      DbnWriter::resume(*disk_, path_, committed_bytes_);
+  if (!writer.ok()) return writer.status();
+  const absl::StatusOr<dbn::Metadata> metadata =
+      dbn::parse_metadata(std::as_bytes(std::span((*writer)->raw_metadata())));
+  if (!metadata.ok()) return metadata.status();
+  if (metadata->schema != schema && metadata->schema != dbn::SchemaId::kMixed) {
+    return other_schema(dbn::schema_name(metadata->schema));
+  }
+  writer_ = *std::move(writer);
+  return absl::OkStatus();
+}
+
+absl::Status Recording::other_schema(const std::string& recorded) const {
+  return make_error(Errc::kRecordSize,
+                    absl::StrCat(path_, " holds records of schema ", recorded,
+                                 ", and the bus now carries others: record those into another "
+                                 "file"));
+}
+
 absl::Status Recording::append(const std::string& bus, const std::string& schema,
                                std::span<const std::byte> records, std::uint32_t record_bytes) {
   if (writer_ == nullptr) {
     if (absl::Status opened = open(bus, schema); !opened.ok()) return opened;
   }
+  if (schema != schema_) return other_schema(schema_);
   if (absl::Status written = writer_->write(records); !written.ok()) return written;
   records_ += records.size() / record_bytes;
   uncommitted_ = true;

@@ -17,6 +17,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "proto/dbn.h"
 #include "snapshot/dbn_writer.h"
 #include "snapshot/posix_io.h"
 #include "subscribers/subscriber.h"
@@ -35,8 +36,8 @@ class Recording {
   std::uint64_t records() const { return records_; }  // in the whole recording
 
   // Writes records laid end to end. Opens the file when the first arrive, with the feed's metadata
-  // from the bus directory. Errors: kRecordSize for a schema that DBN does not have, kNoSpace,
-  // kSystem.
+  // from the bus directory. Errors: kRecordSize for a schema that DBN does not have, or that is not
+  // the recording's; kNoSpace, kSystem.
   absl::Status append(const std::string& bus, const std::string& schema,
                       std::span<const std::byte> records, std::uint32_t record_bytes);
   // Makes what was appended durable and moves FILE.position to `position`.
@@ -51,6 +52,8 @@ class Recording {
       : path_(std::move(path)), disk_(std::make_unique<PosixDisk>()) {}
   std::string position_path() const { return path_ + ".position"; }
   absl::Status open(const std::string& bus, const std::string& schema);
+  absl::Status open_again(dbn::SchemaId schema);
+  absl::Status other_schema(const std::string& recorded) const;
   absl::Status write_position(const StoredPosition& position, std::uint64_t bytes) const;
 
   std::string path_;
@@ -58,6 +61,7 @@ class Recording {
   std::uint64_t committed_bytes_ = 0;
   std::uint64_t records_ = 0;
   bool uncommitted_ = false;
+  std::string schema_;               // of the bus when the file was opened
   std::unique_ptr<PosixDisk> disk_;  // outlives the writer, which borrows it
   std::unique_ptr<DbnWriter> writer_;
 };

@@ -2,6 +2,7 @@
 
 import pathlib
 import random
+import shutil
 import subprocess
 import unittest
 
@@ -88,6 +89,40 @@ class RecordingsOfEs(harness.BusTest):
         self.assertEqual(compared.returncode, 1, compared.stdout)  # shorter, and otherwise the same
         self.assertIn(str(records), compared.stdout + compared.stderr)
         self.assertEqual(publisher.stop(), 0, publisher.err())
+
+
+class ARecordingOfAnotherSchema(harness.BusTest):
+    """A bus of the same name that carries other records."""
+
+    def record(self, name, out, *more):
+        return self.start(name, "record", "--from", "start", "--out", out, *more)
+
+    def replace_bus(self):
+        shutil.rmtree(self.bus)
+        feed = harness.test_data("futures_trades_2024-07-01T23-58_2024-07-02T00-02.dbn.zst")
+        return self.start("trades", "publish", "--source", f"dbn:{feed}", "--linger", 600)
+
+    def test_is_left_as_it_is_by_a_recorder_that_stays_and_by_one_that_comes_back(self):
+        publisher = self.start("publish", "publish", "--source", "synthetic:records=1000",
+                               "--linger", 600)
+        stays, comes_back = self.folder / "stays.dbn", self.folder / "comes_back.dbn"
+        recorder = self.record("stays", stays)
+        self.until_head(1000)
+        self.assertEqual(publisher.stop(), 0, publisher.err())
+        back = self.record("comes", comes_back, "--until-closed")
+        self.assertEqual(back.wait(), 0, back.err())
+        self.until("a session that is closed", lambda: "closed cleanly" in recorder.err())
+        trades = self.replace_bus()
+        again = self.record("comes-back", comes_back)
+        for name, process, out in (("stays", recorder, stays), ("back", again, comes_back)):
+            self.assertEqual(process.wait(), 2, process.err())
+            self.assertIn("reset", process.err())
+            self.assertIn(f"{out} holds records of schema", process.err())
+            exported = self.start(name, "publish", "--source", f"dbn:{out}", "--summary",
+                                  bus=str(self.folder / name))
+            self.assertEqual(exported.wait(), 0, exported.err())
+            self.assertEqual(exported.summary()["records"], 1000)
+        self.assertEqual(trades.stop(), 0, trades.err())
 
 
 if __name__ == "__main__":
