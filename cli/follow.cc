@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iostream>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <vector>
 
@@ -30,8 +31,10 @@ absl::StatusOr<Start> parse_from(const std::string& from) {
   } else if (absl::ConsumePrefix(&rest, "time:")) {
     absl::Time time;
     std::string error;
+    // Before 1970 there is no time in nanoseconds; whatever is kept is younger than that.
     if (absl::ParseTime(absl::RFC3339_full, rest, &time, &error)) {
-      return Start::time(static_cast<std::uint64_t>(absl::ToUnixNanos(time)));
+      return Start::time(
+          static_cast<std::uint64_t>(absl::ToUnixNanos(std::max(time, absl::UnixEpoch()))));
     }
   }
   return make_error(Errc::kInvalidArgument,
@@ -48,6 +51,13 @@ OnGap parse_on_gap(const std::string& text) {
 WaitStrategy parse_wait(const std::string& text) {
   if (text == "busy") return WaitStrategy::kBusy;
   return text == "park" ? WaitStrategy::kPark : WaitStrategy::kBackoff;
+}
+
+// For ever if it is longer than a clock goes.
+std::uint64_t to_ns(double seconds) {
+  const double ns = seconds * 1e9;
+  constexpr auto kForever = std::numeric_limits<std::uint64_t>::max();
+  return ns < static_cast<double>(kForever) ? static_cast<std::uint64_t>(ns) : kForever;
 }
 
 // The loop's state: hands batches and events on, and keeps what the summary needs.
@@ -266,7 +276,7 @@ absl::StatusOr<SubscriberOptions> to_subscriber_options(const FollowOptions& opt
   subscriber.start = *start;
   subscriber.on_gap = parse_on_gap(options.on_gap);
   subscriber.wait = parse_wait(options.wait);
-  subscriber.reattach_ns = static_cast<std::uint64_t>(options.reattach_seconds * 1e9);
+  subscriber.reattach_ns = to_ns(options.reattach_seconds);
   return subscriber;
 }
 

@@ -53,6 +53,21 @@ class ABusGivenByARelativePath(harness.BusTest):
         self.assertEqual(follower.summary()["records"], 1000)
 
 
+class ExtremeOptions(harness.BusTest):
+    """Values that are as large or as early as they can be mean what they say."""
+
+    def test_a_time_before_1970_is_before_everything_that_is_kept(self):
+        self.run_to_end("publish", "publish", "--source", "synthetic:records=1000")
+        follower = self.run_to_end("tail", "tail", "--from", "time:1960-01-01T00:00:00Z", *QUIET)
+        self.assertEqual(follower.summary()["records"], 1000)
+
+    def test_a_wait_longer_than_any_clock_is_no_shorter_one(self):
+        follower = self.start("tail", "tail", "--from", "start", "--reattach", "1e30", *QUIET)
+        self.run_to_end("publish", "publish", "--source", "synthetic:records=1000")
+        self.assertEqual(follower.wait(), 0, follower.err())
+        self.assertEqual(follower.summary()["records"], 1000)
+
+
 class AStoppedSubscriber(harness.BusTest):
     """Stopped with SIGSTOP while a million records a second go by."""
 
