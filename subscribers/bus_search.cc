@@ -52,7 +52,11 @@ BusSearch::Found BusSearch::connect(std::uint64_t now_ns) {
 
 BusSearch::Found BusSearch::greet(std::uint64_t now_ns) {
   const absl::StatusOr<bool> welcomed = greeting_->welcomed();
-  if (!welcomed.ok()) return nobody(welcomed.status());
+  if (!welcomed.ok()) {
+    if (Found absent = nobody(welcomed.status()); !absent.ok()) return absent;
+    // It died while it was greeted: what it left is found as if it had died a moment before.
+    return look_at_remains(now_ns);
+  }
   if (!*welcomed) {
     if (now_ns < greeting_ends_ns_) return std::nullopt;
     stop();

@@ -12,6 +12,7 @@
 // Thread safety: one thread. Owns the socket until the attachment does.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -27,6 +28,7 @@ namespace lapwing {
 
 inline constexpr std::uint64_t kSearchIntervalNs = 10'000'000;
 inline constexpr std::uint64_t kRemainsGraceNs = 500'000'000;
+inline constexpr std::uint64_t kUndecidedNsMax = 2 * kRemainsGraceNs;
 
 class BusSearch {
  public:
@@ -46,8 +48,12 @@ class BusSearch {
   // The last attempt found nobody, or nobody any more, to talk to; why.
   bool unanswered() const { return !greeting_ && !unanswered_.ok(); }
   const absl::Status& reason() const { return unanswered_; }
-  // Something was found, and the steps to come will tell what it is.
-  bool undecided() const { return greeting_ || !remains_.is_zero(); }
+  // Something was found, and the steps to come will tell what it is: soon after `deadline_ns` at
+  // the latest, whatever comes and goes.
+  bool undecided(std::uint64_t now_ns, std::uint64_t deadline_ns) const {
+    if (greeting_) return true;
+    return !remains_.is_zero() && now_ns - std::min(now_ns, deadline_ns) < kUndecidedNsMax;
+  }
   // When the next step is due, and the descriptor that may make it due earlier (-1: none).
   std::uint64_t next_step_ns() const { return greeting_ ? greeting_ends_ns_ : next_step_ns_; }
   int fd() const { return greeting_ ? greeting_->fd() : -1; }

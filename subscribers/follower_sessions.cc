@@ -39,7 +39,7 @@ Follower::Turn Follower::on_seeking() {
   }
   if (*found) return on_found(*std::move(*found));
   if (gone_ && search_.unanswered()) return Outcome{0, *std::exchange(gone_, std::nullopt)};
-  if (now < seek_ends_ns_ || search_.undecided()) return nothing();
+  if (now < seek_ends_ns_ || search_.undecided(now, seek_ends_ns_)) return nothing();
   return give_up_seeking(search_.reason());
 }
 
