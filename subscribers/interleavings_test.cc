@@ -1,0 +1,170 @@
+// The join, the filling of a gap and the re-attachment, interrupted at each of their steps.
+// Whatever comes in between, what was delivered and what was lost are together exactly what was
+// published.
+#include <algorithm>
+#include <catch2/catch.hpp>
+
+#include "subscribers/subscriber.h"
+#include "subscribers/test_bus.h"
+
+namespace lapwing {
+namespace {
+
+constexpr int kHandshakeSteps = 12;  // of the test's bus and the subscriber, until it reads
+
+// Every sequence from 1 to `last` came once: as a record, or in a loss.
+void check_all_of(const Trace& trace, Sequence last) {
+  const SubscriberCounters& counters = trace.subscriber.counters();
+  CHECK(counters.first == 1);
+  CHECK(counters.last == last);
+  CHECK(counters.records + counters.lost == last);
+  CHECK(counters.duplicates == 0);
+  CHECK(counters.out_of_order == 0);
+}
+
+std::size_t times_told(const Trace& trace, const std::string& event) {
+  return static_cast<std::size_t>(
+      std::count_if(trace.lines.begin(), trace.lines.end(),
+                    [&](const std::string& line) { return line.rfind(event, 0) == 0; }));
+}
+
+TEST_CASE("A publisher that is killed at any step of the handshake leaves all of what it had") {
+  const int steps = GENERATE(range(0, kHandshakeSteps));
+  const bool comes_back = GENERATE(true, false);
+  TestBus bus;
+  bus.start();
+  bus.publish(3000);
+  SubscriberOptions options = bus.options();
+  if (!comes_back) options.reattach_ns = 0;
+  Trace trace(bus, options);
+  for (int i = 0; i < steps; ++i) trace.step();
+  bus.publish_without_head(3);
+  bus.kill();
+  if (comes_back) {
+    bus.recover();
+    bus.start();
+    bus.publish(10);
+    REQUIRE(trace.until_record(3013));
+    REQUIRE(trace.until_attached());
+    trace.until_quiet();
+    check_all_of(trace, 3013);
+  } else {
+    CHECK_FALSE(trace.until(ItemKind::kStale));
+    check_all_of(trace, 3003);
+  }
+  CHECK(trace.subscriber.counters().lost == 0);
+  CHECK(times_told(trace, "caught-up") == 1);
+}
+
+TEST_CASE("A power cut at any step of the handshake takes what it says, and nothing else") {
+  const int steps = GENERATE(range(0, kHandshakeSteps));
+  TestBus bus;
+  bus.start();
+  bus.publish(500);
+  bus.archive(200);
+  bus.flush = FlushManner::kNever;
+  Trace trace(bus, bus.options());
+  for (int i = 0; i < steps; ++i) trace.step();
+  bus.kill();
+  bus.cut(200);
+  bus.flush = FlushManner::kAnswer;
+  bus.start();
+  const Sequence first = bus.next();
+  bus.publish(10);
+  REQUIRE(trace.until_record(first + 9));
+  trace.until_quiet();
+  check_all_of(trace, first + 9);
+  CHECK(times_told(trace, "lost") == 1);
+  CHECK(times_told(trace, "caught-up") == 1);
+}
+
+TEST_CASE("Two restarts within one search for the next session are told one after the other") {
+  const int steps = GENERATE(range(0, kHandshakeSteps));  // into the greeting of the first of them
+  TestBus bus;
+  bus.start();
+  bus.publish(10);
+  Trace trace(bus, bus.options());
+  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  bus.kill();
+  REQUIRE(trace.until(ItemKind::kPublisherGone));
+  bus.recover();
+  bus.start();
+  bus.publish(10);
+  for (int i = 0; i < steps; ++i) trace.step();
+  bus.kill();
+  bus.recover();
+  bus.start();
+  bus.publish(10);
+  REQUIRE(trace.until_record(30));
+  trace.until_quiet();
+  check_all_of(trace, 30);
+  CHECK(trace.subscriber.counters().lost == 0);
+  CHECK(trace.subscriber.counters().sessions == 3);
+  CHECK(times_told(trace, "session 11") == 1);
+  CHECK(times_told(trace, "session 21") == 1);
+  CHECK(times_told(trace, "reset") == 0);
+}
+
+TEST_CASE("What a stopped publisher went on with before it was greeted again is not a gap") {
+  TestBus bus;
+  bus.start();
+  bus.publish(5);
+  Trace trace(bus, bus.options());
+  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  bus.beating = false;
+  store_heartbeat(bus.ring->words(), 1);
+  REQUIRE(trace.until(ItemKind::kPublisherGone));
+  trace.step();  // says Hello to a publisher that does not move
+  bus.publish(5000);
+  bus.beating = true;
+  REQUIRE(trace.until_record(5005));
+  CHECK(trace.lines == Lines{"1..5", "caught-up 5", "publisher-gone 5", "6..5005"});
+}
+
+TEST_CASE("What is pruned while a gap is being filled is lost, and the rest of it filled") {
+  TestBus bus;
+  bus.start();
+  Trace trace(bus, bus.options());
+  bus.publish(10);
+  REQUIRE(trace.until_record(10));
+  trace.until_quiet();
+  bus.publish(5000);
+  REQUIRE(trace.until(ItemKind::kGap));
+  REQUIRE(trace.until_record(11));  // a segment, or what is left of it, is read at once
+  bus.prune_below_segment(3);
+  trace.until_quiet();
+  const Sequence resume = 5010 - 1024 + 128;
+  CHECK(trace.lines == Lines{"1..10", "caught-up 10",
+                             absl::StrCat("gap 11..", resume - 1, " lapped fillable"), "11..1024",
+                             "lost 1025..3072 pruned", "3073..5010"});
+  const SubscriberCounters& counters = trace.subscriber.counters();
+  CHECK(counters.gaps == 1);
+  CHECK(counters.lost == 2048);
+  CHECK(counters.filled + counters.lost == resume - 11);
+  check_all_of(trace, 5010);
+}
+
+TEST_CASE("A gap that a publisher's death interrupts is filled all the same, and counted once") {
+  TestBus bus;
+  bus.start();
+  Trace trace(bus, bus.options());
+  bus.publish(10);
+  REQUIRE(trace.until_record(10));
+  trace.until_quiet();
+  bus.publish(5000);
+  REQUIRE(trace.until(ItemKind::kGap));
+  REQUIRE(trace.until_record(11));
+  bus.kill();
+  bus.recover();
+  bus.start();
+  bus.publish(10);
+  REQUIRE(trace.until_record(5020));
+  const SubscriberCounters& counters = trace.subscriber.counters();
+  CHECK(counters.gaps == 1);
+  CHECK(counters.filled == 5010 - 1024 + 128 - 11);
+  CHECK(counters.lost == 0);
+  check_all_of(trace, 5020);
+}
+
+}  // namespace
+}  // namespace lapwing
