@@ -108,10 +108,8 @@ TEST_CASE("A stored position beyond the head of a living session is reset, faile
 }
 
 TEST_CASE("A client that is dropped after the journal has failed joins again without a word") {
-  TestBus bus;
-  bus.start();
-  Trace trace(bus, bus.options());
-  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  CaughtUp joined(0);
+  auto& [bus, trace] = joined;
   bus.publish(10);
   bus.archive(5);
   bus.fail_journal();
@@ -175,11 +173,8 @@ TEST_CASE("After a failed journal the next session is another history, told once
 }
 
 TEST_CASE("A session that follows a reset without a record is a session, not another reset") {
-  TestBus bus;
-  bus.start();
-  bus.publish(10);
-  Trace trace(bus, bus.options());
-  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  CaughtUp joined(10);
+  auto& [bus, trace] = joined;
   bus.fail_journal();
   bus.kill();
   REQUIRE(bus.ring->unlink().ok());

@@ -80,11 +80,8 @@ TEST_CASE("A power cut at any step of the handshake takes what it says, and noth
 
 TEST_CASE("Two restarts within one search for the next session are told one after the other") {
   const int steps = GENERATE(range(0, kHandshakeSteps));  // into the greeting of the first of them
-  TestBus bus;
-  bus.start();
-  bus.publish(10);
-  Trace trace(bus, bus.options());
-  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  CaughtUp joined(10);
+  auto& [bus, trace] = joined;
   bus.kill();
   REQUIRE(trace.until(ItemKind::kPublisherGone));
   bus.recover();
@@ -106,11 +103,8 @@ TEST_CASE("Two restarts within one search for the next session are told one afte
 }
 
 TEST_CASE("What a stopped publisher went on with before it was greeted again is not a gap") {
-  TestBus bus;
-  bus.start();
-  bus.publish(5);
-  Trace trace(bus, bus.options());
-  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  CaughtUp joined(5);
+  auto& [bus, trace] = joined;
   bus.beating = false;
   store_heartbeat(bus.ring->words(), 1);
   REQUIRE(trace.until(ItemKind::kPublisherGone));
@@ -122,12 +116,8 @@ TEST_CASE("What a stopped publisher went on with before it was greeted again is 
 }
 
 TEST_CASE("What is pruned while a gap is being filled is lost, and the rest of it filled") {
-  TestBus bus;
-  bus.start();
-  Trace trace(bus, bus.options());
-  bus.publish(10);
-  REQUIRE(trace.until_record(10));
-  trace.until_quiet();
+  CaughtUp joined(10);
+  auto& [bus, trace] = joined;
   bus.publish(5000);
   REQUIRE(trace.until(ItemKind::kGap));
   REQUIRE(trace.until_record(11));  // a segment, or what is left of it, is read at once
@@ -145,12 +135,8 @@ TEST_CASE("What is pruned while a gap is being filled is lost, and the rest of i
 }
 
 TEST_CASE("A gap that a publisher's death interrupts is filled all the same, and counted once") {
-  TestBus bus;
-  bus.start();
-  Trace trace(bus, bus.options());
-  bus.publish(10);
-  REQUIRE(trace.until_record(10));
-  trace.until_quiet();
+  CaughtUp joined(10);
+  auto& [bus, trace] = joined;
   bus.publish(5000);
   REQUIRE(trace.until(ItemKind::kGap));
   REQUIRE(trace.until_record(11));

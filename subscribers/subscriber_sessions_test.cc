@@ -56,11 +56,8 @@ TEST_CASE("A bus that comes later is joined") {
 }
 
 TEST_CASE("After a kill the ring is read to its last whole record, and the next session goes on") {
-  TestBus bus;
-  bus.start();
-  bus.publish(3000);
-  Trace trace(bus, bus.options());
-  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  CaughtUp joined(3000);
+  auto& [bus, trace] = joined;
   bus.publish(20);
   bus.publish_without_head(5);
   bus.kill();
@@ -99,11 +96,8 @@ TEST_CASE(
 }
 
 TEST_CASE("Sessions that came and went while a subscriber was looking are told in their places") {
-  TestBus bus;
-  bus.start();
-  bus.publish(10);
-  Trace trace(bus, bus.options());
-  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  CaughtUp joined(10);
+  auto& [bus, trace] = joined;
   bus.kill();
   bus.recover();
   bus.start();
@@ -142,10 +136,8 @@ TEST_CASE("A history of several sessions is told session by session") {
 }
 
 TEST_CASE("A clean close is told after everything was delivered, and the next session goes on") {
-  TestBus bus;
-  bus.start();
-  Trace trace(bus, bus.options());
-  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  CaughtUp joined(0);
+  auto& [bus, trace] = joined;
   bus.publish(900);
   bus.close();
   REQUIRE(trace.until(ItemKind::kClosed));
@@ -179,10 +171,8 @@ TEST_CASE("A record that is published in the moment of the close is delivered be
 }
 
 TEST_CASE("A session that came and went unseen is read from what it left") {
-  TestBus bus;
-  bus.start();
-  Trace trace(bus, bus.options());
-  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  CaughtUp joined(0);
+  auto& [bus, trace] = joined;
   for (int session = 0; session < 3; ++session) {
     bus.publish(100);
     bus.close();
@@ -214,11 +204,8 @@ TEST_CASE("A publisher that does not come back ends the subscriber, and nothing 
 }
 
 TEST_CASE("A client that was dropped while its publisher lives joins again without a word") {
-  TestBus bus;
-  bus.start();
-  bus.publish(5);
-  Trace trace(bus, bus.options());
-  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  CaughtUp joined(5);
+  auto& [bus, trace] = joined;
   bus.kill();
   bus.open_socket();  // the same session
   bus.publish(2000);
@@ -234,11 +221,8 @@ TEST_CASE("A client that was dropped while its publisher lives joins again witho
 
 TEST_CASE(
     "A publisher whose heartbeat stops is gone, and goes on where it was if it comes to life") {
-  TestBus bus;
-  bus.start();
-  bus.publish(5);
-  Trace trace(bus, bus.options());
-  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  CaughtUp joined(5);
+  auto& [bus, trace] = joined;
   bus.beating = false;
   store_heartbeat(bus.ring->words(), monotonic_ns() - 10'000 * kMs);
   REQUIRE(trace.until(ItemKind::kPublisherGone));
@@ -252,11 +236,8 @@ TEST_CASE(
 }
 
 TEST_CASE("A power cut's void is lost to who had not come so far, with its exact rest") {
-  TestBus bus;
-  bus.start();
-  bus.publish(100);
-  Trace trace(bus, bus.options());
-  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  CaughtUp joined(100);
+  auto& [bus, trace] = joined;
   bus.kill();
   REQUIRE(trace.until(ItemKind::kPublisherGone));
   bus.cut(40);
@@ -519,11 +500,8 @@ TEST_CASE("A stored position that head does not count yet is continued") {
 TEST_CASE("A journal that was put back to before what was read is another history") {
   const Sequence published =
       GENERATE(Sequence{50}, Sequence{200});  // in its place: less than was read, or more
-  TestBus bus;
-  bus.start();
-  bus.publish(100);
-  Trace trace(bus, bus.options());
-  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  CaughtUp joined(100);
+  auto& [bus, trace] = joined;
   bus.kill();
   bus.forget_history();
   bus.start();
@@ -536,11 +514,8 @@ TEST_CASE("A journal that was put back to before what was read is another histor
 }
 
 TEST_CASE("A session without a journal begins another history") {
-  TestBus bus(false);
-  bus.start();
-  bus.publish(100);
-  Trace trace(bus, bus.options());
-  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  CaughtUp joined(100, false);
+  auto& [bus, trace] = joined;
   bus.kill();
   REQUIRE(trace.until(ItemKind::kPublisherGone));
   REQUIRE(bus.ring->unlink().ok());
@@ -555,11 +530,8 @@ TEST_CASE("A session without a journal begins another history") {
 }
 
 TEST_CASE("A reset that a batch meets with the end of the session before it is told after that") {
-  TestBus bus(false);
-  bus.start();
-  bus.publish(10);
-  Trace trace(bus, bus.options());
-  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  CaughtUp joined(10, false);
+  auto& [bus, trace] = joined;
   bus.kill();
   REQUIRE(bus.ring->unlink().ok());
   bus.start();  // before the subscriber has noticed

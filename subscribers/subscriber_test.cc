@@ -50,11 +50,8 @@ TEST_CASE("A live start delivers the next record and nothing before it") {
 }
 
 TEST_CASE("An oldest start delivers what has left the ring, and tells when it has caught up") {
-  TestBus bus;
-  bus.start();
-  bus.publish(5000);
-  Trace trace(bus, bus.options());
-  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  CaughtUp joined(5000);
+  auto& [bus, trace] = joined;
   bus.publish(5);
   trace.until_quiet();
   CHECK(trace.lines == Lines{"1..5000", "caught-up 5000", "5001..5005"});
@@ -209,11 +206,8 @@ TEST_CASE("A gap that is longer than what the failed journal holds is filled as 
 }
 
 TEST_CASE("A bus without a journal starts at the oldest slot and skips what is lapped") {
-  TestBus bus(false);
-  bus.start();
-  bus.publish(5000);
-  Trace trace(bus, bus.options());
-  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  CaughtUp joined(5000, false);
+  auto& [bus, trace] = joined;
   bus.publish(5000);
   trace.until_quiet();
   const Sequence resume = 10000 - 1024 + 128;
@@ -298,10 +292,8 @@ void corrupt_slot(TestBus& bus, Sequence n) {
 }
 
 TEST_CASE("A corrupt slot of the ring is a gap of one record, filled where the journal has it") {
-  TestBus bus;
-  bus.start();
-  Trace trace(bus, bus.options());
-  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  CaughtUp joined(0);
+  auto& [bus, trace] = joined;
   bus.publish(30);
   bus.archive(20);
   corrupt_slot(bus, 10);
@@ -324,10 +316,8 @@ TEST_CASE("A record that is damaged in ring and journal is lost alone") {
 }
 
 TEST_CASE("A corrupt slot that is nowhere else is lost once the journal cannot get it any more") {
-  TestBus bus;
-  bus.start();
-  Trace trace(bus, bus.options());
-  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  CaughtUp joined(0);
+  auto& [bus, trace] = joined;
   bus.publish(30);
   corrupt_slot(bus, 10);
   trace.until_quiet();

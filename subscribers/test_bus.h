@@ -329,6 +329,18 @@ class Trace {
   Sequence run_last_ = 0;
 };
 
+// A bus with so many records, and a subscriber from the oldest that has delivered them all.
+struct CaughtUp {
+  explicit CaughtUp(std::uint64_t published, bool with_journal = true)
+      : bus(with_journal), trace(bus, bus.options()) {
+    bus.start();
+    bus.publish(published);
+    REQUIRE(trace.until(ItemKind::kCaughtUp));
+  }
+  TestBus bus;
+  Trace trace;
+};
+
 using Lines = std::vector<std::string>;
 
 inline std::size_t open_descriptors() {
