@@ -2,8 +2,9 @@
 # Builds and tests everything that can be tested on one machine.
 #
 #   deploy/test.sh           all: release, sanitizers, both compilers, memory models, conformance
-#   deploy/test.sh --quick   the house rules and the release build with its tests
-#   deploy/test.sh --long    all of it, with torture runs of a minute instead of seconds
+#   deploy/test.sh --quick   the house rules and the release build with its tests, fewer repetitions
+#   deploy/test.sh --long    all of it, with five times the kills, joins and power cuts, and a
+#                            minute of torture
 #
 # LAPWING_TEST_DATA           directory of real feed files; without it tests skip, loudly
 # LAPWING_REQUIRE_REGISTRIES  1: tests that need a package registry must not skip
@@ -18,14 +19,25 @@ for argument in "$@"; do
   case $argument in
     --quick) scope=quick ;;
     --long) scope=long ;;
-    -h|--help) sed -n '2,12s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    -h|--help) sed -n '2,13s/^# \{0,1\}//p' "$0"; exit 0 ;;
     *) printf 'test: unknown option %s; see --help\n' "$argument" >&2; exit 2 ;;
   esac
 done
 
-if [[ $scope == long ]]; then
-  export LAPWING_TORTURE_SECONDS=${LAPWING_TORTURE_SECONDS:-60}
-fi
+# How often tests repeat what they do at random moments; a variable that is set already is kept.
+repeat() {
+  export LAPWING_KILLS=${LAPWING_KILLS:-$1} LAPWING_JOINS=${LAPWING_JOINS:-$2}
+  export LAPWING_POWER_CUTS=${LAPWING_POWER_CUTS:-$3}
+  export LAPWING_POWER_CUT_RUNS=${LAPWING_POWER_CUT_RUNS:-$4}
+}
+case $scope in
+  quick) repeat 25 100 20 10000 ;;
+  all) repeat 100 1000 20 10000 ;;
+  long)
+    repeat 500 5000 100 50000
+    export LAPWING_TORTURE_SECONDS=${LAPWING_TORTURE_SECONDS:-60}
+    ;;
+esac
 if [[ -z ${LAPWING_TEST_DATA-} ]]; then
   printf '\n*** LAPWING_TEST_DATA is not set: every test on a real feed will be skipped ***\n\n'
 elif [[ ! -d $LAPWING_TEST_DATA ]]; then
@@ -122,6 +134,7 @@ release_stages() {
 }
 
 sanitizer_stages() {
+  [[ $scope == long ]] || local -x LAPWING_JOINS=100  # they look for other faults, slowly
   build 'address, undefined: build' asan tests_unit &&
     run_ctest 'address, undefined: unit tests' asan -L '^unit$'
   build 'thread (gcc): build' tsan tests_threads &&
