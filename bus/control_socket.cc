@@ -146,8 +146,9 @@ absl::Status connect_error(int error, const std::string& path) {
   switch (error) {
     case ENOENT:
     case ENOTDIR:
-      return make_error(Errc::kNoBus, absl::StrCat("there is no bus at ", directory_of(path),
-                                                   ": no control socket; start a publisher there"));
+      return make_error(Errc::kNoBus,
+                        absl::StrCat("no publisher runs at ", directory_of(path),
+                                     ": there is no control socket; start one there"));
     case ECONNREFUSED:
       return make_error(
           Errc::kPublisherGone,

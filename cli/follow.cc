@@ -136,7 +136,8 @@ bool Follower::take_records(Sequence first, std::span<const std::byte> records) 
   } else if (!deliver(first, records)) {
     return false;
   }
-  if (options_.count != 0 && result_.records >= options_.count) return false;
+  result_.counted = options_.count != 0 && result_.records >= options_.count;
+  if (result_.counted) return false;
   return !(handlers_.done && handlers_.done(Item{}, subscriber_.counters().last));
 }
 
@@ -290,7 +291,7 @@ int FollowResult::exit_code(bool until_closed) const {
   // A bus that did not come within --reattach has no publisher either.
   if (errc_of(status) == Errc::kNoBus) return kExitPublisherGone;
   if (!status.ok()) return exit_code_for(errc_of(status));
-  if (until_closed && !closed && !stop_requested()) return kExitPublisherGone;
+  if (until_closed && !closed && !counted && !stop_requested()) return kExitPublisherGone;
   return counters.lost > 0 ? kExitLost : kExitDone;
 }
 

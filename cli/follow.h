@@ -64,6 +64,7 @@ struct FollowResult {
   Sequence first = kNoSequence;
   Sequence last = kNoSequence;
   std::uint64_t digest = 0;  // XXH3-64 over the kept records' bytes in the order delivered
+  bool counted = false;      // --count was reached
   bool stopped_at_gap = false;
   bool closed = false;  // the journal says the session was closed cleanly
   SubscriberCounters counters;

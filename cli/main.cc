@@ -15,10 +15,17 @@ constexpr char kAbout[] =
     "One process publishes, any number follow; every record is also in a journal, so whoever "
     "falls\n"
     "behind, crashes or comes late misses nothing.\n\n"
-    "  lapwing publish --bus /dev/shm/es --source synthetic:records=1000000 --linger 60\n"
-    "  lapwing tail    --bus /dev/shm/es --from start\n"
-    "  lapwing record  --bus /dev/shm/es --from start --out es.dbn.zst --until-closed\n"
-    "  lapwing info    --bus /dev/shm/es";
+    "  lapwing publish --bus ./es --source synthetic:records=1000000 --linger 60\n"
+    "  lapwing tail    --bus ./es --from start\n"
+    "  lapwing record  --bus ./es --from start --out es.dbn.zst --until-closed\n"
+    "  lapwing info    --bus ./es";
+
+// `lapwing pubish`: the parser would only say that a command is missing.
+bool names_no_command(const CLI::App& app, int argc, char** argv) {
+  if (argc < 2 || argv[1][0] == '-') return false;
+  return app.get_subcommands([&](const CLI::App* command) { return command->check_name(argv[1]); })
+      .empty();
+}
 
 }  // namespace
 
@@ -28,6 +35,7 @@ int main(int argc, char** argv) {
               SIG_IGN);  // a closed pipe is an error of the write, not the end of the process
   CLI::App app(kAbout, "lapwing");
   app.footer(std::string("`lapwing COMMAND --help` shows examples.\n\n") + kExitCodesHelp);
+  app.set_version_flag("--version", LAPWING_VERSION, "Print the version and exit");
   app.require_subcommand(1);
   Run run;
   add_publish(app, run);
@@ -38,6 +46,10 @@ int main(int argc, char** argv) {
   add_verify(app, run);
   add_repair(app, run);
   add_subscribers(app, run);
+  if (names_no_command(app, argc, argv)) {
+    std::cerr << "lapwing: there is no command " << argv[1] << "; `lapwing --help` lists them\n";
+    return kExitUsage;
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

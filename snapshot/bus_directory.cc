@@ -134,6 +134,10 @@ absl::StatusOr<BusDescription> parse_description(const std::string& path, const 
 
 absl::Status prepare_bus_directory(const std::string& directory, std::optional<unsigned> group) {
   const bool made = ::mkdir(directory.c_str(), kDirectoryMode) == 0;
+  if (!made && errno == ENOENT) {
+    return make_system_error(ENOENT, absl::StrCat("cannot make the directory ", directory,
+                                                  ": make the one that is to hold it first"));
+  }
   if (!made && errno != EEXIST) {
     return make_system_error(errno, absl::StrCat("cannot make the directory ", directory));
   }

@@ -151,7 +151,8 @@ class Buses(harness.BusTest):
 
     def test_a_directory_whose_parent_is_missing_is_named(self):
         bus = str(self.folder / "no" / "where")
-        self.assert_says(self.publish(bus=bus, expect=OTHER), bus)
+        refused = self.publish(bus=bus, expect=OTHER)
+        self.assert_says(refused, bus, "make the one that is to hold it")
 
     @needs_root
     def test_a_directory_that_is_not_writable_or_not_owned_is_refused(self):
@@ -227,6 +228,22 @@ class Buses(harness.BusTest):
         told = self.run_to_end("subscribers", "subscribers", "--json").out()
         self.assertIn('"dropped"', told)
         self.assertEqual(holder.stop(), DONE)
+
+
+class Usage(harness.BusTest):
+    """Commands that are mistyped, and options that meet."""
+
+    def test_a_command_that_does_not_exist_is_named(self):
+        done = subprocess.run([harness.program(), "pubish", "--bus", self.bus],
+                              capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("there is no command pubish", done.stderr)
+
+    def test_who_has_the_records_it_asked_for_is_done_though_nothing_was_closed(self):
+        self.run_to_end("publish", "publish", "--source", "synthetic:records=100")
+        follower = self.run_to_end("tail", "tail", "--from", "start", "--count", "10",
+                                   "--until-closed", *QUIET)
+        self.assertEqual(follower.summary()["records"], 10)
 
 
 class Space(harness.BusTest):
