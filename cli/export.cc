@@ -19,9 +19,9 @@ namespace {
 
 constexpr char kAbout[] =
     "Write a range of a bus's records into a DBN file, raw or zstd.\n\n"
-    "  lapwing export --bus /dev/shm/es --out es.dbn.zst                 all that is kept, up to "
+    "  lapwing export --bus ./es --out es.dbn.zst                 all that is kept, up to "
     "now\n"
-    "  lapwing export --bus /dev/shm/es --out part.dbn --first 1000 --last 1999";
+    "  lapwing export --bus ./es --out part.dbn --first 1000 --last 1999";
 
 struct ExportOptions {
   std::string bus;

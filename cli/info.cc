@@ -24,8 +24,8 @@ namespace {
 
 constexpr char kAbout[] =
     "Show what a bus is, where it stands, and whether it is well. Needs no publisher.\n\n"
-    "  lapwing info --bus /dev/shm/es\n"
-    "  lapwing info --bus /dev/shm/es --json";
+    "  lapwing info --bus ./es\n"
+    "  lapwing info --bus ./es --json";
 
 struct InfoOptions {
   std::string bus;

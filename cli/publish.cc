@@ -27,12 +27,12 @@ namespace {
 
 constexpr char kAbout[] =
     "Put a feed on a bus.\n\n"
-    "  lapwing publish --bus /dev/shm/es --source dbn:es.mbo.dbn.zst --pace recorded\n"
+    "  lapwing publish --bus ./es --source dbn:es.mbo.dbn.zst --pace recorded\n"
     "  zstd -dc day.dbn.zst | lapwing publish --bus /dev/shm/day --source dbn:-\n"
     "  lapwing publish --bus /dev/shm/syn --source synthetic:records=5000000 --pace 1000000 \\\n"
     "      --await 2 --summary\n"
-    "  lapwing publish --bus /dev/shm/again --source journal:/dev/shm/es --pace recorded*10\n"
-    "  lapwing publish --bus /dev/shm/es --source dbn:es.mbo.dbn.zst --resume   after a kill\n\n"
+    "  lapwing publish --bus /dev/shm/again --source journal:./es --pace recorded*10\n"
+    "  lapwing publish --bus ./es --source dbn:es.mbo.dbn.zst --resume   after a kill\n\n"
     "SIGTERM and SIGINT close the session cleanly: everything is made durable first.";
 
 constexpr std::uint64_t kAwaitPollNs = 10'000'000;

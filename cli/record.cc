@@ -18,8 +18,8 @@ namespace {
 
 constexpr char kAbout[] =
     "Record a bus into a DBN file, raw or zstd by its name.\n\n"
-    "  lapwing record --bus /dev/shm/es --from start --out es.dbn.zst --until-closed\n"
-    "  lapwing record --bus /dev/shm/es --from live --out es.dbn\n\n"
+    "  lapwing record --bus ./es --from start --out es.dbn.zst --until-closed\n"
+    "  lapwing record --bus ./es --from live --out es.dbn\n\n"
     "A signal ends the file properly. A second run with the same --out goes on where the first "
     "one\n"
     "was, even if that was killed: FILE.position beside the file says where. If the history it\n"

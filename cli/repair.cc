@@ -22,7 +22,7 @@ namespace {
 
 constexpr char kAbout[] =
     "Heal a journal as far as that is possible without inventing anything.\n\n"
-    "  lapwing repair --bus /dev/shm/es\n\n"
+    "  lapwing repair --bus ./es\n\n"
     "Makes second copies and indexes anew. Damaged records stay as they are, and their journal is\n"
     "ended: the next publisher begins a new one at sequence 1. Needs the publisher to be down. "
     "Look\n"

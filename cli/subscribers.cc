@@ -18,8 +18,8 @@ namespace {
 
 constexpr char kAbout[] =
     "Show who is attached to a bus, how far each has come, and what it missed.\n\n"
-    "  lapwing subscribers --bus /dev/shm/es\n"
-    "  lapwing subscribers --bus /dev/shm/es --json";
+    "  lapwing subscribers --bus ./es\n"
+    "  lapwing subscribers --bus ./es --json";
 
 struct SubscribersOptions {
   std::string bus;

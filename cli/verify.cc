@@ -15,8 +15,8 @@ namespace {
 
 constexpr char kAbout[] =
     "Check every header, checksum and stamp of a bus's journal.\n\n"
-    "  lapwing verify --bus /dev/shm/es\n"
-    "  lapwing verify --bus /dev/shm/es --json\n\n"
+    "  lapwing verify --bus ./es\n"
+    "  lapwing verify --bus ./es --json\n\n"
     "Changes nothing, and may run beside a publisher. Ends with 4 if anything is damaged.";
 
 struct VerifyOptions {
