@@ -69,6 +69,24 @@ TEST_CASE("A session that lives on after its journal has failed is joined from a
   CHECK(trace.subscriber.counters().sessions == 1);
 }
 
+TEST_CASE("A join to a failed journal goes on and says that it is not durable, and why") {
+  const bool shed = GENERATE(true, false);
+  TestBus bus;
+  bus.start();
+  bus.publish(500);
+  bus.archive(200);
+  bus.fail_journal({shed ? JournalState::kShed : JournalState::kFailed, shed ? 0 : 28});
+  Trace trace(bus, bus.options());
+  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  CHECK(trace.lines == Lines{"1..500", "caught-up 500"});
+  const std::string why =
+      shed ? "was given up because its disk was too slow" : "has failed (errno 28)";
+  CHECK(trace.subscriber.text() == absl::StrCat("not durable: the journal of bus ", bus.directory(),
+                                                " ", why,
+                                                ", sequences after 200 may be lost in a crash; "
+                                                "restart the publisher"));
+}
+
 TEST_CASE("A live start joins a session whose journal has failed") {
   TestBus bus;
   start_failed(bus);

@@ -24,6 +24,11 @@ std::uint64_t after(std::uint64_t now_ns, std::uint64_t ns) {
   return ns < end - now_ns ? now_ns + ns : end;
 }
 
+std::string why_failed(const FlushAnswer& answer) {
+  if (answer.journal == JournalState::kShed) return "was given up because its disk was too slow";
+  return absl::StrCat("has failed (errno ", answer.sys_errno, ")");
+}
+
 }  // namespace
 
 Follower::Turn Follower::on_seeking() {
@@ -119,9 +124,9 @@ Follower::Turn Follower::on_flush_answer(const FlushAnswer& answer) {
   if (answer.ok) {
     caught_up_at_ = std::max(caught_up_at_, answer.durable);
   } else {
-    text_ = absl::StrCat("not durable: the journal of bus ", options_.directory,
-                         " has failed (errno ", answer.sys_errno, "), sequences after ",
-                         answer.durable, " may be lost in a crash; restart the publisher");
+    text_ = absl::StrCat("not durable: the journal of bus ", options_.directory, " ",
+                         why_failed(answer), ", sequences after ", answer.durable,
+                         " may be lost in a crash; restart the publisher");
   }
   return begin();
 }

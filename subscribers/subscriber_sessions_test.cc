@@ -613,17 +613,5 @@ TEST_CASE("A publisher that never answers the greeting ends the join in time, wi
   CHECK(open_descriptors() == before);
 }
 
-TEST_CASE("A join to a failed journal goes on and says that it is not durable") {
-  TestBus bus;
-  bus.start();
-  bus.publish(500);
-  bus.archive(200);
-  bus.fail_journal();
-  Trace trace(bus, bus.options());
-  REQUIRE(trace.until(ItemKind::kCaughtUp));
-  CHECK(trace.lines == Lines{"1..500", "caught-up 500"});
-  CHECK(says(trace, "not durable"));
-}
-
 }  // namespace
 }  // namespace lapwing

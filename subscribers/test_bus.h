@@ -106,10 +106,10 @@ class TestBus {
     store_archived(ring->words(), through);
   }
   // Live goes on; the session's end is recorded at once, as of what is durable.
-  void fail_journal() {
+  void fail_journal(JournalCondition condition = {JournalState::kFailed, 5}) {
     journal_failed_ = true;
     journal.end(session_, durable_, SessionEnd::kFailed);
-    store_journal_condition(ring->words(), {JournalState::kFailed, 5});
+    store_journal_condition(ring->words(), condition);
   }
   // Retention: whole segments below this one are gone.
   void prune_below_segment(std::uint64_t segment, bool ring_says_so = true) {
