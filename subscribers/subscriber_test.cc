@@ -458,6 +458,41 @@ TEST_CASE("The descriptor is readable when there is something to do, and only th
   }
 }
 
+TEST_CASE("An event loop that polls only when it is told to follows a bus all its life") {
+  TestBus bus;
+  Trace trace(bus, bus.options());
+  const auto descriptor = trace.subscriber.descriptor();
+  REQUIRE(descriptor.ok());
+  const auto turn_of_the_loop = [&] {
+    REQUIRE(readable(*descriptor, 60'000));
+    while (trace.step().kind != ItemKind::kNothing) {
+    }
+  };
+  const auto loop_until = [&](const std::string& line) {
+    while (trace.lines.empty() || trace.lines.back() != line) turn_of_the_loop();
+  };
+  turn_of_the_loop();  // there is no bus yet
+  bus.start();
+  bus.publish(2000);
+  loop_until("caught-up 2000");
+  bus.publish(2000);  // laps it
+  loop_until("2001..4000");
+  bus.kill();
+  loop_until("publisher-gone 4000");
+  bus.recover();
+  bus.start();
+  bus.publish(5);
+  loop_until("4001..4005");
+  bus.close();
+  loop_until("closed 4005");
+  bus.start();
+  bus.publish(5);
+  loop_until("4006..4010");
+  CHECK(trace.lines == Lines{"1..2000", "caught-up 2000", "gap 2001..3103 lapped fillable",
+                             "2001..4000", "publisher-gone 4000", "session 4001", "4001..4005",
+                             "closed 4005", "session 4006", "4006..4010"});
+}
+
 TEST_CASE("A subscriber that spins has no descriptor, since nobody rings for it") {
   TestBus bus;
   SubscriberOptions options = bus.options();
