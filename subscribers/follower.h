@@ -113,6 +113,12 @@ class Follower {
     kRemains,  // there was no publisher to begin with
   };
 
+  // An event that waits for its place, and its words.
+  struct Announcement {
+    Item item;
+    std::string text;
+  };
+
   // What a turn gave: records in the caller's memory, not counted yet, or an event, or neither. A
   // Turn without an outcome has only moved the machine on: take another one.
   struct Outcome {
@@ -226,12 +232,8 @@ class Follower {
   std::uint64_t seek_ends_ns_ = 0;  // 0: not seeking yet
   std::optional<Item> gone_;        // to be reported unless the same session answers again
 
-  // An event that waits for its place, and its words.
-  struct Announcement {
-    Item item;
-    std::string text;
-  };
   std::optional<Announcement> pending_;  // came with the attachment: due before its first record
+  StoredPosition before_reset_;          // the position until the reset in pending_ is told
   std::optional<Item> met_;              // by poll_batch, for the next poll
   absl::Status status_;
   std::string text_;

@@ -142,6 +142,7 @@ Follower::Turn Follower::begin() {
   floating_ = options_.start.kind == Start::Kind::kLive && !options_.resume &&
               attachment_->control() == nullptr;
   if (!start->reset.empty()) {
+    before_reset_ = *options_.resume;
     pending_ = Announcement{{ItemKind::kReset, next_, {}}, std::move(start->reset)};
   } else if (options_.resume) {
     ledger_.resume_after(options_.resume->sequence);
@@ -177,6 +178,7 @@ void Follower::rejoin() {
 }
 
 void Follower::start_over(std::string why) {
+  before_reset_ = position();
   next_ = oldest_of(*attachment_);
   journal_id_ = attachment_->journal_id();
   caught_up_at_ = attachment_->newest();
@@ -255,9 +257,14 @@ void Follower::close_everything() {
   attachment_.reset();
 }
 
+// What was met and is not told yet is not passed: whoever stores the position now is to be told
+// again.
 StoredPosition Follower::position() const {
+  if (pending_ && pending_->item.kind == ItemKind::kReset) return before_reset_;
   if (trail_.empty()) return options_.resume.value_or(StoredPosition{});
-  return {journal_id_, trail_.session_of(next_), next_ - 1};
+  const bool at_loss = met_ && (met_->kind == ItemKind::kLost || met_->kind == ItemKind::kGap);
+  const Sequence next = at_loss ? met_->gap.first : next_;
+  return {journal_id_, trail_.session_of(next), next - 1};
 }
 
 }  // namespace lapwing

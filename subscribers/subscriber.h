@@ -163,7 +163,8 @@ class Subscriber {
   // what was joined is not durable.
   const std::string& text() const;
 
-  // The position to store; resume from it with SubscriberOptions::resume.
+  // The position to store; resume from it with SubscriberOptions::resume. Behind the last record,
+  // loss or reset that was told.
   StoredPosition position() const;
   const SubscriberCounters& counters() const;
   // Readable when poll() has something to do; for event loops, which then call poll() until

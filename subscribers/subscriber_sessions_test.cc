@@ -547,8 +547,12 @@ TEST_CASE("A reset that a batch meets with the end of the session before it is t
   for (int i = 0; i < 100; ++i) take_batch();  // takes the Welcome, too
   CHECK(trace.step().kind == ItemKind::kPublisherGone);
   CHECK(says(trace, "ended without a close after sequence 10"));
+  CHECK(trace.subscriber.position().sequence == 10);
+  CHECK(trace.subscriber.position().session_id == fixture_id(1));
   CHECK(trace.step().kind == ItemKind::kReset);
   CHECK(says(trace, "keeps no journal to continue from"));
+  CHECK(trace.subscriber.position().sequence == 0);
+  CHECK(trace.subscriber.position().session_id == fixture_id(2));
   trace.until_quiet();
   CHECK(trace.lines == Lines{"1..10", "caught-up 10", "publisher-gone 10", "reset 1", "1..5"});
 }

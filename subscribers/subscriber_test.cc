@@ -246,6 +246,25 @@ TEST_CASE("What retention took is lost to an explicit start, and no loss to an o
   CHECK(oldest.lines == Lines{"2049..5000", "caught-up 5000"});
 }
 
+TEST_CASE("A loss that a batch has met is not passed before it is told") {
+  TestBus bus;
+  bus.start();
+  bus.publish(5000);
+  bus.archive(5000);
+  bus.prune_below_segment(2);
+  Trace trace(bus, bus.options(Start::at(100)));
+  REQUIRE(trace.until_attached());
+  std::vector<std::byte> out(56);
+  for (int i = 0; i < 100; ++i) {
+    bus.turn();
+    REQUIRE(trace.subscriber.poll_batch(out) == 0);
+  }
+  REQUIRE(trace.subscriber.counters().lost == 1949);  // it has met it
+  CHECK(trace.subscriber.position().sequence == 99);
+  CHECK(trace.step().kind == ItemKind::kLost);
+  CHECK(trace.subscriber.position().sequence == 2048);
+}
+
 TEST_CASE("What was pruned since the ring last said so is lost under the right name") {
   TestBus bus;
   bus.start();
