@@ -84,14 +84,13 @@ class TestBus {
   // Publishes `count` records; archives first what the gate asks for.
   void publish(std::uint64_t count) {
     for (; count > 0; --count) {
-      if (with_journal_ && !journal_failed_ && next_ > gate()) archive(next_ - 1);
-      store(next_);
-      store_head(ring->words(), next_++);
+      store_next();
+      store_head(ring->words(), next_ - 1);
     }
   }
   // The same, but killed before head could move.
   void publish_without_head(std::uint64_t count) {
-    for (; count > 0; --count) store(next_++);
+    for (; count > 0; --count) store_next();
   }
   // Writes to the journal, and syncs.
   void archive(Sequence through) {
@@ -193,6 +192,7 @@ class TestBus {
   Sequence head() const { return load_head(ring->words()); }
   Sequence next() const { return next_; }
   Sequence archived() const { return archived_; }
+  Sequence durable() const { return durable_; }
   Sequence reserved() const { return reserved_; }
 
   JournalFixture journal;
@@ -210,7 +210,11 @@ class TestBus {
     oldest = 1;
   }
   Sequence gate() const { return journal.geometry().floor_block(archived_) + kCapacity; }
-  void store(Sequence n) { RingWriter(*ring).store(n, journal.record(n).data()); }
+  void store_next() {
+    if (with_journal_ && !journal_failed_ && next_ > gate()) archive(next_ - 1);
+    RingWriter(*ring).store(next_, journal.record(next_).data());
+    ++next_;
+  }
 
   WelcomeFrame welcome() const {
     const RingHeader& header = ring->header();
