@@ -197,7 +197,7 @@ TEST_CASE("A publisher that does not come back ends the subscriber, and nothing 
         Lines{"1..5", "caught-up 5", clean ? "closed 5" : "publisher-gone 5", "ended 5"});
   CHECK(errc_of(trace.subscriber.status()) == Errc::kPublisherGone);
   CHECK(says(trace, clean ? "closed" : "without a close"));
-  CHECK(says(trace, "within 0.05 s: there is no bus at " + bus.directory()));
+  CHECK(says(trace, "within 0.05 s: no publisher runs at " + bus.directory()));
   CHECK(says(trace, "continue from sequence 6"));
   CHECK(trace.subscriber.poll().kind == ItemKind::kEnded);
   CHECK(open_descriptors() == before);
