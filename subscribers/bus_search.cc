@@ -4,7 +4,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "proto/error.h"
-#include "snapshot/bus_directory.h"
 
 namespace lapwing {
 
@@ -15,9 +14,10 @@ BusSearch::BusSearch(const SubscriberOptions& options) : directory_(options.dire
   client_options_.may_park = may_park(options.wait);
 }
 
-void BusSearch::start(const Id128& known) {
+void BusSearch::start(const Id128& known, bool known_closed) {
   stop();
   known_ = known;
+  known_closed_ = known_closed;
   next_step_ns_ = 0;
   unanswered_ = absl::OkStatus();
   remains_ = Id128{};
@@ -85,15 +85,16 @@ BusSearch::Found BusSearch::nobody(absl::Status reason) {
 
 BusSearch::Found BusSearch::look_at_remains(std::uint64_t now_ns) {
   const absl::StatusOr<BusDescription> bus = read_bus_description(directory_);
-  const Id128 session = bus.ok() ? bus->session_id : Id128{};
+  const Id128 session = bus.ok() && !is_known(*bus) ? bus->session_id : Id128{};
   if (session != remains_) {
-    remains_ = session == known_ ? Id128{} : session;
+    remains_ = session;
     remains_since_ns_ = now_ns;
   }
   if (!bus.ok()) return nobody(bus.status());
   if (remains_.is_zero()) return std::nullopt;
   if (!bus->closed && now_ns - remains_since_ns_ < kRemainsGraceNs) return std::nullopt;
   known_ = std::exchange(remains_, Id128{});
+  known_closed_ = bus->closed;
   absl::StatusOr<Attachment> attachment = Attachment::to_remains(*bus);
   if (!attachment.ok()) return nobody(attachment.status());
   return std::optional<Attachment>(*std::move(attachment));

@@ -6,8 +6,8 @@
 //
 // What a dead session left is taken at once if bus.json says that it was closed, otherwise after
 // kRemainsGraceNs without an answer: a publisher that is just starting announces its session a
-// moment before it opens the socket. A session that was attached to before is not taken a second
-// time.
+// moment before it opens the socket. A session that was read to its end is not taken a second time,
+// unless it was closed since: then it had not ended.
 //
 // Thread safety: one thread. Owns the socket until the attachment does.
 #pragma once
@@ -21,6 +21,7 @@
 #include "absl/status/statusor.h"
 #include "bus/control_client.h"
 #include "proto/identity.h"
+#include "snapshot/bus_directory.h"
 #include "subscribers/attachment.h"
 #include "subscribers/subscriber.h"
 
@@ -34,8 +35,9 @@ class BusSearch {
  public:
   explicit BusSearch(const SubscriberOptions& options);
 
-  // Begins to look, from the next step on. A session that is `known` was read to its end.
-  void start(const Id128& known);
+  // Begins to look, from the next step on. A session that is `known` was read to its end, which was
+  // a close or not.
+  void start(const Id128& known, bool known_closed);
   // Closes what is open.
   void stop();
 
@@ -59,6 +61,9 @@ class BusSearch {
   int fd() const { return greeting_ ? greeting_->fd() : -1; }
 
  private:
+  bool is_known(const BusDescription& bus) const {
+    return bus.session_id == known_ && (known_closed_ || !bus.closed);
+  }
   using Found = absl::StatusOr<std::optional<Attachment>>;
   Found connect(std::uint64_t now_ns);
   Found greet(std::uint64_t now_ns);
@@ -71,7 +76,8 @@ class BusSearch {
   std::uint64_t greeting_ends_ns_ = 0;
   std::optional<ControlClient> greeting_;
   absl::Status unanswered_;
-  Id128 known_;                         // session that was read to its end
+  Id128 known_;                         // session that was read to its end …
+  bool known_closed_ = false;           // … and it was a close
   Id128 remains_;                       // session in bus.json that nobody answers for …
   std::uint64_t remains_since_ns_ = 0;  // … since then
 };

@@ -231,7 +231,8 @@ Follower::Turn Follower::leave() {
   close_everything();
   phase_ = Phase::kSeeking;
   attention_ = 0;
-  search_.start(session_id_);
+  // A publisher that was only silent may go on and die later: what it leaves then is another look.
+  search_.start(how == Ending::kSilent ? Id128{} : session_id_, closed);
   if (closed) return event(ItemKind::kClosed, last);
   // A socket is also closed on a client that was dropped: first see whether the same session
   // answers. Not in this call: the records of one batch are of one session, and of one size.

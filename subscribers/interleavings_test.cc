@@ -3,6 +3,7 @@
 // published.
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <utility>
 
 #include "subscribers/subscriber.h"
 #include "subscribers/test_bus.h"
@@ -113,6 +114,27 @@ TEST_CASE("What a stopped publisher went on with before it was greeted again is 
   bus.beating = true;
   REQUIRE(trace.until_record(5005));
   CHECK(trace.lines == Lines{"1..5", "caught-up 5", "publisher-gone 5", "6..5005"});
+}
+
+TEST_CASE("What a publisher did after it was given up is read once it is gone for good") {
+  // Given up as silent, or because its socket was gone; then it closes, or dies.
+  const auto [stopped, closes] =
+      GENERATE(std::pair{true, true}, std::pair{true, false}, std::pair{false, true});
+  CaughtUp joined(5);
+  auto& [bus, trace] = joined;
+  if (stopped) {
+    bus.beating = false;
+    store_heartbeat(bus.ring->words(), 1);
+  } else {
+    bus.kill();
+  }
+  REQUIRE(trace.until(ItemKind::kPublisherGone));
+  bus.publish(10);
+  closes ? bus.close() : bus.kill();
+  REQUIRE(trace.until(closes ? ItemKind::kClosed : ItemKind::kPublisherGone));
+  trace.until_quiet();
+  CHECK(trace.lines == Lines{"1..5", "caught-up 5", "publisher-gone 5", "6..15",
+                             closes ? "closed 15" : "publisher-gone 15"});
 }
 
 TEST_CASE("What is pruned while a gap is being filled is lost, and the rest of it filled") {
