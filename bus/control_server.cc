@@ -293,6 +293,10 @@ bool ControlServer::flushes_waiting() const {
   return !state_->flushes.empty();
 }
 
+bool ControlServer::prune_waiting() const {
+  return !state_->prunes.empty();
+}
+
 std::size_t ControlServer::subscriber_count() const {
   return state_->sessions->subscriber_count();
 }

@@ -68,6 +68,7 @@ class ControlServer {
   // Answers the prune that prune_wanted announced; another one is announced only after that.
   void answer_prune(Sequence oldest, Errc result);
   bool flushes_waiting() const;
+  bool prune_waiting() const;
 
   std::size_t subscriber_count() const;  // role kSubscriber, after Hello
   std::size_t parking_count() const;     // of those that said they may park

@@ -49,6 +49,7 @@ absl::Status FileThread::close() {
   }
   closed_ = archiver_->close(load_head(*words_), wall_ns());
   tell();
+  archiver_closed_.set();
   return closed_;
 }
 
@@ -58,8 +59,15 @@ void FileThread::request_flush(Sequence through) {
 }
 
 void FileThread::request_prune(Sequence below) {
-  prune_below_.store(std::max(below, prune_below_.load()));
+  prune_below_.store(below);
+  prunes_wanted_.store(prunes_wanted_.load() + 1);
   sleeper_.signal();
+}
+
+std::optional<Errc> FileThread::prune_result() const {
+  const bool closed = archiver_closed_.is_set();  // before prunes_done_: its last word counts
+  if (prunes_done_.load() == prunes_wanted_.load()) return static_cast<Errc>(prune_errc_.load());
+  return closed ? std::optional(Errc::kClosed) : std::nullopt;
 }
 
 void FileThread::shed() {
@@ -90,9 +98,9 @@ void FileThread::take_requests() {
     flush_taken_ = through;
     archiver_->request_flush(through);
   }
-  if (const Sequence below = prune_below_.load(); below != prune_taken_) {
-    prune_taken_ = below;
-    archiver_->request_prune(below);
+  if (const std::uint64_t wanted = prunes_wanted_.load(); wanted != prunes_taken_) {
+    prunes_taken_ = wanted;
+    archiver_->request_prune(prune_below_.load());
   }
   if (shed_.is_set() && archiver_->condition().state == JournalState::kGood) archiver_->shed();
 }
@@ -104,20 +112,7 @@ void FileThread::tell() {
   store_archived(*words_, archiver_->archived());
   store_durable(*words_, archiver_->durable());
   const JournalCondition condition = archiver_->condition();
-  if (condition.state != state_told_) {
-    state_told_ = condition.state;
-    store_journal_condition(*words_, condition);
-    hooks_.log(absl::StrCat("journal ended: ", archiver_->failure().message(),
-                            "; durable stays at ", archiver_->durable(),
-                            stop_on_failure_ ? "; publishing stops" : "; live goes on"));
-    if (stop_on_failure_) {
-      gate_.end();
-    } else {
-      gate_.open_for_good();
-    }
-    sleeper_.demand_attention();
-    hooks_.on_progress();
-  }
+  if (condition.state != state_told_) tell_condition(condition);
   // A failure is shown only once it is recorded; who is to stop at it is not let on meanwhile.
   const bool stopping = stop_on_failure_ && !archiver_->failure().ok();
   if (condition.state == JournalState::kGood && !stopping) gate_.raise(archiver_->limit());
@@ -127,6 +122,32 @@ void FileThread::tell() {
     gate_.nudge();
     hooks_.on_progress();
   }
+  if (prunes_taken_ != prunes_done_.load()) tell_prune();
+}
+
+// The journal has ended, and not by a close.
+void FileThread::tell_condition(const JournalCondition& condition) {
+  state_told_ = condition.state;
+  store_journal_condition(*words_, condition);
+  hooks_.log(absl::StrCat("journal ended: ", archiver_->failure().message(), "; durable stays at ",
+                          archiver_->durable(),
+                          stop_on_failure_ ? "; publishing stops" : "; live goes on"));
+  if (stop_on_failure_) {
+    gate_.end();
+  } else {
+    gate_.open_for_good();
+  }
+  sleeper_.demand_attention();
+  hooks_.on_progress();
+}
+
+void FileThread::tell_prune() {
+  const bool failed = archiver_->condition().state != JournalState::kGood;
+  const bool failing = !archiver_->failure().ok();
+  if (!failed && (failing || archiver_->pruning())) return;
+  prune_errc_.store(static_cast<Word>(failed ? Errc::kJournalFailed : Errc::kOk));
+  prunes_done_.store(prunes_taken_);
+  hooks_.on_progress();
 }
 
 void FileThread::warn_of_lag(Sequence head) {

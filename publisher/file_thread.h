@@ -4,17 +4,19 @@
 // until the publish path or a request wakes it. A sync may take long: nothing that must be prompt
 // runs here.
 //
-// Thread safety: start and stop by the owner; request_flush and request_prune from any one thread
-// (the service thread); shed from the publishing thread. `on_progress` is called on the file
-// thread.
+// Thread safety: start and stop by the owner; request_flush from any one thread; request_prune and
+// prune_result from the service thread; shed from the publishing thread. `on_progress` is called on
+// the file thread.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <thread>
 
 #include "bus/ring_file.h"
+#include "proto/error.h"
 #include "proto/shared_words.h"
 #include "publisher/idle_sleeper.h"
 #include "publisher/journal_gate.h"
@@ -29,7 +31,8 @@ inline constexpr std::uint64_t kSleepNsMax = 1'000'000'000;
 class FileThread {
  public:
   struct Hooks {
-    std::function<void()> on_progress;  // durable, oldest or the journal's condition changed
+    // Durable, oldest or the journal's condition changed, or a prune is done.
+    std::function<void()> on_progress;
     std::function<void(const std::string& line)> log;
   };
 
@@ -46,7 +49,11 @@ class FileThread {
   IdleSleeper& sleeper() { return sleeper_; }
 
   void request_flush(Sequence through);
+  // One at a time: the next only once prune_result() has given this one's.
   void request_prune(Sequence below);
+  // What became of the last prune: kOk once its files are gone and page 1 shows the new oldest,
+  // kJournalFailed, kClosed; nothing while it is under way.
+  std::optional<Errc> prune_result() const;
   void shed();
   // The journal's first failure; ok while there is none. Valid after the condition became kFailed.
   absl::Status failure() const { return archiver_->failure(); }
@@ -55,6 +62,8 @@ class FileThread {
   void run();
   void take_requests();
   void tell();
+  void tell_condition(const JournalCondition& condition);
+  void tell_prune();
   void warn_of_lag(Sequence head);
   void rest(Sequence head, std::uint64_t next_ns);
   std::uint64_t measure_look_interval(Sequence head, std::uint64_t now_ns) const;
@@ -69,8 +78,12 @@ class FileThread {
   IdleSleeper sleeper_;
   SingleWriterWord flush_through_;
   SingleWriterWord prune_below_;
+  SingleWriterWord prunes_wanted_;  // how many; prune_below_ is of the last
+  SingleWriterWord prunes_done_;
+  SingleWriterWord prune_errc_;  // what became of the last of them
   StickyFlag shed_;
   StickyFlag closing_;
+  StickyFlag archiver_closed_;
   std::thread thread_;
   absl::Status closed_;
 
@@ -81,7 +94,7 @@ class FileThread {
   std::uint64_t look_interval_ns_ = kLookNs;
   std::uint64_t warned_ns_ = 0;
   Sequence flush_taken_ = 0;
-  Sequence prune_taken_ = 0;
+  std::uint64_t prunes_taken_ = 0;
   Sequence durable_told_ = 0;
   Sequence oldest_told_ = 0;
   JournalState state_told_ = JournalState::kGood;

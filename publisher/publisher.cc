@@ -109,6 +109,9 @@ absl::Status Publisher::State::start_threads() {
   hooks.prune_wanted = [this](Sequence below) {
     if (file_thread != nullptr) file_thread->request_prune(below);
   };
+  hooks.prune_result = [this]() -> std::optional<Errc> {
+    return file_thread != nullptr ? file_thread->prune_result() : Errc::kNoJournal;
+  };
   hooks.log = [this](const std::string& line) { log(line); };
   service_thread = std::make_unique<ServiceThread>(
       ServerOptions{absl::StrCat(options.directory, "/", kControlSocketName), options.group},

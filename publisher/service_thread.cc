@@ -79,7 +79,11 @@ void ServiceThread::run() {
 
 void ServiceThread::answer() {
   server_->answer_flushes(load_durable(*words_), load_journal_condition(*words_));
-  server_->answer_prune(load_oldest(*words_), Errc::kOk);
+  while (server_->prune_waiting()) {  // the answer to one announces the next
+    const std::optional<Errc> result = hooks_.prune_result();
+    if (!result) return;
+    server_->answer_prune(load_oldest(*words_), *result);
+  }
 }
 
 void ServiceThread::beat(std::uint64_t now_ns) {

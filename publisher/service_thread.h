@@ -11,6 +11,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -18,6 +19,7 @@
 #include "absl/status/status.h"
 #include "bus/control_server.h"
 #include "bus/ring_file.h"
+#include "proto/error.h"
 #include "proto/shared_words.h"
 #include "publisher/idle_sleeper.h"
 
@@ -33,6 +35,8 @@ class ServiceThread {
     std::function<WelcomeFrame()> welcome;
     std::function<void(Sequence through)> flush_wanted;
     std::function<void(Sequence below)> prune_wanted;
+    // What became of the prune that was wanted last; nothing while it is under way.
+    std::function<std::optional<Errc>()> prune_result;
     std::function<void(const std::string& line)> log;
   };
 
@@ -44,7 +48,8 @@ class ServiceThread {
   void close();
 
   IdleSleeper& sleeper() { return sleeper_; }
-  // Durable, oldest or the journal's condition has moved on page 1: answers wait for it.
+  // Durable, oldest or the journal's condition has moved on page 1, or a prune is done: answers
+  // wait for it.
   void progress() { sleeper_.signal(); }
 
   std::size_t subscriber_count() const { return static_cast<std::size_t>(subscribers_.load()); }

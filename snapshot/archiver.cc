@@ -360,7 +360,11 @@ void Archiver::request_flush(Sequence through) {
 }
 
 void Archiver::request_prune(Sequence below) {
-  state_->retention.request_prune(below);
+  state_->retention.request_prune(below, state_->cycle.durable());
+}
+
+bool Archiver::pruning() const {
+  return state_->retention.pruning();
 }
 
 void Archiver::shed() {

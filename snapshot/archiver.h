@@ -114,8 +114,11 @@ class Archiver {
 
   // Wants everything up to `through` (clamped to head) durable as soon as possible.
   void request_flush(Sequence through);
-  // Wants whole segments below this sequence removed (never the one that holds durable + 1).
+  // Wants whole segments below this sequence removed, of those that are durable now (so never the
+  // one that holds durable + 1).
   void request_prune(Sequence below);
+  // What was requested is not all gone yet. A journal that fails or closes meanwhile never is done.
+  bool pruning() const;
   // Ends the journal as failed without an I/O error (--on-journal-lag shed).
   void shed();
 

@@ -19,8 +19,13 @@ absl::Status SegmentRetention::open(const std::vector<std::uint64_t>& present,
   return directory.status();
 }
 
-void SegmentRetention::request_prune(Sequence below) {
-  prune_below_ = std::max(prune_below_, below);
+void SegmentRetention::request_prune(Sequence below, Sequence durable) {
+  prune_below_ = std::max(prune_below_, std::min(below, durable + 1));
+}
+
+bool SegmentRetention::pruning() const {
+  const std::uint64_t oldest = step_ == Step::kNone ? front() : given_up_;
+  return options_.geometry.segment_last(oldest) < prune_below_;
 }
 
 absl::Status SegmentRetention::advance(WriteQueue& queue, const Turn& turn) {

@@ -47,7 +47,10 @@ class SegmentRetention {
 
   // The segments that were there at the start, ascending, and the session's first one.
   absl::Status open(const std::vector<std::uint64_t>& present, std::uint64_t session_segment);
-  void request_prune(Sequence below);
+  // Holds for what is durable by now: a later record is never removed for an earlier request.
+  void request_prune(Sequence below, Sequence durable);
+  // What the requests want removed is not all gone yet.
+  bool pruning() const;
 
   struct Turn {
     Sequence durable = 0;

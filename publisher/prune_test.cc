@@ -1,0 +1,165 @@
+// A prune as whoever asks for it sees it: the answer comes when the files are gone, and says so
+// when none can go.
+#include <atomic>
+#include <filesystem>
+#include <thread>
+
+#include "bus/control_client.h"
+#include "publisher/test_publisher.h"
+#include "snapshot/segment_file.h"
+
+namespace lapwing {
+namespace {
+
+constexpr std::uint64_t kSegmentSlots = kSegmentSlotBytesMin / 64;
+
+ControlClient connect_tool(const PublisherOptions& options) {
+  auto client = ControlClient::connect({.path = options.directory + "/" + kControlSocketName,
+                                        .role = ClientRole::kTool,
+                                        .name = "pruner"},
+                                       monotonic_ns() + kHangNs);
+  INFO(client.status().ToString());
+  REQUIRE(client.ok());
+  return *std::move(client);
+}
+
+absl::StatusOr<Sequence> prune(ControlClient& client, Sequence below) {
+  return client.prune(below, monotonic_ns() + kHangNs);
+}
+
+Sequence segment_first(std::uint64_t segment) {
+  return segment * kSegmentSlots + 1;
+}
+
+bool segment_is_there(const Publisher& publisher, const PublisherOptions& options,
+                      std::uint64_t segment) {
+  const std::string journal = options.directory + "/journal/" + publisher.journal_id().hex();
+  for (const char* const suffix : {"jnl", "sum", "idx"}) {
+    if (std::filesystem::exists(segment_path(journal, segment, suffix))) return true;
+  }
+  return false;
+}
+
+void publish_durably(Publisher& publisher, std::size_t count) {
+  const std::vector<Record> records = records_from(publisher.head() + 1, count);
+  REQUIRE(publisher.publish_batch(bytes_of(records)) != kNoSequence);
+  REQUIRE(publisher.flush(monotonic_ns() + kHangNs).ok());
+}
+
+// Keeps back the syncs of directories while it is told to, and with them the end of every removal.
+class HoldingQueue final : public WriteQueue {
+ public:
+  explicit HoldingQueue(const std::atomic<bool>& hold) : hold_(hold) {}
+  std::string description() const override { return real_.description(); }
+  void register_memory(std::span<const std::byte>) override {}
+  bool submit(const WriteRequest& request) override {
+    if (request.kind != WriteRequest::Kind::kSyncDirectory) return real_.submit(request);
+    held_.push_back(request);
+    return true;
+  }
+  std::size_t reap(std::span<WriteCompletion> out, std::uint64_t wait_ns) override {
+    while (!hold_ && !held_.empty() && real_.submit(held_.back())) held_.pop_back();
+    const std::size_t count = real_.reap(out, wait_ns);
+    if (count == 0 && wait_ns > 0) wait_readable(-1, wait_ns);
+    return count;
+  }
+  std::size_t in_flight() const override { return real_.in_flight() + held_.size(); }
+
+ private:
+  PosixWriteQueue real_;
+  std::vector<WriteRequest> held_;
+  const std::atomic<bool>& hold_;
+};
+
+}  // namespace
+
+TEST_CASE("A prune is answered once the segments are gone, with the oldest that is left") {
+  const TemporaryDirectory directory;
+  const PublisherOptions options = options_for(directory);
+  const auto publisher = open_publisher(options);
+  ControlClient client = connect_tool(options);
+  for (std::uint64_t gone = 2; gone <= 20; gone += 2) {
+    publish_durably(*publisher, 2 * kSegmentSlots + 5);
+    const auto oldest = prune(client, segment_first(gone) + 7);
+    REQUIRE(oldest.ok());
+    CHECK(*oldest == segment_first(gone));
+    CHECK_FALSE(segment_is_there(*publisher, options, gone - 1));
+    CHECK(segment_is_there(*publisher, options, gone));
+  }
+}
+
+TEST_CASE("A prune that finds nothing to remove is answered, the same or a smaller one again too") {
+  const TemporaryDirectory directory;
+  const PublisherOptions options = options_for(directory);
+  const auto publisher = open_publisher(options);
+  ControlClient client = connect_tool(options);
+  CHECK(prune(client, kSequenceMax).value() == 1);  // nothing is durable
+  publish_durably(*publisher, 3 * kSegmentSlots);
+  for (const Sequence below : {segment_first(2), segment_first(2), segment_first(1), Sequence{0}}) {
+    CHECK(prune(client, below).value() == segment_first(2));
+  }
+}
+
+TEST_CASE("A prune beyond durable is of what is durable by then, not of records to come") {
+  const TemporaryDirectory directory;
+  const PublisherOptions options = options_for(directory);
+  const auto publisher = open_publisher(options);
+  ControlClient client = connect_tool(options);
+  publish_durably(*publisher, 2 * kSegmentSlots + 5);
+  CHECK(prune(client, kSequenceMax).value() == segment_first(2));
+  publish_durably(*publisher, 4 * kSegmentSlots);
+  CHECK(prune(client, 0).value() == segment_first(2));
+  CHECK(segment_is_there(*publisher, options, 2));
+}
+
+TEST_CASE("Where no journal is kept, a prune is answered so") {
+  const TemporaryDirectory directory;
+  PublisherOptions options = options_for(directory);
+  options.journal = false;
+  const auto publisher = open_publisher(options);
+  ControlClient client = connect_tool(options);
+  for (int i = 0; i < 3; ++i) CHECK(errc_of(prune(client, 5).status()) == Errc::kNoJournal);
+}
+
+TEST_CASE("Of a journal that has failed, nothing is pruned, and the answer says why") {
+  const TemporaryDirectory directory;
+  PublisherOptions options = options_for(directory);
+  options.make_queue = [] { return std::make_unique<FailingQueue>(3); };
+  const auto publisher = open_publisher(options);
+  const std::vector<Record> records = records_from(1, 30 * kCapacity);
+  REQUIRE(publisher->publish_batch(bytes_of(records)) == records.size());
+  REQUIRE(errc_of(publisher->flush(monotonic_ns() + kHangNs)) == Errc::kJournalFailed);
+  ControlClient client = connect_tool(options);
+  for (int i = 0; i < 2; ++i) {
+    CHECK(errc_of(prune(client, kSequenceMax).status()) == Errc::kJournalFailed);
+  }
+  CHECK(segment_is_there(*publisher, options, 0));
+}
+
+TEST_CASE("A prune that waits when the publisher closes is told that it closed") {
+  const TemporaryDirectory directory;
+  PublisherOptions options = options_for(directory);
+  std::atomic<bool> hold = false;
+  options.make_queue = [&] { return std::make_unique<HoldingQueue>(hold); };
+  options.on_step = [&](const char* step) {
+    if (std::string(step) == "close-journal") hold = false;
+  };
+  const auto publisher = open_publisher(options);
+  publish_durably(*publisher, 4 * kSegmentSlots);
+  ControlClient client = connect_tool(options);
+  hold = true;
+  absl::Status answer;
+  std::thread asker([&] { answer = prune(client, segment_first(3)).status(); });
+  const std::uint64_t deadline_ns = monotonic_ns() + kHangNs;
+  const std::string first =
+      segment_path(options.directory + "/journal/" + publisher->journal_id().hex(), 0, "jnl");
+  while (std::filesystem::exists(first) && monotonic_ns() < deadline_ns) {
+    wait_readable(-1, 1'000'000);
+  }
+  CHECK_FALSE(std::filesystem::exists(first));  // the removal has begun and is held up
+  CHECK(publisher->close().ok());
+  asker.join();
+  CHECK(errc_of(answer) == Errc::kClosed);
+}
+
+}  // namespace lapwing

@@ -1,0 +1,104 @@
+// What the publisher's tests share: its options in a directory of the test's own, records that are
+// functions of their sequence, and a queue whose writes fail. Test code only; not thread-safe.
+#pragma once
+
+#include <array>
+#include <catch2/catch.hpp>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "bus/kernel.h"
+#include "bus/ring_map.h"
+#include "proto/error.h"
+#include "publisher/publisher.h"
+#include "snapshot/bus_directory.h"
+#include "snapshot/posix_io.h"
+#include "tests/temporary_directory.h"
+
+namespace lapwing {
+
+using Record = std::array<std::uint64_t, 7>;
+
+inline constexpr std::uint64_t kCapacity = 1024;
+inline constexpr std::uint64_t kHangNs = 60'000'000'000;
+
+inline Record record_of(Sequence n) {
+  Record record{};
+  record.fill(n * 3);
+  return record;
+}
+
+inline std::vector<Record> records_from(Sequence first, std::size_t count) {
+  std::vector<Record> records(count);
+  for (std::size_t i = 0; i < count; ++i) records[i] = record_of(first + i);
+  return records;
+}
+
+inline std::span<const std::byte> bytes_of(const std::vector<Record>& records) {
+  return std::as_bytes(std::span(records));
+}
+
+inline PublisherOptions options_for(const TemporaryDirectory& directory) {
+  PublisherOptions options;
+  options.directory = directory.file("bus");
+  options.record_bytes = sizeof(Record);
+  options.capacity = kCapacity;
+  options.segment_bytes = kSegmentSlotBytesMin;
+  return options;
+}
+
+inline std::unique_ptr<Publisher> open_publisher(const PublisherOptions& options) {
+  absl::StatusOr<std::unique_ptr<Publisher>> publisher = Publisher::open(options);
+  INFO(publisher.status().ToString());
+  REQUIRE(publisher.ok());
+  return *std::move(publisher);
+}
+
+inline RingMap map_ring(const PublisherOptions& options) {
+  const auto bus = read_bus_description(options.directory);
+  REQUIRE(bus.ok());
+  auto map = RingMap::attach(bus->ring_path);
+  REQUIRE(map.ok());
+  return *std::move(map);
+}
+
+// Performs writes at once, until one is to fail: it and every later write and sync of a block fail.
+class FailingQueue final : public WriteQueue {
+ public:
+  explicit FailingQueue(std::uint64_t good_writes) : left_(good_writes) {}
+  std::string description() const override { return real_.description(); }
+  void register_memory(std::span<const std::byte> memory) override {
+    real_.register_memory(memory);
+  }
+  bool submit(const WriteRequest& request) override {
+    const bool block =
+        request.kind == WriteRequest::Kind::kWrite && request.offset >= kSegmentHeaderBytes;
+    if (!block || left_ > 0) {
+      if (block) --left_;
+      return real_.submit(request);
+    }
+    failed_.push_back({request.tag, -EIO});
+    return true;
+  }
+  std::size_t reap(std::span<WriteCompletion> out, std::uint64_t wait_ns) override {
+    std::size_t count = 0;
+    for (; count < out.size() && !failed_.empty(); ++count) {
+      out[count] = failed_.back();
+      failed_.pop_back();
+    }
+    return count > 0 ? count : real_.reap(out, wait_ns);
+  }
+  std::size_t in_flight() const override { return real_.in_flight() + failed_.size(); }
+
+ private:
+  PosixWriteQueue real_;
+  std::uint64_t left_;
+  std::vector<WriteCompletion> failed_;
+};
+
+}  // namespace lapwing
