@@ -33,7 +33,8 @@ constexpr char kAbout[] =
     "      --await 2 --summary\n"
     "  lapwing publish --bus /dev/shm/again --source journal:./es --pace recorded*10\n"
     "  lapwing publish --bus ./es --source dbn:es.mbo.dbn.zst --resume   after a kill\n\n"
-    "SIGTERM and SIGINT close the session cleanly: everything is made durable first.";
+    "SIGTERM and SIGINT close the session cleanly: everything is made durable first.\n"
+    "If the journal fails or is shed while live goes on, the end is 6 and says what it lost.";
 
 constexpr std::uint64_t kAwaitPollNs = 10'000'000;
 
@@ -85,6 +86,7 @@ class Publish {
   absl::Status publish(FeedBatch batch);
   void linger() const;
   void print_summary() const;
+  bool journal_lost_records(const absl::Status& closed);
   void warn(const std::string& line) {
     progress_.clear();
     std::cerr << "lapwing: " << line << '\n';
@@ -222,6 +224,16 @@ void Publish::print_summary() const {
   std::cout << summary.dump() << std::endl;
 }
 
+// True if the journal ended before the feed did; what it does not hold is said.
+bool Publish::journal_lost_records(const absl::Status& closed) {
+  const Sequence durable = publisher_->durable();
+  const Sequence head = publisher_->head();
+  if (errc_of(closed) != Errc::kJournalFailed || durable >= head) return false;
+  warn(absl::StrCat("records ", durable + 1, " to ", head, " (", head - durable,
+                    " of them) are lost to the journal: only who followed live has them"));
+  return true;
+}
+
 int Publish::run() {
   catch_stop_signals();
   if (absl::Status opened = open(); !opened.ok()) {
@@ -238,8 +250,11 @@ int Publish::run() {
   if (played.ok()) linger();
   const absl::Status closed = publisher_->close();
   if (options_.summary) print_summary();
+  const bool lost = journal_lost_records(closed);
   if (!played.ok()) return exit_code_for(errc_of(played));
-  return closed.ok() ? kExitDone : fail(closed);
+  if (closed.ok()) return kExitDone;
+  const int code = fail(closed);
+  return lost ? kExitLost : code;
 }
 
 void add_feed_options(CLI::App& command, PublishOptions& options) {
@@ -307,12 +322,14 @@ void add_journal_options(CLI::App& command, PublishOptions& options) {
   command
       .add_option("--on-journal-lag", options.on_journal_lag,
                   "when the disk is a whole ring behind: wait for it, or shed, which ends the "
-                  "journal as failed at the first moment it is too slow; live goes on")
+                  "journal as failed at the first moment it is too slow; live goes on, and the "
+                  "exit code is 6")
       ->capture_default_str()
       ->check(CLI::IsMember({"wait", "shed"}));
   command
       .add_option("--on-journal-failure", options.on_journal_failure,
-                  "when a write or a sync fails: continue live without a journal, or stop")
+                  "when a write or a sync fails: continue live without a journal (exit code 6), or "
+                  "stop (exit code 1)")
       ->capture_default_str()
       ->check(CLI::IsMember({"continue", "stop"}));
 }

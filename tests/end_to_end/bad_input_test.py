@@ -13,7 +13,7 @@ import unittest
 
 import harness
 
-DONE, OTHER, USAGE, DAMAGED, GONE = 0, 1, 2, 4, 5
+DONE, OTHER, USAGE, DAMAGED, GONE, LOST = 0, 1, 2, 4, 5, 6
 NOBODY = 65_534
 QUIET = ("--format", "none", "--summary")
 SMALL_TMPFS = "64m"
@@ -299,13 +299,23 @@ class Space(harness.BusTest):
                                "--ring-dir", self.shared_folder(), "--summary", bus=bus)
         live = self.start("live", "tail", "--from", "start", "--count", "1500000", *QUIET, bus=bus)
         self.assertEqual(live.wait(), DONE, live.err())
-        publisher.wait()
-        self.assertIn("journal ended", publisher.err())
-        self.assertIn("No space", publisher.err())
-        published = publisher.summary()
-        self.assertEqual(published["records"], 1_500_000)
-        self.assertLess(published["durable"], 1_500_000)
+        self.assert_lost_to_the_journal(publisher, 1_500_000, "No space")
         self.assertEqual(live.summary()["records"], 1_500_000)
+
+    def assert_lost_to_the_journal(self, publisher, records, why):
+        """Live went on to the end, the journal did not: exit code 6, and what it lost is said."""
+        self.assertEqual(publisher.wait(), LOST, publisher.err())
+        published = publisher.summary()
+        self.assertEqual(published["records"], records)
+        self.assertLess(published["durable"], records)
+        lost = f"records {published['durable'] + 1} to {records} "
+        for words in ("journal ended", why, lost):
+            self.assertIn(words, publisher.err())
+
+    def test_a_journal_that_is_shed_says_what_it_lost_and_live_goes_on(self):
+        publisher = self.start("publish", "publish", "--source", "synthetic:records=300000",
+                               "--capacity", 1024, "--on-journal-lag", "shed", "--summary")
+        self.assert_lost_to_the_journal(publisher, 300_000, "too slow")
 
     @needs_root
     def test_a_recording_is_continued_in_a_session_whose_journal_has_failed(self):
@@ -345,7 +355,10 @@ class Space(harness.BusTest):
                                "--on-journal-failure", "stop", "--ring-dir", self.shared_folder(),
                                "--summary", bus=str(disk / "bus"))
         self.assertEqual(publisher.wait(), OTHER, publisher.err())
-        self.assertLess(publisher.summary()["records"], 3_000_000)
+        published = publisher.summary()
+        self.assertLess(published["records"], 3_000_000)
+        self.assertIn(f"records {published['durable'] + 1} to {published['last']} ",
+                      publisher.err())
 
     @needs_root
     def test_a_disk_whose_writes_and_syncs_fail_for_real_freezes_durable(self):
@@ -362,7 +375,7 @@ class Space(harness.BusTest):
                                "--ring-dir", self.shared_folder(), "--summary", bus=bus)
         live = self.start("live", "tail", "--from", "start", "--count", "600000", *QUIET, bus=bus)
         self.assertEqual(live.wait(), DONE, live.err())
-        publisher.wait()
+        self.assertEqual(publisher.wait(), LOST, publisher.err())
         self.assertIn("journal ended", publisher.err())
         self.assertRegex(publisher.err(), "cannot (write|sync).*(No space|Input/output error)")
         durable = publisher.summary()["durable"]
