@@ -71,6 +71,30 @@ TEST_CASE("With a group, its members connect, by their own group or a supplement
   CHECK(server.dropped(DropReason::kPeerNotAllowed) == 0);  // the last never came so far
 }
 
+TEST_CASE("A member of the group gets half of the clients' limit, the owner all of it") {
+  if (geteuid() != 0) LAPWING_SKIP("other user ids need root");
+  TestServer server(kBusGroup);
+  REQUIRE(chmod(server.directory.path().c_str(), 0755) == 0);
+  const DescriptorLimit limit(256 + 20);  // 20 clients
+  const auto crowd = [&server](ControlClient& first) -> int {
+    std::vector<ControlClient> clients;
+    clients.push_back(std::move(first));
+    for (;;) {
+      auto next = ControlClient::connect({.path = server.path(), .name = "x"}, far_deadline());
+      if (errc_of(next.status()) == Errc::kRefused) return 200 + static_cast<int>(clients.size());
+      if (!next.ok()) return 103;
+      clients.push_back(*std::move(next));
+    }
+  };
+  CHECK(connect_as(server, {kStranger, kBusGroup, {}}, crowd) == 200 + 10);
+  CHECK(server.dropped(DropReason::kTooManyClients) == 1);
+  REQUIRE(server.log.size() == 1);
+  CHECK(server.log[0].find("user 54321 has 10 clients") != std::string::npos);
+  server.settle();
+  std::vector<BareClient> owners;
+  for (int i = 0; i < 20; ++i) owners.push_back(greeted(server));
+}
+
 TEST_CASE("Without a group, membership of whatever group does not help") {
   if (geteuid() != 0) LAPWING_SKIP("other user ids need root");
   TestServer server;

@@ -162,7 +162,8 @@ void ControlServer::State::on_list(ControlSession& session) {
 }
 
 void ControlServer::State::on_prune(ControlSession& session, const PruneFrame& prune) {
-  if (!sessions->is_owner(session)) return answer_prune(session, 0, Errc::kNotPermitted);
+  if (!ControlSessions::is_owner(session.peer()))
+    return answer_prune(session, 0, Errc::kNotPermitted);
   if (session.prune_waiting) {
     return violation(session, "a second Prune before the first was answered");
   }

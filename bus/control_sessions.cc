@@ -26,6 +26,9 @@ constexpr int kAcceptsPerTurn = 4;
 constexpr std::size_t kDescriptorsReserved = 256;
 constexpr std::size_t kClientsAlways = 16;  // however few descriptors there are
 
+// A member of the group gets this part of the clients' limit, so that none can lock out the others.
+constexpr std::size_t kUserParts = 2;
+
 // Room in the kernel for frames that a client does not read: 1,024 such clients cost the publisher
 // 64 MiB (the kernel doubles the figure), not the default's 208 MiB.
 constexpr int kSendBufferBytes = 32 * 1024;
@@ -142,6 +145,13 @@ void ControlSessions::admit(UniqueFd fd) {
         absl::StrCat("the publisher has ", limit, " clients, its limit (at most ", kClientsMax,
                      ", and ", kDescriptorsReserved, " less than its limit on open files)"));
   }
+  if (const std::size_t limit = clients_max() / kUserParts;
+      !is_owner(*peer) && count_of_user(peer->uid) >= limit) {
+    return refuse(fd.get(), *peer, DropReason::kTooManyClients, Errc::kLimit,
+                  absl::StrCat("user ", peer->uid, " has ", limit,
+                               " clients already, the limit for a user other than the bus's owner "
+                               "and root"));
+  }
   setsockopt(fd.get(), SOL_SOCKET, SO_SNDBUF, &kSendBufferBytes, sizeof kSendBufferBytes);
   if (!set_interest(epoll_.get(), EPOLL_CTL_ADD, fd.get(), EPOLLIN, next_id_)) {
     return pause_accepting(errno);
@@ -152,12 +162,17 @@ void ControlSessions::admit(UniqueFd fd) {
 }
 
 bool ControlSessions::allowed(int fd, const PeerCredentials& peer) const {
-  if (peer.uid == geteuid() || peer.uid == 0) return true;
+  if (is_owner(peer)) return true;
   return group_ && peer_in_group(fd, peer, *group_);
 }
 
-bool ControlSessions::is_owner(const ControlSession& session) const {
-  return session.peer().uid == geteuid() || session.peer().uid == 0;
+bool ControlSessions::is_owner(const PeerCredentials& peer) {
+  return peer.uid == geteuid() || peer.uid == 0;
+}
+
+std::size_t ControlSessions::count_of_user(uid_t uid) const {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      sessions_, [uid](const auto& entry) { return entry.second.peer().uid == uid; }));
 }
 
 void ControlSessions::refuse(int fd, const PeerCredentials& peer, DropReason reason, Errc code,

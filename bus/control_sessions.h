@@ -62,7 +62,8 @@ class ControlSessions {
   // The first subscriber with an id of at least `from`; null: none.
   const ControlSession* next_subscriber(SessionId from) const;
   SessionId next_id() const { return next_id_; }
-  bool is_owner(const ControlSession& session) const;
+  // Of the bus, or root: the kernel's word, not the client's.
+  static bool is_owner(const PeerCredentials& peer);
 
   void greet(ControlSession& session, const HelloFrame& hello);
   bool admit_frame(ControlSession& session) { return session.admit_frame(now_ns_); }
@@ -92,6 +93,7 @@ class ControlSessions {
   void accept_clients();
   void admit(UniqueFd fd);
   bool allowed(int fd, const PeerCredentials& peer) const;
+  std::size_t count_of_user(uid_t uid) const;
   void refuse(int fd, const PeerCredentials& peer, DropReason reason, Errc code,
               const std::string& why);
   void pause_accepting(int error);
