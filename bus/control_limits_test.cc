@@ -82,6 +82,22 @@ TEST_CASE("Whatever is not the frame that is due drops its sender") {
   CHECK(server.server->subscriber_count() == 0);
 }
 
+TEST_CASE(
+    "An empty packet is a violation although its sender has closed behind it, a close is none") {
+  TestServer server;
+  BareClient rude = greeted(server);
+  BareClient polite = greeted(server);
+  REQUIRE(rude.send(report_frame(1)));
+  REQUIRE(rude.send_bytes("", 0));
+  rude.close();
+  REQUIRE(polite.send(report_frame(1)));
+  polite.close();
+  server.settle();
+  CHECK(server.server->subscriber_count() == 0);
+  CHECK(server.dropped(DropReason::kBadFrame) == 1);
+  CHECK(server.log.size() == 1);
+}
+
 TEST_CASE("A welcomed client that breaks the dialogue is dropped") {
   TestServer server;
   BareClient client = greeted(server);

@@ -190,6 +190,26 @@ bool hung_up(int fd) {
   return poll(&entry, 1, 0) > 0 && (entry.revents & (POLLRDHUP | POLLHUP)) != 0;
 }
 
+// What recv() returns. An empty packet and the end of the connection both give 0, but with
+// SO_PASSCRED every packet has its sender's credentials with it, which are cut off here, and the
+// end has none. A socket without it (a client's) shows an empty packet only while the peer has not
+// hung up.
+struct Received {
+  ssize_t size;
+  bool is_end;
+};
+
+Received receive_packet(int fd, std::span<std::byte> bytes) {
+  iovec part{bytes.data(), bytes.size()};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  // MSG_TRUNC: the packet's true size, also when it is larger than any frame.
+  const ssize_t size = recvmsg(fd, &message, MSG_DONTWAIT | MSG_TRUNC);
+  const bool has_credentials = (message.msg_flags & MSG_CTRUNC) != 0;
+  return {size, size == 0 && !has_credentials && hung_up(fd)};
+}
+
 }  // namespace
 
 absl::StatusOr<FrameType> check_frame(const Packet& packet) {
@@ -229,6 +249,11 @@ absl::StatusOr<UniqueFd> listen_control(const std::string& path, mode_t mode,
   if (absl::Status status = clear_stale_socket(*address, path); !status.ok()) return status;
   absl::StatusOr<UniqueFd> fd = make_socket();
   if (!fd.ok()) return fd;
+  // Whoever is accepted inherits it: see receive_packet.
+  constexpr int kOn = 1;
+  if (setsockopt(fd->get(), SOL_SOCKET, SO_PASSCRED, &kOn, sizeof kOn) != 0) {
+    return make_system_error(errno, "asking for the credentials of a control socket's packets");
+  }
   // The mode of an unbound socket is the mode that bind gives its name, less the umask: unlike a
   // changed umask this concerns no other thread.
   if (fchmod(fd->get(), S_IRUSR | S_IWUSR) != 0) {
@@ -307,16 +332,14 @@ SendOutcome send_frame(int fd, std::span<const std::byte> frame) {
 ReceiveOutcome receive_frame(int fd, Packet& packet) {
   bool reset_seen = false;
   for (;;) {
-    // MSG_TRUNC: the packet's true size, also when it is larger than any frame.
-    const ssize_t got = recv(fd, packet.bytes, sizeof packet.bytes, MSG_DONTWAIT | MSG_TRUNC);
+    const auto [got, is_end] = receive_packet(fd, packet.bytes);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0 && errno == EAGAIN) return ReceiveOutcome::kWouldBlock;
     // A peer that closed before it had read all we sent resets the connection. The kernel says so
     // once, before it hands out what the peer had still sent, such as why it refused us.
     if (got < 0 && errno == ECONNRESET && !std::exchange(reset_seen, true)) continue;
     if (got < 0) return ReceiveOutcome::kClosed;
-    // The end and an empty packet look alike but for the hang-up.
-    if (got == 0) return hung_up(fd) ? ReceiveOutcome::kClosed : ReceiveOutcome::kViolation;
+    if (is_end) return ReceiveOutcome::kClosed;
     packet.size = static_cast<std::size_t>(got);
     if (packet.size > sizeof packet.bytes || !check_frame(packet).ok()) {
       return ReceiveOutcome::kViolation;

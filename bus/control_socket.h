@@ -89,7 +89,9 @@ SendOutcome send_frame(int fd, const Frame& frame) {
 }
 
 enum class ReceiveOutcome { kFrame, kWouldBlock, kClosed, kViolation };
-// Never blocks. kViolation: a packet that is empty, truncated or fails check_frame.
+// Never blocks. kViolation: a packet that is empty, truncated or fails check_frame. An empty packet
+// directly before the end is told from the end on a listener's side (see listen_control); a client
+// takes it for the end.
 ReceiveOutcome receive_frame(int fd, Packet& packet);
 
 }  // namespace lapwing
