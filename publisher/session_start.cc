@@ -284,6 +284,7 @@ absl::Status Starter::start_archiver() {
   archive.ring_slots = session_.ring->slots();
   archive.sync_interval_ns = options_.sync_interval_ns;
   archive.retention = options_.retention;
+  archive.log = options_.log;
   absl::StatusOr<std::unique_ptr<Archiver>> archiver =
       Archiver::start(*session_.disk, *session_.queue, *session_.sessions, archive);
   if (!archiver.ok()) return archiver.status();

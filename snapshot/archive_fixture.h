@@ -4,6 +4,7 @@
 
 #include <catch2/catch.hpp>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -50,6 +51,7 @@ class ArchiveFixture {
     Retention retention{};
     bool try_direct_io = true;
     std::uint8_t boot = 99;
+    std::function<void(const std::string& line)> log{};
   };
 
   static constexpr std::uint64_t kTurnNs = 100'000;  // the clock's step between turns
@@ -94,6 +96,7 @@ class ArchiveFixture {
     archive.sync_interval_ns = options_.sync_interval_ns;
     archive.retention = options_.retention;
     archive.try_direct_io = options_.try_direct_io;
+    archive.log = options_.log;
     auto archiver = Archiver::start(disk_, queue_, *sessions_, archive);
     if (!archiver.ok()) return archiver.status();
     archiver_ = *std::move(archiver);

@@ -102,6 +102,7 @@ struct Archiver::State {
   void finish();
   absl::Status append_end(SessionEnd how, Sequence last, int sys_errno);
   absl::Status wait_for_completion();
+  std::string stall_report() const;
 
   bool good() const { return failure.ok(); }
 
@@ -144,8 +145,13 @@ absl::StatusOr<std::unique_ptr<Archiver>> Archiver::start(Disk& disk, WriteQueue
 Archiver::Archiver(std::unique_ptr<State> state) : state_(std::move(state)) {}
 
 Archiver::~Archiver() {
-  // Without a deadline: the memory under a request must not be freed, whatever the disk does.
-  while (state_->queue.in_flight() > 0) state_->queue.reap(state_->completions, kWaitNs);
+  State& state = *state_;
+  for (std::uint64_t stalled_ns = 0; state.queue.in_flight() > 0;) {
+    stalled_ns = state.queue.reap(state.completions, kWaitNs) > 0 ? 0 : stalled_ns + kWaitNs;
+    if (stalled_ns < kStallNsMax) continue;
+    stalled_ns = 0;
+    if (state.options.log) state.options.log(state.stall_report());
+  }
 }
 
 absl::Status Archiver::State::open(Disk& disk) {
@@ -316,6 +322,13 @@ absl::Status Archiver::State::wait_for_completion() {
   return make_error(Errc::kTimedOut,
                     absl::StrCat("the disk under ", options.directory,
                                  " has completed nothing for ", kStallNsMax / 1'000'000'000, " s"));
+}
+
+std::string Archiver::State::stall_report() const {
+  return absl::StrCat("the disk under ", options.directory, " has ", queue.in_flight(),
+                      " requests and has completed nothing for another ",
+                      kStallNsMax / 1'000'000'000,
+                      " s; the process cannot end before it does: look at the disk (dmesg)");
 }
 
 // Everything up to head durable, the indexes too, and nothing in flight.

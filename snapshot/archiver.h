@@ -28,6 +28,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -47,7 +48,8 @@ inline constexpr std::uint64_t kReservationLaps = 4;
 inline constexpr std::uint64_t kReservationSeconds = 16;  // at the rate seen so far
 inline constexpr std::uint64_t kSegmentsAheadMin = 2;
 inline constexpr std::uint64_t kSegmentSecondsAhead = 2;
-// A start or an end that waits for the disk gives up after this long without a completion.
+// A start or an end that waits for the disk gives up after this long without a completion; the
+// destructor says each time that it goes on waiting.
 inline constexpr std::uint64_t kStallNsMax = 60'000'000'000;
 
 struct ArchiverOptions {
@@ -64,6 +66,7 @@ struct ArchiverOptions {
   Retention retention;
   unsigned file_permissions = 0600;
   bool try_direct_io = true;
+  std::function<void(const std::string& line)> log;  // for the destructor; may be empty
 };
 
 struct ArchiverCounters {
@@ -86,7 +89,14 @@ class Archiver {
   static absl::StatusOr<std::unique_ptr<Archiver>> start(Disk& disk, WriteQueue& queue,
                                                          SessionLog& sessions,
                                                          const ArchiverOptions& options);
-  // Waits for what is in flight: its memory is the archiver's and the ring's.
+  // Waits for what is in flight, however long it takes, and logs every kStallNsMax that it does. A
+  // deadline would be no end, and not safe:
+  //  - What the disk has begun cannot be cancelled: io_uring reaches only what still queues.
+  //  - The memory under a request is the archiver's and the ring's. Given back, it might be written
+  //    as what it has become by then, over a block that holds durable records.
+  //  - A process that ends instead waits for the same requests in the kernel, and for so long the
+  //    kernel holds the publisher's lock.
+  // The publisher has told its subscribers and removed its names before it comes to this.
   ~Archiver();
   Archiver(const Archiver&) = delete;
   Archiver& operator=(const Archiver&) = delete;

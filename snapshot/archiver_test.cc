@@ -549,6 +549,28 @@ TEST_CASE("A close on a disk that stands still gives up and records nothing but 
   bench.queue.behaviour().hold_writes = false;  // or the archiver's end would wait for them
 }
 
+TEST_CASE("The end waits for a disk that stands still, says so every minute, and ends with it") {
+  std::vector<std::string> lines;
+  Bench* standing = nullptr;
+  ArchiveFixture::Options options{.root = kRoot};
+  options.log = [&](const std::string& line) {
+    lines.push_back(line);
+    if (lines.size() == 3) standing->queue.behaviour().hold_writes = false;
+  };
+  Bench bench(1, {}, options);
+  standing = &bench;
+  REQUIRE(bench.publisher.begin(1, 1).ok());
+  bench.publisher.publish(100);
+  bench.queue.behaviour().hold_writes = true;
+  CHECK_FALSE(bench.publisher.close().ok());
+  CHECK(bench.queue.in_flight() > 0);
+  CHECK(lines.empty());
+  bench.publisher.drop_archiver();
+  CHECK(bench.queue.in_flight() == 0);
+  REQUIRE(lines.size() == 3);
+  CHECK(lines[0].find(bench.publisher.directory()) != std::string::npos);
+}
+
 TEST_CASE(
     "With nothing to do an archiver wants no turn, and writes after a millisecond of idleness") {
   Bench bench;
