@@ -232,8 +232,11 @@ TEST_CASE("A copy that is cut short, empty or gone is healed from the other") {
       std::filesystem::resize_file(files.path(copy), size);
       require_the_two_sessions(*files.read());
       require_the_two_sessions(*files.open());
-      REQUIRE(files.bytes(copy).substr(0, kEntries * kSessionEntryBytes) ==
-              whole.substr(0, kEntries * kSessionEntryBytes));
+      // A last byte that is zero by chance is right although it is not there: an entry is read
+      // with zeros behind the end of the file.
+      std::string healed = files.bytes(copy);
+      healed.resize(kEntries * kSessionEntryBytes);
+      REQUIRE(healed == whole.substr(0, kEntries * kSessionEntryBytes));
     }
     std::filesystem::remove(files.path(copy));
     require_the_two_sessions(*files.read());
