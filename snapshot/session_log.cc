@@ -237,11 +237,7 @@ absl::Status SessionLog::append(SessionEntry entry) {
   if (!defect.empty()) {
     return make_error(Errc::kInvalidArgument, absl::StrCat(where(next_index_), ": ", defect));
   }
-  if (next_index_ >= kSessionEntriesMax) {
-    return make_error(Errc::kLimit, absl::StrCat(path(0), " is full; begin a new journal"));
-  }
-  const absl::Status grown = grow((next_index_ + 1) * kSessionEntryBytes);
-  if (!grown.ok()) return grown;
+  if (const absl::Status room = make_room(entry.kind); !room.ok()) return room;
   entry.version = kJournalVersion;
   entry.index = next_index_;
   if (entry.wall_ns == 0) entry.wall_ns = now_wall_ns();
@@ -253,7 +249,24 @@ absl::Status SessionLog::append(SessionEntry entry) {
   return absl::OkStatus();
 }
 
-absl::Status SessionLog::grow(std::uint64_t bytes) {
+// Any entry but an end leaves room for one more: the end.
+absl::Status SessionLog::make_room(SessionEntryKind kind) {
+  const std::uint64_t needed = next_index_ + (kind == SessionEntryKind::kEnd ? 1 : 2);
+  if (needed > kSessionEntriesMax) {
+    return make_error(Errc::kLimit, absl::StrCat(path(0), " is full; begin a new journal"));
+  }
+  const absl::Status grown = grow(std::min(next_index_ + kSessionEntriesAhead, kSessionEntriesMax));
+  if (errc_of(grown) != Errc::kNoSpace) return grown;
+  for (const OpenFile& file : files_) {
+    const auto size = size_of(*disk_, file);
+    if (!size.ok()) return size.status();
+    if (*size < needed * kSessionEntryBytes) return grown;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SessionLog::grow(std::uint64_t entries) {
+  const std::uint64_t bytes = entries * kSessionEntryBytes;
   const std::uint64_t wanted =
       (bytes + kSessionsGrowthBytes - 1) / kSessionsGrowthBytes * kSessionsGrowthBytes;
   for (const OpenFile& file : files_) {

@@ -3,8 +3,8 @@
 // An entry is written to the first file, synced, then to the copy, synced. Reading takes an entry
 // from whichever copy is valid; one valid in neither is damage, unless neither holds anything from
 // there on: the end. Readers (open_read_only) write nothing; a writer (open) first repairs the copy
-// that lags and syncs both. The files grow ahead of need, so that an end can be recorded on a full
-// disk.
+// that lags and syncs both. The files grow ahead of need: on a full disk there is room for the
+// reservations of some time, and always for an end.
 //
 // Invariants
 //  1. Whatever is reported as a session is valid in at least one copy and obeys session_rules.h.
@@ -29,6 +29,7 @@ namespace lapwing {
 inline constexpr char kSessionsFileName[] = "sessions";
 inline constexpr char kCopySuffix[] = ".copy";
 inline constexpr std::uint64_t kSessionsGrowthBytes = 64 * 1024;
+inline constexpr std::uint64_t kSessionEntriesAhead = 64;  // room for so many is wanted
 inline constexpr std::uint64_t kSessionEntriesMax = std::uint64_t{1} << 20;
 // A reader may find an entry half written by a running publisher; it is damage after this many
 // re-reads.
@@ -88,7 +89,8 @@ class SessionLog {
   absl::Status take(std::uint64_t index, const SessionEntry& in_first, const SessionEntry& in_copy,
                     bool& at_end);
   absl::Status heal();
-  absl::Status grow(std::uint64_t bytes);
+  absl::Status make_room(SessionEntryKind kind);
+  absl::Status grow(std::uint64_t entries);
   absl::Status write_copies(const SessionEntry& entry);
 
   Disk* disk_;

@@ -8,6 +8,7 @@
 
 #include "proto/error.h"
 #include "snapshot/posix_io.h"
+#include "snapshot/sim_disk.h"
 #include "tests/temporary_directory.h"
 
 namespace lapwing {
@@ -312,6 +313,24 @@ TEST_CASE("A failed journal is not continued") {
   REQUIRE(log->append(end_entry(kSecond, 900, SessionEnd::kFailed)).ok());
   REQUIRE_FALSE(log->append(begin_entry(id(13), 901)).ok());
   REQUIRE(log->append(begin_entry(id(13), 1, id(2))).ok());
+}
+
+TEST_CASE("On a full disk there is room for reservations, and at every length for an end") {
+  for (Sequence reservations = 1; reservations <= 300; ++reservations) {
+    INFO(reservations << " reservations");
+    SimDisk disk("sim", 1);
+    auto log = SessionLog::open(disk, "sim");
+    REQUIRE(log.ok());
+    REQUIRE(log->append(begin_entry(kFirst, 1)).ok());
+    Sequence n = 1;
+    for (; n <= reservations; ++n) REQUIRE(log->append(reserve_entry(kFirst, n * 640)).ok());
+    disk.set_capacity(0);
+    absl::Status status;
+    for (; status.ok(); ++n) status = log->append(reserve_entry(kFirst, n * 640));
+    REQUIRE(errc_of(status) == Errc::kNoSpace);
+    REQUIRE(n - reservations >= kSessionEntriesAhead - 2);
+    REQUIRE(log->append(end_entry(kFirst, 100, SessionEnd::kFailed)).ok());
+  }
 }
 
 TEST_CASE("Hundreds of entries outgrow the first allocation and are all read") {
