@@ -441,6 +441,32 @@ TEST_CASE("A full disk is a failure only when the segment is needed, and once mo
   }
 }
 
+TEST_CASE("A full disk costs entries of the time index, not the journal") {
+  Bench bench;
+  REQUIRE(bench.publisher.begin(1, 1).ok());
+  const auto entries = [&] {
+    const OpenFile file(bench.disk, *bench.disk.open(bench.path(0, "idx"), {}));
+    return bench.read<TimeEntry>(bench.path(0, "idx"), 0,
+                                 *bench.disk.size(file.get()) / sizeof(TimeEntry));
+  };
+  const auto publish_durably = [&] {
+    bench.publisher.publish_all(50);
+    REQUIRE(flush(bench));
+    for (int i = 0; i < 10; ++i) bench.publisher.step(1);
+  };
+  publish_durably();
+  bench.disk.set_capacity(0);
+  for (int i = 0; i < 3; ++i) publish_durably();
+  CHECK(bench.archiver().failure().ok());
+  CHECK(entries().size() == 1);
+  bench.disk.set_capacity(UINT64_MAX);
+  publish_durably();
+  REQUIRE(entries().size() == 2);
+  CHECK(entries()[1].sequence == bench.publisher.head());
+  CHECK(time_entry_valid(ArchiveFixture::journal_id(), entries()[1]));
+  CHECK(bench.publisher.close().ok());
+}
+
 TEST_CASE("A start on a full disk says how many bytes it needs") {
   Bench bench;
   REQUIRE(bench.publisher.begin(1, 1).ok());

@@ -25,7 +25,7 @@ struct OpenSegment {
   OpenFile data;                    // .jnl; direct I/O where it is to be had
   OpenFile sums;                    // .sum
   OpenFile index;                   // .idx
-  TimeEntry time_entry{};           // the one being written to `index`
+  TimeEntry time_entry{};           // the one being written to `index`; sequence 0: none
   std::uint64_t index_bytes = 0;    // where the next one goes
   std::uint64_t index_wall_ns = 0;  // of the newest one there; later ones are not below it
   bool data_dirty = false;          // written since it was last synced

@@ -33,6 +33,7 @@ void SegmentPreparation::begin(SegmentFiles& files, const OpenFile& directory, O
   awaits_name_ = false;
   std::ranges::fill(segment.sum_entries, SumEntry{});
   segment.index_bytes = segment.index_wall_ns = 0;
+  segment.time_entry = {};
   segment.data_dirty = segment.index_dirty = false;
   if (const absl::Status status = start(wall_ns); !status.ok()) fail(status);
 }

@@ -241,6 +241,7 @@ int SimDisk::write_cache(const Open& open, std::uint64_t offset, std::span<const
   const bool aligned = offset % kSimSectorBytes == 0 && bytes.size() % kSimSectorBytes == 0 &&
                        reinterpret_cast<std::uintptr_t>(bytes.data()) % kSimSectorBytes == 0;
   if (open.direct && !aligned) return EINVAL;
+  if (const int error = grow(*open.inode, offset + bytes.size())) return error;
   store(*open.inode, offset, bytes);
   return 0;
 }

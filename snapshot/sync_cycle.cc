@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "proto/error.h"
 #include "snapshot/sum_file.h"
 #include "snapshot/time_index.h"
 
@@ -37,7 +38,12 @@ void SyncCycle::begin_last() {
 absl::Status SyncCycle::advance(WriteQueue& queue, std::uint64_t now_ns) {
   while (active()) {
     requests_.submit(queue, options_.tag_base);
-    if (requests_.failed()) return requests_.failure(options_.directory);
+    if (requests_.failed()) {
+      const absl::Status why = requests_.failure(options_.directory);
+      if (stage_ != Stage::kIndex || errc_of(why) != Errc::kNoSpace) return why;
+      end_index(false);
+      break;
+    }
     if (!requests_.done()) break;
     enter_next_stage(now_ns);
   }
@@ -66,8 +72,7 @@ void SyncCycle::enter_next_stage(std::uint64_t now_ns) {
       cycle_ns_max_ = std::max(cycle_ns_max_, now_ns - begin_ns_);
       break;
     case Stage::kIndex:
-      stage_ = Stage::kIdle;
-      segments_.retire(durable_);
+      end_index(true);
       break;
   }
 }
@@ -124,9 +129,20 @@ void SyncCycle::add_index_writes() {
     requests_.add({WriteRequest::Kind::kWrite, segment.index.get(), segment.index_bytes,
                    std::as_bytes(std::span(&segment.time_entry, 1)), 0},
                   {segment.number, "idx"});
-    segment.index_bytes += sizeof(TimeEntry);
-    segment.index_dirty = true;
   });
+}
+
+// What was not written, or not all of it, the next cycle's entries take the place of.
+void SyncCycle::end_index(bool written) {
+  segments_.for_each([written](OpenSegment& segment) {
+    if (written && segment.time_entry.sequence != kNoSequence) {
+      segment.index_bytes += sizeof(TimeEntry);
+      segment.index_dirty = true;
+    }
+    segment.time_entry = {};
+  });
+  stage_ = Stage::kIdle;
+  segments_.retire(durable_);
 }
 
 template <typename Visit>

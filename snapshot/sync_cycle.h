@@ -4,7 +4,8 @@
 //     kData    sync every data file written since its last sync (and the index of the cycle before)
 //     kSums    write the .sum entries of the blocks up to W
 //     kSumSync sync the .sum files                                    durable = W
-//     kIndex   append {W, wall clock} to the .idx; synced by the next cycle
+//     kIndex   append {W, wall clock} to the .idx; synced by the next cycle. A hint: on a full disk
+//              it is left out
 //
 // Archiving goes on meanwhile. It may complete the block of W and replace its sum in memory; but
 // the disk has only what was synced, so the entry of that block is copied when the cycle begins.
@@ -31,7 +32,7 @@ class SyncCycle {
     std::string directory;  // for messages
     Id128 journal_id;
     JournalGeometry geometry;
-    Sequence first = 1;  // of the session: durable starts at first - 1
+    Sequence first = 1;      // of the session: durable starts at first - 1
     std::uint64_t tag_base;  // of its requests
   };
 
@@ -66,6 +67,7 @@ class SyncCycle {
   void add_sum_writes();
   void add_sum_syncs();
   void add_index_writes();
+  void end_index(bool written);
 
   SegmentPool& segments_;
   Options options_;
