@@ -1,5 +1,4 @@
 // lapwing repair: heal what has a second copy, and end a journal that is damaged beyond that.
-#include <filesystem>
 #include <iostream>
 #include <memory>
 
@@ -35,16 +34,11 @@ struct RepairOptions {
   bool json = false;
 };
 
-// The lock that keeps publishers off this journal: its own where it lies outside the bus.
-absl::StatusOr<PublisherLock> lock_journal(const std::string& bus, const std::string& root) {
-  const bool inside = std::filesystem::path(root).parent_path() == std::filesystem::path(bus);
-  return PublisherLock::take(absl::StrCat(inside ? bus : root, "/", kLockFileName), kLockWaitNs);
-}
-
 absl::StatusOr<RepairReport> run_repair(const std::string& bus) {
   const absl::StatusOr<std::string> root = journal_root_of(bus);
   if (!root.ok()) return root.status();
-  const absl::StatusOr<PublisherLock> lock = lock_journal(bus, *root);
+  const absl::StatusOr<PublisherLock> lock =
+      PublisherLock::take(absl::StrCat(*root, "/", kLockFileName), kLockWaitNs);
   if (!lock.ok()) return lock.status();
   const absl::StatusOr<Id128> boot = boot_id();
   if (!boot.ok()) return boot.status();

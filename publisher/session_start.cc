@@ -3,6 +3,7 @@
 #include <xxhash.h>
 
 #include <bit>
+#include <cerrno>
 #include <filesystem>
 #include <optional>
 #include <utility>
@@ -28,6 +29,7 @@ class Starter {
 
  private:
   absl::Status prepare();
+  absl::Status make_directory(const std::string& directory) const;
   absl::Status take_locks();
   absl::Status settle_past();
   absl::Status check_continuation() const;
@@ -49,6 +51,13 @@ class Starter {
     return options_.journal_directory.empty()
                ? absl::StrCat(options_.directory, "/", kJournalDirectoryName)
                : options_.journal_directory;
+  }
+  // Those that only one publisher may use: the bus's and, since another bus may be told to write
+  // to it too, the journal's.
+  std::vector<std::string> directories() const {
+    std::vector<std::string> all = {options_.directory};
+    if (options_.journal) all.push_back(journal_root());
+    return all;
   }
 
   const PublisherOptions& options_;
@@ -111,23 +120,36 @@ absl::Status Starter::prepare() {
   session_.disk =
       options_.make_disk ? options_.make_disk() : std::make_unique<PosixDisk>(options_.group);
   if (absl::Status ready = register_membarrier_private(); !ready.ok()) return ready;
-  return prepare_bus_directory(options_.directory, options_.group);
+  for (const std::string& directory : directories()) {
+    if (absl::Status made = make_directory(directory); !made.ok()) return made;
+  }
+  return absl::OkStatus();
 }
 
+// Its name is synced, too: what is durable in a directory that a power cut takes away is lost.
+absl::Status Starter::make_directory(const std::string& directory) const {
+  absl::Status status = prepare_bus_directory(directory, std::nullopt);
+  if (!status.ok() || !options_.journal) return status;
+  std::error_code error;
+  const auto parent = std::filesystem::canonical(directory, error).parent_path();
+  if (error) return make_system_error(error.value(), absl::StrCat("resolving ", directory));
+  status = session_.disk->sync_directory(parent.string());
+  // A parent that we may not read, or whose file system has nothing to sync (a mount point's, say).
+  const bool cannot = errc_of(status) == Errc::kNotPermitted || errno_of(status) == EINVAL;
+  return cannot ? absl::OkStatus() : status;
+}
+
+// Only who holds the lock gives the directory to the group: a starter that is refused changes
+// nothing.
 absl::Status Starter::take_locks() {
-  std::vector<std::string> directories = {options_.directory};
-  if (options_.journal && !options_.journal_directory.empty()) {
-    if (absl::Status made = prepare_bus_directory(options_.journal_directory, options_.group);
-        !made.ok()) {
-      return made;
-    }
-    directories.push_back(options_.journal_directory);
-  }
-  for (const std::string& directory : directories) {
+  for (const std::string& directory : directories()) {
     absl::StatusOr<PublisherLock> lock =
         PublisherLock::take(absl::StrCat(directory, "/", kLockFileName), kLockRetryNs);
     if (!lock.ok()) return lock.status();
     session_.locks.push_back(*std::move(lock));
+    if (absl::Status shared = prepare_bus_directory(directory, options_.group); !shared.ok()) {
+      return shared;
+    }
   }
   return absl::OkStatus();
 }
@@ -145,10 +167,6 @@ absl::Status Starter::settle_past() {
   session_.source_offset = options_.source_offset;
   if (!options_.journal) return absl::OkStatus();
 
-  if (absl::Status made = session_.disk->make_directory(journal_root(), kDirectoryPermissions);
-      !made.ok()) {
-    return made;
-  }
   absl::StatusOr<SessionLog> sessions = SessionLog::open(*session_.disk, journal_root());
   if (!sessions.ok()) return sessions.status();
   session_.sessions = std::make_unique<SessionLog>(*std::move(sessions));

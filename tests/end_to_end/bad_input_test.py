@@ -140,6 +140,19 @@ class Buses(harness.BusTest):
                               bus=str(self.folder / "other"))
         self.assert_says(second, str(holder.pid), "journal")
 
+    def test_a_second_publisher_on_another_bus_s_own_journal_is_refused(self):
+        holder = self.hold()
+        second = self.publish("--journal", self.bus + "/journal", expect=OTHER, name="second",
+                              bus=str(self.folder / "other"))
+        self.assert_says(second, str(holder.pid), "journal")
+        self.assertTrue(holder.alive())
+
+    def test_no_repair_while_a_publisher_runs_however_the_bus_is_named(self):
+        holder = self.hold()
+        for name, bus in (("absolute", self.bus), ("slash", self.bus + "/"), ("relative", "bus")):
+            repair = self.run_to_end(name, "repair", bus=bus, cwd=self.folder, expect=OTHER)
+            self.assert_says(repair, str(holder.pid))
+
     def test_a_capacity_that_is_no_power_of_two_is_wrong_usage(self):
         self.assert_says(self.publish("--capacity", 1000, expect=USAGE), "1000", "power of two")
 
