@@ -36,6 +36,7 @@ constexpr char kAbout[] =
     "SIGTERM and SIGINT close the session cleanly: everything is made durable first.\n"
     "If the journal fails or is shed while live goes on, the end is 6 and says what it lost.";
 
+constexpr double kSecondsMax = 1e9;  // of an option: what fits in ns, and is not NaN
 constexpr std::uint64_t kAwaitPollNs = 10'000'000;
 
 struct PublishOptions {
@@ -280,7 +281,7 @@ void add_feed_options(CLI::App& command, PublishOptions& options) {
       .add_option("--linger", options.linger_seconds,
                   "keep the bus open for so many seconds after the source has ended")
       ->capture_default_str()
-      ->check(CLI::NonNegativeNumber)
+      ->check(CLI::Range(0.0, kSecondsMax))
       ->type_name("SECONDS");
 }
 
@@ -313,7 +314,7 @@ void add_journal_options(CLI::App& command, PublishOptions& options) {
       .add_option("--sync-interval", options.sync_interval_ms,
                   "milliseconds between syncs; 0: only when asked")
       ->capture_default_str()
-      ->check(CLI::NonNegativeNumber)
+      ->check(CLI::Range(0.0, kSecondsMax))
       ->type_name("MS");
   command
       .add_option("--retain-bytes", options.retain_bytes,

@@ -17,10 +17,14 @@ namespace {
 
 constexpr std::uint64_t kHeadStrideParts = 4;  // of the ring
 
-void make_absolute(std::string& path) {
-  if (path.empty()) return;
-  path = (std::filesystem::current_path() / path).lexically_normal().string();
+absl::Status make_absolute(std::string& path) {
+  if (path.empty()) return absl::OkStatus();
+  std::error_code error;
+  const auto absolute = std::filesystem::absolute(path, error);
+  if (error) return make_system_error(error.value(), absl::StrCat("resolving ", path));
+  path = absolute.lexically_normal().string();
   if (path.size() > 1 && path.back() == '/') path.pop_back();
+  return absl::OkStatus();
 }
 
 // The directory that a start made for the rings of this bus, unless it is the bus's own. The bus is
@@ -205,9 +209,10 @@ void Publisher::State::check_thread() {
 
 absl::StatusOr<std::unique_ptr<Publisher>> Publisher::open(PublisherOptions options) {
   // bus.json and `sessions` are read by processes with other working directories.
-  make_absolute(options.directory);
-  make_absolute(options.journal_directory);
-  make_absolute(options.ring_directory);
+  for (std::string* const path :
+       {&options.directory, &options.journal_directory, &options.ring_directory}) {
+    if (absl::Status made = make_absolute(*path); !made.ok()) return made;
+  }
   absl::StatusOr<StartedSession> session = start_session(options);
   if (!session.ok()) return session.status();
   auto state = std::make_unique<State>(std::move(options), *std::move(session));

@@ -2,6 +2,7 @@
 
 #include <xxhash.h>
 
+#include <algorithm>
 #include <bit>
 #include <cerrno>
 #include <filesystem>
@@ -19,6 +20,22 @@ namespace lapwing {
 namespace {
 
 constexpr unsigned kDirectoryPermissions = 0700;  // the disk adds the group's
+
+// `text` as far as it fits into `bytes_max` bytes, and no character of UTF-8 cut in two.
+std::string clip(const std::string& text, std::size_t bytes_max) {
+  std::size_t end = std::min(text.size(), bytes_max);
+  while (end > 0 && end < text.size() && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) {
+    --end;
+  }
+  return text.substr(0, end);
+}
+
+absl::Status check_length(const std::string& what, const std::string& path, std::size_t bytes_max) {
+  if (path.size() <= bytes_max) return absl::OkStatus();
+  return make_error(Errc::kPathTooLong,
+                    absl::StrCat(what, " ", path, " has ", path.size(), " bytes, more than the ",
+                                 bytes_max, " that others can be told: choose a shorter one"));
+}
 
 // The starter's state, passed from step to step.
 class Starter {
@@ -112,14 +129,21 @@ absl::Status Starter::prepare() {
   geometry_.record_bytes = options_.record_bytes;
   geometry_.segment_slots = options_.segment_bytes / geometry_.slot_bytes;
   if (options_.segment_bytes < kSegmentSlotBytesMin ||
+      options_.segment_bytes > kSegmentSlotBytesMax ||
       !std::has_single_bit(options_.segment_bytes)) {
-    return make_error(Errc::kInvalidArgument, absl::StrCat("segment size ", options_.segment_bytes,
-                                                           ": give a power of two of at least ",
-                                                           kSegmentSlotBytesMin, " bytes"));
+    return make_error(
+        Errc::kInvalidArgument,
+        absl::StrCat("segment size ", options_.segment_bytes, ": give a power of two from ",
+                     kSegmentSlotBytesMin, " to ", kSegmentSlotBytesMax, " bytes"));
   }
   session_.disk =
       options_.make_disk ? options_.make_disk() : std::make_unique<PosixDisk>(options_.group);
   if (absl::Status ready = register_membarrier_private(); !ready.ok()) return ready;
+  if (absl::Status fits = check_length("the journal's directory", journal_root(),
+                                       sizeof WelcomeFrame::journal_path - 1);
+      !fits.ok()) {
+    return fits;
+  }
   for (const std::string& directory : directories()) {
     if (absl::Status made = make_directory(directory); !made.ok()) return made;
   }
@@ -237,7 +261,8 @@ absl::Status Starter::make_ring() {
   spec.record_bytes = options_.record_bytes;
   spec.capacity = options_.capacity;
   spec.schema = options_.schema;
-  spec.bus_name = options_.name.empty() ? last_component(options_.directory) : options_.name;
+  spec.bus_name = clip(options_.name.empty() ? last_component(options_.directory) : options_.name,
+                       sizeof RingHeader::bus_name - 1);
   spec.journal_id = journal_id_;
   spec.session_id = session_id_;
   spec.boot_id = boot_id_;
@@ -249,7 +274,9 @@ absl::Status Starter::make_ring() {
   absl::StatusOr<RingFile> ring = RingFile::create(spec);
   if (!ring.ok()) return ring.status();
   session_.ring = std::make_unique<RingFile>(*std::move(ring));
-  return absl::OkStatus();
+  return check_length(
+      "the ring file's path", session_.ring->path(),
+      (options_.journal ? sizeof SessionEntry::ring_path : sizeof WelcomeFrame::ring_path) - 1);
 }
 
 absl::Status Starter::begin_session() {
@@ -273,12 +300,6 @@ absl::Status Starter::begin_session() {
   begin.source_id = options_.source_id;
   begin.source_offset = session_.source_offset;
   set_text(begin.schema, options_.schema);
-  if (session_.ring->path().size() >= sizeof begin.ring_path) {
-    return make_error(
-        Errc::kPathTooLong,
-        absl::StrCat("the ring file's path ", session_.ring->path(), " is longer than ",
-                     sizeof begin.ring_path - 1, " bytes: give a shorter --ring-dir"));
-  }
   set_text(begin.ring_path, session_.ring->path());
   return session_.sessions->append(begin);
 }
@@ -337,10 +358,12 @@ absl::Status Starter::announce() {
 absl::Status Starter::remove_old_rings() {
   const std::filesystem::path own(session_.ring->path());
   std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(own.parent_path(), error)) {
-    if (entry.path() != own && entry.path().extension() == kRingFileExtension) {
-      std::filesystem::remove(entry.path(), error);
-    }
+  std::filesystem::directory_iterator entry(own.parent_path(), error);
+  for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
+    const std::filesystem::path& path = entry->path();
+    if (path == own || path.extension() != kRingFileExtension) continue;
+    std::filesystem::remove(path, error);
+    if (error) break;
   }
   if (error)
     return make_system_error(error.value(),

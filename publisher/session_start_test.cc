@@ -1,12 +1,14 @@
-// What a start does to names, modes and locks.
+// What a start does to names, modes and locks, and which paths it takes.
 #include "publisher/session_start.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
 
+#include "bus/unique_fd.h"
 #include "publisher/test_publisher.h"
 #include "snapshot/publisher_lock.h"
 
@@ -31,6 +33,23 @@ unsigned mode_of(const std::string& path) {
   REQUIRE(stat(path.c_str(), &found) == 0);
   return found.st_mode & 07777;
 }
+
+// A working directory that does not exist any more, for as long as it lives.
+class LostWorkingDirectory {
+ public:
+  LostWorkingDirectory() : before_(open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+    const TemporaryDirectory lost;
+    REQUIRE(chdir(lost.path().c_str()) == 0);
+  }
+  LostWorkingDirectory(const LostWorkingDirectory&) = delete;
+  LostWorkingDirectory& operator=(const LostWorkingDirectory&) = delete;
+  ~LostWorkingDirectory() {
+    if (fchdir(before_.get()) != 0) std::abort();
+  }
+
+ private:
+  UniqueFd before_;
+};
 
 }  // namespace
 
@@ -83,6 +102,63 @@ TEST_CASE("The names of the directories that hold a journal are synced with it")
   for (const std::string& path : expected) {
     INFO(path);
     CHECK(std::ranges::count(synced, std::filesystem::canonical(path).string()) >= 1);
+  }
+}
+
+TEST_CASE("A segment size out of bounds is refused with the bounds, and nothing is made") {
+  const TemporaryDirectory directory;
+  PublisherOptions options = options_for(directory);
+  options.segment_bytes =
+      GENERATE(kSegmentSlotBytesMin / 2, kSegmentSlotBytesMin + 1, 2 * kSegmentSlotBytesMax);
+  const auto refused = Publisher::open(options);
+  REQUIRE(errc_of(refused.status()) == Errc::kInvalidArgument);
+  const std::string message(refused.status().message());
+  CHECK(message.find(std::to_string(kSegmentSlotBytesMax)) != std::string::npos);
+  CHECK_FALSE(std::filesystem::exists(options.directory));
+}
+
+TEST_CASE("An absolute path needs no working directory, a relative one says that it does") {
+  const TemporaryDirectory directory;
+  PublisherOptions options = options_for(directory);
+  const LostWorkingDirectory lost;
+  CHECK(Publisher::open(options).ok());
+  options.directory = "bus";
+  CHECK(errc_of(Publisher::open(options).status()) == Errc::kNotFound);
+}
+
+TEST_CASE("A bus in a directory with a long name is named by the beginning of it") {
+  const TemporaryDirectory directory;
+  PublisherOptions options = options_for(directory);
+  std::string umlauts = "x";
+  for (int i = 0; i < 60; ++i) umlauts += "\u00e4";  // two bytes each
+  options.directory = directory.file(umlauts);
+  open_publisher(options);
+  const auto bus = read_bus_description(options.directory);
+  REQUIRE(bus.ok());
+  CHECK(bus->name == umlauts.substr(0, 63));
+  std::filesystem::rename(options.directory, directory.file(umlauts.substr(1)));
+  options.directory = directory.file(umlauts.substr(1));
+  open_publisher(options);
+  CHECK(read_bus_description(options.directory)->name == umlauts.substr(1, 62));
+}
+
+TEST_CASE("A path that does not fit into the Welcome is refused, not cut short") {
+  const TemporaryDirectory directory{TemporaryDirectory::in_memory()};
+  PublisherOptions options = options_for(directory);
+  std::string deep = directory.path();
+  for (int i = 0; i < 4; ++i) deep += "/" + std::string(120, 'd');
+  std::filesystem::create_directories(deep);
+  SECTION("of the ring") {
+    options.journal = false;
+    options.ring_directory = deep;
+  }
+  SECTION("of the journal") {
+    options.journal_directory = deep + "/" + std::string(30, 'j');
+  }
+  const auto refused = Publisher::open(options);
+  CHECK(errc_of(refused.status()) == Errc::kPathTooLong);
+  for (const auto& left : std::filesystem::recursive_directory_iterator(deep)) {
+    CHECK(left.is_directory());  // no ring, no lock
   }
 }
 

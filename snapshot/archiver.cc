@@ -20,6 +20,9 @@ constexpr std::uint64_t kCycleTags = std::uint64_t{2} << 32;
 constexpr std::uint64_t kPoolTags = std::uint64_t{3} << 32;
 constexpr std::uint64_t kRetentionTags = std::uint64_t{4} << 32;
 
+static_assert(kSegmentSlotBytesMax / kPageBytes * sizeof(SumEntry) * kOpenSegmentsMin <=
+              kSumMemoryBytesMax);
+
 constexpr std::uint64_t kRateWindowNs = 100'000'000;
 constexpr std::uint64_t kWaitNs = 100'000'000;  // one wait while starting and ending
 

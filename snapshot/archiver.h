@@ -47,6 +47,8 @@ inline constexpr std::uint64_t kReservationStepMin = std::uint64_t{1} << 22;  //
 inline constexpr std::uint64_t kReservationLaps = 4;
 inline constexpr std::uint64_t kReservationSeconds = 16;  // at the rate seen so far
 inline constexpr std::uint64_t kSegmentsAheadMin = 2;
+// Of slots. The sums of the segments that are open are in memory: see kSumMemoryBytesMax.
+inline constexpr std::uint64_t kSegmentSlotBytesMax = std::uint64_t{2} << 30;
 inline constexpr std::uint64_t kSegmentSecondsAhead = 2;
 // A start or an end that waits for the disk gives up after this long without a completion; the
 // destructor says each time that it goes on waiting.
