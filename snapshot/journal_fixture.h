@@ -183,6 +183,19 @@ class JournalFixture {
     set_text(entry.ring_path, "ring-" + std::to_string(session));
     append(entry);
   }
+  // How far a session came; `archived` at or below `durable`: no further than that.
+  struct Reach {
+    Sequence reserved = 0;
+    Sequence durable = 0;
+    Sequence archived = 0;
+  };
+  // A session that has not ended, and its records.
+  void session(std::uint8_t session, Sequence first, const Reach& reach) {
+    begin(session, first);
+    reserve(session, reach.reserved);
+    if (reach.durable >= first) write(first, reach.durable);
+    write_slots(std::max(first, reach.durable + 1), reach.archived);
+  }
   void reserve(std::uint8_t session, Sequence through) {
     SessionEntry entry = session_entry(SessionEntryKind::kReserve, session);
     entry.through = through;

@@ -67,13 +67,26 @@ std::map<std::string, std::string> all_files(const JournalFixture& journal) {
   return files;
 }
 
-// A session of 1 …: reserved through 4096, durable to 100, archived to 300.
-void build_open_session(JournalFixture& journal) {
-  journal.begin(kSession, 1);
-  journal.reserve(kSession, 4096);
-  journal.write(1, 100);
-  journal.write_slots(101, 300);
-  journal.prepare(1);
+// A killed publisher's journal and, where it is to be had, its ring: reserved through 4096, durable
+// to 100, archived to 300, published to 777, and a segment prepared.
+struct Killed {
+  Killed() {
+    journal.session(kSession, 1, {.reserved = 4096, .durable = 100, .archived = 300});
+    journal.prepare(1);
+    ring.reach(777, 300, 100);
+  }
+  JournalFixture journal;
+  RingFixture ring{journal, kSession, 1};
+};
+
+// Settling gives every record from `first` to `last`, and goes on after it.
+void require_recovered(JournalFixture& journal, RingFixture& ring, Sequence last,
+                       Sequence first = 1) {
+  const auto settled = settle_with(journal, ring.opener());
+  REQUIRE(settled.ok());
+  REQUIRE(settled->how == Settlement::kRecovered);
+  REQUIRE(settled->next == last + 1);
+  REQUIRE(records_of(journal) == sequences(first, last));
 }
 
 }  // namespace
@@ -90,8 +103,8 @@ TEST_CASE("Row fresh: no session yet is a new journal at 1") {
 }
 
 TEST_CASE("Row failed: a new journal at 1, the old one untouched, damaged or not") {
-  JournalFixture journal;
-  build_open_session(journal);
+  Killed killed;
+  JournalFixture& journal = killed.journal;
   journal.end(kSession, 100, SessionEnd::kFailed);
   flip_bit(journal.file(0, "jnl"), 5000, 1);
   const auto before = all_files(journal);
@@ -106,9 +119,7 @@ TEST_CASE("Row failed: a new journal at 1, the old one untouched, damaged or not
 
 TEST_CASE("Row end: the journal continues after it, and after its void") {
   JournalFixture journal;
-  journal.begin(kSession, 1);
-  journal.reserve(kSession, 640);
-  journal.write(1, 100);
+  journal.session(kSession, 1, {.reserved = 640, .durable = 100});
   SECTION("closed") {
     journal.end(kSession, 100, SessionEnd::kClosed);
     const auto settled = settle_with(journal, RingFixture::none());
@@ -136,9 +147,7 @@ TEST_CASE("Row end: the journal continues after it, and after its void") {
 
 TEST_CASE("Row unused: without a reservation nothing was published and the sequence goes on") {
   JournalFixture journal;
-  journal.begin(kSession, 1);
-  journal.reserve(kSession, 640);
-  journal.write(1, 100);
+  journal.session(kSession, 1, {.reserved = 640, .durable = 100});
   journal.end(kSession, 100, SessionEnd::kClosed);
   journal.begin(12, 101);
   for (const Id128& boot : {JournalFixture::boot_id(), kOtherBoot}) {
@@ -151,11 +160,10 @@ TEST_CASE("Row unused: without a reservation nothing was published and the seque
 }
 
 TEST_CASE("Row failed on page 1: the end says so, at what was announced as durable") {
-  JournalFixture journal;
-  build_open_session(journal);
+  Killed killed;
+  JournalFixture& journal = killed.journal;
   RingFixture ring(journal, kSession, 1);
-  ring.publish(1, 400);
-  ring.set_words(400, 300, 80);
+  ring.reach(400, 300, 80);
   ring.fail(GENERATE(JournalState::kFailed, JournalState::kShed));
   const auto settled = settle_with(journal, ring.opener());
   REQUIRE(settled.ok());
@@ -167,11 +175,9 @@ TEST_CASE("Row failed on page 1: the end says so, at what was announced as durab
 }
 
 TEST_CASE("Row killed: what only the ring held is in the journal, to the last record") {
-  JournalFixture journal;
-  build_open_session(journal);
-  RingFixture ring(journal, kSession, 1);
-  ring.publish(1, 777);
-  ring.set_words(777, 300, 100);
+  Killed killed;
+  JournalFixture& journal = killed.journal;
+  RingFixture& ring = killed.ring;
   const auto settled = settle_with(journal, ring.opener());
   REQUIRE(settled.ok());
   REQUIRE(ring.opened_path == "ring-11");
@@ -186,13 +192,9 @@ TEST_CASE("Row killed: what only the ring held is in the journal, to the last re
 
 TEST_CASE("A ring that was lapped joins the archived slots on disk") {
   JournalFixture journal;
-  journal.begin(kSession, 1);
-  journal.reserve(kSession, 8192);
-  journal.write(1, 100);
-  journal.write_slots(101, 2500);
+  journal.session(kSession, 1, {.reserved = 8192, .durable = 100, .archived = 2500});
   RingFixture ring(journal, kSession, 1);
-  ring.publish(1, 3000);
-  ring.set_words(3000, 2500, 100);
+  ring.reach(3000, 2500, 100);
   const auto settled = settle_with(journal, ring.opener());
   REQUIRE(settled->how == Settlement::kRecovered);
   REQUIRE(records_of(journal) == sequences(1, 3000));
@@ -200,12 +202,10 @@ TEST_CASE("A ring that was lapped joins the archived slots on disk") {
 
 TEST_CASE("Segments that no one had prepared are created, whole and with their companions") {
   JournalFixture journal;
-  journal.begin(kSession, 1);
-  journal.reserve(kSession, 8192);
+  journal.session(kSession, 1, {.reserved = 8192});
   RingFixture ring(journal, kSession, 1, 4096);
   ring.publish(1, 2500);
-  REQUIRE(settle_with(journal, ring.opener())->next == 2501);
-  REQUIRE(records_of(journal) == sequences(1, 2500));
+  require_recovered(journal, ring, 2500);
   for (const std::uint64_t segment : {0u, 1u, 2u}) {
     REQUIRE(std::filesystem::file_size(journal.file(segment, "jnl")) == 4096 + 65536);
     REQUIRE(std::filesystem::file_size(journal.file(segment, "sum")) == 256);
@@ -215,48 +215,38 @@ TEST_CASE("Segments that no one had prepared are created, whole and with their c
 }
 
 TEST_CASE("A record that was ready before head moved is kept, one that was being written is not") {
-  JournalFixture journal;
-  build_open_session(journal);
+  Killed killed;
+  JournalFixture& journal = killed.journal;
   RingFixture ring(journal, kSession, 1);
-  ring.publish(1, 500);
-  ring.set_words(500, 300, 100);
+  ring.reach(500, 300, 100);
   SECTION("killed between W3 and W4") {
     ring.finish_slot(501);
-    REQUIRE(settle_with(journal, ring.opener())->next == 502);
-    REQUIRE(records_of(journal) == sequences(1, 501));
+    require_recovered(journal, ring, 501);
   }
   SECTION("killed between W1 and W3") {
     ring.begin_slot(501);
-    REQUIRE(settle_with(journal, ring.opener())->next == 501);
-    REQUIRE(records_of(journal) == sequences(1, 500));
+    require_recovered(journal, ring, 500);
   }
 }
 
 TEST_CASE("Slots on disk beyond head are nobody's records, and are gone after recovery") {
-  JournalFixture journal;
-  build_open_session(journal);
+  Killed killed;
+  JournalFixture& journal = killed.journal;
   journal.write_slots(301, 505);
   RingFixture ring(journal, kSession, 1);
-  ring.publish(1, 500);
-  ring.set_words(500, 300, 100);
-  REQUIRE(settle_with(journal, ring.opener())->next == 501);
-  REQUIRE(records_of(journal) == sequences(1, 500));
+  ring.reach(500, 300, 100);
+  require_recovered(journal, ring, 500);
   const std::string data = file_bytes(journal.file(0, "jnl"));
   REQUIRE(data.find_first_not_of('\0', journal.geometry().offset_of(501)) == std::string::npos);
 }
 
 TEST_CASE("The slot that was being overwritten when the publisher died is taken from disk") {
   JournalFixture journal;
-  journal.begin(kSession, 1);
-  journal.reserve(kSession, 8192);
-  journal.write(1, 100);
-  journal.write_slots(101, 1100);
+  journal.session(kSession, 1, {.reserved = 8192, .durable = 100, .archived = 1100});
   RingFixture ring(journal, kSession, 1);
-  ring.publish(1, 2048);
-  ring.set_words(2048, 1100, 100);
+  ring.reach(2048, 1100, 100);
   ring.begin_slot(2049);  // over 1025
-  REQUIRE(settle_with(journal, ring.opener())->next == 2049);
-  REQUIRE(records_of(journal) == sequences(1, 2048));
+  require_recovered(journal, ring, 2048);
 }
 
 TEST_CASE("Recovery at every distance between durable, archived and head keeps every record") {
@@ -264,19 +254,12 @@ TEST_CASE("Recovery at every distance between durable, archived and head keeps e
     for (const Sequence behind : {0u, 1u, 64u, 100u}) {
       for (const Sequence beyond : {0u, 1u, 63u, 64u, 500u}) {
         JournalFixture journal;
-        journal.begin(kSession, 1);
-        journal.reserve(kSession, 8192);
         const Sequence archived = durable + behind;
         const Sequence head = archived + beyond;
-        if (durable > 0) journal.write(1, durable);
-        if (behind > 0) journal.write_slots(durable + 1, archived);
+        journal.session(kSession, 1, {.reserved = 8192, .durable = durable, .archived = archived});
         RingFixture ring(journal, kSession, 1);
-        if (head > 0) ring.publish(1, head);
-        ring.set_words(head, archived, durable);
-        const auto settled = settle_with(journal, ring.opener());
-        REQUIRE(settled.ok());
-        REQUIRE(settled->next == head + 1);
-        REQUIRE(records_of(journal) == sequences(1, head));
+        ring.reach(head, archived, durable);
+        require_recovered(journal, ring, head);
       }
     }
   }
@@ -284,29 +267,19 @@ TEST_CASE("Recovery at every distance between durable, archived and head keeps e
 
 TEST_CASE("A second session in the same block keeps the first one's records") {
   JournalFixture journal;
-  journal.begin(kSession, 1);
-  journal.reserve(kSession, 640);
-  journal.write(1, 100);
+  journal.session(kSession, 1, {.reserved = 640, .durable = 100});
   journal.end(kSession, 100, SessionEnd::kClosed);
-  journal.begin(12, 101);
-  journal.reserve(12, 640);
-  journal.write(101, 105);
+  journal.session(12, 101, {.reserved = 640, .durable = 105});
   RingFixture ring(journal, 12, 101);
-  ring.publish(101, 130);
-  ring.set_words(130, 105, 105);
-  REQUIRE(settle_with(journal, ring.opener())->next == 131);
-  REQUIRE(records_of(journal) == sequences(1, 130));
+  ring.reach(130, 105, 105);
+  require_recovered(journal, ring, 130);
 }
 
 TEST_CASE("A hole between disk and ring is not bridged: the journal is cut at durable") {
   JournalFixture journal;
-  journal.begin(kSession, 1);
-  journal.reserve(kSession, 8192);
-  journal.write(1, 100);
-  journal.write_slots(101, 1400);
+  journal.session(kSession, 1, {.reserved = 8192, .durable = 100, .archived = 1400});
   RingFixture ring(journal, kSession, 1);
-  ring.publish(1, 2500);  // the ring holds 1477 to 2500
-  ring.set_words(2500, 1500, 100);
+  ring.reach(2500, 1500, 100);  // holds 1477 to 2500
   const auto settled = settle_with(journal, ring.opener());
   REQUIRE(settled->how == Settlement::kCut);
   REQUIRE(settled->next == 8193);
@@ -314,11 +287,9 @@ TEST_CASE("A hole between disk and ring is not bridged: the journal is cut at du
 }
 
 TEST_CASE("A ring of another session, journal or geometry is as good as none") {
-  JournalFixture journal;
-  build_open_session(journal);
-  RingFixture ring(journal, kSession, 1);
-  ring.publish(1, 777);
-  ring.set_words(777, 300, 100);
+  Killed killed;
+  JournalFixture& journal = killed.journal;
+  RingFixture& ring = killed.ring;
   switch (GENERATE(0, 1, 2)) {
     case 0:
       ring.header().session_id = fixture_id(50);
@@ -334,8 +305,8 @@ TEST_CASE("A ring of another session, journal or geometry is as good as none") {
 }
 
 TEST_CASE("A ring file that cannot be read stops the start and names the way out") {
-  JournalFixture journal;
-  build_open_session(journal);
+  Killed killed;
+  JournalFixture& journal = killed.journal;
   const auto before = all_files(journal);
   const auto settled =
       settle_with(journal, [](const std::string& path) -> absl::StatusOr<std::optional<RingImage>> {
@@ -347,11 +318,9 @@ TEST_CASE("A ring file that cannot be read stops the start and names the way out
 }
 
 TEST_CASE("Row cut: another boot or no ring file ends at durable, the rest is a void") {
-  JournalFixture journal;
-  build_open_session(journal);
-  RingFixture ring(journal, kSession, 1);
-  ring.publish(1, 777);
-  ring.set_words(777, 300, 100);
+  Killed killed;
+  JournalFixture& journal = killed.journal;
+  RingFixture& ring = killed.ring;
   const std::string archived = file_bytes(journal.file(0, "jnl"));
   const bool other_boot = GENERATE(true, false);
   const auto settled = other_boot ? settle_with(journal, ring.opener(), kOtherBoot)
@@ -385,10 +354,7 @@ TEST_CASE("Row cut: another boot or no ring file ends at durable, the rest is a 
 
 TEST_CASE("A cut keeps whole segments beyond durable aside and drops their names") {
   JournalFixture journal;
-  journal.begin(kSession, 1);
-  journal.reserve(kSession, 8192);
-  journal.write(1, 1024);
-  journal.write_slots(1025, 2100);
+  journal.session(kSession, 1, {.reserved = 8192, .durable = 1024, .archived = 2100});
   const std::string second = file_bytes(journal.file(1, "jnl"));
   const auto settled = settle_with(journal, RingFixture::none());
   REQUIRE(settled->next == 8193);
@@ -400,9 +366,7 @@ TEST_CASE("A cut keeps whole segments beyond durable aside and drops their names
 
 TEST_CASE("A cut where nothing at all is durable leaves no segment and a void from the first") {
   JournalFixture journal;
-  journal.begin(kSession, 1);
-  journal.reserve(kSession, 640);
-  journal.write_slots(1, 30);
+  journal.session(kSession, 1, {.reserved = 640, .archived = 30});
   const auto settled = settle_with(journal, RingFixture::none());
   REQUIRE(settled->new_void == std::pair<Sequence, Sequence>{1, 640});
   REQUIRE(settled->next == 641);
@@ -413,9 +377,7 @@ TEST_CASE("A cut where nothing at all is durable leaves no segment and a void fr
 
 TEST_CASE("A cut at the very end of the reservation has no void") {
   JournalFixture journal;
-  journal.begin(kSession, 1);
-  journal.reserve(kSession, 640);
-  journal.write(1, 640);
+  journal.session(kSession, 1, {.reserved = 640, .durable = 640});
   const auto settled = settle_with(journal, RingFixture::none());
   REQUIRE(settled->how == Settlement::kCut);
   REQUIRE_FALSE(settled->new_void);
@@ -444,9 +406,7 @@ TEST_CASE("Cut after cut, sessions and voids alternate and no sequence is given 
 
 TEST_CASE("Sums that a power cut kept beyond a break are not durable and are zeroed") {
   JournalFixture journal;
-  journal.begin(kSession, 1);
-  journal.reserve(kSession, 4096);
-  journal.write(1, 640);
+  journal.session(kSession, 1, {.reserved = 4096, .durable = 640});
   const SumEntry none{};
   put_bytes(journal.file(0, "sum"), 4 * sizeof none, &none, sizeof none);
   REQUIRE(settle_with(journal, RingFixture::none(), kOtherBoot)->last_present == 256);
@@ -455,11 +415,9 @@ TEST_CASE("Sums that a power cut kept beyond a break are not durable and are zer
 }
 
 TEST_CASE("Row damage: a refusal names file and sequences and changes nothing") {
-  JournalFixture journal;
-  build_open_session(journal);
-  RingFixture ring(journal, kSession, 1);
-  ring.publish(1, 777);
-  ring.set_words(777, 300, 100);
+  Killed killed;
+  JournalFixture& journal = killed.journal;
+  RingFixture& ring = killed.ring;
   const std::string jnl = journal.file(0, "jnl");
   const std::string sum = journal.file(0, "sum");
   const auto require_refusal = [&](const RingOpener& opener, const std::string& named) {
@@ -504,9 +462,7 @@ TEST_CASE("Row damage: a refusal names file and sequences and changes nothing") 
 TEST_CASE(
     "A segment that is missing in the middle refuses the start, one that was pruned does not") {
   JournalFixture journal;
-  journal.begin(kSession, 1);
-  journal.reserve(kSession, 8192);
-  journal.write(1, 3500);
+  journal.session(kSession, 1, {.reserved = 8192, .durable = 3500});
   journal.end(kSession, 3500, SessionEnd::kClosed);
   for (const char* suffix : {"jnl", "sum"}) std::filesystem::remove(journal.file(0, suffix));
   auto settled = settle_with(journal, RingFixture::none());
@@ -523,13 +479,9 @@ TEST_CASE(
 TEST_CASE(
     "A start looks at every header of the last session, and that no older segment is missing") {
   JournalFixture journal;
-  journal.begin(kSession, 1);
-  journal.reserve(kSession, 8192);
-  journal.write(1, 2500);
+  journal.session(kSession, 1, {.reserved = 8192, .durable = 2500});
   journal.end(kSession, 2500, SessionEnd::kClosed);
-  journal.begin(12, 2501);
-  journal.reserve(12, 8192);
-  journal.write(2501, 5500);
+  journal.session(12, 2501, {.reserved = 8192, .durable = 5500});
   journal.end(12, 5500, SessionEnd::kClosed);
   REQUIRE(settle_with(journal, RingFixture::none())->next == 5501);
   std::string spoiled = journal.file(3, "jnl");
@@ -547,8 +499,7 @@ TEST_CASE(
 
 TEST_CASE("A journal whose segments were all pruned goes on after its last sequence") {
   JournalFixture journal;
-  journal.begin(kSession, 1);
-  journal.reserve(kSession, 8192);
+  journal.session(kSession, 1, {.reserved = 8192});
   journal.end(kSession, 2048, SessionEnd::kClosed);
   const auto settled = settle_with(journal, RingFixture::none());
   REQUIRE(settled.ok());
@@ -559,16 +510,13 @@ TEST_CASE("A journal whose segments were all pruned goes on after its last seque
 
 TEST_CASE("Pruned to within the last session, a killed publisher is settled like any other") {
   JournalFixture journal;
-  journal.begin(kSession, 1);
-  journal.reserve(kSession, 8192);
+  journal.session(kSession, 1, {.reserved = 8192});
   journal.prepare(3);  // 1 to 3072 pruned, nothing in the new segment is durable
   journal.write_slots(3073, 3100);
   SECTION("killed") {
     RingFixture ring(journal, kSession, 1);
-    ring.publish(3000, 3200);
-    ring.set_words(3200, 3100, 3072);
-    REQUIRE(settle_with(journal, ring.opener())->next == 3201);
-    REQUIRE(records_of(journal) == sequences(3073, 3200));
+    ring.reach(3200, 3100, 3072);
+    require_recovered(journal, ring, 3200, 3073);
   }
   SECTION("cut") {
     const auto settled = settle_with(journal, RingFixture::none());

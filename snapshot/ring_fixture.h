@@ -36,6 +36,11 @@ class RingFixture {
     }
     store_head(words_, last);
   }
+  // Publishes the session's records up to `head`; archived and durable came so far.
+  void reach(Sequence head, Sequence archived, Sequence durable) {
+    publish(image_.header.session_first_sequence, head);
+    set_words(head, archived, durable);
+  }
   // The publisher died within record n: after W1, or after W3 and before W4.
   void begin_slot(Sequence n) {
     const Word stamp = writing_stamp(n);
