@@ -1,8 +1,8 @@
 // The splice of journal and ring under random steps of everything that moves: publishing,
 // archiving, pruning, joining from anywhere, reading one by one or in batches, dropped clients,
-// deaths, recoveries, power cuts, failed journals and closes. Each seed is one history. A model of
-// one number, the sequence that must come next, says what may be told; whatever is told otherwise,
-// twice or not at all fails.
+// silences, deaths, recoveries, power cuts, failed journals and closes. Each seed is one history. A
+// model of one number, the sequence that must come next, says what may be told; whatever is told
+// otherwise, twice or not at all fails.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <random>
@@ -17,6 +17,7 @@ struct Events {
   std::uint64_t kills = 0;
   std::uint64_t cuts = 0;
   std::uint64_t drops = 0;
+  std::uint64_t silences = 0;
   std::uint64_t resets = 0;
   std::uint64_t joins = 0;
   std::uint64_t resumes = 0;
@@ -30,6 +31,7 @@ class History {
 
   void run(int steps) {
     for (int i = 0; i < steps; ++i) step();
+    bus_.beating = true;
     if (bus_.server == nullptr) restart();
     if (!subscriber_) join();
     const std::uint64_t deadline_ns = monotonic_ns() + 60'000'000'000;  // ends a hang
@@ -47,6 +49,7 @@ class History {
 
   void step() {
     if (bus_.server == nullptr) return restart();
+    if (below(5) == 0) bus_.beating = true;
     const std::uint64_t dice = below(1000);
     if (dice < 500) return take(1 + below(300));
     if (dice < 780) return bus_.publish(below(30));
@@ -55,8 +58,9 @@ class History {
     if (dice < 957) return prune_some();
     if (dice < 965) return join();
     if (dice < 975) return resume();
-    if (dice < 985) return drop();
-    if (dice < 988) return fail_journal();
+    if (dice < 983) return drop();
+    if (dice < 986) return fail_journal();
+    if (dice < 989) return fall_silent();
     stop();
   }
 
@@ -85,6 +89,13 @@ class History {
     ++events_.drops;
   }
 
+  // Its service thread is stopped for a while; its records go on.
+  void fall_silent() {
+    bus_.beating = false;
+    store_heartbeat(bus_.ring->words(), 1);
+    ++events_.silences;
+  }
+
   // Dies in the middle of things, or closes.
   void stop() {
     if (below(3) == 0) {
@@ -101,6 +112,7 @@ class History {
     if (below(2) == 0) take(1 + below(100));
     if (std::exchange(death_, Death::kNone) == Death::kKilled) settle();
     other_history_ = other_history_ || std::exchange(failed_, false);
+    bus_.beating = true;
     bus_.start();
   }
   void settle() {
@@ -275,6 +287,7 @@ TEST_CASE(
   CHECK(events.kills > 0);
   CHECK(events.cuts > 0);
   CHECK(events.drops > 0);
+  CHECK(events.silences > 0);
   CHECK(events.resets > 0);
   CHECK(events.joins > 12);
   CHECK(events.resumes > 0);
