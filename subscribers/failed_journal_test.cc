@@ -62,7 +62,7 @@ TEST_CASE("A session that lives on after its journal has failed is joined from a
   start_failed(bus);
   Trace trace(bus, bus.options(first == 1 ? Start::oldest() : Start::at(first)));
   REQUIRE(trace.until(ItemKind::kCaughtUp));
-  CHECK(trace.subscriber.text().find("not durable") != std::string::npos);
+  CHECK(trace.says("not durable"));
   bus.publish(5);
   trace.until_quiet();
   CHECK(trace.lines == Lines{range(first, kHead), "caught-up 2500", range(kHead + 1, kHead + 5)});
@@ -122,7 +122,7 @@ TEST_CASE("A stored position beyond the head of a living session is reset, faile
   options.resume = position_at(kHead + 1);
   Trace trace(bus, options);
   REQUIRE(trace.until(ItemKind::kReset));
-  CHECK(trace.subscriber.text().find("ends at 2500") != std::string::npos);
+  CHECK(trace.says("ends at 2500"));
 }
 
 TEST_CASE("A client that is dropped after the journal has failed joins again without a word") {

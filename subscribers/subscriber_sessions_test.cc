@@ -1,5 +1,5 @@
-// The subscriber across sessions: a publisher's death, its return, what it left behind, and
-// positions that were stored. The bus is driven step by step by the test.
+// The subscriber across sessions: a publisher's death, its return, and what it left behind. The bus
+// is driven step by step by the test.
 #include <catch2/catch.hpp>
 #include <thread>
 
@@ -18,18 +18,13 @@ SubscriberOptions impatient(const TestBus& bus, Start start = Start::oldest()) {
   return options;
 }
 
-bool says(const Trace& trace, const std::string& text) {
-  UNSCOPED_INFO(trace.subscriber.text());
-  return trace.subscriber.text().find(text) != std::string::npos;
-}
-
 TEST_CASE("A bus that never comes ends the wait for it, and says where it was looked for") {
   TestBus bus;
   Trace trace(bus, impatient(bus));
   CHECK_FALSE(trace.until(ItemKind::kRecord));
   CHECK(trace.lines == Lines{"ended 0"});
   CHECK(errc_of(trace.subscriber.status()) == Errc::kNoBus);
-  CHECK(says(trace, bus.directory()));
+  CHECK(trace.says(bus.directory()));
 }
 
 TEST_CASE("A publisher whose ring file is gone does not keep a subscriber waiting for ever") {
@@ -42,7 +37,7 @@ TEST_CASE("A publisher whose ring file is gone does not keep a subscriber waitin
   bus.open_socket();
   CHECK_FALSE(trace.until(ItemKind::kRecord));
   CHECK(trace.lines == Lines{"ended 0"});
-  CHECK(says(trace, bus.ring->path()));
+  CHECK(trace.says(bus.ring->path()));
 }
 
 TEST_CASE("A bus that comes later is joined") {
@@ -196,9 +191,9 @@ TEST_CASE("A publisher that does not come back ends the subscriber, and nothing 
   CHECK(trace.lines ==
         Lines{"1..5", "caught-up 5", clean ? "closed 5" : "publisher-gone 5", "ended 5"});
   CHECK(errc_of(trace.subscriber.status()) == Errc::kPublisherGone);
-  CHECK(says(trace, clean ? "closed" : "without a close"));
-  CHECK(says(trace, "within 0.05 s: no publisher runs at " + bus.directory()));
-  CHECK(says(trace, "continue from sequence 6"));
+  CHECK(trace.says(clean ? "closed" : "without a close"));
+  CHECK(trace.says("within 0.05 s: no publisher runs at " + bus.directory()));
+  CHECK(trace.says("continue from sequence 6"));
   CHECK(trace.subscriber.poll().kind == ItemKind::kEnded);
   CHECK(open_descriptors() == before);
 }
@@ -226,7 +221,7 @@ TEST_CASE(
   bus.beating = false;
   store_heartbeat(bus.ring->words(), monotonic_ns() - 10'000 * kMs);
   REQUIRE(trace.until(ItemKind::kPublisherGone));
-  CHECK(says(trace, "has not moved"));
+  CHECK(trace.says("has not moved"));
   bus.beating = true;
   bus.publish(5);
   REQUIRE(trace.until_record(10));
@@ -245,7 +240,7 @@ TEST_CASE("A power cut's void is lost to who had not come so far, with its exact
   const Sequence first = bus.next();
   bus.publish(10);
   REQUIRE(trace.until(ItemKind::kLost));
-  CHECK(says(trace, "this subscriber holds 41 to 100, which the journal does not"));
+  CHECK(trace.says("this subscriber holds 41 to 100, which the journal does not"));
   REQUIRE(trace.until_record(first + 9));
   CHECK(trace.lines == Lines{"1..100", "caught-up 100", "publisher-gone 100",
                              absl::StrCat("lost 101..", first - 1, " void"),
@@ -258,7 +253,7 @@ TEST_CASE("A power cut's void is lost to who had not come so far, with its exact
   CHECK(late.lines == Lines{"1..40", absl::StrCat("lost 41..", first - 1, " void"),
                             absl::StrCat("session ", first), absl::StrCat(first, "..", first + 9),
                             absl::StrCat("caught-up ", first + 9)});
-  CHECK_FALSE(says(late, "this subscriber holds"));
+  CHECK_FALSE(late.says("this subscriber holds"));
 }
 
 TEST_CASE("An oldest start passes over a void that nothing stands before") {
@@ -291,29 +286,11 @@ TEST_CASE("A void that took exactly what a subscriber has is told as a loss of n
   bus.start();
   bus.publish(1);
   REQUIRE(trace.until(ItemKind::kLost));
-  CHECK(says(trace, "this subscriber holds 41 to 64, which the journal does not"));
+  CHECK(trace.says("this subscriber holds 41 to 64, which the journal does not"));
   REQUIRE(trace.until_record(65));
   CHECK(trace.lines == Lines{"1..64", "caught-up 64", "publisher-gone 64", "lost 65..64 void",
                              "session 65", "65..65"});
   CHECK(trace.subscriber.counters().lost == 0);
-}
-
-TEST_CASE("A stored position counts as held when a power cut takes it") {
-  const bool exactly = GENERATE(true, false);  // the void ends with what it holds, or later
-  TestBus bus(true, exactly ? 64 : 128);
-  bus.start();
-  bus.publish(64);
-  bus.kill();
-  SubscriberOptions options = bus.options();
-  options.resume = StoredPosition{JournalFixture::journal_id(), fixture_id(1), 64};
-  Trace trace(bus, options);
-  REQUIRE(trace.until(ItemKind::kPublisherGone));
-  bus.cut(40);
-  bus.start();
-  bus.publish(1);
-  REQUIRE(trace.until(ItemKind::kLost));
-  CHECK(says(trace, "this subscriber holds 41 to 64, which the journal does not"));
-  CHECK(trace.lines.back() == (exactly ? "lost 65..64 void" : "lost 65..128 void"));
 }
 
 TEST_CASE("What a dead publisher left is read without one") {
@@ -348,7 +325,7 @@ TEST_CASE("A description that contradicts the ring of a dead session is damage, 
   Trace trace(bus, bus.options());
   CHECK_FALSE(trace.until(ItemKind::kRecord));
   CHECK(errc_of(trace.subscriber.status()) == Errc::kDamaged);
-  CHECK(says(trace, "says that records have 8 bytes"));
+  CHECK(trace.says("says that records have 8 bytes"));
 }
 
 TEST_CASE("A bus that was closed is read to its end, then the next session is waited for") {
@@ -430,133 +407,6 @@ TEST_CASE("A live start that came before its publisher's socket is told what a c
                              absl::StrCat("session ", first), absl::StrCat(first, "..", first)});
 }
 
-TEST_CASE("A stored position goes on after it, whatever sessions came since") {
-  TestBus bus;
-  bus.start();
-  bus.publish(100);
-  bus.kill();
-  bus.recover();
-  bus.start();
-  bus.publish(100);
-  for (const StoredPosition stored :
-       {StoredPosition{JournalFixture::journal_id(), fixture_id(1), 50},
-        StoredPosition{JournalFixture::journal_id(), fixture_id(1), 100},
-        StoredPosition{JournalFixture::journal_id(), fixture_id(2), 100},
-        StoredPosition{JournalFixture::journal_id(), fixture_id(2), 120}}) {
-    SubscriberOptions options = bus.options();
-    options.resume = stored;
-    Trace trace(bus, options);
-    REQUIRE(trace.until(ItemKind::kCaughtUp));
-    CHECK(trace.subscriber.counters().first == stored.sequence + 1);
-    CHECK(trace.subscriber.counters().records == 200 - stored.sequence);
-    CHECK(trace.subscriber.position().sequence == 200);
-    CHECK(trace.subscriber.position().session_id == fixture_id(2));
-  }
-}
-
-TEST_CASE("A stored position that this journal does not contain is reset, never silence") {
-  TestBus bus;
-  bus.start();
-  bus.publish(100);
-  bus.archive(40);
-  bus.kill();
-  bus.cut(40);
-  bus.start();
-  bus.publish(10);
-  const Id128 journal = JournalFixture::journal_id();
-  const std::pair<StoredPosition, std::string> cases[] = {
-      {{fixture_id(66), fixture_id(1), 30}, "now keeps journal"},
-      {{journal, fixture_id(66), 30}, "does not list"},
-      {{journal, fixture_id(1), 41}, "ends at 40"},
-      {{journal, fixture_id(2), bus.next()}, "ends at"},
-  };
-  for (const auto& [stored, why] : cases) {
-    SubscriberOptions options = bus.options();
-    options.resume = stored;
-    Trace trace(bus, options);
-    REQUIRE(trace.until(ItemKind::kReset));
-    CHECK(trace.lines == Lines{"reset 1"});
-    CHECK(says(trace, why));
-    REQUIRE(trace.until(ItemKind::kCaughtUp));
-    CHECK(trace.subscriber.counters().first == 1);
-    CHECK(trace.subscriber.counters().records == 50);
-  }
-}
-
-TEST_CASE("A stored position that head does not count yet is continued") {
-  TestBus bus;
-  bus.start();
-  bus.publish(100);
-  bus.publish_without_head(5);  // in the middle of a batch
-  SubscriberOptions options = bus.options();
-  options.resume = StoredPosition{JournalFixture::journal_id(), fixture_id(1), 105};
-  Trace trace(bus, options);
-  REQUIRE(trace.until(ItemKind::kCaughtUp));
-  bus.publish(1);
-  REQUIRE(trace.until_record(106));
-  CHECK(trace.lines == Lines{"caught-up 100", "106..106"});
-}
-
-TEST_CASE("A journal that was put back to before what was read is another history") {
-  const Sequence published =
-      GENERATE(Sequence{50}, Sequence{200});  // in its place: less than was read, or more
-  CaughtUp joined(100);
-  auto& [bus, trace] = joined;
-  bus.kill();
-  bus.forget_history();
-  bus.start();
-  bus.publish(published);
-  REQUIRE(trace.until(ItemKind::kReset));
-  CHECK(says(trace, "rewritten"));
-  REQUIRE(trace.until_record(published));
-  CHECK(trace.lines == Lines{"1..100", "caught-up 100", "publisher-gone 100", "reset 1",
-                             absl::StrCat("1..", published)});
-}
-
-TEST_CASE("A session without a journal begins another history") {
-  CaughtUp joined(100, false);
-  auto& [bus, trace] = joined;
-  bus.kill();
-  REQUIRE(trace.until(ItemKind::kPublisherGone));
-  REQUIRE(bus.ring->unlink().ok());
-  bus.start();
-  bus.publish(10);
-  REQUIRE(trace.until(ItemKind::kReset));
-  trace.until_quiet();
-  CHECK(trace.lines == Lines{"1..100", "caught-up 100", "publisher-gone 100", "reset 1", "1..10"});
-  CHECK(trace.subscriber.counters().out_of_order == 0);
-  CHECK(trace.subscriber.counters().duplicates == 0);
-  CHECK(trace.subscriber.counters().records == 110);
-}
-
-TEST_CASE("A reset that a batch meets with the end of the session before it is told after that") {
-  CaughtUp joined(10, false);
-  auto& [bus, trace] = joined;
-  bus.kill();
-  REQUIRE(bus.ring->unlink().ok());
-  bus.start();  // before the subscriber has noticed
-  bus.publish(5);
-  std::vector<std::byte> out(100 * 56);
-  const std::uint64_t deadline_ns = monotonic_ns() + 60'000 * kMs;
-  const auto take_batch = [&] {
-    bus.turn();
-    REQUIRE(trace.subscriber.poll_batch(out) == 0);
-    REQUIRE(monotonic_ns() < deadline_ns);
-  };
-  while (bus.server->subscriber_count() == 0) take_batch();
-  for (int i = 0; i < 100; ++i) take_batch();  // takes the Welcome, too
-  CHECK(trace.step().kind == ItemKind::kPublisherGone);
-  CHECK(says(trace, "ended without a close after sequence 10"));
-  CHECK(trace.subscriber.position().sequence == 10);
-  CHECK(trace.subscriber.position().session_id == fixture_id(1));
-  CHECK(trace.step().kind == ItemKind::kReset);
-  CHECK(says(trace, "keeps no journal to continue from"));
-  CHECK(trace.subscriber.position().sequence == 0);
-  CHECK(trace.subscriber.position().session_id == fixture_id(2));
-  trace.until_quiet();
-  CHECK(trace.lines == Lines{"1..10", "caught-up 10", "publisher-gone 10", "reset 1", "1..5"});
-}
-
 TEST_CASE("A batch that reads a session to its end does not look for the next one") {
   TestBus bus(false);
   bus.start();
@@ -598,7 +448,7 @@ TEST_CASE("A publisher that never answers the flush ends the join in time, with 
   CHECK_FALSE(trace.until(ItemKind::kRecord));
   CHECK(trace.lines == Lines{"ended 0"});
   CHECK(errc_of(trace.subscriber.status()) == Errc::kTimedOut);
-  CHECK(says(trace, "did not make sequence 3000 durable within 0.02 s"));
+  CHECK(trace.says("did not make sequence 3000 durable within 0.02 s"));
   bus.server.reset();
   CHECK(open_descriptors() == before);
 }

@@ -1,5 +1,5 @@
 // The subscriber against a bus that the test drives step by step: joining, reading, falling behind.
-// Deaths, returns and histories are in subscriber_sessions_test.cc.
+// Deaths and returns are in subscriber_sessions_test.cc, stored positions in histories_test.cc.
 #include "subscribers/subscriber.h"
 
 #include <poll.h>
@@ -287,8 +287,8 @@ TEST_CASE("A damaged block of the journal is lost, named by file and offset, and
   flip_bit(bus.journal.file(1, "jnl"), 4096 + 3 * 4096 + 100, 3);
   Trace trace(bus, bus.options());
   REQUIRE(trace.until(ItemKind::kLost));
-  CHECK(trace.subscriber.text().find(bus.journal.file(1, "jnl")) != std::string::npos);
-  CHECK(trace.subscriber.text().find("offset 16384") != std::string::npos);
+  CHECK(trace.says(bus.journal.file(1, "jnl")));
+  CHECK(trace.says("offset 16384"));
   REQUIRE(trace.until(ItemKind::kCaughtUp));
   CHECK(trace.lines == Lines{"1..1216", "lost 1217..1280 damaged", "1281..5000", "caught-up 5000"});
 }
@@ -319,7 +319,7 @@ TEST_CASE("A corrupt slot of the ring is a gap of one record, filled where the j
   trace.until_quiet();
   CHECK(trace.lines == Lines{"caught-up 0", "1..9", "gap 10..10 damaged fillable", "10..30"});
   CHECK(trace.subscriber.counters().filled == 1);
-  CHECK(trace.subscriber.text().find("stamp 22") != std::string::npos);
+  CHECK(trace.says("stamp 22"));
 }
 
 TEST_CASE("A record that is damaged in ring and journal is lost alone") {

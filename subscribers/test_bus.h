@@ -285,6 +285,12 @@ class Trace {
     return item;
   }
 
+  // Whether the words of the last event contain these.
+  bool says(const std::string& words) const {
+    UNSCOPED_INFO(subscriber.text());
+    return subscriber.text().find(words) != std::string::npos;
+  }
+
   std::vector<std::string> lines;
   Subscriber subscriber;
 

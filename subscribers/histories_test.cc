@@ -1,0 +1,157 @@
+// Positions that were stored and are continued, and histories that are not the one they are of. The
+// bus is driven step by step by the test.
+#include <catch2/catch.hpp>
+
+#include "subscribers/subscriber.h"
+#include "subscribers/test_bus.h"
+
+namespace lapwing {
+namespace {
+
+TEST_CASE("A stored position counts as held when a power cut takes it") {
+  const bool exactly = GENERATE(true, false);  // the void ends with what it holds, or later
+  TestBus bus(true, exactly ? 64 : 128);
+  bus.start();
+  bus.publish(64);
+  bus.kill();
+  SubscriberOptions options = bus.options();
+  options.resume = StoredPosition{JournalFixture::journal_id(), fixture_id(1), 64};
+  Trace trace(bus, options);
+  REQUIRE(trace.until(ItemKind::kPublisherGone));
+  bus.cut(40);
+  bus.start();
+  bus.publish(1);
+  REQUIRE(trace.until(ItemKind::kLost));
+  CHECK(trace.says("this subscriber holds 41 to 64, which the journal does not"));
+  CHECK(trace.lines.back() == (exactly ? "lost 65..64 void" : "lost 65..128 void"));
+}
+
+TEST_CASE("A stored position goes on after it, whatever sessions came since") {
+  TestBus bus;
+  bus.start();
+  bus.publish(100);
+  bus.kill();
+  bus.recover();
+  bus.start();
+  bus.publish(100);
+  for (const StoredPosition stored :
+       {StoredPosition{JournalFixture::journal_id(), fixture_id(1), 50},
+        StoredPosition{JournalFixture::journal_id(), fixture_id(1), 100},
+        StoredPosition{JournalFixture::journal_id(), fixture_id(2), 100},
+        StoredPosition{JournalFixture::journal_id(), fixture_id(2), 120}}) {
+    SubscriberOptions options = bus.options();
+    options.resume = stored;
+    Trace trace(bus, options);
+    REQUIRE(trace.until(ItemKind::kCaughtUp));
+    CHECK(trace.subscriber.counters().first == stored.sequence + 1);
+    CHECK(trace.subscriber.counters().records == 200 - stored.sequence);
+    CHECK(trace.subscriber.position().sequence == 200);
+    CHECK(trace.subscriber.position().session_id == fixture_id(2));
+  }
+}
+
+TEST_CASE("A stored position that this journal does not contain is reset, never silence") {
+  TestBus bus;
+  bus.start();
+  bus.publish(100);
+  bus.archive(40);
+  bus.kill();
+  bus.cut(40);
+  bus.start();
+  bus.publish(10);
+  const Id128 journal = JournalFixture::journal_id();
+  const std::pair<StoredPosition, std::string> cases[] = {
+      {{fixture_id(66), fixture_id(1), 30}, "now keeps journal"},
+      {{journal, fixture_id(66), 30}, "does not list"},
+      {{journal, fixture_id(1), 41}, "ends at 40"},
+      {{journal, fixture_id(2), bus.next()}, "ends at"},
+  };
+  for (const auto& [stored, why] : cases) {
+    SubscriberOptions options = bus.options();
+    options.resume = stored;
+    Trace trace(bus, options);
+    REQUIRE(trace.until(ItemKind::kReset));
+    CHECK(trace.lines == Lines{"reset 1"});
+    CHECK(trace.says(why));
+    REQUIRE(trace.until(ItemKind::kCaughtUp));
+    CHECK(trace.subscriber.counters().first == 1);
+    CHECK(trace.subscriber.counters().records == 50);
+  }
+}
+
+TEST_CASE("A stored position that head does not count yet is continued") {
+  TestBus bus;
+  bus.start();
+  bus.publish(100);
+  bus.publish_without_head(5);  // in the middle of a batch
+  SubscriberOptions options = bus.options();
+  options.resume = StoredPosition{JournalFixture::journal_id(), fixture_id(1), 105};
+  Trace trace(bus, options);
+  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  bus.publish(1);
+  REQUIRE(trace.until_record(106));
+  CHECK(trace.lines == Lines{"caught-up 100", "106..106"});
+}
+
+TEST_CASE("A journal that was put back to before what was read is another history") {
+  const Sequence published =
+      GENERATE(Sequence{50}, Sequence{200});  // in its place: less than was read, or more
+  CaughtUp joined(100);
+  auto& [bus, trace] = joined;
+  bus.kill();
+  bus.forget_history();
+  bus.start();
+  bus.publish(published);
+  REQUIRE(trace.until(ItemKind::kReset));
+  CHECK(trace.says("rewritten"));
+  REQUIRE(trace.until_record(published));
+  CHECK(trace.lines == Lines{"1..100", "caught-up 100", "publisher-gone 100", "reset 1",
+                             absl::StrCat("1..", published)});
+}
+
+TEST_CASE("A session without a journal begins another history") {
+  CaughtUp joined(100, false);
+  auto& [bus, trace] = joined;
+  bus.kill();
+  REQUIRE(trace.until(ItemKind::kPublisherGone));
+  REQUIRE(bus.ring->unlink().ok());
+  bus.start();
+  bus.publish(10);
+  REQUIRE(trace.until(ItemKind::kReset));
+  trace.until_quiet();
+  CHECK(trace.lines == Lines{"1..100", "caught-up 100", "publisher-gone 100", "reset 1", "1..10"});
+  CHECK(trace.subscriber.counters().out_of_order == 0);
+  CHECK(trace.subscriber.counters().duplicates == 0);
+  CHECK(trace.subscriber.counters().records == 110);
+}
+
+TEST_CASE("A reset that a batch meets with the end of the session before it is told after that") {
+  CaughtUp joined(10, false);
+  auto& [bus, trace] = joined;
+  bus.kill();
+  REQUIRE(bus.ring->unlink().ok());
+  bus.start();  // before the subscriber has noticed
+  bus.publish(5);
+  std::vector<std::byte> out(100 * 56);
+  const std::uint64_t deadline_ns = monotonic_ns() + 60'000'000'000;
+  const auto take_batch = [&] {
+    bus.turn();
+    REQUIRE(trace.subscriber.poll_batch(out) == 0);
+    REQUIRE(monotonic_ns() < deadline_ns);
+  };
+  while (bus.server->subscriber_count() == 0) take_batch();
+  for (int i = 0; i < 100; ++i) take_batch();  // takes the Welcome, too
+  CHECK(trace.step().kind == ItemKind::kPublisherGone);
+  CHECK(trace.says("ended without a close after sequence 10"));
+  CHECK(trace.subscriber.position().sequence == 10);
+  CHECK(trace.subscriber.position().session_id == fixture_id(1));
+  CHECK(trace.step().kind == ItemKind::kReset);
+  CHECK(trace.says("keeps no journal to continue from"));
+  CHECK(trace.subscriber.position().sequence == 0);
+  CHECK(trace.subscriber.position().session_id == fixture_id(2));
+  trace.until_quiet();
+  CHECK(trace.lines == Lines{"1..10", "caught-up 10", "publisher-gone 10", "reset 1", "1..5"});
+}
+
+}  // namespace
+}  // namespace lapwing
