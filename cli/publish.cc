@@ -28,10 +28,10 @@ namespace {
 constexpr char kAbout[] =
     "Put a feed on a bus.\n\n"
     "  lapwing publish --bus ./es --source dbn:es.mbo.dbn.zst --pace recorded\n"
-    "  zstd -dc day.dbn.zst | lapwing publish --bus /dev/shm/day --source dbn:-\n"
-    "  lapwing publish --bus /dev/shm/syn --source synthetic:records=5000000 --pace 1000000 \\\n"
+    "  zstd -dc day.dbn.zst | lapwing publish --bus ./day --source dbn:-\n"
+    "  lapwing publish --bus ./syn --source synthetic:records=5000000 --pace 1000000 \\\n"
     "      --await 2 --summary\n"
-    "  lapwing publish --bus /dev/shm/again --source journal:./es --pace recorded*10\n"
+    "  lapwing publish --bus ./again --source journal:./es --pace recorded*10\n"
     "  lapwing publish --bus ./es --source dbn:es.mbo.dbn.zst --resume   after a kill\n\n"
     "SIGTERM and SIGINT close the session cleanly: everything is made durable first.\n"
     "If the journal fails or is shed while live goes on, the end is 6 and says what it lost.";
