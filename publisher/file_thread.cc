@@ -102,7 +102,10 @@ void FileThread::take_requests() {
     prunes_taken_ = wanted;
     archiver_->request_prune(prune_below_.load());
   }
-  if (shed_.is_set() && archiver_->condition().state == JournalState::kGood) archiver_->shed();
+  if (shed_.is_set() && archiver_->condition().state == JournalState::kGood) {
+    archiver_->shed();
+    tell();  // the publisher waits for it
+  }
 }
 
 // Shows on page 1 what the archiver reached, oldest first: a reader that sees `durable` finds what
@@ -113,9 +116,8 @@ void FileThread::tell() {
   store_durable(*words_, archiver_->durable());
   const JournalCondition condition = archiver_->condition();
   if (condition.state != state_told_) tell_condition(condition);
-  // A failure is shown only once it is recorded; who is to stop at it is not let on meanwhile.
-  const bool stopping = stop_on_failure_ && !archiver_->failure().ok();
-  if (condition.state == JournalState::kGood && !stopping) gate_.raise(archiver_->limit());
+  // After the condition: whoever finds records that left the ring unarchived finds the reason too.
+  if (!gate_.ended()) gate_.raise(archiver_->limit());
   if (archiver_->durable() != durable_told_ || archiver_->oldest() != oldest_told_) {
     durable_told_ = archiver_->durable();
     oldest_told_ = archiver_->oldest();
@@ -132,19 +134,14 @@ void FileThread::tell_condition(const JournalCondition& condition) {
   hooks_.log(absl::StrCat("journal ended: ", archiver_->failure().message(), "; durable stays at ",
                           archiver_->durable(),
                           stop_on_failure_ ? "; publishing stops" : "; live goes on"));
-  if (stop_on_failure_) {
-    gate_.end();
-  } else {
-    gate_.open_for_good();
-  }
+  if (stop_on_failure_) gate_.end();
   sleeper_.demand_attention();
   hooks_.on_progress();
 }
 
 void FileThread::tell_prune() {
   const bool failed = archiver_->condition().state != JournalState::kGood;
-  const bool failing = !archiver_->failure().ok();
-  if (!failed && (failing || archiver_->pruning())) return;
+  if (!failed && archiver_->pruning()) return;
   prune_errc_.store(static_cast<Word>(failed ? Errc::kJournalFailed : Errc::kOk));
   prunes_done_.store(prunes_taken_);
   hooks_.on_progress();

@@ -4,7 +4,7 @@
 // sequence with the limit it already holds and comes here only when that is reached. Waiting is a
 // futex on a private word that changes before every wake (proto/shared_words.h, load_bell).
 //
-// Thread safety: raise, open_for_good, end and nudge by the file thread; the rest by the publishing
+// Thread safety: raise, end and nudge by the file thread; the rest by the publishing
 // thread.
 #pragma once
 
@@ -29,8 +29,6 @@ class JournalGate {
     limit_.store(limit);
     ring();
   }
-  // The journal no longer gates: it has failed and live goes on.
-  void open_for_good() { raise(kNoLimit); }
   // Publishing has ended: it failed and the publisher was told to stop.
   void end() {
     ended_.set();

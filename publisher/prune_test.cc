@@ -46,31 +46,6 @@ void publish_durably(Publisher& publisher, std::size_t count) {
   REQUIRE(publisher.flush(monotonic_ns() + kHangNs).ok());
 }
 
-// Keeps back the syncs of directories while it is told to, and with them the end of every removal.
-class HoldingQueue final : public WriteQueue {
- public:
-  explicit HoldingQueue(const std::atomic<bool>& hold) : hold_(hold) {}
-  std::string description() const override { return real_.description(); }
-  void register_memory(std::span<const std::byte>) override {}
-  bool submit(const WriteRequest& request) override {
-    if (request.kind != WriteRequest::Kind::kSyncDirectory) return real_.submit(request);
-    held_.push_back(request);
-    return true;
-  }
-  std::size_t reap(std::span<WriteCompletion> out, std::uint64_t wait_ns) override {
-    while (!hold_ && !held_.empty() && real_.submit(held_.back())) held_.pop_back();
-    const std::size_t count = real_.reap(out, wait_ns);
-    if (count == 0 && wait_ns > 0) wait_readable(-1, wait_ns);
-    return count;
-  }
-  std::size_t in_flight() const override { return real_.in_flight() + held_.size(); }
-
- private:
-  PosixWriteQueue real_;
-  std::vector<WriteRequest> held_;
-  const std::atomic<bool>& hold_;
-};
-
 }  // namespace
 
 TEST_CASE("A prune is answered once the segments are gone, with the oldest that is left") {
@@ -140,7 +115,9 @@ TEST_CASE("A prune that waits when the publisher closes is told that it closed")
   const TemporaryDirectory directory;
   PublisherOptions options = options_for(directory);
   std::atomic<bool> hold = false;
-  options.make_queue = [&] { return std::make_unique<HoldingQueue>(hold); };
+  options.make_queue = [&] {
+    return std::make_unique<HoldingQueue>(hold, WriteRequest::Kind::kSyncDirectory);
+  };
   options.on_step = [&](const char* step) {
     if (std::string(step) == "close-journal") hold = false;
   };

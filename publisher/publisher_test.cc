@@ -4,9 +4,12 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <filesystem>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -15,6 +18,7 @@
 #include "bus/ring_reader.h"
 #include "publisher/test_publisher.h"
 #include "snapshot/publisher_lock.h"
+#include "snapshot/session_log.h"
 
 namespace lapwing {
 
@@ -205,6 +209,89 @@ TEST_CASE("When a write fails, stop ends publishing with the reason and keeps wh
   CHECK(publisher->head() < records.size());
   // Nothing left the ring that is not in the journal.
   CHECK(publisher->head() <= load_archived(map_ring(options).words()) + kCapacity);
+}
+
+// While it is shut, no entry of `sessions` gets to the disk.
+class Barrier {
+ public:
+  void shut() { set(true); }
+  void open() { set(false); }
+  // Opens by itself rather than hang the test; opened_in_time() then says no.
+  void pass() {
+    std::unique_lock lock(mutex_);
+    const bool opened =
+        changed_.wait_for(lock, std::chrono::nanoseconds(kHangNs), [this] { return !shut_; });
+    in_time_ = in_time_ && opened;
+    shut_ = false;
+  }
+  bool opened_in_time() {
+    const std::lock_guard lock(mutex_);
+    return in_time_;
+  }
+
+ private:
+  void set(bool shut) {
+    const std::lock_guard lock(mutex_);
+    shut_ = shut;
+    changed_.notify_all();
+  }
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool shut_ = false;
+  bool in_time_ = true;
+};
+
+class BarredDisk final : public PosixDisk {
+ public:
+  explicit BarredDisk(Barrier& barrier) : barrier_(barrier) {}
+  absl::StatusOr<FileHandle> open(const std::string& path, const OpenOptions& options) override {
+    auto file = PosixDisk::open(path, options);
+    if (file.ok() && path.find("/sessions") != std::string::npos) sessions_.insert(*file);
+    return file;
+  }
+  absl::Status write_at(FileHandle file, std::uint64_t offset,
+                        std::span<const std::byte> bytes) override {
+    if (sessions_.contains(file)) barrier_.pass();
+    return PosixDisk::write_at(file, offset, bytes);
+  }
+
+ private:
+  Barrier& barrier_;
+  std::set<FileHandle> sessions_;
+};
+
+TEST_CASE("A failed journal is said and holds nothing up while its end is still being recorded") {
+  const TemporaryDirectory directory;
+  PublisherOptions options = options_for(directory);
+  Barrier barrier;
+  std::atomic<bool> hold = false;
+  options.make_disk = [&] { return std::make_unique<BarredDisk>(barrier); };
+  JournalState expected = JournalState::kFailed;
+  SECTION("after a failed write") {
+    options.make_queue = [] { return std::make_unique<FailingQueue>(3); };
+  }
+  SECTION("when it is shed") {
+    options.on_journal_lag = OnJournalLag::kShed;
+    options.make_queue = [&] {
+      return std::make_unique<HoldingQueue>(hold, WriteRequest::Kind::kWrite);
+    };
+    expected = JournalState::kShed;
+  }
+  const auto publisher = open_publisher(options);
+  barrier.shut();
+  hold = expected == JournalState::kShed;
+  const std::vector<Record> records = records_from(1, 30 * kCapacity);
+  CHECK(publisher->publish_batch(bytes_of(records)) == records.size());
+  CHECK(errc_of(publisher->flush(monotonic_ns() + kHangNs)) == Errc::kJournalFailed);
+  CHECK(publisher->journal().state == expected);  // a start after a kill would find it
+  PosixDisk disk;
+  const auto sessions = SessionLog::open_read_only(disk, options.directory + "/journal");
+  REQUIRE(sessions.ok());
+  CHECK_FALSE(sessions->last()->end.has_value());
+  CHECK(barrier.opened_in_time());
+  barrier.open();
+  hold = false;
+  CHECK_FALSE(publisher->close().ok());
 }
 
 TEST_CASE("After a failed journal the next session begins a new one at sequence 1") {

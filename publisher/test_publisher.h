@@ -1,8 +1,10 @@
 // What the publisher's tests share: its options in a directory of the test's own, records that are
-// functions of their sequence, and a queue whose writes fail. Test code only; not thread-safe.
+// functions of their sequence, queues whose writes fail or stand still. Test code only; not
+// thread-safe.
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <catch2/catch.hpp>
 #include <cerrno>
 #include <cstddef>
@@ -99,6 +101,32 @@ class FailingQueue final : public WriteQueue {
   PosixWriteQueue real_;
   std::uint64_t left_;
   std::vector<WriteCompletion> failed_;
+};
+
+// Keeps requests of one kind back while it is told to: the disk stands still for them.
+class HoldingQueue final : public WriteQueue {
+ public:
+  HoldingQueue(const std::atomic<bool>& hold, WriteRequest::Kind kind) : hold_(hold), kind_(kind) {}
+  std::string description() const override { return real_.description(); }
+  void register_memory(std::span<const std::byte>) override {}
+  bool submit(const WriteRequest& request) override {
+    if (request.kind != kind_ || !hold_) return real_.submit(request);
+    held_.push_back(request);
+    return true;
+  }
+  std::size_t reap(std::span<WriteCompletion> out, std::uint64_t wait_ns) override {
+    while (!hold_ && !held_.empty() && real_.submit(held_.back())) held_.pop_back();
+    const std::size_t count = real_.reap(out, wait_ns);
+    if (count == 0 && wait_ns > 0) wait_readable(-1, wait_ns);
+    return count;
+  }
+  std::size_t in_flight() const override { return real_.in_flight() + held_.size(); }
+
+ private:
+  PosixWriteQueue real_;
+  std::vector<WriteRequest> held_;
+  const std::atomic<bool>& hold_;
+  WriteRequest::Kind kind_;
 };
 
 }  // namespace lapwing

@@ -130,7 +130,7 @@ struct Archiver::State {
   std::uint64_t stalled_ns = 0;  // at the start and the end: waited without a completion
 
   absl::Status failure;
-  JournalCondition failed_condition;  // told once the end is recorded, or could not be
+  JournalCondition failed_condition;
   bool end_tried = false;
   std::array<WriteCompletion, 64> completions;
 };
@@ -187,14 +187,14 @@ std::uint64_t Archiver::step(Sequence head, std::uint64_t now_ns, std::uint64_t 
   state.head = head;
   state.now_ns = now_ns;
   state.wall_ns = wall_ns;
-  state.collect(0);
   const bool was_good = state.good();
-  if (was_good) {
+  state.collect(0);
+  if (state.good()) {
     state.turn();
-  } else if (!state.end_tried) {
+  } else if (!was_good && !state.end_tried) {
     state.record_failure();
   }
-  // A failure met now is recorded in the next turn: until then the owner shows what limit() says.
+  // A failure met now is recorded in the next turn: before it the owner shows it.
   if (was_good != state.good()) return now_ns;
   const std::uint64_t next_ns = state.next_turn_ns();
   if (state.queue.in_flight() == 0) return next_ns;
@@ -305,6 +305,7 @@ void Archiver::State::record_failure() {
   failure = make_error(
       Errc::kJournalFailed,
       absl::StrCat(failure.message(), "; its end could not be recorded: ", status.message()));
+  if (options.log) options.log(std::string(failure.message()));
 }
 
 absl::Status Archiver::State::append_end(SessionEnd how, Sequence last, int sys_errno) {
@@ -408,8 +409,7 @@ Sequence Archiver::limit() const {
 }
 
 JournalCondition Archiver::condition() const {
-  if (state_->good() || !state_->end_tried) return {JournalState::kGood, 0};
-  return state_->failed_condition;
+  return state_->good() ? JournalCondition{JournalState::kGood, 0} : state_->failed_condition;
 }
 
 const absl::Status& Archiver::failure() const {

@@ -68,7 +68,7 @@ struct ArchiverOptions {
   Retention retention;
   unsigned file_permissions = 0600;
   bool try_direct_io = true;
-  std::function<void(const std::string& line)> log;  // for the destructor; may be empty
+  std::function<void(const std::string& line)> log;  // of what no status can say; may be empty
 };
 
 struct ArchiverCounters {
@@ -118,8 +118,9 @@ class Archiver {
   // the disk any more: the reservation is the limit until the end is recorded, then there is none
   // (kSequenceMax). An owner that would rather stop looks at condition().
   Sequence limit() const;
-  // kFailed or kShed from the turn on in which the session's end was recorded, or could not be.
-  // failure() then says what, where and errno.
+  // kFailed or kShed from the failure on; failure() then says what, where and errno. The end is
+  // recorded in the next turn, which may take a sick disk long: before it the owner shows this, so
+  // that whoever settles the session after a kill knows, and then limit().
   JournalCondition condition() const;
   const absl::Status& failure() const;  // kJournalFailed
   ArchiverCounters counters() const;
@@ -131,7 +132,8 @@ class Archiver {
   void request_prune(Sequence below);
   // What was requested is not all gone yet. A journal that fails or closes meanwhile never is done.
   bool pruning() const;
-  // Ends the journal as failed without an I/O error (--on-journal-lag shed).
+  // Ends the journal as failed without an I/O error (--on-journal-lag shed). The owner shows
+  // condition() and limit() before the next turn.
   void shed();
 
   // The clean end: makes everything up to head durable, removes the segments that were prepared in
