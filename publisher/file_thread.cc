@@ -53,8 +53,9 @@ absl::Status FileThread::close() {
   return closed_;
 }
 
-void FileThread::request_flush(Sequence through) {
-  flush_through_.store(std::max(through, flush_through_.load()));
+void FileThread::request_flush(Asker asker, Sequence through) {
+  SingleWriterWord& word = flush_through_[static_cast<std::size_t>(asker)];
+  word.store(std::max(through, word.load()));
   sleeper_.signal();
 }
 
@@ -94,7 +95,8 @@ void FileThread::run() {
 }
 
 void FileThread::take_requests() {
-  if (const Sequence through = flush_through_.load(); through != flush_taken_) {
+  const Sequence through = std::max(flush_through_[0].load(), flush_through_[1].load());
+  if (through != flush_taken_) {
     flush_taken_ = through;
     archiver_->request_flush(through);
   }

@@ -4,11 +4,13 @@
 // until the publish path or a request wakes it. A sync may take long: nothing that must be prompt
 // runs here.
 //
-// Thread safety: start and stop by the owner; request_flush from any one thread; request_prune and
-// prune_result from the service thread; shed from the publishing thread. `on_progress` is called on
-// the file thread.
+// Thread safety: start and stop by the owner; request_flush from the asker's thread; request_prune
+// and prune_result from the service thread; shed from the publishing thread. `on_progress` is
+// called on the file thread.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -30,6 +32,9 @@ inline constexpr std::uint64_t kSleepNsMax = 1'000'000'000;
 
 class FileThread {
  public:
+  // Who asks for a flush. Each has a word of its own: a word has one writer.
+  enum class Asker : std::size_t { kPublishingThread, kServiceThread };
+
   struct Hooks {
     // Durable, oldest or the journal's condition changed, or a prune is done.
     std::function<void()> on_progress;
@@ -48,7 +53,7 @@ class FileThread {
   JournalGate& gate() { return gate_; }
   IdleSleeper& sleeper() { return sleeper_; }
 
-  void request_flush(Sequence through);
+  void request_flush(Asker asker, Sequence through);
   // One at a time: the next only once prune_result() has given this one's.
   void request_prune(Sequence below);
   // What became of the last prune: kOk once its files are gone and page 1 shows the new oldest,
@@ -76,7 +81,7 @@ class FileThread {
 
   JournalGate gate_;
   IdleSleeper sleeper_;
-  SingleWriterWord flush_through_;
+  std::array<SingleWriterWord, 2> flush_through_;  // by asker
   SingleWriterWord prune_below_;
   SingleWriterWord prunes_wanted_;  // how many; prune_below_ is of the last
   SingleWriterWord prunes_done_;

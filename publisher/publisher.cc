@@ -108,7 +108,8 @@ absl::Status Publisher::State::start_threads() {
   ServiceThread::Hooks hooks;
   hooks.welcome = [this] { return welcome(); };
   hooks.flush_wanted = [this](Sequence through) {
-    if (file_thread != nullptr) file_thread->request_flush(through);
+    if (file_thread == nullptr) return;
+    file_thread->request_flush(FileThread::Asker::kServiceThread, through);
   };
   hooks.prune_wanted = [this](Sequence below) {
     if (file_thread != nullptr) file_thread->request_prune(below);
@@ -262,10 +263,11 @@ const absl::Status& Publisher::status() const {
 
 absl::Status Publisher::flush(std::uint64_t deadline_ns) {
   State& state = *state_;
+  if (state.closed) return state.status;
   if (state.file_thread == nullptr) {
     return make_error(Errc::kNoJournal, "this bus keeps no journal: nothing can be made durable");
   }
-  state.file_thread->request_flush(state.head);
+  state.file_thread->request_flush(FileThread::Asker::kPublishingThread, state.head);
   for (;;) {
     const std::uint32_t bell = state.file_thread->gate().bell();
     if (durable() >= state.head) return absl::OkStatus();

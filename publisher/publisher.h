@@ -94,7 +94,8 @@ class Publisher {
   // Why publishing has ended; ok while it has not.
   const absl::Status& status() const;
 
-  // Waits until everything published is durable. Errors: kJournalFailed, kNoJournal, kTimedOut.
+  // Waits until everything published is durable. Errors: kJournalFailed, kNoJournal, kTimedOut,
+  // kClosed.
   absl::Status flush(std::uint64_t deadline_ns);
 
   // Ends the session: everything durable, `end` written, subscribers told, names removed.

@@ -127,6 +127,7 @@ TEST_CASE("After close nothing is published and the reason is said") {
   CHECK(publisher->publish(std::as_bytes(std::span(record))) == kNoSequence);
   CHECK(publisher->publish_batch(std::as_bytes(std::span(record))) == kNoSequence);
   CHECK(errc_of(publisher->status()) == Errc::kClosed);
+  CHECK(errc_of(publisher->flush(monotonic_ns() + kHangNs)) == Errc::kClosed);
   CHECK(publisher->head() == 1);
 }
 
