@@ -1,11 +1,10 @@
 #include "publisher/service_thread.h"
 
+#include <poll.h>
 #include <pthread.h>
-#include <sys/epoll.h>
 #include <sys/prctl.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -16,14 +15,6 @@ namespace {
 
 constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
 constexpr std::uint64_t kListIntervalNs = 100'000'000;
-
-absl::Status watch(int epoll_fd, int fd) {
-  epoll_event event{};
-  event.events = EPOLLIN;
-  event.data.fd = fd;
-  if (epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &event) == 0) return absl::OkStatus();
-  return make_system_error(errno, "watching a descriptor with epoll");
-}
 
 }  // namespace
 
@@ -43,10 +34,6 @@ absl::Status ServiceThread::start() {
   if (!server.ok()) return server.status();
   server_ = *std::move(server);
   if (absl::Status made = sleeper_.init(); !made.ok()) return made;
-  epoll_ = UniqueFd(epoll_create1(EPOLL_CLOEXEC));
-  if (!epoll_.valid()) return make_system_error(errno, "making an epoll descriptor");
-  if (absl::Status added = watch(epoll_.get(), server_->epoll_fd()); !added.ok()) return added;
-  if (absl::Status added = watch(epoll_.get(), sleeper_.fd()); !added.ok()) return added;
   thread_ = std::thread([this] { run(); });
   return absl::OkStatus();
 }
@@ -141,8 +128,9 @@ void ServiceThread::wait(std::uint64_t timeout_ns) {
   timespec timeout{};
   timeout.tv_sec = static_cast<time_t>(timeout_ns / kNsPerSecond);
   timeout.tv_nsec = static_cast<long>(timeout_ns % kNsPerSecond);
-  epoll_event events[2];
-  if (epoll_pwait2(epoll_.get(), events, 2, &timeout, nullptr) > 0) sleeper_.drain();
+  // Not epoll_pwait2, which has the resolution, too: an older container refuses it.
+  pollfd fds[] = {{server_->epoll_fd(), POLLIN, 0}, {sleeper_.fd(), POLLIN, 0}};
+  if (ppoll(fds, 2, &timeout, nullptr) > 0) sleeper_.drain();
 }
 
 void ServiceThread::publish_list() {

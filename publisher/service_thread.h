@@ -70,7 +70,6 @@ class ServiceThread {
   RingWords* words_;
   Hooks hooks_;
   std::unique_ptr<ControlServer> server_;
-  UniqueFd epoll_;
   IdleSleeper sleeper_;
   StickyFlag closing_;
   SingleWriterWord subscribers_;

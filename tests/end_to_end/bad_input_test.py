@@ -9,6 +9,7 @@ import resource
 import socket
 import struct
 import subprocess
+import time
 import unittest
 
 import harness
@@ -23,11 +24,14 @@ def needs_root(test):
     return unittest.skipUnless(os.geteuid() == 0, "SKIPPED: needs root")(test)
 
 
-def forbid_io_uring():
-    """A seccomp filter that answers EPERM to io_uring_setup, as container run-times do."""
-    pr_set_no_new_privs, pr_set_seccomp, mode_filter, io_uring_setup = 38, 22, 2, 425
+IO_URING_SETUP, EPOLL_PWAIT2 = 425, 441
+
+
+def forbid(system_call):
+    """A seccomp filter that answers EPERM to a system call, as container run-times do."""
+    pr_set_no_new_privs, pr_set_seccomp, mode_filter = 38, 22, 2
     code = [(0x20, 0, 0, 0),                      # load the system call's number
-            (0x15, 0, 1, io_uring_setup),         # not io_uring_setup: skip one
+            (0x15, 0, 1, system_call),            # another one: skip one
             (0x06, 0, 0, 0x00050000 | 1),         # EPERM
             (0x06, 0, 0, 0x7FFF0000)]             # allow
     program = b"".join(struct.pack("HBBI", *instruction) for instruction in code)
@@ -402,10 +406,25 @@ class Space(harness.BusTest):
 
     def test_where_io_uring_is_forbidden_posix_writes_the_journal_and_says_so(self):
         publisher = self.run_to_end("publish", "publish", "--source", "synthetic:records=100000",
-                                    "--summary", preexec_fn=forbid_io_uring)
+                                    "--summary", preexec_fn=lambda: forbid(IO_URING_SETUP))
         self.assertIn("posix", publisher.err())
         self.assertEqual(publisher.summary()["durable"], 100_000)
         self.assertEqual(self.follow().summary()["records"], 100_000)
+
+    def test_in_a_container_that_knows_no_newer_waiting_an_idle_publisher_still_sleeps(self):
+        holder = self.start("holder", "publish", "--source", "synthetic:records=1000",
+                            "--linger", 600, preexec_fn=lambda: forbid(EPOLL_PWAIT2))
+        self.until_head(1000)
+
+        def ticks():
+            fields = pathlib.Path(f"/proc/{holder.pid}/stat").read_text().rsplit(")", 1)[1].split()
+            return int(fields[11]) + int(fields[12])
+
+        before = ticks()
+        time.sleep(2)
+        seconds = (ticks() - before) / os.sysconf("SC_CLK_TCK")
+        self.assertLess(seconds, 1, "of a processor, in two seconds of doing nothing")
+        self.assertEqual(holder.stop(), DONE)
 
     @needs_root
     def test_an_ordinary_user_without_locked_memory_publishes(self):
