@@ -1,0 +1,90 @@
+// Every size of record goes through ring and journal and comes back whole, across laps, segments
+// and sessions that begin inside a block.
+#include <algorithm>
+#include <filesystem>
+
+#include "publisher/test_publisher.h"
+#include "snapshot/journal_reader.h"
+
+namespace lapwing {
+namespace {
+
+std::byte byte_of(Sequence n, std::size_t i) {
+  return static_cast<std::byte>((n * 0x9e3779b97f4a7c15u + i * 0x85ebca6bu) >> 21);
+}
+
+std::vector<std::byte> records_of(Sequence first, std::size_t count, std::uint32_t record_bytes) {
+  std::vector<std::byte> bytes(count * record_bytes);
+  for (std::size_t at = 0; at < bytes.size(); ++at) {
+    bytes[at] = byte_of(first + at / record_bytes, at % record_bytes);
+  }
+  return bytes;
+}
+
+// One session of `count` records, in batches that divide nothing.
+void publish_session(const PublisherOptions& options, std::uint64_t count) {
+  constexpr std::uint64_t kBatch = 37;
+  const auto publisher = open_publisher(options);
+  for (std::uint64_t left = count; left > 0;) {
+    const std::uint64_t batch = std::min(left, kBatch);
+    const auto records = records_of(publisher->head() + 1, batch, options.record_bytes);
+    REQUIRE(publisher->publish_batch(records) != kNoSequence);
+    left -= batch;
+  }
+  REQUIRE(publisher->close().ok());
+}
+
+// The last sequence that the journal gives, all before it being there and right.
+Sequence read_back(const PublisherOptions& options) {
+  const auto bus = read_bus_description(options.directory);
+  REQUIRE(bus.ok());
+  PosixDisk disk;
+  const auto reader = JournalReader::open(disk, bus->journal_root, bus->journal_id);
+  REQUIRE(reader.ok());
+  const auto bounds = (*reader)->settled_bounds();
+  REQUIRE(bounds.ok());
+  std::vector<std::byte> out(std::size_t{100} * options.record_bytes);
+  Sequence next = 1;
+  while (next <= bounds->archived) {
+    const auto run = (*reader)->read(next, *bounds, out);
+    REQUIRE(run.ok());
+    REQUIRE(run->count > 0);
+    const auto expected = records_of(next, run->count, options.record_bytes);
+    REQUIRE(std::equal(expected.begin(), expected.end(), out.begin()));
+    next += run->count;
+  }
+  return next - 1;
+}
+
+}  // namespace
+
+TEST_CASE("Records of every size come back from the journal as they were published") {
+  for (const std::uint32_t record_bytes :
+       {8u, 9u, 15u, 24u, 25u, 56u, 57u, 80u, 1000u, 2040u, 2041u, 4087u, 4088u}) {
+    INFO("records of " << record_bytes << " bytes");
+    const TemporaryDirectory directory{TemporaryDirectory::in_memory()};
+    PublisherOptions options = options_for(directory);
+    options.record_bytes = record_bytes;
+    const std::uint64_t capacity = capacity_min(slot_bytes_for(record_bytes));
+    options.capacity = capacity;
+    Sequence last = 0;
+    // One record, a ring less one, a ring, three laps and a piece, nothing, one block and one.
+    for (const std::uint64_t count :
+         {std::uint64_t{1}, capacity - 1, capacity, 3 * capacity + 5, std::uint64_t{0},
+          slots_per_block(slot_bytes_for(record_bytes)) + 1}) {
+      publish_session(options, count);
+      last += count;
+    }
+    CHECK(read_back(options) == last);
+  }
+}
+
+TEST_CASE("Records of a size that no bus carries are refused before anything is made") {
+  const TemporaryDirectory directory;
+  PublisherOptions options = options_for(directory);
+  options.record_bytes = GENERATE(0u, 1u, 7u, 4089u, UINT32_MAX);
+  CHECK(errc_of(Publisher::open(options).status()) == Errc::kRecordSize);
+  CHECK_FALSE(std::filesystem::exists(options.directory));
+}
+
+}  // namespace lapwing
