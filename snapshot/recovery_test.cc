@@ -223,6 +223,11 @@ TEST_CASE("A record that was ready before head moved is kept, one that was being
     ring.finish_slot(501);
     require_recovered(journal, ring, 501);
   }
+  SECTION("killed within a batch, before head moved over it") {
+    for (Sequence n = 501; n <= 756; ++n) ring.finish_slot(n);
+    ring.begin_slot(757);
+    require_recovered(journal, ring, 756);
+  }
   SECTION("killed between W1 and W3") {
     ring.begin_slot(501);
     require_recovered(journal, ring, 500);

@@ -2,9 +2,9 @@
 //
 // A slot counts if it carries its exact ready stamp. The ring is asked first. Disk alone is
 // believed up to the ring's head only: what left the ring is archived, and nothing beyond head ever
-// left it. Beyond head the ring may hold one record more (killed between W3 and W4), which a
-// subscriber may have seen, since readers go by the stamp: it counts. A slot that was being written
-// was never delivered.
+// left it. Beyond head the ring may hold records, one (killed between W3 and W4) or those of a
+// batch, which a subscriber may have seen, since readers go by the stamp: they count. A slot that
+// was being written was never delivered.
 //
 // Thread safety: one thread. Borrows the ring image's mapping and the Disk.
 #pragma once
