@@ -1,13 +1,11 @@
 #include "publisher/file_thread.h"
 
-#include <pthread.h>
-#include <sys/prctl.h>
-
 #include <algorithm>
 #include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "publisher/start_thread.h"
 
 namespace lapwing {
 namespace {
@@ -36,8 +34,7 @@ FileThread::~FileThread() {
 
 absl::Status FileThread::start() {
   if (absl::Status made = sleeper_.init(); !made.ok()) return made;
-  thread_ = std::thread([this] { run(); });
-  return absl::OkStatus();
+  return start_thread(thread_, "lapwing-file", [this] { run(); });
 }
 
 absl::Status FileThread::close() {
@@ -77,8 +74,6 @@ void FileThread::shed() {
 }
 
 void FileThread::run() {
-  pthread_setname_np(pthread_self(), "lapwing-file");
-  prctl(PR_SET_TIMERSLACK, 1000UL);  // ns: the default of 50 µs would stretch every look
   while (!closing_.is_set()) {
     const Sequence head = load_head(*words_);
     const std::uint64_t now = monotonic_ns();

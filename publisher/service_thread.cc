@@ -1,14 +1,13 @@
 #include "publisher/service_thread.h"
 
 #include <poll.h>
-#include <pthread.h>
-#include <sys/prctl.h>
 
 #include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "publisher/file_thread.h"
+#include "publisher/start_thread.h"
 
 namespace lapwing {
 namespace {
@@ -34,8 +33,7 @@ absl::Status ServiceThread::start() {
   if (!server.ok()) return server.status();
   server_ = *std::move(server);
   if (absl::Status made = sleeper_.init(); !made.ok()) return made;
-  thread_ = std::thread([this] { run(); });
-  return absl::OkStatus();
+  return start_thread(thread_, "lapwing-service", [this] { run(); });
 }
 
 void ServiceThread::close() {
@@ -46,8 +44,6 @@ void ServiceThread::close() {
 }
 
 void ServiceThread::run() {
-  pthread_setname_np(pthread_self(), "lapwing-service");
-  prctl(PR_SET_TIMERSLACK, 1000UL);  // ns: the default would double the doorbell's interval
   while (!closing_.is_set()) {
     const std::uint64_t now = monotonic_ns();
     beat(now);

@@ -2,12 +2,14 @@
 #include "publisher/session_start.h"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
 
+#include "bus/test_privilege.h"
 #include "bus/unique_fd.h"
 #include "publisher/test_publisher.h"
 #include "snapshot/publisher_lock.h"
@@ -115,6 +117,27 @@ TEST_CASE("A segment size out of bounds is refused with the bounds, and nothing 
   const std::string message(refused.status().message());
   CHECK(message.find(std::to_string(kSegmentSlotBytesMax)) != std::string::npos);
   CHECK_FALSE(std::filesystem::exists(options.directory));
+}
+
+TEST_CASE(
+    "Where no thread can be started, a start is refused and leaves a bus that can be started") {
+  if (geteuid() != 0) LAPWING_SKIP("a limit on processes that holds needs another user id");
+  const TemporaryDirectory directory{TemporaryDirectory::in_memory()};
+  REQUIRE(chmod(directory.path().c_str(), 0777) == 0);
+  PublisherOptions options = options_for(directory);
+  options.make_queue = [] { return std::make_unique<PosixWriteQueue>(); };
+  const int line = run_as(kTestUser, kTestGroup, [&] {
+    const rlimit one{1, 1};
+    if (setrlimit(RLIMIT_NPROC, &one) != 0) return __LINE__;
+    return errc_of(Publisher::open(options).status()) == Errc::kSystem ? 0 : __LINE__;
+  });
+  REQUIRE(line == 0);
+  const int again = run_as(kTestUser, kTestGroup, [&] {
+    const auto publisher = Publisher::open(options);
+    if (!publisher.ok() || (*publisher)->first() != 1) return __LINE__;
+    return (*publisher)->settled().new_void ? __LINE__ : 0;
+  });
+  REQUIRE(again == 0);
 }
 
 TEST_CASE("An absolute path needs no working directory, a relative one says that it does") {
