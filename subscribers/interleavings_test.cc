@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 #include <utility>
 
+#include "proto/error.h"
 #include "subscribers/subscriber.h"
 #include "subscribers/test_bus.h"
 
@@ -55,6 +56,27 @@ TEST_CASE("A publisher that is killed at any step of the handshake leaves all of
   }
   CHECK(trace.subscriber.counters().lost == 0);
   CHECK(times_told(trace, "caught-up") == 1);
+}
+
+TEST_CASE("A publisher that dies in every greeting is given up soon after the deadline") {
+  TestBus bus;
+  bus.begin_session();
+  SubscriberOptions options = bus.options();
+  options.reattach_ns = 50'000'000;
+  Subscriber subscriber(options);
+  Item item;
+  const std::uint64_t deadline_ns = monotonic_ns() + 60'000'000'000;  // ends a hang
+  while (item.kind == ItemKind::kNothing && monotonic_ns() < deadline_ns) {
+    bus.open_socket();
+    const std::size_t listening = open_descriptors();
+    while (item.kind == ItemKind::kNothing && open_descriptors() == listening) {
+      item = subscriber.poll();
+    }
+    bus.kill();
+    if (item.kind == ItemKind::kNothing) item = subscriber.poll();  // meets the end of its greeting
+  }
+  CHECK(item.kind == ItemKind::kEnded);
+  CHECK(errc_of(subscriber.status()) == Errc::kNoBus);
 }
 
 TEST_CASE("A power cut at any step of the handshake takes what it says, and nothing else") {
