@@ -10,7 +10,7 @@
 #include "bench/rows.h"
 #include "bench/samples.h"
 #include "bus/kernel.h"
-#include "snapshot/journal_reader.h"
+#include "snapshot/journal/journal_reader.h"
 #include "snapshot/posix_io.h"
 
 namespace lapwing::bench {

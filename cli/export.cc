@@ -11,7 +11,7 @@
 #include "cli/stop_signal.h"
 #include "proto/dbn.h"
 #include "snapshot/bus_directory.h"
-#include "snapshot/dbn_writer.h"
+#include "snapshot/dbn/dbn_writer.h"
 #include "snapshot/posix_io.h"
 
 namespace lapwing::cli {

@@ -16,8 +16,8 @@
 #include "cli/publisher_query.h"
 #include "proto/shared_words.h"
 #include "snapshot/bus_directory.h"
+#include "snapshot/journal/session_log.h"
 #include "snapshot/posix_io.h"
-#include "snapshot/session_log.h"
 
 namespace lapwing::cli {
 namespace {

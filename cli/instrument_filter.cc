@@ -6,8 +6,8 @@
 
 #include "absl/strings/numbers.h"
 #include "snapshot/bus_directory.h"
-#include "snapshot/dbn_metadata.h"
-#include "snapshot/dbn_symbols.h"
+#include "snapshot/dbn/dbn_metadata.h"
+#include "snapshot/dbn/dbn_symbols.h"
 
 namespace lapwing::cli {
 

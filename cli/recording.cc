@@ -8,7 +8,7 @@
 #include "proto/dbn.h"
 #include "proto/error.h"
 #include "snapshot/bus_directory.h"
-#include "snapshot/dbn_metadata.h"
+#include "snapshot/dbn/dbn_metadata.h"
 #include "snapshot/small_file.h"
 
 namespace lapwing::cli {

@@ -18,7 +18,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "proto/dbn.h"
-#include "snapshot/dbn_writer.h"
+#include "snapshot/dbn/dbn_writer.h"
 #include "snapshot/posix_io.h"
 #include "subscribers/subscriber.h"
 

@@ -14,7 +14,7 @@
 #include "snapshot/bus_directory.h"
 #include "snapshot/posix_io.h"
 #include "snapshot/publisher_lock.h"
-#include "snapshot/repair.h"
+#include "snapshot/recovery/repair.h"
 
 namespace lapwing::cli {
 namespace {

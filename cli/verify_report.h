@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "snapshot/verify.h"
+#include "snapshot/recovery/verify.h"
 
 namespace lapwing::cli {
 

@@ -9,7 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "bus/ring_map.h"
-#include "snapshot/recovery.h"
+#include "snapshot/recovery/recovery.h"
 
 namespace lapwing {
 

@@ -22,7 +22,7 @@
 #include "proto/shared_words.h"
 #include "publisher/idle_sleeper.h"
 #include "publisher/journal_gate.h"
-#include "snapshot/archiver.h"
+#include "snapshot/archive/archiver.h"
 
 namespace lapwing {
 

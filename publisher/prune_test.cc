@@ -6,7 +6,7 @@
 
 #include "bus/control_client.h"
 #include "publisher/test_publisher.h"
-#include "snapshot/segment_file.h"
+#include "snapshot/journal/segment_file.h"
 
 namespace lapwing {
 namespace {

@@ -31,9 +31,9 @@
 #include "proto/journal_format.h"
 #include "proto/ring_layout.h"
 #include "proto/shared_words.h"
-#include "snapshot/archiver.h"
+#include "snapshot/archive/archiver.h"
 #include "snapshot/io.h"
-#include "snapshot/recovery.h"
+#include "snapshot/recovery/recovery.h"
 
 namespace lapwing {
 

@@ -17,8 +17,8 @@
 #include "bus/control_socket.h"
 #include "bus/ring_reader.h"
 #include "publisher/test_publisher.h"
+#include "snapshot/journal/session_log.h"
 #include "snapshot/publisher_lock.h"
-#include "snapshot/session_log.h"
 
 namespace lapwing {
 

@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "publisher/test_publisher.h"
-#include "snapshot/journal_reader.h"
+#include "snapshot/journal/journal_reader.h"
 
 namespace lapwing {
 namespace {

@@ -15,12 +15,12 @@
 #include "absl/status/statusor.h"
 #include "bus/ring_file.h"
 #include "publisher/publisher.h"
-#include "snapshot/archiver.h"
+#include "snapshot/archive/archiver.h"
 #include "snapshot/bus_directory.h"
 #include "snapshot/io.h"
+#include "snapshot/journal/session_log.h"
 #include "snapshot/publisher_lock.h"
-#include "snapshot/recovery.h"
-#include "snapshot/session_log.h"
+#include "snapshot/recovery/recovery.h"
 
 namespace lapwing {
 

@@ -8,8 +8,8 @@
 #include <map>
 #include <optional>
 
-#include "snapshot/archive_fixture.h"
-#include "snapshot/journal_reader.h"
+#include "snapshot/archive/archive_fixture.h"
+#include "snapshot/journal/journal_reader.h"
 #include "snapshot/posix_io.h"
 #include "snapshot/uring_write_queue.h"
 #include "tests/temporary_directory.h"

@@ -22,7 +22,7 @@
 #include "bus/ring_reader.h"
 #include "proto/identity.h"
 #include "snapshot/bus_directory.h"
-#include "snapshot/journal_reader.h"
+#include "snapshot/journal/journal_reader.h"
 #include "snapshot/posix_io.h"
 #include "subscribers/session_trail.h"
 

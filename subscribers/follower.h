@@ -48,7 +48,7 @@
 #include "absl/status/statusor.h"
 #include "bus/ring_reader.h"
 #include "bus/waiter.h"
-#include "snapshot/journal_reader.h"
+#include "snapshot/journal/journal_reader.h"
 #include "subscribers/attachment.h"
 #include "subscribers/bus_search.h"
 #include "subscribers/delivery_ledger.h"

@@ -18,7 +18,7 @@
 #include "bus/control_server.h"
 #include "bus/test_ring.h"
 #include "snapshot/bus_directory.h"
-#include "snapshot/journal_fixture.h"
+#include "snapshot/journal/journal_fixture.h"
 #include "subscribers/subscriber.h"
 
 namespace lapwing {

@@ -13,7 +13,7 @@
 
 #include "proto/dbn.h"
 #include "publisher/feeds/feed.h"
-#include "snapshot/dbn_reader.h"
+#include "snapshot/dbn/dbn_reader.h"
 
 namespace lapwing {
 

@@ -7,7 +7,7 @@
 
 #include "proto/error.h"
 #include "publisher/feeds/record_times.h"
-#include "snapshot/dbn_test_data.h"
+#include "snapshot/dbn/dbn_test_data.h"
 #include "tests/temporary_directory.h"
 
 namespace lapwing {

@@ -15,7 +15,7 @@
 
 #include "proto/dbn.h"
 #include "publisher/feeds/feed.h"
-#include "snapshot/journal_reader.h"
+#include "snapshot/journal/journal_reader.h"
 #include "snapshot/posix_io.h"
 
 namespace lapwing {

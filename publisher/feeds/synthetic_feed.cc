@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "proto/error.h"
-#include "snapshot/dbn_metadata.h"
+#include "snapshot/dbn/dbn_metadata.h"
 
 namespace lapwing {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "proto/error.h"
-#include "snapshot/dbn_symbols.h"
+#include "snapshot/dbn/dbn_symbols.h"
 
 namespace lapwing {
 namespace {

@@ -99,7 +99,7 @@ CASES = {
     code.external_headers: (
         [{"snapshot/uring_write_queue.cc": "#include <liburing.h>\n"}],
         [
-            {"snapshot/archiver.cc": "#include <liburing.h>\n"},
+            {"snapshot/archive/archiver.cc": "#include <liburing.h>\n"},
             {"subscribers/subscriber.cc": "#include <rocksdb/db.h>\n"},
         ],
     ),

@@ -19,9 +19,9 @@
 #include <vector>
 
 #include "proto/gap.h"
-#include "snapshot/archive_fixture.h"
-#include "snapshot/journal_reader.h"
-#include "snapshot/recovery.h"
+#include "snapshot/archive/archive_fixture.h"
+#include "snapshot/journal/journal_reader.h"
+#include "snapshot/recovery/recovery.h"
 #include "snapshot/sim_disk.h"
 
 namespace lapwing {

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "snapshot/dbn_reader.h"
+#include "snapshot/dbn/dbn_reader.h"
 
 namespace lapwing {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "publisher/feeds/feed.h"
-#include "snapshot/dbn_writer.h"
+#include "snapshot/dbn/dbn_writer.h"
 #include "snapshot/posix_io.h"
 
 namespace lapwing {

@@ -1,0 +1,431 @@
+#include "snapshot/archive/archiver.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+
+#include "absl/strings/str_cat.h"
+#include "proto/error.h"
+#include "snapshot/archive/block_writer.h"
+#include "snapshot/archive/segment_pool.h"
+#include "snapshot/archive/sync_cycle.h"
+#include "snapshot/archive/sync_schedule.h"
+
+namespace lapwing {
+namespace {
+
+// Whose request a completion belongs to.
+constexpr std::uint64_t kWriterTags = std::uint64_t{1} << 32;
+constexpr std::uint64_t kCycleTags = std::uint64_t{2} << 32;
+constexpr std::uint64_t kPoolTags = std::uint64_t{3} << 32;
+constexpr std::uint64_t kRetentionTags = std::uint64_t{4} << 32;
+
+static_assert(kSegmentSlotBytesMax / kPageBytes * sizeof(SumEntry) * kOpenSegmentsMin <=
+              kSumMemoryBytesMax);
+
+constexpr std::uint64_t kRateWindowNs = 100'000'000;
+constexpr std::uint64_t kWaitNs = 100'000'000;  // one wait while starting and ending
+
+// Records a second, by windows of kRateWindowNs; rises at once, falls by a quarter per window.
+class RateMeter {
+ public:
+  void observe(Sequence head, std::uint64_t now_ns) {
+    if (window_ns_ == 0) {
+      window_ns_ = now_ns;
+      window_head_ = head;
+    }
+    const std::uint64_t elapsed_ns = now_ns - window_ns_;
+    if (elapsed_ns < kRateWindowNs) return;
+    const double rate =
+        static_cast<double>(head - window_head_) * 1e9 / static_cast<double>(elapsed_ns);
+    per_second_ = std::max(rate, per_second_ * 0.75);
+    window_ns_ = now_ns;
+    window_head_ = head;
+  }
+  std::uint64_t records_in(std::uint64_t seconds) const {
+    return static_cast<std::uint64_t>(per_second_) * seconds;
+  }
+
+ private:
+  std::uint64_t window_ns_ = 0;
+  Sequence window_head_ = 0;
+  double per_second_ = 0;
+};
+
+SegmentOptions segment_options(const ArchiverOptions& options) {
+  const bool aligned = std::bit_cast<std::uintptr_t>(options.ring_slots) % kPageBytes == 0;
+  return {options.directory, options.schema,           options.journal_id,
+          options.geometry,  options.file_permissions, options.try_direct_io && aligned};
+}
+
+absl::Status check(const ArchiverOptions& options) {
+  const JournalGeometry& geometry = options.geometry;
+  const bool sizes = geometry.slot_bytes == slot_bytes_for(geometry.record_bytes) &&
+                     std::has_single_bit(geometry.segment_slots) &&
+                     geometry.segment_bytes() >= kSegmentSlotBytesMin &&
+                     std::has_single_bit(options.capacity) &&
+                     options.capacity >= geometry.block_slots();
+  if (sizes && options.first >= 1 && options.ring_slots != nullptr) return absl::OkStatus();
+  return make_error(
+      Errc::kInvalidArgument,
+      absl::StrCat("an archiver of ", options.directory, " with slots of ", geometry.slot_bytes,
+                   " bytes, segments of ", geometry.segment_slots, " slots and a ring of ",
+                   options.capacity, ": the sizes contradict each other"));
+}
+
+}  // namespace
+
+struct Archiver::State {
+  State(Disk& disk_in, WriteQueue& queue_in, SessionLog& sessions_in, const ArchiverOptions& opts)
+      : queue(queue_in),
+        sessions(sessions_in),
+        options(opts),
+        pool(disk_in, segment_options(opts), kPoolTags),
+        writer(pool, {opts.directory, opts.journal_id, opts.geometry, opts.first, opts.capacity,
+                      opts.ring_slots, kWriterTags}),
+        cycle(pool, {opts.directory, opts.journal_id, opts.geometry, opts.first, kCycleTags}),
+        schedule(opts.geometry, opts.sync_interval_ns),
+        retention(disk_in, {opts.directory, opts.journal_id, opts.geometry, opts.retention,
+                            opts.oldest, kRetentionTags}) {}
+
+  absl::Status open(Disk& disk);
+  absl::Status prepare_first_segments();
+  std::uint64_t reservation_step() const;
+
+  void turn();
+  std::size_t collect(std::uint64_t wait_ns);
+  SyncSchedule::Progress progress() const;
+  SegmentDemand demand() const;
+  std::uint64_t next_turn_ns() const;
+  absl::Status reserve();
+  absl::Status reserve_if_low();
+
+  void fail(JournalState state, const absl::Status& why);
+  void record_failure();
+  void finish();
+  absl::Status append_end(SessionEnd how, Sequence last, int sys_errno);
+  absl::Status wait_for_completion();
+  std::string stall_report() const;
+
+  bool good() const { return failure.ok(); }
+
+  WriteQueue& queue;
+  SessionLog& sessions;
+  const ArchiverOptions options;
+  SegmentPool pool;
+  BlockWriter writer;
+  SyncCycle cycle;
+  SyncSchedule schedule;
+  SegmentRetention retention;
+  RateMeter rate;
+
+  // As the owner last said.
+  Sequence head = 0;
+  std::uint64_t now_ns = 0;
+  std::uint64_t wall_ns = 0;
+
+  Sequence reserved_through = 0;
+  Sequence present_through = 0;  // end of the segments that were there at the start
+  bool closing = false;
+  std::uint64_t stalled_ns = 0;  // at the start and the end: waited without a completion
+
+  absl::Status failure;
+  JournalCondition failed_condition;
+  bool end_tried = false;
+  std::array<WriteCompletion, 64> completions;
+};
+
+absl::StatusOr<std::unique_ptr<Archiver>> Archiver::start(Disk& disk, WriteQueue& queue,
+                                                          SessionLog& sessions,
+                                                          const ArchiverOptions& options) {
+  if (const absl::Status status = check(options); !status.ok()) return status;
+  std::unique_ptr<Archiver> archiver(
+      new Archiver(std::make_unique<State>(disk, queue, sessions, options)));
+  if (const absl::Status status = archiver->state_->open(disk); !status.ok()) return status;
+  return archiver;
+}
+
+Archiver::Archiver(std::unique_ptr<State> state) : state_(std::move(state)) {}
+
+Archiver::~Archiver() {
+  State& state = *state_;
+  for (std::uint64_t stalled_ns = 0; state.queue.in_flight() > 0;) {
+    stalled_ns = state.queue.reap(state.completions, kWaitNs) > 0 ? 0 : stalled_ns + kWaitNs;
+    if (stalled_ns < kStallNsMax) continue;
+    stalled_ns = 0;
+    if (state.options.log) state.options.log(state.stall_report());
+  }
+}
+
+absl::Status Archiver::State::open(Disk& disk) {
+  head = options.first - 1;
+  wall_ns = sessions.last() == nullptr ? 0 : sessions.last()->begin.wall_ns;
+  const auto present = pool.open();
+  if (!present.ok()) return present.status();
+  const std::uint64_t segment = options.geometry.segment_of(options.first);
+  const bool there = std::ranges::binary_search(*present, segment);
+  present_through = there ? head : options.geometry.segment_first(segment) - 1;
+  if (const absl::Status status = retention.open(*present, segment); !status.ok()) return status;
+  if (const absl::Status status = prepare_first_segments(); !status.ok()) return status;
+  if (const absl::Status status = writer.load_first_block(disk); !status.ok()) return status;
+  return reserve();
+}
+
+// The first must be there; one of those ahead may fail, and is tried again later.
+absl::Status Archiver::State::prepare_first_segments() {
+  const std::uint64_t first = options.geometry.segment_of(options.first);
+  do {
+    pool.advance(queue, {first, first + kSegmentsAheadMin, first}, now_ns, wall_ns);
+    if (const absl::Status status = wait_for_completion(); !status.ok()) return status;
+  } while (pool.preparing());
+  return pool.failure();
+}
+
+std::uint64_t Archiver::step(Sequence head, std::uint64_t now_ns, std::uint64_t wall_ns,
+                             std::uint64_t wait_ns) {
+  State& state = *state_;
+  state.head = head;
+  state.now_ns = now_ns;
+  state.wall_ns = wall_ns;
+  const bool was_good = state.good();
+  state.collect(0);
+  if (state.good()) {
+    state.turn();
+  } else if (!was_good && !state.end_tried) {
+    state.record_failure();
+  }
+  // A failure met now is recorded in the next turn: before it the owner shows it.
+  if (was_good != state.good()) return now_ns;
+  const std::uint64_t next_ns = state.next_turn_ns();
+  if (state.queue.in_flight() == 0) return next_ns;
+  state.collect(std::min(wait_ns, next_ns - std::min(next_ns, now_ns)));
+  return now_ns;
+}
+
+void Archiver::State::turn() {
+  rate.observe(head, now_ns);
+  pool.advance(queue, demand(), now_ns, wall_ns);
+  if (!pool.failure().ok()) return fail(JournalState::kFailed, pool.failure());
+
+  schedule.observe(progress(), now_ns);
+  writer.submit(queue, head, schedule.partial_due(progress(), now_ns));
+  if (!cycle.active() && schedule.sync_due(progress(), now_ns)) {
+    schedule.begun(progress(), now_ns);
+    cycle.begin(writer.archived(), now_ns, wall_ns);
+  }
+  absl::Status status = cycle.advance(queue, now_ns);
+  if (status.ok()) {
+    status = retention.advance(queue, {cycle.durable(), now_ns, wall_ns, closing});
+  }
+  if (status.ok()) status = reserve_if_low();
+  if (!status.ok()) fail(JournalState::kFailed, status);
+}
+
+// Hands to the kernel what is queued and takes what has completed. Returns how much that was.
+std::size_t Archiver::State::collect(std::uint64_t wait_ns) {
+  const std::size_t count = queue.reap(completions, wait_ns);
+  for (const WriteCompletion& completion : std::span(completions).first(count)) {
+    if (!good()) break;  // nothing that completes after a failure counts
+    if (completion.tag >= kRetentionTags) {
+      retention.complete(completion.tag, completion.result);
+    } else if (completion.tag >= kPoolTags) {
+      pool.complete(completion.tag, completion.result);
+    } else if (completion.tag >= kCycleTags) {
+      cycle.complete(completion.tag, completion.result);
+    } else {
+      const absl::Status status = writer.complete(completion.tag, completion.result);
+      if (!status.ok()) fail(JournalState::kFailed, status);
+    }
+  }
+  return count;
+}
+
+SyncSchedule::Progress Archiver::State::progress() const {
+  return {head, writer.submitted(), writer.archived(), cycle.through()};
+}
+
+SegmentDemand Archiver::State::demand() const {
+  const JournalGeometry& geometry = options.geometry;
+  const std::uint64_t first = geometry.segment_of(writer.submitted() + 1);
+  const std::uint64_t ahead = std::max(
+      kSegmentsAheadMin, rate.records_in(kSegmentSecondsAhead) / geometry.segment_slots + 1);
+  // At the end nothing is prepared that no record will reach.
+  if (closing) return {first, geometry.segment_of(std::max(head, options.first)), first};
+  return {first, first + std::min<std::uint64_t>(ahead, pool.size() / 2), writer.missing_segment()};
+}
+
+std::uint64_t Archiver::State::next_turn_ns() const {
+  if (!good()) return end_tried ? UINT64_MAX : now_ns;
+  return std::min({schedule.next_ns(progress(), now_ns), pool.retry_ns(), retention.next_ns()});
+}
+
+absl::Status Archiver::State::reserve_if_low() {
+  const Sequence left = reserved_through - std::min(reserved_through, head);
+  if (closing && head <= reserved_through) return absl::OkStatus();
+  if (left > reservation_step() / 2) return absl::OkStatus();
+  collect(0);  // what is queued goes on while this thread syncs
+  return reserve();
+}
+
+absl::Status Archiver::State::reserve() {
+  const std::uint64_t step = reservation_step();
+  SessionEntry entry{};
+  entry.kind = SessionEntryKind::kReserve;
+  entry.journal_id = options.journal_id;
+  entry.session_id = options.session_id;
+  entry.through = options.geometry.floor_block(head + step);
+  const absl::Status status = sessions.append(entry);
+  if (status.ok()) reserved_through = entry.through;
+  return status;
+}
+
+std::uint64_t Archiver::State::reservation_step() const {
+  return std::max({kReservationStepMin, kReservationLaps * options.capacity,
+                   rate.records_in(kReservationSeconds)});
+}
+
+void Archiver::State::fail(JournalState state, const absl::Status& why) {
+  if (!good()) return;
+  failed_condition = {state, errno_of(why)};
+  failure =
+      make_error(Errc::kJournalFailed,
+                 absl::StrCat("the journal in ", options.directory, " has failed: ", why.message(),
+                              "; it keeps what is durable, and the next "
+                              "session begins a new one"));
+}
+
+// The end is recorded before anything goes beyond the reservation: after a power cut the next start
+// would otherwise continue after the reservation, with sequences that subscribers have already
+// seen.
+void Archiver::State::record_failure() {
+  end_tried = true;
+  const absl::Status status =
+      append_end(SessionEnd::kFailed, cycle.durable(), failed_condition.sys_errno);
+  if (status.ok()) return;
+  failure = make_error(
+      Errc::kJournalFailed,
+      absl::StrCat(failure.message(), "; its end could not be recorded: ", status.message()));
+  if (options.log) options.log(std::string(failure.message()));
+}
+
+absl::Status Archiver::State::append_end(SessionEnd how, Sequence last, int sys_errno) {
+  SessionEntry entry{};
+  entry.kind = SessionEntryKind::kEnd;
+  entry.journal_id = options.journal_id;
+  entry.session_id = options.session_id;
+  entry.how = how;
+  entry.last = last;
+  entry.sys_errno = static_cast<std::uint32_t>(sys_errno);
+  return sessions.append(entry);
+}
+
+absl::Status Archiver::State::wait_for_completion() {
+  if (queue.in_flight() == 0) return absl::OkStatus();
+  stalled_ns = collect(kWaitNs) > 0 ? 0 : stalled_ns + kWaitNs;
+  if (stalled_ns < kStallNsMax) return absl::OkStatus();
+  return make_error(Errc::kTimedOut,
+                    absl::StrCat("the disk under ", options.directory,
+                                 " has completed nothing for ", kStallNsMax / 1'000'000'000, " s"));
+}
+
+std::string Archiver::State::stall_report() const {
+  return absl::StrCat("the disk under ", options.directory, " has ", queue.in_flight(),
+                      " requests and has completed nothing for another ",
+                      kStallNsMax / 1'000'000'000,
+                      " s; the process cannot end before it does: look at the disk (dmesg)");
+}
+
+// Everything up to head durable, the indexes too, and nothing in flight.
+void Archiver::State::finish() {
+  schedule.request_flush(head);
+  absl::Status status;
+  while (good() && status.ok() &&
+         (cycle.durable() < head || cycle.active() || pool.preparing() || retention.syncing() ||
+          queue.in_flight() > 0)) {
+    turn();
+    if (good()) status = wait_for_completion();
+  }
+  if (good() && status.ok()) cycle.begin_last();
+  while (good() && status.ok() && cycle.active()) {
+    status = cycle.advance(queue, now_ns);
+    if (status.ok()) status = wait_for_completion();
+  }
+  if (good() && status.ok()) {
+    status = pool.discard_beyond(head >= options.first ? head : present_through);
+  }
+  if (!status.ok()) fail(JournalState::kFailed, status);
+}
+
+absl::Status Archiver::close(Sequence head, std::uint64_t wall_ns) {
+  State& state = *state_;
+  state.head = head;
+  state.wall_ns = wall_ns;
+  state.closing = true;
+  if (state.good()) state.finish();
+  if (state.good()) {
+    state.end_tried = true;
+    const absl::Status status = state.append_end(SessionEnd::kClosed, head, 0);
+    if (!status.ok()) state.fail(JournalState::kFailed, status);
+  } else if (!state.end_tried) {
+    state.record_failure();
+  }
+  return state.failure;
+}
+
+void Archiver::request_flush(Sequence through) {
+  state_->schedule.request_flush(through);
+}
+
+void Archiver::request_prune(Sequence below) {
+  state_->retention.request_prune(below, state_->cycle.durable());
+}
+
+bool Archiver::pruning() const {
+  return state_->retention.pruning();
+}
+
+void Archiver::shed() {
+  state_->fail(
+      JournalState::kShed,
+      make_error(Errc::kJournalFailed,
+                 "the disk was too slow and the journal was to be shed rather than waited for"));
+}
+
+Sequence Archiver::archived() const {
+  return state_->writer.archived();
+}
+Sequence Archiver::durable() const {
+  return state_->cycle.durable();
+}
+Sequence Archiver::oldest() const {
+  return state_->retention.oldest();
+}
+
+Sequence Archiver::limit() const {
+  const State& state = *state_;
+  if (!state.good()) return state.end_tried ? kSequenceMax : state.reserved_through;
+  return std::min(state.options.geometry.floor_block(archived()) + state.options.capacity,
+                  state.reserved_through);
+}
+
+JournalCondition Archiver::condition() const {
+  return state_->good() ? JournalCondition{JournalState::kGood, 0} : state_->failed_condition;
+}
+
+const absl::Status& Archiver::failure() const {
+  return state_->failure;
+}
+
+ArchiverCounters Archiver::counters() const {
+  const State& state = *state_;
+  return {.writes = state.writer.writes(),
+          .bytes_written = state.writer.bytes_written(),
+          .syncs = state.cycle.cycles(),
+          .sync_ns_max = state.cycle.cycle_ns_max(),
+          .segments_prepared = state.pool.prepared_count(),
+          .segment_waits = state.writer.segment_waits(),
+          .segments_pruned = state.retention.removed_count(),
+          .prune_failures = state.retention.failed_count()};
+}
+
+}  // namespace lapwing

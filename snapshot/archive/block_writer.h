@@ -1,0 +1,116 @@
+// Moves blocks from the ring to the segments: whole ones straight from the ring's memory, a partial
+// one from a private copy.
+//
+// Invariants
+//  1. archived = end of the contiguous completed writes.
+//  2. Never two writes in flight to one block. A block that was begun from the private copy is
+//  finished
+//     from it, one write after the other; every other block is written exactly once.
+//  3. The first block of a session that begins inside a block is begun from the private copy, which
+//  then
+//     holds the slots before the session as the disk has them: the ring may not.
+//  4. The sum of a block is taken before `archived` covers it. From then on the publisher may
+//  overwrite
+//     the slots, long before they are durable and the sum is written; so it is kept until its sync.
+//
+// A block lies in one piece in the ring and in its segment, since all sizes are powers of two. A
+// run of blocks is one write: at most kRunBytesMax, never across the ring's end or a segment's.
+//
+// Thread safety: one thread. No allocation after the start.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "proto/identity.h"
+#include "snapshot/archive/open_segment.h"
+#include "snapshot/archive/request_batch.h"
+#include "snapshot/archive/segment_pool.h"
+#include "snapshot/io.h"
+#include "snapshot/journal/journal_geometry.h"
+
+namespace lapwing {
+
+inline constexpr std::uint64_t kRunBytesMax = 256 * 1024;
+inline constexpr std::size_t kWritesInFlightMax = 32;
+
+class BlockWriter {
+ public:
+  struct Options {
+    std::string directory;  // for messages
+    Id128 journal_id;
+    JournalGeometry geometry;
+    Sequence first = 1;                     // of the session
+    std::uint64_t capacity = 0;             // of the ring, slots
+    const std::byte* ring_slots = nullptr;  // 4 KiB-aligned
+    std::uint64_t tag_base;                 // of its requests
+  };
+
+  BlockWriter(SegmentPool& segments, const Options& options);
+
+  // For a session that begins inside a block: fills the private copy with that block as the disk
+  // has it. The segment is ready. kDamaged if a record before the session is not there.
+  absl::Status load_first_block(Disk& disk);
+
+  // Submits whole blocks up to head, and with `partial_due` the slots of the last, unfinished
+  // block.
+  void submit(WriteQueue& queue, Sequence head, bool partial_due);
+  absl::Status complete(std::uint64_t tag, std::int64_t result);
+
+  Sequence archived() const { return archived_; }
+  // End of what has been handed to writes.
+  Sequence submitted() const { return submitted_; }
+  // The segment the writer waits for since it is not ready.
+  std::optional<std::uint64_t> missing_segment() const { return missing_segment_; }
+  std::uint64_t writes() const { return writes_; }
+  std::uint64_t bytes_written() const { return bytes_written_; }
+  std::uint64_t segment_waits() const { return segment_waits_; }
+
+ private:
+  struct Flight {
+    OngoingRequest request;
+    OpenSegment* segment = nullptr;
+    const std::byte* slots = nullptr;  // of `first`'s block
+    Sequence first = kNoSequence;      // first sequence of the first block
+    Sequence last = kNoSequence;       // archived once this and all flights before it are done
+    bool from_private = false;
+    bool unsent = false;
+    bool done = false;
+  };
+
+  bool submit_run(WriteQueue& queue, Sequence head);
+  bool submit_private(WriteQueue& queue, Sequence head, bool partial_due);
+  void begin_private(Sequence first);
+  void launch(WriteQueue& queue, OpenSegment& segment, const std::byte* slots, Sequence first,
+              Sequence last, std::uint64_t bytes, bool from_private);
+  void send(WriteQueue& queue, std::size_t flight);
+  void land();
+  void keep_sums(const Flight& flight);
+  OpenSegment* segment_for(Sequence n);
+  const std::byte* ring_slot(Sequence n) const;
+
+  SegmentPool& segments_;
+  Options options_;
+  Sequence archived_;
+  Sequence submitted_;
+
+  std::array<Flight, kWritesInFlightMax> flights_;  // a ring: in order of sequence
+  std::uint64_t flights_begin_ = 0;
+  std::uint64_t flights_end_ = 0;
+
+  Page private_page_;
+  bool private_open_ = false;       // a block was begun from the private copy and is not finished
+  bool private_in_flight_ = false;  // or written, and its sum not yet taken
+  Sequence private_first_ = kNoSequence;  // of its block
+
+  std::optional<std::uint64_t> missing_segment_;
+  std::uint64_t writes_ = 0;
+  std::uint64_t bytes_written_ = 0;
+  std::uint64_t segment_waits_ = 0;
+};
+
+}  // namespace lapwing

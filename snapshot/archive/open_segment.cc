@@ -1,0 +1,99 @@
+#include "snapshot/archive/open_segment.h"
+
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "proto/error.h"
+#include "snapshot/journal/segment_file.h"
+#include "snapshot/journal/sum_file.h"
+#include "snapshot/journal/time_index.h"
+
+namespace lapwing {
+std::string SegmentFiles::path(std::uint64_t number, const char* suffix) const {
+  return segment_path(options_.directory, number, suffix);
+}
+
+std::string SegmentFiles::unfinished_path(std::uint64_t number, const char* suffix) const {
+  return path(number, suffix) + kUnfinishedSuffix;
+}
+
+absl::StatusOr<OpenFile> SegmentFiles::open(const std::string& path, OpenMode mode, bool direct) {
+  const auto file =
+      disk_.open(path, {.mode = mode, .direct = direct, .permissions = options_.file_permissions});
+  if (!file.ok()) return file.status();
+  return OpenFile(disk_, *file);
+}
+
+absl::StatusOr<OpenFile> SegmentFiles::open_data(const std::string& path, OpenMode mode) {
+  absl::StatusOr<OpenFile> file = open(path, mode, direct_.value_or(false));
+  if (!file.ok() || direct_.has_value()) return file;
+  const std::uint32_t alignment = options_.try_direct_io ? disk_.direct_alignment(file->get()) : 0;
+  direct_ = alignment != 0 && alignment <= kPageBytes;
+  if (!*direct_) return file;
+  return open(path, OpenMode::kReadWrite, true);
+}
+
+absl::Status SegmentFiles::create(std::uint64_t number, OpenSegment& segment) {
+  auto data = open_data(unfinished_path(number, "jnl"), OpenMode::kCreate);
+  if (!data.ok()) return data.status();
+  auto sums = open(unfinished_path(number, "sum"), OpenMode::kCreate, false);
+  if (!sums.ok()) return sums.status();
+  auto index = open(unfinished_path(number, "idx"), OpenMode::kCreate, false);
+  if (!index.ok()) return index.status();
+  segment.number = number;
+  segment.data = *std::move(data);
+  segment.sums = *std::move(sums);
+  segment.index = *std::move(index);
+  return absl::OkStatus();
+}
+
+absl::Status SegmentFiles::open_existing(std::uint64_t number, OpenSegment& segment) {
+  auto data = open_data(path(number, "jnl"), OpenMode::kReadWrite);
+  if (!data.ok()) return data.status();
+  if (const absl::Status status = check_data(*data, number); !status.ok()) return status;
+  auto sums = open(path(number, "sum"), OpenMode::kReadWrite, false);
+  if (!sums.ok()) return sums.status();
+  const auto sums_size = disk_.size(sums->get());
+  if (!sums_size.ok()) return sums_size.status();
+  if (*sums_size != sum_file_bytes(options_.geometry)) {
+    return make_error(Errc::kDamaged,
+                      absl::StrCat(path(number, "sum"), " has ", *sums_size, " bytes instead of ",
+                                   sum_file_bytes(options_.geometry)));
+  }
+  auto index = open(path(number, "idx"), OpenMode::kReadWrite, false);
+  if (!index.ok()) return index.status();
+  segment.number = number;
+  segment.data = *std::move(data);
+  segment.sums = *std::move(sums);
+  segment.index = *std::move(index);
+  return find_index_end(segment);
+}
+
+absl::Status SegmentFiles::check_data(const OpenFile& data, std::uint64_t number) {
+  const std::string name = path(number, "jnl");
+  const auto size = disk_.size(data.get());
+  if (!size.ok()) return size.status();
+  if (*size != segment_file_bytes(options_.geometry)) {
+    return make_error(Errc::kDamaged, absl::StrCat(name, " has ", *size, " bytes instead of ",
+                                                   segment_file_bytes(options_.geometry)));
+  }
+  Page page;
+  const auto got = disk_.read_at(data.get(), 0, page.bytes);
+  if (!got.ok()) return got.status();
+  SegmentHeader header;
+  std::memcpy(&header, page.bytes.data(), sizeof header);
+  return check_segment_header(header, options_.journal_id, options_.geometry, number, name);
+}
+
+absl::Status SegmentFiles::find_index_end(OpenSegment& segment) {
+  const auto size = disk_.size(segment.index.get());
+  if (!size.ok()) return size.status();
+  const auto newest = newest_time_entry(disk_, segment.index.get(), options_.journal_id);
+  if (!newest.ok()) return newest.status();
+  // A torn last entry is overwritten by the next.
+  segment.index_bytes = *size - *size % sizeof(TimeEntry);
+  segment.index_wall_ns = newest->has_value() ? (*newest)->wall_ns : 0;
+  return absl::OkStatus();
+}
+
+}  // namespace lapwing

@@ -1,0 +1,83 @@
+// A segment open for writing, and how the archiver opens a segment's files.
+//
+// Thread safety: one thread. Borrows the Disk.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "proto/journal_format.h"
+#include "snapshot/io.h"
+#include "snapshot/journal/journal_geometry.h"
+
+namespace lapwing {
+
+struct OpenSegment {
+  // The sums of what this process has archived of each block; written to `sums` after a sync.
+  std::vector<SumEntry> sum_entries;
+  std::uint64_t number = 0;
+  OpenFile data;                    // .jnl; direct I/O where it is to be had
+  OpenFile sums;                    // .sum
+  OpenFile index;                   // .idx
+  TimeEntry time_entry{};           // the one being written to `index`; sequence 0: none
+  std::uint64_t index_bytes = 0;    // where the next one goes
+  std::uint64_t index_wall_ns = 0;  // of the newest one there; later ones are not below it
+  bool data_dirty = false;          // written since it was last synced
+  bool index_dirty = false;
+
+  void close() {
+    data.close();
+    sums.close();
+    index.close();
+  }
+};
+
+// 4 KiB, aligned for direct I/O.
+struct alignas(kPageBytes) Page {
+  std::array<std::byte, kPageBytes> bytes{};
+};
+static_assert(sizeof(Page) == kPageBytes);
+
+// What all segments of one journal have in common.
+struct SegmentOptions {
+  std::string directory;  // journal/<journal id>
+  std::string schema;
+  Id128 journal_id;
+  JournalGeometry geometry;
+  unsigned file_permissions = 0600;
+  bool try_direct_io = true;
+};
+
+// Opens the files of segments, under their own or their unfinished names.
+class SegmentFiles {
+ public:
+  SegmentFiles(Disk& disk, const SegmentOptions& options) : disk_(disk), options_(options) {}
+
+  Disk& disk() { return disk_; }
+  const SegmentOptions& options() const { return options_; }
+  std::string path(std::uint64_t number, const char* suffix) const;
+  std::string unfinished_path(std::uint64_t number, const char* suffix) const;
+
+  // Creates the three files of a segment under their unfinished names.
+  absl::Status create(std::uint64_t number, OpenSegment& segment);
+  // Opens the three files of a finished segment and checks header, sizes and the index's end.
+  absl::Status open_existing(std::uint64_t number, OpenSegment& segment);
+
+ private:
+  absl::StatusOr<OpenFile> open(const std::string& path, OpenMode mode, bool direct);
+  absl::StatusOr<OpenFile> open_data(const std::string& path, OpenMode mode);
+  absl::Status check_data(const OpenFile& data, std::uint64_t number);
+  absl::Status find_index_end(OpenSegment& segment);
+
+  Disk& disk_;
+  SegmentOptions options_;
+  std::optional<bool> direct_;  // decided at the first segment: all are on one file system
+};
+
+}  // namespace lapwing

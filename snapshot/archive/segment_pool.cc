@@ -1,0 +1,191 @@
+#include "snapshot/archive/segment_pool.h"
+
+#include <algorithm>
+
+#include "proto/error.h"
+#include "snapshot/journal/segment_file.h"
+#include "snapshot/journal/sum_file.h"
+
+namespace lapwing {
+namespace {
+
+constexpr std::uint64_t kTagsPerPreparation = 16;
+
+std::size_t slot_count(const JournalGeometry& geometry) {
+  return std::clamp<std::size_t>(kSumMemoryBytesMax / sum_file_bytes(geometry), kOpenSegmentsMin,
+                                 kOpenSegmentsMax);
+}
+
+bool is_unfinished(const std::string& name) {
+  const std::string suffix = kUnfinishedSuffix;
+  return name.size() > suffix.size() &&
+         name.compare(name.size() - suffix.size(), suffix.size(), suffix) == 0;
+}
+
+}  // namespace
+
+SegmentPool::SegmentPool(Disk& disk, const SegmentOptions& options, std::uint64_t tag_base)
+    : files_(disk, options), tag_base_(tag_base), slots_(slot_count(options.geometry)) {
+  for (Slot& slot : slots_) slot.segment.sum_entries.resize(options.geometry.blocks_per_segment());
+}
+
+absl::StatusOr<std::vector<std::uint64_t>> SegmentPool::open() {
+  const std::string& path = files_.options().directory;
+  const auto directory = files_.disk().open(path, {.mode = OpenMode::kDirectory});
+  if (!directory.ok()) return directory.status();
+  directory_ = OpenFile(files_.disk(), *directory);
+  const auto names = files_.disk().list(path);
+  if (!names.ok()) return names.status();
+  std::vector<std::uint64_t> segments;
+  for (const std::string& name : *names) {
+    std::uint64_t number;
+    if (parse_segment_name(name, "jnl", number)) segments.push_back(number);
+  }
+  std::ranges::sort(segments);
+  if (const absl::Status status = remove_leftovers(*names, segments); !status.ok()) return status;
+  return segments;
+}
+
+absl::Status SegmentPool::remove_leftovers(const std::vector<std::string>& names,
+                                           const std::vector<std::uint64_t>& segments) {
+  for (const std::string& name : names) {
+    std::uint64_t number;
+    const bool orphan =
+        (parse_segment_name(name, "sum", number) || parse_segment_name(name, "idx", number)) &&
+        !std::ranges::binary_search(segments, number);
+    if (!orphan && !is_unfinished(name)) continue;
+    const absl::Status status = files_.disk().remove(files_.options().directory + "/" + name);
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+void SegmentPool::advance(WriteQueue& queue, const SegmentDemand& demand, std::uint64_t now_ns,
+                          std::uint64_t wall_ns) {
+  next_number_ = std::max(next_number_, demand.first);
+  while (begin_next(demand, now_ns, wall_ns)) {
+  }
+  while (continue_preparations(queue, demand.first, now_ns)) {
+  }
+}
+
+// True if one ended: another may have been waiting for it with its name.
+bool SegmentPool::continue_preparations(WriteQueue& queue, std::uint64_t first,
+                                        std::uint64_t now_ns) {
+  bool ended = false;
+  for (std::size_t i = 0; i < preparations_.size(); ++i) {
+    Preparation& preparation = preparations_[i];
+    if (preparation.slot == nullptr) continue;
+    const std::uint64_t number = preparation.work.number();
+    const bool may_name = number == first || find(number - 1) != nullptr;
+    preparation.work.advance(queue, tag_base_ + i * kTagsPerPreparation, may_name);
+    if (preparation.work.state() == SegmentPreparation::State::kUnderWay) continue;
+    finish(preparation, now_ns);
+    ended = true;
+  }
+  return ended;
+}
+
+bool SegmentPool::begin_next(const SegmentDemand& demand, std::uint64_t now_ns,
+                             std::uint64_t wall_ns) {
+  while (is_taken(next_number_)) ++next_number_;
+  const bool needed = demand.needed == next_number_;
+  const bool pausing = retry_ns_ != UINT64_MAX && now_ns < retry_ns_;
+  if (next_number_ > demand.last || (pausing && !needed) || !failure_.ok()) return false;
+  const auto slot = std::ranges::find(slots_, SlotState::kFree, &Slot::state);
+  const auto free = std::ranges::find(preparations_, nullptr, &Preparation::slot);
+  if (slot == slots_.end() || free == preparations_.end()) return false;
+  retry_ns_ = UINT64_MAX;
+  slot->state = SlotState::kPreparing;
+  free->slot = &*slot;
+  free->was_needed = needed;
+  free->work.begin(files_, directory_, slot->segment, next_number_++, wall_ns);
+  return true;
+}
+
+void SegmentPool::finish(Preparation& preparation, std::uint64_t now_ns) {
+  if (preparation.work.state() == SegmentPreparation::State::kReady) {
+    preparation.slot->state = SlotState::kReady;
+    ++prepared_count_;
+  } else {
+    preparation.work.undo();
+    preparation.slot->state = SlotState::kFree;
+    next_number_ = std::min(next_number_, preparation.work.number());
+    retry_ns_ = now_ns + kPreparationRetryNs;
+    if (preparation.was_needed) failure_ = preparation.work.failure();
+  }
+  preparation.slot = nullptr;
+}
+
+void SegmentPool::complete(std::uint64_t tag, std::int64_t result) {
+  const std::uint64_t local = tag - tag_base_;
+  preparations_[local / kTagsPerPreparation].work.complete(local % kTagsPerPreparation, result);
+}
+
+OpenSegment* SegmentPool::find(std::uint64_t number) {
+  for (Slot& slot : slots_) {
+    if (slot.state == SlotState::kReady && slot.segment.number == number) return &slot.segment;
+  }
+  return nullptr;
+}
+
+bool SegmentPool::is_taken(std::uint64_t number) {
+  return find(number) != nullptr || std::ranges::any_of(preparations_, [&](const Preparation& one) {
+           return one.slot != nullptr && one.work.number() == number;
+         });
+}
+
+bool SegmentPool::preparing() const {
+  return std::ranges::any_of(preparations_, [](const Preparation& one) {
+    return one.slot != nullptr && !one.work.awaits_name();
+  });
+}
+
+void SegmentPool::close(Slot& slot) {
+  slot.segment.close();
+  slot.state = SlotState::kFree;
+}
+
+void SegmentPool::retire(Sequence durable) {
+  const JournalGeometry& geometry = files_.options().geometry;
+  for (Slot& slot : slots_) {
+    if (slot.state == SlotState::kReady && !slot.segment.index_dirty &&
+        geometry.segment_last(slot.segment.number) <= durable) {
+      close(slot);
+    }
+  }
+}
+
+// The names .jnl go first and are synced, so that no power cut leaves one without its companions.
+absl::Status SegmentPool::discard_beyond(Sequence last) {
+  const JournalGeometry& geometry = files_.options().geometry;
+  for (Preparation& preparation : preparations_) {
+    if (preparation.slot == nullptr) continue;
+    preparation.work.undo();
+    preparation.slot->state = SlotState::kFree;
+    preparation.slot = nullptr;
+  }
+  std::vector<std::uint64_t> unused;
+  for (Slot& slot : slots_) {
+    if (slot.state != SlotState::kReady) continue;
+    if (geometry.segment_first(slot.segment.number) <= last) continue;
+    unused.push_back(slot.segment.number);
+    close(slot);
+  }
+  const auto remove = [&](const char* suffix) {
+    absl::Status status;
+    for (std::size_t i = 0; i < unused.size() && status.ok(); ++i) {
+      status = files_.disk().remove(files_.path(unused[i], suffix));
+    }
+    return status;
+  };
+  absl::Status status = remove("jnl");
+  if (status.ok() && !unused.empty()) {
+    status = files_.disk().sync_directory(files_.options().directory);
+  }
+  if (status.ok()) status = remove("sum");
+  if (status.ok()) status = remove("idx");
+  return status;
+}
+
+}  // namespace lapwing

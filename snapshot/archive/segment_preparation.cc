@@ -1,0 +1,162 @@
+#include "snapshot/archive/segment_preparation.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <initializer_list>
+
+#include "absl/strings/str_cat.h"
+#include "proto/error.h"
+#include "snapshot/journal/segment_file.h"
+
+namespace lapwing {
+namespace {
+
+// `status`, number and errno kept, with `more` after its message.
+absl::Status with_more(const absl::Status& status, const std::string& more) {
+  absl::Status longer(status.code(), absl::StrCat(status.message(), more));
+  status.ForEachPayload([&longer](absl::string_view type, const absl::Cord& payload) {
+    longer.SetPayload(type, payload);
+  });
+  return longer;
+}
+
+}  // namespace
+
+void SegmentPreparation::begin(SegmentFiles& files, const OpenFile& directory, OpenSegment& segment,
+                               std::uint64_t number, std::uint64_t wall_ns) {
+  files_ = &files;
+  directory_ = &directory;
+  segment_ = &segment;
+  number_ = number;
+  state_ = State::kUnderWay;
+  awaits_name_ = false;
+  std::ranges::fill(segment.sum_entries, SumEntry{});
+  segment.index_bytes = segment.index_wall_ns = 0;
+  segment.time_entry = {};
+  segment.data_dirty = segment.index_dirty = false;
+  if (const absl::Status status = start(wall_ns); !status.ok()) fail(status);
+}
+
+absl::Status SegmentPreparation::start(std::uint64_t wall_ns) {
+  const auto there = files_->disk().exists(files_->path(number_, "jnl"));
+  if (!there.ok()) return there.status();
+  if (*there) {
+    enter(Stage::kAdopting);
+    return files_->open_existing(number_, *segment_);
+  }
+  if (const absl::Status status = files_->create(number_, *segment_); !status.ok()) return status;
+  const SegmentOptions& options = files_->options();
+  const SegmentHeader header =
+      make_segment_header(options.journal_id, options.geometry, number_, options.schema, wall_ns);
+  std::memcpy(header_.bytes.data(), &header, sizeof header);
+  enter(Stage::kAllocating);
+  return absl::OkStatus();
+}
+
+SegmentPreparation::State SegmentPreparation::advance(WriteQueue& queue, std::uint64_t tag_base,
+                                                      bool may_name) {
+  awaits_name_ = false;
+  while (state_ == State::kUnderWay) {
+    requests_.submit(queue, tag_base);
+    if (requests_.failed()) {
+      const absl::Status why = requests_.failure(files_->options().directory);
+      const bool unsupported = errno_of(why) == EOPNOTSUPP && stage_ == Stage::kAllocating;
+      const absl::Status retried = unsupported ? allocate_synchronously() : why;
+      if (!retried.ok()) {
+        fail(retried);
+      } else {
+        enter(Stage::kWriting);
+      }
+    } else if (!requests_.done()) {
+      break;
+    } else if (stage_ == Stage::kNaming || stage_ == Stage::kAdopting) {
+      state_ = State::kReady;
+    } else if (stage_ == Stage::kNamingCompanions && !may_name) {
+      awaits_name_ = true;
+      break;
+    } else {
+      enter(static_cast<Stage>(static_cast<int>(stage_) + 1));
+    }
+  }
+  return state_;
+}
+
+void SegmentPreparation::enter(Stage stage) {
+  using Kind = WriteRequest::Kind;
+  stage_ = stage;
+  requests_.clear();
+  absl::Status named;
+  switch (stage) {
+    case Stage::kAllocating:
+      add(Kind::kAllocate, segment_->data, {}, "jnl");
+      break;
+    case Stage::kWriting:
+      add(Kind::kWrite, segment_->data, header_.bytes, "jnl");
+      // Zeros that are written, not only allocated: later writes then change no metadata, which
+      // makes their sync cheaper.
+      add(Kind::kWrite, segment_->sums, std::as_bytes(std::span(segment_->sum_entries)), "sum");
+      break;
+    case Stage::kSyncing:
+      add(Kind::kSync, segment_->data, {}, "jnl");
+      add(Kind::kSync, segment_->sums, {}, "sum");
+      break;
+    case Stage::kNamingCompanions:
+      named = give_name("sum");
+      if (named.ok()) named = give_name("idx");
+      add(Kind::kSyncDirectory, *directory_, {}, "sum");
+      break;
+    case Stage::kNaming:
+      named = give_name("jnl");
+      [[fallthrough]];
+    case Stage::kAdopting:  // whoever gave it its name may not have come to sync it
+      add(Kind::kSyncDirectory, *directory_, {}, "jnl");
+      break;
+  }
+  if (!named.ok()) fail(named);
+}
+
+void SegmentPreparation::add(WriteRequest::Kind kind, const OpenFile& file,
+                             std::span<const std::byte> bytes, const char* suffix) {
+  const std::uint64_t offset =
+      kind == WriteRequest::Kind::kAllocate ? segment_file_bytes(files_->options().geometry) : 0;
+  requests_.add({kind, file.get(), offset, bytes, 0}, {number_, suffix});
+}
+
+absl::Status SegmentPreparation::give_name(const char* suffix) {
+  return files_->disk().rename(files_->unfinished_path(number_, suffix),
+                               files_->path(number_, suffix));
+}
+
+// File systems without fallocate: slower, and it keeps the file thread, but it works.
+absl::Status SegmentPreparation::allocate_synchronously() {
+  return files_->disk().allocate(segment_->data.get(),
+                                 segment_file_bytes(files_->options().geometry));
+}
+
+void SegmentPreparation::fail(const absl::Status& why) {
+  state_ = State::kFailed;
+  failure_ = why;
+  if (errc_of(why) != Errc::kNoSpace) return;
+  const auto free = files_->disk().free_bytes(files_->options().directory);
+  failure_ = with_more(
+      why,
+      absl::StrCat("; a segment needs ", segment_file_bytes(files_->options().geometry), " bytes, ",
+                   free.ok() ? absl::StrCat(*free) : "an unknown number of", " bytes are free"));
+}
+
+void SegmentPreparation::undo() {
+  segment_->close();
+  state_ = State::kIdle;
+  // What has its name .jnl stays, and its companions with it; the next attempt adopts it. Of the
+  // other names most are not there; what cannot be removed is met again, as an error, by the next
+  // attempt.
+  const auto there = files_->disk().exists(files_->path(number_, "jnl"));
+  if (!there.ok() || *there) return;
+  for (const char* const suffix : {"jnl", "sum", "idx"}) {
+    (void)files_->disk().remove(files_->unfinished_path(number_, suffix));
+    (void)files_->disk().remove(files_->path(number_, suffix));
+  }
+}
+
+}  // namespace lapwing

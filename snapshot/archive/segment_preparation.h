@@ -1,0 +1,66 @@
+// Makes one segment ready to be written: creates it, or adopts the one that is there.
+//
+// Creating: under unfinished names, allocate all of it, write the header and a .sum file of zeros,
+// sync both; give .sum and .idx their names and sync the directory; give .jnl its name and sync the
+// directory. So whatever has a name .jnl is whole and has its companions, whenever the power goes.
+// Allocations, writes and syncs go through the queue; opening and renaming are synchronous.
+//
+// Adopting: a segment left prepared by a killed publisher, or the one in which the last session
+// ended. Its header and sizes are checked, and the directory is synced, since its name may not be.
+//
+// Thread safety: one thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "snapshot/archive/open_segment.h"
+#include "snapshot/archive/request_batch.h"
+
+namespace lapwing {
+
+class SegmentPreparation {
+ public:
+  enum class State { kIdle, kUnderWay, kReady, kFailed };
+
+  // `segment` is filled in; its sum_entries have the segment's size.
+  void begin(SegmentFiles& files, const OpenFile& directory, OpenSegment& segment,
+             std::uint64_t number, std::uint64_t wall_ns);
+  // Goes as far as it can without waiting; as far as the name .jnl only if it may have it now. Tags
+  // are tag_base + 0, 1.
+  State advance(WriteQueue& queue, std::uint64_t tag_base, bool may_name);
+  void complete(std::size_t index, std::int64_t result) { requests_.complete(index, result); }
+
+  State state() const { return state_; }
+  // As of the last advance(): all is done but the name, which it may not have yet.
+  bool awaits_name() const { return awaits_name_; }
+  std::uint64_t number() const { return number_; }
+  const absl::Status& failure() const { return failure_; }
+  // With nothing in flight: removes what was made so far.
+  void undo();
+
+ private:
+  enum class Stage { kAllocating, kWriting, kSyncing, kNamingCompanions, kNaming, kAdopting };
+
+  absl::Status start(std::uint64_t wall_ns);
+  void enter(Stage stage);
+  void add(WriteRequest::Kind kind, const OpenFile& file, std::span<const std::byte> bytes,
+           const char* suffix);
+  absl::Status give_name(const char* suffix);
+  absl::Status allocate_synchronously();
+  void fail(const absl::Status& why);
+
+  SegmentFiles* files_ = nullptr;
+  const OpenFile* directory_ = nullptr;
+  OpenSegment* segment_ = nullptr;
+  std::uint64_t number_ = 0;
+  State state_ = State::kIdle;
+  Stage stage_ = Stage::kAllocating;
+  bool awaits_name_ = false;
+  RequestBatch requests_;
+  Page header_;
+  absl::Status failure_;
+};
+
+}  // namespace lapwing

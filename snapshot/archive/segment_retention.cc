@@ -1,0 +1,109 @@
+#include "snapshot/archive/segment_retention.h"
+
+#include <algorithm>
+
+#include "proto/error.h"
+#include "snapshot/journal/segment_file.h"
+#include "snapshot/journal/time_index.h"
+
+namespace lapwing {
+
+absl::Status SegmentRetention::open(const std::vector<std::uint64_t>& present,
+                                    std::uint64_t session_segment) {
+  next_ = session_segment;
+  for (const std::uint64_t segment : present) {
+    if (segment < session_segment) before_.push_back(segment);
+  }
+  const auto directory = disk_.open(options_.directory, {.mode = OpenMode::kDirectory});
+  if (directory.ok()) directory_ = OpenFile(disk_, *directory);
+  return directory.status();
+}
+
+void SegmentRetention::request_prune(Sequence below, Sequence durable) {
+  prune_below_ = std::max(prune_below_, std::min(below, durable + 1));
+}
+
+bool SegmentRetention::pruning() const {
+  const std::uint64_t oldest = step_ == Step::kNone ? front() : given_up_;
+  return options_.geometry.segment_last(oldest) < prune_below_;
+}
+
+absl::Status SegmentRetention::advance(WriteQueue& queue, const Turn& turn) {
+  next_ns_ = UINT64_MAX;
+  if (step_ == Step::kGivenUp && !turn.closing) {
+    step_ = unlink("jnl") ? Step::kSyncing : Step::kNone;
+    sync_.clear();
+    sync_.add({WriteRequest::Kind::kSyncDirectory, directory_.get(), 0, {}, 0}, {given_up_, "jnl"});
+  }
+  if (step_ == Step::kSyncing) {
+    sync_.submit(queue, options_.tag_base);
+    if (sync_.failed()) return sync_.failure(options_.directory);
+    if (!sync_.done()) return absl::OkStatus();
+    unlink("sum");
+    unlink("idx");
+    ++removed_count_;
+    step_ = Step::kNone;
+  }
+  if (step_ == Step::kNone && !turn.closing) look(turn);
+  return absl::OkStatus();
+}
+
+void SegmentRetention::look(const Turn& turn) {
+  if (options_.geometry.segment_last(front()) > turn.durable) return;
+  if (is_due(turn)) {
+    give_up_front();
+    next_ns_ = turn.now_ns;
+  } else if (options_.limits.age_ns_max != 0) {
+    next_ns_ = age_checked_ns_ + kAgeCheckNs;
+  }
+}
+
+bool SegmentRetention::is_due(const Turn& turn) {
+  if (options_.geometry.segment_last(front()) < prune_below_) return true;
+  const std::uint64_t end = options_.geometry.segment_of(turn.durable + 1) + 1;
+  const std::uint64_t count = before_.size() + (end - next_);
+  const std::uint64_t bytes = count * segment_file_bytes(options_.geometry);
+  if (options_.limits.bytes_max != 0 && bytes > options_.limits.bytes_max) return true;
+  if (options_.limits.age_ns_max == 0 || turn.now_ns < age_checked_ns_ + kAgeCheckNs) return false;
+  if (is_too_old(turn.wall_ns)) return true;  // and the one after it is looked at at once
+  age_checked_ns_ = turn.now_ns;
+  return false;
+}
+
+// Its index may be lost to a power cut; then the segments after it, which are newer, speak for it.
+bool SegmentRetention::is_too_old(std::uint64_t wall_ns) {
+  std::uint64_t newest_ns = newest_wall_ns(front());
+  for (auto later = before_.begin(); newest_ns == 0 && later != before_.end(); ++later) {
+    newest_ns = newest_wall_ns(*later);
+  }
+  return newest_ns != 0 && wall_ns > newest_ns && wall_ns - newest_ns > options_.limits.age_ns_max;
+}
+
+// 0: nobody knows.
+std::uint64_t SegmentRetention::newest_wall_ns(std::uint64_t segment) {
+  const auto opened = disk_.open(segment_path(options_.directory, segment, "idx"), {});
+  if (!opened.ok()) return 0;
+  const OpenFile index(disk_, *opened);
+  const auto newest = newest_time_entry(disk_, index.get(), options_.journal_id);
+  return newest.ok() && newest->has_value() ? (*newest)->wall_ns : 0;
+}
+
+void SegmentRetention::give_up_front() {
+  given_up_ = front();
+  step_ = Step::kGivenUp;
+  if (before_.empty()) {
+    ++next_;
+  } else {
+    before_.pop_front();
+  }
+  options_.oldest = std::max(options_.oldest, options_.geometry.segment_first(front()));
+}
+
+bool SegmentRetention::unlink(const char* suffix) {
+  const absl::Status status = disk_.remove(segment_path(options_.directory, given_up_, suffix));
+  const bool gone = status.ok() || errc_of(status) == Errc::kNotFound;
+  if (!gone) ++failed_count_;
+  return gone;
+}
+
+}  // namespace lapwing

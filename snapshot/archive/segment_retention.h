@@ -1,0 +1,100 @@
+// Removes whole segments, oldest first, as the limits on bytes and age and a request allow.
+//
+// In steps, one segment at a time: `oldest` moves past it; in a later turn, when the owner has
+// shown the new `oldest` to readers, .jnl is unlinked; the directory is synced; then .sum and .idx
+// are unlinked. So a power cut leaves no .jnl without its companions and no hole between segments.
+// A reader that has one open keeps it. The segment that holds durable + 1, or a newer one, is never
+// removed. A file that cannot be unlinked is counted and left: the journal is none the worse for
+// it.
+//
+// Thread safety: one thread. Borrows the Disk.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "proto/identity.h"
+#include "snapshot/archive/request_batch.h"
+#include "snapshot/io.h"
+#include "snapshot/journal/journal_geometry.h"
+
+namespace lapwing {
+
+struct Retention {
+  // Of segment files up to the durable end; those beyond it, written or prepared, come on top. A
+  // power cut takes these: counted in, they could cost all that is durable. 0: no limit.
+  std::uint64_t bytes_max = 0;
+  std::uint64_t age_ns_max = 0;  // of a segment's newest record; 0: no limit
+};
+
+inline constexpr std::uint64_t kAgeCheckNs = 1'000'000'000;  // between looks at the oldest's age
+
+class SegmentRetention {
+ public:
+  struct Options {
+    std::string directory;
+    Id128 journal_id;
+    JournalGeometry geometry;
+    Retention limits;
+    Sequence oldest = 1;     // oldest retained sequence at the start
+    std::uint64_t tag_base;  // of its requests
+  };
+
+  SegmentRetention(Disk& disk, const Options& options) : disk_(disk), options_(options) {}
+
+  // The segments that were there at the start, ascending, and the session's first one.
+  absl::Status open(const std::vector<std::uint64_t>& present, std::uint64_t session_segment);
+  // Holds for what is durable by now: a later record is never removed for an earlier request.
+  void request_prune(Sequence below, Sequence durable);
+  // What the requests want removed is not all gone yet.
+  bool pruning() const;
+
+  struct Turn {
+    Sequence durable = 0;
+    std::uint64_t now_ns = 0;
+    std::uint64_t wall_ns = 0;
+    bool closing = false;  // finish what is under way, begin nothing
+  };
+  // One turn. Fails if the directory cannot be synced.
+  absl::Status advance(WriteQueue& queue, const Turn& turn);
+  void complete(std::uint64_t tag, std::int64_t result) {
+    sync_.complete(tag - options_.tag_base, result);
+  }
+  bool syncing() const { return step_ == Step::kSyncing; }
+
+  Sequence oldest() const { return options_.oldest; }
+  // When the next turn has something to do; UINT64_MAX: only when durable moves or on a request.
+  std::uint64_t next_ns() const { return next_ns_; }
+  std::uint64_t removed_count() const { return removed_count_; }
+  std::uint64_t failed_count() const { return failed_count_; }
+
+ private:
+  enum class Step { kNone, kGivenUp, kSyncing };
+
+  std::uint64_t front() const { return before_.empty() ? next_ : before_.front(); }
+  void look(const Turn& turn);
+  bool is_due(const Turn& turn);
+  bool is_too_old(std::uint64_t wall_ns);
+  std::uint64_t newest_wall_ns(std::uint64_t segment);
+  void give_up_front();
+  bool unlink(const char* suffix);
+
+  Disk& disk_;
+  Options options_;
+  OpenFile directory_;
+  std::deque<std::uint64_t> before_;  // older than the session's, ascending, maybe with holes
+  std::uint64_t next_ = 0;            // oldest of the session's own, which have none
+  Sequence prune_below_ = 0;
+  Step step_ = Step::kNone;
+  std::uint64_t given_up_ = 0;  // the segment that is being removed
+  RequestBatch sync_;
+  std::uint64_t age_checked_ns_ = 0;
+  std::uint64_t next_ns_ = UINT64_MAX;
+  std::uint64_t removed_count_ = 0;
+  std::uint64_t failed_count_ = 0;
+};
+
+}  // namespace lapwing

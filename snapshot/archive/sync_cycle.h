@@ -1,0 +1,85 @@
+// Makes what is archived durable, one cycle at a time.
+//
+//     W = archived
+//     kData    sync every data file written since its last sync (and the index of the cycle before)
+//     kSums    write the .sum entries of the blocks up to W
+//     kSumSync sync the .sum files                                    durable = W
+//     kIndex   append {W, wall clock} to the .idx; synced by the next cycle. A hint: on a full disk
+//              it is left out
+//
+// Archiving goes on meanwhile. It may complete the block of W and replace its sum in memory; but
+// the disk has only what was synced, so the entry of that block is copied when the cycle begins.
+//
+// Thread safety: one thread. No allocation after the start.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "proto/journal_format.h"
+#include "snapshot/archive/request_batch.h"
+#include "snapshot/archive/segment_pool.h"
+#include "snapshot/io.h"
+#include "snapshot/journal/journal_geometry.h"
+
+namespace lapwing {
+
+class SyncCycle {
+ public:
+  struct Options {
+    std::string directory;  // for messages
+    Id128 journal_id;
+    JournalGeometry geometry;
+    Sequence first = 1;      // of the session: durable starts at first - 1
+    std::uint64_t tag_base;  // of its requests
+  };
+
+  SyncCycle(SegmentPool& segments, const Options& options);
+
+  bool active() const { return stage_ != Stage::kIdle; }
+  // What the running cycle makes durable; durable() if none runs.
+  Sequence through() const { return through_; }
+  Sequence durable() const { return durable_; }
+
+  // Begins a cycle: none is active, and archived ≥ durable.
+  void begin(Sequence archived, std::uint64_t now_ns, std::uint64_t wall_ns);
+  // The clean end: a cycle that only syncs the indexes. None is active.
+  void begin_last();
+  // Submits what is due and enters the next stage when one is done.
+  absl::Status advance(WriteQueue& queue, std::uint64_t now_ns);
+  void complete(std::uint64_t tag, std::int64_t result) {
+    requests_.complete(tag - options_.tag_base, result);
+  }
+
+  std::uint64_t cycles() const { return cycles_; }
+  std::uint64_t cycle_ns_max() const { return cycle_ns_max_; }  // begin to durable
+
+ private:
+  enum class Stage { kIdle, kData, kSums, kSumSync, kIndex };
+
+  void enter_next_stage(std::uint64_t now_ns);
+  // Calls visit(OpenSegment&, first, last) with the part of durable + 1 … through in each segment.
+  template <typename Visit>
+  void for_each_new_segment(Visit visit);
+  void add_data_syncs();
+  void add_sum_writes();
+  void add_sum_syncs();
+  void add_index_writes();
+  void end_index(bool written);
+
+  SegmentPool& segments_;
+  Options options_;
+  RequestBatch requests_;
+  Stage stage_ = Stage::kIdle;
+  Sequence durable_;
+  Sequence through_;
+  SumEntry through_entry_{};   // of the block of through_, as of begin
+  std::uint64_t wall_ns_ = 0;  // when through_ was archived; never decreasing
+  std::uint64_t begin_ns_ = 0;
+  std::uint64_t cycles_ = 0;
+  std::uint64_t cycle_ns_max_ = 0;
+};
+
+}  // namespace lapwing

@@ -1,0 +1,93 @@
+// Reads a DBN file or stream record by record: raw or zstd, from a path or standard input.
+//
+//   auto reader = DbnReader::open("es.mbo.dbn.zst");
+//   for (;;) {
+//     auto record = (*reader)->next();
+//     if (!record.ok() || record->empty()) break;
+//   }
+//
+// Whatever can be read is delivered before an error; an error names the file, the offset and the
+// record's number, and stays. Nothing is allocated per record. next() reads from the descriptor
+// only when no whole record is at hand, so a record that has arrived on a pipe is never kept
+// waiting for the next.
+//
+// Thread safety: one thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "snapshot/dbn/byte_source.h"
+#include "snapshot/dbn/dbn_metadata.h"
+
+namespace lapwing {
+
+inline constexpr std::size_t kDbnBufferBytes = 1024 * 1024;  // decoded
+
+class DbnReader {
+ public:
+  // `path` may be "-": standard input. Reads the metadata. Errors: kNotFound, kNotPermitted,
+  // kBadInput, kClosed (`stopped` while it waited for a pipe), kSystem.
+  static absl::StatusOr<std::unique_ptr<DbnReader>> open(const std::string& path,
+                                                         Stopped stopped = {});
+  static absl::StatusOr<std::unique_ptr<DbnReader>> open(std::unique_ptr<ByteSource> source);
+
+  const dbn::Metadata& metadata() const { return metadata_; }
+  const std::string& raw_metadata() const { return raw_metadata_; }  // as it stands in the file
+  const std::string& name() const { return source_->name(); }
+  bool compressed() const { return source_->compressed(); }
+
+  // The next record, as many bytes as its header says; empty: the end. Valid until the next call.
+  // Errors, from then on: kBadInput, kClosed, kSystem.
+  absl::StatusOr<std::span<const std::byte>> next() {
+    if (!failure_.ok()) return failure_;
+    if (!buffered()) {
+      if (auto status = refill(); !status.ok()) return fail(status);
+    }
+    return take();
+  }
+
+  // True if next() has a record, or an error, without reading from the descriptor.
+  bool buffered() const {
+    const std::size_t count = end_ - begin_;
+    return count >= sizeof(dbn::RecordHeader) && (count >= record_bytes() || malformed());
+  }
+
+  std::uint64_t records() const {
+    return records_;
+  }  // delivered since the start or the last rewind()
+  // Starts again from the first record. kUnsupported for a stream.
+  absl::Status rewind();
+
+ private:
+  explicit DbnReader(std::unique_ptr<ByteSource> source)
+      : source_(std::move(source)), buffer_(kDbnBufferBytes) {}
+
+  std::size_t record_bytes() const {
+    return static_cast<std::size_t>(buffer_[begin_]) * dbn::kLengthUnit;
+  }
+  bool malformed() const;
+  absl::StatusOr<std::span<const std::byte>> take();
+  absl::Status read_metadata();
+  absl::Status read_exactly(std::span<std::byte> out, std::size_t already);
+  absl::Status refill();
+  absl::Status fail(const absl::Status& status);
+  absl::Status record_error(const std::string& what) const;
+
+  std::unique_ptr<ByteSource> source_;
+  dbn::Metadata metadata_;
+  std::string raw_metadata_;
+  std::vector<std::byte> buffer_;
+  std::size_t begin_ = 0;
+  std::size_t end_ = 0;
+  std::uint64_t records_ = 0;
+  absl::Status failure_;
+};
+
+}  // namespace lapwing

@@ -1,0 +1,223 @@
+#include "snapshot/dbn/dbn_writer.h"
+
+#include <zstd.h>
+
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "proto/dbn.h"
+#include "proto/error.h"
+#include "snapshot/dbn/dbn_metadata.h"
+#include "snapshot/dbn/dbn_reader.h"
+
+namespace lapwing {
+namespace {
+
+constexpr char kZstdSuffix[] = ".zst";
+
+std::string directory_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+// Reads a recording to its end; the metadata, the records and whether it is zstd come with the
+// reader.
+absl::StatusOr<std::unique_ptr<DbnReader>> read_through(const std::string& path) {
+  auto reader = DbnReader::open(path);
+  absl::Status status = reader.status();
+  while (status.ok()) {
+    const auto record = (*reader)->next();
+    if (record.ok() && record->empty()) return reader;
+    status = record.status();
+  }
+  if (errc_of(status) != Errc::kBadInput) return status;
+  return make_error(Errc::kBadInput, absl::StrCat("this recording cannot be continued: ",
+                                                  absl::string_view(status.message()),
+                                                  "; record into another file"));
+}
+
+}  // namespace
+
+struct DbnWriter::Encoder {
+  ZSTD_CCtx* context = ZSTD_createCCtx();
+  std::vector<std::byte> out = std::vector<std::byte>(ZSTD_CStreamOutSize());
+
+  // With a checksum at the end of each frame: damage to a recording is found when it is read.
+  Encoder() { ZSTD_CCtx_setParameter(context, ZSTD_c_checksumFlag, 1); }
+  Encoder(const Encoder&) = delete;
+  Encoder& operator=(const Encoder&) = delete;
+  ~Encoder() { ZSTD_freeCCtx(context); }
+};
+
+absl::StatusOr<std::unique_ptr<DbnWriter>> DbnWriter::create(Disk& disk, const std::string& path,
+                                                             const std::string& raw_metadata) {
+  const auto metadata = dbn::parse_metadata(std::as_bytes(std::span(raw_metadata)));
+  if (!metadata.ok()) return metadata.status();
+  const auto exists = disk.exists(path);
+  if (!exists.ok()) return exists.status();
+  if (*exists) {
+    return make_error(Errc::kInvalidArgument,
+                      absl::StrCat(path, " is there already; remove it or name another file"));
+  }
+  std::unique_ptr<DbnWriter> writer(new DbnWriter(disk, path, absl::EndsWith(path, kZstdSuffix)));
+  writer->raw_metadata_ = raw_metadata;
+  if (auto status = writer->open(OpenMode::kCreate); !status.ok()) return status;
+  // Whoever follows the file finds its metadata at once.
+  if (auto status = writer->emit(std::as_bytes(std::span(raw_metadata)), Drain::kFlush);
+      !status.ok()) {
+    writer->finished_ = true;
+    disk.remove(path).IgnoreError();
+    return status;
+  }
+  return writer;
+}
+
+absl::StatusOr<std::unique_ptr<DbnWriter>> DbnWriter::append(Disk& disk, const std::string& path) {
+  const auto reader = read_through(path);
+  if (!reader.ok()) return reader.status();
+  std::unique_ptr<DbnWriter> writer(new DbnWriter(disk, path, (*reader)->compressed()));
+  writer->raw_metadata_ = (*reader)->raw_metadata();
+  writer->records_ = writer->records_in_file_ = (*reader)->records();
+  if (auto status = writer->open(OpenMode::kReadWrite); !status.ok()) return status;
+  return writer;
+}
+
+absl::StatusOr<std::unique_ptr<DbnWriter>> DbnWriter::resume(Disk& disk, const std::string& path,
+                                                             std::uint64_t committed_bytes) {
+  const auto file = disk.open(path, {.mode = OpenMode::kReadWrite});
+  if (!file.ok()) return file.status();
+  OpenFile owned(disk, *file);
+  const auto size = disk.size(*file);
+  if (!size.ok()) return size.status();
+  if (*size < committed_bytes) {
+    return make_error(Errc::kDamaged,
+                      absl::StrCat(path, " has ", *size, " bytes, but ", committed_bytes,
+                                   " were committed: it was cut by somebody; record into another "
+                                   "file"));
+  }
+  if (auto status = disk.truncate(*file, committed_bytes); !status.ok()) return status;
+  owned.close();
+  return append(disk, path);
+}
+
+DbnWriter::DbnWriter(Disk& disk, std::string path, bool zstd)
+    : disk_(disk),
+      path_(std::move(path)),
+      staged_(kDbnWriteBufferBytes),
+      encoder_(zstd ? std::make_unique<Encoder>() : nullptr) {}
+
+// A file that its owner forgot to finish is finished; only who calls finish() learns of an error.
+DbnWriter::~DbnWriter() {
+  finish().IgnoreError();
+}
+
+absl::Status DbnWriter::open(OpenMode mode) {
+  const auto file = disk_.open(path_, {.mode = mode, .permissions = kRecordingPermissions});
+  if (!file.ok()) {
+    finished_ = true;
+    return file.status();
+  }
+  file_ = OpenFile(disk_, *file);
+  const auto size = disk_.size(*file);
+  if (!size.ok()) return fail(size.status());
+  file_bytes_ = *size;
+  return absl::OkStatus();
+}
+
+absl::Status DbnWriter::check_usable() {
+  if (!failure_.ok()) return failure_;
+  if (!finished_) return absl::OkStatus();
+  return make_error(Errc::kClosed,
+                    absl::StrCat(path_, " is finished; open it again to append to it"));
+}
+
+absl::Status DbnWriter::write(std::span<const std::byte> records) {
+  if (auto status = check_usable(); !status.ok()) return status;
+  while (!records.empty()) {
+    const std::size_t bytes = static_cast<std::size_t>(records[0]) * dbn::kLengthUnit;
+    if (bytes < sizeof(dbn::RecordHeader) || bytes > records.size()) {
+      return make_error(Errc::kInvalidArgument,
+                        absl::StrCat("record ", records_ + 1, " for ", path_, " says it is ", bytes,
+                                     " bytes long, and ", records.size(), " are there"));
+    }
+    if (staged_bytes_ + bytes > staged_.size()) {
+      if (auto status = drain(Drain::kContinue); !status.ok()) return status;
+    }
+    std::memcpy(staged_.data() + staged_bytes_, records.data(), bytes);
+    staged_bytes_ += bytes;
+    ++records_;
+    records = records.subspan(bytes);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status DbnWriter::flush() {
+  if (auto status = check_usable(); !status.ok()) return status;
+  return drain(Drain::kFlush);
+}
+
+absl::StatusOr<std::uint64_t> DbnWriter::commit() {
+  if (auto status = check_usable(); !status.ok()) return status;
+  if (auto status = drain(Drain::kEnd); !status.ok()) return status;
+  if (auto status = disk_.sync(file_.get()); !status.ok()) return fail(status);
+  if (auto status = disk_.sync_directory(directory_of(path_)); !status.ok()) return fail(status);
+  return file_bytes_;
+}
+
+absl::Status DbnWriter::finish() {
+  if (finished_) return failure_;
+  const absl::Status status = commit().status();
+  finished_ = true;
+  file_.close();
+  return status;
+}
+
+absl::Status DbnWriter::drain(Drain how) {
+  const auto status = emit(std::span(staged_).first(staged_bytes_), how);
+  if (!status.ok()) return fail(status);
+  staged_bytes_ = 0;
+  if (encoder_ == nullptr || how != Drain::kContinue) records_in_file_ = records_;
+  return absl::OkStatus();
+}
+
+absl::Status DbnWriter::emit(std::span<const std::byte> bytes, Drain how) {
+  if (encoder_ == nullptr) return write_file(bytes);
+  const ZSTD_EndDirective directive = how == Drain::kContinue ? ZSTD_e_continue
+                                      : how == Drain::kFlush  ? ZSTD_e_flush
+                                                              : ZSTD_e_end;
+  ZSTD_inBuffer input{bytes.data(), bytes.size(), 0};
+  for (bool done = false; !done;) {
+    ZSTD_outBuffer output{encoder_->out.data(), encoder_->out.size(), 0};
+    const std::size_t left = ZSTD_compressStream2(encoder_->context, &output, &input, directive);
+    if (ZSTD_isError(left)) {
+      return make_error(Errc::kSystem, absl::StrCat("zstd cannot compress for ", path_, ": ",
+                                                    ZSTD_getErrorName(left)));
+    }
+    const auto status = write_file(std::span(encoder_->out).first(output.pos));
+    if (!status.ok()) return status;
+    done = how == Drain::kContinue ? input.pos == input.size : left == 0;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status DbnWriter::write_file(std::span<const std::byte> bytes) {
+  if (auto status = disk_.write_at(file_.get(), file_bytes_, bytes); !status.ok()) return status;
+  file_bytes_ += bytes.size();
+  return absl::OkStatus();
+}
+
+absl::Status DbnWriter::fail(const absl::Status& status) {
+  const bool whole = encoder_ == nullptr && disk_.truncate(file_.get(), file_bytes_).ok();
+  failure_ =
+      make_error(errc_of(status),
+                 absl::StrCat(absl::string_view(status.message()), "; the first ", records_in_file_,
+                              " of ", records_, " records can be read from the file, which ",
+                              whole ? "ends with them; it can be appended to"
+                                    : "ends in the middle; record what follows into another file"));
+  return failure_;
+}
+
+}  // namespace lapwing

@@ -1,0 +1,208 @@
+#include "snapshot/dbn/dbn_writer.h"
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <string>
+
+#include "proto/error.h"
+#include "snapshot/dbn/dbn_reader.h"
+#include "snapshot/dbn/dbn_test_data.h"
+#include "snapshot/posix_io.h"
+#include "tests/temporary_directory.h"
+
+namespace lapwing {
+namespace {
+
+// A disk that is full after so many bytes: a write that would exceed them does its part, as the
+// kernel does.
+class FullDisk : public PosixDisk {
+ public:
+  absl::Status write_at(FileHandle file, std::uint64_t offset,
+                        std::span<const std::byte> bytes) override {
+    if (offset + bytes.size() <= bytes_max) return PosixDisk::write_at(file, offset, bytes);
+    if (offset < bytes_max) {
+      PosixDisk::write_at(file, offset, bytes.first(bytes_max - offset)).IgnoreError();
+    }
+    return make_system_error(ENOSPC, "cannot write");
+  }
+  std::uint64_t bytes_max = ~std::uint64_t{0};
+};
+
+std::span<const std::byte> bytes_of(const std::string& text) {
+  return std::as_bytes(std::span(text));
+}
+
+std::unique_ptr<DbnWriter> create(Disk& disk, const std::string& path) {
+  auto writer = DbnWriter::create(disk, path, mbo_metadata());
+  REQUIRE(writer.ok());
+  return *std::move(writer);
+}
+
+std::unique_ptr<DbnWriter> append(Disk& disk, const std::string& path) {
+  auto writer = DbnWriter::append(disk, path);
+  REQUIRE(writer.ok());
+  return *std::move(writer);
+}
+
+// The records that can be read; `end` gets how the reading ended.
+std::string records_in(const std::string& path, absl::Status* end = nullptr) {
+  const auto reader = DbnReader::open(path);
+  REQUIRE(reader.ok());
+  REQUIRE((*reader)->raw_metadata() == mbo_metadata());
+  std::string out;
+  for (;;) {
+    const auto record = (*reader)->next();
+    if (end != nullptr) *end = record.status();
+    if (end == nullptr) REQUIRE(record.ok());
+    if (!record.ok() || record->empty()) return out;
+    out.append(reinterpret_cast<const char*>(record->data()), record->size());
+  }
+}
+
+}  // namespace
+
+TEST_CASE("What is written is read back, record for record") {
+  const TemporaryDirectory directory;
+  const std::string path = directory.file(GENERATE("out.dbn", "out.dbn.zst"));
+  PosixDisk disk;
+  const auto writer = create(disk, path);
+  const std::string records = mbo_records(1, 50'000);
+  REQUIRE(writer->write(bytes_of(records)).ok());
+  REQUIRE(writer->finish().ok());
+  REQUIRE(writer->finish().ok());
+  CHECK(writer->records_in_file() == 50'000);
+  CHECK((records_in(path) == records));
+  CHECK(errc_of(writer->write(bytes_of(records))) == Errc::kClosed);
+  const bool zstd = path.ends_with(".zst");
+  CHECK((std::filesystem::file_size(path) < records.size()) == zstd);
+}
+
+TEST_CASE("A recording can be followed while it is written") {
+  const TemporaryDirectory directory;
+  const std::string path = directory.file(GENERATE("out.dbn", "out.dbn.zst"));
+  PosixDisk disk;
+  const auto writer = create(disk, path);
+  absl::Status end;
+  CHECK(records_in(path, &end).empty());  // the metadata is there at once
+  std::string wanted;
+  for (std::uint64_t i = 1; i <= 20; ++i) {
+    REQUIRE(writer->write(bytes_of(mbo_records(i, 1))).ok());
+    wanted += mbo_records(i, 1);
+    REQUIRE(writer->flush().ok());
+    CHECK(writer->records_in_file() == i);
+    CHECK((records_in(path, &end) == wanted));
+  }
+}
+
+TEST_CASE("A finished recording is continued, as often as one likes") {
+  const TemporaryDirectory directory;
+  const std::string path = directory.file(GENERATE("out.dbn", "out.dbn.zst"));
+  PosixDisk disk;
+  REQUIRE(create(disk, path)->finish().ok());
+  for (std::uint64_t first = 1; first <= 3'001; first += 1'000) {
+    const auto writer = append(disk, path);
+    CHECK(writer->raw_metadata() == mbo_metadata());
+    CHECK(writer->records() == first - 1);
+    REQUIRE(writer->write(bytes_of(mbo_records(first, 1'000))).ok());
+    REQUIRE(writer->finish().ok());
+  }
+  CHECK((records_in(path) == mbo_records(1, 4'000)));
+}
+
+TEST_CASE("A writer that nobody finishes finishes by itself") {
+  const TemporaryDirectory directory;
+  const std::string path = directory.file(GENERATE("out.dbn", "out.dbn.zst"));
+  PosixDisk disk;
+  {
+    const auto writer = create(disk, path);
+    REQUIRE(writer->write(bytes_of(mbo_records(1, 10))).ok());
+  }
+  CHECK((records_in(path) == mbo_records(1, 10)));
+}
+
+TEST_CASE("A file that is there is not written over") {
+  const TemporaryDirectory directory;
+  PosixDisk disk;
+  write_file(directory.file("out.dbn"), "precious");
+  const auto writer = DbnWriter::create(disk, directory.file("out.dbn"), mbo_metadata());
+  CHECK(errc_of(writer.status()) == Errc::kInvalidArgument);
+  CHECK(read_file(directory.file("out.dbn")) == "precious");
+}
+
+TEST_CASE("A recording that is cut off is not continued, and not changed") {
+  const TemporaryDirectory directory;
+  PosixDisk disk;
+  const bool zstd = GENERATE(false, true);
+  std::string bytes = mbo_metadata() + mbo_records(1, 100);
+  if (zstd) bytes = zstd_frame(bytes);
+  bytes.pop_back();
+  write_file(directory.file("out"), bytes);
+  const auto writer = DbnWriter::append(disk, directory.file("out"));
+  CHECK(errc_of(writer.status()) == Errc::kBadInput);
+  CHECK(std::string(writer.status().message()).find("another file") != std::string::npos);
+  CHECK((read_file(directory.file("out")) == bytes));
+}
+
+TEST_CASE("On a full disk a raw recording ends with its last whole record and can be continued") {
+  const TemporaryDirectory directory;
+  const std::string path = directory.file("out.dbn");
+  FullDisk disk;
+  disk.bytes_max = 1'000'003;
+  const auto writer = create(disk, path);
+  const std::string records = mbo_records(1, 50'000);
+  const absl::Status status = writer->write(bytes_of(records));
+  REQUIRE(errc_of(status) == Errc::kNoSpace);
+  CHECK(writer->write(bytes_of(records)) == status);
+  CHECK(writer->flush() == status);
+  CHECK(writer->finish() == status);
+  const std::string there = records_in(path);
+  CHECK((there == records.substr(0, there.size())));
+  CHECK(there.size() / 56 == writer->records_in_file());
+  CHECK(there.size() > disk.bytes_max - 2 * kDbnWriteBufferBytes);
+  CHECK(std::string(status.message()).find(std::to_string(there.size() / 56)) != std::string::npos);
+  PosixDisk roomy;
+  CHECK(append(roomy, path)->records() == there.size() / 56);
+}
+
+TEST_CASE("On a full disk a zstd recording keeps what was flushed and says so") {
+  const TemporaryDirectory directory;
+  const std::string path = directory.file("out.dbn.zst");
+  FullDisk disk;
+  const auto writer = create(disk, path);
+  const std::string records = mbo_records(1, 500);
+  REQUIRE(writer->write(bytes_of(records)).ok());
+  REQUIRE(writer->flush().ok());
+  disk.bytes_max = std::filesystem::file_size(path) + 10;
+  REQUIRE(writer->write(bytes_of(mbo_records(501, 500))).ok());
+  const absl::Status status = writer->finish();
+  REQUIRE(errc_of(status) == Errc::kNoSpace);
+  CHECK(writer->records_in_file() == 500);
+  absl::Status end;
+  CHECK((records_in(path, &end) == records));
+  CHECK(errc_of(end) == Errc::kBadInput);
+}
+
+TEST_CASE("A recording that cannot even begin leaves no file") {
+  const TemporaryDirectory directory;
+  FullDisk disk;
+  disk.bytes_max = 10;
+  const auto path = directory.file(GENERATE("out.dbn", "out.dbn.zst"));
+  CHECK(errc_of(DbnWriter::create(disk, path, mbo_metadata()).status()) == Errc::kNoSpace);
+  CHECK_FALSE(std::filesystem::exists(path));
+  CHECK(errc_of(DbnWriter::create(disk, path, "not metadata").status()) == Errc::kBadInput);
+  CHECK(errc_of(DbnWriter::create(disk, directory.file("no/where.dbn"), mbo_metadata()).status()) ==
+        Errc::kNotFound);
+}
+
+TEST_CASE("Bytes that are not whole records are refused before they reach the file") {
+  const TemporaryDirectory directory;
+  PosixDisk disk;
+  const auto writer = create(disk, directory.file("out.dbn"));
+  const std::string records = mbo_records(1, 2);
+  CHECK(errc_of(writer->write(bytes_of(records.substr(0, 100)))) == Errc::kInvalidArgument);
+  CHECK(errc_of(writer->write(bytes_of(std::string(56, '\0')))) == Errc::kInvalidArgument);
+  REQUIRE(writer->finish().ok());
+  CHECK((records_in(directory.file("out.dbn")) == records.substr(0, 56)));
+}
+
+}  // namespace lapwing

@@ -1,0 +1,83 @@
+#include "snapshot/journal/index_file.h"
+
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "proto/error.h"
+#include "snapshot/journal/segment_file.h"
+#include "snapshot/journal/time_index.h"
+
+namespace lapwing {
+namespace {
+
+constexpr std::size_t kEntriesPerRead = 2048;
+
+// Calls visit(entry, is_last) for every whole entry; false if there is no such file.
+absl::StatusOr<bool> for_each_entry(
+    const JournalFiles& files, std::uint64_t segment,
+    const std::function<absl::Status(const TimeEntry& entry, bool is_last)>& visit) {
+  const auto file = files.disk->open(files.path(segment, "idx"), {OpenMode::kRead});
+  if (errc_of(file.status()) == Errc::kNotFound) return false;
+  if (!file.ok()) return file.status();
+  const OpenFile owned(*files.disk, *file);
+  const auto size = files.disk->size(*file);
+  if (!size.ok()) return size.status();
+  const std::uint64_t count = *size / sizeof(TimeEntry);
+  std::vector<TimeEntry> chunk(kEntriesPerRead);
+  for (std::uint64_t begin = 0; begin < count; begin += kEntriesPerRead) {
+    const auto read = files.disk->read_at(*file, begin * sizeof(TimeEntry),
+                                          std::as_writable_bytes(std::span(chunk)));
+    if (!read.ok()) return read.status();
+    for (std::size_t i = 0; i < *read / sizeof(TimeEntry); ++i) {
+      const absl::Status status = visit(chunk[i], begin + i + 1 == count);
+      if (!status.ok()) return status;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+absl::StatusOr<IndexState> inspect_index(const JournalFiles& files, std::uint64_t segment) {
+  IndexState state;
+  const auto there = for_each_entry(files, segment, [&](const TimeEntry& entry, bool is_last) {
+    if (time_entry_valid(files.journal_id, entry)) {
+      ++state.entries;
+    } else if (!is_last) {
+      ++state.invalid;
+    }
+    return absl::OkStatus();
+  });
+  if (!there.ok()) return there.status();
+  state.missing = !*there;
+  return state;
+}
+
+absl::Status rewrite_index(const JournalFiles& files, std::uint64_t segment) {
+  Disk& disk = *files.disk;
+  const std::string path = files.path(segment, "idx");
+  const std::string unfinished = absl::StrCat(path, kUnfinishedSuffix);
+  const auto stale = disk.exists(unfinished);
+  if (!stale.ok()) return stale.status();
+  absl::Status status = *stale ? disk.remove(unfinished) : absl::OkStatus();
+  if (!status.ok()) return status;
+  const auto file = disk.open(unfinished, {OpenMode::kCreate});
+  if (!file.ok()) return file.status();
+  const OpenFile owned(disk, *file);
+  std::uint64_t offset = 0;
+  status = for_each_entry(files, segment, [&](const TimeEntry& entry, bool) {
+             if (!time_entry_valid(files.journal_id, entry)) return absl::OkStatus();
+             const auto bytes = std::as_bytes(std::span(&entry, 1));
+             offset += bytes.size();
+             return disk.write_at(*file, offset - bytes.size(), bytes);
+           }).status();
+  if (status.ok()) status = disk.sync(*file);
+  if (status.ok()) status = disk.rename(unfinished, path);
+  if (status.ok()) status = disk.sync_directory(files.directory);
+  return status;
+}
+
+}  // namespace lapwing

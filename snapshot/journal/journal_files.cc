@@ -1,0 +1,29 @@
+#include "snapshot/journal/journal_files.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "proto/error.h"
+
+namespace lapwing {
+
+JournalFiles journal_files_of(Disk& disk, const std::string& journal_root,
+                              const SessionEntry& begin) {
+  return {&disk, absl::StrCat(journal_root, "/", begin.journal_id.hex()), begin.journal_id,
+          JournalGeometry{begin.slot_bytes, begin.record_bytes, begin.segment_slots}};
+}
+
+absl::StatusOr<std::vector<std::uint64_t>> list_segments(const JournalFiles& files) {
+  std::vector<std::uint64_t> segments;
+  const auto names = files.disk->list(files.directory);
+  if (errc_of(names.status()) == Errc::kNotFound) return segments;
+  if (!names.ok()) return names.status();
+  for (const std::string& name : *names) {
+    std::uint64_t segment = 0;
+    if (parse_segment_name(name, "jnl", segment)) segments.push_back(segment);
+  }
+  std::sort(segments.begin(), segments.end());
+  return segments;
+}
+
+}  // namespace lapwing

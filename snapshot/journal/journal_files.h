@@ -1,0 +1,36 @@
+// One journal's directory: where its files are and which segments there are.
+//
+// Thread safety: plain values and pure functions; borrows the Disk.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "proto/identity.h"
+#include "proto/journal_format.h"
+#include "snapshot/io.h"
+#include "snapshot/journal/journal_geometry.h"
+
+namespace lapwing {
+
+struct JournalFiles {
+  Disk* disk = nullptr;
+  std::string directory;  // <journal root>/<journal id>
+  Id128 journal_id;
+  JournalGeometry geometry;
+
+  std::string path(std::uint64_t segment, const char* suffix) const {
+    return segment_path(directory, segment, suffix);
+  }
+};
+
+// The files of the journal that `begin` speaks of.
+JournalFiles journal_files_of(Disk& disk, const std::string& journal_root,
+                              const SessionEntry& begin);
+
+// The segments that have a .jnl file, ascending. None if the directory is missing.
+absl::StatusOr<std::vector<std::uint64_t>> list_segments(const JournalFiles& files);
+
+}  // namespace lapwing

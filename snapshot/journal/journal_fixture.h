@@ -1,0 +1,233 @@
+// Builds a journal's files for tests, directly from the description of the format and not through
+// the archiver or its helpers: a second opinion on every byte. Small geometry: 64 slots a block,
+// 1,024 a segment. Test code only; not thread-safe.
+#pragma once
+
+#include <xxhash.h>
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "proto/identity.h"
+#include "proto/journal_format.h"
+#include "snapshot/journal/journal_geometry.h"
+#include "snapshot/journal/session_log.h"
+#include "snapshot/posix_io.h"
+#include "tests/temporary_directory.h"
+
+namespace lapwing {
+
+inline Id128 fixture_id(std::uint8_t tag) {
+  Id128 id;
+  id.bytes.fill(tag);
+  return id;
+}
+
+// The bytes of a whole file, and the means to spoil them.
+inline std::string file_bytes(const std::string& path) {
+  std::ifstream in(path, std::ios::binary | std::ios::ate);
+  std::string bytes(static_cast<std::size_t>(in.tellg()), '\0');
+  in.seekg(0);
+  in.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  REQUIRE(in.good());
+  return bytes;
+}
+
+inline void put_bytes(const std::string& path, std::uint64_t offset, const void* bytes,
+                      std::size_t count) {
+  std::fstream out(path, std::ios::binary | std::ios::in | std::ios::out);
+  out.seekp(static_cast<std::streamoff>(offset));
+  out.write(static_cast<const char*>(bytes), static_cast<std::streamsize>(count));
+  out.flush();
+  REQUIRE(out.good());
+}
+
+inline void flip_bit(const std::string& path, std::uint64_t offset, unsigned bit) {
+  std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
+  file.seekg(static_cast<std::streamoff>(offset));
+  const char byte = static_cast<char>(file.get() ^ (1 << bit));
+  file.seekp(static_cast<std::streamoff>(offset));
+  file.put(byte);
+  file.flush();
+  REQUIRE(file.good());
+}
+
+class JournalFixture {
+ public:
+  explicit JournalFixture(JournalGeometry geometry = {64, 56, 1024}) : geometry_(geometry) {
+    std::filesystem::create_directory(journal_directory());
+  }
+
+  const std::string& root() const { return directory_.path(); }
+  std::string journal_directory() const { return root() + "/" + current_.hex(); }
+  std::string file(std::uint64_t segment, const char* suffix) const {
+    return segment_path(journal_directory(), segment, suffix);
+  }
+  PosixDisk& disk() { return disk_; }
+  const JournalGeometry& geometry() const { return geometry_; }
+  static Id128 journal_id() { return fixture_id(7); }  // of the first journal
+  const Id128& current_journal_id() const { return current_; }
+  static Id128 boot_id() { return fixture_id(99); }
+
+  // Record n: every byte depends on n.
+  std::vector<std::byte> record(Sequence n) const {
+    std::vector<std::byte> bytes(geometry_.record_bytes);
+    for (std::size_t i = 0; i < bytes.size(); ++i) {
+      bytes[i] = static_cast<std::byte>((n * 0x9e3779b97f4a7c15u + i * 0x85ebca6bu) >> 13);
+    }
+    return bytes;
+  }
+  std::vector<std::byte> slot(Sequence n) const {
+    std::vector<std::byte> bytes(geometry_.slot_bytes);
+    const std::uint64_t stamp = 2 * n;
+    std::memcpy(bytes.data(), &stamp, sizeof stamp);
+    const auto content = record(n);
+    std::copy(content.begin(), content.end(), bytes.begin() + 8);
+    return bytes;
+  }
+
+  // Slots and sums of first … last, as after a sync.
+  void write(Sequence first, Sequence last) {
+    write_slots(first, last);
+    write_sums(first, last);
+  }
+  // Slots alone: archived, not durable.
+  void write_slots(Sequence first, Sequence last) {
+    for (Sequence n = first; n <= last; ++n) {
+      const std::uint64_t segment = (n - 1) / geometry_.segment_slots;
+      prepare(segment);
+      const auto bytes = slot(n);
+      put_bytes(file(segment, "jnl"),
+                4096 + (n - 1) % geometry_.segment_slots * geometry_.slot_bytes, bytes.data(),
+                bytes.size());
+    }
+  }
+  // Sums of every block from that of `first`, the last one for its slots up to `last`.
+  void write_sums(Sequence first, Sequence last) {
+    const std::uint64_t slots = 4096 / geometry_.slot_bytes;
+    for (std::uint64_t block = (first - 1) / slots; block * slots < last; ++block) {
+      const Sequence block_last = std::min(last, (block + 1) * slots);
+      write_sum(block, static_cast<std::uint32_t>(block_last - block * slots));
+    }
+  }
+  void write_sum(std::uint64_t block, std::uint32_t count) {
+    const std::uint64_t slots = 4096 / geometry_.slot_bytes;
+    const std::uint64_t segment = block * slots / geometry_.segment_slots;
+    const std::uint64_t in_segment = block % (geometry_.segment_slots / slots);
+    const std::string bytes =
+        file_bytes(file(segment, "jnl")).substr(4096 + in_segment * 4096, 4096);
+    struct {
+      Id128 journal;
+      std::uint64_t block;
+      std::uint64_t sum;
+      std::uint32_t count;
+    } checked{current_, block, XXH3_64bits(bytes.data(), count * geometry_.slot_bytes), count};
+    const auto check = static_cast<std::uint32_t>(XXH3_64bits(&checked, 36));
+    const SumEntry entry{checked.sum, count, check == 0 ? 1 : check};
+    put_bytes(file(segment, "sum"), in_segment * sizeof entry, &entry, sizeof entry);
+  }
+  // Appends an entry to the index of the sequence's segment.
+  void write_time(Sequence sequence, std::uint64_t wall_ns) {
+    TimeEntry entry{sequence, wall_ns, 0, 0};
+    std::uint64_t seed;
+    std::memcpy(&seed, &current_, sizeof seed);
+    entry.check = XXH3_64bits_withSeed(&entry, 24, seed);
+    std::ofstream out(file((sequence - 1) / geometry_.segment_slots, "idx"),
+                      std::ios::binary | std::ios::app);
+    out.write(reinterpret_cast<const char*>(&entry), sizeof entry);
+  }
+  // What is written from here on belongs to another journal below the same root.
+  void begin_journal(const Id128& id) {
+    current_ = id;
+    std::filesystem::create_directory(journal_directory());
+  }
+  // An empty segment: header, zeros, zero sums.
+  void prepare(std::uint64_t segment) {
+    if (std::filesystem::exists(file(segment, "jnl"))) return;
+    SegmentHeader header{};
+    header.magic = 0x314c4e4a57504c;
+    header.version = 1;
+    header.header_bytes = 4096;
+    header.journal_id = current_;
+    header.segment = segment;
+    header.first_sequence = segment * geometry_.segment_slots + 1;
+    header.slot_count = geometry_.segment_slots;
+    header.slot_bytes = geometry_.slot_bytes;
+    header.record_bytes = geometry_.record_bytes;
+    header.checksum = XXH3_64bits(&header, 4088);
+    std::ofstream(file(segment, "jnl"), std::ios::binary)
+        .write(reinterpret_cast<const char*>(&header), sizeof header);
+    std::filesystem::resize_file(file(segment, "jnl"),
+                                 4096 + geometry_.segment_slots * geometry_.slot_bytes);
+    std::ofstream(file(segment, "sum"), std::ios::binary);
+    std::filesystem::resize_file(file(segment, "sum"),
+                                 geometry_.segment_slots * geometry_.slot_bytes / 4096 * 16);
+  }
+
+  void begin(std::uint8_t session, Sequence first, std::uint64_t source_id = 0,
+             std::uint64_t source_offset = 0, const char* schema = "bytes") {
+    SessionEntry entry = session_entry(SessionEntryKind::kBegin, session);
+    entry.boot_id = boot_id();
+    entry.first = first;
+    entry.slot_bytes = geometry_.slot_bytes;
+    entry.record_bytes = geometry_.record_bytes;
+    entry.segment_slots = geometry_.segment_slots;
+    entry.source_id = source_id;
+    entry.source_offset = source_offset;
+    set_text(entry.schema, schema);
+    set_text(entry.ring_path, "ring-" + std::to_string(session));
+    append(entry);
+  }
+  // How far a session came; `archived` at or below `durable`: no further than that.
+  struct Reach {
+    Sequence reserved = 0;
+    Sequence durable = 0;
+    Sequence archived = 0;
+  };
+  // A session that has not ended, and its records.
+  void session(std::uint8_t session, Sequence first, const Reach& reach) {
+    begin(session, first);
+    reserve(session, reach.reserved);
+    if (reach.durable >= first) write(first, reach.durable);
+    write_slots(std::max(first, reach.durable + 1), reach.archived);
+  }
+  void reserve(std::uint8_t session, Sequence through) {
+    SessionEntry entry = session_entry(SessionEntryKind::kReserve, session);
+    entry.through = through;
+    append(entry);
+  }
+  void end(std::uint8_t session, Sequence last, SessionEnd how, Sequence void_last = 0) {
+    SessionEntry entry = session_entry(SessionEntryKind::kEnd, session);
+    entry.last = last;
+    entry.how = how;
+    entry.void_first = void_last == 0 ? 0 : last + 1;
+    entry.void_last = void_last;
+    append(entry);
+  }
+
+ private:
+  SessionEntry session_entry(SessionEntryKind kind, std::uint8_t session) const {
+    SessionEntry entry{};
+    entry.kind = kind;
+    entry.journal_id = current_;
+    entry.session_id = fixture_id(session);
+    return entry;
+  }
+  void append(const SessionEntry& entry) {
+    auto log = SessionLog::open(disk_, root());
+    REQUIRE(log.ok());
+    REQUIRE(log->append(entry).ok());
+  }
+
+  TemporaryDirectory directory_{TemporaryDirectory::in_memory()};
+  PosixDisk disk_;
+  JournalGeometry geometry_;
+  Id128 current_ = journal_id();
+};
+
+}  // namespace lapwing

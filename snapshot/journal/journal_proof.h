@@ -1,0 +1,50 @@
+// Proves ranges of a journal without delivering them: for a starting publisher, and for `verify`.
+//
+// Thread safety: one thread at a time per Disk call; no state.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "proto/identity.h"
+#include "snapshot/journal/journal_damage.h"
+#include "snapshot/journal/journal_files.h"
+#include "snapshot/journal/session_log.h"
+
+namespace lapwing {
+
+struct SequenceRange {
+  Sequence first = 1;
+  Sequence last = 0;  // inclusive; below first: empty
+
+  bool is_empty() const { return last < first; }
+  friend bool operator==(const SequenceRange&, const SequenceRange&) = default;
+};
+
+constexpr SequenceRange intersect(const SequenceRange& a, const SequenceRange& b) {
+  return {a.first > b.first ? a.first : b.first, a.last < b.last ? a.last : b.last};
+}
+
+// The sequences of this journal that were given to records, ascending: its sessions, without voids.
+// A session without an end counts up to `open_last`.
+std::vector<SequenceRange> record_ranges(const SessionLog& sessions, const Id128& journal_id,
+                                         Sequence open_last);
+
+enum class ProofDepth {
+  kNames,    // the segments are there
+  kHeaders,  // … and their headers are right
+  kRecords,  // … and so is every record: sum and stamp
+};
+
+// Called with the number of records proven or passed over since the last call.
+using ProofProgress = std::function<void(std::uint64_t records)>;
+
+// Proves the records of `ranges` that lie in `wanted`, all of which is durable, and gives what is
+// damaged to the sink. Errors: of the disk only.
+absl::Status prove(const JournalFiles& files, const std::vector<SequenceRange>& ranges,
+                   const SequenceRange& wanted, ProofDepth depth, const DamageSink& sink,
+                   const ProofProgress& progress = nullptr);
+
+}  // namespace lapwing

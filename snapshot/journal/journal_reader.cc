@@ -1,0 +1,241 @@
+#include "snapshot/journal/journal_reader.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "proto/error.h"
+#include "snapshot/journal/journal_files.h"
+#include "snapshot/journal/segment_reader.h"
+#include "snapshot/journal/sum_walk.h"
+#include "snapshot/journal/time_search.h"
+
+namespace lapwing {
+namespace {
+
+struct Void {
+  Sequence first;
+  Sequence last;
+};
+
+JournalRun gap_to(Sequence last, GapCause cause, std::string detail = "") {
+  JournalRun run;
+  run.gap = true;
+  run.gap_last = last;
+  run.cause = cause;
+  run.detail = std::move(detail);
+  return run;
+}
+
+// kRecordBytes 0: as the geometry says.
+template <std::size_t kRecordBytes>
+void copy_each_record(const std::byte* slot, const JournalGeometry& geometry, std::uint64_t count,
+                      std::byte* out) {
+  const std::size_t record_bytes = kRecordBytes == 0 ? geometry.record_bytes : kRecordBytes;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    std::memcpy(out, slot + kStampBytes, record_bytes);
+    slot += geometry.slot_bytes;
+    out += record_bytes;
+  }
+}
+
+// The records of `count` slots, packed. The sizes of the schemas that are shipped have loops of
+// their own: a copy of constant size is a few moves, any other is a call.
+void copy_records(const std::byte* slots, const JournalGeometry& geometry, std::uint64_t count,
+                  std::byte* out) {
+  switch (geometry.record_bytes) {
+    case 16:
+      return copy_each_record<16>(slots, geometry, count, out);
+    case 48:
+      return copy_each_record<48>(slots, geometry, count, out);
+    case 56:
+      return copy_each_record<56>(slots, geometry, count, out);
+    case 80:
+      return copy_each_record<80>(slots, geometry, count, out);
+    default:
+      return copy_each_record<0>(slots, geometry, count, out);
+  }
+}
+
+const SessionRecord* last_session_of(const SessionLog& sessions, const Id128& journal_id) {
+  const auto& all = sessions.sessions();
+  const auto found = std::find_if(all.rbegin(), all.rend(), [&](const SessionRecord& session) {
+    return session.begin.journal_id == journal_id;
+  });
+  return found == all.rend() ? nullptr : &*found;
+}
+
+}  // namespace
+
+struct JournalReader::State {
+  State(SessionLog log, JournalFiles journal_files)
+      : sessions(std::move(log)), files(journal_files), reader(std::move(journal_files)) {
+    note_voids();
+  }
+
+  void note_voids();
+  Sequence void_free_last(Sequence n) const;
+  std::optional<JournalRun> gap_at(Sequence n, const JournalBounds& bounds) const;
+  absl::StatusOr<JournalRun> explain_unopened(Sequence n, Sequence limit,
+                                              const absl::Status& status) const;
+  std::uint64_t copy_out(Sequence n, Sequence limit, std::span<std::byte> out) const;
+
+  SessionLog sessions;
+  JournalFiles files;
+  SegmentReader reader;
+  std::vector<Void> voids;  // of this journal, ascending
+};
+
+void JournalReader::State::note_voids() {
+  voids.clear();
+  for (const SessionRecord& session : sessions.sessions()) {
+    if (session.begin.journal_id != files.journal_id) continue;
+    if (!session.end || session.end->void_first == 0) continue;
+    voids.push_back({session.end->void_first, session.end->void_last});
+  }
+}
+
+// The last sequence before the next void; n itself lies in none.
+Sequence JournalReader::State::void_free_last(Sequence n) const {
+  for (const Void& there : voids) {
+    if (there.first > n) return there.first - 1;
+  }
+  return UINT64_MAX;
+}
+
+// What is known not to be there before any file is looked at.
+std::optional<JournalRun> JournalReader::State::gap_at(Sequence n,
+                                                       const JournalBounds& bounds) const {
+  for (const Void& there : voids) {
+    if (n >= there.first && n <= there.last) return gap_to(there.last, GapCause::kVoid);
+  }
+  const bool is_open = reader.is_open(files.geometry.segment_of(n));
+  if (n < bounds.oldest && !is_open) return gap_to(bounds.oldest - 1, GapCause::kPruned);
+  return std::nullopt;
+}
+
+// The segment of n could not be opened: pruned meanwhile, lost, or damaged as a whole.
+absl::StatusOr<JournalRun> JournalReader::State::explain_unopened(
+    Sequence n, Sequence limit, const absl::Status& status) const {
+  const std::string message(status.message());
+  switch (errc_of(status)) {
+    case Errc::kDamaged:
+    case Errc::kAbiMismatch:  // in a journal whose sessions this program could read
+    case Errc::kNotALapwingFile:
+      return gap_to(limit, GapCause::kDamaged, message);
+    case Errc::kNotFound:
+      break;
+    default:
+      return status;
+  }
+  const auto segments = list_segments(files);
+  if (!segments.ok()) return segments.status();
+  if (!segments->empty() && files.geometry.segment_of(n) < segments->front()) {
+    return gap_to(files.geometry.segment_first(segments->front()) - 1, GapCause::kPruned);
+  }
+  return gap_to(limit, GapCause::kDamaged,
+                absl::StrCat(message, ": the segment is missing (sequences ", n, " to ", limit,
+                             "); `lapwing verify` shows all damage"));
+}
+
+std::uint64_t JournalReader::State::copy_out(Sequence n, Sequence limit,
+                                             std::span<std::byte> out) const {
+  const std::size_t record_bytes = files.geometry.record_bytes;
+  const std::uint64_t count = std::min<std::uint64_t>(std::min(limit, reader.window_last()) - n + 1,
+                                                      out.size() / record_bytes);
+  copy_records(reader.slot(n), files.geometry, count, out.data());
+  return count;
+}
+
+absl::StatusOr<std::unique_ptr<JournalReader>> JournalReader::open(Disk& disk,
+                                                                   const std::string& journal_root,
+                                                                   const Id128& journal_id) {
+  auto sessions = SessionLog::open_read_only(disk, journal_root);
+  if (!sessions.ok()) return sessions.status();
+  const SessionRecord* const session = last_session_of(*sessions, journal_id);
+  if (session == nullptr) {
+    return make_error(Errc::kNotFound,
+                      absl::StrCat(journal_root, "/", kSessionsFileName,
+                                   " has no session of journal ", journal_id.hex()));
+  }
+  JournalFiles files = journal_files_of(disk, journal_root, session->begin);
+  return std::unique_ptr<JournalReader>(
+      new JournalReader(std::make_unique<State>(std::move(*sessions), std::move(files))));
+}
+
+JournalReader::JournalReader(std::unique_ptr<State> state) : state_(std::move(state)) {}
+JournalReader::~JournalReader() = default;
+
+const JournalGeometry& JournalReader::geometry() const {
+  return state_->files.geometry;
+}
+const SessionLog& JournalReader::sessions() const {
+  return state_->sessions;
+}
+
+absl::Status JournalReader::refresh() {
+  state_->reader.close();
+  const absl::Status status = state_->sessions.refresh();
+  state_->note_voids();
+  return status;
+}
+
+absl::StatusOr<JournalRun> JournalReader::read(Sequence n, const JournalBounds& bounds,
+                                               std::span<std::byte> out) {
+  const JournalGeometry& geometry = state_->files.geometry;
+  if (n == kNoSequence || out.size() < geometry.record_bytes) {
+    return make_error(Errc::kInvalidArgument,
+                      absl::StrCat("a read of sequence ", n, " into ", out.size(), " bytes"));
+  }
+  SegmentReader& reader = state_->reader;
+  JournalRun run;
+  if (n < reader.window_first() || n > reader.window_last()) {
+    if (auto gap = state_->gap_at(n, bounds)) return *std::move(gap);
+    if (n > bounds.archived) return run;
+    const std::uint64_t segment = geometry.segment_of(n);
+    const Sequence limit =
+        std::min({bounds.archived, geometry.segment_last(segment), state_->void_free_last(n)});
+    if (!reader.is_open(segment)) {
+      const absl::Status opened = reader.open(segment);
+      if (!opened.ok()) return state_->explain_unopened(n, limit, opened);
+    }
+    if (auto damage = reader.load(n, bounds.durable, limit)) {
+      return gap_to(damage->last, GapCause::kDamaged, damage->text());
+    }
+  }
+  if (n > bounds.archived) return run;
+  run.count = state_->copy_out(n, bounds.archived, out);
+  return run;
+}
+
+absl::StatusOr<Sequence> JournalReader::find_time(std::uint64_t wall_ns,
+                                                  const JournalBounds& bounds) {
+  const auto segments = list_segments(state_->files);
+  if (!segments.ok()) return segments.status();
+  const auto found = search_time(state_->files, *segments, wall_ns);
+  if (!found.ok()) return found.status();
+  return std::max({*found, bounds.oldest, Sequence{1}});
+}
+
+absl::StatusOr<JournalBounds> JournalReader::settled_bounds() {
+  const SessionRecord& session = *last_session_of(state_->sessions, state_->files.journal_id);
+  const auto segments = list_segments(state_->files);
+  if (!segments.ok()) return segments.status();
+  JournalBounds bounds;
+  if (session.end) {
+    bounds.durable = session.end->last;
+  } else {
+    const auto walk =
+        walk_sums(state_->files, *segments, session.first(), session.reserved_through);
+    if (!walk.ok()) return walk.status();
+    bounds.durable = walk->durable;
+  }
+  bounds.archived = bounds.durable;
+  bounds.oldest = segments->empty() ? bounds.durable + 1
+                                    : state_->files.geometry.segment_first(segments->front());
+  return bounds;
+}
+
+}  // namespace lapwing

@@ -1,0 +1,70 @@
+#include "snapshot/journal/segment_file.h"
+
+#include <xxhash.h>
+
+#include "absl/strings/str_cat.h"
+#include "proto/error.h"
+
+namespace lapwing {
+namespace {
+
+std::uint64_t checksum_of(const SegmentHeader& header) {
+  return XXH3_64bits(&header, offsetof(SegmentHeader, checksum));
+}
+
+absl::Status damaged(const std::string& path, const std::string& what) {
+  return make_error(Errc::kDamaged,
+                    absl::StrCat(path, ": header at offset 0: ", what,
+                                 "; `lapwing verify` shows all damage of the journal"));
+}
+
+}  // namespace
+
+SegmentHeader make_segment_header(const Id128& journal_id, const JournalGeometry& geometry,
+                                  std::uint64_t segment, const std::string& schema,
+                                  std::uint64_t wall_ns) {
+  SegmentHeader header{};
+  header.magic = kSegmentMagic;
+  header.version = kJournalVersion;
+  header.header_bytes = kSegmentHeaderBytes;
+  header.journal_id = journal_id;
+  header.segment = segment;
+  header.first_sequence = geometry.segment_first(segment);
+  header.slot_count = geometry.segment_slots;
+  header.slot_bytes = geometry.slot_bytes;
+  header.record_bytes = geometry.record_bytes;
+  header.created_wall_ns = wall_ns;
+  set_text(header.schema, schema);
+  header.checksum = checksum_of(header);
+  return header;
+}
+
+absl::Status check_segment_header(const SegmentHeader& header, const Id128& journal_id,
+                                  const JournalGeometry& geometry, std::uint64_t segment,
+                                  const std::string& path) {
+  if (header.magic != kSegmentMagic) {
+    return make_error(Errc::kNotALapwingFile,
+                      absl::StrCat(path,
+                                   " does not begin like a journal segment; it was replaced or "
+                                   "overwritten, restore it from a copy"));
+  }
+  if (header.version != kJournalVersion) {
+    return make_error(Errc::kAbiMismatch,
+                      absl::StrCat(path, " has journal version ", header.version,
+                                   ", this program reads ", kJournalVersion));
+  }
+  if (header.checksum != checksum_of(header)) return damaged(path, "checksum mismatch");
+  if (header.journal_id != journal_id) {
+    return damaged(path, absl::StrCat("belongs to journal ", header.journal_id.hex()));
+  }
+  if (header.segment != segment || header.first_sequence != geometry.segment_first(segment)) {
+    return damaged(path, absl::StrCat("is segment ", header.segment, " under another's name"));
+  }
+  if (header.header_bytes != kSegmentHeaderBytes || header.slot_count != geometry.segment_slots ||
+      header.slot_bytes != geometry.slot_bytes || header.record_bytes != geometry.record_bytes) {
+    return damaged(path, "sizes differ from the journal's");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace lapwing

@@ -1,0 +1,144 @@
+#include "snapshot/journal/segment_reader.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "proto/error.h"
+#include "proto/shared_words.h"
+#include "snapshot/journal/segment_file.h"
+#include "snapshot/journal/sum_file.h"
+
+namespace lapwing {
+
+SegmentReader::SegmentReader(JournalFiles files)
+    : files_(std::move(files)),
+      buffer_(std::make_unique<std::byte[]>(kReadRunBytes)),
+      sums_(kReadRunBytes / kPageBytes) {}
+
+void SegmentReader::drop_window() {
+  window_first_ = 1;
+  window_last_ = 0;
+}
+
+void SegmentReader::close() {
+  jnl_.close();
+  sum_.close();
+  drop_window();
+}
+
+absl::Status SegmentReader::open(std::uint64_t segment) {
+  close();
+  const std::string path = files_.path(segment, "jnl");
+  const auto jnl = files_.disk->open(path, {OpenMode::kRead});
+  if (!jnl.ok()) return jnl.status();
+  OpenFile opened(*files_.disk, *jnl);
+  SegmentHeader header{};
+  const auto read = files_.disk->read_at(*jnl, 0, std::as_writable_bytes(std::span(&header, 1)));
+  if (!read.ok()) return read.status();
+  const absl::Status checked =
+      check_segment_header(header, files_.journal_id, files_.geometry, segment, path);
+  if (!checked.ok()) return checked;
+  const auto sum = files_.disk->open(files_.path(segment, "sum"), {OpenMode::kRead});
+  if (sum.ok()) {
+    sum_ = OpenFile(*files_.disk, *sum);
+  } else if (errc_of(sum.status()) != Errc::kNotFound) {
+    return sum.status();
+  }
+  jnl_ = std::move(opened);
+  segment_ = segment;
+  return absl::OkStatus();
+}
+
+std::optional<JournalDamage> SegmentReader::load(Sequence n, Sequence durable, Sequence limit) {
+  const JournalGeometry& geometry = files_.geometry;
+  const Request request{n, durable, limit};
+  const std::uint64_t first_block = geometry.block_of(n);
+  std::size_t block_count =
+      std::min<std::size_t>(geometry.block_of(limit) - first_block + 1, kReadRunBytes / kPageBytes);
+  std::string defect;
+  drop_window();
+  for (int attempt = 0; attempt <= kSumRereads; ++attempt) {
+    const absl::Status read = read_run(first_block, block_count);
+    if (read.ok()) {
+      Sequence proven = n - 1;
+      for (std::uint64_t block = first_block; block < first_block + block_count; ++block) {
+        const Sequence last = prove_block(request, block, defect);
+        if (last < geometry.block_first(block)) break;
+        proven = last;
+        if (last < geometry.block_first(block) + geometry.block_slots() - 1) break;
+      }
+      if (proven >= n) {
+        window_first_ = n;
+        window_last_ = proven;
+        return std::nullopt;
+      }
+    } else {
+      defect = std::string(read.message());
+    }
+    block_count = 1;  // what follows the damage is loaded when it is asked for
+  }
+  return damage(request, defect);
+}
+
+// What cannot be read whole, because the file is too short, is zeros.
+absl::Status SegmentReader::read_run(std::uint64_t first_block, std::size_t block_count) {
+  const JournalGeometry& geometry = files_.geometry;
+  buffer_first_ = geometry.block_first(first_block);
+  std::fill_n(sums_.begin(), block_count, SumEntry{});
+  const std::span<std::byte> sums = std::as_writable_bytes(std::span(sums_.data(), block_count));
+  if (sum_.valid()) {
+    const auto read = files_.disk->read_at(sum_.get(), sum_offset(geometry, first_block), sums);
+    if (!read.ok()) return read.status();
+  }
+  const std::span<std::byte> blocks(buffer_.get(), block_count * kPageBytes);
+  const auto read = files_.disk->read_at(jnl_.get(), geometry.offset_of(buffer_first_), blocks);
+  if (!read.ok()) return read.status();
+  const std::size_t whole = *read - *read % geometry.slot_bytes;
+  std::fill(blocks.begin() + static_cast<std::ptrdiff_t>(whole), blocks.end(), std::byte{0});
+  return absl::OkStatus();
+}
+
+// The last sequence of the block that is proven, contiguously from where the request needs it;
+// below the block's first if none is, `defect` then says why.
+Sequence SegmentReader::prove_block(const Request& request, std::uint64_t block,
+                                    std::string& defect) const {
+  const JournalGeometry& geometry = files_.geometry;
+  const Sequence first = geometry.block_first(block);
+  const Sequence last = std::min(first + geometry.block_slots() - 1, request.limit);
+  const std::byte* const bytes = slot(first);
+  if (request.durable >= first) {
+    const SumEntry& sum = sums_[block - geometry.block_of(buffer_first_)];
+    const SumState state = check_sum_entry(files_.journal_id, block, sum, geometry);
+    if (state != SumState::kValid) {
+      defect = state == SumState::kEmpty ? "the sum is missing" : "the sum itself is damaged";
+      return first - 1;
+    }
+    if (first + sum.count <= std::min(last, request.durable)) {
+      defect = absl::StrCat("the sum covers ", sum.count, " slots only");
+      return first - 1;
+    }
+    if (!sum_matches(sum, std::span(bytes, kPageBytes), geometry)) {
+      defect = "the slots do not match their sum";
+      return first - 1;
+    }
+  }
+  for (Sequence n = std::max(first, request.n); n <= last; ++n) {
+    Word stamp;
+    std::memcpy(&stamp, slot(n), sizeof stamp);
+    if (stamp == ready_stamp(n)) continue;
+    defect = absl::StrCat("the slot of sequence ", n, " carries stamp ", stamp, ", not ",
+                          ready_stamp(n));
+    return n == std::max(first, request.n) ? first - 1 : n - 1;
+  }
+  return last;
+}
+
+JournalDamage SegmentReader::damage(const Request& request, const std::string& defect) const {
+  const JournalGeometry& geometry = files_.geometry;
+  const Sequence first = geometry.block_first(geometry.block_of(request.n));
+  const Sequence last = std::min(first + geometry.block_slots() - 1, request.limit);
+  return {files_.path(segment_, "jnl"), geometry.offset_of(first), request.n, last, defect};
+}
+
+}  // namespace lapwing

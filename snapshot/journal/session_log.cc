@@ -1,0 +1,292 @@
+#include "snapshot/journal/session_log.h"
+
+#include <xxhash.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "proto/error.h"
+
+namespace lapwing {
+namespace {
+
+constexpr std::size_t kEntriesPerRead = 64;
+
+enum class EntryState { kEmpty, kValid, kBad };
+
+std::uint64_t checksum_of(const SessionEntry& entry) {
+  return XXH3_64bits(&entry, offsetof(SessionEntry, checksum));
+}
+
+EntryState state_of(const SessionEntry& entry, std::uint64_t index) {
+  static constexpr SessionEntry kZeros{};
+  if (std::memcmp(&entry, &kZeros, sizeof entry) == 0) return EntryState::kEmpty;
+  const bool valid = entry.checksum == checksum_of(entry) && entry.index == index;
+  return valid ? EntryState::kValid : EntryState::kBad;
+}
+
+std::uint64_t now_wall_ns() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return static_cast<std::uint64_t>(
+      std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
+}
+
+// What stands at `index` and after it; zeros beyond the file's end and where there is no file.
+absl::Status read_entries(Disk& disk, const OpenFile& file, std::uint64_t index,
+                          std::span<SessionEntry> entries) {
+  std::fill(entries.begin(), entries.end(), SessionEntry{});
+  if (!file.valid()) return absl::OkStatus();
+  return disk.read_at(file.get(), index * kSessionEntryBytes, std::as_writable_bytes(entries))
+      .status();
+}
+
+absl::StatusOr<std::uint64_t> size_of(Disk& disk, const OpenFile& file) {
+  if (!file.valid()) return std::uint64_t{0};
+  return disk.size(file.get());
+}
+
+absl::Status damaged(const std::string& where, const std::string& what) {
+  return make_error(
+      Errc::kDamaged,
+      absl::StrCat(where, ": ", what,
+                   "; `lapwing verify` shows all damage, `lapwing repair` is the way on"));
+}
+
+}  // namespace
+
+std::string SessionLog::path(std::size_t copy) const {
+  return absl::StrCat(directory_, "/", name_, copy == 0 ? "" : kCopySuffix);
+}
+
+std::string SessionLog::where(std::uint64_t index) const {
+  return absl::StrCat(path(0), " and its copy, entry ", index, " at offset ",
+                      index * kSessionEntryBytes);
+}
+
+absl::StatusOr<SessionLog> SessionLog::open(Disk& disk, const std::string& directory,
+                                            const std::string& name) {
+  SessionLog log(disk, directory, name);
+  absl::Status status = log.create_missing();
+  if (status.ok()) status = log.open_files(OpenMode::kReadWrite);
+  if (status.ok()) status = log.load();
+  if (status.ok()) status = log.heal();
+  if (!status.ok()) return status;
+  return log;
+}
+
+absl::StatusOr<SessionLog> SessionLog::open_read_only(Disk& disk, const std::string& directory) {
+  absl::Status damage;
+  auto log = open_damaged(disk, directory, damage);
+  if (!damage.ok()) return damage;
+  return log;
+}
+
+absl::StatusOr<SessionLog> SessionLog::open_damaged(Disk& disk, const std::string& directory,
+                                                    absl::Status& damage) {
+  SessionLog log(disk, directory, kSessionsFileName);
+  absl::Status status = log.open_files(OpenMode::kRead);
+  if (status.ok() && !log.files_[0].valid() && !log.files_[1].valid()) {
+    status = make_error(Errc::kNotFound, absl::StrCat(log.path(0), ": there is no journal here"));
+  }
+  if (status.ok()) status = log.refresh();
+  damage = errc_of(status) == Errc::kDamaged ? status : absl::OkStatus();
+  if (!status.ok() && damage.ok()) return status;
+  return log;
+}
+
+const SessionRecord* SessionLog::find(const Id128& session_id) const {
+  const auto found = std::find_if(
+      sessions_.begin(), sessions_.end(),
+      [&](const SessionRecord& session) { return session.begin.session_id == session_id; });
+  return found == sessions_.end() ? nullptr : &*found;
+}
+
+bool SessionLog::in_void(const Id128& journal_id, Sequence n, Sequence& first,
+                         Sequence& last) const {
+  for (const SessionRecord& session : sessions_) {
+    if (!session.end || session.begin.journal_id != journal_id) continue;
+    if (n < session.end->void_first || n > session.end->void_last) continue;
+    first = session.end->void_first;
+    last = session.end->void_last;
+    return true;
+  }
+  return false;
+}
+
+absl::Status SessionLog::create_missing() {
+  bool created = false;
+  for (std::size_t copy = 0; copy < kCopies; ++copy) {
+    const auto there = disk_->exists(path(copy));
+    if (!there.ok()) return there.status();
+    if (*there) continue;
+    const auto file = disk_->open(path(copy), {OpenMode::kCreate});
+    if (!file.ok()) return file.status();
+    disk_->close(*file);
+    created = true;
+  }
+  return created ? disk_->sync_directory(directory_) : absl::OkStatus();
+}
+
+absl::Status SessionLog::open_files(OpenMode mode) {
+  for (std::size_t copy = 0; copy < kCopies; ++copy) {
+    const auto file = disk_->open(path(copy), {mode});
+    if (file.ok()) {
+      files_[copy] = OpenFile(*disk_, *file);
+    } else if (errc_of(file.status()) != Errc::kNotFound) {
+      return file.status();
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SessionLog::refresh() {
+  // A reader that came when there was only one file looks for the other again.
+  if (!files_[0].valid() || !files_[1].valid()) {
+    const absl::Status status = open_files(OpenMode::kRead);
+    if (!status.ok()) return status;
+  }
+  absl::Status status = load();
+  for (int reread = 0; reread < kSessionRereads && errc_of(status) == Errc::kDamaged; ++reread) {
+    status = load();
+  }
+  return status;
+}
+
+// Takes every entry from next_index_ on. What was taken stays taken if a later one is damaged.
+absl::Status SessionLog::load() {
+  std::uint64_t bytes = 0;
+  for (const OpenFile& file : files_) {
+    const auto size = size_of(*disk_, file);
+    if (!size.ok()) return size.status();
+    bytes = std::max(bytes, *size);
+  }
+  if (bytes > kSessionEntriesMax * kSessionEntryBytes) {
+    return make_error(Errc::kLimit, absl::StrCat(path(0), ": more than ", kSessionEntriesMax,
+                                                 " entries; begin a new journal"));
+  }
+  std::vector<SessionEntry> chunks[kCopies];
+  for (auto& chunk : chunks) chunk.resize(kEntriesPerRead);
+  bool at_end = false;
+  const std::uint64_t begin = next_index_;
+  for (std::uint64_t index = begin; index * kSessionEntryBytes < bytes; ++index) {
+    const std::size_t i = (index - begin) % kEntriesPerRead;
+    for (std::size_t copy = 0; i == 0 && copy < kCopies; ++copy) {
+      const absl::Status status = read_entries(*disk_, files_[copy], index, chunks[copy]);
+      if (!status.ok()) return status;
+    }
+    const absl::Status status = take(index, chunks[0][i], chunks[1][i], at_end);
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SessionLog::take(std::uint64_t index, const SessionEntry& in_first,
+                              const SessionEntry& in_copy, bool& at_end) {
+  const EntryState states[kCopies] = {state_of(in_first, index), state_of(in_copy, index)};
+  if (states[0] == EntryState::kEmpty && states[1] == EntryState::kEmpty) {
+    at_end = true;
+    return absl::OkStatus();
+  }
+  if (states[0] != EntryState::kValid && states[1] != EntryState::kValid) {
+    return damaged(where(index), "valid in neither copy");
+  }
+  if (at_end) return damaged(where(index), "an entry after the end of the list");
+  const bool both = states[0] == states[1];
+  if (both && std::memcmp(&in_first, &in_copy, kSessionEntryBytes) != 0) {
+    return damaged(where(index), "the two copies contradict each other");
+  }
+  const std::size_t good = states[0] == EntryState::kValid ? 0 : 1;
+  const SessionEntry& entry = good == 0 ? in_first : in_copy;
+  if (entry.version != kJournalVersion) {
+    return make_error(Errc::kAbiMismatch,
+                      absl::StrCat(where(index), ": journal version ", entry.version,
+                                   ", this program knows ", kJournalVersion));
+  }
+  const std::string defect = session_entry_defect(sessions_, entry);
+  if (!defect.empty()) return damaged(where(index), defect);
+  if (!both) copy_defects_.push_back({1 - good, index, states[1 - good] == EntryState::kEmpty});
+  fold_session_entry(sessions_, entry);
+  next_index_ = index + 1;
+  return absl::OkStatus();
+}
+
+// Both copies are synced even where they agree: a killed writer may have left a page unsynced.
+absl::Status SessionLog::heal() {
+  for (const SessionCopyDefect& defect : copy_defects_) {
+    SessionEntry entry;
+    absl::Status status =
+        read_entries(*disk_, files_[1 - defect.copy], defect.index, std::span(&entry, 1));
+    if (status.ok()) {
+      status = disk_->write_at(files_[defect.copy].get(), defect.index * kSessionEntryBytes,
+                               std::as_bytes(std::span(&entry, 1)));
+    }
+    if (!status.ok()) return status;
+  }
+  for (const OpenFile& file : files_) {
+    const absl::Status status = disk_->sync(file.get());
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SessionLog::append(SessionEntry entry) {
+  if (!failure_.ok()) return failure_;
+  const std::string defect = session_entry_defect(sessions_, entry);
+  if (!defect.empty()) {
+    return make_error(Errc::kInvalidArgument, absl::StrCat(where(next_index_), ": ", defect));
+  }
+  if (const absl::Status room = make_room(entry.kind); !room.ok()) return room;
+  entry.version = kJournalVersion;
+  entry.index = next_index_;
+  if (entry.wall_ns == 0) entry.wall_ns = now_wall_ns();
+  entry.checksum = checksum_of(entry);
+  failure_ = write_copies(entry);
+  if (!failure_.ok()) return failure_;
+  fold_session_entry(sessions_, entry);
+  ++next_index_;
+  return absl::OkStatus();
+}
+
+// Any entry but an end leaves room for one more: the end.
+absl::Status SessionLog::make_room(SessionEntryKind kind) {
+  const std::uint64_t needed = next_index_ + (kind == SessionEntryKind::kEnd ? 1 : 2);
+  if (needed > kSessionEntriesMax) {
+    return make_error(Errc::kLimit, absl::StrCat(path(0), " is full; begin a new journal"));
+  }
+  const absl::Status grown = grow(std::min(next_index_ + kSessionEntriesAhead, kSessionEntriesMax));
+  if (errc_of(grown) != Errc::kNoSpace) return grown;
+  for (const OpenFile& file : files_) {
+    const auto size = size_of(*disk_, file);
+    if (!size.ok()) return size.status();
+    if (*size < needed * kSessionEntryBytes) return grown;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SessionLog::grow(std::uint64_t entries) {
+  const std::uint64_t bytes = entries * kSessionEntryBytes;
+  const std::uint64_t wanted =
+      (bytes + kSessionsGrowthBytes - 1) / kSessionsGrowthBytes * kSessionsGrowthBytes;
+  for (const OpenFile& file : files_) {
+    const auto size = size_of(*disk_, file);
+    if (!size.ok()) return size.status();
+    if (*size >= wanted) continue;
+    const absl::Status status = disk_->allocate(file.get(), wanted);
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SessionLog::write_copies(const SessionEntry& entry) {
+  for (const OpenFile& file : files_) {
+    absl::Status status = disk_->write_at(file.get(), entry.index * kSessionEntryBytes,
+                                          std::as_bytes(std::span(&entry, 1)));
+    if (status.ok()) status = disk_->sync(file.get());
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace lapwing

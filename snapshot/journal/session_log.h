@@ -1,0 +1,106 @@
+// journal/sessions and its copy: every session's begin, reservations and end.
+//
+// An entry is written to the first file, synced, then to the copy, synced. Reading takes an entry
+// from whichever copy is valid; one valid in neither is damage, unless neither holds anything from
+// there on: the end. Readers (open_read_only) write nothing; a writer (open) first repairs the copy
+// that lags and syncs both. The files grow ahead of need: on a full disk there is room for the
+// reservations of some time, and always for an end.
+//
+// Invariants
+//  1. Whatever is reported as a session is valid in at least one copy and obeys session_rules.h.
+//  2. After open() and after each append() both copies hold every entry, synced.
+//  3. The first failed write or sync is final: every later append fails with the same status.
+//
+// Thread safety: one thread. Borrows the Disk.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "proto/journal_format.h"
+#include "snapshot/io.h"
+#include "snapshot/journal/session_rules.h"
+
+namespace lapwing {
+
+inline constexpr char kSessionsFileName[] = "sessions";
+inline constexpr char kCopySuffix[] = ".copy";
+inline constexpr std::uint64_t kSessionsGrowthBytes = 64 * 1024;
+inline constexpr std::uint64_t kSessionEntriesAhead = 64;  // room for so many is wanted
+inline constexpr std::uint64_t kSessionEntriesMax = std::uint64_t{1} << 20;
+// A reader may find an entry half written by a running publisher; it is damage after this many
+// re-reads.
+inline constexpr int kSessionRereads = 3;
+
+// An entry that is valid in the other copy only.
+struct SessionCopyDefect {
+  std::size_t copy = 0;  // 0: sessions, 1: sessions.copy
+  std::uint64_t index = 0;
+  bool missing = false;  // nothing there; else what is there is invalid
+};
+
+class SessionLog {
+ public:
+  // `directory` is the one that holds `sessions`. Creates the files if they are missing. `name` is
+  // another for a log that will take the place of this one.
+  // Errors: kDamaged with file, entry and offset; kNoSpace, kNotPermitted, kSystem.
+  static absl::StatusOr<SessionLog> open(Disk& disk, const std::string& directory,
+                                         const std::string& name = kSessionsFileName);
+  // Errors: kNotFound if there are none, kDamaged with file, entry and offset, kNotPermitted.
+  static absl::StatusOr<SessionLog> open_read_only(Disk& disk, const std::string& directory);
+
+  // Reads, for `verify` and `repair`, what is right before the first damage. `damage` says what
+  // stopped it, ok if nothing did. Errors: as open_read_only, but for kDamaged.
+  static absl::StatusOr<SessionLog> open_damaged(Disk& disk, const std::string& directory,
+                                                 absl::Status& damage);
+
+  const std::vector<SessionRecord>& sessions() const { return sessions_; }
+  const SessionRecord* last() const { return sessions_.empty() ? nullptr : &sessions_.back(); }
+  const SessionRecord* find(const Id128& session_id) const;
+
+  // Reads the entries that were appended, by whomever, since the last look.
+  absl::Status refresh();
+
+  // Appends and syncs both copies; index, version and checksum are filled in here, and wall_ns
+  // where it is 0. kInvalidArgument for an entry that session_rules.h forbids.
+  absl::Status append(SessionEntry entry);
+
+  // True for a sequence in a recorded void of this journal; sets the void's bounds.
+  bool in_void(const Id128& journal_id, Sequence n, Sequence& first, Sequence& last) const;
+
+  // Entries read or written; the damaged one's index where there is one.
+  std::uint64_t entry_count() const { return next_index_; }
+  // What open() has repaired, or what a reader was able to do without.
+  const std::vector<SessionCopyDefect>& copy_defects() const { return copy_defects_; }
+
+ private:
+  static constexpr std::size_t kCopies = 2;
+
+  SessionLog(Disk& disk, std::string directory, std::string name)
+      : disk_(&disk), directory_(std::move(directory)), name_(std::move(name)) {}
+  std::string path(std::size_t copy) const;
+  std::string where(std::uint64_t index) const;
+  absl::Status open_files(OpenMode mode);
+  absl::Status create_missing();
+  absl::Status load();
+  absl::Status take(std::uint64_t index, const SessionEntry& in_first, const SessionEntry& in_copy,
+                    bool& at_end);
+  absl::Status heal();
+  absl::Status make_room(SessionEntryKind kind);
+  absl::Status grow(std::uint64_t entries);
+  absl::Status write_copies(const SessionEntry& entry);
+
+  Disk* disk_;
+  std::string directory_;
+  std::string name_;
+  std::vector<SessionRecord> sessions_;
+  std::vector<SessionCopyDefect> copy_defects_;
+  std::uint64_t next_index_ = 0;
+  OpenFile files_[kCopies];
+  absl::Status failure_;
+};
+
+}  // namespace lapwing

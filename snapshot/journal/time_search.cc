@@ -1,0 +1,79 @@
+#include "snapshot/journal/time_search.h"
+
+#include <optional>
+#include <span>
+
+#include "proto/error.h"
+#include "snapshot/journal/time_index.h"
+
+namespace lapwing {
+namespace {
+
+// Nothing if the entry does not check or cannot be read: the index is a hint.
+std::optional<TimeEntry> entry_at(const JournalFiles& files, const OpenFile& index,
+                                  std::uint64_t i) {
+  TimeEntry entry{};
+  const auto read = files.disk->read_at(index.get(), i * sizeof(TimeEntry),
+                                        std::as_writable_bytes(std::span(&entry, 1)));
+  if (!read.ok() || !time_entry_valid(files.journal_id, entry)) return std::nullopt;
+  return entry;
+}
+
+// The last of the index's `count` entries that is before wall_ns; they never decrease. In place of
+// one that does not check the nearest below decides.
+std::optional<TimeEntry> last_before(const JournalFiles& files, const OpenFile& index,
+                                     std::uint64_t count, std::uint64_t wall_ns) {
+  std::optional<TimeEntry> best;
+  std::uint64_t low = 0;  // what is below has been decided
+  std::uint64_t high = count;
+  while (low < high) {
+    const std::uint64_t middle = low + (high - low) / 2;
+    std::uint64_t i = middle + 1;
+    std::optional<TimeEntry> entry;
+    while (i > low && !entry) entry = entry_at(files, index, --i);
+    if (entry && entry->wall_ns >= wall_ns) {
+      high = i;
+      continue;
+    }
+    if (entry) best = entry;
+    low = middle + 1;
+  }
+  return best;
+}
+
+// What one segment's index says of wall_ns.
+struct IndexAnswer {
+  std::optional<TimeEntry> before;  // its last entry before wall_ns
+  bool reaches = false;             // it has an entry that is not before
+};
+
+absl::StatusOr<IndexAnswer> ask_index(const JournalFiles& files, std::uint64_t segment,
+                                      std::uint64_t wall_ns) {
+  const auto opened = files.disk->open(files.path(segment, "idx"), {OpenMode::kRead});
+  if (errc_of(opened.status()) == Errc::kNotFound) return IndexAnswer{};
+  if (!opened.ok()) return opened.status();
+  const OpenFile index(*files.disk, *opened);
+  const auto newest = newest_time_entry(*files.disk, *opened, files.journal_id);
+  if (!newest.ok()) return newest.status();
+  if (!newest->has_value() || (*newest)->wall_ns < wall_ns) return IndexAnswer{*newest, false};
+  const auto bytes = files.disk->size(*opened);
+  if (!bytes.ok()) return bytes.status();
+  return IndexAnswer{last_before(files, index, *bytes / sizeof(TimeEntry), wall_ns), true};
+}
+
+}  // namespace
+
+absl::StatusOr<Sequence> search_time(const JournalFiles& files,
+                                     const std::vector<std::uint64_t>& segments,
+                                     std::uint64_t wall_ns) {
+  Sequence next = kNoSequence;
+  for (const std::uint64_t segment : segments) {
+    const auto answer = ask_index(files, segment, wall_ns);
+    if (!answer.ok()) return answer.status();
+    if (answer->before) next = answer->before->sequence + 1;
+    if (answer->reaches) break;
+  }
+  return next;
+}
+
+}  // namespace lapwing

@@ -1,0 +1,362 @@
+#include "snapshot/recovery/recovery.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "proto/error.h"
+#include "proto/shared_words.h"
+#include "snapshot/journal/journal_files.h"
+#include "snapshot/journal/journal_proof.h"
+#include "snapshot/journal/sum_file.h"
+#include "snapshot/journal/sum_walk.h"
+#include "snapshot/recovery/settle_cut.h"
+#include "snapshot/recovery/settle_decision.h"
+#include "snapshot/recovery/settle_ring.h"
+
+namespace lapwing {
+namespace {
+
+// What page 1 of the dead session's ring says.
+struct RingWordsSeen {
+  Sequence head = 0;
+  Sequence durable = 0;
+  JournalState journal = JournalState::kNone;
+};
+
+std::string describe(Settlement how, const SessionEntry& end) {
+  std::string line = absl::StrCat("session ", end.session_id.hex());
+  if (how == Settlement::kContinued) {
+    absl::StrAppend(&line, " had ended after sequence ", end.last);
+  } else if (how == Settlement::kRecovered) {
+    absl::StrAppend(&line, " was killed; with what its ring file held it ends after sequence ",
+                    end.last);
+  } else {
+    absl::StrAppend(&line, " ended with a power cut, or its ring file is gone; cut after sequence ",
+                    end.last);
+  }
+  if (end.void_last != 0) {
+    absl::StrAppend(&line, "; ", end.void_first, " to ", end.void_last, " will never exist");
+  }
+  return line;
+}
+
+class Settler {
+ public:
+  Settler(Disk& disk, const std::string& journal_root, SessionLog& sessions, const Id128& boot_id)
+      : disk_(disk), journal_root_(journal_root), sessions_(sessions), boot_id_(boot_id) {}
+
+  // Looks at everything and changes nothing.
+  absl::Status look(const RingOpener& open_ring);
+  // Does what the table says.
+  absl::StatusOr<Settled> act();
+  // The first damage that was seen, as an error.
+  absl::Status refusal() const;
+
+ private:
+  absl::Status look_at_ring(const RingOpener& open_ring);
+  absl::Status look_at_sums();
+  void look_for_broken_promise(Sequence walked);
+  absl::Status look_at_files();
+  absl::Status look_at_tail();
+  bool ring_is_ours(const RingHeader& header) const;
+  bool ring_is_sane() const;
+
+  absl::Status end_unused();
+  absl::Status end_failed();
+  absl::Status recover();
+  absl::Status cut();
+  absl::Status append_end(SessionEnd how, Sequence last, Sequence void_last = 0);
+
+  Settled new_journal(Settlement how) const;
+  absl::StatusOr<Settled> continued(Settlement how) const;
+
+  Sequence first() const { return session_->first(); }
+  std::string session_name() const {
+    return absl::StrCat("session ", session_->begin.session_id.hex());
+  }
+
+  Disk& disk_;
+  const std::string& journal_root_;
+  SessionLog& sessions_;
+  const Id128 boot_id_;
+
+  SettleFacts facts_;
+  std::optional<SessionRecord> session_;  // the last one, as it was found
+  JournalFiles files_;
+  Sequence oldest_ = 1;                // of the segments that are there
+  Sequence durable_ = 0;               // by sums, or by the session's end
+  std::vector<SequenceRange> ranges_;  // of records, up to durable_
+  std::optional<RingImage> ring_;
+  RingWordsSeen words_;
+  Sequence recovered_last_ = 0;
+  std::optional<JournalDamage> damage_;
+  std::optional<std::pair<Sequence, Sequence>> new_void_;
+  std::vector<std::string> log_;
+};
+
+absl::Status Settler::look(const RingOpener& open_ring) {
+  const SessionRecord* const last = sessions_.last();
+  if (last == nullptr) return absl::OkStatus();
+  session_ = *last;
+  facts_.has_session = true;
+  facts_.has_reservation = last->reserved_through != 0;
+  facts_.end = last->end ? last->end->how : SessionEnd::kNone;
+  if (facts_.end == SessionEnd::kFailed) return absl::OkStatus();
+  files_ = journal_files_of(disk_, journal_root_, last->begin);
+  absl::Status status = look_at_ring(open_ring);
+  if (!status.ok() || (facts_.same_boot && facts_.ring_failed)) return status;
+  status = look_at_sums();
+  if (status.ok() && !damage_) status = look_at_files();
+  if (status.ok() && !damage_ && facts_.has_ring) status = look_at_tail();
+  facts_.damaged = damage_.has_value();
+  return status;
+}
+
+bool Settler::ring_is_ours(const RingHeader& header) const {
+  const SessionEntry& begin = session_->begin;
+  return header.session_id == begin.session_id && header.journal_id == begin.journal_id &&
+         header.slot_bytes == begin.slot_bytes && header.record_bytes == begin.record_bytes;
+}
+
+// A session with an end needs no ring; a ring of another session published nothing.
+absl::Status Settler::look_at_ring(const RingOpener& open_ring) {
+  facts_.same_boot = session_->begin.boot_id == boot_id_;
+  const std::string path = get_text(session_->begin.ring_path);
+  if (session_->end || !facts_.same_boot || path.empty()) return absl::OkStatus();
+  auto ring = open_ring(path);
+  if (!ring.ok()) {
+    return make_error(
+        errc_of(ring.status()),
+        absl::StrCat("the ring file of the killed ", session_name(),
+                     " cannot be read: ", std::string(ring.status().message()), "; with ", path,
+                     " moved away the journal is cut at what is durable"));
+  }
+  if (!ring->has_value() || !ring_is_ours((*ring)->header)) return absl::OkStatus();
+  ring_ = *std::move(ring);
+  words_ = {load_head(*ring_->words), load_durable(*ring_->words),
+            load_journal_condition(*ring_->words).state};
+  facts_.has_ring = true;
+  facts_.ring_failed =
+      words_.journal == JournalState::kFailed || words_.journal == JournalState::kShed;
+  return absl::OkStatus();
+}
+
+absl::Status Settler::look_at_sums() {
+  const auto segments = list_segments(files_);
+  if (!segments.ok()) return segments.status();
+  const Sequence through = session_->end ? session_->end->last : session_->reserved_through;
+  const auto walk = walk_sums(files_, *segments, first(), through);
+  if (!walk.ok()) return walk.status();
+  damage_ = walk->damage;
+  durable_ = session_->end ? session_->end->last : walk->durable;
+  // Where no segment is left, retention took them all.
+  oldest_ = segments->empty() ? durable_ + 1 : files_.geometry.segment_first(segments->front());
+  if (!damage_) look_for_broken_promise(walk->durable);
+  return absl::OkStatus();
+}
+
+// An end, or page 1 of the ring, says what was durable: the sums must say no less, and retention,
+// which takes whole segments that are durable, must have left what is not.
+void Settler::look_for_broken_promise(Sequence walked) {
+  const Sequence promised = session_->end ? session_->end->last : words_.durable;
+  const JournalGeometry& geometry = files_.geometry;
+  if (walked < promised && oldest_ <= promised) {
+    const std::uint64_t block = geometry.block_of(walked + 1);
+    damage_ = JournalDamage{files_.path(geometry.segment_of(walked + 1), "sum"),
+                            sum_offset(geometry, block), walked + 1, promised,
+                            "the sums of what was announced as durable are missing"};
+  }
+  if (facts_.has_ring && oldest_ > promised + 1) {
+    damage_ = JournalDamage{files_.path(geometry.segment_of(promised + 1), "jnl"), 0, promised + 1,
+                            oldest_ - 1, "the segment is missing"};
+  }
+}
+
+absl::Status Settler::look_at_files() {
+  const JournalGeometry& geometry = files_.geometry;
+  ranges_ = record_ranges(sessions_, files_.journal_id, durable_);
+  if (ranges_.empty()) return absl::OkStatus();
+  const DamageSink first_damage = [this](const JournalDamage& damage) {
+    damage_ = damage;
+    return false;
+  };
+  // The blocks that are rewritten from the ring, and the last block of all, are proven in full.
+  Sequence tail = ranges_.back().last;
+  if (facts_.has_ring) tail = std::min(tail, words_.durable + 1);
+  const SequenceRange journal{oldest_, durable_};
+  const SequenceRange session{std::max(oldest_, first()), durable_};
+  const SequenceRange tail_segments{
+      std::max(oldest_, geometry.segment_first(geometry.segment_of(tail))), durable_};
+  absl::Status status = prove(files_, ranges_, journal, ProofDepth::kNames, first_damage);
+  if (status.ok() && !damage_) {
+    status = prove(files_, ranges_, session, ProofDepth::kHeaders, first_damage);
+  }
+  if (status.ok() && !damage_) {
+    status = prove(files_, ranges_, tail_segments, ProofDepth::kRecords, first_damage);
+  }
+  return status;
+}
+
+bool Settler::ring_is_sane() const {
+  return words_.durable + 1 >= first() && words_.durable <= words_.head;
+}
+
+absl::Status Settler::look_at_tail() {
+  if (!ring_is_sane()) return absl::OkStatus();
+  RingTail tail(files_, *ring_);
+  const auto last = tail.find_end(words_.durable);
+  if (!last.ok()) return last.status();
+  recovered_last_ = *last;
+  facts_.tail_is_whole = *last >= std::max(words_.head, durable_) &&
+                         (*last < first() || *last <= session_->reserved_through);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Settled> Settler::act() {
+  absl::Status status;
+  switch (decide(facts_)) {
+    case SettleRow::kRefuse:
+      return refusal();
+    case SettleRow::kFresh:
+      return new_journal(Settlement::kFresh);
+    case SettleRow::kReset:
+      return new_journal(Settlement::kReset);
+    case SettleRow::kContinue:
+      return continued(Settlement::kContinued);
+    case SettleRow::kFail:
+      status = end_failed();
+      if (!status.ok()) return status;
+      return new_journal(Settlement::kReset);
+    case SettleRow::kUnused:
+      status = end_unused();
+      if (!status.ok()) return status;
+      return continued(Settlement::kRecovered);
+    case SettleRow::kRecover:
+      status = recover();
+      if (!status.ok()) return status;
+      return continued(Settlement::kRecovered);
+    case SettleRow::kCut:
+      status = cut();
+      if (!status.ok()) return status;
+      return continued(Settlement::kCut);
+  }
+  return make_error(Errc::kSystem, "the table of recovery has no such row");
+}
+
+absl::Status Settler::refusal() const {
+  if (!damage_) return absl::OkStatus();
+  return make_error(Errc::kDamaged,
+                    absl::StrCat(damage_->text(), ", `lapwing repair` is the way on"));
+}
+
+absl::Status Settler::end_unused() {
+  return append_end(SessionEnd::kRecovered, first() - 1);
+}
+
+// What was announced as durable before the failure; what came after is known to be uncertain.
+absl::Status Settler::end_failed() {
+  const Sequence reserved = std::max(session_->reserved_through, first() - 1);
+  return append_end(SessionEnd::kFailed, std::clamp(words_.durable, first() - 1, reserved));
+}
+
+absl::Status Settler::recover() {
+  RingTail tail(files_, *ring_);
+  const absl::Status status = tail.write(words_.durable, recovered_last_,
+                                         get_text(session_->begin.schema), session_->begin.wall_ns);
+  return status.ok() ? append_end(SessionEnd::kRecovered, recovered_last_) : status;
+}
+
+absl::Status Settler::cut() {
+  const Cut what{first(), durable_, ranges_.empty() ? 0 : ranges_.back().last,
+                 session_->begin.session_id};
+  const absl::Status status = cut_journal(files_, what, log_);
+  if (!status.ok()) return status;
+  const Sequence reserved = session_->reserved_through;
+  if (durable_ == reserved) return append_end(SessionEnd::kCut, durable_);
+  new_void_ = {durable_ + 1, reserved};
+  return append_end(SessionEnd::kCut, durable_, reserved);
+}
+
+absl::Status Settler::append_end(SessionEnd how, Sequence last, Sequence void_last) {
+  SessionEntry end{};
+  end.kind = SessionEntryKind::kEnd;
+  end.journal_id = session_->begin.journal_id;
+  end.session_id = session_->begin.session_id;
+  end.how = how;
+  end.last = last;
+  if (void_last != 0) {
+    end.void_first = last + 1;
+    end.void_last = void_last;
+  }
+  return sessions_.append(end);
+}
+
+Settled Settler::new_journal(Settlement how) const {
+  Settled settled;
+  settled.how = how;
+  if (!session_) {
+    settled.log = {"no journal yet: a new one begins at sequence 1"};
+    return settled;
+  }
+  settled.ring_path = get_text(session_->begin.ring_path);
+  settled.log = {absl::StrCat("journal ", session_->begin.journal_id.hex(), " has failed after ",
+                              sessions_.last()->end->last,
+                              ": it stays as it is, a new one begins at sequence 1")};
+  return settled;
+}
+
+absl::StatusOr<Settled> Settler::continued(Settlement how) const {
+  const SessionEntry& end = *sessions_.last()->end;
+  Settled settled;
+  settled.how = how;
+  settled.journal_id = files_.journal_id;
+  settled.geometry = files_.geometry;
+  settled.next = std::max(end.last, end.void_last) + 1;
+  settled.ring_path = get_text(session_->begin.ring_path);
+  settled.new_void = new_void_;
+  const auto segments = list_segments(files_);
+  if (!segments.ok()) return segments.status();
+  settled.oldest =
+      segments->empty() ? settled.next : files_.geometry.segment_first(segments->front());
+  const auto ranges = record_ranges(sessions_, files_.journal_id, end.last);
+  if (!ranges.empty() && ranges.back().last >= settled.oldest) {
+    settled.last_present = ranges.back().last;
+  }
+  for (const SessionRecord& session : sessions_.sessions()) {
+    if (session.begin.journal_id != files_.journal_id) continue;
+    settled.last_void = std::max(settled.last_void, session.end->void_last);
+  }
+  settled.log = log_;
+  settled.log.push_back(describe(how, end));
+  return settled;
+}
+
+}  // namespace
+
+absl::StatusOr<Settled> settle(Disk& disk, const std::string& journal_root, SessionLog& sessions,
+                               const Id128& boot_id, const RingOpener& open_ring) {
+  Settler settler(disk, journal_root, sessions, boot_id);
+  const absl::Status looked = settler.look(open_ring);
+  if (!looked.ok()) return looked;
+  return settler.act();
+}
+
+absl::Status check_settle(Disk& disk, const std::string& journal_root, SessionLog& sessions,
+                          const Id128& boot_id, const RingOpener& open_ring) {
+  Settler settler(disk, journal_root, sessions, boot_id);
+  const absl::Status looked = settler.look(open_ring);
+  return looked.ok() ? settler.refusal() : looked;
+}
+
+std::uint64_t resume_offset(const SessionLog& sessions, std::uint64_t source_id) {
+  const auto& all = sessions.sessions();
+  const auto last = std::find_if(all.rbegin(), all.rend(), [&](const SessionRecord& session) {
+    return session.begin.source_id == source_id;
+  });
+  if (source_id == 0 || last == all.rend()) return 0;
+  const std::uint64_t left = last->end ? last->end->last + 1 - last->first() : 0;
+  return last->begin.source_offset + left;
+}
+
+}  // namespace lapwing

@@ -1,0 +1,233 @@
+#include "snapshot/recovery/repair.h"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "proto/error.h"
+#include "snapshot/journal/index_file.h"
+#include "snapshot/journal/journal_files.h"
+#include "snapshot/journal/session_log.h"
+#include "snapshot/journal/sum_walk.h"
+
+namespace lapwing {
+namespace {
+
+constexpr char kRebuiltName[] = "sessions.rebuilt";
+constexpr std::size_t kCopyChunkBytes = 64 * 1024;
+
+class Repairer {
+ public:
+  Repairer(Disk& disk, const RepairRequest& request) : disk_(disk), request_(request) {}
+
+  absl::Status run();
+  RepairReport take_report() { return std::move(report_); }
+
+ private:
+  absl::Status rebuild_sessions(const SessionLog& valid);
+  absl::Status heal_sessions();
+  absl::Status rewrite_indexes();
+  absl::Status rewrite_indexes_of(const SessionEntry& begin);
+  absl::Status end_journal(SessionLog& sessions);
+  absl::Status end_open_session(SessionLog& sessions, const SessionRecord& session);
+  absl::Status end_with_empty_session(SessionLog& sessions, const SessionRecord& before);
+  absl::Status copy_aside(const std::string& suffix);
+  absl::Status remove_if_there(const std::string& path);
+
+  std::string path(const std::string& name) const {
+    return absl::StrCat(request_.journal_root, "/", name);
+  }
+  void say(std::string line) { report_.done.push_back(std::move(line)); }
+
+  Disk& disk_;
+  const RepairRequest& request_;
+  std::optional<SessionLog> sessions_;
+  RepairReport report_;
+};
+
+absl::Status Repairer::run() {
+  absl::Status damage;
+  const auto valid = SessionLog::open_damaged(disk_, request_.journal_root, damage);
+  if (!valid.ok()) return valid.status();
+  absl::Status status = damage.ok() ? absl::OkStatus() : rebuild_sessions(*valid);
+  if (status.ok()) status = heal_sessions();
+  if (status.ok()) status = rewrite_indexes();
+  if (!status.ok()) return status;
+  status =
+      check_settle(disk_, request_.journal_root, *sessions_, request_.boot_id, request_.open_ring);
+  return errc_of(status) == Errc::kDamaged ? end_journal(*sessions_) : status;
+}
+
+// The new log is whole, its journal's end included, before it takes the place of the damaged one:
+// at no moment could a publisher continue a journal of which sessions have been forgotten.
+absl::Status Repairer::rebuild_sessions(const SessionLog& valid) {
+  absl::Status status;
+  for (const char* const suffix : {"", kCopySuffix}) {
+    if (status.ok()) status = copy_aside(suffix);
+    if (status.ok()) status = remove_if_there(absl::StrCat(path(kRebuiltName), suffix));
+  }
+  if (status.ok()) status = disk_.sync_directory(request_.journal_root);
+  if (!status.ok()) return status;
+  auto rebuilt = SessionLog::open(disk_, request_.journal_root, kRebuiltName);
+  if (!rebuilt.ok()) return rebuilt.status();
+  for (const SessionRecord& session : valid.sessions()) {
+    status = rebuilt->append(session.begin);
+    if (status.ok() && session.reserved_through != 0) {
+      SessionEntry reserve = session.begin;
+      reserve.kind = SessionEntryKind::kReserve;
+      reserve.through = session.reserved_through;
+      status = rebuilt->append(reserve);
+    }
+    if (status.ok() && session.end) status = rebuilt->append(*session.end);
+    if (!status.ok()) return status;
+  }
+  status = end_journal(*rebuilt);
+  for (const char* const suffix : {"", kCopySuffix}) {
+    if (!status.ok()) break;
+    status = disk_.rename(absl::StrCat(path(kRebuiltName), suffix),
+                          absl::StrCat(path(kSessionsFileName), suffix));
+    if (status.ok()) status = disk_.sync_directory(request_.journal_root);
+  }
+  say(absl::StrCat(path(kSessionsFileName), " goes back to its first ", valid.entry_count(),
+                   " entries; what it was is kept in ", path(kSessionsFileName), ".damaged-",
+                   request_.fresh_id.hex()));
+  return status;
+}
+
+absl::Status Repairer::copy_aside(const std::string& suffix) {
+  const auto from = disk_.open(absl::StrCat(path(kSessionsFileName), suffix), {OpenMode::kRead});
+  if (errc_of(from.status()) == Errc::kNotFound) return absl::OkStatus();
+  if (!from.ok()) return from.status();
+  const OpenFile from_owned(disk_, *from);
+  const auto to = disk_.open(
+      absl::StrCat(path(kSessionsFileName), suffix, ".damaged-", request_.fresh_id.hex()),
+      {OpenMode::kCreate});
+  if (!to.ok()) return to.status();
+  const OpenFile to_owned(disk_, *to);
+  const auto chunk = std::make_unique<std::byte[]>(kCopyChunkBytes);
+  for (std::uint64_t offset = 0;;) {
+    const auto read = disk_.read_at(*from, offset, std::span(chunk.get(), kCopyChunkBytes));
+    if (!read.ok()) return read.status();
+    if (*read == 0) return disk_.sync(*to);
+    const absl::Status status =
+        disk_.write_at(*to, offset, std::span<const std::byte>(chunk.get(), *read));
+    if (!status.ok()) return status;
+    offset += *read;
+  }
+}
+
+absl::Status Repairer::remove_if_there(const std::string& file) {
+  const absl::Status status = disk_.remove(file);
+  return errc_of(status) == Errc::kNotFound ? absl::OkStatus() : status;
+}
+
+// Opening for writing heals.
+absl::Status Repairer::heal_sessions() {
+  auto sessions = SessionLog::open(disk_, request_.journal_root);
+  if (!sessions.ok()) return sessions.status();
+  sessions_ = *std::move(sessions);
+  if (!sessions_->copy_defects().empty()) {
+    say(absl::StrCat(sessions_->copy_defects().size(), " entries of ", path(kSessionsFileName),
+                     " healed from its copy, or the other way round"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Repairer::rewrite_indexes() {
+  const Id128* journal = nullptr;  // the one before; a journal's sessions follow each other
+  for (const SessionRecord& session : sessions_->sessions()) {
+    if (journal != nullptr && *journal == session.begin.journal_id) continue;
+    journal = &session.begin.journal_id;
+    const absl::Status status = rewrite_indexes_of(session.begin);
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Repairer::rewrite_indexes_of(const SessionEntry& begin) {
+  const JournalFiles files = journal_files_of(disk_, request_.journal_root, begin);
+  const auto segments = list_segments(files);
+  if (!segments.ok()) return segments.status();
+  for (const std::uint64_t segment : *segments) {
+    const auto index = inspect_index(files, segment);
+    if (!index.ok()) return index.status();
+    if (index->is_right()) continue;
+    const absl::Status status = rewrite_index(files, segment);
+    if (!status.ok()) return status;
+    say(absl::StrCat(files.path(segment, "idx"), " made anew from ", index->entries,
+                     " entries that check"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Repairer::end_journal(SessionLog& sessions) {
+  const SessionRecord* const last = sessions.last();
+  if (last == nullptr || (last->end && last->end->how == SessionEnd::kFailed)) {
+    return absl::OkStatus();
+  }
+  const SessionRecord session = *last;
+  const absl::Status status =
+      session.end ? end_with_empty_session(sessions, session) : end_open_session(sessions, session);
+  if (!status.ok()) return status;
+  report_.journal_ended = true;
+  say(absl::StrCat("journal ", session.begin.journal_id.hex(), " ended after sequence ",
+                   sessions.last()->end->last,
+                   "; its files stay, the next publisher begins a new journal at sequence 1"));
+  return absl::OkStatus();
+}
+
+// A session that was killed ends with what its sums prove.
+absl::Status Repairer::end_open_session(SessionLog& sessions, const SessionRecord& session) {
+  const JournalFiles files = journal_files_of(disk_, request_.journal_root, session.begin);
+  const auto segments = list_segments(files);
+  if (!segments.ok()) return segments.status();
+  const auto walk = walk_sums(files, *segments, session.first(), session.reserved_through);
+  if (!walk.ok()) return walk.status();
+  SessionEntry end{};
+  end.kind = SessionEntryKind::kEnd;
+  end.journal_id = session.begin.journal_id;
+  end.session_id = session.begin.session_id;
+  end.how = SessionEnd::kFailed;
+  end.last = walk->durable;
+  return sessions.append(end);
+}
+
+// A session that had ended keeps its end; one without records says that its journal goes no
+// further.
+absl::Status Repairer::end_with_empty_session(SessionLog& sessions, const SessionRecord& before) {
+  SessionEntry begin = before.begin;
+  begin.session_id = request_.fresh_id;
+  begin.boot_id = request_.boot_id;
+  begin.first = std::max(before.end->last, before.end->void_last) + 1;
+  begin.source_offset += before.end->last + 1 - before.first();
+  begin.wall_ns = 0;
+  const absl::Status begun = sessions.append(begin);
+  if (!begun.ok()) return begun;
+  SessionEntry end{};
+  end.kind = SessionEntryKind::kEnd;
+  end.journal_id = begin.journal_id;
+  end.session_id = begin.session_id;
+  end.how = SessionEnd::kFailed;
+  end.last = begin.first - 1;
+  return sessions.append(end);
+}
+
+}  // namespace
+
+absl::StatusOr<RepairReport> repair_journal(Disk& disk, const PublisherLock&,
+                                            const RepairRequest& request,
+                                            const VerifyProgress& progress) {
+  Repairer repairer(disk, request);
+  const absl::Status repaired = repairer.run();
+  if (!repaired.ok()) return repaired;
+  RepairReport report = repairer.take_report();
+  auto remaining = verify_journal(disk, request.journal_root, progress);
+  if (!remaining.ok()) return remaining.status();
+  report.remaining = *std::move(remaining);
+  return report;
+}
+
+}  // namespace lapwing

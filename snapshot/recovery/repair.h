@@ -1,0 +1,51 @@
+// What a person asks for when a journal is damaged: heals what has a second copy, makes hints anew,
+// and where records are damaged ends the journal, so that a publisher can begin a new one.
+//
+// Repair never invents a record and never deletes one. What is damaged stays where it is: readers
+// get the rest of that journal, with gaps of cause `damaged`. In order:
+//  1. An entry of `sessions` that is valid in neither copy: both files are kept aside as they are
+//     ("sessions.damaged-<id>"), and the log goes back to the entry before it.
+//  2. The copy of `sessions` that lags is healed from the other.
+//  3. Indexes that are missing or hold entries that do not check are written anew from those that
+//  do.
+//  4. If a publisher would refuse to start, or step 1 was needed, the journal's end becomes
+//  `failed`: the
+//     next session begins a new journal id at sequence 1. Without that, sequences could be given
+//     twice.
+// Killed anywhere and run again it does the rest.
+//
+// Thread safety: one thread. Borrows the Disk.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "proto/identity.h"
+#include "snapshot/io.h"
+#include "snapshot/publisher_lock.h"
+#include "snapshot/recovery/recovery.h"
+#include "snapshot/recovery/verify.h"
+
+namespace lapwing {
+
+struct RepairRequest {
+  std::string journal_root;  // directory with `sessions`
+  Id128 boot_id;             // of this boot
+  Id128 fresh_id;            // random; names what is kept aside and the closing session
+  RingOpener open_ring;      // as for settle()
+};
+
+struct RepairReport {
+  std::vector<std::string> done;  // a line for each thing that was changed
+  bool journal_ended = false;     // the next publisher begins a new journal
+  VerifyReport remaining;         // what is damaged still, and what records are lost thereby
+};
+
+// The lock is the journal root's, or the bus's where the journal lies in its directory: no
+// publisher runs. Errors: as verify_journal, and those of writing.
+absl::StatusOr<RepairReport> repair_journal(Disk& disk, const PublisherLock& lock,
+                                            const RepairRequest& request,
+                                            const VerifyProgress& progress = nullptr);
+
+}  // namespace lapwing

@@ -1,0 +1,264 @@
+#include "snapshot/recovery/repair.h"
+
+#include <catch2/catch.hpp>
+#include <cstring>
+#include <filesystem>
+#include <map>
+
+#include "proto/error.h"
+#include "snapshot/journal/journal_fixture.h"
+#include "snapshot/journal/journal_reader.h"
+#include "snapshot/journal/sim_journal.h"
+#include "snapshot/recovery/ring_fixture.h"
+
+namespace lapwing {
+namespace {
+
+const Id128 kFresh = fixture_id(200);
+
+class Root {
+ public:
+  Root() : lock_(PublisherLock::take(journal.root() + "/" + kLockFileName, 0)) {
+    REQUIRE(lock_.ok());
+  }
+
+  RepairReport repair() {
+    const auto report =
+        repair_journal(journal.disk(), *lock_,
+                       {journal.root(), JournalFixture::boot_id(), kFresh, RingFixture::none()});
+    REQUIRE(report.ok());
+    return *report;
+  }
+  absl::StatusOr<Settled> start() {
+    auto sessions = SessionLog::open(journal.disk(), journal.root());
+    if (!sessions.ok()) return sessions.status();
+    return settle(journal.disk(), journal.root(), *sessions, JournalFixture::boot_id(),
+                  RingFixture::none());
+  }
+  // Records a reader gets of the journal, each right.
+  std::uint64_t records() {
+    auto reader = JournalReader::open(journal.disk(), journal.root(), JournalFixture::journal_id());
+    REQUIRE(reader.ok());
+    const auto bounds = (*reader)->settled_bounds();
+    std::vector<std::byte> out(56);
+    std::uint64_t count = 0;
+    for (Sequence n = bounds->oldest; n <= bounds->archived;) {
+      const auto run = (*reader)->read(n, *bounds, out);
+      REQUIRE(run.ok());
+      if (!run->gap) REQUIRE(std::memcmp(out.data(), journal.record(n).data(), 56) == 0);
+      count += run->count;
+      n = run->gap ? run->gap_last + 1 : n + 1;
+    }
+    return count;
+  }
+  void spoil_session_entry(std::uint64_t index) const {
+    flip_bit(journal.root() + "/sessions", index * 512 + 20, 1);
+    flip_bit(journal.root() + "/sessions.copy", index * 512 + 21, 1);
+  }
+
+  JournalFixture journal;
+
+ private:
+  absl::StatusOr<PublisherLock> lock_;
+};
+
+// Closed at 500, in one segment.
+void build_closed(JournalFixture& journal) {
+  journal.begin(11, 1, 77, 0);
+  journal.reserve(11, 640);
+  journal.write(1, 500);
+  journal.write_time(500, 5000);
+  journal.end(11, 500, SessionEnd::kClosed);
+}
+
+std::map<std::string, std::string> all_files(const JournalFixture& journal) {
+  std::map<std::string, std::string> files;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(journal.root())) {
+    if (entry.is_regular_file()) files[entry.path().string()] = file_bytes(entry.path().string());
+  }
+  return files;
+}
+
+}  // namespace
+
+TEST_CASE("A sound journal is left exactly as it is") {
+  Root root;
+  build_closed(root.journal);
+  const auto before = all_files(root.journal);
+  const RepairReport report = root.repair();
+  REQUIRE(report.done.empty());
+  REQUIRE_FALSE(report.journal_ended);
+  REQUIRE(report.remaining.is_clean());
+  REQUIRE(all_files(root.journal) == before);
+}
+
+TEST_CASE("A copy of sessions that is damaged is healed, and the journal goes on") {
+  Root root;
+  build_closed(root.journal);
+  const auto before = all_files(root.journal);
+  flip_bit(root.journal.root() + "/sessions.copy", 700, 2);
+  const RepairReport report = root.repair();
+  REQUIRE(report.done.size() == 1);
+  REQUIRE(report.remaining.is_clean());
+  REQUIRE(all_files(root.journal) == before);
+  REQUIRE(root.start()->next == 501);
+}
+
+TEST_CASE("An index is made anew from what is right in it, or from nothing") {
+  Root root;
+  build_closed(root.journal);
+  const std::string idx = root.journal.file(0, "idx");
+  root.journal.write_time(500, 6000);
+  const std::string whole = file_bytes(idx);
+  flip_bit(idx, 5, 1);
+  REQUIRE(root.repair().remaining.is_clean());
+  REQUIRE(file_bytes(idx) == whole.substr(32));
+  std::filesystem::remove(idx);
+  REQUIRE_FALSE(root.repair().remaining.loses_records);
+  REQUIRE(std::filesystem::file_size(idx) == 0);
+  REQUIRE(root.start()->next == 501);
+}
+
+TEST_CASE(
+    "Damaged records end a journal that had ended well, and only then can a publisher start") {
+  Root root;
+  build_closed(root.journal);
+  flip_bit(root.journal.file(0, "jnl"), root.journal.geometry().offset_of(70), 3);
+  REQUIRE(errc_of(root.start().status()) == Errc::kDamaged);
+  const std::string data = file_bytes(root.journal.file(0, "jnl"));
+  const RepairReport report = root.repair();
+  REQUIRE(report.journal_ended);
+  REQUIRE(report.remaining.loses_records);
+  REQUIRE(report.remaining.journals[0].damaged == 64);
+  REQUIRE(report.remaining.findings[0].damage.first == 65);
+  REQUIRE(root.start()->how == Settlement::kReset);
+  REQUIRE(file_bytes(root.journal.file(0, "jnl")) == data);
+  REQUIRE(root.records() == 500 - 64);
+  const auto sessions = SessionLog::open_read_only(root.journal.disk(), root.journal.root());
+  REQUIRE(resume_offset(*sessions, 77) == 500);
+  REQUIRE_FALSE(root.repair().journal_ended);  // once is enough
+}
+
+TEST_CASE("Damaged records end a journal whose last session is open at what its sums prove") {
+  Root root;
+  root.journal.begin(11, 1);
+  root.journal.reserve(11, 640);
+  root.journal.write(1, 500);
+  flip_bit(root.journal.file(0, "sum"), 2 * 16, 3);
+  REQUIRE(errc_of(root.start().status()) == Errc::kDamaged);
+  REQUIRE(root.repair().journal_ended);
+  REQUIRE(root.start()->how == Settlement::kReset);
+  const auto sessions = SessionLog::open_read_only(root.journal.disk(), root.journal.root());
+  REQUIRE(sessions->last()->end->how == SessionEnd::kFailed);
+  REQUIRE(sessions->last()->end->last == 500);
+  REQUIRE(root.records() == 500 - 64);
+}
+
+TEST_CASE("A killed session without damage is left for the next start") {
+  Root root;
+  root.journal.begin(11, 1);
+  root.journal.reserve(11, 640);
+  root.journal.write(1, 500);
+  root.journal.write_time(500, 1);
+  const auto before = all_files(root.journal);
+  REQUIRE(root.repair().done.empty());
+  REQUIRE(all_files(root.journal) == before);
+}
+
+TEST_CASE("Old damage that hinders no publisher ends nothing") {
+  Root root;
+  root.journal.begin(11, 1);
+  root.journal.reserve(11, 8192);
+  root.journal.write(1, 2100);
+  for (const Sequence n : {Sequence{100}, Sequence{1100}, Sequence{2100}}) {
+    root.journal.write_time(n, n);
+  }
+  root.journal.end(11, 2100, SessionEnd::kClosed);
+  flip_bit(root.journal.file(0, "jnl"), 5000, 3);
+  const RepairReport report = root.repair();
+  REQUIRE(report.done.empty());
+  REQUIRE(report.remaining.loses_records);
+  REQUIRE(root.start()->next == 2101);
+}
+
+TEST_CASE(
+    "A damaged log of sessions goes back to what is right, is kept aside, and ends the journal") {
+  Root root;
+  build_closed(root.journal);
+  root.journal.begin(12, 501);
+  root.journal.reserve(12, 1280);
+  root.journal.write(501, 700);
+  root.journal.write_time(700, 7000);
+  root.journal.end(12, 700, SessionEnd::kClosed);
+  const std::uint64_t index = GENERATE(0u, 1u, 2u, 3u, 4u, 5u);
+  root.spoil_session_entry(index);
+  REQUIRE(errc_of(root.start().status()) == Errc::kDamaged);
+  const std::string damaged = file_bytes(root.journal.root() + "/sessions");
+  const RepairReport report = root.repair();
+  REQUIRE(file_bytes(root.journal.root() + "/sessions.damaged-" + kFresh.hex()) == damaged);
+  REQUIRE(std::filesystem::exists(root.journal.root() + "/sessions.copy.damaged-" + kFresh.hex()));
+  // 501 to 700 were given to records: no publisher may give them again.
+  const auto settled = root.start();
+  REQUIRE(settled.ok());
+  REQUIRE(settled->journal_id.is_zero());
+  REQUIRE(settled->next == 1);
+  if (index == 0) {
+    REQUIRE(settled->how == Settlement::kFresh);
+  } else {
+    REQUIRE(report.journal_ended);
+    REQUIRE(settled->how == Settlement::kReset);
+    // Without the end of session 11 its reservation, 640, says how far its records may go.
+    const std::uint64_t expected[] = {0, 0, 640, 500, 500, 700};
+    REQUIRE(root.records() == expected[index]);
+  }
+}
+
+TEST_CASE(
+    "A repair that is stopped at every operation lets no publisher continue a forgotten session") {
+  Root root;
+  build_closed(root.journal);
+  root.journal.begin(12, 501);
+  root.journal.reserve(12, 1280);
+  root.journal.write(501, 700);
+  root.journal.end(12, 700, SessionEnd::kClosed);
+  root.spoil_session_entry(3);
+  const TemporaryDirectory elsewhere;
+  const auto lock = PublisherLock::take(elsewhere.file(kLockFileName), 0);
+  const auto start = [&](SimDisk& disk) -> absl::StatusOr<Settled> {
+    auto sessions = SessionLog::open(disk, root.journal.root());
+    if (!sessions.ok()) return sessions.status();
+    return settle(disk, root.journal.root(), *sessions, JournalFixture::boot_id(),
+                  RingFixture::none());
+  };
+  std::uint64_t refusals = 0;
+  for (const bool power : {false, true}) {
+    for (std::uint64_t operations = 0;; ++operations) {
+      const auto disk = simulate(root.journal, operations + 1);
+      disk->stop_after(operations);
+      RepairRequest request{root.journal.root(), JournalFixture::boot_id(), kFresh,
+                            RingFixture::none()};
+      const bool whole = repair_journal(*disk, *lock, request).ok();
+      if (power) {
+        disk->power_cut();
+      } else {
+        disk->kill();
+      }
+      const auto before = start(*disk);
+      if (before.ok()) {
+        REQUIRE(before->next == 1);
+        REQUIRE(before->journal_id.is_zero());
+      } else {
+        ++refusals;
+      }
+      request.fresh_id = fixture_id(201);
+      REQUIRE(repair_journal(*disk, *lock, request).ok());
+      const auto after = start(*disk);
+      REQUIRE(after.ok());
+      REQUIRE(after->how == Settlement::kReset);
+      if (whole) break;
+    }
+  }
+  REQUIRE(refusals > 10);
+}
+
+}  // namespace lapwing

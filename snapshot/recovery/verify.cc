@@ -1,0 +1,226 @@
+#include "snapshot/recovery/verify.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "proto/error.h"
+#include "snapshot/journal/index_file.h"
+#include "snapshot/journal/journal_files.h"
+#include "snapshot/journal/journal_proof.h"
+#include "snapshot/journal/session_log.h"
+#include "snapshot/journal/sum_walk.h"
+
+namespace lapwing {
+namespace {
+
+constexpr char kRepairHeals[] = "`lapwing repair` heals it, and so does the next start";
+constexpr char kRepairRewrites[] =
+    "`lapwing repair` makes it anew; until then only joins by time are less exact";
+constexpr char kRestoreOrEnd[] =
+    "restore the file from a copy; if a publisher refuses to start, `lapwing repair` ends this "
+    "journal so that a new one can begin, and readers get the rest of it";
+constexpr char kMoveAway[] = "move the directory away if nobody needs it";
+
+// One journal, what it should hold and what it does.
+struct Task {
+  JournalFiles files;
+  std::vector<std::uint64_t> segments;
+  std::vector<SequenceRange> ranges;  // of records
+  VerifiedJournal summary;
+};
+
+class Verifier {
+ public:
+  Verifier(Disk& disk, const std::string& journal_root, const VerifyProgress& progress)
+      : disk_(disk), journal_root_(journal_root), progress_(progress) {}
+
+  absl::StatusOr<VerifyReport> run();
+
+ private:
+  void note_sessions(const SessionLog& sessions, const absl::Status& damage);
+  absl::StatusOr<Task> plan(const SessionLog& sessions, const SessionEntry& begin);
+  absl::Status plan_open_session(Task& task, const SessionRecord& session);
+  absl::Status verify_records(Task& task);
+  absl::Status verify_indexes(const Task& task);
+  absl::Status find_strays(const std::vector<Task>& tasks);
+  absl::StatusOr<bool> was_pruned_meanwhile(const Task& task, Sequence n) const;
+  void add(JournalDamage damage, bool loses_records, const char* remedy);
+
+  Disk& disk_;
+  const std::string& journal_root_;
+  const VerifyProgress& progress_;
+  VerifyReport report_;
+  std::uint64_t done_ = 0;
+  std::uint64_t total_ = 0;
+};
+
+void Verifier::add(JournalDamage damage, bool loses_records, const char* remedy) {
+  report_.loses_records |= loses_records;
+  if (report_.findings.size() >= kFindingsMax) {
+    ++report_.findings_left_off;
+    return;
+  }
+  report_.findings.push_back({std::move(damage), loses_records, remedy});
+}
+
+absl::StatusOr<VerifyReport> Verifier::run() {
+  absl::Status damage;
+  const auto sessions = SessionLog::open_damaged(disk_, journal_root_, damage);
+  if (!sessions.ok()) return sessions.status();
+  note_sessions(*sessions, damage);
+  std::vector<Task> tasks;
+  for (const SessionRecord& session : sessions->sessions()) {
+    const bool known = std::any_of(tasks.begin(), tasks.end(), [&](const Task& task) {
+      return task.files.journal_id == session.begin.journal_id;
+    });
+    if (known) continue;
+    auto task = plan(*sessions, session.begin);
+    if (!task.ok()) return task.status();
+    total_ += task->summary.records;
+    tasks.push_back(*std::move(task));
+  }
+  for (Task& task : tasks) {
+    absl::Status status = verify_records(task);
+    if (status.ok()) status = verify_indexes(task);
+    if (!status.ok()) return status;
+    report_.journals.push_back(task.summary);
+  }
+  const absl::Status status = find_strays(tasks);
+  if (!status.ok()) return status;
+  return std::move(report_);
+}
+
+void Verifier::note_sessions(const SessionLog& sessions, const absl::Status& damage) {
+  for (const SessionCopyDefect& defect : sessions.copy_defects()) {
+    // The newest entry may be on its way from the first file to the copy.
+    if (defect.missing && defect.index + 1 == sessions.entry_count()) continue;
+    const char* const suffix = defect.copy == 0 ? "" : kCopySuffix;
+    add({absl::StrCat(journal_root_, "/", kSessionsFileName, suffix),
+         defect.index * kSessionEntryBytes, kNoSequence, kNoSequence,
+         defect.missing ? "an entry is missing" : "an entry is damaged"},
+        false, kRepairHeals);
+  }
+  if (damage.ok()) return;
+  add({absl::StrCat(journal_root_, "/", kSessionsFileName),
+       sessions.entry_count() * kSessionEntryBytes, kNoSequence, kNoSequence,
+       std::string(damage.message())},
+      true, "`lapwing repair` goes back to the sessions before it and ends their journal");
+}
+
+absl::StatusOr<Task> Verifier::plan(const SessionLog& sessions, const SessionEntry& begin) {
+  Task task;
+  task.files = journal_files_of(disk_, journal_root_, begin);
+  auto segments = list_segments(task.files);
+  if (!segments.ok()) return segments.status();
+  task.segments = *std::move(segments);
+  VerifiedJournal& summary = task.summary;
+  summary.journal_id = begin.journal_id;
+  summary.segments = task.segments.size();
+  for (const SessionRecord& session : sessions.sessions()) {
+    if (session.begin.journal_id != begin.journal_id) continue;
+    ++summary.sessions;
+    if (!session.end) {
+      const absl::Status status = plan_open_session(task, session);
+      if (!status.ok()) return status;
+      continue;
+    }
+    summary.durable = session.end->last;
+    if (session.end->void_first == 0) continue;
+    ++summary.voids;
+    summary.void_records += session.end->void_last - session.end->void_first + 1;
+  }
+  summary.oldest = task.segments.empty() ? summary.durable + 1
+                                         : task.files.geometry.segment_first(task.segments.front());
+  for (const SequenceRange& range : record_ranges(sessions, begin.journal_id, summary.durable)) {
+    const SequenceRange kept = intersect(range, {summary.oldest, summary.durable});
+    if (kept.is_empty()) continue;
+    task.ranges.push_back(kept);
+    summary.records += kept.last - kept.first + 1;
+  }
+  return task;
+}
+
+// A session that runs, or that nobody has settled yet: its sums say how far it is durable.
+absl::Status Verifier::plan_open_session(Task& task, const SessionRecord& session) {
+  const auto walk = walk_sums(task.files, task.segments, session.first(), session.reserved_through);
+  if (!walk.ok()) return walk.status();
+  task.summary.durable = walk->durable;
+  // Damage up to durable is found again, block by block.
+  if (walk->damage && walk->damage->first > walk->durable) add(*walk->damage, true, kRestoreOrEnd);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<bool> Verifier::was_pruned_meanwhile(const Task& task, Sequence n) const {
+  const auto segments = list_segments(task.files);
+  if (!segments.ok()) return segments.status();
+  return !segments->empty() && task.files.geometry.segment_of(n) < segments->front() &&
+         segments->front() > task.segments.front();
+}
+
+absl::Status Verifier::verify_records(Task& task) {
+  absl::Status failure;
+  const DamageSink sink = [&](const JournalDamage& damage) {
+    const auto pruned = was_pruned_meanwhile(task, damage.first);
+    if (!pruned.ok()) {
+      failure = pruned.status();
+    } else if (!*pruned) {
+      task.summary.damaged += damage.last - damage.first + 1;
+      add(damage, true, kRestoreOrEnd);
+    }
+    return failure.ok();
+  };
+  const ProofProgress count = [&](std::uint64_t records) {
+    done_ += records;
+    if (progress_) progress_(done_, total_);
+  };
+  const SequenceRange all{task.summary.oldest, task.summary.durable};
+  const absl::Status status =
+      prove(task.files, task.ranges, all, ProofDepth::kRecords, sink, count);
+  return status.ok() ? failure : status;
+}
+
+absl::Status Verifier::verify_indexes(const Task& task) {
+  for (const std::uint64_t segment : task.segments) {
+    const auto index = inspect_index(task.files, segment);
+    if (!index.ok()) return index.status();
+    if (index->is_right()) continue;
+    add({task.files.path(segment, "idx"), 0, kNoSequence, kNoSequence,
+         index->missing ? std::string("the file is missing")
+                        : absl::StrCat(index->invalid, " entries do not check")},
+        false, kRepairRewrites);
+  }
+  return absl::OkStatus();
+}
+
+// Journals that no session names: their sessions were lost, or a start was killed before its first.
+absl::Status Verifier::find_strays(const std::vector<Task>& tasks) {
+  const auto names = disk_.list(journal_root_);
+  if (!names.ok()) return names.status();
+  for (const std::string& name : *names) {
+    const auto id = Id128::from_hex(name);
+    if (!id) continue;
+    const bool known = std::any_of(tasks.begin(), tasks.end(),
+                                   [&](const Task& task) { return task.files.journal_id == *id; });
+    if (known) continue;
+    JournalFiles files;
+    files.disk = &disk_;
+    files.directory = absl::StrCat(journal_root_, "/", name);
+    const auto segments = list_segments(files);
+    if (!segments.ok()) return segments.status();
+    if (segments->empty()) continue;
+    add({files.directory, 0, kNoSequence, kNoSequence,
+         absl::StrCat("no session names this journal of ", segments->size(), " segments")},
+        false, kMoveAway);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<VerifyReport> verify_journal(Disk& disk, const std::string& journal_root,
+                                            const VerifyProgress& progress) {
+  return Verifier(disk, journal_root, progress).run();
+}
+
+}  // namespace lapwing
