@@ -116,6 +116,15 @@ bool flush(Bench& bench) {
       [&] { return bench.archiver().durable() == bench.publisher.head(); }, 10'000, 1);
 }
 
+// A ring and segments of 65,536 slots, so that a reservation is used up within a test.
+ArchiveFixture::Options many_small_records() {
+  ArchiveFixture::Options options{.root = kRoot};
+  options.geometry = {.slot_bytes = 16, .record_bytes = 8, .segment_slots = 65536};
+  options.capacity = 65536;
+  options.retention.bytes_max = 4 * 1024 * 1024;
+  return options;
+}
+
 TEST_CASE("A slot is not given up before its block is archived") {
   std::uint64_t gated = 0;
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
@@ -228,11 +237,7 @@ TEST_CASE("No sequence is allowed that is not reserved on both copies of the ses
 }
 
 TEST_CASE("A reservation is renewed before it is needed, synced, and never lowered") {
-  ArchiveFixture::Options options{.root = kRoot};
-  options.geometry = {.slot_bytes = 16, .record_bytes = 8, .segment_slots = 65536};
-  options.capacity = 65536;
-  options.retention.bytes_max = 4 * 1024 * 1024;
-  Bench bench(1, {}, options);
+  Bench bench(1, {}, many_small_records());
   REQUIRE(bench.publisher.begin(1, 1).ok());
   while (bench.publisher.head() < kReservationStepMin / 2 + 65536) {
     const Sequence reserved = bench.publisher.sessions().last()->reserved_through;
@@ -372,11 +377,7 @@ TEST_CASE("A failed journal says so at once, but nothing passes the reservation 
 }
 
 TEST_CASE("A failed reservation is the journal's failure") {
-  ArchiveFixture::Options options{.root = kRoot};
-  options.geometry = {.slot_bytes = 16, .record_bytes = 8, .segment_slots = 65536};
-  options.capacity = 65536;
-  options.retention.bytes_max = 4 * 1024 * 1024;
-  Bench bench(1, {}, options);
+  Bench bench(1, {}, many_small_records());
   REQUIRE(bench.publisher.begin(1, 1).ok());
   bench.disk.fail(SimOp::kSync, 1, EIO, "sessions.copy");
   REQUIRE(bench.publisher.step_until([&] {
