@@ -51,6 +51,7 @@ struct IdleShares {
   std::uint32_t done_bell = 0;
   double publisher_percent = 0;
   double subscriber_percent = 0;
+  double bare_percent = 0;
 };
 
 // An idle publisher has nothing to do in its publishing thread either: it sleeps in the kernel.
@@ -83,6 +84,14 @@ void idle_as_subscriber(const std::string& directory, std::uint64_t idle_ns, Idl
   futex_wake_all(&shares.done_bell);
 }
 
+// What the machine charges for waking up as often as a parked subscriber does.
+double idle_as_bare_sleeper(std::uint64_t idle_ns) {
+  const std::uint32_t never = 0;
+  return idle_percent(idle_ns, [&](std::uint64_t deadline_ns) {
+    while (monotonic_ns() < deadline_ns) futex_wait(&never, 0, kParkNsMax);
+  });
+}
+
 Measurement idle(const Setting& setting, Placement placement, std::uint64_t idle_ns) {
   const PrivateDirectory directory(setting.disk_directory);
   const Shared<IdleShares> shares;
@@ -91,12 +100,15 @@ Measurement idle(const Setting& setting, Placement placement, std::uint64_t idle
   });
   Child subscriber(placement.second,
                    [&] { idle_as_subscriber(directory.path(), idle_ns, *shares); });
+  Child sleeper(placement.second, [&] { shares->bare_percent = idle_as_bare_sleeper(idle_ns); });
   subscriber.join();
   publisher.join();
+  sleeper.join();
   Measurement measurement;
   measurement.figure = std::max(shares->publisher_percent, shares->subscriber_percent);
   measurement.details = {{"publisher", shares->publisher_percent, "%"},
-                         {"subscriber", shares->subscriber_percent, "%"}};
+                         {"subscriber", shares->subscriber_percent, "%"},
+                         {"a bare futex that times out as often", shares->bare_percent, "%"}};
   return measurement;
 }
 
