@@ -5,8 +5,6 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
-#include "absl/time/time.h"
 #include "bus/kernel.h"
 #include "bus/ring_map.h"
 #include "cli/command_help.h"
@@ -14,6 +12,7 @@
 #include "cli/exit_codes.h"
 #include "cli/follow.h"
 #include "cli/publisher_query.h"
+#include "cli/time_text.h"
 #include "proto/shared_words.h"
 #include "snapshot/bus_directory.h"
 #include "snapshot/journal/session_log.h"
@@ -63,11 +62,6 @@ const char* journal_name(JournalState state) {
       return "shed";
   }
   return "unknown";
-}
-
-std::string time_text(std::uint64_t time_ns) {
-  const absl::Time time = absl::FromUnixNanos(static_cast<std::int64_t>(time_ns));
-  return absl::FormatTime(absl::RFC3339_full, time, absl::UTCTimeZone());
 }
 
 Json describe_ring(const RingMap& ring) {

@@ -35,7 +35,7 @@ int main(int argc, char** argv) {
               SIG_IGN);  // a closed pipe is an error of the write, not the end of the process
   CLI::App app(kAbout, "lapwing");
   app.footer(std::string("`lapwing COMMAND --help` shows examples.\n\n") + kExitCodesHelp);
-  app.set_version_flag("--version", LAPWING_VERSION, "Print the version and exit");
+  app.set_version_flag("--version", "lapwing " LAPWING_VERSION, "Print the version and exit");
   app.require_subcommand(1);
   Run run;
   add_publish(app, run);

@@ -87,7 +87,7 @@ class Publish {
   absl::Status publish(FeedBatch batch);
   void linger() const;
   void print_summary() const;
-  bool journal_lost_records(const absl::Status& closed);
+  bool warn_of_records_not_journaled(const absl::Status& closed);
   void warn(const std::string& line) {
     progress_.clear();
     std::cerr << "lapwing: " << line << '\n';
@@ -226,7 +226,7 @@ void Publish::print_summary() const {
 }
 
 // True if the journal ended before the feed did; what it does not hold is said.
-bool Publish::journal_lost_records(const absl::Status& closed) {
+bool Publish::warn_of_records_not_journaled(const absl::Status& closed) {
   const Sequence durable = publisher_->durable();
   const Sequence head = publisher_->head();
   if (errc_of(closed) != Errc::kJournalFailed || durable >= head) return false;
@@ -251,7 +251,7 @@ int Publish::run() {
   if (played.ok()) linger();
   const absl::Status closed = publisher_->close();
   if (options_.summary) print_summary();
-  const bool lost = journal_lost_records(closed);
+  const bool lost = warn_of_records_not_journaled(closed);
   if (!played.ok()) return exit_code_for(errc_of(played));
   if (closed.ok()) return kExitDone;
   const int code = fail(closed);

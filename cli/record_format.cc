@@ -6,7 +6,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/time/time.h"
+#include "cli/time_text.h"
 #include "proto/dbn.h"
 #include "proto/kv16.h"
 
@@ -57,19 +57,12 @@ nlohmann::ordered_json dbn_json(Sequence n, const Record& record) {
           {"sequence", record.sequence}};
 }
 
-// UTC to the nanosecond.
-std::string time_text(std::uint64_t time_ns) {
-  if (time_ns == dbn::kUndefTimestamp) return "-";
-  return absl::FormatTime("%Y-%m-%dT%H:%M:%E9SZ",
-                          absl::FromUnixNanos(static_cast<std::int64_t>(time_ns)),
-                          absl::UTCTimeZone());
-}
-
 template <typename Record>
 std::string dbn_text(Sequence n, const Record& record) {
-  return absl::StrFormat("%12d  %s  %8d  %s %s  %18s x %-8d", n, time_text(record.ts_recv),
-                         record.hd.instrument_id, letter(record.action), letter(record.side),
-                         price_text(record.price), record.size);
+  const std::string time = record.ts_recv == dbn::kUndefTimestamp ? "-" : time_text(record.ts_recv);
+  return absl::StrFormat("%12d  %s  %8d  %s %s  %18s x %-8d", n, time, record.hd.instrument_id,
+                         letter(record.action), letter(record.side), price_text(record.price),
+                         record.size);
 }
 
 }  // namespace

@@ -4,8 +4,7 @@
 // sequence with the limit it already holds and comes here only when that is reached. Waiting is a
 // futex on a private word that changes before every wake (proto/shared_words.h, load_bell).
 //
-// Thread safety: raise, end and nudge by the file thread; the rest by the publishing
-// thread.
+// Thread safety: raise, end and nudge by the file thread; the rest by the publishing thread.
 #pragma once
 
 #include <cstdint>

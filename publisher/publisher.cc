@@ -27,13 +27,6 @@ absl::Status make_absolute(std::string& path) {
   return absl::OkStatus();
 }
 
-// The directory that a start made for the rings of this bus, unless it is the bus's own. The bus is
-// still locked, so no other start is about to use it.
-void remove_empty_directory(const std::filesystem::path& directory) {
-  std::error_code stays;
-  std::filesystem::remove(directory, stays);
-}
-
 }  // namespace
 
 struct Publisher::State {
@@ -299,8 +292,7 @@ absl::Status Publisher::State::close() {
   const absl::Status described =
       write_bus_description(options.directory, session.description, options.group);
   if (!described.ok()) result.Update(described);
-  result.Update(session.ring->unlink());
-  remove_empty_directory(std::filesystem::path(session.ring->path()).parent_path());
+  result.Update(remove_ring(*session.ring));
   limit = 0;
   if (status.ok()) status = make_error(Errc::kClosed, "the publisher was closed");
   // The write queue holds the lock too (see make_write_queue), so it goes first.

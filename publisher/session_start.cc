@@ -116,7 +116,7 @@ absl::StatusOr<StartedSession> Starter::run() {
 // open.
 void Starter::abandon() {
   if (session_.archiver) session_.archiver->close(session_.first() - 1, wall_ns()).IgnoreError();
-  if (session_.ring) session_.ring->unlink().IgnoreError();
+  if (session_.ring) remove_ring(*session_.ring).IgnoreError();
 }
 
 absl::Status Starter::prepare() {
@@ -375,6 +375,13 @@ absl::Status Starter::remove_old_rings() {
 }
 
 }  // namespace
+
+absl::Status remove_ring(RingFile& ring) {
+  absl::Status removed = ring.unlink();
+  std::error_code stays;  // it is the bus's own directory, or another ring is in it
+  std::filesystem::remove(std::filesystem::path(ring.path()).parent_path(), stays);
+  return removed;
+}
 
 absl::StatusOr<StartedSession> start_session(const PublisherOptions& options) {
   return Starter(options).run();

@@ -44,4 +44,8 @@ struct StartedSession {
 // Errors: kBusTaken, kDamaged, kNoSpace, kNotPermitted, kInvalidArgument, kRecordSize, kSystem.
 absl::StatusOr<StartedSession> start_session(const PublisherOptions& options);
 
+// Removes the ring's name and, once it is empty, the directory that a start made for the rings of
+// this bus. The bus is still locked, so no other start is about to use that.
+absl::Status remove_ring(RingFile& ring);
+
 }  // namespace lapwing

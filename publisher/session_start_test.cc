@@ -185,4 +185,18 @@ TEST_CASE("A path that does not fit into the Welcome is refused, not cut short")
   }
 }
 
+TEST_CASE("A start that fails leaves nothing where its ring was") {
+  const TemporaryDirectory directory;
+  const TemporaryDirectory rings{TemporaryDirectory::in_memory()};
+  PublisherOptions options = options_for(directory);
+  options.ring_directory = rings.path();
+  options.on_step = [&](const std::string& step) {
+    if (step != "announce") return;
+    CHECK_FALSE(std::filesystem::is_empty(rings.path()));
+    std::filesystem::create_directories(options.directory + "/bus.json/in-the-way");
+  };
+  CHECK_FALSE(Publisher::open(options).ok());
+  CHECK(std::filesystem::is_empty(rings.path()));
+}
+
 }  // namespace lapwing

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <nlohmann/json.hpp>
+#include <iterator>
 #include <stdexcept>
 #include <string>
 
@@ -45,9 +45,12 @@ class TemporaryDirectory {
  private:
   static void remove_ring_of(const std::filesystem::path& description) {
     std::ifstream file(description);
-    const auto bus = nlohmann::json::parse(file, nullptr, false);
-    if (!bus.is_object() || !bus.contains("ring_path") || !bus["ring_path"].is_string()) return;
-    const std::filesystem::path ring = bus["ring_path"].get<std::string>();
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    constexpr char kKey[] = "\"ring_path\": \"";
+    const std::size_t key = text.find(kKey);
+    if (key == std::string::npos) return;
+    const std::size_t begin = key + sizeof kKey - 1;
+    const std::filesystem::path ring = text.substr(begin, text.find('"', begin) - begin);
     std::error_code ignored;
     std::filesystem::remove(ring, ignored);
     std::filesystem::remove(ring.parent_path(), ignored);  // if it is empty

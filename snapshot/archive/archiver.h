@@ -11,9 +11,9 @@
 // Invariants
 //  1. archived = end of the contiguous completed writes; durable ≤ archived ≤ head.
 //  2. Never two writes in flight to one block; a partial block goes from a private copy,
-//  zero-padded.
+//     zero-padded.
 //  3. durable moves only after: writes up to W complete, data synced, their sums written, sums
-//  synced.
+//     synced.
 //  4. No sequence beyond the synced reservation is ever allowed by limit(), unless the journal has
 //     failed and the session's end is recorded, or cannot be.
 //  5. The first failed write or sync is final: durable freezes, nothing more is submitted.

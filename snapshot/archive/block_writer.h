@@ -4,14 +4,12 @@
 // Invariants
 //  1. archived = end of the contiguous completed writes.
 //  2. Never two writes in flight to one block. A block that was begun from the private copy is
-//  finished
-//     from it, one write after the other; every other block is written exactly once.
+//     finished from it, one write after the other; every other block is written exactly once.
 //  3. The first block of a session that begins inside a block is begun from the private copy, which
-//  then
-//     holds the slots before the session as the disk has them: the ring may not.
+//     then holds the slots before the session as the disk has them: the ring may not.
 //  4. The sum of a block is taken before `archived` covers it. From then on the publisher may
-//  overwrite
-//     the slots, long before they are durable and the sum is written; so it is kept until its sync.
+//     overwrite the slots, long before they are durable and the sum is written; so it is kept until
+//     its sync.
 //
 // A block lies in one piece in the ring and in its segment, since all sizes are powers of two. A
 // run of blocks is one write: at most kRunBytesMax, never across the ring's end or a segment's.

@@ -59,23 +59,17 @@ absl::StatusOr<IndexState> inspect_index(const JournalFiles& files, std::uint64_
 absl::Status rewrite_index(const JournalFiles& files, std::uint64_t segment) {
   Disk& disk = *files.disk;
   const std::string path = files.path(segment, "idx");
-  const std::string unfinished = absl::StrCat(path, kUnfinishedSuffix);
-  const auto stale = disk.exists(unfinished);
-  if (!stale.ok()) return stale.status();
-  absl::Status status = *stale ? disk.remove(unfinished) : absl::OkStatus();
-  if (!status.ok()) return status;
-  const auto file = disk.open(unfinished, {OpenMode::kCreate});
+  const absl::StatusOr<OpenFile> file = create_unfinished(disk, path);
   if (!file.ok()) return file.status();
-  const OpenFile owned(disk, *file);
   std::uint64_t offset = 0;
-  status = for_each_entry(files, segment, [&](const TimeEntry& entry, bool) {
-             if (!time_entry_valid(files.journal_id, entry)) return absl::OkStatus();
-             const auto bytes = std::as_bytes(std::span(&entry, 1));
-             offset += bytes.size();
-             return disk.write_at(*file, offset - bytes.size(), bytes);
-           }).status();
-  if (status.ok()) status = disk.sync(*file);
-  if (status.ok()) status = disk.rename(unfinished, path);
+  absl::Status status = for_each_entry(files, segment, [&](const TimeEntry& entry, bool) {
+                          if (!time_entry_valid(files.journal_id, entry)) return absl::OkStatus();
+                          const auto bytes = std::as_bytes(std::span(&entry, 1));
+                          offset += bytes.size();
+                          return disk.write_at(file->get(), offset - bytes.size(), bytes);
+                        }).status();
+  if (status.ok()) status = disk.sync(file->get());
+  if (status.ok()) status = disk.rename(absl::StrCat(path, kUnfinishedSuffix), path);
   if (status.ok()) status = disk.sync_directory(files.directory);
   return status;
 }

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "proto/error.h"
+#include "snapshot/journal/segment_file.h"
 
 namespace lapwing {
 
@@ -24,6 +25,17 @@ absl::StatusOr<std::vector<std::uint64_t>> list_segments(const JournalFiles& fil
   }
   std::sort(segments.begin(), segments.end());
   return segments;
+}
+
+absl::StatusOr<OpenFile> create_unfinished(Disk& disk, const std::string& path) {
+  const std::string unfinished = absl::StrCat(path, kUnfinishedSuffix);
+  const auto stale = disk.exists(unfinished);
+  if (!stale.ok()) return stale.status();
+  const absl::Status removed = *stale ? disk.remove(unfinished) : absl::OkStatus();
+  if (!removed.ok()) return removed;
+  const auto file = disk.open(unfinished, {OpenMode::kCreate});
+  if (!file.ok()) return file.status();
+  return OpenFile(disk, *file);
 }
 
 }  // namespace lapwing

@@ -33,4 +33,7 @@ JournalFiles journal_files_of(Disk& disk, const std::string& journal_root,
 // The segments that have a .jnl file, ascending. None if the directory is missing.
 absl::StatusOr<std::vector<std::uint64_t>> list_segments(const JournalFiles& files);
 
+// Makes the file `path` under its unfinished name; what a killed starter left there is replaced.
+absl::StatusOr<OpenFile> create_unfinished(Disk& disk, const std::string& path);
+
 }  // namespace lapwing

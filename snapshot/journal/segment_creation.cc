@@ -10,22 +10,15 @@
 namespace lapwing {
 namespace {
 
-// Makes one file under its unfinished name: `bytes` at its start, `size` in all, synced. What a
-// killed starter left there is replaced.
+// Makes one file under its unfinished name: `bytes` at its start, `size` in all, synced.
 absl::Status create_file(const JournalFiles& files, const std::string& path,
                          std::span<const std::byte> bytes, std::uint64_t size) {
   Disk& disk = *files.disk;
-  const std::string unfinished = absl::StrCat(path, kUnfinishedSuffix);
-  const auto stale = disk.exists(unfinished);
-  if (!stale.ok()) return stale.status();
-  absl::Status status = *stale ? disk.remove(unfinished) : absl::OkStatus();
-  if (!status.ok()) return status;
-  const auto file = disk.open(unfinished, {OpenMode::kCreate});
+  const absl::StatusOr<OpenFile> file = create_unfinished(disk, path);
   if (!file.ok()) return file.status();
-  const OpenFile owned(disk, *file);
-  if (size > 0) status = disk.allocate(*file, size);
-  if (status.ok()) status = disk.write_at(*file, 0, bytes);
-  if (status.ok()) status = disk.sync(*file);
+  absl::Status status = size > 0 ? disk.allocate(file->get(), size) : absl::OkStatus();
+  if (status.ok()) status = disk.write_at(file->get(), 0, bytes);
+  if (status.ok()) status = disk.sync(file->get());
   return status;
 }
 

@@ -7,7 +7,7 @@
 //     ("sessions.damaged-<id>"), and the log goes back to the entry before it.
 //  2. The copy of `sessions` that lags is healed from the other.
 //  3. Indexes that are missing or hold entries that do not check are written anew from those that
-//  do.
+//     do.
 //  4. If a publisher would refuse to start, or step 1 was needed, the journal's end becomes
 //  `failed`: the
 //     next session begins a new journal id at sequence 1. Without that, sequences could be given
