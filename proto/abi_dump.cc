@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "proto/channel_frames.h"
+#include "proto/channel_layout.h"
 #include "proto/control_frames.h"
 #include "proto/dbn.h"
 #include "proto/error.h"
@@ -16,7 +18,7 @@
 #include "proto/journal_format.h"
 #include "proto/kv16.h"
 #include "proto/ring_layout.h"
-#include "proto/shared_words.h"
+#include "proto/slot_stamp.h"
 
 namespace lapwing {
 namespace {
@@ -174,8 +176,8 @@ void dump_ring_layout(Dump& dump) {
 }
 
 // The arithmetic of the slot protocol at points where an implementation is likely to differ.
-void dump_slot_protocol(Dump& dump) {
-  dump.header("shared_words.h");
+void dump_slot_stamp(Dump& dump) {
+  dump.header("slot_stamp.h");
   RULE(writing_stamp(1));
   RULE(ready_stamp(1));
   RULE(writing_stamp(1000));
@@ -202,6 +204,59 @@ void dump_slot_protocol(Dump& dump) {
   RULE(ring_oldest(1, 64, 64));
   RULE(ring_oldest(1, 65, 64));
   RULE(ring_oldest(100, 110, 64));
+}
+
+void dump_channel_constants(Dump& dump) {
+  dump.header("channel_layout.h");
+  CONSTANT(kFrameAlign);
+  CONSTANT(kPayloadOffsetPacked);
+  CONSTANT(kPayloadOffsetCalls);
+  CONSTANT(kPayloadOffsetAligned);
+  CONSTANT(kChannelCapacityMin);
+  CONSTANT(kChannelCapacityMax);
+  CONSTANT(kMessageBytesMax);
+  CONSTANT(kCallWindowMax);
+  CONSTANT(kPaddingSize);
+  CONSTANT(kChannelMagic);
+  CONSTANT(kChannelHeaderBytes);
+  RULE(frame_stamp(0));
+  RULE(frame_stamp(64));
+  RULE(message_frame_bytes(0, 16));
+  RULE(message_frame_bytes(48, 16));
+  RULE(message_frame_bytes(49, 16));
+  RULE(message_frame_bytes(0, 64));
+  RULE(message_frame_bytes(1, 64));
+  RULE(channel_capacity_for(1, 16));
+  RULE(channel_capacity_for(496, 16));
+  RULE(channel_capacity_for(497, 16));
+  RULE(channel_capacity_for(1 << 20, 64));
+  RULE(call_number(1, 64, 0));
+  RULE(call_number(3, 64, 63));
+  RULE(call_place(255, 64));
+}
+
+void dump_channel_layout(Dump& dump) {
+  STRUCT(MessageHead, stamp, size, type);
+  STRUCT(CallHead, call, kind, code);
+  STRUCT(ChannelHeader, magic, abi_version, header_bytes, feature_bits, capacity, message_bytes_max,
+         payload_offset, role, call_window, pid, listens, session_id, created_wall_ns, name, path,
+         reserved);
+  STRUCT(ChannelProgress, position, messages, padding);
+  STRUCT(ChannelWords, sent, received, ticket, state, taken, full_waits, empty_waits, sleeps, wakes,
+         reserved);
+  ENUM(CallKind, kOneWay, kCall, kReply, kErrorReply, kCancel);
+  ENUM(ChannelRole, kProducer, kConsumer, kDuplex);
+  ENUM(ChannelState, kOpen, kClosed, kCorrupt);
+}
+
+void dump_channel_frames(Dump& dump) {
+  dump.header("channel_frames.h");
+  CONSTANT(kPeersWaitingMax);
+  STRUCT(ChannelHelloFrame, header, abi_version, role, has_membarrier, pid, session_id);
+  STRUCT(WakeFrame, header);
+  STRUCT(TakeOverFrame, header, abi_version, reserved);
+  STRUCT(HandedOverFrame, header, waiting, reserved);
+  STRUCT(TakenOverFrame, header);
 }
 
 void dump_journal_constants(Dump& dump) {
@@ -237,7 +292,8 @@ void dump_frame_constants(Dump& dump) {
   CONSTANT(kHandshakeNs);
   CONSTANT(kAcceptPauseNs);
   ENUM(FrameType, kHello, kWelcome, kRefused, kFlush, kFlushed, kFlushFailed, kReport,
-       kListSubscribers, kSubscriberInfo, kEndOfList, kPrune, kPruned);
+       kListSubscribers, kSubscriberInfo, kEndOfList, kPrune, kPruned, kChannelHello,
+       kChannelWelcome, kWake, kTakeOver, kHandedOver, kTakenOver);
   ENUM(ClientRole, kSubscriber, kTool);
   ENUM(ClientState, kJoining, kLive, kFilling, kStopped);
 }
@@ -274,7 +330,7 @@ void dump_errors(Dump& dump) {
   ENUM(Errc, kOk, kInvalidArgument, kNoBus, kBusTaken, kNotPermitted, kNoSpace, kSystem, kDamaged,
        kAbiMismatch, kNotALapwingFile, kJournalFailed, kNoJournal, kPruned, kTimedOut,
        kPublisherGone, kRefused, kProtocol, kBadInput, kRecordSize, kPathTooLong, kClosed, kReset,
-       kUnsupported, kLimit, kNotFound, kStoppedAtGap);
+       kUnsupported, kLimit, kNotFound, kStoppedAtGap, kPeerGone, kCorrupt);
 }
 
 void dump_gap(Dump& dump) {
@@ -331,7 +387,10 @@ std::string abi_dump() {
   dump_identity(dump);
   dump_ring_constants(dump);
   dump_ring_layout(dump);
-  dump_slot_protocol(dump);
+  dump_slot_stamp(dump);
+  dump_channel_constants(dump);
+  dump_channel_layout(dump);
+  dump_channel_frames(dump);
   dump_journal_constants(dump);
   dump_journal_format(dump);
   dump_frame_constants(dump);

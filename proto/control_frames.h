@@ -28,6 +28,13 @@ enum class FrameType : std::uint16_t {
   kEndOfList = 10,       // <-
   kPrune = 11,           // ->
   kPruned = 12,          // <-
+  // On the socket of a channel; kRefused is used there, too (proto/channel_frames.h).
+  kChannelHello = 32,    // connecting -> listening side
+  kChannelWelcome = 33,  // listening -> connecting side
+  kWake = 34,            // either: look again, you were going to sleep
+  kTakeOver = 35,        // a new listener -> the one that is there
+  kHandedOver = 36,      // <-, with the descriptors
+  kTakenOver = 37,       // ->, they have arrived; the old one stops
 };
 
 struct FrameHeader {
@@ -233,7 +240,7 @@ static_assert(offsetof(PrunedFrame, error) == 24);
 
 inline constexpr std::size_t kFrameBytesMax = sizeof(WelcomeFrame);
 
-// The exact size of a frame of this type; 0 for a type that does not exist.
+// The exact size of a frame of this type; 0 for a type that has no place on a control socket.
 constexpr std::size_t frame_bytes(FrameType type) {
   switch (type) {
     case FrameType::kHello: return sizeof(HelloFrame);
@@ -248,8 +255,8 @@ constexpr std::size_t frame_bytes(FrameType type) {
     case FrameType::kEndOfList: return sizeof(EndOfListFrame);
     case FrameType::kPrune: return sizeof(PruneFrame);
     case FrameType::kPruned: return sizeof(PrunedFrame);
+    default: return 0;
   }
-  return 0;
 }
 
 // Limits of the publisher's side of the socket.

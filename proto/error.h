@@ -22,8 +22,8 @@ namespace lapwing {
 enum class Errc : std::uint32_t {
   kOk = 0,
   kInvalidArgument = 1,   // the caller's arguments contradict each other or a stated limit
-  kNoBus = 2,             // no bus at this directory, or nothing of it is left to read
-  kBusTaken = 3,          // another publisher holds this bus or this journal
+  kNoBus = 2,             // no bus at this directory, nothing of it left to read, no such channel
+  kBusTaken = 3,          // another publisher holds this bus or journal, another listener this path
   kNotPermitted = 4,      // the kernel or an ownership check said no
   kNoSpace = 5,           // the disk or the tmpfs is full, before or while writing
   kSystem = 6,            // any other failed system call; the message carries errno
@@ -46,6 +46,8 @@ enum class Errc : std::uint32_t {
   kLimit = 23,            // a named limit is exhausted
   kNotFound = 24,         // a file, symbol or sequence that was asked for does not exist
   kStoppedAtGap = 25,     // there was a gap, and the subscriber was told to end at one
+  kPeerGone = 26,         // a channel's other side has ended, or nobody listens at its path
+  kCorrupt = 27,          // a channel's other side wrote what the protocol does not allow
 };
 
 struct ErrorName {
@@ -81,6 +83,8 @@ inline constexpr ErrorName kErrorNames[] = {
     {Errc::kLimit, "limit", absl::StatusCode::kResourceExhausted},
     {Errc::kNotFound, "not-found", absl::StatusCode::kNotFound},
     {Errc::kStoppedAtGap, "stopped-at-gap", absl::StatusCode::kAborted},
+    {Errc::kPeerGone, "peer-gone", absl::StatusCode::kUnavailable},
+    {Errc::kCorrupt, "corrupt", absl::StatusCode::kDataLoss},
 };
 
 // The payload under which an absl::Status of ours carries its number in decimal.

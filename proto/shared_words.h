@@ -2,9 +2,9 @@
 //
 // Part 1 is the slot protocol: how one publisher hands a record to any number of readers that it
 // does not know. Part 2 is the words on page 1 of the ring file. Part 3 is the words that threads
-// of one publisher process share. Nothing else in the library touches an atomic; tests/house_rules
-// checks that. tests/model runs parts 1 to 3 and each wrong variant of them under a C11
-// memory-model checker.
+// of one publisher process share. Part 4 is the channel: frames, positions, and parking. Nothing
+// else in the library touches an atomic; tests/house_rules checks that. tests/model runs all parts
+// and each wrong variant of them under a C11 memory-model checker.
 //
 // The slot protocol. A slot is a 64-bit stamp and the record as 64-bit words, the last zero-padded.
 //
@@ -32,12 +32,12 @@
 #include <cstdint>
 #include <cstring>
 
+#include "proto/channel_layout.h"
 #include "proto/identity.h"
 #include "proto/ring_layout.h"
+#include "proto/slot_stamp.h"
 
 namespace lapwing {
-
-using Word = std::uint64_t;
 
 namespace internal {
 
@@ -66,25 +66,6 @@ inline void spin_pause() {
 // -------------------------------------------------------------------------------------------------
 // Part 1: the slot protocol
 // -------------------------------------------------------------------------------------------------
-
-constexpr Word writing_stamp(Sequence n) {
-  return 2 * n - 1;
-}
-constexpr Word ready_stamp(Sequence n) {
-  return 2 * n;
-}
-// The sequence a stamp speaks of, whether it is being written or ready. Stamp 0 speaks of none.
-constexpr Sequence stamp_sequence(Word stamp) {
-  return stamp / 2 + stamp % 2;
-}
-// The newest sequence that a stamp proves to be published.
-constexpr Sequence stamp_published(Word stamp) {
-  return stamp / 2;
-}
-
-constexpr std::size_t words_for(std::size_t record_bytes) {
-  return (record_bytes + 7) / 8;
-}
 
 enum class SlotRead {
   kRecord,  // the copy is exactly record n
@@ -217,33 +198,6 @@ struct SlotProtocol {
 };
 
 using WordForm = SlotProtocol<WordMoves>;  // proto/slot_form.h says which form a build uses
-
-// Where a lapped reader goes on. The offending stamp may be ahead of head, which moves at the end
-// of a batch, so the lead is taken from both; an eighth of the ring is left as a head start, and
-// nothing that is still in the ring beyond that is thrown away. `head` must be loaded after
-// `stamp`.
-constexpr Sequence resume_after_lap(Sequence n, Word stamp, Sequence head, std::uint64_t capacity) {
-  const Sequence lead = head > stamp_published(stamp) ? head : stamp_published(stamp);
-  const std::uint64_t keep = capacity - capacity / 8;
-  const Sequence floor = lead > keep ? lead - keep : 0;
-  return floor > n + 1 ? floor : n + 1;
-}
-
-// True if no correct publisher can have left `stamp` in the slot of n. `head` must be loaded after
-// `stamp` was, or a reader that was descheduled in between would cry wolf. The publisher's part: it
-// writes n only once head is at n - capacity or beyond. The journal gate sees to that, `archived`
-// being at most head; without a journal, a batch longer than the ring must move head on the way.
-constexpr bool stamp_is_corrupt(Word stamp, Sequence n, Sequence head, std::uint64_t capacity) {
-  if (stamp == 0) return false;
-  const Sequence m = stamp_sequence(stamp);
-  return ((m ^ n) & (capacity - 1)) != 0 || (m > head && m - head > capacity);
-}
-
-// The oldest sequence that a ring can still hold. Saturates: all of these are unsigned.
-constexpr Sequence ring_oldest(Sequence ring_first, Sequence head, std::uint64_t capacity) {
-  const Sequence by_lap = head >= capacity ? head - capacity + 1 : 1;
-  return ring_first > by_lap ? ring_first : by_lap;
-}
 
 // -------------------------------------------------------------------------------------------------
 // Part 2: page 1 of the ring file. The publisher's process writes, everyone reads.
@@ -417,5 +371,130 @@ class Counter {
  private:
   std::atomic<Word> count_{0};
 };
+
+// -------------------------------------------------------------------------------------------------
+// Part 4: the channel. Each side writes its own memory file and reads the other's.
+// -------------------------------------------------------------------------------------------------
+//
+// A frame at position p, its successor at q:
+//
+//     producer                                  consumer
+//     C0 room  = received     acquire           D1 stamp of p  acquire     must be p+1
+//     C1 payload, size, type                    D2 size, type, payload
+//     C2 stamp of q = 0       relaxed, if q+1   D3 received = q  release
+//     C3 stamp of p = p+1     release
+//
+// A frame is whole: D1 reads C3, so C1 happens before D2. It is not older: the stamp of another lap
+// is another number, and a payload that happens to hold q+1 where q's stamp will be is cleared (C2)
+// before anyone is led there (C3). It is not overwritten: C0 reads D3, so D2 happens before the C1
+// of the next lap. Padding is a frame without payload whose successor is stamped first, and so are
+// the frames of a batch but the first: C3 of the first makes all of them visible at once.
+
+// The words of a frame. `frame` is where its MessageHead stands.
+inline Word load_frame_stamp(const std::byte* frame) {
+  // D1, partner C3. Weaker, and D2 may read what was there before the frame.
+  return internal::load(*reinterpret_cast<const Word*>(frame), std::memory_order_acquire);
+}
+inline void store_frame_stamp(std::byte* frame, ChannelPosition p) {
+  // C3, partner D1. Weaker, and D1 may see the stamp before frame and cleared successor are there.
+  internal::store(*reinterpret_cast<Word*>(frame), frame_stamp(p), std::memory_order_release);
+}
+// C2. The stamp is the producer's own, so it reads what it wrote last; C3 orders the clearing.
+// Without it a payload can pass for a frame. Clearing always would cost a line per message.
+inline void clear_false_stamp(std::byte* frame, ChannelPosition q) {
+  Word& stamp = *reinterpret_cast<Word*>(frame);
+  if (internal::load(stamp, std::memory_order_relaxed) == frame_stamp(q)) {
+    internal::store(stamp, 0, std::memory_order_relaxed);
+  }
+}
+
+struct FrameSize {
+  std::uint32_t size;
+  std::uint32_t type;
+};
+// Part of C1 and D2: one word, so that a hostile producer cannot change one under the other.
+inline void store_frame_size(std::byte* frame, FrameSize fields) {
+  const Word packed = fields.size | static_cast<Word>(fields.type) << 32;
+  internal::store(reinterpret_cast<Word*>(frame)[1], packed, std::memory_order_relaxed);
+}
+inline FrameSize load_frame_size(const std::byte* frame) {
+  const Word packed =
+      internal::load(reinterpret_cast<const Word*>(frame)[1], std::memory_order_relaxed);
+  return {static_cast<std::uint32_t>(packed), static_cast<std::uint32_t>(packed >> 32)};
+}
+
+// D3, partner C0. Weaker, and the producer may write over what the consumer still reads.
+inline void store_received(ChannelWords& own, ChannelPosition position, std::uint64_t messages) {
+  internal::store(own.received.messages, messages, std::memory_order_relaxed);
+  internal::store(own.received.position, position, std::memory_order_release);
+}
+// C0, partner D3.
+inline ChannelPosition load_received(const ChannelWords& peer) {
+  return internal::load(peer.received.position, std::memory_order_acquire);
+}
+// For people: no one relies on it, so nothing is ordered by it.
+inline void store_sent(ChannelWords& own, ChannelPosition position, std::uint64_t messages) {
+  internal::store(own.sent.messages, messages, std::memory_order_relaxed);
+  internal::store(own.sent.position, position, std::memory_order_relaxed);
+}
+
+// Partner load_channel_state. Whoever sees it closed sees all that was committed before.
+inline void store_channel_state(ChannelWords& own, ChannelState state) {
+  internal::store(own.state.value, static_cast<Word>(state), std::memory_order_release);
+}
+inline ChannelState load_channel_state(const ChannelWords& peer) {
+  return static_cast<ChannelState>(internal::load(peer.state.value, std::memory_order_acquire));
+}
+
+// A word on page 1 whose owner counts and whose reader only looks.
+inline void store_tally(PaddedWord& own, Word value) {
+  internal::store(own.value, value, std::memory_order_relaxed);
+}
+inline Word load_tally(const Word& peer) {
+  return internal::load(peer, std::memory_order_relaxed);
+}
+
+// Parking. A sleeper waits on the socket for a packet, which stays there until it is taken, so what
+// must not happen is that none is sent:
+//
+//     sleeper                                   waker
+//     T1 own ticket = odd, never used           N1 the stamp (C3), received (D3), or `taken`
+//     T2 barrier                                N2 barrier
+//     T3 look again; it came: ticket = even     N3 peer's ticket is odd and not the last answered:
+//     T4 poll the socket                           note it as answered, send the packet
+//
+// If T3 missed N1, the barriers order T1 before N3: N3 sees the ticket and sends, once a ticket,
+// and perhaps late, for what was taken long ago. Then T3 looks in vain, and the next sleep needs a
+// new ticket. So packets are taken after T4 and before T1, never between; T3 looks at all there is.
+//
+// Where both processes have registered for it, T2 is membarrier(GLOBAL_EXPEDITED), which makes the
+// waker execute a barrier wherever it is, and N2 holds only the compiler; else both are fences.
+enum class ChannelBarrier : std::uint32_t { kFences = 1, kMembarrier = 2 };
+
+inline void store_ticket(ChannelWords& own, Word ticket) {  // T1
+  internal::store(own.ticket.value, ticket, std::memory_order_relaxed);
+}
+inline Word load_ticket(const ChannelWords& peer) {  // N3
+  return internal::load(peer.ticket.value, std::memory_order_relaxed);
+}
+constexpr bool ticket_sleeps(Word ticket) {
+  return ticket % 2 != 0;
+}
+
+inline void full_fence() {
+#if defined(__SANITIZE_THREAD__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wtsan"  // it does not model fences; no data race hangs on this one
+#endif
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+#if defined(__SANITIZE_THREAD__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
+}
+// N2.
+inline void waker_barrier(ChannelBarrier barrier) {
+  if (barrier == ChannelBarrier::kFences) return full_fence();
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+}
 
 }  // namespace lapwing

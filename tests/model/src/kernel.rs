@@ -1,6 +1,6 @@
-//! What the protocols ask of the kernel: a futex and an eventfd.
+//! What the protocols ask of the kernel: a futex, an eventfd, a socket, and membarrier.
 //!
-//! Both sleep without a deadline, although every wait in Lapwing has one. A deadline would turn a
+//! None sleeps with a deadline, although every wait in Lapwing has one. A deadline would turn a
 //! lost wake-up into a late one; without it, it is a deadlock, which loom reports.
 
 use loom::sync::atomic::{AtomicU32, Ordering};
@@ -85,5 +85,83 @@ impl EventFd {
             drop(state);
             thread::park();
         }
+    }
+}
+
+/// One end of a socket of packets: readable until the last packet is taken, and for ever once the
+/// other end is closed.
+pub struct Socket {
+    state: Mutex<SocketState>,
+    packets_max: usize,
+}
+
+struct SocketState {
+    packets: usize,
+    is_ended: bool,
+    sleepers: Vec<Thread>,
+}
+
+impl Socket {
+    pub fn new(packets_max: usize) -> Self {
+        let state = SocketState { packets: 0, is_ended: false, sleepers: Vec::new() };
+        Self { state: Mutex::new(state), packets_max }
+    }
+
+    /// send(MSG_DONTWAIT) of a packet by the other end: one too many is refused.
+    pub fn send(&self) {
+        let mut state = self.state.lock().unwrap();
+        state.packets = (state.packets + 1).min(self.packets_max);
+        state.sleepers.drain(..).for_each(|sleeper| sleeper.unpark());
+    }
+
+    /// The other end is closed, by close() or because its process has ended.
+    pub fn end(&self) {
+        let mut state = self.state.lock().unwrap();
+        state.is_ended = true;
+        state.sleepers.drain(..).for_each(|sleeper| sleeper.unpark());
+    }
+
+    /// poll(POLLIN): sleeps until it is readable, and takes nothing.
+    pub fn poll(&self) {
+        loop {
+            let mut state = self.state.lock().unwrap();
+            if state.packets > 0 || state.is_ended {
+                return;
+            }
+            state.sleepers.push(thread::current());
+            drop(state);
+            thread::park();
+        }
+    }
+
+    /// recv(MSG_DONTWAIT) until there is nothing left. True: the other end is closed.
+    pub fn drain(&self) -> bool {
+        let mut state = self.state.lock().unwrap();
+        state.packets = 0;
+        state.is_ended
+    }
+}
+
+/// A thread as another one's membarrier(GLOBAL_EXPEDITED) finds it: made to execute a full barrier
+/// wherever it is. All that is kept of that is the side of one place in its code: what it did up to
+/// the place is ordered before what the caller does next, or what the caller did is ordered before
+/// what it does from the place on.
+pub struct Interruptible {
+    place: Mutex<()>,
+}
+
+impl Interruptible {
+    pub fn new() -> Self {
+        Self { place: Mutex::new(()) }
+    }
+
+    /// By the thread itself: here is the place.
+    pub fn may_be_interrupted(&self) {
+        drop(self.place.lock().unwrap());
+    }
+
+    /// membarrier, by another thread.
+    pub fn interrupt(&self) {
+        drop(self.place.lock().unwrap());
     }
 }

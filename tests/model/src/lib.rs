@@ -5,14 +5,18 @@
 //! The names are those of `proto/shared_words.h`; README.md beside this crate has the table.
 #![cfg(test)]
 
+mod frame_memory;
 mod judge;
 mod kernel;
 
 mod archive;
 mod closed;
 mod doorbell;
+mod frames;
 mod gate;
+mod gone;
 mod idle;
 mod lap;
+mod parking;
 mod slot;
 mod splice;

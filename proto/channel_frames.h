@@ -1,0 +1,85 @@
+// The frames on a channel's socket, byte for byte: AF_UNIX, SOCK_SEQPACKET, one frame a packet.
+// No behaviour; the document is docs/channel.md.
+//
+// They start like the control socket's frames and share their numbering. A packet of ChannelHello
+// or ChannelWelcome carries one descriptor (SCM_RIGHTS), that of the sender's memory file; one of
+// HandedOver carries the listening socket and then those of the peers that wait. No other carries
+// any.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "proto/channel_layout.h"
+#include "proto/control_frames.h"
+#include "proto/identity.h"
+
+namespace lapwing {
+
+// Also the ChannelWelcome, with what the listening side has to say of itself.
+struct ChannelHelloFrame {
+  FrameHeader header;
+  std::uint32_t abi_version;
+  ChannelRole role;              // of the sender
+  std::uint32_t has_membarrier;  // 1: the sender's process is registered for GLOBAL_EXPEDITED
+  std::uint32_t pid;
+  Id128 session_id;  // chosen by the connecting side, repeated by the other
+};
+static_assert(sizeof(ChannelHelloFrame) == 48);
+static_assert(offsetof(ChannelHelloFrame, abi_version) == 16);
+static_assert(offsetof(ChannelHelloFrame, role) == 20);
+static_assert(offsetof(ChannelHelloFrame, has_membarrier) == 24);
+static_assert(offsetof(ChannelHelloFrame, pid) == 28);
+static_assert(offsetof(ChannelHelloFrame, session_id) == 32);
+
+struct WakeFrame {
+  FrameHeader header;
+};
+static_assert(sizeof(WakeFrame) == 16);
+
+struct TakeOverFrame {
+  FrameHeader header;
+  std::uint32_t abi_version;
+  std::uint32_t reserved;
+};
+static_assert(sizeof(TakeOverFrame) == 24);
+static_assert(offsetof(TakeOverFrame, abi_version) == 16);
+
+struct HandedOverFrame {
+  FrameHeader header;
+  std::uint32_t waiting;  // peers whose sockets come along, none of whose frames has been read
+  std::uint32_t reserved;
+};
+static_assert(sizeof(HandedOverFrame) == 24);
+static_assert(offsetof(HandedOverFrame, waiting) == 16);
+
+struct TakenOverFrame {
+  FrameHeader header;
+};
+static_assert(sizeof(TakenOverFrame) == 16);
+
+// The exact size of a frame of this type; 0 for a type that has no place on a channel's socket.
+constexpr std::size_t channel_frame_bytes(FrameType type) {
+  switch (type) {
+    case FrameType::kRefused:
+      return sizeof(RefusedFrame);
+    case FrameType::kChannelHello:
+    case FrameType::kChannelWelcome:
+      return sizeof(ChannelHelloFrame);
+    case FrameType::kWake:
+      return sizeof(WakeFrame);
+    case FrameType::kTakeOver:
+      return sizeof(TakeOverFrame);
+    case FrameType::kHandedOver:
+      return sizeof(HandedOverFrame);
+    case FrameType::kTakenOver:
+      return sizeof(TakenOverFrame);
+    default:
+      return 0;
+  }
+}
+
+// Limits of a listener.
+inline constexpr std::size_t kPeersWaitingMax = 64;  // connected and not yet served
+
+}  // namespace lapwing
