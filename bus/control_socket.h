@@ -1,7 +1,4 @@
-// The control socket's plumbing, shared by both sides: paths, frames in and out, peer credentials.
-//
-// A bus directory may be longer than a socket's path can be: such a socket is reached through a
-// descriptor of its directory (/proc/self/fd/N/control.sock).
+// The control socket's plumbing, shared by both sides: which socket it is, and frames in and out.
 //
 // Thread safety: free functions over descriptors the caller owns. No send or receive blocks, and
 // none raises SIGPIPE.
@@ -17,20 +14,14 @@
 #include <span>
 #include <string>
 
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "bus/local_socket.h"
 #include "bus/unique_fd.h"
 #include "proto/control_frames.h"
 
 namespace lapwing {
 
 inline constexpr char kControlSocketName[] = "control.sock";
-
-struct PeerCredentials {
-  pid_t pid;
-  uid_t uid;
-  gid_t gid;
-};
 
 // A frame of type Frame with its header filled in and every other byte zero.
 template <typename Frame>
@@ -53,32 +44,23 @@ struct Packet {
   }
 };
 
+// How long a frame of a type is, and 0 for a type that does not exist: one protocol's answer.
+using FrameBytes = std::size_t (*)(FrameType type);
+
 // The frame's type, if magic, version, type and length fit the packet's bytes; kProtocol otherwise.
-absl::StatusOr<FrameType> check_frame(const Packet& packet);
+// A packet whose size is larger than its bytes was truncated, which never fits.
+absl::StatusOr<FrameType> check_frame(const Packet& packet, FrameBytes bytes_of = frame_bytes);
 
 // Text from the other side, fit for a terminal and a log: what is not printable ASCII becomes '?'.
 std::string printable(std::string text);
 
-inline constexpr int kListenBacklog = 128;  // connections that wait to be accepted
-
-// Listens on `path`, which is at no moment reachable with more than `mode` allows. Removes only a
-// stale socket of our own (the caller holds the publisher's lock).
-// Errors: kBusTaken (a live socket is there), kNotALapwingFile (a file, link or directory is
-// there), kNotPermitted (another user's socket is there, or we may not create ours or give it to
-// the group); what is there stays untouched. kNotFound (no such directory), kPathTooLong, kSystem.
+// listen_local for a bus; the caller holds the publisher's lock.
 absl::StatusOr<UniqueFd> listen_control(const std::string& path, mode_t mode,
                                         std::optional<unsigned> group);
 
-// Connects, waiting until deadline_ns (CLOCK_MONOTONIC) while the listener's backlog is full, and
-// checks that the listener runs as the owner of the socket's directory or as root.
-// Errors: kNoBus (nothing there), kPublisherGone (nobody listens), kNotPermitted, kNotALapwingFile,
-// kTimedOut, kPathTooLong, kSystem.
+// connect_local, which says kPublisherGone if nobody listens, for a bus: kNotPermitted also if the
+// listener runs neither as the owner of the socket's directory nor as root.
 absl::StatusOr<UniqueFd> connect_control(const std::string& path, std::uint64_t deadline_ns);
-
-// Who the other end was when it connected or listened; the kernel says so, not the peer.
-absl::StatusOr<PeerCredentials> peer_credentials(int fd);
-// Whether `group` is the peer's group or one of its supplementary groups.
-bool peer_in_group(int fd, const PeerCredentials& peer, gid_t group);
 
 enum class SendOutcome { kSent, kWouldBlock, kClosed };
 SendOutcome send_frame(int fd, std::span<const std::byte> frame);
@@ -90,8 +72,8 @@ SendOutcome send_frame(int fd, const Frame& frame) {
 
 enum class ReceiveOutcome { kFrame, kWouldBlock, kClosed, kViolation };
 // Never blocks. kViolation: a packet that is empty, truncated or fails check_frame. An empty packet
-// directly before the end is told from the end on a listener's side (see listen_control); a client
-// takes it for the end.
-ReceiveOutcome receive_frame(int fd, Packet& packet);
+// directly before the end is told from the end where packets come with their sender's credentials
+// (a publisher's side); anyone else takes it for the end.
+ReceiveOutcome receive_frame(int fd, Packet& packet, FrameBytes bytes_of = frame_bytes);
 
 }  // namespace lapwing

@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <fstream>
 
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "proto/error.h"
 
@@ -13,7 +15,7 @@ namespace lapwing {
 namespace {
 
 // Bytes of the mapping that starts at `address` which huge pages back, as /proc/self/smaps has it.
-absl::StatusOr<std::uint64_t> huge_bytes_at(const void* address) {
+absl::StatusOr<std::uint64_t> huge_bytes_at(const void* address, const std::string& what) {
   std::ifstream smaps("/proc/self/smaps");
   const std::string first = absl::StrFormat("%x-", reinterpret_cast<std::uintptr_t>(address));
   bool inside = false;
@@ -25,35 +27,33 @@ absl::StatusOr<std::uint64_t> huge_bytes_at(const void* address) {
     std::uint64_t kib = 0;
     if (std::sscanf(line.c_str(), "ShmemPmdMapped: %" SCNu64 " kB", &kib) == 1) return kib * 1024;
   }
-  return make_error(Errc::kUnsupported,
-                    "/proc/self/smaps does not say whether the ring has huge pages");
+  return make_error(Errc::kUnsupported, absl::StrCat("/proc/self/smaps does not say whether ", what,
+                                                     " has huge pages; leave huge pages off"));
 }
 
 }  // namespace
 
 absl::Status request_huge_pages(boost::interprocess::mapped_region& region,
-                                const std::string& directory) {
+                                const HugePageUse& use) {
   if (region.get_size() < kHugePageBytes) {
     return make_error(Errc::kUnsupported,
-                      absl::StrCat("a ring of ", region.get_size(),
-                                   " bytes has no room for a huge page; use a larger --capacity"));
+                      absl::StrCat(use.what, " has ", region.get_size(),
+                                   " bytes, no room for a huge page; ", use.enlarge));
   }
   if (madvise(region.get_address(), region.get_size(), MADV_HUGEPAGE) == 0) return absl::OkStatus();
-  return make_error(Errc::kUnsupported,
-                    absl::StrCat("this kernel has no huge pages for the ring in ", directory));
+  return make_error(Errc::kUnsupported, absl::StrCat("this kernel has no huge pages for ", use.what,
+                                                     "; leave huge pages off"));
 }
 
 absl::Status require_huge_pages(const boost::interprocess::mapped_region& region,
-                                const std::string& directory) {
-  const absl::StatusOr<std::uint64_t> found = huge_bytes_at(region.get_address());
+                                const HugePageUse& use) {
+  const absl::StatusOr<std::uint64_t> found = huge_bytes_at(region.get_address(), use.what);
   if (!found.ok()) return found.status();
   const std::uint64_t wanted = region.get_size() / kHugePageBytes * kHugePageBytes;
   if (*found >= wanted) return absl::OkStatus();
-  return make_error(
-      Errc::kUnsupported,
-      absl::StrCat("the ring in ", directory, " got ", *found, " bytes of huge pages of ", wanted,
-                   "; mount that tmpfs with huge=advise (mount -o remount,huge=advise), or free "
-                   "memory, or leave huge pages off"));
+  return make_error(Errc::kUnsupported,
+                    absl::StrCat(use.what, " got ", *found, " bytes of huge pages of ", wanted,
+                                 "; ", use.allow_it, ", or free memory, or leave huge pages off"));
 }
 
 }  // namespace lapwing

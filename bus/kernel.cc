@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <linux/membarrier.h>
-#include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/random.h>
 #include <sys/syscall.h>
@@ -71,6 +70,12 @@ void wait_readable(int fd, std::uint64_t timeout_ns) {
   ppoll(&entry, 1, &timeout, nullptr);
 }
 
+void wait_any_readable(std::span<pollfd> entries, std::uint64_t until_ns) {
+  const std::uint64_t now = monotonic_ns();
+  const timespec timeout = duration(until_ns > now ? until_ns - now : 0);
+  ppoll(entries.data(), entries.size(), &timeout, nullptr);
+}
+
 absl::Status register_membarrier_private() {
   if (membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0) return absl::OkStatus();
   return make_error(Errc::kUnsupported,
@@ -80,6 +85,17 @@ absl::Status register_membarrier_private() {
 
 void membarrier_private() {
   membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
+}
+
+absl::Status register_membarrier_global() {
+  if (membarrier(MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED) == 0) return absl::OkStatus();
+  return make_error(Errc::kUnsupported,
+                    "membarrier(GLOBAL_EXPEDITED) is refused by this kernel or container; it takes "
+                    "Linux 4.16 or newer and a seccomp profile that allows membarrier");
+}
+
+void membarrier_global() {
+  membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED);
 }
 
 absl::StatusOr<UniqueFd> make_eventfd() {

@@ -4,7 +4,10 @@
 // is right.
 #pragma once
 
+#include <poll.h>
+
 #include <cstdint>
+#include <span>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -25,11 +28,20 @@ int futex_wake_all(std::uint32_t* word);
 // Sleeps until `fd` is readable or hung up, at most timeout_ns; with fd -1 for timeout_ns. A signal
 // ends it early; the caller looks for itself.
 void wait_readable(int fd, std::uint64_t timeout_ns);
+// The same for any of several, until until_ns (CLOCK_MONOTONIC).
+void wait_any_readable(std::span<pollfd> entries, std::uint64_t until_ns);
 
 // Registers this process for membarrier_private; kUnsupported if the kernel refuses.
 absl::Status register_membarrier_private();
 // A full barrier on every running thread of this process (MEMBARRIER_CMD_PRIVATE_EXPEDITED).
 void membarrier_private();
+
+// The same between processes, for memory that two of them share: registers this process as one
+// that membarrier_global reaches; kUnsupported if the kernel refuses.
+absl::Status register_membarrier_global();
+// A full barrier on every running thread of every process that has registered, and on the caller,
+// which need not have (MEMBARRIER_CMD_GLOBAL_EXPEDITED).
+void membarrier_global();
 
 // A non-blocking, close-on-exec eventfd with value 0.
 absl::StatusOr<UniqueFd> make_eventfd();

@@ -2,18 +2,26 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <catch2/catch.hpp>
+#include <csignal>
 #include <fstream>
+#include <new>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "bus/mapping.h"
 #include "bus/test_ring.h"
 #include "proto/error.h"
 #include "proto/shared_words.h"
+#include "tests/skip.h"
 
 namespace lapwing {
 namespace {
@@ -106,6 +114,107 @@ TEST_CASE("The private membarrier is to be had") {
   INFO(status);
   REQUIRE(status.ok());
   membarrier_private();
+}
+
+// What two processes share for the test below, a line for each word.
+struct Crossing {
+  alignas(128) std::atomic<std::uint32_t> round{0};  // the one to play
+  alignas(128) std::atomic<std::uint32_t> left{0};   // the last round in which each side stored
+  alignas(128) std::atomic<std::uint32_t> right{0};
+  alignas(128) std::atomic<std::uint32_t> played{0};  // the last round that the right side played
+  std::atomic<bool> right_missed{false};  // whether it did not see the left side's store
+};
+
+// False if the other side has not come for a minute: it has ended.
+bool await(const std::atomic<std::uint32_t>& word, std::uint32_t value) {
+  const std::uint64_t deadline_ns = monotonic_ns() + 60'000 * kMillisecond;
+  for (int spins = 1; word.load() != value; ++spins) {
+    if (spins % 1024 != 0) continue;
+    if (monotonic_ns() > deadline_ns) return false;
+    sched_yield();  // the other side may need this processor
+  }
+  return true;
+}
+
+// Lets the two sides meet at another moment in each round.
+void stagger(std::uint32_t steps) {
+  for (std::uint32_t i = 0; i < steps; ++i) std::atomic_signal_fence(std::memory_order_seq_cst);
+}
+
+// The processors that this process may run on.
+std::vector<std::size_t> processors() {
+  cpu_set_t set;
+  REQUIRE(sched_getaffinity(0, sizeof set, &set) == 0);
+  std::vector<std::size_t> result;
+  for (std::size_t i = 0; i < CPU_SETSIZE; ++i) {
+    if (CPU_ISSET(i, &set)) result.push_back(i);
+  }
+  return result;
+}
+
+bool run_on(const std::vector<std::size_t>& allowed) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  for (const std::size_t processor : allowed) CPU_SET(processor, &set);
+  return sched_setaffinity(0, sizeof set, &set) == 0;
+}
+
+// Stores, then loads, and has nothing but the compiler's order between the two.
+void play_right(Crossing& crossing, std::uint32_t rounds) {
+  for (std::uint32_t round = 1; round <= rounds; ++round) {
+    if (!await(crossing.round, round)) return;
+    stagger(round * 7919 % 4096);
+    crossing.right.store(round, std::memory_order_relaxed);
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    const bool missed = crossing.left.load(std::memory_order_relaxed) != round;
+    crossing.right_missed.store(missed, std::memory_order_relaxed);
+    crossing.played.store(round);
+  }
+}
+
+TEST_CASE("The membarrier between processes is a barrier for the one that does not call it") {
+  constexpr std::uint32_t kRounds = 40'000;
+  const std::vector<std::size_t> allowed = processors();
+  if (allowed.size() < 2) LAPWING_SKIP("needs a second processor to run on");
+  const absl::Status status = register_membarrier_global();
+  INFO(status);
+  REQUIRE(status.ok());
+  void* const memory =
+      mmap(nullptr, sizeof(Crossing), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  REQUIRE(memory != MAP_FAILED);
+  Crossing& crossing = *new (memory) Crossing;
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (!run_on({allowed.back()}) || !register_membarrier_global().ok()) _exit(1);
+    play_right(crossing, kRounds);
+    _exit(0);
+  }
+  REQUIRE(run_on({allowed.front()}));
+  std::uint32_t left_missed = 0;
+  std::uint32_t right_missed = 0;
+  std::uint32_t both_missed = 0;
+  for (std::uint32_t round = 1; round <= kRounds; ++round) {
+    crossing.round.store(round);
+    stagger(round * 104'729 % 512);
+    crossing.left.store(round, std::memory_order_relaxed);
+    membarrier_global();
+    const bool missed = crossing.right.load(std::memory_order_relaxed) != round;
+    REQUIRE(await(crossing.played, round));
+    left_missed += missed;
+    right_missed += crossing.right_missed;
+    both_missed += missed && crossing.right_missed;
+  }
+  REQUIRE(run_on(allowed));
+  int exit_status = -1;
+  REQUIRE(waitpid(child, &exit_status, 0) == child);
+  munmap(memory, sizeof(Crossing));
+  INFO(left_missed << " rounds missed on the left, " << right_missed << " on the right");
+  CHECK(exit_status == 0);
+  CHECK(both_missed == 0);
+  CHECK(left_missed > 0);  // otherwise the two sides never met
+  CHECK(right_missed > 0);
 }
 
 TEST_CASE("A mapping that the kernel refuses is an error that names the file") {

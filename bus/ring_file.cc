@@ -160,12 +160,15 @@ absl::StatusOr<boost::interprocess::mapped_region> map_huge_pages(int fd, std::u
   }
   auto region = map_file(fd, MapAccess::kReadWrite, bytes, directory);
   if (!region.ok()) return region;
-  if (absl::Status status = request_huge_pages(*region, directory); !status.ok()) return status;
+  const HugePageUse use{.what = absl::StrCat("the ring in ", directory),
+                        .enlarge = "use a larger --capacity",
+                        .allow_it = kAllowHugePagesOnTmpfs};
+  if (absl::Status status = request_huge_pages(*region, use); !status.ok()) return status;
   if (madvise(region->get_address(), bytes, MADV_POPULATE_WRITE) != 0) {
     if (errno == EFAULT) return no_space(fd, bytes, directory);
     return make_system_error(errno, absl::StrCat("populating huge pages in ", directory));
   }
-  if (absl::Status status = require_huge_pages(*region, directory); !status.ok()) return status;
+  if (absl::Status status = require_huge_pages(*region, use); !status.ok()) return status;
   return region;
 }
 

@@ -363,6 +363,7 @@ TEST_CASE("Huge pages are real where the tmpfs gives them, and a full one is an 
   CHECK(errc_of(failure_of(spec)) == Errc::kNoSpace);
   spec.capacity = 1024;
   CHECK(errc_of(failure_of(spec)) == Errc::kUnsupported);  // smaller than one huge page
+  CHECK_THAT(message_of(failure_of(spec)), Contains("larger --capacity"));
 }
 
 }  // namespace

@@ -15,6 +15,9 @@ if(LAPWING_SANITIZE)
     -fsanitize=${LAPWING_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   target_link_options(lapwing_flags INTERFACE -fsanitize=${LAPWING_SANITIZE})
 endif()
+if(LAPWING_BUILD_FUZZERS)
+  target_compile_options(lapwing_flags INTERFACE -fsanitize=fuzzer-no-link)
+endif()
 
 # Debian compiles its libraries as system headers; ours are held to stricter warnings than theirs.
 foreach(target absl::status absl::statusor absl::strings absl::str_format absl::time
@@ -55,13 +58,16 @@ function(lapwing_register_test name timeout)
     TIMEOUT ${timeout} LABELS "${ARGN}" SKIP_RETURN_CODE 77)
 endfunction()
 
-# lapwing_test(NAME SOURCES a_test.cc [DEPENDS lapwing_bus ...] [LABELS l] [TIMEOUT seconds])
+# lapwing_test(NAME SOURCES a_test.cc [DEPENDS lapwing_bus ...] [LABELS l] [TIMEOUT seconds]
+#              [PROCESSORS 2])
 # One Catch2 program and one ctest entry. A ctest timeout only ends a hang; no test measures time.
+# PROCESSORS: two processes that spin for each other; beside another test they would take far
+# longer.
 function(lapwing_test name)
   if(NOT LAPWING_BUILD_TESTS)
     return()
   endif()
-  cmake_parse_arguments(arg "" "TIMEOUT" "SOURCES;DEPENDS;LABELS" ${ARGN})
+  cmake_parse_arguments(arg "" "TIMEOUT;PROCESSORS" "SOURCES;DEPENDS;LABELS" ${ARGN})
   if(NOT "slow" IN_LIST arg_LABELS)
     list(APPEND arg_LABELS unit)
   endif()
@@ -69,6 +75,9 @@ function(lapwing_test name)
   target_link_libraries(${name} PRIVATE lapwing_catch_main ${arg_DEPENDS})
   add_test(NAME ${name} COMMAND ${name} --order rand --rng-seed time)
   lapwing_register_test(${name} "${arg_TIMEOUT}" ${arg_LABELS})
+  if(arg_PROCESSORS)
+    set_tests_properties(${name} PROPERTIES PROCESSORS ${arg_PROCESSORS})
+  endif()
   foreach(label IN LISTS arg_LABELS)
     if(NOT label IN_LIST LAPWING_TEST_LABELS)
       message(FATAL_ERROR "${name}: label ${label} is not one of ${LAPWING_TEST_LABELS}")

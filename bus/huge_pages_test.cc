@@ -1,0 +1,78 @@
+#include "bus/huge_pages.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <cerrno>
+#include <fstream>
+#include <string>
+#include <utility>
+
+#include "bus/mapping.h"
+#include "bus/unique_fd.h"
+#include "proto/error.h"
+
+namespace lapwing {
+namespace {
+
+using Catch::Contains;
+
+const HugePageUse kTestMemory{
+    .what = "the test's memory", .enlarge = "use a larger one", .allow_it = kAllowHugePagesInMemfd};
+
+// A mapped memory file with no page yet.
+boost::interprocess::mapped_region memory_of(std::uint64_t bytes) {
+  const UniqueFd fd(memfd_create("lapwing-test", MFD_CLOEXEC));
+  REQUIRE(fd.valid());
+  REQUIRE(ftruncate(fd.get(), static_cast<off_t>(bytes)) == 0);
+  auto region = map_file(fd.get(), MapAccess::kReadWrite, bytes, "a memory file");
+  REQUIRE(region.ok());
+  return *std::move(region);
+}
+
+// What stands in brackets in the kernel's file, such as "never"; empty without the file.
+std::string shmem_enabled() {
+  std::ifstream file("/sys/kernel/mm/transparent_hugepage/shmem_enabled");
+  std::string text;
+  std::getline(file, text, '[');
+  std::getline(file, text, ']');
+  return file.good() ? text : "";
+}
+
+TEST_CASE("Memory smaller than a huge page is refused in the words of its owner") {
+  auto region = memory_of(kHugePageBytes - 4096);
+  const absl::Status status = request_huge_pages(region, kTestMemory);
+  CHECK(errc_of(status) == Errc::kUnsupported);
+  CHECK(status.message() ==
+        "the test's memory has 2093056 bytes, no room for a huge page; use a larger one");
+}
+
+TEST_CASE("Memory whose pages are small is found out, with the switch to turn") {
+  auto region = memory_of(2 * kHugePageBytes);
+  REQUIRE(madvise(region.get_address(), region.get_size(), MADV_NOHUGEPAGE) == 0);
+  static_cast<volatile char*>(region.get_address())[0] = 1;
+  const absl::Status status = require_huge_pages(region, kTestMemory);
+  CHECK(errc_of(status) == Errc::kUnsupported);
+  CHECK(status.message() ==
+        "the test's memory got 0 bytes of huge pages of 4194304; let "
+        "/sys/kernel/mm/transparent_hugepage/shmem_enabled be advise or always, or free memory, or "
+        "leave huge pages off");
+}
+
+TEST_CASE("A memory file has huge pages exactly if the kernel's switch says so") {
+  const std::string enabled = shmem_enabled();
+  INFO("shmem_enabled: " << enabled);
+  auto region = memory_of(4 * kHugePageBytes);
+  absl::Status status = request_huge_pages(region, kTestMemory);
+  if (status.ok()) {
+    REQUIRE(madvise(region.get_address(), region.get_size(), MADV_POPULATE_WRITE) == 0);
+    status = require_huge_pages(region, kTestMemory);
+  }
+  const bool allowed =
+      enabled == "advise" || enabled == "always" || enabled == "force" || enabled == "within_size";
+  CHECK(errc_of(status) == (allowed ? Errc::kOk : Errc::kUnsupported));
+}
+
+}  // namespace
+}  // namespace lapwing
