@@ -1,0 +1,95 @@
+// The calls that this side of a duplex has made and that have not come to their end.
+//
+// Thread safety: one thread. Owns the replies that have come and were not taken.
+//
+// Invariants
+//  1. There is one place for each call that the other side takes unanswered; a place is free, or
+//     holds one call. An expired or cancelled call keeps its place until its reply has come, since
+//     the other side still counts it.
+//  2. Each call ends exactly once: with its reply, its deadline, or a cancellation.
+//  3. A call that is reserved and not started has no reply yet, whatever the other side sends.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "proto/channel_layout.h"
+
+namespace lapwing {
+
+using CallId = std::uint64_t;  // call_number(); 0 is none
+
+// A reply that has come.
+struct StoredReply {
+  std::uint32_t type = 0;
+  std::uint32_t code = 0;
+  bool is_error = false;
+  std::vector<std::byte> payload;
+};
+
+class CallTable {
+ public:
+  // `window`: how many calls the other side takes unanswered.
+  explicit CallTable(std::uint32_t window);
+
+  bool has_free_place() const { return !free_.empty(); }
+  // True: every place holds a reply that nobody has taken, so waiting frees none.
+  bool only_untaken() const { return done_count_ == places_.size(); }
+  // A call that is about to be sent; there is a free place.
+  CallId reserve();
+  // It was sent, and waits for its reply.
+  void start(CallId id, std::uint64_t deadline_ns);
+  // It could not be sent.
+  void forget(CallId id);
+
+  enum class Fate { kWaiting, kDone, kUnknown };
+  Fate fate(CallId id) const;
+  std::uint64_t deadline_ns(CallId id) const;
+
+  // The reply to a call has come. False: no such call waits for one, which no correct server does.
+  bool complete(CallId id, std::uint32_t type, std::uint32_t code, bool is_error,
+                std::span<const std::byte> payload);
+  // The reply of a call that is done; its place is free from now on, and the reply valid until the
+  // next start().
+  const StoredReply& take(CallId id);
+  // The caller no longer waits. The place is freed when the reply comes, which is dropped.
+  void abandon(CallId id);
+
+  // The call that was done first and was not taken; 0: none.
+  CallId first_done() const { return first_done_ == kNone ? 0 : places_[first_done_].id; }
+  // The waiting call whose deadline is the earliest; 0: none waits.
+  CallId first_to_expire() const;
+
+  std::uint64_t late_replies() const { return late_replies_; }
+
+ private:
+  enum class State { kFree, kWaiting, kAbandoned, kDone };
+  struct Place {
+    State state = State::kFree;
+    CallId id = 0;
+    std::uint64_t deadline_ns = 0;
+    StoredReply reply;
+    std::uint32_t before = kNone;  // in the list of those that are done, the oldest first
+    std::uint32_t after = kNone;
+  };
+  static constexpr std::uint32_t kNone = 0xffffffff;
+
+  Place& place_of(CallId id) { return places_[call_place(id, window())]; }
+  const Place& place_of(CallId id) const { return places_[call_place(id, window())]; }
+  std::uint32_t window() const { return static_cast<std::uint32_t>(places_.size()); }
+  void free_place(CallId id);
+  void append_done(std::uint32_t place);
+  void remove_done(std::uint32_t place);
+
+  std::vector<Place> places_;
+  std::vector<std::uint32_t> free_;  // places, the last used on top: its memory is warm
+  std::uint32_t first_done_ = kNone;
+  std::uint32_t last_done_ = kNone;
+  std::size_t done_count_ = 0;
+  std::uint64_t serial_ = 0;
+  std::uint64_t late_replies_ = 0;
+};
+
+}  // namespace lapwing

@@ -1,0 +1,87 @@
+// What every end of a channel is made with, and what its operations answer.
+//
+// A channel carries messages of 0 bytes up to a stated maximum from one process to one other, in
+// order, and never overwrites one: a producer that is ahead waits. docs/channel.md has the layout,
+// the protocol and what happens when either side fails.
+//
+// Thread safety: plain values. An end of a channel belongs to one thread at a time: the first that
+// uses it. Debug builds answer kMisuse to any other.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+
+#include "bus/waiter.h"
+#include "proto/channel_layout.h"
+
+namespace lapwing {
+
+// Deadlines are CLOCK_MONOTONIC nanoseconds (monotonic_ns() of bus/kernel.h).
+inline constexpr std::uint64_t kNoDeadline = std::numeric_limits<std::uint64_t>::max();
+
+struct ChannelOptions {
+  // Of the direction in which this side sends; the other side's options say the other direction's.
+  // A power of two, at least channel_capacity_for(message_bytes_max).
+  std::uint64_t capacity = std::uint64_t{1} << 20;  // bytes
+  std::uint32_t message_bytes_max = 64 * 1024;
+  bool aligned_payloads = false;   // payloads begin at multiples of 64 bytes instead of 16
+  std::uint32_t call_window = 64;  // of a duplex: calls, and one-way messages, it takes unanswered
+
+  WaitStrategy wait = WaitStrategy::kBackoff;
+  bool huge_pages = false;                      // fails loudly where they are not to be had
+  std::optional<int> numa_node = std::nullopt;  // where this side's memory lies; fails loudly
+  // When connecting, who may listen; unset: this process's own user, or root.
+  std::optional<uid_t> expected_peer_uid = std::nullopt;
+  // Off: no membarrier system call before a sleep, but a fence of some 10 ns for every message on
+  // both sides. Used only if both sides have it on.
+  bool membarrier = true;
+  std::string name = {};  // for people: `lapwing info` shows it
+};
+
+enum class ChannelResult : std::uint32_t {
+  kOk = 0,
+  kWouldBlock = 1,  // try_…: no room, or no message
+  kTimedOut = 2,    // the deadline passed first
+  kClosed = 3,      // the other side closed; a consumer has read everything by now
+  kPeerGone = 4,    // the other side ended without closing; likewise
+  kCorrupt = 5,     // the other side wrote what no correct one writes; this end is closed
+  kMisuse = 6,      // the call cannot be right; nothing was changed
+};
+// For all but kOk, kWouldBlock and kTimedOut, status() of the end says more.
+
+constexpr const char* name_of(ChannelResult result) {
+  switch (result) {
+    case ChannelResult::kOk:
+      return "ok";
+    case ChannelResult::kWouldBlock:
+      return "would block";
+    case ChannelResult::kTimedOut:
+      return "timed out";
+    case ChannelResult::kClosed:
+      return "closed";
+    case ChannelResult::kPeerGone:
+      return "peer gone";
+    case ChannelResult::kCorrupt:
+      return "corrupt";
+    case ChannelResult::kMisuse:
+      return "misuse";
+  }
+  return "unknown";
+}
+
+// What an end has done so far. `lapwing info` shows both ends'.
+struct ChannelCounters {
+  std::uint64_t messages_sent = 0;
+  std::uint64_t messages_received = 0;  // and released
+  std::uint64_t messages_released = 0;  // of those sent, by the other side, as it says
+  std::uint64_t full_waits = 0;         // times it waited for room
+  std::uint64_t empty_waits = 0;        // times it waited for a message
+  std::uint64_t sleeps = 0;             // times it slept, or said that it would (prepare_to_poll)
+  std::uint64_t wakes = 0;              // times it woke the other side: a system call each
+};
+
+}  // namespace lapwing

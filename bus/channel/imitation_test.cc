@@ -1,0 +1,169 @@
+// That payloads which look like frames are never taken for any: every place where a header may
+// stand some time holds the very stamp that is expected there.
+
+#include <catch2/catch.hpp>
+
+#include "bus/channel/test_frames.h"
+
+namespace lapwing {
+namespace {
+
+// A ring of which every payload imitates the stamps of its own lap, or of a later one.
+class Impostor {
+ public:
+  Impostor(std::uint64_t capacity, std::uint32_t payload_offset, std::uint64_t laps_ahead)
+      : memory_(capacity),
+        payload_offset_(payload_offset),
+        ahead_(laps_ahead * capacity),
+        ring_(memory_.bytes(), largest_message(capacity, payload_offset), payload_offset) {}
+
+  std::uint64_t place() const { return ring_.writer.position() % memory_.bytes().size(); }
+
+  bool claim(std::uint32_t size) {
+    if (ring_.writer.claim(size) != FrameWriter::Room::kYes) return false;
+    const std::uint64_t capacity = memory_.bytes().size();
+    const std::span<std::byte> payload = ring_.writer.payload();
+    const auto begin = static_cast<std::uint64_t>(payload.data() - memory_.bytes().data());
+    const bool wraps = begin < place();
+    claim_at_ = ring_.writer.position() - place() + begin - payload_offset_;
+    if (wraps) claim_at_ += capacity;
+    for (std::size_t i = 0; i + 8 <= payload.size(); i += 8) {
+      const std::uint64_t stamp = frame_stamp(claim_at_ + payload_offset_ + i + ahead_);
+      std::memcpy(payload.data() + i, &stamp, sizeof stamp);
+    }
+    return true;
+  }
+  void abort() { ring_.writer.abort(); }
+
+  void stage(std::uint32_t actual, std::uint32_t type) {
+    const ChannelPosition next = claim_at_ + message_frame_bytes(actual, payload_offset_);
+    const std::byte* const header = memory_.bytes().data() + next % memory_.bytes().size();
+    imitated += load_frame_stamp(header) == frame_stamp(next);
+    ring_.writer.stage(actual, type);
+  }
+  void publish() { ring_.writer.publish(); }
+
+  // Whether exactly `count` messages of this size, of types first_type and on, are there.
+  bool delivers(std::uint32_t count, std::uint32_t size, std::uint32_t first_type) {
+    Message message;
+    message.end = ring_.reader.position();
+    for (std::uint32_t i = 0; i < count; ++i) {
+      if (ring_.reader.look(message.end, message) != FrameReader::Look::kMessage) return false;
+      if (message.payload.size() != size || message.type != first_type + i) return false;
+    }
+    const bool is_all = delivers_nothing(message.end);
+    ring_.reader.release(message.end, count);
+    return is_all && message.end == ring_.writer.position();
+  }
+  bool delivers_nothing() { return delivers_nothing(ring_.reader.position()); }
+
+  // One message after another, for more than a lap.
+  bool delivers_a_lap(std::uint32_t size) {
+    for (std::uint64_t passed = 0; passed <= 2 * memory_.bytes().size(); passed += kFrameAlign) {
+      if (!claim(size)) return false;
+      stage(size, 7);
+      if (!delivers_nothing()) return false;
+      publish();
+      if (!delivers(1, size, 7)) return false;
+    }
+    return true;
+  }
+
+  std::uint64_t imitated = 0;  // headers where the stamp that is expected next stood already
+
+ private:
+  bool delivers_nothing(ChannelPosition from) const {
+    Message message;
+    return ring_.reader.look(from, message) == FrameReader::Look::kEmpty;
+  }
+
+  FrameMemory memory_;
+  std::uint32_t payload_offset_;
+  std::uint64_t ahead_;
+  FrameRing ring_;
+  ChannelPosition claim_at_ = 0;
+};
+
+// Calls visit(impostor, largest) from every place of rings of both kinds of payload, with stamps
+// of this lap and the next.
+template <typename Visit>
+void for_each_place(std::uint64_t capacity, const Visit& visit) {
+  for (const std::uint32_t offset : {kPayloadOffsetPacked, kPayloadOffsetAligned}) {
+    std::uint64_t imitated = 0;
+    for (std::uint64_t laps_ahead = 0; laps_ahead < 2; ++laps_ahead) {
+      Impostor impostor(capacity, offset, laps_ahead);
+      for (std::uint64_t place = 0; place < capacity; place += kFrameAlign) {
+        while (impostor.place() != place) {
+          REQUIRE(impostor.claim(0));
+          impostor.stage(0, 0);
+          impostor.publish();
+          REQUIRE(impostor.delivers(1, 0, 0));
+        }
+        INFO("payload offset " << offset << ", place " << place << ", laps ahead " << laps_ahead);
+        visit(impostor, largest_message(capacity, offset));
+      }
+      imitated += impostor.imitated;
+    }
+    CHECK(imitated > capacity / kFrameAlign);
+  }
+}
+
+TEST_CASE("What is left of a claim behind a shorter commit is not taken for a frame") {
+  for_each_place(2048, [](Impostor& impostor, std::uint32_t largest) {
+    for (std::uint32_t claimed = 0; claimed <= largest; claimed += 40) {
+      for (std::uint32_t actual = 0; actual <= claimed; actual += 40) {
+        REQUIRE(impostor.claim(claimed));
+        impostor.stage(actual, 1);
+        REQUIRE(impostor.delivers_nothing());
+        impostor.publish();
+        REQUIRE(impostor.delivers(1, actual, 1));
+      }
+    }
+  });
+}
+
+TEST_CASE("What an aborted claim has left is not taken for a frame") {
+  for_each_place(1024, [](Impostor& impostor, std::uint32_t largest) {
+    for (std::uint32_t given_up = 0; given_up <= largest; given_up += kFrameAlign) {
+      REQUIRE(impostor.claim(given_up));
+      impostor.abort();
+      REQUIRE(impostor.delivers_nothing());
+      for (std::uint32_t size = 0; size <= largest / 2; size += kFrameAlign) {
+        REQUIRE(impostor.claim(size));
+        impostor.stage(size, 1);
+        impostor.publish();
+        REQUIRE(impostor.delivers(1, size, 1));
+      }
+    }
+  });
+}
+
+TEST_CASE("Payloads of an earlier lap are not taken for frames of a later one") {
+  for_each_place(1024, [](Impostor& impostor, std::uint32_t largest) {
+    for (std::uint32_t size = 0; size <= largest; size += 20) {
+      REQUIRE(impostor.claim(largest));
+      impostor.stage(largest, 1);
+      impostor.publish();
+      REQUIRE(impostor.delivers(1, largest, 1));
+      REQUIRE(impostor.delivers_a_lap(size));
+    }
+  });
+}
+
+TEST_CASE("Nothing of a staged batch is seen before it is published, whatever its payloads are") {
+  for_each_place(1024, [](Impostor& impostor, std::uint32_t largest) {
+    for (std::uint32_t size = 0; size <= largest; size += kFrameAlign) {
+      std::uint32_t count = 0;
+      while (impostor.claim(size)) {
+        impostor.stage(size, 100 + count++);
+        REQUIRE(impostor.delivers_nothing());
+      }
+      REQUIRE(count > 0);
+      impostor.publish();
+      REQUIRE(impostor.delivers(count, size, 100));
+    }
+  });
+}
+
+}  // namespace
+}  // namespace lapwing

@@ -1,0 +1,77 @@
+// For tests: both ends of a channel in one process. Thread safety: one thread makes a pair.
+#pragma once
+
+#include <catch2/catch.hpp>
+#include <future>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "bus/channel/consumer.h"
+#include "bus/channel/listener.h"
+#include "bus/channel/producer.h"
+#include "bus/kernel.h"
+#include "tests/temporary_directory.h"
+
+namespace lapwing {
+
+inline constexpr std::uint64_t kChannelTestNs = 60'000'000'000;  // a hang, and no measure
+
+inline std::uint64_t soon() {
+  return monotonic_ns() + kChannelTestNs;
+}
+
+// One end accepts in this thread, the other connects in another.
+template <typename Accepted, typename Connected>
+std::pair<Accepted, Connected> make_ends(const std::string& path,
+                                         const ChannelOptions& accept_options,
+                                         const ChannelOptions& connect_options) {
+  auto listener = ChannelListener::listen(path);
+  REQUIRE(listener.ok());
+  auto connecting = std::async(std::launch::async,
+                               [&] { return Connected::connect(path, connect_options, soon()); });
+  auto accepted = Accepted::accept(*listener, accept_options, soon());
+  auto connected = connecting.get();
+  INFO(accepted.status() << ' ' << connected.status());
+  REQUIRE(accepted.ok());
+  REQUIRE(connected.ok());
+  return {std::move(*accepted), std::move(*connected)};
+}
+
+// A side without an end: its session, for who plays its part by hand.
+template <ChannelRole role>
+struct RawEnd {
+  std::unique_ptr<ChannelSession> session;
+
+  static absl::StatusOr<RawEnd> connect(const std::string& path, const ChannelOptions& options,
+                                        std::uint64_t deadline_ns) {
+    auto session = connect_channel(path, role, options, deadline_ns);
+    if (!session.ok()) return session.status();
+    return RawEnd{std::move(*session)};
+  }
+};
+
+// A producer and a consumer that are connected to each other.
+class ChannelPair {
+ public:
+  explicit ChannelPair(const ChannelOptions& options)
+      : ends_(make_ends<ChannelProducer, ChannelConsumer>(directory_.path() + "/channel.sock",
+                                                          options, options)) {}
+
+  ChannelProducer& producer() { return ends_.first; }
+  ChannelConsumer& consumer() { return ends_.second; }
+
+ private:
+  TemporaryDirectory directory_;
+  std::pair<ChannelProducer, ChannelConsumer> ends_;
+};
+
+inline std::span<const std::byte> bytes_of(std::string_view text) {
+  return std::as_bytes(std::span(text));
+}
+inline std::string text_of(std::span<const std::byte> bytes) {
+  return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+}
+
+}  // namespace lapwing

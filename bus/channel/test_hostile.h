@@ -1,0 +1,127 @@
+// For tests: what a peer of ill will writes into the memory that it owns. Thread safety: none.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+
+#include "bus/channel/test_frames.h"
+
+namespace lapwing {
+
+struct FrameGeometry {
+  std::uint64_t capacity;
+  std::uint32_t maximum;
+  std::uint32_t payload_offset;
+};
+
+inline FrameGeometry any_geometry(Random& random) {
+  constexpr std::uint32_t kOffsets[] = {kPayloadOffsetPacked, kPayloadOffsetCalls,
+                                        kPayloadOffsetAligned};
+  const std::uint64_t capacity = kChannelCapacityMin << random.below(5);
+  const std::uint32_t offset = kOffsets[random.below(3)];
+  const std::uint32_t largest = largest_message(capacity, offset);
+  return {capacity, random.one_in(2) ? largest : static_cast<std::uint32_t>(random.below(largest)),
+          offset};
+}
+
+// One word that nobody of good will would write there, or perhaps the right one.
+inline std::uint64_t spoilt(Random& random, std::uint64_t right, std::uint64_t capacity) {
+  switch (random.below(12)) {
+    case 0:
+      return 0;
+    case 1:
+      return random.next();
+    case 2:
+      return ~std::uint64_t{0} - random.below(130);
+    case 3:
+      return right + random.below(200) - 100;
+    case 4:
+      return right + kFrameAlign * (1 + random.below(4));
+    case 5:
+      return right - kFrameAlign * (1 + random.below(4));
+    case 6:
+      return right + capacity;
+    case 7:
+      return right - capacity;
+    case 8:
+      return right ^ std::uint64_t{1} << random.below(64);
+    default:
+      return right;
+  }
+}
+
+// Writes frames that are right, nearly right, or not at all.
+class FrameForger {
+ public:
+  FrameForger(std::span<std::byte> data, const FrameGeometry& geometry, Random& random)
+      : data_(data), geometry_(geometry), random_(random) {}
+
+  // Frames as a producer might write them from `at` on, each perhaps a little wrong. Where a duplex
+  // has its CallHead stands something like one.
+  void forge(ChannelPosition at) {
+    for (std::uint64_t frames = 1 + random_.below(6); frames > 0; --frames) {
+      const std::uint64_t place = at % geometry_.capacity;
+      const FrameSize fields{any_size(geometry_.capacity - place),
+                             static_cast<std::uint32_t>(random_.next())};
+      std::byte* const frame = data_.data() + place;
+      const bool is_right = !random_.one_in(8);
+      write(frame,
+            is_right ? frame_stamp(at) : spoilt(random_, frame_stamp(at), geometry_.capacity));
+      write(frame + 8, std::bit_cast<std::uint64_t>(fields));
+      write(frame + 16, random_.one_in(8) ? random_.next() : random_.below(40));
+      write(frame + 24, random_.one_in(8) ? random_.next() : random_.below(7));
+      at = fields.size <= geometry_.maximum
+               ? at + message_frame_bytes(fields.size, geometry_.payload_offset)
+               : at + geometry_.capacity - place;
+    }
+  }
+  // A right one of `size` bytes, of a duplex.
+  void write_message(ChannelPosition at, std::uint32_t size, const CallHead& head) {
+    std::byte* const frame = data_.data() + at % geometry_.capacity;
+    write(frame + 8, size);
+    std::memcpy(frame + sizeof(MessageHead), &head, sizeof head);
+    write(frame, frame_stamp(at));
+  }
+  void scatter_noise() {
+    for (std::uint64_t words = 1 + random_.below(16); words > 0; --words) {
+      write(data_.data() + random_.below(data_.size() / 8) * 8, random_.next());
+    }
+  }
+
+ private:
+  std::uint32_t any_size(std::uint64_t to_end) {
+    const auto remaining = static_cast<std::uint32_t>(to_end);
+    switch (random_.below(24)) {
+      case 0:
+        return geometry_.maximum;
+      case 1:
+        return geometry_.maximum + 1;
+      case 2:
+        return geometry_.maximum + static_cast<std::uint32_t>(random_.below(4096));
+      case 3:
+      case 4:
+        return kPaddingSize;
+      case 5:
+        return kPaddingSize - static_cast<std::uint32_t>(random_.below(200));
+      case 6:
+        return static_cast<std::uint32_t>(random_.next());
+      case 7:
+        return remaining - geometry_.payload_offset;  // up to the end of the data
+      case 8:
+        return remaining - geometry_.payload_offset + 1 +
+               static_cast<std::uint32_t>(random_.below(64));
+      default:
+        return static_cast<std::uint32_t>(random_.below(geometry_.maximum + 1ULL));
+    }
+  }
+  static void write(std::byte* at, std::uint64_t word) { std::memcpy(at, &word, sizeof word); }
+
+  std::span<std::byte> data_;
+  FrameGeometry geometry_;
+  Random& random_;
+};
+
+}  // namespace lapwing
