@@ -4,7 +4,7 @@
 #   deploy/test.sh           all: release, sanitizers, both compilers, memory models, conformance
 #   deploy/test.sh --quick   the house rules and the release build with its tests, fewer repetitions
 #   deploy/test.sh --long    all of it, with five times the kills, joins and power cuts, and a
-#                            minute of torture
+#                            minute of torture and ten minutes of fuzzing
 #
 # LAPWING_TEST_DATA           directory of real feed files; without it tests skip, loudly
 # LAPWING_REQUIRE_REGISTRIES  1: tests that need a package registry must not skip
@@ -24,20 +24,26 @@ for argument in "$@"; do
   esac
 done
 
-# How often tests repeat what they do at random moments; a variable that is set already is kept.
+# repeat VARIABLE QUICK ALL LONG: how often, or for how many seconds, a test repeats what it does at
+# random moments; a variable that is set already is kept.
 repeat() {
-  export LAPWING_KILLS=${LAPWING_KILLS:-$1} LAPWING_JOINS=${LAPWING_JOINS:-$2}
-  export LAPWING_POWER_CUTS=${LAPWING_POWER_CUTS:-$3}
-  export LAPWING_POWER_CUT_RUNS=${LAPWING_POWER_CUT_RUNS:-$4}
+  local quick=$2 all=$3 long=$4
+  export "$1=${!1:-${!scope}}"
 }
-case $scope in
-  quick) repeat 25 100 20 10000 ;;
-  all) repeat 100 1000 20 10000 ;;
-  long)
-    repeat 500 5000 100 50000
-    export LAPWING_TORTURE_SECONDS=${LAPWING_TORTURE_SECONDS:-60}
-    ;;
-esac
+repeat LAPWING_KILLS 25 100 500
+repeat LAPWING_JOINS 100 1000 5000
+repeat LAPWING_POWER_CUTS 20 20 100
+repeat LAPWING_POWER_CUT_RUNS 10000 10000 50000
+repeat LAPWING_TORTURE_SECONDS 3 3 60
+repeat LAPWING_WAKES 50000 500000 2000000
+repeat LAPWING_CHANNEL_MIB 1024 8192 32768
+repeat LAPWING_PIPE_MIB 64 1024 4096
+repeat LAPWING_SILENT_SECONDS 3 3 120
+repeat LAPWING_CALLS 200000 10000000 100000000
+repeat LAPWING_CALL_SECONDS 3 20 180
+repeat LAPWING_FUZZ_SECONDS 20 20 600
+repeat LAPWING_CHANNEL_STRIDE 61 1 1
+repeat LAPWING_CHANNEL_OPERATIONS 200000 1000000 5000000
 if [[ -z ${LAPWING_TEST_DATA-} ]]; then
   printf '\n*** LAPWING_TEST_DATA is not set: every test on a real feed will be skipped ***\n\n'
 elif [[ ! -d $LAPWING_TEST_DATA ]]; then
@@ -134,7 +140,9 @@ release_stages() {
 }
 
 sanitizer_stages() {
-  [[ $scope == long ]] || local -x LAPWING_JOINS=100  # they look for other faults, slowly
+  # They look for other faults, slowly.
+  [[ $scope == long ]] || local -x LAPWING_JOINS=100 LAPWING_CHANNEL_STRIDE=61 \
+    LAPWING_CHANNEL_OPERATIONS=200000
   build 'address, undefined: build' asan tests_unit &&
     run_ctest 'address, undefined: unit tests' asan -L '^unit$'
   build 'thread (gcc): build' tsan tests_threads &&
@@ -142,6 +150,11 @@ sanitizer_stages() {
   build 'thread (clang): build' clang-tsan tests_oracle &&
     run_ctest 'thread (clang): torn-read oracle' clang-tsan -L '^oracle$'
   build 'clang: build of everything' clang all
+}
+
+fuzz_stages() {
+  build 'fuzz: build' fuzz channel_fuzz &&
+    run_script 'fuzz: channel' tests/fuzz/run.sh channel_fuzz "$LAPWING_FUZZ_SECONDS"
 }
 
 registry_stages() {
@@ -157,6 +170,7 @@ if ((setup_status == 0)); then
   release_stages
   if [[ $scope != quick ]]; then
     sanitizer_stages
+    fuzz_stages
     registry_stages
   fi
 fi

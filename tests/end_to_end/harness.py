@@ -39,14 +39,14 @@ def test_data(name):
 class Running:
     """One started process; its standard output and error go to files of their own."""
 
-    def __init__(self, arguments, folder, name, stdin=None, **popen):
+    def __init__(self, arguments, folder, name, stdin=None, stdout=None, **popen):
         self.name = name
         self.arguments = arguments
         self.out_path = folder / f"{name}.out"
         self.err_path = folder / f"{name}.err"
         with open(self.out_path, "wb") as out, open(self.err_path, "wb") as err:
-            self.process = subprocess.Popen(
-                arguments, stdin=stdin or subprocess.DEVNULL, stdout=out, stderr=err, **popen)
+            self.process = subprocess.Popen(arguments, stdin=stdin or subprocess.DEVNULL,
+                                            stdout=stdout or out, stderr=err, **popen)
 
     @property
     def pid(self):
@@ -98,12 +98,11 @@ def remove_ring(description):
         pass  # closed cleanly, in use by another bus's rings, or damaged by the test
 
 
-class BusTest(unittest.TestCase):
-    """A test with a bus directory on disk, a scratch folder, and processes that end with it."""
+class ProgramTest(unittest.TestCase):
+    """A test with a scratch folder on disk, and processes that end with it."""
 
     def setUp(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="lapwing-e2e-"))
-        self.bus = str(self.folder / "bus")
         self.running = []
         self.addCleanup(self._clean)
 
@@ -116,10 +115,9 @@ class BusTest(unittest.TestCase):
             remove_ring(description)
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def start(self, name, *arguments, bus=None, **popen):
-        """Starts `lapwing COMMAND --bus BUS …` in the background."""
-        options = [str(argument) for argument in arguments[1:]]
-        command = [program(), arguments[0], "--bus", bus or self.bus, *options]
+    def start(self, name, *arguments, **popen):
+        """Starts `lapwing ARGUMENT …` in the background."""
+        command = [program(), *(str(argument) for argument in arguments)]
         process = Running(command, self.folder, name, **popen)
         self.running.append(process)
         return process
@@ -131,12 +129,6 @@ class BusTest(unittest.TestCase):
         self.assertEqual(code, expect, f"{name} ended with {code}:\n{process.err()}")
         return process
 
-    def info(self, bus=None):
-        """What `lapwing info --json` says now; None while there is no bus."""
-        done = subprocess.run([program(), "info", "--json", "--bus", bus or self.bus],
-                              capture_output=True, text=True, timeout=HANG_SECONDS, check=False)
-        return json.loads(done.stdout) if done.returncode == 0 else None
-
     def until(self, what, condition):
         """Waits for condition() to be true and returns its value; fails after HANG_SECONDS."""
         deadline = time.monotonic() + HANG_SECONDS
@@ -147,6 +139,32 @@ class BusTest(unittest.TestCase):
             time.sleep(0.02)
         said = "\n".join(f"--- {process.name}\n{process.err()}" for process in self.running)
         raise AssertionError(f"waited {HANG_SECONDS} s in vain for {what}\n{said}")
+
+    def until_listening(self, path):
+        """Waits until a process listens on the socket at path: a name alone is there earlier."""
+        def listening():
+            with open("/proc/net/unix", encoding="utf-8", errors="replace") as sockets:
+                return any(line.split()[3] == "00010000" and line.rstrip().endswith(" " + path)
+                           for line in sockets)
+        self.until(f"a listener on {path}", listening)
+
+
+class BusTest(ProgramTest):
+    """A test with a bus directory, besides."""
+
+    def setUp(self):
+        super().setUp()
+        self.bus = str(self.folder / "bus")
+
+    def start(self, name, *arguments, bus=None, **popen):
+        """Starts `lapwing COMMAND --bus BUS …` in the background."""
+        return super().start(name, arguments[0], "--bus", bus or self.bus, *arguments[1:], **popen)
+
+    def info(self, bus=None):
+        """What `lapwing info --json` says now; None while there is no bus."""
+        done = subprocess.run([program(), "info", "--json", "--bus", bus or self.bus],
+                              capture_output=True, text=True, timeout=HANG_SECONDS, check=False)
+        return json.loads(done.stdout) if done.returncode == 0 else None
 
     def until_head(self, least, bus=None):
         """Waits until the bus's head has reached `least`."""

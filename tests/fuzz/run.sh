@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# Runs a fuzz target of the preset `fuzz`.
+#
+#   tests/fuzz/run.sh TARGET SECONDS
+#
+# What it has learnt stays in build/fuzz/corpus/TARGET, and the next run starts from there; an input
+# that breaks something is left in build/fuzz/broken-TARGET-*: run the target on that file alone.
+#
+# Exit: 0 nothing was found, anything else: the lines above say what.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+
+target=$1 seconds=$2
+corpus=build/fuzz/corpus/$target
+mkdir -p "$corpus"
+exec "build/fuzz/tests/fuzz/$target" -max_total_time="$seconds" -max_len=512 \
+  -artifact_prefix="build/fuzz/broken-$target-" "$corpus"

@@ -1,0 +1,279 @@
+// Calls between two processes for as long as is wanted: one at a time, and both ways at once
+// through rings that are too small for them.
+//
+// LAPWING_CALLS          calls one at a time, 10,000,000 unless said
+// LAPWING_CALL_SECONDS   how long both sides call at once, 20 unless said
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <iostream>
+#include <map>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "bus/channel/duplex.h"
+#include "bus/kernel.h"
+#include "tests/temporary_directory.h"
+
+namespace lapwing {
+namespace {
+
+constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
+constexpr std::uint64_t kHangNs = 60 * kNsPerSecond;
+constexpr std::uint64_t kCallsDefault = 10'000'000;
+constexpr std::uint64_t kSecondsDefault = 20;
+constexpr std::uint32_t kRequest = 1;
+constexpr std::uint32_t kAnswer = 2;
+constexpr std::uint32_t kDone = 3;  // one-way: this side makes no more calls
+
+std::uint64_t wanted(const char* name, std::uint64_t otherwise) {
+  const char* const text = std::getenv(name);
+  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
+}
+
+// A process of its own for the listening side; its exit code says how it went.
+class ServerProcess {
+ public:
+  explicit ServerProcess(const std::function<int()>& serve) {
+    const pid_t parent = getpid();
+    pid_ = fork();
+    if (pid_ != 0) return;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) _exit(9);
+    _exit(serve());
+  }
+  ~ServerProcess() {
+    if (pid_ > 0) {
+      kill(pid_, SIGKILL);
+      waitpid(pid_, nullptr, 0);
+    }
+  }
+  int exit_code() {
+    int status = 0;
+    waitpid(std::exchange(pid_, -1), &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+  }
+
+ private:
+  pid_t pid_;
+};
+
+absl::StatusOr<Duplex> connect_until_there(const std::string& path, const ChannelOptions& options) {
+  const std::uint64_t deadline_ns = monotonic_ns() + kHangNs;
+  for (;;) {
+    auto duplex = Duplex::connect(path, options, deadline_ns);
+    if (duplex.ok() || monotonic_ns() >= deadline_ns) return duplex;
+    if (errc_of(duplex.status()) != Errc::kNoBus) return duplex;  // it does not listen yet
+    wait_readable(-1, 1'000'000);
+  }
+}
+
+template <typename Value>
+std::span<const std::byte> bytes_of(const Value& value) {
+  return std::as_bytes(std::span(&value, 1));
+}
+
+// Answers each number with its successor until the caller closes.
+int serve_successors(const std::string& path) {
+  auto listener = ChannelListener::listen(path);
+  if (!listener.ok()) return 2;
+  auto duplex = Duplex::accept(*listener, {}, monotonic_ns() + kHangNs);
+  if (!duplex.ok()) return 3;
+  for (;;) {
+    const Incoming in = duplex->next(monotonic_ns() + kHangNs);
+    if (in.result == ChannelResult::kClosed) return 0;
+    std::uint64_t n = 0;
+    if (in.result != ChannelResult::kOk || in.payload.size() != sizeof n) return 4;
+    std::memcpy(&n, in.payload.data(), sizeof n);
+    ++n;
+    if (duplex->reply(in.call, bytes_of(n), kAnswer) != ChannelResult::kOk) return 5;
+  }
+}
+
+TEST_CASE("Every one of millions of calls, one at a time, gets its own reply") {
+  const std::uint64_t count = wanted("LAPWING_CALLS", kCallsDefault);
+  REQUIRE(count > 0);
+  TemporaryDirectory directory;
+  const std::string path = directory.path() + "/calls.sock";
+  ServerProcess server([&] { return serve_successors(path); });
+  auto client = connect_until_there(path, {});
+  REQUIRE(client.ok());
+  const std::uint64_t start_ns = monotonic_ns();
+  std::uint64_t wrong = 0;
+  for (std::uint64_t n = 0; n < count && wrong == 0; ++n) {
+    const Reply reply = client->call(bytes_of(n), kRequest, monotonic_ns() + kHangNs);
+    std::uint64_t answer = 0;
+    if (reply.result != ChannelResult::kOk || reply.payload.size() != sizeof answer) {
+      FAIL(name_of(reply.result) << " at call " << n << ": " << client->status());
+    }
+    std::memcpy(&answer, reply.payload.data(), sizeof answer);
+    if (answer != n + 1) ++wrong;
+  }
+  const std::uint64_t took_ns = monotonic_ns() - start_ns;
+  CHECK(wrong == 0);
+  client->close();
+  CHECK(server.exit_code() == 0);
+  std::cout << count << " calls one at a time, " << took_ns / count << " ns each\n";
+}
+
+// One of two sides that both call without regard for the other: it starts as many calls as the
+// other side takes, each too large for several to fit, answers what has come in meanwhile, and then
+// takes the replies to its own.
+class Caller {
+ public:
+  Caller(Duplex& duplex, std::uint64_t seed) : duplex_(duplex), random_(seed) {}
+
+  // Until `end_ns`, and then until the other side has ended as well. False: something was wrong.
+  bool run(std::uint64_t end_ns) {
+    while (monotonic_ns() < end_ns) {
+      if (!start_calls() || !serve_all() || !take_replies()) return false;
+    }
+    if (duplex_.send({}, kDone, hang()) != ChannelResult::kOk) return say("sending the end");
+    while (!other_is_done_) {
+      if (!take(duplex_.next(hang()))) return false;
+    }
+    return true;
+  }
+
+  std::uint64_t calls() const { return calls_; }
+  std::uint64_t served() const { return served_; }
+
+ private:
+  static constexpr std::size_t kBytesMax = 1500;
+  static constexpr std::size_t kBatch = 64;  // the window
+
+  static std::uint64_t hang() { return monotonic_ns() + kHangNs; }
+  bool say(const char* what) {
+    std::cerr << "pid " << getpid() << ", " << what << ": " << duplex_.status() << '\n';
+    return false;
+  }
+
+  static std::byte content(std::uint64_t seed, std::size_t i) {
+    return static_cast<std::byte>(seed * 31 + i);
+  }
+
+  // A payload of its own seed and size; the answer is the same bytes, inverted.
+  bool start_calls() {
+    for (std::size_t i = 0; i < kBatch; ++i) {
+      const std::size_t size = 8 + random_() % (kBytesMax - 8);
+      const std::uint64_t seed = random_();
+      std::array<std::byte, kBytesMax> payload;
+      std::memcpy(payload.data(), &seed, sizeof seed);
+      for (std::size_t at = 8; at < size; ++at) payload[at] = content(seed, at);
+      const StartedCall started = duplex_.start(std::span(payload).first(size), kRequest, hang());
+      if (started.result != ChannelResult::kOk) return say("starting a call");
+      asked_[started.call] = {seed, size};
+      ++calls_;
+    }
+    return true;
+  }
+
+  bool serve_all() {
+    for (;;) {
+      const Incoming in = duplex_.try_next();
+      if (in.result == ChannelResult::kWouldBlock) return true;
+      if (!take(in)) return false;
+    }
+  }
+
+  bool take(const Incoming& in) {
+    if (in.result != ChannelResult::kOk) return say("waiting for calls");
+    if (in.type == kDone) {
+      other_is_done_ = true;
+      return true;
+    }
+    std::vector<std::byte> answer(in.payload.begin(), in.payload.end());
+    for (std::byte& byte : answer) byte = ~byte;
+    if (duplex_.reply(in.call, answer, kAnswer, hang()) != ChannelResult::kOk) {
+      return say("answering");
+    }
+    ++served_;
+    return true;
+  }
+
+  // Goes on serving, since the other side may wait for answers just so.
+  bool take_replies() {
+    while (!asked_.empty()) {
+      if (!serve_all()) return false;
+      const Reply reply = duplex_.try_finish_any();
+      if (reply.result == ChannelResult::kWouldBlock) {
+        wait_for_anything();
+        continue;
+      }
+      if (reply.result != ChannelResult::kOk) return say("waiting for replies");
+      const auto asked = asked_.find(reply.call);
+      if (asked == asked_.end() || !is_answer(reply, asked->second)) return say("a wrong reply");
+      asked_.erase(asked);
+    }
+    return true;
+  }
+
+  void wait_for_anything() {
+    if (duplex_.prepare_to_poll()) wait_readable(duplex_.fd(), kNsPerSecond);
+  }
+
+  struct Asked {
+    std::uint64_t seed;
+    std::size_t size;
+  };
+  static bool is_answer(const Reply& reply, const Asked& asked) {
+    if (reply.type != kAnswer || reply.payload.size() != asked.size) return false;
+    std::uint64_t seed = 0;
+    std::memcpy(&seed, reply.payload.data(), sizeof seed);
+    if (~seed != asked.seed) return false;
+    for (std::size_t at = 8; at < asked.size; ++at) {
+      if (~reply.payload[at] != content(asked.seed, at)) return false;
+    }
+    return true;
+  }
+
+  Duplex& duplex_;
+  std::mt19937_64 random_;
+  std::map<CallId, Asked> asked_;
+  bool other_is_done_ = false;
+  std::uint64_t calls_ = 0;
+  std::uint64_t served_ = 0;
+};
+
+TEST_CASE("Two sides that call each other through full rings do not stand still") {
+  const std::uint64_t seconds = wanted("LAPWING_CALL_SECONDS", kSecondsDefault);
+  const ChannelOptions options = {.capacity = 4096, .message_bytes_max = 1500};
+  TemporaryDirectory directory;
+  const std::string path = directory.path() + "/calls.sock";
+  const std::uint64_t end_ns = monotonic_ns() + seconds * kNsPerSecond;
+  ServerProcess other([&] {
+    auto listener = ChannelListener::listen(path);
+    if (!listener.ok()) return 2;
+    auto duplex = Duplex::accept(*listener, options, monotonic_ns() + kHangNs);
+    if (!duplex.ok()) return 3;
+    Caller caller(*duplex, 1);
+    if (!caller.run(end_ns)) return 4;
+    // Stays until the other side has read the end.
+    if (duplex->next(monotonic_ns() + kHangNs).result != ChannelResult::kClosed) return 5;
+    return duplex->counters().full_waits > 0 ? 0 : 6;  // 6: void
+  });
+  auto duplex = connect_until_there(path, options);
+  REQUIRE(duplex.ok());
+  Caller caller(*duplex, 2);
+  REQUIRE(caller.run(end_ns));
+  const ChannelCounters counters = duplex->counters();
+  duplex->close();
+  CHECK(other.exit_code() == 0);
+  CHECK(caller.calls() > 0);
+  CHECK(caller.served() > 0);
+  CHECK(counters.full_waits > 0);  // void otherwise: its ring was never full
+  std::cout << seconds << " s of calls both ways: " << caller.calls() << " made, "
+            << caller.served() << " served, " << counters.full_waits << " waits for room, "
+            << counters.sleeps << " sleeps\n";
+}
+
+}  // namespace
+}  // namespace lapwing

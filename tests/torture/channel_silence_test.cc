@@ -1,0 +1,246 @@
+// Silence is not death: a peer that says nothing for long, or that was stopped and goes on, is
+// still the peer. Nothing in the channel depends on a longer time than kChannelSleepNsMax, of which
+// the silence here is several.
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bus/channel/consumer.h"
+#include "bus/channel/listener.h"
+#include "bus/channel/producer.h"
+#include "bus/kernel.h"
+#include "tests/child_process.h"
+#include "tests/temporary_directory.h"
+
+namespace lapwing {
+namespace {
+
+constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
+constexpr std::uint64_t kHangNs = 60 * kNsPerSecond;
+constexpr std::uint64_t kRingful = 16;  // messages of no bytes in the ring
+
+std::uint64_t silence_ns() {
+  return count_from("LAPWING_SILENT_SECONDS", 3) * kNsPerSecond;
+}
+
+ChannelOptions options_of(WaitStrategy wait) {
+  ChannelOptions options{.capacity = 1024, .message_bytes_max = 48};
+  options.wait = wait;
+  return options;
+}
+
+struct Notes {
+  std::atomic<std::uint64_t> sent{0};
+  std::atomic<std::uint64_t> taken{0};
+  std::atomic<bool> silent{false};  // the silent side has begun to be so
+  std::uint64_t waited_ns = 0;      // the longest wait of the other side
+  std::uint64_t sleeps = 0;
+  Complaint complaint{};
+};
+
+// Waits for the time to pass; a silent peer does nothing else.
+void keep_silent(Notes& notes) {
+  notes.silent.store(true);
+  const std::uint64_t until_ns = monotonic_ns() + silence_ns();
+  while (monotonic_ns() < until_ns) wait_readable(-1, until_ns - monotonic_ns());
+}
+
+template <typename Wait>
+ChannelResult timed(Notes& notes, const Wait& wait) {
+  const std::uint64_t begin_ns = monotonic_ns();
+  const ChannelResult result = wait(begin_ns + silence_ns() + kHangNs);
+  notes.waited_ns = std::max(notes.waited_ns, monotonic_ns() - begin_ns);
+  return result;
+}
+
+int send_around_a_silence(const std::string& path, WaitStrategy wait, Notes& notes) {
+  auto producer = ChannelProducer::connect(path, options_of(wait), monotonic_ns() + kHangNs);
+  if (!producer.ok()) return notes.complaint.say(std::string(producer.status().message()));
+  if (producer->try_send({}, 1) != ChannelResult::kOk) return 1;
+  keep_silent(notes);
+  const ChannelResult result = producer->try_send({}, 2);
+  if (result != ChannelResult::kOk) return notes.complaint.say(name_of(result));
+  return producer->drain(monotonic_ns() + kHangNs) == ChannelResult::kOk ? 0 : 1;
+}
+
+int take_around_a_silence(ChannelListener& listener, WaitStrategy wait, Notes& notes) {
+  auto consumer = ChannelConsumer::accept(listener, options_of(wait), monotonic_ns() + kHangNs);
+  if (!consumer.ok()) return notes.complaint.say(std::string(consumer.status().message()));
+  for (std::uint32_t type = 1; type <= 2; ++type) {
+    Peek peek;
+    const ChannelResult result = timed(notes, [&](std::uint64_t deadline_ns) {
+      peek = consumer->peek(deadline_ns);
+      return peek.result;
+    });
+    if (result != ChannelResult::kOk) return notes.complaint.say(name_of(result));
+    if (peek.message.type != type) return notes.complaint.say("another message");
+    consumer->release();
+  }
+  notes.sleeps = consumer->counters().sleeps;
+  const ChannelResult end = consumer->peek(monotonic_ns() + kHangNs).result;
+  return end == ChannelResult::kClosed ? 0 : notes.complaint.say(name_of(end));
+}
+
+int release_after_a_silence(ChannelListener& listener, WaitStrategy wait, Notes& notes) {
+  auto consumer = ChannelConsumer::accept(listener, options_of(wait), monotonic_ns() + kHangNs);
+  if (!consumer.ok()) return notes.complaint.say(std::string(consumer.status().message()));
+  keep_silent(notes);
+  for (;;) {
+    const ChannelResult result = consumer->peek(monotonic_ns() + kHangNs).result;
+    if (result == ChannelResult::kClosed) break;
+    if (result != ChannelResult::kOk) return notes.complaint.say(name_of(result));
+    notes.taken.fetch_add(1);
+    consumer->release();
+  }
+  return notes.taken.load() == kRingful + 1 ? 0 : notes.complaint.say("not all of them");
+}
+
+int send_a_ringful_and_one(const std::string& path, WaitStrategy wait, Notes& notes) {
+  auto producer = ChannelProducer::connect(path, options_of(wait), monotonic_ns() + kHangNs);
+  if (!producer.ok()) return notes.complaint.say(std::string(producer.status().message()));
+  for (std::uint64_t i = 0; i <= kRingful; ++i) {
+    const ChannelResult result =
+        timed(notes, [&](std::uint64_t deadline_ns) { return producer->send({}, 1, deadline_ns); });
+    if (result != ChannelResult::kOk) return notes.complaint.say(name_of(result));
+  }
+  notes.sleeps = producer->counters().sleeps;
+  return producer->drain(monotonic_ns() + kHangNs) == ChannelResult::kOk ? 0 : 1;
+}
+
+// Two processes of which one is silent; the other waited for all that time, and slept several times
+// over if it parks.
+struct Silence {
+  const char* name;
+  int (*connect)(const std::string& path, WaitStrategy wait, Notes& notes);
+  int (*accept)(ChannelListener& listener, WaitStrategy wait, Notes& notes);
+};
+constexpr Silence kSilences[] = {
+    {"a silent producer", send_around_a_silence, take_around_a_silence},
+    {"a silent consumer", send_a_ringful_and_one, release_after_a_silence},
+};
+constexpr WaitStrategy kWaits[] = {WaitStrategy::kPark, WaitStrategy::kBackoff};
+
+}  // namespace
+
+TEST_CASE("A peer that is silent for long is not taken for dead") {
+  struct Pair {
+    Pair(const Silence& silence, WaitStrategy wait)
+        : name(silence.name),
+          path(directory.file("channel.sock")),
+          listener(*ChannelListener::listen(path)),
+          accepting([&, wait] { return silence.accept(listener, wait, *notes); }),
+          connecting([&, wait] { return silence.connect(path, wait, *notes); }) {}
+    const char* name;
+    TemporaryDirectory directory;
+    std::string path;
+    ChannelListener listener;
+    Shared<Notes> notes;
+    ChildProcess accepting;
+    ChildProcess connecting;
+  };
+  std::vector<std::unique_ptr<Pair>> pairs;  // all of them silent at the same time
+  for (const Silence& silence : kSilences) {
+    for (const WaitStrategy wait : kWaits) {
+      pairs.push_back(std::make_unique<Pair>(silence, wait));
+    }
+  }
+  const int patience_ms = static_cast<int>(silence_ns() / 1'000'000) + kChildHangMs;
+  for (const auto& pair : pairs) {
+    const int accepted = pair->accepting.wait(patience_ms);
+    const int connected = pair->connecting.wait(patience_ms);
+    INFO(pair->name << ": " << pair->notes->complaint.text);
+    CHECK(accepted == 0);
+    CHECK(connected == 0);
+    CHECK(pair->notes->waited_ns >= silence_ns() / 2);
+    CHECK(pair->notes->sleeps >= silence_ns() / kChannelSleepNsMax - 1);
+    std::printf("%s: waited for %.1f s, slept %llu times\n", pair->name,
+                static_cast<double>(pair->notes->waited_ns) * 1e-9,
+                static_cast<unsigned long long>(pair->notes->sleeps));
+  }
+}
+
+namespace {
+
+int send_numbers(const std::string& path, Notes& notes, std::uint64_t until) {
+  auto producer =
+      ChannelProducer::connect(path, options_of(WaitStrategy::kPark), monotonic_ns() + kHangNs);
+  if (!producer.ok()) return notes.complaint.say(std::string(producer.status().message()));
+  for (std::uint64_t i = 0; i < until; ++i) {
+    const ChannelResult result =
+        producer->send({}, static_cast<std::uint32_t>(i), monotonic_ns() + kHangNs);
+    if (result != ChannelResult::kOk) return notes.complaint.say(name_of(result));
+    notes.sent.store(i + 1);
+  }
+  return producer->drain(monotonic_ns() + kHangNs) == ChannelResult::kOk ? 0 : 1;
+}
+
+int take_numbers(ChannelListener& listener, Notes& notes, std::uint64_t until) {
+  auto consumer =
+      ChannelConsumer::accept(listener, options_of(WaitStrategy::kPark), monotonic_ns() + kHangNs);
+  if (!consumer.ok()) return notes.complaint.say(std::string(consumer.status().message()));
+  for (std::uint64_t i = 0; i < until; ++i) {
+    const Peek peek = consumer->peek(monotonic_ns() + kHangNs);
+    if (peek.result != ChannelResult::kOk) return notes.complaint.say(name_of(peek.result));
+    if (peek.message.type != i) return notes.complaint.say("another number");
+    consumer->release();
+    notes.taken.store(i + 1);
+  }
+  const ChannelResult end = consumer->peek(monotonic_ns() + kHangNs).result;
+  return end == ChannelResult::kClosed ? 0 : notes.complaint.say(name_of(end));
+}
+
+// Waits for a count to come so far.
+bool reaches(const std::atomic<std::uint64_t>& count, std::uint64_t value) {
+  const std::uint64_t deadline_ns = monotonic_ns() + kHangNs;
+  while (count.load() < value && monotonic_ns() < deadline_ns) wait_readable(-1, 100'000);
+  return count.load() >= value;
+}
+
+}  // namespace
+
+TEST_CASE("A side that was stopped goes on where it was, and the other side waits for it") {
+  constexpr std::uint64_t kMessages = 1'000'000;
+  constexpr int kStops = 5;
+  const TemporaryDirectory directory;
+  const std::string path = directory.file("channel.sock");
+  const Shared<Notes> notes;
+  auto listener = ChannelListener::listen(path);
+  REQUIRE(listener.ok());
+  ChildProcess consumer([&] { return take_numbers(*listener, *notes, kMessages); });
+  ChildProcess producer([&] { return send_numbers(path, *notes, kMessages); });
+  REQUIRE(reaches(notes->taken, kMessages / 100));
+  for (int i = 0; i < kStops; ++i) {
+    INFO("stop " << i << "; somebody says: " << notes->complaint.text);
+    // Each counts a little after the fact, so that one may be on its way.
+    consumer.stop();
+    const std::uint64_t taken = notes->taken.load();
+    REQUIRE(taken + kRingful + 1 < kMessages);
+    CHECK(reaches(notes->sent, taken + kRingful));
+    if (i == 0) wait_readable(-1, 2 * kChannelSleepNsMax);  // longer than any sleep
+    const std::uint64_t sent = notes->sent.load();
+    CHECK(sent <= taken + kRingful + 1);
+    consumer.send(SIGCONT);
+    CHECK(reaches(notes->sent, sent + 2));
+
+    producer.stop();
+    const std::uint64_t sent_last = notes->sent.load();
+    REQUIRE(sent_last < kMessages);
+    CHECK(reaches(notes->taken, sent_last));
+    if (i == 0) wait_readable(-1, 2 * kChannelSleepNsMax);
+    const std::uint64_t taken_last = notes->taken.load();
+    CHECK(taken_last <= sent_last + 1);
+    producer.send(SIGCONT);
+    CHECK(reaches(notes->taken, std::min(taken_last + 2, kMessages)));
+  }
+  const int producer_code = producer.wait();
+  const int consumer_code = consumer.wait();
+  INFO("somebody says: " << notes->complaint.text);
+  CHECK(producer_code == 0);
+  CHECK(consumer_code == 0);
+  CHECK(notes->taken.load() == kMessages);
+}
+
+}  // namespace lapwing

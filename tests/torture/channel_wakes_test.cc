@@ -1,0 +1,270 @@
+// No wake-up is lost: one process waits on a channel, the other makes what it waits for come true
+// at random moments, most of them just as the other goes to sleep.
+//
+// They go in lockstep, so that what one cycle has lost the next cannot make good. A wake-up that is
+// lost leaves the waiter asleep for kChannelSleepNsMax, or to its deadline.
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdio>
+#include <random>
+#include <string>
+#include <thread>
+
+#include "bus/channel/consumer.h"
+#include "bus/channel/listener.h"
+#include "bus/channel/producer.h"
+#include "bus/kernel.h"
+#include "proto/shared_words.h"
+#include "tests/child_process.h"
+#include "tests/temporary_directory.h"
+
+namespace lapwing {
+namespace {
+
+constexpr std::uint64_t kNsPerMs = 1'000'000;
+constexpr std::uint64_t kHangNs = 60'000 * kNsPerMs;
+constexpr std::uint64_t kLongNs = 3'000 * kNsPerMs;  // deadline of most waits
+constexpr std::uint64_t kThereNs = 10 * kNsPerMs;    // so long it may have been there unnoticed
+static_assert(kChannelSleepNsMax < kLongNs);
+
+enum class Side { kEmpty, kFull };  // what is waited for: a message, or room
+
+struct Run {
+  Side side;
+  WaitStrategy wait;
+  bool membarrier;
+  std::uint64_t cycles;
+};
+
+// What the two share beside the channel, and what they have to tell.
+struct Exchange {
+  std::atomic<bool> ready{false};          // the waiter is at its first wait
+  std::atomic<std::uint64_t> there_ns{0};  // when what there_cycle waits for was there
+  std::atomic<std::uint64_t> there_cycle{0};
+  std::atomic<std::uint64_t> taken{0};  // cycles of which the wait has ended
+  std::uint64_t timed_out = 0;          // waits, rightly: it had not come
+  std::uint64_t lost = 0;
+  std::uint64_t there_ns_max = 0;  // before a wait ended
+  ChannelCounters waiter{};
+  ChannelCounters waker{};
+  Complaint waiter_says{};
+  Complaint waker_says{};
+};
+
+std::uint64_t hang_deadline() {
+  return monotonic_ns() + kHangNs;
+}
+
+// The side that waits: calls `wait` once a cycle with a deadline, and again while that passes.
+class Waiter {
+ public:
+  Waiter(const Run& run, Exchange& exchange) : run_(run), exchange_(exchange) {}
+
+  template <typename Wait>
+  int go(const Wait& wait) {
+    exchange_.ready.store(true);
+    for (std::uint64_t cycle = 1; cycle <= run_.cycles; ++cycle) {
+      ChannelResult result = ChannelResult::kTimedOut;
+      while (result == ChannelResult::kTimedOut) {
+        const std::uint64_t begin_ns = monotonic_ns();
+        const std::uint64_t deadline_ns = begin_ns + duration();
+        result = wait(deadline_ns);
+        judge(cycle, result, begin_ns, deadline_ns);
+      }
+      if (result != ChannelResult::kOk) return exchange_.waiter_says.say(name_of(result));
+      exchange_.taken.store(cycle);
+    }
+    return 0;
+  }
+
+ private:
+  // Most deadlines are far; a few pass while nothing comes.
+  std::uint64_t duration() { return random_() % 8 != 0 ? kLongNs : random_() % 40'000; }
+
+  void judge(std::uint64_t cycle, ChannelResult result, std::uint64_t begin_ns,
+             std::uint64_t deadline_ns) {
+    const std::uint64_t end_ns = monotonic_ns();
+    const bool there = exchange_.there_cycle.load() == cycle;
+    const std::uint64_t there_ns = there ? exchange_.there_ns.load() : end_ns;
+    const std::uint64_t for_ns = end_ns - std::min(end_ns, there_ns);
+    exchange_.there_ns_max = std::max(exchange_.there_ns_max, for_ns);
+    const bool passed_over =
+        result == ChannelResult::kTimedOut && there_ns + kThereNs < deadline_ns;
+    // Not woken but by the clock, after a whole sleep.
+    const bool slept_through = end_ns - begin_ns >= kChannelSleepNsMax && for_ns > kThereNs;
+    if (passed_over || slept_through) ++exchange_.lost;
+    if (result == ChannelResult::kTimedOut) ++exchange_.timed_out;
+  }
+
+  const Run& run_;
+  Exchange& exchange_;
+  std::minstd_rand random_{static_cast<std::uint32_t>(getpid())};
+};
+
+// The other side: calls `act` once a cycle, which makes what the waiter waits for come true.
+class Waker {
+ public:
+  Waker(const Run& run, Exchange& exchange) : run_(run), exchange_(exchange) {}
+
+  template <typename Act>
+  int go(const Act& act) {
+    if (!await([&] { return exchange_.ready.load(); })) return 1;
+    for (std::uint64_t cycle = 1; cycle <= run_.cycles; ++cycle) {
+      const Gap gap = next_gap();
+      if (!await([&] { return exchange_.taken.load() == cycle - 1; })) {
+        return exchange_.waker_says.say("cycle " + std::to_string(cycle - 1) + " was never taken");
+      }
+      pass(gap);
+      const ChannelResult result = act();
+      if (result != ChannelResult::kOk) return exchange_.waker_says.say(name_of(result));
+      exchange_.there_ns.store(monotonic_ns());
+      exchange_.there_cycle.store(cycle);
+    }
+    return 0;
+  }
+
+ private:
+  struct Gap {
+    std::uint64_t turns = 0;  // of a loop, for what is shorter than a look at the clock
+    std::uint64_t ns = 0;
+  };
+
+  // Most meet the waiter on its way to sleep, which is long where it spins first.
+  Gap next_gap() {
+    const std::uint64_t kind = random_();
+    const std::uint64_t chosen = random_();
+    if (run_.wait == WaitStrategy::kBackoff) {
+      return {0, chosen % (kind % 64 == 0 ? 40 * kNsPerMs : 3 * kNsPerMs)};
+    }
+    if (kind % 256 == 0) return {0, chosen % (2 * kNsPerMs)};
+    switch (kind % 4) {
+      case 0:
+        return {0, chosen % 40'000};
+      case 1:
+        return {0, chosen % 4'000};
+      default:
+        return {chosen % 400, 0};
+    }
+  }
+
+  static void pass(const Gap& gap) {
+    for (volatile std::uint64_t turn = 0; turn < gap.turns;) turn = turn + 1;
+    if (gap.ns >= kNsPerMs) wait_readable(-1, gap.ns);
+    if (gap.ns == 0 || gap.ns >= kNsPerMs) return;
+    const std::uint64_t until_ns = monotonic_ns() + gap.ns;
+    while (monotonic_ns() < until_ns) spin_pause();
+  }
+
+  template <typename Condition>
+  static bool await(const Condition& condition) {
+    const std::uint64_t deadline_ns = hang_deadline();
+    for (std::uint32_t turns = 0; !condition(); ++turns) {
+      spin_pause();
+      if (turns % 1024 != 1023) continue;
+      std::this_thread::yield();
+      if (monotonic_ns() >= deadline_ns) return false;
+    }
+    return true;
+  }
+
+  const Run& run_;
+  Exchange& exchange_;
+  std::minstd_rand random_{static_cast<std::uint32_t>(getpid())};
+};
+
+ChannelOptions options_of(const Run& run) {
+  ChannelOptions options{.capacity = 1024, .message_bytes_max = 48};
+  options.wait = run.wait;
+  options.membarrier = run.membarrier;
+  return options;
+}
+
+int produce(const Run& run, const std::string& path, Exchange& exchange) {
+  run_on_processor(0);
+  auto producer = ChannelProducer::connect(path, options_of(run), hang_deadline());
+  if (!producer.ok()) return exchange.waker_says.say(std::string(producer.status().message()));
+  int code = 0;
+  if (run.side == Side::kEmpty) {
+    code = Waker(run, exchange).go([&] { return producer->try_send({}, 1); });
+    exchange.waker = producer->counters();
+  } else {
+    while (producer->try_send({}, 1) == ChannelResult::kOk) {
+    }
+    code = Waiter(run, exchange).go([&](std::uint64_t deadline_ns) {
+      return producer->send({}, 1, deadline_ns);
+    });
+    exchange.waiter = producer->counters();
+  }
+  producer->drain(hang_deadline());
+  return code;
+}
+
+int consume(const Run& run, ChannelListener& listener, Exchange& exchange) {
+  run_on_processor(1);
+  auto consumer = ChannelConsumer::accept(listener, options_of(run), hang_deadline());
+  if (!consumer.ok()) return exchange.waker_says.say(std::string(consumer.status().message()));
+  int code = 0;
+  if (run.side == Side::kEmpty) {
+    code = Waiter(run, exchange).go([&](std::uint64_t deadline_ns) {
+      const ChannelResult result = consumer->peek(deadline_ns).result;
+      return result == ChannelResult::kOk ? consumer->release() : result;
+    });
+    exchange.waiter = consumer->counters();
+  } else {
+    code = Waker(run, exchange).go([&] {
+      const ChannelResult result = consumer->peek(hang_deadline()).result;
+      return result == ChannelResult::kOk ? consumer->release() : result;
+    });
+    exchange.waker = consumer->counters();
+    while (consumer->try_peek().result == ChannelResult::kOk) consumer->release();
+  }
+  consumer->peek(hang_deadline());  // the producer leaves first
+  return code;
+}
+
+void check(const Run& run) {
+  const TemporaryDirectory directory;
+  const std::string path = directory.file("channel.sock");
+  const Shared<Exchange> exchange;
+  auto listener = ChannelListener::listen(path);
+  REQUIRE(listener.ok());
+  ChildProcess consumer([&] { return consume(run, *listener, *exchange); });
+  ChildProcess producer([&] { return produce(run, path, *exchange); });
+  const int producer_code = producer.wait();
+  const int consumer_code = consumer.wait();
+  const auto shown = [](std::uint64_t count) { return static_cast<unsigned long long>(count); };
+  std::printf(
+      "%s, %s, %s: %llu cycles, %llu sleeps, %llu wakes, %llu waits timed out rightly; "
+      "unnoticed for %.1f us at most\n",
+      run.side == Side::kEmpty ? "empty" : "full",
+      run.wait == WaitStrategy::kPark ? "park" : "backoff",
+      run.membarrier ? "membarrier" : "fences", shown(exchange->taken.load()),
+      shown(exchange->waiter.sleeps), shown(exchange->waker.wakes), shown(exchange->timed_out),
+      static_cast<double>(exchange->there_ns_max) / 1000);
+  INFO("the waiter says: " << exchange->waiter_says.text);
+  INFO("the waker says: " << exchange->waker_says.text);
+  CHECK(producer_code == 0);
+  CHECK(consumer_code == 0);
+  CHECK(exchange->lost == 0);
+  CHECK(exchange->taken.load() == run.cycles);
+  // Void unless it went to sleep often, was woken often, and looked in vain now and then.
+  const std::uint64_t often = run.wait == WaitStrategy::kPark ? run.cycles / 4 : 0;
+  CHECK(exchange->waiter.sleeps > often);
+  CHECK(exchange->waker.wakes > often);
+  if (run.wait == WaitStrategy::kPark) CHECK(exchange->timed_out > 0);
+}
+
+}  // namespace
+
+TEST_CASE("No wake-up is lost, whatever is waited for and with whichever barrier") {
+  const std::uint64_t cycles = count_from("LAPWING_WAKES", 100'000);
+  for (const Side side : {Side::kEmpty, Side::kFull}) {
+    for (const bool membarrier : {true, false}) {
+      check({side, WaitStrategy::kPark, membarrier, cycles / 2});
+      check({side, WaitStrategy::kBackoff, membarrier, cycles / 200});  // it spins for long first
+    }
+  }
+}
+
+}  // namespace lapwing
