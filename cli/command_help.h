@@ -11,7 +11,8 @@ namespace lapwing::cli {
 
 inline constexpr char kExitCodesHelp[] =
     "Exit codes: 0 done; 1 any other error; 2 wrong usage; 3 stopped at a gap; 4 damaged data;\n"
-    "5 publisher gone and not back within --reattach; 6 done, but records were lost.";
+    "5 publisher gone and not back within --reattach, or the other side of a channel gone;\n"
+    "6 done, but records or messages were lost.";
 
 // `about` is the summary, an empty line, and the examples and remarks.
 inline CLI::App& add_command(CLI::App& app, const std::string& name, const std::string& about) {

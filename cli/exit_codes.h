@@ -16,6 +16,7 @@ enum ExitCode : int {
   kExitStoppedAtGap = 3,   // --on-gap stop met a gap
   kExitDamaged = 4,        // damaged data: journal, recording or feed
   kExitPublisherGone = 5,  // the publisher is gone (or never came) and --reattach has passed
+  kExitPeerGone = 5,       // the other side of a channel is gone, or nobody listens
   kExitLost = 6,           // done, but records were lost on the way
 };
 
@@ -29,9 +30,12 @@ constexpr int exit_code_for(Errc code) {
       return kExitUsage;
     case Errc::kDamaged:
     case Errc::kBadInput:
+    case Errc::kCorrupt:
       return kExitDamaged;
     case Errc::kPublisherGone:
       return kExitPublisherGone;
+    case Errc::kPeerGone:
+      return kExitPeerGone;
     default:
       return kExitOther;
   }

@@ -14,6 +14,7 @@
 #include "bus/kernel.h"
 #include "cli/exit_codes.h"
 #include "cli/stop_signal.h"
+#include "cli/wait_option.h"
 
 namespace lapwing::cli {
 namespace {
@@ -46,11 +47,6 @@ absl::StatusOr<Start> parse_from(const std::string& from) {
 OnGap parse_on_gap(const std::string& text) {
   if (text == "skip") return OnGap::kSkip;
   return text == "stop" ? OnGap::kStop : OnGap::kFill;
-}
-
-WaitStrategy parse_wait(const std::string& text) {
-  if (text == "busy") return WaitStrategy::kBusy;
-  return text == "park" ? WaitStrategy::kPark : WaitStrategy::kBackoff;
 }
 
 // For ever if it is longer than a clock goes.
@@ -260,11 +256,7 @@ void add_policy_options(CLI::App& command, FollowOptions& options) {
                   "when lapped: fill from the journal, skip what was missed, or stop")
       ->capture_default_str()
       ->check(CLI::IsMember({"fill", "skip", "stop"}));
-  command
-      .add_option("--wait", options.wait,
-                  "how to wait for records: busy (a core, lowest latency), backoff, or park")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"busy", "backoff", "park"}));
+  add_wait_option(command, options.wait, "records");
 }
 
 absl::StatusOr<SubscriberOptions> to_subscriber_options(const FollowOptions& options,

@@ -1,4 +1,4 @@
-// lapwing info: what a bus is, where it stands, and whether it is well.
+// lapwing info: what a bus or a channel is, where it stands, and whether it is well.
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "bus/kernel.h"
 #include "bus/ring_map.h"
+#include "cli/channel_info.h"
 #include "cli/command_help.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
@@ -22,12 +23,18 @@ namespace lapwing::cli {
 namespace {
 
 constexpr char kAbout[] =
-    "Show what a bus is, where it stands, and whether it is well. Needs no publisher.\n\n"
-    "  lapwing info --bus ./es\n"
-    "  lapwing info --bus ./es --json";
+    "Show what a bus or a channel is, where it stands, and whether it is well.\n\n"
+    "  lapwing info --bus ./es                  needs no publisher\n"
+    "  lapwing info --bus ./es --json\n"
+    "  lapwing info --channels                  every channel of this machine, and who waits\n"
+    "  lapwing info --channel /run/x.sock       those of one socket\n\n"
+    "Channels are read where the processes hold them: nothing is connected to, and stopped ones\n"
+    "are shown as well. Those of other users' processes are for root alone.";
 
 struct InfoOptions {
   std::string bus;
+  std::string channel;
+  bool channels = false;
   bool json = false;
 };
 
@@ -188,6 +195,13 @@ void print_text(const Json& info) {
 }
 
 int show_info(const InfoOptions& options) {
+  if (options.channels || !options.channel.empty()) {
+    return show_channels(options.channel, options.json);
+  }
+  if (options.bus.empty()) {
+    return fail(make_error(Errc::kInvalidArgument,
+                           "info needs one of --bus DIR, --channel PATH and --channels"));
+  }
   const absl::StatusOr<Json> info = gather(options.bus);
   if (!info.ok()) return fail(info.status());
   if (options.json) {
@@ -203,7 +217,14 @@ int show_info(const InfoOptions& options) {
 void add_info(CLI::App& app, Run& run) {
   auto options = std::make_shared<InfoOptions>();
   CLI::App& command = add_command(app, "info", kAbout);
-  add_bus_option(command, options->bus);
+  CLI::Option* bus = command.add_option("--bus", options->bus, "the bus: its directory");
+  bus->type_name("DIR");
+  CLI::Option* channel =
+      command.add_option("--channel", options->channel, "the channels of the socket at PATH");
+  channel->type_name("PATH")->excludes(bus);
+  command.add_flag("--channels", options->channels, "all channels that this user may look at")
+      ->excludes(bus)
+      ->excludes(channel);
   command.add_flag("--json", options->json, "as JSON");
   command.callback([options, &run] { run = [options] { return show_info(*options); }; });
 }

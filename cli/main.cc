@@ -18,7 +18,10 @@ constexpr char kAbout[] =
     "  lapwing publish --bus ./es --source synthetic:records=1000000 --linger 60\n"
     "  lapwing tail    --bus ./es --from start\n"
     "  lapwing record  --bus ./es --from start --out es.dbn.zst --until-closed\n"
-    "  lapwing info    --bus ./es";
+    "  lapwing info    --bus ./es\n\n"
+    "And channels, from one process to one other, which never overwrite:\n\n"
+    "  lapwing pipe --listen /run/x.sock > copy\n"
+    "  lapwing pipe --connect /run/x.sock < file";
 
 // `lapwing pubish`: the parser would only say that a command is missing.
 bool names_no_command(const CLI::App& app, int argc, char** argv) {
@@ -46,6 +49,8 @@ int main(int argc, char** argv) {
   add_verify(app, run);
   add_repair(app, run);
   add_subscribers(app, run);
+  add_pipe(app, run);
+  add_ping(app, run);
   if (names_no_command(app, argc, argv)) {
     std::cerr << "lapwing: there is no command " << argv[1] << "; `lapwing --help` lists them\n";
     return kExitUsage;

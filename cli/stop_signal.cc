@@ -35,6 +35,10 @@ bool stop_requested() {
   return stop_flag.is_set();
 }
 
+int stop_fd() {
+  return stop_event;
+}
+
 void sleep_unless_stopped(std::uint64_t timeout_ns) {
   constexpr std::uint64_t kNsPerMs = 1'000'000;
   pollfd event{stop_event, POLLIN, 0};

@@ -10,6 +10,8 @@ namespace lapwing::cli {
 
 void catch_stop_signals();
 bool stop_requested();
+// Becomes readable, and stays so, once a stop is requested; -1 before catch_stop_signals.
+int stop_fd();
 // Sleeps up to timeout_ns; returns early when a stop is requested.
 void sleep_unless_stopped(std::uint64_t timeout_ns);
 

@@ -1,0 +1,113 @@
+#include "cli/channel_options.h"
+
+#include <algorithm>
+#include <iostream>
+
+#include "absl/strings/str_cat.h"
+#include "bus/channel/memory_file.h"
+#include "cli/wait_option.h"
+#include "proto/error.h"
+
+namespace lapwing::cli {
+namespace {
+
+constexpr double kSecondsMax = 1e9;  // of an option: what fits in ns, and is not NaN
+constexpr std::uint64_t kCapacityDefault = std::uint64_t{1} << 20;
+constexpr std::uint64_t kTakeOverNs = 10'000'000'000;
+
+}  // namespace
+
+void add_keep_options(CLI::App& command, ChannelPlace& place) {
+  CLI::Option* listen = command.get_option("--listen");
+  command
+      .add_flag("--keep", place.keep,
+                "serve one peer after another, until interrupted, instead of ending with the first")
+      ->needs(listen);
+  command
+      .add_flag("--take-over", place.take_over,
+                "take the listening socket over from the process that has it (which must have been "
+                "started with --keep, or wait for its first peer), so that no connect fails")
+      ->needs(listen);
+}
+
+CLI::Option* add_retry_option(CLI::App& command, ChannelPlace& place) {
+  return command
+      .add_option("--retry", place.retry_seconds,
+                  "keep trying for so long while nobody listens, and wait so long to be served")
+      ->check(CLI::Range(0.0, kSecondsMax))
+      ->type_name("SECONDS");
+}
+
+void add_size_options(CLI::App& command, ChannelChoice& choice) {
+  command
+      .add_option(
+          "--capacity", choice.capacity,
+          "bytes of messages that may be under way, a power of two (64K, 1M, ...); default: "
+          "twice the largest message, at least 1M")
+      ->transform(CLI::AsSizeValue(false))
+      ->type_name("BYTES");
+  command.add_option("--max-message", choice.message_bytes_max, "bytes of the largest message")
+      ->transform(CLI::AsSizeValue(false))
+      ->capture_default_str()
+      ->type_name("BYTES");
+}
+
+void add_channel_options(CLI::App& command, ChannelChoice& choice) {
+  add_wait_option(command, choice.wait, "the other side");
+  command.add_flag("--huge-pages", choice.huge_pages, "back the memory by huge pages, or fail");
+  command
+      .add_option("--numa-node", choice.numa_node, "put this side's memory on this node, or fail")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("N");
+  command
+      .add_option("--expect-uid", choice.expected_uid,
+                  "the user at the other end (default: this user, or root)")
+      ->type_name("UID");
+  command.add_option("--name", choice.name, "what `lapwing info --channels` shows for this side")
+      ->type_name("NAME");
+}
+
+absl::StatusOr<ChannelOptions> to_channel_options(const ChannelChoice& choice,
+                                                  std::uint32_t payload_offset) {
+  const std::uint64_t capacity =
+      choice.capacity != 0
+          ? choice.capacity
+          : std::max(kCapacityDefault,
+                     channel_capacity_for(choice.message_bytes_max, payload_offset));
+  const absl::Status fits =
+      check_channel_geometry(capacity, choice.message_bytes_max, payload_offset);
+  if (!fits.ok()) return fits;
+  ChannelOptions options;
+  options.message_bytes_max = static_cast<std::uint32_t>(choice.message_bytes_max);
+  options.capacity = capacity;
+  options.wait = parse_wait(choice.wait);
+  options.huge_pages = choice.huge_pages;
+  options.numa_node = choice.numa_node;
+  options.expected_peer_uid = choice.expected_uid;
+  options.name = choice.name;
+  return options;
+}
+
+absl::StatusOr<ChannelListener> open_listener(const ChannelPlace& place,
+                                              const ChannelChoice& choice) {
+  if (!place.take_over) return ChannelListener::listen(place.listen, choice.expected_uid);
+  absl::StatusOr<ChannelListener> listener =
+      ChannelListener::take_over(place.listen, monotonic_ns() + kTakeOverNs, choice.expected_uid);
+  if (listener.ok() || !is_worth_a_retry(listener.status())) return listener;
+  return make_error(errc_of(listener.status()),
+                    absl::StrCat(std::string(listener.status().message()),
+                                 ", or leave --take-over out, and this process makes the socket"));
+}
+
+void tell_refusals(const ChannelListener& listener, std::uint64_t& told) {
+  if (listener.refused() == told) return;
+  told = listener.refused();
+  if (errc_of(listener.last_refusal()) == Errc::kPeerGone) return;  // it only looked, or gave up
+  std::cerr << "lapwing: refused: " << listener.last_refusal().message() << '\n';
+}
+
+bool is_worth_a_retry(const absl::Status& status) {
+  return errc_of(status) == Errc::kNoBus || errc_of(status) == Errc::kPeerGone;
+}
+
+}  // namespace lapwing::cli

@@ -1,0 +1,96 @@
+// What the commands over a channel have in common: where it is, what it is made with, and how its
+// other side is found.
+//
+// Thread safety: main's thread.
+#pragma once
+
+#include <sys/types.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "bus/channel/channel.h"
+#include "bus/channel/listener.h"
+#include "bus/kernel.h"
+#include "cli/stop_signal.h"
+
+namespace lapwing::cli {
+
+// Without --retry: how long the listener may take to answer. One that serves others first, or is
+// stopped, answers late.
+inline constexpr std::uint64_t kConnectNs = 10'000'000'000;
+inline constexpr std::uint64_t kRetryPauseNs = 20'000'000;
+inline constexpr std::uint64_t kAcceptTurnNs = 200'000'000;  // between two looks for a stop
+
+struct ChannelPlace {
+  std::string listen;
+  std::string connect;
+  double retry_seconds = 0;
+  bool keep = false;
+  bool take_over = false;
+
+  bool listens() const { return !listen.empty(); }
+};
+
+struct ChannelChoice {
+  std::uint64_t capacity = 0;  // bytes; 0: as the largest message takes, at least 1 MiB
+  std::uint64_t message_bytes_max = 64 * 1024;
+  std::string wait = "backoff";
+  bool huge_pages = false;
+  std::optional<int> numa_node;
+  std::optional<uid_t> expected_uid;
+  std::string name;
+};
+
+void add_keep_options(CLI::App& command, ChannelPlace& place);  // --keep, --take-over
+CLI::Option* add_retry_option(CLI::App& command, ChannelPlace& place);
+void add_size_options(CLI::App& command, ChannelChoice& choice);  // --capacity, --max-message
+// --wait, --huge-pages, --numa-node, --expect-uid, --name.
+void add_channel_options(CLI::App& command, ChannelChoice& choice);
+
+// For frames whose payload begins at `payload_offset`. Errors: kInvalidArgument: sizes that do not
+// fit, said before anybody is waited for.
+absl::StatusOr<ChannelOptions> to_channel_options(const ChannelChoice& choice,
+                                                  std::uint32_t payload_offset);
+
+// Makes the socket, or takes it over from the process that has it.
+absl::StatusOr<ChannelListener> open_listener(const ChannelPlace& place,
+                                              const ChannelChoice& choice);
+
+// Prints whom the listener has refused since `told`, the number refused by then.
+void tell_refusals(const ChannelListener& listener, std::uint64_t& told);
+
+// Whether nobody listens there yet; another attempt may find somebody.
+bool is_worth_a_retry(const absl::Status& status);
+
+// Connects a ChannelProducer, a ChannelConsumer or a Duplex.
+template <typename End>
+absl::StatusOr<End> connect_end(const ChannelPlace& place, const ChannelOptions& options) {
+  const std::uint64_t begin_ns = monotonic_ns();
+  const auto retry_ns = static_cast<std::uint64_t>(place.retry_seconds * 1e9);
+  const std::uint64_t answer_ns = retry_ns > kConnectNs ? retry_ns : kConnectNs;
+  for (;;) {
+    absl::StatusOr<End> end = End::connect(place.connect, options, begin_ns + answer_ns);
+    if (end.ok() || !is_worth_a_retry(end.status())) return end;
+    if (monotonic_ns() >= begin_ns + retry_ns) return end;
+    sleep_unless_stopped(kRetryPauseNs);
+  }
+}
+
+// Accepts one. kTimedOut: a stop was requested; kClosed: the socket was handed over.
+template <typename End>
+absl::StatusOr<End> accept_end(ChannelListener& listener, const ChannelOptions& options) {
+  std::uint64_t told = listener.refused();
+  for (;;) {
+    absl::StatusOr<End> end = End::accept(listener, options, monotonic_ns() + kAcceptTurnNs);
+    tell_refusals(listener, told);
+    if (end.ok() || errc_of(end.status()) != Errc::kTimedOut || stop_requested()) return end;
+  }
+}
+
+}  // namespace lapwing::cli

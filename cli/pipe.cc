@@ -1,0 +1,245 @@
+// lapwing pipe: standard input to standard output, through a channel.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+#include "bus/kernel.h"
+#include "cli/channel_wait.h"
+#include "cli/command_help.h"
+#include "cli/commands.h"
+#include "cli/exit_codes.h"
+#include "cli/pipe_options.h"
+#include "cli/pipe_receive.h"
+#include "cli/pipe_send.h"
+#include "cli/stop_signal.h"
+
+namespace lapwing::cli {
+namespace {
+
+constexpr char kAbout[] =
+    "Carry standard input to another process's standard output over a channel.\n\n"
+    "  lapwing pipe --listen /run/x.sock > copy           the listening side receives,\n"
+    "  lapwing pipe --connect /run/x.sock < file          the connecting side sends\n"
+    "  lapwing pipe --listen /run/x.sock --send < feed    either side may do either\n"
+    "  lapwing pipe --connect /run/x.sock --receive | consumer\n"
+    "  tail -F app.log | lapwing pipe --connect /run/log.sock --messages lines --retry 60\n"
+    "  lapwing pipe --listen /run/log.sock --messages lines --keep >> all.log\n"
+    "  lapwing pipe --listen /run/log.sock --messages lines --keep --take-over >> all.log\n\n"
+    "With --messages lines each line is a message, without its line feed, and the receiver puts "
+    "one\n"
+    "behind each; with raw, what a read gives is. Give both sides the same. Nothing is ever\n"
+    "dropped: a sender waits for its receiver, and ends with 0 only when everything it read was\n"
+    "written there. SIGINT and SIGTERM end either side properly.";
+
+class Pipe {
+ public:
+  explicit Pipe(const PipeOptions& options)
+      : options_(options), sender_(options_, tally_), receiver_(options_, tally_) {}
+  int run();
+
+ private:
+  absl::Status check() const;
+  absl::Status connect();
+  absl::Status listen();
+  absl::Status serve(std::optional<ChannelListener>& listener);
+  absl::Status send_to(ChannelProducer producer, ChannelWait& wait);
+  absl::Status receive_from(ChannelConsumer consumer, ChannelWait& wait);
+  void begin();
+  void print_summary() const;
+
+  PipeOptions options_;
+  ChannelOptions channel_;
+  PipeTally tally_;
+  PipeSender sender_;
+  PipeReceiver receiver_;
+  std::uint64_t began_ns_ = 0;  // when the first peer was there
+};
+
+absl::Status wrong(const std::string& why) {
+  return make_error(Errc::kInvalidArgument, why);
+}
+
+bool is_open(int fd) {
+  return fcntl(fd, F_GETFD) >= 0;
+}
+
+// The peer is not to take our failure for the end of the input, so the channel is never closed: it
+// ends with the process, and the peer learns that this side died.
+void leave_open(ChannelProducer producer) {
+  [[maybe_unused]] static const auto* left = new ChannelProducer(std::move(producer));
+}
+
+absl::Status Pipe::check() const {
+  if (options_.place.listen.empty() == options_.place.connect.empty()) {
+    return wrong("pipe needs --listen PATH on one side and --connect PATH on the other");
+  }
+  if (!options_.sends() && options_.shapes_messages) {
+    return wrong(
+        "--capacity, --max-message and --type are the sending side's to give; this one "
+        "receives (see --send)");
+  }
+  if (options_.show_types && (options_.sends() || !options_.by_line())) {
+    return wrong("--show-types is for the side that receives, with --messages lines");
+  }
+  // A descriptor that is closed would be given to the channel, which would then be written into.
+  if (options_.sends() && !is_open(STDIN_FILENO))
+    return wrong("standard input is closed; give one");
+  if (!options_.sends() && !is_open(STDOUT_FILENO))
+    return wrong("standard output is closed; give one");
+  return absl::OkStatus();
+}
+
+void Pipe::begin() {
+  if (tally_.peers++ == 0) began_ns_ = monotonic_ns();
+}
+
+absl::Status Pipe::send_to(ChannelProducer producer, ChannelWait& wait) {
+  begin();
+  const absl::Status status = sender_.run(producer, wait);
+  if (status.ok() || is_end_of_peer(status)) {
+    producer.close();
+  } else {
+    leave_open(std::move(producer));
+  }
+  return status;
+}
+
+absl::Status Pipe::receive_from(ChannelConsumer consumer, ChannelWait& wait) {
+  begin();
+  return receiver_.run(consumer, wait);
+}
+
+absl::Status Pipe::connect() {
+  ChannelWait wait(nullptr);
+  if (options_.sends()) {
+    auto producer = connect_end<ChannelProducer>(options_.place, channel_);
+    catch_stop_signals();  // until here there is nothing that would have to be ended properly
+    return producer.ok() ? send_to(*std::move(producer), wait) : producer.status();
+  }
+  auto consumer = connect_end<ChannelConsumer>(options_.place, channel_);
+  catch_stop_signals();
+  return consumer.ok() ? receive_from(*std::move(consumer), wait) : consumer.status();
+}
+
+// The next peer, to its end. kTimedOut: a stop was requested while nobody came; kClosed: another
+// process has the socket now.
+absl::Status Pipe::serve(std::optional<ChannelListener>& listener) {
+  const auto wait_beside = [&] {
+    if (!options_.place.keep) listener.reset();  // whoever else connects is told so at once
+    return ChannelWait(listener ? &*listener : nullptr);
+  };
+  if (options_.sends()) {
+    auto producer = accept_end<ChannelProducer>(*listener, channel_);
+    if (!producer.ok()) return producer.status();
+    ChannelWait wait = wait_beside();
+    return send_to(*std::move(producer), wait);
+  }
+  auto consumer = accept_end<ChannelConsumer>(*listener, channel_);
+  if (!consumer.ok()) return consumer.status();
+  ChannelWait wait = wait_beside();
+  return receive_from(*std::move(consumer), wait);
+}
+
+absl::Status Pipe::listen() {
+  catch_stop_signals();
+  absl::StatusOr<ChannelListener> opened = open_listener(options_.place, options_.channel);
+  if (!opened.ok()) return opened.status();
+  std::optional<ChannelListener> listener(*std::move(opened));
+  for (;;) {
+    const absl::Status status = serve(listener);
+    if (errc_of(status) == Errc::kTimedOut && stop_requested()) return absl::OkStatus();
+    if (!status.ok() && listener && listener->handed_over() && errc_of(status) == Errc::kClosed) {
+      std::cerr << "lapwing: " << status.message() << '\n';
+      return absl::OkStatus();
+    }
+    if (!options_.place.keep || !(status.ok() || is_end_of_peer(status))) return status;
+    if (!status.ok()) fail(status);  // said, and on to the next
+    if (stop_requested() || listener->handed_over()) return absl::OkStatus();
+    if (options_.sends() && sender_.is_done()) return absl::OkStatus();
+  }
+}
+
+void Pipe::print_summary() const {
+  const double seconds =
+      tally_.peers == 0 ? 0 : static_cast<double>(monotonic_ns() - began_ns_) / 1e9;
+  const auto rate = [&](std::uint64_t count) {
+    return seconds > 0 ? static_cast<std::uint64_t>(static_cast<double>(count) / seconds) : 0;
+  };
+  const nlohmann::ordered_json summary = {{"direction", options_.sends() ? "sent" : "received"},
+                                          {"peers", tally_.peers},
+                                          {"messages", tally_.messages},
+                                          {"bytes", tally_.bytes},
+                                          {"lost", tally_.lost},
+                                          {"seconds", seconds},
+                                          {"messages_per_second", rate(tally_.messages)},
+                                          {"bytes_per_second", rate(tally_.bytes)},
+                                          {"full_waits", tally_.counters.full_waits},
+                                          {"empty_waits", tally_.counters.empty_waits},
+                                          {"sleeps", tally_.counters.sleeps},
+                                          {"wakes", tally_.counters.wakes}};
+  std::cerr << summary.dump() << std::endl;
+}
+
+int Pipe::run() {
+  if (absl::Status status = check(); !status.ok()) return fail(status);
+  absl::StatusOr<ChannelOptions> channel =
+      to_channel_options(options_.channel, kPayloadOffsetPacked);
+  if (!channel.ok()) return fail(channel.status());
+  channel_ = *std::move(channel);
+  const absl::Status status = options_.place.listens() ? listen() : connect();
+  const int code = status.ok() ? kExitDone : fail(status);
+  if (code == kExitDone && sender_.unsent_bytes() > 0) {
+    std::cerr << "lapwing: stopped; " << sender_.unsent_bytes()
+              << " bytes of standard input were read and not sent\n";
+  }
+  if (options_.summary) print_summary();
+  return code == kExitDone && tally_.lost > 0 ? kExitLost : code;
+}
+
+void add_pipe_options(CLI::App& command, PipeOptions& options) {
+  CLI::Option* listen =
+      command.add_option("--listen", options.place.listen, "make a socket at PATH and wait there")
+          ->type_name("PATH");
+  CLI::Option* connect =
+      command.add_option("--connect", options.place.connect, "connect to the one at PATH")
+          ->type_name("PATH")
+          ->excludes(listen);
+  CLI::Option* send =
+      command.add_flag("--send", options.send, "send standard input (default with --connect)");
+  command.add_flag("--receive", options.receive, "write standard output (default with --listen)")
+      ->excludes(send);
+  command.add_option("--messages", options.messages, "what a message is: lines, or raw")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"lines", "raw"}));
+  command.add_option("--type", options.type, "the type of the messages sent")
+      ->capture_default_str()
+      ->type_name("N");
+  command.add_flag("--show-types", options.show_types,
+                   "write each line's type and a tab before it");
+  add_retry_option(command, options.place)->needs(connect);
+  add_keep_options(command, options.place);
+  add_size_options(command, options.channel);
+  add_channel_options(command, options.channel);
+  command.add_flag("--summary", options.summary, "end with one line of JSON on standard error");
+}
+
+}  // namespace
+
+void add_pipe(CLI::App& app, Run& run) {
+  auto options = std::make_shared<PipeOptions>();
+  options->channel.name = "lapwing pipe";
+  CLI::App& command = add_command(app, "pipe", kAbout);
+  add_pipe_options(command, *options);
+  command.callback([options, &command, &run] {
+    options->shapes_messages =
+        command.count("--capacity") + command.count("--max-message") + command.count("--type") > 0;
+    run = [options] { return Pipe(*options).run(); };
+  });
+}
+
+}  // namespace lapwing::cli

@@ -1,0 +1,73 @@
+#include "cli/pipe_receive.h"
+
+#include <span>
+
+#include "absl/strings/str_cat.h"
+#include "bus/kernel.h"
+#include "cli/spin.h"
+#include "cli/stop_signal.h"
+#include "proto/error.h"
+
+namespace lapwing::cli {
+
+absl::Status PipeReceiver::run(ChannelConsumer& consumer, ChannelWait& wait) {
+  consumer_ = &consumer;
+  wait_ = &wait;
+  received_ = 0;
+  const absl::Status status = receive_all();
+  tally_.add(consumer.counters());
+  return status;
+}
+
+absl::Status PipeReceiver::receive_all() {
+  while (!stop_requested()) {
+    const PeekBatch batch = next_batch();
+    if (output_closed_) return writer_.closed();
+    if (batch.result == ChannelResult::kWouldBlock) continue;
+    if (batch.result != ChannelResult::kOk) return ended(batch.result);
+    if (absl::Status status = write(batch.count); !status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+// kWouldBlock: nothing came, look around.
+PeekBatch PipeReceiver::next_batch() {
+  PeekBatch batch = consumer_->try_peek_batch(batch_);
+  if (batch.result != ChannelResult::kWouldBlock) return batch;
+  if (options_.channel.wait == "busy") {
+    batch = consumer_->peek_batch(batch_, monotonic_ns() + kBusyTurnNs);
+    if (batch.result == ChannelResult::kTimedOut) batch.result = ChannelResult::kWouldBlock;
+    wait_->look();
+    return batch;
+  }
+  const auto found = [&] {
+    batch = consumer_->try_peek_batch(batch_);
+    return batch.result != ChannelResult::kWouldBlock;
+  };
+  if (options_.channel.wait == "backoff" && spin_until(found)) return batch;
+  if (!consumer_->prepare_to_poll()) return consumer_->try_peek_batch(batch_);
+  // Standard output with no events asked for: only its end is reported.
+  output_closed_ = wait_->wait(consumer_->fd(), STDOUT_FILENO, 0).stream;
+  return batch;
+}
+
+absl::Status PipeReceiver::write(std::size_t count) {
+  const std::span<const Message> messages(batch_.data(), count);
+  const MessageWriter::Written written = writer_.write(messages);
+  for (const Message& message : messages.first(written.messages)) {
+    tally_.bytes += message.payload.size();
+  }
+  tally_.messages += written.messages;
+  received_ += written.messages;
+  if (written.messages > 0) consumer_->release(messages, written.messages);
+  return written.status;
+}
+
+absl::Status PipeReceiver::ended(ChannelResult result) {
+  if (result == ChannelResult::kClosed) return absl::OkStatus();
+  const absl::Status& why = consumer_->status();
+  return make_error(errc_of(why), absl::StrCat(std::string(why.message()), "; it had sent ",
+                                               received_, " messages, and all are written"));
+}
+
+}  // namespace lapwing::cli

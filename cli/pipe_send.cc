@@ -1,0 +1,160 @@
+#include "cli/pipe_send.h"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "bus/kernel.h"
+#include "cli/spin.h"
+#include "cli/stop_signal.h"
+#include "proto/error.h"
+
+namespace lapwing::cli {
+namespace {
+
+absl::Status read_error(int sys_errno) {
+  return make_system_error(sys_errno, "reading standard input");
+}
+
+}  // namespace
+
+absl::Status PipeSender::run(ChannelProducer& producer, ChannelWait& wait) {
+  producer_ = &producer;
+  wait_ = &wait;
+  sent_ = 0;
+  if (options_.by_line() && !lines_) lines_.emplace(producer.message_bytes_max());
+  const absl::Status status = send_all();
+  tally_.add(producer.counters());
+  const std::uint64_t taken = producer.counters().messages_released;
+  if (is_end_of_peer(status) && sent_ > taken) tally_.lost += sent_ - taken;
+  return status;
+}
+
+absl::Status PipeSender::send_all() {
+  if (lines_) {  // what an earlier peer left
+    if (absl::Status status = send_read_lines(); !status.ok()) return status;
+  }
+  while (!stop_requested()) {
+    if (is_done()) return drain();
+    if (absl::Status status = await_input(); !status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+// Waits for input, with an eye on the peer; takes the input if there is any.
+absl::Status PipeSender::await_input() {
+  const ChannelWait::Ready ready = wait_->wait(producer_->fd(), STDIN_FILENO, POLLIN);
+  if (ready.channel) {
+    producer_->prepare_to_poll(0);  // takes the packets that wait
+    const Claim room = producer_->try_claim(0);
+    if (room.result != ChannelResult::kOk && room.result != ChannelResult::kWouldBlock) {
+      return peer_ended();
+    }
+  }
+  if (!ready.stream) return absl::OkStatus();
+  return lines_ ? send_lines() : send_raw();
+}
+
+// What one read gives is a message, read into the channel's own memory.
+absl::Status PipeSender::send_raw() {
+  const Claim room = await_room(producer_->message_bytes_max());
+  if (room.result == ChannelResult::kWouldBlock) return absl::OkStatus();  // a stop
+  if (room.result != ChannelResult::kOk) return peer_ended();
+  const ssize_t got = read(STDIN_FILENO, room.payload.data(), room.payload.size());
+  if (got < 0 && errno != EINTR && errno != EAGAIN) return read_error(errno);
+  at_end_ = got == 0;
+  if (got <= 0) return absl::OkStatus();
+  const auto bytes = static_cast<std::size_t>(got);
+  if (producer_->commit(bytes, options_.type) != ChannelResult::kOk) return peer_ended();
+  ++sent_;
+  ++tally_.messages;
+  tally_.bytes += bytes;
+  return absl::OkStatus();
+}
+
+absl::Status PipeSender::send_lines() {
+  const ssize_t got = lines_->read_more(STDIN_FILENO);
+  if (got < 0 && errno != EINTR && errno != EAGAIN) return read_error(errno);
+  at_end_ = got == 0;
+  return got < 0 ? absl::OkStatus() : send_read_lines();
+}
+
+// Every whole line that was read; they are committed together, or when the channel is full.
+absl::Status PipeSender::send_read_lines() {
+  while (const auto line = lines_->line()) {
+    if (line->size() > producer_->message_bytes_max()) {
+      producer_->commit_staged();
+      return too_long(absl::StrCat(line->size(), " bytes"));
+    }
+    const Claim room = await_room(line->size());
+    if (room.result == ChannelResult::kWouldBlock) break;  // a stop
+    if (room.result != ChannelResult::kOk) return peer_ended();
+    if (!line->empty()) std::memcpy(room.payload.data(), line->data(), line->size());
+    if (producer_->stage(line->size(), options_.type) != ChannelResult::kOk) return peer_ended();
+    ++sent_;
+    ++tally_.messages;
+    tally_.bytes += line->size();
+    lines_->take();
+  }
+  if (producer_->commit_staged() != ChannelResult::kOk) return peer_ended();
+  if (!stop_requested() && lines_->unread() > producer_->message_bytes_max()) {
+    return too_long(absl::StrCat("more than ", producer_->message_bytes_max(), " bytes"));
+  }
+  return absl::OkStatus();
+}
+
+// Room for a message; kWouldBlock if a stop was requested first.
+Claim PipeSender::await_room(std::size_t size) {
+  Claim room = producer_->try_claim(size);
+  while (room.result == ChannelResult::kWouldBlock && !stop_requested()) {
+    if (options_.channel.wait == "busy") {
+      room = producer_->claim(size, monotonic_ns() + kBusyTurnNs);
+      if (room.result == ChannelResult::kTimedOut) room.result = ChannelResult::kWouldBlock;
+      wait_->look();
+      continue;
+    }
+    const auto found = [&] {
+      room = producer_->try_claim(size);
+      return room.result != ChannelResult::kWouldBlock;
+    };
+    if (options_.channel.wait == "backoff" && spin_until(found)) break;
+    if (producer_->prepare_to_poll(size)) wait_->wait(producer_->fd(), -1, 0);
+    room = producer_->try_claim(size);
+  }
+  return room;
+}
+
+// The end is an end only when the other side has everything.
+absl::Status PipeSender::drain() {
+  while (!stop_requested()) {
+    const ChannelResult drained = producer_->drain(monotonic_ns() + kBusyTurnNs);
+    if (drained == ChannelResult::kOk) break;
+    if (drained != ChannelResult::kTimedOut) {
+      if (producer_->counters().messages_released == sent_) break;
+      return peer_ended();
+    }
+    wait_->look();
+  }
+  return absl::OkStatus();
+}
+
+absl::Status PipeSender::peer_ended() {
+  const absl::Status& why = producer_->status();
+  return make_error(
+      errc_of(why) == Errc::kCorrupt ? Errc::kCorrupt : Errc::kPeerGone,
+      absl::StrCat(std::string(why.message()), "; of ", sent_,
+                   " messages sent to it, it had taken ", producer_->counters().messages_released,
+                   is_done() ? "" : ", and standard input is not at its end"));
+}
+
+absl::Status PipeSender::too_long(const std::string& bytes) const {
+  return make_error(Errc::kLimit,
+                    absl::StrCat("line ", lines_->number(), " of standard input has ", bytes,
+                                 ", and a message takes at most ", producer_->message_bytes_max(),
+                                 "; the lines before it were sent; give a larger --max-message"));
+}
+
+}  // namespace lapwing::cli

@@ -1,0 +1,27 @@
+// --wait as every command has it.
+//
+// Thread safety: main's thread.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+#include "bus/waiter.h"
+
+namespace lapwing::cli {
+
+// `what` is what is waited for: "records".
+inline void add_wait_option(CLI::App& command, std::string& wait, const std::string& what) {
+  command
+      .add_option("--wait", wait,
+                  "how to wait for " + what + ": busy (a core, lowest latency), backoff, or park")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"busy", "backoff", "park"}));
+}
+
+inline WaitStrategy parse_wait(const std::string& text) {
+  if (text == "busy") return WaitStrategy::kBusy;
+  return text == "park" ? WaitStrategy::kPark : WaitStrategy::kBackoff;
+}
+
+}  // namespace lapwing::cli
