@@ -1,0 +1,124 @@
+// Calls: requests with replies, over a Duplex. The client has several under way at once, each with
+// a deadline; the server answers in the order it likes, and refuses what it cannot do.
+//
+//   calls serve /tmp/roots.sock &
+//   calls ask /tmp/roots.sock
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <iostream>
+#include <map>
+#include <span>
+#include <string>
+
+#include "bus/channel/duplex.h"
+#include "bus/channel/listener.h"
+#include "bus/kernel.h"
+
+namespace {
+
+constexpr std::uint64_t kSecondNs = 1'000'000'000;
+constexpr std::uint32_t kSquareRoot = 1;  // the types of requests and replies are the user's
+constexpr std::uint32_t kResult = 2;
+constexpr std::uint32_t kNoSuchRoot = 33;  // and so are the codes of errors
+
+int fail(const absl::Status& status) {
+  std::cerr << "calls: " << status.message() << '\n';
+  return 1;
+}
+
+std::string text_of(std::span<const std::byte> payload) {
+  return std::string(reinterpret_cast<const char*>(payload.data()), payload.size());
+}
+
+double number_of(std::span<const std::byte> payload) {
+  double number = 0;
+  if (payload.size() == sizeof number) std::memcpy(&number, payload.data(), sizeof number);
+  return number;
+}
+
+int serve(const std::string& path) {
+  auto listener = lapwing::ChannelListener::listen(path);
+  if (!listener.ok()) return fail(listener.status());
+  auto duplex = lapwing::Duplex::accept(*listener, {}, lapwing::kNoDeadline);
+  if (!duplex.ok()) return fail(duplex.status());
+  for (;;) {
+    // The next call, or one-way message. Its payload is ours until the next next().
+    const lapwing::Incoming incoming = duplex->next();
+    if (incoming.result == lapwing::ChannelResult::kClosed) return 0;
+    if (incoming.result != lapwing::ChannelResult::kOk) return fail(duplex->status());
+    if (!incoming.is_call()) {
+      std::cout << "told: " << text_of(incoming.payload) << std::endl;
+      continue;
+    }
+    // A reply may come at any time, and in any order; here it comes at once.
+    const double number = number_of(incoming.payload);
+    if (incoming.type != kSquareRoot || number < 0) {
+      duplex->reply_error(incoming.call, kNoSuchRoot, "there is no such root");
+      continue;
+    }
+    const double root = std::sqrt(number);
+    duplex->reply(incoming.call, std::as_bytes(std::span(&root, 1)), kResult);
+  }
+}
+
+// How a call ends is a value: a reply, an error of the server's, a deadline. False: the server is
+// gone, and with it every call that is under way.
+bool print(double number, const lapwing::Reply& reply) {
+  std::cout << "root of " << number << ": ";
+  if (reply.result == lapwing::ChannelResult::kTimedOut) {
+    std::cout << "no reply in time\n";
+  } else if (reply.result != lapwing::ChannelResult::kOk) {
+    std::cout << "unknown\n";
+    return false;
+  } else if (reply.is_error) {
+    std::cout << "error " << reply.code << ", " << text_of(reply.payload) << '\n';
+  } else {
+    std::cout << number_of(reply.payload) << '\n';
+  }
+  return true;
+}
+
+int ask(const std::string& path) {
+  auto duplex = lapwing::Duplex::connect(path, {}, lapwing::monotonic_ns() + 10 * kSecondNs);
+  if (!duplex.ok()) return fail(duplex.status());
+
+  // One call, and its reply.
+  const double two = 2;
+  const lapwing::Reply reply = duplex->call(std::as_bytes(std::span(&two, 1)), kSquareRoot,
+                                            lapwing::monotonic_ns() + kSecondNs);
+  if (!print(two, reply)) return fail(duplex->status());
+
+  // Several under way at once; whichever ends first is taken first.
+  std::map<lapwing::CallId, double> asked;
+  for (const double number : {4.0, 9.0, -1.0}) {
+    const lapwing::StartedCall started = duplex->start(
+        std::as_bytes(std::span(&number, 1)), kSquareRoot, lapwing::monotonic_ns() + kSecondNs);
+    if (started.result != lapwing::ChannelResult::kOk) return fail(duplex->status());
+    asked[started.call] = number;
+  }
+  while (!asked.empty()) {
+    const lapwing::Reply next = duplex->finish_any();
+    const double number = asked[next.call];
+    asked.erase(next.call);
+    if (!print(number, next)) return fail(duplex->status());
+  }
+
+  // Nobody answers this one.
+  const std::string text = "goodbye";
+  if (duplex->send(std::as_bytes(std::span(text)), 0) != lapwing::ChannelResult::kOk) {
+    return fail(duplex->status());
+  }
+  duplex->close();
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string role = argc > 1 ? argv[1] : "";
+  if (role == "serve" && argc == 3) return serve(argv[2]);
+  if (role == "ask" && argc == 3) return ask(argv[2]);
+  std::cerr << "usage: calls serve PATH | calls ask PATH\n";
+  return 2;
+}

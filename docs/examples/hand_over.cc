@@ -1,0 +1,74 @@
+// A listener that is replaced while it serves: the new process takes the listening socket over, so
+// that no connect fails, and the old one serves the peer it has to its end.
+//
+//   hand_over listen /tmp/jobs.sock &
+//   hand_over take-over /tmp/jobs.sock &      the first says so, and ends with its peer
+#include <poll.h>
+
+#include <cstdint>
+#include <iostream>
+#include <string>
+
+#include "bus/channel/consumer.h"
+#include "bus/channel/listener.h"
+#include "bus/kernel.h"
+#include "proto/error.h"
+
+namespace {
+
+constexpr std::uint64_t kSecondNs = 1'000'000'000;
+constexpr int kTendMs = 50;
+
+int fail(const absl::Status& status) {
+  std::cerr << "hand_over: " << status.message() << '\n';
+  return 1;
+}
+
+// Serves one producer to its end, and lets a successor have the listener meanwhile.
+std::uint64_t serve(lapwing::ChannelConsumer& consumer, lapwing::ChannelListener& listener) {
+  std::uint64_t jobs = 0;
+  for (;;) {
+    const lapwing::Peek peek = consumer.try_peek();
+    if (peek.result == lapwing::ChannelResult::kOk) {
+      ++jobs;
+      consumer.release();
+      continue;
+    }
+    if (peek.result != lapwing::ChannelResult::kWouldBlock) return jobs;
+    // Now and then, so that who connects is taken in; kClosed says that the successor has it.
+    if (!listener.handed_over() && lapwing::errc_of(listener.tend()) == lapwing::Errc::kClosed) {
+      std::cout << "handed over" << std::endl;
+    }
+    if (!consumer.prepare_to_poll()) continue;
+    pollfd entry{consumer.fd(), POLLIN, 0};
+    poll(&entry, 1, listener.handed_over() ? -1 : kTendMs);
+  }
+}
+
+int run(absl::StatusOr<lapwing::ChannelListener> listener) {
+  if (!listener.ok()) return fail(listener.status());
+  std::cout << "listening" << std::endl;
+  while (!listener->handed_over()) {
+    auto consumer = lapwing::ChannelConsumer::accept(*listener, {}, lapwing::kNoDeadline);
+    if (lapwing::errc_of(consumer.status()) == lapwing::Errc::kClosed) {  // while nobody was here
+      std::cout << "handed over" << std::endl;
+      break;
+    }
+    if (!consumer.ok()) return fail(consumer.status());
+    std::cout << serve(*consumer, *listener) << " jobs from one peer" << std::endl;
+  }
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string role = argc > 1 ? argv[1] : "";
+  if (role == "listen" && argc == 3) return run(lapwing::ChannelListener::listen(argv[2]));
+  if (role == "take-over" && argc == 3) {
+    const std::uint64_t deadline_ns = lapwing::monotonic_ns() + 10 * kSecondNs;
+    return run(lapwing::ChannelListener::take_over(argv[2], deadline_ns));
+  }
+  std::cerr << "usage: hand_over listen PATH | hand_over take-over PATH\n";
+  return 2;
+}

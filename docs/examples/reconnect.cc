@@ -1,0 +1,76 @@
+// A producer that outlives its consumers: when one has gone, it connects to the next, and sends
+// again what the last one had not taken. So every number arrives at least once.
+//
+//   lapwing pipe --listen /tmp/numbers.sock --messages lines &     kill it, start it again
+//   reconnect /tmp/numbers.sock 1000
+#include <chrono>
+#include <cstdint>
+#include <cstdlib>
+#include <iostream>
+#include <span>
+#include <string>
+#include <thread>
+
+#include "bus/channel/producer.h"
+#include "bus/kernel.h"
+#include "proto/error.h"
+
+namespace {
+
+constexpr std::uint64_t kSecondNs = 1'000'000'000;
+constexpr std::uint32_t kNumber = 1;
+
+// A new connection is a new session: nothing is left in it of an earlier one.
+absl::StatusOr<lapwing::ChannelProducer> connect(const std::string& path) {
+  const std::uint64_t give_up_ns = lapwing::monotonic_ns() + 60 * kSecondNs;
+  for (;;) {
+    auto producer =
+        lapwing::ChannelProducer::connect(path, {}, lapwing::monotonic_ns() + 5 * kSecondNs);
+    if (producer.ok()) return producer;
+    // These two mean that nobody listens now, and somebody may soon. Any other error will stay.
+    const lapwing::Errc code = lapwing::errc_of(producer.status());
+    const bool may_come = code == lapwing::Errc::kNoBus || code == lapwing::Errc::kPeerGone;
+    if (!may_come || lapwing::monotonic_ns() >= give_up_ns) return producer;
+    // There is nothing yet that could be waited for.
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+}
+
+// Sends from `first` on. Returns the number to go on with: count + 1, or the first that this
+// consumer had not taken when it went.
+std::uint64_t send(lapwing::ChannelProducer& producer, std::uint64_t first, std::uint64_t count) {
+  lapwing::ChannelResult result = lapwing::ChannelResult::kOk;
+  for (std::uint64_t n = first; n <= count && result == lapwing::ChannelResult::kOk; ++n) {
+    const std::string text = std::to_string(n);
+    result = producer.send(std::as_bytes(std::span(text)), kNumber);
+  }
+  // Only what the consumer has released is certain to have been taken: wait for that.
+  if (result == lapwing::ChannelResult::kOk) result = producer.drain();
+  if (result == lapwing::ChannelResult::kOk) return count + 1;
+  std::cerr << "reconnect: " << producer.status().message() << '\n';
+  return first + producer.counters().messages_released;
+}
+
+int run(const std::string& path, std::uint64_t count) {
+  std::uint64_t connections = 0;
+  for (std::uint64_t next = 1; next <= count;) {
+    auto producer = connect(path);
+    if (!producer.ok()) {
+      std::cerr << "reconnect: " << producer.status().message() << '\n';
+      return 1;
+    }
+    ++connections;
+    next = send(*producer, next, count);
+    producer->close();
+  }
+  std::cout << count << " numbers over " << connections << " connections\n";
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc == 3) return run(argv[1], std::strtoull(argv[2], nullptr, 10));
+  std::cerr << "usage: reconnect PATH COUNT\n";
+  return 2;
+}

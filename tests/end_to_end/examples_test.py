@@ -1,0 +1,133 @@
+"""Every program of docs/examples does what its first lines say."""
+
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import unittest
+
+import harness
+
+
+class Examples(harness.ProgramTest):
+    """Each is run as its head shows, in a scratch folder."""
+
+    def setUp(self):
+        super().setUp()
+        self.path = str(self.folder / "x.sock")
+
+    def example(self, name, *arguments, **popen):
+        """Starts an example; an output of its own for each start."""
+        folder = os.environ.get("LAPWING_BUILD_DIR", "")
+        program = pathlib.Path(folder) / "examples" / name
+        if not os.access(program, os.X_OK):
+            raise RuntimeError(f"{program} is not a program: build it, then set LAPWING_BUILD_DIR")
+        process = harness.Running([str(program), *map(str, arguments)], self.folder,
+                                  f"{name}{len(self.running)}", **popen)
+        self.running.append(process)
+        return process
+
+    def listening(self, name, *arguments, **popen):
+        process = self.example(name, *arguments, **popen)
+        self.until_listening(self.path)
+        return process
+
+    def until_open(self):
+        """Waits until a channel is open on the socket."""
+        info = [harness.program(), "info", "--channel", self.path]
+        self.until("the channel", lambda: subprocess.run(
+            info, capture_output=True, timeout=harness.HANG_SECONDS, check=False).returncode == 0)
+
+    def assert_says(self, process, text):
+        self.assertEqual(process.wait(), 0, process.err())
+        self.assertEqual(process.out(), text)
+
+    def test_orders(self):
+        receiver = self.listening("orders", "receive", self.path)
+        sender = self.example("orders", "send", self.path, 1000)
+        self.assert_says(sender, "")
+        self.assert_says(receiver, "1000 orders, worth 9400500\n")
+
+    def test_orders_of_a_sender_that_dies(self):
+        receiver = self.listening("orders", "receive", self.path)
+        sender = self.example("orders", "send", self.path, 10**12)
+        self.until_open()
+        sender.kill()
+        self.assertEqual(receiver.wait(), 1)
+        self.assertIn("pid", receiver.err())
+
+    def test_batches(self):
+        receiver = self.listening("batches", "receive", self.path)
+        self.assert_says(self.example("batches", "send", self.path), "")
+        self.assert_says(receiver, "32000 ticks in order\n")
+
+    def test_event_loop(self):
+        loop = self.listening("event_loop", self.path)
+        lines = self.folder / "lines"
+        lines.write_text("".join(f"{number}\n" for number in range(1, 101)))
+        with open(lines, "rb") as source:
+            self.run_to_end("pipe", "pipe", "--connect", self.path, "--messages", "lines",
+                            stdin=source)
+        self.assertEqual(loop.wait(), 0, loop.err())
+        self.assertTrue(loop.out().startswith("100 messages of 192 bytes, and the timer ticked "))
+
+    def test_reconnect(self):
+        count = 5_000_000
+        def start(name):
+            return self.start(name, "pipe", "--listen", self.path, "--messages", "lines")
+        first = start("first")
+        sender = self.example("reconnect", self.path, count)
+        self.until("some numbers", lambda: first.out_path.stat().st_size > 10_000)
+        first.kill()
+        second = start("second")
+        self.assertEqual(second.wait(), 0, second.err())
+        self.assert_says(sender, f"{count} numbers over 2 connections\n")
+        taken = first.out().split("\n")[:-1]
+        after = second.out().split("\n")[:-1]
+        self.assertEqual(taken, [str(n) for n in range(1, len(taken) + 1)])
+        begin = int(after[0])
+        self.assertEqual(after, [str(n) for n in range(begin, count + 1)])
+        self.assertLessEqual(begin, len(taken) + 1, "every number arrived at least once")
+        self.assertGreater(begin, 1, "and what was taken was not sent again")
+
+    def test_hand_over(self):
+        old = self.listening("hand_over", "listen", self.path)
+        feed = {"stdin": -1, "bufsize": 0}
+        client = self.start("client", "pipe", "--connect", self.path, "--messages", "lines", **feed)
+        client.process.stdin.write(b"one\n")
+        self.until_open()
+        new = self.example("hand_over", "take-over", self.path)
+        self.until("the handing over", lambda: "handed over" in old.out())
+        other = self.start("other", "pipe", "--connect", self.path, "--messages", "lines", **feed)
+        other.process.stdin.write(b"one\ntwo\n")
+        other.process.stdin.close()
+        self.assertEqual(other.wait(), 0, other.err())
+        self.until("its jobs", lambda: new.out() == "listening\n2 jobs from one peer\n")
+        client.process.stdin.write(b"two\nthree\n")
+        client.process.stdin.close()
+        self.assertEqual(client.wait(), 0, client.err())
+        self.assert_says(old, "listening\nhanded over\n3 jobs from one peer\n")
+        new.signal(signal.SIGTERM)
+
+    def test_calls(self):
+        server = self.listening("calls", "serve", self.path)
+        client = self.example("calls", "ask", self.path)
+        self.assert_says(client, "root of 2: 1.41421\nroot of 4: 2\nroot of 9: 3\n"
+                                 "root of -1: error 33, there is no such root\n")
+        self.assert_says(server, "told: goodbye\n")
+
+    def test_each_says_how_it_is_used_and_is_tested_here(self):
+        folder = pathlib.Path(__file__).resolve().parents[2] / "docs" / "examples"
+        names = sorted(source.stem for source in folder.glob("*.cc"))
+        tested = set(re.findall(r'(?:example|listening)\("(\w+)"',
+                                pathlib.Path(__file__).read_text(encoding="utf-8")))
+        self.assertEqual(set(names), tested)
+        for name in names:
+            process = self.example(name)
+            self.assertEqual(process.wait(), 2)
+            self.assertIn("usage: " + name, process.err())
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
