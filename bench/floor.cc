@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kLineBytes = 64;
 constexpr std::uint64_t kLineWarmUp = 10'000;
-constexpr std::uint64_t kWakeSpacingNs = 200'000;  // long enough for the other core to go idle
+constexpr std::uint64_t kWakeSpacingNs = 200'000;
 constexpr std::uint64_t kSleepNsMax = 10'000'000'000;
 constexpr std::size_t kCopyBlockRecords = 4096;  // timed together: a preemption spoils one block
 
@@ -152,7 +152,12 @@ double stream_per_second(Placement placement, std::uint64_t lines, std::size_t c
          static_cast<double>(elapsed_ns->value.load(std::memory_order_relaxed));
 }
 
-double wake_ns(Placement placement, std::size_t wakes) {
+void let_sleep() {
+  const std::uint64_t due_ns = monotonic_ns() + kWakeSpacingNs;
+  spin_until([&] { return monotonic_ns() >= due_ns; });
+}
+
+double wake_ns(Placement placement, std::size_t wakes, const std::function<void()>& work) {
   struct Bed {
     alignas(kWordStride) std::uint32_t futex_word = 0;
     SharedWord bedtimes;  // how often the sleeper went to sleep
@@ -172,8 +177,8 @@ double wake_ns(Placement placement, std::size_t wakes) {
   std::vector<double> durations;
   for (std::uint64_t n = 1; n <= wakes; ++n) {
     spin_until([&] { return bed->bedtimes.value.load(std::memory_order_acquire) == n; });
-    const std::uint64_t due_ns = monotonic_ns() + kWakeSpacingNs;
-    spin_until([&] { return monotonic_ns() >= due_ns; });
+    work();
+    let_sleep();
     std::uint64_t start_ns = 0;
     spin_until([&] {  // nobody woken: it has not fallen asleep yet
       start_ns = monotonic_ns();

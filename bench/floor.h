@@ -18,6 +18,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 
 #include "bench/machine.h"
 
@@ -34,6 +35,9 @@ double copy_out_ns(Placement placement, std::uint64_t slots, std::size_t record_
                    std::size_t slot_bytes, std::size_t buffer_records);
 // Lines a second that the reader has got.
 double stream_per_second(Placement placement, std::uint64_t lines, std::size_t count);
-double wake_ns(Placement placement, std::size_t wakes);
+// `work` is what the waker does, besides waiting, while the other one sleeps.
+double wake_ns(Placement placement, std::size_t wakes, const std::function<void()>& work = [] {});
+// Spins for as long as a floor's waker waits: long enough for the other core to go idle.
+void let_sleep();
 
 }  // namespace lapwing::bench

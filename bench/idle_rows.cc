@@ -1,12 +1,11 @@
 // What costs nothing when nothing happens, and what a wake-up costs when something does.
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <atomic>
 #include <cstring>
 
 #include "bench/bench_bus.h"
 #include "bench/floor.h"
+#include "bench/idle_share.h"
 #include "bench/rows.h"
 #include "bench/samples.h"
 #include "bench/two_processes.h"
@@ -16,35 +15,9 @@
 namespace lapwing::bench {
 namespace {
 
-constexpr std::uint64_t kIdleNs = 30'000'000'000;
-constexpr std::uint64_t kIdleNsQuick = 300'000'000;
-constexpr double kIdlePercentMax = 0.1;
-constexpr std::uint64_t kSettleNs = 1'000'000'000;  // start-up is not idling
 constexpr double kPacePerSecond = 1e6;
 constexpr std::size_t kWakes = 4000;
 constexpr double kWakeAllowanceNs = 100'000;
-
-std::uint64_t cpu_ns() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  const auto ns = [](const timeval& time) {
-    return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 +
-           static_cast<std::uint64_t>(time.tv_usec) * 1000;
-  };
-  return ns(usage.ru_utime) + ns(usage.ru_stime);
-}
-
-// Runs `wait_until(deadline)` for a second, then for `idle_ns`; percent of a core that this whole
-// process took during the latter.
-template <typename WaitUntil>
-double idle_percent(std::uint64_t idle_ns, WaitUntil&& wait_until) {
-  wait_until(monotonic_ns() + std::min(kSettleNs, idle_ns));
-  const std::uint64_t cpu_start = cpu_ns();
-  const std::uint64_t start = monotonic_ns();
-  wait_until(start + idle_ns);
-  return 100.0 * static_cast<double>(cpu_ns() - cpu_start) /
-         static_cast<double>(monotonic_ns() - start);
-}
 
 struct IdleShares {
   std::atomic<int> ready{0};
@@ -84,14 +57,6 @@ void idle_as_subscriber(const std::string& directory, std::uint64_t idle_ns, Idl
   futex_wake_all(&shares.done_bell);
 }
 
-// What the machine charges for waking up as often as a parked subscriber does.
-double idle_as_bare_sleeper(std::uint64_t idle_ns) {
-  const std::uint32_t never = 0;
-  return idle_percent(idle_ns, [&](std::uint64_t deadline_ns) {
-    while (monotonic_ns() < deadline_ns) futex_wait(&never, 0, kParkNsMax);
-  });
-}
-
 Measurement idle(const Setting& setting, Placement placement, std::uint64_t idle_ns) {
   const PrivateDirectory directory(setting.disk_directory);
   const Shared<IdleShares> shares;
@@ -100,7 +65,8 @@ Measurement idle(const Setting& setting, Placement placement, std::uint64_t idle
   });
   Child subscriber(placement.second,
                    [&] { idle_as_subscriber(directory.path(), idle_ns, *shares); });
-  Child sleeper(placement.second, [&] { shares->bare_percent = idle_as_bare_sleeper(idle_ns); });
+  Child sleeper(placement.second,
+                [&] { shares->bare_percent = bare_sleeper_percent(idle_ns, kParkNsMax); });
   subscriber.join();
   publisher.join();
   sleeper.join();

@@ -87,6 +87,61 @@ void count_poll_batch(std::size_t records) {
   count_taking(records, [](BusBench& bench) { return bench.poll_batch(); });
 }
 
+// `send` sends into half a channel that is empty; returns for how many messages it did.
+template <typename Send>
+void count_sending(std::size_t messages, Send&& send) {
+  ChannelBench bench;
+  for (std::size_t done = 0; done < messages; done += ChannelBench::kRefillMessages) {
+    lapwing_measured([&] { return send(bench); }, ChannelBench::kRefillMessages);
+    bench.drain();
+  }
+}
+
+void count_commit(std::size_t messages) {
+  count_sending(messages, [](ChannelBench& bench) {
+    bench.commit();
+    return std::size_t{1};
+  });
+}
+
+void count_send(std::size_t messages) {
+  count_sending(messages, [](ChannelBench& bench) {
+    bench.send();
+    return std::size_t{1};
+  });
+}
+
+void count_commit_batch(std::size_t messages) {
+  count_sending(messages, [](ChannelBench& bench) { return bench.commit_batch(); });
+}
+
+template <typename Take>
+void count_channel_taking(std::size_t messages, Take&& take) {
+  ChannelBench bench;
+  for (std::size_t done = 0; done < messages; done += ChannelBench::kRefillMessages) {
+    bench.refill();
+    lapwing_measured([&] { return take(bench); }, ChannelBench::kRefillMessages);
+  }
+}
+
+void count_peek(std::size_t messages) {
+  count_channel_taking(messages, [](ChannelBench& bench) {
+    bench.peek();
+    return std::size_t{1};
+  });
+}
+
+void count_receive(std::size_t messages) {
+  count_channel_taking(messages, [](ChannelBench& bench) {
+    bench.receive();
+    return std::size_t{1};
+  });
+}
+
+void count_peek_batch(std::size_t messages) {
+  count_channel_taking(messages, [](ChannelBench& bench) { return bench.peek_batch(); });
+}
+
 struct Counted {
   const char* name;
   void (*run)(std::size_t records);
@@ -109,6 +164,12 @@ constexpr Counted kCounted[] = {
     {"publish_batch", count_publish_batch},
     {"poll", count_poll},
     {"poll_batch", count_poll_batch},
+    {"channel_commit", count_commit},
+    {"channel_send", count_send},
+    {"channel_commit_batch", count_commit_batch},
+    {"channel_peek", count_peek},
+    {"channel_receive", count_receive},
+    {"channel_peek_batch", count_peek_batch},
 };
 
 int run(int argc, char** argv) {

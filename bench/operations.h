@@ -7,11 +7,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "bench/bench_bus.h"
+#include "bench/bench_channel.h"
 #include "bench/bench_ring.h"
 #include "bench/private_directory.h"
 #include "bench/record_source.h"
@@ -90,12 +93,87 @@ class RingBench {
   Sequence next_ = 0;
 };
 
+inline const Setting kOperationsSetting{kOperationsDirectory, kOperationsDirectory, true};
+
+// Both ends of a channel. Fill it, then take from it; or drain it, then send.
+class ChannelBench {
+ public:
+  static constexpr std::size_t kRefillMessages = kChannelLines / 2;
+
+  ChannelBench() : messages_(kBatchRecords) {
+    ChannelPlace place(kOperationsSetting);
+    const ChannelOptions options = channel_options(WaitStrategy::kBusy);
+    // As long as neither end is used, it belongs to no thread.
+    std::thread connecting([&] {
+      consumer_ = std::make_unique<ChannelConsumer>(place.connect<ChannelConsumer>(options));
+    });
+    producer_ = std::make_unique<ChannelProducer>(place.accept<ChannelProducer>(options));
+    connecting.join();
+  }
+
+  // One message in place; one copied; a batch in place.
+  void commit() {
+    write_claim();
+    ok_or_fail(producer_->commit(kMessageBytes, kMessageType), *producer_);
+  }
+  void send() { ok_or_fail(producer_->try_send(source_.next(), kMessageType), *producer_); }
+  std::size_t commit_batch() {
+    for (std::size_t i = 0; i < kBatchRecords; ++i) {
+      write_claim();
+      ok_or_fail(producer_->stage(kMessageBytes, kMessageType), *producer_);
+    }
+    ok_or_fail(producer_->commit_staged(), *producer_);
+    return kBatchRecords;
+  }
+
+  // The same for taking.
+  void peek() {
+    const Peek peek = consumer_->try_peek();
+    ok_or_fail(peek.result, *consumer_);
+    read(peek.message);
+    ok_or_fail(consumer_->release(), *consumer_);
+  }
+  void receive() { ok_or_fail(consumer_->try_receive(copy_).result, *consumer_); }
+  std::size_t peek_batch() {
+    const PeekBatch batch = consumer_->try_peek_batch(messages_);
+    ok_or_fail(batch.result, *consumer_);
+    for (std::size_t i = 0; i < batch.count; ++i) read(messages_[i]);
+    ok_or_fail(consumer_->release(), *consumer_);
+    return batch.count;
+  }
+
+  // Half a channel, so that the other half is as large.
+  void refill() {
+    for (std::size_t i = 0; i < kRefillMessages; ++i) send();
+  }
+  void drain() {
+    while (consumer_->try_receive(copy_).result == ChannelResult::kOk) {
+    }
+  }
+
+ private:
+  void write_claim() {
+    const Claim claim = producer_->try_claim(kMessageBytes);
+    ok_or_fail(claim.result, *producer_);
+    std::memcpy(claim.payload.data(), source_.next().data(), kMessageBytes);
+  }
+  void read(const Message& message) {
+    std::memcpy(copy_.data(), message.payload.data(), kMessageBytes);
+  }
+
+  std::unique_ptr<ChannelProducer> producer_;
+  std::unique_ptr<ChannelConsumer> consumer_;
+  RecordSource source_{kMessageBytes};
+  std::vector<std::byte> copy_ = std::vector<std::byte>(kMessageBytes);
+  std::vector<Message> messages_;
+};
+
 // A whole bus without a journal: a publisher, and a subscriber that has joined.
 class BusBench {
  public:
   BusBench()
-      : publisher_(
-            open_publisher(kSetting, straight_placement(), directory_.path(), Journal::kNone)),
+      : publisher_(open_publisher(kOperationsSetting, straight_placement(), directory_.path(),
+                                  Journal::kNone)),
         subscriber_(subscriber_options(directory_.path(), WaitStrategy::kBusy)),
         source_(kRecordBytes),
         batch_(kBatchRecords * kRecordBytes) {
@@ -114,8 +192,6 @@ class BusBench {
   std::size_t poll_batch() { return subscriber_.poll_batch(batch_); }
 
  private:
-  inline static const Setting kSetting{kOperationsDirectory, kOperationsDirectory, true};
-
   PrivateDirectory directory_{kOperationsDirectory};
   std::unique_ptr<Publisher> publisher_;
   Subscriber subscriber_;

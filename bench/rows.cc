@@ -18,6 +18,20 @@ constexpr Row kRows[] = {
     {"wake", run_wake},
     {"catch-up", run_catch_up},
     {"idle", run_idle},
+    {"channel-round-trip", run_channel_round_trip},
+    {"channel-round-trip-frames", run_channel_round_trip_frames},
+    {"channel-call", run_channel_call},
+    {"channel-messages", run_channel_messages},
+    {"channel-messages-batch", run_channel_messages_batch},
+    {"channel-64", run_channel_64},
+    {"channel-512", run_channel_512},
+    {"channel-4k", run_channel_4k},
+    {"channel-32k", run_channel_32k},
+    {"channel-256k", run_channel_256k},
+    {"channel-1m", run_channel_1m},
+    {"channel-4m", run_channel_4m},
+    {"channel-wake", run_channel_wake},
+    {"channel-idle", run_channel_idle},
 };
 
 }  // namespace

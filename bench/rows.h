@@ -42,5 +42,19 @@ RowResult run_killed_crowd(const Setting& setting);
 RowResult run_wake(const Setting& setting);
 RowResult run_catch_up(const Setting& setting);
 RowResult run_idle(const Setting& setting);
+RowResult run_channel_round_trip(const Setting& setting);
+RowResult run_channel_round_trip_frames(const Setting& setting);
+RowResult run_channel_call(const Setting& setting);
+RowResult run_channel_messages(const Setting& setting);
+RowResult run_channel_messages_batch(const Setting& setting);
+RowResult run_channel_64(const Setting& setting);
+RowResult run_channel_512(const Setting& setting);
+RowResult run_channel_4k(const Setting& setting);
+RowResult run_channel_32k(const Setting& setting);
+RowResult run_channel_256k(const Setting& setting);
+RowResult run_channel_1m(const Setting& setting);
+RowResult run_channel_4m(const Setting& setting);
+RowResult run_channel_wake(const Setting& setting);
+RowResult run_channel_idle(const Setting& setting);
 
 }  // namespace lapwing::bench

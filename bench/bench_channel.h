@@ -1,0 +1,69 @@
+// Channels for the rows: a place where both processes of a row meet, and what they send.
+//
+// Thread safety: one thread in each process.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "bench/machine.h"
+#include "bench/private_directory.h"
+#include "bench/rows.h"
+#include "bus/channel/consumer.h"
+#include "bus/channel/listener.h"
+#include "bus/channel/producer.h"
+#include "bus/kernel.h"
+
+namespace lapwing::bench {
+
+inline constexpr std::size_t kMessageBytes = 32;
+inline constexpr std::size_t kMessageWords = kMessageBytes / 8;
+inline constexpr std::uint32_t kMessageType = 1;
+inline constexpr std::uint64_t kChannelCapacity = ChannelOptions().capacity;  // a user's default
+// Frames of such messages that a channel holds: each takes a line.
+inline constexpr std::uint64_t kChannelLines = kChannelCapacity / kFrameAlign;
+static_assert(message_frame_bytes(kMessageBytes, kPayloadOffsetPacked) == kFrameAlign);
+
+// A listening socket. It is made before the child that connects to it; the process that made it
+// accepts, the child connects, in the same order.
+class ChannelPlace {
+ public:
+  explicit ChannelPlace(const Setting& setting)
+      : directory_(setting.ring_directory),
+        listener_(value_or_fail(ChannelListener::listen(path()))) {}
+
+  template <typename End>
+  End accept(const ChannelOptions& options) {
+    return value_or_fail(End::accept(listener_, options, monotonic_ns() + kOpenNs));
+  }
+  template <typename End>
+  End connect(const ChannelOptions& options) const {
+    return value_or_fail(End::connect(path(), options, monotonic_ns() + kOpenNs));
+  }
+
+ private:
+  static constexpr std::uint64_t kOpenNs = 60'000'000'000;
+
+  std::string path() const { return absl::StrCat(directory_.path(), "/channel.sock"); }
+
+  PrivateDirectory directory_;
+  ChannelListener listener_;
+};
+
+inline ChannelOptions channel_options(WaitStrategy wait) {
+  ChannelOptions options;
+  options.wait = wait;
+  return options;
+}
+
+// Fails the benchmark unless the operation of that end succeeded.
+template <typename End>
+void ok_or_fail(ChannelResult result, const End& end) {
+  if (result != ChannelResult::kOk)
+    fail(absl::StrCat(name_of(result), ": ", end.status().ToString()));
+}
+
+}  // namespace lapwing::bench
