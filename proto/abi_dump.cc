@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "proto/channel_frames.h"
 #include "proto/channel_layout.h"
+#include "proto/checkpoint_format.h"
 #include "proto/control_frames.h"
 #include "proto/dbn.h"
 #include "proto/error.h"
@@ -17,6 +18,7 @@
 #include "proto/identity.h"
 #include "proto/journal_format.h"
 #include "proto/kv16.h"
+#include "proto/order_entry.h"
 #include "proto/ring_layout.h"
 #include "proto/slot_stamp.h"
 
@@ -281,6 +283,26 @@ void dump_journal_format(Dump& dump) {
   ENUM(SessionEnd, kNone, kClosed, kRecovered, kCut, kFailed);
 }
 
+void dump_checkpoint_format(Dump& dump) {
+  dump.header("checkpoint_format.h");
+  CONSTANT(kCheckpointVersion);
+  CONSTANT(kCheckpointHeaderBytes);
+  CONSTANT(kCheckpointBlockBytes);
+  CONSTANT(kCheckpointMagic);
+  CONSTANT(kEntryBytesMax);
+  CONSTANT(kKeyBytesMax);
+  STRUCT(CheckpointHeader, magic, version, header_bytes, journal_id, session_id, sequence,
+         created_wall_ns, entry_count, entry_bytes, block_bytes, sums_offset, sums_sum,
+         record_bytes, fold_version, schema, fold, reserved, checksum);
+}
+
+void dump_order_entry(Dump& dump) {
+  dump.header("order_entry.h");
+  STRUCT(OrderEntry, msg, place);
+  STRUCT(OrderKey, publisher_id, instrument_id, kind, order_id);
+  ENUM(OrderEntryKind, kLoss, kBook, kOrder);
+}
+
 void dump_frame_constants(Dump& dump) {
   dump.header("control_frames.h");
   CONSTANT(kFrameMagic);
@@ -393,6 +415,7 @@ std::string abi_dump() {
   dump_channel_frames(dump);
   dump_journal_constants(dump);
   dump_journal_format(dump);
+  dump_checkpoint_format(dump);
   dump_frame_constants(dump);
   dump_handshake_frames(dump);
   dump_request_frames(dump);
@@ -401,6 +424,7 @@ std::string abi_dump() {
   dump_dbn_constants(dump);
   dump_dbn_records(dump);
   dump_kv16(dump);
+  dump_order_entry(dump);
   return dump.take();
 }
 

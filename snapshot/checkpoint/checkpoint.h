@@ -1,0 +1,46 @@
+// Reads one checkpoint file: verified as a whole, then exposed as the sorted array that it holds.
+//
+// Thread safety: immutable once loaded. Owns its memory.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "proto/checkpoint_format.h"
+#include "snapshot/checkpoint/checkpoint_writer.h"
+
+namespace lapwing {
+
+class Checkpoint {
+ public:
+  // Reads the file in one sequential pass and verifies header and every block. Errors: kNotFound;
+  // kNotALapwingFile; kAbiMismatch (another version); kDamaged with file, block and offset;
+  // kNotPermitted, kSystem.
+  static absl::StatusOr<Checkpoint> load(const std::string& path);
+  // The header alone, verified: for listing.
+  static absl::StatusOr<CheckpointHeader> read_header(const std::string& path);
+
+  Checkpoint(Checkpoint&&) noexcept;
+  Checkpoint& operator=(Checkpoint&&) noexcept;
+  ~Checkpoint();
+
+  const CheckpointHeader& header() const;
+  CheckpointIdentity identity() const;
+  std::uint64_t size() const { return header().entry_count; }  // entries
+  std::span<const std::byte> entries() const;                  // end to end, sorted by key
+  std::span<const std::byte> entry(std::uint64_t index) const;
+  // The entry of that key by binary search, or an empty span.
+  std::span<const std::byte> find(const Fold& fold, std::span<const std::byte> key) const;
+
+ private:
+  class Impl;
+  explicit Checkpoint(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace lapwing

@@ -1,0 +1,77 @@
+// A fold turns records into state by key: the last record of each instrument, the orders that rest.
+// The interface by which the checkpointer, late joiners and the order book use one, and by which a
+// user adds one for a record type of their own. docs/state.md has the rules of those that ship.
+//
+// The state is a set of entries of one fixed size, each with a key; FoldState holds it, in memory
+// or in a store. An entry contains its key: the fold knows how to take it out.
+//
+// Determinism: the same records from the same state give the same entries, byte for byte, whatever
+// holds them and wherever the run was cut and resumed. So a fold keeps nothing of its own between
+// two calls.
+//
+// Thread safety: none of its own; a fold without members may be used by several threads.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "proto/gap.h"
+#include "proto/identity.h"
+
+namespace lapwing {
+
+// Where entries are. Keys are compared by memcmp and all have the fold's key_bytes.
+class FoldState {
+ public:
+  virtual ~FoldState() = default;
+  // The entry of that key, or nullptr; valid until the next call of any function.
+  virtual const std::byte* find(std::span<const std::byte> key) = 0;
+  virtual void put(std::span<const std::byte> key, std::span<const std::byte> entry) = 0;
+  virtual void erase(std::span<const std::byte> key) = 0;  // no effect where there is none
+  // Erases every entry whose key begins with `prefix`.
+  virtual void erase_prefix(std::span<const std::byte> prefix) = 0;
+};
+
+struct FoldShape {
+  std::string name;                // of the directory and in files: lower case, 31 characters
+  std::string schema;              // of the buses it folds
+  std::uint32_t version = 1;       // another one where the same entries mean something else
+  std::uint32_t record_bytes = 0;  // of those buses
+  std::uint32_t entry_bytes = 0;   // at most kEntryBytesMax
+  std::uint32_t key_bytes = 0;     // at most kKeyBytesMax
+  // The leading bytes of an entry that are a record of the bus's schema, or 0 if entries are
+  // something else.
+  std::uint32_t entry_record_bytes = 0;
+};
+
+class Fold {
+ public:
+  virtual ~Fold() = default;
+  virtual const FoldShape& shape() const = 0;
+  // The key of an entry. `key` has shape().key_bytes.
+  virtual void key_of(std::span<const std::byte> entry, std::span<std::byte> key) const = 0;
+  // Folds one record, number `sequence` of the bus.
+  virtual void apply(Sequence sequence, std::span<const std::byte> record,
+                     FoldState& state) const = 0;
+  // What nothing could give: `gap` was lost between two records.
+  virtual void lose(const Gap& gap, FoldState& state) const = 0;
+  // Whether the state may be shown to others after this record: false inside a venue's event.
+  virtual bool settles(std::span<const std::byte> record) const = 0;
+  // The key that apply() will look up first for this record, so that a store can read many ahead at
+  // once. False if it looks up none.
+  virtual bool reads(std::span<const std::byte> record, std::span<std::byte> key) const = 0;
+};
+
+// The fold of that name for a bus of that schema: `latest` for every schema that Lapwing ships,
+// `orders` for dbn.mbo. Errors: kInvalidArgument, with the folds that this schema has.
+absl::StatusOr<std::unique_ptr<Fold>> make_fold(const std::string& name, const std::string& schema);
+
+// What `--from snapshot` means where no fold is named: orders for dbn.mbo, otherwise latest.
+std::string default_fold(const std::string& schema);
+
+}  // namespace lapwing
