@@ -18,6 +18,7 @@ packages=(
   libcli11-dev nlohmann-json3-dev                      # the command line; bus.json
   librocksdb-dev                                       # checkpoints
   catch2 libbenchmark-dev                              # tests and benchmarks
+  fio                                                  # the floor of sustained publishing
   python3 python3-venv ca-certificates                 # house rules; tests that need a registry
   e2fsprogs util-linux mount                           # tests that cut the power of a loop device
 )

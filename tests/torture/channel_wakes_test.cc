@@ -248,8 +248,10 @@ void check(const Run& run) {
   CHECK(consumer_code == 0);
   CHECK(exchange->lost == 0);
   CHECK(exchange->taken.load() == run.cycles);
-  // Void unless it went to sleep often, was woken often, and looked in vain now and then.
-  const std::uint64_t often = run.wait == WaitStrategy::kPark ? run.cycles / 4 : 0;
+  // Void unless it went to sleep often, was woken often, and looked in vain now and then. How often
+  // the wake comes before the sleep that it is for depends on the machine: between 3 of 100 and 8
+  // of 10 were seen.
+  const std::uint64_t often = run.wait == WaitStrategy::kPark ? run.cycles / 50 : 0;
   CHECK(exchange->waiter.sleeps > often);
   CHECK(exchange->waker.wakes > often);
   if (run.wait == WaitStrategy::kPark) CHECK(exchange->timed_out > 0);
