@@ -98,6 +98,7 @@ class Follower {
   const absl::Status& status() const { return status_; }
   const std::string& text() const { return text_; }
   StoredPosition position() const;
+  Sequence durable() const;
   const SubscriberCounters& counters() const { return ledger_.counters(); }
   absl::StatusOr<int> descriptor();
 
@@ -234,6 +235,7 @@ class Follower {
 
   std::optional<Announcement> pending_;  // came with the attachment: due before its first record
   StoredPosition before_reset_;          // the position until the reset in pending_ is told
+  Sequence durable_when_left_ = 0;       // of the session that was left last
   std::optional<Item> met_;              // by poll_batch, for the next poll
   absl::Status status_;
   std::string text_;

@@ -253,6 +253,7 @@ Follower::Turn Follower::end(absl::Status status) {
 }
 
 void Follower::close_everything() {
+  durable_when_left_ = durable();
   search_.stop();
   ring_ = nullptr;
   attachment_.reset();
@@ -266,6 +267,18 @@ StoredPosition Follower::position() const {
   const bool at_loss = met_ && (met_->kind == ItemKind::kLost || met_->kind == ItemKind::kGap);
   const Sequence next = at_loss ? met_->gap.first : next_;
   return {journal_id_, trail_.session_of(next), next - 1};
+}
+
+// A session that is over keeps what its end says and no more: what a cut took of it is never
+// durable, although `durable` of the next session lies beyond it.
+Sequence Follower::durable() const {
+  const bool reset_is_due = (pending_ && pending_->item.kind == ItemKind::kReset) ||
+                            (met_ && met_->kind == ItemKind::kReset);
+  if (!attachment_ || reset_is_due) return durable_when_left_;
+  if (journal() == nullptr || trail_.empty()) return 0;
+  const Sequence durable = attachment_->bounds().durable;
+  const SessionRecord* const session = journal()->sessions().find(trail_.current());
+  return session != nullptr && session->end ? std::min(durable, session->end->last) : durable;
 }
 
 }  // namespace lapwing

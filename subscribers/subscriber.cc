@@ -39,6 +39,9 @@ const std::string& Subscriber::text() const {
 StoredPosition Subscriber::position() const {
   return follower_->position();
 }
+Sequence Subscriber::durable() const {
+  return follower_->durable();
+}
 const SubscriberCounters& Subscriber::counters() const {
   return follower_->counters();
 }

@@ -166,6 +166,10 @@ class Subscriber {
   // The position to store; resume from it with SubscriberOptions::resume. Behind the last record,
   // loss or reset that was told.
   StoredPosition position() const;
+  // What is durable, as of now, of the history that position() is of: no power cut takes a record
+  // up to here back. Never beyond what is left of the session that was read last, whatever the
+  // next one has made durable. 0 before the first attachment and without a journal.
+  Sequence durable() const;
   const SubscriberCounters& counters() const;
   // Readable when poll() has something to do; for event loops, which then call poll() until
   // kNothing. Costs a helper thread once it is asked for. kInvalidArgument for WaitStrategy::kBusy.

@@ -467,5 +467,73 @@ TEST_CASE("A publisher that never answers the greeting ends the join in time, wi
   CHECK(open_descriptors() == before);
 }
 
+TEST_CASE("Durable follows the bus, also while records beyond it are delivered") {
+  TestBus bus;
+  bus.start();
+  bus.publish(300);
+  Trace trace(bus, bus.options());
+  CHECK(trace.subscriber.durable() == 0);
+  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  bus.publish(100);
+  REQUIRE(trace.until_record(400));
+  CHECK(trace.subscriber.durable() == 300);
+  bus.archive_unsynced(350);
+  CHECK(trace.subscriber.durable() == 300);
+  bus.archive(380);
+  CHECK(trace.subscriber.durable() == 380);
+  bus.close();
+  REQUIRE(trace.until(ItemKind::kClosed));
+  CHECK(trace.subscriber.durable() == 400);
+}
+
+TEST_CASE("What a cut took is not durable, whatever the next session makes durable") {
+  TestBus bus;
+  bus.start();
+  bus.publish(300);
+  Trace trace(bus, bus.options());
+  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  bus.publish(100);
+  REQUIRE(trace.until_record(400));
+  bus.kill();
+  REQUIRE(trace.until(ItemKind::kPublisherGone));
+  CHECK(trace.subscriber.durable() == 300);
+  bus.cut(300);
+  bus.start();
+  bus.publish(50);
+  bus.archive(bus.head());
+  REQUIRE(trace.until(ItemKind::kLost));
+  CHECK(trace.subscriber.durable() == 300);
+  REQUIRE(trace.until(ItemKind::kSession));
+  CHECK(trace.subscriber.durable() == bus.head());
+}
+
+TEST_CASE("Until a reset is told, durable is of the history before it") {
+  TestBus bus;
+  bus.start();
+  bus.publish(300);
+  Trace trace(bus, bus.options());
+  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  bus.publish(100);
+  REQUIRE(trace.until_record(400));
+  bus.fail_journal();
+  bus.close();
+  bus.start();
+  bus.publish(600);
+  bus.archive(600);
+  std::vector<std::byte> out(100 * 56);
+  REQUIRE(trace.until(ItemKind::kClosed));
+  const std::uint64_t deadline_ns = monotonic_ns() + 60'000 * kMs;
+  while (trace.subscriber.position().journal_id != bus.description(false).journal_id &&
+         monotonic_ns() < deadline_ns) {
+    CHECK(trace.subscriber.durable() == 300);
+    bus.turn();
+    REQUIRE(trace.subscriber.poll_batch(out) == 0);
+    if (bus.server->subscriber_count() == 1) break;  // what it met there waits to be told
+  }
+  CHECK(trace.subscriber.durable() == 300);
+  REQUIRE(trace.until(ItemKind::kReset));
+  CHECK(trace.subscriber.durable() == 600);
+}
+
 }  // namespace
 }  // namespace lapwing
