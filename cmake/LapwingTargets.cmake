@@ -21,7 +21,8 @@ endif()
 
 # Debian compiles its libraries as system headers; ours are held to stricter warnings than theirs.
 foreach(target absl::status absl::statusor absl::strings absl::str_format absl::time
-        absl::flat_hash_map absl::span absl::inlined_vector)
+        absl::btree absl::flat_hash_map absl::flat_hash_set absl::hash absl::span
+        absl::inlined_vector)
   get_target_property(includes ${target} INTERFACE_INCLUDE_DIRECTORIES)
   if(includes)
     set_target_properties(${target} PROPERTIES INTERFACE_SYSTEM_INCLUDE_DIRECTORIES "${includes}")

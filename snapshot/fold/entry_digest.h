@@ -1,0 +1,33 @@
+// The digest of a state: XXH3-64 over its entries in the order of their keys, end to end. Two
+// states are equal when their digests are.
+//
+// Thread safety: one thread. Owns its memory.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+namespace lapwing {
+
+// Entries one after the other, each given whole or several at once.
+class EntryDigest {
+ public:
+  EntryDigest();
+  EntryDigest(EntryDigest&&) noexcept;
+  EntryDigest& operator=(EntryDigest&&) noexcept;
+  ~EntryDigest();
+
+  void add(std::span<const std::byte> entries);
+  std::uint64_t value() const;  // of what was added so far
+
+ private:
+  class State;
+  std::unique_ptr<State> state_;
+};
+
+// Of a whole state in one piece, such as a checkpoint's.
+std::uint64_t digest_entries(std::span<const std::byte> entries);
+
+}  // namespace lapwing
