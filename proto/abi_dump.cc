@@ -300,7 +300,8 @@ void dump_order_entry(Dump& dump) {
   dump.header("order_entry.h");
   STRUCT(OrderEntry, msg, place);
   STRUCT(OrderKey, publisher_id, instrument_id, kind, order_id);
-  ENUM(OrderEntryKind, kLoss, kBook, kOrder);
+  ENUM(OrderEntryKind, kLoss, kBook, kOrder, kTop);
+  CONSTANT(kOrderBookStaleFlags);
 }
 
 void dump_frame_constants(Dump& dump) {

@@ -62,8 +62,8 @@ class Fold {
   virtual void lose(const Gap& gap, FoldState& state) const = 0;
   // Whether the state may be shown to others after this record: false inside a venue's event.
   virtual bool settles(std::span<const std::byte> record) const = 0;
-  // The key that apply() will look up first for this record, so that a store can read many ahead at
-  // once. False if it looks up none.
+  // The key that apply() will look up for this record and for few others, so that a store can read
+  // many of them ahead at once. False if there is none. `key` has shape().key_bytes.
   virtual bool reads(std::span<const std::byte> record, std::span<std::byte> key) const = 0;
 };
 

@@ -1,0 +1,311 @@
+#include "snapshot/fold/order_fold.h"
+
+#include <cassert>
+#include <cstring>
+#include <limits>
+
+#include "snapshot/fold/key_bytes.h"
+
+namespace lapwing {
+namespace {
+
+using Bytes = std::span<const std::byte>;
+using dbn::Action;
+using dbn::MboMsg;
+using dbn::Side;
+
+constexpr std::uint8_t kRecordUnits = sizeof(MboMsg) / dbn::kLengthUnit;
+
+OrderKey make_key(std::uint16_t publisher_id, std::uint32_t instrument_id, OrderEntryKind kind,
+                  std::uint64_t order_id) {
+  OrderKey key;
+  write_big_endian(publisher_id, reinterpret_cast<std::byte*>(key.publisher_id));
+  write_big_endian(instrument_id, reinterpret_cast<std::byte*>(key.instrument_id));
+  key.kind = kind;
+  write_big_endian(order_id, reinterpret_cast<std::byte*>(key.order_id));
+  return key;
+}
+
+// What all entries of an instrument, of one kind, begin with.
+Bytes kind_prefix(const OrderKey& key) {
+  return bytes_of(key).first(offsetof(OrderKey, order_id));
+}
+
+template <typename Record>
+Record copy(Bytes bytes) {
+  Record record;
+  assert(bytes.size() == sizeof record);
+  std::memcpy(&record, bytes.data(), sizeof record);
+  return record;
+}
+
+// The entry of that key; false if there is none.
+bool load(FoldState& state, const OrderKey& key, OrderEntry& entry) {
+  const std::byte* found = state.find(bytes_of(key));
+  if (found != nullptr) std::memcpy(&entry, found, sizeof entry);
+  return found != nullptr;
+}
+
+void save(FoldState& state, const OrderKey& key, const OrderEntry& entry) {
+  state.put(bytes_of(key), std::as_bytes(std::span(&entry, 1)));
+}
+
+// A book, or the loss: an entry that is no order.
+OrderEntry make_mark(Action action) {
+  OrderEntry entry{};
+  entry.msg.hd.length = kRecordUnits;
+  entry.msg.hd.rtype = dbn::RType::kMbo;
+  entry.msg.price = dbn::kUndefPrice;
+  entry.msg.action = action;
+  entry.msg.side = Side::kNone;
+  return entry;
+}
+
+bool has_side(const MboMsg& msg) {
+  return msg.side == Side::kBid || msg.side == Side::kAsk;
+}
+
+// One record, and what it does to its book and to its order.
+class Step {
+ public:
+  Step(Sequence sequence, const MboMsg& msg, FoldState& state)
+      : sequence_(sequence), msg_(msg), state_(state) {}
+
+  void run() {
+    OrderEntry loss;
+    lost_through_ = load(state_, loss_key(), loss) ? loss.place : kNoSequence;
+    const OrderKey key = book_key(msg_.hd.publisher_id, msg_.hd.instrument_id);
+    was_seen_ = load(state_, key, book_);
+    const OrderEntry before = book_;
+    follow_book();
+    if (has(dbn::kFlagMaybeBadBook)) flags() |= dbn::kFlagMaybeBadBook;
+    follow_order();
+    flags() =
+        static_cast<std::uint8_t>((flags() & ~dbn::kFlagLast) | (msg_.flags & dbn::kFlagLast));
+    if (!was_seen_ || std::memcmp(&before, &book_, sizeof book_) != 0) save(state_, key, book_);
+  }
+
+ private:
+  bool has(std::uint8_t flag) const { return (msg_.flags & flag) != 0; }
+  std::uint8_t& flags() { return book_.msg.flags; }
+  void unset(std::uint8_t flag) { flags() = static_cast<std::uint8_t>(flags() & ~flag); }
+
+  // --- The book
+
+  // What is known of the book from `place` on begins with this record.
+  void begin_book(Sequence place, std::uint8_t book_flags) {
+    book_.msg.hd = msg_.hd;
+    book_.msg.hd.length = kRecordUnits;
+    book_.msg.ts_recv = msg_.ts_recv;
+    book_.msg.sequence = msg_.sequence;
+    book_.msg.flags = book_flags;
+    book_.place = place;
+  }
+
+  void follow_book() {
+    if (!was_seen_) book_ = make_mark(Action::kClear);
+    const bool is_cut = book_.place <= lost_through_ && lost_through_ != kNoSequence;
+    if (is_cut) {  // this is its first record after a loss
+      const std::uint8_t kept = flags() & dbn::kFlagTop;
+      begin_book(sequence_, static_cast<std::uint8_t>(kept | dbn::kFlagMaybeBadBook));
+    } else if (!was_seen_) {
+      begin_book(1, 0);
+    }
+    if (msg_.action == Action::kClear) {
+      drop_orders();
+      begin_book(sequence_, msg_.flags & dbn::kFlagSnapshot);
+      if (has(dbn::kFlagLast)) unset(dbn::kFlagSnapshot);
+    } else {
+      follow_snapshot(is_cut);
+    }
+  }
+
+  // A snapshot makes a bad book good if its beginning was seen: if the record before it is known.
+  // One that goes on after a loss may lack its first orders. kFlagSnapshot stays set within either.
+  void follow_snapshot(bool is_cut) {
+    if (!has(dbn::kFlagSnapshot)) return unset(dbn::kFlagSnapshot);
+    const bool is_bad = (flags() & dbn::kFlagMaybeBadBook) != 0;
+    const bool is_inside = (flags() & dbn::kFlagSnapshot) != 0;
+    if (is_bad && !is_inside && msg_.action == Action::kAdd) {
+      if (is_cut) {
+        flags() |= dbn::kFlagSnapshot;
+      } else {
+        drop_orders();
+        begin_book(sequence_, dbn::kFlagSnapshot);
+      }
+    }
+    if (has(dbn::kFlagLast)) unset(dbn::kFlagSnapshot);
+  }
+
+  // A book has orders or tops, never both.
+  void drop_orders() {
+    if (!was_seen_) return;
+    const bool is_of_tops = (flags() & dbn::kFlagTop) != 0;
+    state_.erase_prefix(kind_prefix(is_of_tops ? top(Side::kNone) : order()));
+    unset(dbn::kFlagTop);
+  }
+
+  // --- The order
+
+  void follow_order() {
+    const bool is_change = msg_.action == Action::kAdd || msg_.action == Action::kModify ||
+                           msg_.action == Action::kCancel;
+    if (!is_change) return;
+    if (has(dbn::kFlagTop)) return replace_top();
+    if (msg_.action == Action::kCancel) return cancel();
+    if (!has_side(msg_)) return note_misfit();
+    if ((flags() & dbn::kFlagTop) != 0) drop_orders();
+    msg_.action == Action::kAdd ? add() : modify();
+  }
+
+  void add() {
+    OrderEntry found;
+    if (load(state_, order(), found) && !has(dbn::kFlagSnapshot)) note_misfit();
+    rest(sequence_);
+  }
+
+  void modify() {
+    OrderEntry found;
+    if (!load(state_, order(), found)) {
+      note_misfit();
+      return rest(sequence_);
+    }
+    const MboMsg& old = found.msg;
+    const bool keeps_place =
+        msg_.price == old.price && msg_.side == old.side && msg_.size <= old.size;
+    rest(keeps_place ? found.place : sequence_);
+  }
+
+  void cancel() {
+    OrderEntry found;
+    if (!load(state_, order(), found)) return note_misfit();
+    if (msg_.size > found.msg.size || msg_.size == 0) note_misfit();
+    if (msg_.size >= found.msg.size) return state_.erase(bytes_of(order()));
+    found.msg.size -= msg_.size;
+    save(state_, order(), found);
+  }
+
+  // The order rests as the record has it.
+  void rest(Sequence place) {
+    if (msg_.size == 0) {
+      note_misfit();
+      return state_.erase(bytes_of(order()));
+    }
+    save(state_, order(), resting(place, dbn::kFlagSnapshot));
+  }
+
+  void replace_top() {
+    if (!has_side(msg_)) return note_misfit();
+    if ((flags() & dbn::kFlagTop) == 0) {
+      drop_orders();
+      flags() |= dbn::kFlagTop;
+    }
+    const bool is_empty =
+        msg_.action == Action::kCancel || msg_.price == dbn::kUndefPrice || msg_.size == 0;
+    if (is_empty) return state_.erase(bytes_of(top(msg_.side)));
+    save(state_, top(msg_.side), resting(sequence_, dbn::kFlagSnapshot | dbn::kFlagTop));
+  }
+
+  OrderEntry resting(Sequence place, std::uint8_t entry_flags) const {
+    OrderEntry entry{.msg = msg_, .place = place};
+    entry.msg.action = Action::kAdd;
+    entry.msg.flags = entry_flags;
+    return entry;
+  }
+
+  // The record contradicts what rests, in a book that was good: the feed is not what it should be.
+  void note_misfit() {
+    if (is_stale(book_, lost_through_)) return;
+    if (book_.msg.size < std::numeric_limits<std::uint32_t>::max()) ++book_.msg.size;
+    book_.msg.order_id = sequence_;
+  }
+
+  OrderKey order() const {
+    return order_key(msg_.hd.publisher_id, msg_.hd.instrument_id, msg_.order_id);
+  }
+  OrderKey top(Side side) const {
+    return top_key(msg_.hd.publisher_id, msg_.hd.instrument_id, side);
+  }
+
+  const Sequence sequence_;
+  const MboMsg& msg_;
+  FoldState& state_;
+  Sequence lost_through_ = kNoSequence;
+  bool was_seen_ = false;
+  OrderEntry book_{};
+};
+
+}  // namespace
+
+OrderKey loss_key() {
+  return make_key(0, 0, OrderEntryKind::kLoss, 0);
+}
+
+OrderKey book_key(std::uint16_t publisher_id, std::uint32_t instrument_id) {
+  return make_key(publisher_id, instrument_id, OrderEntryKind::kBook, 0);
+}
+
+OrderKey order_key(std::uint16_t publisher_id, std::uint32_t instrument_id,
+                   std::uint64_t order_id) {
+  return make_key(publisher_id, instrument_id, OrderEntryKind::kOrder, order_id);
+}
+
+OrderKey top_key(std::uint16_t publisher_id, std::uint32_t instrument_id, Side side) {
+  return make_key(publisher_id, instrument_id, OrderEntryKind::kTop,
+                  static_cast<std::uint64_t>(side));
+}
+
+OrderEntryKind kind_of(const OrderEntry& entry) {
+  if (entry.msg.action == Action::kNone) return OrderEntryKind::kLoss;
+  if (entry.msg.action == Action::kClear) return OrderEntryKind::kBook;
+  const bool is_top = (entry.msg.flags & dbn::kFlagTop) != 0;
+  return is_top ? OrderEntryKind::kTop : OrderEntryKind::kOrder;
+}
+
+OrderFold::OrderFold() {
+  shape_.name = kFoldOrders;
+  shape_.schema = dbn::kSchemaMbo;
+  shape_.record_bytes = sizeof(MboMsg);
+  shape_.entry_bytes = sizeof(OrderEntry);
+  shape_.key_bytes = sizeof(OrderKey);
+  shape_.entry_record_bytes = sizeof(MboMsg);
+}
+
+void OrderFold::key_of(Bytes bytes, std::span<std::byte> key) const {
+  const OrderEntry entry = copy<OrderEntry>(bytes);
+  const OrderEntryKind kind = kind_of(entry);
+  std::uint64_t id = 0;
+  if (kind == OrderEntryKind::kOrder) id = entry.msg.order_id;
+  if (kind == OrderEntryKind::kTop) id = static_cast<std::uint64_t>(entry.msg.side);
+  const OrderKey own = make_key(entry.msg.hd.publisher_id, entry.msg.hd.instrument_id, kind, id);
+  std::memcpy(key.data(), &own, sizeof own);
+}
+
+void OrderFold::apply(Sequence sequence, Bytes record, FoldState& state) const {
+  const MboMsg msg = copy<MboMsg>(record);
+  Step(sequence, msg, state).run();
+}
+
+void OrderFold::lose(const Gap& gap, FoldState& state) const {
+  OrderEntry loss;
+  if (!load(state, loss_key(), loss)) loss = make_mark(Action::kNone);
+  loss.msg.order_id += gap.count();
+  loss.place = gap.last;
+  save(state, loss_key(), loss);
+}
+
+bool OrderFold::settles(Bytes record) const {
+  return (copy<MboMsg>(record).flags & dbn::kFlagLast) != 0;
+}
+
+bool OrderFold::reads(Bytes record, std::span<std::byte> key) const {
+  const MboMsg msg = copy<MboMsg>(record);
+  const bool is_change =
+      msg.action == Action::kAdd || msg.action == Action::kModify || msg.action == Action::kCancel;
+  if (!is_change || (msg.flags & dbn::kFlagTop) != 0) return false;
+  const OrderKey own = order_key(msg.hd.publisher_id, msg.hd.instrument_id, msg.order_id);
+  std::memcpy(key.data(), &own, sizeof own);
+  return true;
+}
+
+}  // namespace lapwing

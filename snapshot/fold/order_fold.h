@@ -1,0 +1,49 @@
+// The fold `orders`: which orders rest, what is left of each and its place in the queue, from DBN
+// market by order. The one place in Lapwing that knows these rules; docs/state.md states them.
+//
+// Entries and what they mean: proto/order_entry.h.
+//
+// Thread safety: immutable.
+#pragma once
+
+#include "proto/order_entry.h"
+#include "snapshot/fold/fold.h"
+
+namespace lapwing {
+
+inline constexpr char kFoldOrders[] = "orders";
+
+// Keys of the entries, for whoever looks into a state.
+OrderKey loss_key();
+OrderKey book_key(std::uint16_t publisher_id, std::uint32_t instrument_id);
+OrderKey order_key(std::uint16_t publisher_id, std::uint32_t instrument_id, std::uint64_t order_id);
+OrderKey top_key(std::uint16_t publisher_id, std::uint32_t instrument_id, dbn::Side side);
+inline std::span<const std::byte> bytes_of(const OrderKey& key) {
+  return std::as_bytes(std::span(&key, 1));
+}
+
+OrderEntryKind kind_of(const OrderEntry& entry);
+
+// Whether the orders of the book may differ from those of the venue. `lost_through` is the place of
+// the loss entry, kNoSequence where there is none.
+inline bool is_stale(const OrderEntry& book, Sequence lost_through) {
+  return book.place <= lost_through || (book.msg.flags & kOrderBookStaleFlags) != 0;
+}
+
+class OrderFold : public Fold {
+ public:
+  OrderFold();
+
+  const FoldShape& shape() const override { return shape_; }
+  void key_of(std::span<const std::byte> entry, std::span<std::byte> key) const override;
+  void apply(Sequence sequence, std::span<const std::byte> record, FoldState& state) const override;
+  void lose(const Gap& gap, FoldState& state) const override;
+  // After a record with flag LAST.
+  bool settles(std::span<const std::byte> record) const override;
+  bool reads(std::span<const std::byte> record, std::span<std::byte> key) const override;
+
+ private:
+  FoldShape shape_;
+};
+
+}  // namespace lapwing
