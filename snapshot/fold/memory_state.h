@@ -5,8 +5,8 @@
 // in it.
 //
 // Thread safety: one thread, the const functions too. Owns its memory: entry and key, and 60 to 100
-// bytes beside them for each. Errors: none; a key or entry of another size than the shape says is a
-// bug and stops the program.
+// bytes beside them for each. Errors: none; debug builds check that keys and entries have the sizes
+// that the shape says.
 #pragma once
 
 #include <cstddef>

@@ -1,0 +1,152 @@
+#include "snapshot/fold/memory_state.h"
+
+#include <catch2/catch.hpp>
+#include <cstring>
+#include <map>
+#include <random>
+#include <string>
+
+#include "snapshot/fold/entry_digest.h"
+
+namespace lapwing {
+namespace {
+
+constexpr std::size_t kKeyBytes = 3;
+constexpr std::size_t kEntryBytes = 5;
+
+FoldShape test_shape() {
+  FoldShape shape;
+  shape.key_bytes = kKeyBytes;
+  shape.entry_bytes = kEntryBytes;
+  return shape;
+}
+
+std::span<const std::byte> bytes(const std::string& text) {
+  return std::as_bytes(std::span(text.data(), text.size()));
+}
+
+std::string all_of(const MemoryState& state) {
+  std::string all;
+  state.for_each([&](std::span<const std::byte> entry) {
+    all.append(reinterpret_cast<const char*>(entry.data()), entry.size());
+  });
+  return all;
+}
+
+std::string found(MemoryState& state, const std::string& key) {
+  const std::byte* entry = state.find(bytes(key));
+  return entry == nullptr ? "" : std::string(reinterpret_cast<const char*>(entry), kEntryBytes);
+}
+
+TEST_CASE("What was put is found, what was erased is not") {
+  MemoryState state(test_shape());
+  state.put(bytes("abc"), bytes("abc-1"));
+  state.put(bytes("abd"), bytes("abd-1"));
+  state.put(bytes("abc"), bytes("abc-2"));
+  CHECK(state.size() == 2);
+  CHECK(found(state, "abc") == "abc-2");
+  CHECK(found(state, "abd") == "abd-1");
+  CHECK(found(state, "abe").empty());
+  state.erase(bytes("abc"));
+  state.erase(bytes("abe"));
+  CHECK(state.size() == 1);
+  CHECK(found(state, "abc").empty());
+}
+
+TEST_CASE("Entries come in the order of memcmp, whatever the order of puts") {
+  MemoryState state(test_shape());
+  for (const char* key : {"\xff\x01\x01", "ab\x7f", "ab\x80", "aaa"}) {
+    state.put(bytes(key), bytes(std::string(key) + "--"));
+  }
+  CHECK(all_of(state) == "aaa--ab\x7f--ab\x80--\xff\x01\x01--");
+}
+
+TEST_CASE("A prefix takes with it what begins with it, and nothing beside") {
+  MemoryState state(test_shape());
+  const std::string keys[] = {"ab\xff", "ac" + std::string(1, '\0'), "acc", "ac\xff", "ad1"};
+  for (const std::string& key : keys) state.put(bytes(key), bytes(key + "--"));
+  state.erase_prefix(bytes("ac"));
+  CHECK(all_of(state) == "ab\xff--ad1--");
+  CHECK(found(state, "acc").empty());
+  state.erase_prefix(bytes("x"));
+  CHECK(state.size() == 2);
+  state.clear();
+  CHECK(state.size() == 0);
+  CHECK(all_of(state).empty());
+}
+
+TEST_CASE("The digest is that of the entries end to end") {
+  MemoryState state(test_shape());
+  CHECK(state.digest() == digest_entries({}));
+  state.put(bytes("b22"), bytes("b22-2"));
+  state.put(bytes("a11"), bytes("a11-1"));
+  CHECK(state.digest() == digest_entries(bytes("a11-1b22-2")));
+  CHECK(state.digest() != digest_entries(bytes("b22-2a11-1")));
+}
+
+TEST_CASE("A digest in pieces is the digest of the whole") {
+  std::string text;
+  for (int i = 0; i < 1000; ++i) text += static_cast<char>(i * 7);
+  for (const std::size_t piece : {1u, 64u, 999u}) {
+    EntryDigest digest;
+    for (std::size_t at = 0; at < text.size(); at += piece) {
+      digest.add(bytes(text).subspan(at, std::min(piece, text.size() - at)));
+    }
+    CHECK(digest.value() == digest_entries(bytes(text)));
+  }
+}
+
+TEST_CASE("Whatever comes and goes, the state is that of a sorted map") {
+  std::mt19937 random(1);
+  MemoryState state(test_shape());
+  std::map<std::string, std::string> model;
+  std::uint64_t looks = 0;
+  for (int step = 0; step < 200'000; ++step) {
+    std::string key(kKeyBytes, '\0');
+    key[0] = static_cast<char>(random() % 3);
+    key[1] = static_cast<char>(random() % 64);
+    key[2] = static_cast<char>(random() % 256);
+    switch (random() % 16) {
+      case 0:
+      case 1:
+      case 2:
+      case 3:
+      case 4:
+        state.erase(bytes(key));
+        model.erase(key);
+        break;
+      default: {
+        const std::string entry = key + std::to_string(10 + random() % 90);
+        state.put(bytes(key), bytes(entry));
+        model[key] = entry;
+      }
+    }
+    if (step % 5'000 == 0) {
+      const std::string prefix = key.substr(0, 1 + random() % 2);
+      state.erase_prefix(bytes(prefix));
+      std::erase_if(model, [&](const auto& pair) { return pair.first.starts_with(prefix); });
+    }
+    if (step % 1'777 != 0) continue;
+    ++looks;
+    std::string expected;
+    for (const auto& [unused, entry] : model) expected += entry;
+    REQUIRE(state.size() == model.size());
+    REQUIRE(all_of(state) == expected);
+  }
+  CHECK(looks > 100);
+}
+
+TEST_CASE("A state that was moved from place to place is the same state") {
+  MemoryState first(test_shape());
+  first.put(bytes("abc"), bytes("abc-1"));
+  MemoryState second = std::move(first);
+  CHECK(found(second, "abc") == "abc-1");
+  MemoryState third(test_shape());
+  third.put(bytes("xyz"), bytes("xyz-1"));
+  third = std::move(second);
+  third.put(bytes("abd"), bytes("abd-1"));
+  CHECK(all_of(third) == "abc-1abd-1");
+}
+
+}  // namespace
+}  // namespace lapwing
