@@ -19,11 +19,13 @@ namespace lapwing {
 class Checkpoint {
  public:
   // Reads the file in one sequential pass and verifies header and every block. Errors: kNotFound;
-  // kNotALapwingFile; kAbiMismatch (another version); kDamaged with file, block and offset;
-  // kNotPermitted, kSystem.
+  // kNotALapwingFile; kAbiMismatch (another version); kDamaged with file, block and offset; kLimit
+  // (no memory for it); kNotPermitted, kSystem.
   static absl::StatusOr<Checkpoint> load(const std::string& path);
-  // The header alone, verified: for listing.
+  static absl::StatusOr<Checkpoint> load(Disk& disk, const std::string& path);
+  // The header alone, and that the file has the length it says: for listing.
   static absl::StatusOr<CheckpointHeader> read_header(const std::string& path);
+  static absl::StatusOr<CheckpointHeader> read_header(Disk& disk, const std::string& path);
 
   Checkpoint(Checkpoint&&) noexcept;
   Checkpoint& operator=(Checkpoint&&) noexcept;
@@ -34,8 +36,12 @@ class Checkpoint {
   std::uint64_t size() const { return header().entry_count; }  // entries
   std::span<const std::byte> entries() const;                  // end to end, sorted by key
   std::span<const std::byte> entry(std::uint64_t index) const;
-  // The entry of that key by binary search, or an empty span.
+  // The entry of that key by binary search, or an empty span. `fold` is the one of the header.
   std::span<const std::byte> find(const Fold& fold, std::span<const std::byte> key) const;
+  // The index of the first entry whose key is not below `key`; size() if there is none.
+  std::uint64_t lower_bound(const Fold& fold, std::span<const std::byte> key) const;
+  // XXH3-64 over the entries: that of a MemoryState with the same ones.
+  std::uint64_t digest() const;
 
  private:
   class Impl;

@@ -1,6 +1,11 @@
 // The checkpoints of one fold: <bus>/checkpoint/<fold>/. Listing, choosing the newest that is good,
 // removing old ones and leftovers.
 //
+// What is taken for a checkpoint is a file of the name <as-of sequence, 20 digits>.ckpt whose
+// header says that sequence; links, directories and whatever else stands there never are. Whoever
+// can write to the directory can put a checkpoint there, so one that belongs to a stranger, or that
+// others may write to, is refused as a whole.
+//
 // Thread safety: free functions; one writer for a directory (the checkpointer holds its store's
 // lock).
 #pragma once
@@ -17,20 +22,30 @@
 namespace lapwing {
 
 inline constexpr char kCheckpointDirectoryName[] = "checkpoint";
+inline constexpr char kCheckpointStoreName[] = "state";  // the checkpointer's own, beside them
 
 std::string checkpoint_directory(const std::string& bus, const std::string& fold);
 std::string checkpoint_path(const std::string& directory, Sequence as_of);
+
+// Makes <bus>/checkpoint and <bus>/checkpoint/<fold> if need be, and syncs their names. Returns the
+// latter. Errors: kNotALapwingFile (something else stands there), kNoSpace, kNotPermitted, kSystem.
+absl::StatusOr<std::string> make_checkpoint_directory(Disk& disk, const std::string& bus,
+                                                      const std::string& fold);
 
 struct CheckpointFile {
   Sequence as_of = kNoSequence;  // by its name
   std::string path;
 };
-// Newest first; leftovers (.tmp) and other names are no checkpoints. An empty list where there is
-// no directory.
-absl::StatusOr<std::vector<CheckpointFile>> list_checkpoints(const std::string& directory);
+// Newest first; leftovers (.tmp) and other names are no checkpoints, and get a line each in
+// `strangers`, if it is given. An empty list where there is no directory. Errors: kNotPermitted,
+// kNotALapwingFile (a link, say, in its place), kSystem.
+absl::StatusOr<std::vector<CheckpointFile>> list_checkpoints(
+    const std::string& directory, std::vector<std::string>* strangers = nullptr);
+absl::StatusOr<std::vector<CheckpointFile>> list_checkpoints(
+    Disk& disk, const std::string& directory, std::vector<std::string>* strangers = nullptr);
 
-// Why a checkpoint that is whole may not be used here: of another journal, session, schema or fold,
-// or newer than the journal's end. OK: it may.
+// Why a checkpoint that is whole may not be used here: of another journal or session, or newer than
+// the journal's end. OK: it may. See checkpoint_judge.h.
 using CheckpointJudge = std::function<absl::Status(const CheckpointHeader& header)>;
 
 struct ChosenCheckpoint {
@@ -38,15 +53,25 @@ struct ChosenCheckpoint {
   std::vector<std::string> skipped;  // a line for each newer one: which, and why
 };
 // The newest that is whole, of this fold, and that `judge` accepts. Errors: kNotFound, with a line
-// for each that was skipped, or that there is none.
+// for each that was skipped, or that there is none; as list_checkpoints().
 absl::StatusOr<ChosenCheckpoint> choose_checkpoint(const std::string& directory,
                                                    const FoldShape& shape,
                                                    const CheckpointJudge& judge);
+absl::StatusOr<ChosenCheckpoint> choose_checkpoint(Disk& disk, const std::string& directory,
+                                                   const FoldShape& shape,
+                                                   const CheckpointJudge& judge);
 
-// Removes all but the newest `keep` and every leftover; syncs the directory. `keep` is at least 1.
-// A damaged file does not count as kept. Returns the as-of sequence of the oldest that is kept;
-// kNoSequence if none is.
+// Loads one as choose_checkpoint() would: whole, of the sequence that its name says, of this fold,
+// accepted by `judge`.
+absl::StatusOr<Checkpoint> load_checkpoint(Disk& disk, const CheckpointFile& file,
+                                           const FoldShape& shape, const CheckpointJudge& judge);
+
+// Removes all but the newest `keep` of this journal, and every leftover; syncs the directory.
+// `keep` is at least 1. What does not count as kept: a file whose header or length is wrong (it
+// goes once `keep` newer ones are there), and one of another journal (it goes at once: after a
+// reset its sequence may be higher than any new one). Names that are no checkpoint's are left
+// alone. Returns the as-of sequence of the oldest that is kept; kNoSequence if none is.
 absl::StatusOr<Sequence> retain_checkpoints(Disk& disk, const std::string& directory,
-                                            std::uint64_t keep);
+                                            const Id128& journal_id, std::uint64_t keep);
 
 }  // namespace lapwing

@@ -1,8 +1,10 @@
 // Writes one checkpoint file: temporary name, entries, sums, header, sync, rename, sync of the
-// directory. Whatever fails or dies in between leaves no file with the name of a checkpoint.
+// directory. Whatever fails or dies in between leaves no file with the name of a checkpoint that is
+// not whole; the steps go through the Disk, where a test fails or kills any of them.
 //
-// Thread safety: one thread. Owns the temporary file until commit(); destroyed without it, removes
-// it. Memory: a fixed buffer, whatever the number of entries.
+// Thread safety: one thread. Borrows the Disk and the Fold. Owns the temporary file until commit();
+// destroyed without it, or after a failure, removes it. The first failure is final.
+// Memory: a fixed buffer, and 8 bytes for each 64 KiB of entries, whose sums come last in the file.
 #pragma once
 
 #include <cstddef>
@@ -19,6 +21,9 @@
 
 namespace lapwing {
 
+// A checkpoint has this after its name while it is being written.
+inline constexpr char kTemporarySuffix[] = ".tmp";
+
 // What a checkpoint is of.
 struct CheckpointIdentity {
   Id128 journal_id;
@@ -30,18 +35,21 @@ struct CheckpointIdentity {
 
 class CheckpointWriter {
  public:
-  // `directory` is <bus>/checkpoint/<fold>, which is there. Errors: kNoSpace, kNotPermitted,
-  // kNotFound, kSystem, as all of these.
+  // `directory` is <bus>/checkpoint/<fold>, which is there. A temporary file of the same sequence,
+  // left by a run that was killed, is replaced. Errors: kNoSpace, kNotPermitted, kNotFound,
+  // kSystem, as all of these; kInvalidArgument for a shape or a sequence that no checkpoint has.
   static absl::StatusOr<CheckpointWriter> create(Disk& disk, const std::string& directory,
-                                                 const FoldShape& shape,
+                                                 const Fold& fold,
                                                  const CheckpointIdentity& identity);
   CheckpointWriter(CheckpointWriter&&) noexcept;
   CheckpointWriter& operator=(CheckpointWriter&&) noexcept;
   ~CheckpointWriter();
 
-  // Entries end to end, in the order of their keys.
+  // Whole entries, end to end, in the ascending order of their keys; kInvalidArgument if they are
+  // not.
   absl::Status append(std::span<const std::byte> entries);
-  // The checkpoint is there when this returns ok, and survives a power cut.
+  // The checkpoint is there when this returns ok, and survives a power cut. If only the last step,
+  // the sync of the directory, fails, it is there and whole, and a power cut may take it.
   absl::Status commit();
 
  private:

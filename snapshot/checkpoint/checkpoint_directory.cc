@@ -1,0 +1,234 @@
+#include "snapshot/checkpoint/checkpoint_directory.h"
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "proto/error.h"
+#include "snapshot/posix_io.h"
+
+namespace lapwing {
+namespace {
+
+constexpr char kSuffix[] = ".ckpt";
+constexpr std::size_t kDigits = 20;
+// Looks at a directory whose files a checkpointer replaces meanwhile.
+constexpr int kListingsMax = 5;
+
+// The sequence in "00000000000000000042.ckpt" + `ending`, if that is what the name is.
+std::optional<Sequence> parse_name(std::string_view name, std::string_view ending) {
+  const std::string suffix = absl::StrCat(kSuffix, std::string(ending));
+  if (name.size() != kDigits + suffix.size() || name.substr(kDigits) != suffix) return std::nullopt;
+  Sequence as_of = 0;
+  for (const char digit : name.substr(0, kDigits)) {
+    if (digit < '0' || digit > '9') return std::nullopt;
+  }
+  if (!absl::SimpleAtoi(std::string(name.substr(0, kDigits)), &as_of)) return std::nullopt;
+  if (as_of == kNoSequence || as_of > kSequenceMax) return std::nullopt;
+  return as_of;
+}
+
+bool is_temporary(std::string_view name) {
+  return parse_name(name, kTemporarySuffix).has_value();
+}
+
+absl::Status unusable(const std::string& path, const std::string& what) {
+  return make_error(Errc::kReset, absl::StrCat(path, ": ", what));
+}
+
+absl::Status check_name(const CheckpointHeader& header, const CheckpointFile& file) {
+  if (header.sequence == file.as_of) return absl::OkStatus();
+  return unusable(file.path, absl::StrCat("is the checkpoint as of ", header.sequence,
+                                          " under another's name"));
+}
+
+absl::Status check_shape(const CheckpointHeader& header, const FoldShape& shape,
+                         const std::string& path) {
+  const std::string fold = get_text(header.fold);
+  const std::string schema = get_text(header.schema);
+  if (fold != shape.name) {
+    return unusable(path, absl::StrCat("is of the fold ", fold, ", not ", shape.name));
+  }
+  if (header.fold_version != shape.version) {
+    return unusable(path, absl::StrCat("is of version ", header.fold_version, " of the fold ", fold,
+                                       ", this program folds version ", shape.version));
+  }
+  if (schema != shape.schema) {
+    return unusable(path, absl::StrCat("is of schema ", schema, ", not ", shape.schema));
+  }
+  if (header.record_bytes != shape.record_bytes) {
+    return unusable(path, absl::StrCat("is of records of ", header.record_bytes, " bytes, not ",
+                                       shape.record_bytes));
+  }
+  if (header.entry_bytes != shape.entry_bytes) {
+    return unusable(path, absl::StrCat("has entries of ", header.entry_bytes, " bytes, not ",
+                                       shape.entry_bytes));
+  }
+  return absl::OkStatus();
+}
+
+// Everything that can be said against it by its header.
+absl::Status check_header(const CheckpointHeader& header, const CheckpointFile& file,
+                          const FoldShape& shape, const CheckpointJudge& judge) {
+  absl::Status status = check_name(header, file);
+  if (status.ok()) status = check_shape(header, shape, file.path);
+  if (!status.ok() || !judge) return status;
+  status = judge(header);
+  if (status.ok()) return status;
+  return make_error(errc_of(status), absl::StrCat(file.path, ": ", std::string(status.message())));
+}
+
+absl::Status none_usable(const std::string& directory, const FoldShape& shape,
+                         const std::vector<std::string>& skipped) {
+  std::string message =
+      absl::StrCat(skipped.empty() ? "no checkpoint in " : "no usable checkpoint in ", directory,
+                   "; `lapwing checkpoint --fold ", shape.name, "` writes one");
+  for (const std::string& line : skipped) absl::StrAppend(&message, "\n  ", line);
+  return make_error(Errc::kNotFound, message);
+}
+
+// What becomes of one file when old ones are removed.
+enum class Fate { kKeep, kRemove, kLeave };
+
+Fate fate_of(const absl::StatusOr<CheckpointHeader>& header, const CheckpointFile& file,
+             const Id128& journal_id, bool enough_kept) {
+  if (header.ok() && header->sequence == file.as_of) {
+    if (header->journal_id != journal_id) return Fate::kRemove;
+    return enough_kept ? Fate::kRemove : Fate::kKeep;
+  }
+  const Errc code = errc_of(header.status());
+  const bool is_ours = header.ok() || code == Errc::kDamaged || code == Errc::kAbiMismatch;
+  return is_ours && enough_kept ? Fate::kRemove : Fate::kLeave;
+}
+
+}  // namespace
+
+std::string checkpoint_directory(const std::string& bus, const std::string& fold) {
+  return absl::StrCat(bus, "/", kCheckpointDirectoryName, "/", fold);
+}
+
+std::string checkpoint_path(const std::string& directory, Sequence as_of) {
+  return absl::StrFormat("%s/%020d%s", directory, as_of, kSuffix);
+}
+
+absl::StatusOr<std::string> make_checkpoint_directory(Disk& disk, const std::string& bus,
+                                                      const std::string& fold) {
+  const std::string all = absl::StrCat(bus, "/", kCheckpointDirectoryName);
+  const std::string directory = checkpoint_directory(bus, fold);
+  absl::Status status = disk.make_directory(all, 0700);
+  if (status.ok()) status = disk.sync_directory(bus);
+  if (status.ok()) status = disk.make_directory(directory, 0700);
+  if (status.ok()) status = disk.sync_directory(all);
+  if (!status.ok()) return status;
+  return directory;
+}
+
+absl::StatusOr<std::vector<CheckpointFile>> list_checkpoints(const std::string& directory,
+                                                             std::vector<std::string>* strangers) {
+  PosixDisk disk;
+  return list_checkpoints(disk, directory, strangers);
+}
+
+absl::StatusOr<std::vector<CheckpointFile>> list_checkpoints(Disk& disk,
+                                                             const std::string& directory,
+                                                             std::vector<std::string>* strangers) {
+  std::vector<CheckpointFile> files;
+  const auto names = disk.list(directory);
+  if (errc_of(names.status()) == Errc::kNotFound) return files;
+  if (!names.ok()) return names.status();
+  for (const std::string& name : *names) {
+    const std::string path = absl::StrCat(directory, "/", name);
+    if (const auto as_of = parse_name(name, "")) {
+      files.push_back({*as_of, path});
+    } else if (strangers != nullptr && name != kCheckpointStoreName) {
+      strangers->push_back(absl::StrCat(
+          path, is_temporary(name)
+                    ? ": is not finished; a checkpointer writes it, or was killed while it did"
+                    : ": is not named like a checkpoint"));
+    }
+  }
+  std::sort(files.begin(), files.end(),
+            [](const CheckpointFile& a, const CheckpointFile& b) { return a.as_of > b.as_of; });
+  if (strangers != nullptr) std::sort(strangers->begin(), strangers->end());
+  return files;
+}
+
+absl::StatusOr<Checkpoint> load_checkpoint(Disk& disk, const CheckpointFile& file,
+                                           const FoldShape& shape, const CheckpointJudge& judge) {
+  const auto header = Checkpoint::read_header(disk, file.path);
+  if (!header.ok()) return header.status();
+  absl::Status status = check_header(*header, file, shape, judge);
+  if (!status.ok()) return status;
+  auto checkpoint = Checkpoint::load(disk, file.path);
+  if (!checkpoint.ok()) return checkpoint.status();
+  // It may have been replaced between the two looks.
+  status = check_header(checkpoint->header(), file, shape, judge);
+  if (!status.ok()) return status;
+  return checkpoint;
+}
+
+absl::StatusOr<ChosenCheckpoint> choose_checkpoint(const std::string& directory,
+                                                   const FoldShape& shape,
+                                                   const CheckpointJudge& judge) {
+  PosixDisk disk;
+  return choose_checkpoint(disk, directory, shape, judge);
+}
+
+absl::StatusOr<ChosenCheckpoint> choose_checkpoint(Disk& disk, const std::string& directory,
+                                                   const FoldShape& shape,
+                                                   const CheckpointJudge& judge) {
+  std::vector<std::string> skipped;
+  for (int listing = 1, vanished = 1; vanished > 0 && listing <= kListingsMax; ++listing) {
+    skipped.clear();
+    vanished = 0;
+    std::vector<std::string> strangers;
+    const auto files = list_checkpoints(disk, directory, &strangers);
+    if (!files.ok()) return files.status();
+    for (const CheckpointFile& file : *files) {
+      auto checkpoint = load_checkpoint(disk, file, shape, judge);
+      if (checkpoint.ok()) return ChosenCheckpoint{*std::move(checkpoint), std::move(skipped)};
+      if (errc_of(checkpoint.status()) == Errc::kNotFound) ++vanished;
+      skipped.emplace_back(checkpoint.status().message());
+    }
+    skipped.insert(skipped.end(), strangers.begin(), strangers.end());
+  }
+  return none_usable(directory, shape, skipped);
+}
+
+absl::StatusOr<Sequence> retain_checkpoints(Disk& disk, const std::string& directory,
+                                            const Id128& journal_id, std::uint64_t keep) {
+  if (keep == 0) return make_error(Errc::kInvalidArgument, "at least one checkpoint is kept");
+  const auto files = list_checkpoints(disk, directory);
+  if (!files.ok()) return files.status();
+  std::vector<std::string> doomed;
+  Sequence oldest_kept = kNoSequence;
+  std::uint64_t kept = 0;
+  for (const CheckpointFile& file : *files) {
+    const auto header = Checkpoint::read_header(disk, file.path);
+    const Fate fate = fate_of(header, file, journal_id, kept >= keep);
+    if (fate == Fate::kRemove) doomed.push_back(file.path);
+    if (fate != Fate::kKeep) continue;
+    ++kept;
+    oldest_kept = file.as_of;
+  }
+  const auto names = disk.list(directory);
+  if (!names.ok()) return names.status();
+  for (const std::string& name : *names) {
+    if (is_temporary(name)) doomed.push_back(absl::StrCat(directory, "/", name));
+  }
+  for (const std::string& path : doomed) {
+    const absl::Status removed = disk.remove(path);
+    if (!removed.ok()) return removed;
+  }
+  if (!doomed.empty()) {
+    const absl::Status synced = disk.sync_directory(directory);
+    if (!synced.ok()) return synced;
+  }
+  return oldest_kept;
+}
+
+}  // namespace lapwing
