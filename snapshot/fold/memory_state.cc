@@ -70,8 +70,8 @@ class MemoryState::Impl {
     const auto found = index_.find(key);
     if (found == index_.end()) return;
     free_.push_back(*found);
-    touch(key);  // before the slot, whose key this may be, is used again
     index_.erase(found);
+    touch(key);  // last: it may bring the order up to date
   }
 
   void erase_prefix(Bytes prefix) {

@@ -136,6 +136,26 @@ TEST_CASE("Whatever comes and goes, the state is that of a sorted map") {
   CHECK(looks > 100);
 }
 
+TEST_CASE(
+    "Keys that come once and go are out of the order for good, whoever brings it up to date") {
+  constexpr std::uint32_t kLive = 500;
+  const auto key_of = [](std::uint32_t number) {
+    return std::string{static_cast<char>(number >> 16), static_cast<char>(number >> 8),
+                       static_cast<char>(number)};
+  };
+  MemoryState state(test_shape());
+  for (std::uint32_t number = 0; number < 100'000; ++number) {
+    state.put(bytes(key_of(number)), bytes(key_of(number) + "--"));
+    if (number >= kLive) state.erase(bytes(key_of(number - kLive)));
+  }
+  std::string expected;
+  for (std::uint32_t number = 100'000 - kLive; number < 100'000; ++number) {
+    expected += key_of(number) + "--";
+  }
+  CHECK(state.size() == kLive);
+  CHECK(all_of(state) == expected);
+}
+
 TEST_CASE("A state that was moved from place to place is the same state") {
   MemoryState first(test_shape());
   first.put(bytes("abc"), bytes("abc-1"));
