@@ -44,6 +44,7 @@ repeat LAPWING_CALL_SECONDS 3 20 180
 repeat LAPWING_FUZZ_SECONDS 20 20 600
 repeat LAPWING_CHANNEL_STRIDE 61 1 1
 repeat LAPWING_CHANNEL_OPERATIONS 200000 1000000 5000000
+repeat LAPWING_FOLD_FLOWS 3 3 60
 if [[ -z ${LAPWING_TEST_DATA-} ]]; then
   printf '\n*** LAPWING_TEST_DATA is not set: every test on a real feed will be skipped ***\n\n'
 elif [[ ! -d $LAPWING_TEST_DATA ]]; then
@@ -159,7 +160,7 @@ fuzz_stages() {
 
 registry_stages() {
   run_script 'memory models' tests/model/run.sh
-  run_ctest 'conformance: databento-dbn' release -L '^registry$'
+  run_ctest 'conformance: databento-dbn, order book' release -L '^registry$'
 }
 
 start=$SECONDS

@@ -9,6 +9,7 @@ none of Lapwing's code. Tests compare Lapwing's books with it.
         book.orders("B")     [Resting(order_id, side, price, size, place), ...], best price first,
                              first in the queue first; place: sequence of the record that put it
                              there
+        book.partial_cancels how many records took a part of an order
         book.misfits         Counter of records that contradict what rests, by kind; empty in a feed
                              that is whole and begins with an empty book
 
@@ -41,6 +42,7 @@ class OracleBook:
 
     def __init__(self):
         self.misfits = collections.Counter()
+        self.partial_cancels = 0
         self._empty()
 
     def _empty(self):
@@ -110,6 +112,8 @@ class OracleBook:
         order[2] -= size
         if order[2] <= 0:
             self._remove(order_id)
+        else:
+            self.partial_cancels += 1
 
     def _modify(self, order_id, side, price, size, sequence):
         order = self._known.get(order_id)
