@@ -25,10 +25,13 @@ constexpr std::size_t kBatchRecords = 1024;
 absl::StatusOr<Start> parse_from(const std::string& from) {
   if (from == "live") return Start::live();
   if (from == "start") return Start::oldest();
+  if (from == "snapshot") return Start::snapshot();
   absl::string_view rest = from;
   if (absl::ConsumePrefix(&rest, "seq:")) {
     Sequence n = 0;
     if (absl::SimpleAtoi(rest, &n) && n > 0) return Start::at(n);
+  } else if (absl::ConsumePrefix(&rest, "snapshot:")) {
+    if (!rest.empty()) return Start::snapshot(std::string(rest));
   } else if (absl::ConsumePrefix(&rest, "time:")) {
     absl::Time time;
     std::string error;
@@ -40,8 +43,9 @@ absl::StatusOr<Start> parse_from(const std::string& from) {
   }
   return make_error(Errc::kInvalidArgument,
                     absl::StrCat("--from ", from,
-                                 ": give live, start, seq:N (N from 1) or "
-                                 "time:RFC3339, e.g. time:2026-11-20T14:30:00Z"));
+                                 ": give live, start, seq:N (N from 1), "
+                                 "time:RFC3339, e.g. time:2026-11-20T14:30:00Z, snapshot or "
+                                 "snapshot:FOLD"));
 }
 
 OnGap parse_on_gap(const std::string& text) {
@@ -102,6 +106,8 @@ FollowResult Follower::run() {
     if (item.kind == ItemKind::kRecord) {
       if (!take_records(item.sequence, subscriber_.record())) break;
       if (!take_batch()) break;
+    } else if (item.kind == ItemKind::kState) {
+      if (handlers_.on_state && !check(handlers_.on_state(item, subscriber_))) break;
     } else if (item.kind != ItemKind::kNothing && !take_event(item)) {
       break;
     }
@@ -164,6 +170,7 @@ bool Follower::take_event(const Item& item) {
     result_.closed = true;
     if (options_.until_closed) return false;
   }
+  if (item.kind == ItemKind::kSnapshotComplete) result_.state_as_of = item.sequence;
   if (item.kind == ItemKind::kSession || item.kind == ItemKind::kReset) result_.closed = false;
   if (item.kind == ItemKind::kEnded) {
     result_.status = subscriber_.status();
@@ -175,7 +182,12 @@ bool Follower::take_event(const Item& item) {
 bool Follower::tick(std::uint64_t now_ns) {
   if (now_ns < next_tick_ns_) return true;
   next_tick_ns_ = now_ns + kTickNs;
-  progress_.show("received", result_.records, options_.count);
+  const std::uint64_t entries = subscriber_.counters().state;
+  if (result_.records == 0 && entries > 0) {
+    progress_.show("state:", entries, subscriber_.state_size(), "entries");
+  } else {
+    progress_.show("received", result_.records, options_.count);
+  }
   return !handlers_.on_tick || check(handlers_.on_tick());
 }
 
@@ -217,8 +229,13 @@ std::string describe(const Item& item, const Subscriber& subscriber) {
       return absl::StrCat("closed cleanly after ", item.sequence);
     case ItemKind::kEnded:
       return absl::StrCat("ended", because);
+    case ItemKind::kSnapshotComplete:
+      return absl::StrCat("snapshot complete at ", item.sequence, because);
+    case ItemKind::kNoSnapshot:
+      return absl::StrCat("no snapshot", because);
     case ItemKind::kNothing:
     case ItemKind::kRecord:
+    case ItemKind::kState:
       break;
   }
   return {};
@@ -234,8 +251,9 @@ void add_follow_options(CLI::App& command, FollowOptions& options) {
   add_bus_option(command, options.bus);
   command
       .add_option("--from", options.from,
-                  "where to begin: live (the next record), start (the oldest kept), seq:N, or "
-                  "time:RFC3339 (a little before that time)")
+                  "where to begin: live (the next record), start (the oldest kept), seq:N, "
+                  "time:RFC3339 (a little before that time), or snapshot (the state as of the "
+                  "newest checkpoint, then the records after it; snapshot:FOLD for one fold)")
       ->capture_default_str()
       ->type_name("WHERE");
   command.add_option("--count", options.count, "end after this many records")->type_name("N");
@@ -301,6 +319,10 @@ void print_summary(const FollowResult& result, const Histogram* latency) {
       {"sessions", counters.sessions},
       {"reattached", counters.reattached},
   };
+  if (result.state_as_of != kNoSequence) {
+    summary["state"] = counters.state;
+    summary["state_as_of"] = result.state_as_of;
+  }
   if (latency != nullptr) summary["latency_ns"] = latency_json(*latency);
   summary["digest"] = absl::StrFormat("%016x", result.digest);
   std::cout << summary.dump() << std::endl;

@@ -26,7 +26,7 @@ namespace lapwing::cli {
 
 struct FollowOptions {
   std::string bus;
-  std::string from = "live";  // live | start | seq:N | time:RFC3339
+  std::string from = "live";  // live | start | seq:N | time:RFC3339 | snapshot[:FOLD]
   std::string on_gap = "fill";
   std::string wait = "backoff";
   double reattach_seconds = 30;
@@ -51,6 +51,9 @@ struct FollowHandlers {
   // delivered to the user (a filter lets fewer pass); the digest covers what `keep` said to keep.
   std::function<absl::Status(Sequence first, std::span<const std::byte> records)> on_records;
   std::function<absl::Status(const Item& item, const Subscriber& subscriber)> on_event;
+  // An entry of the state that a start from a snapshot begins with: subscriber.record(). Empty:
+  // passed over.
+  std::function<absl::Status(const Item& item, const Subscriber& subscriber)> on_state;
   // A record is kept if this is empty or says so.
   std::function<bool(std::span<const std::byte> record)> keep;
   // Where to end, besides --count and --until-closed. Looked at after every event and batch.
@@ -63,8 +66,11 @@ struct FollowResult {
   std::uint64_t records = 0;  // kept
   Sequence first = kNoSequence;
   Sequence last = kNoSequence;
-  std::uint64_t digest = 0;  // XXH3-64 over the kept records' bytes in the order delivered
-  bool counted = false;      // --count was reached
+  // XXH3-64 over the kept records' bytes in the order delivered. Entries of a state are no records:
+  // from a snapshot as of S it is the digest of whoever began with seq:S+1.
+  std::uint64_t digest = 0;
+  Sequence state_as_of = kNoSequence;
+  bool counted = false;  // --count was reached
   bool stopped_at_gap = false;
   bool closed = false;  // the journal says the session was closed cleanly
   SubscriberCounters counters;

@@ -21,18 +21,19 @@ Progress::~Progress() {
   clear();
 }
 
-void Progress::show(const std::string& verb, std::uint64_t records, std::uint64_t total) {
+void Progress::show(const std::string& verb, std::uint64_t count, std::uint64_t total,
+                    const std::string& things) {
   if (!terminal_) return;
   const std::uint64_t now = monotonic_ns();
   if (now < next_ns_) return;
   next_ns_ = now + kRedrawNs;
   const double seconds = static_cast<double>(std::max<std::uint64_t>(now - began_ns_, 1)) / 1e9;
-  std::string line = absl::StrFormat("\r\x1b[K%s %d", verb, records);
+  std::string line = absl::StrFormat("\r\x1b[K%s %d", verb, count);
   if (total > 0) {
     absl::StrAppendFormat(&line, " of %d (%.0f %%)", total,
-                          100.0 * static_cast<double>(records) / static_cast<double>(total));
+                          100.0 * static_cast<double>(count) / static_cast<double>(total));
   }
-  absl::StrAppendFormat(&line, " records, %.0f a second", static_cast<double>(records) / seconds);
+  absl::StrAppendFormat(&line, " %s, %.0f a second", things, static_cast<double>(count) / seconds);
   std::cerr << line << std::flush;
   drawn_ = true;
 }

@@ -13,7 +13,8 @@ class Progress {
   Progress();
   ~Progress();  // ends the line
   // `total` 0: not known. Costs a clock read; call it once a batch.
-  void show(const std::string& verb, std::uint64_t records, std::uint64_t total);
+  void show(const std::string& verb, std::uint64_t count, std::uint64_t total,
+            const std::string& things = "records");
   // Removes the line, so that a message can be printed; the next show() draws it again.
   void clear();
 

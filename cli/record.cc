@@ -12,6 +12,7 @@
 #include "cli/follow.h"
 #include "cli/recording.h"
 #include "cli/stop_signal.h"
+#include "proto/error.h"
 
 namespace lapwing::cli {
 namespace {
@@ -66,6 +67,12 @@ int Record::run() {
   absl::StatusOr<SubscriberOptions> subscriber_options =
       to_subscriber_options(options_.follow, "record");
   if (!subscriber_options.ok()) return fail(subscriber_options.status());
+  if (subscriber_options->start.kind == Start::Kind::kSnapshot) {
+    return fail(make_error(Errc::kInvalidArgument,
+                           "--from snapshot: a recording holds the bus's own records, and the "
+                           "entries of a state are none; use start, or seq:N with what `lapwing "
+                           "tail --from snapshot` says is complete"));
+  }
   subscriber_options->resume = recording_.position();
   if (recording_.position()) {
     std::cerr << "lapwing: " << options_.out << " goes on after record "

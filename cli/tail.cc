@@ -12,6 +12,7 @@
 #include "cli/instrument_filter.h"
 #include "cli/record_format.h"
 #include "cli/stop_signal.h"
+#include "snapshot/fold/fold.h"
 
 namespace lapwing::cli {
 namespace {
@@ -22,9 +23,14 @@ constexpr char kAbout[] =
     "  lapwing tail --bus ./es --from start --count 10  the ten oldest\n"
     "  lapwing tail --bus ./es --from time:2026-11-20T14:30:00Z --format json\n"
     "  lapwing tail --bus ./es --instrument ESH4 --on-gap stop\n"
+    "  lapwing tail --bus ./es --from snapshot          the orders that rest, then what changes\n"
     "  lapwing tail --bus ./es --from start --until-closed --format none --summary\n\n"
     "Records go to standard output, events (gaps, sessions, losses) to standard error; with\n"
-    "--format json both go to standard output.";
+    "--format json both go to standard output. From a snapshot the state comes first, marked as "
+    "such:\n"
+    "`state` before a line, \"state\": true in JSON, the sequence is an order's place (0 where a "
+    "fold\n"
+    "has none). --count, the summary's records and its digest are of what comes after the state.";
 
 struct TailOptions {
   FollowOptions follow;
@@ -47,6 +53,10 @@ nlohmann::ordered_json event_json(const Item& item, const Subscriber& subscriber
   return event;
 }
 
+absl::Status output_failed() {
+  return make_error(Errc::kSystem, "standard output is closed or full");
+}
+
 class Tail {
  public:
   explicit Tail(const TailOptions& options)
@@ -61,12 +71,14 @@ class Tail {
   const RecordFormat& format(const Subscriber& subscriber);
   absl::Status show_records(const Subscriber& subscriber, Sequence first,
                             std::span<const std::byte> records);
+  absl::Status show_state(const Item& item, const Subscriber& subscriber);
   absl::Status show_event(const Item& item, const Subscriber& subscriber) const;
   void measure(std::span<const std::byte> record, std::uint64_t now_wall_ns);
 
   const TailOptions& options_;
   OutputFormat output_;
   std::optional<RecordFormat> format_;
+  std::optional<InstrumentFilter> filter_;
   Histogram latency_;
 };
 
@@ -93,8 +105,27 @@ absl::Status Tail::show_records(const Subscriber& subscriber, Sequence first,
     if (output_ == OutputFormat::kJson) std::cout << shown.json(first, record) << '\n';
   }
   if (output_ != OutputFormat::kNone) std::cout.flush();
-  if (std::cout) return absl::OkStatus();
-  return make_error(Errc::kSystem, "standard output is closed or full");
+  return std::cout ? absl::OkStatus() : output_failed();
+}
+
+// An entry that begins with a record of the schema is shown as that record.
+absl::Status Tail::show_state(const Item& item, const Subscriber& subscriber) {
+  const std::uint32_t leading = subscriber.fold()->shape().entry_record_bytes;
+  const bool is_record = leading == subscriber.record_bytes();
+  const std::span<const std::byte> entry =
+      is_record ? subscriber.record().first(leading) : subscriber.record();
+  const RecordFormat as_bytes("");
+  const RecordFormat& shown = is_record ? format(subscriber) : as_bytes;
+  if (filter_ && is_record && !filter_->matches(shown.instrument_id(entry)))
+    return absl::OkStatus();
+  if (output_ == OutputFormat::kText)
+    std::cout << "state " << shown.text(item.sequence, entry) << '\n';
+  if (output_ == OutputFormat::kJson) {
+    auto line = nlohmann::ordered_json::parse(shown.json(item.sequence, entry));
+    line["state"] = true;
+    std::cout << line.dump() << '\n';
+  }
+  return std::cout ? absl::OkStatus() : output_failed();
 }
 
 absl::Status Tail::show_event(const Item& item, const Subscriber& subscriber) const {
@@ -112,15 +143,17 @@ int Tail::run() {
   if (!subscriber_options.ok()) return fail(subscriber_options.status());
   Subscriber subscriber(*std::move(subscriber_options));
   FollowHandlers handlers;
-  std::optional<InstrumentFilter> filter;
   if (!options_.instrument.empty()) {
-    filter.emplace(options_.follow.bus, options_.instrument);
+    filter_.emplace(options_.follow.bus, options_.instrument);
     handlers.keep = [&](std::span<const std::byte> record) {
-      return filter->matches(format(subscriber).instrument_id(record));
+      return filter_->matches(format(subscriber).instrument_id(record));
     };
   }
   handlers.on_records = [&](Sequence first, std::span<const std::byte> records) {
     return show_records(subscriber, first, records);
+  };
+  handlers.on_state = [&](const Item& item, const Subscriber& from) {
+    return show_state(item, from);
   };
   handlers.on_event = [&](const Item& item, const Subscriber& from) {
     return show_event(item, from);

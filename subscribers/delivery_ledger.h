@@ -49,6 +49,9 @@ class DeliveryLedger {
   // A range that nothing can give was reported.
   void lost(const Gap& gap) { counters_.lost += gap.count(); }
 
+  // An entry of the state that was joined from is handed out.
+  void take_state() { ++counters_.state; }
+
   void session_seen() { ++counters_.sessions; }
   void reattached() { ++counters_.reattached; }
 

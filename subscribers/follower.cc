@@ -100,6 +100,8 @@ Follower::Turn Follower::turn(std::span<std::byte> out) {
       return on_seeking();
     case Phase::kFlushing:
       return on_flushing();
+    case Phase::kSnapshot:
+      return on_snapshot();
     case Phase::kCatchUp:
       return on_catch_up(out);
     case Phase::kLive:

@@ -6,8 +6,12 @@
 //   kSeeking   looks for a publisher that answers,  kFlushing          first time, with a journal
 //              or for what one has left             kCatchUp, kLive    otherwise
 //              (bus_search.h)                       kEnded             reattach_ns have passed
-//   kFlushing  waits for F: everything up to the    kCatchUp, kLive
-//              join is durable                      kEnded             no answer in time
+//   kFlushing  waits for F: everything up to the    kSnapshot          a state was asked for
+//              join is durable                      kCatchUp, kLive    otherwise
+//                                                   kEnded             no answer in time
+//   kSnapshot  loads a slice of a checkpoint, or    kCatchUp, kLive    all of it is told, or there
+//              tells an entry of it                                    is none to be used
+//                                                   kEnded             no such fold
 //   kCatchUp   reads the journal up to `archived`,  kLive    the ring holds the next record with
 //              the ring for what lies beyond                 half its slots to spare
 //   kLive      reads the ring                       kCatchUp    lapped, and it is to be filled
@@ -54,6 +58,8 @@
 #include "subscribers/delivery_ledger.h"
 #include "subscribers/reporter.h"
 #include "subscribers/session_trail.h"
+#include "subscribers/snapshot_join.h"
+#include "subscribers/starting_point.h"
 #include "subscribers/subscriber.h"
 #include "subscribers/wake_descriptor.h"
 
@@ -92,9 +98,11 @@ class Follower {
   std::size_t poll_batch(std::span<std::byte> out);
   Item wait(std::uint64_t deadline_ns);
 
-  std::span<const std::byte> record() const { return {record_, record_bytes_}; }
+  std::span<const std::byte> record() const { return {record_, told_bytes_}; }
   std::uint32_t record_bytes() const { return record_bytes_; }
   const std::string& schema() const { return schema_; }
+  const std::shared_ptr<const Fold>& fold() const { return fold_; }
+  std::uint64_t state_size() const { return state_size_; }
   const absl::Status& status() const { return status_; }
   const std::string& text() const { return text_; }
   StoredPosition position() const;
@@ -103,7 +111,7 @@ class Follower {
   absl::StatusOr<int> descriptor();
 
  private:
-  enum class Phase { kSeeking, kFlushing, kCatchUp, kLive, kEnded };
+  enum class Phase { kSeeking, kFlushing, kSnapshot, kCatchUp, kLive, kEnded };
 
   // Why the session that is being read will get no more records.
   enum class Ending {
@@ -145,6 +153,7 @@ class Follower {
   // One function for each phase; kEnded needs none.
   Turn on_seeking();
   Turn on_flushing();
+  Turn on_snapshot();
   Turn on_catch_up(std::span<std::byte> out);
   Turn on_live(std::span<std::byte> out);
 
@@ -153,14 +162,22 @@ class Follower {
   Turn join();
   Turn on_flush_answer(const FlushAnswer& answer);
   Turn begin();
+  Turn begin_at(StartingPoint start);
   void rejoin();
   void start_over(std::string why);
   void pass_over_void();
+  bool beginning_is_due() const;
   void enter_stream();
   Turn leave();
   Turn give_up_seeking(const absl::Status& reason);
   Turn end(absl::Status status);
   void close_everything();
+
+  // The state before the stream: follower_snapshot.cc.
+  Turn begin_snapshot();
+  Turn tell_state();
+  Turn without_snapshot();
+  void end_snapshot();
 
   // Laps, and holes in the journal: follower_gaps.cc.
   Turn on_lap(const RingReadResult& read);
@@ -206,6 +223,7 @@ class Follower {
   std::uint32_t spins_left_ = 0;      // empty polls that need no turn: on_idle
   DeliveryLedger ledger_;
   const std::byte* record_ = nullptr;
+  std::uint32_t told_bytes_ = 0;  // at record_: of a record, or of an entry of the state
   std::uint32_t record_bytes_ = 0;
   std::vector<std::byte> block_;   // records read in kCatchUp; in kLive its first place is used
   std::uint64_t block_begin_ = 0;  // those of block_ that are not delivered yet
@@ -225,8 +243,12 @@ class Follower {
   bool caught_up_ = false;     // reported
   Sequence joined_at_ = 0;     // H
   Sequence caught_up_at_ = 0;  // F
+  bool from_oldest_ = false;   // asked for what there is, not for a sequence
   bool floating_ = false;      // start live without a publisher: begins with the next session
   std::uint64_t flush_ends_ns_ = 0;
+  std::optional<SnapshotJoin> snapshot_;  // kSnapshot
+  std::shared_ptr<const Fold> fold_;
+  std::uint64_t state_size_ = 0;
 
   // Between sessions.
   BusSearch search_;
@@ -234,9 +256,9 @@ class Follower {
   std::optional<Item> gone_;        // to be reported unless the same session answers again
 
   std::optional<Announcement> pending_;  // came with the attachment: due before its first record
-  StoredPosition before_reset_;          // the position until the reset in pending_ is told
   Sequence durable_when_left_ = 0;       // of the session that was left last
   std::optional<Item> met_;              // by poll_batch, for the next poll
+  StoredPosition before_beginning_;      // position() until a beginning of either is told
   absl::Status status_;
   std::string text_;
 

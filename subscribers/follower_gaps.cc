@@ -152,8 +152,7 @@ std::string Follower::void_text(Sequence first, Sequence last) const {
 // Whoever asked for the oldest record, and has none yet of those up to the join, loses nothing by
 // what is not there any more.
 bool Follower::joining_from_oldest() const {
-  return options_.start.kind == Start::Kind::kOldest && !options_.resume && !caught_up_ &&
-         counters().records == 0;
+  return from_oldest_ && !caught_up_ && counters().records == 0;
 }
 
 }  // namespace lapwing

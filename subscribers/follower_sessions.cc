@@ -7,7 +7,6 @@
 #include "bus/kernel.h"
 #include "proto/error.h"
 #include "subscribers/follower.h"
-#include "subscribers/starting_point.h"
 
 namespace lapwing {
 namespace {
@@ -73,6 +72,7 @@ Follower::Turn Follower::on_found(Attachment found) {
   record_bytes_ = attachment_->record_bytes();
   block_.resize(std::max<std::size_t>(kBlockBytes / record_bytes_, 1) * record_bytes_);
   record_ = block_.data();
+  told_bytes_ = record_bytes_;
   seek_ends_ns_ = 0;
   reporter_.restart();
   if (!joined_) return join();
@@ -133,17 +133,23 @@ Follower::Turn Follower::on_flush_answer(const FlushAnswer& answer) {
 
 // Steps 3 and 4: S by the chosen start, then the stream from S + 1.
 Follower::Turn Follower::begin() {
+  if (options_.start.kind == Start::Kind::kSnapshot && !options_.resume) return begin_snapshot();
   absl::StatusOr<StartingPoint> start = choose_start(options_, *attachment_, joined_at_);
   if (!start.ok()) return end(start.status());
-  next_ = start->next;
+  from_oldest_ = options_.start.kind == Start::Kind::kOldest && !options_.resume;
+  return begin_at(*std::move(start));
+}
+
+Follower::Turn Follower::begin_at(StartingPoint start) {
+  next_ = start.next;
   journal_id_ = attachment_->journal_id();
   trail_.start(attachment_->sessions(), next_);
   ledger_.session_seen();
   floating_ = options_.start.kind == Start::Kind::kLive && !options_.resume &&
               attachment_->control() == nullptr;
-  if (!start->reset.empty()) {
-    before_reset_ = *options_.resume;
-    pending_ = Announcement{{ItemKind::kReset, next_, {}}, std::move(start->reset)};
+  if (!start.reset.empty()) {
+    before_beginning_ = *options_.resume;
+    pending_ = Announcement{{ItemKind::kReset, next_, {}}, std::move(start.reset)};
   } else if (options_.resume) {
     ledger_.resume_after(options_.resume->sequence);
   }
@@ -178,7 +184,7 @@ void Follower::rejoin() {
 }
 
 void Follower::start_over(std::string why) {
-  before_reset_ = position();
+  before_beginning_ = position();
   next_ = oldest_of(*attachment_);
   journal_id_ = attachment_->journal_id();
   caught_up_at_ = attachment_->newest();
@@ -259,10 +265,19 @@ void Follower::close_everything() {
   attachment_.reset();
 }
 
+// The stream begins (anew) with an event that is not told yet.
+bool Follower::beginning_is_due() const {
+  const auto begins = [](const Item& item) {
+    return item.kind == ItemKind::kReset || item.kind == ItemKind::kSnapshotComplete ||
+           item.kind == ItemKind::kNoSnapshot;
+  };
+  return (pending_ && begins(pending_->item)) || (met_ && begins(*met_));
+}
+
 // What was met and is not told yet is not passed: whoever stores the position now is to be told
 // again.
 StoredPosition Follower::position() const {
-  if (pending_ && pending_->item.kind == ItemKind::kReset) return before_reset_;
+  if (beginning_is_due()) return before_beginning_;
   if (trail_.empty()) return options_.resume.value_or(StoredPosition{});
   const bool at_loss = met_ && (met_->kind == ItemKind::kLost || met_->kind == ItemKind::kGap);
   const Sequence next = at_loss ? met_->gap.first : next_;
@@ -272,9 +287,7 @@ StoredPosition Follower::position() const {
 // A session that is over keeps what its end says and no more: what a cut took of it is never
 // durable, although `durable` of the next session lies beyond it.
 Sequence Follower::durable() const {
-  const bool reset_is_due = (pending_ && pending_->item.kind == ItemKind::kReset) ||
-                            (met_ && met_->kind == ItemKind::kReset);
-  if (!attachment_ || reset_is_due) return durable_when_left_;
+  if (!attachment_ || beginning_is_due()) return durable_when_left_;
   if (journal() == nullptr || trail_.empty()) return 0;
   const Sequence durable = attachment_->bounds().durable;
   const SessionRecord* const session = journal()->sessions().find(trail_.current());

@@ -87,6 +87,8 @@ bool Follower::rest(std::uint64_t deadline_ns) {
       fd = attachment_->control()->fd();
       until_ns = flush_ends_ns_;
       break;
+    case Phase::kSnapshot:
+      return true;  // there is more of it to load
     case Phase::kCatchUp:
       break;
     case Phase::kEnded:
@@ -121,6 +123,7 @@ absl::StatusOr<int> Follower::descriptor() {
 
 // poll() has nothing to return.
 void Follower::arm_descriptor() {
+  if (phase_ == Phase::kSnapshot) return descriptor_->signal();  // the next slice
   if (phase_ != Phase::kLive) return descriptor_->arm(nullptr, kNoSequence);
   descriptor_->arm(attachment_->map(), std::min(next_ - 1, ring_->head()));
 }

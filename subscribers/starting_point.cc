@@ -64,6 +64,9 @@ absl::Status check_start(const SubscriberOptions& options, const Attachment& att
   if (kind == Start::Kind::kSequence)
     return no_journal(options, "no start at a sequence is possible");
   if (kind == Start::Kind::kTime) return no_journal(options, "no start at a time is possible");
+  if (kind == Start::Kind::kSnapshot)
+    return no_journal(options,
+                      "no start from a snapshot is possible: nothing says what came since");
   return absl::OkStatus();
 }
 
@@ -74,6 +77,7 @@ absl::StatusOr<StartingPoint> choose_start(const SubscriberOptions& options,
     case Start::Kind::kLive:
       break;
     case Start::Kind::kOldest:
+    case Start::Kind::kSnapshot:  // where there is none to be used
       return StartingPoint{oldest_of(attachment), ""};
     case Start::Kind::kSequence:
       return StartingPoint{options.start.value, ""};

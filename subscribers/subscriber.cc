@@ -30,6 +30,12 @@ std::uint32_t Subscriber::record_bytes() const {
 const std::string& Subscriber::schema() const {
   return follower_->schema();
 }
+const std::shared_ptr<const Fold>& Subscriber::fold() const {
+  return follower_->fold();
+}
+std::uint64_t Subscriber::state_size() const {
+  return follower_->state_size();
+}
 const absl::Status& Subscriber::status() const {
   return follower_->status();
 }

@@ -11,6 +11,14 @@
 // (docs/bootstrap.md), journal and ring, gaps, a publisher's death and return. Records and events
 // come in one order, and an event stands exactly where it belongs between two records.
 //
+// A start from a snapshot tells the state first, an entry at a time, and then every record after
+// it:
+//   kState …               record() is one entry of the fold, state_size() says how many there are
+//   kSnapshotComplete S    the state is as of S; text() says from which checkpoint
+//   kRecord S+1 …
+// or, where no checkpoint can be used, kNoSnapshot and then every record from the oldest. The state
+// is verified as a whole before its first entry is told, and kept in memory until it is complete.
+//
 // Thread safety: one thread. Writes nothing that a publisher reads; maps the ring read-only. No
 // allocation and no system call while records are there to be read in the ring.
 #pragma once
@@ -21,6 +29,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -30,15 +39,27 @@
 
 namespace lapwing {
 
-struct Start {
-  enum class Kind : std::uint32_t { kLive, kOldest, kSequence, kTime } kind = Kind::kLive;
-  std::uint64_t value = 0;  // sequence, or UTC ns
+class Fold;
 
-  static Start live() { return {Kind::kLive, 0}; }      // the next record to be published
-  static Start oldest() { return {Kind::kOldest, 0}; }  // the oldest retained
+struct Start {
+  enum class Kind : std::uint32_t { kLive, kOldest, kSequence, kTime, kSnapshot };
+  Kind kind = Kind::kLive;
+  std::uint64_t value = 0;                // sequence, or UTC ns
+  std::string fold_name = "";             // kSnapshot; empty: what default_fold() says
+  std::shared_ptr<const Fold> fold = {};  // kSnapshot: one of your own, instead of a name
+
+  static Start live() { return {Kind::kLive}; }      // the next record to be published
+  static Start oldest() { return {Kind::kOldest}; }  // the oldest retained
   static Start at(Sequence n) { return {Kind::kSequence, n}; }
   // At or a little before.
   static Start time(std::uint64_t wall_ns) { return {Kind::kTime, wall_ns}; }
+  // The state as of the newest checkpoint of that fold that is good, then the record after it.
+  static Start snapshot(std::string fold_name = "") {
+    return {Kind::kSnapshot, 0, std::move(fold_name)};
+  }
+  static Start snapshot(std::shared_ptr<const Fold> fold) {
+    return {Kind::kSnapshot, 0, "", std::move(fold)};
+  }
 };
 
 // What to do when the publisher laps this subscriber. Until kCaughtUp the policy does not matter:
@@ -82,6 +103,12 @@ enum class ItemKind : std::uint32_t {
   kPublisherGone = 8,  // the publisher ended without closing; waiting for the next
   kClosed = 9,         // the session was closed cleanly after `sequence`; all was delivered
   kEnded = 10,         // nothing more will come, all is closed; status() says why
+  kState = 11,         // subscriber.record() is an entry of the state, of state_size() in all;
+                       // `sequence` is its place where the fold has one (Fold::place_of), else 0
+  kSnapshotComplete = 12,  // the state is complete, as of `sequence`; text says from which
+                           // checkpoint, and which newer ones were passed over and why
+  kNoSnapshot = 13,        // no checkpoint can be used, text says why; `sequence`, the oldest that
+                           // is kept, comes first. What is before it is lost to a state
 };
 
 // Stable identifiers, shown by commands and in JSON.
@@ -109,6 +136,12 @@ constexpr const char* name_of(ItemKind kind) {
       return "closed";
     case ItemKind::kEnded:
       return "ended";
+    case ItemKind::kState:
+      return "state";
+    case ItemKind::kSnapshotComplete:
+      return "snapshot-complete";
+    case ItemKind::kNoSnapshot:
+      return "no-snapshot";
   }
   return "unknown";
 }
@@ -130,6 +163,7 @@ struct SubscriberCounters {
   std::uint64_t out_of_order = 0;
   std::uint64_t sessions = 0;  // seen, the first included
   std::uint64_t reattached = 0;
+  std::uint64_t state = 0;  // entries of kState items, which are no records
 };
 
 class Follower;
@@ -151,10 +185,16 @@ class Subscriber {
   // last `count` up to counters().last.
   std::size_t poll_batch(std::span<std::byte> out);
 
-  // The record of the last kRecord item; valid until the next call.
+  // The record of the last kRecord item, or the entry of the last kState item; valid until the next
+  // call.
   std::span<const std::byte> record() const;
   std::uint32_t record_bytes() const;  // 0 before the first attachment
   const std::string& schema() const;
+
+  // Of a start from a snapshot, from the first kState, kSnapshotComplete or kNoSnapshot on: the
+  // fold, otherwise null, and how many entries its state has.
+  const std::shared_ptr<const Fold>& fold() const;
+  std::uint64_t state_size() const;
 
   // Why nothing more will come (kEnded): kPublisherGone (it died or closed, and nobody came within
   // reattach_ns), kNoBus (nobody came at all), kStoppedAtGap, kTimedOut, kNoJournal, kRefused, …
@@ -164,7 +204,8 @@ class Subscriber {
   const std::string& text() const;
 
   // The position to store; resume from it with SubscriberOptions::resume. Behind the last record,
-  // loss or reset that was told.
+  // loss or reset that was told. Before kSnapshotComplete was told there is none: its sequence is
+  // kNoSequence, since whoever has half a state has nothing that could be continued.
   StoredPosition position() const;
   // What is durable, as of now, of the history that position() is of: no power cut takes a record
   // up to here back. Never beyond what is left of the session that was read last, whatever the

@@ -249,8 +249,8 @@ class TestBus {
   bool journal_failed_ = false;
 };
 
-// A subscriber and what it got, written down in lines: "1..50" for records, one line for each
-// event. Every record is compared with what was published.
+// A subscriber and what it got, written down in lines: "1..50" for records, "state x 3" for entries
+// of a state, one line for each event. Every record is compared with what was published.
 class Trace {
  public:
   Trace(TestBus& bus, SubscriberOptions options) : subscriber(std::move(options)), bus_(&bus) {}
@@ -325,6 +325,11 @@ class Trace {
     }
     run_last_ = 0;
     std::string line = name_of(item.kind);
+    if (item.kind == ItemKind::kState) {
+      if (++entries_ > 1) lines.pop_back();
+      lines.push_back(absl::StrCat("state x ", entries_));
+      return;
+    }
     if (item.kind == ItemKind::kGap || item.kind == ItemKind::kLost) {
       absl::StrAppend(&line, " ", item.gap.first, "..", item.gap.last, " ", name_of(item.gap.cause),
                       item.gap.fillable ? " fillable" : "");
@@ -337,6 +342,7 @@ class Trace {
   TestBus* bus_;
   Sequence run_first_ = 0;
   Sequence run_last_ = 0;
+  std::uint64_t entries_ = 0;  // of a state
 };
 
 // A bus with so many records, and a subscriber from the oldest that has delivered them all.

@@ -55,6 +55,11 @@ class Fold {
   virtual const FoldShape& shape() const = 0;
   // The key of an entry. `key` has shape().key_bytes.
   virtual void key_of(std::span<const std::byte> entry, std::span<std::byte> key) const = 0;
+  // The bus sequence that an entry carries, for people and late joiners; kNoSequence where entries
+  // have none.
+  virtual Sequence place_of([[maybe_unused]] std::span<const std::byte> entry) const {
+    return kNoSequence;
+  }
   // Folds one record, number `sequence` of the bus.
   virtual void apply(Sequence sequence, std::span<const std::byte> record,
                      FoldState& state) const = 0;

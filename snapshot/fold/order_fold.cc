@@ -281,6 +281,10 @@ void OrderFold::key_of(Bytes bytes, std::span<std::byte> key) const {
   std::memcpy(key.data(), &own, sizeof own);
 }
 
+Sequence OrderFold::place_of(Bytes entry) const {
+  return copy<OrderEntry>(entry).place;
+}
+
 void OrderFold::apply(Sequence sequence, Bytes record, FoldState& state) const {
   const MboMsg msg = copy<MboMsg>(record);
   Step(sequence, msg, state).run();

@@ -36,6 +36,7 @@ class OrderFold : public Fold {
 
   const FoldShape& shape() const override { return shape_; }
   void key_of(std::span<const std::byte> entry, std::span<std::byte> key) const override;
+  Sequence place_of(std::span<const std::byte> entry) const override;
   void apply(Sequence sequence, std::span<const std::byte> record, FoldState& state) const override;
   void lose(const Gap& gap, FoldState& state) const override;
   // After a record with flag LAST.

@@ -1,0 +1,68 @@
+// How the follower begins with a state: a checkpoint, told entry by entry, before the stream.
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "bus/kernel.h"
+#include "subscribers/follower.h"
+
+namespace lapwing {
+
+Follower::Turn Follower::begin_snapshot() {
+  absl::StatusOr<SnapshotJoin> snapshot =
+      SnapshotJoin::begin(options_.start, options_.directory, *attachment_);
+  if (!snapshot.ok()) return end(snapshot.status());
+  snapshot_.emplace(*std::move(snapshot));
+  phase_ = Phase::kSnapshot;
+  return again();
+}
+
+Follower::Turn Follower::on_snapshot() {
+  if (snapshot_->progress() == SnapshotJoin::Progress::kLoaded) return tell_state();
+  snapshot_->step(*attachment_);
+  if (snapshot_->progress() == SnapshotJoin::Progress::kLoading) {
+    report(monotonic_ns());
+    return nothing();
+  }
+  fold_ = snapshot_->fold();
+  if (snapshot_->progress() == SnapshotJoin::Progress::kNone) return without_snapshot();
+  state_size_ = snapshot_->size();
+  told_bytes_ = fold_->shape().entry_bytes;
+  return again();
+}
+
+// The next entry; after the last one the stream, from S + 1.
+Follower::Turn Follower::tell_state() {
+  const std::span<const std::byte> entry = snapshot_->next();
+  if (!entry.empty()) {
+    record_ = entry.data();
+    ledger_.take_state();
+    return event(ItemKind::kState, fold_->place_of(entry));
+  }
+  const Sequence as_of = snapshot_->as_of();
+  // Newer than F where it was written during the join.
+  caught_up_at_ = std::max(caught_up_at_, as_of);
+  text_ = snapshot_->text();
+  end_snapshot();
+  begin_at({as_of + 1, ""});
+  ledger_.resume_after(as_of);
+  return event(ItemKind::kSnapshotComplete, as_of);
+}
+
+Follower::Turn Follower::without_snapshot() {
+  from_oldest_ = true;
+  std::string why = snapshot_->text();
+  end_snapshot();
+  const StartingPoint oldest{oldest_of(*attachment_), ""};
+  absl::StrAppend(&why, "; begins with sequence ", oldest.next, ", the oldest that is kept");
+  pending_ = Announcement{{ItemKind::kNoSnapshot, oldest.next, {}}, std::move(why)};
+  return begin_at(oldest);
+}
+
+void Follower::end_snapshot() {
+  snapshot_.reset();
+  record_ = block_.data();
+  told_bytes_ = record_bytes_;
+}
+
+}  // namespace lapwing

@@ -1,0 +1,118 @@
+#include "subscribers/snapshot_join.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "proto/error.h"
+#include "snapshot/checkpoint/checkpoint_judge.h"
+
+namespace lapwing {
+namespace {
+
+absl::Status check_fold(const FoldShape& shape, const Attachment& attachment) {
+  if (shape.schema == attachment.schema() && shape.record_bytes == attachment.record_bytes()) {
+    return absl::OkStatus();
+  }
+  return make_error(Errc::kInvalidArgument,
+                    absl::StrCat("the fold ", shape.name, " is for ", shape.schema, " records of ",
+                                 shape.record_bytes, " bytes, but this bus carries ",
+                                 attachment.schema(), " records of ", attachment.record_bytes()));
+}
+
+// The records after `as_of` are kept.
+absl::Status check_followed(Sequence as_of, const Attachment& attachment) {
+  const Sequence oldest = attachment.bounds().oldest;
+  if (as_of + 1 >= oldest) return absl::OkStatus();
+  return make_error(Errc::kPruned,
+                    absl::StrCat("is as of ", as_of, ", and the journal begins with ", oldest,
+                                 ": what came between is pruned"));
+}
+
+// By what sessions, `durable` and `oldest` are now.
+CheckpointJudge judge_by(const Attachment& attachment) {
+  const CheckpointJudge of_history = make_checkpoint_judge(
+      attachment.journal()->sessions(), attachment.journal_id(), attachment.bounds().durable);
+  return [of_history, &attachment](const CheckpointHeader& header) {
+    absl::Status status = of_history(header);
+    return status.ok() ? check_followed(header.sequence, attachment) : status;
+  };
+}
+
+}  // namespace
+
+absl::StatusOr<SnapshotJoin> SnapshotJoin::begin(const Start& start, const std::string& bus,
+                                                 const Attachment& attachment) {
+  std::shared_ptr<const Fold> fold = start.fold;
+  if (fold == nullptr) {
+    const std::string& schema = attachment.schema();
+    absl::StatusOr<std::unique_ptr<Fold>> made =
+        make_fold(start.fold_name.empty() ? default_fold(schema) : start.fold_name, schema);
+    if (!made.ok()) return made.status();
+    fold = *std::move(made);
+  }
+  if (absl::Status fits = check_fold(fold->shape(), attachment); !fits.ok()) return fits;
+  std::string directory = checkpoint_directory(bus, fold->shape().name);
+  return SnapshotJoin(std::move(fold), std::move(directory));
+}
+
+void SnapshotJoin::step(const Attachment& attachment) {
+  if (!listed_) return list();
+  if (files_.empty()) return none_left();
+  const CheckpointFile file = files_.front();
+  files_.pop_front();
+  absl::StatusOr<Checkpoint> checkpoint =
+      load_checkpoint(disk_, file, fold_->shape(), judge_by(attachment));
+  if (!checkpoint.ok()) return pass_over(checkpoint.status());
+  // The journal may have been pruned while it was loaded.
+  absl::Status followed = check_followed(checkpoint->header().sequence, attachment);
+  if (!followed.ok()) {
+    return pass_over(
+        make_error(Errc::kPruned, absl::StrCat(file.path, ": ", std::string(followed.message()))));
+  }
+  checkpoint_.emplace(*std::move(checkpoint));
+  progress_ = Progress::kLoaded;
+  text_ = absl::StrCat(size(), " entries from ", file.path);
+  if (!passed_over_.empty()) {
+    absl::StrAppend(&text_, "; passed over: ", absl::StrJoin(passed_over_, "; "));
+  }
+}
+
+// Newest first.
+void SnapshotJoin::list() {
+  listed_ = true;
+  ++lists_;
+  overtaken_ = false;
+  passed_over_.clear();
+  absl::StatusOr<std::vector<CheckpointFile>> files = list_checkpoints(disk_, directory_);
+  if (files.ok()) {
+    files_.assign(files->begin(), files->end());
+  } else {
+    passed_over_.emplace_back(files.status().message());
+  }
+}
+
+// What was removed or pruned under the eyes of this join was so because there is a newer one.
+void SnapshotJoin::none_left() {
+  if (overtaken_ && lists_ < kSnapshotListsMax) {
+    listed_ = false;
+    return;
+  }
+  progress_ = Progress::kNone;
+  text_ = passed_over_.empty()
+              ? absl::StrCat("no checkpoint in ", directory_)
+              : absl::StrCat("no checkpoint that can be used: ", absl::StrJoin(passed_over_, "; "));
+}
+
+void SnapshotJoin::pass_over(const absl::Status& why) {
+  const Errc code = errc_of(why);
+  overtaken_ = overtaken_ || code == Errc::kNotFound || code == Errc::kPruned;
+  passed_over_.emplace_back(why.message());
+}
+
+std::span<const std::byte> SnapshotJoin::next() {
+  if (told_ == checkpoint_->size()) return {};
+  return checkpoint_->entry(told_++);
+}
+
+}  // namespace lapwing

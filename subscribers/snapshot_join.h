@@ -1,0 +1,84 @@
+// The first part of a join from a snapshot: chooses a checkpoint, loads it, hands out its entries.
+//
+// The newest one is taken that is whole, of this journal, of a session that it lists and within
+// that session's end, of this schema and fold, durable, and after which nothing was pruned. Each
+// that is passed over is named, with the reason, in text().
+//
+// One that is removed meanwhile, or that the journal is pruned past, has a newer one: the directory
+// is looked at again, at most kSnapshotListsMax times in all.
+//
+// Thread safety: one thread. Owns the checkpoint's memory.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "proto/identity.h"
+#include "snapshot/checkpoint/checkpoint.h"
+#include "snapshot/checkpoint/checkpoint_directory.h"
+#include "snapshot/fold/fold.h"
+#include "snapshot/posix_io.h"
+#include "subscribers/attachment.h"
+#include "subscribers/subscriber.h"
+
+namespace lapwing {
+
+inline constexpr int kSnapshotListsMax = 8;
+
+class SnapshotJoin {
+ public:
+  enum class Progress {
+    kLoading,
+    kLoaded,
+    kNone,  // no checkpoint can be used
+  };
+
+  // With the fold that `start` asks for. Errors: kInvalidArgument for one that is not for the
+  // records of this bus.
+  static absl::StatusOr<SnapshotJoin> begin(const Start& start, const std::string& bus,
+                                            const Attachment& attachment);
+
+  Progress progress() const { return progress_; }
+  // Goes on loading.
+  void step(const Attachment& attachment);
+
+  const std::shared_ptr<const Fold>& fold() const { return fold_; }
+  // Which checkpoint it is, and what was passed over; or why there is none.
+  const std::string& text() const { return text_; }
+
+  // kLoaded: the sequence that the state is as of, its entries, and one after the other of them; an
+  // empty span after the last.
+  Sequence as_of() const { return checkpoint_->header().sequence; }
+  std::uint64_t size() const { return checkpoint_->size(); }
+  std::span<const std::byte> next();
+
+ private:
+  SnapshotJoin(std::shared_ptr<const Fold> fold, std::string directory)
+      : fold_(std::move(fold)), directory_(std::move(directory)) {}
+  void list();
+  void none_left();
+  void pass_over(const absl::Status& why);
+
+  std::shared_ptr<const Fold> fold_;
+  std::string directory_;  // of the fold's checkpoints
+  PosixDisk disk_;
+  Progress progress_ = Progress::kLoading;
+  bool listed_ = false;
+  int lists_ = 0;                         // that were made
+  std::deque<CheckpointFile> files_;      // of the list, that were not tried yet
+  bool overtaken_ = false;                // one of the list was removed, or pruned past
+  std::vector<std::string> passed_over_;  // a line for each of the list
+  std::optional<Checkpoint> checkpoint_;
+  std::uint64_t told_ = 0;  // entries
+  std::string text_;
+};
+
+}  // namespace lapwing

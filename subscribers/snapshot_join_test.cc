@@ -1,0 +1,420 @@
+// Joining from a snapshot: which checkpoint is taken, and that state and records together are what
+// whoever was there from the start has.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <functional>
+#include <utility>
+
+#include "proto/error.h"
+#include "subscribers/subscriber.h"
+#include "subscribers/test_bus.h"
+#include "subscribers/test_checkpoints.h"
+
+namespace lapwing {
+namespace {
+
+constexpr std::uint32_t kLargeEntryBytes = 4096;  // 300 of them take more than one slice to load
+
+// A bus, a fold, and a subscriber from its snapshot.
+struct Join {
+  explicit Join(std::uint32_t entry_bytes = sizeof(TestFold::Entry))
+      : fold(std::make_shared<TestFold>(entry_bytes)) {
+    bus.start();
+  }
+  void publish_and_archive(std::uint64_t count) {
+    bus.publish(count);
+    bus.archive(bus.head());
+  }
+  std::string checkpoint(Sequence as_of) { return write_checkpoint(bus, *fold, as_of); }
+  void begin() { trace.emplace(bus, bus.options(Start::snapshot(fold))); }
+  // Polls until the checkpoint's file is being read, or was.
+  void until_loading() {
+    begin();
+    REQUIRE(trace->until_flush_waits());
+    trace->step();
+    trace->step();
+  }
+
+  TestBus bus;
+  std::shared_ptr<TestFold> fold;
+  std::optional<Trace> trace;
+};
+
+TEST_CASE("From a snapshot the state comes first, then every record after it") {
+  Join join;
+  join.publish_and_archive(1500);
+  const std::string path = join.checkpoint(1200);
+  join.begin();
+  REQUIRE(join.trace->until(ItemKind::kState));
+  CHECK(join.trace->subscriber.state_size() == 300);
+  CHECK(join.trace->subscriber.fold() == join.fold);
+  CHECK(join.trace->subscriber.record().size() == sizeof(TestFold::Entry));
+  CHECK(join.trace->subscriber.record_bytes() == 56);
+  REQUIRE(join.trace->until(ItemKind::kSnapshotComplete));
+  CHECK(join.trace->says(absl::StrCat("300 entries from ", path)));
+  REQUIRE(join.trace->until(ItemKind::kCaughtUp));
+  join.bus.publish(10);
+  REQUIRE(join.trace->until_record(1510));
+  CHECK(join.trace->lines == Lines{"state x 300", "snapshot-complete 1200", "1201..1500",
+                                   "caught-up 1500", "1501..1510"});
+  const SubscriberCounters& counters = join.trace->subscriber.counters();
+  CHECK(counters.state == 300);
+  CHECK(counters.records == 310);
+  CHECK(counters.first == 1201);
+  CHECK(counters.lost == 0);
+}
+
+TEST_CASE("The entries and their places are those of the checkpoint, in the order of their keys") {
+  Join join;
+  join.publish_and_archive(1500);
+  join.checkpoint(1234);
+  join.begin();
+  MemoryState state(join.fold->shape());
+  std::vector<std::byte> key(2);
+  std::vector<std::byte> last_key;
+  for (Item item = join.trace->step(); item.kind != ItemKind::kSnapshotComplete;
+       item = join.trace->step()) {
+    if (item.kind != ItemKind::kState) continue;
+    const auto entry = join.trace->subscriber.record();
+    join.fold->key_of(entry, key);
+    CHECK(last_key < key);
+    last_key = key;
+    CHECK(item.sequence == join.fold->place_of(entry));
+    CHECK(item.sequence > 1234 - 300);
+    state.put(key, entry);
+  }
+  CHECK(state.digest() == state_of(*join.fold, join.bus, 1234).digest());
+}
+
+TEST_CASE("Where everything after the state has left the ring, the journal gives it") {
+  Join join;
+  join.publish_and_archive(20'000);
+  join.checkpoint(500);
+  join.begin();
+  REQUIRE(join.trace->until(ItemKind::kCaughtUp));
+  CHECK(join.trace->lines ==
+        Lines{"state x 300", "snapshot-complete 500", "501..20000", "caught-up 20000"});
+}
+
+TEST_CASE("A state as of the newest record is complete at once, and nothing comes twice") {
+  Join join;
+  join.publish_and_archive(700);
+  join.checkpoint(700);
+  join.begin();
+  REQUIRE(join.trace->until(ItemKind::kCaughtUp));
+  join.bus.publish(1);
+  REQUIRE(join.trace->until_record(701));
+  CHECK(join.trace->lines ==
+        Lines{"state x 300", "snapshot-complete 700", "caught-up 700", "701..701"});
+}
+
+TEST_CASE("An empty state is a state") {
+  Join join;
+  join.publish_and_archive(100);
+  write_checkpoint(join.bus, *join.fold, MemoryState(join.fold->shape()),
+                   identity_at(join.bus, 60));
+  join.begin();
+  REQUIRE(join.trace->until(ItemKind::kCaughtUp));
+  CHECK(join.trace->lines == Lines{"snapshot-complete 60", "61..100", "caught-up 100"});
+  CHECK(join.trace->subscriber.state_size() == 0);
+}
+
+TEST_CASE("Without a checkpoint the join begins with the oldest record that is kept, and says so") {
+  const bool pruned = GENERATE(false, true);
+  Join join;
+  join.publish_and_archive(5000);
+  if (pruned) join.bus.prune_below_segment(2);
+  const Sequence oldest = pruned ? 2049 : 1;
+  join.begin();
+  REQUIRE(join.trace->until(ItemKind::kNoSnapshot));
+  CHECK(join.trace->says("no checkpoint in "));
+  CHECK(join.trace->says(absl::StrCat("begins with sequence ", oldest, ",")));
+  CHECK(join.trace->subscriber.fold() == join.fold);
+  REQUIRE(join.trace->until(ItemKind::kCaughtUp));
+  CHECK(join.trace->lines == Lines{absl::StrCat("no-snapshot ", oldest),
+                                   absl::StrCat(oldest, "..5000"), "caught-up 5000"});
+  CHECK(join.trace->subscriber.counters().lost == 0);
+}
+
+// Each makes the newest checkpoint, as of 1400, one that may not be used, and says what is wrong.
+struct Fault {
+  const char* name;
+  const char* said;
+  std::function<void(Join&)> spoil;
+};
+void write_as(Join& join, const CheckpointIdentity& identity) {
+  write_checkpoint(join.bus, *join.fold, state_of(*join.fold, join.bus, 1400), identity);
+}
+const Fault kFaults[] = {
+    {"a byte differs", "sum mismatch",
+     [](Join& join) { flip_bit(join.checkpoint(1400), 4096 + 1000, 3); }},
+    {"cut short", "cut short",
+     [](Join& join) {
+       const std::string path = join.checkpoint(1400);
+       std::filesystem::resize_file(path, 1000);
+     }},
+    {"no checkpoint at all", "",
+     [](Join& join) { std::ofstream(join.checkpoint(1400), std::ios::trunc) << "nothing"; }},
+    {"of another journal", "is of journal 4242",
+     [](Join& join) {
+       write_as(join, {fixture_id(0x42), join.bus.ring->header().session_id, 1400});
+     }},
+    {"of a session that the journal does not list", "does not list",
+     [](Join& join) {
+       write_as(join, {join.bus.journal.current_journal_id(), fixture_id(77), 1400});
+     }},
+    {"newer than what is durable", "durable",
+     [](Join& join) { write_as(join, identity_at(join.bus, 1501)); }},
+    {"of another version of the fold", "version",
+     [](Join& join) {
+       TestFold other;
+       other.shape_to_spoil().version = 2;
+       write_checkpoint(join.bus, other, 1400);
+     }},
+    {"of another fold, by a mistake of its directory", "fold",
+     [](Join& join) {
+       const TestFold other(sizeof(TestFold::Entry), "other");
+       std::filesystem::create_directories(checkpoint_directory(join.bus.directory(), "last"));
+       std::filesystem::rename(
+           write_checkpoint(join.bus, other, 1400),
+           checkpoint_path(checkpoint_directory(join.bus.directory(), "last"), 1400));
+     }},
+};
+
+TEST_CASE("A checkpoint that may not be used is passed over, with the reason, for an older one") {
+  const Fault& fault = GENERATE(from_range(std::begin(kFaults), std::end(kFaults)));
+  INFO(fault.name);
+  const bool has_older = GENERATE(true, false);
+  Join join;
+  join.publish_and_archive(1500);
+  if (has_older) join.checkpoint(1000);
+  fault.spoil(join);
+  join.begin();
+  REQUIRE(join.trace->until(has_older ? ItemKind::kSnapshotComplete : ItemKind::kNoSnapshot));
+  CHECK(join.trace->says(fault.said));
+  CHECK(join.trace->says(".ckpt"));
+  CHECK(join.trace->says(has_older ? "passed over: " : "no checkpoint that can be used: "));
+  REQUIRE(join.trace->until(ItemKind::kCaughtUp));
+  CHECK(join.trace->lines ==
+        (has_older ? Lines{"state x 300", "snapshot-complete 1000", "1001..1500", "caught-up 1500"}
+                   : Lines{"no-snapshot 1", "1..1500", "caught-up 1500"}));
+}
+
+TEST_CASE("A checkpoint after which the journal was pruned is no beginning") {
+  Join join;
+  join.publish_and_archive(5000);
+  join.checkpoint(1500);
+  join.bus.prune_below_segment(2);
+  join.begin();
+  REQUIRE(join.trace->until(ItemKind::kNoSnapshot));
+  CHECK(join.trace->says("what came between is pruned"));
+  join.trace->until_quiet();
+  CHECK(join.trace->lines == Lines{"no-snapshot 2049", "2049..5000", "caught-up 5000"});
+}
+
+TEST_CASE("A checkpoint just before what was pruned loses nothing") {
+  Join join;
+  join.publish_and_archive(5000);
+  join.checkpoint(2048);
+  join.bus.prune_below_segment(2);
+  join.begin();
+  REQUIRE(join.trace->until(ItemKind::kCaughtUp));
+  CHECK(join.trace->lines ==
+        Lines{"state x 300", "snapshot-complete 2048", "2049..5000", "caught-up 5000"});
+}
+
+TEST_CASE("A checkpoint beyond its session's end is of a history that is gone") {
+  Join join;
+  join.publish_and_archive(500);
+  const CheckpointIdentity beyond = identity_at(join.bus, 520);
+  join.checkpoint(400);
+  join.bus.publish(100);
+  join.bus.kill();
+  join.bus.cut(500);
+  write_checkpoint(join.bus, *join.fold, state_of(*join.fold, join.bus, 520), beyond);
+  join.bus.start();
+  const Sequence first = join.bus.next();
+  join.publish_and_archive(5);
+  join.begin();
+  REQUIRE(join.trace->until(ItemKind::kSnapshotComplete));
+  CHECK(join.trace->says("beyond its session's end, 500"));
+  REQUIRE(join.trace->until_record(first + 4));
+  join.trace->until_quiet();
+  CHECK(join.trace->lines ==
+        Lines{"state x 300", "snapshot-complete 400", "401..500",
+              absl::StrCat("lost 501..", first - 1, " void"), absl::StrCat("session ", first),
+              absl::StrCat(first, "..", first + 4), absl::StrCat("caught-up ", first + 4)});
+}
+
+TEST_CASE("A state that ends where a void begins is followed by the void") {
+  Join join;
+  join.publish_and_archive(500);
+  join.checkpoint(500);
+  join.bus.kill();
+  join.bus.cut(500);
+  join.bus.start();
+  const Sequence first = join.bus.next();
+  join.publish_and_archive(5);
+  join.begin();
+  REQUIRE(join.trace->until_record(first + 4));
+  CHECK(join.trace->lines == Lines{"state x 300", "snapshot-complete 500",
+                                   absl::StrCat("lost 501..", first - 1, " void"),
+                                   absl::StrCat("session ", first),
+                                   absl::StrCat(first, "..", first + 4)});
+}
+
+TEST_CASE("Without a publisher the state is that of what it left") {
+  const bool closed = GENERATE(true, false);
+  Join join;
+  join.publish_and_archive(2000);
+  join.checkpoint(1700);
+  if (closed) {
+    join.bus.close();
+  } else {
+    join.bus.publish_without_head(10);
+    join.bus.kill();
+  }
+  SubscriberOptions options = join.bus.options(Start::snapshot(join.fold));
+  options.reattach_ns = 0;
+  join.trace.emplace(join.bus, options);
+  CHECK_FALSE(join.trace->until(ItemKind::kStale));
+  const Sequence last = closed ? 2000 : 2010;
+  CHECK(join.trace->lines == Lines{"state x 300", "snapshot-complete 1700",
+                                   absl::StrCat("1701..", last), absl::StrCat("caught-up ", last),
+                                   absl::StrCat(closed ? "closed " : "publisher-gone ", last),
+                                   absl::StrCat("ended ", last)});
+}
+
+TEST_CASE("A fold that the bus's records do not have ends the join, and says which there are") {
+  TestBus bus;
+  bus.start();
+  bus.publish(10);
+  const auto wrong = std::make_shared<TestFold>();
+  wrong->shape_to_spoil().schema = "kv16";
+  const Start start = GENERATE_COPY(Start::snapshot(), Start::snapshot("orders"),
+                                    Start::snapshot(std::shared_ptr<const Fold>(wrong)));
+  Trace trace(bus, bus.options(start));
+  CHECK_FALSE(trace.until(ItemKind::kCaughtUp));
+  CHECK(errc_of(trace.subscriber.status()) == Errc::kInvalidArgument);
+  CHECK(trace.says("fold"));
+}
+
+TEST_CASE("Without a journal there is no start from a snapshot") {
+  TestBus bus(false);
+  bus.start();
+  Trace trace(bus, bus.options(Start::snapshot()));
+  CHECK_FALSE(trace.until(ItemKind::kCaughtUp));
+  CHECK(errc_of(trace.subscriber.status()) == Errc::kNoJournal);
+}
+
+TEST_CASE("A position that can be continued is, and no snapshot is looked at") {
+  Join join;
+  join.publish_and_archive(1500);
+  join.checkpoint(1200);
+  SubscriberOptions options = join.bus.options(Start::snapshot(join.fold));
+  options.resume = {join.bus.journal.current_journal_id(), join.bus.ring->header().session_id, 100};
+  join.trace.emplace(join.bus, options);
+  REQUIRE(join.trace->until(ItemKind::kCaughtUp));
+  CHECK(join.trace->lines == Lines{"101..1500", "caught-up 1500"});
+}
+
+TEST_CASE("After a restart of the publisher nothing of the state comes again") {
+  Join join;
+  join.publish_and_archive(1500);
+  join.checkpoint(1200);
+  join.begin();
+  REQUIRE(join.trace->until(ItemKind::kCaughtUp));
+  join.bus.kill();
+  REQUIRE(join.trace->until(ItemKind::kPublisherGone));
+  join.bus.recover();
+  join.bus.start();
+  join.bus.publish(10);
+  REQUIRE(join.trace->until_record(1510));
+  join.trace->until_quiet();
+  CHECK(join.trace->lines == Lines{"state x 300", "snapshot-complete 1200", "1201..1500",
+                                   "caught-up 1500", "publisher-gone 1500", "session 1501",
+                                   "1501..1510"});
+}
+
+TEST_CASE("A reset after the state is told as any other") {
+  Join join;
+  join.publish_and_archive(1500);
+  join.checkpoint(1200);
+  join.begin();
+  REQUIRE(join.trace->until(ItemKind::kCaughtUp));
+  join.bus.fail_journal();
+  join.bus.close();
+  join.bus.start();
+  join.bus.publish(10);
+  REQUIRE(join.trace->until_record(10));
+  CHECK(join.trace->lines == Lines{"state x 300", "snapshot-complete 1200", "1201..1500",
+                                   "caught-up 1500", "closed 1500", "reset 1", "1..10"});
+}
+
+TEST_CASE("A journal that was put back to before the state is a reset, and not its next record") {
+  Join join;
+  join.publish_and_archive(1500);
+  join.checkpoint(1500);
+  join.begin();
+  REQUIRE(join.trace->until(ItemKind::kCaughtUp));
+  join.bus.kill();
+  REQUIRE(join.trace->until(ItemKind::kPublisherGone));
+  join.bus.forget_history();
+  join.bus.start();
+  REQUIRE(join.trace->until(ItemKind::kReset));
+}
+
+TEST_CASE("A batch never contains what is no record, and stops before it") {
+  Join join;
+  join.publish_and_archive(1500);
+  join.checkpoint(1200);
+  join.begin();
+  Subscriber& subscriber = join.trace->subscriber;
+  std::vector<std::byte> out(100 * 56);
+  std::uint64_t entries = 0;
+  Item item;
+  while (item.kind != ItemKind::kSnapshotComplete) {
+    join.bus.turn();
+    REQUIRE(subscriber.poll_batch(out) == 0);
+    REQUIRE(subscriber.position().sequence == kNoSequence);
+    item = subscriber.poll();
+    if (item.kind == ItemKind::kState) {
+      ++entries;
+      REQUIRE(subscriber.record().size() == sizeof(TestFold::Entry));
+    }
+  }
+  CHECK(entries == 300);
+  CHECK(subscriber.position().sequence == 1200);
+  CHECK(subscriber.record_bytes() == 56);
+  std::uint64_t records = 0;
+  while (records < 300) {
+    join.bus.turn();
+    const std::size_t count = subscriber.poll_batch(out);
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto expected = join.bus.journal.record(1201 + records + i);
+      REQUIRE(
+          std::equal(expected.begin(), expected.end(), out.begin() + static_cast<long>(i * 56)));
+    }
+    records += count;
+  }
+  CHECK(subscriber.counters().last == 1500);
+}
+
+TEST_CASE("Until the state is complete and told, there is no position that could be continued") {
+  Join join;
+  join.publish_and_archive(1500);
+  const bool has_checkpoint = GENERATE(true, false);
+  if (has_checkpoint) join.checkpoint(1200);
+  join.begin();
+  Item item;
+  while (item.kind != ItemKind::kSnapshotComplete && item.kind != ItemKind::kNoSnapshot) {
+    REQUIRE(join.trace->subscriber.position().sequence == kNoSequence);
+    REQUIRE(join.trace->subscriber.position().journal_id.is_zero());
+    item = join.trace->step();
+  }
+  CHECK(join.trace->subscriber.position().journal_id == join.bus.journal.current_journal_id());
+  CHECK(join.trace->subscriber.position().sequence == (has_checkpoint ? 1200 : 0));
+}
+
+}  // namespace
+}  // namespace lapwing
