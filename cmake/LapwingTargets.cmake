@@ -21,7 +21,7 @@ endif()
 
 # Debian compiles its libraries as system headers; ours are held to stricter warnings than theirs.
 foreach(target absl::status absl::statusor absl::strings absl::str_format absl::time
-        absl::btree absl::flat_hash_map absl::flat_hash_set absl::hash absl::span
+        absl::btree absl::flat_hash_map absl::flat_hash_set absl::int128 absl::span
         absl::inlined_vector)
   get_target_property(includes ${target} INTERFACE_INCLUDE_DIRECTORIES)
   if(includes)

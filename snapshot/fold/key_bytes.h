@@ -3,27 +3,35 @@
 // Thread safety: pure functions.
 #pragma once
 
+#include <bit>
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
+#include <cstring>
 
 namespace lapwing {
 
+// A little-endian number's bytes the other way round, and back.
+template <std::unsigned_integral Number>
+Number swap_bytes(Number number) {
+  static_assert(std::endian::native == std::endian::little);
+  if constexpr (sizeof(Number) == 2) return __builtin_bswap16(number);
+  if constexpr (sizeof(Number) == 4) return __builtin_bswap32(number);
+  if constexpr (sizeof(Number) == 8) return __builtin_bswap64(number);
+}
+
 // Writes the sizeof(Number) bytes of `number` to `target`.
 template <std::unsigned_integral Number>
-void write_big_endian(Number number, std::byte* target) {
-  for (std::size_t i = sizeof(Number); i > 0; --i) {
-    target[i - 1] = static_cast<std::byte>(number & 0xff);
-    number = static_cast<Number>(number >> 7 >> 1);  // in two steps: a byte has no bit 8
-  }
+void write_big_endian(Number number, void* target) {
+  const Number swapped = swap_bytes(number);
+  std::memcpy(target, &swapped, sizeof swapped);
 }
 
 template <std::unsigned_integral Number>
-Number read_big_endian(const std::byte* source) {
-  Number number = 0;
-  for (std::size_t i = 0; i < sizeof(Number); ++i) {
-    number = static_cast<Number>(number << 7 << 1 | std::to_integer<Number>(source[i]));
-  }
-  return number;
+Number read_big_endian(const void* source) {
+  Number number;
+  std::memcpy(&number, source, sizeof number);
+  return swap_bytes(number);
 }
 
 }  // namespace lapwing

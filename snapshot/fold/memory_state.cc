@@ -3,40 +3,49 @@
 #include <algorithm>
 #include <array>
 #include <cassert>
+#include <compare>
 #include <cstring>
-#include <string_view>
 #include <vector>
 
 #include "absl/container/btree_map.h"
 #include "absl/container/flat_hash_set.h"
-#include "absl/hash/hash.h"
+#include "absl/numeric/int128.h"
 #include "proto/checkpoint_format.h"
 #include "snapshot/fold/entry_digest.h"
+#include "snapshot/fold/key_bytes.h"
 
 namespace lapwing {
 namespace {
 
 using Bytes = std::span<const std::byte>;
 using Slot = std::uint32_t;
+using Word = std::uint64_t;
 
-// A key with zeros behind it. All keys of a state have one size, so this keeps their order.
-struct PaddedKey {
-  std::array<std::byte, kKeyBytesMax> bytes{};
+// A key as numbers that compare as its bytes do, with zeros behind it. All keys of a state have one
+// size, so the zeros keep their order.
+struct KeyWords {
+  std::array<Word, kKeyBytesMax / sizeof(Word)> words{};
 
-  friend bool operator<(const PaddedKey& a, const PaddedKey& b) {
-    return std::memcmp(a.bytes.data(), b.bytes.data(), kKeyBytesMax) < 0;
-  }
-  friend bool operator==(const PaddedKey& a, const PaddedKey& b) = default;
+  friend auto operator<=>(const KeyWords&, const KeyWords&) = default;
 };
 
-PaddedKey pad(Bytes key) {
-  PaddedKey padded;
-  if (!key.empty()) std::memcpy(padded.bytes.data(), key.data(), key.size());
-  return padded;
-}
-
-std::string_view text_of(Bytes bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+KeyWords words_of(Bytes key) {
+  KeyWords result;
+  const std::size_t whole = key.size() / sizeof(Word);
+  const std::size_t rest = key.size() % sizeof(Word);
+  for (std::size_t i = 0; i < whole; ++i) {
+    result.words[i] = read_big_endian<Word>(key.data() + i * sizeof(Word));
+  }
+  if (rest == 0) return result;
+  if (whole > 0) {  // the last bytes, and some of the word before them, which are shifted out
+    const Word last = read_big_endian<Word>(key.data() + key.size() - sizeof(Word));
+    result.words[whole] = last << (8 * (sizeof(Word) - rest));
+    return result;
+  }
+  for (std::size_t i = 0; i < rest; ++i) {
+    result.words[0] |= std::to_integer<Word>(key[i]) << (8 * (sizeof(Word) - 1 - i));
+  }
+  return result;
 }
 
 }  // namespace
@@ -46,41 +55,44 @@ class MemoryState::Impl {
   explicit Impl(const FoldShape& shape)
       : key_bytes_(shape.key_bytes),
         entry_bytes_(shape.entry_bytes),
-        entry_offset_((shape.key_bytes + 7) / 8 * 8),
-        slot_bytes_(entry_offset_ + (shape.entry_bytes + 7) / 8 * 8),
+        key_words_((shape.key_bytes + sizeof(Word) - 1) / sizeof(Word)),
+        slot_bytes_(key_words_ * sizeof(Word) + (shape.entry_bytes + 7) / 8 * 8),
         index_(0, SlotHash{this}, SlotEqual{this}) {}
 
   const std::byte* find(Bytes key) const {
-    const auto found = index_.find(key);
+    const auto found = index_.find(words_of(key));
     return found == index_.end() ? nullptr : entry_at(*found);
   }
 
   void put(Bytes key, Bytes entry) {
-    auto found = index_.find(key);
+    const KeyWords words = words_of(key);
+    auto found = index_.find(words);
     if (found == index_.end()) {
       const Slot slot = take_slot();
-      std::memcpy(slot_at(slot), key.data(), key_bytes_);
+      std::memcpy(slot_at(slot), &words, key_words_ * sizeof(Word));
       found = index_.insert(slot).first;
-      touch(key);
+      touch(words);
     }
     std::memcpy(entry_at(*found), entry.data(), entry_bytes_);
   }
 
   void erase(Bytes key) {
-    const auto found = index_.find(key);
+    const KeyWords words = words_of(key);
+    const auto found = index_.find(words);
     if (found == index_.end()) return;
     free_.push_back(*found);
     index_.erase(found);
-    touch(key);  // last: it may bring the order up to date
+    touch(words);  // last: it may bring the order up to date
   }
 
   void erase_prefix(Bytes prefix) {
     bring_in_order();
-    const auto first = ordered_.lower_bound(pad(prefix));
+    const KeyWords from = words_of(prefix);
+    const auto first = ordered_.lower_bound(from);
     auto last = first;
     for (; last != ordered_.end(); ++last) {
-      if (!std::equal(prefix.begin(), prefix.end(), last->first.bytes.begin())) break;
-      index_.erase(index_.find(key_at(last->second)));
+      if (!begins_with(last->first, from, prefix.size())) break;
+      index_.erase(index_.find(last->first));
       free_.push_back(last->second);
     }
     ordered_.erase(first, last);
@@ -101,25 +113,50 @@ class MemoryState::Impl {
   // The index holds slots and finds them by the key that stands in them.
   struct SlotHash {
     using is_transparent = void;
-    std::size_t operator()(Slot slot) const { return (*this)(impl->key_at(slot)); }
-    std::size_t operator()(Bytes key) const { return absl::HashOf(text_of(key)); }
+    std::size_t operator()(Slot slot) const { return (*this)(impl->words_at(slot)); }
+    std::size_t operator()(const KeyWords& key) const { return (*this)(key.words.data()); }
+    std::size_t operator()(const Word* words) const {
+      Word hash = 0;
+      for (std::size_t i = 0; i < impl->key_words_; ++i) {
+        const absl::uint128 product = absl::uint128(hash ^ words[i]) * kHashFactor;
+        hash = absl::Uint128High64(product) ^ absl::Uint128Low64(product);
+      }
+      return hash;
+    }
+    static constexpr Word kHashFactor = 0x9e3779b97f4a7c15;
     const Impl* impl;
   };
   struct SlotEqual {
     using is_transparent = void;
     bool operator()(Slot a, Slot b) const { return a == b; }
-    bool operator()(Slot a, Bytes b) const { return text_of(impl->key_at(a)) == text_of(b); }
-    bool operator()(Bytes a, Slot b) const { return (*this)(b, a); }
+    bool operator()(Slot a, const KeyWords& b) const {
+      const Word* words = impl->words_at(a);
+      for (std::size_t i = 0; i < impl->key_words_; ++i) {  // faster than memcmp for two words
+        if (words[i] != b.words[i]) return false;
+      }
+      return true;
+    }
+    bool operator()(const KeyWords& a, Slot b) const { return (*this)(b, a); }
     const Impl* impl;
   };
+
+  static bool begins_with(const KeyWords& key, const KeyWords& prefix, std::size_t prefix_bytes) {
+    for (std::size_t i = 0; prefix_bytes > 0; ++i) {
+      const std::size_t bytes = std::min(prefix_bytes, sizeof(Word));
+      const Word mask = ~Word{0} << (8 * (sizeof(Word) - bytes));
+      if (((key.words[i] ^ prefix.words[i]) & mask) != 0) return false;
+      prefix_bytes -= bytes;
+    }
+    return true;
+  }
 
   const std::byte* slot_at(Slot slot) const {
     return slots_.data() + std::size_t{slot} * slot_bytes_;
   }
   std::byte* slot_at(Slot slot) { return slots_.data() + std::size_t{slot} * slot_bytes_; }
-  Bytes key_at(Slot slot) const { return {slot_at(slot), key_bytes_}; }
-  const std::byte* entry_at(Slot slot) const { return slot_at(slot) + entry_offset_; }
-  std::byte* entry_at(Slot slot) { return slot_at(slot) + entry_offset_; }
+  const Word* words_at(Slot slot) const { return reinterpret_cast<const Word*>(slot_at(slot)); }
+  const std::byte* entry_at(Slot slot) const { return slot_at(slot) + key_words_ * sizeof(Word); }
+  std::byte* entry_at(Slot slot) { return slot_at(slot) + key_words_ * sizeof(Word); }
 
   Slot take_slot() {
     if (free_.empty()) {
@@ -134,17 +171,17 @@ class MemoryState::Impl {
   }
 
   // Notes that a key came or went. Bounded: the order is brought up to date now and then even if
-  // nobody asks for it, each time after as many changes as there are entries.
-  void touch(Bytes key) {
-    touched_.push_back(pad(key));
-    if (touched_.size() >= std::max<std::size_t>(kTouchedMin, 2 * index_.size())) bring_in_order();
+  // nobody asks for it, each time after four changes for each entry that there is.
+  void touch(const KeyWords& key) {
+    touched_.push_back(key);
+    if (touched_.size() >= std::max<std::size_t>(kTouchedMin, 4 * index_.size())) bring_in_order();
   }
 
   void bring_in_order() {
     std::sort(touched_.begin(), touched_.end());
     touched_.erase(std::unique(touched_.begin(), touched_.end()), touched_.end());
-    for (const PaddedKey& key : touched_) {
-      const auto found = index_.find(Bytes(key.bytes.data(), key_bytes_));
+    for (const KeyWords& key : touched_) {
+      const auto found = index_.find(key);
       if (found == index_.end()) {
         ordered_.erase(key);
       } else {
@@ -158,13 +195,13 @@ class MemoryState::Impl {
 
   const std::size_t key_bytes_;
   const std::size_t entry_bytes_;
-  const std::size_t entry_offset_;
+  const std::size_t key_words_;
   const std::size_t slot_bytes_;
   std::vector<std::byte> slots_;  // key and entry of each, by slot
   std::vector<Slot> free_;
   absl::flat_hash_set<Slot, SlotHash, SlotEqual> index_;
-  absl::btree_map<PaddedKey, Slot> ordered_;  // but for what was touched since
-  std::vector<PaddedKey> touched_;            // keys that came or went
+  absl::btree_map<KeyWords, Slot> ordered_;  // but for what was touched since
+  std::vector<KeyWords> touched_;            // keys that came or went
 };
 
 MemoryState::MemoryState(const FoldShape& shape) : impl_(std::make_unique<Impl>(shape)) {

@@ -19,10 +19,10 @@ constexpr std::uint8_t kRecordUnits = sizeof(MboMsg) / dbn::kLengthUnit;
 OrderKey make_key(std::uint16_t publisher_id, std::uint32_t instrument_id, OrderEntryKind kind,
                   std::uint64_t order_id) {
   OrderKey key;
-  write_big_endian(publisher_id, reinterpret_cast<std::byte*>(key.publisher_id));
-  write_big_endian(instrument_id, reinterpret_cast<std::byte*>(key.instrument_id));
+  write_big_endian(publisher_id, key.publisher_id);
+  write_big_endian(instrument_id, key.instrument_id);
   key.kind = kind;
-  write_big_endian(order_id, reinterpret_cast<std::byte*>(key.order_id));
+  write_big_endian(order_id, key.order_id);
   return key;
 }
 
