@@ -63,7 +63,7 @@ class Fold {
   // Folds one record, number `sequence` of the bus.
   virtual void apply(Sequence sequence, std::span<const std::byte> record,
                      FoldState& state) const = 0;
-  // What nothing could give: `gap` was lost between two records.
+  // What nothing could give: `gap` was lost between two records. An empty one is no loss.
   virtual void lose(const Gap& gap, FoldState& state) const = 0;
   // Whether the state may be shown to others after this record: false inside a venue's event.
   virtual bool settles(std::span<const std::byte> record) const = 0;

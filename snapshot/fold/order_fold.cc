@@ -215,7 +215,8 @@ class Step {
 
   // The record contradicts what rests, in a book that was good: the feed is not what it should be.
   void note_misfit() {
-    if (is_stale(book_, lost_through_)) return;
+    const bool is_noted = book_.msg.order_id == sequence_;
+    if (is_noted || is_stale(book_, lost_through_)) return;
     if (book_.msg.size < std::numeric_limits<std::uint32_t>::max()) ++book_.msg.size;
     book_.msg.order_id = sequence_;
   }
@@ -291,6 +292,7 @@ void OrderFold::apply(Sequence sequence, Bytes record, FoldState& state) const {
 }
 
 void OrderFold::lose(const Gap& gap, FoldState& state) const {
+  if (gap.count() == 0) return;  // a power cut took nothing that is missing here
   OrderEntry loss;
   if (!load(state, loss_key(), loss)) loss = make_mark(Action::kNone);
   loss.msg.order_id += gap.count();

@@ -237,6 +237,12 @@ TEST_CASE("Each instrument that is seen has a book, whatever its first record is
   CHECK(book.msg.price == dbn::kUndefPrice);
 }
 
+TEST_CASE("A record is one misfit, however much is wrong with it") {
+  TestOrders orders;
+  orders.modify(1, kBid, 100, 0);
+  CHECK(orders.misfits() == 1);
+}
+
 TEST_CASE("Misfits are counted on through a clear") {
   TestOrders orders;
   orders.cancel(1, 1);

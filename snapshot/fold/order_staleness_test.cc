@@ -55,6 +55,14 @@ TEST_CASE("Losses add up, and the last one says how far") {
   CHECK(orders.entry(loss_key())->msg.order_id == 13);
 }
 
+TEST_CASE("A loss of nothing is none") {
+  TestOrders orders;
+  orders.add(1, kBid, 100, 10);
+  orders.lose(0);
+  CHECK_FALSE(orders.is_stale());
+  CHECK(orders.state().size() == 2);
+}
+
 TEST_CASE("A stale book stays stale and goes on with what comes, and counts no misfits") {
   TestOrders orders = after_loss();
   orders.cancel(1, 4);
