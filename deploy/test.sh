@@ -45,6 +45,7 @@ repeat LAPWING_FUZZ_SECONDS 20 20 600
 repeat LAPWING_CHANNEL_STRIDE 61 1 1
 repeat LAPWING_CHANNEL_OPERATIONS 200000 1000000 5000000
 repeat LAPWING_FOLD_FLOWS 3 3 60
+repeat LAPWING_FOLD_STREAMS 300 3000 100000
 if [[ -z ${LAPWING_TEST_DATA-} ]]; then
   printf '\n*** LAPWING_TEST_DATA is not set: every test on a real feed will be skipped ***\n\n'
 elif [[ ! -d $LAPWING_TEST_DATA ]]; then
@@ -154,8 +155,9 @@ sanitizer_stages() {
 }
 
 fuzz_stages() {
-  build 'fuzz: build' fuzz channel_fuzz &&
-    run_script 'fuzz: channel' tests/fuzz/run.sh channel_fuzz "$LAPWING_FUZZ_SECONDS"
+  build 'fuzz: build' fuzz channel_fuzz order_fold_fuzz || return 0
+  run_script 'fuzz: channel' tests/fuzz/run.sh channel_fuzz "$LAPWING_FUZZ_SECONDS"
+  run_script 'fuzz: fold of orders' tests/fuzz/run.sh order_fold_fuzz "$LAPWING_FUZZ_SECONDS"
 }
 
 registry_stages() {
