@@ -18,6 +18,7 @@
 //   kRecord S+1 …
 // or, where no checkpoint can be used, kNoSnapshot and then every record from the oldest. The state
 // is verified as a whole before its first entry is told, and kept in memory until it is complete.
+// subscribers/load_state.h does all of it in one call.
 //
 // Thread safety: one thread. Writes nothing that a publisher reads; maps the ring read-only. No
 // allocation and no system call while records are there to be read in the ring.

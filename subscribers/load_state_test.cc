@@ -1,0 +1,142 @@
+// The folded state in one call: as of the join, whatever it is made of, and on from there.
+#include "subscribers/load_state.h"
+
+#include <catch2/catch.hpp>
+#include <utility>
+
+#include "proto/error.h"
+#include "subscribers/test_bus.h"
+#include "subscribers/test_checkpoints.h"
+
+namespace lapwing {
+namespace {
+
+// Ends a hang; nothing is measured by it.
+std::uint64_t far_deadline() {
+  return monotonic_ns() + 60'000'000'000;
+}
+
+// load_state() of a bus that closed: whatever is there then is all there is.
+LoadedState load_closed(const TestBus& bus, const std::shared_ptr<TestFold>& fold) {
+  auto loaded = load_state(bus.options(Start::snapshot(fold)), far_deadline());
+  REQUIRE(loaded.ok());
+  return *std::move(loaded);
+}
+
+TEST_CASE("The state is the checkpoint and everything after it, up to the join") {
+  const Sequence as_of = GENERATE(as<Sequence>{}, 1, 300, 1700, 5000);
+  TestBus bus;
+  const auto fold = std::make_shared<TestFold>();
+  bus.start();
+  bus.publish(5000);
+  bus.archive(5000);
+  const std::string path = write_checkpoint(bus, *fold, as_of);
+  bus.close();
+  const LoadedState loaded = load_closed(bus, fold);
+  CHECK(loaded.as_of() == 5000);
+  CHECK(loaded.settled());
+  CHECK(loaded.state().digest() == state_of(*fold, bus, 5000).digest());
+  CHECK(loaded.origin().find(path) != std::string::npos);
+}
+
+TEST_CASE("Without a checkpoint everything that is kept is folded, and the rest is lost to it") {
+  const bool pruned = GENERATE(false, true);
+  TestBus bus;
+  const auto fold = std::make_shared<TestFold>();
+  bus.start();
+  bus.publish(5000);
+  bus.archive(5000);
+  if (pruned) bus.prune_below_segment(2);
+  bus.close();
+  const LoadedState loaded = load_closed(bus, fold);
+  MemoryState expected(fold->shape());
+  if (pruned) fold->lose({1, 2048, 2049, GapCause::kPruned, false}, expected);
+  for (Sequence n = pruned ? 2049 : 1; n <= 5000; ++n) {
+    fold->apply(n, bus.journal.record(n), expected);
+  }
+  CHECK(loaded.state().digest() == expected.digest());
+  CHECK(loaded.origin().find("no checkpoint in") != std::string::npos);
+}
+
+TEST_CASE("A void after the checkpoint is lost to the state") {
+  TestBus bus;
+  const auto fold = std::make_shared<TestFold>();
+  bus.start();
+  bus.publish(500);
+  bus.archive(500);
+  write_checkpoint(bus, *fold, 400);
+  bus.kill();
+  bus.cut(500);
+  bus.start();
+  const Sequence first = bus.next();
+  bus.publish(20);
+  bus.close();
+  const LoadedState loaded = load_closed(bus, fold);
+  MemoryState expected = state_of(*fold, bus, 500);
+  fold->lose({501, first - 1, first, GapCause::kVoid, false}, expected);
+  for (Sequence n = first; n < first + 20; ++n) fold->apply(n, bus.journal.record(n), expected);
+  CHECK(loaded.as_of() == first + 19);
+  CHECK(loaded.state().digest() == expected.digest());
+}
+
+TEST_CASE("What comes after the call is taken item by item") {
+  TestBus bus;
+  const auto fold = std::make_shared<TestFold>();
+  bus.start();
+  bus.publish(2000);
+  bus.archive(2000);
+  write_checkpoint(bus, *fold, 1500);
+  bus.close();
+  LoadedState loaded = load_closed(bus, fold);
+  bus.start();
+  bus.publish(700);
+  const std::uint64_t deadline_ns = far_deadline();
+  while (loaded.as_of() < 2700 && monotonic_ns() < deadline_ns) {
+    bus.turn();
+    loaded.take(loaded.subscriber().poll());
+  }
+  CHECK(loaded.state().digest() == state_of(*fold, bus, 2700).digest());
+
+  SECTION("another history begins with nothing") {
+    bus.fail_journal();
+    bus.close();
+    bus.start();
+    bus.publish(100);
+    while (loaded.as_of() != 100 && monotonic_ns() < deadline_ns) {
+      bus.turn();
+      loaded.take(loaded.subscriber().poll());
+    }
+    CHECK(loaded.state().digest() == state_of(*fold, bus, 100).digest());
+  }
+  SECTION("what is lost is lost to it") {
+    bus.publish(5000);
+    bus.prune_below_segment(6);
+    while (loaded.as_of() < 7700 && monotonic_ns() < deadline_ns) {
+      bus.turn();
+      loaded.take(loaded.subscriber().poll());
+    }
+    MemoryState expected = state_of(*fold, bus, 2700);
+    const SubscriberCounters& counters = loaded.subscriber().counters();
+    REQUIRE(counters.lost > 0);
+    fold->lose({2701, 2700 + counters.lost, 0, GapCause::kPruned, false}, expected);
+    for (Sequence n = 2701 + counters.lost; n <= 7700; ++n) {
+      fold->apply(n, bus.journal.record(n), expected);
+    }
+    CHECK(loaded.state().digest() == expected.digest());
+  }
+}
+
+TEST_CASE("A state is asked for as one, and not given after the deadline") {
+  TestBus bus;
+  CHECK(errc_of(load_state(bus.options(Start::oldest()), 0).status()) == Errc::kInvalidArgument);
+  SubscriberOptions continued = bus.options(Start::snapshot());
+  continued.resume = StoredPosition{};
+  CHECK(errc_of(load_state(continued, 0).status()) == Errc::kInvalidArgument);
+  CHECK(errc_of(load_state(bus.options(Start::snapshot()), 0).status()) == Errc::kTimedOut);
+  SubscriberOptions impatient = bus.options(Start::snapshot());
+  impatient.reattach_ns = 0;
+  CHECK(errc_of(load_state(impatient, far_deadline()).status()) == Errc::kNoBus);
+}
+
+}  // namespace
+}  // namespace lapwing
