@@ -4,10 +4,18 @@ import os
 import pathlib
 import re
 import signal
+import struct
 import subprocess
 import unittest
 
 import harness
+
+
+def trades(dbn):
+    """(publisher, instrument, price, size) of each trade of a raw DBN file."""
+    layout = struct.Struct("<2xHI8xqI20x")  # TradeMsg, 48 bytes
+    (metadata_bytes,) = struct.unpack_from("<I", dbn, 4)
+    return layout.iter_unpack(dbn[8 + metadata_bytes:])
 
 
 class Examples(harness.ProgramTest):
@@ -116,6 +124,24 @@ class Examples(harness.ProgramTest):
         self.assert_says(client, "root of 2: 1.41421\nroot of 4: 2\nroot of 9: 3\n"
                                  "root of -1: error 33, there is no such root\n")
         self.assert_says(server, "told: goodbye\n")
+
+    def test_vwap(self):
+        bus, raw = self.folder / "bus", self.folder / "trades.dbn"
+        self.run_to_end("publish", "publish", "--bus", bus, "--source",
+                        f"dbn:{harness.test_data('us-equities-20131007.trades.dbn.zst')}")
+        self.run_to_end("export", "export", "--bus", bus, "--out", raw)
+        expected = {}
+        for publisher, instrument, price, size in trades(raw.read_bytes()):
+            expected.setdefault((publisher, instrument), []).append((price, size))
+        lines = []
+        for (publisher, instrument), each in sorted(expected.items()):
+            volume = sum(size for _, size in each)
+            average = sum(price * size for price, size in each) / 1e9 / volume
+            low, high = min(each)[0] / 1e9, max(each)[0] / 1e9
+            lines.append(f"{publisher}/{instrument}: {len(each)} trades, volume {volume}, average "
+                         f"{average:.6f}, low {low:.6f}, high {high:.6f}\n")
+        self.assertGreater(len(lines), 1)
+        self.assert_says(self.example("vwap", bus), "".join(lines))
 
     def test_each_says_how_it_is_used_and_is_tested_here(self):
         folder = pathlib.Path(__file__).resolve().parents[2] / "docs" / "examples"
