@@ -18,6 +18,7 @@ constexpr Row kRows[] = {
     {"wake", run_wake},
     {"catch-up", run_catch_up},
     {"idle", run_idle},
+    {"book-update", run_book_update},
     {"channel-round-trip", run_channel_round_trip},
     {"channel-round-trip-frames", run_channel_round_trip_frames},
     {"channel-call", run_channel_call},

@@ -42,6 +42,7 @@ RowResult run_killed_crowd(const Setting& setting);
 RowResult run_wake(const Setting& setting);
 RowResult run_catch_up(const Setting& setting);
 RowResult run_idle(const Setting& setting);
+RowResult run_book_update(const Setting& setting);
 RowResult run_channel_round_trip(const Setting& setting);
 RowResult run_channel_round_trip_frames(const Setting& setting);
 RowResult run_channel_call(const Setting& setting);

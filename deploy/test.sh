@@ -46,6 +46,7 @@ repeat LAPWING_CHANNEL_STRIDE 61 1 1
 repeat LAPWING_CHANNEL_OPERATIONS 200000 1000000 5000000
 repeat LAPWING_FOLD_FLOWS 3 3 60
 repeat LAPWING_FOLD_STREAMS 300 3000 100000
+repeat LAPWING_BOOK_OPERATIONS 100000 500000 5000000
 if [[ -z ${LAPWING_TEST_DATA-} ]]; then
   printf '\n*** LAPWING_TEST_DATA is not set: every test on a real feed will be skipped ***\n\n'
 elif [[ ! -d $LAPWING_TEST_DATA ]]; then

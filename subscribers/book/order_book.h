@@ -1,0 +1,174 @@
+// The order book of one instrument: its resting orders, and the price levels they make.
+//
+//   if (const lapwing::PriceLevel* bid = book.best(lapwing::dbn::Side::kBid)) use(bid->price);
+//
+// It holds the entries of the fold `orders` (proto/order_entry.h) and keeps its levels in step with
+// them; what an add, a modify or a cancel means is the fold's business. OrderBooks owns it.
+//
+// Cost: the best level, the number of levels and a level by its index in constant time; a change
+// of an order in constant time, and where a level comes or goes by its distance from the touch
+// (price_ladder.h). No allocation once it has held as many orders and levels as it gets.
+//
+// Invariants, for every order that has a side and a price:
+//  1. it is in the queue of exactly one level, of its side and its price;
+//  2. a level has at least one order; its size and order count are those of its orders.
+// An order without a side, or without a price, rests on no level.
+//
+// Thread safety: one thread, reading included (a queue is sorted when it is first read).
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "proto/dbn.h"
+#include "proto/identity.h"
+#include "proto/order_entry.h"
+#include "snapshot/fold/order_fold.h"
+#include "subscribers/book/price_ladder.h"
+
+namespace lapwing {
+
+struct PriceLevel {
+  std::int64_t price = dbn::kUndefPrice;
+  std::uint64_t size = 0;  // of all its orders
+  std::uint32_t orders = 0;
+};
+
+class OrderBook {
+ public:
+  OrderBook(std::uint16_t publisher_id, std::uint32_t instrument_id)
+      : publisher_id_(publisher_id), instrument_id_(instrument_id) {}
+
+  std::uint16_t publisher_id() const { return publisher_id_; }
+  std::uint32_t instrument_id() const { return instrument_id_; }
+
+  // Levels; `side` is kBid or kAsk. Valid until the next change.
+  const PriceLevel* best(dbn::Side side) const {  // nullptr: the side is empty
+    const PriceLadder& ladder = this->ladder(side);
+    return ladder.size() == 0 ? nullptr : &levels_[ladder[0].level].shown;
+  }
+  std::size_t level_count(dbn::Side side) const { return ladder(side).size(); }
+  // 0 is the best.
+  const PriceLevel& level(dbn::Side side, std::size_t index) const {
+    return levels_[ladder(side)[index].level].shown;
+  }
+  // nullptr: nothing rests at that price.
+  const PriceLevel* find_level(dbn::Side side, std::int64_t price) const;
+
+  // The orders of a level, the first in the queue first: use(const OrderEntry&).
+  template <typename Use>
+  void for_each_order(dbn::Side side, std::size_t index, Use&& use) const {
+    const Level& level = levels_[ladder(side)[index].level];
+    if (!level.in_order) sort_queue(level);
+    for (std::uint32_t at = level.first; at != kNone; at = links_[at].next) use(entries_[at]);
+  }
+
+  std::size_t order_count() const { return entries_.size() - free_slots_; }
+  const OrderEntry* find_order(std::uint64_t order_id) const;  // nullptr: it does not rest
+  // What the fold knows of the book as a whole; nullptr until the instrument was seen.
+  const OrderEntry* state() const { return state_ ? &*state_ : nullptr; }
+
+  // Whether its orders may differ from the venue's: something was lost, and neither a clear nor a
+  // whole snapshot came since.
+  bool stale() const { return state_ && is_stale(*state_, lost_through_); }
+  // The last sequence of the bus that was lost; kNoSequence: none.
+  Sequence lost_through() const { return lost_through_; }
+  // False within an event of the venue, whose records belong together.
+  bool settled() const { return !state_ || (state_->msg.flags & dbn::kFlagLast) != 0; }
+
+  // Of its last record, whatever that changed; kNoSequence if none came since a state was loaded.
+  Sequence last_sequence() const { return last_sequence_; }
+  std::uint64_t last_ts_event() const { return last_ts_event_; }
+  std::uint64_t last_ts_recv() const { return last_ts_recv_; }
+
+  // Its entries in the order of their keys. Costs a sort.
+  void for_each_entry(const std::function<void(const OrderEntry& entry)>& use) const;
+  // XXH3-64 over them.
+  std::uint64_t digest() const;
+
+ private:
+  friend class OrderBooks;
+
+  static constexpr std::uint32_t kNone = ~std::uint32_t{0};
+
+  struct Link {
+    std::uint32_t previous = kNone;  // neighbours in the queue
+    std::uint32_t next = kNone;      // or the next free slot
+    std::uint32_t level = kNone;
+  };
+  struct Level {
+    PriceLevel shown;
+    dbn::Side side = dbn::Side::kNone;
+    mutable bool in_order = true;  // the queue is in the order of places
+    mutable std::uint32_t first = kNone;
+    mutable std::uint32_t last = kNone;  // or, of a free level, the next one
+  };
+
+  static bool rests_on_level(const OrderEntry& entry) {
+    return entry.msg.price != dbn::kUndefPrice &&
+           (entry.msg.side == dbn::Side::kBid || entry.msg.side == dbn::Side::kAsk);
+  }
+  // The better price has the greater rank; ~ turns the order round without an overflow.
+  static std::int64_t rank(dbn::Side side, std::int64_t price) {
+    return side == dbn::Side::kBid ? price : ~price;
+  }
+  const PriceLadder& ladder(dbn::Side side) const {
+    return side == dbn::Side::kBid ? bids_ : asks_;
+  }
+  PriceLadder& ladder(dbn::Side side) { return side == dbn::Side::kBid ? bids_ : asks_; }
+
+  void reserve(std::size_t orders, std::size_t levels);
+  void put_order(const OrderEntry& entry);
+  void erase_order(std::uint64_t order_id);
+  template <typename Matches>
+  void erase_orders_if(Matches&& matches) {  // matches(order_id)
+    absl::erase_if(slots_, [&](const auto& order) {
+      if (!matches(order.first)) return false;
+      remove(order.second);
+      return true;
+    });
+  }
+  // 0: ask, 1: bid.
+  const OrderEntry* find_top(std::size_t index) const {
+    return tops_[index] == kNone ? nullptr : &entries_[tops_[index]];
+  }
+  void put_top(std::size_t index, const OrderEntry& entry);
+  void erase_top(std::size_t index);
+  void note(Sequence sequence, const dbn::MboMsg& record);
+
+  std::uint32_t add(const OrderEntry& entry);
+  void change(std::uint32_t slot, const OrderEntry& entry);
+  void remove(std::uint32_t slot);
+  std::uint32_t take_level(dbn::Side side, std::int64_t price);
+  void join_level(std::uint32_t slot);
+  void leave_level(std::uint32_t slot);
+  void drop_level(std::uint32_t index);
+  void sort_queue(const Level& level) const;
+
+  const std::uint16_t publisher_id_;
+  const std::uint32_t instrument_id_;
+  std::optional<OrderEntry> state_;
+  Sequence lost_through_ = kNoSequence;  // of the whole bus
+
+  absl::flat_hash_map<std::uint64_t, std::uint32_t> slots_;  // of orders, by their ids
+  std::array<std::uint32_t, 2> tops_ = {kNone, kNone};       // slots, in the order of their keys
+  std::vector<OrderEntry> entries_;                          // by slot
+  mutable std::vector<Link> links_;                          // by slot
+  std::uint32_t free_slot_ = kNone;
+  std::size_t free_slots_ = 0;
+  std::vector<Level> levels_;
+  std::uint32_t free_level_ = kNone;
+  PriceLadder bids_;
+  PriceLadder asks_;
+
+  Sequence last_sequence_ = kNoSequence;
+  std::uint64_t last_ts_event_ = dbn::kUndefTimestamp;
+  std::uint64_t last_ts_recv_ = dbn::kUndefTimestamp;
+};
+
+}  // namespace lapwing

@@ -1,0 +1,101 @@
+// The order books of a bus of dbn.mbo: every instrument of every publisher.
+//
+//   lapwing::OrderBooks books;
+//   for (;;) {
+//     const lapwing::Item item = subscriber.wait(deadline_ns);
+//     books.take(item, subscriber.record());
+//     const lapwing::OrderBook* book = books.find_book(publisher_id, instrument_id);
+//     if (book != nullptr && book->settled() && !book->stale()) trade(*book);
+//   }
+//
+// It is the state of the fold `orders` (docs/state.md), which says what each record does; here are
+// the levels. The same records give the same digest as in any other state of that fold, a
+// checkpoint's included.
+//
+// Loss: a range that nothing could give, and a beginning in the middle of the sequence, make every
+// book stale until its next clear or snapshot.
+//
+// Ownership: owns its books; a book stays where it is until clear(). Errors: none.
+// Thread safety: one thread. No allocation per record once it is as large as it gets.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "proto/gap.h"
+#include "proto/identity.h"
+#include "proto/order_entry.h"
+#include "snapshot/fold/fold.h"
+#include "snapshot/fold/order_fold.h"
+#include "subscribers/book/order_book.h"
+#include "subscribers/subscriber.h"
+
+namespace lapwing {
+
+// Room that a book has from its start, so that it does not have to grow.
+struct OrderBooksOptions {
+  std::size_t orders = 0;
+  std::size_t levels = 0;  // of each side
+};
+
+class OrderBooks final : public FoldState {
+ public:
+  explicit OrderBooks(OrderBooksOptions options = {});
+
+  // What a subscriber to a bus of dbn.mbo delivers, item by item, from the start or from a snapshot
+  // of the fold `orders`; `record` is Subscriber::record().
+  void take(const Item& item, std::span<const std::byte> record);
+  // The same for whoever reads in batches, or from elsewhere. `record` is an MboMsg.
+  void apply(Sequence sequence, std::span<const std::byte> record);
+  void lose(const Gap& gap);
+  // Forgets everything; every OrderBook is gone.
+  void clear();
+
+  // nullptr: the instrument was not seen.
+  const OrderBook* find_book(std::uint16_t publisher_id, std::uint32_t instrument_id) const;
+  // By publisher, then by instrument.
+  std::vector<const OrderBook*> books() const;
+
+  Sequence sequence() const { return sequence_; }  // of the last record that is in it
+  // No book is within an event of the venue.
+  bool settled() const { return unsettled_ == 0; }
+  std::uint64_t order_count() const;
+
+  // In the order of their keys. Costs a sort.
+  void for_each_entry(const std::function<void(const OrderEntry& entry)>& use) const;
+  // XXH3-64 over them.
+  std::uint64_t digest() const;
+
+  // FoldState: for the fold, and for whoever loads a state.
+  const std::byte* find(std::span<const std::byte> key) override;
+  void put(std::span<const std::byte> key, std::span<const std::byte> entry) override;
+  void erase(std::span<const std::byte> key) override;
+  void erase_prefix(std::span<const std::byte> prefix) override;
+
+ private:
+  using BookId = std::uint64_t;  // publisher, instrument; in the order of the keys
+
+  void load(std::span<const std::byte> entry);
+  OrderBook* find_book(BookId id);
+  OrderBook& make_book(BookId id);
+  void set_loss(std::optional<OrderEntry> loss);
+  void set_state(OrderBook& book, std::optional<OrderEntry> state);
+  void erase_prefix(OrderBook& book, std::span<const std::byte> prefix);
+
+  const OrderBooksOptions options_;
+  const OrderFold fold_;
+  std::optional<OrderEntry> loss_;
+  absl::flat_hash_map<BookId, std::unique_ptr<OrderBook>> books_;
+  BookId last_id_ = 0;
+  OrderBook* last_ = nullptr;  // the book that was looked for last
+  Sequence sequence_ = kNoSequence;
+  std::size_t unsettled_ = 0;  // books within an event
+};
+
+}  // namespace lapwing
