@@ -1,5 +1,6 @@
 #include "snapshot/fold/order_fold.h"
 
+#include <array>
 #include <cassert>
 #include <cstring>
 #include <limits>
@@ -16,19 +17,33 @@ using dbn::Side;
 
 constexpr std::uint8_t kRecordUnits = sizeof(MboMsg) / dbn::kLengthUnit;
 
-OrderKey make_key(std::uint16_t publisher_id, std::uint32_t instrument_id, OrderEntryKind kind,
-                  std::uint64_t order_id) {
-  OrderKey key;
-  write_big_endian(publisher_id, key.publisher_id);
-  write_big_endian(instrument_id, key.instrument_id);
-  key.kind = kind;
-  write_big_endian(order_id, key.order_id);
-  return key;
-}
+// A key in two whole words, and a byte behind it that is not part of it. Keys are made several
+// times for each record, and a processor hands on a word at once, but waits where bytes that were
+// written apart are read together.
+class WordKey {
+ public:
+  WordKey(std::uint16_t publisher_id, std::uint32_t instrument_id, OrderEntryKind kind,
+          std::uint64_t order_id)
+      : words_{swap_bytes(std::uint64_t{publisher_id} << 48 | std::uint64_t{instrument_id} << 16 |
+                          std::uint64_t{static_cast<std::uint8_t>(kind)} << 8 | order_id >> 56),
+               swap_bytes(order_id << 8)} {}
+
+  Bytes bytes() const { return std::as_bytes(std::span(words_)).first(sizeof(OrderKey)); }
+  OrderKey key() const {
+    OrderKey key;
+    std::memcpy(&key, words_.data(), sizeof key);
+    return key;
+  }
+
+ private:
+  std::array<std::uint64_t, 2> words_;
+};
+
+const WordKey kLossKey(0, 0, OrderEntryKind::kLoss, 0);
 
 // What all entries of an instrument, of one kind, begin with.
-Bytes kind_prefix(const OrderKey& key) {
-  return bytes_of(key).first(offsetof(OrderKey, order_id));
+Bytes kind_prefix(const WordKey& key) {
+  return key.bytes().first(offsetof(OrderKey, order_id));
 }
 
 template <typename Record>
@@ -40,14 +55,14 @@ Record copy(Bytes bytes) {
 }
 
 // The entry of that key; false if there is none.
-bool load(FoldState& state, const OrderKey& key, OrderEntry& entry) {
-  const std::byte* found = state.find(bytes_of(key));
+bool load(FoldState& state, const WordKey& key, OrderEntry& entry) {
+  const std::byte* found = state.find(key.bytes());
   if (found != nullptr) std::memcpy(&entry, found, sizeof entry);
   return found != nullptr;
 }
 
-void save(FoldState& state, const OrderKey& key, const OrderEntry& entry) {
-  state.put(bytes_of(key), std::as_bytes(std::span(&entry, 1)));
+void save(FoldState& state, const WordKey& key, const OrderEntry& entry) {
+  state.put(key.bytes(), std::as_bytes(std::span(&entry, 1)));
 }
 
 // A book, or the loss: an entry that is no order.
@@ -73,16 +88,16 @@ class Step {
 
   void run() {
     OrderEntry loss;
-    lost_through_ = load(state_, loss_key(), loss) ? loss.place : kNoSequence;
-    const OrderKey key = book_key(msg_.hd.publisher_id, msg_.hd.instrument_id);
-    was_seen_ = load(state_, key, book_);
-    const OrderEntry before = book_;
+    lost_through_ = load(state_, kLossKey, loss) ? loss.place : kNoSequence;
+    const WordKey book = key(OrderEntryKind::kBook, 0);
+    was_seen_ = load(state_, book, book_);
+    const std::uint8_t flags_before = flags();
     follow_book();
     if (has(dbn::kFlagMaybeBadBook)) flags() |= dbn::kFlagMaybeBadBook;
     follow_order();
     flags() =
         static_cast<std::uint8_t>((flags() & ~dbn::kFlagLast) | (msg_.flags & dbn::kFlagLast));
-    if (!was_seen_ || std::memcmp(&before, &book_, sizeof book_) != 0) save(state_, key, book_);
+    if (book_changed_ || flags() != flags_before) save(state_, book, book_);
   }
 
  private:
@@ -94,6 +109,7 @@ class Step {
 
   // What is known of the book from `place` on begins with this record.
   void begin_book(Sequence place, std::uint8_t book_flags) {
+    book_changed_ = true;
     book_.msg.hd = msg_.hd;
     book_.msg.hd.length = kRecordUnits;
     book_.msg.ts_recv = msg_.ts_recv;
@@ -180,7 +196,7 @@ class Step {
     OrderEntry found;
     if (!load(state_, order(), found)) return note_misfit();
     if (msg_.size > found.msg.size || msg_.size == 0) note_misfit();
-    if (msg_.size >= found.msg.size) return state_.erase(bytes_of(order()));
+    if (msg_.size >= found.msg.size) return state_.erase(order().bytes());
     found.msg.size -= msg_.size;
     save(state_, order(), found);
   }
@@ -189,7 +205,7 @@ class Step {
   void rest(Sequence place) {
     if (msg_.size == 0) {
       note_misfit();
-      return state_.erase(bytes_of(order()));
+      return state_.erase(order().bytes());
     }
     save(state_, order(), resting(place, dbn::kFlagSnapshot));
   }
@@ -202,7 +218,7 @@ class Step {
     }
     const bool is_empty =
         msg_.action == Action::kCancel || msg_.price == dbn::kUndefPrice || msg_.size == 0;
-    if (is_empty) return state_.erase(bytes_of(top(msg_.side)));
+    if (is_empty) return state_.erase(top(msg_.side).bytes());
     save(state_, top(msg_.side), resting(sequence_, dbn::kFlagSnapshot | dbn::kFlagTop));
   }
 
@@ -217,15 +233,17 @@ class Step {
   void note_misfit() {
     const bool is_noted = book_.msg.order_id == sequence_;
     if (is_noted || is_stale(book_, lost_through_)) return;
+    book_changed_ = true;
     if (book_.msg.size < std::numeric_limits<std::uint32_t>::max()) ++book_.msg.size;
     book_.msg.order_id = sequence_;
   }
 
-  OrderKey order() const {
-    return order_key(msg_.hd.publisher_id, msg_.hd.instrument_id, msg_.order_id);
+  WordKey key(OrderEntryKind kind, std::uint64_t order_id) const {
+    return {msg_.hd.publisher_id, msg_.hd.instrument_id, kind, order_id};
   }
-  OrderKey top(Side side) const {
-    return top_key(msg_.hd.publisher_id, msg_.hd.instrument_id, side);
+  WordKey order() const { return key(OrderEntryKind::kOrder, msg_.order_id); }
+  WordKey top(Side side) const {
+    return key(OrderEntryKind::kTop, static_cast<std::uint64_t>(side));
   }
 
   const Sequence sequence_;
@@ -233,27 +251,29 @@ class Step {
   FoldState& state_;
   Sequence lost_through_ = kNoSequence;
   bool was_seen_ = false;
+  bool book_changed_ = false;  // besides its flags
   OrderEntry book_{};
 };
 
 }  // namespace
 
 OrderKey loss_key() {
-  return make_key(0, 0, OrderEntryKind::kLoss, 0);
+  return kLossKey.key();
 }
 
 OrderKey book_key(std::uint16_t publisher_id, std::uint32_t instrument_id) {
-  return make_key(publisher_id, instrument_id, OrderEntryKind::kBook, 0);
+  return WordKey(publisher_id, instrument_id, OrderEntryKind::kBook, 0).key();
 }
 
 OrderKey order_key(std::uint16_t publisher_id, std::uint32_t instrument_id,
                    std::uint64_t order_id) {
-  return make_key(publisher_id, instrument_id, OrderEntryKind::kOrder, order_id);
+  return WordKey(publisher_id, instrument_id, OrderEntryKind::kOrder, order_id).key();
 }
 
 OrderKey top_key(std::uint16_t publisher_id, std::uint32_t instrument_id, Side side) {
-  return make_key(publisher_id, instrument_id, OrderEntryKind::kTop,
-                  static_cast<std::uint64_t>(side));
+  return WordKey(publisher_id, instrument_id, OrderEntryKind::kTop,
+                 static_cast<std::uint64_t>(side))
+      .key();
 }
 
 OrderEntryKind kind_of(const OrderEntry& entry) {
@@ -278,8 +298,8 @@ void OrderFold::key_of(Bytes bytes, std::span<std::byte> key) const {
   std::uint64_t id = 0;
   if (kind == OrderEntryKind::kOrder) id = entry.msg.order_id;
   if (kind == OrderEntryKind::kTop) id = static_cast<std::uint64_t>(entry.msg.side);
-  const OrderKey own = make_key(entry.msg.hd.publisher_id, entry.msg.hd.instrument_id, kind, id);
-  std::memcpy(key.data(), &own, sizeof own);
+  const WordKey own(entry.msg.hd.publisher_id, entry.msg.hd.instrument_id, kind, id);
+  std::memcpy(key.data(), own.bytes().data(), sizeof(OrderKey));
 }
 
 Sequence OrderFold::place_of(Bytes entry) const {
@@ -294,10 +314,10 @@ void OrderFold::apply(Sequence sequence, Bytes record, FoldState& state) const {
 void OrderFold::lose(const Gap& gap, FoldState& state) const {
   if (gap.count() == 0) return;  // a power cut took nothing that is missing here
   OrderEntry loss;
-  if (!load(state, loss_key(), loss)) loss = make_mark(Action::kNone);
+  if (!load(state, kLossKey, loss)) loss = make_mark(Action::kNone);
   loss.msg.order_id += gap.count();
   loss.place = gap.last;
-  save(state, loss_key(), loss);
+  save(state, kLossKey, loss);
 }
 
 bool OrderFold::settles(Bytes record) const {
@@ -309,8 +329,9 @@ bool OrderFold::reads(Bytes record, std::span<std::byte> key) const {
   const bool is_change =
       msg.action == Action::kAdd || msg.action == Action::kModify || msg.action == Action::kCancel;
   if (!is_change || (msg.flags & dbn::kFlagTop) != 0) return false;
-  const OrderKey own = order_key(msg.hd.publisher_id, msg.hd.instrument_id, msg.order_id);
-  std::memcpy(key.data(), &own, sizeof own);
+  const WordKey own(msg.hd.publisher_id, msg.hd.instrument_id, OrderEntryKind::kOrder,
+                    msg.order_id);
+  std::memcpy(key.data(), own.bytes().data(), sizeof(OrderKey));
   return true;
 }
 
