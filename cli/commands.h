@@ -16,6 +16,7 @@ void add_publish(CLI::App& app, Run& run);
 void add_tail(CLI::App& app, Run& run);
 void add_record(CLI::App& app, Run& run);
 void add_export(CLI::App& app, Run& run);
+void add_checkpoint(CLI::App& app, Run& run);
 void add_info(CLI::App& app, Run& run);
 void add_verify(CLI::App& app, Run& run);
 void add_repair(CLI::App& app, Run& run);

@@ -257,6 +257,10 @@ void add_follow_options(CLI::App& command, FollowOptions& options) {
       ->capture_default_str()
       ->type_name("WHERE");
   command.add_option("--count", options.count, "end after this many records")->type_name("N");
+  add_end_options(command, options);
+}
+
+void add_end_options(CLI::App& command, FollowOptions& options) {
   command.add_flag("--until-closed", options.until_closed,
                    "end when the publisher has closed its session cleanly");
   command

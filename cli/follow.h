@@ -38,6 +38,8 @@ struct FollowOptions {
 void add_bus_option(CLI::App& command, std::string& bus);
 // --from, --count, --until-closed, --reattach, --summary: the same in every command.
 void add_follow_options(CLI::App& command, FollowOptions& options);
+// --until-closed, --reattach, --summary alone.
+void add_end_options(CLI::App& command, FollowOptions& options);
 // --on-gap and --wait.
 void add_policy_options(CLI::App& command, FollowOptions& options);
 

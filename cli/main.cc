@@ -45,6 +45,7 @@ int main(int argc, char** argv) {
   add_tail(app, run);
   add_record(app, run);
   add_export(app, run);
+  add_checkpoint(app, run);
   add_info(app, run);
   add_verify(app, run);
   add_repair(app, run);

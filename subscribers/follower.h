@@ -107,6 +107,7 @@ class Follower {
   const std::string& text() const { return text_; }
   StoredPosition position() const;
   Sequence durable() const;
+  Id128 session_id() const { return trail_.empty() ? Id128{} : trail_.session_of(counters().last); }
   const SubscriberCounters& counters() const { return ledger_.counters(); }
   absl::StatusOr<int> descriptor();
 

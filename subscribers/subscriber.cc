@@ -48,6 +48,9 @@ StoredPosition Subscriber::position() const {
 Sequence Subscriber::durable() const {
   return follower_->durable();
 }
+Id128 Subscriber::session_id() const {
+  return follower_->session_id();
+}
 const SubscriberCounters& Subscriber::counters() const {
   return follower_->counters();
 }

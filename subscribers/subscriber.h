@@ -212,6 +212,8 @@ class Subscriber {
   // up to here back. Never beyond what is left of the session that was read last, whatever the
   // next one has made durable. 0 before the first attachment and without a journal.
   Sequence durable() const;
+  // The session of the last record that was delivered.
+  Id128 session_id() const;
   const SubscriberCounters& counters() const;
   // Readable when poll() has something to do; for event loops, which then call poll() until
   // kNothing. Costs a helper thread once it is asked for. kInvalidArgument for WaitStrategy::kBusy.

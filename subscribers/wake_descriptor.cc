@@ -1,16 +1,11 @@
 #include "subscribers/wake_descriptor.h"
 
-#include <pthread.h>
-#include <signal.h>
-
-#include <system_error>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "bus/kernel.h"
 #include "bus/waiter.h"
-#include "proto/error.h"
 #include "proto/shared_words.h"
+#include "subscribers/helper_thread.h"
 
 namespace lapwing {
 
@@ -18,20 +13,8 @@ absl::StatusOr<std::unique_ptr<WakeDescriptor>> WakeDescriptor::start() {
   absl::StatusOr<UniqueFd> event = make_eventfd();
   if (!event.ok()) return event.status();
   std::unique_ptr<WakeDescriptor> descriptor(new WakeDescriptor(*std::move(event)));
-  // The program's signal handlers run on the program's own threads.
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  absl::Status started;
-  try {
-    descriptor->helper_ = std::thread([wake = descriptor.get()] { wake->run(); });
-  } catch (const std::system_error& error) {
-    started = make_error(Errc::kLimit, absl::StrCat("starting the thread behind a subscriber's "
-                                                    "descriptor: ",
-                                                    error.what()));
-  }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  const absl::Status started = start_helper_thread(descriptor->helper_, "lapwing-bell",
+                                                   [wake = descriptor.get()] { wake->run(); });
   if (!started.ok()) return started;
   return descriptor;
 }
@@ -61,7 +44,6 @@ void WakeDescriptor::signal() {
 }
 
 void WakeDescriptor::run() {
-  pthread_setname_np(pthread_self(), "lapwing-bell");
   std::unique_lock lock(mutex_);
   for (;;) {
     changed_.wait(lock, [this] { return armed_ || stopping_; });

@@ -7,7 +7,7 @@ from code_rules import LAYER_USES
 # External libraries that only one target may link.
 LINKED_BY = {
     r"PkgConfig::URING|\bliburing\b|\buring\b": {"lapwing_archive", "headers_compile_alone"},
-    r"RocksDB::|\brocksdb\b": {"lapwing_checkpointer"},
+    r"RocksDB::|PkgConfig::ROCKSDB|\brocksdb\b": {"lapwing_checkpointer"},
 }
 FINDERS = {"find_package", "pkg_check_modules", "find_library", "find_path"}
 

@@ -97,10 +97,14 @@ CASES = {
         ],
     ),
     code.external_headers: (
-        [{"snapshot/uring_write_queue.cc": "#include <liburing.h>\n"}],
+        [
+            {"snapshot/uring_write_queue.cc": "#include <liburing.h>\n"},
+            {"subscribers/checkpointer/state_files.cc": "#include <rocksdb/db.h>\n"},
+        ],
         [
             {"snapshot/archive/archiver.cc": "#include <liburing.h>\n"},
             {"subscribers/subscriber.cc": "#include <rocksdb/db.h>\n"},
+            {"subscribers/checkpointer/checkpointer.cc": "#include <rocksdb/db.h>\n"},
         ],
     ),
     code.no_exceptions_of_ours: (
@@ -167,6 +171,7 @@ CASES = {
         [
             {"bus/CMakeLists.txt": "lapwing_library(lapwing_bus DEPENDS PkgConfig::URING)\n"},
             {"cli/CMakeLists.txt": "target_link_libraries(lapwing PRIVATE RocksDB::rocksdb)\n"},
+            {"cli/CMakeLists.txt": "target_link_libraries(lapwing PRIVATE PkgConfig::ROCKSDB)\n"},
         ],
     ),
     proto.golden_is_complete: (

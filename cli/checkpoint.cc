@@ -1,0 +1,213 @@
+// lapwing checkpoint: keep the state that a fold makes of a bus, for those who join late.
+#include <algorithm>
+#include <cstdint>
+#include <iostream>
+#include <limits>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/time/time.h"
+#include "bus/kernel.h"
+#include "cli/command_help.h"
+#include "cli/commands.h"
+#include "cli/exit_codes.h"
+#include "cli/follow.h"
+#include "cli/progress.h"
+#include "cli/stop_signal.h"
+#include "snapshot/bus_directory.h"
+#include "subscribers/checkpointer/checkpointer.h"
+
+namespace lapwing::cli {
+namespace {
+
+constexpr char kAbout[] =
+    "Keep the state of a bus: who joins with --from snapshot begins with it.\n\n"
+    "  lapwing checkpoint --bus ./es --fold orders\n"
+    "  lapwing checkpoint --bus ./es --fold latest --every 1000000 --keep 2\n"
+    "  lapwing checkpoint --bus ./es --fold orders --every 5m --prune-journal\n"
+    "  lapwing checkpoint --bus ./es --fold orders --until-closed --summary\n\n"
+    "Folds: orders (what rests in a market-by-order feed), latest (the last record of each\n"
+    "instrument or key). The state is kept in DIR/checkpoint/FOLD/state, a checkpoint of it is\n"
+    "written beside it now and then. A second run goes on exactly where the first one was, even\n"
+    "if that was killed. With --prune-journal the publisher drops the journal's files below the\n"
+    "oldest checkpoint that is kept. Runs as the owner of the bus directory.";
+
+constexpr std::uint64_t kTickNs = 100'000'000;
+constexpr std::uint64_t kBusPollNs = 10'000'000;
+
+struct CheckpointOptions {
+  FollowOptions follow;
+  std::string fold;
+  std::string every = "30s";
+  std::uint64_t keep = 3;
+  bool prune_journal = false;
+};
+
+absl::Status parse_every(const std::string& text, CheckpointerOptions& options) {
+  options.every_records = options.every_ns = 0;
+  if (absl::SimpleAtoi(text, &options.every_records) && options.every_records > 0) {
+    return absl::OkStatus();
+  }
+  absl::Duration every;
+  if (absl::ParseDuration(text, &every) && every > absl::ZeroDuration()) {
+    options.every_ns =
+        static_cast<std::uint64_t>(std::max<std::int64_t>(absl::ToInt64Nanoseconds(every), 1));
+    return absl::OkStatus();
+  }
+  return make_error(Errc::kInvalidArgument,
+                    absl::StrCat("--every ", text,
+                                 ": give a number of records, 1000000 say, or a time: 30s, 5m"));
+}
+
+class CheckpointCommand {
+ public:
+  explicit CheckpointCommand(const CheckpointOptions& options) : options_(options) {}
+  int run();
+
+ private:
+  absl::StatusOr<CheckpointerOptions> checkpointer_options();
+  absl::StatusOr<BusDescription> await_bus(std::uint64_t reattach_ns) const;
+  absl::Status open();
+  absl::Status follow();
+  int exit_code(const absl::Status& status) const;
+  void print_summary() const;
+  void say(const std::string& line) {
+    progress_.clear();
+    std::cerr << absl::StrCat("lapwing: ", line, "\n");
+  }
+
+  const CheckpointOptions& options_;
+  std::unique_ptr<Checkpointer> checkpointer_;
+  Progress progress_;
+};
+
+absl::StatusOr<CheckpointerOptions> CheckpointCommand::checkpointer_options() {
+  absl::StatusOr<SubscriberOptions> subscriber =
+      to_subscriber_options(options_.follow, absl::StrCat("checkpoint-", options_.fold));
+  if (!subscriber.ok()) return subscriber.status();
+  CheckpointerOptions options;
+  options.subscriber = *std::move(subscriber);
+  options.keep = options_.keep;
+  options.prune_journal = options_.prune_journal;
+  options.log = [this](const std::string& line) { say(line); };
+  options.on_event = [this](const Item& item, const Subscriber& from) {
+    progress_.clear();
+    print_event(item, from);
+  };
+  if (absl::Status every = parse_every(options_.every, options); !every.ok()) return every;
+  return options;
+}
+
+// What the bus carries is known once it is there.
+absl::StatusOr<BusDescription> CheckpointCommand::await_bus(std::uint64_t reattach_ns) const {
+  const std::uint64_t began_ns = monotonic_ns();
+  for (;;) {
+    absl::StatusOr<BusDescription> bus = read_bus_description(options_.follow.bus);
+    const bool wait = errc_of(bus.status()) == Errc::kNoBus && !stop_requested() &&
+                      monotonic_ns() - began_ns < reattach_ns;
+    if (!wait) return bus;
+    sleep_unless_stopped(kBusPollNs);
+  }
+}
+
+absl::Status CheckpointCommand::open() {
+  absl::StatusOr<CheckpointerOptions> options = checkpointer_options();
+  if (!options.ok()) return options.status();
+  const absl::StatusOr<BusDescription> bus = await_bus(options->subscriber.reattach_ns);
+  if (!bus.ok()) return bus.status();
+  absl::StatusOr<std::unique_ptr<Fold>> fold = make_fold(options_.fold, bus->schema);
+  if (!fold.ok()) return fold.status();
+  absl::StatusOr<std::unique_ptr<Checkpointer>> opened =
+      Checkpointer::open(*std::move(options), *std::move(fold));
+  if (!opened.ok()) return opened.status();
+  checkpointer_ = *std::move(opened);
+  if (const std::optional<StorePosition>& at = checkpointer_->committed()) {
+    say(absl::StrCat("fold ", options_.fold, " goes on after record ", at->at.sequence));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckpointCommand::follow() {
+  while (!stop_requested()) {
+    const absl::Status followed = checkpointer_->run_until(monotonic_ns() + kTickNs);
+    if (!followed.ok()) return followed;
+    if (checkpointer_->is_closed() && options_.follow.until_closed) break;
+    progress_.show("folded", checkpointer_->counters().records, 0);
+  }
+  return absl::OkStatus();
+}
+
+int CheckpointCommand::exit_code(const absl::Status& status) const {
+  // A bus that did not come within --reattach has no publisher either.
+  if (errc_of(status) == Errc::kNoBus) return kExitPublisherGone;
+  if (!status.ok()) return exit_code_for(errc_of(status));
+  return checkpointer_->counters().lost > 0 ? kExitLost : kExitDone;
+}
+
+void CheckpointCommand::print_summary() const {
+  const CheckpointerCounters& counters = checkpointer_->counters();
+  const absl::StatusOr<std::uint64_t> digest = checkpointer_->digest();
+  const std::optional<StorePosition>& at = checkpointer_->committed();
+  const double seconds = static_cast<double>(counters.last.write_ns) / 1e9;
+  const nlohmann::ordered_json summary = {
+      {"records", counters.records},
+      {"lost", counters.lost},
+      {"batches", counters.batches},
+      {"checkpoints", counters.checkpoints},
+      {"resets", counters.resets},
+      {"as_of", at ? at->at.sequence : kNoSequence},
+      {"last_checkpoint",
+       {{"as_of", counters.last.as_of},
+        {"entries", counters.last.entries},
+        {"bytes", counters.last.bytes},
+        {"seconds", seconds}}},
+      {"journal_oldest", counters.last.journal_oldest},
+      {"digest", digest.ok() ? absl::StrFormat("%016x", *digest) : ""},
+  };
+  std::cout << summary.dump() << std::endl;
+}
+
+int CheckpointCommand::run() {
+  catch_stop_signals();
+  absl::Status status = open();
+  if (checkpointer_ == nullptr) {
+    fail(status);
+    return errc_of(status) == Errc::kNoBus ? kExitPublisherGone : exit_code_for(errc_of(status));
+  }
+  status = follow();
+  progress_.clear();
+  const absl::Status finished = checkpointer_->finish();
+  if (status.ok()) status = finished;
+  if (options_.follow.summary) print_summary();
+  if (!status.ok()) fail(status);
+  return exit_code(status);
+}
+
+}  // namespace
+
+void add_checkpoint(CLI::App& app, Run& run) {
+  auto options = std::make_shared<CheckpointOptions>();
+  options->follow.wait = "park";  // nobody waits for a checkpointer
+  CLI::App& command = add_command(app, "checkpoint", kAbout);
+  add_bus_option(command, options->follow.bus);
+  command.add_option("--fold", options->fold, "orders or latest")->required()->type_name("FOLD");
+  command.add_option("--every", options->every, "a checkpoint after so many records, or so long")
+      ->capture_default_str()
+      ->type_name("RECORDS|DURATION");
+  command.add_option("--keep", options->keep, "how many checkpoints are kept")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber)
+      ->type_name("N");
+  command.add_flag("--prune-journal", options->prune_journal,
+                   "let the publisher drop journal files below the oldest checkpoint");
+  add_end_options(command, options->follow);
+  command.callback(
+      [options, &run] { run = [options] { return CheckpointCommand(*options).run(); }; });
+}
+
+}  // namespace lapwing::cli

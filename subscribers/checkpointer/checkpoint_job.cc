@@ -1,0 +1,110 @@
+#include "subscribers/checkpointer/checkpoint_job.h"
+
+#include <chrono>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "bus/control_client.h"
+#include "bus/kernel.h"
+#include "proto/error.h"
+#include "snapshot/checkpoint/checkpoint_directory.h"
+#include "snapshot/checkpoint/checkpoint_writer.h"
+#include "snapshot/fold/entry_digest.h"
+#include "subscribers/helper_thread.h"
+
+namespace lapwing {
+namespace {
+
+absl::Status write(const CheckpointTask& task, const StateSnapshot& snapshot,
+                   const StickyFlag& stop, CheckpointResult& result) {
+  const StoredPosition& at = snapshot.position().at;
+  absl::StatusOr<CheckpointWriter> writer = CheckpointWriter::create(
+      *task.disk, task.directory, *task.fold, {at.journal_id, at.session_id, at.sequence});
+  if (!writer.ok()) return writer.status();
+  EntryDigest digest;
+  const absl::Status read = snapshot.read([&](std::span<const std::byte> entries) {
+    if (stop.is_set()) return make_error(Errc::kClosed, "the checkpoint was given up");
+    digest.add(entries);
+    result.entries += entries.size() / task.fold->shape().entry_bytes;
+    return writer->append(entries);
+  });
+  if (!read.ok()) return read;
+  result.digest = digest.value();
+  result.bytes = result.entries * task.fold->shape().entry_bytes;
+  return writer->commit();
+}
+
+absl::StatusOr<Sequence> prune(const CheckpointTask& task, const Id128& journal_id,
+                               Sequence below) {
+  const std::uint64_t deadline_ns = monotonic_ns() + kPruneTimeoutNs;
+  absl::StatusOr<ControlClient> client =
+      ControlClient::connect({.path = absl::StrCat(task.bus, "/", kControlSocketName),
+                              .role = ClientRole::kTool,
+                              .name = absl::StrCat("checkpoint-", task.fold->shape().name)},
+                             deadline_ns);
+  if (!client.ok()) return client.status();
+  if (client->welcome().journal_id != journal_id) {
+    return make_error(Errc::kReset, "the bus now keeps another journal");
+  }
+  return client->prune(below, deadline_ns);
+}
+
+absl::Status not_pruned(const absl::Status& why) {
+  return make_error(errc_of(why),
+                    absl::StrCat("the journal was not pruned: ", std::string(why.message())));
+}
+
+}  // namespace
+
+CheckpointResult make_checkpoint(const CheckpointTask& task, const StateSnapshot& snapshot,
+                                 const StickyFlag& stop) {
+  CheckpointResult result;
+  const StoredPosition& at = snapshot.position().at;
+  result.as_of = at.sequence;
+  const std::uint64_t began_ns = monotonic_ns();
+  result.written = write(task, snapshot, stop, result);
+  result.write_ns = monotonic_ns() - began_ns;
+  if (!result.written.ok()) return result;
+  const absl::StatusOr<Sequence> oldest =
+      retain_checkpoints(*task.disk, task.directory, at.journal_id, task.keep);
+  result.retained = oldest.status();
+  if (!task.prune_journal || !oldest.ok() || *oldest == kNoSequence) return result;
+  result.is_prune_asked = true;
+  const absl::StatusOr<Sequence> pruned = prune(task, at.journal_id, *oldest + 1);
+  if (pruned.ok()) {
+    result.journal_oldest = *pruned;
+  } else {
+    result.pruned = not_pruned(pruned.status());
+  }
+  return result;
+}
+
+absl::StatusOr<std::unique_ptr<CheckpointJob>> CheckpointJob::start(CheckpointTask task,
+                                                                    StateSnapshot snapshot) {
+  std::unique_ptr<CheckpointJob> job(new CheckpointJob);
+  std::packaged_task<CheckpointResult()> work(
+      [stop = &job->stop_, what = std::move(task), of = std::move(snapshot)] {
+        return make_checkpoint(what, of, *stop);
+      });
+  job->result_ = work.get_future();
+  absl::Status started = start_helper_thread(job->thread_, "lapwing-ckpt", std::move(work));
+  if (!started.ok()) return started;
+  return job;
+}
+
+CheckpointJob::~CheckpointJob() {
+  give_up();
+  if (thread_.joinable()) thread_.join();
+}
+
+bool CheckpointJob::is_done() const {
+  return result_.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+}
+
+CheckpointResult CheckpointJob::finish() {
+  CheckpointResult result = result_.get();
+  thread_.join();
+  return result;
+}
+
+}  // namespace lapwing

@@ -1,0 +1,264 @@
+#include "subscribers/checkpointer/checkpointer.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "bus/kernel.h"
+#include "proto/error.h"
+#include "snapshot/bus_directory.h"
+#include "snapshot/checkpoint/checkpoint.h"
+#include "snapshot/checkpoint/checkpoint_directory.h"
+#include "snapshot/fold/entry_digest.h"
+#include "snapshot/posix_io.h"
+
+namespace lapwing {
+Checkpointer::Checkpointer(CheckpointerOptions options, std::unique_ptr<Fold> fold,
+                           std::unique_ptr<Disk> disk, std::string directory)
+    : options_(std::move(options)),
+      fold_(std::move(fold)),
+      disk_(std::move(disk)),
+      directory_(std::move(directory)),
+      pending_(fold_->shape().record_bytes),
+      store_trouble_("the store can be written to again", options_.log),
+      checkpoint_trouble_("checkpoints can be written again", options_.log),
+      prune_trouble_("the journal is pruned again", options_.log) {}
+
+Checkpointer::~Checkpointer() = default;
+
+absl::StatusOr<std::unique_ptr<Checkpointer>> Checkpointer::open(CheckpointerOptions options,
+                                                                 std::unique_ptr<Fold> fold) {
+  if (options.keep == 0) {
+    return make_error(Errc::kInvalidArgument, "at least one checkpoint is to be kept");
+  }
+  std::unique_ptr<Disk> disk =
+      options.make_disk ? options.make_disk() : std::make_unique<PosixDisk>();
+  absl::StatusOr<std::string> directory =
+      make_checkpoint_directory(*disk, options.subscriber.directory, fold->shape().name);
+  if (!directory.ok()) return directory.status();
+  std::unique_ptr<Checkpointer> checkpointer(new Checkpointer(
+      std::move(options), std::move(fold), std::move(disk), *std::move(directory)));
+  if (absl::Status started = checkpointer->start(); !started.ok()) return started;
+  return checkpointer;
+}
+
+absl::Status Checkpointer::start() {
+  const std::string path = absl::StrCat(directory_, "/", kCheckpointStoreName);
+  absl::StatusOr<std::unique_ptr<StateStore>> store =
+      StateStore::open(path, fold_->shape(), options_.hot_bytes_max);
+  if (!store.ok()) return store.status();
+  store_ = *std::move(store);
+  if (!committed()) {
+    if (absl::Status loaded = load_checkpoint(); !loaded.ok()) return loaded;
+  }
+  if (committed()) {
+    const Id128& journal_id = committed()->at.journal_id;
+    const auto retained = retain_checkpoints(*disk_, directory_, journal_id, options_.keep);
+    if (!retained.ok()) return retained.status();
+    checkpointed_ = newest_checkpoint(journal_id);
+  }
+  committed_ns_ = checkpointed_ns_ = monotonic_ns();
+  reopen_subscriber();
+  return absl::OkStatus();
+}
+
+// An empty store need not begin with the journal: the newest checkpoint of that journal is a state.
+// Whether its history is still that of the bus is the subscriber's to say.
+absl::Status Checkpointer::load_checkpoint() {
+  const absl::StatusOr<BusDescription> bus = read_bus_description(options_.subscriber.directory);
+  if (!bus.ok()) return absl::OkStatus();
+  const FoldShape& shape = fold_->shape();
+  const auto chosen =
+      choose_checkpoint(*disk_, directory_, shape, [&](const CheckpointHeader& header) {
+        return header.journal_id == bus->journal_id
+                   ? absl::OkStatus()
+                   : make_error(Errc::kReset, "is of another journal");
+      });
+  if (!chosen.ok()) {
+    return errc_of(chosen.status()) == Errc::kNotFound ? absl::OkStatus() : chosen.status();
+  }
+  const Checkpoint& checkpoint = chosen->checkpoint;
+  std::vector<std::byte> key(shape.key_bytes);
+  for (std::uint64_t i = 0; i < checkpoint.size(); ++i) {
+    fold_->key_of(checkpoint.entry(i), key);
+    store_->put(key, checkpoint.entry(i));
+    if (!store_->full()) continue;
+    if (absl::Status put = store_->commit(std::nullopt, false); !put.ok()) return put;
+  }
+  const CheckpointIdentity from = checkpoint.identity();
+  options_.log(absl::StrCat("the store is made from the checkpoint of sequence ", from.sequence));
+  return store_->commit(StorePosition{{from.journal_id, from.session_id, from.sequence}, true},
+                        true);
+}
+
+// That is whole, by its header, and not of a future that the store does not know.
+Sequence Checkpointer::newest_checkpoint(const Id128& journal_id) const {
+  const auto files = list_checkpoints(*disk_, directory_);
+  if (!files.ok()) return kNoSequence;
+  for (const CheckpointFile& file : *files) {
+    const absl::StatusOr<CheckpointHeader> header = Checkpoint::read_header(file.path);
+    if (header.ok() && header->journal_id == journal_id) return file.as_of;
+  }
+  return kNoSequence;
+}
+
+absl::Status Checkpointer::run_until(std::uint64_t deadline_ns) {
+  closed_ = false;
+  while (!closed_ && monotonic_ns() < deadline_ns) {
+    if (job_ && job_->is_done()) end_job();
+    if (store_trouble_.lasts()) {
+      const std::uint64_t now = monotonic_ns();
+      const std::uint64_t until_ns = std::min(deadline_ns, store_trouble_.retry_ns());
+      if (store_trouble_.rests(now)) wait_readable(-1, until_ns - std::min(until_ns, now));
+      if (store_trouble_.rests(monotonic_ns())) continue;
+      if (absl::Status opened = reopen_store(); !opened.ok()) return opened;
+      continue;
+    }
+    if (absl::Status read_one = read(deadline_ns); !read_one.ok()) return read_one;
+    fold_ready(false);
+    if (absl::Status committed = commit_if_due(); !committed.ok()) return committed;
+  }
+  return absl::OkStatus();
+}
+
+// A failure that may end by itself, or by what a person does.
+bool Checkpointer::may_pass(const absl::Status& status) {
+  const Errc code = errc_of(status);
+  return code == Errc::kNoSpace || code == Errc::kSystem;
+}
+
+absl::Status Checkpointer::commit_if_due() {
+  const std::uint64_t now = monotonic_ns();
+  const bool checkpoint = checkpoint_due(now);
+  const bool by_time = now - committed_ns_ >= options_.batch_ns;
+  const bool due = may_commit() && (store_->full() || (settled_ && (by_time || checkpoint)));
+  if (!due && store_->failure().ok()) return absl::OkStatus();
+  if (absl::Status done = commit(checkpoint); !done.ok()) return done;
+  if (checkpoint && !store_trouble_.lasts()) start_checkpoint();
+  return absl::OkStatus();
+}
+
+// Commits what is folded. A failure that may pass is told, and leaves store_trouble_.
+absl::Status Checkpointer::commit(bool sync) {
+  step("before-batch");
+  const absl::Status done = store_->commit(StorePosition{folded_, settled_}, sync);
+  store_trouble_.note(done);
+  if (!done.ok()) return may_pass(done) ? absl::OkStatus() : done;
+  committed_ns_ = monotonic_ns();
+  ++counters_.batches;
+  step("after-batch");
+  return absl::OkStatus();
+}
+
+// RocksDB may hold anything after a failed write: the files say what it is. What was folded since
+// is folded again.
+absl::Status Checkpointer::reopen_store() {
+  if (job_) {
+    job_->give_up();
+    end_job();
+  }
+  subscriber_.reset();
+  store_.reset();
+  const std::string path = absl::StrCat(directory_, "/", kCheckpointStoreName);
+  absl::StatusOr<std::unique_ptr<StateStore>> store =
+      StateStore::open(path, fold_->shape(), options_.hot_bytes_max);
+  if (!store.ok() && !may_pass(store.status())) return store.status();
+  store_trouble_.note(store.status());
+  if (!store.ok()) return absl::OkStatus();
+  store_ = *std::move(store);
+  reopen_subscriber();
+  return absl::OkStatus();
+}
+
+bool Checkpointer::checkpoint_due(std::uint64_t now_ns) const {
+  if (job_ || !settled_ || !may_commit() || folded_.sequence <= checkpointed_) return false;
+  if (checkpoint_trouble_.rests(now_ns)) return false;
+  if (options_.every_records > 0 && records_since_ >= options_.every_records) return true;
+  return options_.every_ns > 0 && now_ns - checkpointed_ns_ >= options_.every_ns;
+}
+
+CheckpointTask Checkpointer::task(bool prune_journal) const {
+  return {disk_.get(),  options_.subscriber.directory, directory_, fold_.get(), options_.keep,
+          prune_journal};
+}
+
+void Checkpointer::start_checkpoint() {
+  step("before-checkpoint");
+  absl::StatusOr<std::unique_ptr<CheckpointJob>> job =
+      CheckpointJob::start(task(options_.prune_journal), store_->snapshot());
+  if (!job.ok()) return checkpoint_trouble_.note(job.status());
+  job_ = *std::move(job);
+  records_since_ = 0;
+  checkpointed_ns_ = monotonic_ns();
+}
+
+void Checkpointer::end_job() {
+  take_result(job_->finish());
+  job_.reset();
+}
+
+void Checkpointer::take_result(const CheckpointResult& result) {
+  if (errc_of(result.written) == Errc::kClosed) return;
+  checkpoint_trouble_.note(result.written.ok() ? result.retained : result.written);
+  if (!result.written.ok()) return;
+  checkpointed_ = result.as_of;
+  ++counters_.checkpoints;
+  counters_.last = result;
+  if (result.is_prune_asked) prune_trouble_.note(result.pruned);
+}
+
+// They are of a history that is gone, and their sequences may be above all that will come.
+void Checkpointer::remove_checkpoints() {
+  const auto files = list_checkpoints(*disk_, directory_);
+  absl::Status done = files.status();
+  if (files.ok()) {
+    for (const CheckpointFile& file : *files) {
+      if (done.ok()) done = disk_->remove(file.path);
+    }
+    if (done.ok()) done = disk_->sync_directory(directory_);
+  }
+  checkpointed_ = kNoSequence;
+  if (!done.ok()) options_.log(absl::StrCat("old checkpoints stay: ", std::string(done.message())));
+}
+
+absl::Status Checkpointer::finish() {
+  if (store_trouble_.lasts()) {
+    return make_error(
+        Errc::kNoSpace,
+        absl::StrCat("the store in ", directory_, " could not be written to since ", "sequence ",
+                     committed_through(), "; the next run goes on there"));
+  }
+  fold_ready(false);
+  if (job_) {
+    job_->give_up();
+    end_job();
+  }
+  if (may_commit() && settled_) {
+    if (absl::Status done = commit(true); !done.ok()) return done;
+    if (!store_->failure().ok()) return store_->failure();
+  }
+  if (!committed() || !committed()->settled || committed_through() <= checkpointed_) {
+    return absl::OkStatus();
+  }
+  step("before-checkpoint");
+  const bool prune = options_.prune_journal && !closed_;  // a closed bus has nobody to ask
+  take_result(make_checkpoint(task(prune), store_->snapshot(), StickyFlag()));
+  return checkpointed_ == committed_through()
+             ? absl::OkStatus()
+             : make_error(Errc::kNoSpace, "the last checkpoint could not be written");
+}
+
+absl::StatusOr<std::uint64_t> Checkpointer::digest() const {
+  if (!committed()) return EntryDigest().value();
+  const bool is_known = counters_.checkpoints > 0 && counters_.last.as_of == committed_through();
+  if (is_known) return counters_.last.digest;
+  EntryDigest digest;
+  const absl::Status read = store_->snapshot().read([&](std::span<const std::byte> entries) {
+    digest.add(entries);
+    return absl::OkStatus();
+  });
+  if (!read.ok()) return read;
+  return digest.value();
+}
+
+}  // namespace lapwing

@@ -1,0 +1,175 @@
+// The checkpointer: a subscriber that keeps a fold's state of a bus in a store and writes it to
+// checkpoint files. docs/state.md is its specification.
+//
+//   read     records come into a buffer (pending_records.h)            durable or not
+//   fold     from there into the store's memory                        durable, up to where the
+//                                                                      fold settles
+//   commit   a batch, with its position, now and then                  as of the last one folded
+//   write    a checkpoint of a commit, in a thread (checkpoint_job.h)
+//
+// Nothing is folded that a power cut could take back, so neither store nor checkpoint ever holds
+// it, and a void only drops what was waiting. A fold that does not settle for a whole buffer is
+// folded on all the same: the store goes on exactly there, but no checkpoint is made of it.
+//
+// A bus whose `durable` stands still while the buffer is full (its publisher has died, or its
+// journal has failed) is followed on for its events, and its records are read again afterwards:
+// the subscriber is then opened anew from the store's position, as after a store that could not be
+// written to.
+//
+// Thread safety: one thread. Owns the store, the subscriber, and while a checkpoint is written a
+// thread. Memory: that of the store, the buffer, and of one checkpoint's writer.
+// Errors: whatever may end (a full disk, a publisher that does not prune) is told by `log`, once,
+// and tried again; the rest ends it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "snapshot/fold/fold.h"
+#include "snapshot/io.h"
+#include "subscribers/checkpointer/checkpoint_job.h"
+#include "subscribers/checkpointer/pending_records.h"
+#include "subscribers/checkpointer/state_store.h"
+#include "subscribers/checkpointer/trouble.h"
+#include "subscribers/subscriber.h"
+
+namespace lapwing {
+
+inline constexpr std::uint64_t kBatchNs = 1'000'000'000;         // between two commits
+inline constexpr std::uint64_t kDurablePauseNs = 1'000'000;      // for the bus to sync
+inline constexpr std::uint64_t kDurableStallNs = 2'000'000'000;  // after which it does not
+inline constexpr std::size_t kFoldRecords = 1024;                // whose keys are read at once
+
+struct CheckpointerOptions {
+  // Where and how to follow. Its start, resume and policy are the checkpointer's own.
+  SubscriberOptions subscriber;
+  // A checkpoint after so many records or so much time, 0: not by that.
+  std::uint64_t every_records = 0;
+  std::uint64_t every_ns = 30'000'000'000;
+  std::uint64_t keep = 3;      // checkpoints
+  bool prune_journal = false;  // below the oldest of them
+  std::uint64_t batch_ns = kBatchNs;
+  std::uint64_t hot_bytes_max = kHotBytesMax;
+  std::function<void(const std::string& line)> log = [](const std::string&) {};
+  std::function<void(const Item& item, const Subscriber& subscriber)> on_event;
+  // Seams for tests: the disk under the checkpoints, and a call before each named step.
+  std::function<std::unique_ptr<Disk>()> make_disk;
+  std::function<void(const char* step)> on_step;
+};
+
+struct CheckpointerCounters {
+  std::uint64_t records = 0;  // folded
+  std::uint64_t lost = 0;     // that nothing could give
+  std::uint64_t batches = 0;
+  std::uint64_t checkpoints = 0;
+  std::uint64_t resets = 0;
+  CheckpointResult last;  // the checkpoint that was written last
+};
+
+class Checkpointer {
+ public:
+  // Opens the store and tidies up behind whoever was killed. The bus directory is there, the bus
+  // need not be. Errors: kInvalidArgument, those of StateStore::open() and of
+  // make_checkpoint_directory().
+  static absl::StatusOr<std::unique_ptr<Checkpointer>> open(CheckpointerOptions options,
+                                                            std::unique_ptr<Fold> fold);
+  ~Checkpointer();
+
+  // Follows the bus until deadline_ns (CLOCK_MONOTONIC), a closed session or the end. Errors are
+  // final: those of Subscriber::status(), kRecordSize (the bus carries other records now),
+  // kDamaged.
+  absl::Status run_until(std::uint64_t deadline_ns);
+  // The session was closed, and all of it that is durable is folded.
+  bool is_closed() const { return closed_; }
+
+  // The last commit and checkpoint, if there is something new. Errors: of either.
+  absl::Status finish();
+
+  Sequence folded_through() const { return next_ - 1; }
+  // Of the last commit; nothing where there was none.
+  const std::optional<StorePosition>& committed() const { return store_->position(); }
+  const CheckpointerCounters& counters() const { return counters_; }
+  // XXH3-64 of the state as of the last commit; reads all of it unless it was just written.
+  absl::StatusOr<std::uint64_t> digest() const;
+
+ private:
+  Checkpointer(CheckpointerOptions options, std::unique_ptr<Fold> fold, std::unique_ptr<Disk> disk,
+               std::string directory);
+
+  absl::Status start();
+  absl::Status load_checkpoint();
+  Sequence newest_checkpoint(const Id128& journal_id) const;
+
+  // Following: checkpointer_follow.cc.
+  absl::Status read(std::uint64_t deadline_ns);
+  bool read_batch();
+  void was_read(std::size_t records);
+  absl::Status take_event(const Item& item);
+  absl::Status take_loss(const Item& item);
+  absl::Status take_reset();
+  void fold_ready(bool all);
+  void fold(std::size_t records);
+  void lose_through(Sequence last, GapCause cause);
+  absl::Status check_records() const;
+  void watch_durable();
+  absl::Status catch_up_with_discarded();
+  void reopen_subscriber();
+
+  // Keeping: checkpointer.cc.
+  absl::Status commit_if_due();
+  absl::Status commit(bool sync);
+  static bool may_pass(const absl::Status& status);
+  bool checkpoint_due(std::uint64_t now_ns) const;
+  absl::Status reopen_store();
+  void start_checkpoint();
+  void take_result(const CheckpointResult& result);
+  void end_job();
+  void remove_checkpoints();
+  // Something new, and as of a record: a loss is of the batch that ends with the record after it.
+  bool may_commit() const {
+    return folded_.sequence == folded_through() && folded_.sequence != committed_through();
+  }
+  Sequence committed_through() const {
+    return committed() ? committed()->at.sequence : kNoSequence;
+  }
+  CheckpointTask task(bool prune_journal) const;
+  void step(const char* name) const {
+    if (options_.on_step) options_.on_step(name);
+  }
+
+  const CheckpointerOptions options_;
+  const std::unique_ptr<Fold> fold_;
+  const std::unique_ptr<Disk> disk_;
+  const std::string directory_;  // of the checkpoints
+  std::unique_ptr<StateStore> store_;
+  std::optional<Subscriber> subscriber_;
+
+  PendingRecords pending_;
+  StoredPosition pending_of_;  // their journal and session
+  StoredPosition folded_;      // the last record that was folded
+  Sequence next_ = 1;          // to be folded
+  bool settled_ = false;       // what is folded may be shown
+  bool closed_ = false;
+  bool discarding_ = false;  // records are not kept: they are read again
+  std::uint64_t durable_moved_ns_ = 0;
+  Sequence durable_seen_ = 0;
+  std::vector<std::byte> keys_;  // of prefetches
+
+  std::uint64_t committed_ns_ = 0;
+  Sequence checkpointed_ = kNoSequence;  // as-of of the newest checkpoint
+  std::uint64_t checkpointed_ns_ = 0;
+  std::uint64_t records_since_ = 0;  // folded since the newest checkpoint
+  std::unique_ptr<CheckpointJob> job_;
+  Trouble store_trouble_;
+  Trouble checkpoint_trouble_;
+  Trouble prune_trouble_;
+  CheckpointerCounters counters_;
+};
+
+}  // namespace lapwing

@@ -1,0 +1,215 @@
+// How the checkpointer follows the bus: what it reads, what of that it folds, what events mean.
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "bus/kernel.h"
+#include "proto/error.h"
+#include "subscribers/checkpointer/checkpointer.h"
+
+namespace lapwing {
+
+// From the store's position, or from the oldest record that is kept. Forgets what was read and not
+// folded.
+void Checkpointer::reopen_subscriber() {
+  SubscriberOptions options = options_.subscriber;
+  options.start = Start::oldest();
+  options.on_gap = OnGap::kFill;
+  options.resume.reset();
+  folded_ = {};
+  next_ = 1;
+  settled_ = false;
+  if (committed()) {
+    folded_ = committed()->at;
+    options.resume = folded_;
+    next_ = folded_.sequence + 1;
+    settled_ = committed()->settled;
+  }
+  pending_.clear();
+  discarding_ = false;
+  durable_moved_ns_ = monotonic_ns();
+  durable_seen_ = 0;
+  subscriber_.emplace(std::move(options));
+}
+
+absl::Status Checkpointer::read(std::uint64_t deadline_ns) {
+  watch_durable();
+  if (discarding_ && subscriber_->durable() >= pending_.last()) return catch_up_with_discarded();
+  const std::uint64_t now = monotonic_ns();
+  if (pending_.is_full() && !discarding_) {
+    wait_readable(-1, kDurablePauseNs);
+    return absl::OkStatus();
+  }
+  if (read_batch()) return check_records();
+  const bool waits_for_durable = !pending_.is_empty() && !discarding_;
+  const Item item =
+      subscriber_->wait(waits_for_durable ? std::min(deadline_ns, now + kDurablePauseNs)
+                                          : std::min(deadline_ns, now + options_.batch_ns));
+  if (item.kind == ItemKind::kNothing) return absl::OkStatus();
+  if (item.kind != ItemKind::kRecord) return take_event(item);
+  if (absl::Status fits = check_records(); !fits.ok() || discarding_) return fits;
+  const std::span<const std::byte> record = subscriber_->record();
+  std::copy(record.begin(), record.end(), pending_.room().begin());
+  was_read(1);
+  return absl::OkStatus();
+}
+
+// All that is there now; false if that is nothing.
+bool Checkpointer::read_batch() {
+  std::vector<std::byte> unwanted(discarding_ ? kFoldRecords * fold_->shape().record_bytes : 0);
+  const std::span<std::byte> room = discarding_ ? std::span(unwanted) : pending_.room();
+  const std::size_t count = subscriber_->poll_batch(room);
+  if (count == 0) return false;
+  if (!discarding_) was_read(count);
+  return true;
+}
+
+// They are of one session, and so is all that is pending: an event stands between two sessions.
+void Checkpointer::was_read(std::size_t records) {
+  pending_.added(records, subscriber_->counters().last - records + 1);
+  pending_of_ = {subscriber_->position().journal_id, subscriber_->session_id(), kNoSequence};
+}
+
+absl::Status Checkpointer::check_records() const {
+  const FoldShape& shape = fold_->shape();
+  if (subscriber_->schema() == shape.schema && subscriber_->record_bytes() == shape.record_bytes) {
+    return absl::OkStatus();
+  }
+  return make_error(
+      Errc::kRecordSize,
+      absl::StrCat("the bus carries records of schema ", subscriber_->schema(), ", ",
+                   subscriber_->record_bytes(), " bytes, but the fold ", shape.name, " is of ",
+                   shape.schema, ", ", shape.record_bytes, " bytes; choose a fold of that schema"));
+}
+
+// Notices that durable does not move although the buffer is full of what waits for it.
+void Checkpointer::watch_durable() {
+  const Sequence durable = subscriber_->durable();
+  const std::uint64_t now = monotonic_ns();
+  if (durable != durable_seen_ || !pending_.is_full()) durable_moved_ns_ = now;
+  durable_seen_ = durable;
+  if (now - durable_moved_ns_ >= kDurableStallNs) discarding_ = true;
+}
+
+// What was not kept is to be had again: from the last commit on, as after a restart.
+absl::Status Checkpointer::catch_up_with_discarded() {
+  fold_ready(false);
+  if (may_commit() && settled_) {
+    if (absl::Status done = commit(false); !done.ok()) return done;
+  }
+  store_->drop_changes();
+  if (!store_trouble_.lasts()) reopen_subscriber();
+  return absl::OkStatus();
+}
+
+// Folds what is durable, up to the last record that settles. With `all`, or where the buffer is
+// full of one event, also what does not settle.
+void Checkpointer::fold_ready(bool all) {
+  const std::size_t durable = pending_.count_through(subscriber_->durable());
+  std::size_t settled = durable;
+  while (settled > 0 && !fold_->settles(pending_.record(settled - 1))) --settled;
+  fold(settled);
+  if (settled > 0) settled_ = true;
+  const std::size_t rest = durable - settled;
+  if (rest == 0 || !(all || (settled == 0 && pending_.is_full()))) return;
+  fold(rest);
+  settled_ = false;
+}
+
+void Checkpointer::fold(std::size_t records) {
+  if (records == 0) return;
+  // The beginning of what is kept, where nothing was lost on the way.
+  lose_through(pending_.first() - 1, GapCause::kPruned);
+  const std::size_t key_bytes = fold_->shape().key_bytes;
+  keys_.resize(kFoldRecords * key_bytes);
+  for (std::size_t left = records; left > 0;) {
+    const std::size_t count = std::min(left, kFoldRecords);
+    std::size_t keys = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::span<std::byte> key(keys_.data() + keys * key_bytes, key_bytes);
+      if (fold_->reads(pending_.record(i), key)) ++keys;
+    }
+    store_->prefetch(std::span(keys_).first(keys * key_bytes));
+    for (std::size_t i = 0; i < count; ++i) {
+      fold_->apply(next_++, pending_.record(i), *store_);
+    }
+    pending_.drop(count);
+    left -= count;
+  }
+  folded_ = {pending_of_.journal_id, pending_of_.session_id, folded_through()};
+  counters_.records += records;
+  records_since_ += records;
+}
+
+// Nothing can give what there was from next_ to `last`.
+void Checkpointer::lose_through(Sequence last, GapCause cause) {
+  if (last < next_) return;
+  const Gap gap{next_, last, last + 1, cause, false};
+  fold_->lose(gap, *store_);
+  counters_.lost += gap.count();
+  next_ = last + 1;
+  settled_ = false;
+}
+
+absl::Status Checkpointer::take_event(const Item& item) {
+  if (options_.on_event) options_.on_event(item, *subscriber_);
+  switch (item.kind) {
+    case ItemKind::kSession:
+      if (discarding_) return catch_up_with_discarded();
+      fold_ready(true);  // the next session begins behind what is durable of the last
+      discarding_ = !pending_.is_empty();
+      break;
+    case ItemKind::kLost:
+      return take_loss(item);
+    case ItemKind::kReset:
+      return take_reset();
+    case ItemKind::kClosed:
+      if (discarding_ && subscriber_->durable() >= pending_.last()) {
+        return catch_up_with_discarded();
+      }
+      fold_ready(false);
+      closed_ = true;
+      break;
+    case ItemKind::kEnded:
+      fold_ready(false);
+      return subscriber_->status();
+    default:
+      break;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Checkpointer::take_loss(const Item& item) {
+  if (discarding_) return catch_up_with_discarded();
+  fold_ready(true);
+  // What a cut took waits here and was never durable: the void has it. (Its gap may begin behind
+  // it, or be empty.)
+  if (item.gap.cause == GapCause::kVoid) pending_.clear();
+  if (pending_.is_empty()) {
+    lose_through(item.gap.last, item.gap.cause);
+  } else {
+    discarding_ = true;  // a loss among what is not durable: it is met again once that is settled
+  }
+  return absl::OkStatus();
+}
+
+// Another history: nothing of what is kept is of it.
+absl::Status Checkpointer::take_reset() {
+  if (job_) {
+    job_->give_up();
+    end_job();
+  }
+  pending_.clear();
+  discarding_ = false;
+  folded_ = {};
+  next_ = 1;
+  settled_ = false;
+  ++counters_.resets;
+  remove_checkpoints();
+  const absl::Status emptied = store_->empty();
+  store_trouble_.note(emptied);
+  return may_pass(emptied) ? absl::OkStatus() : emptied;
+}
+
+}  // namespace lapwing

@@ -1,0 +1,66 @@
+// Records that were read from the bus and are not folded yet: the bus may not have made them
+// durable, or they are of an event that has not ended. They follow on each other without a gap.
+//
+// Thread safety: one thread. Owns its memory: kPendingBytesMax, whatever waits.
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include "proto/identity.h"
+
+namespace lapwing {
+
+inline constexpr std::size_t kPendingBytesMax = 16 << 20;
+
+class PendingRecords {
+ public:
+  explicit PendingRecords(std::size_t record_bytes)
+      : record_bytes_(record_bytes), memory_(kPendingBytesMax / record_bytes * record_bytes) {}
+
+  bool is_empty() const { return begin_ == end_; }
+  bool is_full() const { return end_ - begin_ == memory_.size(); }
+  std::size_t count() const { return (end_ - begin_) / record_bytes_; }
+  Sequence first() const { return first_; }  // of the oldest one; it is not empty
+  Sequence last() const { return first_ + count() - 1; }
+  // How many of them have a sequence of at most `through`.
+  std::size_t count_through(Sequence through) const {
+    if (is_empty() || through < first_) return 0;
+    return through >= last() ? count() : static_cast<std::size_t>(through - first_ + 1);
+  }
+  std::span<const std::byte> record(std::size_t index) const {
+    return {memory_.data() + begin_ + index * record_bytes_, record_bytes_};
+  }
+
+  // Where the next records may be written to; empty where it is full.
+  std::span<std::byte> room() {
+    if (begin_ > 0 && memory_.size() - end_ < memory_.size() / 2) {
+      std::memmove(memory_.data(), memory_.data() + begin_, end_ - begin_);
+      end_ -= begin_;
+      begin_ = 0;
+    }
+    return std::span(memory_).subspan(end_);
+  }
+  // So many were written there, `first` and those that follow it.
+  void added(std::size_t records, Sequence first) {
+    if (is_empty()) first_ = first;
+    end_ += records * record_bytes_;
+  }
+  void drop(std::size_t records) {
+    begin_ += records * record_bytes_;
+    first_ += records;
+    if (is_empty()) clear();
+  }
+  void clear() { begin_ = end_ = 0; }
+
+ private:
+  const std::size_t record_bytes_;
+  std::vector<std::byte> memory_;
+  std::size_t begin_ = 0;
+  std::size_t end_ = 0;
+  Sequence first_ = kNoSequence;
+};
+
+}  // namespace lapwing

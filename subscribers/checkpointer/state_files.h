@@ -1,0 +1,67 @@
+// RocksDB as the store and its snapshots use it: its set-up, its errors, and the position.
+//
+// The only header that shows RocksDB; for the files beside it alone. Entries are kept under the
+// fold's keys; behind all of them stands the position.
+//
+// Thread safety: as RocksDB's: any thread may read. Shared, since a snapshot may outlive the store.
+#pragma once
+
+#include <rocksdb/db.h>
+#include <rocksdb/slice.h>
+#include <rocksdb/status.h>
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "proto/checkpoint_format.h"
+#include "snapshot/fold/fold.h"
+#include "subscribers/checkpointer/state_store.h"
+
+namespace lapwing {
+
+// Behind every key, none of which is as long.
+inline const std::string kPositionKey(kKeyBytesMax + 1, '\xff');
+
+inline rocksdb::Slice slice_of(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+inline std::span<const std::byte> bytes_of(const rocksdb::Slice& slice) {
+  return std::as_bytes(std::span(slice.data(), slice.size()));
+}
+
+class StateFiles {
+ public:
+  // Errors: those of StateStore::open().
+  static absl::StatusOr<std::shared_ptr<StateFiles>> open(const std::string& directory,
+                                                          const FoldShape& shape);
+
+  // The entry of that key; `is_there` says whether there is one.
+  absl::Status read(std::span<const std::byte> key, rocksdb::PinnableSlice& entry,
+                    bool& is_there) const;
+  absl::Status check_size(const rocksdb::Slice& entry) const;
+  absl::StatusOr<bool> has_entries() const;
+  // Errors: kInvalidArgument if it is of another fold, version or schema.
+  absl::StatusOr<std::optional<StorePosition>> read_position() const;
+  std::string position_value(const StorePosition& position) const;
+
+  // A status of ours: `what` was being done to this store.
+  absl::Status error(const rocksdb::Status& status, const std::string& what) const;
+
+  rocksdb::DB& db() const { return *db_; }
+  const FoldShape& shape() const { return shape_; }
+
+ private:
+  StateFiles(std::string directory, const FoldShape& shape)
+      : directory_(std::move(directory)), shape_(shape) {}
+
+  const std::string directory_;
+  const FoldShape shape_;
+  std::unique_ptr<rocksdb::DB> db_;
+};
+
+}  // namespace lapwing

@@ -1,0 +1,47 @@
+// Something that may fail for a while and is tried again: told when it begins, or becomes another,
+// and when it ends.
+//
+// Thread safety: one thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "bus/kernel.h"
+#include "proto/error.h"
+
+namespace lapwing {
+
+inline constexpr std::uint64_t kRetryNs = 1'000'000'000;
+
+class Trouble {
+ public:
+  // `fine` is what is said at its end: "the store can be written to again".
+  Trouble(std::string fine, std::function<void(const std::string&)> log)
+      : fine_(std::move(fine)), log_(std::move(log)) {}
+
+  void note(const absl::Status& status) {
+    const Errc code = errc_of(status);
+    if (status.ok() ? lasts() : code != code_) {
+      log_(status.ok() ? fine_ : absl::StrCat(std::string(status.message()), "; trying again"));
+    }
+    code_ = code;
+    retry_ns_ = monotonic_ns() + kRetryNs;
+  }
+  bool lasts() const { return code_ != Errc::kOk; }
+  // It lasts, and it is too early to try again.
+  bool rests(std::uint64_t now_ns) const { return lasts() && now_ns < retry_ns_; }
+  std::uint64_t retry_ns() const { return retry_ns_; }
+
+ private:
+  const std::string fine_;
+  const std::function<void(const std::string&)> log_;
+  Errc code_ = Errc::kOk;
+  std::uint64_t retry_ns_ = 0;
+};
+
+}  // namespace lapwing
