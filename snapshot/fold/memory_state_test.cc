@@ -4,8 +4,10 @@
 #include <cstring>
 #include <map>
 #include <random>
+#include <set>
 #include <string>
 
+#include "proto/checkpoint_format.h"
 #include "snapshot/fold/entry_digest.h"
 
 namespace lapwing {
@@ -134,6 +136,35 @@ TEST_CASE("Whatever comes and goes, the state is that of a sorted map") {
     REQUIRE(all_of(state) == expected);
   }
   CHECK(looks > 100);
+}
+
+TEST_CASE("Keys and prefixes of any length are compared as bytes") {
+  std::mt19937 random(3);
+  for (std::uint32_t key_bytes = 1; key_bytes <= kKeyBytesMax; ++key_bytes) {
+    FoldShape shape = test_shape();
+    shape.key_bytes = key_bytes;
+    shape.entry_bytes = key_bytes;  // its key
+    MemoryState state(shape);
+    std::set<std::string> model;
+    const auto any = [&](std::size_t size) {  // near a key that all are near
+      std::string text(size, 'a');
+      for (int i = 0; i < 2; ++i) text[random() % size] = "\x00\x01\x7f\x80\xff"[random() % 5];
+      return text;
+    };
+    for (int i = 0; i < 300; ++i) {
+      const std::string key = any(key_bytes);
+      state.put(bytes(key), bytes(key));
+      model.insert(key);
+      if (i % 10 != 0) continue;
+      const std::string prefix = any(1 + random() % key_bytes);
+      state.erase_prefix(bytes(prefix));
+      std::erase_if(model, [&](const std::string& each) { return each.starts_with(prefix); });
+    }
+    std::string expected;
+    for (const std::string& key : model) expected += key;
+    INFO("keys of " << key_bytes << " bytes");
+    REQUIRE(all_of(state) == expected);
+  }
 }
 
 TEST_CASE(

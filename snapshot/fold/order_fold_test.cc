@@ -285,6 +285,14 @@ TEST_CASE("The key that a record will look up is its order's") {
   }
 }
 
+TEST_CASE("An order's place can be asked of its entry") {
+  TestOrders orders;
+  orders.add(1, kBid, 100, 10);
+  orders.add(2, kBid, 100, 10);
+  const OrderEntry second = *orders.order(2);
+  CHECK(orders.fold().place_of(std::as_bytes(std::span(&second, 1))) == 2);
+}
+
 TEST_CASE("Every entry's key is the one that it stands under") {
   TestOrders orders;
   orders.add(1, kBid, 100, 10);
