@@ -20,6 +20,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "snapshot/pages.h"
 
 namespace lapwing {
 
@@ -28,15 +29,15 @@ using FileHandle = int;
 inline constexpr FileHandle kNoFile = -1;
 
 enum class OpenMode : std::uint32_t {
-  kRead,         // O_RDONLY
-  kReadWrite,    // O_RDWR, must exist
-  kCreate,       // O_RDWR | O_CREAT | O_EXCL
-  kDirectory,    // O_RDONLY | O_DIRECTORY: for WriteRequest::Kind::kSyncDirectory
+  kRead,       // O_RDONLY
+  kReadWrite,  // O_RDWR, must exist
+  kCreate,     // O_RDWR | O_CREAT | O_EXCL
+  kDirectory,  // O_RDONLY | O_DIRECTORY: for WriteRequest::Kind::kSyncDirectory
 };
 
 struct OpenOptions {
   OpenMode mode = OpenMode::kRead;
-  bool direct = false;        // O_DIRECT; the caller keeps the alignment
+  bool direct = false;          // O_DIRECT; the caller keeps the alignment
   unsigned permissions = 0600;  // of a created file, whatever the umask
 };
 
@@ -55,8 +56,12 @@ class Disk {
                                 std::span<const std::byte> bytes) = 0;
   virtual absl::Status allocate(FileHandle file, std::uint64_t bytes) = 0;  // posix_fallocate
   virtual absl::Status truncate(FileHandle file, std::uint64_t bytes) = 0;
-  virtual absl::Status sync(FileHandle file) = 0;                           // fdatasync
+  virtual absl::Status sync(FileHandle file) = 0;  // fdatasync
   virtual absl::StatusOr<std::uint64_t> size(FileHandle file) = 0;
+  // The whole of a finished file, mapped read-only. Nothing where the disk has no mappings, or
+  // where another user than this one and root could cut the file short under whoever reads it
+  // (SIGBUS).
+  virtual std::optional<Pages> map_finished(FileHandle) { return std::nullopt; }
   // The alignment direct I/O needs for memory and offset, or 0 where the file system has none.
   virtual std::uint32_t direct_alignment(FileHandle file) = 0;
 

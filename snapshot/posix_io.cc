@@ -179,6 +179,16 @@ absl::StatusOr<std::uint64_t> PosixDisk::size(FileHandle file) {
   return static_cast<std::uint64_t>(status.st_size);
 }
 
+std::optional<Pages> PosixDisk::map_finished(FileHandle file) {
+  struct stat status;
+  if (::fstat(file, &status) != 0) return std::nullopt;
+  const bool others_may_write = (status.st_mode & (S_IWGRP | S_IWOTH)) != 0;
+  if ((status.st_uid != ::geteuid() && status.st_uid != 0) || others_may_write) return std::nullopt;
+  auto pages = Pages::map(file, static_cast<std::uint64_t>(status.st_size));
+  if (!pages.ok()) return std::nullopt;
+  return *std::move(pages);
+}
+
 std::uint32_t PosixDisk::direct_alignment(FileHandle file) {
   struct statx status;
   if (::statx(file, "", AT_EMPTY_PATH, STATX_DIOALIGN, &status) != 0) return 0;

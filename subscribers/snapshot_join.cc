@@ -6,6 +6,7 @@
 #include "absl/strings/str_join.h"
 #include "proto/error.h"
 #include "snapshot/checkpoint/checkpoint_judge.h"
+#include "snapshot/checkpoint/checkpoint_ownership.h"
 
 namespace lapwing {
 namespace {
@@ -84,6 +85,11 @@ void SnapshotJoin::list() {
   ++lists_;
   overtaken_ = false;
   passed_over_.clear();
+  const absl::Status trusted = check_checkpoint_directory(directory_);
+  if (!trusted.ok()) {
+    passed_over_.emplace_back(trusted.message());
+    return;
+  }
   absl::StatusOr<std::vector<CheckpointFile>> files = list_checkpoints(disk_, directory_);
   if (files.ok()) {
     files_.assign(files->begin(), files->end());

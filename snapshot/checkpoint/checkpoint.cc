@@ -11,7 +11,8 @@
 #include "absl/strings/str_cat.h"
 #include "proto/error.h"
 #include "snapshot/checkpoint/checkpoint_header.h"
-#include "snapshot/checkpoint/private_pages.h"
+#include "snapshot/fold/entry_digest.h"
+#include "snapshot/pages.h"
 #include "snapshot/posix_io.h"
 
 namespace lapwing {
@@ -23,22 +24,24 @@ constexpr std::size_t kReadBytes = 4 * kCheckpointBlockBytes;
 struct OpenCheckpoint {
   OpenFile file;
   CheckpointHeader header;
+  CheckpointLayout layout;
 };
 
 absl::StatusOr<OpenCheckpoint> open_checkpoint(Disk& disk, const std::string& path) {
   const auto opened = disk.open(path, {OpenMode::kRead});
   if (!opened.ok()) return opened.status();
-  OpenCheckpoint open{OpenFile(disk, *opened), {}};
+  OpenCheckpoint open{OpenFile(disk, *opened), {}, {}};
   const auto file_bytes = disk.size(*opened);
   if (!file_bytes.ok()) return file_bytes.status();
   const auto read = disk.read_at(*opened, 0, std::as_writable_bytes(std::span(&open.header, 1)));
   if (!read.ok()) return read.status();
   if (*read < sizeof open.header) {
     return checkpoint_damage(
-        path, absl::StrCat("has ", *read, " bytes, too few for a header: it was cut short"));
+        path, absl::StrCat("header at offset 0: the file has ", *read, " bytes: it was cut short"));
   }
   const absl::Status status = check_checkpoint_header(open.header, *file_bytes, path);
   if (!status.ok()) return status;
+  open.layout = checkpoint_layout(open.header.entry_count, open.header.entry_bytes);
   return open;
 }
 
@@ -52,34 +55,63 @@ absl::Status read_exactly(Disk& disk, FileHandle file, std::uint64_t offset,
                                               " while it was read: it was cut short"));
 }
 
-std::size_t block_bytes_at(std::span<const std::byte> entries, std::uint64_t offset) {
-  return std::min<std::size_t>(kCheckpointBlockBytes, entries.size() - offset);
+// Adds the sums of the blocks of entries[begin, end).
+void sum_blocks(std::span<const std::byte> entries, std::uint64_t begin, std::uint64_t end,
+                std::vector<std::uint64_t>& sums) {
+  for (std::uint64_t at = begin; at < end; at += kCheckpointBlockBytes) {
+    const std::uint64_t bytes = std::min<std::uint64_t>(kCheckpointBlockBytes, end - at);
+    sums.push_back(XXH3_64bits_withSeed(entries.data() + at, bytes, sums.size()));
+  }
 }
 
-// Fills `entries` and returns the sums of its blocks.
-absl::StatusOr<std::vector<std::uint64_t>> read_entries(Disk& disk, FileHandle file,
-                                                        std::span<std::byte> entries,
-                                                        const std::string& path) {
+// The entries in memory, and the sums of their blocks as they are.
+struct LoadedEntries {
+  Pages pages;
+  std::span<const std::byte> entries;
   std::vector<std::uint64_t> sums;
-  sums.reserve(entries.size() / kCheckpointBlockBytes + 1);
-  for (std::uint64_t begin = 0; begin < entries.size(); begin += kReadBytes) {
-    const std::size_t bytes = std::min<std::size_t>(kReadBytes, entries.size() - begin);
-    const absl::Status status = read_exactly(disk, file, kCheckpointHeaderBytes + begin,
-                                             entries.subspan(begin, bytes), path);
+};
+
+LoadedEntries sum_mapped(const OpenCheckpoint& open, Pages pages) {
+  LoadedEntries loaded{std::move(pages), {}, {}};
+  loaded.entries = loaded.pages.bytes().subspan(kCheckpointHeaderBytes, open.layout.entries_bytes);
+  loaded.sums.reserve(open.layout.block_count);
+  loaded.pages.expect_sequential(true);
+  sum_blocks(loaded.entries, 0, loaded.entries.size(), loaded.sums);
+  loaded.pages.expect_sequential(false);
+  return loaded;
+}
+
+absl::StatusOr<LoadedEntries> read_entries(Disk& disk, const OpenCheckpoint& open,
+                                           const std::string& path) {
+  auto pages = Pages::allocate(open.layout.entries_bytes);
+  if (!pages.ok()) return pages.status();
+  LoadedEntries loaded{*std::move(pages), {}, {}};
+  loaded.entries = loaded.pages.bytes();
+  loaded.sums.reserve(open.layout.block_count);
+  for (std::uint64_t begin = 0; begin < loaded.entries.size(); begin += kReadBytes) {
+    const std::uint64_t end = std::min<std::uint64_t>(begin + kReadBytes, loaded.entries.size());
+    const absl::Status status =
+        read_exactly(disk, open.file.get(), kCheckpointHeaderBytes + begin,
+                     loaded.pages.writable().subspan(begin, end - begin), path);
     if (!status.ok()) return status;
-    for (std::uint64_t at = begin; at < begin + bytes; at += kCheckpointBlockBytes) {
-      sums.push_back(
-          XXH3_64bits_withSeed(entries.data() + at, block_bytes_at(entries, at), sums.size()));
-    }
+    sum_blocks(loaded.entries, begin, end, loaded.sums);
   }
-  return sums;
+  return loaded;
+}
+
+absl::StatusOr<LoadedEntries> load_entries(Disk& disk, const OpenCheckpoint& open,
+                                           const std::string& path) {
+  auto mapped = disk.map_finished(open.file.get());
+  if (!mapped || mapped->bytes().size() != open.layout.file_bytes) {
+    return read_entries(disk, open, path);
+  }
+  return sum_mapped(open, *std::move(mapped));
 }
 
 // Compares what was found with what the end of the file says: padding, sums, sum of the sums.
 absl::Status check_sums(Disk& disk, const OpenCheckpoint& open,
                         const std::vector<std::uint64_t>& found, const std::string& path) {
-  const CheckpointHeader& header = open.header;
-  const CheckpointLayout layout = checkpoint_layout(header.entry_count, header.entry_bytes);
+  const CheckpointLayout& layout = open.layout;
   const std::uint64_t end_offset = kCheckpointHeaderBytes + layout.entries_bytes;
   std::vector<std::byte> end(layout.file_bytes - end_offset);
   const absl::Status status = read_exactly(disk, open.file.get(), end_offset, end, path);
@@ -90,7 +122,7 @@ absl::Status check_sums(Disk& disk, const OpenCheckpoint& open,
     return checkpoint_damage(path, absl::StrCat("padding at offset ", end_offset, ": not zeros"));
   }
   const auto sums = std::span<const std::byte>(end).subspan(padding);
-  if (XXH3_64bits(sums.data(), sums.size()) != header.sums_sum) {
+  if (XXH3_64bits(sums.data(), sums.size()) != open.header.sums_sum) {
     return checkpoint_damage(path,
                              absl::StrCat("sums at offset ", layout.sums_offset, ": sum mismatch"));
   }
@@ -110,7 +142,8 @@ absl::Status check_sums(Disk& disk, const OpenCheckpoint& open,
 class Checkpoint::Impl {
  public:
   CheckpointHeader header{};
-  PrivatePages pages;
+  Pages pages;
+  std::span<const std::byte> entries;
 };
 
 absl::StatusOr<Checkpoint> Checkpoint::load(const std::string& path) {
@@ -121,15 +154,14 @@ absl::StatusOr<Checkpoint> Checkpoint::load(const std::string& path) {
 absl::StatusOr<Checkpoint> Checkpoint::load(Disk& disk, const std::string& path) {
   const auto open = open_checkpoint(disk, path);
   if (!open.ok()) return open.status();
-  auto pages = PrivatePages::allocate(open->header.entry_count * open->header.entry_bytes);
-  if (!pages.ok()) return pages.status();
-  const auto found = read_entries(disk, open->file.get(), pages->bytes(), path);
-  if (!found.ok()) return found.status();
-  const absl::Status status = check_sums(disk, *open, *found, path);
+  auto loaded = load_entries(disk, *open, path);
+  if (!loaded.ok()) return loaded.status();
+  const absl::Status status = check_sums(disk, *open, loaded->sums, path);
   if (!status.ok()) return status;
   auto impl = std::make_unique<Impl>();
   impl->header = open->header;
-  impl->pages = *std::move(pages);
+  impl->pages = std::move(loaded->pages);
+  impl->entries = loaded->entries;
   return Checkpoint(std::move(impl));
 }
 
@@ -158,7 +190,7 @@ CheckpointIdentity Checkpoint::identity() const {
 }
 
 std::span<const std::byte> Checkpoint::entries() const {
-  return impl_->pages.bytes();
+  return impl_->entries;
 }
 
 std::span<const std::byte> Checkpoint::entry(std::uint64_t index) const {
@@ -192,7 +224,7 @@ std::span<const std::byte> Checkpoint::find(const Fold& fold,
 }
 
 std::uint64_t Checkpoint::digest() const {
-  return XXH3_64bits(entries().data(), entries().size());
+  return digest_entries(entries());
 }
 
 }  // namespace lapwing

@@ -1,5 +1,10 @@
 // Reads one checkpoint file: verified as a whole, then exposed as the sorted array that it holds.
 //
+// The file is mapped where nobody but this user and root could change it: that is the only way to
+// load at the speed of the page cache, and needs no memory of one's own. Otherwise it is read into
+// memory (docs/adr/0010-checkpoints-are-mapped.md has the figures and what can still go wrong). A
+// checkpoint whose file is removed meanwhile stays as it is.
+//
 // Thread safety: immutable once loaded. Owns its memory.
 #pragma once
 

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "proto/error.h"
+#include "snapshot/checkpoint/checkpoint_ownership.h"
 #include "snapshot/posix_io.h"
 
 namespace lapwing {
@@ -174,6 +175,8 @@ absl::StatusOr<Checkpoint> load_checkpoint(Disk& disk, const CheckpointFile& fil
 absl::StatusOr<ChosenCheckpoint> choose_checkpoint(const std::string& directory,
                                                    const FoldShape& shape,
                                                    const CheckpointJudge& judge) {
+  const absl::Status trusted = check_checkpoint_directory(directory);
+  if (!trusted.ok()) return trusted;
   PosixDisk disk;
   return choose_checkpoint(disk, directory, shape, judge);
 }

@@ -3,8 +3,9 @@
 //
 // What is taken for a checkpoint is a file of the name <as-of sequence, 20 digits>.ckpt whose
 // header says that sequence; links, directories and whatever else stands there never are. Whoever
-// can write to the directory can put a checkpoint there, so one that belongs to a stranger, or that
-// others may write to, is refused as a whole.
+// can write to the directory can put a checkpoint there, so on the disk of this machine one that
+// belongs to a stranger, or that others may write to, is refused as a whole
+// (checkpoint_ownership.h).
 //
 // Thread safety: free functions; one writer for a directory (the checkpointer holds its store's
 // lock).
@@ -53,7 +54,8 @@ struct ChosenCheckpoint {
   std::vector<std::string> skipped;  // a line for each newer one: which, and why
 };
 // The newest that is whole, of this fold, and that `judge` accepts. Errors: kNotFound, with a line
-// for each that was skipped, or that there is none; as list_checkpoints().
+// for each that was skipped, or that there is none; as list_checkpoints(),
+// and without a Disk also as check_checkpoint_directory().
 absl::StatusOr<ChosenCheckpoint> choose_checkpoint(const std::string& directory,
                                                    const FoldShape& shape,
                                                    const CheckpointJudge& judge);

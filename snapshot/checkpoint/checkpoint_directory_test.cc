@@ -1,19 +1,29 @@
 #include "snapshot/checkpoint/checkpoint_directory.h"
 
+#include <sys/stat.h>
+
 #include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
+#include <functional>
 
 #include "proto/error.h"
 #include "snapshot/checkpoint/checkpoint_fixture.h"
+#include "snapshot/posix_io.h"
+#include "tests/temporary_directory.h"
 
 namespace lapwing {
 namespace {
 
+using Catch::Matchers::Contains;
+
 constexpr char kRoot[] = "/sim";
 const FixtureFold kFold(16);
 
-void write(Disk& disk, Sequence sequence, const Id128& journal = checkpoint_fixture_id(7)) {
+void write(Disk& disk, Sequence sequence, const Id128& journal = checkpoint_fixture_id(7),
+           const std::string& directory = kRoot) {
   const CheckpointIdentity identity{journal, checkpoint_fixture_id(11), sequence};
-  REQUIRE(write_checkpoint(disk, kRoot, kFold, identity, kFold.entries(0, sequence)).ok());
+  REQUIRE(write_checkpoint(disk, directory, kFold, identity, kFold.entries(0, sequence)).ok());
 }
 
 void put(Disk& disk, const std::string& name, std::size_t bytes) {
@@ -53,6 +63,161 @@ TEST_CASE("A newer one that the judge refuses is passed over with its reason") {
   REQUIRE(chosen->skipped.size() == 2);
   REQUIRE(chosen->skipped[0] == checkpoint_path(kRoot, 30) + ": is too new");
   REQUIRE(chosen->skipped[1] == checkpoint_path(kRoot, 20) + ": is too new");
+}
+
+TEST_CASE("A damaged one is passed over with its reason, and the next older one is used") {
+  SimDisk disk(kRoot, 1);
+  for (const Sequence sequence : {10u, 20u, 30u, 40u}) write(disk, sequence);
+  disk.flip_bit(checkpoint_path(kRoot, 40), 4096 + 17, 3);  // a block
+  disk.flip_bit(checkpoint_path(kRoot, 30), 200, 3);        // the header
+  const auto chosen = choose_checkpoint(disk, kRoot, kFold.shape(), nullptr);
+  REQUIRE(chosen.ok());
+  REQUIRE(chosen->checkpoint.identity().sequence == 20);
+  REQUIRE(chosen->skipped.size() == 2);
+  REQUIRE_THAT(chosen->skipped[0], Contains(checkpoint_path(kRoot, 40) + ": block 0 of 1"));
+  REQUIRE_THAT(chosen->skipped[1], Contains(checkpoint_path(kRoot, 30) + ": header"));
+}
+
+TEST_CASE("Where all are damaged there is none, and the reason of each is in the error") {
+  SimDisk disk(kRoot, 1);
+  for (const Sequence sequence : {10u, 20u}) {
+    write(disk, sequence);
+    disk.flip_bit(checkpoint_path(kRoot, sequence), 4096, 0);
+  }
+  const auto chosen = choose_checkpoint(disk, kRoot, kFold.shape(), nullptr);
+  REQUIRE(errc_of(chosen.status()) == Errc::kNotFound);
+  for (const Sequence sequence : {10u, 20u}) {
+    REQUIRE_THAT(std::string(chosen.status().message()),
+                 Contains("\n  " + checkpoint_path(kRoot, sequence) + ": block 0 of 1"));
+  }
+}
+
+TEST_CASE("One of another fold, version, schema or size is passed over with the difference") {
+  const FoldShape shape = kFold.shape();
+  const auto reason = [&](const std::function<void(FoldShape&)>& change) {
+    SimDisk disk(kRoot, 1);
+    write(disk, 20);
+    FoldShape other = shape;
+    change(other);
+    const auto chosen = choose_checkpoint(disk, kRoot, other, nullptr);
+    REQUIRE(errc_of(chosen.status()) == Errc::kNotFound);
+    return std::string(chosen.status().message());
+  };
+  CHECK_THAT(reason([](FoldShape& other) { other.name = "latest"; }),
+             Contains("is of the fold fixture, not latest"));
+  CHECK_THAT(reason([](FoldShape& other) { other.version = 2; }),
+             Contains("is of version 1 of the fold fixture, this program folds version 2"));
+  CHECK_THAT(reason([](FoldShape& other) { other.schema = "kv16"; }),
+             Contains("is of schema bytes, not kv16"));
+  CHECK_THAT(reason([](FoldShape& other) { other.record_bytes = 16; }),
+             Contains("is of records of 56 bytes, not 16"));
+  CHECK_THAT(reason([](FoldShape& other) { other.entry_bytes = 24; }),
+             Contains("has entries of 16 bytes, not 24"));
+}
+
+TEST_CASE("Nothing but a file that is what its name says is taken for a checkpoint") {
+  const TemporaryDirectory root;
+  PosixDisk disk;
+  const auto made = make_checkpoint_directory(disk, root.path(), "fixture");
+  REQUIRE(made.ok());
+  const std::string& directory = *made;
+  const auto file = [&](const char* name) { return directory + "/" + name; };
+  write(disk, 10, checkpoint_fixture_id(7), directory);
+  write(disk, 20, checkpoint_fixture_id(7), directory);
+  const auto at = [&](Sequence sequence) { return checkpoint_path(directory, sequence); };
+  namespace fs = std::filesystem;
+  fs::rename(at(20), file("whole"));
+  fs::create_symlink(file("whole"), at(20));
+  fs::create_directory(at(30));
+  fs::copy_file(at(10), at(40));
+  std::ofstream(at(50));
+  REQUIRE(::mkfifo(at(60).c_str(), 0600) == 0);
+  fs::copy_file(file("whole"), at(70) + ".tmp");
+  fs::copy_file(file("whole"), file("80.ckpt"));
+  fs::copy_file(file("whole"), file("0000000000000000009x.ckpt"));
+  fs::copy_file(file("whole"), file("99999999999999999999.ckpt"));  // no sequence
+  fs::copy_file(file("whole"), file("00000000000000000000.ckpt"));
+  fs::create_directory(file("state"));
+
+  const auto chosen = choose_checkpoint(directory, kFold.shape(), nullptr);
+  INFO(chosen.status());
+  REQUIRE(chosen.ok());
+  REQUIRE(chosen->checkpoint.identity().sequence == 10);
+  const std::vector<std::pair<Sequence, std::string>> expected{
+      {60, " is a link, directory, socket or device"},
+      {50, ": header at offset 0: the file has 0 bytes"},
+      {40, ": is the checkpoint as of 10 under another's name"},
+      {30, " is a link, directory, socket or device"},
+      {20, " is a link, directory, socket or device"}};
+  REQUIRE(chosen->skipped.size() == expected.size());
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    REQUIRE_THAT(chosen->skipped[i], Contains(at(expected[i].first) + expected[i].second));
+  }
+
+  std::vector<std::string> strangers;
+  REQUIRE(list_checkpoints(directory, &strangers).ok());
+  REQUIRE(strangers.size() == 6);
+  for (const std::string& line : strangers) {
+    CHECK_THAT(line, Contains(": is not named like a checkpoint") || Contains(": is not finished"));
+  }
+  // Retention leaves alone what it cannot have made.
+  const auto oldest = retain_checkpoints(disk, directory, checkpoint_fixture_id(7), 1);
+  REQUIRE(oldest.ok());
+  REQUIRE(*oldest == 10);
+  for (const Sequence sequence : {20u, 30u, 60u})
+    REQUIRE(fs::exists(fs::symlink_status(at(sequence))));
+  REQUIRE_FALSE(fs::exists(at(70) + ".tmp"));
+  REQUIRE(fs::exists(file("whole")));
+}
+
+TEST_CASE("One that vanishes between the listing and the load is looked for again") {
+  // A checkpointer that replaces its only checkpoint whenever somebody has listed it.
+  class RacingDisk : public PosixDisk {
+   public:
+    explicit RacingDisk(std::string directory) : directory_(std::move(directory)) {}
+    absl::StatusOr<std::vector<std::string>> list(const std::string& directory) override {
+      auto names = PosixDisk::list(directory);
+      if (races_-- > 0) {
+        write(*this, ++sequence_, checkpoint_fixture_id(7), directory_);
+        REQUIRE(remove(checkpoint_path(directory_, sequence_ - 1)).ok());
+      }
+      return names;
+    }
+    int races_ = 3;
+    Sequence sequence_ = 1;
+
+   private:
+    std::string directory_;
+  };
+  const TemporaryDirectory root;
+  RacingDisk disk(root.path());
+  write(disk, 1, checkpoint_fixture_id(7), root.path());
+  const auto chosen = choose_checkpoint(disk, root.path(), kFold.shape(), nullptr);
+  INFO(chosen.status());
+  REQUIRE(chosen.ok());
+  REQUIRE(chosen->checkpoint.identity().sequence == 4);
+  REQUIRE(chosen->skipped.empty());
+}
+
+TEST_CASE("A damaged file does not count as kept, and goes once enough newer ones are there") {
+  SimDisk disk(kRoot, 1);
+  for (const Sequence sequence : {10u, 20u, 30u, 40u, 50u}) write(disk, sequence);
+  disk.flip_bit(checkpoint_path(kRoot, 50), 200, 3);
+  disk.flip_bit(checkpoint_path(kRoot, 20), 200, 3);
+  const auto oldest = retain_checkpoints(disk, kRoot, checkpoint_fixture_id(7), 2);
+  REQUIRE(oldest.ok());
+  REQUIRE(*oldest == 30);
+  REQUIRE(sequences(disk) == std::vector<Sequence>{50, 40, 30});
+}
+
+TEST_CASE("Fewer than are to be kept all stay, and none is oldest where there is none") {
+  SimDisk disk(kRoot, 1);
+  REQUIRE(*retain_checkpoints(disk, kRoot, checkpoint_fixture_id(7), 3) == kNoSequence);
+  write(disk, 20);
+  REQUIRE(*retain_checkpoints(disk, kRoot, checkpoint_fixture_id(7), 3) == 20);
+  REQUIRE(errc_of(retain_checkpoints(disk, kRoot, checkpoint_fixture_id(7), 0).status()) ==
+          Errc::kInvalidArgument);
+  REQUIRE(sequences(disk) == std::vector<Sequence>{20});
 }
 
 TEST_CASE("The newest of this journal are kept; those of another and leftovers go") {

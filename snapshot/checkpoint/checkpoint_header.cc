@@ -103,13 +103,17 @@ absl::Status check_checkpoint_header(const CheckpointHeader& header, std::uint64
   if (!defect.empty()) return checkpoint_damage(path, "header at offset 0: " + defect);
   const CheckpointLayout layout = checkpoint_layout(header.entry_count, header.entry_bytes);
   if (file_bytes == layout.file_bytes) return absl::OkStatus();
+  if (file_bytes > layout.file_bytes) {
+    return checkpoint_damage(path, absl::StrCat("has ", file_bytes, " bytes; it had ",
+                                                layout.file_bytes, ", and something was appended"));
+  }
+  const std::uint64_t block = (file_bytes - kCheckpointHeaderBytes) / kCheckpointBlockBytes;
+  const std::string where = file_bytes < kCheckpointHeaderBytes + layout.entries_bytes
+                                ? absl::StrCat("in block ", block, " of ", layout.block_count)
+                                : "before the end of its sums";
   return checkpoint_damage(
-      path, file_bytes < layout.file_bytes
-                ? absl::StrCat("ends at offset ", file_bytes, ", in block ",
-                               (file_bytes - kCheckpointHeaderBytes) / kCheckpointBlockBytes,
-                               "; it had ", layout.file_bytes, " bytes and was cut short")
-                : absl::StrCat("has ", file_bytes, " bytes; it had ", layout.file_bytes,
-                               ", and something was appended"));
+      path, absl::StrCat("ends at offset ", file_bytes, ", ", where, "; it had ", layout.file_bytes,
+                         " bytes and was cut short"));
 }
 
 absl::Status checkpoint_damage(const std::string& path, const std::string& what) {

@@ -6,6 +6,7 @@
 
 #include "proto/error.h"
 #include "snapshot/checkpoint/checkpoint_fixture.h"
+#include "snapshot/fold/memory_state.h"
 
 namespace lapwing {
 namespace {
@@ -31,6 +32,12 @@ TEST_CASE("A checkpoint gives back what was written, whatever the number and siz
   REQUIRE(checkpoint->size() == count);
   REQUIRE(to_vector(checkpoint->entries()) == entries);
   REQUIRE(checkpoint->digest() == XXH3_64bits(entries.data(), entries.size()));
+  MemoryState state(fold.shape());
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const auto entry = checkpoint->entry(i);
+    state.put(entry.first(fold.shape().key_bytes), entry);
+  }
+  REQUIRE(checkpoint->digest() == state.digest());
   REQUIRE(get_text(checkpoint->header().fold) == "fixture");
   REQUIRE(get_text(checkpoint->header().schema) == "bytes");
   REQUIRE(checkpoint->header().record_bytes == 56);

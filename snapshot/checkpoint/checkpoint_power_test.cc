@@ -1,0 +1,172 @@
+// Writing and retaining stopped at every single operation, and every operation made to fail: what
+// has the name of a checkpoint is whole, and the one before it stays.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cerrno>
+
+#include "proto/error.h"
+#include "snapshot/checkpoint/checkpoint_fixture.h"
+
+namespace lapwing {
+namespace {
+
+constexpr char kRoot[] = "/sim";
+constexpr Sequence kOld = 100;
+constexpr Sequence kNew = 200;
+const FixtureFold kFold(16);
+constexpr std::uint64_t kOldEntries = 5'000;
+constexpr std::uint64_t kNewEntries = 60'000;  // several writes
+constexpr std::uint64_t kSeeds = 12;
+
+absl::Status write_old(Disk& disk) {
+  return write_checkpoint(disk, kRoot, kFold, fixture_identity(kOld),
+                          kFold.entries(0, kOldEntries));
+}
+
+absl::Status write_new(Disk& disk) {
+  return write_checkpoint(disk, kRoot, kFold, fixture_identity(kNew),
+                          kFold.entries(0, kNewEntries, 1));
+}
+
+bool has_leftover(Disk& disk) {
+  const auto names = disk.list(kRoot);
+  REQUIRE(names.ok());
+  return std::any_of(names->begin(), names->end(), [](const std::string& name) {
+    return name.find(kTemporarySuffix) != std::string::npos;
+  });
+}
+
+// Operations of a whole write_new().
+std::uint64_t count_operations() {
+  SimDisk disk(kRoot, 1);
+  REQUIRE(write_old(disk).ok());
+  const std::uint64_t before = disk.operations();
+  REQUIRE(write_new(disk).ok());
+  return disk.operations() - before;
+}
+
+// True if the new one has its name. Whatever has one is whole, and the old one is there.
+bool judge(Disk& disk) {
+  const auto old = Checkpoint::load(disk, checkpoint_path(kRoot, kOld));
+  INFO(old.status());
+  REQUIRE(old.ok());
+  REQUIRE(to_vector(old->entries()) == kFold.entries(0, kOldEntries));
+  const auto files = list_checkpoints(disk, kRoot);
+  REQUIRE(files.ok());
+  const bool is_new = files->size() == 2;
+  if (is_new) {
+    const auto checkpoint = Checkpoint::load(disk, checkpoint_path(kRoot, kNew));
+    INFO(checkpoint.status());
+    REQUIRE(checkpoint.ok());
+    REQUIRE(to_vector(checkpoint->entries()) == kFold.entries(0, kNewEntries, 1));
+  }
+  const auto chosen = choose_checkpoint(disk, kRoot, kFold.shape(), nullptr);
+  REQUIRE(chosen.ok());
+  REQUIRE(chosen->checkpoint.identity().sequence == (is_new ? kNew : kOld));
+  REQUIRE(chosen->skipped.empty());
+  return is_new;
+}
+
+// The next run: removes what was left, and writes the same checkpoint again.
+void write_again(Disk& disk) {
+  REQUIRE(retain_checkpoints(disk, kRoot, checkpoint_fixture_id(7), 2).ok());
+  REQUIRE_FALSE(has_leftover(disk));
+  REQUIRE(write_new(disk).ok());
+  REQUIRE(judge(disk));
+}
+
+TEST_CASE("Killed or cut off at any operation, a write leaves a whole checkpoint or none") {
+  const bool cut = GENERATE(true, false);
+  const std::uint64_t operations = count_operations();
+  REQUIRE(operations >= 8);  // create, four writes and more, sync, rename, sync of the directory
+  std::uint64_t there = 0;
+  std::uint64_t gone = 0;
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    for (std::uint64_t stop = 0; stop <= operations; ++stop) {
+      INFO("seed " << seed << ", stopped after " << stop << " of " << operations);
+      SimDisk disk(kRoot, seed);
+      REQUIRE(write_old(disk).ok());
+      disk.stop_after(stop);
+      const absl::Status status = write_new(disk);
+      REQUIRE(status.ok() == (stop >= operations));
+      cut ? disk.power_cut() : disk.kill();
+      const bool is_new = judge(disk);
+      if (status.ok()) REQUIRE(is_new);
+      ++(is_new ? there : gone);
+      write_again(disk);
+    }
+  }
+  REQUIRE(there > kSeeds);  // also where the rename went through and nobody was told
+  REQUIRE(gone > kSeeds);
+}
+
+TEST_CASE("Whichever operation fails, the error comes out and no part of a file stays") {
+  const auto [op, sys_errno] = GENERATE(
+      std::pair{SimOp::kWrite, ENOSPC}, std::pair{SimOp::kWrite, EIO}, std::pair{SimOp::kSync, EIO},
+      std::pair{SimOp::kName, ENOSPC}, std::pair{SimOp::kName, EACCES});
+  const bool cut = GENERATE(true, false);
+  std::uint64_t failures = 0;
+  for (std::uint64_t nth = 1;; ++nth) {
+    INFO("operation " << nth << " of kind " << static_cast<unsigned>(op));
+    SimDisk disk(kRoot, nth);
+    REQUIRE(write_old(disk).ok());
+    disk.fail(op, nth, sys_errno);
+    const absl::Status status = write_new(disk);
+    if (status.ok()) break;
+    ++failures;
+    REQUIRE(errno_of(status) == sys_errno);
+    REQUIRE_FALSE(has_leftover(disk));
+    if (cut) disk.power_cut();
+    judge(disk);
+    write_again(disk);
+  }
+  // Create and rename; the file's and the directory's sync; entries, padding, sums, header.
+  REQUIRE(failures >= (op == SimOp::kWrite ? 5 : 2));
+}
+
+TEST_CASE("On a full disk nothing half done stays, and when there is room again it goes on") {
+  SimDisk disk(kRoot, 1);
+  REQUIRE(write_old(disk).ok());
+  const std::uint64_t whole = kCheckpointHeaderBytes + 16 * kNewEntries + 8 * 15;
+  const std::uint64_t old = kCheckpointHeaderBytes + 16 * kOldEntries + 8 * 2;
+  std::uint64_t refused = 0;
+  for (std::uint64_t room = 0; room <= whole + 8192; room += 8191) {
+    INFO("room for " << room << " of " << whole);
+    disk.set_capacity(old + room);
+    const absl::Status status = write_new(disk);
+    REQUIRE(errc_of(status) == (room < whole ? Errc::kNoSpace : Errc::kOk));
+    REQUIRE(judge(disk) == status.ok());
+    REQUIRE(*disk.free_bytes(kRoot) == (status.ok() ? room - whole : room));
+    refused += !status.ok();
+    if (status.ok()) REQUIRE(disk.remove(checkpoint_path(kRoot, kNew)).ok());
+  }
+  REQUIRE(refused > 100);
+}
+
+TEST_CASE("Retention that is killed or cut off anywhere has taken none of those to be kept") {
+  const bool cut = GENERATE(true, false);
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    for (std::uint64_t stop = 0; stop <= 4; ++stop) {
+      SimDisk disk(kRoot, seed);
+      for (const Sequence sequence : {10u, 20u, 30u, 40u, 50u}) {
+        REQUIRE(
+            write_checkpoint(disk, kRoot, kFold, fixture_identity(sequence), kFold.entries(0, 10))
+                .ok());
+      }
+      disk.stop_after(stop);
+      const auto oldest = retain_checkpoints(disk, kRoot, checkpoint_fixture_id(7), 2);
+      REQUIRE(oldest.ok() == (stop >= 4));  // three removed, and the directory synced
+      cut ? disk.power_cut() : disk.kill();
+      for (const Sequence sequence : {40u, 50u}) {
+        REQUIRE(Checkpoint::load(disk, checkpoint_path(kRoot, sequence)).ok());
+      }
+      if (oldest.ok()) {
+        REQUIRE(*oldest == 40);
+        REQUIRE(list_checkpoints(disk, kRoot)->size() == 2);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace lapwing
