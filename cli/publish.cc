@@ -262,7 +262,7 @@ void add_feed_options(CLI::App& command, PublishOptions& options) {
   command
       .add_option("--source", options.source,
                   "dbn:PATH (raw or zstd), dbn:- (standard input), journal:DIR (a bus directory), "
-                  "or synthetic[:key=value,…]")
+                  "synthetic[:key=value,…] (an order flow), or kv16[:key=value,…] (numbered keys)")
       ->required();
   command
       .add_option("--pace", options.pace,

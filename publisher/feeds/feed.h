@@ -1,5 +1,5 @@
 // A feed: where a publisher's records come from. DBN files and streams, journals, a synthetic order
-// flow.
+// flow, numbered keys.
 //
 //   auto feed = open_feed("dbn:es.mbo.dbn.zst", {});
 //   for (;;) {
@@ -70,7 +70,7 @@ class Feed {
   virtual std::uint64_t total() const { return 0; }
 };
 
-// Opens `dbn:PATH`, `dbn:-`, `journal:DIR` or `synthetic[:key=value,…]`.
+// Opens `dbn:PATH`, `dbn:-`, `journal:DIR`, `synthetic[:key=value,…]` or `kv16[:key=value,…]`.
 // Errors: kInvalidArgument (names the forms), kNotFound, kNotPermitted, kBadInput, kRecordSize (a
 // schema that a bus does not carry; names those it does), …
 absl::StatusOr<std::unique_ptr<Feed>> open_feed(const std::string& specification,

@@ -8,6 +8,7 @@
 #include "publisher/feeds/dbn_feed.h"
 #include "publisher/feeds/feed.h"
 #include "publisher/feeds/journal_feed.h"
+#include "publisher/feeds/kv16_feed.h"
 #include "publisher/feeds/looping_feed.h"
 #include "publisher/feeds/synthetic_feed.h"
 
@@ -26,10 +27,16 @@ absl::StatusOr<std::unique_ptr<Feed>> open_source(const std::string& specificati
     if (!synthetic.ok()) return synthetic.status();
     return SyntheticFeed::open(*synthetic, options.batch_by_burst);
   }
+  if (kind == "kv16") {
+    const auto numbered = parse_kv16_options(what);
+    if (!numbered.ok()) return numbered.status();
+    return Kv16Feed::open(*numbered);
+  }
   return make_error(Errc::kInvalidArgument,
                     absl::StrCat("\"", specification,
                                  "\" is not a source; the forms are dbn:PATH, dbn:- (standard "
-                                 "input), journal:DIR and synthetic[:key=value,...]"));
+                                 "input), journal:DIR, synthetic[:key=value,...] and "
+                                 "kv16[:key=value,...]"));
 }
 
 }  // namespace
