@@ -1,8 +1,6 @@
 // lapwing checkpoint: keep the state that a fold makes of a bus, for those who join late.
-#include <algorithm>
 #include <cstdint>
 #include <iostream>
-#include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -50,18 +48,18 @@ struct CheckpointOptions {
 
 absl::Status parse_every(const std::string& text, CheckpointerOptions& options) {
   options.every_records = options.every_ns = 0;
-  if (absl::SimpleAtoi(text, &options.every_records) && options.every_records > 0) {
-    return absl::OkStatus();
+  std::uint64_t records = 0;
+  absl::Duration time;
+  if (absl::SimpleAtoi(text, &records) && records > 0) {
+    options.every_records = records;
+  } else if (absl::ParseDuration(text, &time) && time >= absl::Nanoseconds(1)) {
+    options.every_ns = static_cast<std::uint64_t>(absl::ToInt64Nanoseconds(time));
+  } else {
+    return make_error(Errc::kInvalidArgument,
+                      absl::StrCat("--every ", text,
+                                   ": give a number of records, 1000000 say, or a time: 30s, 5m"));
   }
-  absl::Duration every;
-  if (absl::ParseDuration(text, &every) && every > absl::ZeroDuration()) {
-    options.every_ns =
-        static_cast<std::uint64_t>(std::max<std::int64_t>(absl::ToInt64Nanoseconds(every), 1));
-    return absl::OkStatus();
-  }
-  return make_error(Errc::kInvalidArgument,
-                    absl::StrCat("--every ", text,
-                                 ": give a number of records, 1000000 say, or a time: 30s, 5m"));
+  return absl::OkStatus();
 }
 
 class CheckpointCommand {

@@ -19,7 +19,7 @@ Checkpointer::Checkpointer(CheckpointerOptions options, std::unique_ptr<Fold> fo
       fold_(std::move(fold)),
       disk_(std::move(disk)),
       directory_(std::move(directory)),
-      pending_(fold_->shape().record_bytes),
+      pending_(fold_->shape().record_bytes, options_.pending_bytes_max),
       store_trouble_("the store can be written to again", options_.log),
       checkpoint_trouble_("checkpoints can be written again", options_.log),
       prune_trouble_("the journal is pruned again", options_.log) {}
@@ -35,6 +35,11 @@ absl::StatusOr<std::unique_ptr<Checkpointer>> Checkpointer::open(CheckpointerOpt
       options.make_disk ? options.make_disk() : std::make_unique<PosixDisk>();
   absl::StatusOr<std::string> directory =
       make_checkpoint_directory(*disk, options.subscriber.directory, fold->shape().name);
+  if (errc_of(directory.status()) == Errc::kNotPermitted) {
+    return make_error(Errc::kNotPermitted,
+                      absl::StrCat(std::string(directory.status().message()),
+                                   "; run the checkpointer as the owner of the bus directory"));
+  }
   if (!directory.ok()) return directory.status();
   std::unique_ptr<Checkpointer> checkpointer(new Checkpointer(
       std::move(options), std::move(fold), std::move(disk), *std::move(directory)));

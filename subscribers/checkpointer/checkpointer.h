@@ -58,7 +58,9 @@ struct CheckpointerOptions {
   std::uint64_t hot_bytes_max = kHotBytesMax;
   std::function<void(const std::string& line)> log = [](const std::string&) {};
   std::function<void(const Item& item, const Subscriber& subscriber)> on_event;
-  // Seams for tests: the disk under the checkpoints, and a call before each named step.
+  // Seams for tests: limits, the disk under the checkpoints, a call before each named step.
+  std::size_t pending_bytes_max = kPendingBytesMax;
+  std::uint64_t durable_stall_ns = kDurableStallNs;
   std::function<std::unique_ptr<Disk>()> make_disk;
   std::function<void(const char* step)> on_step;
 };

@@ -89,7 +89,7 @@ void Checkpointer::watch_durable() {
   const std::uint64_t now = monotonic_ns();
   if (durable != durable_seen_ || !pending_.is_full()) durable_moved_ns_ = now;
   durable_seen_ = durable;
-  if (now - durable_moved_ns_ >= kDurableStallNs) discarding_ = true;
+  if (now - durable_moved_ns_ >= options_.durable_stall_ns) discarding_ = true;
 }
 
 // What was not kept is to be had again: from the last commit on, as after a restart.

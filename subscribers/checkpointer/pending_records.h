@@ -4,6 +4,7 @@
 // Thread safety: one thread. Owns its memory: kPendingBytesMax, whatever waits.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <span>
@@ -17,8 +18,10 @@ inline constexpr std::size_t kPendingBytesMax = 16 << 20;
 
 class PendingRecords {
  public:
-  explicit PendingRecords(std::size_t record_bytes)
-      : record_bytes_(record_bytes), memory_(kPendingBytesMax / record_bytes * record_bytes) {}
+  // Room for one record at least.
+  PendingRecords(std::size_t record_bytes, std::size_t bytes_max)
+      : record_bytes_(record_bytes),
+        memory_(std::max<std::size_t>(bytes_max / record_bytes, 1) * record_bytes) {}
 
   bool is_empty() const { return begin_ == end_; }
   bool is_full() const { return end_ - begin_ == memory_.size(); }

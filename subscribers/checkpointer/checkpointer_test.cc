@@ -1,0 +1,434 @@
+// The checkpointer on a bus whose every step is the test's: what it keeps is what the fold makes of
+// the same history in memory.
+#include "subscribers/checkpointer/checkpointer.h"
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+
+#include "proto/error.h"
+#include "snapshot/checkpoint/checkpoint_directory.h"
+#include "snapshot/fold/entry_digest.h"
+#include "snapshot/posix_io.h"
+#include "subscribers/checkpointer/test_tally.h"
+#include "subscribers/test_bus.h"
+
+namespace lapwing {
+namespace {
+
+constexpr std::uint64_t kMs = 1'000'000;
+constexpr std::uint64_t kHangNs = 60'000 * kMs;
+
+CheckpointerOptions options_for(const TestBus& bus) {
+  CheckpointerOptions options;
+  options.subscriber = bus.options();
+  options.subscriber.reattach_ns = kHangNs;
+  options.batch_ns = 0;
+  options.every_ns = 0;
+  return options;
+}
+
+std::unique_ptr<Checkpointer> open_checkpointer(const CheckpointerOptions& options,
+                                                std::unique_ptr<Fold> fold = nullptr) {
+  if (fold == nullptr) fold = std::make_unique<TallyFold>();
+  auto opened = Checkpointer::open(options, std::move(fold));
+  INFO(opened.status().ToString());
+  REQUIRE(opened.ok());
+  return *std::move(opened);
+}
+
+// A checkpointer that follows a test's bus, each in turn.
+struct Following {
+  Following(TestBus& of, const CheckpointerOptions& options, std::unique_ptr<Fold> fold = nullptr)
+      : bus(of), checkpointer(open_checkpointer(options, std::move(fold))) {}
+
+  template <typename Condition>
+  bool until(const Condition& condition) {
+    const std::uint64_t deadline_ns = monotonic_ns() + kHangNs;
+    while (monotonic_ns() < deadline_ns) {
+      if (condition()) return true;
+      turn();
+    }
+    return false;
+  }
+  bool until_folded(Sequence n) {
+    return until([&] { return checkpointer->folded_through() >= n; });
+  }
+  bool until_closed() {
+    return until([&] { return checkpointer->is_closed(); });
+  }
+  // So long that whatever it would do, it has done.
+  void until_quiet() {
+    for (int i = 0; i < 50; ++i) turn();
+  }
+  void turn() {
+    bus.turn();
+    const absl::Status run = checkpointer->run_until(monotonic_ns() + kMs);
+    INFO(run.ToString());
+    REQUIRE(run.ok());
+  }
+  std::uint64_t digest() const { return checkpointer->digest().value(); }
+
+  TestBus& bus;
+  std::unique_ptr<Checkpointer> checkpointer;
+};
+
+Reference reference_of(const TestBus& bus) {
+  return Reference([&bus](Sequence n) { return bus.journal.record(n); });
+}
+
+std::string tally_directory(const TestBus& bus) {
+  return checkpoint_directory(bus.directory(), "tally");
+}
+
+std::vector<CheckpointFile> files_of(const TestBus& bus) {
+  auto files = list_checkpoints(tally_directory(bus));
+  REQUIRE(files.ok());
+  return *std::move(files);
+}
+
+std::vector<Sequence> checkpoints_of(const TestBus& bus) {
+  std::vector<Sequence> sequences;
+  for (const CheckpointFile& file : files_of(bus)) sequences.push_back(file.as_of);
+  return sequences;
+}
+
+std::uint64_t digest_of(const CheckpointFile& file) {
+  const auto checkpoint = Checkpoint::load(file.path);
+  INFO(checkpoint.status().ToString());
+  REQUIRE(checkpoint.ok());
+  CHECK(checkpoint->header().sequence == file.as_of);
+  return digest_entries(checkpoint->entries());
+}
+
+// A bus with so many records that was closed.
+struct ClosedBus : TestBus {
+  explicit ClosedBus(std::uint64_t records) {
+    start();
+    publish(records);
+    close();
+  }
+};
+
+// Fails every write while it is told to.
+class FullDisk final : public PosixDisk {
+ public:
+  explicit FullDisk(const bool& full) : full_(full) {}
+  absl::Status write_at(FileHandle file, std::uint64_t offset,
+                        std::span<const std::byte> bytes) override {
+    if (full_) return make_system_error(ENOSPC, "cannot write the checkpoint");
+    return PosixDisk::write_at(file, offset, bytes);
+  }
+
+ private:
+  const bool& full_;
+};
+
+}  // namespace
+
+TEST_CASE(
+    "Store and checkpoint hold what the fold makes of all records up to the last that settles") {
+  ClosedBus bus(5000);
+  Reference reference = reference_of(bus);
+  reference.fold_through(5000);
+  Following following(bus, options_for(bus));
+  REQUIRE(following.until_closed());
+  REQUIRE(following.checkpointer->finish().ok());
+  CHECK(following.checkpointer->committed()->at.sequence == reference.settled());
+  CHECK(following.digest() == reference.settled_digest());
+  const std::vector<CheckpointFile> files = files_of(bus);
+  REQUIRE(files.size() == 1);
+  CHECK(files[0].as_of == reference.settled());
+  CHECK(digest_of(files[0]) == reference.settled_digest());
+}
+
+TEST_CASE("A run goes on exactly where the one before ended, however often") {
+  TestBus bus;
+  bus.start();
+  Reference reference = reference_of(bus);
+  for (Sequence n = 300; n <= 3000; n += 300) {
+    bus.publish(300);
+    bus.archive(n);
+    reference.fold_through(n);
+    Following following(bus, options_for(bus));
+    REQUIRE(following.until_folded(reference.settled()));
+    REQUIRE(following.checkpointer->finish().ok());
+    CHECK(following.checkpointer->committed()->at.sequence == reference.settled());
+    CHECK(following.digest() == reference.settled_digest());
+  }
+}
+
+TEST_CASE("Nothing is folded that is not durable") {
+  TestBus bus;
+  bus.start();
+  bus.publish(300);
+  Following following(bus, options_for(bus));
+  REQUIRE(following.until_folded(280));
+  bus.publish(100);
+  bus.archive_unsynced(400);
+  following.until_quiet();
+  CHECK(following.checkpointer->folded_through() <= 300);
+  bus.archive(400);
+  CHECK(following.until_folded(380));
+}
+
+TEST_CASE("What a cut took is dropped, and the void is lost to the fold") {
+  TestBus bus;
+  bus.start();
+  bus.publish(300);
+  Reference reference = reference_of(bus);
+  Following following(bus, options_for(bus));
+  REQUIRE(following.until_folded(280));
+  bus.publish(100);  // which the checkpointer reads
+  following.until_quiet();
+  bus.kill();
+  following.until_quiet();
+  const Sequence reserved = bus.reserved();
+  bus.cut(300);
+  bus.start();
+  bus.publish(500);
+  bus.archive(bus.head());
+  REQUIRE(following.until_folded(reserved + 450));
+  bus.close();
+  REQUIRE(following.until_closed());
+  REQUIRE(following.checkpointer->finish().ok());
+  reference.fold_through(300);
+  reference.lose_through(reserved);
+  reference.fold_through(reserved + 500);
+  CHECK(following.checkpointer->committed()->at.sequence == reference.settled());
+  CHECK(following.digest() == reference.settled_digest());
+  CHECK(following.checkpointer->counters().lost == reserved - 300);
+}
+
+TEST_CASE("Another history empties the store and removes the checkpoints of the old one") {
+  TestBus bus;
+  bus.start();
+  bus.publish(900);
+  bus.archive(900);
+  Reference before = reference_of(bus);
+  {
+    Following following(bus, options_for(bus));
+    REQUIRE(following.until_folded(880));
+    REQUIRE(following.checkpointer->finish().ok());
+    before.fold_through(900);
+    REQUIRE(following.digest() == before.settled_digest());
+  }
+  bus.fail_journal();
+  bus.close();
+  bus.start();
+  bus.publish(400);
+  bus.close();
+  Following following(bus, options_for(bus));
+  REQUIRE(following.until_closed());
+  REQUIRE(following.checkpointer->finish().ok());
+  Reference after = reference_of(bus);
+  after.fold_through(400);
+  CHECK(following.checkpointer->counters().resets == 1);
+  CHECK(following.digest() == after.settled_digest());
+  CHECK(checkpoints_of(bus) == std::vector<Sequence>{after.settled()});
+}
+
+TEST_CASE("A state that begins in the middle of the journal begins with a loss") {
+  TestBus bus;
+  bus.start();
+  bus.publish(4000);
+  bus.archive(4000);
+  bus.prune_below_segment(1);
+  Following following(bus, options_for(bus));
+  REQUIRE(following.until_folded(3980));
+  bus.close();
+  REQUIRE(following.until_closed());
+  REQUIRE(following.checkpointer->finish().ok());
+  Reference reference = reference_of(bus);
+  reference.lose_through(bus.oldest - 1);
+  reference.fold_through(4000);
+  CHECK(following.digest() == reference.settled_digest());
+}
+
+TEST_CASE("A fold that never settles is kept all the same, and no checkpoint is made of it") {
+  ClosedBus bus(5000);
+  CheckpointerOptions options = options_for(bus);
+  options.pending_bytes_max = 100 * 56;
+  options.hot_bytes_max = 1;
+  options.every_records = 500;
+  for (int run = 0; run < 2; ++run) {
+    Following following(bus, options, std::make_unique<TallyFold>(1, false));
+    REQUIRE(following.until_closed());
+    REQUIRE(following.checkpointer->finish().ok());
+    CHECK(following.checkpointer->committed()->at.sequence == 5000);
+    CHECK_FALSE(following.checkpointer->committed()->settled);
+    Reference reference = reference_of(bus);
+    reference.fold_through(5000);
+    CHECK(following.digest() == reference.digest());
+    CHECK(checkpoints_of(bus).empty());
+  }
+}
+
+TEST_CASE("A bus whose durable stands still is followed on, and read again once it moves") {
+  TestBus bus;
+  bus.start();
+  bus.publish(300);
+  CheckpointerOptions options = options_for(bus);
+  options.pending_bytes_max = 50 * 56;
+  options.durable_stall_ns = 5 * kMs;
+  Following following(bus, options);
+  REQUIRE(following.until_folded(280));
+  bus.flush = FlushManner::kNever;
+  bus.publish(500);
+  bus.archive_unsynced(800);
+  following.until_quiet();  // it reads on and keeps no more than it has room for
+  CHECK(following.checkpointer->folded_through() <= 300);
+  SECTION("after a sync") {
+    bus.flush = FlushManner::kAnswer;
+    bus.archive(800);
+  }
+  SECTION("after the publisher's death, in the next session") {
+    bus.kill();
+    following.until_quiet();
+    bus.recover();
+    bus.flush = FlushManner::kAnswer;
+    bus.start();
+  }
+  bus.publish(200);
+  bus.close();
+  REQUIRE(following.until([&] { return following.checkpointer->folded_through() >= 980; }));
+  REQUIRE(following.until_closed());
+  REQUIRE(following.checkpointer->finish().ok());
+  Reference reference = reference_of(bus);
+  reference.fold_through(1000);
+  CHECK(following.checkpointer->committed()->at.sequence == reference.settled());
+  CHECK(following.digest() == reference.settled_digest());
+}
+
+TEST_CASE("Checkpoints come after so many records, and the newest are kept") {
+  TestBus bus;
+  bus.start();
+  CheckpointerOptions options = options_for(bus);
+  options.every_records = 100;
+  options.keep = 2;
+  Following following(bus, options);
+  Reference reference = reference_of(bus);
+  std::vector<Sequence> expected;
+  for (Sequence n = 150; n <= 1500; n += 150) {
+    bus.publish(150);
+    bus.archive(n);
+    reference.fold_through(n);
+    const std::uint64_t before = following.checkpointer->counters().checkpoints;
+    REQUIRE(following.until(
+        [&] { return following.checkpointer->counters().checkpoints == before + 1; }));
+    expected.insert(expected.begin(), reference.settled());
+    expected.resize(std::min<std::size_t>(expected.size(), 2));
+    CHECK(checkpoints_of(bus) == expected);
+    CHECK(following.checkpointer->counters().last.digest == reference.settled_digest());
+  }
+}
+
+TEST_CASE("An empty bus gets no checkpoint, and neither does what one already has") {
+  TestBus bus;
+  bus.start();
+  {
+    Following following(bus, options_for(bus));
+    following.until_quiet();
+    REQUIRE(following.checkpointer->finish().ok());
+    CHECK(checkpoints_of(bus).empty());
+    CHECK_FALSE(following.checkpointer->committed());
+  }
+  bus.publish(200);
+  bus.close();
+  for (std::uint64_t run = 0; run < 2; ++run) {
+    Following following(bus, options_for(bus));
+    REQUIRE(following.until_closed());
+    REQUIRE(following.checkpointer->finish().ok());
+    CHECK(following.checkpointer->counters().checkpoints == 1 - run);
+    CHECK(checkpoints_of(bus).size() == 1);
+  }
+}
+
+TEST_CASE(
+    "A store that is gone begins with the newest checkpoint, also where the journal is pruned") {
+  TestBus bus;
+  bus.start();
+  bus.publish(4000);
+  bus.archive(4000);
+  {
+    Following following(bus, options_for(bus));
+    REQUIRE(following.until_folded(3980));
+    REQUIRE(following.checkpointer->finish().ok());
+  }
+  std::filesystem::remove_all(tally_directory(bus) + "/state");
+  bus.prune_below_segment(1);
+  bus.publish(100);
+  bus.close();
+  Following following(bus, options_for(bus));
+  REQUIRE(following.until_closed());
+  REQUIRE(following.checkpointer->finish().ok());
+  Reference reference = reference_of(bus);
+  reference.fold_through(4100);
+  CHECK(following.checkpointer->counters().records < 200);
+  CHECK(following.digest() == reference.settled_digest());
+}
+
+TEST_CASE("A leftover of a run that was killed is removed at the start, a checkpoint is not") {
+  ClosedBus bus(500);
+  {
+    CHECK(Following(bus, options_for(bus)).until_closed());
+  }
+  Following first(bus, options_for(bus));
+  REQUIRE(first.until_closed());
+  REQUIRE(first.checkpointer->finish().ok());
+  first.checkpointer.reset();
+  const std::vector<Sequence> kept = checkpoints_of(bus);
+  const std::string leftover = checkpoint_path(tally_directory(bus), 400) + kTemporarySuffix;
+  std::ofstream(leftover) << "half a checkpoint";
+  open_checkpointer(options_for(bus)).reset();
+  CHECK_FALSE(std::filesystem::exists(leftover));
+  CHECK(checkpoints_of(bus) == kept);
+}
+
+TEST_CASE("A full disk is told once, and checkpoints go on when there is room") {
+  TestBus bus;
+  bus.start();
+  bool full = true;
+  std::vector<std::string> told;
+  CheckpointerOptions options = options_for(bus);
+  options.every_records = 10;
+  options.make_disk = [&] { return std::make_unique<FullDisk>(full); };
+  options.log = [&](const std::string& line) { told.push_back(line); };
+  Following following(bus, options);
+  bus.publish(200);
+  bus.archive(200);
+  REQUIRE(following.until([&] { return !told.empty(); }));
+  const std::uint64_t later_ns = monotonic_ns() + 3 * kRetryNs;
+  REQUIRE(following.until([&] { return monotonic_ns() > later_ns; }));
+  CHECK(told.size() == 1);
+  CHECK(told[0].find("cannot write the checkpoint") != std::string::npos);
+  CHECK(checkpoints_of(bus).empty());
+  full = false;
+  bus.publish(200);
+  bus.archive(400);
+  REQUIRE(following.until([&] { return following.checkpointer->counters().checkpoints > 0; }));
+  REQUIRE(told.size() == 2);
+  CHECK(told[1] == "checkpoints can be written again");
+}
+
+TEST_CASE("A bus that carries other records than the fold is of ends the run") {
+  ClosedBus bus(100);
+  class OtherFold : public Fold {
+   public:
+    OtherFold() { shape_.schema = "other"; }
+    const FoldShape& shape() const override { return shape_; }
+    void key_of(std::span<const std::byte>, std::span<std::byte>) const override {}
+    void apply(Sequence, std::span<const std::byte>, FoldState&) const override {}
+    void lose(const Gap&, FoldState&) const override {}
+    bool settles(std::span<const std::byte>) const override { return true; }
+    bool reads(std::span<const std::byte>, std::span<std::byte>) const override { return false; }
+
+   private:
+    FoldShape shape_ = TallyFold().shape();
+  };
+  const auto checkpointer = open_checkpointer(options_for(bus), std::make_unique<OtherFold>());
+  const absl::Status ended = checkpointer->run_until(monotonic_ns() + kHangNs);
+  CHECK(errc_of(ended) == Errc::kRecordSize);
+  CHECK_FALSE(checkpointer->committed());
+}
+
+}  // namespace lapwing

@@ -1,0 +1,219 @@
+// A checkpointer that is killed: before, within and after each of its steps, at each operation on
+// the disk of its checkpoints, and at any moment. A child follows a bus that was closed; the next
+// one goes on where it was killed. Each compares what it finds with the state that the fold makes
+// in memory of the same records, in which everything counts: a record that is folded twice or left
+// out is seen.
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <random>
+
+#include "proto/error.h"
+#include "snapshot/checkpoint/checkpoint_directory.h"
+#include "snapshot/fold/entry_digest.h"
+#include "snapshot/posix_io.h"
+#include "subscribers/checkpointer/checkpointer.h"
+#include "subscribers/checkpointer/test_tally.h"
+#include "subscribers/test_bus.h"
+#include "tests/child_process.h"
+#include "tests/environment.h"
+
+namespace lapwing {
+namespace {
+
+constexpr Sequence kRecords = 20'000;
+constexpr std::uint64_t kHangNs = 60'000'000'000;
+
+struct KillPoint {
+  std::string step;       // a named step, or an operation on the disk …
+  std::uint64_t nth = 0;  // … that is passed for the n-th time; 0: none
+  bool after = false;     // the operation has been done
+};
+
+[[noreturn]] void end_here() {
+  kill(getpid(), SIGKILL);
+  for (;;) pause();
+}
+
+class Countdown {
+ public:
+  explicit Countdown(KillPoint point) : point_(std::move(point)) {}
+  bool is_here(const char* name) {
+    return point_.nth != 0 && point_.step == name && ++passed_ == point_.nth;
+  }
+  template <typename Operation>
+  auto run(const char* name, Operation operation) {
+    const bool here = is_here(name);
+    if (here && !point_.after) end_here();
+    auto result = operation();
+    if (here) end_here();
+    return result;
+  }
+
+ private:
+  const KillPoint point_;
+  std::uint64_t passed_ = 0;
+};
+
+class KillingDisk final : public PosixDisk {
+ public:
+  explicit KillingDisk(Countdown& countdown) : countdown_(countdown) {}
+  absl::StatusOr<FileHandle> open(const std::string& path, const OpenOptions& options) override {
+    if (options.mode != OpenMode::kCreate) return PosixDisk::open(path, options);
+    return countdown_.run("create", [&] { return PosixDisk::open(path, options); });
+  }
+  absl::Status write_at(FileHandle file, std::uint64_t offset,
+                        std::span<const std::byte> bytes) override {
+    return countdown_.run("write", [&] { return PosixDisk::write_at(file, offset, bytes); });
+  }
+  absl::Status sync(FileHandle file) override {
+    return countdown_.run("sync", [&] { return PosixDisk::sync(file); });
+  }
+  absl::Status rename(const std::string& from, const std::string& to) override {
+    return countdown_.run("rename", [&] { return PosixDisk::rename(from, to); });
+  }
+  absl::Status remove(const std::string& path) override {
+    return countdown_.run("remove", [&] { return PosixDisk::remove(path); });
+  }
+  absl::Status sync_directory(const std::string& path) override {
+    return countdown_.run("sync-directory", [&] { return PosixDisk::sync_directory(path); });
+  }
+
+ private:
+  Countdown& countdown_;
+};
+
+// A bus that was closed, and the state as of each record that settles.
+class History {
+ public:
+  History() {
+    bus.start();
+    bus.publish(kRecords);
+    bus.close();
+    Reference reference([this](Sequence n) { return bus.journal.record(n); });
+    for (Sequence n = 1; n <= kRecords; ++n) {
+      reference.fold_through(n);
+      digests_.push_back(reference.settled() == n ? reference.settled_digest() : 0);
+    }
+    last_ = reference.settled();
+  }
+  bool is_right(Sequence n, std::uint64_t digest) const {
+    return n >= 1 && n <= kRecords && digests_[n - 1] != 0 && digests_[n - 1] == digest;
+  }
+  Sequence last() const { return last_; }
+
+  TestBus bus;
+
+ private:
+  std::vector<std::uint64_t> digests_;
+  Sequence last_ = 0;
+};
+
+// One life of a checkpointer; returns its exit code.
+int live(const History& history, const KillPoint& point, Complaint& complaint) {
+  Countdown countdown(point);
+  CheckpointerOptions options;
+  options.subscriber = history.bus.options();
+  options.batch_ns = 0;
+  options.every_ns = 0;
+  options.every_records = 400;
+  options.keep = 2;
+  options.pending_bytes_max = 100 * 56;
+  options.make_disk = [&] { return std::make_unique<KillingDisk>(countdown); };
+  options.on_step = [&](const char* step) {
+    if (countdown.is_here(step)) end_here();
+  };
+  auto opened = Checkpointer::open(options, std::make_unique<TallyFold>());
+  if (!opened.ok()) return complaint.say(opened.status().ToString());
+  Checkpointer& checkpointer = **opened;
+  if (const auto& at = checkpointer.committed()) {
+    if (!history.is_right(at->at.sequence, checkpointer.digest().value())) {
+      return complaint.say(absl::StrCat("the store is wrong as of ", at->at.sequence));
+    }
+  }
+  const std::uint64_t deadline_ns = monotonic_ns() + kHangNs;
+  while (!checkpointer.is_closed()) {
+    const absl::Status run = checkpointer.run_until(deadline_ns);
+    if (!run.ok()) return complaint.say(run.ToString());
+  }
+  const absl::Status finished = checkpointer.finish();
+  if (!finished.ok()) return complaint.say(finished.ToString());
+  const Sequence end = checkpointer.committed()->at.sequence;
+  if (end != history.last() || !history.is_right(end, checkpointer.digest().value())) {
+    return complaint.say(absl::StrCat("the store is wrong at its end, as of ", end));
+  }
+  return 0;
+}
+
+// What is named as a checkpoint is one, and right.
+void check_checkpoints(const History& history) {
+  const auto files = list_checkpoints(checkpoint_directory(history.bus.directory(), "tally"));
+  REQUIRE(files.ok());
+  for (const CheckpointFile& file : *files) {
+    const auto checkpoint = Checkpoint::load(file.path);
+    INFO(file.path << ": " << checkpoint.status().ToString());
+    REQUIRE(checkpoint.ok());
+    CHECK(checkpoint->header().sequence == file.as_of);
+    CHECK(history.is_right(file.as_of, digest_entries(checkpoint->entries())));
+  }
+}
+
+// True if it was killed rather than done before.
+bool one_life(const History& history, const KillPoint& point, int kill_after_us = -1) {
+  const Shared<Complaint> complaint;
+  ChildProcess child([&] { return live(history, point, *complaint); });
+  if (kill_after_us >= 0) {
+    wait_readable(-1, static_cast<std::uint64_t>(kill_after_us) * 1000);
+    child.send(SIGKILL);
+  }
+  const int end = child.wait();
+  INFO(complaint->text);
+  REQUIRE((end == 0 || end == -SIGKILL));
+  check_checkpoints(history);
+  return end != 0;
+}
+
+void begin_again(const History& history) {
+  std::filesystem::remove_all(history.bus.directory() + "/checkpoint");
+}
+
+}  // namespace
+
+TEST_CASE(
+    "A checkpointer killed at any of its steps goes on exactly, and leaves only checkpoints") {
+  const History history;
+  for (const char* step : {"before-batch", "after-batch", "before-checkpoint", "create", "write",
+                           "sync", "rename", "remove", "sync-directory"}) {
+    int killed = 0;
+    for (const std::uint64_t nth : {1U, 2U, 3U, 7U, 20U}) {
+      for (const bool after : {false, true}) {
+        INFO(step << " for the " << nth << "th time, after: " << after);
+        killed += one_life(history, {step, nth, after}) ? 1 : 0;
+        killed += one_life(history, {step, nth, after}) ? 1 : 0;
+        CHECK_FALSE(one_life(history, {}));
+        begin_again(history);
+      }
+    }
+    INFO(step);
+    CHECK(killed >= 6);
+  }
+}
+
+TEST_CASE("A checkpointer killed at any moment goes on exactly, and leaves only checkpoints") {
+  const History history;
+  const std::uint64_t kills = count_from("LAPWING_KILLS", 25);
+  std::mt19937_64 random(std::random_device{}());
+  std::uint64_t killed = 0;
+  std::uint64_t ended = 0;
+  while (killed < kills) {
+    if (one_life(history, {}, static_cast<int>(random() % 60'000))) {
+      ++killed;
+    } else {
+      ++ended;
+      begin_again(history);
+    }
+    REQUIRE(ended < 50 * kills);
+  }
+  CHECK_FALSE(one_life(history, {}));
+}
+
+}  // namespace lapwing
