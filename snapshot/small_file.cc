@@ -11,6 +11,11 @@ namespace lapwing {
 absl::Status replace_file(const std::string& directory, const std::string& name,
                           const std::string& content, std::optional<unsigned> group) {
   PosixDisk disk(group);
+  return replace_file(disk, directory, name, content);
+}
+
+absl::Status replace_file(Disk& disk, const std::string& directory, const std::string& name,
+                          const std::string& content) {
   const std::string path = absl::StrCat(directory, "/", name);
   const std::string temporary = absl::StrCat(path, ".new");
   const auto stale = disk.exists(temporary);
@@ -29,6 +34,11 @@ absl::Status replace_file(const std::string& directory, const std::string& name,
 
 absl::StatusOr<std::string> read_small_file(const std::string& path, std::size_t bytes_max) {
   PosixDisk disk;
+  return read_small_file(disk, path, bytes_max);
+}
+
+absl::StatusOr<std::string> read_small_file(Disk& disk, const std::string& path,
+                                            std::size_t bytes_max) {
   const auto file = disk.open(path, {OpenMode::kRead});
   if (!file.ok()) return file.status();
   OpenFile owned(disk, *file);

@@ -12,6 +12,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "snapshot/io.h"
 
 namespace lapwing {
 
@@ -19,8 +20,13 @@ namespace lapwing {
 // Errors: kNoSpace, kNotPermitted, kNotFound (the directory), kSystem.
 absl::Status replace_file(const std::string& directory, const std::string& name,
                           const std::string& content, std::optional<unsigned> group);
+// The same on that disk, with the permissions it gives.
+absl::Status replace_file(Disk& disk, const std::string& directory, const std::string& name,
+                          const std::string& content);
 
 // Errors: kNotFound, kNotPermitted, kNotALapwingFile, kDamaged (more than bytes_max), kSystem.
 absl::StatusOr<std::string> read_small_file(const std::string& path, std::size_t bytes_max);
+absl::StatusOr<std::string> read_small_file(Disk& disk, const std::string& path,
+                                            std::size_t bytes_max);
 
 }  // namespace lapwing

@@ -14,6 +14,8 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "DBN is little-endian");
 
 constexpr std::size_t kDatasetBytes = 16;
+constexpr std::size_t kStartOffset = kPreludeBytes + kDatasetBytes + sizeof(SchemaId);
+constexpr std::size_t kEndOffset = kStartOffset + sizeof(std::uint64_t);
 constexpr std::size_t kReservedBytesV1 = 47;
 constexpr std::size_t kReservedBytes = 53;
 constexpr std::size_t kAlignmentV3 = 8;
@@ -263,6 +265,18 @@ absl::StatusOr<std::string> encode_metadata(const Metadata& metadata) {
   const auto rest = static_cast<std::uint32_t>(out.size() - kPreludeBytes);
   std::memcpy(out.data() + 4, &rest, sizeof rest);
   return std::move(out);
+}
+
+absl::Status set_time_range(std::string& raw_metadata, std::uint64_t start_ns,
+                            std::uint64_t end_ns) {
+  const auto whole = metadata_bytes(std::as_bytes(std::span(raw_metadata)));
+  if (!whole.ok()) return whole.status();
+  if (*whole > raw_metadata.size() || *whole < kEndOffset + sizeof end_ns) {
+    return make_error(Errc::kBadInput, "the DBN metadata is cut off; fetch the data again");
+  }
+  std::memcpy(raw_metadata.data() + kStartOffset, &start_ns, sizeof start_ns);
+  std::memcpy(raw_metadata.data() + kEndOffset, &end_ns, sizeof end_ns);
+  return absl::OkStatus();
 }
 
 std::string schema_name(SchemaId id) {

@@ -78,6 +78,12 @@ absl::StatusOr<Metadata> parse_metadata(std::span<const std::byte> bytes);
 // or does not fit its field, or a version that does not exist.
 absl::StatusOr<std::string> encode_metadata(const Metadata& metadata);
 
+// Puts the time range of the records that follow into metadata as it stands in a file, and changes
+// nothing else. `end_ns` is exclusive, kUndefTimestamp where it is not known. Errors: those of
+// metadata_bytes.
+absl::Status set_time_range(std::string& raw_metadata, std::uint64_t start_ns,
+                            std::uint64_t end_ns);
+
 // The documentation's name of a schema, e.g. "definition"; "mixed" for none, "unknown (N)"
 // otherwise.
 std::string schema_name(SchemaId id);

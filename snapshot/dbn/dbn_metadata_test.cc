@@ -56,6 +56,18 @@ TEST_CASE("Metadata of every version comes back as it was encoded") {
   if (metadata.version == 3) CHECK(bytes.size() % 8 == 0);
 }
 
+TEST_CASE("A time range is put into metadata of every version, and nothing else is changed") {
+  Metadata metadata = example();
+  metadata.version = GENERATE(std::uint8_t{1}, std::uint8_t{2}, std::uint8_t{3});
+  std::string bytes = encode(metadata);
+  REQUIRE(set_time_range(bytes, 12, kUndefTimestamp).ok());
+  metadata.start = 12;
+  metadata.end = kUndefTimestamp;
+  CHECK(bytes == encode(metadata));
+  bytes.pop_back();
+  CHECK(errc_of(set_time_range(bytes, 1, 2)) == Errc::kBadInput);
+}
+
 TEST_CASE("Metadata cut off at any byte is an error, never a crash or a wrong value") {
   Metadata metadata = example();
   metadata.version = GENERATE(std::uint8_t{1}, std::uint8_t{2}, std::uint8_t{3});

@@ -87,20 +87,13 @@ absl::StatusOr<std::unique_ptr<DbnWriter>> DbnWriter::append(Disk& disk, const s
 
 absl::StatusOr<std::unique_ptr<DbnWriter>> DbnWriter::resume(Disk& disk, const std::string& path,
                                                              std::uint64_t committed_bytes) {
-  const auto file = disk.open(path, {.mode = OpenMode::kReadWrite});
-  if (!file.ok()) return file.status();
-  OpenFile owned(disk, *file);
-  const auto size = disk.size(*file);
-  if (!size.ok()) return size.status();
-  if (*size < committed_bytes) {
-    return make_error(Errc::kDamaged,
-                      absl::StrCat(path, " has ", *size, " bytes, but ", committed_bytes,
-                                   " were committed: it was cut by somebody; record into another "
-                                   "file"));
+  std::unique_ptr<DbnWriter> writer(new DbnWriter(disk, path, absl::EndsWith(path, kZstdSuffix)));
+  if (auto status = writer->open(OpenMode::kReadWrite); !status.ok()) return status;
+  if (auto status = writer->cut_back(committed_bytes); !status.ok()) {
+    writer->finished_ = true;
+    return status;
   }
-  if (auto status = disk.truncate(*file, committed_bytes); !status.ok()) return status;
-  owned.close();
-  return append(disk, path);
+  return writer;
 }
 
 DbnWriter::DbnWriter(Disk& disk, std::string path, bool zstd)
@@ -125,6 +118,17 @@ absl::Status DbnWriter::open(OpenMode mode) {
   if (!size.ok()) return fail(size.status());
   file_bytes_ = *size;
   return absl::OkStatus();
+}
+
+absl::Status DbnWriter::cut_back(std::uint64_t committed_bytes) {
+  if (file_bytes_ < committed_bytes) {
+    return make_error(Errc::kDamaged,
+                      absl::StrCat(path_, " has ", file_bytes_, " bytes, but ", committed_bytes,
+                                   " were committed: it was cut by somebody; record into another "
+                                   "file"));
+  }
+  file_bytes_ = committed_bytes;
+  return disk_.truncate(file_.get(), committed_bytes);
 }
 
 absl::Status DbnWriter::check_usable() {
@@ -176,6 +180,8 @@ absl::Status DbnWriter::finish() {
 }
 
 absl::Status DbnWriter::drain(Drain how) {
+  // No empty frame behind one that is ended already.
+  if (how == Drain::kEnd && staged_bytes_ == 0 && !frame_open_) return absl::OkStatus();
   const auto status = emit(std::span(staged_).first(staged_bytes_), how);
   if (!status.ok()) return fail(status);
   staged_bytes_ = 0;
@@ -188,6 +194,7 @@ absl::Status DbnWriter::emit(std::span<const std::byte> bytes, Drain how) {
   const ZSTD_EndDirective directive = how == Drain::kContinue ? ZSTD_e_continue
                                       : how == Drain::kFlush  ? ZSTD_e_flush
                                                               : ZSTD_e_end;
+  frame_open_ = how != Drain::kEnd;
   ZSTD_inBuffer input{bytes.data(), bytes.size(), 0};
   for (bool done = false; !done;) {
     ZSTD_outBuffer output{encoder_->out.data(), encoder_->out.size(), 0};
@@ -216,7 +223,7 @@ absl::Status DbnWriter::fail(const absl::Status& status) {
                  absl::StrCat(absl::string_view(status.message()), "; the first ", records_in_file_,
                               " of ", records_, " records can be read from the file, which ",
                               whole ? "ends with them; it can be appended to"
-                                    : "ends in the middle; record what follows into another file"));
+                                    : "ends in the middle of a frame: it cannot be appended to"));
   return failure_;
 }
 

@@ -38,8 +38,8 @@ class DbnWriter {
   static absl::StatusOr<std::unique_ptr<DbnWriter>> append(Disk& disk, const std::string& path);
 
   // Goes on after a crash: cuts the file back to `committed_bytes`, what the last commit()
-  // returned, and appends there. Errors: those of append; kDamaged if the file is shorter than
-  // that.
+  // returned, and appends there. Reads nothing, however large the file is. Errors: kNotFound,
+  // kNotPermitted, kSystem; kDamaged if the file is shorter than that.
   static absl::StatusOr<std::unique_ptr<DbnWriter>> resume(Disk& disk, const std::string& path,
                                                            std::uint64_t committed_bytes);
 
@@ -58,8 +58,11 @@ class DbnWriter {
   // Ends the file and syncs it and its name. Idempotent; no write() after it.
   absl::Status finish();
 
-  const std::string& raw_metadata() const { return raw_metadata_; }
-  std::uint64_t records() const { return records_; }  // accepted, with those before append()
+  const std::string& raw_metadata() const { return raw_metadata_; }  // empty after resume()
+  // The file's bytes, without those that zstd still keeps back. The file is at least as large soon.
+  std::uint64_t bytes() const { return file_bytes_ + (encoder_ == nullptr ? staged_bytes_ : 0); }
+  // Accepted, with those before append(); since resume().
+  std::uint64_t records() const { return records_; }
   std::uint64_t records_in_file() const { return records_in_file_; }  // of those, surely readable
 
  private:
@@ -67,6 +70,7 @@ class DbnWriter {
 
   DbnWriter(Disk& disk, std::string path, bool zstd);
   absl::Status open(OpenMode mode);
+  absl::Status cut_back(std::uint64_t committed_bytes);
   absl::Status check_usable();
   // zstd keeps bytes back unless it is told to give up what it has (flush) or to end its frame
   // (end).
@@ -84,6 +88,7 @@ class DbnWriter {
   std::vector<std::byte> staged_;  // whole records
   std::size_t staged_bytes_ = 0;
   std::unique_ptr<Encoder> encoder_;  // zstd only
+  bool frame_open_ = false;           // zstd only
   std::uint64_t records_ = 0;
   std::uint64_t records_in_file_ = 0;
   absl::Status failure_;

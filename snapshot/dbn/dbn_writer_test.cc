@@ -109,6 +109,33 @@ TEST_CASE("A finished recording is continued, as often as one likes") {
   CHECK((records_in(path) == mbo_records(1, 4'000)));
 }
 
+TEST_CASE("A recording goes on behind its last commit, whatever was written after it") {
+  const TemporaryDirectory directory;
+  const std::string path = directory.file(GENERATE("out.dbn", "out.dbn.zst"));
+  PosixDisk disk;
+  std::uint64_t committed = 0;
+  {
+    const auto writer = create(disk, path);
+    REQUIRE(writer->write(bytes_of(mbo_records(1, 700))).ok());
+    committed = writer->commit().value();
+    CHECK(writer->commit().value() == committed);
+    CHECK(std::filesystem::file_size(path) == committed);
+    REQUIRE(writer->write(bytes_of(mbo_records(9'000, 9'000))).ok());
+  }
+  {
+    const auto writer = DbnWriter::resume(disk, path, committed);
+    REQUIRE(writer.ok());
+    REQUIRE((*writer)->write(bytes_of(mbo_records(701, 300))).ok());
+    committed = (*writer)->commit().value();
+    REQUIRE((*writer)->finish().ok());
+  }
+  CHECK(std::filesystem::file_size(path) == committed);
+  CHECK((records_in(path) == mbo_records(1, 1'000)));
+  const auto cut = DbnWriter::resume(disk, path, committed + 1);
+  CHECK(errc_of(cut.status()) == Errc::kDamaged);
+  CHECK(std::filesystem::file_size(path) == committed);
+}
+
 TEST_CASE("A writer that nobody finishes finishes by itself") {
   const TemporaryDirectory directory;
   const std::string path = directory.file(GENERATE("out.dbn", "out.dbn.zst"));
