@@ -1,5 +1,6 @@
 // lapwing record: write what a bus carries into a DBN file, and go on with it after a crash.
 #include <iostream>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -8,11 +9,14 @@
 #include "bus/kernel.h"
 #include "cli/command_help.h"
 #include "cli/commands.h"
+#include "cli/duration_option.h"
 #include "cli/exit_codes.h"
 #include "cli/follow.h"
-#include "cli/recording.h"
 #include "cli/stop_signal.h"
 #include "proto/error.h"
+#include "snapshot/bus_directory.h"
+#include "snapshot/posix_io.h"
+#include "subscribers/recorder/recording.h"
 
 namespace lapwing::cli {
 namespace {
@@ -20,23 +24,30 @@ namespace {
 constexpr char kAbout[] =
     "Record a bus into a DBN file, raw or zstd by its name.\n\n"
     "  lapwing record --bus ./es --from start --out es.dbn.zst --until-closed\n"
-    "  lapwing record --bus ./es --from live --out es.dbn\n\n"
+    "  lapwing record --bus ./es --from live --out es.dbn\n"
+    "  lapwing record --bus ./es --out es.dbn.zst --rotate-every 1h --rotate-bytes 1G\n\n"
     "A signal ends the file properly. A second run with the same --out goes on where the first "
     "one\n"
     "was, even if that was killed: FILE.position beside the file says where. If the history it\n"
-    "belongs to is gone (a power cut, another journal), it says so.";
+    "belongs to is gone (a power cut, another journal), it says so.\n\n"
+    "With --rotate-bytes or --rotate-every the recording is a series of files, each complete by\n"
+    "itself: es.000001.20261120T143000Z.dbn.zst, es.000002.…, numbered, with the time (ts_recv)\n"
+    "of the first record. Periods begin at full multiples of the duration in UTC, by ts_recv: an\n"
+    "hour on the hour, a day at midnight. A venue's event is not cut in two. A second run may\n"
+    "give other limits; they hold from then on. Files that are full may be moved away.";
 
 constexpr std::uint64_t kCommitNs = 500'000'000;
 
 struct RecordOptions {
   FollowOptions follow;
   std::string out;
+  Rotation rotation;
 };
 
 class Record {
  public:
-  Record(const RecordOptions& options, Recording recording)
-      : options_(options), recording_(std::move(recording)) {}
+  Record(const RecordOptions& options, Recording& recording)
+      : options_(options), recording_(recording) {}
   int run();
 
  private:
@@ -44,15 +55,15 @@ class Record {
   absl::Status commit_if_due();
 
   const RecordOptions& options_;
-  Recording recording_;
+  Recording& recording_;
   std::optional<StoredPosition> taken_;  // of the last record that went into the recording
   std::uint64_t next_commit_ns_ = 0;
 };
 
 absl::Status Record::take(const Subscriber& subscriber, std::span<const std::byte> records) {
-  absl::Status appended = recording_.append(options_.follow.bus, subscriber.schema(), records,
-                                            subscriber.record_bytes());
-  if (appended.ok()) taken_ = subscriber.position();
+  const StoredPosition last = subscriber.position();
+  absl::Status appended = recording_.append({subscriber.schema(), records, last});
+  if (appended.ok()) taken_ = last;
   return appended;
 }
 
@@ -90,8 +101,8 @@ int Record::run() {
   handlers.on_tick = [&] { return commit_if_due(); };
   catch_stop_signals();
   FollowResult result = follow(subscriber, options_.follow, handlers);
-  const absl::Status finished = recording_.finish(options_.follow.bus, subscriber.schema(),
-                                                  taken_.value_or(subscriber.position()));
+  const absl::Status finished =
+      recording_.finish(subscriber.schema(), taken_.value_or(subscriber.position()));
   if (result.status.ok()) result.status = finished;
   if (options_.follow.summary) print_summary(result, nullptr);
   if (!result.status.ok()) fail(result.status);
@@ -99,9 +110,12 @@ int Record::run() {
 }
 
 int record(const RecordOptions& options) {
-  absl::StatusOr<Recording> recording = Recording::prepare(options.out);
+  PosixDisk disk;
+  auto recording = Recording::prepare(disk, {options.out, options.rotation, [&] {
+                                               return read_feed_metadata(options.follow.bus);
+                                             }});
   if (!recording.ok()) return fail(recording.status());
-  return Record(options, *std::move(recording)).run();
+  return Record(options, **recording).run();
 }
 
 }  // namespace
@@ -114,6 +128,17 @@ void add_record(CLI::App& app, Run& run) {
   command.add_option("--out", options->out, "the DBN file; zstd if its name ends in .zst")
       ->required()
       ->type_name("FILE");
+  command
+      .add_option("--rotate-bytes", options->rotation.bytes,
+                  "go on in another file once one has reached so many bytes (64K, 100M, 1G, …)")
+      ->transform(CLI::AsSizeValue(false))
+      ->check(CLI::Range(kRotateBytesMin, std::numeric_limits<std::uint64_t>::max()))
+      ->type_name("BYTES");
+  command
+      .add_option("--rotate-every", options->rotation.every_ns,
+                  "go on in another file with every period of the clock (10s, 5m, 1h, 1d, …)")
+      ->transform(as_duration_ns())
+      ->type_name("DURATION");
   command.callback([options, &run] { run = [options] { return record(*options); }; });
 }
 

@@ -1,15 +1,19 @@
 """Recordings of a real feed are the feed, as another implementation of the format reads them."""
 
+import os
 import pathlib
 import random
 import shutil
 import subprocess
+import time
 import unittest
 
 import harness
 
 ES = "esh4-glbx-mdp3-20231225.mbo.dbn.zst"
 ES_RECORDS = 68_792
+KILLS = int(os.environ.get("LAPWING_KILLS", "25"))
+RUN_SECONDS_MAX = 0.6  # from a recorder's start to its kill
 PACKAGE = pathlib.Path(__file__).resolve().parent.parent / "conformance" / "dbn_package"
 
 
@@ -23,8 +27,8 @@ def package_python():
     return made.stdout.strip()
 
 
-class RecordingsOfEs(harness.BusTest):
-    """Compared with the source by the package databento-dbn."""
+class EsTest(harness.BusTest):
+    """A test that compares recordings with their source by the package databento-dbn."""
 
     def setUp(self):
         super().setUp()
@@ -35,13 +39,21 @@ class RecordingsOfEs(harness.BusTest):
         return self.start(name, "record", "--from", "start", "--out", str(out), "--until-closed",
                           "--summary", *more)
 
-    def assert_same_as_source(self, recording):
-        compared = subprocess.run(
-            [self.python, PACKAGE / "compare_dbn.py", self.feed, str(recording)],
+    def compare(self, *recordings):
+        return subprocess.run(
+            [self.python, PACKAGE / "compare_dbn.py", self.feed, *map(str, recordings)],
             capture_output=True, text=True, timeout=harness.HANG_SECONDS, check=False)
+
+    def assert_same_as_source(self, *recordings):
+        compared = self.compare(*recordings)
         self.assertEqual(compared.returncode, 0, compared.stdout + compared.stderr)
         self.assertIn(f"{ES_RECORDS} records equal", compared.stdout)
-        print(f"\n{recording.name}: {compared.stdout.strip()}")
+        names = recordings[0].name if len(recordings) == 1 else f"{len(recordings)} files"
+        print(f"\n{names}: {compared.stdout.strip()}")
+
+
+class RecordingsOfEs(EsTest):
+    """In one file each."""
 
     def test_joining_in_the_middle_and_after_the_end_both_give_the_file_byte_for_byte(self):
         publisher = self.start("publish", "publish", "--source", f"dbn:{self.feed}", "--pace",
@@ -83,12 +95,68 @@ class RecordingsOfEs(harness.BusTest):
         self.assertEqual(recorder.stop(), 0, recorder.err())
         records = recorder.summary()["records"]
         self.assertGreater(records, 0)
-        compared = subprocess.run(
-            [self.python, PACKAGE / "compare_dbn.py", self.feed, str(out)],
-            capture_output=True, text=True, timeout=harness.HANG_SECONDS, check=False)
+        compared = self.compare(out)
         self.assertEqual(compared.returncode, 1, compared.stdout)  # shorter, and otherwise the same
         self.assertIn(str(records), compared.stdout + compared.stderr)
         self.assertEqual(publisher.stop(), 0, publisher.err())
+
+
+class ASeriesOfFiles(EsTest):
+    """The same feed, recorded with rotation."""
+
+    def series(self, out):
+        """The files of a series, in its order."""
+        stem, suffix = out.name.split(".", 1)
+        return sorted(self.folder.glob(f"{stem}.[0-9]*.{suffix}"))
+
+    def publish(self, *more):
+        return self.start("publish", "publish", "--source", f"dbn:{self.feed}", *more)
+
+    def test_every_period_has_its_file_and_together_they_are_the_source(self):
+        publisher = self.publish("--linger", 600)
+        out = self.folder / "periods.dbn.zst"
+        self.until_head(ES_RECORDS)
+        recorder = self.record("recorder", out, "--rotate-every", "10m", "--count",
+                               ES_RECORDS)
+        self.assertEqual(recorder.wait(), 0, recorder.err())
+        files = self.series(out)
+        times = [file.name.split(".")[2] for file in files]
+        self.assertEqual(times, sorted(set(times)))
+        self.assertEqual(len({time[:-4] for time in times}), len(files), times)
+        self.assertGreater(len(files), 5)
+        self.assert_same_as_source(*files)
+        for number, file in enumerate(files):  # each by itself is a feed like any other
+            alone = self.start(file.name, "publish", "--source", f"dbn:{file}", "--summary",
+                               bus=str(self.folder / f"alone-{number}"))
+            self.assertEqual(alone.wait(), 0, alone.err())
+        self.assertEqual(publisher.stop(), 0, publisher.err())
+
+    def kill_again_and_again(self, out, *rotation):
+        seed = random.randrange(1 << 32)
+        print(f"\n{KILLS} kills, {out.name}, {' '.join(rotation)}, seed {seed}")
+        chance = random.Random(seed)
+        pace = int(ES_RECORDS / (KILLS * RUN_SECONDS_MAX / 2))
+        publisher = self.publish("--pace", max(pace, 50))
+        kills = 0
+        for kill in range(KILLS):
+            recorder = self.record(f"recorder-{kill}", out, *rotation)
+            time.sleep(chance.uniform(0, RUN_SECONDS_MAX))  # the random moment itself
+            kills += recorder.alive()
+            recorder.kill()
+        self.assertGreater(kills, KILLS // 2, "void: the feed ended before the kills did")
+        last = self.record("recorder-last", out, *rotation)
+        self.assertEqual(publisher.wait(), 0, publisher.err())
+        self.assertEqual(last.wait(), 0, last.err())
+        self.assertIn("goes on after record", last.err())
+        files = self.series(out)
+        self.assertGreater(len(files), 10, "void: hardly a rotation")
+        self.assert_same_as_source(*files)
+
+    def test_a_recorder_that_is_killed_at_random_moments_goes_on_exactly_by_size(self):
+        self.kill_again_and_again(self.folder / "killed.dbn", "--rotate-bytes", "64K")
+
+    def test_a_recorder_that_is_killed_at_random_moments_goes_on_exactly_by_time(self):
+        self.kill_again_and_again(self.folder / "killed.dbn.zst", "--rotate-every", "1m")
 
 
 class ARecordingOfAnotherSchema(harness.BusTest):

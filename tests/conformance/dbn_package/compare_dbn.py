@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""Compares two DBN files with the package databento-dbn: metadata, then each record, byte by byte.
+"""Compares DBN files with the package databento-dbn: metadata, then each record, byte by byte.
 
-    compare_dbn.py A B
+    compare_dbn.py A B [C …]
 
-Raw or zstd, in one frame or several. Prints "N records equal", or the first difference. Exit:
-0 equal, 1 different, 2 a file that cannot be read as DBN. venv.sh makes the environment it needs.
+Raw or zstd, in one frame or several. With more than two, A is compared with what the others hold
+together: a series of files, each of which has A's metadata and its own beginning. Prints
+"N records equal", or the first difference. Exit: 0 equal, 1 different, 2 a file that cannot be read
+as DBN. venv.sh makes the environment it needs.
 """
 
 import itertools
@@ -48,11 +50,37 @@ def decode(path):
         raise NotDbn(f"{path}: {len(decoder.buffer())} bytes after its last whole record")
 
 
-def first_difference(path_a, path_b):
+def decode_series(paths):
+    """Yields the metadata that all files have, with A's times, then every record of each."""
+    for number, path in enumerate(paths):
+        records = decode(path)
+        metadata = next(records)
+        first = next(records, None)
+        if first is None:
+            raise NotDbn(f"{path}: a file of a series without records")
+        if (metadata.start, metadata.end) != (first.ts_recv, None):
+            raise NotDbn(f"{path}: says {metadata.start}..{metadata.end}, begins {first.ts_recv}")
+        if number == 0:
+            yield metadata
+        yield from itertools.chain([first], records)
+
+
+def without_times(metadata):
+    """The fields of metadata that every file of a series shares."""
+    names = ("version", "dataset", "schema", "stype_in", "stype_out", "limit", "ts_out", "symbols",
+             "partial", "not_found", "mappings")
+    return {name: getattr(metadata, name) for name in names}
+
+
+def first_difference(path_a, *paths_b):
     """(equal records, None), or (equal records before it, the first difference)."""
     ends = object()
-    pairs = itertools.zip_longest(decode(path_a), decode(path_b), fillvalue=ends)
+    path_b, *more = paths_b
+    in_b = decode_series(paths_b) if more else decode(path_b)
+    pairs = itertools.zip_longest(decode(path_a), in_b, fillvalue=ends)
     metadata_a, metadata_b = next(pairs, (None, None))
+    if more:
+        metadata_a, metadata_b = without_times(metadata_a), without_times(metadata_b)
     if metadata_a != metadata_b:
         return 0, f"metadata\n  {path_a}: {metadata_a}\n  {path_b}: {metadata_b}"
     count = 0
@@ -67,7 +95,7 @@ def first_difference(path_a, path_b):
 
 
 def main():
-    if len(sys.argv) != 3:
+    if len(sys.argv) < 3:
         print(__doc__, file=sys.stderr)
         return 2
     try:

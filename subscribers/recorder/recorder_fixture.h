@@ -1,0 +1,157 @@
+// For tests of recordings: a feed whose every record is known by its number, a run that records it
+// from wherever the recording is, and what then stands in the files.
+//
+// Thread safety: one thread.
+#pragma once
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "proto/error.h"
+#include "snapshot/dbn/dbn_reader.h"
+#include "snapshot/dbn/dbn_test_data.h"
+#include "snapshot/io.h"
+#include "snapshot/sim_disk.h"
+#include "subscribers/recorder/recording.h"
+
+namespace lapwing {
+
+inline constexpr std::uint64_t kFeedBeginNs = 1'763'650'800'000'000'000;  // an hour, UTC
+inline constexpr std::uint64_t kFeedStepNs = 10'000'000;                  // between two events
+inline constexpr std::uint64_t kFeedEventRecords = 3;
+
+// Three records an event, all of one time, the last one flagged LAST.
+inline dbn::MboMsg feed_record(Sequence n) {
+  dbn::MboMsg record = mbo_record(n);
+  record.ts_recv = kFeedBeginNs + (n - 1) / kFeedEventRecords * kFeedStepNs;
+  if (n % kFeedEventRecords == 0) record.flags = dbn::kFlagLast;
+  return record;
+}
+
+inline std::string feed_records(Sequence first, std::uint64_t count) {
+  std::string bytes;
+  for (Sequence n = first; n < first + count; ++n) {
+    const dbn::MboMsg record = feed_record(n);
+    bytes.append(reinterpret_cast<const char*>(&record), sizeof record);
+  }
+  return bytes;
+}
+
+inline StoredPosition feed_position(Sequence n) {
+  StoredPosition position;
+  position.journal_id = *Id128::from_hex("000102030405060708090a0b0c0d0e0f");
+  position.session_id = *Id128::from_hex("0f0e0d0c0b0a09080706050403020100");
+  position.sequence = n;
+  return position;
+}
+
+inline RecordingOptions recording_options(const std::string& path, const Rotation& rotation) {
+  return {path, rotation, [] { return absl::StatusOr<std::string>(mbo_metadata()); }};
+}
+
+inline std::unique_ptr<Recording> prepared(Disk& disk, const RecordingOptions& options) {
+  auto recording = Recording::prepare(disk, options);
+  INFO(recording.status());
+  REQUIRE(recording.ok());
+  return *std::move(recording);
+}
+
+// Appends [first, last] in one batch.
+inline absl::Status append(Recording& recording, Sequence first, Sequence last) {
+  const std::string bytes = feed_records(first, last - first + 1);
+  return recording.append({dbn::kSchemaMbo, std::as_bytes(std::span(bytes)), feed_position(last)});
+}
+
+// What `lapwing record` does: from the recording's position to `last`, in batches and with commits
+// as chance has it, then the end. Returns the first error.
+inline absl::Status record_up_to(Disk& disk, const RecordingOptions& options, Sequence last,
+                                 SimRandom& random) {
+  absl::StatusOr<std::unique_ptr<Recording>> recording = Recording::prepare(disk, options);
+  if (!recording.ok()) return recording.status();
+  Sequence n = (*recording)->position() ? (*recording)->position()->sequence : 0;
+  while (n < last) {
+    const Sequence end = std::min(last, n + 1 + random.below(40));
+    if (absl::Status done = append(**recording, n + 1, end); !done.ok()) return done;
+    n = end;
+    if (!random.chance(20)) continue;
+    if (absl::Status done = (*recording)->commit(feed_position(n)); !done.ok()) return done;
+  }
+  return (*recording)->finish(dbn::kSchemaMbo, feed_position(n));
+}
+
+struct RecordedFile {
+  std::string name;
+  dbn::Metadata metadata;
+  std::vector<Sequence> records;
+  std::uint64_t bytes = 0;
+  absl::Status status;  // of its end
+};
+
+inline RecordedFile read_recorded(Disk& disk, const std::string& path) {
+  RecordedFile file;
+  file.name = recording_name(path);
+  OpenFile open(disk, disk.open(path, {}).value());
+  file.bytes = disk.size(open.get()).value();
+  std::vector<std::byte> bytes(file.bytes);
+  REQUIRE(disk.read_at(open.get(), 0, bytes).value() == file.bytes);
+  const int memory = memfd_create("recorded", MFD_CLOEXEC);
+  REQUIRE(::pwrite(memory, bytes.data(), bytes.size(), 0) == static_cast<ssize_t>(bytes.size()));
+  const auto reader = DbnReader::open(ByteSource::adopt(memory, path));
+  file.status = reader.status();
+  while (file.status.ok()) {
+    const auto record = (*reader)->next();
+    file.metadata = (*reader)->metadata();
+    file.status = record.status();
+    if (!record.ok() || record->empty()) break;
+    dbn::MboMsg mbo;
+    REQUIRE(record->size() == sizeof mbo);
+    std::memcpy(&mbo, record->data(), sizeof mbo);
+    file.records.push_back(mbo.order_id);
+  }
+  return file;
+}
+
+// Of a series, in its order.
+inline std::vector<RecordedFile> read_series(Disk& disk, const std::string& path) {
+  std::vector<std::string> names = disk.list(recording_directory(path)).value();
+  std::sort(names.begin(), names.end());
+  std::vector<RecordedFile> files;
+  for (const std::string& name : names) {
+    if (is_part_name(path, name)) {
+      files.push_back(read_recorded(disk, recording_directory(path) + "/" + name));
+    }
+  }
+  return files;
+}
+
+// The series is the feed from `first` to `last`: no record twice, none missing, every file
+// complete, no event in two files, and each says when it begins.
+inline void check_series(const std::vector<RecordedFile>& files, Sequence first, Sequence last) {
+  Sequence next = first;
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    const RecordedFile& file = files[i];
+    INFO(file.name << ": " << file.status);
+    REQUIRE(file.status.ok());
+    REQUIRE_FALSE(file.records.empty());
+    REQUIRE(std::stoull(file.name.substr(file.name.find('.') + 1)) == i + 1);
+    REQUIRE(file.metadata.start == feed_record(file.records.front()).ts_recv);
+    REQUIRE(file.metadata.end == dbn::kUndefTimestamp);
+    REQUIRE(file.metadata.dataset == "XTST.BOOK");
+    REQUIRE((i == 0 || file.records.front() % kFeedEventRecords == 1));
+    std::vector<Sequence> expected(file.records.size());
+    std::iota(expected.begin(), expected.end(), next);
+    REQUIRE((file.records == expected));
+    next += expected.size();
+  }
+  REQUIRE(next == last + 1);
+}
+
+}  // namespace lapwing

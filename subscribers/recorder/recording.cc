@@ -1,0 +1,249 @@
+#include "subscribers/recorder/recording.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "proto/error.h"
+#include "snapshot/dbn/dbn_metadata.h"
+
+namespace lapwing {
+namespace {
+
+absl::Status no_dbn_schema(const std::string& schema) {
+  return make_error(Errc::kRecordSize, absl::StrCat("the bus carries records of schema ", schema,
+                                                    ", which a DBN file cannot hold"));
+}
+
+absl::Status other_schema(const std::string& path, const std::string& recorded) {
+  return make_error(Errc::kRecordSize, absl::StrCat(path, " holds records of schema ", recorded,
+                                                    ", and the bus now carries others: record "
+                                                    "those into another file"));
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Recording>> Recording::prepare(Disk& disk,
+                                                              RecordingOptions options) {
+  std::unique_ptr<Recording> recording(new Recording(disk, std::move(options)));
+  const std::string& path = recording->options_.path;
+  absl::StatusOr<RecordingPosition> position = read_position(disk, path);
+  if (errc_of(position.status()) == Errc::kNotFound) {
+    if (absl::Status free = recording->check_beginning(); !free.ok()) return free;
+    return recording;
+  }
+  if (!position.ok()) return position.status();
+  const auto exists = disk.exists(file_path(path, *position));
+  if (!exists.ok()) return exists.status();
+  if (position->part == 0 && !*exists) return recording;  // one file, removed: it is begun anew
+  recording->at_ = *std::move(position);
+  recording->file_gone_ = !*exists;
+  if (!recording->at_.began()) return recording;
+  if (absl::Status fits = recording->check_continuation(); !fits.ok()) return fits;
+  recording->continues_ = true;
+  recording->records_ = recording->at_.records;
+  return recording;
+}
+
+absl::Status Recording::check_continuation() const {
+  if (options_.rotation.on() == (at_.part != 0)) return absl::OkStatus();
+  return make_error(
+      Errc::kInvalidArgument,
+      at_.part == 0
+          ? absl::StrCat(options_.path,
+                         " is one file, recorded without rotation: go on without, "
+                         "or choose another name")
+          : absl::StrCat(options_.path, " is a series of files (", position_path(options_.path),
+                         "): go on with a rotation, by size or time, or choose another name"));
+}
+
+absl::Status Recording::check_beginning() const {
+  const std::string directory = recording_directory(options_.path);
+  const auto names = disk_.list(directory);
+  if (!names.ok()) return names.status();
+  const std::string own_name = recording_name(options_.path);
+  for (const std::string& name : *names) {
+    const bool taken =
+        options_.rotation.on() ? is_part_name(options_.path, name) : name == own_name;
+    if (!taken) continue;
+    return make_error(Errc::kInvalidArgument,
+                      absl::StrCat(directory, "/", name,
+                                   " is there already and is no recording that could be "
+                                   "continued (no ",
+                                   position_path(options_.path), "): choose another name"));
+  }
+  return absl::OkStatus();
+}
+
+std::optional<StoredPosition> Recording::position() const {
+  if (!continues_) return std::nullopt;
+  return at_.position;
+}
+
+absl::Status Recording::append(const RecordBatch& batch) {
+  if (!failure_.ok()) return failure_;
+  return keep(record(batch));
+}
+
+absl::Status Recording::record(const RecordBatch& batch) {
+  if (batch.records.empty()) return absl::OkStatus();
+  if (schema_ == nullptr) {
+    const dbn::RecordSchema* const schema = dbn::find_schema(batch.schema);
+    const std::uint64_t time_ns =
+        schema == nullptr ? dbn::kUndefTimestamp : receive_time_ns(*schema, batch.records);
+    if (absl::Status opened = open(batch.schema, time_ns); !opened.ok()) return opened;
+  }
+  if (batch.schema != schema_->name) return other_schema(options_.path, schema_->name);
+  if (options_.rotation.on()) return record_in_parts(batch);
+  uncommitted_ = true;
+  records_ += batch.records.size() / schema_->record_bytes;
+  return writer_->write(batch.records);
+}
+
+absl::Status Recording::record_in_parts(const RecordBatch& batch) {
+  const std::size_t record_bytes = schema_->record_bytes;
+  StoredPosition before = batch.last;  // of the record before the one at hand
+  before.sequence -= batch.records.size() / record_bytes;
+  for (std::size_t at = 0; at < batch.records.size(); at += record_bytes, ++before.sequence) {
+    const auto record = batch.records.subspan(at, record_bytes);
+    const std::uint64_t time_ns = receive_time_ns(*schema_, record);
+    if (rotation_due(time_ns)) {
+      if (absl::Status rotated = rotate(before, time_ns); !rotated.ok()) return rotated;
+    }
+    if (absl::Status written = writer_->write(record); !written.ok()) return written;
+    ++records_;
+    uncommitted_ = has_records_ = true;
+    event_records_ = ends_event(*schema_, record) ? 0 : event_records_ + 1;
+    between_events_ = event_records_ == 0;
+  }
+  return absl::OkStatus();
+}
+
+bool Recording::rotation_due(std::uint64_t time_ns) const {
+  if (!has_records_) return false;
+  if (!between_events_ && event_records_ < kEventRecordsMax) return false;
+  const Rotation& rotation = options_.rotation;
+  if (rotation.bytes != 0 && writer_->bytes() >= rotation.bytes) return true;
+  return rotation.is_over(at_.began_ns, time_ns);
+}
+
+absl::Status Recording::rotate(const StoredPosition& position, std::uint64_t time_ns) {
+  if (absl::Status ended = writer_->finish(); !ended.ok()) return ended;
+  RecordingPosition ended_file = at_;
+  ended_file.position = position;
+  ended_file.bytes = writer_->bytes();
+  return begin_file(std::move(ended_file), time_ns);
+}
+
+absl::Status Recording::open(const std::string& schema, std::uint64_t time_ns) {
+  const dbn::RecordSchema* const known = dbn::find_schema(schema);
+  if (known == nullptr) return no_dbn_schema(schema);
+  if (continues_ && schema != at_.schema) return other_schema(options_.path, at_.schema);
+  schema_ = known;
+  if (at_.bytes == 0) {
+    if (absl::Status removed = remove_leftover(); !removed.ok()) return removed;
+  }
+  if (at_.bytes == 0 || file_gone_) return begin_file(at_, time_ns);
+  auto writer = DbnWriter::resume(disk_, file_path(options_.path, at_), at_.bytes);
+  if (!writer.ok()) return writer.status();
+  writer_ = *std::move(writer);
+  // Where the last event ends is not known: the next that ends says so.
+  has_records_ = true;
+  ++files_;
+  return absl::OkStatus();
+}
+
+// What a killed run has made and FILE.position does not believe. Gone for good before another name
+// is written there.
+absl::Status Recording::remove_leftover() const {
+  const std::string path = file_path(options_.path, at_);
+  const auto exists = disk_.exists(path);
+  if (!exists.ok() || !*exists) return exists.status();
+  if (absl::Status removed = disk_.remove(path); !removed.ok()) return removed;
+  return disk_.sync_directory(recording_directory(path));
+}
+
+// Steps 2 and 3. FILE.position comes first: a file without one is never ours.
+absl::Status Recording::begin_file(RecordingPosition next, std::uint64_t time_ns) {
+  const absl::StatusOr<std::string> raw_metadata = metadata(time_ns);
+  if (!raw_metadata.ok()) return raw_metadata.status();
+  // A number of which nothing is believed is given again.
+  if (next.bytes > 0 || next.part == 0) ++next.part;
+  if (!options_.rotation.on()) next.part = 0;
+  next.records = records_;
+  next.schema = schema_->name;
+  next.bytes = 0;
+  next.began_ns = time_ns;
+  const std::string path = file_path(options_.path, next);
+  const auto exists = disk_.exists(path);
+  if (!exists.ok()) return exists.status();
+  if (*exists) {
+    return make_error(Errc::kInvalidArgument,
+                      absl::StrCat(path, " is there already; remove it or record to another name"));
+  }
+  if (absl::Status moved = move_position(next); !moved.ok()) return moved;
+  auto writer = DbnWriter::create(disk_, path, *raw_metadata);
+  if (!writer.ok()) return writer.status();
+  writer_ = *std::move(writer);
+  has_records_ = false;
+  event_records_ = 0;
+  uncommitted_ = true;
+  ++files_;
+  return absl::OkStatus();
+}
+
+// A file of a series says when it begins, as DBN's documentation has it for files that were split;
+// when it ends is not known yet.
+absl::StatusOr<std::string> Recording::metadata(std::uint64_t time_ns) const {
+  absl::StatusOr<std::string> raw = options_.feed_metadata();
+  if (!raw.ok() || !options_.rotation.on() || time_ns == dbn::kUndefTimestamp) return raw;
+  absl::Status set = dbn::set_time_range(*raw, time_ns, dbn::kUndefTimestamp);
+  if (!set.ok()) return set;
+  return raw;
+}
+
+absl::Status Recording::commit(const StoredPosition& position) {
+  if (!failure_.ok()) return failure_;
+  if (writer_ == nullptr || !uncommitted_) return absl::OkStatus();
+  const absl::StatusOr<std::uint64_t> bytes = writer_->commit();
+  if (!bytes.ok()) return keep(bytes.status());
+  uncommitted_ = false;
+  RecordingPosition next = at_;
+  next.position = position;
+  next.records = records_;
+  next.bytes = *bytes;
+  return keep(move_position(next));
+}
+
+absl::Status Recording::move_position(const RecordingPosition& position) {
+  absl::Status written = write_position(disk_, options_.path, position);
+  if (written.ok()) at_ = position;
+  return written;
+}
+
+absl::Status Recording::finish(const std::string& schema, const StoredPosition& position) {
+  if (!failure_.ok()) return failure_;
+  const bool empty = writer_ == nullptr && !continues_;
+  if (empty && !schema.empty() && !options_.rotation.on()) {
+    absl::Status opened = keep(open(schema, dbn::kUndefTimestamp));
+    if (!opened.ok()) return opened;
+  }
+  if (absl::Status committed = commit(position); !committed.ok()) return committed;
+  return writer_ == nullptr ? absl::OkStatus() : keep(writer_->finish());
+}
+
+// Keeps the first error, and says what it leaves.
+absl::Status Recording::keep(absl::Status status) {
+  if (status.ok()) return status;
+  failure_ = std::move(status);
+  const bool other_records = errc_of(failure_) == Errc::kRecordSize;
+  if (!other_records && at_.began()) {
+    failure_ = make_error(errc_of(failure_),
+                          absl::StrCat(std::string(failure_.message()),
+                                       "; what is recorded up to record ", at_.position.sequence,
+                                       " stays: put that right, record to the same name "
+                                       "again, and it goes on there"));
+  }
+  return failure_;
+}
+
+}  // namespace lapwing

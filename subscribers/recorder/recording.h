@@ -1,0 +1,113 @@
+// A recording: what a bus carries, in a DBN file or a series of them, with FILE.position beside it
+// (recording_position.h), so that it goes on exactly where it was: no record twice, none missing.
+//
+// commit() ends a zstd frame, syncs the file, and then moves FILE.position. After a crash the file
+// is cut back to what the position says when it is continued. So at any time a file up to its last
+// commit is a complete one, which others may read.
+//
+// A rotation (rotation.h) is, in this order, and may be cut short between any two steps:
+//
+//   1  the old file is ended and synced, and its directory   position: in the old file, before this
+//   2  FILE.position names the new file, 0 bytes of it        position: the old file's end
+//   3  the new file is made                                   a file of 0 bytes is made anew
+//   4  the next commit
+//
+// Invariant: a file that is not named by FILE.position is complete, or was never ours. Finished
+// files may be moved away; if the one that grows is gone, the series goes on with the next.
+//
+// Errors: the first one is final. What was committed before it stays, and a new Recording of the
+// same path goes on there.
+//
+// Thread safety: one thread. Borrows the Disk.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "proto/dbn.h"
+#include "snapshot/dbn/dbn_writer.h"
+#include "snapshot/io.h"
+#include "subscribers/recorder/recording_position.h"
+#include "subscribers/recorder/rotation.h"
+#include "subscribers/subscriber.h"
+
+namespace lapwing {
+
+struct RecordingOptions {
+  std::string path;   // zstd if it ends in ".zst"; of a series: see rotation.h
+  Rotation rotation;  // on: a series
+  // The feed's DBN metadata, raw; asked for whenever a file is made.
+  std::function<absl::StatusOr<std::string>()> feed_metadata;
+};
+
+// Records of one schema that follow one another on the bus, laid end to end.
+struct RecordBatch {
+  std::string schema;
+  std::span<const std::byte> records;
+  StoredPosition last;  // of the last of them
+};
+
+class Recording {
+ public:
+  // Looks at what is there, and changes nothing. Errors: kInvalidArgument if it cannot be continued
+  // so: other files stand there, a series would become one file or the other way about; kNotFound
+  // (the directory), kDamaged, kNotPermitted, kSystem.
+  static absl::StatusOr<std::unique_ptr<Recording>> prepare(Disk& disk, RecordingOptions options);
+
+  // Where to go on; nullopt for a new recording.
+  std::optional<StoredPosition> position() const;
+  std::uint64_t records() const { return records_; }  // in the whole recording
+  std::uint64_t files() const { return files_; }      // written to by this object
+
+  // Makes or opens the file when the first records arrive. Errors: kRecordSize for a schema that
+  // DBN does not have, or that is not the recording's; kNoSpace, kSystem, …
+  absl::Status append(const RecordBatch& batch);
+  // Makes what was appended durable and moves FILE.position to `position`, which is that of the
+  // last record appended.
+  absl::Status commit(const StoredPosition& position);
+  // The last commit. One file without records still becomes a valid, empty DBN file where `schema`
+  // and the feed's metadata are known.
+  absl::Status finish(const std::string& schema, const StoredPosition& position);
+
+ private:
+  Recording(Disk& disk, RecordingOptions options) : disk_(disk), options_(std::move(options)) {}
+
+  absl::Status check_continuation() const;
+  absl::Status check_beginning() const;
+  absl::Status record(const RecordBatch& batch);
+  absl::Status record_in_parts(const RecordBatch& batch);
+  absl::Status open(const std::string& schema, std::uint64_t time_ns);
+  absl::Status begin_file(RecordingPosition next, std::uint64_t time_ns);  // `next`: before it
+  absl::Status remove_leftover() const;
+  absl::Status rotate(const StoredPosition& position, std::uint64_t time_ns);
+  bool rotation_due(std::uint64_t time_ns) const;
+  absl::StatusOr<std::string> metadata(std::uint64_t time_ns) const;
+  absl::Status move_position(const RecordingPosition& position);
+  absl::Status keep(absl::Status status);
+
+  Disk& disk_;
+  const RecordingOptions options_;
+  RecordingPosition at_;  // as FILE.position has it; 0 bytes of part 0 before there is one
+  bool continues_ = false;
+  bool file_gone_ = false;  // somebody has moved the file that grew
+  std::uint64_t records_ = 0;
+  std::uint64_t files_ = 0;
+  bool uncommitted_ = false;
+  const dbn::RecordSchema* schema_ = nullptr;  // once it is open
+  std::unique_ptr<DbnWriter> writer_;
+
+  // Of a series.
+  bool has_records_ = false;  // the file that grows
+  bool between_events_ = false;
+  std::uint64_t event_records_ = 0;  // of the event that is not over yet
+  absl::Status failure_;
+};
+
+}  // namespace lapwing

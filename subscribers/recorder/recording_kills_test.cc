@@ -1,0 +1,140 @@
+// A recording in a series of files that is cut short before each of its operations on the disk: by
+// the end of its process, by a power cut, or by an operation that fails. Whatever it was, the next
+// run goes on, and the files then hold the feed, each record once.
+#include <cerrno>
+#include <string>
+
+#include "subscribers/recorder/recorder_fixture.h"
+
+namespace lapwing {
+namespace {
+
+constexpr Sequence kRecords = 1'500;
+constexpr char kRoot[] = "/disk";
+constexpr std::uint64_t kPeriodNs = 1'000'000'000;  // 300 records
+
+enum class Cut { kKill, kPower, kFault };
+
+std::string series_path(bool zstd) {
+  return std::string(kRoot) + (zstd ? "/es.dbn.zst" : "/es.dbn");
+}
+
+Rotation rotation_of(bool by_time, bool zstd) {
+  return by_time ? Rotation{0, kPeriodNs} : Rotation{zstd ? 3'000U : 16'000U, 0};
+}
+
+void cut_short(SimDisk& disk, Cut cut) {
+  if (cut == Cut::kPower) {
+    disk.power_cut();
+  } else {
+    disk.kill();
+  }
+}
+
+// What FILE.position says after a cut is in the files already, whatever else is.
+void check_position(SimDisk& disk, const RecordingOptions& options) {
+  const auto position = read_position(disk, options.path);
+  if (!position.ok()) {
+    REQUIRE(errc_of(position.status()) == Errc::kNotFound);
+    return;
+  }
+  REQUIRE(position->records == position->position.sequence);
+  Sequence believed = 0;
+  for (const RecordedFile& file : read_series(disk, options.path)) {
+    const bool grows = file.name == recording_name(file_path(options.path, *position));
+    if (grows) REQUIRE(file.bytes >= position->bytes);
+    if (!grows) REQUIRE(file.status.ok());
+    believed += file.records.size();
+  }
+  REQUIRE(believed >= position->records);
+}
+
+}  // namespace
+
+TEST_CASE("A recorder that is cut short before any of its operations goes on exactly") {
+  const bool zstd = GENERATE(false, true);
+  const bool by_time = GENERATE(false, true);
+  const Cut cut = GENERATE(Cut::kKill, Cut::kPower, Cut::kFault);
+  const RecordingOptions options = recording_options(series_path(zstd), rotation_of(by_time, zstd));
+  std::uint64_t cuts = 0;
+  std::uint64_t files = 0;
+  for (std::uint64_t step = 0;; ++step) {
+    CAPTURE(zstd, by_time, static_cast<int>(cut), step);
+    SimDisk disk(kRoot, 7 + step);
+    SimRandom random(step);
+    if (cut == Cut::kFault) {
+      const SimOp kinds[] = {SimOp::kWrite, SimOp::kSync, SimOp::kName};
+      disk.fail(kinds[step % 3], 1 + step / 3, EIO);
+    } else {
+      disk.stop_after(step);
+    }
+    const absl::Status first = record_up_to(disk, options, kRecords, random);
+    if (cut == Cut::kFault ? step > 3 * disk.operations() : first.ok()) break;
+    if (!first.ok()) {
+      ++cuts;
+      if (cut != Cut::kFault) cut_short(disk, cut);
+      if (cut != Cut::kFault) check_position(disk, options);
+    }
+    const absl::Status second = record_up_to(disk, options, kRecords, random);
+    INFO(second);
+    REQUIRE(second.ok());
+    const auto series = read_series(disk, options.path);
+    check_series(series, 1, kRecords);
+    files = series.size();
+  }
+  CHECK(cuts > 50);
+  CHECK(files > 2);
+}
+
+TEST_CASE("A recorder that is cut short again and again still records each record once") {
+  const bool zstd = GENERATE(false, true);
+  const Cut cut = GENERATE(Cut::kKill, Cut::kPower);
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    CAPTURE(zstd, static_cast<int>(cut), seed);
+    SimDisk disk(kRoot, seed);
+    SimRandom random(seed);
+    const RecordingOptions options =
+        recording_options(series_path(zstd), rotation_of(seed % 2 == 0, zstd));
+    for (int cuts = 0; cuts < 100; ++cuts) {
+      disk.stop_after(random.below(60));
+      if (record_up_to(disk, options, kRecords, random).ok()) break;
+      cut_short(disk, cut);
+      check_position(disk, options);
+    }
+    REQUIRE(record_up_to(disk, options, kRecords, random).ok());
+    const auto files = read_series(disk, options.path);
+    check_series(files, 1, kRecords);
+    CHECK(files.size() > 2);
+  }
+}
+
+TEST_CASE("A disk that is full stops a recording with a message, and room lets it go on exactly") {
+  const bool zstd = GENERATE(false, true);
+  const RecordingOptions options = recording_options(series_path(zstd), rotation_of(true, zstd));
+  std::uint64_t full = 0;
+  for (std::uint64_t capacity = 1'000; capacity < 80'000; capacity += 499) {
+    CAPTURE(zstd, capacity);
+    SimDisk disk(kRoot, capacity);
+    SimRandom random(capacity);
+    disk.set_capacity(capacity);
+    const absl::Status first = record_up_to(disk, options, kRecords, random);
+    if (!first.ok()) {
+      ++full;
+      INFO(first);
+      REQUIRE(errc_of(first) == Errc::kNoSpace);
+      const auto position = read_position(disk, options.path);
+      if (position.ok() && position->began()) {
+        REQUIRE(std::string(first.message())
+                    .find("up to record " + std::to_string(position->position.sequence) +
+                          " stays: put that right") != std::string::npos);
+      }
+      REQUIRE_FALSE(record_up_to(disk, options, kRecords, random).ok());
+    }
+    disk.set_capacity(std::uint64_t{1} << 40);
+    REQUIRE(record_up_to(disk, options, kRecords, random).ok());
+    check_series(read_series(disk, options.path), 1, kRecords);
+  }
+  CHECK(full > 20);
+}
+
+}  // namespace lapwing

@@ -1,0 +1,81 @@
+#include "subscribers/recorder/rotation.h"
+
+#include <cstddef>
+#include <cstring>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/strip.h"
+#include "absl/time/time.h"
+
+namespace lapwing {
+namespace {
+
+constexpr char kTimeForm[] = "%Y%m%dT%H%M%SZ";
+constexpr std::size_t kDateDigits = 8;
+constexpr std::size_t kTimeDigits = 6;
+constexpr std::size_t kNumberDigitsMin = 6;
+
+// A path up to its name's first dot, and the rest of it. A name that begins with a dot has its
+// first dot later.
+struct SplitPath {
+  std::string stem;
+  std::string suffix;
+};
+
+SplitPath split(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  const std::size_t name = slash == std::string::npos ? 0 : slash + 1;
+  const std::size_t dot = path.find('.', name + 1);
+  if (dot == std::string::npos) return {path, ""};
+  return {path.substr(0, dot), path.substr(dot)};
+}
+
+// Removes the digits that `text` begins with, and returns how many.
+std::size_t take_digits(absl::string_view& text) {
+  const std::size_t all = text.size();
+  while (!text.empty() && absl::ascii_isdigit(static_cast<unsigned char>(text[0]))) {
+    text.remove_prefix(1);
+  }
+  return all - text.size();
+}
+
+}  // namespace
+
+std::string part_path(const std::string& path, std::uint64_t number, std::uint64_t time_ns) {
+  const SplitPath parts = split(path);
+  const std::string numbered = absl::StrFormat("%s.%06d", parts.stem, number);
+  if (time_ns == dbn::kUndefTimestamp) return numbered + parts.suffix;
+  const absl::Time time = absl::FromUnixNanos(static_cast<std::int64_t>(time_ns));
+  return absl::StrCat(numbered, ".", absl::FormatTime(kTimeForm, time, absl::UTCTimeZone()),
+                      parts.suffix);
+}
+
+bool is_part_name(const std::string& path, const std::string& name) {
+  const SplitPath parts = split(path.substr(path.rfind('/') + 1));
+  absl::string_view rest = name;
+  if (!absl::ConsumePrefix(&rest, parts.stem + ".")) return false;
+  if (!absl::ConsumeSuffix(&rest, parts.suffix)) return false;
+  if (take_digits(rest) < kNumberDigitsMin) return false;
+  if (rest.empty()) return true;
+  return absl::ConsumePrefix(&rest, ".") && take_digits(rest) == kDateDigits &&
+         absl::ConsumePrefix(&rest, "T") && take_digits(rest) == kTimeDigits && rest == "Z";
+}
+
+std::uint64_t receive_time_ns(const dbn::RecordSchema& schema, std::span<const std::byte> record) {
+  std::uint64_t time_ns = 0;
+  std::memcpy(&time_ns, record.data() + schema.ts_recv_offset, sizeof time_ns);
+  return time_ns;
+}
+
+bool ends_event(const dbn::RecordSchema& schema, std::span<const std::byte> record) {
+  static_assert(offsetof(dbn::TradeMsg, flags) == offsetof(dbn::Mbp1Msg, flags));
+  if (schema.id == dbn::SchemaId::kTrades) return true;
+  const std::size_t flags = schema.id == dbn::SchemaId::kMbo ? offsetof(dbn::MboMsg, flags)
+                                                             : offsetof(dbn::Mbp1Msg, flags);
+  return (static_cast<std::uint8_t>(record[flags]) & dbn::kFlagLast) != 0;
+}
+
+}  // namespace lapwing

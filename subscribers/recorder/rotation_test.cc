@@ -1,0 +1,74 @@
+#include "subscribers/recorder/rotation.h"
+
+#include <catch2/catch.hpp>
+#include <cstring>
+#include <string>
+
+#include "subscribers/recorder/recorder_fixture.h"
+
+namespace lapwing {
+namespace {
+
+constexpr std::uint64_t kHourNs = 3'600'000'000'000;
+constexpr std::uint64_t kSecondNs = 1'000'000'000;
+
+template <typename Record>
+std::span<const std::byte> bytes_of(const Record& record) {
+  return std::as_bytes(std::span(&record, 1));
+}
+
+}  // namespace
+
+TEST_CASE("A file of a series is named by its number and the time of its first record") {
+  CHECK(part_path("x/es.dbn.zst", 1, kFeedBeginNs) == "x/es.000001.20251120T150000Z.dbn.zst");
+  CHECK(part_path("es.dbn", 1'234'567, kFeedBeginNs) == "es.1234567.20251120T150000Z.dbn");
+  CHECK(part_path("es", 2, kFeedBeginNs) == "es.000002.20251120T150000Z");
+  CHECK(part_path("a.b/.es.dbn", 2, kFeedBeginNs) == "a.b/.es.000002.20251120T150000Z.dbn");
+  CHECK(part_path("es.dbn.zst", 3, dbn::kUndefTimestamp) == "es.000003.dbn.zst");
+}
+
+TEST_CASE("The names of a series' files are known again, and no others") {
+  const std::string path = "x/es.dbn.zst";
+  for (const std::uint64_t number : {1ULL, 999'999ULL, 1'000'000ULL}) {
+    for (const std::uint64_t time : {kFeedBeginNs, dbn::kUndefTimestamp}) {
+      CHECK(is_part_name(path, recording_name(part_path(path, number, time))));
+    }
+  }
+  for (const char* name : {"es.dbn.zst", "es.dbn.zst.position", "es.00001.dbn.zst", "es.000001.dbn",
+                           "es2.000001.dbn.zst", "es.000001.old.dbn.zst",
+                           "es.000001.20251120T150000Z.dbn.zst.new", "es.000001x.dbn.zst"}) {
+    CAPTURE(name);
+    CHECK_FALSE(is_part_name(path, name));
+  }
+}
+
+TEST_CASE("A period is over with the first record of a later one, on the clock's boundaries") {
+  const Rotation hourly{0, kHourNs};
+  const std::uint64_t began = kFeedBeginNs + 20 * 60 * kSecondNs;
+  CHECK_FALSE(hourly.is_over(began, kFeedBeginNs + kHourNs - 1));
+  CHECK(hourly.is_over(began, kFeedBeginNs + kHourNs));
+  CHECK(hourly.is_over(began, kFeedBeginNs + 30 * kHourNs));
+  CHECK_FALSE(hourly.is_over(began, kFeedBeginNs - 1));
+  CHECK_FALSE(hourly.is_over(began, dbn::kUndefTimestamp));
+  CHECK(hourly.is_over(dbn::kUndefTimestamp, began));
+  CHECK_FALSE(hourly.is_over(dbn::kUndefTimestamp, dbn::kUndefTimestamp));
+  CHECK_FALSE(Rotation{1, 0}.is_over(began, kFeedBeginNs + 30 * kHourNs));
+}
+
+TEST_CASE("An event ends with flag LAST, a trade by itself") {
+  dbn::MboMsg mbo{};
+  dbn::Mbp1Msg mbp{};
+  const dbn::TradeMsg trade{};
+  const auto& mbo_schema = *dbn::find_schema(dbn::kSchemaMbo);
+  const auto& mbp_schema = *dbn::find_schema(dbn::kSchemaMbp1);
+  CHECK_FALSE(ends_event(mbo_schema, bytes_of(mbo)));
+  CHECK_FALSE(ends_event(mbp_schema, bytes_of(mbp)));
+  CHECK(ends_event(*dbn::find_schema(dbn::kSchemaTrades), bytes_of(trade)));
+  mbo.flags = mbp.flags = dbn::kFlagLast | dbn::kFlagSnapshot;
+  CHECK(ends_event(mbo_schema, bytes_of(mbo)));
+  CHECK(ends_event(mbp_schema, bytes_of(mbp)));
+  mbp.ts_recv = 17;
+  CHECK(receive_time_ns(mbp_schema, bytes_of(mbp)) == 17);
+}
+
+}  // namespace lapwing
