@@ -66,11 +66,13 @@ class Follower {
   Follower(Subscriber& subscriber, const FollowOptions& options, const FollowHandlers& handlers)
       : subscriber_(subscriber), options_(options), handlers_(handlers), sum_(XXH3_createState()) {
     XXH3_64bits_reset(sum_.get());
+    if (handlers.conflated != nullptr) result_.conflated = 0;
   }
 
   FollowResult run();
 
  private:
+  Item next(std::uint64_t deadline_ns);
   bool take_batch();
   bool take_event(const Item& item);
   bool take_records(Sequence first, std::span<const std::byte> records);
@@ -78,6 +80,10 @@ class Follower {
   bool deliver(Sequence first, std::span<const std::byte> records);
   bool tick(std::uint64_t now_ns);
   bool check(const absl::Status& status);
+  // Of what waited in a conflated reader the subscriber may have seen the end already.
+  std::size_t stride(std::span<const std::byte> records) const {
+    return handlers_.conflated == nullptr ? subscriber_.record_bytes() : records.size();
+  }
   std::uint64_t room() const {
     return options_.count == 0
                ? kBatchRecords
@@ -102,8 +108,10 @@ FollowResult Follower::run() {
   while (!stop_requested()) {
     const std::uint64_t now = monotonic_ns();
     if (!tick(now)) break;
-    const Item item = subscriber_.wait(now + kTickNs);
-    if (item.kind == ItemKind::kRecord) {
+    const Item item = next(now + kTickNs);
+    if (item.kind == ItemKind::kRecord && handlers_.conflated != nullptr) {
+      if (!take_records(item.sequence, handlers_.conflated->record())) break;
+    } else if (item.kind == ItemKind::kRecord) {
       if (!take_records(item.sequence, subscriber_.record())) break;
       if (!take_batch()) break;
     } else if (item.kind == ItemKind::kState) {
@@ -115,6 +123,11 @@ FollowResult Follower::run() {
   result_.digest = XXH3_64bits_digest(sum_.get());
   result_.counters = subscriber_.counters();
   return std::move(result_);
+}
+
+Item Follower::next(std::uint64_t deadline_ns) {
+  if (handlers_.conflated == nullptr) return subscriber_.wait(deadline_ns);
+  return handlers_.conflated->wait(deadline_ns);
 }
 
 // Whatever follows the record that wait() found, without waiting again.
@@ -144,7 +157,7 @@ bool Follower::take_records(Sequence first, std::span<const std::byte> records) 
 }
 
 bool Follower::keep_only_matching(Sequence first, std::span<const std::byte> records) {
-  const std::size_t record_bytes = subscriber_.record_bytes();
+  const std::size_t record_bytes = stride(records);
   for (std::size_t at = 0; at < records.size(); at += record_bytes, ++first) {
     const std::span<const std::byte> record = records.subspan(at, record_bytes);
     if (handlers_.keep(record) && !deliver(first, record)) return false;
@@ -154,10 +167,11 @@ bool Follower::keep_only_matching(Sequence first, std::span<const std::byte> rec
 }
 
 bool Follower::deliver(Sequence first, std::span<const std::byte> records) {
-  const std::uint64_t count = records.size() / subscriber_.record_bytes();
+  const std::uint64_t count = records.size() / stride(records);
   if (result_.first == kNoSequence) result_.first = first;
   result_.last = first + count - 1;
   result_.records += count;
+  if (result_.conflated) *result_.conflated += handlers_.conflated->conflated();
   XXH3_64bits_update(sum_.get(), records.data(), records.size());
   return !handlers_.on_records || check(handlers_.on_records(first, records));
 }
@@ -173,7 +187,8 @@ bool Follower::take_event(const Item& item) {
   if (item.kind == ItemKind::kSnapshotComplete) result_.state_as_of = item.sequence;
   if (item.kind == ItemKind::kSession || item.kind == ItemKind::kReset) result_.closed = false;
   if (item.kind == ItemKind::kEnded) {
-    result_.status = subscriber_.status();
+    result_.status =
+        handlers_.conflated == nullptr ? subscriber_.status() : handlers_.conflated->status();
     return false;
   }
   return !(handlers_.done && handlers_.done(item, subscriber_.counters().last));
@@ -327,6 +342,7 @@ void print_summary(const FollowResult& result, const Histogram* latency) {
     summary["state"] = counters.state;
     summary["state_as_of"] = result.state_as_of;
   }
+  if (result.conflated) summary["conflated"] = *result.conflated;
   if (latency != nullptr) summary["latency_ns"] = latency_json(*latency);
   summary["digest"] = absl::StrFormat("%016x", result.digest);
   std::cout << summary.dump() << std::endl;

@@ -20,6 +20,7 @@
 #include "absl/status/statusor.h"
 #include "cli/histogram.h"
 #include "cli/progress.h"
+#include "subscribers/conflation/conflated_reader.h"
 #include "subscribers/subscriber.h"
 
 namespace lapwing::cli {
@@ -56,6 +57,9 @@ struct FollowHandlers {
   // An entry of the state that a start from a snapshot begins with: subscriber.record(). Empty:
   // passed over.
   std::function<absl::Status(const Item& item, const Subscriber& subscriber)> on_state;
+  // Reads the subscriber instead: records come one by one, and count as one, whatever they stand
+  // for.
+  ConflatedReader* conflated = nullptr;
   // A record is kept if this is empty or says so.
   std::function<bool(std::span<const std::byte> record)> keep;
   // Where to end, besides --count and --until-closed. Looked at after every event and batch.
@@ -75,6 +79,8 @@ struct FollowResult {
   bool counted = false;  // --count was reached
   bool stopped_at_gap = false;
   bool closed = false;  // the journal says the session was closed cleanly
+  // What the kept records stand for besides themselves; only where they were conflated.
+  std::optional<std::uint64_t> conflated;
   SubscriberCounters counters;
   absl::Status status;
 

@@ -1,7 +1,6 @@
 #include "cli/record_format.h"
 
 #include <cstring>
-#include <nlohmann/json.hpp>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
@@ -98,17 +97,17 @@ std::string RecordFormat::text(Sequence n, std::span<const std::byte> record) co
   return absl::StrFormat("%12d  %s", n, hex_text(record));
 }
 
-std::string RecordFormat::json(Sequence n, std::span<const std::byte> record) const {
+nlohmann::ordered_json RecordFormat::json(Sequence n, std::span<const std::byte> record) const {
   switch (schema_) {
     case Schema::kMbo: {
       const auto mbo = as<dbn::MboMsg>(record);
       nlohmann::ordered_json line = dbn_json(n, mbo);
       line["order_id"] = mbo.order_id;
       line["channel_id"] = mbo.channel_id;
-      return line.dump();
+      return line;
     }
     case Schema::kTrades:
-      return dbn_json(n, as<dbn::TradeMsg>(record)).dump();
+      return dbn_json(n, as<dbn::TradeMsg>(record));
     case Schema::kMbp1: {
       const auto mbp = as<dbn::Mbp1Msg>(record);
       nlohmann::ordered_json line = dbn_json(n, mbp);
@@ -118,16 +117,16 @@ std::string RecordFormat::json(Sequence n, std::span<const std::byte> record) co
       line["ask_sz"] = mbp.level.ask_sz;
       line["bid_ct"] = mbp.level.bid_ct;
       line["ask_ct"] = mbp.level.ask_ct;
-      return line.dump();
+      return line;
     }
     case Schema::kKv16: {
       const auto pair = as<kv16::Record>(record);
-      return nlohmann::ordered_json{{"seq", n}, {"key", pair.key}, {"value", pair.value}}.dump();
+      return nlohmann::ordered_json{{"seq", n}, {"key", pair.key}, {"value", pair.value}};
     }
     case Schema::kBytes:
       break;
   }
-  return nlohmann::ordered_json{{"seq", n}, {"bytes", hex_text(record)}}.dump();
+  return nlohmann::ordered_json{{"seq", n}, {"bytes", hex_text(record)}};
 }
 
 std::optional<std::uint64_t> RecordFormat::receive_time_ns(

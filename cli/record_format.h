@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
 #include <string>
@@ -19,9 +20,9 @@ class RecordFormat {
  public:
   explicit RecordFormat(const std::string& schema);
 
-  // One line without its end. Unknown schemas are shown as hexadecimal bytes.
+  // For a line, without its end. Unknown schemas are shown as hexadecimal bytes.
   std::string text(Sequence n, std::span<const std::byte> record) const;
-  std::string json(Sequence n, std::span<const std::byte> record) const;
+  nlohmann::ordered_json json(Sequence n, std::span<const std::byte> record) const;
 
   // ts_recv of a DBN record, UTC ns; nullopt for other schemas or an undefined time.
   std::optional<std::uint64_t> receive_time_ns(std::span<const std::byte> record) const;

@@ -7,12 +7,14 @@
 #include "bus/kernel.h"
 #include "cli/command_help.h"
 #include "cli/commands.h"
+#include "cli/duration_option.h"
 #include "cli/exit_codes.h"
 #include "cli/follow.h"
 #include "cli/instrument_filter.h"
 #include "cli/record_format.h"
 #include "cli/stop_signal.h"
 #include "snapshot/fold/fold.h"
+#include "subscribers/conflation/conflated_reader.h"
 
 namespace lapwing::cli {
 namespace {
@@ -24,19 +26,26 @@ constexpr char kAbout[] =
     "  lapwing tail --bus ./es --from time:2026-11-20T14:30:00Z --format json\n"
     "  lapwing tail --bus ./es --instrument ESH4 --on-gap stop\n"
     "  lapwing tail --bus ./es --from snapshot          the orders that rest, then what changes\n"
+    "  lapwing tail --bus ./es --conflate 250ms         at most four a second of each key\n"
     "  lapwing tail --bus ./es --from start --until-closed --format none --summary\n\n"
     "Records go to standard output, events (gaps, sessions, losses) to standard error; with\n"
     "--format json both go to standard output. From a snapshot the state comes first, marked as "
     "such:\n"
     "`state` before a line, \"state\": true in JSON, the sequence is an order's place (0 where a "
     "fold\n"
-    "has none). --count, the summary's records and its digest are of what comes after the state.";
+    "has none). --count, the summary's records and its digest are of what comes after the state."
+    "\n\n"
+    "With --conflate an interval's newest record of each key is shown: of each instrument, of\n"
+    "each side of one where the records are market by order, or of kv16's key. A line ends with\n"
+    "the number of older ones it stands for (+12; in JSON \"conflated\"). An event ends the\n"
+    "interval early. --count counts lines.";
 
 struct TailOptions {
   FollowOptions follow;
   std::string instrument;
   std::string format = "text";
   bool latency = false;
+  std::uint64_t conflate_ns = 0;  // 0: every record
 };
 
 nlohmann::ordered_json event_json(const Item& item, const Subscriber& subscriber) {
@@ -72,6 +81,7 @@ class Tail {
   absl::Status show_records(const Subscriber& subscriber, Sequence first,
                             std::span<const std::byte> records);
   absl::Status show_state(const Item& item, const Subscriber& subscriber);
+  void show_record(Sequence n, std::span<const std::byte> record) const;
   absl::Status show_event(const Item& item, const Subscriber& subscriber) const;
   void measure(std::span<const std::byte> record, std::uint64_t now_wall_ns);
 
@@ -79,6 +89,7 @@ class Tail {
   OutputFormat output_;
   std::optional<RecordFormat> format_;
   std::optional<InstrumentFilter> filter_;
+  std::optional<ConflatedReader> conflated_;
   Histogram latency_;
 };
 
@@ -95,14 +106,13 @@ void Tail::measure(std::span<const std::byte> record, std::uint64_t now_wall_ns)
 absl::Status Tail::show_records(const Subscriber& subscriber, Sequence first,
                                 std::span<const std::byte> records) {
   if (output_ == OutputFormat::kNone && !options_.latency) return absl::OkStatus();
-  const std::size_t record_bytes = subscriber.record_bytes();
-  const RecordFormat& shown = format(subscriber);
+  const std::size_t record_bytes = conflated_ ? records.size() : subscriber.record_bytes();
+  format(subscriber);
   const std::uint64_t now = options_.latency ? wall_ns() : 0;
   for (std::size_t at = 0; at < records.size(); at += record_bytes, ++first) {
     const std::span<const std::byte> record = records.subspan(at, record_bytes);
     if (options_.latency) measure(record, now);
-    if (output_ == OutputFormat::kText) std::cout << shown.text(first, record) << '\n';
-    if (output_ == OutputFormat::kJson) std::cout << shown.json(first, record) << '\n';
+    show_record(first, record);
   }
   if (output_ != OutputFormat::kNone) std::cout.flush();
   return std::cout ? absl::OkStatus() : output_failed();
@@ -121,11 +131,24 @@ absl::Status Tail::show_state(const Item& item, const Subscriber& subscriber) {
   if (output_ == OutputFormat::kText)
     std::cout << "state " << shown.text(item.sequence, entry) << '\n';
   if (output_ == OutputFormat::kJson) {
-    auto line = nlohmann::ordered_json::parse(shown.json(item.sequence, entry));
+    nlohmann::ordered_json line = shown.json(item.sequence, entry);
     line["state"] = true;
     std::cout << line.dump() << '\n';
   }
   return std::cout ? absl::OkStatus() : output_failed();
+}
+
+void Tail::show_record(Sequence n, std::span<const std::byte> record) const {
+  const std::uint64_t conflated = conflated_ ? conflated_->conflated() : 0;
+  if (output_ == OutputFormat::kText) {
+    std::cout << format_->text(n, record);
+    if (conflated > 0) std::cout << "  +" << conflated;
+    std::cout << '\n';
+  } else if (output_ == OutputFormat::kJson) {
+    nlohmann::ordered_json line = format_->json(n, record);
+    if (conflated_) line["conflated"] = conflated;
+    std::cout << line.dump() << '\n';
+  }
 }
 
 absl::Status Tail::show_event(const Item& item, const Subscriber& subscriber) const {
@@ -143,6 +166,12 @@ int Tail::run() {
   if (!subscriber_options.ok()) return fail(subscriber_options.status());
   Subscriber subscriber(*std::move(subscriber_options));
   FollowHandlers handlers;
+  if (options_.conflate_ns != 0) {
+    ConflationOptions conflation;
+    conflation.interval_ns = options_.conflate_ns;
+    conflated_.emplace(subscriber, std::move(conflation));
+    handlers.conflated = &*conflated_;
+  }
   if (!options_.instrument.empty()) {
     filter_.emplace(options_.follow.bus, options_.instrument);
     handlers.keep = [&](std::span<const std::byte> record) {
@@ -178,6 +207,11 @@ void add_tail(CLI::App& app, Run& run) {
       ->type_name("ID|SYMBOL");
   command.add_flag("--latency", options->latency,
                    "measure from ts_recv to delivery (publish with --restamp)");
+  command
+      .add_option("--conflate", options->conflate_ns,
+                  "show of each key the newest record of an interval, and how many it stands for")
+      ->transform(as_duration_ns())
+      ->type_name("DURATION");
   command.add_option("--format", options->format, "text, json (a line each), or none")
       ->capture_default_str()
       ->check(CLI::IsMember({"text", "json", "none"}));

@@ -143,6 +143,20 @@ class Examples(harness.ProgramTest):
         self.assertGreater(len(lines), 1)
         self.assert_says(self.example("vwap", bus), "".join(lines))
 
+    def test_screen(self):
+        bus = str(self.folder / "bus")
+        screen = self.example("screen", bus)
+        publisher = self.start("publish", "publish", "--bus", bus, "--pace", 50_000, "--await", 1,
+                               "--source", "synthetic:records=50000,instruments=3")
+        self.assertEqual(publisher.wait(), 0, publisher.err())
+        self.assertEqual(screen.wait(), 0, screen.err())
+        *lines, last = screen.out().splitlines()
+        records = [int(line.split()[-2]) for line in lines]
+        self.assertEqual(sum(records), 50_000)
+        total, shown, conflated = (int(number) for number in re.findall(r"\d+", last))
+        self.assertEqual((total, shown + conflated), (50_000, 50_000))
+        self.assertGreater(conflated, shown)
+
     def test_each_says_how_it_is_used_and_is_tested_here(self):
         folder = pathlib.Path(__file__).resolve().parents[2] / "docs" / "examples"
         names = sorted(source.stem for source in folder.glob("*.cc"))

@@ -1,0 +1,281 @@
+// The conflated reader on a bus and a clock that the test drives.
+#include "subscribers/conflation/conflated_reader.h"
+
+#include <catch2/catch.hpp>
+#include <map>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "bus/kernel.h"
+#include "proto/error.h"
+#include "subscribers/test_bus.h"
+
+namespace lapwing {
+namespace {
+
+constexpr std::uint64_t kIntervalNs = 1'000;
+
+// The record's number modulo `keys`, for the first kNumbered records: the number is found by the
+// record's bytes.
+constexpr Sequence kNumbered = 100;
+
+ConflationKey number_modulo(const TestBus& bus, std::uint64_t keys) {
+  std::map<std::vector<std::byte>, Sequence> numbers;
+  for (Sequence n = 1; n <= kNumbered; ++n) {
+    REQUIRE(numbers.emplace(bus.journal.record(n), n).second);
+  }
+  return {sizeof(std::uint64_t), [numbers, keys](auto record, auto key) {
+            const std::uint64_t n = numbers.at({record.begin(), record.end()});
+            const std::uint64_t value = n % keys;
+            std::memcpy(key.data(), &value, sizeof value);
+          }};
+}
+
+// A number that the record begins with, modulo `keys`.
+std::uint64_t content_modulo(std::span<const std::byte> record, std::uint64_t keys) {
+  std::uint64_t value = 0;
+  std::memcpy(&value, record.data(), sizeof value);
+  return value % keys;
+}
+ConflationKey content_key(std::uint64_t keys) {
+  return {sizeof keys, [keys](auto record, auto key) {
+            const std::uint64_t value = content_modulo(record, keys);
+            std::memcpy(key.data(), &value, sizeof value);
+          }};
+}
+
+// A reader and what it gave: "7+2" for record 7 that stands for two more, a word for each event.
+struct Screen {
+  Screen(TestBus& driven, ConflationKey key, std::uint32_t keys_max = 1'000)
+      : bus(driven), subscriber(driven.options()) {
+    ConflationOptions options;
+    options.interval_ns = kIntervalNs;
+    options.keys_max = keys_max;
+    options.key = std::move(key);
+    options.now_ns = [this] { return now_ns; };
+    reader.emplace(subscriber, std::move(options));
+  }
+
+  Item step() {
+    bus.turn();
+    const Item item = reader->poll();
+    const ConflationCounters& counters = reader->counters();
+    REQUIRE(counters.records == counters.delivered + counters.conflated + reader->waiting());
+    if (item.kind == ItemKind::kNothing) return item;
+    if (item.kind != ItemKind::kRecord) {
+      lines.push_back(name_of(item.kind));
+      return item;
+    }
+    const std::vector<std::byte> expected = bus.journal.record(item.sequence);
+    const auto record = reader->record();
+    REQUIRE(std::equal(record.begin(), record.end(), expected.begin(), expected.end()));
+    lines.push_back(reader->conflated() == 0
+                        ? absl::StrCat(item.sequence)
+                        : absl::StrCat(item.sequence, "+", reader->conflated()));
+    return item;
+  }
+  void until_quiet() {
+    for (int quiet = 0; quiet < 300;) quiet = step().kind == ItemKind::kNothing ? quiet + 1 : 0;
+  }
+  // Everything that an interval has, from this interval's end on.
+  std::vector<std::string> after_interval() {
+    now_ns += kIntervalNs;
+    lines.clear();
+    until_quiet();
+    return lines;
+  }
+
+  TestBus& bus;
+  Subscriber subscriber;
+  std::uint64_t now_ns = 5'000;
+  std::optional<ConflatedReader> reader;
+  std::vector<std::string> lines;
+};
+
+using Lines = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("Nothing is delivered within an interval, and of each key the newest at its end") {
+  TestBus bus;
+  bus.start();
+  Screen screen(bus, number_modulo(bus, 3));
+  screen.until_quiet();
+  REQUIRE(screen.lines == Lines{"caught-up"});
+  screen.lines.clear();
+  bus.publish(8);
+  screen.until_quiet();
+  screen.now_ns += kIntervalNs - 1;
+  screen.until_quiet();
+  REQUIRE(screen.lines.empty());
+  CHECK(screen.reader->waiting() == 3);
+  CHECK(screen.reader->rest_ns() == 1);
+  screen.now_ns += 1;
+  screen.until_quiet();
+  CHECK(screen.lines == Lines{"6+1", "7+2", "8+2"});
+  CHECK(screen.reader->waiting() == 0);
+  CHECK(screen.reader->rest_ns() == std::numeric_limits<std::uint64_t>::max());
+  bus.publish(1);
+  screen.until_quiet();
+  CHECK(screen.after_interval() == Lines{"9"});
+  CHECK(screen.reader->counters().records == 9);
+  CHECK(screen.reader->counters().delivered == 4);
+  CHECK(screen.reader->counters().conflated == 5);
+}
+
+TEST_CASE("An event stands behind the records before it and ahead of those after it") {
+  TestBus bus;
+  bus.start();
+  bus.publish(10);
+  Screen screen(bus, number_modulo(bus, 2));
+  screen.until_quiet();
+  REQUIRE(screen.lines == Lines{"9+4", "10+4", "caught-up"});
+  screen.lines.clear();
+  bus.publish(4);
+  screen.until_quiet();
+  bus.close();
+  while (screen.step().kind != ItemKind::kClosed) continue;
+  CHECK(screen.lines == Lines{"13+1", "14+1", "closed"});
+}
+
+TEST_CASE("A lap is told between the records around it") {
+  TestBus bus;
+  bus.start();
+  Screen screen(bus, content_key(1));
+  screen.until_quiet();
+  bus.publish(10);
+  screen.until_quiet();
+  bus.publish(TestBus::kCapacity * 2);
+  screen.lines.clear();
+  screen.until_quiet();
+  CHECK(screen.lines == Lines{"10+9", "gap"});
+  CHECK(screen.after_interval() ==
+        Lines{absl::StrCat(10 + 2 * TestBus::kCapacity, "+", 2 * TestBus::kCapacity - 1)});
+  CHECK(screen.subscriber.counters().lost == 0);
+}
+
+TEST_CASE("One key more than there is room for ends the interval early") {
+  TestBus bus;
+  bus.start();
+  Screen screen(bus, number_modulo(bus, 5), 4);
+  screen.until_quiet();
+  screen.lines.clear();
+  bus.publish(11);
+  screen.until_quiet();
+  CHECK(screen.lines == Lines{"1", "2", "3", "4", "5", "6", "7", "8"});
+  CHECK(screen.reader->counters().early == 2);
+  CHECK(screen.after_interval() == Lines{"9", "10", "11"});
+}
+
+TEST_CASE("A clock that is set back does not hold records up") {
+  TestBus bus;
+  bus.start();
+  Screen screen(bus, content_key(1));
+  screen.until_quiet();
+  bus.publish(2);
+  screen.until_quiet();
+  screen.now_ns = 7;
+  screen.lines.clear();
+  screen.until_quiet();
+  CHECK(screen.lines == Lines{"2+1"});
+}
+
+TEST_CASE("A schema without a key ends the reader with words") {
+  TestBus bus;
+  bus.start();
+  bus.publish(1);
+  Subscriber subscriber(bus.options());
+  ConflatedReader reader(subscriber, {});
+  Item item;
+  do {
+    bus.turn();
+    item = reader.poll();
+  } while (item.kind != ItemKind::kEnded);
+  CHECK(errc_of(reader.status()) == Errc::kInvalidArgument);
+  CHECK(std::string(reader.status().message()).find("bytes") != std::string::npos);
+  CHECK(reader.poll().kind == ItemKind::kEnded);
+}
+
+TEST_CASE("Every schema that ships has a key") {
+  for (const char* schema : {"dbn.mbo", "dbn.trades", "dbn.mbp-1", "kv16"}) {
+    CHECK(latest_key(schema).value().key_bytes > 0);
+  }
+}
+
+TEST_CASE("Whatever is published when, each key ends with its newest record and all are counted") {
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    CAPTURE(seed);
+    std::mt19937_64 random(seed);
+    TestBus bus;
+    bus.start();
+    const std::uint64_t keys = 1 + random() % 30;
+    Screen screen(bus, content_key(keys), static_cast<std::uint32_t>(1 + random() % 40));
+    std::map<std::uint64_t, Sequence> shown;
+    std::map<std::uint64_t, std::uint64_t> counted;
+    Sequence last = 0;
+    const auto take = [&](const Item& item) {
+      if (item.kind != ItemKind::kRecord) return item.kind != ItemKind::kNothing;
+      REQUIRE(item.sequence > last);
+      last = item.sequence;
+      const std::uint64_t key = content_modulo(screen.reader->record(), keys);
+      shown[key] = item.sequence;
+      counted[key] += 1 + screen.reader->conflated();
+      return true;
+    };
+    Sequence published = 0;
+    for (int turn = 0; turn < 200; ++turn) {
+      const std::uint64_t count = random() % 60;
+      bus.publish(count);
+      published += count;
+      screen.now_ns += random() % kIntervalNs;
+      for (std::uint64_t steps = random() % 100; steps > 0; --steps) take(screen.step());
+    }
+    screen.now_ns += kIntervalNs;
+    for (int quiet = 0; quiet < 300;) {
+      screen.now_ns += kIntervalNs;
+      quiet = take(screen.step()) ? 0 : quiet + 1;
+    }
+    std::map<std::uint64_t, Sequence> newest;
+    std::map<std::uint64_t, std::uint64_t> count;
+    for (Sequence n = 1; n <= published; ++n) {
+      const std::uint64_t key = content_modulo(bus.journal.record(n), keys);
+      newest[key] = n;
+      ++count[key];
+    }
+    CHECK(shown == newest);
+    CHECK(counted == count);
+    const ConflationCounters& counters = screen.reader->counters();
+    CHECK(counters.records == published);
+    CHECK(counters.delivered + counters.conflated == published);
+    CHECK(counters.delivered < published);
+  }
+}
+
+TEST_CASE("Waiting comes back with the interval's end, and with the deadline") {
+  TestBus bus;
+  bus.start();
+  bus.publish(3);
+  bus.close();
+  SubscriberOptions options = bus.options();
+  options.reattach_ns = 0;
+  Subscriber subscriber(options);
+  ConflationOptions conflation;
+  conflation.interval_ns = 1'000'000;
+  conflation.key = content_key(1);
+  ConflatedReader reader(subscriber, conflation);
+  std::vector<ItemKind> kinds;
+  do {
+    kinds.push_back(reader.wait(monotonic_ns() + 10'000'000).kind);
+  } while (kinds.back() != ItemKind::kEnded);
+  CHECK(reader.counters().delivered ==
+        kinds.size() -
+            static_cast<std::size_t>(std::count_if(kinds.begin(), kinds.end(), [](ItemKind kind) {
+              return kind != ItemKind::kRecord;
+            })));
+  CHECK(reader.counters().records == 3);
+  CHECK(reader.wait(monotonic_ns()).kind == ItemKind::kEnded);
+}
+
+}  // namespace lapwing

@@ -1,0 +1,81 @@
+// The newest record of each key that waits to be delivered, and how many older ones it replaced.
+//
+// Records leave in the order of their sequences: a record that replaces another goes to the end of
+// the queue. Memory is bounded by keys_max; none is allocated once as many keys have waited as ever
+// do.
+//
+// Thread safety: one thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "proto/identity.h"
+
+namespace lapwing {
+
+class ConflationTable {
+ public:
+  // Keys and records of one size each. `keys_max` is at least 1 and below 2^31.
+  ConflationTable(std::uint32_t key_bytes, std::uint32_t record_bytes, std::uint32_t keys_max);
+
+  struct Waiting {
+    Sequence sequence = kNoSequence;
+    std::span<const std::byte> record;  // valid until the next put()
+    std::uint64_t conflated = 0;        // older records of its key that it replaced
+  };
+
+  // False, and nothing is changed, if the key is new and there is no place for it: then
+  // take_front() until the table is empty.
+  bool put(std::span<const std::byte> key, Sequence sequence, std::span<const std::byte> record);
+  // The record that has waited longest since its key's last change, which leaves. Not while empty.
+  Waiting take_front();
+
+  std::uint32_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+
+ private:
+  static constexpr std::uint32_t kNone = 0xffffffff;
+
+  // One key. It keeps its place after its record has left, until the table is empty.
+  struct Node {
+    Sequence sequence = kNoSequence;
+    std::uint64_t conflated = 0;
+    std::uint32_t before = kNone;  // in the queue
+    std::uint32_t after = kNone;
+    bool waits = false;
+  };
+  // Of another generation than the table's: empty.
+  struct Slot {
+    std::uint32_t generation = 0;
+    std::uint32_t node = 0;
+  };
+
+  Slot& find_slot(std::span<const std::byte> key);
+  std::uint32_t add_node(std::span<const std::byte> key);
+  void push_back(std::uint32_t index);
+  void unlink(std::uint32_t index);
+  void forget_keys();
+
+  std::byte* key_at(std::uint32_t index) { return keys_.data() + std::size_t{index} * key_bytes_; }
+  std::byte* record_at(std::uint32_t index) {
+    return records_.data() + std::size_t{index} * record_bytes_;
+  }
+
+  const std::uint32_t key_bytes_;
+  const std::uint32_t record_bytes_;
+  const std::uint32_t keys_max_;
+  std::vector<Slot> slots_;  // open addressing, at most half full
+  std::uint32_t generation_ = 1;
+  std::vector<Node> nodes_;  // those in use come first
+  std::vector<std::byte> keys_;
+  std::vector<std::byte> records_;
+  std::uint32_t used_ = 0;
+  std::uint32_t size_ = 0;
+  std::uint32_t front_ = kNone;
+  std::uint32_t back_ = kNone;
+};
+
+}  // namespace lapwing
