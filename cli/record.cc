@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "bus/kernel.h"
@@ -13,9 +14,9 @@
 #include "cli/exit_codes.h"
 #include "cli/follow.h"
 #include "cli/stop_signal.h"
-#include "proto/error.h"
 #include "snapshot/bus_directory.h"
 #include "snapshot/posix_io.h"
+#include "subscribers/recorder/recorded_state.h"
 #include "subscribers/recorder/recording.h"
 
 namespace lapwing::cli {
@@ -25,11 +26,16 @@ constexpr char kAbout[] =
     "Record a bus into a DBN file, raw or zstd by its name.\n\n"
     "  lapwing record --bus ./es --from start --out es.dbn.zst --until-closed\n"
     "  lapwing record --bus ./es --from live --out es.dbn\n"
+    "  lapwing record --bus ./es --from snapshot --out es.dbn.zst\n"
     "  lapwing record --bus ./es --out es.dbn.zst --rotate-every 1h --rotate-bytes 1G\n\n"
     "A signal ends the file properly. A second run with the same --out goes on where the first "
     "one\n"
     "was, even if that was killed: FILE.position beside the file says where. If the history it\n"
     "belongs to is gone (a power cut, another journal), it says so.\n\n"
+    "With --from snapshot a new recording begins with the state, as the records of a venue's own\n"
+    "snapshot (a clear, then the orders as adds, flagged SNAPSHOT), and goes on with what "
+    "follows.\n"
+    "Cut short before the state is complete, it begins anew.\n\n"
     "With --rotate-bytes or --rotate-every the recording is a series of files, each complete by\n"
     "itself: es.000001.20261120T143000Z.dbn.zst, es.000002.…, numbered, with the time (ts_recv)\n"
     "of the first record. Periods begin at full multiples of the duration in UTC, by ts_recv: an\n"
@@ -52,11 +58,14 @@ class Record {
 
  private:
   absl::Status take(const Subscriber& subscriber, std::span<const std::byte> records);
+  absl::Status take_state(const Subscriber& subscriber);
   absl::Status commit_if_due();
 
   const RecordOptions& options_;
   Recording& recording_;
   std::optional<StoredPosition> taken_;  // of the last record that went into the recording
+  bool awaits_state_ = false;
+  RecordedState state_;
   std::uint64_t next_commit_ns_ = 0;
 };
 
@@ -64,6 +73,15 @@ absl::Status Record::take(const Subscriber& subscriber, std::span<const std::byt
   const StoredPosition last = subscriber.position();
   absl::Status appended = recording_.append({subscriber.schema(), records, last});
   if (appended.ok()) taken_ = last;
+  return appended;
+}
+
+absl::Status Record::take_state(const Subscriber& subscriber) {
+  const std::vector<std::byte> records = state_.take_records();
+  const StoredPosition as_of = subscriber.position();
+  awaits_state_ = false;
+  absl::Status appended = recording_.append_state({subscriber.schema(), records, as_of});
+  if (appended.ok() && !records.empty()) taken_ = as_of;
   return appended;
 }
 
@@ -78,14 +96,10 @@ int Record::run() {
   absl::StatusOr<SubscriberOptions> subscriber_options =
       to_subscriber_options(options_.follow, "record");
   if (!subscriber_options.ok()) return fail(subscriber_options.status());
-  if (subscriber_options->start.kind == Start::Kind::kSnapshot) {
-    return fail(make_error(Errc::kInvalidArgument,
-                           "--from snapshot: a recording holds the bus's own records, and the "
-                           "entries of a state are none; use start, or seq:N with what `lapwing "
-                           "tail --from snapshot` says is complete"));
-  }
+  const bool continues = recording_.position().has_value();
+  awaits_state_ = !continues && subscriber_options->start.kind == Start::Kind::kSnapshot;
   subscriber_options->resume = recording_.position();
-  if (recording_.position()) {
+  if (continues) {
     std::cerr << "lapwing: " << options_.out << " goes on after record "
               << recording_.position()->sequence << '\n';
   }
@@ -94,15 +108,21 @@ int Record::run() {
   handlers.on_records = [&](Sequence, std::span<const std::byte> records) {
     return take(subscriber, records);
   };
-  handlers.on_event = [](const Item& item, const Subscriber& from) {
+  handlers.on_state = [&](const Item&, const Subscriber& from) {
+    return state_.add(*from.fold(), from.record());
+  };
+  handlers.on_event = [&](const Item& item, const Subscriber& from) {
     print_event(item, from);
+    if (item.kind == ItemKind::kSnapshotComplete) return take_state(from);
+    if (item.kind == ItemKind::kNoSnapshot) awaits_state_ = false;
     return absl::OkStatus();
   };
   handlers.on_tick = [&] { return commit_if_due(); };
   catch_stop_signals();
   FollowResult result = follow(subscriber, options_.follow, handlers);
-  const absl::Status finished =
-      recording_.finish(subscriber.schema(), taken_.value_or(subscriber.position()));
+  // Half a state is none: nothing was recorded.
+  const absl::Status finished = recording_.finish(awaits_state_ ? "" : subscriber.schema(),
+                                                  taken_.value_or(subscriber.position()));
   if (result.status.ok()) result.status = finished;
   if (options_.follow.summary) print_summary(result, nullptr);
   if (!result.status.ok()) fail(result.status);

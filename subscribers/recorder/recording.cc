@@ -1,5 +1,6 @@
 #include "subscribers/recorder/recording.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -96,6 +97,27 @@ absl::Status Recording::record(const RecordBatch& batch) {
   if (options_.rotation.on()) return record_in_parts(batch);
   uncommitted_ = true;
   records_ += batch.records.size() / schema_->record_bytes;
+  return writer_->write(batch.records);
+}
+
+absl::Status Recording::append_state(const RecordBatch& batch) {
+  if (!failure_.ok()) return failure_;
+  return keep(record_state(batch));
+}
+
+absl::Status Recording::record_state(const RecordBatch& batch) {
+  if (batch.records.empty()) return absl::OkStatus();
+  const dbn::RecordSchema* const schema = dbn::find_schema(batch.schema);
+  if (schema == nullptr) return no_dbn_schema(batch.schema);
+  std::uint64_t newest_ns = 0;
+  for (std::size_t at = 0; at < batch.records.size(); at += schema->record_bytes) {
+    const std::uint64_t time_ns = receive_time_ns(*schema, batch.records.subspan(at));
+    if (time_ns != dbn::kUndefTimestamp) newest_ns = std::max(newest_ns, time_ns);
+  }
+  if (newest_ns == 0) newest_ns = dbn::kUndefTimestamp;
+  if (absl::Status opened = open(batch.schema, newest_ns); !opened.ok()) return opened;
+  records_ += batch.records.size() / schema->record_bytes;
+  uncommitted_ = has_records_ = between_events_ = true;
   return writer_->write(batch.records);
 }
 

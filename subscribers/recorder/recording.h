@@ -69,6 +69,9 @@ class Recording {
   // Makes or opens the file when the first records arrive. Errors: kRecordSize for a schema that
   // DBN does not have, or that is not the recording's; kNoSpace, kSystem, …
   absl::Status append(const RecordBatch& batch);
+  // The state that a new recording begins with (recorded_state.h), as of batch.last: before
+  // anything else, in one file. That file begins at the newest ts_recv in it.
+  absl::Status append_state(const RecordBatch& batch);
   // Makes what was appended durable and moves FILE.position to `position`, which is that of the
   // last record appended.
   absl::Status commit(const StoredPosition& position);
@@ -82,6 +85,7 @@ class Recording {
   absl::Status check_continuation() const;
   absl::Status check_beginning() const;
   absl::Status record(const RecordBatch& batch);
+  absl::Status record_state(const RecordBatch& batch);
   absl::Status record_in_parts(const RecordBatch& batch);
   absl::Status open(const std::string& schema, std::uint64_t time_ns);
   absl::Status begin_file(RecordingPosition next, std::uint64_t time_ns);  // `next`: before it

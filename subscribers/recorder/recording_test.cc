@@ -124,6 +124,32 @@ TEST_CASE("An event without end is cut in two in the end") {
   CHECK(records > kEventRecordsMax);
 }
 
+TEST_CASE("A recording that begins with a state is continued behind it, or begins with it again") {
+  OnDisk on;
+  const auto append_state = [](Recording& recording) {
+    const std::string bytes = feed_records(4, 600);
+    return recording.append_state(
+        {dbn::kSchemaMbo, std::as_bytes(std::span(bytes)), feed_position(5'000)});
+  };
+  {
+    auto recording = prepared(on.disk, recording_options(on.path, kBySecond));
+    REQUIRE(append_state(*recording).ok());
+    CHECK(recording->files() == 1);
+  }
+  auto recording = prepared(on.disk, recording_options(on.path, kBySecond));
+  CHECK_FALSE(recording->position());  // nothing was committed
+  REQUIRE(append_state(*recording).ok());
+  REQUIRE(recording->commit(feed_position(5'000)).ok());
+  recording = prepared(on.disk, recording_options(on.path, kBySecond));
+  REQUIRE(recording->position());
+  CHECK(recording->position()->sequence == 5'000);
+  CHECK(recording->records() == 600);
+  const auto files = on.files();
+  REQUIRE(files.size() == 1);
+  CHECK(files[0].records.size() == 600);
+  CHECK(files[0].metadata.start == feed_record(603).ts_recv);
+}
+
 TEST_CASE("Other limits hold from the next run on, and one file does not become a series") {
   OnDisk on;
   on.record(kBySecond, 450);

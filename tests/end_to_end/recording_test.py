@@ -1,5 +1,6 @@
 """Recordings of a real feed are the feed, as another implementation of the format reads them."""
 
+import json
 import os
 import pathlib
 import random
@@ -157,6 +158,61 @@ class ASeriesOfFiles(EsTest):
 
     def test_a_recorder_that_is_killed_at_random_moments_goes_on_exactly_by_time(self):
         self.kill_again_and_again(self.folder / "killed.dbn.zst", "--rotate-every", "1m")
+
+
+class ARecordingFromASnapshot(harness.BusTest):
+    """The state first, then what follows: whoever folds the recording has the bus's orders."""
+
+    RECORDS = 200_000
+    SOURCE = f"synthetic:records={RECORDS},instruments=3,seed=11"
+
+    def orders(self, name, bus):
+        """What rests at a bus's end: in the order of places, without those."""
+        self.run_to_end(f"{name}-checkpoint", "checkpoint", "--fold", "orders", "--until-closed",
+                        bus=bus)
+        tail = self.run_to_end(f"{name}-state", "tail", "--from", "snapshot", "--until-closed",
+                               "--format", "json", bus=bus)
+        lines = [json.loads(line) for line in tail.out().splitlines()]
+        orders = [line for line in lines if line.get("state") and line["action"] == "A"]
+        fields = ("instrument_id", "side", "price", "order_id", "size")
+        return [tuple(order[field] for field in fields)
+                for order in sorted(orders, key=lambda order: order["seq"])]
+
+    def queues(self, orders):
+        """Of each level the orders, first in the queue first."""
+        levels = {}
+        for *level, order_id, size in orders:
+            levels.setdefault(tuple(level), []).append((order_id, size))
+        return levels
+
+    def record(self, name, out):
+        return self.start(name, "record", "--from", "snapshot", "--until-closed", "--out", out,
+                          "--rotate-bytes", "64K", "--summary")
+
+    def test_folds_to_the_orders_of_the_bus_in_their_queues_however_often_it_was_killed(self):
+        publisher = self.start("publish", "publish", "--source", self.SOURCE, "--pace", 50_000)
+        checkpointer = self.start("checkpoint", "checkpoint", "--fold", "orders", "--every", 20_000)
+        self.until("a checkpoint", lambda: list(self.folder.glob("bus/checkpoint/orders/*.ckpt")))
+        checkpointer.kill()
+        out = self.folder / "joined.dbn.zst"
+        chance = random.Random()
+        for kill in range(5):
+            recorder = self.record(f"recorder-{kill}", out)
+            time.sleep(chance.uniform(0, RUN_SECONDS_MAX))  # the random moment itself
+            recorder.kill()
+        self.assertEqual(publisher.wait(), 0, publisher.err())
+        last = self.record("recorder-last", out)
+        self.assertEqual(last.wait(), 0, last.err())
+        said = "".join(process.err() for process in self.running)
+        self.assertIn("snapshot complete at", said)
+        self.assertNotIn("no snapshot", said)
+        again = str(self.folder / "again")
+        for file in sorted(self.folder.glob("joined.[0-9]*.dbn.zst")):
+            self.run_to_end(file.name, "publish", "--source", f"dbn:{file}", "--resume", bus=again)
+        source, recorded = self.orders("source", self.bus), self.orders("recorded", again)
+        self.assertEqual(self.queues(recorded), self.queues(source))
+        self.assertGreater(len(source), 10, "void: hardly an order rests")
+        print(f"\n{len(source)} orders in {len(self.queues(source))} levels equal")
 
 
 class ARecordingOfAnotherSchema(harness.BusTest):

@@ -1,0 +1,52 @@
+// The state that a recording from a snapshot begins with, as records of the bus's schema: whoever
+// folds the recording from its first record gets what the bus's own fold has.
+//
+// Of `orders`: for each book a clear, then its orders as adds in the order of their places in the
+// queue, all flagged SNAPSHOT, the last of the book also LAST; that is the form in which a venue's
+// own snapshot comes. The orders of a book that is stale are flagged MAYBE_BAD_BOOK besides. What
+// the bus has lost is no record, and is left out. Of `latest`: the records, flagged SNAPSHOT.
+//
+// Thread safety: one thread. Holds the whole state until it is taken.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "proto/dbn.h"
+#include "proto/identity.h"
+#include "snapshot/fold/fold.h"
+
+namespace lapwing {
+
+class RecordedState {
+ public:
+  // One entry of `fold`, in the order of the keys. Errors: kInvalidArgument if its entries are no
+  // records of a schema that DBN has.
+  absl::Status add(const Fold& fold, std::span<const std::byte> entry);
+
+  std::uint64_t entries() const { return entries_; }
+  // All of it, laid end to end; nothing is left.
+  std::vector<std::byte> take_records();
+
+ private:
+  void add_order_entry(std::span<const std::byte> entry);
+  void end_book();
+
+  struct Order {
+    dbn::MboMsg msg;
+    Sequence place;
+  };
+
+  std::uint64_t entries_ = 0;
+  std::vector<std::byte> records_;
+  // The book whose orders are coming.
+  std::vector<Order> book_;  // its clear comes first
+  bool stale_ = false;
+  Sequence lost_through_ = kNoSequence;
+};
+
+}  // namespace lapwing
