@@ -5,6 +5,7 @@
 #include <cassert>
 #include <compare>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include "absl/container/btree_map.h"
@@ -71,7 +72,6 @@ class MemoryState::Impl {
       const Slot slot = take_slot();
       std::memcpy(slot_at(slot), &words, key_words_ * sizeof(Word));
       found = index_.insert(slot).first;
-      touch(words);
     }
     std::memcpy(entry_at(*found), entry.data(), entry_bytes_);
   }
@@ -80,9 +80,9 @@ class MemoryState::Impl {
     const KeyWords words = words_of(key);
     const auto found = index_.find(words);
     if (found == index_.end()) return;
-    free_.push_back(*found);
+    if (notes_[*found].is_ordered) gone_.push_back(words);
+    give_slot(*found);
     index_.erase(found);
-    touch(words);  // last: it may bring the order up to date
   }
 
   void erase_prefix(Bytes prefix) {
@@ -93,7 +93,7 @@ class MemoryState::Impl {
     for (; last != ordered_.end(); ++last) {
       if (!begins_with(last->first, from, prefix.size())) break;
       index_.erase(index_.find(last->first));
-      free_.push_back(last->second);
+      give_slot(last->second);
     }
     ordered_.erase(first, last);
   }
@@ -106,6 +106,12 @@ class MemoryState::Impl {
     for (const auto& [key, slot] : ordered_) use(Bytes(entry_at(slot), entry_bytes_));
   }
 
+  FoldShape shape() const {  // as much of it as matters here
+    FoldShape shape;
+    shape.key_bytes = static_cast<std::uint32_t>(key_bytes_);
+    shape.entry_bytes = static_cast<std::uint32_t>(entry_bytes_);
+    return shape;
+  }
   bool has_key_bytes(std::size_t size) const { return size == key_bytes_; }
   bool has_entry_bytes(std::size_t size) const { return size == entry_bytes_; }
 
@@ -158,50 +164,69 @@ class MemoryState::Impl {
   const std::byte* entry_at(Slot slot) const { return slot_at(slot) + key_words_ * sizeof(Word); }
   std::byte* entry_at(Slot slot) { return slot_at(slot) + key_words_ * sizeof(Word); }
 
+  // What the order knows of a slot.
+  struct Note {
+    bool is_used = false;
+    bool is_ordered = false;  // its key stands in ordered_
+    bool is_new = false;      // it stands in new_
+  };
+
   Slot take_slot() {
     if (free_.empty()) {
-      const std::size_t slot = slots_.size() / slot_bytes_;
-      assert(slot < ~Slot{0} && "a state in memory holds at most 2^32 - 1 entries");
+      assert(notes_.size() < ~Slot{0} && "a state in memory holds at most 2^32 - 1 entries");
+      free_.push_back(static_cast<Slot>(notes_.size()));
+      notes_.emplace_back();
       slots_.resize(slots_.size() + slot_bytes_);
-      return static_cast<Slot>(slot);
     }
     const Slot slot = free_.back();
     free_.pop_back();
+    Note& note = notes_[slot];
+    note.is_used = true;
+    if (!note.is_new) new_.push_back(slot);
+    note.is_new = true;
     return slot;
   }
 
-  // Notes that a key came or went. Bounded: the order is brought up to date now and then even if
-  // nobody asks for it, each time after four changes for each entry that there is.
-  void touch(const KeyWords& key) {
-    touched_.push_back(key);
-    if (touched_.size() >= std::max<std::size_t>(kTouchedMin, 4 * index_.size())) bring_in_order();
+  void give_slot(Slot slot) {
+    notes_[slot].is_used = false;
+    notes_[slot].is_ordered = false;
+    free_.push_back(slot);
   }
 
+  // What came and went since the last time costs nothing here: its slot is unused, or has been used
+  // again, and stands in new_ once.
   void bring_in_order() {
-    std::sort(touched_.begin(), touched_.end());
-    touched_.erase(std::unique(touched_.begin(), touched_.end()), touched_.end());
-    for (const KeyWords& key : touched_) {
-      const auto found = index_.find(key);
-      if (found == index_.end()) {
-        ordered_.erase(key);
-      } else {
-        ordered_.insert_or_assign(key, *found);
-      }
+    for (const KeyWords& key : gone_) ordered_.erase(key);
+    gone_.clear();
+    std::vector<std::pair<KeyWords, Slot>> came;
+    for (const Slot slot : new_) {
+      Note& note = notes_[slot];
+      note.is_new = false;
+      if (!note.is_used) continue;
+      note.is_ordered = true;
+      KeyWords key;
+      std::memcpy(&key, slot_at(slot), key_words_ * sizeof(Word));
+      came.emplace_back(key, slot);
     }
-    touched_.clear();
+    new_.clear();
+    std::sort(came.begin(), came.end());
+    auto hint = ordered_.begin();
+    for (const auto& each : came) hint = std::next(ordered_.insert(hint, each));
   }
-
-  static constexpr std::size_t kTouchedMin = 4096;
 
   const std::size_t key_bytes_;
   const std::size_t entry_bytes_;
   const std::size_t key_words_;
   const std::size_t slot_bytes_;
   std::vector<std::byte> slots_;  // key and entry of each, by slot
+  std::vector<Note> notes_;       // by slot
   std::vector<Slot> free_;
   absl::flat_hash_set<Slot, SlotHash, SlotEqual> index_;
-  absl::btree_map<KeyWords, Slot> ordered_;  // but for what was touched since
-  std::vector<KeyWords> touched_;            // keys that came or went
+  // The order as it was when it was asked for last, and what has changed since: slots whose keys
+  // came, and keys that stand in it and went. Neither is longer than what the state once held.
+  absl::btree_map<KeyWords, Slot> ordered_;
+  std::vector<Slot> new_;
+  std::vector<KeyWords> gone_;
 };
 
 MemoryState::MemoryState(const FoldShape& shape) : impl_(std::make_unique<Impl>(shape)) {

@@ -1,5 +1,7 @@
 #include "snapshot/fold/memory_state.h"
 
+#include <malloc.h>
+
 #include <catch2/catch.hpp>
 #include <cstring>
 #include <map>
@@ -75,6 +77,9 @@ TEST_CASE("A prefix takes with it what begins with it, and nothing beside") {
   state.clear();
   CHECK(state.size() == 0);
   CHECK(all_of(state).empty());
+  state.put(bytes("abc"), bytes("abc-1"));
+  state.put(bytes("abb"), bytes("abb-1"));
+  CHECK(all_of(state) == "abb-1abc-1");
 }
 
 TEST_CASE("The digest is that of the entries end to end") {
@@ -185,6 +190,27 @@ TEST_CASE(
   }
   CHECK(state.size() == kLive);
   CHECK(all_of(state) == expected);
+}
+
+TEST_CASE("What comes and goes leaves no memory behind, though nobody asks for the order") {
+  MemoryState state(test_shape());
+  const auto cycle = [&](int count) {
+    for (int i = 0; i < count; ++i) {
+      const std::string key = std::to_string(100 + i % 900);
+      state.put(bytes(key), bytes(key + "--"));
+      if (i % 900 >= 100) state.erase(bytes(std::to_string(i % 900)));
+    }
+  };
+  cycle(10'000);
+  CHECK(state.digest() != 0);
+  cycle(10'000);
+  const auto heap_bytes = [] {  // 0 under the address sanitizer
+    const struct mallinfo2 info = mallinfo2();
+    return info.uordblks + info.hblkhd;
+  };
+  const std::size_t before = heap_bytes();
+  cycle(1'000'000);
+  CHECK(heap_bytes() <= before + 100'000);
 }
 
 TEST_CASE("A state that was moved from place to place is the same state") {
