@@ -1,43 +1,10 @@
 // Counts what the whole program allocates: no other test runs meanwhile.
 #include <catch2/catch.hpp>
-#include <cstdlib>
-#include <new>
 #include <random>
 #include <vector>
 
 #include "subscribers/book/order_books.h"
-
-namespace {
-
-std::uint64_t allocations = 0;
-
-void* count_and_allocate(std::size_t bytes) {
-  ++allocations;
-  void* const memory = std::malloc(bytes);
-  if (memory == nullptr) std::abort();
-  return memory;
-}
-
-}  // namespace
-
-void* operator new(std::size_t bytes) {
-  return count_and_allocate(bytes);
-}
-void* operator new[](std::size_t bytes) {
-  return count_and_allocate(bytes);
-}
-void operator delete(void* memory) noexcept {
-  std::free(memory);
-}
-void operator delete[](void* memory) noexcept {
-  std::free(memory);
-}
-void operator delete(void* memory, std::size_t) noexcept {
-  std::free(memory);
-}
-void operator delete[](void* memory, std::size_t) noexcept {
-  std::free(memory);
-}
+#include "tests/counted_allocations.h"
 
 namespace lapwing {
 namespace {

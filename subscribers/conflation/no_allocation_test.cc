@@ -1,0 +1,44 @@
+// Counts what the whole program allocates: no other test runs meanwhile.
+#include <cstring>
+
+#include "subscribers/conflation/conflated_reader.h"
+#include "subscribers/test_bus.h"
+#include "tests/counted_allocations.h"
+
+namespace lapwing {
+
+TEST_CASE("A conflated reader allocates nothing once its keys have been as many as they are") {
+  constexpr std::uint64_t kKeys = 50;
+  constexpr std::uint64_t kRecords = 500;  // an interval's, less than the ring holds
+  TestBus bus;
+  bus.start();
+  Subscriber subscriber(bus.options());
+  std::uint64_t now_ns = 0;
+  ConflationOptions options;
+  options.interval_ns = 1'000;
+  options.now_ns = [&] { return now_ns; };
+  options.key = {sizeof kKeys, [](std::span<const std::byte> record, std::span<std::byte> key) {
+                   std::uint64_t value = 0;
+                   std::memcpy(&value, record.data(), sizeof value);
+                   value %= kKeys;
+                   std::memcpy(key.data(), &value, sizeof value);
+                 }};
+  ConflatedReader reader(subscriber, options);
+  std::uint64_t allocated = 0;
+  std::uint64_t shown = 0;
+  for (int interval = 0; interval < 40; ++interval) {
+    bus.publish(kRecords);
+    for (int polls = 0; polls < 500; ++polls) {
+      bus.turn();
+      const std::uint64_t before = allocations;
+      shown += reader.poll().kind == ItemKind::kRecord ? 1U : 0U;
+      if (interval >= 20) allocated += allocations - before;
+    }
+    now_ns += 1'000;
+  }
+  CHECK(allocated == 0);
+  CHECK(shown > 30 * kKeys);
+  CHECK(reader.counters().records == 40 * kRecords);
+}
+
+}  // namespace lapwing

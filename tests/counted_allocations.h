@@ -1,0 +1,40 @@
+// Counts what the whole program allocates by new. Include it in one source of a test program.
+//
+// Not thread-safe: no other thread may allocate meanwhile.
+#pragma once
+
+#include <cstdint>
+#include <cstdlib>
+#include <new>
+
+namespace lapwing {
+
+inline std::uint64_t allocations = 0;
+
+inline void* count_and_allocate(std::size_t bytes) {
+  ++allocations;
+  void* const memory = std::malloc(bytes);
+  if (memory == nullptr) std::abort();
+  return memory;
+}
+
+}  // namespace lapwing
+
+void* operator new(std::size_t bytes) {
+  return lapwing::count_and_allocate(bytes);
+}
+void* operator new[](std::size_t bytes) {
+  return lapwing::count_and_allocate(bytes);
+}
+void operator delete(void* memory) noexcept {
+  std::free(memory);
+}
+void operator delete[](void* memory) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, std::size_t) noexcept {
+  std::free(memory);
+}
+void operator delete[](void* memory, std::size_t) noexcept {
+  std::free(memory);
+}
