@@ -141,7 +141,14 @@ class Examples(harness.ProgramTest):
             lines.append(f"{publisher}/{instrument}: {len(each)} trades, volume {volume}, average "
                          f"{average:.6f}, low {low:.6f}, high {high:.6f}\n")
         self.assertGreater(len(lines), 1)
-        self.assert_says(self.example("vwap", bus), "".join(lines))
+        without = self.example("vwap", "show", bus)
+        self.assert_says(without, "".join(lines))
+        self.assertNotIn("state", without.err())
+        self.assert_says(self.example("vwap", "keep", bus), "")
+        joined = self.example("vwap", "show", bus)
+        self.assert_says(joined, "".join(lines))
+        records = sum(map(len, expected.values()))
+        self.assertIn(f"vwap: the state as of record {records}\n", joined.err())
 
     def test_screen(self):
         bus = str(self.folder / "bus")

@@ -1,0 +1,119 @@
+// A fold of your own: of each instrument on a bus of trades, the volume-weighted average price and
+// the range. vwap.cc uses it.
+//
+// Thread safety: immutable.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <type_traits>
+
+#include "absl/numeric/int128.h"
+#include "proto/dbn.h"
+#include "snapshot/fold/fold.h"
+#include "snapshot/fold/key_bytes.h"
+
+using Bytes = std::span<const std::byte>;
+using lapwing::dbn::TradeMsg;
+
+// The entry of an instrument. Plain, of one size, and without holes: it is compared and written to
+// files as it is. Instrument 0 stands for what was lost: `trades` is how many records.
+struct Tally {
+  std::uint32_t instrument_id;
+  std::uint16_t publisher_id;
+  std::uint16_t zeros;
+  std::uint64_t trades;
+  std::uint64_t volume;
+  std::int64_t high;
+  std::int64_t low;
+  std::int64_t turnover_high;  // price × size, 128 bits
+  std::uint64_t turnover_low;
+};
+static_assert(std::has_unique_object_representations_v<Tally>);
+
+struct TallyKey {
+  std::byte bytes[6];
+};
+
+inline TallyKey key_for(std::uint16_t publisher_id, std::uint32_t instrument_id) {
+  TallyKey key;
+  lapwing::write_big_endian(publisher_id, key.bytes);
+  lapwing::write_big_endian(instrument_id, key.bytes + sizeof publisher_id);
+  return key;
+}
+
+template <typename T>
+T copy(Bytes bytes) {
+  T value;
+  std::memcpy(&value, bytes.data(), sizeof value);
+  return value;
+}
+
+class VwapFold : public lapwing::Fold {
+ public:
+  VwapFold() {
+    shape_.name = "vwap";
+    shape_.schema = lapwing::dbn::kSchemaTrades;
+    shape_.record_bytes = sizeof(TradeMsg);
+    shape_.entry_bytes = sizeof(Tally);
+    shape_.key_bytes = sizeof(TallyKey);
+  }
+
+  const lapwing::FoldShape& shape() const override { return shape_; }
+
+  void key_of(Bytes entry, std::span<std::byte> key) const override {
+    const Tally tally = copy<Tally>(entry);
+    const TallyKey own = key_for(tally.publisher_id, tally.instrument_id);
+    std::memcpy(key.data(), own.bytes, sizeof own);
+  }
+
+  // Whatever it knows of earlier trades comes out of `state` and goes back into it: a fold keeps
+  // nothing of its own, so a run may be cut after any record and go on elsewhere.
+  void apply(lapwing::Sequence, Bytes record, lapwing::FoldState& state) const override {
+    const TradeMsg trade = copy<TradeMsg>(record);
+    if (trade.price == lapwing::dbn::kUndefPrice || trade.size == 0) return;
+    const TallyKey key = key_for(trade.hd.publisher_id, trade.hd.instrument_id);
+    Tally tally = load(state, key);
+    const bool is_first = tally.trades == 0;
+    tally.publisher_id = trade.hd.publisher_id;
+    tally.instrument_id = trade.hd.instrument_id;
+    tally.trades += 1;
+    tally.volume += trade.size;
+    tally.high = is_first ? trade.price : std::max(tally.high, trade.price);
+    tally.low = is_first ? trade.price : std::min(tally.low, trade.price);
+    const absl::int128 turnover = absl::MakeInt128(tally.turnover_high, tally.turnover_low) +
+                                  absl::int128(trade.price) * trade.size;
+    tally.turnover_high = absl::Int128High64(turnover);
+    tally.turnover_low = absl::Int128Low64(turnover);
+    save(state, key, tally);
+  }
+
+  // A sum that lacks something should say so.
+  void lose(const lapwing::Gap& gap, lapwing::FoldState& state) const override {
+    Tally lost = load(state, key_for(0, 0));
+    lost.trades += gap.count();
+    save(state, key_for(0, 0), lost);
+  }
+
+  bool settles(Bytes) const override { return true; }
+
+  bool reads(Bytes record, std::span<std::byte> key) const override {
+    const auto header = copy<lapwing::dbn::RecordHeader>(record.first(sizeof(TradeMsg::hd)));
+    const TallyKey own = key_for(header.publisher_id, header.instrument_id);
+    std::memcpy(key.data(), own.bytes, sizeof own);
+    return true;
+  }
+
+ private:
+  static Tally load(lapwing::FoldState& state, const TallyKey& key) {
+    const std::byte* found = state.find(key.bytes);
+    return found == nullptr ? Tally{} : copy<Tally>({found, sizeof(Tally)});
+  }
+  static void save(lapwing::FoldState& state, const TallyKey& key, const Tally& tally) {
+    state.put(key.bytes, std::as_bytes(std::span(&tally, 1)));
+  }
+
+  lapwing::FoldShape shape_;
+};
