@@ -218,6 +218,7 @@ absl::Status DbnWriter::write_file(std::span<const std::byte> bytes) {
 
 absl::Status DbnWriter::fail(const absl::Status& status) {
   const bool whole = encoder_ == nullptr && disk_.truncate(file_.get(), file_bytes_).ok();
+  cause_ = status;
   failure_ =
       make_error(errc_of(status),
                  absl::StrCat(absl::string_view(status.message()), "; the first ", records_in_file_,

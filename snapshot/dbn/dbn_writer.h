@@ -64,6 +64,8 @@ class DbnWriter {
   // Accepted, with those before append(); since resume().
   std::uint64_t records() const { return records_; }
   std::uint64_t records_in_file() const { return records_in_file_; }  // of those, surely readable
+  // What the first error was, without what it left of the file: for who has a commit to go back to.
+  const absl::Status& cause() const { return cause_; }
 
  private:
   struct Encoder;
@@ -91,6 +93,7 @@ class DbnWriter {
   bool frame_open_ = false;           // zstd only
   std::uint64_t records_ = 0;
   std::uint64_t records_in_file_ = 0;
+  absl::Status cause_;
   absl::Status failure_;
   bool finished_ = false;
 };

@@ -256,7 +256,8 @@ absl::Status Recording::finish(const std::string& schema, const StoredPosition& 
 // Keeps the first error, and says what it leaves.
 absl::Status Recording::keep(absl::Status status) {
   if (status.ok()) return status;
-  failure_ = std::move(status);
+  const bool is_the_files = writer_ != nullptr && !writer_->cause().ok();
+  failure_ = is_the_files ? writer_->cause() : std::move(status);
   const bool other_records = errc_of(failure_) == Errc::kRecordSize;
   if (!other_records && at_.began()) {
     failure_ = make_error(errc_of(failure_),

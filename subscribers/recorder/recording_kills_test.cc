@@ -122,6 +122,7 @@ TEST_CASE("A disk that is full stops a recording with a message, and room lets i
       ++full;
       INFO(first);
       REQUIRE(errc_of(first) == Errc::kNoSpace);
+      REQUIRE(std::string(first.message()).find("can be read") == std::string::npos);
       const auto position = read_position(disk, options.path);
       if (position.ok() && position->began()) {
         REQUIRE(std::string(first.message())
