@@ -20,6 +20,7 @@ void add_checkpoint(CLI::App& app, Run& run);
 void add_info(CLI::App& app, Run& run);
 void add_verify(CLI::App& app, Run& run);
 void add_repair(CLI::App& app, Run& run);
+void add_state(CLI::App& app, Run& run);
 void add_subscribers(CLI::App& app, Run& run);
 void add_pipe(CLI::App& app, Run& run);
 void add_ping(CLI::App& app, Run& run);

@@ -49,6 +49,7 @@ int main(int argc, char** argv) {
   add_info(app, run);
   add_verify(app, run);
   add_repair(app, run);
+  add_state(app, run);
   add_subscribers(app, run);
   add_pipe(app, run);
   add_ping(app, run);

@@ -83,13 +83,13 @@ absl::Status check_header(const CheckpointHeader& header, const CheckpointFile& 
   return make_error(errc_of(status), absl::StrCat(file.path, ": ", std::string(status.message())));
 }
 
-absl::Status none_usable(const std::string& directory, const FoldShape& shape,
+absl::Status none_usable(const std::string& directory, const FoldShape& shape, Errc code,
                          const std::vector<std::string>& skipped) {
   std::string message =
       absl::StrCat(skipped.empty() ? "no checkpoint in " : "no usable checkpoint in ", directory,
                    "; `lapwing checkpoint --fold ", shape.name, "` writes one");
   for (const std::string& line : skipped) absl::StrAppend(&message, "\n  ", line);
-  return make_error(Errc::kNotFound, message);
+  return make_error(code, message);
 }
 
 // What becomes of one file when old ones are removed.
@@ -185,6 +185,7 @@ absl::StatusOr<ChosenCheckpoint> choose_checkpoint(Disk& disk, const std::string
                                                    const FoldShape& shape,
                                                    const CheckpointJudge& judge) {
   std::vector<std::string> skipped;
+  Errc code = Errc::kNotFound;
   for (int listing = 1, vanished = 1; vanished > 0 && listing <= kListingsMax; ++listing) {
     skipped.clear();
     vanished = 0;
@@ -195,11 +196,12 @@ absl::StatusOr<ChosenCheckpoint> choose_checkpoint(Disk& disk, const std::string
       auto checkpoint = load_checkpoint(disk, file, shape, judge);
       if (checkpoint.ok()) return ChosenCheckpoint{*std::move(checkpoint), std::move(skipped)};
       if (errc_of(checkpoint.status()) == Errc::kNotFound) ++vanished;
+      if (errc_of(checkpoint.status()) == Errc::kDamaged) code = Errc::kDamaged;
       skipped.emplace_back(checkpoint.status().message());
     }
     skipped.insert(skipped.end(), strangers.begin(), strangers.end());
   }
-  return none_usable(directory, shape, skipped);
+  return none_usable(directory, shape, code, skipped);
 }
 
 absl::StatusOr<Sequence> retain_checkpoints(Disk& disk, const std::string& directory,

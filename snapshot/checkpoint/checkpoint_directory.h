@@ -53,9 +53,9 @@ struct ChosenCheckpoint {
   Checkpoint checkpoint;
   std::vector<std::string> skipped;  // a line for each newer one: which, and why
 };
-// The newest that is whole, of this fold, and that `judge` accepts. Errors: kNotFound, with a line
-// for each that was skipped, or that there is none; as list_checkpoints(),
-// and without a Disk also as check_checkpoint_directory().
+// The newest that is whole, of this fold, and that `judge` accepts. Errors: kNotFound that there is
+// none, with a line for each that was skipped, or kDamaged if one of those is damaged; as
+// list_checkpoints(), and without a Disk also as check_checkpoint_directory().
 absl::StatusOr<ChosenCheckpoint> choose_checkpoint(const std::string& directory,
                                                    const FoldShape& shape,
                                                    const CheckpointJudge& judge);

@@ -85,7 +85,7 @@ TEST_CASE("Where all are damaged there is none, and the reason of each is in the
     disk.flip_bit(checkpoint_path(kRoot, sequence), 4096, 0);
   }
   const auto chosen = choose_checkpoint(disk, kRoot, kFold.shape(), nullptr);
-  REQUIRE(errc_of(chosen.status()) == Errc::kNotFound);
+  REQUIRE(errc_of(chosen.status()) == Errc::kDamaged);
   for (const Sequence sequence : {10u, 20u}) {
     REQUIRE_THAT(std::string(chosen.status().message()),
                  Contains("\n  " + checkpoint_path(kRoot, sequence) + ": block 0 of 1"));

@@ -1,0 +1,308 @@
+// lapwing state: look into a checkpoint.
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <iostream>
+#include <limits>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/time/time.h"
+#include "bus/kernel.h"
+#include "cli/command_help.h"
+#include "cli/commands.h"
+#include "cli/exit_codes.h"
+#include "cli/follow.h"
+#include "cli/instrument_filter.h"
+#include "cli/record_format.h"
+#include "cli/time_text.h"
+#include "proto/kv16.h"
+#include "snapshot/checkpoint/checkpoint_directory.h"
+#include "snapshot/checkpoint/checkpoint_judge.h"
+#include "snapshot/checkpoint/checkpoint_ownership.h"
+#include "snapshot/fold/key_bytes.h"
+#include "snapshot/fold/order_fold.h"
+#include "snapshot/posix_io.h"
+#include "subscribers/attachment.h"
+
+namespace lapwing::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr char kAbout[] =
+    "Look into the newest good checkpoint of a bus.\n\n"
+    "  lapwing state --bus ./es                             which it is, and how old\n"
+    "  lapwing state --bus ./es --fold latest --key ESH4    an instrument's last records\n"
+    "  lapwing state --bus ./es --fold orders --key ESH4    the orders that rest in its book\n"
+    "  lapwing state --bus ./es --key 17077/6411802         one order of an instrument\n"
+    "  lapwing state --bus ./kv --key 42                    the pair of a kv16 bus\n"
+    "  lapwing state --bus ./es --entries --limit 10 --json\n"
+    "  lapwing state --bus ./es --at 1200000                the checkpoint as of that record\n\n"
+    "Needs no publisher and changes nothing. Checkpoints that cannot be used, and why, are "
+    "listed.\n"
+    "Ends with 1 if there is none, or no such entry; with 4 if there are damaged ones only. JSON "
+    "is\n"
+    "one object a line. An order is shown with what is left of it, after the number of the record\n"
+    "that gave it its place in the queue.";
+
+struct StateOptions {
+  std::string bus;
+  std::string fold;  // empty: the schema's
+  std::optional<std::uint64_t> at;
+  std::string key;
+  bool entries = false;
+  std::uint64_t limit = std::numeric_limits<std::uint64_t>::max();
+  bool json = false;
+};
+
+// The entries begin … end - 1 that `matches`.
+struct Selection {
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+  std::function<bool(std::span<const std::byte> entry)> matches;
+};
+
+class StateCommand {
+ public:
+  explicit StateCommand(const StateOptions& options) : options_(options), format_("") {}
+  int run();
+
+ private:
+  absl::Status open();
+  absl::StatusOr<CheckpointJudge> judge() const;
+  absl::StatusOr<ChosenCheckpoint> choose(const CheckpointJudge& judge) const;
+  absl::StatusOr<Selection> select() const;
+  absl::StatusOr<Selection> select_pair() const;
+  absl::StatusOr<Selection> select_instrument() const;
+  absl::Status print_entries(const Selection& selection) const;
+  std::string entry_text(std::span<const std::byte> entry) const;
+  std::string entry_json(std::span<const std::byte> entry) const;
+  Json describe() const;
+  void print_text() const;
+  Sequence as_of() const { return chosen_->checkpoint.identity().sequence; }
+  bool shows_records() const {
+    return fold_->shape().entry_record_bytes == fold_->shape().record_bytes;
+  }
+  std::span<const std::byte> shown(std::span<const std::byte> entry) const {
+    return shows_records() ? entry.first(fold_->shape().record_bytes) : entry;
+  }
+
+  const StateOptions& options_;
+  BusDescription bus_;
+  std::unique_ptr<Fold> fold_;
+  RecordFormat format_;
+  std::string path_;
+  std::optional<ChosenCheckpoint> chosen_;
+};
+
+// What the bus's journal says of a checkpoint, with a publisher or without.
+absl::StatusOr<CheckpointJudge> StateCommand::judge() const {
+  if (bus_.journal_root.empty()) {
+    return make_error(Errc::kNoJournal, absl::StrCat("bus ", options_.bus,
+                                                     " keeps no journal, and without one there are "
+                                                     "no checkpoints"));
+  }
+  const absl::StatusOr<Attachment> remains = Attachment::to_remains(bus_);
+  if (!remains.ok()) return remains.status();
+  return make_checkpoint_judge(remains->journal()->sessions(), bus_.journal_id,
+                               remains->bounds().durable);
+}
+
+absl::StatusOr<ChosenCheckpoint> StateCommand::choose(const CheckpointJudge& judge) const {
+  const std::string directory = checkpoint_directory(options_.bus, fold_->shape().name);
+  if (!options_.at) return choose_checkpoint(directory, fold_->shape(), judge);
+  const absl::Status trusted = check_checkpoint_directory(directory);
+  if (!trusted.ok()) return trusted;
+  PosixDisk disk;
+  absl::StatusOr<Checkpoint> checkpoint = load_checkpoint(
+      disk, {*options_.at, checkpoint_path(directory, *options_.at)}, fold_->shape(), judge);
+  if (!checkpoint.ok()) return checkpoint.status();
+  return ChosenCheckpoint{*std::move(checkpoint), {}};
+}
+
+absl::Status StateCommand::open() {
+  absl::StatusOr<BusDescription> bus = read_bus_description(options_.bus);
+  if (!bus.ok()) return bus.status();
+  bus_ = *std::move(bus);
+  absl::StatusOr<std::unique_ptr<Fold>> fold =
+      make_fold(options_.fold.empty() ? default_fold(bus_.schema) : options_.fold, bus_.schema);
+  if (!fold.ok()) return fold.status();
+  fold_ = *std::move(fold);
+  format_ = RecordFormat(shows_records() ? bus_.schema : "");
+  const absl::StatusOr<CheckpointJudge> judged = judge();
+  if (!judged.ok()) return judged.status();
+  absl::StatusOr<ChosenCheckpoint> chosen = choose(*judged);
+  if (!chosen.ok()) return chosen.status();
+  chosen_.emplace(*std::move(chosen));
+  path_ = checkpoint_path(checkpoint_directory(options_.bus, fold_->shape().name), as_of());
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Selection> StateCommand::select_pair() const {
+  std::uint64_t number = 0;
+  if (!absl::SimpleAtoi(options_.key, &number)) {
+    return make_error(Errc::kInvalidArgument,
+                      absl::StrCat("--key ", options_.key, ": a key of a kv16 bus is a number"));
+  }
+  std::array<std::byte, sizeof number> key;
+  write_big_endian(number, key.data());
+  const Checkpoint& checkpoint = chosen_->checkpoint;
+  const std::uint64_t begin = checkpoint.lower_bound(*fold_, key);
+  const bool is_there = !checkpoint.find(*fold_, key).empty();
+  return Selection{begin, begin + is_there, [](std::span<const std::byte>) { return true; }};
+}
+
+// INSTRUMENT or, of orders, INSTRUMENT/ORDER.
+absl::StatusOr<Selection> StateCommand::select_instrument() const {
+  const std::size_t slash = options_.key.find('/');
+  std::optional<std::uint64_t> order_id;
+  if (slash != std::string::npos) {
+    std::uint64_t number = 0;
+    if (fold_->shape().name != kFoldOrders ||
+        !absl::SimpleAtoi(options_.key.substr(slash + 1), &number)) {
+      return make_error(
+          Errc::kInvalidArgument,
+          absl::StrCat("--key ", options_.key,
+                       ": give an instrument, or of the fold orders INSTRUMENT/ORDER with the "
+                       "order's number"));
+    }
+    order_id = number;
+  }
+  auto filter = std::make_shared<InstrumentFilter>(options_.bus, options_.key.substr(0, slash));
+  return Selection{
+      0, chosen_->checkpoint.size(), [this, filter, order_id](std::span<const std::byte> entry) {
+        if (!filter->matches(format_.instrument_id(shown(entry)))) return false;
+        if (!order_id) return true;
+        OrderEntry order;
+        std::memcpy(&order, entry.data(), sizeof order);
+        return kind_of(order) == OrderEntryKind::kOrder && order.msg.order_id == *order_id;
+      }};
+}
+
+absl::StatusOr<Selection> StateCommand::select() const {
+  if (options_.key.empty()) {
+    return Selection{0, options_.entries ? chosen_->checkpoint.size() : 0,
+                     [](std::span<const std::byte>) { return true; }};
+  }
+  return bus_.schema == kv16::kSchema ? select_pair() : select_instrument();
+}
+
+// A line for each. kNotFound if --key matches none.
+absl::Status StateCommand::print_entries(const Selection& selection) const {
+  std::uint64_t count = 0;
+  for (std::uint64_t i = selection.begin; i < selection.end && count < options_.limit; ++i) {
+    const std::span<const std::byte> entry = chosen_->checkpoint.entry(i);
+    if (!selection.matches(entry)) continue;
+    ++count;
+    std::cout << (options_.json ? entry_json(entry) : entry_text(entry)) << '\n';
+  }
+  if (count > 0 || options_.key.empty()) return absl::OkStatus();
+  return make_error(Errc::kNotFound,
+                    absl::StrCat("the state as of ", as_of(), " has no entry ", options_.key));
+}
+
+// Where the fold keeps no place, no number stands before the record.
+std::string StateCommand::entry_text(std::span<const std::byte> entry) const {
+  const Sequence place = fold_->place_of(entry);
+  const std::string line = format_.text(place, shown(entry));
+  return place == kNoSequence ? line.substr(line.find_first_not_of(" 0")) : line;
+}
+
+std::string StateCommand::entry_json(std::span<const std::byte> entry) const {
+  const Sequence place = fold_->place_of(entry);
+  Json line = {{"as_of", as_of()}};
+  line.update(format_.json(place, shown(entry)));
+  if (place == kNoSequence) line.erase("seq");
+  return line.dump();
+}
+
+Json StateCommand::describe() const {
+  const Checkpoint& checkpoint = chosen_->checkpoint;
+  const CheckpointHeader& header = checkpoint.header();
+  return {{"checkpoint", path_},
+          {"fold", get_text(header.fold)},
+          {"fold_version", header.fold_version},
+          {"schema", get_text(header.schema)},
+          {"journal", header.journal_id.hex()},
+          {"session", header.session_id.hex()},
+          {"as_of", header.sequence},
+          {"written", time_text(header.created_wall_ns)},
+          {"age_ns", static_cast<std::int64_t>(wall_ns() - header.created_wall_ns)},
+          {"entries", checkpoint.size()},
+          {"entry_bytes", header.entry_bytes},
+          {"digest", absl::StrFormat("%016x", checkpoint.digest())},
+          {"skipped", chosen_->skipped}};
+}
+
+void StateCommand::print_text() const {
+  const Json about = describe();
+  const absl::Duration age = absl::Nanoseconds(about["age_ns"].get<std::int64_t>());
+  std::cout << "checkpoint  " << path_ << "\nfold        " << about["fold"].get<std::string>()
+            << ", version " << about["fold_version"] << ", of "
+            << about["schema"].get<std::string>() << "\nas of       record " << about["as_of"]
+            << " of journal " << about["journal"].get<std::string>() << "\nwritten     "
+            << about["written"].get<std::string>() << ", "
+            << absl::FormatDuration(absl::Trunc(age, absl::Milliseconds(1))) << " ago\nentries     "
+            << about["entries"] << " of " << about["entry_bytes"] << " bytes\ndigest      "
+            << about["digest"].get<std::string>() << '\n';
+  for (const std::string& line : chosen_->skipped) std::cout << "skipped     " << line << '\n';
+}
+
+int StateCommand::run() {
+  const absl::Status opened = open();
+  if (!opened.ok()) return fail(opened);
+  const absl::StatusOr<Selection> selection = select();
+  if (!selection.ok()) return fail(selection.status());
+  if (options_.key.empty()) {
+    if (options_.json) {
+      std::cout << describe().dump() << '\n';
+    } else {
+      print_text();
+    }
+  }
+  absl::Status status = print_entries(*selection);
+  std::cout.flush();
+  if (!std::cout) {
+    status = make_error(Errc::kSystem,
+                        "cannot write to standard output: it is closed, or its disk is full");
+  }
+  return status.ok() ? static_cast<int>(kExitDone) : fail(status);
+}
+
+}  // namespace
+
+void add_state(CLI::App& app, Run& run) {
+  auto options = std::make_shared<StateOptions>();
+  CLI::App& command = add_command(app, "state", kAbout);
+  add_bus_option(command, options->bus);
+  command
+      .add_option("--fold", options->fold,
+                  "orders or latest; without it orders where the bus has them")
+      ->type_name("FOLD");
+  command
+      .add_option("--at", options->at, "the checkpoint as of this record, not the newest good one")
+      ->check(CLI::PositiveNumber)
+      ->type_name("SEQUENCE");
+  CLI::Option* const key = command.add_option(
+      "--key", options->key,
+      "show its entries: an instrument's number or symbol, INSTRUMENT/ORDER, or a kv16 key");
+  key->type_name("KEY");
+  CLI::Option* const entries = command.add_flag("--entries", options->entries, "show all entries");
+  entries->excludes(key);
+  command.add_option("--limit", options->limit, "show at most so many entries")
+      ->check(CLI::PositiveNumber)
+      ->type_name("N");
+  command.add_flag("--json", options->json, "as JSON");
+  command.callback([options, &run] { run = [options] { return StateCommand(*options).run(); }; });
+}
+
+}  // namespace lapwing::cli

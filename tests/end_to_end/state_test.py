@@ -1,0 +1,161 @@
+"""`lapwing state`: what it shows, which checkpoint it takes, and that it touches nothing."""
+
+import json
+import os
+import pathlib
+import shutil
+import unittest
+
+import harness
+
+RECORDS = 20_000
+USAGE, DAMAGED = 2, 4
+
+
+class State(harness.BusTest):
+    """Of a bus with a synthetic market-by-order feed."""
+
+    def publish(self, records=RECORDS, bus=None):
+        self.run_to_end("publish", "publish", "--source", f"synthetic:records={records}", bus=bus)
+
+    def checkpoint(self, fold="orders", bus=None):
+        self.run_to_end("checkpoint", "checkpoint", "--fold", fold, "--until-closed", bus=bus)
+
+    def checkpoints(self, fold="orders"):
+        return sorted(pathlib.Path(self.bus, "checkpoint", fold).glob("*.ckpt"))
+
+    def lines(self, *arguments):
+        shown = self.run_to_end("state", "state", "--json", *arguments)
+        return [json.loads(line) for line in shown.out().splitlines()]
+
+    def refused(self, code, *arguments):
+        return self.run_to_end("state", "state", *arguments, expect=code).err()
+
+    def two_checkpoints(self):
+        """As of RECORDS and of 2 × RECORDS; returns the files, the newer one last."""
+        for _ in range(2):
+            self.publish()
+            self.checkpoint()
+        files = self.checkpoints()
+        self.assertEqual([int(file.stem) for file in files], [RECORDS, 2 * RECORDS])
+        return files
+
+    def spoil(self, file, at=5000):
+        file.chmod(0o600)
+        content = bytearray(file.read_bytes())
+        content[at] ^= 1
+        file.write_bytes(content)
+
+    def test_it_says_which_checkpoint_it_is_as_text_and_as_json(self):
+        self.publish()
+        self.checkpoint()
+        about, = self.lines()
+        self.assertEqual((about["fold"], about["schema"], about["as_of"], about["skipped"]),
+                         ("orders", "dbn.mbo", RECORDS, []))
+        self.assertEqual(about["journal"], self.info()["journal_id"])
+        self.assertGreater(about["age_ns"], 0)
+        text = self.run_to_end("text", "state").out()
+        for part in (about["checkpoint"], f"record {RECORDS} of journal {about['journal']}",
+                     f"{about['entries']} of 64 bytes", about["digest"], " ago"):
+            self.assertIn(part, text)
+        self.assertEqual(self.lines("--at", RECORDS)[0]["digest"], about["digest"])
+
+    def test_its_digest_is_that_of_the_checkpointer(self):
+        self.publish()
+        summary = self.run_to_end("summary", "checkpoint", "--fold", "latest", "--until-closed",
+                                  "--summary").summary()
+        about, = self.lines("--fold", "latest")
+        self.assertEqual((about["digest"], about["as_of"]), (summary["digest"], RECORDS))
+
+    def test_a_key_gives_its_entries_and_no_others(self):
+        self.publish()
+        self.checkpoint()
+        about, *entries = self.lines("--entries")
+        self.assertEqual(len(entries), about["entries"])
+        order = next(entry for entry in entries if entry["action"] == "A")
+        key = f"{order['instrument_id']}/{order['order_id']}"
+        self.assertEqual(self.lines("--key", key), [order])
+        text = self.run_to_end("one", "state", "--key", key).out()
+        self.assertIn(f"order {order['order_id']}", text)
+        of_instrument = [entry for entry in entries
+                         if entry["instrument_id"] == order["instrument_id"]]
+        self.assertEqual(self.lines("--key", order["instrument_id"]), of_instrument)
+        self.assertEqual(self.lines("--entries", "--limit", 3)[1:], entries[:3])
+        unknown = f"{order['instrument_id']}/18446744073709551615"
+        self.assertIn("has no entry", self.refused(1, "--key", unknown))
+        self.assertIn("has no entry", self.refused(1, "--key", 4_000_000_000))
+
+    def test_wrong_arguments_are_wrong_usage(self):
+        self.publish()
+        self.checkpoint()
+        for arguments in (["--fold", "nonsense"], ["--limit", "-1"], ["--limit", "x"],
+                          ["--at", "x"], ["--at", "0"],
+                          ["--key", "1", "--entries"], ["--key", "1/x"], ["--no-such-option"]):
+            with self.subTest(arguments=arguments):
+                self.refused(USAGE, *arguments)
+        self.checkpoint("latest")
+        self.refused(USAGE, "--fold", "latest", "--key", "1/2")
+        process = harness.ProgramTest.start(self, "bare", "state")
+        self.assertEqual(process.wait(), USAGE)
+
+    def test_without_a_bus_or_a_checkpoint_it_says_what_is_missing(self):
+        self.assertIn("no bus at", self.refused(1))
+        self.publish()
+        self.assertIn("`lapwing checkpoint --fold orders` writes one", self.refused(1))
+        self.checkpoint("latest")
+        self.assertIn("no checkpoint in", self.refused(1))
+        self.refused(1, "--fold", "latest", "--at", RECORDS - 1)
+
+    def test_a_damaged_one_is_skipped_with_its_reason_and_the_older_one_is_shown(self):
+        older, newer = self.two_checkpoints()
+        self.spoil(newer)
+        about, = self.lines()
+        self.assertEqual((about["as_of"], len(about["skipped"])), (RECORDS, 1))
+        self.assertIn(f"{newer}: block 0 of", about["skipped"][0])
+        self.assertIn(f"skipped     {newer}: block 0 of", self.run_to_end("text", "state").out())
+        self.assertIn("block 0 of", self.refused(DAMAGED, "--at", 2 * RECORDS))
+        self.spoil(older)
+        message = self.refused(DAMAGED)
+        for file in (older, newer):
+            self.assertIn(f"{file}: block 0 of", message)
+
+    def test_one_of_another_bus_or_under_anothers_name_is_refused(self):
+        other = str(self.folder / "other")
+        self.publish(bus=other)
+        self.checkpoint(bus=other)
+        self.publish()
+        shutil.copytree(pathlib.Path(other, "checkpoint"), pathlib.Path(self.bus, "checkpoint"))
+        self.assertIn("of another bus, or from before a reset", self.refused(1))
+        shutil.rmtree(pathlib.Path(self.bus, "checkpoint"))
+        self.checkpoint()
+        file, = self.checkpoints()
+        file.rename(file.with_name("00000000000000999999.ckpt"))
+        self.assertIn("under another's name", self.refused(1))
+
+    def test_it_touches_nothing_beside_a_publisher_or_without(self):
+        self.publish()
+        self.checkpoint()
+
+        def seen():
+            return {str(path): (path.lstat().st_mtime_ns, path.lstat().st_size)
+                    for path in pathlib.Path(self.bus).rglob("*")}
+        before = seen()
+        without = self.lines("--entries")
+        self.assertEqual(seen(), before)
+        publisher = self.start("live", "publish", "--source", "synthetic:records=10",
+                               "--linger", 600)
+        self.until_head(RECORDS + 10)
+        beside = self.lines("--entries")
+        self.assertEqual(beside[0]["digest"], without[0]["digest"])
+        self.assertEqual(self.info()["subscribers"], 0)
+        publisher.stop()
+
+    def test_a_directory_that_others_may_write_to_is_not_trusted(self):
+        self.publish()
+        self.checkpoint()
+        os.chmod(pathlib.Path(self.bus, "checkpoint", "orders"), 0o770)
+        self.assertIn("chmod go-w", self.refused(1))
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
