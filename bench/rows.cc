@@ -17,6 +17,7 @@ constexpr Row kRows[] = {
     {"subscribers-killed", run_killed_crowd},
     {"wake", run_wake},
     {"catch-up", run_catch_up},
+    {"checkpoint-load", run_checkpoint_load},
     {"idle", run_idle},
     {"book-update", run_book_update},
     {"channel-round-trip", run_channel_round_trip},

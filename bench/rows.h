@@ -41,6 +41,7 @@ RowResult run_stopped_crowd(const Setting& setting);
 RowResult run_killed_crowd(const Setting& setting);
 RowResult run_wake(const Setting& setting);
 RowResult run_catch_up(const Setting& setting);
+RowResult run_checkpoint_load(const Setting& setting);
 RowResult run_idle(const Setting& setting);
 RowResult run_book_update(const Setting& setting);
 RowResult run_channel_round_trip(const Setting& setting);
