@@ -156,8 +156,9 @@ sanitizer_stages() {
 }
 
 fuzz_stages() {
-  build 'fuzz: build' fuzz channel_fuzz order_fold_fuzz || return 0
+  build 'fuzz: build' fuzz channel_fuzz checkpoint_fuzz order_fold_fuzz || return 0
   run_script 'fuzz: channel' tests/fuzz/run.sh channel_fuzz "$LAPWING_FUZZ_SECONDS"
+  run_script 'fuzz: checkpoint' tests/fuzz/run.sh checkpoint_fuzz "$LAPWING_FUZZ_SECONDS"
   run_script 'fuzz: fold of orders' tests/fuzz/run.sh order_fold_fuzz "$LAPWING_FUZZ_SECONDS"
 }
 
