@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <rocksdb/cache.h>
+#include <rocksdb/env.h>
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/options.h>
 #include <rocksdb/table.h>
@@ -9,6 +10,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdarg>
 #include <cstring>
 #include <utility>
 
@@ -25,8 +27,6 @@ constexpr int kBloomBitsPerKey = 10;
 constexpr std::size_t kBlockBytes = 16 << 10;
 constexpr int kBackgroundJobs = 2;
 constexpr std::uint64_t kSyncedBytesAtOnce = 1 << 20;  // of files written in the background
-constexpr std::uint64_t kLogFileBytesMax = 1 << 20;
-constexpr int kLogFilesKept = 2;
 
 // The value of kPositionKey. Private to this store; another version is refused.
 struct PositionValue {
@@ -43,6 +43,14 @@ struct PositionValue {
   char schema[32];
 };
 static_assert(sizeof(PositionValue) == 128);
+
+// In place of a file LOG in the store: on a full disk RocksDB's own logger ends the process, where
+// the library was built with its assertions, as Debian's is.
+class NoLog final : public rocksdb::Logger {
+ public:
+  using rocksdb::Logger::Logv;
+  void Logv(const char*, va_list) override {}
+};
 
 rocksdb::Options rocksdb_options() {
   rocksdb::BlockBasedTableOptions table;
@@ -65,8 +73,7 @@ rocksdb::Options rocksdb_options() {
   options.bytes_per_sync = kSyncedBytesAtOnce;
   options.wal_bytes_per_sync = kSyncedBytesAtOnce;
   options.wal_recovery_mode = rocksdb::WALRecoveryMode::kPointInTimeRecovery;
-  options.max_log_file_size = kLogFileBytesMax;
-  options.keep_log_file_num = kLogFilesKept;
+  options.info_log = std::make_shared<NoLog>();
   options.stats_dump_period_sec = 0;
   return options;
 }
