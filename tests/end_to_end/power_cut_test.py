@@ -78,8 +78,9 @@ class PowerCut(harness.BusTest):
         self.make_disk()
         bus = str(self.disk / "bus")
         recording = self.folder / f"recording-{number}.dbn"
-        publisher = self.publish("before", bus, "--pace", RATE)
+        publisher = self.publish("before", bus, "--pace", RATE, "--linger", 600)
         self.until_head(1, bus=bus)
+        keeper = self.start("keeper", "checkpoint", "--fold", "orders", "--every", 20_000, bus=bus)
         recorder = self.start("recorder", "record", "--from", "start", "--out", recording, bus=bus)
         self.until("the recorder to follow", lambda: "caught up" in recorder.err())
         time.sleep(random.uniform(0.05, SECONDS_MAX))  # the random moment itself
@@ -88,10 +89,13 @@ class PowerCut(harness.BusTest):
         time.sleep(random.uniform(0, 0.1))  # it publishes on for a while and does not know
         publisher.kill()
         recorder.stop()
+        keeper.kill()
         for leftover in self.ring.glob("*/*.ring"):
             leftover.unlink()
         self.unmount()
         self.mount()
+        checkpoints = [int(file.stem)
+                       for file in (self.disk / "bus/checkpoint/orders").glob("*.ckpt")]
         after = self.publish("after", bus, "--pace", "max")
         self.assertEqual(after.wait(), 0, after.err())
         sessions = self.info(bus)["sessions"]
@@ -109,6 +113,7 @@ class PowerCut(harness.BusTest):
         self.assertEqual(whole.summary()["lost"], last - first + 1)
         self.assertEqual(whole.summary()["records"], RECORDS)
         self.continue_recording(bus, recording, first)
+        self.continue_state(bus, checkpoints, kept, last)
         self.unmount()
         return durable, kept, last
 
@@ -118,6 +123,26 @@ class PowerCut(harness.BusTest):
         self.assertEqual(more.wait(), 6, more.err())
         self.assertTrue("void" in more.err() or "reset" in more.err(), more.err())
         self.assertIn(str(void_first), more.err())
+
+    def continue_state(self, bus, checkpoints, kept, void_last):
+        """Neither store nor checkpoint held anything that the cut took; the state is that of who
+        begins at the oldest record now."""
+        self.assertLessEqual(max(checkpoints, default=0), kept)
+        went_on = self.start("went-on", "checkpoint", "--fold", "orders", "--until-closed",
+                             "--summary", bus=bus)
+        self.assertEqual(went_on.wait(), 6, went_on.err())
+        words = went_on.err().split("goes on after record ")
+        if len(words) > 1:
+            self.assertLessEqual(int(words[1].split()[0]), kept)
+        self.assertNotIn("reset", went_on.err())
+        subprocess.run(["rm", "-rf", bus + "/checkpoint"], check=True)
+        anew = self.start("anew", "checkpoint", "--fold", "orders", "--until-closed", "--summary",
+                          bus=bus)
+        self.assertEqual(anew.wait(), 6, anew.err())
+        if kept < RECORDS:
+            self.assertGreater(anew.summary()["as_of"], void_last)
+        for word in ("as_of", "digest"):
+            self.assertEqual(went_on.summary()[word], anew.summary()[word], went_on.err())
 
     def test_what_was_durable_is_there_and_the_rest_is_a_recorded_void(self):
         reference = str(self.folder / "reference")

@@ -1,0 +1,243 @@
+"""The checkpointer from outside: beside a publisher, killed, refused, on a full disk, pruning."""
+
+import os
+import pathlib
+import random
+import subprocess
+import time
+import unittest
+
+import harness
+
+KILLS = int(os.environ.get("LAPWING_KILLS", "25"))
+RETENTION_RECORDS = int(os.environ.get("LAPWING_RETENTION_RECORDS", "1500000"))
+DONE, OTHER, LOST = 0, 1, 6
+NOBODY = 65_534
+QUIET = ("--format", "none", "--summary")
+SEGMENT_BYTES = 1 << 20
+SEGMENT_RECORDS = SEGMENT_BYTES // 64
+
+
+def needs_root(test):
+    return unittest.skipUnless(os.geteuid() == 0, "SKIPPED: needs root")(test)
+
+
+class CheckpointTest(harness.BusTest):
+    """A bus, a publisher, checkpointers, and what they leave."""
+
+    def publish(self, *more, source="synthetic:records=200000", **keywords):
+        return self.start("publish", "publish", "--source", source, *more, **keywords)
+
+    def checkpoint(self, name, *more, fold="orders", **keywords):
+        return self.start(name, "checkpoint", "--fold", fold, "--summary", *more, **keywords)
+
+    def checkpoint_to_end(self, name, *more, expect=DONE, **keywords):
+        process = self.checkpoint(name, "--until-closed", *more, **keywords)
+        self.assertEqual(process.wait(), expect, process.err())
+        return process.summary()
+
+    def checkpoints(self, fold="orders", bus=None):
+        """The as-of sequences of what is there, newest first."""
+        folder = pathlib.Path(bus or self.bus) / "checkpoint" / fold
+        return sorted((int(file.stem) for file in folder.glob("*.ckpt")), reverse=True)
+
+    def digest_of_replay(self, fold="orders", bus=None, through=None):
+        """What a checkpointer that was left alone makes of the same records, on another bus."""
+        other = str(self.folder / "replay")
+        self.run_to_end("replay", "publish", "--source", f"journal:{bus or self.bus}", bus=other)
+        summary = self.checkpoint_to_end("reference", fold=fold, bus=other)
+        if through is not None:
+            self.assertEqual(summary["as_of"], through)
+        return summary["digest"]
+
+
+class Checkpoints(CheckpointTest):
+    """Each on a bus of its own."""
+
+    def test_killed_at_any_moment_it_goes_on_exactly(self):
+        publisher = self.publish("--pace", 100_000, "--loop", 0, "--segment-bytes", SEGMENT_BYTES)
+        self.until_head(1)
+        chance = random.Random(7)
+        begun = None
+        for kill in range(KILLS):
+            running = self.checkpoint(f"killed-{kill}", "--every", 5000)
+            time.sleep(chance.uniform(0.0, 0.4))  # the random moment itself
+            if running.kill() != -9:
+                self.fail(running.err())
+            if "goes on after record" in running.err():
+                at = int(running.err().split("goes on after record")[1].split()[0])
+                self.assertGreaterEqual(at, begun or 0)
+                begun = at
+        self.assertIsNotNone(begun, "no run came as far as a commit")
+        self.assertEqual(publisher.stop(), DONE)
+        summary = self.checkpoint_to_end("last")
+        self.assertEqual(summary["digest"], self.digest_of_replay(through=summary["as_of"]))
+        self.assertEqual(self.checkpoints()[0], summary["as_of"])
+        leftovers = list((pathlib.Path(self.bus) / "checkpoint" / "orders").glob("*.tmp"))
+        self.assertEqual(leftovers, [])
+        print(f"\n{KILLS} kills, as of {summary['as_of']}, last run from {begun}")
+
+    def test_a_second_checkpointer_is_refused_and_says_who_runs(self):
+        publisher = self.publish("--linger", 600)
+        first = self.checkpoint("first", "--every", "200ms")
+        self.until("a checkpoint", self.checkpoints)
+        second = self.checkpoint("second")
+        self.assertEqual(second.wait(), OTHER)
+        self.assertIn(str(first.pid), second.err())
+        other = self.checkpoint("other", "--every", "200ms", fold="latest")
+        self.until("another fold's checkpoint", lambda: self.checkpoints("latest"))
+        told = self.run_to_end("subscribers", "subscribers", "--json").out()
+        for name in ("checkpoint-orders", "checkpoint-latest"):
+            self.assertIn(name, told)
+        self.assertEqual((first.stop(), other.stop()), (DONE, DONE))
+        publisher.stop()
+
+    def test_a_signal_ends_it_with_a_checkpoint_of_all_that_is_durable(self):
+        publisher = self.publish("--linger", 600)
+        running = self.checkpoint("running", "--every", "1h")
+        self.until("it to catch up", lambda: "caught up" in running.err())
+        time.sleep(0.5)  # as long as it likes; there may be nothing yet
+        self.assertEqual(self.checkpoints(), [])
+        self.until_head(200_000)
+        self.assertEqual(running.stop(), DONE, running.err())
+        self.assertEqual(self.checkpoints(), [running.summary()["as_of"]])
+        publisher.stop()
+
+    def test_an_empty_bus_gets_no_checkpoint(self):
+        publisher = self.publish("--linger", 600, "--await", 9)
+        running = self.checkpoint("running", "--every", 1)
+        self.until("it to catch up", lambda: "caught up" in running.err())
+        self.assertEqual(running.stop(), DONE)
+        self.assertEqual(self.checkpoints(), [])
+        publisher.kill()
+
+    def test_wrong_usage_is_named(self):
+        self.run_to_end("publish", "publish", "--source", "synthetic:records=100")
+        for more, word in ((("--every", "soon"), "soon"), (("--every", "0"), "--every 0"),
+                           (("--keep", "0"), "keep")):
+            refused = self.checkpoint("refused", *more)
+            self.assertEqual(refused.wait(), 2)
+            self.assertIn(word, refused.err())
+        unknown = self.checkpoint("unknown", fold="books")
+        self.assertEqual(unknown.wait(), 2)
+        self.assertIn("orders", unknown.err())
+
+    @needs_root
+    def test_who_may_not_write_there_is_told_whose_the_bus_is(self):
+        self.run_to_end("publish", "publish", "--source", "synthetic:records=100")
+        os.chmod(self.folder, 0o755)
+        os.chmod(self.bus, 0o755)
+        os.chmod(pathlib.Path(self.bus) / "bus.json", 0o644)
+        refused = self.checkpoint("refused", user=NOBODY, group=NOBODY, extra_groups=[])
+        self.assertEqual(refused.wait(), OTHER, refused.err())
+        for word in ("ermi", self.bus, "owner"):
+            self.assertIn(word, refused.err())
+
+    @needs_root
+    def test_a_disk_that_is_full_is_said_once_and_everything_goes_on_when_there_is_room(self):
+        disk = self.folder / "disk"
+        disk.mkdir()
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=160m", "tmpfs", str(disk)], check=True)
+        self.addCleanup(subprocess.run, ["umount", "-l", str(disk)], check=False)
+        bus = str(disk / "bus")
+        ring = pathlib.Path("/dev/shm") / self.folder.name
+        ring.mkdir(mode=0o700)
+        self.addCleanup(subprocess.run, ["rm", "-rf", str(ring)], check=False)
+        publisher = self.publish("--journal", self.folder / "journal", "--ring-dir", ring,
+                                 "--pace", 400_000, source="kv16:records=8000000,keys=400000",
+                                 bus=bus)
+        running = self.checkpoint("running", "--until-closed", "--every", 50_000, fold="latest",
+                                  bus=bus)
+        self.until("a checkpoint", lambda: self.checkpoints("latest", bus))
+        filler = disk / "filler"
+        with open(filler, "wb") as file:
+            try:
+                while True:
+                    file.write(bytes(1 << 16))
+                    file.flush()
+            except OSError:
+                pass
+        self.until("a checkpoint to fail",
+                   lambda: "ckpt.tmp: No space left on device; trying again" in running.err())
+        self.until("a batch to fail", lambda: "cannot write to the store" in running.err())
+        for file in (disk / "bus" / "checkpoint" / "latest").glob("*.ckpt"):
+            self.assertGreater(file.stat().st_size, 4096)
+        filler.unlink()
+        for words in ("the store can be written to again", "checkpoints can be written again"):
+            self.until(words, lambda said=words: said in running.err())
+        self.assertEqual(running.wait(), DONE, running.err())
+        self.assertEqual(publisher.wait(), DONE)
+        self.assertLess(running.err().count("No space"), 12, running.err())
+        summary = running.summary()
+        self.assertEqual(summary["as_of"], 8_000_000)
+        self.assertEqual(summary["digest"], self.digest_of_replay("latest", bus=bus))
+        print(f"\n{running.err()}")
+
+
+class Retention(CheckpointTest):
+    """Hours of flow, and a disk that stays as it is."""
+
+    def journal_bytes(self):
+        total = 0
+        for file in (pathlib.Path(self.bus) / "journal").rglob("*.jnl"):
+            try:
+                total += file.stat().st_blocks * 512
+            except FileNotFoundError:
+                pass  # pruned meanwhile
+        return total
+
+    def segments(self):
+        """The numbers of the journal's files, ascending."""
+        return sorted(int(file.stem)
+                      for file in (pathlib.Path(self.bus) / "journal").rglob("*.jnl"))
+
+    def test_with_checkpoints_and_pruning_the_journal_keeps_what_a_late_joiner_needs(self):
+        every = 100_000
+        publisher = self.publish("--pace", 100_000, "--segment-bytes", SEGMENT_BYTES, "--linger",
+                                 3600, source=f"synthetic:records={RETENTION_RECORDS}")
+        running = self.checkpoint("running", "--every", every, "--keep", 2, "--prune-journal")
+        most = 0
+        while max(self.checkpoints(), default=0) <= RETENTION_RECORDS - every:
+            self.assertTrue(publisher.alive() and running.alive(), running.err())
+            most = max(most, self.journal_bytes())
+            time.sleep(0.2)
+        self.assertEqual(running.stop(), DONE, running.err())  # with a last checkpoint, and prune
+        kept = self.checkpoints()
+        self.assertEqual(len(kept), 2)
+        self.assertEqual(self.segments()[0], kept[-1] // SEGMENT_RECORDS, running.err())
+        self.assertEqual(running.summary()["lost"], 0)
+        self.assertEqual(publisher.stop(), DONE)
+        # What was pruned is in the state: the same flow on a bus that keeps everything.
+        last = self.checkpoint_to_end("last")
+        other = str(self.folder / "kept")
+        self.run_to_end("kept", "publish", "--source",
+                        f"synthetic:records={RETENTION_RECORDS}", bus=other)
+        whole = self.checkpoint_to_end("reference", bus=other)
+        self.assertEqual((last["as_of"], last["digest"]), (whole["as_of"], whole["digest"]))
+        print(f"\n{RETENTION_RECORDS} records, {RETENTION_RECORDS * 64 >> 20} MiB of journal, at "
+              f"most {most >> 20} MiB at a time; {running.summary()['checkpoints']} checkpoints")
+
+    def test_a_reader_of_a_segment_that_is_pruned_reads_it_to_its_end(self):
+        publisher = self.publish("--segment-bytes", SEGMENT_BYTES, "--linger", 600,
+                                 "--capacity", 1024)
+        self.until_head(200_000)
+        reader = self.start("reader", "tail", "--from", "start", "--format", "text",
+                            stdout=subprocess.PIPE)
+        # A reader that is not read from stands still, in the middle of its first segment.
+        first = reader.process.stdout.readline()
+        running = self.checkpoint("running", "--every", 150_000, "--prune-journal")
+        segment = f"{0:020d}.jnl"
+        self.until("the reader's segment to be pruned", lambda: not list(
+            (pathlib.Path(self.bus) / "journal").rglob(segment)))
+        lines = [first]
+        while len(lines) < SEGMENT_RECORDS:
+            lines.append(reader.process.stdout.readline())
+        self.assertTrue(all(lines), "the reader ended within the segment that it had open")
+        reader.process.stdout.close()
+        reader.kill()
+        running.stop()
+        publisher.stop()
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
