@@ -14,6 +14,7 @@ using Run = std::function<int()>;
 
 void add_publish(CLI::App& app, Run& run);
 void add_tail(CLI::App& app, Run& run);
+void add_book(CLI::App& app, Run& run);
 void add_record(CLI::App& app, Run& run);
 void add_export(CLI::App& app, Run& run);
 void add_checkpoint(CLI::App& app, Run& run);

@@ -17,6 +17,7 @@ constexpr char kAbout[] =
     "behind, crashes or comes late misses nothing.\n\n"
     "  lapwing publish --bus ./es --source synthetic:records=1000000 --linger 60\n"
     "  lapwing tail    --bus ./es --from start\n"
+    "  lapwing book    --bus ./es --follow\n"
     "  lapwing record  --bus ./es --from start --out es.dbn.zst --until-closed\n"
     "  lapwing info    --bus ./es\n\n"
     "And channels, from one process to one other, which never overwrite:\n\n"
@@ -43,6 +44,7 @@ int main(int argc, char** argv) {
   Run run;
   add_publish(app, run);
   add_tail(app, run);
+  add_book(app, run);
   add_record(app, run);
   add_export(app, run);
   add_checkpoint(app, run);

@@ -1,0 +1,343 @@
+// lapwing book: the order books of a bus, once, at given records, or live.
+#include <algorithm>
+#include <cstring>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "bus/kernel.h"
+#include "cli/book_view.h"
+#include "cli/command_help.h"
+#include "cli/commands.h"
+#include "cli/exit_codes.h"
+#include "cli/follow.h"
+#include "cli/instrument_filter.h"
+#include "cli/screen.h"
+#include "cli/stop_signal.h"
+#include "subscribers/book/order_books.h"
+
+namespace lapwing::cli {
+namespace {
+
+constexpr char kAbout[] =
+    "Show the order books of a bus of market-by-order records (dbn.mbo).\n\n"
+    "  lapwing book --bus ./es                          as of now, then end\n"
+    "  lapwing book --bus ./es --follow                 live: in place on a terminal\n"
+    "  lapwing book --bus ./es --instrument ESH4 --depth 20\n"
+    "  lapwing book --bus ./es --at 1000,2000 --json    right after those records\n"
+    "  lapwing book --bus ./es --until-closed --summary\n\n"
+    "Orders, size and price of the bids, then price, size and orders of the asks. More than four\n"
+    "books are shown as a list of their best prices.\n"
+    "A book is shown between two events of the venue, never within one; --at alone shows it right\n"
+    "after the record that was asked for, and says so where that is inside an event. STALE marks "
+    "a\n"
+    "book of which records were lost: it is good again from its next clear or snapshot.\n"
+    "--json is an object a line for each book, prices in units of 1e-9. The summary's digest is\n"
+    "that of the state of all books, as of its sequence: two that agree in both are equal.";
+
+constexpr std::size_t kBooksInFullMax = 4;
+constexpr std::uint64_t kBlockNs = 1'000'000'000;   // between two blocks that are no terminal's
+constexpr std::uint64_t kSettleNs = 1'000'000'000;  // for an event that was begun to be ended
+
+struct BookOptions {
+  FollowOptions follow;
+  std::string instrument;
+  std::size_t depth = 10;
+  std::vector<Sequence> at;  // ascending
+  bool json = false;
+  bool live = false;
+};
+
+class Book {
+ public:
+  explicit Book(const BookOptions& options)
+      : options_(options), view_(options.follow.bus, options.depth) {
+    if (!options.instrument.empty()) filter_.emplace(options.follow.bus, options.instrument);
+  }
+
+  int run();
+
+ private:
+  FollowHandlers handlers(Subscriber& subscriber);
+  absl::Status take_state(const Item& item, const Subscriber& subscriber);
+  absl::Status take_records(Sequence first, std::span<const std::byte> records);
+  absl::Status take_event(const Item& item, const Subscriber& subscriber);
+  absl::Status check_schema(const std::string& schema) const;
+  absl::Status check_beginning(Sequence first) const;
+  absl::Status tick();
+  bool done() const;
+
+  std::vector<const OrderBook*> selected();
+  bool settled();
+  absl::Status show_where_asked();
+  absl::Status show_live();
+  absl::Status show();
+  std::string lines(const std::vector<const OrderBook*>& books);
+  absl::Status finish(const FollowResult& result);
+  void print_summary(const FollowResult& result) const;
+
+  bool all_asked_shown() const { return asked_ == options_.at.size(); }
+
+  const BookOptions& options_;
+  BookView view_;
+  Screen screen_;
+  std::optional<InstrumentFilter> filter_;
+  OrderBooks books_;
+  std::size_t asked_ = 0;  // of options_.at that are shown
+  std::uint64_t caught_up_ns_ = 0;
+  std::uint64_t shown_ns_ = 0;
+  Sequence shown_ = kNoSequence;
+  bool ever_shown_ = false;
+  bool due_ = false;  // to be shown as soon as it is settled
+};
+
+absl::Status Book::check_schema(const std::string& schema) const {
+  if (schema.empty() || schema == dbn::kSchemaMbo) return absl::OkStatus();
+  return make_error(
+      Errc::kInvalidArgument,
+      absl::StrCat("the bus ", options_.follow.bus, " carries ", schema, ": a book needs ",
+                   dbn::kSchemaMbo, "; `lapwing tail` shows its records"));
+}
+
+// Whether what was asked for can still come when the first thing that is known is `first`.
+absl::Status Book::check_beginning(Sequence first) const {
+  if (books_.sequence() != kNoSequence || options_.at.empty() || options_.at.front() >= first) {
+    return absl::OkStatus();
+  }
+  return make_error(
+      Errc::kNotFound,
+      absl::StrCat("--at ", options_.at.front(), ": what is kept begins with record ", first,
+                   options_.follow.from == "start" ? "" : "; --from start may begin earlier"));
+}
+
+absl::Status Book::take_state(const Item& item, const Subscriber& subscriber) {
+  if (auto status = check_schema(subscriber.schema()); !status.ok()) return status;
+  books_.take(item, subscriber.record());
+  return absl::OkStatus();
+}
+
+absl::Status Book::take_records(Sequence first, std::span<const std::byte> records) {
+  if (auto status = check_beginning(first); !status.ok()) return status;
+  for (std::size_t at = 0; at < records.size() && !done(); at += sizeof(dbn::MboMsg), ++first) {
+    books_.apply(first, records.subspan(at, sizeof(dbn::MboMsg)));
+    if (!all_asked_shown()) {
+      if (auto status = show_where_asked(); !status.ok()) return status;
+    }
+    if (due_) {
+      if (auto status = show_live(); !status.ok()) return status;
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Book::take_event(const Item& item, const Subscriber& subscriber) {
+  if (auto status = check_schema(subscriber.schema()); !status.ok()) return status;
+  if (item.kind != ItemKind::kCaughtUp || options_.live) {
+    print_event(item, subscriber);
+    screen_.keep();
+  }
+  if (item.kind == ItemKind::kCaughtUp) caught_up_ns_ = monotonic_ns();
+  const bool is_loss = item.kind == ItemKind::kLost && item.gap.count() > 0;
+  const bool is_skipped = item.kind == ItemKind::kGap && options_.follow.on_gap == "skip";
+  if (item.kind == ItemKind::kSnapshotComplete || is_loss) {
+    const Sequence first = is_loss ? item.gap.last + 1 : item.sequence;
+    if (auto status = check_beginning(first); !status.ok()) return status;
+  }
+  if (is_skipped) {
+    books_.lose(item.gap);
+  } else {
+    books_.take(item, {});
+  }
+  due_ = due_ || (options_.live && (is_loss || is_skipped));
+  return show_where_asked();
+}
+
+std::vector<const OrderBook*> Book::selected() {
+  std::vector<const OrderBook*> books = books_.books();
+  if (filter_) {
+    std::erase_if(
+        books, [this](const OrderBook* book) { return !filter_->matches(book->instrument_id()); });
+  }
+  return books;
+}
+
+// A book of which records were lost may wait for the end of its event for ever.
+bool Book::settled() {
+  return books_.settled() || std::ranges::all_of(selected(), [](const OrderBook* book) {
+           return book->settled() || book->stale();
+         });
+}
+
+absl::Status Book::show_where_asked() {
+  for (; !all_asked_shown() && books_.sequence() >= options_.at[asked_]; ++asked_) {
+    if (auto status = show(); !status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Book::show_live() {
+  if (!settled()) return absl::OkStatus();
+  due_ = false;
+  return show();
+}
+
+std::string Book::lines(const std::vector<const OrderBook*>& books) {
+  std::string out;
+  if (options_.json) {
+    for (const OrderBook* book : books) {
+      absl::StrAppend(&out, view_.json(*book, books_.sequence(), !options_.at.empty()), "\n");
+    }
+  } else if (books.size() > kBooksInFullMax) {
+    out = BookView::list_heading(books_.sequence(), books.size());
+    for (const OrderBook* book : books) absl::StrAppend(&out, view_.list_line(*book));
+  } else {
+    for (const OrderBook* book : books) {
+      absl::StrAppend(&out, view_.text(*book, books_.sequence()));
+    }
+  }
+  return out;
+}
+
+absl::Status Book::show() {
+  shown_ = books_.sequence();
+  shown_ns_ = monotonic_ns();
+  const std::vector<const OrderBook*> books = selected();
+  if (books.empty()) return absl::OkStatus();
+  ever_shown_ = true;
+  if (!options_.json) return screen_.show(lines(books));
+  std::cout << lines(books) << std::flush;
+  return std::cout ? absl::OkStatus()
+                   : make_error(Errc::kSystem, "standard output is closed or full");
+}
+
+absl::Status Book::tick() {
+  if (!options_.live || caught_up_ns_ == 0 || shown_ == books_.sequence()) return absl::OkStatus();
+  const bool in_blocks = !options_.json && !screen_.is_terminal();
+  if (in_blocks && ever_shown_ && monotonic_ns() < shown_ns_ + kBlockNs) return absl::OkStatus();
+  due_ = true;
+  return show_live();
+}
+
+// Whether nothing more is wanted of the bus.
+bool Book::done() const {
+  if (!options_.at.empty() && all_asked_shown()) return true;
+  if (options_.live || options_.follow.until_closed || caught_up_ns_ == 0) return false;
+  return !options_.at.empty() || books_.settled() || monotonic_ns() >= caught_up_ns_ + kSettleNs;
+}
+
+// What is still to be shown when nothing more comes.
+absl::Status Book::finish(const FollowResult& result) {
+  if (!result.status.ok() && !options_.at.empty()) return result.status;
+  if (!all_asked_shown()) {
+    return make_error(Errc::kNotFound,
+                      absl::StrCat("--at ", options_.at[asked_], ": the last record is ",
+                                   books_.sequence(), "; --follow waits for more"));
+  }
+  if (options_.at.empty() && (shown_ != books_.sequence() || !ever_shown_)) {
+    if (auto status = show(); !status.ok()) return status;
+  }
+  if (ever_shown_ || !result.status.ok()) return result.status;
+  if (!filter_ || books_.books().empty()) {
+    std::cerr << "lapwing: no book yet: the bus has no record\n";
+    return absl::OkStatus();
+  }
+  return make_error(Errc::kNotFound,
+                    absl::StrCat("no book of ", options_.instrument,
+                                 "; without --instrument all are shown, ", books_.books().size()));
+}
+
+void Book::print_summary(const FollowResult& result) const {
+  const std::vector<const OrderBook*> books = books_.books();
+  nlohmann::ordered_json summary = {
+      {"sequence", books_.sequence()},
+      {"digest", absl::StrFormat("%016x", books_.digest())},
+      {"books", books.size()},
+      {"stale", std::ranges::count_if(books, [](const OrderBook* book) { return book->stale(); })},
+      {"orders", books_.order_count()},
+      {"records", result.records},
+      {"gaps", result.counters.gaps},
+      {"lost", result.counters.lost},
+      {"filled", result.counters.filled},
+  };
+  if (result.state_as_of != kNoSequence) summary["state_as_of"] = result.state_as_of;
+  std::cout << summary.dump() << std::endl;
+}
+
+FollowHandlers Book::handlers(Subscriber& subscriber) {
+  FollowHandlers handlers;
+  handlers.on_state = [this](const Item& item, const Subscriber& from) {
+    return take_state(item, from);
+  };
+  handlers.on_records = [this, &subscriber](Sequence first, std::span<const std::byte> records) {
+    if (auto status = check_schema(subscriber.schema()); !status.ok()) return status;
+    return take_records(first, records);
+  };
+  handlers.on_event = [this](const Item& item, const Subscriber& from) {
+    return take_event(item, from);
+  };
+  handlers.done = [this](const Item&, Sequence) { return done(); };
+  handlers.on_tick = [this] { return tick(); };
+  return handlers;
+}
+
+int Book::run() {
+  absl::StatusOr<SubscriberOptions> subscriber_options =
+      to_subscriber_options(options_.follow, "book");
+  if (!subscriber_options.ok()) return fail(subscriber_options.status());
+  if (subscriber_options->start.kind == Start::Kind::kSnapshot) {
+    subscriber_options->start = Start::snapshot(kFoldOrders);
+  }
+  Subscriber subscriber(*std::move(subscriber_options));
+  catch_stop_signals();
+  FollowResult result = follow(subscriber, options_.follow, handlers(subscriber));
+  result.status = finish(result);
+  if (options_.follow.summary) print_summary(result);
+  if (!result.status.ok()) fail(result.status);
+  return result.exit_code(options_.follow.until_closed && options_.at.empty());
+}
+
+}  // namespace
+
+void add_book(CLI::App& app, Run& run) {
+  auto options = std::make_shared<BookOptions>();
+  options->follow.from = "snapshot";
+  CLI::App& command = add_command(app, "book", kAbout);
+  add_bus_option(command, options->follow.bus);
+  command
+      .add_option("--from", options->follow.from,
+                  "where to begin: snapshot (the newest checkpoint; without one, start), or start "
+                  "(the oldest record kept)")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"snapshot", "start"}));
+  command
+      .add_option("--instrument", options->instrument,
+                  "only this instrument: its number, or a symbol the feed's metadata knows")
+      ->type_name("ID|SYMBOL");
+  command.add_option("--depth", options->depth, "levels of each side; 0: all")
+      ->capture_default_str()
+      ->type_name("N");
+  command
+      .add_option("--at", options->at,
+                  "the books right after these records, then end: a number or a list, 100,200")
+      ->delimiter(',')
+      ->check(CLI::PositiveNumber)
+      ->type_name("SEQUENCE,…");
+  command.add_flag("--json", options->json, "a line of JSON for each book");
+  command.add_flag("--follow", options->live, "go on as records come");
+  add_policy_options(command, options->follow);
+  add_end_options(command, options->follow);
+  command.callback([options, &run] {
+    std::ranges::sort(options->at);
+    options->at.erase(std::ranges::unique(options->at).begin(), options->at.end());
+    run = [options] { return Book(*options).run(); };
+  });
+}
+
+}  // namespace lapwing::cli

@@ -1,0 +1,201 @@
+#include "cli/book_view.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "cli/time_text.h"
+#include "snapshot/bus_directory.h"
+#include "snapshot/dbn/dbn_metadata.h"
+
+namespace lapwing::cli {
+namespace {
+
+constexpr int kDecimalsMax = 9;  // of dbn::kPriceScale
+
+std::uint64_t magnitude(std::int64_t price) {
+  return price < 0 ? std::uint64_t{0} - static_cast<std::uint64_t>(price)
+                   : static_cast<std::uint64_t>(price);
+}
+
+int decimals_of(std::int64_t price) {
+  std::uint64_t fraction = magnitude(price) % static_cast<std::uint64_t>(dbn::kPriceScale);
+  if (fraction == 0) return 0;
+  int decimals = kDecimalsMax;
+  for (; fraction % 10 == 0; fraction /= 10) --decimals;
+  return decimals;
+}
+
+std::string price_text(std::int64_t price, int decimals) {
+  constexpr auto kScale = static_cast<std::uint64_t>(dbn::kPriceScale);
+  const std::string digits = absl::StrFormat("%09d", magnitude(price) % kScale);
+  return absl::StrCat(price < 0 ? "-" : "", magnitude(price) / kScale, decimals == 0 ? "" : ".",
+                      digits.substr(0, static_cast<std::size_t>(decimals)));
+}
+
+std::string best_text(const PriceLevel* level, int decimals) {
+  return level == nullptr ? "-" : price_text(level->price, decimals);
+}
+
+std::string time_of(const OrderBook& book) {
+  for (const std::uint64_t time : {book.last_ts_recv(), book.last_ts_event()}) {
+    if (time != dbn::kUndefTimestamp) return time_text(time);
+  }
+  return "-";
+}
+
+// Wide enough for both: 128 bits would be more than there are prices.
+std::string spread_text(const OrderBook& book, int decimals) {
+  const PriceLevel* const bid = book.best(dbn::Side::kBid);
+  const PriceLevel* const ask = book.best(dbn::Side::kAsk);
+  if (bid == nullptr || ask == nullptr) return "spread -";
+  std::int64_t spread = 0;
+  if (__builtin_sub_overflow(ask->price, bid->price, &spread)) return "spread -";
+  const char* const word = spread < 0 ? ", CROSSED" : spread == 0 ? ", LOCKED" : "";
+  return absl::StrCat("spread ", price_text(spread, decimals), word);
+}
+
+std::string stale_text(const OrderBook& book) {
+  if (!book.stale()) return "";
+  if ((book.state()->msg.flags & dbn::kFlagSnapshot) != 0) {
+    return "STALE: within a snapshot that is not at its end\n";
+  }
+  if (book.lost_through() == kNoSequence) return "STALE: the feed says that it may be wrong\n";
+  return absl::StrCat("STALE since record ", book.lost_through(),
+                      " was lost; good again from the next clear or snapshot\n");
+}
+
+std::string side_text(const PriceLevel& level, const std::string& price, bool is_bid) {
+  return is_bid ? absl::StrFormat("%7d %10d %14s", level.orders, level.size, price)
+                : absl::StrFormat("%-14s %10d %7d", price, level.size, level.orders);
+}
+
+nlohmann::ordered_json side_json(const OrderBook& book, dbn::Side side, std::size_t depth) {
+  auto levels = nlohmann::ordered_json::array();
+  const std::size_t count = book.level_count(side);
+  for (std::size_t i = 0; i < (depth == 0 ? count : std::min(count, depth)); ++i) {
+    const PriceLevel& level = book.level(side, i);
+    levels.push_back({{"price", level.price}, {"size", level.size}, {"orders", level.orders}});
+  }
+  return levels;
+}
+
+nlohmann::ordered_json number_or_null(std::uint64_t number, std::uint64_t none) {
+  return number == none ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(number);
+}
+
+}  // namespace
+
+const std::string& BookView::symbol(const OrderBook& book) {
+  if (!symbols_) {
+    symbols_.emplace();
+    const absl::StatusOr<std::string> bytes = read_feed_metadata(bus_);
+    if (bytes.ok() && !bytes->empty()) {
+      const auto metadata = dbn::parse_metadata(std::as_bytes(std::span(*bytes)));
+      if (metadata.ok()) symbols_.emplace(*metadata);
+    }
+  }
+  return symbols_->symbol(book.instrument_id(), book.last_ts_recv());
+}
+
+std::string BookView::name(const OrderBook& book) {
+  const std::string& symbol = this->symbol(book);
+  const std::string number = absl::StrCat(book.instrument_id());
+  return absl::StrCat(symbol.empty() ? number : absl::StrCat(symbol, " (", number, ")"));
+}
+
+int BookView::decimals(const OrderBook& book) {
+  int& decimals =
+      decimals_[std::uint64_t{book.publisher_id()} << 32 | std::uint64_t{book.instrument_id()}];
+  for (const dbn::Side side : {dbn::Side::kBid, dbn::Side::kAsk}) {
+    for (std::size_t i = 0; i < book.level_count(side) && decimals < kDecimalsMax; ++i) {
+      decimals = std::max(decimals, decimals_of(book.level(side, i).price));
+    }
+  }
+  return decimals;
+}
+
+std::string BookView::ladder(const OrderBook& book, int decimals) const {
+  const std::size_t bids = book.level_count(dbn::Side::kBid);
+  const std::size_t asks = book.level_count(dbn::Side::kAsk);
+  const std::size_t deepest = std::max(bids, asks);
+  const std::size_t rows = depth_ == 0 ? deepest : std::min(depth_, deepest);
+  std::string out = absl::StrFormat("%7s %10s %14s | %-14s %10s %7s\n", "orders", "size", "bid",
+                                    "ask", "size", "orders");
+  for (std::size_t i = 0; i < rows; ++i) {
+    std::string bid(33, ' ');
+    std::string ask;
+    if (i < bids) {
+      const PriceLevel& level = book.level(dbn::Side::kBid, i);
+      bid = side_text(level, price_text(level.price, decimals), true);
+    }
+    if (i < asks) {
+      const PriceLevel& level = book.level(dbn::Side::kAsk, i);
+      ask = side_text(level, price_text(level.price, decimals), false);
+    }
+    absl::StrAppend(&out, bid, " |", ask.empty() ? "" : " ", ask, "\n");
+  }
+  return out;
+}
+
+std::string BookView::text(const OrderBook& book, Sequence sequence) {
+  const int decimals = this->decimals(book);
+  std::string out = absl::StrFormat("%s  publisher %d  at %d  %s\n%d orders, %d + %d levels, %s\n",
+                                    name(book), book.publisher_id(), sequence, time_of(book),
+                                    book.order_count(), book.level_count(dbn::Side::kBid),
+                                    book.level_count(dbn::Side::kAsk), spread_text(book, decimals));
+  absl::StrAppend(&out, stale_text(book));
+  if (!book.settled()) absl::StrAppend(&out, "INSIDE AN EVENT: more of it is to come\n");
+  if (book.state() != nullptr && book.state()->msg.size > 0) {
+    absl::StrAppendFormat(&out, "%d records did not fit what rested, the last of them %d\n",
+                          book.state()->msg.size, book.state()->msg.order_id);
+  }
+  return out + ladder(book, decimals);
+}
+
+std::string BookView::list_heading(Sequence sequence, std::size_t books) {
+  return absl::StrFormat(
+      "%d books at %d; --instrument shows one with its depth\n%-24s %9s %s\n", books, sequence,
+      "instrument", "publisher",
+      absl::StrFormat("%10s %14s | %-14s %10s %8s", "size", "bid", "ask", "size", "orders"));
+}
+
+std::string BookView::list_line(const OrderBook& book) {
+  const int decimals = this->decimals(book);
+  const PriceLevel none;
+  const PriceLevel* const bid = book.best(dbn::Side::kBid);
+  const PriceLevel* const ask = book.best(dbn::Side::kAsk);
+  return absl::StrFormat(
+      "%-24s %9d %10d %14s | %-14s %10d %8d%s\n", name(book), book.publisher_id(),
+      (bid == nullptr ? none : *bid).size, best_text(bid, decimals), best_text(ask, decimals),
+      (ask == nullptr ? none : *ask).size, book.order_count(), book.stale() ? "  STALE" : "");
+}
+
+std::string BookView::json(const OrderBook& book, Sequence sequence, bool with_digest) {
+  const std::string& symbol = this->symbol(book);
+  nlohmann::ordered_json out = {
+      {"seq", sequence},
+      {"publisher_id", book.publisher_id()},
+      {"instrument_id", book.instrument_id()},
+      {"symbol", symbol.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(symbol)},
+      {"last_seq", number_or_null(book.last_sequence(), kNoSequence)},
+      {"ts_event", number_or_null(book.last_ts_event(), dbn::kUndefTimestamp)},
+      {"ts_recv", number_or_null(book.last_ts_recv(), dbn::kUndefTimestamp)},
+      {"settled", book.settled()},
+      {"stale", book.stale()},
+      {"lost_through", number_or_null(book.lost_through(), kNoSequence)},
+      {"misfits", book.state() == nullptr ? 0 : book.state()->msg.size},
+      {"orders", book.order_count()},
+      {"bid_levels", book.level_count(dbn::Side::kBid)},
+      {"ask_levels", book.level_count(dbn::Side::kAsk)},
+      {"bids", side_json(book, dbn::Side::kBid, depth_)},
+      {"asks", side_json(book, dbn::Side::kAsk, depth_)}};
+  if (with_digest) out["digest"] = absl::StrFormat("%016x", book.digest());
+  return out.dump();
+}
+
+}  // namespace lapwing::cli

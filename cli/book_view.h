@@ -1,0 +1,47 @@
+// How an order book looks: as a trader reads it, as a line of a list, as JSON.
+//
+// Prices are text in as few decimals as show every price of the book so far exactly; in JSON they
+// are integers in units of 1e-9, as everywhere.
+//
+// Thread safety: one thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "absl/container/flat_hash_map.h"
+#include "proto/identity.h"
+#include "snapshot/dbn/dbn_symbols.h"
+#include "subscribers/book/order_book.h"
+
+namespace lapwing::cli {
+
+class BookView {
+ public:
+  // `depth`: levels of each side, 0 for all. Symbols are those of the feed's metadata in `bus`.
+  BookView(std::string bus, std::size_t depth) : bus_(std::move(bus)), depth_(depth) {}
+
+  // Lines, each with its end. `sequence` is the last record of the bus that is in the book.
+  std::string text(const OrderBook& book, Sequence sequence);
+  // The heading of a list, and one line of it.
+  static std::string list_heading(Sequence sequence, std::size_t books);
+  std::string list_line(const OrderBook& book);
+  // One object, without a line's end. `with_digest` costs a sort of the orders.
+  std::string json(const OrderBook& book, Sequence sequence, bool with_digest);
+
+ private:
+  const std::string& symbol(const OrderBook& book);
+  std::string name(const OrderBook& book);
+  // Digits behind the point.
+  int decimals(const OrderBook& book);
+  std::string ladder(const OrderBook& book, int decimals) const;
+
+  std::string bus_;
+  std::size_t depth_;
+  std::optional<dbn::SymbolTable> symbols_;
+  absl::flat_hash_map<std::uint64_t, int> decimals_;  // by publisher and instrument
+};
+
+}  // namespace lapwing::cli

@@ -1,0 +1,62 @@
+#include "cli/screen.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <iostream>
+#include <string_view>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "proto/error.h"
+
+namespace lapwing::cli {
+namespace {
+
+constexpr std::size_t kRowsDefault = 24;
+constexpr std::size_t kColumnsDefault = 80;
+
+struct Size {
+  std::size_t rows = kRowsDefault;
+  std::size_t columns = kColumnsDefault;
+};
+
+Size terminal_size() {
+  winsize size{};
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_row < 2 || size.ws_col == 0) {
+    return {};
+  }
+  return {size.ws_row, size.ws_col};
+}
+
+}  // namespace
+
+Screen::Screen() : terminal_(isatty(STDOUT_FILENO) == 1) {}
+
+absl::Status Screen::show(const std::string& lines) {
+  if (terminal_) {
+    std::cout << in_place(lines);
+  } else {
+    std::cout << (std::exchange(shown_, true) ? "\n" : "") << lines;
+  }
+  std::cout.flush();
+  if (std::cout) return absl::OkStatus();
+  return make_error(Errc::kSystem, "standard output is closed or full");
+}
+
+// Each line is erased behind its end, and so is all that was below the last. The last row stays
+// free: a line's end there would scroll what is to be replaced.
+std::string Screen::in_place(const std::string& lines) {
+  const Size size = terminal_size();
+  std::string out = shown_lines_ == 0 ? "\r" : absl::StrCat("\r\x1b[", shown_lines_, "A");
+  shown_lines_ = 0;
+  for (const absl::string_view line : absl::StrSplit(lines, '\n', absl::SkipEmpty())) {
+    if (shown_lines_ + 1 >= size.rows) break;
+    absl::StrAppend(&out, line.substr(0, size.columns), "\x1b[K\n");
+    ++shown_lines_;
+  }
+  return absl::StrCat(out, "\x1b[J");
+}
+
+}  // namespace lapwing::cli

@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+"""Holds `lapwing book` against the book of order_book_oracle. run.sh makes the environment.
+
+LAPWING_BIN is the program; LAPWING_TEST_DATA the folder of real files.
+"""
+
+import json
+import pathlib
+import random
+import sys
+import unittest
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE.parent), str(HERE.parents[1] / "end_to_end")]
+import harness
+import order_book_oracle as oracle
+
+ES = "esh4-glbx-mdp3-20231225.mbo.dbn.zst"
+ES_RECORDS = 68_792
+ES_SNAPSHOT_RECORDS = 8_725
+SEQUENCES = 200
+FLOW_RECORDS = 60_000
+FLOW = f"synthetic:records={FLOW_RECORDS},instruments=3"
+
+
+def expected_side(book, side):
+    return [{"price": price, "size": size, "orders": orders}
+            for price, size, orders in book.levels(side)]
+
+
+class BooksAreTheOracles(harness.BusTest):
+    """Each level and order count, at many records, equals a book that shares nothing with ours."""
+
+    def books_at(self, sequences, *options):
+        """What `lapwing book` prints: {(sequence, publisher, instrument): book}."""
+        at = ",".join(map(str, sequences))
+        process = self.run_to_end("book", "book", "--from", "start", "--at", at, "--json",
+                                  "--depth", 0, *options)
+        books = [json.loads(line) for line in process.out().splitlines()]
+        return {(b["seq"], b["publisher_id"], b["instrument_id"]): b for b in books}
+
+    def compare(self, path, sequences):
+        """The number of levels that were compared."""
+        printed = self.books_at(sequences)
+        market = oracle.Market()
+        compared = levels = 0
+        for sequence, record in oracle.read_mbo(path):
+            market.apply(record, sequence)
+            if sequence not in sequences:
+                continue
+            for key, book in market.books.items():
+                shown = printed[(sequence, *key)]
+                for side, name in (("B", "bids"), ("A", "asks")):
+                    expected = expected_side(book, side)
+                    self.assertEqual(shown[name], expected, (sequence, key, name))
+                    levels += len(expected)
+                self.assertEqual(shown["orders"], len(book.orders()), (sequence, key))
+                self.assertFalse(shown["stale"])
+                compared += 1
+        self.assertEqual(compared, len(printed))
+        return levels
+
+    def test_at_200_records_of_the_real_feed(self):
+        path = harness.test_data(ES)
+        self.run_to_end("publish", "publish", "--source", f"dbn:{path}", "--pace", "max")
+        chosen = {1, ES_SNAPSHOT_RECORDS, ES_SNAPSHOT_RECORDS + 1, ES_RECORDS}
+        while len(chosen) < SEQUENCES:
+            chosen.add(random.randint(2, ES_RECORDS))
+        levels = self.compare(path, sorted(chosen))
+        print(f"\n{ES}: {SEQUENCES} books, {levels} levels equal")
+
+    def test_at_200_records_of_a_flow_with_partial_cancels(self):
+        path = str(self.folder / "flow.dbn")
+        self.run_to_end("publish", "publish", "--source", FLOW, "--pace", "max")
+        self.run_to_end("record", "record", "--from", "start", "--out", path, "--until-closed")
+        chosen = random.sample(range(1, FLOW_RECORDS), SEQUENCES - 1) + [FLOW_RECORDS]
+        levels = self.compare(path, sorted(chosen))
+        print(f"\n{FLOW}: {SEQUENCES} moments, {levels} levels equal")
+
+    def test_one_of_several_instruments_by_its_symbol(self):
+        self.run_to_end("publish", "publish", "--source", FLOW, "--pace", "max")
+        every = self.books_at([FLOW_RECORDS])
+        one = self.books_at([FLOW_RECORDS], "--instrument", "SYN2")
+        self.assertEqual(sorted(key[2] for key in every), [1, 2, 3])
+        self.assertEqual({key: every[key] for key in one}, one)
+        self.assertEqual([book["symbol"] for book in one.values()], ["SYN2"])
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,211 @@
+"""`lapwing book`: what it shows, when it says that it is stale, and from where it is the same."""
+
+import json
+import os
+import pty
+import signal
+import time
+import unittest
+
+import harness
+
+RECORDS = 20_000
+FLOW = f"synthetic:records={RECORDS},instruments=2,seed=7"
+MANY = f"synthetic:records={RECORDS},instruments=9,seed=7"
+LONG_PASS = "synthetic:records=1000000,instruments=1,seed=7"
+PASS_PER_SECOND = 250_000
+STOPPED_SECONDS = 1
+RING = 65_536
+
+
+def lines_of_json(process):
+    """The lines so far, but for one that is still being written."""
+    return [json.loads(line) for line in process.out().split("\n")[:-1]]
+
+
+def sides(text):
+    """The bids and asks of one printed book: [(price, size, orders)]."""
+    rows = [line.split("|") for line in text.splitlines() if "|" in line][1:]
+    bids = [tuple(bid.split()[::-1]) for bid, _ in rows if bid.split()]
+    asks = [tuple(ask.split()) for _, ask in rows if ask.split()]
+    return bids, asks
+
+
+def as_text(levels):
+    return [(f"{level['price'] / 1e9:.2f}", str(level["size"]), str(level["orders"]))
+            for level in levels]
+
+
+class WhatItShows(harness.BusTest):
+    """Of a bus that is closed."""
+
+    def publish(self, source=FLOW, *options):
+        self.run_to_end("publish", "publish", "--source", source, "--pace", "max", *options)
+
+    def test_the_text_says_what_the_json_says(self):
+        self.publish()
+        text = self.run_to_end("text", "book", "--instrument", "SYN1", "--depth", 5)
+        self.assertIn(f"SYN1 (1)  publisher 60000  at {RECORDS}  ", text.out())
+        shown = self.run_to_end("json", "book", "--instrument", 1, "--depth", 5, "--json")
+        [book] = lines_of_json(shown)
+        bids, asks = sides(text.out())
+        self.assertEqual(len(bids), 5)
+        self.assertEqual((bids, asks), (as_text(book["bids"]), as_text(book["asks"])))
+        spread = (book["asks"][0]["price"] - book["bids"][0]["price"]) / 1e9
+        self.assertIn(f"{book['orders']} orders, {book['bid_levels']} + {book['ask_levels']} "
+                      f"levels, spread {spread:.2f}\n", text.out())
+        self.assertNotIn("STALE", text.out())
+        self.assertNotIn("\x1b", text.out())
+
+    def test_within_an_event_it_says_so_and_only_where_it_was_asked_for(self):
+        self.publish()
+        wanted = ",".join(map(str, range(1000, 1100)))
+        shown = self.run_to_end("json", "book", "--at", wanted, "--json", "--instrument", 1)
+        books = {book["seq"]: book for book in lines_of_json(shown)}
+        self.assertEqual(sorted(books), list(range(1000, 1100)))
+        inside = next(n for n, book in books.items() if not book["settled"])
+        outside = next(n for n, book in books.items() if book["settled"])
+        for n, expected in ((inside, True), (outside, False)):
+            text = self.run_to_end("text", "book", "--at", n, "--instrument", 1).out()
+            self.assertEqual("INSIDE AN EVENT" in text, expected, text)
+
+    def test_many_books_are_a_list_of_their_best_prices(self):
+        self.publish(MANY)
+        text = self.run_to_end("list", "book").out()
+        shown = self.run_to_end("json", "book", "--json", "--depth", 1)
+        books = lines_of_json(shown)
+        self.assertEqual(len(books), 9)
+        self.assertEqual(len(text.splitlines()), 2 + 9)
+        for book in books:
+            [line] = [row for row in text.splitlines() if row.startswith(book["symbol"] + " ")]
+            bid, ask = line.split("|")[0].split()[-1], line.split("|")[1].split()[0]
+            self.assertEqual((round(float(bid) * 1e9), round(float(ask) * 1e9)),
+                             (book["bids"][0]["price"], book["asks"][0]["price"]))
+
+    def test_the_summary_is_of_the_record_that_was_asked_for_last(self):
+        self.publish()
+        for at in (17, RECORDS // 2):
+            shown = self.run_to_end("at", "book", "--at", f"5,{at}", "--summary")
+            self.assertEqual(shown.summary()["sequence"], at)
+        digests = {self.run_to_end(f"end{i}", "book", *options, "--summary").summary()["digest"]
+                   for i, options in enumerate(((), ("--until-closed",), ("--at", RECORDS)))}
+        self.assertEqual(len(digests), 1)
+
+    def test_what_cannot_be_shown_is_an_error_that_says_why(self):
+        self.publish()
+        later = self.run_to_end("later", "book", "--at", RECORDS + 1, expect=1)
+        self.assertIn(f"--at {RECORDS + 1}: the last record is {RECORDS}", later.err())
+        unknown = self.run_to_end("unknown", "book", "--instrument", "NONE", expect=1)
+        self.assertIn("no book of NONE", unknown.err())
+        self.run_to_end("usage", "book", "--at", 0, expect=2)
+
+    def test_a_bus_of_other_records_has_no_books(self):
+        feed = harness.test_data("futures_trades_2024-07-01T23-58_2024-07-02T00-02.dbn.zst")
+        self.publish(f"dbn:{feed}")
+        refused = self.run_to_end("trades", "book", "--from", "start", expect=2)
+        self.assertIn("dbn.trades", refused.err())
+
+
+class Live(harness.BusTest):
+    """While a publisher is there."""
+
+    def test_it_follows_until_the_publisher_closes(self):
+        follower = self.start("follow", "book", "--follow", "--json", "--until-closed", "--summary",
+                              "--instrument", "SYN1")
+        self.run_to_end("publish", "publish", "--source", FLOW, "--pace", RECORDS // 2,
+                        "--await", 1)
+        self.assertEqual(follower.wait(), 0, follower.err())
+        *books, summary = lines_of_json(follower)
+        self.assertGreater(len(books), 3, "void: it was not shown while it changed")
+        self.assertTrue(all(book["settled"] for book in books))
+        self.assertEqual(books[-1]["seq"], RECORDS)
+        self.assertEqual(summary["sequence"], RECORDS)
+        last = self.run_to_end("last", "book", "--instrument", "SYN1", "--json")
+        self.assertEqual(lines_of_json(last)[0], books[-1])
+
+    def test_on_a_terminal_it_stays_in_place_and_elsewhere_it_is_plain_lines(self):
+        self.start("publish", "publish", "--source", FLOW, "--pace", "max", "--linger", 60)
+        self.until_head(RECORDS)
+        ours, theirs = pty.openpty()
+        self.addCleanup(os.close, ours)
+        follower = self.start("follow", "book", "--follow", stdout=theirs)
+        os.close(theirs)
+        shown = b""
+        while b"\x1b[J" not in shown:
+            shown += os.read(ours, 65536)
+        follower.stop()
+        self.assertIn(b"SYN1 (1)", shown)
+        self.assertLessEqual(shown.count(b"\r\n"), 23, "it fits a terminal of 24 rows")
+
+
+class Losses(harness.BusTest):
+    """A bus that keeps nothing but its ring."""
+
+    def publish_without_journal(self, *options):
+        return self.start("publish", "publish", "--source", LONG_PASS, "--journal", "none",
+                          "--capacity", RING, "--loop", 0, "--pace", PASS_PER_SECOND,
+                          *options)
+
+    def test_a_lap_makes_it_stale_until_the_next_clear(self):
+        self.publish_without_journal("--await", 1)
+        follower = self.start("follow", "book", "--follow", "--json", "--depth", 1, "--on-gap",
+                              "skip", "--from", "start", "--wait", "busy")
+        def books():
+            return lines_of_json(follower)
+        before = self.until("a book", books)[-1]["seq"]
+        follower.signal(signal.SIGSTOP)
+        time.sleep(STOPPED_SECONDS)  # the event itself: so long it is lapped many times
+        follower.signal(signal.SIGCONT)
+        stale = self.until("a stale book", lambda: [
+            b for b in books() if b["seq"] > before and b["stale"]])[0]
+        self.assertIn("gap ", follower.err())
+        self.assertGreaterEqual(stale["seq"], stale["lost_through"])
+        self.assertGreater(stale["lost_through"], before)
+        good = self.until("a good book after it", lambda: [
+            b for b in books() if b["seq"] > stale["seq"] and not b["stale"]])[0]
+        # The clear is the first record of a pass; the first pass has none before it.
+        self.assertGreater(good["seq"], 1_000_000)
+        follower.signal(signal.SIGINT)
+        self.assertEqual(follower.wait(), 6, "records were lost")
+
+    def test_a_beginning_in_the_middle_is_stale_and_says_since_when(self):
+        self.publish_without_journal()
+        self.until_head(2 * RING)
+        shown = self.start("book", "book", "--from", "start", "--on-gap", "skip")
+        shown.wait()
+        self.assertIn("STALE since record ", shown.out(), shown.err())
+        asked = self.start("at", "book", "--from", "start", "--on-gap", "skip", "--at", 1)
+        self.assertEqual(asked.wait(), 1)
+        self.assertIn("--at 1: what is kept begins with record ", asked.err())
+
+
+class FromASnapshot(harness.BusTest):
+    """A state and the records after it give the book that all the records give."""
+
+    def test_both_have_the_same_digest_at_the_same_sequence(self):
+        source = harness.test_data("esh4-glbx-mdp3-20231225.mbo.dbn.zst")
+        self.start("publish", "publish", "--source", f"dbn:{source}", "--pace", 40_000,
+                   "--linger", 60)
+        self.start("checkpoint", "checkpoint", "--fold", "orders", "--every", 10_000)
+        self.until_head(68_792)
+        def join():
+            snapshot = self.run_to_end("snapshot", "book", "--summary")
+            return snapshot if "state_as_of" in snapshot.summary() else None
+        snapshot = self.until("a checkpoint", join).summary()
+        self.assertEqual(snapshot["sequence"], 68_792)
+        self.assertLess(snapshot["records"], 68_792)
+        start = self.run_to_end("start", "book", "--from", "start", "--summary").summary()
+        self.assertEqual((snapshot["digest"], snapshot["sequence"], snapshot["orders"]),
+                         (start["digest"], start["sequence"], start["orders"]))
+        self.assertEqual(start["records"], 68_792)
+        print(f"\nfrom the snapshot as of {snapshot['state_as_of']} and from the start: "
+              f"digest {start['digest']} at {start['sequence']}")
+        early = self.run_to_end("early", "book", "--at", snapshot["state_as_of"] - 1, expect=1)
+        self.assertIn("--from start may begin earlier", early.err())
+        shown = self.run_to_end("text", "book").out().splitlines()[3:]
+        again = self.run_to_end("again", "book", "--from", "start").out().splitlines()[3:]
+        self.assertEqual(shown, again)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
