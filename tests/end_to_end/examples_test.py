@@ -1,5 +1,6 @@
 """Every program of docs/examples does what its first lines say."""
 
+import json
 import os
 import pathlib
 import re
@@ -124,6 +125,21 @@ class Examples(harness.ProgramTest):
         self.assert_says(client, "root of 2: 1.41421\nroot of 4: 2\nroot of 9: 3\n"
                                  "root of -1: error 33, there is no such root\n")
         self.assert_says(server, "told: goodbye\n")
+
+    def test_best_prices(self):
+        bus = str(self.folder / "bus")
+        publisher = self.start("publish", "publish", "--bus", bus, "--source",
+                               "synthetic:records=50000", "--pace", "max", "--await", 1)
+        strategy = self.example("best_prices", bus, 60000, 1)
+        self.assertEqual(publisher.wait(), 0, publisher.err())
+        self.assertEqual(strategy.wait(), 0, strategy.err())
+        changes, bid, ask = map(int, re.fullmatch(
+            r"(\d+) changes of the best prices over 50000 records; the last are (\d+) and (\d+)\n",
+            strategy.out()).groups())
+        self.assertGreater(changes, 100)
+        book = json.loads(self.run_to_end("book", "book", "--bus", bus, "--json", "--depth",
+                                          1).out())
+        self.assertEqual((bid, ask), (book["bids"][0]["price"], book["asks"][0]["price"]))
 
     def test_vwap(self):
         bus, raw = self.folder / "bus", self.folder / "trades.dbn"

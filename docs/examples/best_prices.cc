@@ -1,0 +1,74 @@
+// A strategy that keeps a book: the best bid and ask after every event of the venue, and nothing
+// while the book cannot be believed.
+//
+//   lapwing publish --bus /tmp/es --source synthetic:records=100000 --linger 5 &
+//   best_prices /tmp/es 60000 1
+#include <cstdint>
+#include <cstdlib>
+#include <iostream>
+#include <string>
+
+#include "bus/kernel.h"
+#include "subscribers/book/order_books.h"
+#include "subscribers/subscriber.h"
+
+namespace {
+
+constexpr std::uint64_t kWaitNs = 1'000'000'000;
+
+// What a strategy looks at, and whether it differs from last time.
+struct Touch {
+  std::int64_t bid = 0;  // 1e-9 units; 0: nobody bids
+  std::int64_t ask = 0;
+  friend bool operator==(const Touch&, const Touch&) = default;
+};
+
+Touch touch_of(const lapwing::OrderBook& book) {
+  const lapwing::PriceLevel* const bid = book.best(lapwing::dbn::Side::kBid);
+  const lapwing::PriceLevel* const ask = book.best(lapwing::dbn::Side::kAsk);
+  return {bid == nullptr ? 0 : bid->price, ask == nullptr ? 0 : ask->price};
+}
+
+int run(const std::string& bus, std::uint16_t publisher_id, std::uint32_t instrument_id) {
+  // The state of the newest checkpoint, then every record after it.
+  lapwing::SubscriberOptions options;
+  options.directory = bus;
+  options.name = "best_prices";
+  options.start = lapwing::Start::snapshot("orders");
+  options.wait = lapwing::WaitStrategy::kPark;
+  lapwing::Subscriber subscriber(options);
+  lapwing::OrderBooks books;
+  Touch last;
+  std::uint64_t changes = 0;
+  for (;;) {
+    const lapwing::Item item = subscriber.wait(lapwing::monotonic_ns() + kWaitNs);
+    books.take(item, subscriber.record());  // records, losses, a snapshot: it knows what to do
+    if (item.kind == lapwing::ItemKind::kClosed) break;
+    if (item.kind == lapwing::ItemKind::kEnded) {
+      std::cerr << "best_prices: " << subscriber.status().message() << '\n';
+      return 1;
+    }
+    if (item.kind != lapwing::ItemKind::kRecord) continue;
+    const lapwing::OrderBook* const book = books.find_book(publisher_id, instrument_id);
+    // Within an event the book is halfway between two states that the venue was ever in.
+    if (book == nullptr || !book->settled() || book->stale()) continue;
+    const Touch now = touch_of(*book);
+    if (now == last) continue;
+    last = now;
+    ++changes;
+  }
+  std::cout << changes << " changes of the best prices over " << books.sequence()
+            << " records; the last are " << last.bid << " and " << last.ask << '\n';
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc == 4) {
+    return run(argv[1], static_cast<std::uint16_t>(std::atoi(argv[2])),
+               static_cast<std::uint32_t>(std::atoi(argv[3])));
+  }
+  std::cerr << "usage: best_prices BUS PUBLISHER INSTRUMENT\n";
+  return 2;
+}
