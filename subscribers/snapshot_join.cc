@@ -59,24 +59,30 @@ absl::StatusOr<SnapshotJoin> SnapshotJoin::begin(const Start& start, const std::
 
 void SnapshotJoin::step(const Attachment& attachment) {
   if (!listed_) return list();
-  if (files_.empty()) return none_left();
-  const CheckpointFile file = files_.front();
-  files_.pop_front();
-  absl::StatusOr<Checkpoint> checkpoint =
-      load_checkpoint(disk_, file, fold_->shape(), judge_by(attachment));
-  if (!checkpoint.ok()) return pass_over(checkpoint.status());
+  if (!load_ && files_.empty()) return none_left();
+  if (!load_) return begin_next(attachment);
+  absl::Status status = load_->step(kSnapshotSliceBytes);
+  if (status.ok() && !load_->done()) return;
   // The journal may have been pruned while it was loaded.
-  absl::Status followed = check_followed(checkpoint->header().sequence, attachment);
-  if (!followed.ok()) {
-    return pass_over(
-        make_error(Errc::kPruned, absl::StrCat(file.path, ": ", std::string(followed.message()))));
-  }
+  if (status.ok()) status = check_followed(load_->header().sequence, attachment);
+  if (!status.ok()) return pass_over(status);
+  absl::StatusOr<Checkpoint> checkpoint = load_->finish();
+  if (!checkpoint.ok()) return pass_over(checkpoint.status());
   checkpoint_.emplace(*std::move(checkpoint));
   progress_ = Progress::kLoaded;
-  text_ = absl::StrCat(size(), " entries from ", file.path);
+  text_ = absl::StrCat(size(), " entries from ", file_.path);
   if (!passed_over_.empty()) {
     absl::StrAppend(&text_, "; passed over: ", absl::StrJoin(passed_over_, "; "));
   }
+}
+
+void SnapshotJoin::begin_next(const Attachment& attachment) {
+  file_ = files_.front();
+  files_.pop_front();
+  absl::StatusOr<CheckpointLoad> load =
+      begin_checkpoint(*disk_, file_, fold_->shape(), judge_by(attachment));
+  if (!load.ok()) return pass_over(load.status());
+  load_.emplace(*std::move(load));
 }
 
 // Newest first.
@@ -90,7 +96,7 @@ void SnapshotJoin::list() {
     passed_over_.emplace_back(trusted.message());
     return;
   }
-  absl::StatusOr<std::vector<CheckpointFile>> files = list_checkpoints(disk_, directory_);
+  absl::StatusOr<std::vector<CheckpointFile>> files = list_checkpoints(*disk_, directory_);
   if (files.ok()) {
     files_.assign(files->begin(), files->end());
   } else {
@@ -111,6 +117,7 @@ void SnapshotJoin::none_left() {
 }
 
 void SnapshotJoin::pass_over(const absl::Status& why) {
+  load_.reset();
   const Errc code = errc_of(why);
   overtaken_ = overtaken_ || code == Errc::kNotFound || code == Errc::kPruned;
   passed_over_.emplace_back(why.message());

@@ -4,10 +4,11 @@
 // that session's end, of this schema and fold, durable, and after which nothing was pruned. Each
 // that is passed over is named, with the reason, in text().
 //
+// Loading goes on step by step, each no longer than reading and summing kSnapshotSliceBytes takes.
 // One that is removed meanwhile, or that the journal is pruned past, has a newer one: the directory
 // is looked at again, at most kSnapshotListsMax times in all.
 //
-// Thread safety: one thread. Owns the checkpoint's memory.
+// Thread safety: one thread. Owns the checkpoint.
 #pragma once
 
 #include <cstddef>
@@ -24,6 +25,7 @@
 #include "proto/identity.h"
 #include "snapshot/checkpoint/checkpoint.h"
 #include "snapshot/checkpoint/checkpoint_directory.h"
+#include "snapshot/checkpoint/checkpoint_load.h"
 #include "snapshot/fold/fold.h"
 #include "snapshot/posix_io.h"
 #include "subscribers/attachment.h"
@@ -65,15 +67,18 @@ class SnapshotJoin {
       : fold_(std::move(fold)), directory_(std::move(directory)) {}
   void list();
   void none_left();
+  void begin_next(const Attachment& attachment);
   void pass_over(const absl::Status& why);
 
   std::shared_ptr<const Fold> fold_;
-  std::string directory_;  // of the fold's checkpoints
-  PosixDisk disk_;
+  std::string directory_;                                            // of the fold's checkpoints
+  std::unique_ptr<PosixDisk> disk_ = std::make_unique<PosixDisk>();  // before what borrows it
   Progress progress_ = Progress::kLoading;
   bool listed_ = false;
-  int lists_ = 0;                         // that were made
-  std::deque<CheckpointFile> files_;      // of the list, that were not tried yet
+  int lists_ = 0;                     // that were made
+  std::deque<CheckpointFile> files_;  // of the list, that were not tried yet
+  CheckpointFile file_;               // of those the one that is, or was, loaded
+  std::optional<CheckpointLoad> load_;
   bool overtaken_ = false;                // one of the list was removed, or pruned past
   std::vector<std::string> passed_over_;  // a line for each of the list
   std::optional<Checkpoint> checkpoint_;

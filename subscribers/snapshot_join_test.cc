@@ -1,5 +1,7 @@
 // Joining from a snapshot: which checkpoint is taken, and that state and records together are what
 // whoever was there from the start has.
+#include <poll.h>
+
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <functional>
@@ -15,6 +17,11 @@ namespace {
 
 constexpr std::uint32_t kLargeEntryBytes = 4096;  // 300 of them take more than one slice to load
 
+bool is_readable(int fd) {
+  pollfd wanted{fd, POLLIN, 0};
+  return ::poll(&wanted, 1, 0) == 1;
+}
+
 // A bus, a fold, and a subscriber from its snapshot.
 struct Join {
   explicit Join(std::uint32_t entry_bytes = sizeof(TestFold::Entry))
@@ -27,12 +34,21 @@ struct Join {
   }
   std::string checkpoint(Sequence as_of) { return write_checkpoint(bus, *fold, as_of); }
   void begin() { trace.emplace(bus, bus.options(Start::snapshot(fold))); }
-  // Polls until the checkpoint's file is being read, or was.
-  void until_loading() {
-    begin();
-    REQUIRE(trace->until_flush_waits());
-    trace->step();
-    trace->step();
+  // Polls until this file is open: its header was read, and of its entries a slice at most.
+  void until_loading(const std::string& path) {
+    const std::uint64_t deadline_ns = monotonic_ns() + 60'000'000'000;  // ends a hang
+    while (!is_open(path)) {
+      trace->step();
+      REQUIRE(monotonic_ns() < deadline_ns);
+    }
+    REQUIRE(trace->lines.empty());
+  }
+  static bool is_open(const std::string& path) {
+    for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+      std::error_code gone;
+      if (std::filesystem::read_symlink(entry.path(), gone) == path) return true;
+    }
+    return false;
   }
 
   TestBus bus;
@@ -198,6 +214,162 @@ TEST_CASE("A checkpoint that may not be used is passed over, with the reason, fo
   CHECK(join.trace->lines ==
         (has_older ? Lines{"state x 300", "snapshot-complete 1000", "1001..1500", "caught-up 1500"}
                    : Lines{"no-snapshot 1", "1..1500", "caught-up 1500"}));
+}
+
+TEST_CASE(
+    "A large state is loaded a slice at a time, and nothing is told before all of it is good") {
+  const bool damaged = GENERATE(false, true);  // at its end
+  Join join(kLargeEntryBytes);
+  join.publish_and_archive(1500);
+  const std::string path = join.checkpoint(1200);
+  if (damaged) flip_bit(path, std::filesystem::file_size(path) - 100'000, 1);
+  join.begin();
+  join.until_loading(path);
+  int slices = 0;
+  Item item = join.trace->step();
+  for (; item.kind == ItemKind::kNothing && Join::is_open(path); item = join.trace->step())
+    ++slices;
+  CHECK(slices >= 1);
+  CHECK(item.kind == (damaged ? ItemKind::kNothing : ItemKind::kState));
+  REQUIRE(join.trace->until(ItemKind::kCaughtUp));
+  CHECK(join.trace->lines ==
+        (damaged ? Lines{"no-snapshot 1", "1..1500", "caught-up 1500"}
+                 : Lines{"state x 300", "snapshot-complete 1200", "1201..1500", "caught-up 1500"}));
+}
+
+TEST_CASE("A descriptor for event loops stays readable while the state is loaded") {
+  Join join(kLargeEntryBytes);
+  join.publish_and_archive(1500);
+  const std::string path = join.checkpoint(1200);
+  join.begin();
+  const auto descriptor = join.trace->subscriber.descriptor();
+  REQUIRE(descriptor.ok());
+  join.until_loading(path);
+  CHECK(is_readable(*descriptor));
+  REQUIRE(join.trace->step().kind == ItemKind::kNothing);
+  CHECK(is_readable(*descriptor));
+  REQUIRE(join.trace->until(ItemKind::kSnapshotComplete));
+}
+
+TEST_CASE("A checkpoint that is removed while it is loaded is loaded all the same") {
+  Join join(kLargeEntryBytes);
+  join.publish_and_archive(1500);
+  const std::string path = join.checkpoint(1200);
+  join.begin();
+  join.until_loading(path);
+  std::filesystem::remove(path);
+  REQUIRE(join.trace->until(ItemKind::kCaughtUp));
+  CHECK(join.trace->lines ==
+        Lines{"state x 300", "snapshot-complete 1200", "1201..1500", "caught-up 1500"});
+}
+
+TEST_CASE("A checkpoint that is removed before it is looked at has given way to a newer one") {
+  Join join(kLargeEntryBytes);
+  join.publish_and_archive(3000);
+  const std::string damaged = join.checkpoint(1300);
+  flip_bit(damaged, std::filesystem::file_size(damaged) - 100'000, 1);
+  const std::string older = join.checkpoint(1200);
+  join.begin();
+  join.until_loading(damaged);  // the other one is listed, and not open
+  std::filesystem::remove(older);
+  join.checkpoint(2500);
+  REQUIRE(join.trace->until(ItemKind::kCaughtUp));
+  CHECK(join.trace->lines ==
+        Lines{"state x 300", "snapshot-complete 2500", "2501..3000", "caught-up 3000"});
+}
+
+TEST_CASE("A journal that is pruned past the checkpoint while it is loaded has a newer one") {
+  const bool has_newer = GENERATE(true, false);
+  Join join(kLargeEntryBytes);
+  join.publish_and_archive(3000);
+  const std::string path = join.checkpoint(1000);
+  join.begin();
+  join.until_loading(path);
+  join.publish_and_archive(5000);
+  if (has_newer) join.checkpoint(7500);  // newer than the join, too
+  join.bus.prune_below_segment(6);
+  REQUIRE(join.trace->until(has_newer ? ItemKind::kSnapshotComplete : ItemKind::kNoSnapshot));
+  if (!has_newer) CHECK(join.trace->says("is as of 1000, and the journal begins with 6145"));
+  REQUIRE(join.trace->until_record(8000));
+  join.trace->until_quiet();
+  CHECK(join.trace->lines ==
+        (has_newer ? Lines{"state x 300", "snapshot-complete 7500", "caught-up 7500", "7501..8000"}
+                   : Lines{"no-snapshot 6145", "caught-up 3000", "6145..8000"}));
+  CHECK(join.trace->subscriber.counters().lost == 0);
+}
+
+TEST_CASE("What is pruned while the state is told is lost, in its place") {
+  Join join;
+  join.publish_and_archive(3000);
+  join.checkpoint(1000);
+  join.begin();
+  REQUIRE(join.trace->until(ItemKind::kState));
+  join.publish_and_archive(5000);
+  join.bus.prune_below_segment(6);
+  REQUIRE(join.trace->until_record(8000));
+  CHECK(join.trace->lines == Lines{"state x 300", "snapshot-complete 1000",
+                                   "lost 1001..6144 pruned", "caught-up 3000", "6145..8000"});
+}
+
+TEST_CASE("A publisher that dies while the state is loaded or told leaves all of what it had") {
+  const bool while_loading = GENERATE(true, false);
+  const bool comes_back = GENERATE(true, false);
+  Join join(kLargeEntryBytes);
+  join.publish_and_archive(1500);
+  const std::string path = join.checkpoint(1200);
+  join.begin();
+  if (while_loading) {
+    join.until_loading(path);
+  } else {
+    REQUIRE(join.trace->until(ItemKind::kState));
+  }
+  join.bus.publish(3000);
+  join.bus.publish_without_head(3);
+  join.bus.kill();
+  if (comes_back) {
+    join.bus.recover();
+    join.bus.start();
+    join.bus.publish(10);
+  }
+  REQUIRE(join.trace->until(ItemKind::kPublisherGone));
+  Lines expected{"state x 300", "snapshot-complete 1200", "1201..1500", "caught-up 1500",
+                 "1501..4503",  "publisher-gone 4503"};
+  CHECK(join.trace->lines == expected);
+  if (!comes_back) return;
+  REQUIRE(join.trace->until_record(4513));
+  expected.insert(expected.end(), {"session 4504", "4504..4513"});
+  CHECK(join.trace->lines == expected);
+}
+
+TEST_CASE("A publisher that dies at any step of the handshake leaves a state and what came after") {
+  const int steps = GENERATE(range(0, 14));
+  Join join;
+  join.publish_and_archive(3000);
+  join.checkpoint(1200);
+  join.begin();
+  for (int i = 0; i < steps; ++i) join.trace->step();
+  join.bus.publish_without_head(3);
+  join.bus.kill();
+  join.bus.recover();
+  join.bus.start();
+  join.bus.publish(10);
+  REQUIRE(join.trace->until_record(3013));
+  const SubscriberCounters& counters = join.trace->subscriber.counters();
+  CHECK(counters.state == 300);
+  CHECK(counters.first == 1201);
+  CHECK(counters.records == 3013 - 1200);
+  CHECK(counters.lost == 0);
+  CHECK(join.trace->lines.front() == "state x 300");
+}
+
+TEST_CASE("Checkpoints that a stranger could have put there are not looked at") {
+  Join join;
+  join.publish_and_archive(1500);
+  join.checkpoint(1200);
+  std::filesystem::permissions(join.bus.directory() + "/checkpoint", std::filesystem::perms::all);
+  join.begin();
+  REQUIRE(join.trace->until(ItemKind::kNoSnapshot));
+  CHECK(join.trace->says("checkpoint"));
 }
 
 TEST_CASE("A checkpoint after which the journal was pruned is no beginning") {

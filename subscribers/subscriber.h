@@ -17,7 +17,8 @@
 //   kSnapshotComplete S    the state is as of S; text() says from which checkpoint
 //   kRecord S+1 …
 // or, where no checkpoint can be used, kNoSnapshot and then every record from the oldest. The state
-// is verified as a whole before its first entry is told, and kept in memory until it is complete.
+// is loaded in slices of kSnapshotSliceBytes, one a poll, verified as a whole before its first
+// entry is told, and held (mapped, or in memory) until it is complete.
 // subscribers/load_state.h does all of it in one call.
 //
 // Thread safety: one thread. Writes nothing that a publisher reads; maps the ring read-only. No
@@ -41,6 +42,9 @@
 namespace lapwing {
 
 class Fold;
+
+// What is read of a checkpoint within one poll.
+inline constexpr std::size_t kSnapshotSliceBytes = 1024 * 1024;
 
 struct Start {
   enum class Kind : std::uint32_t { kLive, kOldest, kSequence, kTime, kSnapshot };

@@ -21,9 +21,12 @@
 
 namespace lapwing {
 
+class Pages;
+
 class Checkpoint {
  public:
-  // Reads the file in one sequential pass and verifies header and every block. Errors: kNotFound;
+  // Reads the file in one sequential pass and verifies header and every block; checkpoint_load.h
+  // does so piece by piece. Errors: kNotFound;
   // kNotALapwingFile; kAbiMismatch (another version); kDamaged with file, block and offset; kLimit
   // (no memory for it); kNotPermitted, kSystem.
   static absl::StatusOr<Checkpoint> load(const std::string& path);
@@ -49,8 +52,10 @@ class Checkpoint {
   std::uint64_t digest() const;
 
  private:
-  class Impl;
-  explicit Checkpoint(std::unique_ptr<Impl> impl);
+  friend class CheckpointLoad;
+  struct Impl;
+  // `entries` are of `pages`.
+  Checkpoint(const CheckpointHeader& header, Pages pages, std::span<const std::byte> entries);
   std::unique_ptr<Impl> impl_;
 };
 

@@ -158,18 +158,21 @@ absl::StatusOr<std::vector<CheckpointFile>> list_checkpoints(Disk& disk,
   return files;
 }
 
+absl::StatusOr<CheckpointLoad> begin_checkpoint(Disk& disk, const CheckpointFile& file,
+                                                const FoldShape& shape,
+                                                const CheckpointJudge& judge) {
+  absl::StatusOr<CheckpointLoad> load = CheckpointLoad::begin(disk, file.path);
+  if (!load.ok()) return load.status();
+  absl::Status status = check_header(load->header(), file, shape, judge);
+  if (!status.ok()) return status;
+  return load;
+}
+
 absl::StatusOr<Checkpoint> load_checkpoint(Disk& disk, const CheckpointFile& file,
                                            const FoldShape& shape, const CheckpointJudge& judge) {
-  const auto header = Checkpoint::read_header(disk, file.path);
-  if (!header.ok()) return header.status();
-  absl::Status status = check_header(*header, file, shape, judge);
-  if (!status.ok()) return status;
-  auto checkpoint = Checkpoint::load(disk, file.path);
-  if (!checkpoint.ok()) return checkpoint.status();
-  // It may have been replaced between the two looks.
-  status = check_header(checkpoint->header(), file, shape, judge);
-  if (!status.ok()) return status;
-  return checkpoint;
+  absl::StatusOr<CheckpointLoad> load = begin_checkpoint(disk, file, shape, judge);
+  if (!load.ok()) return load.status();
+  return load->finish();
 }
 
 absl::StatusOr<ChosenCheckpoint> choose_checkpoint(const std::string& directory,

@@ -19,6 +19,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "snapshot/checkpoint/checkpoint.h"
+#include "snapshot/checkpoint/checkpoint_load.h"
 
 namespace lapwing {
 
@@ -64,9 +65,12 @@ absl::StatusOr<ChosenCheckpoint> choose_checkpoint(Disk& disk, const std::string
                                                    const CheckpointJudge& judge);
 
 // Loads one as choose_checkpoint() would: whole, of the sequence that its name says, of this fold,
-// accepted by `judge`.
+// accepted by `judge`; or begins to, and its end tells whether it is whole.
 absl::StatusOr<Checkpoint> load_checkpoint(Disk& disk, const CheckpointFile& file,
                                            const FoldShape& shape, const CheckpointJudge& judge);
+absl::StatusOr<CheckpointLoad> begin_checkpoint(Disk& disk, const CheckpointFile& file,
+                                                const FoldShape& shape,
+                                                const CheckpointJudge& judge);
 
 // Removes all but the newest `keep` of this journal, and every leftover; syncs the directory.
 // `keep` is at least 1. What does not count as kept: a file whose header or length is wrong (it

@@ -1,0 +1,65 @@
+// Loads one checkpoint file a piece at a time, for whoever has other things to do meanwhile.
+//
+// Thread safety: one thread. Borrows the Disk. Owns the open file, which stays what it is when its
+// name is removed, and the pages until finish().
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "proto/checkpoint_format.h"
+#include "snapshot/checkpoint/checkpoint.h"
+#include "snapshot/checkpoint/checkpoint_header.h"
+#include "snapshot/io.h"
+#include "snapshot/pages.h"
+
+namespace lapwing {
+
+class CheckpointLoad {
+ public:
+  // Opens the file and verifies its header, and that the file has the length it says; takes no
+  // memory for the entries yet. Errors, as of all of these: those of Checkpoint::load.
+  static absl::StatusOr<CheckpointLoad> begin(Disk& disk, const std::string& path);
+
+  const CheckpointHeader& header() const { return header_; }
+  // Reads and sums the next `bytes_max` bytes of entries, or a block if that is more; after the
+  // last of them verifies the sums. An error is final.
+  absl::Status step(std::uint64_t bytes_max);
+  bool done() const { return verified_; }
+  // All steps that are left, and the checkpoint; once.
+  absl::StatusOr<Checkpoint> finish();
+
+ private:
+  CheckpointLoad(Disk& disk, std::string path, OpenFile file, const CheckpointHeader& header)
+      : disk_(&disk),
+        path_(std::move(path)),
+        file_(std::move(file)),
+        header_(header),
+        layout_(checkpoint_layout(header.entry_count, header.entry_bytes)) {}
+  absl::Status take_pages();
+  absl::Status read_blocks(std::uint64_t end);
+  void sum_blocks(std::uint64_t end);
+  absl::Status check_sums() const;
+  absl::Status read_exactly(std::uint64_t offset, std::span<std::byte> out) const;
+
+  Disk* disk_;
+  std::string path_;
+  OpenFile file_;
+  CheckpointHeader header_;
+  CheckpointLayout layout_;
+  bool has_pages_ = false;
+  bool mapped_ = false;  // the pages are the file's own
+  Pages pages_;
+  std::span<const std::byte> entries_;  // of the pages
+  std::uint64_t summed_ = 0;            // bytes of the entries
+  std::vector<std::uint64_t> sums_;     // of their blocks
+  bool verified_ = false;
+};
+
+}  // namespace lapwing
