@@ -1,13 +1,16 @@
 // The splice of journal and ring under random steps of everything that moves: publishing,
-// archiving, pruning, joining from anywhere, reading one by one or in batches, dropped clients,
-// silences, deaths, recoveries, power cuts, failed journals and closes. Each seed is one history. A
+// archiving, pruning, joining from anywhere or from a snapshot, reading one by one or in batches,
+// checkpoints that come, go and are damaged, dropped clients, silences, deaths, recoveries, power
+// cuts, failed journals and closes. Each seed is one history. A
 // model of one number, the sequence that must come next, says what may be told; whatever is told
 // otherwise, twice or not at all fails.
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <map>
 #include <random>
 
 #include "subscribers/test_bus.h"
+#include "subscribers/test_checkpoints.h"
 
 namespace lapwing {
 namespace {
@@ -23,6 +26,9 @@ struct Events {
   std::uint64_t resumes = 0;
   std::uint64_t gaps = 0;
   std::uint64_t losses = 0;
+  std::uint64_t checkpoints = 0;
+  std::uint64_t snapshots = 0;     // joins that began with one …
+  std::uint64_t no_snapshots = 0;  // … or with none
 };
 
 class History {
@@ -50,7 +56,7 @@ class History {
   void step() {
     if (bus_.server == nullptr) return restart();
     if (below(5) == 0) bus_.beating = true;
-    const std::uint64_t dice = below(1000);
+    const std::uint64_t dice = below(1020);
     if (dice < 500) return take(1 + below(300));
     if (dice < 780) return bus_.publish(below(30));
     if (dice < 910) return bus_.publish(below(700));
@@ -61,7 +67,8 @@ class History {
     if (dice < 983) return drop();
     if (dice < 986) return fail_journal();
     if (dice < 989) return fall_silent();
-    stop();
+    if (dice < 993) return stop();
+    checkpoint();
   }
 
   void archive_some() {
@@ -119,7 +126,7 @@ class History {
     if (failed_) {
       REQUIRE(bus_.ring->unlink().ok());
     } else if (below(3) == 0) {
-      voids_.push_back({bus_.durable() + 1, bus_.reserved()});
+      voids_.push_back({bus_.journal.current_journal_id(), bus_.durable() + 1, bus_.reserved()});
       bus_.cut(bus_.durable());
       ++events_.cuts;
     } else {
@@ -127,8 +134,78 @@ class History {
     }
   }
 
+  // What a checkpointer does: brings its state up to a sequence that is durable, writes it down,
+  // and removes old ones. Sometimes what it wrote is spoiled.
+  void checkpoint() {
+    const Sequence first = bus_.ring->header().session_first_sequence;
+    if (failed_ || bus_.durable() < first) return;
+    const Sequence as_of = first + below(bus_.durable() - first + 1);
+    if (as_of <= kept_at_ && kept_journal_ == bus_.journal.current_journal_id()) return;
+    fold_through(as_of);
+    const std::string path = write_checkpoint(bus_, *fold_, kept_, identity_at(bus_, as_of));
+    digests_[as_of] = kept_.digest();
+    files_.push_back(path);
+    if (below(4) == 0) flip_bit(path, below(std::filesystem::file_size(path)), 5);
+    while (files_.size() > 2) {
+      std::filesystem::remove(files_.front());
+      files_.erase(files_.begin());
+    }
+    ++events_.checkpoints;
+  }
+  void fold_through(Sequence as_of) {
+    const Id128 journal = bus_.journal.current_journal_id();
+    if (journal != std::exchange(kept_journal_, journal)) {
+      kept_ = MemoryState(fold_->shape());
+      kept_at_ = 0;
+      digests_.clear();
+    }
+    while (kept_at_ < as_of) {
+      const Sequence n = kept_at_ + 1;
+      const auto gone = std::find_if(voids_.begin(), voids_.end(), [&](const Void& there) {
+        return there.journal == journal && n >= there.first && n <= there.last;
+      });
+      if (gone == voids_.end()) {
+        fold_->apply(n, bus_.journal.record(n), kept_);
+        kept_at_ = n;
+      } else {
+        fold_->lose({n, gone->last, gone->last + 1, GapCause::kVoid, false}, kept_);
+        kept_at_ = gone->last;
+      }
+    }
+  }
+
+  // Another subscriber, or a first one, from a snapshot.
+  void join_snapshot() {
+    attach(bus_.options(Start::snapshot(fold_)));
+    other_history_ = false;
+    expected_ = 1;  // until the state is complete there is no position
+    joined_ = MemoryState(fold_->shape());
+    ++events_.joins;
+  }
+  void take_entry() {
+    std::byte key[2];
+    fold_->key_of(subscriber_->record(), key);
+    joined_.put(key, subscriber_->record());
+  }
+  void take_snapshot(Sequence as_of) {
+    REQUIRE(expected_ == 1);
+    REQUIRE(digests_.count(as_of) == 1);
+    REQUIRE(joined_.digest() == digests_[as_of]);
+    REQUIRE(joined_.size() == subscriber_->state_size());
+    expected_ = as_of + 1;
+    ++events_.snapshots;
+  }
+  // It begins with what is kept then, without a word on what is not.
+  void take_no_snapshot(Sequence oldest) {
+    REQUIRE(joined_.size() == 0);
+    expected_ = oldest;
+    begins_late_ = true;
+    ++events_.no_snapshots;
+  }
+
   // Another subscriber, or a first one, from a random place.
   void join() {
+    if (below(2) == 0) return join_snapshot();
     expected_ = 1 + below(bus_.next());
     other_history_ = false;  // it has none before it
     attach(bus_.options(Start::at(expected_)));
@@ -137,6 +214,7 @@ class History {
   // The same one, restarted with the position it had stored.
   void resume() {
     if (!subscriber_ || subscriber_->counters().sessions == 0) return;
+    if (subscriber_->position().journal_id.is_zero() || begins_late_) return;
     SubscriberOptions options = bus_.options();
     options.resume = subscriber_->position();
     REQUIRE(options.resume->sequence == expected_ - 1);
@@ -149,7 +227,7 @@ class History {
     options.on_gap = skips_ ? OnGap::kSkip : OnGap::kFill;
     options.reattach_ns = 60'000'000'000;
     subscriber_.emplace(options);
-    caught_up_ = false;
+    caught_up_ = begins_late_ = false;
     records_ = lost_ = gaps_ = filled_ = fill_through_ = 0;
   }
 
@@ -162,22 +240,32 @@ class History {
       const Item item = subscriber_->poll();
       if (item.kind == ItemKind::kRecord) {
         take_record(item.sequence, subscriber_->record());
+      } else if (item.kind == ItemKind::kState) {
+        take_entry();
       } else {
         take_event(item);
       }
-      if (subscriber_->counters().sessions == 0) continue;  // not joined yet
+      if (subscriber_->counters().sessions == 0 || begins_late_) continue;  // not joined yet
       REQUIRE(subscriber_->position().sequence == expected_ - 1);
     }
   }
   void take_batch() {
     batch_.resize((1 + below(200)) * 56);
     const std::size_t count = subscriber_->poll_batch(batch_);
+    if (count > 0) begin_late(subscriber_->counters().last - count + 1);
     for (std::size_t i = 0; i < count; ++i) {
       take_record(expected_, std::span(batch_).subspan(i * 56, 56));
     }
     REQUIRE((count == 0 || subscriber_->counters().last == expected_ - 1));
   }
+  // The first thing that is told after no snapshot: what is before it is not kept any more.
+  void begin_late(Sequence n) {
+    if (!std::exchange(begins_late_, false)) return;
+    REQUIRE(n >= expected_);
+    expected_ = n;
+  }
   void take_record(Sequence n, std::span<const std::byte> record) {
+    begin_late(n);
     REQUIRE(n == expected_);
     const std::vector<std::byte> bytes = bus_.journal.record(n);
     REQUIRE(std::equal(record.begin(), record.end(), bytes.begin(), bytes.end()));
@@ -195,7 +283,14 @@ class History {
       REQUIRE_FALSE(caught_up_);
       caught_up_ = true;
     }
-    if (item.kind == ItemKind::kSession) REQUIRE(item.sequence == expected_);
+    if (item.kind == ItemKind::kSnapshotComplete) take_snapshot(item.sequence);
+    if (item.kind == ItemKind::kNoSnapshot) take_no_snapshot(item.sequence);
+    if (item.kind == ItemKind::kSession) {
+      if (begins_late_) expected_ = std::max(expected_, item.sequence);
+      REQUIRE(item.sequence == expected_);
+    }
+    if (item.kind == ItemKind::kLost || item.kind == ItemKind::kGap) begin_late(item.gap.first);
+    if (item.kind == ItemKind::kReset) begins_late_ = false;
     if (item.kind == ItemKind::kGap) take_gap(item.gap);
     if (item.kind == ItemKind::kLost) take_loss(item.gap);
     if (item.kind == ItemKind::kReset) take_reset(item.sequence);
@@ -239,6 +334,7 @@ class History {
   }
 
   struct Void {
+    Id128 journal;
     Sequence first;
     Sequence last;
   };
@@ -267,10 +363,20 @@ class History {
   std::vector<Void> voids_;
   Sequence pruned_below_ = 1;
 
+  // The checkpointer's.
+  std::shared_ptr<TestFold> fold_ = std::make_shared<TestFold>();
+  MemoryState kept_{fold_->shape()};
+  Sequence kept_at_ = 0;
+  Id128 kept_journal_;
+  std::map<Sequence, std::uint64_t> digests_;  // of its checkpoints of this journal
+  std::vector<std::string> files_;
+
   std::optional<Subscriber> subscriber_;
   std::vector<std::byte> batch_;
   bool skips_ = false;
   bool caught_up_ = true;
+  bool begins_late_ = false;  // no snapshot, and nothing told after it yet
+  MemoryState joined_{fold_->shape()};
   Sequence expected_ = 1;
   std::uint64_t records_ = 0;
   std::uint64_t lost_ = 0;
@@ -297,6 +403,9 @@ TEST_CASE(
   CHECK(events.resumes > 0);
   CHECK(events.gaps > 0);
   CHECK(events.losses > 0);
+  CHECK(events.checkpoints > 0);
+  CHECK(events.snapshots > 0);
+  CHECK(events.no_snapshots > 0);
 }
 
 }  // namespace
