@@ -1,0 +1,196 @@
+// Joins a bus from a snapshot again and again, at random moments, while somebody publishes; holds
+// each join's state against that of a subscriber that was there from the start.
+//
+//   late_joins BUS JOINS SEED      a line of JSON; 1 if one state differed, or something was lost
+//
+// The reference folds every record and keeps the digest of its state at each sequence that is a
+// multiple of kDigestEvery. A joiner goes on from its snapshot until it has caught up and is at
+// such a sequence, and compares there. Not thread-safe but where it says so.
+#include <atomic>
+#include <condition_variable>
+#include <cstdlib>
+#include <iostream>
+#include <map>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "bus/kernel.h"
+#include "snapshot/fold/memory_state.h"
+#include "subscribers/load_state.h"
+#include "subscribers/subscriber.h"
+
+namespace lapwing {
+namespace {
+
+constexpr Sequence kDigestEvery = 500;
+constexpr int kJoinersAtOnce = 4;
+constexpr Sequence kMomentMax = 4000;                   // records until the next join, at most
+constexpr std::uint64_t kDeadlineNs = 600'000'000'000;  // ends a hang
+constexpr std::uint64_t kWaitNs = 100'000'000;
+
+// The subscriber that was there from the start. It has a thread of its own; the rest is for any.
+class Reference {
+ public:
+  explicit Reference(std::string bus) : bus_(std::move(bus)), thread_([this] { run(); }) {}
+  ~Reference() {
+    stop_ = true;
+    thread_.join();
+  }
+  // Waits until it is at `n` or beyond; false if it has failed.
+  bool await(Sequence n) {
+    std::unique_lock lock(mutex_);
+    moved_.wait(lock, [&] { return at_ >= n || !defect_.empty(); });
+    return defect_.empty();
+  }
+  Sequence at() {
+    const std::lock_guard lock(mutex_);
+    return at_;
+  }
+  // The digest as of `n`, which is a multiple of kDigestEvery and was awaited.
+  std::uint64_t digest(Sequence n) {
+    const std::lock_guard lock(mutex_);
+    return digests_.at(n);
+  }
+  std::string defect() {
+    const std::lock_guard lock(mutex_);
+    return defect_;
+  }
+
+ private:
+  void run() {
+    SubscriberOptions options;
+    options.directory = bus_;
+    options.start = Start::oldest();
+    Subscriber subscriber(options);
+    const auto fold = make_fold("orders", "dbn.mbo");
+    MemoryState state((*fold)->shape());
+    Sequence expected = 1;
+    const std::uint64_t deadline_ns = monotonic_ns() + kDeadlineNs;
+    while (!stop_) {
+      const Item item = subscriber.wait(monotonic_ns() + kWaitNs);
+      if (item.kind == ItemKind::kRecord && item.sequence == expected) {
+        (*fold)->apply(item.sequence, subscriber.record(), state);
+        if (expected % kDigestEvery == 0) publish(expected, state.digest());
+        ++expected;
+      } else if (item.kind == ItemKind::kRecord || item.kind == ItemKind::kLost ||
+                 item.kind == ItemKind::kReset || item.kind == ItemKind::kEnded ||
+                 monotonic_ns() > deadline_ns) {
+        return fail(absl::StrCat("the reference got ", name_of(item.kind), " ", item.sequence,
+                                 " after ", expected - 1, ": ", subscriber.text()));
+      }
+    }
+  }
+  void publish(Sequence n, std::uint64_t digest) {
+    const std::lock_guard lock(mutex_);
+    digests_[n] = digest;
+    at_ = n;
+    moved_.notify_all();
+  }
+  void fail(std::string what) {
+    const std::lock_guard lock(mutex_);
+    defect_ = std::move(what);
+    moved_.notify_all();
+  }
+
+  std::string bus_;
+  std::mutex mutex_;
+  std::condition_variable moved_;
+  std::map<Sequence, std::uint64_t> digests_;  // these three behind the mutex
+  Sequence at_ = 0;
+  std::string defect_;
+  std::atomic<bool> stop_{false};
+  std::thread thread_;  // last: it uses the others
+};
+
+// What all joiners have found, behind a mutex.
+struct Tally {
+  std::mutex mutex;
+  std::uint64_t joins = 0;
+  std::uint64_t records = 0;  // that came after the state
+  std::uint64_t entries = 0;
+  std::set<Sequence> snapshots;  // the sequences that the states were as of
+  std::vector<std::string> defects;
+};
+
+// One join, from before it is begun until its state was compared. Returns what was wrong.
+std::string join(const std::string& bus, Reference& reference, Tally& tally) {
+  SubscriberOptions options;
+  options.directory = bus;
+  options.start = Start::snapshot("orders");
+  const std::uint64_t deadline_ns = monotonic_ns() + kDeadlineNs;
+  auto loaded = load_state(options, deadline_ns);
+  if (!loaded.ok()) return std::string(loaded.status().message());
+  while (loaded->as_of() % kDigestEvery != 0) {
+    const Item item = loaded->subscriber().wait(deadline_ns);
+    if (item.kind == ItemKind::kNothing || item.kind == ItemKind::kEnded) {
+      return absl::StrCat("ended at ", loaded->as_of(), ": ", loaded->subscriber().text());
+    }
+    loaded->take(item);
+  }
+  const SubscriberCounters counters = loaded->subscriber().counters();
+  if (counters.state == 0) return absl::StrCat("not from a snapshot: ", loaded->origin());
+  if (counters.lost > 0 || counters.duplicates > 0 || counters.out_of_order > 0) {
+    return "records were lost, or came twice or out of order";
+  }
+  if (counters.state != loaded->subscriber().state_size()) return "an incomplete state";
+  const Sequence as_of = loaded->as_of();
+  if (!reference.await(as_of)) return "the reference has failed";
+  if (loaded->state().digest() != reference.digest(as_of)) {
+    return absl::StrCat("another state as of ", as_of, ", ", loaded->origin());
+  }
+  const std::lock_guard lock(tally.mutex);
+  ++tally.joins;
+  tally.records += counters.records;
+  tally.entries += counters.state;
+  tally.snapshots.insert(counters.first - 1);
+  return "";
+}
+
+int run(const std::string& bus, std::uint64_t joins, std::uint64_t seed) {
+  Tally tally;
+  Reference reference(bus);
+  std::atomic<std::uint64_t> begun{0};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < kJoinersAtOnce; ++i) {
+    threads.emplace_back(
+        [&, random = std::mt19937_64(seed + static_cast<std::uint64_t>(i))]() mutable {
+          while (begun++ < joins) {
+            if (!reference.await(reference.at() + random() % kMomentMax)) return;
+            const std::string defect = join(bus, reference, tally);
+            if (defect.empty()) continue;
+            const std::lock_guard lock(tally.mutex);
+            tally.defects.push_back(defect);
+          }
+        });
+  }
+  for (std::thread& thread : threads) thread.join();
+  const std::string reference_defect = reference.defect();
+  if (!reference_defect.empty()) tally.defects.push_back(reference_defect);
+  std::cout << nlohmann::ordered_json{{"joins", tally.joins},
+                                      {"snapshots", tally.snapshots.size()},
+                                      {"entries", tally.entries},
+                                      {"records", tally.records},
+                                      {"at", reference.at()},
+                                      {"defects", tally.defects}}
+                   .dump()
+            << std::endl;
+  return tally.defects.empty() && tally.joins == joins ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace lapwing
+
+int main(int argc, char** argv) {
+  if (argc != 4) {
+    std::cerr << "usage: late_joins BUS JOINS SEED\n";
+    return 2;
+  }
+  return lapwing::run(argv[1], std::strtoull(argv[2], nullptr, 10),
+                      std::strtoull(argv[3], nullptr, 10));
+}
