@@ -180,6 +180,21 @@ class Examples(harness.ProgramTest):
         self.assertEqual((total, shown + conflated), (50_000, 50_000))
         self.assertGreater(conflated, shown)
 
+    def test_late_joiner(self):
+        bus = self.folder / "bus"
+        self.run_to_end("publish", "publish", "--bus", bus, "--source", "synthetic:records=20000")
+        replayed = self.example("late_joiner", bus, 1)
+        self.assertEqual(replayed.wait(), 0, replayed.err())
+        self.assertIn("begins with no checkpoint", replayed.out())
+        self.run_to_end("checkpoint", "checkpoint", "--bus", bus, "--fold", "orders",
+                        "--until-closed")
+        joined = self.example("late_joiner", bus, 1)
+        self.assertEqual(joined.wait(), 0, joined.err())
+        self.assertRegex(joined.out(), r"^begins with \d+ entries from .*\.ckpt\n")
+        state = replayed.out().splitlines()[1:]
+        self.assertEqual(joined.out().splitlines()[1:], state, "the state is the same")
+        self.assertRegex(state[0], r"^as of 20000: \d+ entries, digest [0-9a-f]+$")
+
     def test_each_says_how_it_is_used_and_is_tested_here(self):
         folder = pathlib.Path(__file__).resolve().parents[2] / "docs" / "examples"
         names = sorted(source.stem for source in folder.glob("*.cc"))

@@ -1,5 +1,6 @@
 """Everyone who follows a bus gets the same records, whatever was lapped on the way."""
 
+import json
 import random
 import signal
 import time
@@ -66,6 +67,72 @@ class ExtremeOptions(harness.BusTest):
         self.run_to_end("publish", "publish", "--source", "synthetic:records=1000")
         self.assertEqual(follower.wait(), 0, follower.err())
         self.assertEqual(follower.summary()["records"], 1000)
+
+
+class FromASnapshot(harness.BusTest):
+    """`--from snapshot`: the state, marked as such, and then the records after it."""
+
+    def setUp(self):
+        super().setUp()
+        self.publish(2000)
+        self.run_to_end("checkpoint", "checkpoint", "--fold", "orders", "--until-closed")
+        self.publish(1500)
+
+    def publish(self, records):
+        self.run_to_end("publish", "publish", "--source", f"synthetic:records={records}")
+
+    def lines(self, process):
+        return [json.loads(line) for line in process.out().splitlines()]
+
+    def test_the_state_comes_first_and_is_marked(self):
+        tail = self.run_to_end("tail", "tail", "--from", "snapshot", "--format", "json",
+                               "--until-closed", "--summary")
+        *lines, summary = self.lines(tail)
+        complete = [line.get("event") for line in lines].index("snapshot-complete")
+        state, after = lines[:complete], lines[complete + 1:]
+        self.assertTrue(state)
+        self.assertTrue(all(line["state"] is True for line in state))
+        self.assertTrue(all(line["seq"] <= 2000 for line in state), "places, of before the state")
+        self.assertEqual(lines[complete]["seq"], 2000)
+        self.assertIn(".ckpt", lines[complete]["text"])
+        records = [line["seq"] for line in after if "event" not in line]
+        self.assertEqual(records, list(range(2001, 3501)))
+        self.assertFalse(any("state" in line for line in after))
+        self.assertEqual((summary["state"], summary["state_as_of"]), (len(state), 2000))
+
+    def test_the_summary_is_that_of_who_began_after_the_state(self):
+        joined = self.run_to_end("joined", "tail", "--from", "snapshot:orders", *QUIET)
+        late = self.run_to_end("late", "tail", "--from", "seq:2001", *QUIET)
+        summary = self.assert_same_records(joined, late)
+        self.assertEqual((summary["first"], summary["records"]), (2001, 1500))
+        self.assertNotIn("state", late.summary())
+
+    def test_text_marks_the_state_too(self):
+        tail = self.run_to_end("tail", "tail", "--from", "snapshot", "--until-closed")
+        lines = tail.out().splitlines()
+        state = [line for line in lines if line.startswith("state ")]
+        self.assertEqual(lines[:len(state)], state)
+        self.assertEqual(len(lines) - len(state), 1500)
+        self.assertIn("snapshot complete at 2000: ", tail.err())
+
+    def test_without_a_checkpoint_it_says_so_and_begins_with_the_oldest(self):
+        tail = self.run_to_end("tail", "tail", "--from", "snapshot:latest", *QUIET)
+        self.assertIn("no snapshot: no checkpoint in ", tail.err())
+        self.assertEqual(tail.summary()["records"], 3500)
+
+    def test_a_damaged_one_is_passed_over(self):
+        (checkpoint,) = (self.folder / "bus" / "checkpoint" / "orders").glob("*.ckpt")
+        content = bytearray(checkpoint.read_bytes())
+        content[5000] ^= 1
+        checkpoint.write_bytes(content)
+        tail = self.run_to_end("tail", "tail", "--from", "snapshot", *QUIET)
+        self.assertIn("sum mismatch", tail.err())
+        self.assertEqual(tail.summary()["records"], 3500)
+
+    def test_what_cannot_be_is_refused(self):
+        tail = self.run_to_end("tail", "tail", "--from", "snapshot:nonsense", *QUIET, expect=2)
+        self.assertIn("orders", tail.err())
+        self.run_to_end("empty", "tail", "--from", "snapshot:", *QUIET, expect=2)
 
 
 class AStoppedSubscriber(harness.BusTest):
