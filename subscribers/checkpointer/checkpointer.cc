@@ -193,6 +193,7 @@ void Checkpointer::start_checkpoint() {
       CheckpointJob::start(task(options_.prune_journal), store_->snapshot());
   if (!job.ok()) return checkpoint_trouble_.note(job.status());
   job_ = *std::move(job);
+  written_as_of_ = committed_through();
   records_since_ = 0;
   checkpointed_ns_ = monotonic_ns();
 }
@@ -234,13 +235,15 @@ absl::Status Checkpointer::finish() {
                      committed_through(), "; the next run goes on there"));
   }
   fold_ready(false);
-  if (job_) {
-    job_->give_up();
-    end_job();
-  }
   if (may_commit() && settled_) {
     if (absl::Status done = commit(true); !done.ok()) return done;
     if (!store_->failure().ok()) return store_->failure();
+  }
+  if (job_) {
+    // What is being written is the last one, unless there is something newer to write.
+    const bool is_newer = committed()->settled && committed_through() > written_as_of_;
+    if (is_newer) job_->give_up();
+    end_job();
   }
   if (!committed() || !committed()->settled || committed_through() <= checkpointed_) {
     return absl::OkStatus();

@@ -168,6 +168,7 @@ class Checkpointer {
   std::uint64_t checkpointed_ns_ = 0;
   std::uint64_t records_since_ = 0;  // folded since the newest checkpoint
   std::unique_ptr<CheckpointJob> job_;
+  Sequence written_as_of_ = kNoSequence;  // by job_
   Trouble store_trouble_;
   Trouble checkpoint_trouble_;
   Trouble prune_trouble_;
