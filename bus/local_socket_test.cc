@@ -194,7 +194,8 @@ TEST_CASE("The socket has exactly the mode and group asked for, whatever the uma
   CHECK(looked_at(shared_path).st_gid == getegid());
 }
 
-// Looks at a path again and again while something else changes it.
+// Looks at a path again and again while something else changes it. What looks wrong counts when the
+// next look sees the same: one look may have the mode of one moment and the group of another.
 class Watcher {
  public:
   Watcher(const std::string& path, const std::function<bool(const struct stat&)>& is_wrong)
@@ -203,7 +204,7 @@ class Watcher {
             struct stat found{};
             if (lstat(path.c_str(), &found) != 0) continue;
             ++seen_;
-            if (is_wrong(found)) ++seen_wrong_;
+            if (is_wrong(found) && is_the_same(path, found)) ++seen_wrong_;
           }
         }) {}
   Watcher(const Watcher&) = delete;
@@ -216,6 +217,12 @@ class Watcher {
   int seen_wrong() const { return seen_wrong_; }
 
  private:
+  static bool is_the_same(const std::string& path, const struct stat& found) {
+    struct stat again{};
+    return lstat(path.c_str(), &again) == 0 && again.st_ino == found.st_ino &&
+           again.st_mode == found.st_mode && again.st_gid == found.st_gid;
+  }
+
   std::atomic<bool> stop_{false};
   std::atomic<int> seen_{0};
   std::atomic<int> seen_wrong_{0};
