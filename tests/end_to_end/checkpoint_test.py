@@ -201,6 +201,7 @@ class Retention(CheckpointTest):
             self.assertTrue(publisher.alive() and running.alive(), running.err())
             most = max(most, self.journal_bytes())
             time.sleep(0.2)
+        self.until_head(RETENTION_RECORDS)
         self.assertEqual(running.stop(), DONE, running.err())  # with a last checkpoint, and prune
         kept = self.checkpoints()
         self.assertEqual(len(kept), 2)
