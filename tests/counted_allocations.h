@@ -26,6 +26,13 @@ void* operator new(std::size_t bytes) {
 void* operator new[](std::size_t bytes) {
   return lapwing::count_and_allocate(bytes);
 }
+// As those: or what they give comes from elsewhere and is freed here, which a sanitizer refuses.
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
+  return lapwing::count_and_allocate(bytes);
+}
+void* operator new[](std::size_t bytes, const std::nothrow_t&) noexcept {
+  return lapwing::count_and_allocate(bytes);
+}
 void operator delete(void* memory) noexcept {
   std::free(memory);
 }
