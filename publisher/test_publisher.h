@@ -69,7 +69,8 @@ inline RingMap map_ring(const PublisherOptions& options) {
   return *std::move(map);
 }
 
-// Performs writes at once, until one is to fail: it and every later write and sync of a block fail.
+// Performs writes at once, until one is to fail: it and every later write of a block fail. What was
+// taken before a failure is done before it is told: once it is, the publisher may lap the memory.
 class FailingQueue final : public WriteQueue {
  public:
   explicit FailingQueue(std::uint64_t good_writes) : left_(good_writes) {}
@@ -88,12 +89,12 @@ class FailingQueue final : public WriteQueue {
     return true;
   }
   std::size_t reap(std::span<WriteCompletion> out, std::uint64_t wait_ns) override {
-    std::size_t count = 0;
+    std::size_t count = real_.reap(out, wait_ns);
     for (; count < out.size() && !failed_.empty(); ++count) {
       out[count] = failed_.back();
       failed_.pop_back();
     }
-    return count > 0 ? count : real_.reap(out, wait_ns);
+    return count;
   }
   std::size_t in_flight() const override { return real_.in_flight() + failed_.size(); }
 
