@@ -73,7 +73,8 @@ inline CheckpointIdentity fixture_identity(Sequence sequence) {
 inline absl::Status write_checkpoint(Disk& disk, const std::string& directory, const Fold& fold,
                                      const CheckpointIdentity& identity,
                                      std::span<const std::byte> entries) {
-  auto writer = CheckpointWriter::create(disk, directory, fold, identity);
+  constexpr std::size_t kWriteBytes = 4 * kCheckpointBlockBytes;  // several, of small files too
+  auto writer = CheckpointWriter::create(disk, directory, fold, identity, kWriteBytes);
   if (!writer.ok()) return writer.status();
   const absl::Status status = writer->append(entries);
   return status.ok() ? writer->commit() : status;

@@ -1,13 +1,12 @@
 #include "snapshot/checkpoint/checkpoint_load.h"
 
-#include <xxhash.h>
-
 #include <algorithm>
 #include <cstring>
 #include <limits>
 
 #include "absl/strings/str_cat.h"
 #include "proto/error.h"
+#include "snapshot/wide_xxh3.h"
 
 namespace lapwing {
 namespace {

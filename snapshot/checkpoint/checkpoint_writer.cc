@@ -1,7 +1,5 @@
 #include "snapshot/checkpoint/checkpoint_writer.h"
 
-#include <xxhash.h>
-
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -14,12 +12,11 @@
 #include "proto/error.h"
 #include "snapshot/checkpoint/checkpoint_directory.h"
 #include "snapshot/checkpoint/checkpoint_header.h"
+#include "snapshot/wide_xxh3.h"
 
 namespace lapwing {
 namespace {
 
-// A write of several blocks; small enough to be summed while it is in the processor's cache.
-constexpr std::size_t kBufferBytes = 4 * kCheckpointBlockBytes;
 // What waits in the page cache at most: a sync of gigabytes at once would hold up those of the
 // journal, which is on the same disk.
 constexpr std::uint64_t kUnsyncedBytesMax = 64 * 1024 * 1024;
@@ -55,14 +52,15 @@ absl::Status check_arguments(const FoldShape& shape, const CheckpointIdentity& i
 
 class CheckpointWriter::Impl {
  public:
-  Impl(Disk& disk, std::string directory, const Fold& fold, const CheckpointIdentity& identity)
+  Impl(Disk& disk, std::string directory, const Fold& fold, const CheckpointIdentity& identity,
+       std::size_t write_bytes)
       : disk_(disk),
         directory_(std::move(directory)),
         path_(checkpoint_path(directory_, identity.sequence)),
         temporary_(path_ + kTemporarySuffix),
         fold_(fold),
         identity_(identity),
-        buffer_(kBufferBytes) {}
+        buffer_(write_bytes) {}
 
   ~Impl() { drop(); }
 
@@ -197,10 +195,11 @@ class CheckpointWriter::Impl {
 
 absl::StatusOr<CheckpointWriter> CheckpointWriter::create(Disk& disk, const std::string& directory,
                                                           const Fold& fold,
-                                                          const CheckpointIdentity& identity) {
+                                                          const CheckpointIdentity& identity,
+                                                          std::size_t write_bytes) {
   absl::Status status = check_arguments(fold.shape(), identity);
   if (!status.ok()) return status;
-  auto impl = std::make_unique<Impl>(disk, directory, fold, identity);
+  auto impl = std::make_unique<Impl>(disk, directory, fold, identity, write_bytes);
   status = impl->open();
   if (!status.ok()) return status;
   return CheckpointWriter(std::move(impl));

@@ -15,11 +15,16 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "proto/checkpoint_format.h"
 #include "proto/identity.h"
 #include "snapshot/fold/fold.h"
 #include "snapshot/io.h"
 
 namespace lapwing {
+
+// The page cache keeps a file in pieces as large as the writes that made it. Pieces of this size
+// are mapped by the huge page: a load is twice as fast (docs/adr/0010-checkpoints-are-mapped.md).
+inline constexpr std::size_t kCheckpointWriteBytes = 64 * std::size_t{kCheckpointBlockBytes};
 
 // A checkpoint has this after its name while it is being written.
 inline constexpr char kTemporarySuffix[] = ".tmp";
@@ -36,11 +41,13 @@ struct CheckpointIdentity {
 class CheckpointWriter {
  public:
   // `directory` is <bus>/checkpoint/<fold>, which is there. A temporary file of the same sequence,
-  // left by a run that was killed, is replaced. Errors: kNoSpace, kNotPermitted, kNotFound,
-  // kSystem, as all of these; kInvalidArgument for a shape or a sequence that no checkpoint has.
+  // left by a run that was killed, is replaced. Keeps `write_bytes` in memory, whole blocks, and
+  // writes as many at a time. Errors: kNoSpace, kNotPermitted, kNotFound, kSystem, as all of these;
+  // kInvalidArgument for a shape or a sequence that no checkpoint has.
   static absl::StatusOr<CheckpointWriter> create(Disk& disk, const std::string& directory,
                                                  const Fold& fold,
-                                                 const CheckpointIdentity& identity);
+                                                 const CheckpointIdentity& identity,
+                                                 std::size_t write_bytes = kCheckpointWriteBytes);
   CheckpointWriter(CheckpointWriter&&) noexcept;
   CheckpointWriter& operator=(CheckpointWriter&&) noexcept;
   ~CheckpointWriter();

@@ -1,7 +1,7 @@
 #include "snapshot/fold/entry_digest.h"
 
 #define XXH_STATIC_LINKING_ONLY  // a state on the heap at its own alignment
-#include <xxhash.h>
+#include "snapshot/wide_xxh3.h"
 
 namespace lapwing {
 

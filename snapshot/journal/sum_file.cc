@@ -1,11 +1,7 @@
 #include "snapshot/journal/sum_file.h"
-
-#include <xxhash.h>
-#if defined(__x86_64__)
-#include <xxh_x86dispatch.h>  // XXH3 with the widest vectors of the processor at hand
-#endif
-
 #include <cstring>
+
+#include "snapshot/wide_xxh3.h"
 
 namespace lapwing {
 namespace {
