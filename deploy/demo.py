@@ -1,4 +1,4 @@
-"""One publisher, six subscribers, and everything that goes wrong in a trading day.
+"""One publisher, its subscribers, and everything that goes wrong in a trading day.
 
 Called by demo.sh: demo.py LAPWING [FILE.dbn.zst]. Every process is started here and ended by
 its own id.
@@ -16,7 +16,8 @@ import time
 
 RUN_SECONDS = 16         # how long the feed is stretched over
 SYNTHETIC_RECORDS = 2_000_000
-CAPACITY = 4096          # slots: small, so that a stopped subscriber is lapped many times over
+CAPACITY = 4096          # slots: small, so that a stopped subscriber is lapped
+CAPACITY_SLOW = 1024     # of a feed that takes longer than a second for that; no ring is smaller
 HANG_SECONDS = 60
 
 
@@ -38,6 +39,7 @@ class Demo:
             self.source = f"synthetic:records={SYNTHETIC_RECORDS}"
             self.expected = SYNTHETIC_RECORDS
         self.rate = max(self.expected // RUN_SECONDS, 100)
+        self.capacity = CAPACITY if self.rate > CAPACITY else CAPACITY_SLOW
 
     @staticmethod
     def count_records(feed):
@@ -67,27 +69,39 @@ class Demo:
 
     def publish(self, name, *more):
         return self.start(name, "publish", "--source", self.source, "--pace", str(self.rate),
-                          "--capacity", str(CAPACITY), "--resume", "--summary", *more)
+                          "--capacity", str(self.capacity), "--resume", "--summary", *more)
 
     def tail(self, name, *more, bus=None):
         return self.start(name, "tail", "--from", "start", "--until-closed", "--format", "none",
                           "--summary", *more, bus=bus)
 
-    def head(self):
+    def info(self):
         done = subprocess.run([self.lapwing, "info", "--json", "--bus", self.bus],
                               capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            return 0
-        ring = json.loads(done.stdout)["ring"]
-        return ring["head"] if ring else 0
+        return json.loads(done.stdout) if done.returncode == 0 else None
+
+    def head(self):
+        info = self.info()
+        return info["ring"]["head"] if info and info["ring"] else 0
+
+    def until(self, what, condition):
+        deadline = time.monotonic() + HANG_SECONDS
+        while not condition():
+            refused = (self.processes[0].poll() or 0) > 0  # the publisher; killed, it is negative
+            if refused or time.monotonic() > deadline:
+                raise RuntimeError(f"waited in vain for {what}; the publisher said:\n"
+                                   + self.errors("publisher-1"))
+            time.sleep(0.05)
+
+    def schema(self):
+        """Of the records, once the publisher has made the bus."""
+        self.until("the publisher to begin", self.info)
+        return self.info()["schema"]
 
     def until_share(self, share):
         """Waits until that share of the feed is published."""
-        deadline = time.monotonic() + HANG_SECONDS
-        while self.head() < self.expected * share:
-            if time.monotonic() > deadline:
-                raise RuntimeError(f"the publisher did not reach {share:.0%} of the feed")
-            time.sleep(0.05)
+        self.until(f"{share:.0%} of the feed to be published",
+                   lambda: self.head() >= self.expected * share)
 
     def summary(self, name):
         lines = (self.folder / f"{name}.out").read_text().splitlines()
@@ -106,19 +120,21 @@ class Demo:
 
 
 class CrashLoop(threading.Thread):
-    """A recorder that is killed with SIGKILL again and again, and goes on where it was."""
+    """A process that is killed with SIGKILL again and again, and goes on where it was."""
 
-    def __init__(self, demo):
+    def __init__(self, demo, name, *arguments):
         super().__init__(daemon=True)
         self.demo = demo
+        self.name = name
+        self.arguments = arguments
         self.kills = 0
         self.calm = threading.Event()  # set: no more kills
         self.code = None
 
     def run(self):
         while self.code is None:
-            process = self.demo.start(f"recorder-{self.kills}", "record", "--from", "start",
-                                      "--out", self.demo.recording, "--until-closed")
+            process = self.demo.start(f"{self.name}-{self.kills}", *self.arguments,
+                                      "--until-closed")
             if self.calm.wait(0.7):
                 self.code = process.wait(HANG_SECONDS)
             elif process.poll() is None:
@@ -128,25 +144,92 @@ class CrashLoop(threading.Thread):
             else:
                 self.code = process.returncode
 
+    def settle(self):
+        """No more kills; waits until the last one has come to its end."""
+        self.calm.set()
+        self.join(HANG_SECONDS)
+
+    def complaint(self):
+        """What is wrong with how it went, or nothing."""
+        if self.kills and self.code == 0:
+            return []
+        return [f"the {self.name} was killed {self.kills} times and ended with {self.code}: "
+                + self.demo.errors(f"{self.name}-{self.kills}")]
+
+
+class Strategies:
+    """Two that keep the order book of the feed: one was there all day, one crashes and restarts.
+
+    A checkpointer, which is killed in a loop itself, keeps the state that the second begins with.
+    Only a feed of market by order has books to keep.
+    """
+
+    def __init__(self, demo):
+        self.demo = demo
+        self.checkpointer = CrashLoop(demo, "checkpointer", "checkpoint", "--fold", "orders",
+                                      "--every", "200ms", "--summary")
+        self.checkpointer.start()
+        self.keep_book("strategy", "start")
+        self.crashing = self.keep_book("strategy that crashes", "start")
+
+    def keep_book(self, name, start):
+        return self.demo.start(name, "book", "--from", start, "--until-closed", "--summary",
+                               "--depth", "1")
+
+    def crash(self):
+        self.crashing.kill()
+        self.crashing.wait()
+        self.demo.say("a strategy that keeps the order book is killed")
+
+    def restart(self):
+        self.keep_book("strategy that crashed", "snapshot")
+        self.demo.say("the strategy is started again, and begins with the newest checkpoint; who "
+                      "writes those is killed all the time, too")
+
+    def judge(self):
+        """Prints how it went; returns what is wrong with it."""
+        whole = self.demo.summary("strategy")
+        restarted = self.demo.summary("strategy that crashed")
+        kept = self.demo.summary(f"checkpointer-{self.checkpointer.kills}")
+        if not (whole and restarted and kept):
+            return ["a strategy or the checkpointer ended without a summary"]
+        print(f"  checkpoints: the process that writes them was killed {self.checkpointer.kills} "
+              f"times; its state as of {kept['as_of']:,}: {kept['digest']}")
+        print(f"  order books: of the strategy that was never down, as of {whole['sequence']:,}: "
+              f"{whole['digest']}")
+        # None where the venue's first event, such as its snapshot, was not over by then.
+        as_of = restarted.get("state_as_of")
+        print("               of the one that began anew "
+              + (f"as of {as_of:,}" if as_of else "from the start, there was no checkpoint yet,")
+              + f" and read {restarted['records']:,} records: {restarted['digest']}")
+        wrong = self.checkpointer.complaint()
+        if len({whole["digest"], restarted["digest"], kept["digest"]}) != 1:
+            wrong.append("the books are not equal")
+        return wrong
+
 
 def live_through_it(demo):
-    """The day itself. Returns the names of the subscribers and the crash loop."""
+    """The day itself. Returns the names of the subscribers, the recorder and the strategies."""
     print(f"\nA feed of about {demo.expected:,} records over {RUN_SECONDS} s, "
-          f"on a ring of {CAPACITY:,} slots\n")
+          f"on a ring of {demo.capacity:,} slots\n")
     publisher = demo.publish("publisher-1", "--await", "4")
     demo.tail("from the start")
     demo.tail("parked", "--wait", "park")
     stopped = demo.tail("stopped 3 s", "--wait", "busy")
-    crash_loop = CrashLoop(demo)
-    crash_loop.start()
+    recorder = CrashLoop(demo, "recorder", "record", "--from", "start", "--out", demo.recording)
+    recorder.start()
     demo.say("publisher started; one follows from the start, one is parked, one records and keeps "
              "crashing")
+    strategies = Strategies(demo) if demo.schema() == "dbn.mbo" else None
     demo.until_share(0.15)
     stopped.send_signal(signal.SIGSTOP)
     demo.say("one subscriber is stopped (SIGSTOP); the publisher does not notice")
     time.sleep(3)
     stopped.send_signal(signal.SIGCONT)
     demo.say("it goes on (SIGCONT), lapped, and fills its gap from the journal")
+    demo.until_share(0.4)
+    if strategies:
+        strategies.crash()
     demo.until_share(0.5)
     publisher.kill()
     publisher.wait()
@@ -156,12 +239,15 @@ def live_through_it(demo):
     demo.until_share(0.7)
     demo.tail("late")
     demo.say("a late one joins and wants everything from the start")
+    if strategies:
+        strategies.restart()
     if second.wait(HANG_SECONDS + RUN_SECONDS) != 0:
         raise RuntimeError("the second publisher failed:\n" + demo.errors("publisher-2"))
     demo.say("the feed has ended, the publisher has closed its session")
-    crash_loop.calm.set()
-    crash_loop.join(HANG_SECONDS)
-    return ["from the start", "parked", "stopped 3 s", "late"], crash_loop
+    recorder.settle()
+    if strategies:
+        strategies.checkpointer.settle()
+    return ["from the start", "parked", "stopped 3 s", "late"], recorder, strategies
 
 
 def read_back(demo):
@@ -193,7 +279,7 @@ def print_table(rows):
     print()
 
 
-def judge(demo, rows, crash_loop):
+def judge(demo, rows, recorder, strategies):
     """Prints the verdict; True if all agree and the events that were to happen did."""
     publisher = demo.summary("publisher-2")
     records = publisher["last"]
@@ -206,26 +292,30 @@ def judge(demo, rows, crash_loop):
                          f"out of order {row['out_of_order']}")
     if dict(rows)["stopped 3 s"]["gaps"] == 0:
         wrong.append("the stopped subscriber was never lapped: nothing was shown")
-    if crash_loop.kills == 0 or crash_loop.code != 0:
-        wrong.append(f"the recorder was killed {crash_loop.kills} times and ended with "
-                     f"{crash_loop.code}")
+    wrong += recorder.complaint()
     print(f"  publisher: killed once, resumed at record {publisher['first']:,}; "
           f"{publisher['journal_stalls']} stalls, longest "
           f"{publisher['journal_stall_ns_max'] / 1e3:.0f} us; "
           f"publish p50 {publisher['publish_ns']['p50']} ns, "
           f"p99 {publisher['publish_ns']['p99']} ns")
-    print(f"  recorder:  killed {crash_loop.kills} times, continued its file each time")
+    print(f"  recorder:  killed {recorder.kills} times, continued its file each time")
+    if strategies:
+        wrong += strategies.judge()
+    else:
+        print("  order books: none, this feed is not market by order")
     for line in wrong:
         print(f"  differs: {line}")
     if not wrong:
         print(f"\neveryone saw the same {records:,} records")
+        if strategies:
+            print("and every order book is the same")
     return not wrong
 
 
 def main():
     demo = Demo(sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else None)
     try:
-        names, crash_loop = live_through_it(demo)
+        names, recorder, strategies = live_through_it(demo)
         for process in demo.processes:
             process.wait(HANG_SECONDS)
         rows = []
@@ -236,7 +326,7 @@ def main():
             rows.append((name, summary))
         rows.append(("killed in a loop", read_back(demo)))
         print_table(rows)
-        return 0 if judge(demo, rows, crash_loop) else 1
+        return 0 if judge(demo, rows, recorder, strategies) else 1
     except (RuntimeError, subprocess.TimeoutExpired) as error:
         print(f"\ndemo: {error}", file=sys.stderr)
         return 1
