@@ -1,5 +1,6 @@
 """The checkpointer from outside: beside a publisher, killed, refused, on a full disk, pruning."""
 
+import json
 import os
 import pathlib
 import random
@@ -16,6 +17,7 @@ NOBODY = 65_534
 QUIET = ("--format", "none", "--summary")
 SEGMENT_BYTES = 1 << 20
 SEGMENT_RECORDS = SEGMENT_BYTES // 64
+JOINS_MAX = 1000
 
 
 def needs_root(test):
@@ -191,8 +193,24 @@ class Retention(CheckpointTest):
         return sorted(int(file.stem)
                       for file in (pathlib.Path(self.bus) / "journal").rglob("*.jnl"))
 
+    def join_late(self):
+        """The sequence and the digest of the books of one who joins from a snapshot now."""
+        joined = self.run_to_end("joiner", "book", "--depth", 1, "--summary").summary()
+        self.assertIn("state_as_of", joined)
+        self.assertEqual(joined["lost"], 0)
+        return joined["sequence"], joined["digest"]
+
+    def digests_at(self, sequences, bus):
+        """What the books of a bus that keeps everything were right after these records."""
+        at = ",".join(str(sequence) for sequence in sequences)
+        told = self.run_to_end("books", "book", "--from", "start", "--at", at, "--depth", 1,
+                               "--json", bus=bus).out()
+        books = [json.loads(line) for line in told.splitlines()]
+        return {book["seq"]: book["digest"] for book in books}
+
     def test_with_checkpoints_and_pruning_the_journal_keeps_what_a_late_joiner_needs(self):
         every = 100_000
+        joins = {}
         publisher = self.publish("--pace", 100_000, "--segment-bytes", SEGMENT_BYTES, "--linger",
                                  3600, source=f"synthetic:records={RETENTION_RECORDS}")
         running = self.checkpoint("running", "--every", every, "--keep", 2, "--prune-journal")
@@ -200,6 +218,9 @@ class Retention(CheckpointTest):
         while max(self.checkpoints(), default=0) <= RETENTION_RECORDS - every:
             self.assertTrue(publisher.alive() and running.alive(), running.err())
             most = max(most, self.journal_bytes())
+            if self.checkpoints() and len(joins) < JOINS_MAX:
+                sequence, digest = self.join_late()
+                joins[sequence] = digest
             time.sleep(0.2)
         self.until_head(RETENTION_RECORDS)
         self.assertEqual(running.stop(), DONE, running.err())  # with a last checkpoint, and prune
@@ -215,8 +236,10 @@ class Retention(CheckpointTest):
                         f"synthetic:records={RETENTION_RECORDS}", bus=other)
         whole = self.checkpoint_to_end("reference", bus=other)
         self.assertEqual((last["as_of"], last["digest"]), (whole["as_of"], whole["digest"]))
+        self.assertEqual(joins, self.digests_at(joins, other))
         print(f"\n{RETENTION_RECORDS} records, {RETENTION_RECORDS * 64 >> 20} MiB of journal, at "
-              f"most {most >> 20} MiB at a time; {running.summary()['checkpoints']} checkpoints")
+              f"most {most >> 20} MiB at a time; {running.summary()['checkpoints']} checkpoints, "
+              f"{len(joins)} late joins equal")
 
     def test_a_reader_of_a_segment_that_is_pruned_reads_it_to_its_end(self):
         publisher = self.publish("--segment-bytes", SEGMENT_BYTES, "--linger", 600,
