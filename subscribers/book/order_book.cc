@@ -72,7 +72,6 @@ std::uint32_t OrderBook::add(const OrderEntry& entry) {
     links_.emplace_back();
   } else {
     free_slot_ = links_[slot].next;
-    --free_slots_;
     entries_[slot] = entry;
     links_[slot] = {};
   }
@@ -96,7 +95,6 @@ void OrderBook::remove(std::uint32_t slot) {
   leave_level(slot);
   links_[slot].next = free_slot_;
   free_slot_ = slot;
-  ++free_slots_;
 }
 
 std::uint32_t OrderBook::take_level(dbn::Side side, std::int64_t price) {
@@ -134,7 +132,7 @@ void OrderBook::join_level(std::uint32_t slot) {
   }
   level.last = slot;
   level.shown.size += entry.msg.size;
-  ++level.shown.orders;
+  if (kind_of(entry) != OrderEntryKind::kTop) ++level.shown.orders;
 }
 
 void OrderBook::leave_level(std::uint32_t slot) {
@@ -145,7 +143,8 @@ void OrderBook::leave_level(std::uint32_t slot) {
   (link.next == kNone ? level.last : links_[link.next].previous) = link.previous;
   links_[slot] = {};
   level.shown.size -= entries_[slot].msg.size;
-  if (--level.shown.orders == 0) drop_level(link.level);
+  if (kind_of(entries_[slot]) != OrderEntryKind::kTop) --level.shown.orders;
+  if (level.first == kNone) drop_level(link.level);
 }
 
 void OrderBook::drop_level(std::uint32_t index) {

@@ -11,8 +11,9 @@
 //
 // Invariants, for every order that has a side and a price:
 //  1. it is in the queue of exactly one level, of its side and its price;
-//  2. a level has at least one order; its size and order count are those of its orders.
-// An order without a side, or without a price, rests on no level.
+//  2. a level has at least one entry in its queue; its size and order count are those of its queue.
+// An order without a side, or without a price, rests on no level. A top (the best price of a side,
+// where a feed gives no more) stands in a queue as an order does, and counts as none.
 //
 // Thread safety: one thread, reading included (a queue is sorted when it is first read).
 #pragma once
@@ -35,8 +36,8 @@ namespace lapwing {
 
 struct PriceLevel {
   std::int64_t price = dbn::kUndefPrice;
-  std::uint64_t size = 0;  // of all its orders
-  std::uint32_t orders = 0;
+  std::uint64_t size = 0;    // of all its orders
+  std::uint32_t orders = 0;  // 0: a top, of which nobody knows how many orders it is made
 };
 
 class OrderBook {
@@ -60,7 +61,7 @@ class OrderBook {
   // nullptr: nothing rests at that price.
   const PriceLevel* find_level(dbn::Side side, std::int64_t price) const;
 
-  // The orders of a level, the first in the queue first: use(const OrderEntry&).
+  // The orders of a level, the first in the queue first, or its top: use(const OrderEntry&).
   template <typename Use>
   void for_each_order(dbn::Side side, std::size_t index, Use&& use) const {
     const Level& level = levels_[ladder(side)[index].level];
@@ -68,7 +69,7 @@ class OrderBook {
     for (std::uint32_t at = level.first; at != kNone; at = links_[at].next) use(entries_[at]);
   }
 
-  std::size_t order_count() const { return entries_.size() - free_slots_; }
+  std::size_t order_count() const { return slots_.size(); }    // without tops
   const OrderEntry* find_order(std::uint64_t order_id) const;  // nullptr: it does not rest
   // What the fold knows of the book as a whole; nullptr until the instrument was seen.
   const OrderEntry* state() const { return state_ ? &*state_ : nullptr; }
@@ -78,6 +79,8 @@ class OrderBook {
   bool stale() const { return state_ && is_stale(*state_, lost_through_); }
   // The last sequence of the bus that was lost; kNoSequence: none.
   Sequence lost_through() const { return lost_through_; }
+  // Whether the feed gives the best price of each side, and no orders.
+  bool has_tops() const { return state_ && (state_->msg.flags & dbn::kFlagTop) != 0; }
   // False within an event of the venue, whose records belong together.
   bool settled() const { return !state_ || (state_->msg.flags & dbn::kFlagLast) != 0; }
 
@@ -122,6 +125,9 @@ class OrderBook {
   }
   PriceLadder& ladder(dbn::Side side) { return side == dbn::Side::kBid ? bids_ : asks_; }
 
+  bool is_empty() const {
+    return !state_ && slots_.empty() && tops_[0] == kNone && tops_[1] == kNone;
+  }
   void reserve(std::size_t orders, std::size_t levels);
   void put_order(const OrderEntry& entry);
   void erase_order(std::uint64_t order_id);
@@ -160,7 +166,6 @@ class OrderBook {
   std::vector<OrderEntry> entries_;                          // by slot
   mutable std::vector<Link> links_;                          // by slot
   std::uint32_t free_slot_ = kNone;
-  std::size_t free_slots_ = 0;
   std::vector<Level> levels_;
   std::uint32_t free_level_ = kNone;
   PriceLadder bids_;

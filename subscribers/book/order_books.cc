@@ -87,7 +87,7 @@ void OrderBooks::load(Bytes entry) {
 }
 
 void OrderBooks::apply(Sequence sequence, Bytes record) {
-  if (sequence != sequence_ + 1) {
+  if (sequence > sequence_ + 1) {
     lose({sequence_ + 1, sequence - 1, sequence, GapCause::kPruned, false});
   }
   fold_.apply(sequence, record, *this);
@@ -121,7 +121,7 @@ const OrderBook* OrderBooks::find_book(std::uint16_t publisher_id,
 std::vector<const OrderBook*> OrderBooks::books() const {
   std::vector<const OrderBook*> all;
   for (const auto& [id, book] : books_) {
-    if (book->state() != nullptr || book->order_count() > 0) all.push_back(book.get());
+    if (!book->is_empty()) all.push_back(book.get());
   }
   std::ranges::sort(all, {}, [](const OrderBook* book) {
     return std::pair(book->publisher_id(), book->instrument_id());

@@ -89,8 +89,11 @@ RandomEntry random_entry(Dice& dice) {
   } else if (kind <= 3) {
     if (msg.side == dbn::Side::kNone) msg.side = dbn::Side::kBid;
     msg.order_id = 1;  // of no order: so no two entries of a level have the same place and id
+    msg.action = dbn::Action::kAdd;
+    msg.flags |= dbn::kFlagTop;
     out.key = top_key(msg.hd.publisher_id, msg.hd.instrument_id, msg.side);
   } else {
+    msg.flags = static_cast<std::uint8_t>(msg.flags & ~dbn::kFlagTop);
     out.key = order_key(msg.hd.publisher_id, msg.hd.instrument_id, msg.order_id);
   }
   return out;
@@ -226,6 +229,27 @@ TEST_CASE_METHOD(ByHand,
   CHECK(book().best(dbn::Side::kBid)->size == 12);
 }
 
+TEST_CASE_METHOD(ByHand, "a top is a level of no orders") {
+  constexpr std::uint8_t kTop = dbn::kFlagTop | dbn::kFlagLast;
+  take(1, record(dbn::Action::kAdd, dbn::Side::kBid, 0, 100, 5, kTop));
+  take(2, record(dbn::Action::kAdd, dbn::Side::kAsk, 0, 102, 3, kTop));
+  take(3, record(dbn::Action::kAdd, dbn::Side::kBid, 0, 101, 4, kTop));
+  CHECK(book().has_tops());
+  CHECK(book().level_count(dbn::Side::kBid) == 1);
+  CHECK(book().best(dbn::Side::kBid)->price == 101);
+  CHECK(book().best(dbn::Side::kBid)->size == 4);
+  CHECK(book().best(dbn::Side::kBid)->orders == 0);
+  CHECK(book().order_count() == 0);
+  take(4, record(dbn::Action::kAdd, dbn::Side::kBid, 0, dbn::kUndefPrice, 0, kTop));
+  CHECK(book().best(dbn::Side::kBid) == nullptr);
+  CHECK(book().best(dbn::Side::kAsk)->price == 102);
+  add(5, dbn::Side::kBid, 9, 100, 5);
+  CHECK_FALSE(book().has_tops());
+  CHECK(book().best(dbn::Side::kAsk) == nullptr);
+  CHECK(book().best(dbn::Side::kBid)->orders == 1);
+  CHECK(book().order_count() == 1);
+}
+
 TEST_CASE_METHOD(ByHand, "a loss makes every book stale until its clear") {
   add(1, dbn::Side::kBid, 1, 100, 5);
   CHECK_FALSE(book().stale());
@@ -255,6 +279,13 @@ TEST_CASE_METHOD(ByHand, "a beginning in the middle is a loss, and so is a jump 
   add(12, dbn::Side::kBid, 1, 100, 5);
   CHECK(book().stale());
   CHECK(book().lost_through() == 11);
+}
+
+TEST_CASE_METHOD(ByHand, "a record that comes twice is no loss") {
+  add(1, dbn::Side::kBid, 1, 100, 5);
+  add(1, dbn::Side::kBid, 1, 100, 5);
+  CHECK_FALSE(book().stale());
+  CHECK(book().lost_through() == kNoSequence);
 }
 
 TEST_CASE_METHOD(ByHand, "another history begins with nothing") {

@@ -53,6 +53,7 @@ class NaiveState : public FoldState {
 
 struct NaiveLevel {
   std::uint64_t size = 0;
+  std::uint32_t orders = 0;                                             // a top is none
   std::map<std::pair<std::uint64_t, std::uint64_t>, OrderEntry> queue;  // by place, then order id
 };
 
@@ -85,11 +86,13 @@ inline NaiveBooks naive_books(const NaiveState& state) {
       book.state = entry;
       continue;
     }
-    ++book.orders;
+    const std::uint32_t orders = kind == OrderEntryKind::kOrder ? 1 : 0;
+    book.orders += orders;
     if (entry.msg.price == dbn::kUndefPrice || entry.msg.side == dbn::Side::kNone) continue;
     NaiveLevel& level =
         (entry.msg.side == dbn::Side::kBid ? book.bids : book.asks)[entry.msg.price];
     level.size += entry.msg.size;
+    level.orders += orders;
     level.queue[{entry.place, entry.msg.order_id}] = entry;
   }
   return out;
@@ -100,7 +103,7 @@ inline void check_level(const OrderBook& book, dbn::Side side, std::size_t index
   const PriceLevel& level = book.level(side, index);
   REQUIRE(level.price == price);
   REQUIRE(level.size == naive.size);
-  REQUIRE(level.orders == naive.queue.size());
+  REQUIRE(level.orders == naive.orders);
   REQUIRE(book.find_level(side, price) == &level);
   auto expected = naive.queue.begin();
   book.for_each_order(side, index, [&](const OrderEntry& entry) {

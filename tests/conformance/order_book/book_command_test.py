@@ -13,6 +13,7 @@ import unittest
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE.parents[1] / "end_to_end")]
 import harness
+import mbo_records as mbo
 import order_book_oracle as oracle
 
 ES = "esh4-glbx-mdp3-20231225.mbo.dbn.zst"
@@ -20,7 +21,35 @@ ES_RECORDS = 68_792
 ES_SNAPSHOT_RECORDS = 8_725
 SEQUENCES = 200
 FLOW_RECORDS = 60_000
+TWO_RECORDS = 4_000
 FLOW = f"synthetic:records={FLOW_RECORDS},instruments=3"
+
+
+def two_publishers(count):
+    """Records of one instrument: publisher 1 says best prices alone, publisher 2 orders."""
+    resting = {}
+    for number in range(count):
+        last = random.choice((0, mbo.LAST))
+        side = random.choice((b"A", b"B"))
+        price, size = random.randint(95, 105) * mbo.SCALE, random.randint(1, 9)
+        if number % 2 == 0:
+            flags = last | mbo.TOP
+            if random.randrange(8) == 0:
+                price, size = mbo.UNDEF_PRICE, 0
+            yield mbo.record(b"A", side, price, size, flags=flags)
+        elif random.randrange(100) == 0:
+            resting.clear()
+            yield mbo.record(b"R", flags=last, publisher=2)
+        elif resting and random.randrange(2) == 0:
+            order_id = random.choice(list(resting))
+            side, price, left = resting.pop(order_id)
+            taken = random.randint(1, left)
+            if taken < left:
+                resting[order_id] = side, price, left - taken
+            yield mbo.record(b"C", side, price, taken, order_id=order_id, flags=last, publisher=2)
+        else:
+            resting[number] = side, price, size
+            yield mbo.record(b"A", side, price, size, order_id=number, flags=last, publisher=2)
 
 
 def expected_side(book, side):
@@ -76,6 +105,18 @@ class BooksAreTheOracles(harness.BusTest):
         chosen = random.sample(range(1, FLOW_RECORDS), SEQUENCES - 1) + [FLOW_RECORDS]
         levels = self.compare(path, sorted(chosen))
         print(f"\n{FLOW}: {SEQUENCES} moments, {levels} levels equal")
+
+    def test_at_200_records_of_a_feed_of_best_prices_beside_one_of_orders(self):
+        other, like = str(self.folder / "other"), self.folder / "like.dbn"
+        self.run_to_end("other", "publish", "--source", "synthetic:records=100", bus=other)
+        self.run_to_end("record", "record", "--from", "start", "--count", 1, "--out", like,
+                        bus=other)
+        path = self.folder / "two.dbn"
+        source = mbo.write_dbn(path, like, two_publishers(TWO_RECORDS))
+        self.run_to_end("publish", "publish", "--source", source, "--pace", "max")
+        chosen = random.sample(range(2, TWO_RECORDS), SEQUENCES - 1) + [TWO_RECORDS]
+        levels = self.compare(str(path), sorted(chosen))
+        print(f"\ntwo publishers: {SEQUENCES} moments, {levels} levels equal")
 
     def test_one_of_several_instruments_by_its_symbol(self):
         self.run_to_end("publish", "publish", "--source", FLOW, "--pace", "max")
