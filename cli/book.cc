@@ -58,7 +58,7 @@ struct BookOptions {
 class Book {
  public:
   explicit Book(const BookOptions& options)
-      : options_(options), view_(options.follow.bus, options.depth) {
+      : options_(options), view_(options.follow.bus), screen_(shows_live()) {
     if (!options.instrument.empty()) filter_.emplace(options.follow.bus, options.instrument);
   }
 
@@ -79,11 +79,14 @@ class Book {
   absl::Status show_where_asked();
   absl::Status show_live();
   absl::Status show();
+  std::size_t depth_for(std::size_t books) const;
   std::string lines(const std::vector<const OrderBook*>& books);
   absl::Status finish(const FollowResult& result);
   void print_summary(const FollowResult& result) const;
 
   bool all_asked_shown() const { return asked_ == options_.at.size(); }
+  // With --at nothing is shown but what was asked for; --follow waits for it.
+  bool shows_live() const { return options_.live && options_.at.empty(); }
 
   const BookOptions& options_;
   BookView view_;
@@ -155,7 +158,7 @@ absl::Status Book::take_event(const Item& item, const Subscriber& subscriber) {
   } else {
     books_.take(item, {});
   }
-  due_ = due_ || (options_.live && (is_loss || is_skipped));
+  due_ = due_ || (shows_live() && (is_loss || is_skipped));
   return show_where_asked();
 }
 
@@ -188,18 +191,29 @@ absl::Status Book::show_live() {
   return show();
 }
 
+// Levels of each side: in place, no more than let every book be seen.
+std::size_t Book::depth_for(std::size_t books) const {
+  constexpr std::size_t kHeadLines = 3;
+  if (!screen_.is_in_place() || options_.json || books == 0) return options_.depth;
+  const std::size_t lines = std::max(screen_.lines_max() / books, kHeadLines + 1);
+  const std::size_t wanted = options_.depth == 0 ? lines : options_.depth;
+  return std::min(wanted, lines - kHeadLines);
+}
+
 std::string Book::lines(const std::vector<const OrderBook*>& books) {
   std::string out;
+  const std::size_t depth = depth_for(books.size());
   if (options_.json) {
     for (const OrderBook* book : books) {
-      absl::StrAppend(&out, view_.json(*book, books_.sequence(), !options_.at.empty()), "\n");
+      absl::StrAppend(&out, view_.json(*book, books_.sequence(), depth, !options_.at.empty()),
+                      "\n");
     }
   } else if (books.size() > kBooksInFullMax) {
     out = BookView::list_heading(books_.sequence(), books.size());
     for (const OrderBook* book : books) absl::StrAppend(&out, view_.list_line(*book));
   } else {
     for (const OrderBook* book : books) {
-      absl::StrAppend(&out, view_.text(*book, books_.sequence()));
+      absl::StrAppend(&out, view_.text(*book, books_.sequence(), depth));
     }
   }
   return out;
@@ -218,8 +232,8 @@ absl::Status Book::show() {
 }
 
 absl::Status Book::tick() {
-  if (!options_.live || caught_up_ns_ == 0 || shown_ == books_.sequence()) return absl::OkStatus();
-  const bool in_blocks = !options_.json && !screen_.is_terminal();
+  if (!shows_live() || caught_up_ns_ == 0 || shown_ == books_.sequence()) return absl::OkStatus();
+  const bool in_blocks = !options_.json && !screen_.is_in_place();
   if (in_blocks && ever_shown_ && monotonic_ns() < shown_ns_ + kBlockNs) return absl::OkStatus();
   due_ = true;
   return show_live();
@@ -322,6 +336,7 @@ void add_book(CLI::App& app, Run& run) {
       ->type_name("ID|SYMBOL");
   command.add_option("--depth", options->depth, "levels of each side; 0: all")
       ->capture_default_str()
+      ->check(CLI::NonNegativeNumber)
       ->type_name("N");
   command
       .add_option("--at", options->at,

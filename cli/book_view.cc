@@ -64,14 +64,50 @@ std::string stale_text(const OrderBook& book) {
   if ((book.state()->msg.flags & dbn::kFlagSnapshot) != 0) {
     return "STALE: within a snapshot that is not at its end\n";
   }
-  if (book.lost_through() == kNoSequence) return "STALE: the feed says that it may be wrong\n";
-  return absl::StrCat("STALE since record ", book.lost_through(),
-                      " was lost; good again from the next clear or snapshot\n");
+  constexpr char kUntil[] = "; good again from the next clear or snapshot\n";
+  const Sequence lost = book.lost_through();
+  if (lost == kNoSequence) return absl::StrCat("STALE: the feed says that it may be wrong", kUntil);
+  // A book that is known since the loss may have been doubted by the feed alone: its entry does not
+  // say which it was.
+  const bool known_since = book.state()->place > lost;
+  return absl::StrCat("STALE since record ", lost, " was lost",
+                      known_since ? ", or since the feed said that it may be wrong" : "", kUntil);
 }
 
 std::string side_text(const PriceLevel& level, const std::string& price, bool is_bid) {
-  return is_bid ? absl::StrFormat("%7d %10d %14s", level.orders, level.size, price)
-                : absl::StrFormat("%-14s %10d %7d", price, level.size, level.orders);
+  const std::string orders = level.orders == 0 ? "-" : absl::StrCat(level.orders);
+  return is_bid ? absl::StrFormat("%7s %10d %14s", orders, level.size, price)
+                : absl::StrFormat("%-14s %10d %7s", price, level.size, orders);
+}
+
+std::string size_text(const OrderBook& book) {
+  return book.has_tops() ? std::string("best prices only")
+                         : absl::StrFormat("%d orders, %d + %d levels", book.order_count(),
+                                           book.level_count(dbn::Side::kBid),
+                                           book.level_count(dbn::Side::kAsk));
+}
+
+std::string ladder_text(const OrderBook& book, int decimals, std::size_t depth) {
+  const std::size_t bids = book.level_count(dbn::Side::kBid);
+  const std::size_t asks = book.level_count(dbn::Side::kAsk);
+  const std::size_t deepest = std::max(bids, asks);
+  const std::size_t rows = depth == 0 ? deepest : std::min(depth, deepest);
+  std::string out = absl::StrFormat("%7s %10s %14s | %-14s %10s %7s\n", "orders", "size", "bid",
+                                    "ask", "size", "orders");
+  for (std::size_t i = 0; i < rows; ++i) {
+    std::string bid(33, ' ');
+    std::string ask;
+    if (i < bids) {
+      const PriceLevel& level = book.level(dbn::Side::kBid, i);
+      bid = side_text(level, price_text(level.price, decimals), true);
+    }
+    if (i < asks) {
+      const PriceLevel& level = book.level(dbn::Side::kAsk, i);
+      ask = side_text(level, price_text(level.price, decimals), false);
+    }
+    absl::StrAppend(&out, bid, " |", ask.empty() ? "" : " ", ask, "\n");
+  }
+  return out;
 }
 
 nlohmann::ordered_json side_json(const OrderBook& book, dbn::Side side, std::size_t depth) {
@@ -119,42 +155,18 @@ int BookView::decimals(const OrderBook& book) {
   return decimals;
 }
 
-std::string BookView::ladder(const OrderBook& book, int decimals) const {
-  const std::size_t bids = book.level_count(dbn::Side::kBid);
-  const std::size_t asks = book.level_count(dbn::Side::kAsk);
-  const std::size_t deepest = std::max(bids, asks);
-  const std::size_t rows = depth_ == 0 ? deepest : std::min(depth_, deepest);
-  std::string out = absl::StrFormat("%7s %10s %14s | %-14s %10s %7s\n", "orders", "size", "bid",
-                                    "ask", "size", "orders");
-  for (std::size_t i = 0; i < rows; ++i) {
-    std::string bid(33, ' ');
-    std::string ask;
-    if (i < bids) {
-      const PriceLevel& level = book.level(dbn::Side::kBid, i);
-      bid = side_text(level, price_text(level.price, decimals), true);
-    }
-    if (i < asks) {
-      const PriceLevel& level = book.level(dbn::Side::kAsk, i);
-      ask = side_text(level, price_text(level.price, decimals), false);
-    }
-    absl::StrAppend(&out, bid, " |", ask.empty() ? "" : " ", ask, "\n");
-  }
-  return out;
-}
-
-std::string BookView::text(const OrderBook& book, Sequence sequence) {
+std::string BookView::text(const OrderBook& book, Sequence sequence, std::size_t depth) {
   const int decimals = this->decimals(book);
-  std::string out = absl::StrFormat("%s  publisher %d  at %d  %s\n%d orders, %d + %d levels, %s\n",
-                                    name(book), book.publisher_id(), sequence, time_of(book),
-                                    book.order_count(), book.level_count(dbn::Side::kBid),
-                                    book.level_count(dbn::Side::kAsk), spread_text(book, decimals));
+  std::string out =
+      absl::StrFormat("%s  publisher %d  at %d  %s\n%s, %s\n", name(book), book.publisher_id(),
+                      sequence, time_of(book), size_text(book), spread_text(book, decimals));
   absl::StrAppend(&out, stale_text(book));
   if (!book.settled()) absl::StrAppend(&out, "INSIDE AN EVENT: more of it is to come\n");
   if (book.state() != nullptr && book.state()->msg.size > 0) {
     absl::StrAppendFormat(&out, "%d records did not fit what rested, the last of them %d\n",
                           book.state()->msg.size, book.state()->msg.order_id);
   }
-  return out + ladder(book, decimals);
+  return out + ladder_text(book, decimals, depth);
 }
 
 std::string BookView::list_heading(Sequence sequence, std::size_t books) {
@@ -169,13 +181,15 @@ std::string BookView::list_line(const OrderBook& book) {
   const PriceLevel none;
   const PriceLevel* const bid = book.best(dbn::Side::kBid);
   const PriceLevel* const ask = book.best(dbn::Side::kAsk);
+  const std::string orders = book.has_tops() ? "-" : absl::StrCat(book.order_count());
   return absl::StrFormat(
-      "%-24s %9d %10d %14s | %-14s %10d %8d%s\n", name(book), book.publisher_id(),
+      "%-24s %9d %10d %14s | %-14s %10d %8s%s\n", name(book), book.publisher_id(),
       (bid == nullptr ? none : *bid).size, best_text(bid, decimals), best_text(ask, decimals),
-      (ask == nullptr ? none : *ask).size, book.order_count(), book.stale() ? "  STALE" : "");
+      (ask == nullptr ? none : *ask).size, orders, book.stale() ? "  STALE" : "");
 }
 
-std::string BookView::json(const OrderBook& book, Sequence sequence, bool with_digest) {
+std::string BookView::json(const OrderBook& book, Sequence sequence, std::size_t depth,
+                           bool with_digest) {
   const std::string& symbol = this->symbol(book);
   nlohmann::ordered_json out = {
       {"seq", sequence},
@@ -192,10 +206,11 @@ std::string BookView::json(const OrderBook& book, Sequence sequence, bool with_d
       {"orders", book.order_count()},
       {"bid_levels", book.level_count(dbn::Side::kBid)},
       {"ask_levels", book.level_count(dbn::Side::kAsk)},
-      {"bids", side_json(book, dbn::Side::kBid, depth_)},
-      {"asks", side_json(book, dbn::Side::kAsk, depth_)}};
+      {"bids", side_json(book, dbn::Side::kBid, depth)},
+      {"asks", side_json(book, dbn::Side::kAsk, depth)}};
   if (with_digest) out["digest"] = absl::StrFormat("%016x", book.digest());
-  return out.dump();
+  // A symbol is whatever bytes the feed's metadata has.
+  return out.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
 }  // namespace lapwing::cli

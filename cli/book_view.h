@@ -20,26 +20,25 @@ namespace lapwing::cli {
 
 class BookView {
  public:
-  // `depth`: levels of each side, 0 for all. Symbols are those of the feed's metadata in `bus`.
-  BookView(std::string bus, std::size_t depth) : bus_(std::move(bus)), depth_(depth) {}
+  // Symbols are those of the feed's metadata in `bus`.
+  explicit BookView(std::string bus) : bus_(std::move(bus)) {}
 
-  // Lines, each with its end. `sequence` is the last record of the bus that is in the book.
-  std::string text(const OrderBook& book, Sequence sequence);
+  // Lines, each with its end. `sequence` is the last record of the bus that is in the book, `depth`
+  // how many levels of each side, 0 for all.
+  std::string text(const OrderBook& book, Sequence sequence, std::size_t depth);
   // The heading of a list, and one line of it.
   static std::string list_heading(Sequence sequence, std::size_t books);
   std::string list_line(const OrderBook& book);
   // One object, without a line's end. `with_digest` costs a sort of the orders.
-  std::string json(const OrderBook& book, Sequence sequence, bool with_digest);
+  std::string json(const OrderBook& book, Sequence sequence, std::size_t depth, bool with_digest);
 
  private:
   const std::string& symbol(const OrderBook& book);
   std::string name(const OrderBook& book);
   // Digits behind the point.
   int decimals(const OrderBook& book);
-  std::string ladder(const OrderBook& book, int decimals) const;
 
   std::string bus_;
-  std::size_t depth_;
   std::optional<dbn::SymbolTable> symbols_;
   absl::flat_hash_map<std::uint64_t, int> decimals_;  // by publisher and instrument
 };

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -27,11 +28,16 @@ std::string price_text(std::int64_t price) {
   return absl::StrFormat("%s%d.%09d", price < 0 ? "-" : "", magnitude / kScale, magnitude % kScale);
 }
 
+// What is no letter is shown as an escape: whoever publishes may write anything.
+std::string letter(char byte) {
+  if (absl::ascii_isprint(static_cast<unsigned char>(byte))) return std::string(1, byte);
+  return absl::CHexEscape(absl::string_view(&byte, 1));
+}
 std::string letter(dbn::Action action) {
-  return std::string(1, static_cast<char>(action));
+  return letter(static_cast<char>(action));
 }
 std::string letter(dbn::Side side) {
-  return std::string(1, static_cast<char>(side));
+  return letter(static_cast<char>(side));
 }
 
 std::string hex_text(std::span<const std::byte> record) {

@@ -32,12 +32,18 @@ Size terminal_size() {
 
 }  // namespace
 
-Screen::Screen() : terminal_(isatty(STDOUT_FILENO) == 1) {}
+Screen::Screen(bool live) : terminal_(isatty(STDOUT_FILENO) == 1), live_(live) {}
+
+// The last row stays free: a line's end there would scroll what is to be replaced.
+std::size_t Screen::lines_max() const {
+  return terminal_size().rows - 1;
+}
 
 absl::Status Screen::show(const std::string& lines) {
-  if (terminal_) {
+  if (is_in_place()) {
     std::cout << in_place(lines);
   } else {
+    if (terminal_) std::cout << "\r\x1b[K";  // a line of progress may stand there
     std::cout << (std::exchange(shown_, true) ? "\n" : "") << lines;
   }
   std::cout.flush();
@@ -45,14 +51,13 @@ absl::Status Screen::show(const std::string& lines) {
   return make_error(Errc::kSystem, "standard output is closed or full");
 }
 
-// Each line is erased behind its end, and so is all that was below the last. The last row stays
-// free: a line's end there would scroll what is to be replaced.
+// Each line is erased behind its end, and so is all that was below the last.
 std::string Screen::in_place(const std::string& lines) {
   const Size size = terminal_size();
   std::string out = shown_lines_ == 0 ? "\r" : absl::StrCat("\r\x1b[", shown_lines_, "A");
   shown_lines_ = 0;
   for (const absl::string_view line : absl::StrSplit(lines, '\n', absl::SkipEmpty())) {
-    if (shown_lines_ + 1 >= size.rows) break;
+    if (shown_lines_ >= lines_max()) break;
     absl::StrAppend(&out, line.substr(0, size.columns), "\x1b[K\n");
     ++shown_lines_;
   }

@@ -8,10 +8,12 @@ import time
 import unittest
 
 import harness
+import mbo_records as mbo
 
 RECORDS = 20_000
 FLOW = f"synthetic:records={RECORDS},instruments=2,seed=7"
 MANY = f"synthetic:records={RECORDS},instruments=9,seed=7"
+THREE = f"synthetic:records={RECORDS},instruments=3,seed=7"
 LONG_PASS = "synthetic:records=1000000,instruments=1,seed=7"
 PASS_PER_SECOND = 250_000
 STOPPED_SECONDS = 1
@@ -29,6 +31,25 @@ def sides(text):
     bids = [tuple(bid.split()[::-1]) for bid, _ in rows if bid.split()]
     asks = [tuple(ask.split()) for _, ask in rows if ask.split()]
     return bids, asks
+
+
+class Terminal:
+    """A terminal of 24 rows and 80 columns, and what was written to it."""
+
+    def __init__(self, test):
+        self.ours, self.theirs = pty.openpty()
+        test.addCleanup(os.close, self.ours)
+        self.shown = b""
+
+    def read(self, done):
+        """Until `done` says so of all that was shown, or nobody writes any more."""
+        os.close(self.theirs)
+        while not done(self.shown):
+            try:
+                self.shown += os.read(self.ours, 65536)
+            except OSError:
+                break
+        return self.shown.decode()
 
 
 def as_text(levels):
@@ -98,12 +119,61 @@ class WhatItShows(harness.BusTest):
         unknown = self.run_to_end("unknown", "book", "--instrument", "NONE", expect=1)
         self.assertIn("no book of NONE", unknown.err())
         self.run_to_end("usage", "book", "--at", 0, expect=2)
+        self.run_to_end("usage", "book", "--depth", -1, expect=2)
 
     def test_a_bus_of_other_records_has_no_books(self):
         feed = harness.test_data("futures_trades_2024-07-01T23-58_2024-07-02T00-02.dbn.zst")
         self.publish(f"dbn:{feed}")
         refused = self.run_to_end("trades", "book", "--from", "start", expect=2)
         self.assertIn("dbn.trades", refused.err())
+
+
+    def show_on_a_terminal(self, *options):
+        terminal = Terminal(self)
+        shown = self.start("terminal", "book", *options, stdout=terminal.theirs)
+        text = terminal.read(lambda _: False)
+        self.assertEqual(shown.wait(), 0, shown.err())
+        return text.replace("\r", "").replace("\x1b[K", "")
+
+    def test_on_a_terminal_all_is_shown_that_was_asked_for_once(self):
+        self.publish()
+        self.assertEqual(self.show_on_a_terminal("--depth", 40),
+                         self.run_to_end("deep", "book", "--depth", 40).out())
+        several = ("--at", "100,200", "--depth", 2)
+        self.assertEqual(self.show_on_a_terminal(*several),
+                         self.run_to_end("several", "book", *several).out())
+
+    def made_by_hand(self, records, replace=(b"", b"")):
+        """Publishes these records with the metadata of a synthetic feed, where that is replaced."""
+        other = str(self.folder / "other")
+        self.run_to_end("like", "publish", "--source", FLOW, "--pace", "max", bus=other)
+        like = self.folder / "like.dbn"
+        self.run_to_end("metadata", "record", "--from", "start", "--count", 1, "--out", like,
+                        bus=other)
+        like.write_bytes(like.read_bytes().replace(*replace))
+        self.publish(mbo.write_dbn(self.folder / "hand.dbn", like, records))
+
+    def test_best_prices_without_orders_are_shown_as_such(self):
+        flags = mbo.LAST | mbo.TOP
+        self.made_by_hand([mbo.record(b"A", b"B", 100 * mbo.SCALE, 5, flags=flags),
+                           mbo.record(b"A", b"A", 101 * mbo.SCALE, 7, flags=flags)])
+        text = self.run_to_end("text", "book").out()
+        self.assertIn("best prices only, spread 1\n", text)
+        self.assertEqual(sides(text), ([("100", "5", "-")], [("101", "7", "-")]))
+        [book] = lines_of_json(self.run_to_end("json", "book", "--json"))
+        self.assertEqual(book["orders"], 0)
+        self.assertEqual(book["bids"], [{"price": 100 * mbo.SCALE, "size": 5, "orders": 0}])
+
+    def test_bytes_that_are_no_text_are_shown_all_the_same(self):
+        self.made_by_hand([mbo.record(b"A", b"B", 100 * mbo.SCALE, 5, order_id=1),
+                           mbo.record(b"\xff", b"\xfe", order_id=1)], (b"SYN1", b"SY\xff1"))
+        [book] = lines_of_json(self.run_to_end("json", "book", "--json"))
+        self.assertEqual((book["symbol"], book["orders"]), ("SY\ufffd1", 1))
+        tail = self.run_to_end("tail", "tail", "--from", "start", "--until-closed", "--format",
+                               "json")
+        lines = [line for line in lines_of_json(tail) if "action" in line]
+        self.assertEqual([(line["action"], line["side"]) for line in lines],
+                         [("A", "B"), ("\\xff", "\\xfe")])
 
 
 class Live(harness.BusTest):
@@ -123,19 +193,33 @@ class Live(harness.BusTest):
         last = self.run_to_end("last", "book", "--instrument", "SYN1", "--json")
         self.assertEqual(lines_of_json(last)[0], books[-1])
 
-    def test_on_a_terminal_it_stays_in_place_and_elsewhere_it_is_plain_lines(self):
-        self.start("publish", "publish", "--source", FLOW, "--pace", "max", "--linger", 60)
+    def follow_on_a_terminal(self, source, *options):
+        self.start("publish", "publish", "--source", source, "--pace", "max", "--linger", 60)
         self.until_head(RECORDS)
-        ours, theirs = pty.openpty()
-        self.addCleanup(os.close, ours)
-        follower = self.start("follow", "book", "--follow", stdout=theirs)
-        os.close(theirs)
-        shown = b""
-        while b"\x1b[J" not in shown:
-            shown += os.read(ours, 65536)
+        terminal = Terminal(self)
+        follower = self.start("follow", "book", "--follow", *options, stdout=terminal.theirs)
+        shown = terminal.read(lambda text: b"\x1b[J" in text)
         follower.stop()
-        self.assertIn(b"SYN1 (1)", shown)
-        self.assertLessEqual(shown.count(b"\r\n"), 23, "it fits a terminal of 24 rows")
+        return shown
+
+    def test_on_a_terminal_it_stays_in_place_and_elsewhere_it_is_plain_lines(self):
+        shown = self.follow_on_a_terminal(FLOW, "--depth", 0)
+        self.assertLessEqual(shown.count("\r\n"), 23, "it fits a terminal of 24 rows")
+
+    def test_on_a_terminal_every_book_has_its_part(self):
+        shown = self.follow_on_a_terminal(THREE)
+        for symbol in ("SYN1", "SYN2", "SYN3"):
+            self.assertIn(symbol, shown)
+        self.assertLessEqual(shown.count("\r\n"), 23)
+
+    def test_following_it_waits_for_what_was_asked_for_and_shows_nothing_else(self):
+        wanted = [RECORDS // 4, RECORDS // 2]
+        follower = self.start("follow", "book", "--follow", "--json", "--instrument", 1, "--at",
+                              ",".join(map(str, wanted)))
+        self.run_to_end("publish", "publish", "--source", FLOW, "--pace", RECORDS // 2, "--await",
+                        1)
+        self.assertEqual(follower.wait(), 0, follower.err())
+        self.assertEqual([book["seq"] for book in lines_of_json(follower)], wanted)
 
 
 class Losses(harness.BusTest):
