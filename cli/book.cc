@@ -39,6 +39,7 @@ constexpr char kAbout[] =
     "after the record that was asked for, and says so where that is inside an event. STALE marks "
     "a\n"
     "book of which records were lost: it is good again from its next clear or snapshot.\n"
+    "Where the bus keeps no journal, a book begins with what the ring holds.\n"
     "--json is an object a line for each book, prices in units of 1e-9. The summary's digest is\n"
     "that of the state of all books, as of its sequence: two that agree in both are equal.";
 
@@ -53,6 +54,9 @@ struct BookOptions {
   std::vector<Sequence> at;  // ascending
   bool json = false;
   bool live = false;
+  // Where to begin, and what to do about gaps, is ours to choose: nobody said it.
+  bool free_start = false;
+  bool free_policy = false;
 };
 
 class Book {
@@ -65,6 +69,8 @@ class Book {
   int run();
 
  private:
+  FollowResult follow_bus();
+  bool use_ring_alone();
   FollowHandlers handlers(Subscriber& subscriber);
   absl::Status take_state(const Item& item, const Subscriber& subscriber);
   absl::Status take_records(Sequence first, std::span<const std::byte> records);
@@ -88,7 +94,7 @@ class Book {
   // With --at nothing is shown but what was asked for; --follow waits for it.
   bool shows_live() const { return options_.live && options_.at.empty(); }
 
-  const BookOptions& options_;
+  BookOptions options_;
   BookView view_;
   Screen screen_;
   std::optional<InstrumentFilter> filter_;
@@ -301,16 +307,39 @@ FollowHandlers Book::handlers(Subscriber& subscriber) {
   return handlers;
 }
 
-int Book::run() {
+FollowResult Book::follow_bus() {
+  FollowResult result;
   absl::StatusOr<SubscriberOptions> subscriber_options =
       to_subscriber_options(options_.follow, "book");
-  if (!subscriber_options.ok()) return fail(subscriber_options.status());
+  if (!subscriber_options.ok()) {
+    result.status = subscriber_options.status();
+    return result;
+  }
   if (subscriber_options->start.kind == Start::Kind::kSnapshot) {
     subscriber_options->start = Start::snapshot(kFoldOrders);
   }
   Subscriber subscriber(*std::move(subscriber_options));
+  return follow(subscriber, options_.follow, handlers(subscriber));
+}
+
+// Chooses what a bus without a journal can give, where nobody said otherwise. False: all was said.
+bool Book::use_ring_alone() {
+  if (!options_.free_start && !options_.free_policy) return false;
+  if (options_.free_start) options_.follow.from = "start";
+  if (options_.free_policy) options_.follow.on_gap = "skip";
+  std::cerr << absl::StrCat("lapwing: bus ", options_.follow.bus,
+                            " keeps no journal: the books begin with what its ring holds, and what "
+                            "is lapped is lost\n");
+  return true;
+}
+
+int Book::run() {
   catch_stop_signals();
-  FollowResult result = follow(subscriber, options_.follow, handlers(subscriber));
+  FollowResult result = follow_bus();
+  const bool has_begun = books_.sequence() != kNoSequence;
+  if (errc_of(result.status) == Errc::kNoJournal && !has_begun && use_ring_alone()) {
+    result = follow_bus();
+  }
   result.status = finish(result);
   if (options_.follow.summary) print_summary(result);
   if (!result.status.ok()) fail(result.status);
@@ -348,7 +377,9 @@ void add_book(CLI::App& app, Run& run) {
   command.add_flag("--follow", options->live, "go on as records come");
   add_policy_options(command, options->follow);
   add_end_options(command, options->follow);
-  command.callback([options, &run] {
+  command.callback([options, &run, &command] {
+    options->free_start = command.count("--from") == 0;
+    options->free_policy = command.count("--on-gap") == 0;
     std::ranges::sort(options->at);
     options->at.erase(std::ranges::unique(options->at).begin(), options->at.end());
     run = [options] { return Book(*options).run(); };

@@ -262,6 +262,19 @@ class Losses(harness.BusTest):
         self.assertEqual(asked.wait(), 1)
         self.assertIn("--at 1: what is kept begins with record ", asked.err())
 
+    def test_nothing_has_to_be_said_for_what_the_ring_holds(self):
+        self.start("publish", "publish", "--source", FLOW, "--journal", "none", "--capacity", RING,
+                   "--pace", "max", "--linger", 60)
+        self.until_head(RECORDS)
+        shown = self.run_to_end("book", "book")
+        self.assertIn("keeps no journal: the books begin with what its ring holds", shown.err())
+        self.assertIn(f"SYN1 (1)  publisher 60000  at {RECORDS}  ", shown.out())
+        self.assertNotIn("STALE", shown.out())
+        for option, value, why in (("--from", "snapshot", "no start from a snapshot is possible"),
+                                   ("--on-gap", "fill", "gaps cannot be filled")):
+            refused = self.run_to_end("refused", "book", option, value, expect=1)
+            self.assertIn(why, refused.err())
+
 
 class FromASnapshot(harness.BusTest):
     """A state and the records after it give the book that all the records give."""
