@@ -1,0 +1,81 @@
+#!/usr/bin/env bash
+# Builds the peers of bench/peers/list into build/peers/, one program each.
+#
+#   bench/peers/build.sh            all of them
+#   bench/peers/build.sh PEER…      these
+#   bench/peers/build.sh --cheap    those written in C++ that need nothing but what Lapwing needs
+#
+# For each says `built NAME VERSION`, or `missing NAME VERSION: ` and what is missing.
+#
+# LAPWING_PEERS_DIR   where the programs go; default: build/peers
+# LAPWING_BUILD_DIR   Lapwing's own build; default: build/release, configured if it is not there
+#
+# Exit: 0 all that were asked for are there, 1 one is missing, 2 wrong usage.
+set -uo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
+
+here=bench/peers
+out=${LAPWING_PEERS_DIR:-$PWD/build/peers}
+native=${LAPWING_BUILD_DIR:-$PWD/build/release}
+cheap=(lapwing lapwing-channel head-counter-ring unix-socket pipe)
+mkdir -p "$out/logs"
+
+known() { awk '!/^#/ && NF { print $1 }' "$here/list"; }
+field() { awk -v name="$1" -v column="$2" '!/^#/ && $1 == name { print $column }' "$here/list"; }
+
+names=()
+for argument in "$@"; do
+  case $argument in
+    -h|--help) sed -n '2,13s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    --cheap) names+=("${cheap[@]}") ;;
+    *)
+      known | grep -qxF -- "$argument" || {
+        printf 'build: %s is not a peer; %s/list names them\n' "$argument" "$here" >&2
+        exit 2
+      }
+      names+=("$argument")
+      ;;
+  esac
+done
+((${#names[@]} > 0)) || mapfile -t names < <(known)
+
+missing=0
+built() { printf 'built   %s %s\n' "$1" "$(field "$1" 2)"; }
+lacks() {
+  printf 'missing %s %s: %s\n' "$1" "$(field "$1" 2)" "$2"
+  missing=1
+}
+# The log of a build that failed is told by name, with its last line that says something.
+failed_log() {
+  printf 'its build failed: %s (%s)' "$(grep -iE 'error' "$1" | head -1)" "$1"
+}
+
+build_cpp() {
+  local name=$1 target=peer_${1//-/_} log=$out/logs/$1.log
+  if [[ ! -f $native/CMakeCache.txt ]]; then
+    cmake --preset release >"$out/logs/cmake.log" 2>&1 ||
+      { lacks "$name" "$(failed_log "$out/logs/cmake.log")"; return; }
+  fi
+  if [[ $'\n'$(cmake --build "$native" --target help 2>/dev/null) != *$'\n'"$target:"* ]]; then
+    lacks "$name" "$(package_hint "$name")"
+    return
+  fi
+  cmake --build "$native" --target "$target" >"$log" 2>&1 ||
+    { lacks "$name" "$(failed_log "$log")"; return; }
+  ln -sf "$native/bench/peers/$name" "$out/$name"
+  built "$name"
+}
+package_hint() {
+  case $1 in
+    zeromq*) printf 'Debian package libzmq3-dev; configure again after installing it' ;;
+    iceoryx) printf 'Debian packages iceoryx, libiceoryx-posh-dev; configure again after that' ;;
+    *) printf 'CMake made no target for it' ;;
+  esac
+}
+
+for name in "${names[@]}"; do
+  case $(field "$name" 3) in
+    cpp:*|debian:*) build_cpp "$name" ;;
+  esac
+done
+exit $missing

@@ -1,0 +1,64 @@
+// A log-linear histogram of durations and its percentiles; the same in every language of the peers.
+//
+// Below 128 ns a bucket is one nanosecond; above, 64 buckets to a power of two. A percentile is the
+// largest duration of its bucket, or the exact maximum if that is smaller, so it never flatters.
+//
+// Thread safety: one thread. add() neither allocates nor faults: the memory is touched up front.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace lapwing::peers {
+
+class Histogram {
+ public:
+  Histogram() : counts_(kBuckets, 0) {}
+
+  void add(std::uint64_t duration_ns) {
+    ++counts_[bucket_of(duration_ns)];
+    ++count_;
+    max_ = std::max(max_, duration_ns);
+  }
+
+  std::uint64_t count() const { return count_; }
+  std::uint64_t max_ns() const { return max_; }
+
+  // The smallest bucket's end that `fraction` of the durations do not exceed; 0 of none.
+  std::uint64_t percentile_ns(double fraction) const {
+    const double rank = std::max(1.0, std::ceil(fraction * static_cast<double>(count_)));
+    std::uint64_t seen = 0;
+    for (std::size_t bucket = 0; bucket < kBuckets; ++bucket) {
+      seen += counts_[bucket];
+      if (static_cast<double>(seen) >= rank) return std::min(last_of(bucket), max_);
+    }
+    return max_;
+  }
+
+ private:
+  static constexpr int kBits = 6;
+  static constexpr std::size_t kExact = std::size_t{2} << kBits;
+  static constexpr std::size_t kBuckets = (std::size_t{64 - kBits - 1} << kBits) + kExact;
+
+  static std::size_t bucket_of(std::uint64_t value) {
+    if (value < kExact) return value;
+    const int shift = static_cast<int>(std::bit_width(value)) - 1 - kBits;
+    return (static_cast<std::size_t>(shift) << kBits) + (value >> shift);
+  }
+  static std::uint64_t last_of(std::size_t bucket) {
+    if (bucket < kExact) return bucket;
+    const std::size_t shift = (bucket >> kBits) - 1;
+    const std::uint64_t first = (bucket & ((std::size_t{1} << kBits) - 1)) + (kExact >> 1);
+    return ((first + 1) << shift) - 1;
+  }
+
+  std::vector<std::uint64_t> counts_;
+  std::uint64_t count_ = 0;
+  std::uint64_t max_ = 0;
+};
+
+}  // namespace lapwing::peers

@@ -1,0 +1,51 @@
+// What a peer's program is asked to do, the files over which the two sides meet, and a way out.
+// The interface is bench/peers/README.md.
+//
+// Thread safety: free functions, any thread.
+//
+// Errors: a side that cannot go on has no result. fail() says why and ends the process with exit
+// code 1; there is nothing a caller could do better.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace lapwing::peers {
+
+enum class Role { kInitiator, kEcho, kPublisher, kSubscriber, kDriver };
+
+struct Options {
+  std::string scenario;
+  Role role = Role::kPublisher;
+  int core = 0;
+  std::size_t bytes = 56;
+  std::uint64_t records = 0;
+  std::uint64_t warm_up = 0;
+  double seconds = 1;
+  double rate = 100'000;
+  std::uint64_t capacity = std::uint64_t{1} << 20;  // records a buffer holds, a power of two
+  std::string shared;                               // the directory
+
+  std::size_t words() const { return bytes / 8; }
+  bool sends_first() const { return role == Role::kInitiator || role == Role::kPublisher; }
+  bool both_ways() const { return scenario == "round-trip"; }
+  std::string path(const std::string& name) const { return shared + "/" + name; }
+};
+
+[[noreturn]] void fail(const std::string& message);
+// The same, with what errno says.
+[[noreturn]] void fail_with_errno(const std::string& what);
+
+// Ends the program with exit code 2 where they make no sense.
+Options parse_options(int count, char** arguments);
+
+std::uint64_t now_ns();  // CLOCK_MONOTONIC
+void pin_to_core(int core);
+
+void announce(const Options& options, const std::string& file);
+bool is_announced(const Options& options, const std::string& file);
+// Looks a thousand times a second; fails after a minute.
+void await_file(const Options& options, const std::string& file);
+
+}  // namespace lapwing::peers

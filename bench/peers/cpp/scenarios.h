@@ -1,0 +1,281 @@
+// The scenarios, over any peer. Each process runs one role of one scenario and prints one line.
+//
+// A peer is a class of one side's end, made from Options; its constructor connects, as far as that
+// side can by itself:
+//   std::uint64_t send(std::uint64_t first, std::uint64_t count)
+//       writes records first, first + 1, … with fill(), each in full; returns how many it took, 0
+//       where it has no room now. Never waits. With a count of 0 it only moves on what it took.
+//   std::uint64_t receive(F&& on_record)
+//       calls on_record(const std::uint64_t* words) for records that are there now, as many as suit
+//       it; returns how many, 0 where there is none now. Never waits.
+//   std::int64_t reported_lost() const
+//       what the peer's interface said was lost, or -1.
+//   std::uint64_t send_records_max() const
+//       how many records are best sent together when there are as many.
+//
+// Thread safety: one thread.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <string>
+
+#include "bench/peers/cpp/histogram.h"
+#include "bench/peers/cpp/numbered_record.h"
+#include "bench/peers/cpp/options.h"
+#include "bench/peers/cpp/report.h"
+#include "proto/shared_words.h"
+
+namespace lapwing::peers {
+
+inline constexpr std::uint64_t kBlockRoundTrips = 64;
+inline constexpr std::uint64_t kWarmUpNsMax = 2'000'000'000;
+inline constexpr std::uint64_t kSilenceNsMax = 200'000'000;
+inline constexpr std::uint64_t kSteadyNs =
+    500'000'000;  // at the rate, before the reader is stopped
+inline constexpr std::uint64_t kLooksBetweenClocks = 1024;
+inline constexpr std::uint64_t kStuckNsMax = 60'000'000'000;
+
+// A wait for the other side that never lasts for ever: a crash there must not leave a process
+// spinning here.
+class Patience {
+ public:
+  void pause() {
+    spin_pause();
+    if (++looks_ % (1 << 16) != 0) return;
+    const std::uint64_t now = now_ns();
+    if (since_ns_ == 0) since_ns_ = now;
+    if (now - since_ns_ > kStuckNsMax) fail("the other side has been silent for a minute");
+  }
+
+ private:
+  std::uint64_t looks_ = 0;
+  std::uint64_t since_ns_ = 0;
+};
+
+template <typename Peer>
+void send_one(Peer& peer, std::uint64_t number) {
+  Patience patience;
+  while (peer.send(number, 1) == 0) patience.pause();
+}
+
+template <typename Peer>
+class RoundTrips {
+ public:
+  RoundTrips(const Options& options, Peer& peer) : options_(options), peer_(peer) {}
+
+  void run() {
+    warm_up();
+    const std::uint64_t blocks = std::max<std::uint64_t>(1, options_.records / 2 / 64);
+    Histogram block_ns;
+    for (std::uint64_t i = 0; i < blocks; ++i) {
+      const std::uint64_t start = now_ns();
+      for (std::uint64_t trip = 0; trip < kBlockRoundTrips; ++trip) exchange();
+      block_ns.add(now_ns() - start);
+    }
+    const std::uint64_t singles = blocks * kBlockRoundTrips;
+    Histogram ns;
+    for (std::uint64_t i = 0; i < singles; ++i) {
+      const std::uint64_t start = now_ns();
+      exchange();
+      ns.add(now_ns() - start);
+    }
+    send_one(peer_, kEndNumber);
+    print_round_trips(2 * singles, block_ns, ns, damaged_);
+  }
+
+ private:
+  void warm_up() {
+    const std::uint64_t deadline_ns = now_ns() + kWarmUpNsMax;
+    while (number_ < options_.warm_up && now_ns() < deadline_ns) {
+      for (std::uint64_t i = 0; i < kBlockRoundTrips; ++i) exchange();
+    }
+  }
+
+  void exchange() {
+    send_one(peer_, ++number_);
+    Patience patience;
+    while (peer_.receive([&](const std::uint64_t* record) {
+      const bool good = is_whole(record, options_.words()) && record[0] == number_;
+      damaged_ += good ? 0 : 1;
+    }) == 0) {
+      patience.pause();
+    }
+  }
+
+  const Options& options_;
+  Peer& peer_;
+  std::uint64_t number_ = 0;
+  std::uint64_t damaged_ = 0;
+};
+
+template <typename Peer>
+void run_echo(const Options& options, Peer& peer) {
+  for (;;) {
+    std::uint64_t number = 0;
+    Patience patience;
+    while (peer.receive([&](const std::uint64_t* record) {
+      number = is_whole(record, options.words()) ? record[0] : record[0] | kDamagedBit;
+    }) == 0) {
+      patience.pause();
+    }
+    if (number == kEndNumber) return;
+    send_one(peer, number);
+  }
+}
+
+template <typename Peer>
+void run_saturating_publisher(const Options& options, Peer& peer) {
+  const std::uint64_t together = peer.send_records_max();
+  const std::uint64_t start_ns = now_ns();
+  Patience patience;
+  for (std::uint64_t number = 1; number <= options.records;) {
+    const std::uint64_t count = std::min(together, options.records - number + 1);
+    const std::uint64_t sent = peer.send(number, count);
+    number += sent;
+    if (sent == 0) {
+      patience.pause();
+    } else {
+      patience = Patience();
+    }
+  }
+  print_published(options.records, now_ns() - start_ns);
+  announce(options, "published");
+  // What has been taken may still have to go out.
+  for (const std::uint64_t start = now_ns(); now_ns() - start < kSilenceNsMax;) peer.send(0, 0);
+}
+
+template <typename Peer>
+void run_saturated_subscriber(const Options& options, Peer& peer) {
+  Arrivals arrivals(options.words());
+  std::uint64_t first_ns = 0;
+  std::uint64_t last_ns = 0;
+  std::uint64_t empty_looks = 0;
+  const std::uint64_t opened_ns = now_ns();
+  while (arrivals.last() < options.records) {
+    const std::uint64_t count =
+        peer.receive([&](const std::uint64_t* record) { arrivals.add(record); });
+    if (count != 0) {
+      if (first_ns == 0) first_ns = now_ns();
+      empty_looks = 0;
+      continue;
+    }
+    spin_pause();
+    if (++empty_looks % kLooksBetweenClocks != 0) continue;
+    const std::uint64_t now = now_ns();
+    if (empty_looks == kLooksBetweenClocks) last_ns = now;
+    if (now - last_ns > kSilenceNsMax && is_announced(options, "published")) break;
+    if (now - std::max(last_ns, opened_ns) > kStuckNsMax) fail("the publisher has been silent");
+  }
+  if (arrivals.last() >= options.records) last_ns = now_ns();
+  print_arrivals(arrivals, options.records, last_ns - first_ns, peer.reported_lost());
+}
+
+// Publishes at a steady rate, record n due at start + n / rate.
+template <typename Peer>
+class SteadyPublisher {
+ public:
+  SteadyPublisher(const Options& options, Peer& peer)
+      : options_(options), peer_(peer), interval_ns_(1e9 / options.rate) {}
+
+  void run() {
+    publish_for(kSteadyNs);
+    announce(options_, "publisher.ready");
+    await_file(options_, "go");
+    steady_ = SteadyFigures();
+    publish_for(static_cast<std::uint64_t>(options_.seconds * 1e9));
+    print_steady(options_.seconds, steady_);
+  }
+
+ private:
+  void publish_for(std::uint64_t duration_ns) {
+    const std::uint64_t start_ns = now_ns();
+    const std::uint64_t end_ns = start_ns + duration_ns;
+    for (;; ++steady_.due) {
+      const auto due_ns =
+          start_ns + static_cast<std::uint64_t>(static_cast<double>(steady_.due) * interval_ns_);
+      if (due_ns >= end_ns) break;
+      steady_.add_latency(publish_one(due_ns, end_ns) - due_ns);
+    }
+  }
+
+  // Returns when it had been published, or the end.
+  std::uint64_t publish_one(std::uint64_t due_ns, std::uint64_t end_ns) {
+    std::uint64_t began_ns = now_ns();
+    while (began_ns < due_ns) {
+      spin_pause();
+      began_ns = now_ns();
+    }
+    if (began_ns >= end_ns) return end_ns;
+    for (std::uint64_t now = began_ns; now < end_ns; now = now_ns()) {
+      if (peer_.send(number_ + 1, 1) != 0) {
+        ++number_;
+        now = now_ns();
+        steady_.add_published(now - began_ns);
+        return now;
+      }
+      spin_pause();
+    }
+    steady_.add_stall(end_ns - began_ns);
+    steady_.blocked_at_end = true;
+    return end_ns;
+  }
+
+  const Options& options_;
+  Peer& peer_;
+  double interval_ns_;
+  std::uint64_t number_ = 0;
+  SteadyFigures steady_;
+};
+
+template <typename Peer>
+void run_discarding_subscriber(Peer& peer) {
+  for (;;) {  // until it is killed
+    const std::uint64_t count = peer.receive([](const std::uint64_t*) {});
+    if (count == 0) spin_pause();
+  }
+}
+
+// The main function of a peer's program.
+template <typename Peer>
+int run_peer(int argument_count, char** arguments) {
+  if (argument_count == 2 && std::string(arguments[1]) == "histogram") {
+    print_histogram_of_input();
+    return 0;
+  }
+  const Options options = parse_options(argument_count, arguments);
+  Peer peer(options);
+  pin_to_core(options.core);
+  switch (options.role) {
+    case Role::kInitiator:
+      await_file(options, "echo.ready");
+      RoundTrips<Peer>(options, peer).run();
+      break;
+    case Role::kEcho:
+      announce(options, "echo.ready");
+      run_echo(options, peer);
+      break;
+    case Role::kPublisher:
+      await_file(options, "subscriber.ready");
+      if (options.scenario == "saturation") {
+        run_saturating_publisher(options, peer);
+      } else {
+        SteadyPublisher<Peer>(options, peer).run();
+      }
+      break;
+    case Role::kSubscriber:
+      announce(options, "subscriber.ready");
+      if (options.scenario == "saturation") {
+        run_saturated_subscriber(options, peer);
+      } else {
+        run_discarding_subscriber(peer);
+      }
+      break;
+    case Role::kDriver:
+      fail("this peer has no driver");
+  }
+  return 0;
+}
+
+}  // namespace lapwing::peers
