@@ -163,13 +163,17 @@ def fault_of(peer, fields):
     return ""
 
 
+def cores(text):
+    return [int(core) for core in text.split(",")]
+
+
 def parse(arguments):
     parser = argparse.ArgumentParser(
         description="Measures one scenario of one peer once.", usage="pair.py PEER SCENARIO …"
     )
     parser.add_argument("peer")
     parser.add_argument("scenario", choices=SCENARIOS)
-    parser.add_argument("--cores", default="0,1", type=lambda text: [int(n) for n in text.split(",")])
+    parser.add_argument("--cores", default="0,1", type=cores)
     parser.add_argument("--bytes", type=int, default=56)
     parser.add_argument("--records", type=int)
     parser.add_argument("--warm-up", type=int, default=1 << 20)
