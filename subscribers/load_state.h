@@ -1,10 +1,11 @@
 // The folded state of a bus in one call: the newest checkpoint that is good, and every record from
 // there up to now.
 //
-//   auto loaded = lapwing::load_state({.directory = "/run/es", .start = Start::snapshot()},
-//   deadline); if (!loaded.ok()) return fail(loaded.status()); use(loaded->state()); // as of
-//   loaded->as_of() for (;;) loaded->take(loaded->subscriber().wait(soon));   // and on, record by
-//   record
+//   const SubscriberOptions options{.directory = "/run/es", .start = Start::snapshot()};
+//   auto loaded = lapwing::load_state(options, deadline_ns);
+//   if (!loaded.ok()) return fail(loaded.status());
+//   use(loaded->state());                                       // as of loaded->as_of()
+//   for (;;) loaded->take(loaded->subscriber().wait(soon_ns));  // and on, record by record
 //
 // The whole state is held in memory, and while it is loaded the checkpoint's bytes besides: at most
 // twice its size in all. A state that is larger than that is read with Subscriber and

@@ -84,10 +84,11 @@ struct StoredPosition {
 };
 
 struct SubscriberOptions {
-  std::string directory;
-  std::string name;  // shown by `lapwing subscribers`
-  Start start;
-  std::optional<StoredPosition> resume;  // instead of `start`; a history that is gone is `reset`
+  std::string directory = {};
+  std::string name = {};  // shown by `lapwing subscribers`
+  Start start = {};
+  // Instead of `start`; a history that is gone is `reset`.
+  std::optional<StoredPosition> resume = {};
   OnGap on_gap = OnGap::kFill;
   WaitStrategy wait = WaitStrategy::kBackoff;
   std::uint64_t reattach_ns = 30'000'000'000;  // how long to wait for a bus or publisher to come

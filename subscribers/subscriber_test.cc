@@ -38,6 +38,19 @@ struct Lapped {
 constexpr Sequence kPublished = 1546;
 constexpr Sequence kResume = kPublished - 1024 + 128;
 
+TEST_CASE("Options are named as far as they are meant, without a compiler's warning") {
+  TestBus bus;
+  bus.start();
+  bus.publish(3);
+  Subscriber subscriber({.directory = bus.directory(), .start = Start::oldest()});
+  Item item;
+  while (item.kind != ItemKind::kRecord) {
+    bus.turn();
+    item = subscriber.poll();
+  }
+  CHECK(item.sequence == 1);
+}
+
 TEST_CASE("A live start delivers the next record and nothing before it") {
   TestBus bus;
   bus.start();
