@@ -227,7 +227,7 @@ std::string describe(const Item& item, const Subscriber& subscriber) {
       subscriber.text().empty() ? std::string() : absl::StrCat(": ", subscriber.text());
   switch (item.kind) {
     case ItemKind::kGap:
-      return absl::StrCat("gap ", range, gap.fillable ? ", the journal holds it" : "");
+      return absl::StrCat("gap ", range, gap.fillable ? ", the journal holds it" : "", because);
     case ItemKind::kLost:
       return absl::StrCat("lost ", range, because);
     case ItemKind::kSession:
@@ -235,7 +235,7 @@ std::string describe(const Item& item, const Subscriber& subscriber) {
     case ItemKind::kReset:
       return absl::StrCat("reset at ", item.sequence, because);
     case ItemKind::kCaughtUp:
-      return absl::StrCat("caught up at ", item.sequence);
+      return absl::StrCat("caught up at ", item.sequence, because);
     case ItemKind::kStale:
       return absl::StrCat("stale: silent after ", item.sequence);
     case ItemKind::kPublisherGone:

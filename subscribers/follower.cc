@@ -123,9 +123,11 @@ std::optional<Item> Follower::due_event() {
   if (phase_ != Phase::kCatchUp && phase_ != Phase::kLive) return due;
   if (!due && trail_.step(next_)) {
     ledger_.session_seen();
+    text_.clear();
     due = Item{ItemKind::kSession, next_, {}};
   } else if (!due && !caught_up_ && next_ > caught_up_at_) {
     caught_up_ = true;
+    text_ = std::exchange(not_durable_, "");
     due = Item{ItemKind::kCaughtUp, caught_up_at_, {}};
   } else if (!due) {
     report(monotonic_ns());

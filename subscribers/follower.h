@@ -231,7 +231,7 @@ class Follower {
   std::uint64_t block_end_ = 0;
 
   // The session.
-  std::optional<Attachment> attachment_;  // kFlushing, kCatchUp, kLive
+  std::optional<Attachment> attachment_;  // in every phase but kSeeking and kEnded
   SessionTrail trail_;
   Id128 session_id_;
   Id128 journal_id_;
@@ -246,6 +246,7 @@ class Follower {
   Sequence caught_up_at_ = 0;  // F
   bool from_oldest_ = false;   // asked for what there is, not for a sequence
   bool floating_ = false;      // start live without a publisher: begins with the next session
+  std::string not_durable_;    // why what was joined is not; told with `caught up`
   std::uint64_t flush_ends_ns_ = 0;
   std::optional<SnapshotJoin> snapshot_;  // kSnapshot
   std::shared_ptr<const Fold> fold_;

@@ -14,10 +14,6 @@ Follower::Turn Follower::on_lap(const RingReadResult& read) {
   const bool corrupt = read.outcome == RingRead::kCorrupt;
   const Sequence resume = corrupt ? next_ + 1 : read.resume;
   const GapCause cause = corrupt ? GapCause::kDamaged : GapCause::kLapped;
-  if (corrupt) {
-    text_ = absl::StrCat("the ring's slot of sequence ", next_, " holds stamp ", read.stamp,
-                         ", which no correct publisher can have written");
-  }
   if (!caught_up_ && journal() != nullptr) {
     ring_floor_ = resume;
     phase_ = Phase::kCatchUp;
@@ -28,6 +24,11 @@ Follower::Turn Follower::on_lap(const RingReadResult& read) {
     return again();
   }
   const Gap gap{next_, resume - 1, resume, cause, may_be_filled(next_, resume - 1, cause)};
+  text_.clear();
+  if (corrupt) {
+    text_ = absl::StrCat("the ring's slot of sequence ", next_, " holds stamp ", read.stamp,
+                         ", which no correct publisher can have written");
+  }
   switch (options_.on_gap) {
     case OnGap::kFill:
       ledger_.gap_to_fill(gap);

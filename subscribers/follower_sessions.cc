@@ -124,9 +124,9 @@ Follower::Turn Follower::on_flush_answer(const FlushAnswer& answer) {
   if (answer.ok) {
     caught_up_at_ = std::max(caught_up_at_, answer.durable);
   } else {
-    text_ = absl::StrCat("not durable: the journal of bus ", options_.directory, " ",
-                         why_failed(answer), ", sequences after ", answer.durable,
-                         " may be lost in a crash; restart the publisher");
+    not_durable_ = absl::StrCat("not durable: the journal of bus ", options_.directory, " ",
+                                why_failed(answer), ", sequences after ", answer.durable,
+                                " may be lost in a crash; restart the publisher");
   }
   return begin();
 }

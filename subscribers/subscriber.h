@@ -205,8 +205,8 @@ class Subscriber {
   // Why nothing more will come (kEnded): kPublisherGone (it died or closed, and nobody came within
   // reattach_ns), kNoBus (nobody came at all), kStoppedAtGap, kTimedOut, kNoJournal, kRefused, …
   const absl::Status& status() const;
-  // What the last event that needs words says: a reset, a loss, a session's end, the end; and that
-  // what was joined is not durable.
+  // The last event in words: why a reset or a loss, which checkpoint, how a session ended, why the
+  // subscriber did; of kCaughtUp, why what was joined is not durable. Empty if it needs none.
   const std::string& text() const;
 
   // The position to store; resume from it with SubscriberOptions::resume. Behind the last record,
