@@ -49,8 +49,9 @@ Follower::Turn Follower::tell_state() {
   return event(ItemKind::kSnapshotComplete, as_of);
 }
 
+// Whoever asked for a state has to know of everything that is not in it: what goes missing before
+// the first record is lost, other than to who asked for the oldest record (joining_from_oldest).
 Follower::Turn Follower::without_snapshot() {
-  from_oldest_ = true;
   std::string why = snapshot_->text();
   end_snapshot();
   const StartingPoint oldest{oldest_of(*attachment_), ""};

@@ -152,6 +152,45 @@ TEST_CASE("Without a checkpoint the join begins with the oldest record that is k
   CHECK(join.trace->subscriber.counters().lost == 0);
 }
 
+TEST_CASE("Whoever asked for a state is told what went missing before its first record") {
+  Join join;
+  SECTION("pruned in between") {
+    join.publish_and_archive(5000);
+    join.begin();
+    REQUIRE(join.trace->until(ItemKind::kNoSnapshot));
+    join.bus.prune_below_segment(2);
+    REQUIRE(join.trace->until_record(5000));
+    CHECK(join.trace->lines == Lines{"no-snapshot 1", "lost 1..2048 pruned", "2049..5000"});
+  }
+  SECTION("a void at the beginning") {
+    join.bus.publish(10);
+    join.bus.kill();
+    join.bus.cut(0);
+    join.bus.start();
+    const Sequence first = join.bus.next();
+    join.publish_and_archive(5);
+    join.begin();
+    REQUIRE(join.trace->until_record(first + 4));
+    CHECK(join.trace->lines == Lines{"no-snapshot 1", absl::StrCat("lost 1..", first - 1, " void"),
+                                     absl::StrCat("session ", first),
+                                     absl::StrCat(first, "..", first + 4)});
+  }
+}
+
+TEST_CASE("What is not durable is said when all is told, and each event has words of its own") {
+  Join join;
+  join.publish_and_archive(1500);
+  join.checkpoint(1200);
+  join.bus.fail_journal();
+  join.bus.publish(100);
+  join.begin();
+  REQUIRE(join.trace->until(ItemKind::kSnapshotComplete));
+  CHECK(join.trace->says("300 entries from"));
+  REQUIRE(join.trace->until(ItemKind::kCaughtUp));
+  CHECK(join.trace->says("not durable: the journal of bus"));
+  CHECK_FALSE(join.trace->says("entries"));
+}
+
 // Each makes the newest checkpoint, as of 1400, one that may not be used, and says what is wrong.
 struct Fault {
   const char* name;
