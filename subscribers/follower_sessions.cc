@@ -62,6 +62,8 @@ Follower::Turn Follower::give_up_seeking(const absl::Status& reason) {
 Follower::Turn Follower::on_found(Attachment found) {
   absl::Status fits = check_policy(options_, found);
   if (fits.ok() && !joined_) fits = check_start(options_, found);
+  // Whoever has a state would fold into it what comes.
+  if (fits.ok() && fold_ != nullptr) fits = check_fold(fold_->shape(), found);
   if (!fits.ok()) return end(std::move(fits));
   const bool same_session = joined_ && found.session_id() == session_id_;
   attachment_.emplace(std::move(found));

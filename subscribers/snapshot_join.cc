@@ -11,16 +11,6 @@
 namespace lapwing {
 namespace {
 
-absl::Status check_fold(const FoldShape& shape, const Attachment& attachment) {
-  if (shape.schema == attachment.schema() && shape.record_bytes == attachment.record_bytes()) {
-    return absl::OkStatus();
-  }
-  return make_error(Errc::kInvalidArgument,
-                    absl::StrCat("the fold ", shape.name, " is for ", shape.schema, " records of ",
-                                 shape.record_bytes, " bytes, but this bus carries ",
-                                 attachment.schema(), " records of ", attachment.record_bytes()));
-}
-
 // The records after `as_of` are kept.
 absl::Status check_followed(Sequence as_of, const Attachment& attachment) {
   const Sequence oldest = attachment.bounds().oldest;
@@ -41,6 +31,17 @@ CheckpointJudge judge_by(const Attachment& attachment) {
 }
 
 }  // namespace
+
+absl::Status check_fold(const FoldShape& shape, const Attachment& attachment) {
+  if (shape.schema == attachment.schema() && shape.record_bytes == attachment.record_bytes()) {
+    return absl::OkStatus();
+  }
+  return make_error(Errc::kInvalidArgument,
+                    absl::StrCat("the fold ", shape.name, " is for ", shape.schema, " records of ",
+                                 shape.record_bytes, " bytes, but this bus carries ",
+                                 attachment.schema(), " records of ", attachment.record_bytes(),
+                                 ": join again with a fold for those"));
+}
 
 absl::StatusOr<SnapshotJoin> SnapshotJoin::begin(const Start& start, const std::string& bus,
                                                  const Attachment& attachment) {

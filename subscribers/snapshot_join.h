@@ -35,6 +35,9 @@ namespace lapwing {
 
 inline constexpr int kSnapshotListsMax = 8;
 
+// Ok if a fold of that shape is for the records of this bus. Errors: kInvalidArgument.
+absl::Status check_fold(const FoldShape& shape, const Attachment& attachment);
+
 class SnapshotJoin {
  public:
   enum class Progress {

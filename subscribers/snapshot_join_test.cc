@@ -562,6 +562,24 @@ TEST_CASE("A reset after the state is told as any other") {
                                    "caught-up 1500", "closed 1500", "reset 1", "1..10"});
 }
 
+TEST_CASE("A reset to records that the state's fold is not for ends the subscriber, and says so") {
+  Join join;
+  join.publish_and_archive(1500);
+  join.checkpoint(1200);
+  join.begin();
+  REQUIRE(join.trace->until(ItemKind::kCaughtUp));
+  join.bus.fail_journal();
+  join.bus.close();
+  join.bus.schema = "others";
+  join.bus.start();
+  join.bus.publish(10);
+  CHECK_FALSE(join.trace->until(ItemKind::kRecord));
+  CHECK(errc_of(join.trace->subscriber.status()) == Errc::kInvalidArgument);
+  CHECK(
+      join.trace->says("the fold last is for bytes records of 56 bytes, but this bus carries "
+                       "others records of 56: join again"));
+}
+
 TEST_CASE("A journal that was put back to before the state is a reset, and not its next record") {
   Join join;
   join.publish_and_archive(1500);

@@ -103,7 +103,8 @@ enum class ItemKind : std::uint32_t {
   kLost = 3,           // `gap`: a range that nothing can give; counted as lost. Empty (count() 0)
                        // where a power cut took only what this subscriber has; text says so
   kSession = 4,        // a new session goes on at `sequence`
-  kReset = 5,          // another history: a new journal starts at `sequence`; text says why
+  kReset = 5,          // another history: a new journal starts at `sequence`; text says why. With
+                       // records that fold() is not for the subscriber ends instead
   kCaughtUp = 6,       // everything up to the join, `sequence`, has been delivered
   kStale = 7,          // the publisher lives but has been silent for stale_after
   kPublisherGone = 8,  // the publisher ended without closing; waiting for the next

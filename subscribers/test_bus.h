@@ -60,6 +60,7 @@ class TestBus {
     spec.journal_id = with_journal_ ? journal.current_journal_id() : fixture_id(100 + session_);
     spec.boot_id = boot_id().value();
     spec.has_journal = with_journal_;
+    spec.schema = schema;
     spec.session_first = spec.ring_first = first;
     ring = std::make_unique<RingFile>(make_ring(spec));
     store_oldest(ring->words(), oldest);
@@ -174,7 +175,7 @@ class TestBus {
   BusDescription description(bool closed) const {
     BusDescription bus;
     bus.name = "test";
-    bus.schema = "bytes";
+    bus.schema = schema;
     bus.ring_path = ring->path();
     bus.journal_root = with_journal_ ? journal.root() : "";
     bus.journal_id = ring->header().journal_id;
@@ -201,6 +202,7 @@ class TestBus {
   FlushManner flush = FlushManner::kAnswer;
   bool beating = true;
   Sequence oldest = 1;
+  std::string schema = "bytes";  // of the next session; its records stay what they are
 
  private:
   void begin_journal() {
@@ -231,7 +233,7 @@ class TestBus {
     const JournalCondition condition = load_journal_condition(ring->words());
     frame.journal_state = static_cast<std::uint32_t>(condition.state);
     frame.journal_errno = condition.sys_errno;
-    set_text(frame.schema, "bytes");
+    set_text(frame.schema, schema);
     set_text(frame.bus_name, "test");
     set_text(frame.ring_path, ring->path());
     set_text(frame.journal_path, with_journal_ ? journal.root() : "");
