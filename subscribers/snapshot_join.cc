@@ -62,11 +62,14 @@ void SnapshotJoin::step(const Attachment& attachment) {
   if (!listed_) return list();
   if (!load_ && files_.empty()) return none_left();
   if (!load_) return begin_next(attachment);
-  absl::Status status = load_->step(kSnapshotSliceBytes);
-  if (status.ok() && !load_->done()) return;
+  if (absl::Status status = load_->step(kSnapshotSliceBytes); !status.ok())
+    return pass_over(status);
+  if (!load_->done()) return;
   // The journal may have been pruned while it was loaded.
-  if (status.ok()) status = check_followed(load_->header().sequence, attachment);
-  if (!status.ok()) return pass_over(status);
+  if (absl::Status followed = check_followed(file_.as_of, attachment); !followed.ok()) {
+    return pass_over(make_error(errc_of(followed),
+                                absl::StrCat(file_.path, ": ", std::string(followed.message()))));
+  }
   absl::StatusOr<Checkpoint> checkpoint = load_->finish();
   if (!checkpoint.ok()) return pass_over(checkpoint.status());
   checkpoint_.emplace(*std::move(checkpoint));
@@ -86,22 +89,22 @@ void SnapshotJoin::begin_next(const Attachment& attachment) {
   load_.emplace(*std::move(load));
 }
 
-// Newest first.
+// Newest first. A list that has no newer one than the last has nothing that was not tried.
 void SnapshotJoin::list() {
   listed_ = true;
-  ++lists_;
   overtaken_ = false;
+  absl::Status status = check_checkpoint_directory(directory_);
+  absl::StatusOr<std::vector<CheckpointFile>> files = std::vector<CheckpointFile>{};
+  if (status.ok()) files = list_checkpoints(*disk_, directory_);
+  if (status.ok()) status = files.status();
+  const Sequence newest = files.ok() && !files->empty() ? files->front().as_of : kNoSequence;
+  if (++lists_ > 1 && status.ok() && newest <= newest_) return;
+  newest_ = newest;
   passed_over_.clear();
-  const absl::Status trusted = check_checkpoint_directory(directory_);
-  if (!trusted.ok()) {
-    passed_over_.emplace_back(trusted.message());
-    return;
-  }
-  absl::StatusOr<std::vector<CheckpointFile>> files = list_checkpoints(*disk_, directory_);
-  if (files.ok()) {
+  if (status.ok()) {
     files_.assign(files->begin(), files->end());
   } else {
-    passed_over_.emplace_back(files.status().message());
+    passed_over_.emplace_back(status.message());
   }
 }
 

@@ -6,7 +6,7 @@
 //
 // Loading goes on step by step, each no longer than reading and summing kSnapshotSliceBytes takes.
 // One that is removed meanwhile, or that the journal is pruned past, has a newer one: the directory
-// is looked at again, at most kSnapshotListsMax times in all.
+// is looked at again, as long as there is a newer one, at most kSnapshotListsMax times in all.
 //
 // Thread safety: one thread. Owns the checkpoint.
 #pragma once
@@ -79,6 +79,7 @@ class SnapshotJoin {
   Progress progress_ = Progress::kLoading;
   bool listed_ = false;
   int lists_ = 0;                     // that were made
+  Sequence newest_ = kNoSequence;     // of the last of them
   std::deque<CheckpointFile> files_;  // of the list, that were not tried yet
   CheckpointFile file_;               // of those the one that is, or was, loaded
   std::optional<CheckpointLoad> load_;

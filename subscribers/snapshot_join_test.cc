@@ -317,6 +317,25 @@ TEST_CASE("A checkpoint that is removed before it is looked at has given way to 
         Lines{"state x 300", "snapshot-complete 2500", "2501..3000", "caught-up 3000"});
 }
 
+TEST_CASE("A directory without a newer checkpoint is not read through again and again") {
+  Join join(kLargeEntryBytes);
+  join.publish_and_archive(5000);
+  join.checkpoint(1000);
+  join.bus.prune_below_segment(2);
+  const std::string damaged = join.checkpoint(4000);
+  flip_bit(damaged, std::filesystem::file_size(damaged) - 100'000, 1);
+  join.begin();
+  join.until_loading(damaged);
+  int loads = 1;
+  for (bool open = true; join.trace->step().kind != ItemKind::kNoSnapshot;) {
+    const bool was_open = std::exchange(open, Join::is_open(damaged));
+    loads += open && !was_open ? 1 : 0;
+  }
+  CHECK(loads == 1);
+  CHECK(join.trace->says("sum mismatch"));
+  CHECK(join.trace->says("what came between is pruned"));
+}
+
 TEST_CASE("A journal that is pruned past the checkpoint while it is loaded has a newer one") {
   const bool has_newer = GENERATE(true, false);
   Join join(kLargeEntryBytes);
@@ -328,7 +347,9 @@ TEST_CASE("A journal that is pruned past the checkpoint while it is loaded has a
   if (has_newer) join.checkpoint(7500);  // newer than the join, too
   join.bus.prune_below_segment(6);
   REQUIRE(join.trace->until(has_newer ? ItemKind::kSnapshotComplete : ItemKind::kNoSnapshot));
-  if (!has_newer) CHECK(join.trace->says("is as of 1000, and the journal begins with 6145"));
+  if (!has_newer) {
+    CHECK(join.trace->says(path + ": is as of 1000, and the journal begins with 6145"));
+  }
   REQUIRE(join.trace->until_record(8000));
   join.trace->until_quiet();
   CHECK(join.trace->lines ==
