@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "bus/kernel.h"
 #include "proto/error.h"
 
 namespace lapwing {
@@ -63,10 +64,12 @@ void LoadedState::begin(Sequence first) {
 }
 
 absl::Status LoadedState::load(std::uint64_t deadline_ns) {
-  for (;;) {
+  for (std::uint64_t items = 0;; ++items) {
     const Item item = subscriber_.wait(deadline_ns);
     if (item.kind == ItemKind::kEnded) return subscriber_.status();
-    if (item.kind == ItemKind::kNothing) {
+    // A wait returns what is there, however late it is. A record brings a batch with it.
+    const bool look = item.kind == ItemKind::kRecord || items % kBatchRecords == 0;
+    if (item.kind == ItemKind::kNothing || (look && monotonic_ns() >= deadline_ns)) {
       return make_error(Errc::kTimedOut,
                         "the state was not loaded in time; allow more, or look whether the bus's "
                         "publisher answers (lapwing info)");

@@ -126,6 +126,27 @@ TEST_CASE("What comes after the call is taken item by item") {
   }
 }
 
+// Takes until then for its first record.
+struct SlowFold : TestFold {
+  void apply(Sequence sequence, std::span<const std::byte> record,
+             FoldState& state) const override {
+    while (monotonic_ns() < until_ns) continue;
+    TestFold::apply(sequence, record, state);
+  }
+  std::uint64_t until_ns = 0;
+};
+
+TEST_CASE("A state that is not complete at the deadline is not given, however much is there") {
+  TestBus bus;
+  bus.start();
+  bus.publish(5000);
+  bus.close();
+  const auto fold = std::make_shared<SlowFold>();
+  fold->until_ns = monotonic_ns() + 200'000'000;
+  const auto late = load_state(bus.options(Start::snapshot(fold)), fold->until_ns);
+  CHECK(errc_of(late.status()) == Errc::kTimedOut);
+}
+
 TEST_CASE("A state is asked for as one, and not given after the deadline") {
   TestBus bus;
   CHECK(errc_of(load_state(bus.options(Start::oldest()), 0).status()) == Errc::kInvalidArgument);
