@@ -276,6 +276,16 @@ TEST_CASE(
                  : Lines{"state x 300", "snapshot-complete 1200", "1201..1500", "caught-up 1500"}));
 }
 
+TEST_CASE("A wait returns at its deadline while the state is loaded") {
+  Join join(kLargeEntryBytes);
+  join.publish_and_archive(1500);
+  const std::string path = join.checkpoint(1200);
+  join.begin();
+  join.until_loading(path);
+  CHECK(join.trace->subscriber.wait(0).kind == ItemKind::kNothing);
+  CHECK(Join::is_open(path));
+}
+
 TEST_CASE("A descriptor for event loops stays readable while the state is loaded") {
   Join join(kLargeEntryBytes);
   join.publish_and_archive(1500);
