@@ -47,8 +47,10 @@ Item ConflatedReader::poll() {
 Item ConflatedReader::wait(std::uint64_t deadline_ns) {
   for (;;) {
     if (const std::optional<Item> item = next()) return *item;
-    if (take_batch()) continue;
+    const bool took = take_batch();
     const std::uint64_t now = monotonic_ns();
+    if (took && now >= deadline_ns) return {};  // more is there, and waits for the next call
+    if (took) continue;
     const std::uint64_t until = waiting() > 0 ? now + rest_ns() : deadline_ns;
     const Item item = subscriber_.wait(std::min(deadline_ns, until));
     if (item.kind != ItemKind::kNothing) {

@@ -253,6 +253,31 @@ TEST_CASE("Whatever is published when, each key ends with its newest record and 
   }
 }
 
+TEST_CASE("Waiting comes back at its deadline from a feed that never pauses") {
+  TestBus bus;
+  bus.start();
+  Subscriber subscriber(bus.options());
+  const std::uint64_t deadline_ns = monotonic_ns() + 50'000'000;
+  bool was_late = false;
+  ConflationOptions options;
+  options.interval_ns = 1'000'000'000;
+  options.key = content_key(1);
+  options.now_ns = [&] {  // the interval never ends
+    was_late = was_late || monotonic_ns() > deadline_ns + 20'000'000'000;
+    if (!was_late) bus.publish(1);
+    return 1;
+  };
+  ConflatedReader reader(subscriber, options);
+  bus.publish(1);
+  while (reader.waiting() == 0) {
+    bus.turn();
+    reader.wait(0);
+  }
+  CHECK(reader.wait(deadline_ns).kind == ItemKind::kNothing);
+  CHECK_FALSE(was_late);
+  CHECK(reader.counters().conflated > 0);
+}
+
 TEST_CASE("Waiting comes back with the interval's end, and with the deadline") {
   TestBus bus;
   bus.start();
