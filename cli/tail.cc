@@ -77,7 +77,12 @@ class Tail {
   int run();
 
  private:
-  const RecordFormat& format(const Subscriber& subscriber);
+  const RecordFormat& format(const std::string& schema);
+  // Of the record at hand. What waits in a conflated reader may be of the bus before a reset.
+  const std::string& record_schema(const Subscriber& subscriber) const {
+    return conflated_ ? conflated_->schema() : subscriber.schema();
+  }
+  void choose_instrument();
   absl::Status show_records(const Subscriber& subscriber, Sequence first,
                             std::span<const std::byte> records);
   absl::Status show_state(const Item& item, const Subscriber& subscriber);
@@ -88,14 +93,20 @@ class Tail {
   const TailOptions& options_;
   OutputFormat output_;
   std::optional<RecordFormat> format_;
+  std::string schema_;  // that it is for
   std::optional<InstrumentFilter> filter_;
   std::optional<ConflatedReader> conflated_;
   Histogram latency_;
 };
 
-const RecordFormat& Tail::format(const Subscriber& subscriber) {
-  if (!format_) format_.emplace(subscriber.schema());
+// After a reset the bus may carry other records.
+const RecordFormat& Tail::format(const std::string& schema) {
+  if (!format_ || schema != schema_) format_.emplace(schema_ = schema);
   return *format_;
+}
+
+void Tail::choose_instrument() {
+  if (!options_.instrument.empty()) filter_.emplace(options_.follow.bus, options_.instrument);
 }
 
 void Tail::measure(std::span<const std::byte> record, std::uint64_t now_wall_ns) {
@@ -107,7 +118,7 @@ absl::Status Tail::show_records(const Subscriber& subscriber, Sequence first,
                                 std::span<const std::byte> records) {
   if (output_ == OutputFormat::kNone && !options_.latency) return absl::OkStatus();
   const std::size_t record_bytes = conflated_ ? records.size() : subscriber.record_bytes();
-  format(subscriber);
+  format(record_schema(subscriber));
   const std::uint64_t now = options_.latency ? wall_ns() : 0;
   for (std::size_t at = 0; at < records.size(); at += record_bytes, ++first) {
     const std::span<const std::byte> record = records.subspan(at, record_bytes);
@@ -125,7 +136,7 @@ absl::Status Tail::show_state(const Item& item, const Subscriber& subscriber) {
   const std::span<const std::byte> entry =
       is_record ? subscriber.record().first(leading) : subscriber.record();
   const RecordFormat as_bytes("");
-  const RecordFormat& shown = is_record ? format(subscriber) : as_bytes;
+  const RecordFormat& shown = is_record ? format(subscriber.schema()) : as_bytes;
   if (filter_ && is_record && !filter_->matches(shown.instrument_id(entry)))
     return absl::OkStatus();
   if (output_ == OutputFormat::kText)
@@ -172,10 +183,10 @@ int Tail::run() {
     conflated_.emplace(subscriber, std::move(conflation));
     handlers.conflated = &*conflated_;
   }
-  if (!options_.instrument.empty()) {
-    filter_.emplace(options_.follow.bus, options_.instrument);
+  choose_instrument();
+  if (filter_) {
     handlers.keep = [&](std::span<const std::byte> record) {
-      return filter_->matches(format(subscriber).instrument_id(record));
+      return filter_->matches(format(record_schema(subscriber)).instrument_id(record));
     };
   }
   handlers.on_records = [&](Sequence first, std::span<const std::byte> records) {
@@ -185,6 +196,7 @@ int Tail::run() {
     return show_state(item, from);
   };
   handlers.on_event = [&](const Item& item, const Subscriber& from) {
+    if (item.kind == ItemKind::kReset) choose_instrument();  // the feed may know other symbols
     return show_event(item, from);
   };
   catch_stop_signals();

@@ -78,6 +78,9 @@ class ConflatedReader {
   std::span<const std::byte> record() const { return record_; }
   // Of the last kRecord item: the older records of its key that it stands for, besides itself.
   std::uint64_t conflated() const { return conflated_; }
+  // The schema of what was or is to be delivered; the subscriber may be ahead. Of its first record
+  // on.
+  const std::string& schema() const { return schema_; }
   // Keys whose newest record waits for the interval's end, and how long until then: for event
   // loops, which call poll() when the subscriber's descriptor is readable or this time is over.
   std::uint32_t waiting() const { return table_ ? table_->size() : 0; }
