@@ -64,7 +64,6 @@ class Record {
   const RecordOptions& options_;
   Recording& recording_;
   std::optional<StoredPosition> taken_;  // of the last record that went into the recording
-  bool awaits_state_ = false;
   RecordedState state_;
   std::uint64_t next_commit_ns_ = 0;
 };
@@ -79,7 +78,6 @@ absl::Status Record::take(const Subscriber& subscriber, std::span<const std::byt
 absl::Status Record::take_state(const Subscriber& subscriber) {
   const std::vector<std::byte> records = state_.take_records();
   const StoredPosition as_of = subscriber.position();
-  awaits_state_ = false;
   absl::Status appended = recording_.append_state({subscriber.schema(), records, as_of});
   if (appended.ok() && !records.empty()) taken_ = as_of;
   return appended;
@@ -96,12 +94,10 @@ int Record::run() {
   absl::StatusOr<SubscriberOptions> subscriber_options =
       to_subscriber_options(options_.follow, "record");
   if (!subscriber_options.ok()) return fail(subscriber_options.status());
-  const bool continues = recording_.position().has_value();
-  awaits_state_ = !continues && subscriber_options->start.kind == Start::Kind::kSnapshot;
   subscriber_options->resume = recording_.position();
-  if (continues) {
+  if (subscriber_options->resume) {
     std::cerr << "lapwing: " << options_.out << " goes on after record "
-              << recording_.position()->sequence << '\n';
+              << subscriber_options->resume->sequence << '\n';
   }
   Subscriber subscriber(*std::move(subscriber_options));
   FollowHandlers handlers;
@@ -114,15 +110,13 @@ int Record::run() {
   handlers.on_event = [&](const Item& item, const Subscriber& from) {
     print_event(item, from);
     if (item.kind == ItemKind::kSnapshotComplete) return take_state(from);
-    if (item.kind == ItemKind::kNoSnapshot) awaits_state_ = false;
     return absl::OkStatus();
   };
   handlers.on_tick = [&] { return commit_if_due(); };
   catch_stop_signals();
   FollowResult result = follow(subscriber, options_.follow, handlers);
-  // Half a state is none: nothing was recorded.
-  const absl::Status finished = recording_.finish(awaits_state_ ? "" : subscriber.schema(),
-                                                  taken_.value_or(subscriber.position()));
+  const absl::Status finished =
+      recording_.finish(subscriber.schema(), taken_.value_or(subscriber.position()));
   if (result.status.ok()) result.status = finished;
   if (options_.follow.summary) print_summary(result, nullptr);
   if (!result.status.ok()) fail(result.status);

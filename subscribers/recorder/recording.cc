@@ -245,7 +245,8 @@ absl::Status Recording::move_position(const RecordingPosition& position) {
 absl::Status Recording::finish(const std::string& schema, const StoredPosition& position) {
   if (!failure_.ok()) return failure_;
   const bool empty = writer_ == nullptr && !continues_;
-  if (empty && !schema.empty() && !options_.rotation.on()) {
+  const bool joined = !schema.empty() && !position.session_id.is_zero();
+  if (empty && joined && !options_.rotation.on()) {
     absl::Status opened = keep(open(schema, dbn::kUndefTimestamp));
     if (!opened.ok()) return opened;
   }

@@ -75,8 +75,8 @@ class Recording {
   // Makes what was appended durable and moves FILE.position to `position`, which is that of the
   // last record appended.
   absl::Status commit(const StoredPosition& position);
-  // The last commit. One file without records still becomes a valid, empty DBN file where `schema`
-  // and the feed's metadata are known.
+  // The last commit. One file without records still becomes a valid, empty DBN file where the bus
+  // was joined: `schema` is known, and there is a position to go on from.
   absl::Status finish(const std::string& schema, const StoredPosition& position);
 
  private:

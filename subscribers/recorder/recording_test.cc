@@ -63,6 +63,15 @@ TEST_CASE("A recording of nothing is an empty file, and a series of nothing is n
   check_series(on.files(), 1, 10);
 }
 
+TEST_CASE("A recording that ended before there was a position leaves nothing to go on from") {
+  OnDisk on;
+  auto recording = prepared(on.disk, recording_options(on.path, kOneFile));
+  REQUIRE(recording->finish(dbn::kSchemaMbo, StoredPosition{}).ok());
+  CHECK(on.disk.list(on.directory.path()).value().empty());
+  recording = prepared(on.disk, recording_options(on.path, kOneFile));
+  CHECK_FALSE(recording->position());
+}
+
 TEST_CASE("Each period has its file, however the recording was cut into runs and batches") {
   OnDisk whole, in_runs;
   whole.record(kBySecond, 3'000);
