@@ -117,7 +117,7 @@ absl::Status Recording::record_state(const RecordBatch& batch) {
   if (newest_ns == 0) newest_ns = dbn::kUndefTimestamp;
   if (absl::Status opened = open(batch.schema, newest_ns); !opened.ok()) return opened;
   records_ += batch.records.size() / schema->record_bytes;
-  uncommitted_ = has_records_ = between_events_ = true;
+  uncommitted_ = has_records_ = true;
   return writer_->write(batch.records);
 }
 
@@ -135,14 +135,13 @@ absl::Status Recording::record_in_parts(const RecordBatch& batch) {
     ++records_;
     uncommitted_ = has_records_ = true;
     event_records_ = ends_event(*schema_, record) ? 0 : event_records_ + 1;
-    between_events_ = event_records_ == 0;
   }
   return absl::OkStatus();
 }
 
 bool Recording::rotation_due(std::uint64_t time_ns) const {
   if (!has_records_) return false;
-  if (!between_events_ && event_records_ < kEventRecordsMax) return false;
+  if (event_records_ > 0 && event_records_ < kEventRecordsMax) return false;
   const Rotation& rotation = options_.rotation;
   if (rotation.bytes != 0 && writer_->bytes() >= rotation.bytes) return true;
   return rotation.is_over(at_.began_ns, time_ns);
@@ -168,8 +167,8 @@ absl::Status Recording::open(const std::string& schema, std::uint64_t time_ns) {
   auto writer = DbnWriter::resume(disk_, file_path(options_.path, at_), at_.bytes);
   if (!writer.ok()) return writer.status();
   writer_ = *std::move(writer);
-  // Where the last event ends is not known: the next that ends says so.
   has_records_ = true;
+  event_records_ = at_.event_records;
   ++files_;
   return absl::OkStatus();
 }
@@ -195,6 +194,7 @@ absl::Status Recording::begin_file(RecordingPosition next, std::uint64_t time_ns
   next.schema = schema_->name;
   next.bytes = 0;
   next.began_ns = time_ns;
+  next.event_records = 0;
   const std::string path = file_path(options_.path, next);
   const auto exists = disk_.exists(path);
   if (!exists.ok()) return exists.status();
@@ -233,6 +233,7 @@ absl::Status Recording::commit(const StoredPosition& position) {
   next.position = position;
   next.records = records_;
   next.bytes = *bytes;
+  next.event_records = event_records_;
   return keep(move_position(next));
 }
 

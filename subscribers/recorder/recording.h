@@ -108,9 +108,8 @@ class Recording {
   std::unique_ptr<DbnWriter> writer_;
 
   // Of a series.
-  bool has_records_ = false;  // the file that grows
-  bool between_events_ = false;
-  std::uint64_t event_records_ = 0;  // of the event that is not over yet
+  bool has_records_ = false;         // the file that grows
+  std::uint64_t event_records_ = 0;  // at its end, of an event that is not over
   absl::Status failure_;
 };
 

@@ -48,6 +48,7 @@ absl::StatusOr<RecordingPosition> read_position(Disk& disk, const std::string& r
     read.bytes = json.at("bytes").get<std::uint64_t>();
     read.part = json.at("part").get<std::uint64_t>();
     read.began_ns = json.at("began_ns").get<std::uint64_t>();
+    read.event_records = json.at("event_records").get<std::uint64_t>();
     if (journal && session) {
       read.position.journal_id = *journal;
       read.position.session_id = *session;
@@ -71,7 +72,8 @@ absl::Status write_position(Disk& disk, const std::string& recording_path,
                                        {"schema", position.schema},
                                        {"bytes", position.bytes},
                                        {"part", position.part},
-                                       {"began_ns", position.began_ns}};
+                                       {"began_ns", position.began_ns},
+                                       {"event_records", position.event_records}};
   return replace_file(disk, recording_directory(recording_path),
                       recording_name(position_path(recording_path)), json.dump() + "\n");
 }

@@ -75,7 +75,11 @@ TEST_CASE("A recording that ended before there was a position leaves nothing to 
 TEST_CASE("Each period has its file, however the recording was cut into runs and batches") {
   OnDisk whole, in_runs;
   whole.record(kBySecond, 3'000);
-  for (Sequence last = 7; last < 3'000; last += 111) in_runs.record(kBySecond, last);
+  for (Sequence last = 7; last < 3'000; last += 111) {
+    in_runs.record(kBySecond, last);
+    // Also where a period ends, and an event is cut in two across runs.
+    in_runs.record(kBySecond, (last + kPerSecond - 1) / kPerSecond * kPerSecond);
+  }
   in_runs.record(kBySecond, 3'000);
   const auto files = whole.files();
   const auto others = in_runs.files();
