@@ -1,6 +1,8 @@
 // Fuzz target: the input is a checkpoint file with its zeros left out. The first byte says what is
-// put right afterwards, so that the fuzzer gets behind the sums; whatever the file then says of
-// itself, loading it reads nothing that is not there, and what loads is what the file holds.
+// put right afterwards, so that the fuzzer gets behind the sums, and how long the file gets;
+// whatever it then says of itself, loading it reads nothing that is not there, and what loads is
+// what the file holds. A long run in which no file of several blocks was loaded has shown nothing:
+// it fails.
 //
 //   tests/fuzz/run.sh checkpoint_fuzz SECONDS
 #include <xxhash.h>
@@ -22,7 +24,34 @@ namespace {
 constexpr char kPath[] = "/fuzz/file";
 constexpr std::size_t kFieldBytes = offsetof(CheckpointHeader, reserved);
 
-enum Repair : std::uint8_t { kMagic = 1, kLayout = 2, kSums = 4, kChecksum = 8 };
+constexpr std::uint64_t kRunsToJudge = 50'000;
+
+enum Repair : std::uint8_t {
+  kMagic = 1,
+  kLayout = 2,
+  kSums = 4,
+  kChecksum = 8,
+  kIdentity = 16,
+  kLonger = 32,  // up to three blocks more
+  kShort = 64,   // cut at the end, once all is right
+};
+
+// What was loaded so far.
+struct Tally {
+  std::uint64_t runs = 0;
+  std::uint64_t loaded = 0;
+  std::uint64_t of_several_blocks = 0;
+
+  ~Tally() {
+    std::fprintf(stderr, "checkpoint_fuzz: %llu files, %llu loaded, %llu of several blocks\n",
+                 static_cast<unsigned long long>(runs), static_cast<unsigned long long>(loaded),
+                 static_cast<unsigned long long>(of_several_blocks));
+    if (runs < kRunsToJudge || of_several_blocks > 0) return;
+    std::fprintf(stderr, "checkpoint_fuzz: void: nothing got behind the header\n");
+    std::_Exit(1);
+  }
+};
+Tally tally;
 
 void demand(bool holds, const char* what) {
   if (holds) return;
@@ -32,8 +61,6 @@ void demand(bool holds, const char* what) {
 
 // Makes the header describe what follows it, as entries of the size that it names.
 void repair_layout(CheckpointHeader& header, std::vector<std::byte>& tail) {
-  header.header_bytes = kCheckpointHeaderBytes;
-  header.block_bytes = kCheckpointBlockBytes;
   header.entry_bytes = header.entry_bytes % kEntryBytesMax + 1;
   header.entry_count = tail.size() / header.entry_bytes;
   const CheckpointLayout layout = checkpoint_layout(header.entry_count, header.entry_bytes);
@@ -42,15 +69,38 @@ void repair_layout(CheckpointHeader& header, std::vector<std::byte>& tail) {
   tail.resize(layout.file_bytes - kCheckpointHeaderBytes);
 }
 
+// Of a file that is as long as its layout says.
 void repair_sums(CheckpointHeader& header, std::vector<std::byte>& tail) {
-  const std::uint64_t entries_bytes = header.entry_count * header.entry_bytes;
-  if (entries_bytes > tail.size() || entries_bytes > kCheckpointBlockBytes) return;
-  const std::size_t sums_at = tail.size() - (entries_bytes > 0 ? sizeof(std::uint64_t) : 0);
-  if (entries_bytes > 0 && sums_at >= entries_bytes && sums_at < tail.size()) {
-    const std::uint64_t sum = XXH3_64bits(tail.data(), entries_bytes);
-    std::memcpy(tail.data() + sums_at, &sum, sizeof sum);
+  if (header.entry_bytes == 0 || header.entry_count > tail.size() / header.entry_bytes) return;
+  const CheckpointLayout layout = checkpoint_layout(header.entry_count, header.entry_bytes);
+  if (layout.file_bytes != kCheckpointHeaderBytes + tail.size()) return;
+  std::byte* const sums = tail.data() + (layout.sums_offset - kCheckpointHeaderBytes);
+  for (std::uint64_t block = 0; block < layout.block_count; ++block) {
+    const std::uint64_t at = block * kCheckpointBlockBytes;
+    const std::uint64_t bytes =
+        std::min<std::uint64_t>(kCheckpointBlockBytes, layout.entries_bytes - at);
+    const std::uint64_t sum = XXH3_64bits_withSeed(tail.data() + at, bytes, block);
+    std::memcpy(sums + block * sizeof sum, &sum, sizeof sum);
   }
-  header.sums_sum = XXH3_64bits(tail.data() + sums_at, tail.size() - sums_at);
+  header.sums_sum = XXH3_64bits(sums, layout.block_count * sizeof(std::uint64_t));
+}
+
+void repair_identity(CheckpointHeader& header) {
+  header.sequence = header.sequence % kSequenceMax + 1;
+  for (char* const text : {header.schema, header.fold}) {
+    if (text[0] == 0) text[0] = 'a';
+    text[sizeof header.fold - 1] = 0;
+  }
+}
+
+// The tail again and again, so that it fills some blocks and a part of one.
+void lengthen(std::vector<std::byte>& tail) {
+  if (tail.empty()) return;
+  const std::vector<std::byte> once = tail;
+  const std::size_t blocks = std::to_integer<std::size_t>(once[0]) % 3 + 1;
+  while (tail.size() < blocks * kCheckpointBlockBytes) {
+    tail.insert(tail.end(), once.begin(), once.end());
+  }
 }
 
 void run(std::span<const std::byte> input) {
@@ -61,9 +111,14 @@ void run(std::span<const std::byte> input) {
   const std::size_t fields = std::min(input.size(), kFieldBytes);
   std::memcpy(&header, input.data(), fields);
   std::vector<std::byte> tail(input.begin() + static_cast<std::ptrdiff_t>(fields), input.end());
+  ++tally.runs;
+  if (repairs & kLonger) lengthen(tail);
+  if (repairs & kIdentity) repair_identity(header);
   if (repairs & kMagic) {
     header.magic = kCheckpointMagic;
     header.version = kCheckpointVersion;
+    header.header_bytes = kCheckpointHeaderBytes;
+    header.block_bytes = kCheckpointBlockBytes;
   }
   if (repairs & kLayout) repair_layout(header, tail);
   if (repairs & kSums) repair_sums(header, tail);
@@ -71,6 +126,9 @@ void run(std::span<const std::byte> input) {
     header.checksum = XXH3_64bits(&header, offsetof(CheckpointHeader, checksum));
   }
 
+  if (repairs & kShort) {
+    tail.resize(tail.size() - std::min<std::size_t>(tail.size(), header.created_wall_ns % 512));
+  }
   SimDisk disk("/fuzz", 1);
   const auto file = disk.open(kPath, {.mode = OpenMode::kCreate});
   demand(file.ok(), "no file");
@@ -78,10 +136,12 @@ void run(std::span<const std::byte> input) {
   demand(disk.write_at(*file, sizeof header, tail).ok(), "no tail");
   const auto checkpoint = Checkpoint::load(disk, kPath);
   if (!checkpoint.ok()) return;
+  ++tally.loaded;
   const auto entries = checkpoint->entries();
   demand(entries.size() == checkpoint->size() * header.entry_bytes, "sizes differ");
   demand(entries.size() <= tail.size(), "more than the file has");
   demand(std::equal(entries.begin(), entries.end(), tail.begin()), "other entries");
+  if (entries.size() > kCheckpointBlockBytes) ++tally.of_several_blocks;
   if (!entries.empty()) {
     demand(checkpoint->entry(checkpoint->size() - 1).size() == header.entry_bytes, "no last entry");
   }
