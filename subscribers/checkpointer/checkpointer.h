@@ -110,8 +110,7 @@ class Checkpointer {
 
   // Following: checkpointer_follow.cc.
   absl::Status read(std::uint64_t deadline_ns);
-  bool read_batch();
-  void was_read(std::size_t records);
+  absl::Status take_records(std::size_t count);
   absl::Status take_event(const Item& item);
   absl::Status take_loss(const Item& item);
   absl::Status take_reset();

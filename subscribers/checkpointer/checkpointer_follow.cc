@@ -41,34 +41,27 @@ absl::Status Checkpointer::read(std::uint64_t deadline_ns) {
     wait_readable(-1, kDurablePauseNs);
     return absl::OkStatus();
   }
-  if (read_batch()) return check_records();
+  std::vector<std::byte> unwanted(discarding_ ? kFoldRecords * fold_->shape().record_bytes : 0);
+  const std::span<std::byte> room = discarding_ ? std::span(unwanted) : pending_.room();
+  if (const std::size_t count = subscriber_->poll_batch(room); count > 0) return take_records(count);
   const bool waits_for_durable = !pending_.is_empty() && !discarding_;
   const Item item =
       subscriber_->wait(waits_for_durable ? std::min(deadline_ns, now + kDurablePauseNs)
                                           : std::min(deadline_ns, now + options_.batch_ns));
   if (item.kind == ItemKind::kNothing) return absl::OkStatus();
   if (item.kind != ItemKind::kRecord) return take_event(item);
-  if (absl::Status fits = check_records(); !fits.ok() || discarding_) return fits;
   const std::span<const std::byte> record = subscriber_->record();
-  std::copy(record.begin(), record.end(), pending_.room().begin());
-  was_read(1);
-  return absl::OkStatus();
+  if (record.size() <= room.size()) std::copy(record.begin(), record.end(), room.begin());
+  return take_records(1);
 }
 
-// All that is there now; false if that is nothing.
-bool Checkpointer::read_batch() {
-  std::vector<std::byte> unwanted(discarding_ ? kFoldRecords * fold_->shape().record_bytes : 0);
-  const std::span<std::byte> room = discarding_ ? std::span(unwanted) : pending_.room();
-  const std::size_t count = subscriber_->poll_batch(room);
-  if (count == 0) return false;
-  if (!discarding_) was_read(count);
-  return true;
-}
-
-// They are of one session, and so is all that is pending: an event stands between two sessions.
-void Checkpointer::was_read(std::size_t records) {
-  pending_.added(records, subscriber_->counters().last - records + 1);
+// They stand where pending_ has room, and belong to it only if they are what the fold is of. They
+// are of one session, and so is all that is pending: an event stands between two sessions.
+absl::Status Checkpointer::take_records(std::size_t count) {
+  if (absl::Status fits = check_records(); !fits.ok() || discarding_) return fits;
+  pending_.added(count, subscriber_->counters().last - count + 1);
   pending_of_ = {subscriber_->position().journal_id, subscriber_->session_id(), kNoSequence};
+  return absl::OkStatus();
 }
 
 absl::Status Checkpointer::check_records() const {

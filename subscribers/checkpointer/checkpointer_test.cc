@@ -410,7 +410,7 @@ TEST_CASE("A full disk is told once, and checkpoints go on when there is room") 
   CHECK(told[1] == "checkpoints can be written again");
 }
 
-TEST_CASE("A bus that carries other records than the fold is of ends the run") {
+TEST_CASE("A bus that carries other records than the fold is of ends the run, and none is kept") {
   ClosedBus bus(100);
   class OtherFold : public Fold {
    public:
@@ -428,7 +428,9 @@ TEST_CASE("A bus that carries other records than the fold is of ends the run") {
   const auto checkpointer = open_checkpointer(options_for(bus), std::make_unique<OtherFold>());
   const absl::Status ended = checkpointer->run_until(monotonic_ns() + kHangNs);
   CHECK(errc_of(ended) == Errc::kRecordSize);
+  CHECK(checkpointer->finish().ok());
   CHECK_FALSE(checkpointer->committed());
+  CHECK(checkpoints_of(bus).empty());
 }
 
 }  // namespace lapwing
