@@ -96,14 +96,14 @@ absl::Status none_usable(const std::string& directory, const FoldShape& shape, E
 enum class Fate { kKeep, kRemove, kLeave };
 
 Fate fate_of(const absl::StatusOr<CheckpointHeader>& header, const CheckpointFile& file,
-             const Id128& journal_id, bool enough_kept) {
-  if (header.ok() && header->sequence == file.as_of) {
-    if (header->journal_id != journal_id) return Fate::kRemove;
-    return enough_kept ? Fate::kRemove : Fate::kKeep;
-  }
+             const FoldShape& shape, const Id128& journal_id, bool enough_kept) {
   const Errc code = errc_of(header.status());
   const bool is_ours = header.ok() || code == Errc::kDamaged || code == Errc::kAbiMismatch;
-  return is_ours && enough_kept ? Fate::kRemove : Fate::kLeave;
+  if (!is_ours) return Fate::kLeave;
+  const bool is_named_right = header.ok() && header->sequence == file.as_of;
+  if (is_named_right && header->journal_id != journal_id) return Fate::kRemove;
+  if (enough_kept) return Fate::kRemove;
+  return is_named_right && check_shape(*header, shape, file.path).ok() ? Fate::kKeep : Fate::kLeave;
 }
 
 }  // namespace
@@ -207,21 +207,22 @@ absl::StatusOr<ChosenCheckpoint> choose_checkpoint(Disk& disk, const std::string
   return none_usable(directory, shape, code, skipped);
 }
 
-absl::StatusOr<Sequence> retain_checkpoints(Disk& disk, const std::string& directory,
-                                            const Id128& journal_id, std::uint64_t keep) {
+absl::StatusOr<KeptCheckpoints> retain_checkpoints(Disk& disk, const std::string& directory,
+                                                   const FoldShape& shape, const Id128& journal_id,
+                                                   std::uint64_t keep) {
   if (keep == 0) return make_error(Errc::kInvalidArgument, "at least one checkpoint is kept");
   const auto files = list_checkpoints(disk, directory);
   if (!files.ok()) return files.status();
   std::vector<std::string> doomed;
-  Sequence oldest_kept = kNoSequence;
-  std::uint64_t kept = 0;
+  KeptCheckpoints kept;
+  std::uint64_t count = 0;
   for (const CheckpointFile& file : *files) {
     const auto header = Checkpoint::read_header(disk, file.path);
-    const Fate fate = fate_of(header, file, journal_id, kept >= keep);
+    const Fate fate = fate_of(header, file, shape, journal_id, count >= keep);
     if (fate == Fate::kRemove) doomed.push_back(file.path);
     if (fate != Fate::kKeep) continue;
-    ++kept;
-    oldest_kept = file.as_of;
+    if (count++ == 0) kept.newest = file.as_of;
+    kept.oldest = file.as_of;
   }
   const auto names = disk.list(directory);
   if (!names.ok()) return names.status();
@@ -236,7 +237,7 @@ absl::StatusOr<Sequence> retain_checkpoints(Disk& disk, const std::string& direc
     const absl::Status synced = disk.sync_directory(directory);
     if (!synced.ok()) return synced;
   }
-  return oldest_kept;
+  return kept;
 }
 
 }  // namespace lapwing

@@ -72,12 +72,18 @@ absl::StatusOr<CheckpointLoad> begin_checkpoint(Disk& disk, const CheckpointFile
                                                 const FoldShape& shape,
                                                 const CheckpointJudge& judge);
 
-// Removes all but the newest `keep` of this journal, and every leftover; syncs the directory.
-// `keep` is at least 1. What does not count as kept: a file whose header or length is wrong (it
-// goes once `keep` newer ones are there), and one of another journal (it goes at once: after a
-// reset its sequence may be higher than any new one). Names that are no checkpoint's are left
-// alone. Returns the as-of sequence of the oldest that is kept; kNoSequence if none is.
-absl::StatusOr<Sequence> retain_checkpoints(Disk& disk, const std::string& directory,
-                                            const Id128& journal_id, std::uint64_t keep);
+struct KeptCheckpoints {
+  Sequence oldest = kNoSequence;  // kNoSequence: none is kept
+  Sequence newest = kNoSequence;
+};
+// Removes all but the newest `keep` of this journal and fold, and every leftover; syncs the
+// directory. `keep` is at least 1. What does not count as kept: a file whose header or length is
+// wrong, and one of another version or size of the fold (both go once `keep` newer ones are there);
+// and one of another journal (it goes at once: after a reset its sequence may be higher than any
+// new one). Names that are no checkpoint's are left alone. Returns the as-of sequences of those
+// that are kept.
+absl::StatusOr<KeptCheckpoints> retain_checkpoints(Disk& disk, const std::string& directory,
+                                                   const FoldShape& shape, const Id128& journal_id,
+                                                   std::uint64_t keep);
 
 }  // namespace lapwing

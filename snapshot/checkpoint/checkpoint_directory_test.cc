@@ -33,6 +33,10 @@ void put(Disk& disk, const std::string& name, std::size_t bytes) {
   disk.close(*file);
 }
 
+absl::StatusOr<KeptCheckpoints> retain(Disk& disk, std::uint64_t keep) {
+  return retain_checkpoints(disk, kRoot, kFold.shape(), checkpoint_fixture_id(7), keep);
+}
+
 std::vector<Sequence> sequences(Disk& disk) {
   std::vector<Sequence> all;
   const auto files = list_checkpoints(disk, kRoot);
@@ -161,9 +165,9 @@ TEST_CASE("Nothing but a file that is what its name says is taken for a checkpoi
     CHECK_THAT(line, Contains(": is not named like a checkpoint") || Contains(": is not finished"));
   }
   // Retention leaves alone what it cannot have made.
-  const auto oldest = retain_checkpoints(disk, directory, checkpoint_fixture_id(7), 1);
-  REQUIRE(oldest.ok());
-  REQUIRE(*oldest == 10);
+  const auto kept = retain_checkpoints(disk, directory, kFold.shape(), checkpoint_fixture_id(7), 1);
+  REQUIRE(kept.ok());
+  REQUIRE(kept->oldest == 10);
   for (const Sequence sequence : {20u, 30u, 60u})
     REQUIRE(fs::exists(fs::symlink_status(at(sequence))));
   REQUIRE_FALSE(fs::exists(at(70) + ".tmp"));
@@ -204,19 +208,34 @@ TEST_CASE("A damaged file does not count as kept, and goes once enough newer one
   for (const Sequence sequence : {10u, 20u, 30u, 40u, 50u}) write(disk, sequence);
   disk.flip_bit(checkpoint_path(kRoot, 50), 200, 3);
   disk.flip_bit(checkpoint_path(kRoot, 20), 200, 3);
-  const auto oldest = retain_checkpoints(disk, kRoot, checkpoint_fixture_id(7), 2);
-  REQUIRE(oldest.ok());
-  REQUIRE(*oldest == 30);
+  const auto kept = retain(disk, 2);
+  REQUIRE(kept.ok());
+  REQUIRE(kept->oldest == 30);
+  REQUIRE(kept->newest == 40);
   REQUIRE(sequences(disk) == std::vector<Sequence>{50, 40, 30});
+}
+
+TEST_CASE("One of another version of the fold does not count as kept, however new it is") {
+  SimDisk disk(kRoot, 1);
+  const FixtureFold before(16, 2);
+  for (const Sequence sequence : {5u, 90u}) {
+    REQUIRE(write_checkpoint(disk, kRoot, before, fixture_identity(sequence), before.entries(0, 9))
+                .ok());
+  }
+  for (const Sequence sequence : {10u, 20u, 30u}) write(disk, sequence);
+  const auto kept = retain(disk, 2);
+  REQUIRE(kept.ok());
+  REQUIRE(kept->oldest == 20);
+  REQUIRE(kept->newest == 30);
+  REQUIRE(sequences(disk) == std::vector<Sequence>{90, 30, 20});
 }
 
 TEST_CASE("Fewer than are to be kept all stay, and none is oldest where there is none") {
   SimDisk disk(kRoot, 1);
-  REQUIRE(*retain_checkpoints(disk, kRoot, checkpoint_fixture_id(7), 3) == kNoSequence);
+  REQUIRE(retain(disk, 3)->oldest == kNoSequence);
   write(disk, 20);
-  REQUIRE(*retain_checkpoints(disk, kRoot, checkpoint_fixture_id(7), 3) == 20);
-  REQUIRE(errc_of(retain_checkpoints(disk, kRoot, checkpoint_fixture_id(7), 0).status()) ==
-          Errc::kInvalidArgument);
+  REQUIRE(retain(disk, 3)->oldest == 20);
+  REQUIRE(errc_of(retain(disk, 0).status()) == Errc::kInvalidArgument);
   REQUIRE(sequences(disk) == std::vector<Sequence>{20});
 }
 
@@ -226,9 +245,10 @@ TEST_CASE("The newest of this journal are kept; those of another and leftovers g
   write(disk, 900, checkpoint_fixture_id(8));
   put(disk, "00000000000000000040.ckpt.tmp", 100);
   put(disk, "notes", 100);
-  const auto oldest = retain_checkpoints(disk, kRoot, checkpoint_fixture_id(7), 2);
-  REQUIRE(oldest.ok());
-  REQUIRE(*oldest == 20);
+  const auto kept = retain(disk, 2);
+  REQUIRE(kept.ok());
+  REQUIRE(kept->oldest == 20);
+  REQUIRE(kept->newest == 30);
   REQUIRE(sequences(disk) == std::vector<Sequence>{30, 20});
   std::vector<std::string> strangers;
   REQUIRE(list_checkpoints(disk, kRoot, &strangers).ok());

@@ -28,6 +28,10 @@ absl::Status write_new(Disk& disk) {
                           kFold.entries(0, kNewEntries, 1));
 }
 
+absl::StatusOr<KeptCheckpoints> retain(Disk& disk) {
+  return retain_checkpoints(disk, kRoot, kFold.shape(), checkpoint_fixture_id(7), 2);
+}
+
 bool has_leftover(Disk& disk) {
   const auto names = disk.list(kRoot);
   REQUIRE(names.ok());
@@ -69,7 +73,7 @@ bool judge(Disk& disk) {
 
 // The next run: removes what was left, and writes the same checkpoint again.
 void write_again(Disk& disk) {
-  REQUIRE(retain_checkpoints(disk, kRoot, checkpoint_fixture_id(7), 2).ok());
+  REQUIRE(retain(disk).ok());
   REQUIRE_FALSE(has_leftover(disk));
   REQUIRE(write_new(disk).ok());
   REQUIRE(judge(disk));
@@ -154,14 +158,14 @@ TEST_CASE("Retention that is killed or cut off anywhere has taken none of those 
                 .ok());
       }
       disk.stop_after(stop);
-      const auto oldest = retain_checkpoints(disk, kRoot, checkpoint_fixture_id(7), 2);
-      REQUIRE(oldest.ok() == (stop >= 4));  // three removed, and the directory synced
+      const auto kept = retain(disk);
+      REQUIRE(kept.ok() == (stop >= 4));  // three removed, and the directory synced
       cut ? disk.power_cut() : disk.kill();
       for (const Sequence sequence : {40u, 50u}) {
         REQUIRE(Checkpoint::load(disk, checkpoint_path(kRoot, sequence)).ok());
       }
-      if (oldest.ok()) {
-        REQUIRE(*oldest == 40);
+      if (kept.ok()) {
+        REQUIRE(kept->oldest == 40);
         REQUIRE(list_checkpoints(disk, kRoot)->size() == 2);
       }
     }

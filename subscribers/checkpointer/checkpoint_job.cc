@@ -1,5 +1,6 @@
 #include "subscribers/checkpointer/checkpoint_job.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -65,12 +66,15 @@ CheckpointResult make_checkpoint(const CheckpointTask& task, const StateSnapshot
   result.written = write(task, snapshot, stop, result);
   result.write_ns = monotonic_ns() - began_ns;
   if (!result.written.ok()) return result;
-  const absl::StatusOr<Sequence> oldest =
-      retain_checkpoints(*task.disk, task.directory, at.journal_id, task.keep);
-  result.retained = oldest.status();
-  if (!task.prune_journal || !oldest.ok() || *oldest == kNoSequence) return result;
+  const absl::StatusOr<KeptCheckpoints> kept =
+      retain_checkpoints(*task.disk, task.directory, task.fold->shape(), at.journal_id, task.keep);
+  result.retained = kept.status();
+  if (!task.prune_journal || !kept.ok() || kept->oldest == kNoSequence) return result;
   result.is_prune_asked = true;
-  const absl::StatusOr<Sequence> pruned = prune(task, at.journal_id, *oldest + 1);
+  // The store, too, is to find the records after it. It can be behind a checkpoint if what RocksDB
+  // last wrote was damaged.
+  const Sequence needed_after = std::min(kept->oldest, at.sequence);
+  const absl::StatusOr<Sequence> pruned = prune(task, at.journal_id, needed_after + 1);
   if (pruned.ok()) {
     result.journal_oldest = *pruned;
   } else {

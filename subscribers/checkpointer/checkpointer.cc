@@ -57,10 +57,10 @@ absl::Status Checkpointer::start() {
     if (absl::Status loaded = load_checkpoint(); !loaded.ok()) return loaded;
   }
   if (committed()) {
-    const Id128& journal_id = committed()->at.journal_id;
-    const auto retained = retain_checkpoints(*disk_, directory_, journal_id, options_.keep);
-    if (!retained.ok()) return retained.status();
-    checkpointed_ = newest_checkpoint(journal_id);
+    const auto kept = retain_checkpoints(*disk_, directory_, fold_->shape(),
+                                         committed()->at.journal_id, options_.keep);
+    if (!kept.ok()) return kept.status();
+    checkpointed_ = kept->newest;
   }
   committed_ns_ = checkpointed_ns_ = monotonic_ns();
   reopen_subscriber();
@@ -94,17 +94,6 @@ absl::Status Checkpointer::load_checkpoint() {
   options_.log(absl::StrCat("the store is made from the checkpoint of sequence ", from.sequence));
   return store_->commit(StorePosition{{from.journal_id, from.session_id, from.sequence}, true},
                         true);
-}
-
-// That is whole, by its header, and not of a future that the store does not know.
-Sequence Checkpointer::newest_checkpoint(const Id128& journal_id) const {
-  const auto files = list_checkpoints(*disk_, directory_);
-  if (!files.ok()) return kNoSequence;
-  for (const CheckpointFile& file : *files) {
-    const absl::StatusOr<CheckpointHeader> header = Checkpoint::read_header(file.path);
-    if (header.ok() && header->journal_id == journal_id) return file.as_of;
-  }
-  return kNoSequence;
 }
 
 absl::Status Checkpointer::run_until(std::uint64_t deadline_ns) {

@@ -106,7 +106,6 @@ class Checkpointer {
 
   absl::Status start();
   absl::Status load_checkpoint();
-  Sequence newest_checkpoint(const Id128& journal_id) const;
 
   // Following: checkpointer_follow.cc.
   absl::Status read(std::uint64_t deadline_ns);
