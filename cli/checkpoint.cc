@@ -9,10 +9,10 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/time/time.h"
 #include "bus/kernel.h"
 #include "cli/command_help.h"
 #include "cli/commands.h"
+#include "cli/duration_option.h"
 #include "cli/exit_codes.h"
 #include "cli/follow.h"
 #include "cli/progress.h"
@@ -48,18 +48,18 @@ struct CheckpointOptions {
 
 absl::Status parse_every(const std::string& text, CheckpointerOptions& options) {
   options.every_records = options.every_ns = 0;
-  std::uint64_t records = 0;
-  absl::Duration time;
-  if (absl::SimpleAtoi(text, &records) && records > 0) {
-    options.every_records = records;
-  } else if (absl::ParseDuration(text, &time) && time >= absl::Nanoseconds(1)) {
+  const absl::Duration time = parse_duration(text);
+  if (time > absl::ZeroDuration()) {
     options.every_ns = static_cast<std::uint64_t>(absl::ToInt64Nanoseconds(time));
-  } else {
-    return make_error(Errc::kInvalidArgument,
-                      absl::StrCat("--every ", text,
-                                   ": give a number of records, 1000000 say, or a time: 30s, 5m"));
+    return absl::OkStatus();
   }
-  return absl::OkStatus();
+  if (absl::SimpleAtoi(text, &options.every_records) && options.every_records > 0) {
+    return absl::OkStatus();
+  }
+  return make_error(
+      Errc::kInvalidArgument,
+      absl::StrCat("--every ", text,
+                   ": give a number of records, 1000000 say, or a time: 30s, 5m, 1d"));
 }
 
 class CheckpointCommand {

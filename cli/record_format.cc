@@ -63,9 +63,9 @@ nlohmann::ordered_json dbn_json(Sequence n, const Record& record) {
 }
 
 template <typename Record>
-std::string dbn_text(Sequence n, const Record& record) {
+std::string dbn_text(const Record& record) {
   const std::string time = record.ts_recv == dbn::kUndefTimestamp ? "-" : time_text(record.ts_recv);
-  return absl::StrFormat("%12d  %s  %8d  %s %s  %18s x %-8d", n, time, record.hd.instrument_id,
+  return absl::StrFormat("%s  %8d  %s %s  %18s x %-8d", time, record.hd.instrument_id,
                          letter(record.action), letter(record.side), price_text(record.price),
                          record.size);
 }
@@ -80,27 +80,31 @@ RecordFormat::RecordFormat(const std::string& schema) : schema_(Schema::kBytes) 
 }
 
 std::string RecordFormat::text(Sequence n, std::span<const std::byte> record) const {
+  return absl::StrFormat("%12d  %s", n, text(record));
+}
+
+std::string RecordFormat::text(std::span<const std::byte> record) const {
   switch (schema_) {
     case Schema::kMbo: {
       const auto mbo = as<dbn::MboMsg>(record);
-      return absl::StrCat(dbn_text(n, mbo), "  order ", mbo.order_id);
+      return absl::StrCat(dbn_text(mbo), "  order ", mbo.order_id);
     }
     case Schema::kTrades:
-      return dbn_text(n, as<dbn::TradeMsg>(record));
+      return dbn_text(as<dbn::TradeMsg>(record));
     case Schema::kMbp1: {
       const auto mbp = as<dbn::Mbp1Msg>(record);
-      return absl::StrCat(dbn_text(n, mbp), "  ", mbp.level.bid_sz, " x ",
+      return absl::StrCat(dbn_text(mbp), "  ", mbp.level.bid_sz, " x ",
                           price_text(mbp.level.bid_px), " / ", price_text(mbp.level.ask_px), " x ",
                           mbp.level.ask_sz);
     }
     case Schema::kKv16: {
       const auto pair = as<kv16::Record>(record);
-      return absl::StrFormat("%12d  %d = %d", n, pair.key, pair.value);
+      return absl::StrCat(pair.key, " = ", pair.value);
     }
     case Schema::kBytes:
       break;
   }
-  return absl::StrFormat("%12d  %s", n, hex_text(record));
+  return hex_text(record);
 }
 
 nlohmann::ordered_json RecordFormat::json(Sequence n, std::span<const std::byte> record) const {

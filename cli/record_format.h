@@ -20,8 +20,10 @@ class RecordFormat {
  public:
   explicit RecordFormat(const std::string& schema);
 
-  // For a line, without its end. Unknown schemas are shown as hexadecimal bytes.
+  // For a line, without its end, after the record's number or alone. Unknown schemas are shown as
+  // hexadecimal bytes.
   std::string text(Sequence n, std::span<const std::byte> record) const;
+  std::string text(std::span<const std::byte> record) const;
   nlohmann::ordered_json json(Sequence n, std::span<const std::byte> record) const;
 
   // ts_recv of a DBN record, UTC ns; nullopt for other schemas or an undefined time.

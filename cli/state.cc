@@ -213,8 +213,7 @@ absl::Status StateCommand::print_entries(const Selection& selection) const {
 // Where the fold keeps no place, no number stands before the record.
 std::string StateCommand::entry_text(std::span<const std::byte> entry) const {
   const Sequence place = fold_->place_of(entry);
-  const std::string line = format_.text(place, shown(entry));
-  return place == kNoSequence ? line.substr(line.find_first_not_of(" 0")) : line;
+  return place == kNoSequence ? format_.text(shown(entry)) : format_.text(place, shown(entry));
 }
 
 std::string StateCommand::entry_json(std::span<const std::byte> entry) const {

@@ -10,13 +10,14 @@ import harness
 
 RECORDS = 20_000
 USAGE, DAMAGED = 2, 4
+SEED_OF_KEY_0 = (1 << 64) - 0x9E3779B97F4A7C15
 
 
 class State(harness.BusTest):
     """Of a bus with a synthetic market-by-order feed."""
 
-    def publish(self, records=RECORDS, bus=None):
-        self.run_to_end("publish", "publish", "--source", f"synthetic:records={records}", bus=bus)
+    def publish(self, source=f"synthetic:records={RECORDS}", bus=None):
+        self.run_to_end("publish", "publish", "--source", source, bus=bus)
 
     def checkpoint(self, fold="orders", bus=None):
         self.run_to_end("checkpoint", "checkpoint", "--fold", fold, "--until-closed", bus=bus)
@@ -84,6 +85,37 @@ class State(harness.BusTest):
         unknown = f"{order['instrument_id']}/18446744073709551615"
         self.assertIn("has no entry", self.refused(1, "--key", unknown))
         self.assertIn("has no entry", self.refused(1, "--key", 4_000_000_000))
+
+    def test_a_symbol_is_the_instrument_that_the_feeds_metadata_names(self):
+        self.publish(source=f"synthetic:records={RECORDS},instruments=3")
+        self.checkpoint()
+        _, *entries = self.lines("--entries")
+        ids = sorted({entry["instrument_id"] for entry in entries})
+        self.assertEqual(len(ids), 3)
+        for number in ids:
+            of_symbol = self.lines("--key", f"SYN{number}")
+            self.assertEqual(of_symbol, self.lines("--key", number))
+            self.assertEqual({entry["instrument_id"] for entry in of_symbol}, {number})
+        order = next(entry for entry in entries if entry["action"] == "A")
+        key = f"SYN{order['instrument_id']}/{order['order_id']}"
+        self.assertEqual(self.lines("--key", key), [order])
+        self.assertIn("knows no symbol SYN", self.refused(1, "--key", "SYN"))
+
+    def test_a_key_of_a_kv16_bus_gives_its_pair(self):
+        # Of which the first key is 0.
+        self.publish(source=f"kv16:records=7,keys=5,seed={SEED_OF_KEY_0}")
+        self.checkpoint("latest")
+        about, *pairs = self.lines("--entries")
+        self.assertEqual((about["fold"], len(pairs)), ("latest", 5))
+        self.assertEqual([pair["key"] for pair in pairs], sorted(pair["key"] for pair in pairs))
+        for pair in pairs:
+            self.assertEqual(self.lines("--key", pair["key"]), [pair])
+            text = self.run_to_end("one", "state", "--key", pair["key"]).out()
+            self.assertEqual(text, f"{pair['key']} = {pair['value']}\n")
+        self.assertEqual((pairs[0]["key"], pairs[0]["value"]), (0, 6))
+        self.assertIn("has no entry 1", self.refused(1, "--key", 1))
+        self.assertIn("is a number", self.refused(USAGE, "--key", "ESH4"))
+        self.assertIn("is a number", self.refused(USAGE, "--key", -1))
 
     def test_wrong_arguments_are_wrong_usage(self):
         self.publish()
