@@ -13,6 +13,7 @@ namespace lapwing {
 namespace {
 
 constexpr std::size_t kTableSlotsMin = 1024;
+constexpr std::uint64_t kPrefixBytes = 128;  // a node of a tree, and a string
 
 std::string_view text_of(HotEntries::Bytes bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
@@ -103,7 +104,9 @@ void HotEntries::erase(Bytes key) {
 
 void HotEntries::erase_prefix(Bytes prefix) {
   assert(prefix.size() <= key_bytes_);
-  prefixes_[prefix.size()].insert_or_assign(std::string(text_of(prefix)), ++calls_);
+  const auto [place, is_new] =
+      prefixes_[prefix.size()].insert_or_assign(std::string(text_of(prefix)), ++calls_);
+  if (is_new) ++prefix_count_;
 }
 
 void HotEntries::remember(Bytes key, const std::byte* entry) {
@@ -146,7 +149,7 @@ void HotEntries::settle() {
     mark.is_change = false;
   }
   prefixes_.clear();
-  changes_ = 0;
+  prefix_count_ = changes_ = 0;
 }
 
 void HotEntries::clear() {
@@ -155,11 +158,12 @@ void HotEntries::clear() {
   marks_.clear();
   std::fill(table_.begin(), table_.end(), kNoPlace);
   prefixes_.clear();
-  changes_ = 0;
+  prefix_count_ = changes_ = 0;
 }
 
 std::uint64_t HotEntries::bytes() const {
-  return size() * (key_bytes_ + entry_bytes_ + sizeof(Mark)) + table_.size() * sizeof(table_[0]);
+  return size() * (key_bytes_ + entry_bytes_ + sizeof(Mark)) + table_.size() * sizeof(table_[0]) +
+         prefix_count_ * kPrefixBytes;
 }
 
 }  // namespace lapwing

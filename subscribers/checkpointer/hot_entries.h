@@ -85,6 +85,7 @@ class HotEntries {
   mutable std::vector<std::uint32_t> table_;  // places; a power of two, at most half full
   // By length, then by bytes, when it was erased: few lengths, so a lookup is a few searches.
   std::map<std::size_t, std::map<std::string, std::uint64_t, std::less<>>> prefixes_;
+  std::uint64_t prefix_count_ = 0;
   std::uint64_t calls_ = 0;
   std::uint64_t changes_ = 0;  // at least as many as there are keys changed
 };
