@@ -18,6 +18,8 @@ namespace {
 
 absl::Status write(const CheckpointTask& task, const StateSnapshot& snapshot,
                    const StickyFlag& stop, CheckpointResult& result) {
+  // Whoever has the checkpoint may prune: the store must not fall behind it.
+  if (absl::Status synced = snapshot.sync(); !synced.ok()) return synced;
   const StoredPosition& at = snapshot.position().at;
   absl::StatusOr<CheckpointWriter> writer = CheckpointWriter::create(
       *task.disk, task.directory, *task.fold, {at.journal_id, at.session_id, at.sequence});

@@ -88,12 +88,11 @@ absl::Status Checkpointer::load_checkpoint() {
     fold_->key_of(checkpoint.entry(i), key);
     store_->put(key, checkpoint.entry(i));
     if (!store_->full()) continue;
-    if (absl::Status put = store_->commit(std::nullopt, false); !put.ok()) return put;
+    if (absl::Status put = store_->commit(std::nullopt); !put.ok()) return put;
   }
   const CheckpointIdentity from = checkpoint.identity();
   options_.log(absl::StrCat("the store is made from the checkpoint of sequence ", from.sequence));
-  return store_->commit(StorePosition{{from.journal_id, from.session_id, from.sequence}, true},
-                        true);
+  return store_->commit(StorePosition{{from.journal_id, from.session_id, from.sequence}, true});
 }
 
 absl::Status Checkpointer::run_until(std::uint64_t deadline_ns) {
@@ -126,16 +125,17 @@ absl::Status Checkpointer::commit_if_due() {
   const bool checkpoint = checkpoint_due(now);
   const bool by_time = now - committed_ns_ >= options_.batch_ns;
   const bool due = may_commit() && (store_->full() || (settled_ && (by_time || checkpoint)));
-  if (!due && store_->failure().ok()) return absl::OkStatus();
-  if (absl::Status done = commit(checkpoint); !done.ok()) return done;
-  if (checkpoint && !store_trouble_.lasts()) start_checkpoint();
+  if (due || !store_->failure().ok()) {
+    if (absl::Status done = commit(); !done.ok()) return done;
+  }
+  if (checkpoint && has_checkpoint_to_write()) start_checkpoint();
   return absl::OkStatus();
 }
 
 // Commits what is folded. A failure that may pass is told, and leaves store_trouble_.
-absl::Status Checkpointer::commit(bool sync) {
+absl::Status Checkpointer::commit() {
   step("before-batch");
-  const absl::Status done = store_->commit(StorePosition{folded_, settled_}, sync);
+  const absl::Status done = store_->commit(StorePosition{folded_, settled_});
   store_trouble_.note(done);
   if (!done.ok()) return may_pass(done) ? absl::OkStatus() : done;
   committed_ns_ = monotonic_ns();
@@ -152,23 +152,22 @@ absl::Status Checkpointer::reopen_store() {
     end_job();
   }
   subscriber_.reset();
-  store_.reset();
-  const std::string path = absl::StrCat(directory_, "/", kCheckpointStoreName);
-  absl::StatusOr<std::unique_ptr<StateStore>> store =
-      StateStore::open(path, fold_->shape(), options_.hot_bytes_max);
-  if (!store.ok() && !may_pass(store.status())) return store.status();
-  store_trouble_.note(store.status());
-  if (!store.ok()) return absl::OkStatus();
-  store_ = *std::move(store);
-  reopen_subscriber();
+  absl::Status opened = store_->reopen();
+  if (!opened.ok() && !may_pass(opened)) return opened;
+  store_trouble_.note(opened);
+  if (opened.ok()) reopen_subscriber();
   return absl::OkStatus();
 }
 
 bool Checkpointer::checkpoint_due(std::uint64_t now_ns) const {
-  if (job_ || !settled_ || !may_commit() || folded_.sequence <= checkpointed_) return false;
-  if (checkpoint_trouble_.rests(now_ns)) return false;
+  if (job_ || checkpoint_trouble_.rests(now_ns)) return false;
   if (options_.every_records > 0 && records_since_ >= options_.every_records) return true;
   return options_.every_ns > 0 && now_ns - checkpointed_ns_ >= options_.every_ns;
+}
+
+bool Checkpointer::has_checkpoint_to_write() const {
+  return store_->failure().ok() && committed() && committed()->settled &&
+         committed_through() > checkpointed_;
 }
 
 CheckpointTask Checkpointer::task(bool prune_journal) const {
@@ -182,14 +181,18 @@ void Checkpointer::start_checkpoint() {
       CheckpointJob::start(task(options_.prune_journal), store_->snapshot());
   if (!job.ok()) return checkpoint_trouble_.note(job.status());
   job_ = *std::move(job);
-  written_as_of_ = committed_through();
-  records_since_ = 0;
-  checkpointed_ns_ = monotonic_ns();
+  job_as_of_ = committed_through();
+  job_began_ns_ = monotonic_ns();
+  job_records_ = records_since_;
 }
 
 void Checkpointer::end_job() {
-  take_result(job_->finish());
+  const CheckpointResult result = job_->finish();
   job_.reset();
+  take_result(result);
+  if (!result.written.ok()) return;  // it is due as before
+  checkpointed_ns_ = job_began_ns_;
+  records_since_ -= job_records_;
 }
 
 void Checkpointer::take_result(const CheckpointResult& result) {
@@ -217,35 +220,34 @@ void Checkpointer::remove_checkpoints() {
 }
 
 absl::Status Checkpointer::finish() {
-  if (store_trouble_.lasts()) {
-    return make_error(
-        Errc::kNoSpace,
-        absl::StrCat("the store in ", directory_, " could not be written to since ", "sequence ",
-                     committed_through(), "; the next run goes on there"));
-  }
+  if (store_trouble_.lasts()) return not_finished();
   fold_ready(false);
   if (may_commit() && settled_) {
-    if (absl::Status done = commit(true); !done.ok()) return done;
-    if (!store_->failure().ok()) return store_->failure();
+    if (absl::Status done = commit(); !done.ok()) return done;
+    if (store_trouble_.lasts()) return not_finished();
   }
   if (job_) {
     // What is being written is the last one, unless there is something newer to write.
-    const bool is_newer = committed()->settled && committed_through() > written_as_of_;
+    const bool is_newer = committed()->settled && committed_through() > job_as_of_;
     if (is_newer) job_->give_up();
     end_job();
   }
-  if (!committed() || !committed()->settled || committed_through() <= checkpointed_) {
-    return absl::OkStatus();
-  }
+  if (!has_checkpoint_to_write()) return absl::OkStatus();
   step("before-checkpoint");
   const bool prune = options_.prune_journal && !closed_;  // a closed bus has nobody to ask
-  take_result(make_checkpoint(task(prune), store_->snapshot(), StickyFlag()));
-  return checkpointed_ == committed_through()
-             ? absl::OkStatus()
-             : make_error(Errc::kNoSpace, "the last checkpoint could not be written");
+  const CheckpointResult last = make_checkpoint(task(prune), store_->snapshot(), StickyFlag());
+  if (last.written.ok()) take_result(last);
+  return last.written;
+}
+
+absl::Status Checkpointer::not_finished() const {
+  return make_error(errc_of(store_->failure()),
+                    absl::StrCat(std::string(store_->failure().message()),
+                                 "; the next run goes on after record ", committed_through()));
 }
 
 absl::StatusOr<std::uint64_t> Checkpointer::digest() const {
+  if (!store_->failure().ok()) return store_->failure();
   if (!committed()) return EntryDigest().value();
   const bool is_known = counters_.checkpoints > 0 && counters_.last.as_of == committed_through();
   if (is_known) return counters_.last.digest;

@@ -114,7 +114,7 @@ class Checkpointer {
   absl::Status take_loss(const Item& item);
   absl::Status take_reset();
   void fold_ready(bool all);
-  void fold(std::size_t records);
+  void fold(std::size_t records, bool settles);
   void lose_through(Sequence last, GapCause cause);
   absl::Status check_records() const;
   void watch_durable();
@@ -123,14 +123,16 @@ class Checkpointer {
 
   // Keeping: checkpointer.cc.
   absl::Status commit_if_due();
-  absl::Status commit(bool sync);
+  absl::Status commit();
   static bool may_pass(const absl::Status& status);
   bool checkpoint_due(std::uint64_t now_ns) const;
+  bool has_checkpoint_to_write() const;
   absl::Status reopen_store();
   void start_checkpoint();
   void take_result(const CheckpointResult& result);
   void end_job();
   void remove_checkpoints();
+  absl::Status not_finished() const;
   // Something new, and as of a record: a loss is of the batch that ends with the record after it.
   bool may_commit() const {
     return folded_.sequence == folded_through() && folded_.sequence != committed_through();
@@ -154,7 +156,7 @@ class Checkpointer {
   StoredPosition pending_of_;  // their journal and session
   StoredPosition folded_;      // the last record that was folded
   Sequence next_ = 1;          // to be folded
-  bool settled_ = false;       // what is folded may be shown
+  bool settled_ = false;       // what is folded since the last commit may be shown
   bool closed_ = false;
   bool discarding_ = false;  // records are not kept: they are read again
   std::uint64_t durable_moved_ns_ = 0;
@@ -166,7 +168,9 @@ class Checkpointer {
   std::uint64_t checkpointed_ns_ = 0;
   std::uint64_t records_since_ = 0;  // folded since the newest checkpoint
   std::unique_ptr<CheckpointJob> job_;
-  Sequence written_as_of_ = kNoSequence;  // by job_
+  Sequence job_as_of_ = kNoSequence;  // what it writes
+  std::uint64_t job_began_ns_ = 0;    // then …
+  std::uint64_t job_records_ = 0;     // … records_since_ was this
   Trouble store_trouble_;
   Trouble checkpoint_trouble_;
   Trouble prune_trouble_;

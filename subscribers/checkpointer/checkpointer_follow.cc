@@ -19,12 +19,10 @@ void Checkpointer::reopen_subscriber() {
   options.resume.reset();
   folded_ = {};
   next_ = 1;
-  settled_ = false;
   if (committed()) {
     folded_ = committed()->at;
     options.resume = folded_;
     next_ = folded_.sequence + 1;
-    settled_ = committed()->settled;
   }
   pending_.clear();
   discarding_ = false;
@@ -43,7 +41,8 @@ absl::Status Checkpointer::read(std::uint64_t deadline_ns) {
   }
   std::vector<std::byte> unwanted(discarding_ ? kFoldRecords * fold_->shape().record_bytes : 0);
   const std::span<std::byte> room = discarding_ ? std::span(unwanted) : pending_.room();
-  if (const std::size_t count = subscriber_->poll_batch(room); count > 0) return take_records(count);
+  if (const std::size_t count = subscriber_->poll_batch(room); count > 0)
+    return take_records(count);
   const bool waits_for_durable = !pending_.is_empty() && !discarding_;
   const Item item =
       subscriber_->wait(waits_for_durable ? std::min(deadline_ns, now + kDurablePauseNs)
@@ -82,14 +81,18 @@ void Checkpointer::watch_durable() {
   const std::uint64_t now = monotonic_ns();
   if (durable != durable_seen_ || !pending_.is_full()) durable_moved_ns_ = now;
   durable_seen_ = durable;
-  if (now - durable_moved_ns_ >= options_.durable_stall_ns) discarding_ = true;
+  if (discarding_ || now - durable_moved_ns_ < options_.durable_stall_ns) return;
+  discarding_ = true;
+  options_.log(absl::StrCat("nothing after record ", durable,
+                            " is durable: its publisher may be gone, or its journal has failed; "
+                            "what comes is read again once it is"));
 }
 
 // What was not kept is to be had again: from the last commit on, as after a restart.
 absl::Status Checkpointer::catch_up_with_discarded() {
   fold_ready(false);
   if (may_commit() && settled_) {
-    if (absl::Status done = commit(false); !done.ok()) return done;
+    if (absl::Status done = commit(); !done.ok()) return done;
   }
   store_->drop_changes();
   if (!store_trouble_.lasts()) reopen_subscriber();
@@ -102,15 +105,13 @@ void Checkpointer::fold_ready(bool all) {
   const std::size_t durable = pending_.count_through(subscriber_->durable());
   std::size_t settled = durable;
   while (settled > 0 && !fold_->settles(pending_.record(settled - 1))) --settled;
-  fold(settled);
-  if (settled > 0) settled_ = true;
-  const std::size_t rest = durable - settled;
-  if (rest == 0 || !(all || (settled == 0 && pending_.is_full()))) return;
-  fold(rest);
-  settled_ = false;
+  const bool also_the_rest = all || (settled == 0 && pending_.is_full());
+  fold(settled, true);
+  if (also_the_rest) fold(durable - settled, false);
 }
 
-void Checkpointer::fold(std::size_t records) {
+// `settles`: the state may be shown after the last of them.
+void Checkpointer::fold(std::size_t records, bool settles) {
   if (records == 0) return;
   // The beginning of what is kept, where nothing was lost on the way.
   lose_through(pending_.first() - 1, GapCause::kPruned);
@@ -131,6 +132,7 @@ void Checkpointer::fold(std::size_t records) {
     left -= count;
   }
   folded_ = {pending_of_.journal_id, pending_of_.session_id, folded_through()};
+  settled_ = settles;
   counters_.records += records;
   records_since_ += records;
 }
@@ -142,7 +144,6 @@ void Checkpointer::lose_through(Sequence last, GapCause cause) {
   fold_->lose(gap, *store_);
   counters_.lost += gap.count();
   next_ = last + 1;
-  settled_ = false;
 }
 
 absl::Status Checkpointer::take_event(const Item& item) {
@@ -197,7 +198,6 @@ absl::Status Checkpointer::take_reset() {
   discarding_ = false;
   folded_ = {};
   next_ = 1;
-  settled_ = false;
   ++counters_.resets;
   remove_checkpoints();
   const absl::Status emptied = store_->empty();

@@ -6,125 +6,9 @@
 #include <filesystem>
 
 #include "proto/error.h"
-#include "snapshot/checkpoint/checkpoint_directory.h"
-#include "snapshot/fold/entry_digest.h"
-#include "snapshot/posix_io.h"
-#include "subscribers/checkpointer/test_tally.h"
-#include "subscribers/test_bus.h"
+#include "subscribers/checkpointer/test_checkpointer.h"
 
 namespace lapwing {
-namespace {
-
-constexpr std::uint64_t kMs = 1'000'000;
-constexpr std::uint64_t kHangNs = 60'000 * kMs;
-
-CheckpointerOptions options_for(const TestBus& bus) {
-  CheckpointerOptions options;
-  options.subscriber = bus.options();
-  options.subscriber.reattach_ns = kHangNs;
-  options.batch_ns = 0;
-  options.every_ns = 0;
-  return options;
-}
-
-std::unique_ptr<Checkpointer> open_checkpointer(const CheckpointerOptions& options,
-                                                std::unique_ptr<Fold> fold = nullptr) {
-  if (fold == nullptr) fold = std::make_unique<TallyFold>();
-  auto opened = Checkpointer::open(options, std::move(fold));
-  INFO(opened.status().ToString());
-  REQUIRE(opened.ok());
-  return *std::move(opened);
-}
-
-// A checkpointer that follows a test's bus, each in turn.
-struct Following {
-  Following(TestBus& of, const CheckpointerOptions& options, std::unique_ptr<Fold> fold = nullptr)
-      : bus(of), checkpointer(open_checkpointer(options, std::move(fold))) {}
-
-  template <typename Condition>
-  bool until(const Condition& condition) {
-    const std::uint64_t deadline_ns = monotonic_ns() + kHangNs;
-    while (monotonic_ns() < deadline_ns) {
-      if (condition()) return true;
-      turn();
-    }
-    return false;
-  }
-  bool until_folded(Sequence n) {
-    return until([&] { return checkpointer->folded_through() >= n; });
-  }
-  bool until_closed() {
-    return until([&] { return checkpointer->is_closed(); });
-  }
-  // So long that whatever it would do, it has done.
-  void until_quiet() {
-    for (int i = 0; i < 50; ++i) turn();
-  }
-  void turn() {
-    bus.turn();
-    const absl::Status run = checkpointer->run_until(monotonic_ns() + kMs);
-    INFO(run.ToString());
-    REQUIRE(run.ok());
-  }
-  std::uint64_t digest() const { return checkpointer->digest().value(); }
-
-  TestBus& bus;
-  std::unique_ptr<Checkpointer> checkpointer;
-};
-
-Reference reference_of(const TestBus& bus) {
-  return Reference([&bus](Sequence n) { return bus.journal.record(n); });
-}
-
-std::string tally_directory(const TestBus& bus) {
-  return checkpoint_directory(bus.directory(), "tally");
-}
-
-std::vector<CheckpointFile> files_of(const TestBus& bus) {
-  auto files = list_checkpoints(tally_directory(bus));
-  REQUIRE(files.ok());
-  return *std::move(files);
-}
-
-std::vector<Sequence> checkpoints_of(const TestBus& bus) {
-  std::vector<Sequence> sequences;
-  for (const CheckpointFile& file : files_of(bus)) sequences.push_back(file.as_of);
-  return sequences;
-}
-
-std::uint64_t digest_of(const CheckpointFile& file) {
-  const auto checkpoint = Checkpoint::load(file.path);
-  INFO(checkpoint.status().ToString());
-  REQUIRE(checkpoint.ok());
-  CHECK(checkpoint->header().sequence == file.as_of);
-  return digest_entries(checkpoint->entries());
-}
-
-// A bus with so many records that was closed.
-struct ClosedBus : TestBus {
-  explicit ClosedBus(std::uint64_t records) {
-    start();
-    publish(records);
-    close();
-  }
-};
-
-// Fails every write while it is told to.
-class FullDisk final : public PosixDisk {
- public:
-  explicit FullDisk(const bool& full) : full_(full) {}
-  absl::Status write_at(FileHandle file, std::uint64_t offset,
-                        std::span<const std::byte> bytes) override {
-    if (full_) return make_system_error(ENOSPC, "cannot write the checkpoint");
-    return PosixDisk::write_at(file, offset, bytes);
-  }
-
- private:
-  const bool& full_;
-};
-
-}  // namespace
-
 TEST_CASE(
     "Store and checkpoint hold what the fold makes of all records up to the last that settles") {
   ClosedBus bus(5000);
@@ -382,32 +266,6 @@ TEST_CASE("A leftover of a run that was killed is removed at the start, a checkp
   open_checkpointer(options_for(bus)).reset();
   CHECK_FALSE(std::filesystem::exists(leftover));
   CHECK(checkpoints_of(bus) == kept);
-}
-
-TEST_CASE("A full disk is told once, and checkpoints go on when there is room") {
-  TestBus bus;
-  bus.start();
-  bool full = true;
-  std::vector<std::string> told;
-  CheckpointerOptions options = options_for(bus);
-  options.every_records = 10;
-  options.make_disk = [&] { return std::make_unique<FullDisk>(full); };
-  options.log = [&](const std::string& line) { told.push_back(line); };
-  Following following(bus, options);
-  bus.publish(200);
-  bus.archive(200);
-  REQUIRE(following.until([&] { return !told.empty(); }));
-  const std::uint64_t later_ns = monotonic_ns() + 3 * kRetryNs;
-  REQUIRE(following.until([&] { return monotonic_ns() > later_ns; }));
-  CHECK(told.size() == 1);
-  CHECK(told[0].find("cannot write the checkpoint") != std::string::npos);
-  CHECK(checkpoints_of(bus).empty());
-  full = false;
-  bus.publish(200);
-  bus.archive(400);
-  REQUIRE(following.until([&] { return following.checkpointer->counters().checkpoints > 0; }));
-  REQUIRE(told.size() == 2);
-  CHECK(told[1] == "checkpoints can be written again");
 }
 
 TEST_CASE("A bus that carries other records than the fold is of ends the run, and none is kept") {

@@ -25,6 +25,8 @@ using Bytes = std::span<const std::byte>;
 constexpr std::uint32_t kStoreVersion = 1;
 constexpr int kBloomBitsPerKey = 10;
 constexpr std::size_t kBlockBytes = 16 << 10;
+constexpr char kRemedy[] =
+    "; remove that directory: it is made anew from the newest checkpoint and the journal";
 constexpr int kBackgroundJobs = 2;
 constexpr std::uint64_t kSyncedBytesAtOnce = 1 << 20;  // of files written in the background
 
@@ -101,10 +103,8 @@ absl::Status cannot_open(const rocksdb::Status& status, const std::string& direc
                                    ": there is one for a bus and a fold; stop it first"));
   }
   if (status.IsCorruption() || status.IsInvalidArgument()) {
-    return make_error(Errc::kDamaged,
-                      absl::StrCat("the store in ", directory, " cannot be opened: ", text,
-                                   "; remove that directory: it is made anew from the newest "
-                                   "checkpoint and the journal"));
+    return make_error(Errc::kDamaged, absl::StrCat("the store in ", directory,
+                                                   " cannot be opened: ", text, kRemedy));
   }
   if (text.find("Permission denied") != std::string::npos) {
     return make_error(Errc::kNotPermitted,
@@ -135,8 +135,8 @@ absl::Status StateFiles::error(const rocksdb::Status& status, const std::string&
   Errc code = Errc::kSystem;
   if (status.IsNoSpace()) code = Errc::kNoSpace;
   if (status.IsCorruption()) code = Errc::kDamaged;
-  return make_error(
-      code, absl::StrCat("cannot ", what, " the store in ", directory_, ": ", status.ToString()));
+  return make_error(code, absl::StrCat("cannot ", what, " the store in ", directory_, ": ",
+                                       status.ToString(), code == Errc::kDamaged ? kRemedy : ""));
 }
 
 absl::Status StateFiles::read(Bytes key, rocksdb::PinnableSlice& entry, bool& is_there) const {
@@ -152,9 +152,7 @@ absl::Status StateFiles::check_size(const rocksdb::Slice& entry) const {
   if (entry.size() == shape_.entry_bytes) return absl::OkStatus();
   return make_error(Errc::kDamaged,
                     absl::StrCat("the store in ", directory_, " has an entry of ", entry.size(),
-                                 " bytes instead of ", shape_.entry_bytes,
-                                 "; remove that directory: it is made anew from the newest "
-                                 "checkpoint and the journal"));
+                                 " bytes instead of ", shape_.entry_bytes, kRemedy));
 }
 
 absl::StatusOr<bool> StateFiles::has_entries() const {

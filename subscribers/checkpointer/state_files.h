@@ -53,7 +53,6 @@ class StateFiles {
   absl::Status error(const rocksdb::Status& status, const std::string& what) const;
 
   rocksdb::DB& db() const { return *db_; }
-  const FoldShape& shape() const { return shape_; }
 
  private:
   StateFiles(std::string directory, const FoldShape& shape)

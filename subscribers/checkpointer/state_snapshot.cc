@@ -24,6 +24,7 @@ class StateSnapshot::Impl {
   ~Impl() { files_->db().ReleaseSnapshot(snapshot_); }
 
   const StorePosition& position() const { return position_; }
+  absl::Status sync() const { return files_->error(files_->db().SyncWAL(), "sync"); }
   absl::Status read(const std::function<absl::Status(Bytes entries)>& use) const;
 
  private:
@@ -65,6 +66,10 @@ StateSnapshot::~StateSnapshot() = default;
 
 const StorePosition& StateSnapshot::position() const {
   return impl_->position();
+}
+
+absl::Status StateSnapshot::sync() const {
+  return impl_->sync();
 }
 
 absl::Status StateSnapshot::read(const std::function<absl::Status(Bytes entries)>& use) const {

@@ -33,28 +33,41 @@ struct StateStore::Hot {
   rocksdb::PinnableSlice found;  // what find() read last
 };
 
-StateStore::StateStore(std::shared_ptr<StateFiles> files, const FoldShape& shape,
-                       std::uint64_t hot_bytes_max)
-    : files_(std::move(files)), hot_(std::make_unique<Hot>(shape)), hot_bytes_max_(hot_bytes_max) {}
+StateStore::StateStore(std::string directory, const FoldShape& shape, std::uint64_t hot_bytes_max)
+    : directory_(std::move(directory)),
+      shape_(shape),
+      hot_(std::make_unique<Hot>(shape)),
+      hot_bytes_max_(hot_bytes_max) {}
 StateStore::~StateStore() = default;
 
 absl::StatusOr<std::unique_ptr<StateStore>> StateStore::open(const std::string& directory,
                                                              const FoldShape& shape,
                                                              std::uint64_t hot_bytes_max) {
-  absl::StatusOr<std::shared_ptr<StateFiles>> opened = StateFiles::open(directory, shape);
-  if (!opened.ok()) return opened.status();
-  std::shared_ptr<StateFiles> files = *std::move(opened);
-  const absl::StatusOr<std::optional<StorePosition>> position = files->read_position();
-  if (!position.ok()) return position.status();
-  std::unique_ptr<StateStore> store(new StateStore(std::move(files), shape, hot_bytes_max));
-  store->position_ = *position;
-  if (store->position_) return store;
-  const absl::StatusOr<bool> leftovers = store->files_->has_entries();
-  if (!leftovers.ok()) return leftovers.status();
-  if (*leftovers) {
-    if (absl::Status emptied = store->empty(); !emptied.ok()) return emptied;
-  }
+  std::unique_ptr<StateStore> store(new StateStore(directory, shape, hot_bytes_max));
+  if (absl::Status opened = store->reopen(); !opened.ok()) return opened;
   return store;
+}
+
+absl::Status StateStore::reopen() {
+  drop_changes();
+  hot_->found.Reset();
+  files_.reset();
+  failure_ = absl::OkStatus();
+  absl::Status opened = open_files();
+  return opened.ok() ? opened : fail(std::move(opened));
+}
+
+absl::Status StateStore::open_files() {
+  absl::StatusOr<std::shared_ptr<StateFiles>> opened = StateFiles::open(directory_, shape_);
+  if (!opened.ok()) return opened.status();
+  files_ = *std::move(opened);
+  const absl::StatusOr<std::optional<StorePosition>> position = files_->read_position();
+  if (!position.ok()) return position.status();
+  position_ = *position;
+  if (position_) return absl::OkStatus();
+  const absl::StatusOr<bool> leftovers = files_->has_entries();
+  if (!leftovers.ok()) return leftovers.status();
+  return *leftovers ? empty() : absl::OkStatus();
 }
 
 // Also of what the fold cannot be told: a read that fails gives nothing, and then nothing that was
@@ -88,7 +101,7 @@ void StateStore::erase_prefix(Bytes prefix) {
 }
 
 void StateStore::prefetch(Bytes keys) {
-  const std::size_t key_bytes = files_->shape().key_bytes;
+  const std::size_t key_bytes = shape_.key_bytes;
   std::array<rocksdb::Slice, kPrefetchKeysMax> wanted;
   std::array<rocksdb::PinnableSlice, kPrefetchKeysMax> values;
   std::array<rocksdb::Status, kPrefetchKeysMax> statuses;
@@ -104,7 +117,7 @@ void StateStore::prefetch(Bytes keys) {
                           wanted.data(), values.data(), statuses.data());
     for (std::size_t i = 0; i < count; ++i) {
       // What cannot be read is left to find(), which says so.
-      const bool is_there = statuses[i].ok() && values[i].size() == files_->shape().entry_bytes;
+      const bool is_there = statuses[i].ok() && values[i].size() == shape_.entry_bytes;
       if (!is_there && !statuses[i].IsNotFound()) continue;
       hot_->entries.remember(bytes_of(wanted[i]), is_there ? bytes_of(values[i]).data() : nullptr);
     }
@@ -115,7 +128,7 @@ bool StateStore::full() const {
   return hot_->entries.bytes() >= hot_bytes_max_;
 }
 
-absl::Status StateStore::commit(const std::optional<StorePosition>& position, bool sync) {
+absl::Status StateStore::commit(const std::optional<StorePosition>& position) {
   if (!failure_.ok()) return failure_;
   rocksdb::WriteBatch batch;
   rocksdb::Status made;
@@ -129,9 +142,7 @@ absl::Status StateStore::commit(const std::optional<StorePosition>& position, bo
     note(entry.empty() ? batch.Delete(slice_of(key)) : batch.Put(slice_of(key), slice_of(entry)));
   });
   if (position) note(batch.Put(kPositionKey, files_->position_value(*position)));
-  rocksdb::WriteOptions options;
-  options.sync = sync;
-  if (made.ok()) made = files_->db().Write(options, &batch);
+  if (made.ok()) made = files_->db().Write(rocksdb::WriteOptions(), &batch);
   if (!made.ok()) {
     return fail(files_->error(made, "write to"));
   }

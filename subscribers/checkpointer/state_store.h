@@ -14,8 +14,8 @@
 // Invariants
 //  1. In the files either all or nothing of a commit is to be seen.
 //  2. Entries without a position are no state: open() removes them.
-//  3. After a failed read or write, failure() is not ok, and nothing is committed any more. The
-//     store is then closed and opened anew.
+//  3. After a failed read or write, failure() is not ok, and nothing is committed any more, until
+//     reopen() succeeds.
 //
 // Thread safety: one thread, but for snapshots, each of which may be read by a thread of its own.
 // Owns the directory, by RocksDB's lock file; memory: named limits, whatever the state's size.
@@ -65,6 +65,8 @@ class StateSnapshot {
   ~StateSnapshot();
 
   const StorePosition& position() const;
+  // Makes that commit survive a power cut. Errors: kNoSpace, kSystem.
+  absl::Status sync() const;
   // Entries end to end in the order of their keys, a block at a time. An error of `use` ends it.
   absl::Status read(
       const std::function<absl::Status(std::span<const std::byte> entries)>& use) const;
@@ -86,8 +88,11 @@ class StateStore final : public FoldState {
       const std::string& directory, const FoldShape& shape,
       std::uint64_t hot_bytes_max = kHotBytesMax);
   ~StateStore() override;
+  // Goes back to what the files hold, as whoever comes after a kill. There are no snapshots. Until
+  // it succeeds only position(), failure() and reopen() may be called. Errors: those of open().
+  absl::Status reopen();
 
-  // Of the last commit; nothing if the state is empty.
+  // Of the last commit that is known; nothing if the state is empty.
   const std::optional<StorePosition>& position() const { return position_; }
 
   const std::byte* find(std::span<const std::byte> key) override;
@@ -102,7 +107,7 @@ class StateStore final : public FoldState {
 
   // Without a position, which is possible while there is none, the changes are not a state yet.
   // Errors, as of empty(): kNoSpace, kSystem, kDamaged; see invariant 3.
-  absl::Status commit(const std::optional<StorePosition>& position, bool sync);
+  absl::Status commit(const std::optional<StorePosition>& position);
   // Goes back to the last commit.
   void drop_changes();
   // Removes every entry and the position.
@@ -113,13 +118,15 @@ class StateStore final : public FoldState {
   StateSnapshot snapshot() const;
 
  private:
-  StateStore(std::shared_ptr<StateFiles> files, const FoldShape& shape,
-             std::uint64_t hot_bytes_max);
+  StateStore(std::string directory, const FoldShape& shape, std::uint64_t hot_bytes_max);
+  absl::Status open_files();
   absl::Status fail(absl::Status status);
 
   struct Hot;
-  std::shared_ptr<StateFiles> files_;
-  std::unique_ptr<Hot> hot_;
+  const std::string directory_;
+  const FoldShape shape_;
+  std::shared_ptr<StateFiles> files_;  // null: not open
+  std::unique_ptr<Hot> hot_;           // after the files: it holds on to what it found there
   const std::uint64_t hot_bytes_max_;
   std::optional<StorePosition> position_;
   absl::Status failure_;

@@ -102,18 +102,18 @@ void live(std::uint64_t seed, std::uint64_t hot_bytes_max) {
     operation.apply(*store);
     operation.apply(model);
     if (random() % 50 == 0) {
-      REQUIRE(store->commit(position(++sequence), random() % 8 == 0).ok());
+      REQUIRE(store->commit(position(++sequence)).ok());
       committed_digest = model.digest();
       REQUIRE(digest_of(store->snapshot()) == committed_digest);
     }
     if (sequence == 0 || random() % 400 != 0) continue;
     const StateSnapshot before = store->snapshot();
     REQUIRE(digest_of(before) == committed_digest);  // what is not committed is not in it
-    REQUIRE(store->commit(position(++sequence), false).ok());
+    REQUIRE(store->commit(position(++sequence)).ok());
     REQUIRE(digest_of(before) == committed_digest);  // nor what is committed later
     committed_digest = model.digest();
   }
-  REQUIRE(store->commit(position(++sequence), false).ok());
+  REQUIRE(store->commit(position(++sequence)).ok());
   store.reset();
   store = open_store(directory.file("state"), shape);
   CHECK(store->position() == position(sequence));
@@ -138,7 +138,7 @@ TEST_CASE("What was not committed is not there when the store is opened again") 
   const Bytes two(8, std::byte{2});
   auto store = open_store(directory.file("state"), shape);
   store->put(key, one);
-  REQUIRE(store->commit(position(5), false).ok());
+  REQUIRE(store->commit(position(5)).ok());
   store->put(key, two);
   store.reset();
   store = open_store(directory.file("state"), shape);
@@ -149,13 +149,25 @@ TEST_CASE("What was not committed is not there when the store is opened again") 
   CHECK(std::memcmp(store->find(key), one.data(), one.size()) == 0);
 }
 
+TEST_CASE("Prefixes that are erased count as memory, too") {
+  const TemporaryDirectory directory;
+  auto store = open_store(directory.file("state"), small_shape(), 1 << 20);
+  for (std::uint32_t i = 0; i < (1U << 20) && !store->full(); ++i) {
+    const Bytes prefix{std::byte(i >> 16), std::byte(i >> 8), std::byte(i)};
+    store->erase_prefix(prefix);
+  }
+  CHECK(store->full());
+  REQUIRE(store->commit(position(1)).ok());
+  CHECK_FALSE(store->full());
+}
+
 TEST_CASE("Entries without a position are no state") {
   const TemporaryDirectory directory;
   const FoldShape shape = small_shape();
   const Bytes key(3, std::byte{1});
   auto store = open_store(directory.file("state"), shape);
   store->put(key, Bytes(8, std::byte{1}));
-  REQUIRE(store->commit(std::nullopt, false).ok());
+  REQUIRE(store->commit(std::nullopt).ok());
   CHECK_FALSE(store->position());
   store.reset();
   store = open_store(directory.file("state"), shape);
@@ -168,7 +180,7 @@ TEST_CASE("An emptied store is empty, at once and when it is opened again") {
   const Bytes key(3, std::byte{0xff});
   auto store = open_store(directory.file("state"), shape);
   store->put(key, Bytes(8, std::byte{1}));
-  REQUIRE(store->commit(position(9), false).ok());
+  REQUIRE(store->commit(position(9)).ok());
   REQUIRE(store->empty().ok());
   CHECK_FALSE(store->position());
   CHECK(store->find(key) == nullptr);
@@ -181,7 +193,7 @@ TEST_CASE("An emptied store is empty, at once and when it is opened again") {
 TEST_CASE("A store of another fold, version, schema or size is refused, and left as it is") {
   const TemporaryDirectory directory;
   const std::string path = directory.file("state");
-  REQUIRE(open_store(path, small_shape())->commit(position(7), false).ok());
+  REQUIRE(open_store(path, small_shape())->commit(position(7)).ok());
   std::vector<FoldShape> others(5, small_shape());
   others[0].name = "other";
   others[1].version = 2;
@@ -221,7 +233,7 @@ TEST_CASE("A store that is held is refused with the process that holds it") {
 TEST_CASE("A store whose files are damaged says so, and what to do") {
   const TemporaryDirectory directory;
   const std::string path = directory.file("state");
-  REQUIRE(open_store(path, small_shape())->commit(position(7), true).ok());
+  REQUIRE(open_store(path, small_shape())->commit(position(7)).ok());
   std::filesystem::resize_file(path + "/CURRENT", 3);
   const auto refused = StateStore::open(path, small_shape());
   CHECK(errc_of(refused.status()) == Errc::kDamaged);

@@ -1,0 +1,163 @@
+// What a checkpointer makes of full disks and of a bus that stands still.
+#include <sys/resource.h>
+
+#include <catch2/catch.hpp>
+#include <cerrno>
+#include <csignal>
+
+#include "proto/error.h"
+#include "snapshot/posix_io.h"
+#include "subscribers/checkpointer/test_checkpointer.h"
+
+namespace lapwing {
+namespace {
+
+using Catch::Matchers::Contains;
+
+// Fails every write while it is told to.
+class FullDisk final : public PosixDisk {
+ public:
+  explicit FullDisk(const bool& full) : full_(full) {}
+  absl::Status write_at(FileHandle file, std::uint64_t offset,
+                        std::span<const std::byte> bytes) override {
+    if (full_) return make_system_error(ENOSPC, "cannot write the checkpoint");
+    return PosixDisk::write_at(file, offset, bytes);
+  }
+
+ private:
+  const bool& full_;
+};
+
+// No file of this process can be written to, as on a full disk, the store's among them.
+class NoRoom {
+ public:
+  NoRoom() {
+    std::signal(SIGXFSZ, SIG_IGN);
+    REQUIRE(::getrlimit(RLIMIT_FSIZE, &before_) == 0);
+    const rlimit none{0, before_.rlim_max};
+    REQUIRE(::setrlimit(RLIMIT_FSIZE, &none) == 0);
+  }
+  ~NoRoom() { ::setrlimit(RLIMIT_FSIZE, &before_); }
+
+ private:
+  rlimit before_{};
+};
+
+}  // namespace
+
+TEST_CASE("A full disk is told once, and the checkpoint is written when there is room") {
+  TestBus bus;
+  bus.start();
+  bool full = true;
+  std::vector<std::string> told;
+  CheckpointerOptions options = options_for(bus);
+  options.every_records = 10;
+  options.make_disk = [&] { return std::make_unique<FullDisk>(full); };
+  options.log = [&](const std::string& line) { told.push_back(line); };
+  Following following(bus, options);
+  bus.publish(200);
+  bus.archive(200);
+  REQUIRE(following.until([&] { return !told.empty(); }));
+  const std::uint64_t later_ns = monotonic_ns() + 3 * kRetryNs;
+  REQUIRE(following.until([&] { return monotonic_ns() > later_ns; }));
+  CHECK(told.size() == 1);
+  CHECK(told[0].find("cannot write the checkpoint") != std::string::npos);
+  CHECK(checkpoints_of(bus).empty());
+  full = false;
+  REQUIRE(following.until([&] { return following.checkpointer->counters().checkpoints > 0; }));
+  REQUIRE(told.size() == 2);
+  CHECK(told[1] == "checkpoints can be written again");
+}
+
+TEST_CASE("A last checkpoint that cannot be written is the error that the run ends with") {
+  ClosedBus bus(200);
+  const bool full = true;
+  std::vector<std::string> told;
+  CheckpointerOptions options = options_for(bus);
+  options.make_disk = [&] { return std::make_unique<FullDisk>(full); };
+  options.log = [&](const std::string& line) { told.push_back(line); };
+  Following following(bus, options);
+  REQUIRE(following.until_closed());
+  const absl::Status finished = following.checkpointer->finish();
+  CHECK(errc_of(finished) == Errc::kNoSpace);
+  CHECK_THAT(std::string(finished.message()), Contains("cannot write the checkpoint"));
+  CHECK(told.empty());
+}
+
+TEST_CASE("What is kept gets its checkpoint in time, also where nothing new comes") {
+  TestBus bus;
+  bus.start();
+  bus.publish(200);
+  bus.archive(200);
+  CheckpointerOptions options = options_for(bus);
+  options.every_ns = 100 * kMs;
+  Following following(bus, options);
+  REQUIRE(following.until([&] { return following.checkpointer->committed().has_value(); }));
+  REQUIRE(following.until([&] { return following.checkpointer->counters().checkpoints == 1; }));
+}
+
+TEST_CASE("A store that cannot be written to is told once, and goes on where its files are") {
+  TestBus bus;
+  bus.start();
+  bus.publish(300);
+  bus.archive(300);
+  std::vector<std::string> told;
+  CheckpointerOptions options = options_for(bus);
+  options.log = [&](const std::string& line) { told.push_back(line); };
+  Following following(bus, options);
+  REQUIRE(following.until_folded(280));
+  bus.publish(100);
+  bus.archive(400);
+  {
+    const NoRoom no_room;
+    REQUIRE(following.until([&] { return !told.empty(); }));
+    const std::uint64_t later_ns = monotonic_ns() + 3 * kRetryNs;
+    REQUIRE(following.until([&] { return monotonic_ns() > later_ns; }));
+    // It can be ended all the same.
+    CHECK(following.checkpointer->committed()->at.sequence <= 300);
+    CHECK_FALSE(following.checkpointer->digest().ok());
+    const absl::Status finished = following.checkpointer->finish();
+    CHECK(errc_of(finished) == Errc::kSystem);
+    CHECK_THAT(std::string(finished.message()), Contains("the next run goes on after record"));
+  }
+  REQUIRE(told.size() == 1);
+  CHECK_THAT(told[0], Contains("cannot write to the store"));
+  REQUIRE(following.until([&] { return told.size() == 2; }));
+  CHECK(told[1] == "the store can be written to again");
+  REQUIRE(following.until_folded(380));
+  REQUIRE(following.checkpointer->finish().ok());
+  Reference reference = reference_of(bus);
+  reference.fold_through(400);
+  CHECK(following.checkpointer->committed()->at.sequence == reference.settled());
+  CHECK(following.digest() == reference.settled_digest());
+}
+
+TEST_CASE("What was folded of an event when durable stood still is folded once") {
+  TestBus bus;
+  bus.start();
+  bus.publish(300);
+  bus.archive(300);
+  std::vector<std::string> told;
+  CheckpointerOptions options = options_for(bus);
+  options.pending_bytes_max = 50 * 56;
+  options.hot_bytes_max = 1;
+  options.durable_stall_ns = 5 * kMs;
+  options.log = [&](const std::string& line) { told.push_back(line); };
+  Following following(bus, options, std::make_unique<TallyFold>(1, false));
+  REQUIRE(following.until_folded(300));
+  bus.flush = FlushManner::kNever;
+  bus.publish(400);
+  bus.archive_unsynced(700);
+  REQUIRE(following.until([&] { return !told.empty(); }));
+  CHECK_THAT(told[0], Contains("nothing after record 300 is durable"));
+  bus.flush = FlushManner::kAnswer;
+  bus.archive(700);
+  bus.close();
+  REQUIRE(following.until_closed());
+  Reference reference = reference_of(bus);
+  reference.fold_through(700);
+  CHECK(following.checkpointer->committed()->at.sequence == 700);
+  CHECK(following.digest() == reference.digest());
+}
+
+}  // namespace lapwing

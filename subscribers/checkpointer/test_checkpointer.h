@@ -1,0 +1,114 @@
+// For tests: a checkpointer on a bus whose every step is the test's own, and what it has left. Test
+// code only; one thread.
+#pragma once
+
+#include <catch2/catch.hpp>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bus/kernel.h"
+#include "snapshot/checkpoint/checkpoint_directory.h"
+#include "snapshot/fold/entry_digest.h"
+#include "subscribers/checkpointer/checkpointer.h"
+#include "subscribers/checkpointer/test_tally.h"
+#include "subscribers/test_bus.h"
+
+namespace lapwing {
+
+inline constexpr std::uint64_t kMs = 1'000'000;
+inline constexpr std::uint64_t kHangNs = 60'000 * kMs;
+
+inline CheckpointerOptions options_for(const TestBus& bus) {
+  CheckpointerOptions options;
+  options.subscriber = bus.options();
+  options.subscriber.reattach_ns = kHangNs;
+  options.batch_ns = 0;
+  options.every_ns = 0;
+  return options;
+}
+
+inline std::unique_ptr<Checkpointer> open_checkpointer(const CheckpointerOptions& options,
+                                                       std::unique_ptr<Fold> fold = nullptr) {
+  if (fold == nullptr) fold = std::make_unique<TallyFold>();
+  auto opened = Checkpointer::open(options, std::move(fold));
+  INFO(opened.status().ToString());
+  REQUIRE(opened.ok());
+  return *std::move(opened);
+}
+
+// A checkpointer that follows a test's bus, each in turn.
+struct Following {
+  Following(TestBus& of, const CheckpointerOptions& options, std::unique_ptr<Fold> fold = nullptr)
+      : bus(of), checkpointer(open_checkpointer(options, std::move(fold))) {}
+
+  template <typename Condition>
+  bool until(const Condition& condition) {
+    const std::uint64_t deadline_ns = monotonic_ns() + kHangNs;
+    while (monotonic_ns() < deadline_ns) {
+      if (condition()) return true;
+      turn();
+    }
+    return false;
+  }
+  bool until_folded(Sequence n) {
+    return until([&] { return checkpointer->folded_through() >= n; });
+  }
+  bool until_closed() {
+    return until([&] { return checkpointer->is_closed(); });
+  }
+  // So long that whatever it would do, it has done.
+  void until_quiet() {
+    for (int i = 0; i < 50; ++i) turn();
+  }
+  void turn() {
+    bus.turn();
+    const absl::Status run = checkpointer->run_until(monotonic_ns() + kMs);
+    INFO(run.ToString());
+    REQUIRE(run.ok());
+  }
+  std::uint64_t digest() const { return checkpointer->digest().value(); }
+
+  TestBus& bus;
+  std::unique_ptr<Checkpointer> checkpointer;
+};
+
+inline Reference reference_of(const TestBus& bus) {
+  return Reference([&bus](Sequence n) { return bus.journal.record(n); });
+}
+
+inline std::string tally_directory(const TestBus& bus) {
+  return checkpoint_directory(bus.directory(), "tally");
+}
+
+inline std::vector<CheckpointFile> files_of(const TestBus& bus) {
+  auto files = list_checkpoints(tally_directory(bus));
+  REQUIRE(files.ok());
+  return *std::move(files);
+}
+
+inline std::vector<Sequence> checkpoints_of(const TestBus& bus) {
+  std::vector<Sequence> sequences;
+  for (const CheckpointFile& file : files_of(bus)) sequences.push_back(file.as_of);
+  return sequences;
+}
+
+inline std::uint64_t digest_of(const CheckpointFile& file) {
+  const auto checkpoint = Checkpoint::load(file.path);
+  INFO(checkpoint.status().ToString());
+  REQUIRE(checkpoint.ok());
+  CHECK(checkpoint->header().sequence == file.as_of);
+  return digest_entries(checkpoint->entries());
+}
+
+// A bus with so many records that was closed.
+struct ClosedBus : TestBus {
+  explicit ClosedBus(std::uint64_t records) {
+    start();
+    publish(records);
+    close();
+  }
+};
+
+}  // namespace lapwing
