@@ -1,6 +1,10 @@
 #include "subscribers/checkpointer/checkpointer.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -9,10 +13,27 @@
 #include "snapshot/bus_directory.h"
 #include "snapshot/checkpoint/checkpoint.h"
 #include "snapshot/checkpoint/checkpoint_directory.h"
+#include "snapshot/checkpoint/checkpoint_ownership.h"
 #include "snapshot/fold/entry_digest.h"
 #include "snapshot/posix_io.h"
 
 namespace lapwing {
+namespace {
+
+// What anyone else makes there, root too, the owner could neither read nor replace.
+absl::Status check_owner(const std::string& bus) {
+  struct stat info{};
+  if (::stat(bus.c_str(), &info) != 0) {
+    return make_system_error(errno, absl::StrCat("cannot look at ", bus));
+  }
+  if (info.st_uid == ::geteuid()) return absl::OkStatus();
+  return make_error(Errc::kNotPermitted,
+                    absl::StrCat(bus, " belongs to user ", info.st_uid, ", not to ", ::geteuid(),
+                                 "; run the checkpointer as the owner of the bus directory"));
+}
+
+}  // namespace
+
 Checkpointer::Checkpointer(CheckpointerOptions options, std::unique_ptr<Fold> fold,
                            std::unique_ptr<Disk> disk, std::string directory)
     : options_(std::move(options)),
@@ -31,16 +52,13 @@ absl::StatusOr<std::unique_ptr<Checkpointer>> Checkpointer::open(CheckpointerOpt
   if (options.keep == 0) {
     return make_error(Errc::kInvalidArgument, "at least one checkpoint is to be kept");
   }
+  const std::string& bus = options.subscriber.directory;
+  if (absl::Status owned = check_owner(bus); !owned.ok()) return owned;
   std::unique_ptr<Disk> disk =
       options.make_disk ? options.make_disk() : std::make_unique<PosixDisk>();
-  absl::StatusOr<std::string> directory =
-      make_checkpoint_directory(*disk, options.subscriber.directory, fold->shape().name);
-  if (errc_of(directory.status()) == Errc::kNotPermitted) {
-    return make_error(Errc::kNotPermitted,
-                      absl::StrCat(std::string(directory.status().message()),
-                                   "; run the checkpointer as the owner of the bus directory"));
-  }
+  absl::StatusOr<std::string> directory = make_checkpoint_directory(*disk, bus, fold->shape().name);
   if (!directory.ok()) return directory.status();
+  if (absl::Status trusted = check_checkpoint_directory(*directory); !trusted.ok()) return trusted;
   std::unique_ptr<Checkpointer> checkpointer(new Checkpointer(
       std::move(options), std::move(fold), std::move(disk), *std::move(directory)));
   if (absl::Status started = checkpointer->start(); !started.ok()) return started;

@@ -77,7 +77,8 @@ struct CheckpointerCounters {
 class Checkpointer {
  public:
   // Opens the store and tidies up behind whoever was killed. The bus directory is there, the bus
-  // need not be. Errors: kInvalidArgument, those of StateStore::open() and of
+  // need not be. Errors: kInvalidArgument; kNotPermitted (the bus directory is another user's, or
+  // others may write to that of the checkpoints); those of StateStore::open() and of
   // make_checkpoint_directory().
   static absl::StatusOr<std::unique_ptr<Checkpointer>> open(CheckpointerOptions options,
                                                             std::unique_ptr<Fold> fold);

@@ -1,5 +1,8 @@
-// What a checkpointer makes of full disks and of a bus that stands still.
+// What a checkpointer makes of full disks, of a bus that stands still, and of directories that are
+// not its own.
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <catch2/catch.hpp>
 #include <cerrno>
@@ -8,11 +11,14 @@
 #include "proto/error.h"
 #include "snapshot/posix_io.h"
 #include "subscribers/checkpointer/test_checkpointer.h"
+#include "tests/skip.h"
 
 namespace lapwing {
 namespace {
 
 using Catch::Matchers::Contains;
+
+constexpr uid_t kStranger = 61231;  // no such user is known to the system
 
 // Fails every write while it is told to.
 class FullDisk final : public PosixDisk {
@@ -42,6 +48,10 @@ class NoRoom {
  private:
   rlimit before_{};
 };
+
+absl::Status refusal(const TestBus& bus) {
+  return Checkpointer::open(options_for(bus), std::make_unique<TallyFold>()).status();
+}
 
 }  // namespace
 
@@ -158,6 +168,25 @@ TEST_CASE("What was folded of an event when durable stood still is folded once")
   reference.fold_through(700);
   CHECK(following.checkpointer->committed()->at.sequence == 700);
   CHECK(following.digest() == reference.digest());
+}
+
+TEST_CASE("Whoever is not the owner of the bus directory is refused, and makes nothing there") {
+  if (::geteuid() != 0) LAPWING_SKIP("giving a directory to another user needs root");
+  ClosedBus bus(100);
+  REQUIRE(::chown(bus.directory().c_str(), kStranger, 0) == 0);
+  const absl::Status refused = refusal(bus);
+  CHECK(errc_of(refused) == Errc::kNotPermitted);
+  CHECK_THAT(std::string(refused.message()), Contains("belongs to user 61231"));
+  CHECK_FALSE(std::filesystem::exists(bus.directory() + "/checkpoint"));
+}
+
+TEST_CASE("Checkpoints that others may have put there are not begun with") {
+  ClosedBus bus(100);
+  REQUIRE(refusal(bus).ok());
+  REQUIRE(::chmod(tally_directory(bus).c_str(), 0770) == 0);
+  const absl::Status refused = refusal(bus);
+  CHECK(errc_of(refused) == Errc::kNotPermitted);
+  CHECK_THAT(std::string(refused.message()), Contains("chmod go-w"));
 }
 
 }  // namespace lapwing

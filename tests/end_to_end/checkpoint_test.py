@@ -132,7 +132,7 @@ class Checkpoints(CheckpointTest):
         os.chmod(pathlib.Path(self.bus) / "bus.json", 0o644)
         refused = self.checkpoint("refused", user=NOBODY, group=NOBODY, extra_groups=[])
         self.assertEqual(refused.wait(), OTHER, refused.err())
-        for word in ("ermi", self.bus, "owner"):
+        for word in ("belongs to user", self.bus, "owner"):
             self.assertIn(word, refused.err())
 
     @needs_root
