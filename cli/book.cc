@@ -19,6 +19,7 @@
 #include "cli/exit_codes.h"
 #include "cli/follow.h"
 #include "cli/instrument_filter.h"
+#include "cli/number_option.h"
 #include "cli/screen.h"
 #include "cli/stop_signal.h"
 #include "subscribers/book/order_books.h"
@@ -364,6 +365,7 @@ void add_book(CLI::App& app, Run& run) {
                   "only this instrument: its number, or a symbol the feed's metadata knows")
       ->type_name("ID|SYMBOL");
   command.add_option("--depth", options->depth, "levels of each side; 0: all")
+      ->check(whole_number(0))
       ->capture_default_str()
       ->check(CLI::NonNegativeNumber)
       ->type_name("N");
@@ -371,7 +373,7 @@ void add_book(CLI::App& app, Run& run) {
       .add_option("--at", options->at,
                   "the books right after these records, then end: a number or a list, 100,200")
       ->delimiter(',')
-      ->check(CLI::PositiveNumber)
+      ->check(whole_number(1))
       ->type_name("SEQUENCE,…");
   command.add_flag("--json", options->json, "a line of JSON for each book");
   command.add_flag("--follow", options->live, "go on as records come");

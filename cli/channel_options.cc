@@ -2,16 +2,17 @@
 
 #include <algorithm>
 #include <iostream>
+#include <limits>
 
 #include "absl/strings/str_cat.h"
 #include "bus/channel/memory_file.h"
+#include "cli/number_option.h"
 #include "cli/wait_option.h"
 #include "proto/error.h"
 
 namespace lapwing::cli {
 namespace {
 
-constexpr double kSecondsMax = 1e9;  // of an option: what fits in ns, and is not NaN
 constexpr std::uint64_t kCapacityDefault = std::uint64_t{1} << 20;
 constexpr std::uint64_t kTakeOverNs = 10'000'000'000;
 
@@ -34,7 +35,7 @@ CLI::Option* add_retry_option(CLI::App& command, ChannelPlace& place) {
   return command
       .add_option("--retry", place.retry_seconds,
                   "keep trying for so long while nobody listens, and wait so long to be served")
-      ->check(CLI::Range(0.0, kSecondsMax))
+      ->check(number_up_to(kSecondsMax))
       ->type_name("SECONDS");
 }
 
@@ -44,10 +45,10 @@ void add_size_options(CLI::App& command, ChannelChoice& choice) {
           "--capacity", choice.capacity,
           "bytes of messages that may be under way, a power of two (64K, 1M, ...); default: "
           "twice the largest message, at least 1M")
-      ->transform(CLI::AsSizeValue(false))
+      ->transform(size_in_bytes(1))
       ->type_name("BYTES");
   command.add_option("--max-message", choice.message_bytes_max, "bytes of the largest message")
-      ->transform(CLI::AsSizeValue(false))
+      ->transform(size_in_bytes(1))
       ->capture_default_str()
       ->type_name("BYTES");
 }
@@ -57,11 +58,12 @@ void add_channel_options(CLI::App& command, ChannelChoice& choice) {
   command.add_flag("--huge-pages", choice.huge_pages, "back the memory by huge pages, or fail");
   command
       .add_option("--numa-node", choice.numa_node, "put this side's memory on this node, or fail")
-      ->check(CLI::NonNegativeNumber)
+      ->check(whole_number(0, 1023))
       ->type_name("N");
   command
       .add_option("--expect-uid", choice.expected_uid,
                   "the user at the other end (default: this user, or root)")
+      ->check(whole_number(0, std::numeric_limits<uid_t>::max()))
       ->type_name("UID");
   command.add_option("--name", choice.name, "what `lapwing info --channels` shows for this side")
       ->type_name("NAME");

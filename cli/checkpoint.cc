@@ -15,6 +15,7 @@
 #include "cli/duration_option.h"
 #include "cli/exit_codes.h"
 #include "cli/follow.h"
+#include "cli/number_option.h"
 #include "cli/progress.h"
 #include "cli/stop_signal.h"
 #include "snapshot/bus_directory.h"
@@ -199,7 +200,7 @@ void add_checkpoint(CLI::App& app, Run& run) {
       ->type_name("RECORDS|DURATION");
   command.add_option("--keep", options->keep, "how many checkpoints are kept")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber)
+      ->check(whole_number(1))
       ->type_name("N");
   command.add_flag("--prune-journal", options->prune_journal,
                    "let the publisher drop journal files below the oldest checkpoint");

@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
 #include "cli/follow.h"
+#include "cli/number_option.h"
 #include "cli/stop_signal.h"
 #include "proto/dbn.h"
 #include "snapshot/bus_directory.h"
@@ -133,8 +134,10 @@ void add_export(CLI::App& app, Run& run) {
       ->required()
       ->type_name("FILE");
   command.add_option("--first", options->first, "first sequence (default: the oldest kept)")
+      ->check(whole_number(1))
       ->type_name("N");
   command.add_option("--last", options->last, "last sequence (default: the newest there is)")
+      ->check(whole_number(1))
       ->type_name("N");
   command.add_flag("--summary", options->summary, "end with one line of JSON on standard output");
   command.callback([options, &run] { run = [options] { return Export(*options).run(); }; });

@@ -13,6 +13,7 @@
 #include "absl/time/time.h"
 #include "bus/kernel.h"
 #include "cli/exit_codes.h"
+#include "cli/number_option.h"
 #include "cli/stop_signal.h"
 #include "cli/wait_option.h"
 
@@ -271,7 +272,9 @@ void add_follow_options(CLI::App& command, FollowOptions& options) {
                   "newest checkpoint, then the records after it; snapshot:FOLD for one fold)")
       ->capture_default_str()
       ->type_name("WHERE");
-  command.add_option("--count", options.count, "end after this many records")->type_name("N");
+  command.add_option("--count", options.count, "end after this many records")
+      ->check(whole_number(1))
+      ->type_name("N");
   add_end_options(command, options);
 }
 
@@ -282,7 +285,7 @@ void add_end_options(CLI::App& command, FollowOptions& options) {
       .add_option("--reattach", options.reattach_seconds,
                   "seconds to wait for the bus, or for a publisher that is gone to come back")
       ->capture_default_str()
-      ->check(CLI::NonNegativeNumber)
+      ->check(number_up_to(std::numeric_limits<double>::infinity()))
       ->type_name("SECONDS");
   command.add_flag("--summary", options.summary, "end with one line of JSON on standard output");
 }

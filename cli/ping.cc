@@ -21,6 +21,7 @@
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
 #include "cli/histogram.h"
+#include "cli/number_option.h"
 #include "cli/spin.h"
 #include "cli/stop_signal.h"
 
@@ -264,18 +265,17 @@ void add_ping(CLI::App& app, Run& run) {
       ->excludes(path);
   command.add_option("--count", options->count, "round trips")
       ->needs(path)
-      ->check(CLI::Range(std::uint64_t{1}, kCountMax))
+      ->check(whole_number(1, kCountMax))
       ->capture_default_str()
       ->type_name("N");
   command.add_option("--size", options->size, "bytes there and back, up to 1M")
       ->needs(path)
-      ->transform(CLI::AsSizeValue(false))
-      ->check(CLI::Range(std::uint64_t{0}, kPingBytesMax))
+      ->transform(size_in_bytes(0, kPingBytesMax))
       ->capture_default_str()
       ->type_name("BYTES");
   command.add_option("--interval", options->interval_seconds, "from one call to the next")
       ->needs(path)
-      ->check(CLI::Range(0.0, 3600.0))
+      ->check(number_up_to(3600))
       ->capture_default_str()
       ->type_name("SECONDS");
   command.add_flag("--json", options->json, "one line of JSON, times in nanoseconds")->needs(path);

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <iostream>
+#include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -13,6 +14,7 @@
 #include "cli/command_help.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
+#include "cli/number_option.h"
 #include "cli/pipe_options.h"
 #include "cli/pipe_receive.h"
 #include "cli/pipe_send.h"
@@ -217,6 +219,7 @@ void add_pipe_options(CLI::App& command, PipeOptions& options) {
       ->capture_default_str()
       ->check(CLI::IsMember({"lines", "raw"}));
   command.add_option("--type", options.type, "the type of the messages sent")
+      ->check(whole_number(0, std::numeric_limits<std::uint32_t>::max()))
       ->capture_default_str()
       ->type_name("N");
   command.add_flag("--show-types", options.show_types,

@@ -14,6 +14,7 @@
 #include "cli/exit_codes.h"
 #include "cli/follow.h"
 #include "cli/histogram.h"
+#include "cli/number_option.h"
 #include "cli/progress.h"
 #include "cli/stop_signal.h"
 #include "proto/dbn.h"
@@ -36,7 +37,6 @@ constexpr char kAbout[] =
     "SIGTERM and SIGINT close the session cleanly: everything is made durable first.\n"
     "If the journal fails or is shed while live goes on, the end is 6 and says what it lost.";
 
-constexpr double kSecondsMax = 1e9;  // of an option: what fits in ns, and is not NaN
 constexpr std::uint64_t kAwaitPollNs = 10'000'000;
 
 struct PublishOptions {
@@ -269,11 +269,13 @@ void add_feed_options(CLI::App& command, PublishOptions& options) {
                   "max, recorded (silences cut to one second), recorded*N, or records a second")
       ->capture_default_str();
   command.add_option("--loop", options.loop, "passes over the source; 0: for ever")
+      ->check(whole_number(0))
       ->capture_default_str()
       ->type_name("N");
   command.add_flag("--resume", options.resume,
                    "skip as many records of the source as the journal already holds from it");
   command.add_option("--await", options.await, "wait for this many subscribers first")
+      ->check(whole_number(0))
       ->type_name("N");
   command.add_flag("--restamp", options.restamp,
                    "set ts_recv to the time of publishing, for --latency");
@@ -281,7 +283,7 @@ void add_feed_options(CLI::App& command, PublishOptions& options) {
       .add_option("--linger", options.linger_seconds,
                   "keep the bus open for so many seconds after the source has ended")
       ->capture_default_str()
-      ->check(CLI::Range(0.0, kSecondsMax))
+      ->check(number_up_to(kSecondsMax))
       ->type_name("SECONDS");
 }
 
@@ -289,6 +291,7 @@ void add_ring_options(CLI::App& command, PublishOptions& options) {
   command
       .add_option("--capacity", options.capacity,
                   "slots of the ring, a power of two (default: what fits, up to 1048576)")
+      ->check(whole_number(1))
       ->type_name("SLOTS");
   command
       .add_option("--ring-dir", options.ring_directory,
@@ -308,18 +311,20 @@ void add_journal_options(CLI::App& command, PublishOptions& options) {
   command
       .add_option("--segment-bytes", options.segment_bytes,
                   "bytes of records in one journal file, a power of two")
+      ->transform(size_in_bytes(1))
       ->capture_default_str()
-      ->type_name("B");
+      ->type_name("BYTES");
   command
       .add_option("--sync-interval", options.sync_interval_ms,
                   "milliseconds between syncs; 0: only when asked")
       ->capture_default_str()
-      ->check(CLI::Range(0.0, kSecondsMax))
+      ->check(number_up_to(kSecondsMax))
       ->type_name("MS");
   command
       .add_option("--retain-bytes", options.retain_bytes,
                   "remove the oldest journal files beyond this many bytes (default: keep all)")
-      ->type_name("B");
+      ->transform(size_in_bytes(0))
+      ->type_name("BYTES");
   command
       .add_option("--on-journal-lag", options.on_journal_lag,
                   "when the disk is a whole ring behind: wait for it, or shed, which ends the "

@@ -1,6 +1,5 @@
 // lapwing record: write what a bus carries into a DBN file, and go on with it after a crash.
 #include <iostream>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -13,6 +12,7 @@
 #include "cli/duration_option.h"
 #include "cli/exit_codes.h"
 #include "cli/follow.h"
+#include "cli/number_option.h"
 #include "cli/stop_signal.h"
 #include "snapshot/bus_directory.h"
 #include "snapshot/posix_io.h"
@@ -145,8 +145,7 @@ void add_record(CLI::App& app, Run& run) {
   command
       .add_option("--rotate-bytes", options->rotation.bytes,
                   "go on in another file once one has reached so many bytes (64K, 100M, 1G, …)")
-      ->transform(CLI::AsSizeValue(false))
-      ->check(CLI::Range(kRotateBytesMin, std::numeric_limits<std::uint64_t>::max()))
+      ->transform(size_in_bytes(kRotateBytesMin))
       ->type_name("BYTES");
   command
       .add_option("--rotate-every", options->rotation.every_ns,

@@ -22,6 +22,7 @@
 #include "cli/exit_codes.h"
 #include "cli/follow.h"
 #include "cli/instrument_filter.h"
+#include "cli/number_option.h"
 #include "cli/record_format.h"
 #include "cli/time_text.h"
 #include "proto/kv16.h"
@@ -289,7 +290,7 @@ void add_state(CLI::App& app, Run& run) {
       ->type_name("FOLD");
   command
       .add_option("--at", options->at, "the checkpoint as of this record, not the newest good one")
-      ->check(CLI::PositiveNumber)
+      ->check(whole_number(1))
       ->type_name("SEQUENCE");
   CLI::Option* const key = command.add_option(
       "--key", options->key,
@@ -298,7 +299,7 @@ void add_state(CLI::App& app, Run& run) {
   CLI::Option* const entries = command.add_flag("--entries", options->entries, "show all entries");
   entries->excludes(key);
   command.add_option("--limit", options->limit, "show at most so many entries")
-      ->check(CLI::PositiveNumber)
+      ->check(whole_number(1))
       ->type_name("N");
   command.add_flag("--json", options->json, "as JSON");
   command.callback([options, &run] { run = [options] { return StateCommand(*options).run(); }; });

@@ -43,6 +43,47 @@ def forbid(system_call):
         raise OSError(ctypes.get_errno(), "seccomp")
 
 
+class Numbers(harness.BusTest):
+    """Options that take a number take none that wraps, and say from where to where they go."""
+
+    WHOLE = (("book", "--depth"), ("book", "--at"), ("checkpoint", "--keep"), ("state", "--at"),
+             ("state", "--limit"), ("tail", "--count"), ("export", "--first"),
+             ("export", "--last"), ("publish", "--loop"), ("publish", "--await"),
+             ("publish", "--capacity"))
+    SIZES = (("record", "--rotate-bytes"), ("publish", "--segment-bytes"),
+             ("publish", "--retain-bytes"))
+    FRACTIONS = (("publish", "--linger"), ("publish", "--sync-interval"))
+    NEEDED = {"checkpoint": ("--fold", "orders"), "record": ("--out", "x.dbn"),
+              "export": ("--out", "x.dbn"), "publish": ("--source", "synthetic:records=1")}
+
+    def refuse(self, command, option, text, words):
+        with self.subTest(command=command, option=option, text=text):
+            refused = self.run_to_end("refused", command, f"{option}={text}",
+                                      *self.NEEDED.get(command, ()), expect=USAGE)
+            for word in (option, f"{text} {words}"):
+                self.assertIn(word, refused.err())
+            self.assertFalse(os.path.exists(self.bus))
+
+    def test_what_is_no_number_is_refused_before_anything_is_done(self):
+        for text in ("-1", "1.5", "many", "99999999999999999999"):
+            for command, option in self.WHOLE:
+                self.refuse(command, option, text, "is no whole number from")
+        for text in ("-1", "1.5G", "5Q", "16777216T"):
+            for command, option in self.SIZES:
+                self.refuse(command, option, text, "is no size from")
+        for text in ("-1", "soon", "nan", "1e10"):
+            for command, option in self.FRACTIONS:
+                self.refuse(command, option, text, "is no number from 0 to 1e+09")
+        for text in ("-1", "soon", "nan"):
+            self.refuse("tail", "--reattach", text, "is no number from 0 to inf")
+
+    def test_a_size_may_have_a_unit(self):
+        self.run_to_end("publish", "publish", "--source", "synthetic:records=3000",
+                        "--segment-bytes", "64k", "--retain-bytes", "1GiB")
+        files = list((pathlib.Path(self.bus) / "journal").rglob("*.jnl"))
+        self.assertEqual(len(files), 3)  # 1,024 slots each
+
+
 class Feeds(harness.BusTest):
     """Sources that are missing, foreign or damaged."""
 
