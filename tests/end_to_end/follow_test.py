@@ -2,6 +2,7 @@
 
 import json
 import random
+import shutil
 import signal
 import time
 import unittest
@@ -133,6 +134,53 @@ class FromASnapshot(harness.BusTest):
         tail = self.run_to_end("tail", "tail", "--from", "snapshot:nonsense", *QUIET, expect=2)
         self.assertIn("orders", tail.err())
         self.run_to_end("empty", "tail", "--from", "snapshot:", *QUIET, expect=2)
+
+
+class ABusThatIsReplaced(harness.BusTest):
+    """By one of the same name that carries other records, while they are followed."""
+
+    def replace(self, *tails):
+        """What each of the tails has shown in the end, as JSON."""
+        publisher = self.start("first", "publish", "--source", "synthetic:records=1000",
+                               "--linger", 600)
+        self.until_head(1000)
+        running = [self.start(f"tail{number}", "tail", "--format", "json", *more)
+                   for number, more in enumerate(tails)]
+        for tail in running:
+            self.until("a tail that has caught up", lambda: '"caught-up"' in tail.out())
+        self.assertEqual(publisher.stop(), 0, publisher.err())
+        for tail in running:
+            self.until("the end of the session", lambda: '"closed"' in tail.out())
+        shutil.rmtree(self.bus)
+        self.start("second", "publish", "--source", "kv16:records=10", "--linger", 600)
+        return running
+
+    def pairs(self, tail):
+        """Records of the second bus that a tail has shown, or counted."""
+        lines = [json.loads(line) for line in tail.out().splitlines() if '"key"' in line]
+        return sum(1 + line.get("conflated", 0) for line in lines)
+
+    def shown(self, tail):
+        lines = [json.loads(line) for line in tail.out().splitlines()]
+        reset = [line.get("event") for line in lines].index("reset")
+        return lines[:reset], [line for line in lines[reset:] if "event" not in line]
+
+    def test_is_shown_in_the_format_of_its_records(self):
+        every, conflated = self.replace(("--from", "start", "--count", 1010),
+                                        ("--from", "start", "--conflate", "20ms"))
+        self.assertEqual(every.wait(), 0, every.err())
+        self.until("all pairs", lambda: self.pairs(conflated) == 10)
+        self.assertEqual(conflated.stop(), 0, conflated.err())
+        for tail in (every, conflated):
+            before, after = self.shown(tail)
+            self.assertTrue(all("order_id" in line for line in before if "event" not in line))
+            self.assertEqual({tuple(line)[:3] for line in after}, {("seq", "key", "value")})
+            self.assertEqual(self.pairs(tail), 10)
+
+    def test_ends_a_tail_with_a_state_that_is_of_other_records(self):
+        (tail,) = self.replace(("--from", "snapshot"),)
+        self.assertEqual(tail.wait(), 2, tail.err())
+        self.assertIn("the fold orders is for dbn.mbo records", tail.err())
 
 
 class AStoppedSubscriber(harness.BusTest):
