@@ -151,7 +151,13 @@ class TestBus {
     next_ = reserved_ + 1;
     REQUIRE(ring->unlink().ok());
   }
-  // Somebody puts the journal back to before its first session.
+  // Somebody puts an older copy of the journal back, in which the session ends with this record …
+  void put_back(Sequence last) {
+    journal.end(session_, last, SessionEnd::kRecovered);
+    next_ = last + 1;
+    REQUIRE(ring->unlink().ok());
+  }
+  // … or one from before its first session.
   void forget_history() {
     for (const char* suffix : {"", kCopySuffix}) {
       std::filesystem::remove(absl::StrCat(journal.root(), "/", kSessionsFileName, suffix));
