@@ -16,6 +16,7 @@
 #include "cli/stop_signal.h"
 #include "snapshot/bus_directory.h"
 #include "snapshot/posix_io.h"
+#include "snapshot/publisher_lock.h"
 #include "subscribers/recorder/recorded_state.h"
 #include "subscribers/recorder/recording.h"
 
@@ -31,7 +32,9 @@ constexpr char kAbout[] =
     "A signal ends the file properly. A second run with the same --out goes on where the first "
     "one\n"
     "was, even if that was killed: FILE.position beside the file says where. If the history it\n"
-    "belongs to is gone (a power cut, another journal), it says so.\n\n"
+    "belongs to is gone (a power cut, another journal), it says so. FILE.lock keeps a second one "
+    "out\n"
+    "that would record there at the same time.\n\n"
     "With --from snapshot a new recording begins with the state, as the records of a venue's own\n"
     "snapshot (a clear, then the orders as adds, flagged SNAPSHOT), and goes on with what "
     "follows.\n"
@@ -43,6 +46,8 @@ constexpr char kAbout[] =
     "give other limits; they hold from then on. Files that are full may be moved away.";
 
 constexpr std::uint64_t kCommitNs = 500'000'000;
+constexpr char kLockSuffix[] = ".lock";
+constexpr std::uint64_t kRecorderLockRetryNs = 1'000'000'000;  // for one that was killed to be gone
 
 struct RecordOptions {
   FollowOptions follow;
@@ -124,6 +129,10 @@ int Record::run() {
 }
 
 int record(const RecordOptions& options) {
+  // Two recorders of one recording would cut each other's records off.
+  const auto lock = PublisherLock::take(options.out + kLockSuffix, kRecorderLockRetryNs,
+                                        "records it; end that, or record to another name");
+  if (!lock.ok()) return fail(lock.status());
   PosixDisk disk;
   auto recording = Recording::prepare(disk, {options.out, options.rotation, [&] {
                                                return read_feed_metadata(options.follow.bus);

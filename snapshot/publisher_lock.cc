@@ -68,7 +68,8 @@ void write_holder(int fd) {
 
 }  // namespace
 
-absl::StatusOr<PublisherLock> PublisherLock::take(const std::string& path, std::uint64_t retry_ns) {
+absl::StatusOr<PublisherLock> PublisherLock::take(const std::string& path, std::uint64_t retry_ns,
+                                                  const std::string& does) {
   const int fd = open_lock(path);
   if (fd < 0) return open_failed(errno, path);
   PublisherLock lock(fd);
@@ -78,8 +79,7 @@ absl::StatusOr<PublisherLock> PublisherLock::take(const std::string& path, std::
   const int failure = lock_within(fd, retry_ns);
   if (failure == EWOULDBLOCK) {
     return make_error(Errc::kBusTaken,
-                      absl::StrCat(path, " is held by ", holder_of(fd),
-                                   ", which publishes here; end it, or choose another directory"));
+                      absl::StrCat(path, " is held by ", holder_of(fd), ", which ", does));
   }
   if (failure != 0) return make_system_error(failure, absl::StrCat("cannot lock ", path));
   write_holder(fd);

@@ -3,7 +3,7 @@
 //
 // The kernel holds it until every duplicate of the descriptor is closed. The file thread's io_uring
 // is given one, so that the last write of a killed publisher has ended before the next publisher
-// starts.
+// starts. A recorder takes one of its recording (cli/record.cc).
 //
 // Thread safety: one thread.
 #pragma once
@@ -25,8 +25,11 @@ class PublisherLock {
  public:
   // Retries for up to retry_ns (the kernel may still finish a killed publisher's last write), then
   // kBusTaken with the holder's pid. `path` is <bus>/publisher.lock or <journal
-  // root>/publisher.lock. Errors: kBusTaken, kNotPermitted, kNotALapwingFile, kNotFound, kSystem.
-  static absl::StatusOr<PublisherLock> take(const std::string& path, std::uint64_t retry_ns);
+  // root>/publisher.lock; `does` is what the holder does, and what the other is to do about it.
+  // Errors: kBusTaken, kNotPermitted, kNotALapwingFile, kNotFound, kSystem.
+  static absl::StatusOr<PublisherLock> take(
+      const std::string& path, std::uint64_t retry_ns,
+      const std::string& does = "publishes here; end it, or choose another directory");
 
   PublisherLock(PublisherLock&& other) noexcept;
   PublisherLock& operator=(PublisherLock&& other) noexcept;

@@ -215,6 +215,29 @@ class ARecordingFromASnapshot(harness.BusTest):
         print(f"\n{len(source)} orders in {len(self.queues(source))} levels equal")
 
 
+class TwoRecordersOfOneRecording(harness.BusTest):
+    """The second would cut off what the first is writing."""
+
+    def record(self, name, out):
+        return self.start(name, "record", "--from", "start", "--out", out)
+
+    def test_are_one_and_the_other_is_told_who_it_is(self):
+        self.start("publish", "publish", "--source", "synthetic:records=1000", "--linger", 600)
+        out = self.folder / "one.dbn"
+        first = self.record("first", out)
+        self.until("the first to be live", lambda: "caught up" in first.err())
+        second = self.record("second", out)
+        self.assertEqual(second.wait(), 1, second.err())
+        self.assertIn(f"{out}.lock is held by process {first.pid}, which records it", second.err())
+        first.kill()
+        third = self.record("third", out)
+        self.until("the third to be live", lambda: "caught up" in third.err())
+        self.assertEqual(third.stop(), 0, third.err())
+        again = self.run_to_end("again", "publish", "--source", f"dbn:{out}", "--summary",
+                                bus=str(self.folder / "again"))
+        self.assertEqual(again.summary()["records"], 1000)
+
+
 class ARecordingOfAnotherSchema(harness.BusTest):
     """A bus of the same name that carries other records."""
 
