@@ -220,7 +220,8 @@ void Checkpointer::take_result(const CheckpointResult& result) {
   checkpointed_ = result.as_of;
   ++counters_.checkpoints;
   counters_.last = result;
-  if (result.is_prune_asked) prune_trouble_.note(result.pruned);
+  // A bus that was closed meanwhile had nobody to ask.
+  if (result.is_prune_asked && !closed_) prune_trouble_.note(result.pruned);
 }
 
 // They are of a history that is gone, and their sequences may be above all that will come.

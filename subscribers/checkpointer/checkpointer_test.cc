@@ -2,6 +2,7 @@
 // the same history in memory.
 #include "subscribers/checkpointer/checkpointer.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <filesystem>
 
@@ -81,6 +82,7 @@ TEST_CASE("What a cut took is dropped, and the void is lost to the fold") {
   CHECK(following.checkpointer->committed()->at.sequence == reference.settled());
   CHECK(following.digest() == reference.settled_digest());
   CHECK(following.checkpointer->counters().lost == reserved - 300);
+  CHECK(following.checkpointer->counters().resets == 0);
 }
 
 TEST_CASE("Another history empties the store and removes the checkpoints of the old one") {
@@ -144,6 +146,30 @@ TEST_CASE("A fold that never settles is kept all the same, and no checkpoint is 
     reference.fold_through(5000);
     CHECK(following.digest() == reference.digest());
     CHECK(checkpoints_of(bus).empty());
+  }
+}
+
+TEST_CASE("An event that is folded in parts is in no checkpoint before its end") {
+  TestBus bus;
+  bus.start();
+  CheckpointerOptions options = options_for(bus);
+  options.pending_bytes_max = 3 * 56;
+  options.every_records = 1;
+  options.keep = 1000;
+  Following following(bus, options);
+  for (int i = 0; i < 20; ++i) {
+    bus.publish(7);
+    bus.archive(bus.head());
+    following.until_quiet();
+  }
+  std::vector<CheckpointFile> files = files_of(bus);
+  REQUIRE(files.size() > 5);
+  std::reverse(files.begin(), files.end());
+  Reference reference = reference_of(bus);
+  for (const CheckpointFile& file : files) {
+    reference.fold_through(file.as_of);
+    REQUIRE(reference.settled() == file.as_of);
+    REQUIRE(digest_of(file) == reference.digest());
   }
 }
 

@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import random
+import shutil
 import subprocess
 import time
 import unittest
@@ -42,6 +43,18 @@ class CheckpointTest(harness.BusTest):
         """The as-of sequences of what is there, newest first."""
         folder = pathlib.Path(bus or self.bus) / "checkpoint" / fold
         return sorted((int(file.stem) for file in folder.glob("*.ckpt")), reverse=True)
+
+    def fill(self, disk):
+        """Leaves no room there, but for what the file that it returns has taken."""
+        filler = disk / "filler"
+        with open(filler, "wb", buffering=0) as file:
+            for piece in (1 << 16, 1 << 12):
+                try:
+                    while file.write(bytes(piece)) == piece:
+                        pass
+                except OSError:
+                    pass
+        return filler
 
     def digest_of_replay(self, fold="orders", bus=None, through=None):
         """What a checkpointer that was left alone makes of the same records, on another bus."""
@@ -151,14 +164,7 @@ class Checkpoints(CheckpointTest):
         running = self.checkpoint("running", "--until-closed", "--every", 50_000, fold="latest",
                                   bus=bus)
         self.until("a checkpoint", lambda: self.checkpoints("latest", bus))
-        filler = disk / "filler"
-        with open(filler, "wb") as file:
-            try:
-                while True:
-                    file.write(bytes(1 << 16))
-                    file.flush()
-            except OSError:
-                pass
+        filler = self.fill(disk)
         self.until("a checkpoint to fail",
                    lambda: "ckpt.tmp: No space left on device; trying again" in running.err())
         self.until("a batch to fail", lambda: "cannot write to the store" in running.err())
@@ -188,10 +194,21 @@ class Retention(CheckpointTest):
                 pass  # pruned meanwhile
         return total
 
-    def segments(self):
+    def segments(self, journal=None):
         """The numbers of the journal's files, ascending."""
-        return sorted(int(file.stem)
-                      for file in (pathlib.Path(self.bus) / "journal").rglob("*.jnl"))
+        return sorted(int(file.stem) for file in
+                      (journal or pathlib.Path(self.bus) / "journal").rglob("*.jnl"))
+
+    def mount_disk(self, mebibytes):
+        """A small file system of its own."""
+        disk, image = self.folder / "disk", self.folder / "disk.img"
+        disk.mkdir()
+        with open(image, "wb") as file:
+            file.truncate(mebibytes << 20)
+        subprocess.run(["mkfs.ext4", "-q", "-F", str(image)], check=True)
+        subprocess.run(["mount", "-o", "loop", str(image), str(disk)], check=True)
+        self.addCleanup(subprocess.run, ["umount", "-l", str(disk)], check=False)
+        return disk
 
     def join_late(self):
         """The sequence and the digest of the books of one who joins from a snapshot now."""
@@ -261,6 +278,42 @@ class Retention(CheckpointTest):
         reader.kill()
         running.stop()
         publisher.stop()
+
+    @needs_root
+    def test_on_a_full_disk_the_journal_is_pruned_and_goes_on_in_the_room_that_makes(self):
+        journal = self.mount_disk(64) / "journal"
+        where = ("--journal", journal, "--segment-bytes", SEGMENT_BYTES)
+        records = 200_000
+        self.run_to_end("before", "publish", "--source", f"synthetic:records={records}", *where)
+        flow = self.folder / "flow.dbn"
+        self.run_to_end("flow", "record", "--from", "start", "--until-closed", "--out", flow)
+        content = flow.read_bytes()
+        publisher = self.publish(*where, source="dbn:-", stdin=subprocess.PIPE)
+        feed = publisher.process.stdin
+        feed.write(content[:1 << 20])
+        feed.flush()
+        self.until_head(records + 1)
+        filler = self.fill(journal.parent)
+        self.assertEqual(shutil.disk_usage(journal).free, 0)
+        running = self.checkpoint("running", "--every", 50_000, "--keep", 1, "--prune-journal",
+                                  "--until-closed")
+        self.until("the journal to be pruned",
+                   lambda: self.segments(journal)[0] >= records // SEGMENT_RECORDS)
+        self.assertTrue(filler.exists() and publisher.alive(), publisher.err())
+        self.assertNotIn("not pruned", running.err())
+        # More than the segments hold that were made before.
+        feed.write(content[1 << 20:])
+        feed.close()
+        self.assertEqual(publisher.wait(), DONE, publisher.err())
+        self.assertEqual(running.wait(), DONE, running.err())
+        self.assertEqual(running.summary()["lost"], 0)
+        self.run_to_end("verify", "verify")
+        other = str(self.folder / "kept")
+        for source in (f"synthetic:records={records}", f"dbn:{flow}"):
+            self.run_to_end("kept", "publish", "--source", source, bus=other)
+        whole = self.checkpoint_to_end("reference", bus=other)
+        for word in ("as_of", "digest"):
+            self.assertEqual(running.summary()[word], whole[word])
 
 
 if __name__ == "__main__":

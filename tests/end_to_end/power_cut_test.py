@@ -23,6 +23,8 @@ DISK_MIB = 256
 RATE = 300_000
 RECORDS = 600_000
 SECONDS_MAX = 0.8
+STORED_RECORDS = 100_000
+BATCH_SECONDS = 2.5  # the checkpointer writes one each second
 SOURCE = f"synthetic:records={RECORDS},seed=11"
 QUIET = ("--format", "none", "--summary")
 
@@ -64,9 +66,16 @@ class PowerCut(harness.BusTest):
         finally:
             os.close(root)
 
-    def publish(self, name, bus, *more):
-        return self.start(name, "publish", "--source", SOURCE, "--resume", "--ring-dir", self.ring,
+    def publish(self, name, bus, *more, source=SOURCE):
+        return self.start(name, "publish", "--source", source, "--ring-dir", self.ring,
                           "--segment-bytes", 1 << 20, "--summary", *more, bus=bus)
+
+    def come_back(self):
+        """The machine starts again: nothing is left of its memory."""
+        for leftover in self.ring.glob("*/*.ring"):
+            leftover.unlink()
+        self.unmount()
+        self.mount()
 
     def digest_of_first(self, count, bus):
         follower = self.run_to_end("digest", "tail", "--from", "start", "--count", count, *QUIET,
@@ -78,7 +87,7 @@ class PowerCut(harness.BusTest):
         self.make_disk()
         bus = str(self.disk / "bus")
         recording = self.folder / f"recording-{number}.dbn"
-        publisher = self.publish("before", bus, "--pace", RATE, "--linger", 600)
+        publisher = self.publish("before", bus, "--resume", "--pace", RATE, "--linger", 600)
         self.until_head(1, bus=bus)
         keeper = self.start("keeper", "checkpoint", "--fold", "orders", "--every", 20_000, bus=bus)
         recorder = self.start("recorder", "record", "--from", "start", "--out", recording, bus=bus)
@@ -90,13 +99,10 @@ class PowerCut(harness.BusTest):
         publisher.kill()
         recorder.stop()
         keeper.kill()
-        for leftover in self.ring.glob("*/*.ring"):
-            leftover.unlink()
-        self.unmount()
-        self.mount()
+        self.come_back()
         checkpoints = [int(file.stem)
                        for file in (self.disk / "bus/checkpoint/orders").glob("*.ckpt")]
-        after = self.publish("after", bus, "--pace", "max")
+        after = self.publish("after", bus, "--resume", "--pace", "max")
         self.assertEqual(after.wait(), 0, after.err())
         sessions = self.info(bus)["sessions"]
         self.assertEqual(sessions[0]["end"], "cut", sessions)
@@ -152,6 +158,35 @@ class PowerCut(harness.BusTest):
             print(f"\ncut {number + 1}: announced durable {durable}, kept {kept}, "
                   f"void {kept + 1}..{last}", end="")
         print(f"\n{CUTS} power cuts survived")
+
+    def test_the_store_is_not_behind_its_last_checkpoint(self):
+        """That one is of a batch which was written before anybody asked for a checkpoint of it."""
+        self.make_disk()
+        bus = str(self.disk / "bus")
+        kept = []
+        for run in ("first", "second"):
+            publisher = self.publish(f"{run}-flow", bus, "--linger", 600,
+                                     source=f"synthetic:records={STORED_RECORDS}")
+            keeper = self.start(run, "checkpoint", "--fold", "orders", "--every", "1h", "--keep", 1,
+                                "--prune-journal", "--summary", bus=bus)
+            self.until("the checkpointer to follow", lambda it=keeper: "caught up" in it.err())
+            time.sleep(BATCH_SECONDS)
+            self.assertEqual(keeper.stop(), 0, keeper.err())
+            kept.append(keeper.summary()["as_of"])
+            if run == "second":
+                self.cut()
+                publisher.kill()
+            else:
+                self.assertEqual(publisher.stop(), 0)
+        self.assertGreater(kept[1], kept[0])
+        self.come_back()
+        self.run_to_end("after", "publish", "--source", "synthetic:records=100",
+                        "--ring-dir", self.ring, bus=bus)
+        went_on = self.start("went-on", "checkpoint", "--fold", "orders", "--until-closed", bus=bus)
+        self.assertEqual(went_on.wait(), 6, went_on.err())  # the void is lost, nothing else is
+        self.assertIn(f"goes on after record {kept[1]}\n", went_on.err())
+        self.assertNotIn("pruned", went_on.err())
+        self.unmount()
 
 
 if __name__ == "__main__":
