@@ -232,6 +232,22 @@ TEST_CASE("Checkpoints come after so many records, and the newest are kept") {
   }
 }
 
+TEST_CASE("No checkpoint comes before so many records have come since the last one") {
+  TestBus bus;
+  bus.start();
+  CheckpointerOptions options = options_for(bus);
+  options.every_records = 1000;
+  Following following(bus, options);
+  bus.publish(1200);
+  bus.archive(1200);
+  REQUIRE(following.until([&] { return following.checkpointer->counters().checkpoints == 1; }));
+  bus.publish(200);
+  bus.archive(1400);
+  REQUIRE(following.until_folded(1350));
+  following.until_quiet();
+  CHECK(following.checkpointer->counters().checkpoints == 1);
+}
+
 TEST_CASE("An empty bus gets no checkpoint, and neither does what one already has") {
   TestBus bus;
   bus.start();
