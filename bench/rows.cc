@@ -20,6 +20,8 @@ constexpr Row kRows[] = {
     {"checkpoint-load", run_checkpoint_load},
     {"idle", run_idle},
     {"book-update", run_book_update},
+    {"fold-orders", run_fold_orders},
+    {"fold-latest", run_fold_latest},
     {"channel-round-trip", run_channel_round_trip},
     {"channel-round-trip-frames", run_channel_round_trip_frames},
     {"channel-call", run_channel_call},

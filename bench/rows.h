@@ -44,6 +44,8 @@ RowResult run_catch_up(const Setting& setting);
 RowResult run_checkpoint_load(const Setting& setting);
 RowResult run_idle(const Setting& setting);
 RowResult run_book_update(const Setting& setting);
+RowResult run_fold_orders(const Setting& setting);
+RowResult run_fold_latest(const Setting& setting);
 RowResult run_channel_round_trip(const Setting& setting);
 RowResult run_channel_round_trip_frames(const Setting& setting);
 RowResult run_channel_call(const Setting& setting);
