@@ -3,12 +3,9 @@
 #include <algorithm>
 #include <limits>
 #include <span>
-#include <utility>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
-#include "proto/error.h"
+#include "publisher/feeds/number_options.h"
 #include "publisher/feeds/random.h"
 
 namespace lapwing {
@@ -16,32 +13,25 @@ namespace {
 
 constexpr std::uint64_t kForEver = std::numeric_limits<std::uint64_t>::max();
 
-absl::Status option_error(const std::string& pair) {
-  return make_error(Errc::kInvalidArgument,
-                    absl::StrCat("\"", pair,
-                                 "\" is not an option of the kv16 feed; those are records=N (0: "
-                                 "without end), keys=N (from 1) and seed=N"));
-}
-
 }  // namespace
 
 absl::StatusOr<Kv16Options> parse_kv16_options(const std::string& text) {
   Kv16Options options;
-  for (const auto pair : absl::StrSplit(text, ',', absl::SkipEmpty())) {
-    const std::pair<std::string, std::string> option =
-        absl::StrSplit(pair, absl::MaxSplits('=', 1));
-    std::uint64_t value = 0;
-    if (!absl::SimpleAtoi(option.second, &value)) return option_error(std::string(pair));
-    if (option.first == "records") {
-      options.records = value;
-    } else if (option.first == "seed") {
-      options.seed = value;
-    } else if (option.first == "keys" && value >= 1) {
-      options.keys = value;
+  const auto take = [&](const std::string& name, std::uint64_t number) {
+    if (name == "records") {
+      options.records = number;
+    } else if (name == "seed") {
+      options.seed = number;
+    } else if (name == "keys" && number >= 1) {
+      options.keys = number;
     } else {
-      return option_error(std::string(pair));
+      return false;
     }
-  }
+    return true;
+  };
+  const absl::Status status = parse_number_options(
+      text, "kv16", "records=N (0: without end), keys=N (from 1) and seed=N", take);
+  if (!status.ok()) return status;
   return options;
 }
 

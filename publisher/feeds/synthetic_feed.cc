@@ -3,10 +3,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
-#include "proto/error.h"
+#include "publisher/feeds/number_options.h"
 #include "snapshot/dbn/dbn_metadata.h"
 
 namespace lapwing {
@@ -17,14 +15,6 @@ constexpr std::uint32_t kFirstDate = 20240102;  // of FlowClock::kStartNs
 constexpr std::uint32_t kEndDate = 20340102;
 // Raised whenever the same options give other records, so that no run resumes into another flow.
 constexpr std::uint32_t kFlowVersion = 1;
-
-absl::Status option_error(const std::string& pair) {
-  return make_error(Errc::kInvalidArgument,
-                    absl::StrCat("\"", pair,
-                                 "\" is not an option of the synthetic feed; those are "
-                                 "records=N (0: without end), seed=N and instruments=1 to ",
-                                 kSyntheticInstrumentsMax));
-}
 
 absl::StatusOr<std::string> encode_symbols(std::uint32_t instruments) {
   dbn::Metadata metadata;
@@ -43,21 +33,24 @@ absl::StatusOr<std::string> encode_symbols(std::uint32_t instruments) {
 
 absl::StatusOr<SyntheticOptions> parse_synthetic_options(const std::string& text) {
   SyntheticOptions options;
-  for (const auto pair : absl::StrSplit(text, ',', absl::SkipEmpty())) {
-    const std::pair<std::string, std::string> option =
-        absl::StrSplit(pair, absl::MaxSplits('=', 1));
-    std::uint64_t value = 0;
-    if (!absl::SimpleAtoi(option.second, &value)) return option_error(std::string(pair));
-    if (option.first == "records") {
-      options.records = value;
-    } else if (option.first == "seed") {
-      options.seed = value;
-    } else if (option.first == "instruments" && value >= 1 && value <= kSyntheticInstrumentsMax) {
-      options.instruments = static_cast<std::uint32_t>(value);
+  const auto take = [&](const std::string& name, std::uint64_t number) {
+    if (name == "records") {
+      options.records = number;
+    } else if (name == "seed") {
+      options.seed = number;
+    } else if (name == "instruments" && number >= 1 && number <= kSyntheticInstrumentsMax) {
+      options.instruments = static_cast<std::uint32_t>(number);
     } else {
-      return option_error(std::string(pair));
+      return false;
     }
-  }
+    return true;
+  };
+  const absl::Status status =
+      parse_number_options(text, "synthetic",
+                           absl::StrCat("records=N (0: without end), seed=N and instruments=1 to ",
+                                        kSyntheticInstrumentsMax),
+                           take);
+  if (!status.ok()) return status;
   return options;
 }
 
