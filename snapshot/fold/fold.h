@@ -31,6 +31,7 @@ class FoldState {
   virtual ~FoldState() = default;
   // The entry of that key, or nullptr; valid until the next call of any function.
   virtual const std::byte* find(std::span<const std::byte> key) = 0;
+  // `entry` is memory of the caller's: what find() returned has to be copied first.
   virtual void put(std::span<const std::byte> key, std::span<const std::byte> entry) = 0;
   virtual void erase(std::span<const std::byte> key) = 0;  // no effect where there is none
   // Erases every entry whose key begins with `prefix`.
