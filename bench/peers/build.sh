@@ -73,9 +73,51 @@ package_hint() {
   esac
 }
 
+# A feature of the crate for each package, so that one that cannot be built takes no other with it.
+build_crate() {
+  local name=$1 package=$2 log=$out/logs/$1.log
+  command -v cargo >/dev/null || { lacks "$name" 'cargo (Rust 1.90 or newer)'; return; }
+  local -a environment=(CARGO_TARGET_DIR="$out/target")
+  if [[ $package == tachyon ]]; then
+    command -v clang++-19 >/dev/null || { lacks "$name" 'clang-19 (it is C++23)'; return; }
+    environment+=(CC=clang-19 CXX=clang++-19)
+  fi
+  env "${environment[@]}" cargo build --release --locked --manifest-path "$here/rust/Cargo.toml" \
+    --no-default-features --features "$package" >"$log" 2>&1 ||
+    { lacks "$name" "$(failed_log "$log")"; return; }
+  cp "$out/target/release/lapwing-peers" "$out/$name.new" && mv "$out/$name.new" "$out/$name"
+  built "$name"
+}
+
+# All in one: Maven fetches every package before it compiles anything. Once for all names.
+maven_outcome=
+build_maven() {
+  local name=$1 log=$out/logs/maven.log
+  if [[ -z $maven_outcome ]]; then
+    maven_outcome=ok
+    if ! command -v mvn >/dev/null || ! command -v javac >/dev/null; then
+      maven_outcome='Debian packages maven and openjdk-17-jdk-headless'
+    elif ! mvn --batch-mode --no-transfer-progress --file "$here/java/pom.xml" \
+      -Dpeers.out="$out/java" compile >"$log" 2>&1; then
+      maven_outcome=$(failed_log "$log")
+    fi
+  fi
+  [[ $maven_outcome == ok ]] || { lacks "$name" "$maven_outcome"; return; }
+  cat >"$out/$name" <<END
+#!/bin/sh
+exec java $(tr '\n' ' ' <"$here/java/jvm_options") \\
+  -cp "$out/java/classes:$out/java/lib/*" lapwing.peers.Main $name "\$@"
+END
+  chmod +x "$out/$name"
+  built "$name"
+}
+
 for name in "${names[@]}"; do
-  case $(field "$name" 3) in
+  package=$(field "$name" 3)
+  case $package in
     cpp:*|debian:*) build_cpp "$name" ;;
+    maven:*) build_maven "$name" ;;
+    crate:*) build_crate "$name" "${package#*:}" ;;
   esac
 done
 exit $missing

@@ -26,6 +26,7 @@ ROLES = {
     "saturation": ("publisher", "subscriber"),
     "stopped-reader": ("publisher", "subscriber"),
 }
+KEEPING = ("lossless", "keeps")  # of `delivery`: nothing may be lost
 SHARED_PARENT = "/dev/shm"
 NOT_HERE = 77
 
@@ -158,7 +159,7 @@ def fault_of(peer, fields):
         return f"{fields['torn']} torn records"
     if fields.get("out_of_order"):
         return f"{fields['out_of_order']} records out of order"
-    if fields.get("lost") and peer.delivery == "lossless":
+    if fields.get("lost") and peer.delivery in KEEPING:
         return f"{fields['lost']} records lost"
     return ""
 
@@ -222,6 +223,8 @@ def main(arguments):
     finally:
         sides.end()
         shutil.rmtree(shared, ignore_errors=True)
+        for left in Path(SHARED_PARENT).glob(shared.name + "_*"):
+            left.unlink(missing_ok=True)  # of peers that name their own memory there
     line = {"peer": peer.name, "version": peer.version, "scenario": options.scenario,
             "bytes": options.bytes, "cores": options.cores, **fields,
             "fault": fault_of(peer, fields)}

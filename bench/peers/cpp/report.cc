@@ -52,10 +52,10 @@ void print_published(std::uint64_t published, std::uint64_t took_ns) {
   print({{"published", published}, {"published_per_second", per_second(published, took_ns)}});
 }
 
-void print_arrivals(const Arrivals& arrivals, std::uint64_t published, std::uint64_t took_ns,
+void print_arrivals(const Arrivals& arrivals, std::uint64_t published, Pace pace,
                     std::int64_t reported_lost) {
   print({{"received", arrivals.received()},
-         {"delivered_per_second", per_second(arrivals.received(), took_ns)},
+         {"delivered_per_second", per_second(pace.count, pace.took_ns)},
          {"lost", arrivals.lost(published)},
          {"reported_lost", reported_lost},
          {"torn", arrivals.torn()},

@@ -37,7 +37,12 @@ struct SteadyFigures {
 void print_round_trips(std::uint64_t round_trips, const Histogram& block_ns, const Histogram& ns,
                        std::uint64_t damaged);
 void print_published(std::uint64_t published, std::uint64_t took_ns);
-void print_arrivals(const Arrivals& arrivals, std::uint64_t published, std::uint64_t took_ns,
+// How many came within which time.
+struct Pace {
+  std::uint64_t count;
+  std::uint64_t took_ns;
+};
+void print_arrivals(const Arrivals& arrivals, std::uint64_t published, Pace pace,
                     std::int64_t reported_lost);
 void print_steady(double seconds, const SteadyFigures& figures);
 // Percentiles alone, of durations read from standard input, one a line.

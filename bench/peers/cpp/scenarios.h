@@ -142,14 +142,20 @@ void run_saturating_publisher(const Options& options, Peer& peer) {
   }
   print_published(options.records, now_ns() - start_ns);
   announce(options, "published");
-  // What has been taken may still have to go out.
-  for (const std::uint64_t start = now_ns(); now_ns() - start < kSilenceNsMax;) peer.send(0, 0);
+  // What has been taken may still have to go out, and the memory may go with this side.
+  Patience until_received;
+  for (std::uint64_t looks = 0;; ++looks) {
+    peer.send(0, 0);
+    if (looks % kLooksBetweenClocks == 0 && is_announced(options, "received")) return;
+    until_received.pause();
+  }
 }
 
 template <typename Peer>
 void run_saturated_subscriber(const Options& options, Peer& peer) {
   Arrivals arrivals(options.words());
   std::uint64_t first_ns = 0;
+  std::uint64_t first_count = 0;  // had come by then
   std::uint64_t last_ns = 0;
   std::uint64_t empty_looks = 0;
   const std::uint64_t opened_ns = now_ns();
@@ -157,7 +163,10 @@ void run_saturated_subscriber(const Options& options, Peer& peer) {
     const std::uint64_t count =
         peer.receive([&](const std::uint64_t* record) { arrivals.add(record); });
     if (count != 0) {
-      if (first_ns == 0) first_ns = now_ns();
+      if (first_ns == 0) {
+        first_ns = now_ns();
+        first_count = count;
+      }
       empty_looks = 0;
       continue;
     }
@@ -169,7 +178,9 @@ void run_saturated_subscriber(const Options& options, Peer& peer) {
     if (now - std::max(last_ns, opened_ns) > kStuckNsMax) fail("the publisher has been silent");
   }
   if (arrivals.last() >= options.records) last_ns = now_ns();
-  print_arrivals(arrivals, options.records, last_ns - first_ns, peer.reported_lost());
+  announce(options, "received");
+  print_arrivals(arrivals, options.records, {arrivals.received() - first_count, last_ns - first_ns},
+                 peer.reported_lost());
 }
 
 // Publishes at a steady rate, record n due at start + n / rate.
