@@ -1,6 +1,7 @@
 // lapwing_instructions OPERATION RECORDS: does one operation of the hot path for that many records
 // inside lapwing_measured(), and everything else outside of it, so that callgrind can count the one
 // without the other. bench/instructions.sh runs it. Without arguments: prints the operations.
+// With --compiler: what made this program, which is what counts can be compared with.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -172,9 +173,28 @@ constexpr Counted kCounted[] = {
     {"channel_peek_batch", count_peek_batch},
 };
 
+#if defined(__x86_64__)
+constexpr char kProcessor[] = "x86_64";
+#elif defined(__aarch64__)
+constexpr char kProcessor[] = "aarch64";
+#else
+constexpr char kProcessor[] = "unknown";
+#endif
+#if defined(__clang__)
+constexpr char kCompiler[] = "clang";
+constexpr int kCompilerMajor = __clang_major__;
+#else
+constexpr char kCompiler[] = "gcc";
+constexpr int kCompilerMajor = __GNUC__;
+#endif
+
 int run(int argc, char** argv) {
   if (argc == 1) {
     for (const Counted& counted : kCounted) std::printf("%s\n", counted.name);
+    return 0;
+  }
+  if (argc == 2 && std::strcmp(argv[1], "--compiler") == 0) {
+    std::printf("%s %s %d\n", kProcessor, kCompiler, kCompilerMajor);
     return 0;
   }
   for (const Counted& counted : kCounted) {
@@ -182,7 +202,7 @@ int run(int argc, char** argv) {
     counted.run(std::strtoul(argv[2], nullptr, 10));
     return 0;
   }
-  std::fprintf(stderr, "usage: lapwing_instructions [OPERATION RECORDS]\n");
+  std::fprintf(stderr, "usage: lapwing_instructions [OPERATION RECORDS | --compiler]\n");
   return 2;
 }
 

@@ -2,15 +2,30 @@
 # Counts the instructions of one publish, one read and the moves below them with callgrind: the same
 # on a busy machine as on an idle one, so a change of the hot path shows in a run of seconds.
 #
-# usage: bench/instructions.sh [BUILD_DIR]     default: build/release
+#   bench/instructions.sh [BUILD_DIR]            all operations; default: build/release
+#   bench/instructions.sh --check [BUILD_DIR]    those of bench/instructions.json, held against it
+#   bench/instructions.sh --update [BUILD_DIR]   counts them and writes them there
+#
+# Exit: 0 counted, and as checked in; 1 a count differs, or something failed; 2 wrong usage; 77 this
+# processor and compiler have no counts in bench/instructions.json, or valgrind is not installed.
 set -euo pipefail
 
 records=16384  # a multiple of what poll takes at once
-program=${1:-build/release}/bench/lapwing_instructions
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+mode=all
+case ${1-} in
+  --check|--update) mode=${1#--}; shift ;;
+  -h|--help) sed -n '2,11s/^# \{0,1\}//p' "$0"; exit 0 ;;
+  -*) echo "instructions: unknown option $1; see --help" >&2; exit 2 ;;
+esac
+program=${1:-$root/build/release}/bench/lapwing_instructions
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
-command -v valgrind >/dev/null || { echo "instructions: valgrind is not installed" >&2; exit 1; }
+command -v valgrind >/dev/null || {
+  echo "SKIPPED: valgrind is not installed"
+  exit 77
+}
 [[ -x $program ]] || { echo "instructions: build lapwing_instructions first" >&2; exit 1; }
 
 # Instructions inside lapwing_measured for one record.
@@ -22,11 +37,23 @@ count() {
                              END { exit !found }' "$scratch/report"
 }
 
-nothing=$(count nothing)
-printf '%-24s %s\n' operation 'instructions a record'
-"$program" | while read -r operation; do
-  [[ $operation == nothing ]] && continue
-  count=$(count "$operation")
-  awk -v name="$operation" -v count="$count" -v nothing="$nothing" \
-    'BEGIN { printf "%-24s %.1f\n", name, count - nothing }'
-done
+count_each() {
+  local nothing operation
+  nothing=$(count nothing)
+  while read -r operation; do
+    count "$operation" >"$scratch/count"
+    awk -v name="$operation" -v nothing="$nothing" \
+      '{ printf "%-24s %.2f\n", name, $1 - nothing }' "$scratch/count"
+  done
+}
+
+if [[ $mode == all ]]; then
+  printf '%-24s %s\n' operation 'instructions a record'
+  "$program" | grep -vx nothing | count_each
+  exit
+fi
+guard=$root/bench/instructions_guard.py
+compiler=$("$program" --compiler)
+[[ $mode == update ]] || python3 "$guard" known "$compiler"
+python3 "$guard" operations | count_each >"$scratch/counts"
+python3 "$guard" "$mode" "$compiler" <"$scratch/counts"

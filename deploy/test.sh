@@ -142,8 +142,9 @@ run_script() {
 release_stages() {
   run_script 'house rules' python3 tests/house_rules/check.py
   run_script 'house rules can fail' python3 tests/house_rules/self_test.py
-  build 'release: build' release all headers_compile_alone &&
-    run_ctest 'release: tests' release -LE '^(house|registry)$'
+  build 'release: build' release all headers_compile_alone || return
+  run_ctest 'release: tests' release -LE '^(house|registry)$'
+  run_script 'release: instructions a record' bench/instructions.sh --check build/release
 }
 
 sanitizer_stages() {

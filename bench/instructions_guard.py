@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+"""Holds counts of instructions against bench/instructions.json; bench/instructions.sh makes them.
+
+    instructions_guard.py operations          names what is counted
+    instructions_guard.py known COMPILER      77 if that compiler has no counts there
+    instructions_guard.py check COMPILER      standard input: an operation and its count, each line
+    instructions_guard.py update COMPILER     the same, and writes them down
+
+COMPILER is what `lapwing_instructions --compiler` prints: processor, compiler, major version.
+Another compiler makes other instructions, so each has counts of its own.
+
+A count may differ by TOLERANCE. The same program counts the same to a hundredth of an instruction
+on any machine and under any load; one more store for each record is a whole one. Fewer
+instructions fail, too: they are to be written down, or the next change could add as many
+without being seen.
+"""
+
+import json
+import pathlib
+import sys
+
+COUNTS = pathlib.Path(__file__).resolve().parent / "instructions.json"
+TOLERANCE = 0.5
+NOT_HERE = 77
+OPERATIONS = (
+    "publish", "publish_batch", "poll", "poll_batch", "channel_commit", "channel_send",
+    "channel_peek", "channel_receive",
+)
+
+
+def counts_of(lines):
+    """{operation: count}; every operation has to be there."""
+    counts = {}
+    for line in lines:
+        operation, count = line.split()
+        counts[operation] = float(count)
+    missing = [operation for operation in OPERATIONS if operation not in counts]
+    if missing:
+        sys.exit(f"instructions: nothing was counted for {', '.join(missing)}")
+    return counts
+
+
+def differences(counts, expected):
+    """What is to be said about each operation that is not as written down."""
+    found = []
+    for operation in OPERATIONS:
+        have, want = counts[operation], expected.get(operation)
+        if want is None:
+            found.append(f"{operation}: {have:.2f}, and no count is written down")
+        elif have > want + TOLERANCE:
+            found.append(f"{operation}: {have:.2f} instructions a record, {have - want:.2f} more "
+                         f"than the {want:.2f} written down")
+        elif have < want - TOLERANCE:
+            found.append(f"{operation}: {have:.2f} instructions a record, {want - have:.2f} fewer "
+                         f"than the {want:.2f} written down: write it down")
+    return found
+
+
+def check(counts, compiler, path=COUNTS):
+    expected = json.loads(path.read_text(encoding="utf-8"))[compiler]
+    found = differences(counts, expected)
+    for operation in OPERATIONS:
+        print(f"{operation:24} {counts[operation]:8.2f}  {expected.get(operation, 0):8.2f}")
+    for line in found:
+        print(f"instructions: {line}")
+    if found:
+        print("instructions: if that is meant, run bench/instructions.sh --update and say why in "
+              "the commit")
+    print(f"{len(OPERATIONS) - len(found)} passed, {len(found)} failed, 0 skipped")
+    return 1 if found else 0
+
+
+def update(counts, compiler, path=COUNTS):
+    known = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    known[compiler] = {operation: counts[operation] for operation in OPERATIONS}
+    path.write_text(json.dumps(dict(sorted(known.items())), indent=2) + "\n", encoding="utf-8")
+    print(f"instructions: wrote the counts of {compiler}")
+    return 0
+
+
+def is_known(compiler, path=COUNTS):
+    known = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    if compiler in known:
+        return 0
+    print(f"SKIPPED: bench/instructions.json has no counts of {compiler} (but of "
+          f"{', '.join(known) or 'none'}); bench/instructions.sh --update makes them")
+    return NOT_HERE
+
+
+def main(arguments):
+    if arguments == ["operations"]:
+        print(*OPERATIONS, sep="\n")
+        return 0
+    actions = {"known": lambda name: is_known(name),
+               "check": lambda name: check(counts_of(sys.stdin), name),
+               "update": lambda name: update(counts_of(sys.stdin), name)}
+    if len(arguments) != 2 or arguments[0] not in actions:
+        sys.exit(__doc__)
+    return actions[arguments[0]](arguments[1])
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
