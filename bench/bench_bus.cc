@@ -12,13 +12,15 @@ constexpr std::uint64_t kAttachTurnNs = 10'000'000;
 }  // namespace
 
 std::unique_ptr<Publisher> open_publisher(const Setting& setting, Placement placement,
-                                          const std::string& directory, Journal journal) {
+                                          const std::string& directory, Journal journal,
+                                          std::uint64_t sync_interval_ns) {
   PublisherOptions options;
   options.directory = directory;
   options.record_bytes = kRecordBytes;
   options.capacity = capacity_for(setting);
   options.ring_directory = setting.ring_directory;
   options.journal = journal == Journal::kSynced;
+  options.sync_interval_ns = sync_interval_ns;
   options.retention.bytes_max = kRetainBytes;
   pin_to_core(placement.second);
   std::unique_ptr<Publisher> publisher = value_or_fail(Publisher::open(std::move(options)));

@@ -29,12 +29,14 @@ inline std::uint64_t capacity_for(const Setting& setting) {
   return setting.quick ? kCapacityQuick : kCapacity;
 }
 
-enum class Journal { kNone, kSynced };  // synced every 10 ms, as by default
+enum class Journal { kNone, kSynced };
+inline constexpr std::uint64_t kSyncIntervalNs = 10'000'000;  // as by default
 
 // Opens a publisher with its service and file threads on placement.second and leaves the caller,
 // who will publish, on placement.first.
 std::unique_ptr<Publisher> open_publisher(const Setting& setting, Placement placement,
-                                          const std::string& directory, Journal journal);
+                                          const std::string& directory, Journal journal,
+                                          std::uint64_t sync_interval_ns = kSyncIntervalNs);
 
 // For a bus without a journal: from the next record on, gaps reported and skipped.
 SubscriberOptions subscriber_options(const std::string& directory, WaitStrategy wait);

@@ -1,12 +1,15 @@
 #include "bench/crowd.h"
 
+#include <sched.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <vector>
 
 #include "bench/bench_bus.h"
+#include "bench/stamped_record.h"
 #include "bus/kernel.h"
 #include "bus/waiter.h"
 #include "proto/shared_words.h"
@@ -25,55 +28,119 @@ struct Elsewhere {
   SharedMemory slots{kStrangerSlots * kSlotBytes};
 };
 
-void subscribe(const std::string& directory, std::atomic<std::size_t>& present) {
-  Subscriber subscriber(subscriber_options(directory, WaitStrategy::kPark));
-  await_join(subscriber);
-  present.fetch_add(1);
-  std::vector<std::byte> batch(kReadRecords * kRecordBytes);
-  for (;;) {
-    if (subscriber.wait(monotonic_ns() + kParkNsMax).kind == ItemKind::kEnded) return;
-    while (subscriber.poll_batch(batch) != 0) {
-    }
+// A turn of waiting as bus/waiter.cc takes it, on a word of the strangers' own.
+class StrangerWaiter {
+ public:
+  explicit StrangerWaiter(WaitStrategy strategy) : strategy_(strategy) {}
+  void turn(const std::uint32_t& bell) {
+    const bool parks = strategy_ == WaitStrategy::kPark || turns_ >= kBackoffSpins + kBackoffYields;
+    if (parks)
+      futex_wait(&bell, load_bell(&bell), kParkNsMax);
+    else if (strategy_ == WaitStrategy::kBusy || turns_ < kBackoffSpins)
+      spin_pause();
+    else
+      sched_yield();
+    ++turns_;
   }
-}
+  void reset() { turns_ = 0; }
 
-void stand_by(const Elsewhere& elsewhere, double records_per_second,
-              std::atomic<std::size_t>& present) {
-  present.fetch_add(1);
+ private:
+  WaitStrategy strategy_;
+  std::uint32_t turns_ = 0;
+};
+
+// Copies as many records as a subscriber would have read by now.
+template <typename Leaving>
+void stand_by(const Elsewhere& elsewhere, const CrowdSpec& spec, Leaving&& leaving) {
   std::vector<std::byte> batch(kReadRecords * kRecordBytes);
+  StrangerWaiter waiter(spec.wait);
   std::uint64_t slot = 0;
-  for (std::uint64_t last_ns = monotonic_ns();;) {
-    futex_wait(&*elsewhere.bell, load_bell(&*elsewhere.bell), kParkNsMax);
+  double owed = 0;
+  for (std::uint64_t last_ns = monotonic_ns(); !leaving();) {
+    waiter.turn(*elsewhere.bell);
     const std::uint64_t now_ns = monotonic_ns();
-    const double published = static_cast<double>(now_ns - last_ns) * records_per_second / 1e9;
+    owed += static_cast<double>(now_ns - last_ns) * spec.records_per_second / 1e9;
     last_ns = now_ns;
-    for (double i = 0; i < published; ++i, slot = (slot + 1) % kStrangerSlots) {
+    if (owed >= 1) waiter.reset();
+    for (; owed >= 1; --owed, slot = (slot + 1) % kStrangerSlots) {
       std::memcpy(batch.data() + slot % kReadRecords * kRecordBytes,
                   elsewhere.slots.data() + slot * kSlotBytes, kRecordBytes);
     }
   }
 }
 
+// `count` records that have just been read, the last of them `last`.
+void look_at(const std::byte* batch, std::size_t count, Sequence last, CrowdSight& sight) {
+  std::uint64_t now = ticks();
+  for (std::size_t i = 0; i < count; ++i) {
+    const StampedRecord record(batch + i * kRecordBytes);
+    if (!record.whole()) ++sight.torn;
+    if (record.number() != last - count + 1 + i) ++sight.out_of_order;
+    now = std::max(now, record.due_ticks());
+    sight.ages_ns.add(
+        static_cast<std::uint64_t>(static_cast<double>(now - record.due_ticks()) * ns_per_tick()));
+  }
+}
+
 }  // namespace
 
-Crowd::Crowd(const CrowdSpec& spec) : leader_(spec.core, [&] { lead(spec, *board_); }) {}
+Crowd::Crowd(const CrowdSpec& spec)
+    : size_(spec.size), leader_(spec.cores.front(), [&] { lead(spec, *board_); }) {}
 
 void Crowd::await_members() const {
   spin_until([&] { return board_->treated == 1; });
+}
+
+CrowdSight Crowd::await_records(std::uint64_t records) const {
+  const std::uint64_t deadline_ns = monotonic_ns() + kCatchUpNsMax;
+  CrowdSight all;
+  for (std::size_t member = 0; member < size_; ++member) {
+    const Seat& seat = board_->seats[member];
+    while (seat.settled < records && monotonic_ns() < deadline_ns) sched_yield();
+    all.ages_ns.add(seat.sight.ages_ns);
+    all.received += seat.sight.received;
+    all.lost += seat.sight.lost;
+    all.torn += seat.sight.torn;
+    all.out_of_order += seat.sight.out_of_order;
+  }
+  return all;
+}
+
+void Crowd::subscribe(const CrowdSpec& spec, Board& board, std::size_t member) {
+  Seat& seat = board.seats[member];
+  Subscriber subscriber(subscriber_options(spec.directory, spec.wait));
+  await_join(subscriber);
+  board.present.fetch_add(1);
+  std::vector<std::byte> batch(kReadRecords * kRecordBytes);
+  while (board.leaving != member) {
+    const Item item = subscriber.wait(monotonic_ns() + kParkNsMax);
+    if (item.kind == ItemKind::kEnded) return;
+    if (spec.timed && item.kind == ItemKind::kRecord) {
+      look_at(subscriber.record().data(), 1, item.sequence, seat.sight);
+    }
+    while (const std::size_t count = subscriber.poll_batch(batch)) {
+      if (spec.timed) look_at(batch.data(), count, subscriber.counters().last, seat.sight);
+    }
+    const SubscriberCounters counters = subscriber.counters();
+    seat.sight.received = counters.records;
+    seat.sight.lost = counters.lost;
+    seat.settled = counters.records + counters.lost;
+  }
 }
 
 // The leader's only work beside being there is what the treatment asks for: waking strangers as a
 // service thread wakes subscribers, or killing a member and making another.
 void Crowd::lead(const CrowdSpec& spec, Board& board) {
   const Elsewhere elsewhere;
-  const auto make_member = [&] {
-    return std::make_unique<Child>(spec.core, [&] {
-      if (spec.members == Members::kSubscribers) return subscribe(spec.directory, board.present);
-      stand_by(elsewhere, spec.records_per_second, board.present);
+  const auto make_member = [&](std::size_t member) {
+    return std::make_unique<Child>(spec.cores[member % spec.cores.size()], [&, member] {
+      if (spec.members == Members::kSubscribers) return subscribe(spec, board, member);
+      board.present.fetch_add(1);
+      stand_by(elsewhere, spec, [&] { return board.leaving == member; });
     });
   };
   std::vector<std::unique_ptr<Child>> members(spec.size);
-  for (auto& member : members) member = make_member();
+  for (std::size_t member = 0; member < spec.size; ++member) members[member] = make_member(member);
   spin_until([&] { return board.present == spec.size; });
   if (spec.treatment == Treatment::kStopped) {
     for (const auto& member : members) ::kill(member->pid(), SIGSTOP);
@@ -91,9 +158,19 @@ void Crowd::lead(const CrowdSpec& spec, Board& board) {
       const std::uint64_t took_ns = monotonic_ns() - now_ns;
       interval_ns = std::max(kDoorbellNs, kDoorbellRestFactor * took_ns);
     }
-    if (spec.treatment == Treatment::kKilled && now_ns >= next_kill_ns) {
-      members[victim]->kill();
-      members[victim] = make_member();
+    const bool replaces =
+        spec.treatment == Treatment::kKilled || spec.treatment == Treatment::kSwapped;
+    if (replaces && now_ns >= next_kill_ns) {
+      if (spec.treatment == Treatment::kKilled) {
+        members[victim]->kill();
+      } else {
+        board.leaving = victim;
+        bump_bell(&*elsewhere.bell);
+        futex_wake_all(&*elsewhere.bell);
+        members[victim]->join();
+        board.leaving = kNobody;
+      }
+      members[victim] = make_member(victim);
       victim = (victim + 1) % spec.size;
       next_kill_ns = now_ns + kKillIntervalNs;
     }

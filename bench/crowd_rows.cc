@@ -1,5 +1,5 @@
 // Does the publish path feel its subscribers? Publishes slower than 10 us, with 64 subscribers that
-// are parked, stopped or being killed, against 64 strangers that are treated alike.
+// are parked, stopped, killed or swapped in a loop, against 64 strangers that are treated alike.
 #include <algorithm>
 #include <vector>
 
@@ -23,7 +23,12 @@ double slow_publishes(const Setting& setting, Members members, Treatment treatme
   const Placement placement = straight_placement();
   const PrivateDirectory directory(setting.ring_directory);
   const std::size_t size = setting.quick ? kCrowdSizeQuick : kCrowdSize;
-  const Crowd crowd({size, members, treatment, placement.second, directory.path(), kPacePerSecond});
+  const Crowd crowd({.size = size,
+                     .members = members,
+                     .treatment = treatment,
+                     .cores = cores_beside(placement),
+                     .directory = directory.path(),
+                     .records_per_second = kPacePerSecond});
   const auto publisher = open_publisher(setting, placement, directory.path(), Journal::kNone);
   crowd.await_members();
   const std::size_t publishes = setting.count(kBlockPublishes);
@@ -87,6 +92,12 @@ RowResult run_killed_crowd(const Setting& setting) {
   return run_crowd(setting, "subscribers-killed",
                    "publish path with 64 subscribers being killed and replaced",
                    Treatment::kKilled);
+}
+
+RowResult run_swapped_crowd(const Setting& setting) {
+  return run_crowd(setting, "subscribers-swapped",
+                   "publish path with 64 subscribers, one leaving and another joining all the time",
+                   Treatment::kSwapped);
 }
 
 }  // namespace lapwing::bench

@@ -9,8 +9,10 @@
 
 #include "bench/floor.h"
 #include "bench/private_directory.h"
+#include "bench/probe.h"
 #include "bench/row_report.h"
 #include "bench/rows.h"
+#include "bus/kernel.h"
 
 namespace lapwing::bench {
 namespace {
@@ -20,6 +22,9 @@ struct Arguments {
   std::string shm = "/dev/shm";
   std::string disk = ".";
   bool json = false;
+  bool json_lines = false;
+  bool probe = false;
+  int trials_max = Setting{}.trials_max;
   bool quick = false;
   bool list = false;
 };
@@ -31,6 +36,12 @@ int parse(int argc, char** argv, Arguments& arguments) {
   app.add_option("--disk", arguments.disk, "a directory on the disk that is measured")
       ->capture_default_str();
   app.add_flag("--json", arguments.json, "print JSON with every trial instead of the table");
+  app.add_flag("--json-lines", arguments.json_lines,
+               "print each row when it is done as one line of such JSON");
+  app.add_option("--trials", arguments.trials_max, "trials of a row at most")
+      ->check(CLI::PositiveNumber);
+  app.add_flag("--probe", arguments.probe,
+               "measure no row but the floors and the clock, once: one line of JSON");
   app.add_flag("--quick", arguments.quick, "run each row for a moment; the figures mean nothing");
   app.add_flag("--list", arguments.list, "print the rows' names");
   try {
@@ -51,14 +62,17 @@ const Row* find_row(const std::string& name) {
 int run_rows(const Arguments& arguments, const std::vector<const Row*>& rows) {
   const PrivateDirectory shm(arguments.shm);
   const PrivateDirectory disk(arguments.disk);
-  const Setting setting{shm.path(), disk.path(), arguments.quick};
+  const Setting setting{shm.path(), disk.path(), arguments.quick, arguments.trials_max};
   std::vector<RowResult> results;
   for (const Row* row : rows) {
+    const std::uint64_t start_ns = monotonic_ns();
     results.push_back(row->run(setting));
-    if (!arguments.json) {
-      std::printf("%s\n", to_text(results.back()).c_str());
-      std::fflush(stdout);
-    }
+    results.back().seconds = static_cast<double>(monotonic_ns() - start_ns) / 1e9;
+    if (arguments.json) continue;
+    const bool lines = arguments.json_lines;
+    const std::string text = lines ? to_json_line(results.back()) : to_text(results.back());
+    std::printf("%s\n", text.c_str());
+    std::fflush(stdout);
   }
   if (arguments.json) std::printf("%s\n", to_json(results).c_str());
   for (const RowResult& result : results) {
@@ -69,7 +83,12 @@ int run_rows(const Arguments& arguments, const std::vector<const Row*>& rows) {
 
 int run(int argc, char** argv) {
   Arguments arguments;
+  straight_placement();  // asks for the cores before anything is pinned
   if (const int exit_code = parse(argc, argv, arguments); exit_code >= 0) return exit_code;
+  if (arguments.probe) {
+    std::printf("%s\n", to_json_line(probe()).c_str());
+    return 0;
+  }
   std::vector<const Row*> rows;
   for (const Row& row : all_rows()) {
     if (arguments.list) std::printf("%s\n", row.name);

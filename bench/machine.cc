@@ -54,6 +54,12 @@ Placement straight_placement() {
   return {cores.front(), cores[has_two_cores() ? 1 : 0]};
 }
 
+std::vector<int> cores_beside(Placement placement) {
+  std::vector<int> cores = allowed_cores();
+  if (has_two_cores()) std::erase(cores, placement.first);
+  return cores;
+}
+
 void pin_to_core(int core) {
   cpu_set_t set;
   CPU_ZERO(&set);

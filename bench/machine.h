@@ -43,6 +43,8 @@ inline Placement swapped(Placement placement) {
   return {placement.second, placement.first};
 }
 bool has_two_cores();
+// Every core this process may run on but placement.first; that one where there is no other.
+std::vector<int> cores_beside(Placement placement);
 
 // Binds the calling thread; threads and processes it makes afterwards inherit the core.
 void pin_to_core(int core);

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "bench/machine.h"
+#include "bench/samples.h"
 
 namespace lapwing::bench {
 
@@ -34,9 +35,10 @@ struct Detail {
 
 // What one run of the subject gave.
 struct Measurement {
-  double figure = 0;            // compared with the floor, in the row's unit
-  std::vector<Detail> details;  // for orientation; the row reports their medians
-  std::string fault;            // a broken promise (torn records, say): the row fails
+  double figure = 0;              // compared with the floor, in the row's unit
+  std::vector<Detail> details;    // for orientation; the row reports their medians
+  std::vector<CurvePoint> curve;  // of durations, from the smallest to the maximum; may be empty
+  std::string fault;              // a broken promise (torn records, say): the row fails
 };
 
 enum class Bound { kAtMost, kAtLeast };
@@ -69,6 +71,7 @@ struct RowResult {
   RowSpec spec;
   std::vector<Trial> trials;
   int rejections = 0;
+  double seconds = 0;   // that measuring it took, floors and rejected trials included
   std::string skipped;  // why there is no ratio, empty if there is one
   std::string note;     // what limits the meaning of the ratio
   // For rows that ask whether there is a difference at all: how likely it is to be chance. Then

@@ -51,6 +51,46 @@ std::string rejected(const RowResult& row) {
   return row.rejections == 0 ? "" : absl::StrCat(", ", row.rejections, " rejected");
 }
 
+nlohmann::ordered_json object_of(const RowResult& row, const Trial& trial) {
+  nlohmann::ordered_json object = {{"swapped", trial.swapped},
+                                   {"ratio", trial.ratio},
+                                   {"measured", trial.measurement.figure},
+                                   {"floor", trial.floor},
+                                   {"far", row.distance(trial) == Distance::kFar}};
+  for (const Detail& detail : trial.measurement.details) {
+    object["details"][detail.name] = detail.value;
+  }
+  for (const CurvePoint& point : trial.measurement.curve) {
+    object["curve"].push_back({point.fraction, point.ns});
+  }
+  return object;
+}
+
+nlohmann::ordered_json object_of(const RowResult& row) {
+  nlohmann::ordered_json object = {{"name", row.spec.name}, {"what", row.spec.what}};
+  object["seconds"] = row.seconds;
+  object["rejections"] = row.rejections;
+  if (!row.skipped.empty()) {
+    object["skipped"] = row.skipped;
+    return object;
+  }
+  object["over"] = over(row.spec);
+  object["unit"] = row.spec.unit;
+  object["ratio"] = row.median_ratio();
+  object["ratio_worse_placement"] = row.worst_placement_ratio();
+  object["bound"] = row.spec.bound == Bound::kAtMost ? "at most" : "at least";
+  if (row.spec.budget) object["budget"] = *row.spec.budget;
+  if (row.chance) object["chance"] = *row.chance;
+  if (row.spec.budget || row.chance) object["met"] = row.met();
+  if (!row.fault().empty()) object["fault"] = row.fault();
+  if (!row.note.empty()) object["note"] = row.note;
+  for (const Detail& detail : median_details(row)) {
+    object["medians"][detail.name] = {{"value", detail.value}, {"unit", detail.unit}};
+  }
+  for (const Trial& trial : row.trials) object["trials"].push_back(object_of(row, trial));
+  return object;
+}
+
 }  // namespace
 
 std::vector<Detail> median_details(const RowResult& row) {
@@ -94,36 +134,12 @@ std::string to_text(const RowResult& row) {
 
 std::string to_json(const std::vector<RowResult>& rows) {
   nlohmann::ordered_json array = nlohmann::ordered_json::array();
-  for (const RowResult& row : rows) {
-    nlohmann::ordered_json object = {{"name", row.spec.name}, {"what", row.spec.what}};
-    if (!row.skipped.empty()) {
-      object["skipped"] = row.skipped;
-      array.push_back(std::move(object));
-      continue;
-    }
-    object["over"] = over(row.spec);
-    object["ratio"] = row.median_ratio();
-    object["ratio_worse_placement"] = row.worst_placement_ratio();
-    object["bound"] = row.spec.bound == Bound::kAtMost ? "at most" : "at least";
-    if (row.spec.budget) object["budget"] = *row.spec.budget;
-    if (row.chance) object["chance"] = *row.chance;
-    if (row.spec.budget || row.chance) object["met"] = row.met();
-    object["rejections"] = row.rejections;
-    if (!row.fault().empty()) object["fault"] = row.fault();
-    if (!row.note.empty()) object["note"] = row.note;
-    for (const Detail& detail : median_details(row)) {
-      object["medians"][detail.name] = {{"value", detail.value}, {"unit", detail.unit}};
-    }
-    for (const Trial& trial : row.trials) {
-      object["trials"].push_back({{"swapped", trial.swapped},
-                                  {"ratio", trial.ratio},
-                                  {"measured", trial.measurement.figure},
-                                  {"floor", trial.floor},
-                                  {"far", row.distance(trial) == Distance::kFar}});
-    }
-    array.push_back(std::move(object));
-  }
+  for (const RowResult& row : rows) array.push_back(object_of(row));
   return array.dump(2);
+}
+
+std::string to_json_line(const RowResult& row) {
+  return object_of(row).dump();
 }
 
 }  // namespace lapwing::bench

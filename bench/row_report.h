@@ -16,6 +16,8 @@ std::string to_text(const RowResult& row);
 
 // A JSON array with one object per row; every trial is in it.
 std::string to_json(const std::vector<RowResult>& rows);
+// One row as such an object, on one line.
+std::string to_json_line(const RowResult& row);
 
 // The median of each detail over the trials, in the order of the first trial; the figure and the
 // floor themselves come first.

@@ -3,11 +3,13 @@
 // Thread safety: one thread; rows run one after another.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <span>
 #include <string>
 
 #include "bench/row.h"
+#include "bus/waiter.h"
 
 namespace lapwing::bench {
 
@@ -15,10 +17,11 @@ namespace lapwing::bench {
 struct Setting {
   std::string ring_directory;  // on tmpfs, private to this run
   std::string disk_directory;  // on the disk to be measured, private to this run
-  bool quick = false;  // a fraction of a second per row: shows that it runs, measures nothing
+  bool quick = false;     // a fraction of a second per row: shows that it runs, measures nothing
+  int trials_max = 1000;  // of a row; fewer are sooner done and say less
 
   std::size_t count(std::size_t full) const { return quick ? full / 50 : full; }
-  int trials(int full) const { return quick ? 2 : full; }
+  int trials(int full) const { return quick ? 2 : std::min(full, trials_max); }
 };
 
 struct Row {
@@ -30,15 +33,27 @@ std::span<const Row> all_rows();
 
 RowResult run_round_trip(const Setting& setting);
 RowResult run_round_trip_ring(const Setting& setting);
+RowResult run_one_way_10k(const Setting& setting);
+RowResult run_one_way_100k(const Setting& setting);
+RowResult run_one_way_1m(const Setting& setting);
+RowResult run_one_way_5m(const Setting& setting);
+RowResult run_one_way_bursts(const Setting& setting);
 RowResult run_publish(const Setting& setting);
 RowResult run_publish_batch(const Setting& setting);
 RowResult run_publish_journal_median(const Setting& setting);
 RowResult run_publish_journal_tail(const Setting& setting);
+RowResult run_journal_off(const Setting& setting);
+RowResult run_journal_memory(const Setting& setting);
+RowResult run_journal_disk_1ms(const Setting& setting);
+RowResult run_journal_disk_10ms(const Setting& setting);
+RowResult run_journal_disk_100ms(const Setting& setting);
 RowResult run_sustained(const Setting& setting);
 RowResult run_one_reader(const Setting& setting);
 RowResult run_parked_crowd(const Setting& setting);
 RowResult run_stopped_crowd(const Setting& setting);
 RowResult run_killed_crowd(const Setting& setting);
+RowResult run_swapped_crowd(const Setting& setting);
+RowResult run_restart(const Setting& setting);
 RowResult run_wake(const Setting& setting);
 RowResult run_catch_up(const Setting& setting);
 RowResult run_checkpoint_load(const Setting& setting);
@@ -60,5 +75,12 @@ RowResult run_channel_1m(const Setting& setting);
 RowResult run_channel_4m(const Setting& setting);
 RowResult run_channel_wake(const Setting& setting);
 RowResult run_channel_idle(const Setting& setting);
+
+// Rows of one kind for many numbers of subscribers and each way to wait.
+RowResult run_timed_crowd(const Setting& setting, WaitStrategy wait, std::size_t size);
+template <WaitStrategy kWait, std::size_t kSize>
+RowResult run_crowd_of(const Setting& setting) {
+  return run_timed_crowd(setting, kWait, kSize);
+}
 
 }  // namespace lapwing::bench

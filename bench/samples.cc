@@ -27,6 +27,18 @@ double Samples::max_ns() const {
   return count_ == 0 ? 0 : *std::max_element(ticks_.begin(), end) * ns_per_tick();
 }
 
+Curve Samples::curve_ns() {
+  if (count_ == 0) fail("a curve of no samples");
+  std::sort(ticks_.begin(), ticks_.begin() + static_cast<std::ptrdiff_t>(count_));
+  Curve curve;
+  for (std::size_t i = 0; i < curve.size(); ++i) {
+    const double rank = std::ceil(kCurveFractions[i] * static_cast<double>(count_));
+    const auto index = static_cast<std::size_t>(std::max(rank, 1.0)) - 1;
+    curve[i] = {kCurveFractions[i], ticks_[std::min(index, count_ - 1)] * ns_per_tick()};
+  }
+  return curve;
+}
+
 std::size_t Samples::count_above_ns(double limit_ns) const {
   const double limit_ticks = limit_ns / ns_per_tick();
   const auto end = ticks_.begin() + static_cast<std::ptrdiff_t>(count_);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -14,6 +15,18 @@ namespace lapwing::bench {
 
 // The middle value; of an even number the mean of the middle two.
 double median_of(std::vector<double> values);
+
+// A point of a percentile curve: `fraction` of the samples took at most `ns`.
+struct CurvePoint {
+  double fraction = 0;
+  double ns = 0;
+};
+// Of every curve, so that curves can be laid over one another; the last is the maximum.
+inline constexpr std::array kCurveFractions = {0.0,    0.01,    0.1,     0.25,     0.5,   0.75,
+                                               0.9,    0.95,    0.99,    0.995,    0.999, 0.9995,
+                                               0.9999, 0.99995, 0.99999, 0.999999, 1.0};
+// Of a fixed size, so that one process can hand it to another.
+using Curve = std::array<CurvePoint, kCurveFractions.size()>;
 
 class Samples {
  public:
@@ -28,6 +41,7 @@ class Samples {
   // The smallest duration that `fraction` of the samples do not exceed. Reorders the samples.
   double percentile_ns(double fraction);
   double max_ns() const;
+  Curve curve_ns();  // reorders the samples
   std::size_t count_above_ns(double limit_ns) const;
 
  private:

@@ -20,6 +20,14 @@ class Histogram {
     if (ns > max_) max_ = ns;
   }
 
+  void add(const Histogram& other) {
+    for (std::size_t bucket = 0; bucket < kBuckets; ++bucket) {
+      counts_[bucket] += other.counts_[bucket];
+    }
+    total_ += other.total_;
+    if (other.max_ > max_) max_ = other.max_;
+  }
+
   std::uint64_t total() const { return total_; }
   std::uint64_t max() const { return max_; }
 

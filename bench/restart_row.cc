@@ -1,0 +1,138 @@
+// A publisher is killed, and another one takes its place: how long an attached subscriber waits for
+// the first record of the new session, and that it gets every one of the old.
+#include <atomic>
+#include <cstring>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "bench/bench_bus.h"
+#include "bench/pace.h"
+#include "bench/rows.h"
+#include "bench/samples.h"
+#include "bench/stamped_record.h"
+#include "bench/two_processes.h"
+#include "bus/kernel.h"
+#include "proto/shared_words.h"
+
+namespace lapwing::bench {
+namespace {
+
+constexpr double kPacePerSecond = 1e5;
+constexpr std::size_t kSecondsOfRecords = 60;  // more than any trial takes
+constexpr Sequence kBeforeKill = 100'000;
+constexpr Sequence kBeforeKillQuick = 2'000;
+
+struct Board {
+  std::uint32_t start_first = 0;  // bells: what the two publishers wait for
+  std::uint32_t start_second = 0;
+  std::atomic<std::uint64_t> opened_ticks{0};
+};
+
+void ring_bell(std::uint32_t& bell) {
+  bump_bell(&bell);
+  futex_wake_all(&bell);
+}
+
+void publish_until_killed(const Setting& setting, Placement placement, const std::string& directory,
+                          Board& board) {
+  const auto publisher = open_publisher(setting, placement, directory, Journal::kSynced);
+  board.opened_ticks = ticks();
+  const auto records = static_cast<std::size_t>(kPacePerSecond) * kSecondsOfRecords;
+  send_when_due(Schedule::steady(records, kPacePerSecond),
+                [&](std::size_t, std::uint64_t due, std::uint64_t) {
+                  publish_or_fail(*publisher, StampedRecord(publisher->head() + 1, due).bytes());
+                });
+}
+
+// Reads on until `enough` says so; every record is whole and is the next one.
+template <typename Enough>
+void read_until(Subscriber& subscriber, Sequence& last, Enough&& enough) {
+  for (;;) {
+    const Item item = subscriber.poll();
+    if (item.kind == ItemKind::kEnded) fail(subscriber.status().ToString());
+    if (item.kind == ItemKind::kNothing) spin_pause();
+    if (item.kind == ItemKind::kRecord) {
+      const StampedRecord record(subscriber.record().data());
+      if (item.sequence != last + 1 || record.number() != item.sequence || !record.whole()) {
+        fail(absl::StrCat("record ", item.sequence, " came after ", last, " across a restart"));
+      }
+      last = item.sequence;
+    }
+    if (enough(item)) return;
+  }
+}
+
+Measurement restart(Setting setting, Placement placement) {
+  const PrivateDirectory rings(setting.ring_directory);  // killed publishers leave theirs behind
+  setting.ring_directory = rings.path();
+  const PrivateDirectory directory(setting.disk_directory);
+  const Shared<Board> board;
+  const Placement there = swapped(placement);
+  const auto publisher_after = [&](std::uint32_t& start) {
+    return [&setting, &directory, &board, &start, there] {
+      // Asleep, so that it takes nothing from the other two.
+      while (load_bell(&start) == 0) futex_wait(&start, 0, kParkNsMax);
+      publish_until_killed(setting, there, directory.path(), *board);
+    };
+  };
+  Child first(there.first, publisher_after(board->start_first));
+  Child second(there.first, publisher_after(board->start_second));
+  pin_to_core(placement.first);
+  SubscriberOptions options = subscriber_options(directory.path(), WaitStrategy::kBusy);
+  options.start = Start::oldest();
+  options.on_gap = OnGap::kFill;
+  ring_bell(board->start_first);
+  Subscriber subscriber(options);
+  const Sequence enough = setting.quick ? kBeforeKillQuick : kBeforeKill;
+  Sequence last = 0;
+  read_until(subscriber, last, [&](const Item&) { return last >= enough; });
+
+  const std::uint64_t killed = ticks();
+  first.kill();
+  const std::uint64_t started = ticks();
+  ring_bell(board->start_second);
+  bool new_session = false;
+  read_until(subscriber, last, [&](const Item& item) {
+    new_session |= item.kind == ItemKind::kSession;
+    return new_session && item.kind == ItemKind::kRecord;
+  });
+  const std::uint64_t received = ticks();
+  const auto ms_since = [](std::uint64_t from, std::uint64_t to) {
+    return static_cast<double>(to - from) * ns_per_tick() / 1e6;
+  };
+  Measurement measurement;
+  measurement.figure = ms_since(started, received);
+  measurement.details = {{"open of the publisher", ms_since(started, board->opened_ticks), "ms"},
+                         {"from the kill", ms_since(killed, received), "ms"}};
+  const SubscriberCounters counters = subscriber.counters();
+  if (counters.lost != 0) measurement.fault = absl::StrCat(counters.lost, " records lost");
+  return measurement;
+}
+
+// The floor: what a new ring costs, memory of its size made and filled.
+double new_memory_ms(const Setting& setting, Placement placement) {
+  pin_to_core(placement.first);
+  const std::uint64_t start = ticks();
+  const SharedMemory memory(capacity_for(setting) * kSlotBytes);
+  std::memset(memory.data(), 1, memory.size());
+  return static_cast<double>(ticks() - start) * ns_per_tick() / 1e6;
+}
+
+}  // namespace
+
+RowResult run_restart(const Setting& setting) {
+  RowSpec spec;
+  spec.name = "restart";
+  spec.what =
+      "a killed publisher's successor, from its start to the first record an attached "
+      "subscriber gets; journal on disk";
+  spec.floor = "memory of a ring";
+  spec.unit = "ms";
+  spec.trials = setting.trials(6);
+  if (!has_two_cores()) return skip_row(spec, "needs two cores");
+  return measure_row(
+      spec, [&](Placement placement) { return new_memory_ms(setting, placement); },
+      [&](Placement placement) { return restart(setting, placement); });
+}
+
+}  // namespace lapwing::bench
