@@ -20,6 +20,7 @@ packages=(
   catch2 libbenchmark-dev                              # tests and benchmarks
   fio                                                  # the floor of sustained publishing
   valgrind                                             # instructions of a publish, counted
+  python3-matplotlib                                   # the pictures of a benchmark's report
   python3 python3-venv ca-certificates                 # house rules; tests that need a registry
   e2fsprogs util-linux mount                           # tests that cut the power of a loop device
 )

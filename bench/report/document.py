@@ -1,0 +1,223 @@
+"""The report of a run in Markdown. Pure functions of the raw lines."""
+
+import statistics
+
+import figures
+
+WARNING = "THE FIGURES OF THIS RUN ARE NOT TO BE TRUSTED"
+ONE_WAY_COLUMNS = ((0.5, "50 %"), (0.9, "90 %"), (0.99, "99 %"), (0.999, "99.9 %"),
+                   (0.9999, "99.99 %"), (0.99999, "99.999 %"), (1.0, "max"))
+
+
+def loud(reasons):
+    """The warning for a terminal; empty without a reason."""
+    if not reasons:
+        return ""
+    bar = "!" * 78
+    lines = [bar, f"!!  {WARNING}"]
+    for reason in reasons:
+        lines.append(f"!!  - {reason}.")
+    return "\n".join([*lines, bar])
+
+
+def warning(reasons):
+    if not reasons:
+        return []
+    return [f"> # ⚠ {WARNING}", ">", *(f"> - {reason}." for reason in reasons), ""]
+
+
+def table(header, rows):
+    if not rows:
+        return []
+    lines = ["| " + " | ".join(header) + " |", "|" + " --- |" * len(header)]
+    return [*lines, *("| " + " | ".join(str(cell) for cell in row) + " |" for row in rows), ""]
+
+
+def number(value):
+    if value >= 1000:
+        return f"{value:,.0f}"
+    return f"{value:.{2 if value < 10 else 1}f}"
+
+
+def duration(ns):
+    for unit, size in (("s", 1e9), ("ms", 1e6), ("us", 1e3)):
+        if ns >= size:
+            return f"{ns / size:.3g} {unit}"
+    return f"{ns:.0f} ns"
+
+
+def setting(environment, probes):
+    shown = (("processor", "processor"), ("kernel", "kernel"), ("system", "system"),
+             ("virtual", "virtual machine"), ("cores_online", "cores"),
+             ("cores_usable", "cores this run could use"), ("isolated", "isolated cores"),
+             ("tickless", "tickless cores"), ("governor", "frequency governor"),
+             ("clock_source", "clock source"), ("huge_pages", "transparent huge pages"),
+             ("huge_pages_tmpfs", "the same in tmpfs"),
+             ("huge_pages_reserved", "reserved huge pages"),
+             ("memory", "memory"), ("load_average", "load average at the start"))
+    rows = []
+    for field, label in shown:
+        value = environment[field]
+        text = {True: "yes", False: "no", None: "none"}.get(value) if isinstance(
+            value, (bool, type(None))) else value
+        rows.append((label, text))
+    if probes:
+        rows.append(("timed by", f"{probes[0]['clock']}: a look costs "
+                     f"{statistics.median(p['clock_ns'] for p in probes):.0f} ns, steps of "
+                     f"{min(p['clock_step_ns'] for p in probes):.0f} ns"))
+        for floor in ("line", "walk"):
+            values = [probe[f"{floor}_ns"] for probe in probes]
+            rows.append((f"floor `{floor}` during the run", f"{min(values):.0f} to "
+                         f"{max(values):.0f} ns, median {statistics.median(values):.0f}"))
+    return ["## The machine", "", *table(("what", "value"), rows)]
+
+
+def verdict(row):
+    if row.get("fault"):
+        return f"**FAULT: {row['fault']}**"
+    if "chance" in row:
+        return f"chance {row['chance']:.3f}: {'met' if row['met'] else '**missed**'}"
+    if "budget" not in row:
+        return "none"
+    bound = "≤" if row["bound"] == "at most" else "≥"
+    return f"{bound} {row['budget']:g}: {'met' if row['met'] else '**missed**'}"
+
+
+def rows_table(lines):
+    cells = []
+    for name, row in figures.rows_of(lines).items():
+        medians = list(row["medians"].items())
+        (_, measured), (floor, floor_value) = medians[:2]
+        ratios = [trial["ratio"] for trial in row["trials"]]
+        remark = [f"{row['rejections']} rejected"] if row["rejections"] else []
+        if not row.get("steady", True):
+            remark.append("floors differed around the row")
+        cells.append((
+            f"`{name}`", f"{row['ratio']:.2f} ({min(ratios):.2f} to {max(ratios):.2f})",
+            f"{row['ratio_worse_placement']:.2f}", row["over"], verdict(row),
+            f"{number(measured['value'])} {measured['unit']}",
+            f"{floor} {number(floor_value['value'])}", ", ".join(remark)))
+    if not cells:
+        return []
+    return ["## Every row", "",
+            "Ratios to what the machine charged at the same moment, median and range; the worse "
+            "placement of the two sides on the cores decides.", "",
+            *table(("row", "ratio", "worse placement", "over", "budget", "measured", "floor", ""),
+                   cells)]
+
+
+def curves_table(lines, title, beginning):
+    cells = []
+    for name, row in figures.rows_of(lines).items():
+        curve = dict(figures.curve_of(row)) if name.startswith(beginning) else {}
+        if curve:
+            lost = row["medians"].get("lost", {}).get("value")
+            cells.append((f"`{name}`", *(duration(curve[at]) for at, _ in ONE_WAY_COLUMNS),
+                          "" if lost is None else f"{lost:,.0f}"))
+    if not cells:
+        return []
+    header = ("row", *(label for _, label in ONE_WAY_COLUMNS), "lost")
+    return [f"## {title}", "", "Each share is the median over the trials, the maximum is that of "
+            "all of them.", "", *table(header, cells)]
+
+
+def crowds_table(lines):
+    cells = []
+    for strategy, points in figures.crowds_of(lines).items():
+        for size, row in points:
+            medians = {name: entry["value"] for name, entry in row["medians"].items()}
+            cells.append((strategy, size, number(medians["measured"]), number(medians["strangers"]),
+                          f"{row['ratio']:.2f}", *(
+                              duration(medians[name] * 1e3)
+                              for name in ("age p50", "age p99", "age max")),
+                          f"{medians['lost']:,.0f}", f"{medians['not yet read after 5 s']:,.0f}"))
+    if not cells:
+        return []
+    return ["## Subscribers", "", "Publish: median for a record, beside subscribers and beside as "
+            "many strangers. Age: from when a record was due.", "",
+            *table(("wait", "subscribers", "publish, ns", "beside strangers", "ratio", "age 50 %",
+                    "99 %", "max", "lost", "unread after 5 s"), cells)]
+
+
+def spread(rounds, value, text=number):
+    values = [value(line) for line in rounds]
+    middle = text(statistics.median(values))
+    return middle if len(values) == 1 else f"{middle} ({text(min(values))} to {text(max(values))})"
+
+
+def peers_tables(lines, missing):
+    parts = []
+    trips = figures.peers_of(lines, "round-trip")
+    parts += table(("peer", "round trip, over `walk`", "ns", "99.9 %", "max", "damaged",
+                    "rounds"), [
+        (peer, spread(rounds, figures.over_walk), spread(rounds, lambda l: l["block_ns_p50"]),
+         spread(rounds, lambda l: l["ns"]["p99_9"], duration),
+         spread(rounds, lambda l: l["ns"]["max"], duration),
+         sum(line["damaged"] for line in rounds), len(rounds)) for peer, rounds in trips.items()])
+    flat_out = figures.peers_of(lines, "saturation")
+    million = 1e6
+    parts += table(("peer", "delivered, million a second", "published", "lost", "it reported",
+                    "torn", "out of order", "rounds"), [
+        (peer, spread(rounds, lambda l: l["delivered_per_second"] / million),
+         spread(rounds, lambda l: l["published_per_second"] / million),
+         spread(rounds, lambda l: l["lost"]),
+         "–" if rounds[0]["reported_lost"] < 0 else spread(rounds, lambda l: l["reported_lost"]),
+         sum(line["torn"] for line in rounds), sum(line["out_of_order"] for line in rounds),
+         len(rounds)) for peer, rounds in flat_out.items()])
+    stopped = figures.peers_of(lines, "stopped-reader")
+    parts += table(("peer", "publish beside a stopped reader, 50 %", "99.9 %", "max",
+                    "longest single publish", "over 10 us, a million", "due, not published"), [
+        (peer, *(spread(rounds, lambda l, at=at: l["ns"][at], duration)
+                 for at in ("p50", "p99_9", "max")),
+         spread(rounds, lambda l: l["longest_stall_ns"], duration),
+         spread(rounds, lambda l: l["over_10_us_per_million"]),
+         spread(rounds, lambda l: l["due"] - l["published"])) for peer, rounds in stopped.items()])
+    if missing:
+        parts += ["Not measured, because they could not be built:", ""]
+        parts += [f"- {name}: {why}" for name, why in missing.items()] + [""]
+    return ["## Beside others", "", "Interleaved round by round, each measurement between two "
+            "probes of the floors; `bench/peers/README.md` says what each column is.", "",
+            *parts] if parts else []
+
+
+def late_joins_table(lines):
+    cells = [(f"{backlog:,}", subject, f"{statistics.median(values):,.0f}",
+              " ".join(f"{value:,.0f}" for value in values))
+             for backlog, subjects in figures.late_joins_of(lines).items()
+             for subject, values in subjects.items()]
+    if not cells:
+        return []
+    return ["## Late join", "", "Milliseconds from the start of the process until it is live.", "",
+            *table(("backlog", "who", "median, ms", "runs"), cells)]
+
+
+def failures(lines):
+    found = figures.failed_of(lines)
+    if not found:
+        return []
+    return ["## Not measured", "", *(f"- `{name}`: {why}" for name, why in found), ""]
+
+
+def report(environment, lines, drawn, missing, reasons, notes, command):
+    """The whole report as one string."""
+    probes = [line for line in lines if line["kind"] == "probe"]
+    rejected, kept = figures.trials_of(lines)
+    parts = [f"# Lapwing on {environment['host']}, {environment['date']}", "",
+             *warning(reasons),
+             f"Made by `{command}` in {environment['minutes']:.0f} minutes, of commit "
+             f"{environment['commit']}. `bench/METHOD.md` says how everything was measured and why "
+             "so; `raw.jsonl` holds every trial.", "",
+             f"{kept} trials counted, {rejected} were thrown away because the floors around them "
+             "differed by more than a quarter.", ""]
+    parts += [f"- {note}" for note in notes] + [""] if notes else []
+    for name, title in drawn:
+        parts += [f"![{title}]({name}.svg)", ""]
+    parts += rows_table(lines)
+    parts += curves_table(lines, "One way under paced load", "one-way-")
+    parts += curves_table(lines, "Publishing with a journal, a million a second", "journal-")
+    parts += crowds_table(lines)
+    parts += peers_tables(lines, missing)
+    parts += late_joins_table(lines)
+    parts += failures(lines)
+    parts += setting(environment, probes)
+    return "\n".join(parts).rstrip() + "\n"

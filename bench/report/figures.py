@@ -1,0 +1,88 @@
+"""The raw lines of a run as the report and the pictures want them. Pure functions."""
+
+import statistics
+
+STRATEGIES = ("busy", "backoff", "park")
+
+
+def rows_of(lines):
+    """{name: row} of the rows that gave a figure."""
+    return {line["name"]: line for line in lines if line["kind"] == "row" and "trials" in line}
+
+
+def failed_of(lines):
+    """What was to be measured and was not: [(name, why)]."""
+    found = []
+    for line in lines:
+        if line["kind"] not in ("row", "peer", "late-join"):
+            continue
+        name = line.get("name") or line.get("scenario") and (
+            f"{line['peer']} {line['scenario']}") or f"late join, {line.get('backlog'):,}"
+        why = line.get("failed") or line.get("skipped") or line.get("fault")
+        if why and (name, why) not in found:
+            found.append((name, why))
+    return found
+
+
+def curve_of(row):
+    """[(fraction, ns)]: of each fraction the median of the trials, of the last the maximum."""
+    curves = [trial["curve"] for trial in row["trials"] if "curve" in trial]
+    if not curves:
+        return []
+    middle = [(points[0][0], statistics.median(point[1] for point in points))
+              for points in zip(*curves)]
+    return [*middle[:-1], (1.0, max(curve[-1][1] for curve in curves))]
+
+
+def median_detail(row, name):
+    return row["medians"][name]["value"]
+
+
+def crowds_of(lines):
+    """{strategy: [(subscribers, row)]}, by number."""
+    found = {}
+    for name, row in rows_of(lines).items():
+        words = name.split("-")
+        if words[0] == "crowd" and words[1] in STRATEGIES:
+            found.setdefault(words[1], []).append((int(words[2]), row))
+    return {strategy: sorted(found[strategy], key=lambda item: item[0])
+            for strategy in STRATEGIES if strategy in found}
+
+
+def peers_of(lines, scenario):
+    """{peer: [line of a round]} without the rounds that failed, have a fault, or were restless."""
+    found = {}
+    for line in lines:
+        if line["kind"] != "peer" or line["scenario"] != scenario or "failed" in line:
+            continue
+        if not line.get("fault") and line.get("steady", True):
+            found.setdefault(line["peer"], []).append(line)
+    return found
+
+
+def over_walk(line):
+    """A round trip over the mean of the `walk` floors around it."""
+    return line["block_ns_p50"] / statistics.mean(probe["walk_ns"] for probe in line["probes"])
+
+
+def median_of(lines, value):
+    return statistics.median(value(line) for line in lines)
+
+
+def late_joins_of(lines):
+    """{backlog: {subject: [ms]}}"""
+    return {line["backlog"]: line["milliseconds"] for line in lines
+            if line["kind"] == "late-join" and "milliseconds" in line}
+
+
+def trials_of(lines):
+    """(rejected, kept) over everything: trials of rows, and measurements between probes."""
+    rejected = kept = 0
+    for line in lines:
+        if line["kind"] == "row":
+            rejected += line.get("rejections", 0)
+            kept += len(line.get("trials", []))
+        elif line["kind"] == "peer" and "attempts" in line:
+            rejected += line["attempts"] - (1 if line["steady"] else 0)
+            kept += 1 if line["steady"] else 0
+    return rejected, kept

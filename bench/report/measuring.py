@@ -1,0 +1,197 @@
+"""Runs what a plan says and writes every answer down at once, as lines of JSON.
+
+Each measurement stands between two probes of the floors. Where those differ by more than a quarter
+the machine was another one at the end than at the beginning, and the measurement is repeated.
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+
+import load
+import plan as plans
+
+DRIFT_MAX = 1.25    # the larger probe over the smaller
+ATTEMPTS_MAX = 3
+ATTEMPTS_MAX_QUICK = 1
+HANG_SECONDS = 1800
+NOT_HERE = 77
+LATE_JOIN_LINE = re.compile(r"^run +(\d+) +(.+?) +([\d.]+) ms", re.M)
+
+
+class Failed(Exception):
+    """A measurement gave nothing; the text says why."""
+
+
+def stood_still(before, after):
+    for floor in ("line_ns", "walk_ns"):
+        low, high = sorted((before[floor], after[floor]))
+        if high > DRIFT_MAX * low:
+            return False
+    return True
+
+
+class Measuring:
+    """One run: programs, the file of raw lines, and what has been measured so far."""
+
+    def __init__(self, root, build, out, disk, plan, say):
+        self.root = root
+        self.build = build
+        self.disk = disk
+        self.plan = plan
+        self.say = say
+        self.attempts_max = ATTEMPTS_MAX_QUICK if plan.quick else ATTEMPTS_MAX
+        self.lines = []
+        self.raw = open(out / "raw.jsonl", "w", encoding="utf-8")
+        self.last_probe = None
+
+    def close(self):
+        self.raw.close()
+
+    def write(self, kind, line):
+        line = {"kind": kind, **line}
+        self.lines.append(line)
+        self.raw.write(json.dumps(line) + "\n")
+        self.raw.flush()
+
+    def program(self, command, answers=(0,)):
+        """Its lines of JSON; Failed with what it said where it ended otherwise."""
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, cwd=self.root,
+                                  timeout=HANG_SECONDS, check=False)
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise Failed(str(error)) from None
+        lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+        if done.returncode not in answers or not lines:
+            said = done.stderr.strip().splitlines() or [f"it ended with {done.returncode}"]
+            raise Failed(said[-1])
+        return lines
+
+    def bench(self, *arguments):
+        # A row with a fault ends the program with 1, and says so in its line.
+        command = [str(self.build / "bench" / "lapwing_bench"), "--disk", self.disk, *arguments]
+        return self.program(command, answers=(0, 1))[-1]
+
+    def probe(self):
+        probe = self.bench("--probe")
+        self.write("probe", probe)
+        self.last_probe = probe
+        return probe
+
+    def between_probes(self, measure):
+        """Calls measure() until the probes around it agree; its answer, with what went wrong."""
+        for attempt in range(1, self.attempts_max + 1):
+            before = self.last_probe or self.probe()
+            look = load.Look.now(time.monotonic)
+            answer = measure()
+            taken = load.between(look, load.Look.now(time.monotonic))
+            after = self.probe()
+            answer.update(probes=[before, after], load=taken, attempts=attempt,
+                          steady=stood_still(before, after))
+            if answer["steady"]:
+                break
+        return answer
+
+    def measure(self, kind, identity, call):
+        """One measurement, written down whatever becomes of it."""
+        try:
+            self.write(kind, {**identity, **self.between_probes(call)})
+        except Failed as failure:
+            self.write(kind, {**identity, "failed": str(failure)})
+            self.say(f"    failed: {failure}")
+
+    def rows(self):
+        for number, row in enumerate(self.plan.rows, 1):
+            self.say(f"row {number} of {len(self.plan.rows)}: {row}")
+            self.measure("row", {"name": row}, lambda row=row: self.bench(
+                row, "--json-lines", "--trials", str(self.plan.trials_max)))
+
+    def pair(self, peer, scenario, cores):
+        command = [sys.executable, str(self.root / "bench" / "peers" / "pair.py"), peer, scenario,
+                   "--cores", f"{cores[0]},{cores[1]}"]
+        return self.program(command)[-1]
+
+    def peers(self):
+        """Round by round: each peer once, in another order each time, the cores swapped."""
+        if not self.plan.peers:
+            return
+        cores = (self.last_probe or self.probe())["cores"]
+        for scenario in self.plan.scenarios:
+            for turn in range(self.plan.rounds):
+                start = turn % len(self.plan.peers)
+                order = self.plan.peers[start:] + self.plan.peers[:start]
+                placement = cores[::-1] if turn % 2 else cores
+                self.say(f"{scenario}, round {turn + 1} of {self.plan.rounds}: {', '.join(order)}")
+                for peer in order:
+                    identity = {"peer": peer, "scenario": scenario, "round": turn + 1}
+                    self.measure("peer", identity, lambda peer=peer: self.pair(
+                        peer, scenario, placement))
+
+    def join(self, backlog):
+        command = [sys.executable, str(self.root / "bench" / "time_to_live.py"), str(self.build),
+                   "--runs", str(self.plan.late_join_runs), "--backlog", str(backlog),
+                   "--rate", str(plans.BACKLOG_RATE), "--disk", self.disk]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, cwd=self.root,
+                                  timeout=HANG_SECONDS, check=False)
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise Failed(str(error)) from None
+        found = LATE_JOIN_LINE.findall(done.stdout)
+        if done.returncode != 0 or not found:
+            raise Failed((done.stderr.strip().splitlines() or ["it said nothing"])[-1])
+        subjects = {}
+        for _, subject, milliseconds in found:
+            subjects.setdefault(subject, []).append(float(milliseconds))
+        return {"milliseconds": subjects}
+
+    def late_joins(self):
+        for backlog in self.plan.backlogs:
+            self.say(f"late join after {backlog:,} records, more coming all the time")
+            self.measure("late-join", {"backlog": backlog}, lambda backlog=backlog: self.join(
+                backlog))
+
+
+def build_programs(root, targets, say):
+    """Builds the targets; the build folder. Ends the run where that fails."""
+    say("building " + ", ".join(targets))
+    for command in (["cmake", "--preset", "release"],
+                    ["cmake", "--build", "--preset", "release", "--target", *targets]):
+        done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            sys.exit(f"{done.stdout[-3000:]}\n{done.stderr[-3000:]}\nbench: {' '.join(command)} "
+                     "failed, see above; has deploy/setup.sh been run?")
+    return root / "build" / "release"
+
+
+def build_peers(root, names, say):
+    """Builds the peers; (those that are there, {name: why it is not})."""
+    if not names:
+        return [], {}
+    say("building the peers: " + ", ".join(names))
+    done = subprocess.run([str(root / "bench" / "peers" / "build.sh"), *names], cwd=root,
+                          capture_output=True, text=True, check=False)
+    here, missing = [], dict.fromkeys(names, "its build said nothing")
+    for line in done.stdout.splitlines():
+        words = line.split(None, 2)
+        if len(words) < 2 or words[1] not in missing:
+            continue
+        if words[0] == "built":
+            here.append(words[1])
+            del missing[words[1]]
+        elif words[0] == "missing":
+            missing[words[1]] = words[2].partition(": ")[2] if len(words) > 2 else "?"
+    for name, why in missing.items():
+        say(f"    {name} is not measured: {why}")
+    return [name for name in names if name in here], missing
+
+
+def peers_listed(root):
+    """The peers of bench/peers/list, in its order; Lapwing itself is one of them."""
+    path = root / "bench" / "peers" / "list"
+    if not os.path.exists(path):
+        return []
+    return [line.split()[0] for line in path.read_text(encoding="utf-8").splitlines()
+            if line.strip() and not line.startswith("#")]

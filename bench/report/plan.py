@@ -1,0 +1,94 @@
+"""What a run consists of, and how long that takes."""
+
+# The rows of a quick run: a few, measured properly, for each of the pictures.
+QUICK_ROWS = (
+    "round-trip", "one-way-100k", "one-way-1m", "publish", "publish-batch", "journal-off",
+    "journal-disk-10ms", "one-reader", "crowd-park-1", "crowd-park-16", "wake", "catch-up",
+    "channel-round-trip",
+)
+QUICK_TRIALS = 2
+PROBE_SECONDS = 1.0
+BUILD_SECONDS = 120  # on two cores that have nothing else to do, with nothing built yet
+
+# Seconds of a trial with its two floors, on two cores. By the longest beginning that fits.
+TRIAL_SECONDS = {
+    "": 2.0,
+    "one-way": 4.5,
+    "journal-": 8.0,
+    "publish-journal": 9.0,
+    "sustained": 8.0,
+    "subscribers-": 4.0,
+    "crowd-": 3.5,
+    "restart": 4.0,
+    "wake": 3.0,
+    "catch-up": 1.5,
+    "checkpoint-load": 12.0,
+    "idle": 31.0,
+    "channel-idle": 31.0,
+    "channel-wake": 3.0,
+    "book-update": 1.5,
+}
+TRIALS = {"": 10, "one-way": 6, "journal-": 6, "publish-journal": 6, "sustained": 6, "crowd-": 4,
+          "restart": 6, "idle": 2, "channel-idle": 2, "checkpoint-load": 5}
+
+PEER_ROUNDS = 5
+PEER_ROUNDS_QUICK = 1
+PEER_SCENARIOS = ("round-trip", "saturation", "stopped-reader")
+PEER_SECONDS = {"round-trip": 6.0, "saturation": 8.0, "stopped-reader": 6.0}  # of one measurement
+
+LATE_JOINS = "late-join"  # a name for --only, beside those of rows and scenarios of peers
+BACKLOGS = (1_000_000, 10_000_000)
+BACKLOG_RATE = 200_000
+LATE_JOIN_RUNS = 3
+
+
+def longest_match(table, name):
+    return table[max((key for key in table if name.startswith(key)), key=len)]
+
+
+def row_seconds(name, trials_max):
+    trials = min(longest_match(TRIALS, name), trials_max)
+    return trials * longest_match(TRIAL_SECONDS, name) + 2 * PROBE_SECONDS
+
+
+def late_join_seconds(backlog, runs):
+    return runs * (backlog / BACKLOG_RATE + 15)
+
+
+def in_words(seconds):
+    if seconds < 90:
+        return f"{max(round(seconds / 10) * 10, 10)} seconds"
+    return f"{round(seconds / 60)} minutes"
+
+
+class Plan:
+    """What is asked for, resolved against what there is."""
+
+    def __init__(self, rows, peers, quick=False, only=()):
+        self.quick = quick
+        self.trials_max = QUICK_TRIALS if quick else 1000
+        self.rounds = PEER_ROUNDS_QUICK if quick else PEER_ROUNDS
+        known = [*rows, *PEER_SCENARIOS, LATE_JOINS]
+        self.unknown = [name for name in only if name not in known and not chosen(rows, name)]
+        if only:
+            self.rows = [row for row in rows if any(row in chosen(rows, name) for name in only)]
+        else:
+            self.rows = [row for row in rows if not quick or row in QUICK_ROWS]
+        self.peers = list(peers)
+        self.scenarios = [name for name in PEER_SCENARIOS if peers and (not only or name in only)]
+        joins = LATE_JOINS in only or not (only or quick)
+        self.backlogs = list(BACKLOGS[:1] if quick else BACKLOGS) if joins else []
+        self.late_join_runs = 1 if quick else LATE_JOIN_RUNS
+
+    def seconds(self):
+        total = sum(row_seconds(row, self.trials_max) for row in self.rows)
+        total += sum(late_join_seconds(backlog, self.late_join_runs) for backlog in self.backlogs)
+        for scenario in self.scenarios:
+            each = PEER_SECONDS[scenario] + 2 * PROBE_SECONDS
+            total += self.rounds * len(self.peers) * each
+        return total
+
+
+def chosen(rows, name):
+    """The rows that a name of --only means: that one, or else all that begin with NAME-."""
+    return [name] if name in rows else [row for row in rows if row.startswith(name + "-")]

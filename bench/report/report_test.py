@@ -1,0 +1,217 @@
+#!/usr/bin/env python3
+"""Plan, measuring and report, with programs that answer what the test says."""
+
+import json
+import pathlib
+import shutil
+import tempfile
+import unittest
+
+import document
+import environment
+import figures
+import measuring
+import pictures
+import plan as plans
+
+ROWS = ["round-trip", "one-way-10k", "one-way-1m", "publish", "publish-batch", "crowd-park-1",
+        "crowd-park-64", "channel-64"]
+
+
+def probe(walk=100.0, line=90.0):
+    return {"kind": "probe", "cores": [0, 1], "line_ns": line, "walk_ns": walk, "clock": "a clock",
+            "clock_ns": 12.0, "clock_step_ns": 10.0}
+
+
+def row(name, measured=120.0, floor=100.0, floor_name="walk", ratio=1.2, curve=None, **more):
+    trial = {"swapped": False, "ratio": ratio, "measured": measured, "floor": floor}
+    if curve:
+        trial["curve"] = curve
+    details = more.pop("details", {})
+    medians = {"measured": {"value": measured, "unit": "ns"},
+               floor_name: {"value": floor, "unit": "ns"}}
+    medians.update({label: {"value": value, "unit": "ns"} for label, value in details.items()})
+    return {"kind": "row", "name": name, "what": name, "over": floor_name, "unit": "ns",
+            "ratio": ratio, "ratio_worse_placement": ratio, "bound": "at most", "rejections": 0,
+            "medians": medians, "trials": [trial, trial], "steady": True, **more}
+
+
+def curve(scale):
+    shares = (0.0, 0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999, 1.0)
+    return [[share, scale * (1 + place * place)] for place, share in enumerate(shares)]
+
+
+def crowd(wait, size):
+    return row(f"crowd-{wait}-{size}", 10.0 + size / 8, 9.0 + size / 8, "strangers", details={
+        "age p50": 60.0 * size, "age p99": 200.0 * size, "age max": 900.0 * size, "lost": 0,
+        "not yet read after 5 s": 0})
+
+
+def peer(name, scenario, **fields):
+    return {"kind": "peer", "peer": name, "scenario": scenario, "round": 1, "fault": "",
+            "steady": True, "attempts": 1, "probes": [probe(), probe()], **fields}
+
+
+def sample():
+    """A line of each kind."""
+    saturation = {"published_per_second": 9e7, "lost": 5, "reported_lost": 5, "out_of_order": 0}
+    stopped = {"ns": {"p50": 40, "p99_9": 900, "max": 20000}, "over_10_us_per_million": 3,
+               "due": 300000, "published": 300000, "blocked_at_end": False}
+    return [
+        probe(), row("round-trip", budget=1.15, met=False),
+        row("one-way-10k", curve=curve(90), details={"lost": 0}),
+        row("one-way-1m", curve=curve(70), details={"lost": 3}),
+        row("one-way-5m", curve=curve(60), details={"lost": 3}),
+        row("journal-off", curve=curve(20)), row("journal-disk-10ms", curve=curve(22)),
+        row("catch-up", 230, 310, "copy"),
+        *(crowd(wait, size) for wait in ("busy", "backoff", "park") for size in (1, 4, 16, 64)),
+        peer("lapwing", "round-trip", block_ns_p50=110, damaged=0,
+             ns={"p99_9": 300, "max": 20000}),
+        peer("pipe", "round-trip", block_ns_p50=9000, damaged=0, ns={"p99_9": 30000, "max": 2e6}),
+        peer("lapwing", "saturation", delivered_per_second=8e7, torn=0, **saturation),
+        peer("head-counter-ring", "saturation", delivered_per_second=6e7, torn=1234,
+             **saturation),
+        peer("lapwing", "stopped-reader", longest_stall_ns=20000, **stopped),
+        peer("pipe", "stopped-reader", longest_stall_ns=3e9, **{**stopped, "published": 700,
+                                                                "blocked_at_end": True}),
+        {"kind": "late-join", "backlog": 1_000_000, "milliseconds": {
+            "tail from snapshot": [40.0, 44.0, 41.0], "tail from start": [300.0, 310.0, 305.0]}},
+    ]
+
+
+def report_of(lines, reasons=(), missing=None):
+    machine = environment.record()
+    machine.update(date="2026-01-01", minutes=3, commit="abc")
+    return document.report(machine, lines, [], missing or {}, list(reasons), [], "bench/run.sh")
+
+
+class PlanTest(unittest.TestCase):
+    def test_a_quick_run_is_measured_in_two_and_a_half_minutes(self):
+        every_quick_row = plans.Plan(list(plans.QUICK_ROWS), [], quick=True)
+        self.assertEqual(len(every_quick_row.rows), len(plans.QUICK_ROWS))
+        self.assertLess(every_quick_row.seconds(), 150)
+
+    def test_only_takes_names_and_beginnings(self):
+        plan = plans.Plan(ROWS, ["a"], only=["one-way", "publish", "saturation"])
+        self.assertEqual(plan.rows, ["one-way-10k", "one-way-1m", "publish"])
+        self.assertEqual(plan.scenarios, ["saturation"])
+        self.assertEqual((plan.backlogs, plan.unknown), ([], []))
+
+    def test_an_unknown_name_is_not_passed_over(self):
+        self.assertEqual(plans.Plan(ROWS, [], only=["publish", "pubish"]).unknown, ["pubish"])
+
+    def test_without_peers_no_scenario_of_theirs_is_planned(self):
+        self.assertEqual(plans.Plan(ROWS, []).scenarios, [])
+
+
+class Scripted(measuring.Measuring):
+    """Programs answer in turn what the test has written down; what was asked is kept."""
+
+    def __init__(self, out, plan, probes, answers=None):
+        super().__init__(pathlib.Path("."), out, out, ".", plan, lambda text: None)
+        self.probes = list(probes)
+        self.answers = answers
+        self.asked = []
+
+    def program(self, command, answers=(0,)):
+        if "--probe" in command:
+            return [self.probes.pop(0) if len(self.probes) > 1 else self.probes[0]]
+        self.asked.append(command)
+        return [self.answers() if self.answers else {"answer": 1}]
+
+
+class MeasuringTest(unittest.TestCase):
+    def setUp(self):
+        self.out = pathlib.Path(tempfile.mkdtemp(prefix="lapwing-report-"))
+        self.addCleanup(shutil.rmtree, self.out)
+
+    def scripted(self, plan, probes, answers=None):
+        run = Scripted(self.out, plan, probes, answers)
+        self.addCleanup(run.close)
+        return run
+
+    def test_a_row_between_equal_floors_is_measured_once(self):
+        run = self.scripted(plans.Plan(["publish"], []), [probe(100), probe(124)])
+        run.rows()
+        self.assertEqual(len(run.asked), 1)
+        self.assertTrue(run.lines[-1]["steady"])
+
+    def test_a_row_is_repeated_when_the_floors_around_it_differ(self):
+        for changed in (probe(walk=126), probe(line=60)):
+            run = self.scripted(plans.Plan(["publish"], []), [probe(), changed, changed])
+            run.rows()
+            self.assertEqual(len(run.asked), 2, changed)
+            self.assertEqual(run.lines[-1]["attempts"], 2)
+
+    def test_a_row_whose_floors_never_agree_says_so(self):
+        restless = [probe(100), probe(300)] * 9
+        run = self.scripted(plans.Plan(["publish"], []), restless)
+        run.rows()
+        self.assertEqual(len(run.asked), measuring.ATTEMPTS_MAX)
+        self.assertFalse(run.lines[-1]["steady"])
+
+    def test_peers_are_interleaved_and_each_begins_in_turn(self):
+        plan = plans.Plan([], ["a", "b", "c"], only=["saturation"])
+        run = self.scripted(plan, [probe()])
+        run.peers()
+        order = [command[2] for command in run.asked]
+        self.assertEqual(order[:9], ["a", "b", "c", "b", "c", "a", "c", "a", "b"])
+        cores = [command[command.index("--cores") + 1] for command in run.asked]
+        self.assertEqual(cores[:6], ["0,1"] * 3 + ["1,0"] * 3)
+
+    def test_everything_is_written_down_at_once_a_failure_too(self):
+        def fail():
+            raise measuring.Failed("it broke")
+        run = self.scripted(plans.Plan(["publish"], []), [probe()], fail)
+        run.rows()
+        written = [json.loads(line) for line in (self.out / "raw.jsonl").read_text().splitlines()]
+        self.assertEqual(written[-1], {"kind": "row", "name": "publish", "failed": "it broke"})
+        self.assertEqual(figures.failed_of(written), [("publish", "it broke")])
+
+
+class ReportTest(unittest.TestCase):
+    def test_every_kind_of_line_comes_into_the_report(self):
+        text = report_of(sample())
+        for title in ("Every row", "One way", "Publishing with a journal", "Subscribers",
+                      "Beside others", "Late join", "The machine"):
+            self.assertIn(f"## {title}", text)
+        self.assertIn("**missed**", text)
+
+    def test_torn_and_lost_records_of_a_peer_are_told(self):
+        line = next(line for line in report_of(sample()).splitlines()
+                    if line.startswith("| head-counter-ring"))
+        self.assertEqual([cell.strip() for cell in line.split("|")][4:8],
+                         ["5.00", "5.00", "1234", "0"])
+
+    def test_a_fault_and_a_missing_peer_are_told(self):
+        lines = [*sample(), row("one-reader", fault="3 torn records")]
+        text = report_of(lines, missing={"aeron": "no Java"})
+        self.assertIn("FAULT: 3 torn records", text)
+        self.assertIn("- aeron: no Java", text)
+        self.assertIn("- `one-reader`: 3 torn records", text)
+
+    def test_a_round_with_a_fault_or_between_unequal_floors_counts_for_nobody(self):
+        lines = [peer("a", "round-trip", block_ns_p50=1), peer("a", "round-trip", steady=False),
+                 {**peer("a", "round-trip"), "fault": "damaged"}]
+        self.assertEqual(len(figures.peers_of(lines, "round-trip")["a"]), 1)
+
+    def test_a_curve_is_the_median_of_the_trials_up_to_the_maximum_of_all(self):
+        trials = [{"curve": [[0.5, value], [1.0, 10 * value]]} for value in (1.0, 2.0, 30.0)]
+        self.assertEqual(figures.curve_of({"trials": trials}), [(0.5, 2.0), (1.0, 300.0)])
+
+    def test_every_picture_is_drawn_twice(self):
+        if pictures.pyplot is None:
+            self.skipTest("SKIPPED: python3-matplotlib is not installed")
+        out = pathlib.Path(tempfile.mkdtemp(prefix="lapwing-pictures-"))
+        self.addCleanup(shutil.rmtree, out)
+        names = [name for name, _ in pictures.draw(out, sample(), True)]
+        self.assertEqual(names, ["latency", "round-trip", "throughput", "stopped-reader",
+                                 "subscribers-latency", "subscribers-publish", "journal",
+                                 "late-join", "catch-up"])
+        for name in names:
+            for ending in ("png", "svg"):
+                self.assertGreater((out / f"{name}.{ending}").stat().st_size, 1000)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,156 @@
+"""Builds, measures, reports; bench/run.sh starts it. `bench/run.sh --help` says what it takes."""
+
+import argparse
+import json
+import pathlib
+import shlex
+import subprocess
+import sys
+import time
+
+import document
+import environment
+import load
+import measuring
+import pictures
+import plan as plans
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+ABOUT = """Measures Lapwing on this machine, beside what one would pick instead; writes a report.
+
+Ends with 0 when everything that was to be measured was, 1 when something failed or a promise was
+broken (a torn record), 2 for wrong usage. A machine whose figures are not to be trusted is told
+loudly, at the end and at the top of the report, and does not change the exit code.
+"""
+
+
+def arguments_of(command_line):
+    parser = argparse.ArgumentParser(prog="bench/run.sh", description=ABOUT,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true",
+                        help="a few rows, two trials each: under three minutes")
+    parser.add_argument("--only", nargs="+", default=[], metavar="NAME",
+                        help="rows (a beginning such as one-way will do), scenarios of peers "
+                             f"({', '.join(plans.PEER_SCENARIOS)}), {plans.LATE_JOINS}; --list "
+                             "names them")
+    parser.add_argument("--peers", default="all", metavar="LIST",
+                        help="all, none, or names separated by commas; default: all")
+    parser.add_argument("--out", type=pathlib.Path, metavar="DIR",
+                        help="default: bench/results/<host>-<date>")
+    parser.add_argument("--disk", type=pathlib.Path, metavar="DIR", default=ROOT / "build",
+                        help="a folder on the disk to be measured; default: build")
+    parser.add_argument("--list", action="store_true", help="name everything, measure nothing")
+    # For tests: the folder below which the machine's description is looked for.
+    parser.add_argument("--system-root", default="/", help=argparse.SUPPRESS)
+    return parser.parse_args(command_line)
+
+
+def say(text):
+    print(f"bench: {text}", flush=True)
+
+
+def peers_asked_for(asked, known):
+    if asked == "none":
+        return []
+    if asked == "all":
+        return known
+    names = asked.split(",")
+    for name in names:
+        if name not in known:
+            say(f"{name} is not a peer; there are: {', '.join(known) or 'none'}")
+            sys.exit(2)
+    return names
+
+
+def commit_of(root):
+    done = subprocess.run(["git", "describe", "--always", "--dirty"], cwd=root, text=True,
+                          capture_output=True, check=False)
+    return done.stdout.strip() or "unknown"
+
+
+def rows_known(build):
+    done = subprocess.run([str(build / "bench" / "lapwing_bench"), "--list"], text=True,
+                          capture_output=True, check=True)
+    return done.stdout.split()
+
+
+def announce(plan, out):
+    parts = [f"{len(plan.rows)} rows"]
+    if plan.backlogs:
+        parts.append("late joins")
+    if plan.scenarios:
+        parts.append(f"{len(plan.scenarios)} scenarios with {len(plan.peers)} peers in "
+                     f"{plan.rounds} rounds")
+    say(f"measures {', '.join(parts)}: about {plans.in_words(plan.seconds())}")
+    say(f"the report comes to {out}; leave the machine alone until then")
+
+
+def measure_all(measuring_run):
+    try:
+        measuring_run.probe()
+        measuring_run.rows()
+        measuring_run.peers()
+        measuring_run.late_joins()
+    except KeyboardInterrupt:
+        say("interrupted; reporting what there is")
+    finally:
+        measuring_run.close()
+
+
+def distrust_of(machine, lines):
+    loads = [line["load"] for line in lines if "load" in line]
+    return environment.distrust(machine) + load.distrust(loads, *document.figures.trials_of(lines))
+
+
+def main(command_line):
+    arguments = arguments_of(command_line)
+    load.adopt_orphans()
+    began = time.monotonic()
+    machine = environment.record(arguments.system_root)
+    known = measuring.peers_listed(ROOT)
+    asked = peers_asked_for(arguments.peers, known)
+    say(f"builds Lapwing{' and ' + str(len(asked)) + ' peers' if asked else ''}, measures, and "
+        "writes a report with pictures")
+    say(f"a first build takes about {plans.in_words(plans.BUILD_SECONDS)}"
+        + (" and what the peers' packages take" if asked else "") + ", a later one seconds")
+    build = measuring.build_programs(ROOT, ["lapwing_bench"], say)
+    rows = rows_known(build)
+    if arguments.list:
+        print(*rows, *plans.PEER_SCENARIOS, plans.LATE_JOINS, sep="\n")
+        return 0
+    plan = plans.Plan(rows, asked, arguments.quick, arguments.only)
+    if plan.unknown:
+        say(f"nothing is called {', '.join(plan.unknown)}; --list shows the names")
+        return 2
+    if plan.backlogs:
+        measuring.build_programs(ROOT, ["lapwing", "lapwing_time_to_live"], say)
+    plan.peers, missing = measuring.build_peers(ROOT, plan.peers if plan.scenarios else [], say)
+    machine["date"] = time.strftime("%Y-%m-%d-%H%M", time.gmtime())
+    machine["commit"] = commit_of(ROOT)
+    out = arguments.out or ROOT / "bench" / "results" / f"{machine['host']}-{machine['date']}"
+    out.mkdir(parents=True, exist_ok=True)
+    arguments.disk.mkdir(parents=True, exist_ok=True)
+    announce(plan, out)
+    run = measuring.Measuring(ROOT, build, out, str(arguments.disk.resolve()), plan, say)
+    run.write("environment", machine)
+    measure_all(run)
+    machine["minutes"] = (time.monotonic() - began) / 60
+    reasons = distrust_of(machine, run.lines)
+    drawn = pictures.draw(out, run.lines, bool(reasons))
+    if not drawn:
+        say("no pictures: python3-matplotlib is not installed, or there is nothing to draw")
+    command = shlex.join(["bench/run.sh", *command_line])
+    (out / "report.md").write_text(document.report(
+        machine, run.lines, drawn, missing, reasons, environment.remarks(machine), command),
+        encoding="utf-8")
+    (out / "environment.json").write_text(json.dumps(machine, indent=2) + "\n", encoding="utf-8")
+    say(f"done in {plans.in_words(time.monotonic() - began)}: {out / 'report.md'}")
+    for name, why in document.figures.failed_of(run.lines):
+        say(f"not measured: {name}: {why}")
+    if reasons:
+        print(document.loud(reasons), flush=True)
+    return 1 if any(line.get("failed") or line.get("fault") for line in run.lines) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
