@@ -19,6 +19,9 @@ QUIET = ("--format", "none", "--summary")
 SEGMENT_BYTES = 1 << 20
 SEGMENT_RECORDS = SEGMENT_BYTES // 64
 JOINS_MAX = 1000
+# Many records are published faster, and a replay of them may take longer.
+RETENTION_PACE = max(100_000, RETENTION_RECORDS // 300)
+REPLAY_SECONDS = harness.HANG_SECONDS + RETENTION_RECORDS // 100_000
 
 
 def needs_root(test):
@@ -34,9 +37,10 @@ class CheckpointTest(harness.BusTest):
     def checkpoint(self, name, *more, fold="orders", **keywords):
         return self.start(name, "checkpoint", "--fold", fold, "--summary", *more, **keywords)
 
-    def checkpoint_to_end(self, name, *more, expect=DONE, **keywords):
+    def checkpoint_to_end(self, name, *more, expect=DONE, seconds=harness.HANG_SECONDS,
+                          **keywords):
         process = self.checkpoint(name, "--until-closed", *more, **keywords)
-        self.assertEqual(process.wait(), expect, process.err())
+        self.assertEqual(process.wait(seconds), expect, process.err())
         return process.summary()
 
     def checkpoints(self, fold="orders", bus=None):
@@ -225,15 +229,15 @@ class Retention(CheckpointTest):
         """What the books of a bus that keeps everything were right after these records."""
         at = ",".join(str(sequence) for sequence in sequences)
         told = self.run_to_end("books", "book", "--from", "start", "--at", at, "--depth", 1,
-                               "--json", bus=bus).out()
+                               "--json", bus=bus, seconds=REPLAY_SECONDS).out()
         books = [json.loads(line) for line in told.splitlines()]
         return {book["seq"]: book["digest"] for book in books}
 
     def test_with_checkpoints_and_pruning_the_journal_keeps_what_a_late_joiner_needs(self):
         every = 100_000
         joins = {}
-        publisher = self.publish("--pace", 100_000, "--segment-bytes", SEGMENT_BYTES, "--linger",
-                                 3600, source=f"synthetic:records={RETENTION_RECORDS}")
+        publisher = self.publish("--pace", RETENTION_PACE, "--segment-bytes", SEGMENT_BYTES,
+                                 "--linger", 3600, source=f"synthetic:records={RETENTION_RECORDS}")
         running = self.checkpoint("running", "--every", every, "--keep", 2, "--prune-journal")
         most = 0
         while max(self.checkpoints(), default=0) <= RETENTION_RECORDS - every:
@@ -254,8 +258,9 @@ class Retention(CheckpointTest):
         last = self.checkpoint_to_end("last")
         other = str(self.folder / "kept")
         self.run_to_end("kept", "publish", "--source",
-                        f"synthetic:records={RETENTION_RECORDS}", bus=other)
-        whole = self.checkpoint_to_end("reference", bus=other)
+                        f"synthetic:records={RETENTION_RECORDS}", bus=other,
+                        seconds=REPLAY_SECONDS)
+        whole = self.checkpoint_to_end("reference", bus=other, seconds=REPLAY_SECONDS)
         self.assertEqual((last["as_of"], last["digest"]), (whole["as_of"], whole["digest"]))
         self.assertEqual(joins, self.digests_at(joins, other))
         print(f"\n{RETENTION_RECORDS} records, {RETENTION_RECORDS * 64 >> 20} MiB of journal, at "

@@ -122,10 +122,10 @@ class ProgramTest(unittest.TestCase):
         self.running.append(process)
         return process
 
-    def run_to_end(self, name, *arguments, expect=0, **keywords):
+    def run_to_end(self, name, *arguments, expect=0, seconds=HANG_SECONDS, **keywords):
         """Runs a command to its end and checks the exit code."""
         process = self.start(name, *arguments, **keywords)
-        code = process.wait()
+        code = process.wait(seconds)
         self.assertEqual(code, expect, f"{name} ended with {code}:\n{process.err()}")
         return process
 
