@@ -25,6 +25,7 @@ using Bytes = std::span<const std::byte>;
 constexpr std::uint32_t kStoreVersion = 1;
 constexpr int kBloomBitsPerKey = 10;
 constexpr std::size_t kBlockBytes = 16 << 10;
+constexpr int kBlockCacheShardBits = 2;  // what is larger than a shard would never be kept
 constexpr char kRemedy[] =
     "; remove that directory: it is made anew from the newest checkpoint and the journal";
 constexpr int kBackgroundJobs = 2;
@@ -56,8 +57,11 @@ class NoLog final : public rocksdb::Logger {
 
 rocksdb::Options rocksdb_options() {
   rocksdb::BlockBasedTableOptions table;
-  table.block_cache = rocksdb::NewLRUCache(kBlockCacheBytes);
+  table.block_cache = rocksdb::NewLRUCache(kBlockCacheBytes, kBlockCacheShardBits);
   table.cache_index_and_filter_blocks = true;
+  table.index_type = rocksdb::BlockBasedTableOptions::kTwoLevelIndexSearch;
+  table.partition_filters = true;
+  table.metadata_block_size = kBlockBytes;
   table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(kBloomBitsPerKey));
   table.format_version = 5;
   table.block_size = kBlockBytes;

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <filesystem>
+#include <fstream>
 #include <random>
 
 #include "bus/kernel.h"
@@ -118,6 +119,16 @@ void live(std::uint64_t seed, std::uint64_t hot_bytes_max) {
   store = open_store(directory.file("state"), shape);
   CHECK(store->position() == position(sequence));
   CHECK(digest_of(store->snapshot()) == model.digest());
+}
+
+// Bytes this process has read from files, from the page cache too.
+std::uint64_t bytes_read() {
+  std::ifstream counters("/proc/self/io");
+  std::string name;
+  std::uint64_t bytes = 0;
+  counters >> name >> bytes;
+  REQUIRE(name == "rchar:");
+  return bytes;
 }
 
 }  // namespace
@@ -238,6 +249,37 @@ TEST_CASE("A store whose files are damaged says so, and what to do") {
   const auto refused = StateStore::open(path, small_shape());
   CHECK(errc_of(refused.status()) == Errc::kDamaged);
   CHECK(refused.status().message().find("remove that directory") != absl::string_view::npos);
+}
+
+TEST_CASE("What is not there is looked up without reading the same filters again and again") {
+  constexpr std::uint64_t kKeys = 1'500'000;  // a filter of a megabyte for each memtable of them
+  constexpr std::uint64_t kLookUps = 2000;
+  constexpr std::uint64_t kReadMax = 64 << 20;
+  const TemporaryDirectory directory;
+  FoldShape shape = small_shape();
+  shape.key_bytes = 8;
+  const auto key_of = [](std::uint64_t number) {
+    const std::uint64_t ordered = __builtin_bswap64(number);
+    Bytes key(8);
+    std::memcpy(key.data(), &ordered, 8);
+    return key;
+  };
+  {
+    auto store = open_store(directory.file("state"), shape);
+    for (std::uint64_t i = 0; i < kKeys; ++i) {
+      store->put(key_of(2 * i), key_of(2 * i));
+      if (store->full()) REQUIRE(store->commit(position(i + 1)).ok());
+    }
+    REQUIRE(store->commit(position(kKeys)).ok());
+  }
+  auto store = open_store(directory.file("state"), shape);  // all of it in files
+  const std::uint64_t before = bytes_read();
+  std::mt19937_64 random(1);
+  for (std::uint64_t i = 0; i < kLookUps; ++i) {
+    REQUIRE(store->find(key_of(2 * (random() % kKeys) + 1)) == nullptr);
+  }
+  CHECK(bytes_read() - before < kReadMax);
+  REQUIRE(store->find(key_of(2)) != nullptr);
 }
 
 }  // namespace lapwing
