@@ -5,6 +5,7 @@
 // model of one number, the sequence that must come next, says what may be told; whatever is told
 // otherwise, twice or not at all fails.
 #include <algorithm>
+#include <array>
 #include <catch2/catch.hpp>
 #include <map>
 #include <random>
@@ -29,7 +30,16 @@ struct Events {
   std::uint64_t checkpoints = 0;
   std::uint64_t snapshots = 0;     // joins that began with one …
   std::uint64_t no_snapshots = 0;  // … or with none
+
+  bool all_came() const {
+    return std::ranges::all_of(std::array{kills, cuts, drops, silences, resets, joins, resumes,
+                                          gaps, losses, checkpoints, snapshots, no_snapshots},
+                               [](std::uint64_t count) { return count > 0; });
+  }
 };
+
+constexpr std::uint64_t kHistoriesMin = 12;
+constexpr std::uint64_t kHistoriesMax = 20 * kHistoriesMin;
 
 class History {
  public:
@@ -118,7 +128,7 @@ class History {
   void restart() {
     if (below(2) == 0) take(1 + below(100));
     if (std::exchange(death_, Death::kNone) == Death::kKilled) settle();
-    other_history_ = other_history_ || std::exchange(failed_, false);
+    if (std::exchange(failed_, false)) other_history_ = true;
     bus_.beating = true;
     bus_.start();
   }
@@ -389,23 +399,11 @@ TEST_CASE(
     "Whatever happens in whatever order, each sequence is delivered or lost, once, in order") {
   const std::uint64_t first_seed = std::random_device()();
   Events events;
-  for (std::uint64_t seed = first_seed; seed < first_seed + 12; ++seed) {
-    INFO("seed " << seed);
-    History(seed, events).run(400);
+  for (std::uint64_t i = 0; i < kHistoriesMin || !events.all_came(); ++i) {
+    REQUIRE(i < kHistoriesMax);  // or something of this never happens any more
+    INFO("seed " << first_seed + i);
+    History(first_seed + i, events).run(400);
   }
-  // Or this has shown nothing.
-  CHECK(events.kills > 0);
-  CHECK(events.cuts > 0);
-  CHECK(events.drops > 0);
-  CHECK(events.silences > 0);
-  CHECK(events.resets > 0);
-  CHECK(events.joins > 12);
-  CHECK(events.resumes > 0);
-  CHECK(events.gaps > 0);
-  CHECK(events.losses > 0);
-  CHECK(events.checkpoints > 0);
-  CHECK(events.snapshots > 0);
-  CHECK(events.no_snapshots > 0);
 }
 
 }  // namespace

@@ -221,7 +221,9 @@ class JournalFixture {
   void append(const SessionEntry& entry) {
     auto log = SessionLog::open(disk_, root());
     REQUIRE(log.ok());
-    REQUIRE(log->append(entry).ok());
+    const absl::Status appended = log->append(entry);
+    INFO(appended);
+    REQUIRE(appended.ok());
   }
 
   TemporaryDirectory directory_{TemporaryDirectory::in_memory()};
