@@ -71,7 +71,7 @@ void stand_by(const Elsewhere& elsewhere, const CrowdSpec& spec, Leaving&& leavi
 
 // `count` records that have just been read, the last of them `last`.
 void look_at(const std::byte* batch, std::size_t count, Sequence last, CrowdSight& sight) {
-  std::uint64_t now = ticks();
+  std::uint64_t now = ticks_after_reads();
   for (std::size_t i = 0; i < count; ++i) {
     const StampedRecord record(batch + i * kRecordBytes);
     if (!record.whole()) ++sight.torn;

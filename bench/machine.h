@@ -30,6 +30,15 @@ inline std::uint64_t ticks() {
   return monotonic_ns();
 #endif
 }
+// The same, not before all that stands before it has been read: a processor looks at its counter
+// while it still waits for a line from the other core, and a record would arrive before it was
+// sent.
+inline std::uint64_t ticks_after_reads() {
+#if defined(__x86_64__)
+  _mm_lfence();
+#endif
+  return ticks();
+}
 double ns_per_tick();  // measured once, against CLOCK_MONOTONIC
 
 // The first two cores this process may run on. A machine with one core has the same one twice, and

@@ -50,7 +50,7 @@ class Arrivals {
   void take(const std::byte* bytes, Sequence expected) {
     const StampedRecord record(bytes);
     const bool whole = record.whole();
-    const std::uint64_t now = ticks();
+    const std::uint64_t now = ticks_after_reads();
     arrived_.torn += whole ? 0U : 1U;
     arrived_.out_of_order += record.number() == expected ? 0U : 1U;
     if (now < record.due_ticks()) ++arrived_.early;
