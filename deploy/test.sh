@@ -150,7 +150,8 @@ release_stages() {
 sanitizer_stages() {
   # They look for other faults, slowly.
   [[ $scope == long ]] || local -x LAPWING_JOINS=100 LAPWING_CHANNEL_STRIDE=61 \
-    LAPWING_CHANNEL_OPERATIONS=200000
+    LAPWING_CHANNEL_OPERATIONS=200000 LAPWING_BOOK_OPERATIONS=100000 \
+    LAPWING_CHECKPOINTER_HISTORIES=20
   build 'address, undefined: build' asan tests_unit &&
     run_ctest 'address, undefined: unit tests' asan -L '^unit$'
   build 'thread (gcc): build' tsan tests_threads &&
