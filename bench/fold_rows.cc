@@ -1,14 +1,13 @@
 // What a record costs whoever folds it: an order book, the orders alone, the last of each key.
 #include <algorithm>
-#include <cstdlib>
-#include <cstring>
 #include <map>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "bench/bench_bus.h"
+#include "bench/recorded_feed.h"
 #include "bench/rows.h"
 #include "bench/samples.h"
 #include "proto/kv16.h"
@@ -21,24 +20,11 @@
 namespace lapwing::bench {
 namespace {
 
-constexpr char kFile[] = "esh4-glbx-mdp3-20231225.mbo.dbn.zst";
 constexpr int kPasses = 40;
 constexpr int kPassesQuick = 1;
 constexpr std::uint64_t kPairKeys = std::uint64_t{1} << 20;  // more than a processor's cache holds
 constexpr std::uint64_t kPairKeysQuick = std::uint64_t{1} << 12;
 constexpr int kPairPasses = 4;
-
-std::vector<dbn::MboMsg> read_records(const std::string& path) {
-  const std::unique_ptr<Feed> feed = value_or_fail(open_feed(absl::StrCat("dbn:", path), {}));
-  std::vector<dbn::MboMsg> records;
-  for (;;) {
-    const FeedBatch batch = value_or_fail(feed->next());
-    if (batch.records.empty()) return records;
-    const std::size_t before = records.size();
-    records.resize(before + batch.records.size() / sizeof(dbn::MboMsg));
-    std::memcpy(&records[before], batch.records.data(), batch.records.size());
-  }
-}
 
 // The fold `orders` as one would write it down first: what is left of each order, and nothing else.
 class PlainOrders {
@@ -274,12 +260,11 @@ using FeedFold = double (*)(const std::vector<dbn::MboMsg>& records, int passes)
 // Over the real feed.
 RowResult measure_feed_fold(const Setting& setting, const RowSpec& spec, FeedFold plain,
                             FeedFold subject) {
-  const char* const folder = std::getenv("LAPWING_TEST_DATA");
-  if (folder == nullptr) return skip_row(spec, "LAPWING_TEST_DATA is not set");
-  const std::vector<dbn::MboMsg> records = read_records(absl::StrCat(folder, "/", kFile));
+  const std::optional<std::vector<dbn::MboMsg>> records = recorded_orders();
+  if (!records) return skip_row(spec, kNoRecordedFeed);
   const int passes = setting.quick ? kPassesQuick : kPasses;
   return measure_fold(
-      spec, [&] { return plain(records, passes); }, [&] { return subject(records, passes); });
+      spec, [&] { return plain(*records, passes); }, [&] { return subject(*records, passes); });
 }
 
 }  // namespace
