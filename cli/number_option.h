@@ -66,9 +66,9 @@ inline CLI::Validator size_in_bytes(std::uint64_t min, std::uint64_t max = kNoMa
   return CLI::Validator(convert, "");
 }
 
-// Fractions too: seconds, say.
 inline constexpr double kSecondsMax = 1e9;  // what fits in ns
 
+// Fractions too: seconds, say.
 inline CLI::Validator number_up_to(double max) {
   const auto check = [max](const std::string& text) -> std::string {
     double value = 0;
