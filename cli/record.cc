@@ -15,8 +15,8 @@
 #include "cli/number_option.h"
 #include "cli/stop_signal.h"
 #include "snapshot/bus_directory.h"
+#include "snapshot/exclusive_lock.h"
 #include "snapshot/posix_io.h"
-#include "snapshot/publisher_lock.h"
 #include "subscribers/recorder/recorded_state.h"
 #include "subscribers/recorder/recording.h"
 
@@ -130,7 +130,7 @@ int Record::run() {
 
 int record(const RecordOptions& options) {
   // Two recorders of one recording would cut each other's records off.
-  const auto lock = PublisherLock::take(options.out + kLockSuffix, kRecorderLockRetryNs,
+  const auto lock = ExclusiveLock::take(options.out + kLockSuffix, kRecorderLockRetryNs,
                                         "records it; end that, or record to another name");
   if (!lock.ok()) return fail(lock.status());
   PosixDisk disk;

@@ -12,8 +12,8 @@
 #include "cli/verify_report.h"
 #include "publisher/dead_ring.h"
 #include "snapshot/bus_directory.h"
+#include "snapshot/exclusive_lock.h"
 #include "snapshot/posix_io.h"
-#include "snapshot/publisher_lock.h"
 #include "snapshot/recovery/repair.h"
 
 namespace lapwing::cli {
@@ -37,8 +37,8 @@ struct RepairOptions {
 absl::StatusOr<RepairReport> run_repair(const std::string& bus) {
   const absl::StatusOr<std::string> root = journal_root_of(bus);
   if (!root.ok()) return root.status();
-  const absl::StatusOr<PublisherLock> lock =
-      PublisherLock::take(absl::StrCat(*root, "/", kLockFileName), kLockWaitNs);
+  const absl::StatusOr<ExclusiveLock> lock =
+      ExclusiveLock::take(absl::StrCat(*root, "/", kLockFileName), kLockWaitNs);
   if (!lock.ok()) return lock.status();
   const absl::StatusOr<Id128> boot = boot_id();
   if (!boot.ok()) return boot.status();

@@ -17,8 +17,8 @@
 #include "bus/control_socket.h"
 #include "bus/ring_reader.h"
 #include "publisher/test_publisher.h"
+#include "snapshot/exclusive_lock.h"
 #include "snapshot/journal/session_log.h"
-#include "snapshot/publisher_lock.h"
 
 namespace lapwing {
 
@@ -167,11 +167,11 @@ TEST_CASE("A second publisher is refused while the first lives, and welcome afte
   const PublisherOptions options = options_for(directory);
   {
     const auto publisher = open_publisher(options);
-    const auto lock = PublisherLock::take(options.directory + "/" + kLockFileName, 0);
+    const auto lock = ExclusiveLock::take(options.directory + "/" + kLockFileName, 0);
     CHECK(errc_of(lock.status()) == Errc::kBusTaken);
   }
   // The kernel may hold it a little longer, for the io_uring's sake.
-  CHECK(PublisherLock::take(options.directory + "/" + kLockFileName, kLockRetryNs).ok());
+  CHECK(ExclusiveLock::take(options.directory + "/" + kLockFileName, kLockRetryNs).ok());
 }
 
 TEST_CASE("When a write fails, continue goes on live and says where durable stays") {

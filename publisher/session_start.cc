@@ -167,8 +167,8 @@ absl::Status Starter::make_directory(const std::string& directory) const {
 // nothing.
 absl::Status Starter::take_locks() {
   for (const std::string& directory : directories()) {
-    absl::StatusOr<PublisherLock> lock =
-        PublisherLock::take(absl::StrCat(directory, "/", kLockFileName), kLockRetryNs);
+    absl::StatusOr<ExclusiveLock> lock =
+        ExclusiveLock::take(absl::StrCat(directory, "/", kLockFileName), kLockRetryNs);
     if (!lock.ok()) return lock.status();
     session_.locks.push_back(*std::move(lock));
     if (absl::Status shared = prepare_bus_directory(directory, options_.group); !shared.ok()) {

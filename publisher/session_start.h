@@ -17,9 +17,9 @@
 #include "publisher/publisher.h"
 #include "snapshot/archive/archiver.h"
 #include "snapshot/bus_directory.h"
+#include "snapshot/exclusive_lock.h"
 #include "snapshot/io.h"
 #include "snapshot/journal/session_log.h"
-#include "snapshot/publisher_lock.h"
 #include "snapshot/recovery/recovery.h"
 
 namespace lapwing {
@@ -27,7 +27,7 @@ namespace lapwing {
 // What a started session owns; the publisher takes it over whole. Without a journal the pointers
 // that speak of one are null.
 struct StartedSession {
-  std::vector<PublisherLock> locks;  // of the bus, and of the journal where it lies elsewhere
+  std::vector<ExclusiveLock> locks;  // of the bus, and of the journal where it lies elsewhere
   std::unique_ptr<Disk> disk;
   std::unique_ptr<SessionLog> sessions;
   std::unique_ptr<WriteQueue> queue;

@@ -12,7 +12,7 @@
 #include "bus/test_privilege.h"
 #include "bus/unique_fd.h"
 #include "publisher/test_publisher.h"
-#include "snapshot/publisher_lock.h"
+#include "snapshot/exclusive_lock.h"
 
 namespace lapwing {
 namespace {
@@ -64,7 +64,7 @@ TEST_CASE("A publisher holds the lock of its journal, wherever that is, besides 
   REQUIRE(bus.ok());
   for (const std::string& held : {options.directory, bus->journal_root}) {
     INFO(held);
-    const auto lock = PublisherLock::take(held + "/" + kLockFileName, 0);
+    const auto lock = ExclusiveLock::take(held + "/" + kLockFileName, 0);
     CHECK(errc_of(lock.status()) == Errc::kBusTaken);
   }
 }

@@ -217,7 +217,7 @@ absl::Status Repairer::end_with_empty_session(SessionLog& sessions, const Sessio
 
 }  // namespace
 
-absl::StatusOr<RepairReport> repair_journal(Disk& disk, const PublisherLock&,
+absl::StatusOr<RepairReport> repair_journal(Disk& disk, const ExclusiveLock&,
                                             const RepairRequest& request,
                                             const VerifyProgress& progress) {
   Repairer repairer(disk, request);

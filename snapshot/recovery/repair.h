@@ -22,8 +22,8 @@
 
 #include "absl/status/statusor.h"
 #include "proto/identity.h"
+#include "snapshot/exclusive_lock.h"
 #include "snapshot/io.h"
-#include "snapshot/publisher_lock.h"
 #include "snapshot/recovery/recovery.h"
 #include "snapshot/recovery/verify.h"
 
@@ -44,7 +44,7 @@ struct RepairReport {
 
 // The lock is the journal root's, or the bus's where the journal lies in its directory: no
 // publisher runs. Errors: as verify_journal, and those of writing.
-absl::StatusOr<RepairReport> repair_journal(Disk& disk, const PublisherLock& lock,
+absl::StatusOr<RepairReport> repair_journal(Disk& disk, const ExclusiveLock& lock,
                                             const RepairRequest& request,
                                             const VerifyProgress& progress = nullptr);
 

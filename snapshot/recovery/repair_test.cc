@@ -18,7 +18,7 @@ const Id128 kFresh = fixture_id(200);
 
 class Root {
  public:
-  Root() : lock_(PublisherLock::take(journal.root() + "/" + kLockFileName, 0)) {
+  Root() : lock_(ExclusiveLock::take(journal.root() + "/" + kLockFileName, 0)) {
     REQUIRE(lock_.ok());
   }
 
@@ -59,7 +59,7 @@ class Root {
   JournalFixture journal;
 
  private:
-  absl::StatusOr<PublisherLock> lock_;
+  absl::StatusOr<ExclusiveLock> lock_;
 };
 
 // Closed at 500, in one segment.
@@ -223,7 +223,7 @@ TEST_CASE(
   root.journal.end(12, 700, SessionEnd::kClosed);
   root.spoil_session_entry(3);
   const TemporaryDirectory elsewhere;
-  const auto lock = PublisherLock::take(elsewhere.file(kLockFileName), 0);
+  const auto lock = ExclusiveLock::take(elsewhere.file(kLockFileName), 0);
   const auto start = [&](SimDisk& disk) -> absl::StatusOr<Settled> {
     auto sessions = SessionLog::open(disk, root.journal.root());
     if (!sessions.ok()) return sessions.status();

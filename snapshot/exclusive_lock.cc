@@ -1,4 +1,4 @@
-#include "snapshot/publisher_lock.h"
+#include "snapshot/exclusive_lock.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -68,11 +68,11 @@ void write_holder(int fd) {
 
 }  // namespace
 
-absl::StatusOr<PublisherLock> PublisherLock::take(const std::string& path, std::uint64_t retry_ns,
+absl::StatusOr<ExclusiveLock> ExclusiveLock::take(const std::string& path, std::uint64_t retry_ns,
                                                   const std::string& does) {
   const int fd = open_lock(path);
   if (fd < 0) return open_failed(errno, path);
-  PublisherLock lock(fd);
+  ExclusiveLock lock(fd);
   struct stat info{};
   if (::fstat(fd, &info) != 0) return open_failed(errno, path);
   if (!S_ISREG(info.st_mode)) return open_failed(ENXIO, path);
@@ -86,9 +86,9 @@ absl::StatusOr<PublisherLock> PublisherLock::take(const std::string& path, std::
   return lock;
 }
 
-PublisherLock::PublisherLock(PublisherLock&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+ExclusiveLock::ExclusiveLock(ExclusiveLock&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
 
-PublisherLock& PublisherLock::operator=(PublisherLock&& other) noexcept {
+ExclusiveLock& ExclusiveLock::operator=(ExclusiveLock&& other) noexcept {
   if (this != &other) {
     if (fd_ >= 0) ::close(fd_);
     fd_ = std::exchange(other.fd_, -1);
@@ -96,7 +96,7 @@ PublisherLock& PublisherLock::operator=(PublisherLock&& other) noexcept {
   return *this;
 }
 
-PublisherLock::~PublisherLock() {
+ExclusiveLock::~ExclusiveLock() {
   if (fd_ >= 0) ::close(fd_);
 }
 

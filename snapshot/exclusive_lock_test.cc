@@ -1,4 +1,4 @@
-#include "snapshot/publisher_lock.h"
+#include "snapshot/exclusive_lock.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -28,7 +28,7 @@ class Holder {
     REQUIRE(::pipe2(ready, O_CLOEXEC) == 0);
     pid_ = ::fork();
     if (pid_ == 0) {
-      const auto lock = PublisherLock::take(path, 0);
+      const auto lock = ExclusiveLock::take(path, 0);
       const char answer = lock.ok() ? 'y' : 'n';
       if (::write(ready[1], &answer, 1) != 1) ::_exit(1);
       for (;;) ::pause();
@@ -59,7 +59,7 @@ TEST_CASE("A second taker is refused and told who holds the lock") {
   TemporaryDirectory directory;
   const std::string path = directory.file(kLockFileName);
   Holder holder(path);
-  const auto refused = PublisherLock::take(path, 0);
+  const auto refused = ExclusiveLock::take(path, 0);
   REQUIRE(errc_of(refused.status()) == Errc::kBusTaken);
   const std::string text(refused.status().message());
   REQUIRE(text.find(path) != std::string::npos);
@@ -71,7 +71,7 @@ TEST_CASE("The lock is free once its holder is killed, and its file stays, 0600"
   const std::string path = directory.file(kLockFileName);
   Holder holder(path);
   holder.kill();
-  const auto lock = PublisherLock::take(path, kLongNs);
+  const auto lock = ExclusiveLock::take(path, kLongNs);
   REQUIRE(lock.ok());
   struct stat info{};
   REQUIRE(::stat(path.c_str(), &info) == 0);
@@ -88,20 +88,20 @@ TEST_CASE("A taker waits for a holder that goes away in time") {
     ::kill(holder.pid(), SIGKILL);
     ::_exit(0);
   }
-  REQUIRE(PublisherLock::take(path, kLongNs).ok());
+  REQUIRE(ExclusiveLock::take(path, kLongNs).ok());
   ::waitpid(killer, nullptr, 0);
 }
 
 TEST_CASE("Within one process the lock is exclusive too") {
   TemporaryDirectory directory;
   const std::string path = directory.file(kLockFileName);
-  auto first = PublisherLock::take(path, 0);
+  auto first = ExclusiveLock::take(path, 0);
   REQUIRE(first.ok());
-  REQUIRE(errc_of(PublisherLock::take(path, 0).status()) == Errc::kBusTaken);
-  std::optional<PublisherLock> moved(std::move(*first));
-  REQUIRE(errc_of(PublisherLock::take(path, 0).status()) == Errc::kBusTaken);
+  REQUIRE(errc_of(ExclusiveLock::take(path, 0).status()) == Errc::kBusTaken);
+  std::optional<ExclusiveLock> moved(std::move(*first));
+  REQUIRE(errc_of(ExclusiveLock::take(path, 0).status()) == Errc::kBusTaken);
   moved.reset();
-  REQUIRE(PublisherLock::take(path, 0).ok());
+  REQUIRE(ExclusiveLock::take(path, 0).ok());
 }
 
 TEST_CASE("A duplicate of the descriptor keeps the lock held") {
@@ -109,26 +109,26 @@ TEST_CASE("A duplicate of the descriptor keeps the lock held") {
   const std::string path = directory.file(kLockFileName);
   int duplicate = -1;
   {
-    const auto lock = PublisherLock::take(path, 0);
+    const auto lock = ExclusiveLock::take(path, 0);
     REQUIRE(lock.ok());
     duplicate = ::dup(lock->fd());
   }
-  REQUIRE(errc_of(PublisherLock::take(path, 0).status()) == Errc::kBusTaken);
+  REQUIRE(errc_of(ExclusiveLock::take(path, 0).status()) == Errc::kBusTaken);
   ::close(duplicate);
-  REQUIRE(PublisherLock::take(path, 0).ok());
+  REQUIRE(ExclusiveLock::take(path, 0).ok());
 }
 
 TEST_CASE("A link, a directory or a pipe in the lock's place is not opened") {
   TemporaryDirectory directory;
   std::filesystem::create_symlink(directory.file("elsewhere"), directory.file("link"));
-  REQUIRE(errc_of(PublisherLock::take(directory.file("link"), 0).status()) ==
+  REQUIRE(errc_of(ExclusiveLock::take(directory.file("link"), 0).status()) ==
           Errc::kNotALapwingFile);
   REQUIRE_FALSE(std::filesystem::exists(directory.file("elsewhere")));
-  REQUIRE(errc_of(PublisherLock::take(directory.path(), 0).status()) == Errc::kNotALapwingFile);
+  REQUIRE(errc_of(ExclusiveLock::take(directory.path(), 0).status()) == Errc::kNotALapwingFile);
   REQUIRE(::mkfifo(directory.file("pipe").c_str(), 0600) == 0);
-  REQUIRE(errc_of(PublisherLock::take(directory.file("pipe"), 0).status()) ==
+  REQUIRE(errc_of(ExclusiveLock::take(directory.file("pipe"), 0).status()) ==
           Errc::kNotALapwingFile);
-  REQUIRE(errc_of(PublisherLock::take(directory.file("no/where"), 0).status()) == Errc::kNotFound);
+  REQUIRE(errc_of(ExclusiveLock::take(directory.file("no/where"), 0).status()) == Errc::kNotFound);
 }
 
 }  // namespace lapwing
