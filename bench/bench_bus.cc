@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "bench/slow_disk.h"
 #include "bus/kernel.h"
 
 namespace lapwing::bench {
@@ -19,7 +20,8 @@ std::unique_ptr<Publisher> open_publisher(const Setting& setting, Placement plac
   options.record_bytes = kRecordBytes;
   options.capacity = capacity_for(setting);
   options.ring_directory = setting.ring_directory;
-  options.journal = journal == Journal::kSynced;
+  options.journal = journal != Journal::kNone;
+  if (journal == Journal::kSlowDisk) put_journal_on_slow_disk(options);
   options.sync_interval_ns = sync_interval_ns;
   options.retention.bytes_max = kRetainBytes;
   pin_to_core(placement.second);

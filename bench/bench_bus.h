@@ -29,7 +29,7 @@ inline std::uint64_t capacity_for(const Setting& setting) {
   return setting.quick ? kCapacityQuick : kCapacity;
 }
 
-enum class Journal { kNone, kSynced };
+enum class Journal { kNone, kSynced, kSlowDisk };             // the last: see bench/slow_disk.h
 inline constexpr std::uint64_t kSyncIntervalNs = 10'000'000;  // as by default
 
 // Opens a publisher with its service and file threads on placement.second and leaves the caller,

@@ -1,7 +1,9 @@
 // What a journal does to a publish under paced load: off, in memory, on disk synced every 1, 10 and
-// 100 ms. All over the same floor, so that they can be compared with one another.
+// 100 ms, and on a disk that is slow. All over the same floor, so that they can be compared with
+// one another.
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -11,6 +13,9 @@
 #include "bench/samples.h"
 #include "bench/stamped_record.h"
 #include "bench/two_processes.h"
+#include "bus/ring_map.h"
+#include "proto/shared_words.h"
+#include "snapshot/bus_directory.h"
 
 namespace lapwing::bench {
 namespace {
@@ -20,10 +25,29 @@ constexpr double kPacePerSecond = 1e6;
 constexpr std::size_t kWarmUp = kRecords / 10;  // records, not timed
 constexpr double kSlowNs = 10'000;
 constexpr double kFigureFraction = 0.999;
+constexpr std::size_t kLagEvery = 1000;  // records from one look at how far the journal is behind
 
-// Durations from when a record was due until `send` of it had returned.
-template <typename Send>
-Samples time_from_due(const Setting& setting, Send&& send) {
+// How many records the journal's files were behind what had been published, at most.
+class JournalLag {
+ public:
+  explicit JournalLag(const std::string& directory)
+      : ring_(value_or_fail(
+            RingMap::attach(value_or_fail(read_bus_description(directory)).ring_path))) {}
+
+  void look(Sequence head) {
+    records_max_ = std::max(records_max_, head - load_archived(ring_.words()));
+  }
+  double records_max() const { return static_cast<double>(records_max_); }
+
+ private:
+  RingMap ring_;
+  std::uint64_t records_max_ = 0;
+};
+
+// Durations from when a record was due until `send` of it had returned. `between` is called with
+// the record's place after that; what it takes counts for the next record only.
+template <typename Send, typename Between>
+Samples time_from_due(const Setting& setting, Send&& send, Between&& between) {
   const std::size_t records = setting.count(kRecords);
   const std::size_t warm_up = setting.count(kWarmUp);
   Samples samples(records);
@@ -32,6 +56,7 @@ Samples time_from_due(const Setting& setting, Send&& send) {
                   send(StampedRecord(record + 1, due).bytes());
                   const std::uint64_t now = ticks();
                   if (record >= warm_up) samples.add(now - due);
+                  between(record);
                 });
   return samples;
 }
@@ -43,11 +68,12 @@ double copy_when_due_ns(const Setting& setting, Placement placement) {
   const std::uint64_t slots = capacity_for(setting);
   const SharedMemory memory(slots * kSlotBytes);
   std::uint64_t slot = 0;
-  Samples samples = time_from_due(setting, [&](std::span<const std::byte> record) {
+  const auto copy = [&](std::span<const std::byte> record) {
     std::memcpy(memory.data() + slot * kSlotBytes, record.data(), record.size());
     asm volatile("" ::"r"(memory.data()) : "memory");  // nobody reads the copy; keep it
     slot = (slot + 1) % slots;
-  });
+  };
+  Samples samples = time_from_due(setting, copy, [](std::size_t) {});
   return samples.percentile_ns(kFigureFraction);
 }
 
@@ -56,8 +82,13 @@ Measurement publish_when_due(const Setting& setting, Placement placement, const 
   const PrivateDirectory directory(parent);
   const auto publisher =
       open_publisher(setting, placement, directory.path(), journal, sync_interval_ns);
+  std::optional<JournalLag> lag;
+  if (journal != Journal::kNone) lag.emplace(directory.path());
   Samples samples = time_from_due(
-      setting, [&](std::span<const std::byte> record) { publish_or_fail(*publisher, record); });
+      setting, [&](std::span<const std::byte> record) { publish_or_fail(*publisher, record); },
+      [&](std::size_t record) {
+        if (lag && record % kLagEvery == 0) lag->look(publisher->head());
+      });
   const PublisherCounters counters = publisher->counters();
   ok_or_fail(publisher->close());
   const Curve curve = samples.curve_ns();
@@ -74,6 +105,7 @@ Measurement publish_when_due(const Setting& setting, Placement placement, const 
        "a million"},
       {"stalls", static_cast<double>(counters.journal_stalls), ""},
       {"longest stall", static_cast<double>(counters.journal_stall_ns_max) / 1e6, "ms"}};
+  if (lag) measurement.details.push_back({"journal behind by", lag->records_max(), "records"});
   return measurement;
 }
 
@@ -118,6 +150,12 @@ RowResult run_journal_disk_10ms(const Setting& setting) {
 RowResult run_journal_disk_100ms(const Setting& setting) {
   return run(setting, "journal-disk-100ms", "on disk, synced every 100 ms", setting.disk_directory,
              Journal::kSynced, 100'000'000);
+}
+
+RowResult run_journal_disk_slow(const Setting& setting) {
+  return run(setting, "journal-disk-slow",
+             "on a disk that takes 100 MB/s and 50 ms more for a sync, synced every 10 ms",
+             setting.disk_directory, Journal::kSlowDisk, 10'000'000);
 }
 
 }  // namespace lapwing::bench

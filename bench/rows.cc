@@ -20,6 +20,7 @@ constexpr Row kRows[] = {
     {"journal-disk-1ms", run_journal_disk_1ms},
     {"journal-disk-10ms", run_journal_disk_10ms},
     {"journal-disk-100ms", run_journal_disk_100ms},
+    {"journal-disk-slow", run_journal_disk_slow},
     {"sustained", run_sustained},
     {"one-reader", run_one_reader},
     {"subscribers-parked", run_parked_crowd},

@@ -47,6 +47,7 @@ RowResult run_journal_memory(const Setting& setting);
 RowResult run_journal_disk_1ms(const Setting& setting);
 RowResult run_journal_disk_10ms(const Setting& setting);
 RowResult run_journal_disk_100ms(const Setting& setting);
+RowResult run_journal_disk_slow(const Setting& setting);
 RowResult run_sustained(const Setting& setting);
 RowResult run_one_reader(const Setting& setting);
 RowResult run_parked_crowd(const Setting& setting);

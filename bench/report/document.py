@@ -5,8 +5,8 @@ import statistics
 import figures
 
 WARNING = "THE FIGURES OF THIS RUN ARE NOT TO BE TRUSTED"
-ONE_WAY_COLUMNS = ((0.5, "50 %"), (0.9, "90 %"), (0.99, "99 %"), (0.999, "99.9 %"),
-                   (0.9999, "99.99 %"), (0.99999, "99.999 %"), (1.0, "max"))
+PERCENTILE_COLUMNS = ((0.5, "50 %"), (0.9, "90 %"), (0.99, "99 %"), (0.999, "99.9 %"),
+                      (0.9999, "99.99 %"), (0.99999, "99.999 %"), (1.0, "max"))
 
 
 def loud(reasons):
@@ -31,6 +31,10 @@ def table(header, rows):
         return []
     lines = ["| " + " | ".join(header) + " |", "|" + " --- |" * len(header)]
     return [*lines, *("| " + " | ".join(str(cell) for cell in row) + " |" for row in rows), ""]
+
+
+def whole(value):
+    return f"{value:,.0f}"
 
 
 def number(value):
@@ -106,17 +110,20 @@ def rows_table(lines):
                    cells)]
 
 
-def curves_table(lines, title, beginning):
+def curves_table(lines, title, beginning, details):
+    """Percentiles of each row that begins so, and its details: [(name, heading, text of it)]."""
     cells = []
     for name, row in figures.rows_of(lines).items():
         curve = dict(figures.curve_of(row)) if name.startswith(beginning) else {}
         if curve:
-            lost = row["medians"].get("lost", {}).get("value")
-            cells.append((f"`{name}`", *(duration(curve[at]) for at, _ in ONE_WAY_COLUMNS),
-                          "" if lost is None else f"{lost:,.0f}"))
+            medians = row["medians"]
+            cells.append((f"`{name}`", *(duration(curve[at]) for at, _ in PERCENTILE_COLUMNS),
+                          *(text(medians[detail]["value"]) if detail in medians else "–"
+                            for detail, _, text in details)))
     if not cells:
         return []
-    header = ("row", *(label for _, label in ONE_WAY_COLUMNS), "lost")
+    header = ("row", *(label for _, label in PERCENTILE_COLUMNS),
+              *(heading for _, heading, _ in details))
     return [f"## {title}", "", "Each share is the median over the trials, the maximum is that of "
             "all of them.", "", *table(header, cells)]
 
@@ -213,8 +220,12 @@ def report(environment, lines, drawn, missing, reasons, notes, command):
     for name, title in drawn:
         parts += [f"![{title}]({name}.svg)", ""]
     parts += rows_table(lines)
-    parts += curves_table(lines, "One way under paced load", "one-way-")
-    parts += curves_table(lines, "Publishing with a journal, a million a second", "journal-")
+    parts += curves_table(lines, "One way under paced load", "one-way-", [
+        ("lost", "lost", whole)])
+    parts += curves_table(lines, "Publishing with a journal, a million a second", "journal-", [
+        ("stalls", "stalls", whole),
+        ("longest stall", "the longest", lambda ms: duration(ms * 1e6) if ms else "–"),
+        ("journal behind by", "journal behind by, records", whole)])
     parts += crowds_table(lines)
     parts += peers_tables(lines, missing)
     parts += late_joins_table(lines)

@@ -164,7 +164,8 @@ def journal(gallery, rows):
     names = (("journal-off", "no journal"), ("journal-memory", "journal in memory"),
              ("journal-disk-1ms", "on disk, synced every 1 ms"),
              ("journal-disk-10ms", "on disk, synced every 10 ms"),
-             ("journal-disk-100ms", "on disk, synced every 100 ms"))
+             ("journal-disk-100ms", "on disk, synced every 100 ms"),
+             ("journal-disk-slow", "100 MB/s, 50 ms a sync, every 10 ms"))
     gallery.curves(
         "journal", "What a journal does to a publish",
         "A million records a second; from when a record was due until publish had returned",

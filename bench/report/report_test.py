@@ -63,6 +63,8 @@ def sample():
         row("one-way-1m", curve=curve(70), details={"lost": 3}),
         row("one-way-5m", curve=curve(60), details={"lost": 3}),
         row("journal-off", curve=curve(20)), row("journal-disk-10ms", curve=curve(22)),
+        row("journal-disk-slow", curve=curve(24), details={
+            "stalls": 7, "longest stall": 12.5, "journal behind by": 105287}),
         row("catch-up", 230, 310, "copy"),
         *(crowd(wait, size) for wait in ("busy", "backoff", "park") for size in (1, 4, 16, 64)),
         peer("lapwing", "round-trip", block_ns_p50=110, damaged=0,
@@ -182,6 +184,12 @@ class ReportTest(unittest.TestCase):
                     if line.startswith("| head-counter-ring"))
         self.assertEqual([cell.strip() for cell in line.split("|")][4:8],
                          ["5.00", "5.00", "1234", "0"])
+
+    def test_the_stalls_of_a_slow_disk_stand_beside_its_percentiles(self):
+        line = next(line for line in report_of(sample()).splitlines()
+                    if line.startswith("| `journal-disk-slow`") and "105,287" in line)
+        self.assertEqual([cell.strip() for cell in line.split("|")][9:12],
+                         ["7", "12.5 ms", "105,287"])
 
     def test_a_fault_and_a_missing_peer_are_told(self):
         lines = [*sample(), row("one-reader", fault="3 torn records")]

@@ -1,0 +1,91 @@
+// A disk that is slower than the one it stands on, under a journal: it takes so many bytes a
+// second, and so much longer than the real one for each sync. What is written is written to the
+// real disk.
+//
+// The archiver's writes come one after another, as on one device; a sync waits for the writes that
+// were asked for before it and holds up none that come after it. What Disk does for the journal at
+// the same time (names, reservations) takes as long, but does not stand in that queue.
+//
+// Thread safety: as WriteQueue and Disk ask for; the clock is called from the same thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "publisher/publisher.h"
+#include "snapshot/io.h"
+#include "snapshot/posix_io.h"
+
+namespace lapwing::bench {
+
+struct DiskSpeed {
+  double bytes_per_second = 100e6;
+  std::uint64_t sync_ns = 50'000'000;  // on top of what the real disk takes
+
+  std::uint64_t write_ns(std::size_t bytes) const {
+    return static_cast<std::uint64_t>(static_cast<double>(bytes) * 1e9 / bytes_per_second);
+  }
+};
+
+// Time as the disk has it, so that a test can have another.
+struct DiskClock {
+  std::function<std::uint64_t()> now_ns;
+  std::function<void(std::uint64_t)> sleep_ns;
+
+  static DiskClock real();
+};
+
+inline constexpr std::size_t kSlowQueueDepth = 128;  // requests in flight
+
+class SlowWriteQueue final : public WriteQueue {
+ public:
+  SlowWriteQueue(std::unique_ptr<WriteQueue> queue, const DiskSpeed& speed, DiskClock clock);
+
+  std::string description() const override;
+  void register_memory(std::span<const std::byte> memory) override;
+  bool submit(const WriteRequest& request) override;
+  std::size_t reap(std::span<WriteCompletion> out, std::uint64_t wait_ns) override;
+  std::size_t in_flight() const override { return requests_.size(); }
+
+ private:
+  struct Request {
+    WriteCompletion completion;
+    bool sync = false;
+    bool done = false;           // by the real disk
+    std::uint64_t ready_ns = 0;  // when the slow disk is done, once the real one is
+  };
+
+  void take_done(std::uint64_t wait_ns);
+  std::size_t give_ready(std::span<WriteCompletion> out);
+  std::uint64_t next_ready_ns() const;
+
+  std::unique_ptr<WriteQueue> queue_;
+  DiskSpeed speed_;
+  DiskClock clock_;
+  std::vector<Request> requests_;   // in the order of their coming; never more than the depth
+  std::uint64_t idle_from_ns_ = 0;  // when the slow disk has written everything asked for
+};
+
+class SlowDisk final : public PosixDisk {
+ public:
+  SlowDisk(const DiskSpeed& speed, DiskClock clock) : speed_(speed), clock_(std::move(clock)) {}
+
+  absl::Status write_at(FileHandle file, std::uint64_t offset,
+                        std::span<const std::byte> bytes) override;
+  absl::Status sync(FileHandle file) override;
+  absl::Status sync_directory(const std::string& path) override;
+
+ private:
+  DiskSpeed speed_;
+  DiskClock clock_;
+};
+
+// Puts the journal of a publisher that is to be opened on such a disk.
+void put_journal_on_slow_disk(PublisherOptions& options);
+
+}  // namespace lapwing::bench
