@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """How long a process that joins late takes until it is live, in milliseconds.
 
-    cmake --build build/release --target lapwing lapwing_time_to_live
+    cmake --build build/release --target lapwing lapwing_backlog lapwing_time_to_live
     bench/time_to_live.py build/release [--runs 3] [--backlog 1000000] [--rate 200000] [--disk DIR]
+                          [--json-lines]
 
-Each run has a bus of its own: synthetic market by order is published at the rate until there are so
-many records, and goes on while a checkpointer keeps the orders, with a checkpoint every 200,000
-records. Then four processes join, one after the other; each is timed from before it is started
-until it has said that it has caught up:
+Each run has a bus of its own: synthetic market by order, of which a backlog is published flat out.
+A checkpointer folds its orders, with a checkpoint every 200,000 records. From then on more is
+published at the rate all the time, and after the first checkpoint of that, four processes join, one
+after the other; each is timed from before it is started until it has said that it has caught up:
   tail      lapwing tail --format none: every record, and nothing done with it
   orders    lapwing_time_to_live: all orders that rest, folded, in memory
 from the start, and from a snapshot. The backlog has grown a little by the last of them; each line
@@ -26,6 +27,7 @@ import tempfile
 import time
 
 HANG_SECONDS = 120
+FOLDED_PER_SECOND_MIN = 50_000  # by the checkpointer; a slower one hangs
 CHECKPOINT_EVERY = 200_000
 
 
@@ -34,32 +36,46 @@ class Bench:
 
     def __init__(self, build, folder):
         self.lapwing = str(build / "lapwing")
+        self.backlog = str(build / "bench" / "lapwing_backlog")
         self.joiner = str(build / "bench" / "lapwing_time_to_live")
         self.bus = str(folder / "bus")
-        self.started = []
+        self.publisher = None
+        self.checkpointer = None
 
-    def background(self, *arguments):
-        process = subprocess.Popen([self.lapwing, *arguments], stdout=subprocess.DEVNULL,
-                                   stderr=subprocess.DEVNULL)
-        self.started.append(process)
+    def publish(self, records, rate):
+        """Returns when so many are durable; go_on() publishes more at the rate."""
+        self.publisher = subprocess.Popen([self.backlog, self.bus, str(records), str(rate)],
+                                          stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        line = self.publisher.stdout.readline()
+        if not line:
+            sys.exit("time_to_live: the publisher ended before it had published the backlog")
+        return int(line)
+
+    def go_on(self):
+        self.publisher.stdin.write("\n")
+        self.publisher.stdin.flush()
+
+    def checkpoint(self):
+        self.checkpointer = subprocess.Popen(
+            [self.lapwing, "checkpoint", "--bus", self.bus, "--fold", "orders", "--every",
+             str(CHECKPOINT_EVERY)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
     def stop(self):
-        for process in self.started:
-            process.terminate()
-        for process in self.started:
-            process.wait(HANG_SECONDS)
+        if self.publisher:
+            self.publisher.stdin.close()
+        if self.checkpointer:
+            self.checkpointer.terminate()
+        for process in (self.publisher, self.checkpointer):
+            if process:
+                process.wait(HANG_SECONDS)
 
-    def head(self):
-        done = subprocess.run([self.lapwing, "info", "--bus", self.bus, "--json"],
-                              capture_output=True, text=True, check=False)
-        info = json.loads(done.stdout) if done.returncode == 0 else None
-        return info["ring"]["head"] if info and info["ring"] else 0
-
-    def until(self, what, condition):
-        deadline = time.monotonic() + HANG_SECONDS
-        while not condition():
+    def until_checkpoint(self, first, seconds):
+        """Waits for one as of that record or a later one."""
+        deadline = time.monotonic() + seconds
+        while self.newest_checkpoint() < first:
             if time.monotonic() > deadline:
-                sys.exit(f"time_to_live: waited {HANG_SECONDS} s in vain for {what}")
+                sys.exit(f"time_to_live: waited {seconds:.0f} s in vain for a checkpoint as of "
+                         f"{first:,}; the newest is as of {self.newest_checkpoint():,}")
             time.sleep(0.05)
 
     def newest_checkpoint(self):
@@ -90,13 +106,12 @@ def measure(build, folder, backlog, rate):
     """One run: {subject: (milliseconds, what it said)}."""
     bench = Bench(build, folder)
     try:
-        bench.background("publish", "--bus", bench.bus, "--source", "synthetic:records=100000000",
-                         "--pace", str(rate))
-        bench.background("checkpoint", "--bus", bench.bus, "--fold", "orders", "--every",
-                         str(CHECKPOINT_EVERY))
-        bench.until("the backlog", lambda: bench.head() >= backlog)
-        bench.until("a checkpoint of it",
-                    lambda: bench.newest_checkpoint() >= backlog - CHECKPOINT_EVERY)
+        head = bench.publish(backlog, rate)
+        bench.checkpoint()
+        bench.until_checkpoint(head - CHECKPOINT_EVERY,
+                               HANG_SECONDS + backlog / FOLDED_PER_SECOND_MIN)
+        bench.go_on()
+        bench.until_checkpoint(head + 1, HANG_SECONDS)
         return {
             "tail from snapshot": bench.tail("snapshot"),
             "orders from snapshot": bench.orders("snapshot"),
@@ -115,6 +130,8 @@ def main():
     parser.add_argument("--backlog", type=int, default=1_000_000)
     parser.add_argument("--rate", type=int, default=200_000)
     parser.add_argument("--disk", default=os.getcwd(), help="where the bus directory is made")
+    parser.add_argument("--json-lines", action="store_true",
+                        help="print each join as a line of JSON, and no medians")
     arguments = parser.parse_args()
     results = {}
     for run in range(1, arguments.runs + 1):
@@ -126,7 +143,11 @@ def main():
             shutil.rmtree(folder, ignore_errors=True)
         for subject, (milliseconds, said) in measured.items():
             results.setdefault(subject, []).append(milliseconds)
-            print(f"run {run}  {subject:22} {milliseconds:8.1f} ms  {said}", flush=True)
+            line = {"run": run, "subject": subject, "milliseconds": milliseconds, "said": said}
+            print(json.dumps(line) if arguments.json_lines else
+                  f"run {run}  {subject:22} {milliseconds:8.1f} ms  {said}", flush=True)
+    if arguments.json_lines:
+        return
     for subject, figures in results.items():
         print(f"{subject:22} {' '.join(f'{figure:.0f}' for figure in figures)} ms, "
               f"median {statistics.median(figures):.0f}")

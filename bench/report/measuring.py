@@ -6,7 +6,6 @@ the machine was another one at the end than at the beginning, and the measuremen
 
 import json
 import os
-import re
 import subprocess
 import sys
 import time
@@ -19,7 +18,6 @@ ATTEMPTS_MAX = 3
 ATTEMPTS_MAX_QUICK = 1
 HANG_SECONDS = 1800
 NOT_HERE = 77
-LATE_JOIN_LINE = re.compile(r"^run +(\d+) +(.+?) +([\d.]+) ms", re.M)
 
 
 class Failed(Exception):
@@ -133,18 +131,10 @@ class Measuring:
     def join(self, backlog):
         command = [sys.executable, str(self.root / "bench" / "time_to_live.py"), str(self.build),
                    "--runs", str(self.plan.late_join_runs), "--backlog", str(backlog),
-                   "--rate", str(plans.BACKLOG_RATE), "--disk", self.disk]
-        try:
-            done = subprocess.run(command, capture_output=True, text=True, cwd=self.root,
-                                  timeout=HANG_SECONDS, check=False)
-        except (OSError, subprocess.TimeoutExpired) as error:
-            raise Failed(str(error)) from None
-        found = LATE_JOIN_LINE.findall(done.stdout)
-        if done.returncode != 0 or not found:
-            raise Failed((done.stderr.strip().splitlines() or ["it said nothing"])[-1])
+                   "--rate", str(plans.BACKLOG_RATE), "--disk", self.disk, "--json-lines"]
         subjects = {}
-        for _, subject, milliseconds in found:
-            subjects.setdefault(subject, []).append(float(milliseconds))
+        for line in self.program(command):
+            subjects.setdefault(line["subject"], []).append(line["milliseconds"])
         return {"milliseconds": subjects}
 
     def late_joins(self):

@@ -246,13 +246,13 @@ def catch_up(gallery, lines, rows):
     entries = []
     for backlog, subjects in figures.late_joins_of(lines).items():
         for subject, milliseconds in subjects.items():
-            value = statistics.median(milliseconds)
-            entries.append((f"{subject}, {short(backlog)}", value, f"{value:,.0f} ms",
-                            "snapshot" in subject))
-    if entries:
-        gallery.bars("late-join", "Time until a late joiner is live",
-                     "After so many records, 200 thousand more coming each second",
-                     "milliseconds", entries)
+            value = statistics.median(milliseconds) * 1e6
+            entries.append((f"{subject}, after {short(backlog)}", value,
+                            nanoseconds(float(f"{value:.3g}")), "snapshot" in subject))
+    entries.sort(key=lambda entry: entry[0].split(",")[0])  # the backlogs side by side
+    gallery.bars("late-join", "Time until a late joiner is live",
+                 "After so many records, 200 thousand more coming each second; grey: without a "
+                 "snapshot", "from the start of its process", entries, scale=nanoseconds)
     if "catch-up" in rows:
         row = rows["catch-up"]
         journal_rate = figures.median_detail(row, "measured")

@@ -38,7 +38,9 @@ PEER_SECONDS = {"round-trip": 6.0, "saturation": 8.0, "stopped-reader": 6.0}  # 
 
 LATE_JOINS = "late-join"  # a name for --only, beside those of rows and scenarios of peers
 BACKLOGS = (1_000_000, 10_000_000)
-BACKLOG_RATE = 200_000
+BACKLOG_RATE = 200_000      # records a second, while there are joins
+FOLDED_PER_SECOND = 600_000  # by the checkpointer, which a run waits for
+LATE_JOIN_SECONDS = 4.0      # of a run, besides
 LATE_JOIN_RUNS = 3
 
 
@@ -52,12 +54,12 @@ def row_seconds(name, trials_max):
 
 
 def late_join_seconds(backlog, runs):
-    return runs * (backlog / BACKLOG_RATE + 15)
+    return runs * (backlog / FOLDED_PER_SECOND + LATE_JOIN_SECONDS)
 
 
 def in_words(seconds):
     if seconds < 90:
-        return f"{max(round(seconds / 10) * 10, 10)} seconds"
+        return f"{round(seconds) if seconds < 20 else round(seconds / 10) * 10} seconds"
     return f"{round(seconds / 60)} minutes"
 
 
@@ -76,7 +78,7 @@ class Plan:
             self.rows = [row for row in rows if not quick or row in QUICK_ROWS]
         self.peers = list(peers)
         self.scenarios = [name for name in PEER_SCENARIOS if peers and (not only or name in only)]
-        joins = LATE_JOINS in only or not (only or quick)
+        joins = LATE_JOINS in only or not only
         self.backlogs = list(BACKLOGS[:1] if quick else BACKLOGS) if joins else []
         self.late_join_runs = 1 if quick else LATE_JOIN_RUNS
 

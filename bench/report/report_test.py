@@ -102,6 +102,11 @@ class PlanTest(unittest.TestCase):
     def test_an_unknown_name_is_not_passed_over(self):
         self.assertEqual(plans.Plan(ROWS, [], only=["publish", "pubish"]).unknown, ["pubish"])
 
+    def test_a_quick_run_joins_late_once_and_a_full_one_after_each_backlog(self):
+        quick = plans.Plan(ROWS, [], quick=True)
+        self.assertEqual((quick.backlogs, quick.late_join_runs), ([1_000_000], 1))
+        self.assertEqual(plans.Plan(ROWS, []).backlogs, [1_000_000, 10_000_000])
+
     def test_without_peers_no_scenario_of_theirs_is_planned(self):
         self.assertEqual(plans.Plan(ROWS, []).scenarios, [])
 
@@ -119,7 +124,9 @@ class Scripted(measuring.Measuring):
         if "--probe" in command:
             return [self.probes.pop(0) if len(self.probes) > 1 else self.probes[0]]
         self.asked.append(command)
-        return [self.answers() if self.answers else {"answer": 1}]
+        if callable(self.answers):
+            return self.answers()
+        return self.answers or [{"answer": 1}]
 
 
 class MeasuringTest(unittest.TestCase):
@@ -160,6 +167,16 @@ class MeasuringTest(unittest.TestCase):
         self.assertEqual(order[:9], ["a", "b", "c", "b", "c", "a", "c", "a", "b"])
         cores = [command[command.index("--cores") + 1] for command in run.asked]
         self.assertEqual(cores[:6], ["0,1"] * 3 + ["1,0"] * 3)
+
+    def test_the_joins_of_every_run_are_put_together_by_who_joins(self):
+        joins = [{"run": run, "subject": subject, "milliseconds": run * factor, "said": ""}
+                 for run in (1, 2, 3) for subject, factor in (("tail", 10.0), ("orders", 1.0))]
+        run = self.scripted(plans.Plan([], [], only=["late-join"]), [probe()], joins)
+        run.late_joins()
+        self.assertEqual(figures.late_joins_of(run.lines), {backlog: {
+            "tail": [10.0, 20.0, 30.0], "orders": [1.0, 2.0, 3.0]} for backlog in plans.BACKLOGS})
+        asked = [command[command.index("--backlog") + 1] for command in run.asked]
+        self.assertEqual(asked, [str(backlog) for backlog in plans.BACKLOGS])
 
     def test_everything_is_written_down_at_once_a_failure_too(self):
         def fail():

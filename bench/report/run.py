@@ -75,7 +75,7 @@ def rows_known(build):
 
 
 def announce(plan, out):
-    parts = [f"{len(plan.rows)} rows"]
+    parts = [f"{len(plan.rows)} rows"] if plan.rows else []
     if plan.backlogs:
         parts.append("late joins")
     if plan.scenarios:
@@ -123,7 +123,7 @@ def main(command_line):
         say(f"nothing is called {', '.join(plan.unknown)}; --list shows the names")
         return 2
     if plan.backlogs:
-        measuring.build_programs(ROOT, ["lapwing", "lapwing_time_to_live"], say)
+        measuring.build_programs(ROOT, ["lapwing", "lapwing_backlog", "lapwing_time_to_live"], say)
     plan.peers, missing = measuring.build_peers(ROOT, plan.peers if plan.scenarios else [], say)
     machine["date"] = time.strftime("%Y-%m-%d-%H%M", time.gmtime())
     machine["commit"] = commit_of(ROOT)
