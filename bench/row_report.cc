@@ -110,7 +110,7 @@ std::vector<Detail> median_details(const RowResult& row) {
 }
 
 std::string to_text(const RowResult& row) {
-  std::string text = absl::StrFormat("%-24s", row.spec.name);
+  std::string text = absl::StrFormat("%-26s", row.spec.name);
   if (!row.skipped.empty()) {
     return absl::StrCat(text, "SKIPPED: ", row.skipped, "\n    ", row.spec.what, "\n");
   }

@@ -3,6 +3,7 @@
 import statistics
 
 import figures
+import plan as plans
 
 WARNING = "THE FIGURES OF THIS RUN ARE NOT TO BE TRUSTED"
 PERCENTILE_COLUMNS = ((0.5, "50 %"), (0.9, "90 %"), (0.99, "99 %"), (0.999, "99.9 %"),
@@ -72,7 +73,8 @@ def setting(environment, probes):
         for floor in ("line", "walk"):
             values = [probe[f"{floor}_ns"] for probe in probes]
             rows.append((f"floor `{floor}` during the run", f"{min(values):.0f} to "
-                         f"{max(values):.0f} ns, median {statistics.median(values):.0f}"))
+                         f"{max(values):.0f} ns, median {statistics.median(values):.0f}"
+                         if max(values) > 0 else "SKIPPED: needs two cores"))
     return ["## The machine", "", *table(("what", "value"), rows)]
 
 
@@ -202,7 +204,7 @@ def failures(lines):
     found = figures.failed_of(lines)
     if not found:
         return []
-    return ["## Not measured", "", *(f"- `{name}`: {why}" for name, why in found), ""]
+    return ["## Not measured, or broken", "", *(f"- `{name}`: {why}" for name, why in found), ""]
 
 
 def report(environment, lines, drawn, missing, reasons, notes, command):
@@ -211,7 +213,7 @@ def report(environment, lines, drawn, missing, reasons, notes, command):
     rejected, kept = figures.trials_of(lines)
     parts = [f"# Lapwing on {environment['host']}, {environment['date']}", "",
              *warning(reasons),
-             f"Made by `{command}` in {environment['minutes']:.0f} minutes, of commit "
+             f"Made by `{command}` in {plans.in_words(60 * environment['minutes'])}, of commit "
              f"{environment['commit']}. `bench/METHOD.md` says how everything was measured and why "
              "so; `raw.jsonl` holds every trial.", "",
              f"{kept} trials counted, {rejected} were thrown away because the floors around them "

@@ -10,17 +10,23 @@ def rows_of(lines):
     return {line["name"]: line for line in lines if line["kind"] == "row" and "trials" in line}
 
 
+def name_of(line):
+    if "name" in line:
+        return line["name"]
+    return f"{line['peer']} {line['scenario']}" if "peer" in line else (
+        f"late join, {line['backlog']:,}")
+
+
 def failed_of(lines):
-    """What was to be measured and was not: [(name, why)]."""
+    """What was to be measured and was not, or broke a promise: [(name, "SKIPPED: no disk")]."""
     found = []
     for line in lines:
         if line["kind"] not in ("row", "peer", "late-join"):
             continue
-        name = line.get("name") or line.get("scenario") and (
-            f"{line['peer']} {line['scenario']}") or f"late join, {line.get('backlog'):,}"
-        why = line.get("failed") or line.get("skipped") or line.get("fault")
-        if why and (name, why) not in found:
-            found.append((name, why))
+        for kind in ("failed", "skipped", "fault"):
+            entry = (name_of(line), f"{kind.upper()}: {line.get(kind)}")
+            if line.get(kind) and entry not in found:
+                found.append(entry)
     return found
 
 
@@ -50,10 +56,10 @@ def crowds_of(lines):
 
 
 def peers_of(lines, scenario):
-    """{peer: [line of a round]} without the rounds that failed, have a fault, or were restless."""
+    """{peer: [line of a round]} without the rounds that gave nothing, a fault, or were restless."""
     found = {}
     for line in lines:
-        if line["kind"] != "peer" or line["scenario"] != scenario or "failed" in line:
+        if line["kind"] != "peer" or line["scenario"] != scenario or "probes" not in line:
             continue
         if not line.get("fault") and line.get("steady", True):
             found.setdefault(line["peer"], []).append(line)

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 
+import figures
 import load
 import plan as plans
 
@@ -99,7 +100,8 @@ class Measuring:
             self.write(kind, {**identity, **self.between_probes(call)})
         except Failed as failure:
             self.write(kind, {**identity, "failed": str(failure)})
-            self.say(f"    failed: {failure}")
+        for _, why in figures.failed_of(self.lines[-1:]):
+            self.say(f"    {why}")
 
     def rows(self):
         for number, row in enumerate(self.plan.rows, 1):
@@ -118,6 +120,11 @@ class Measuring:
             return
         cores = (self.last_probe or self.probe())["cores"]
         for scenario in self.plan.scenarios:
+            if cores[0] == cores[1]:
+                self.say(f"{scenario}: SKIPPED: needs two cores")
+                self.write("peer", {"peer": "every peer's", "scenario": scenario,
+                                    "skipped": "needs two cores"})
+                continue
             for turn in range(self.plan.rounds):
                 start = turn % len(self.plan.peers)
                 order = self.plan.peers[start:] + self.plan.peers[:start]

@@ -32,6 +32,7 @@ STYLE = {
 # Where a share of the samples stands on the axis: each step is ten times rarer.
 SHARES = ((0.5, "50 %"), (0.9, "90 %"), (0.99, "99 %"), (0.999, "99.9 %"), (0.9999, "99.99 %"),
           (0.99999, "99.999 %"))
+DISTRUST = "not-to-be-trusted"  # what the warning is called in an SVG
 RARER_THAN_ALL = 10  # the maximum stands so many times further than the last share shown
 
 
@@ -63,7 +64,7 @@ class Gallery:
         axes.text(0, 1.035, subtitle, transform=axes.transAxes, fontsize=9.5, color="#57606a")
         if self.distrusted:
             figure.text(0.5, 0.5, "not to be trusted", rotation=24, fontsize=44, color="#d1242f",
-                        alpha=0.13, ha="center", va="center")
+                        alpha=0.13, ha="center", va="center", gid=DISTRUST)
         return figure, axes
 
     def keep(self, figure, name, title):

@@ -185,7 +185,7 @@ class MeasuringTest(unittest.TestCase):
         run.rows()
         written = [json.loads(line) for line in (self.out / "raw.jsonl").read_text().splitlines()]
         self.assertEqual(written[-1], {"kind": "row", "name": "publish", "failed": "it broke"})
-        self.assertEqual(figures.failed_of(written), [("publish", "it broke")])
+        self.assertEqual(figures.failed_of(written), [("publish", "FAILED: it broke")])
 
 
 class ReportTest(unittest.TestCase):
@@ -213,7 +213,7 @@ class ReportTest(unittest.TestCase):
         text = report_of(lines, missing={"aeron": "no Java"})
         self.assertIn("FAULT: 3 torn records", text)
         self.assertIn("- aeron: no Java", text)
-        self.assertIn("- `one-reader`: 3 torn records", text)
+        self.assertIn("- `one-reader`: FAULT: 3 torn records", text)
 
     def test_a_round_with_a_fault_or_between_unequal_floors_counts_for_nobody(self):
         lines = [peer("a", "round-trip", block_ns_p50=1), peer("a", "round-trip", steady=False),

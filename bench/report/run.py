@@ -18,9 +18,10 @@ import plan as plans
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 ABOUT = """Measures Lapwing on this machine, beside what one would pick instead; writes a report.
 
-Ends with 0 when everything that was to be measured was, 1 when something failed or a promise was
-broken (a torn record), 2 for wrong usage. A machine whose figures are not to be trusted is told
-loudly, at the end and at the top of the report, and does not change the exit code.
+Ends with 0 when everything was measured that this machine can measure, 1 when something failed or a
+promise was broken (a torn record), 2 for wrong usage. What needs two cores or a file that is not
+there is SKIPPED, which is told with the reason. A machine whose figures are not to be trusted is
+told loudly, at the end and at the top of the report, and does not change the exit code.
 """
 
 
@@ -75,7 +76,8 @@ def rows_known(build):
 
 
 def announce(plan, out):
-    parts = [f"{len(plan.rows)} rows"] if plan.rows else []
+    count = len(plan.rows)
+    parts = [f"{count} row{'s' if count > 1 else ''}"] if count else []
     if plan.backlogs:
         parts.append("late joins")
     if plan.scenarios:
@@ -138,7 +140,8 @@ def main(command_line):
     reasons = distrust_of(machine, run.lines)
     drawn = pictures.draw(out, run.lines, bool(reasons))
     if not drawn:
-        say("no pictures: python3-matplotlib is not installed, or there is nothing to draw")
+        say("no pictures: " + ("python3-matplotlib is not installed" if pictures.pyplot is None
+                               else "there is nothing to draw"))
     command = shlex.join(["bench/run.sh", *command_line])
     (out / "report.md").write_text(document.report(
         machine, run.lines, drawn, missing, reasons, environment.remarks(machine), command),
@@ -146,7 +149,7 @@ def main(command_line):
     (out / "environment.json").write_text(json.dumps(machine, indent=2) + "\n", encoding="utf-8")
     say(f"done in {plans.in_words(time.monotonic() - began)}: {out / 'report.md'}")
     for name, why in document.figures.failed_of(run.lines):
-        say(f"not measured: {name}: {why}")
+        say(f"{name}: {why}")
     if reasons:
         print(document.loud(reasons), flush=True)
     return 1 if any(line.get("failed") or line.get("fault") for line in run.lines) else 0

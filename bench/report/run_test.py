@@ -1,0 +1,137 @@
+#!/usr/bin/env python3
+"""Whole runs on machines made of files, with programs that answer what the test says."""
+
+import contextlib
+import io
+import pathlib
+import shutil
+import tempfile
+import unittest
+from unittest import mock
+
+import document
+import load
+import measuring
+import pictures
+import report_test
+import run
+from environment_test import CLOCK, GOOD
+
+QUIET = {"seconds": 1.0, "named": 0.0, "nameless": 0.0, "steal": 0.0, "who": {}}
+BUSY = {**QUIET, "named": 0.9, "who": {"stress-ng-cpu": 0.9}}
+
+
+class RunTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="lapwing-run-"))
+        self.addCleanup(shutil.rmtree, self.folder)
+        self.change(GOOD)
+        self.probe = report_test.probe()
+        self.answer = report_test.row("one-way-1m", curve=report_test.curve(70))
+        self.taken = QUIET
+        self.cores = {2, 3}
+
+    def change(self, files):
+        for name, text in files.items():
+            path = self.folder / "machine" / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+
+    def program(self, command):
+        return [dict(self.probe if "--probe" in command else self.answer)]
+
+    def run_it(self, *arguments):
+        """(exit code, what it printed, the report)"""
+        command_line = ["--peers", "none", "--only", "one-way", *arguments, "--out",
+                        str(self.folder / "out"), "--disk", str(self.folder / "disk"),
+                        "--system-root", str(self.folder / "machine")]
+        printed = io.StringIO()
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(contextlib.redirect_stdout(printed))
+            for owner, name, stand_in in (
+                    (measuring, "build_programs", lambda *_: self.folder),
+                    (measuring, "build_peers", lambda _, names, __: (names, {})),
+                    (measuring, "peers_listed", lambda _: ["lapwing", "pipe"]),
+                    (measuring.Measuring, "program", lambda _, command, **__: self.program(
+                        command)),
+                    (run, "rows_known", lambda _: ["one-way-1m"]),
+                    (load, "between", lambda *_: dict(self.taken)),
+                    (run.environment.os, "sched_getaffinity", lambda _: self.cores)):
+                stack.enter_context(mock.patch.object(owner, name, stand_in))
+            code = run.main(command_line)
+        text = (self.folder / "out" / "report.md").read_text(encoding="utf-8")
+        return code, printed.getvalue(), text
+
+    def pictures_that_warn(self):
+        drawn = sorted((self.folder / "out").glob("*.svg"))
+        return [pictures.DISTRUST in path.read_text(encoding="utf-8") for path in drawn]
+
+    def assert_warns_everywhere(self, outcome, because):
+        """The end of what is printed, the top of the report, and every picture; the code is 0."""
+        code, printed, text = outcome
+        self.assertEqual(code, 0)
+        loud = printed[printed.index("!!!!"):]
+        self.assertEqual(loud.splitlines()[-1], "!" * 78)
+        for said in (loud, "\n".join(text.splitlines()[:8])):
+            self.assertIn(document.WARNING, said)
+            self.assertIn(because, said)
+        drawn = 1 if pictures.pyplot is not None and "trials" in self.answer else 0
+        self.assertEqual(self.pictures_that_warn(), [True] * drawn)
+
+    def test_a_run_on_a_good_and_quiet_machine_warns_nowhere(self):
+        code, printed, text = self.run_it()
+        self.assertEqual(code, 0)
+        self.assertNotIn("TRUSTED", printed + text)
+        self.assertFalse(any(self.pictures_that_warn()))
+        if pictures.pyplot is not None:
+            self.assertEqual(len(self.pictures_that_warn()), 1)
+
+    def test_a_run_by_a_clock_that_is_not_believed_warns_everywhere(self):
+        self.change({CLOCK: "hpet\n"})
+        self.assert_warns_everywhere(self.run_it(), "the kernel's clock source is hpet")
+
+    def test_a_run_beside_somebody_who_works_warns_everywhere(self):
+        self.taken = BUSY
+        self.assert_warns_everywhere(self.run_it(), "stress-ng-cpu up to 90%")
+
+    def one_core(self):
+        self.cores = {2}
+        self.probe.update(cores=[2, 2], line_ns=0.0, walk_ns=0.0)
+        self.answer = {"kind": "row", "name": "one-way-1m", "skipped": "needs two cores"}
+
+    def test_a_run_on_one_core_warns_and_says_what_it_skipped_and_why(self):
+        self.one_core()
+        outcome = self.run_it()
+        self.assert_warns_everywhere(outcome, "this run has 1 core")
+        _, printed, text = outcome
+        self.assertIn("bench: one-way-1m: SKIPPED: needs two cores", printed)
+        self.assertIn("- `one-way-1m`: SKIPPED: needs two cores", text)
+        self.assertIn("| floor `walk` during the run | SKIPPED: needs two cores |", text)
+
+    def test_no_peer_is_measured_on_one_core(self):
+        self.one_core()
+        code, printed, text = self.run_it("--only", "saturation", "--peers", "all")
+        self.assertEqual(code, 0)
+        self.assertIn("bench: saturation: SKIPPED: needs two cores", printed)
+        self.assertIn("- `every peer's saturation`: SKIPPED: needs two cores", text)
+
+    def test_a_broken_promise_ends_the_run_with_1(self):
+        self.answer["fault"] = "3 torn records"
+        code, printed, _ = self.run_it()
+        self.assertEqual(code, 1)
+        self.assertIn("bench: one-way-1m: FAULT: 3 torn records", printed)
+
+    def test_a_program_that_fails_ends_the_run_with_1(self):
+        def fail(command):
+            if "--probe" in command:
+                return [dict(self.probe)]
+            raise measuring.Failed("it broke")
+        self.program = fail
+        code, printed, text = self.run_it()
+        self.assertEqual(code, 1)
+        self.assertIn("bench: one-way-1m: FAILED: it broke", printed)
+        self.assertIn("- `one-way-1m`: FAILED: it broke", text)
+
+
+if __name__ == "__main__":
+    unittest.main()
