@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures one scenario of one peer once and prints one line of JSON; see bench/peers/README.md.
 
-Starts what the peer needs, both sides in processes of their own on two cores, and stops them all.
+Starts what the peer needs, each side in a process of its own on two cores, and stops them all.
 """
 
 import argparse
@@ -18,13 +18,15 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-SCENARIOS = ("round-trip", "saturation", "stopped-reader")
-RECORDS = {"round-trip": 200_000, "saturation": 8_000_000, "stopped-reader": 0}
-# Whose line says what was measured first, and who answers.
+SCENARIOS = ("round-trip", "saturation", "stopped-reader", "stopped-of-two")
+RECORDS = {"round-trip": 200_000, "saturation": 8_000_000}
+# Who begins, on the first core, and who answers, on the second. Where a reader is stopped it is the
+# second role that is.
 ROLES = {
     "round-trip": ("initiator", "echo"),
     "saturation": ("publisher", "subscriber"),
     "stopped-reader": ("publisher", "subscriber"),
+    "stopped-of-two": ("publisher", "subscriber", "witness"),
 }
 KEEPING = ("lossless", "keeps")  # of `delivery`: nothing may be lost
 SHARED_PARENT = "/dev/shm"
@@ -131,7 +133,7 @@ class Sides:
 
 def measure(peer, options, shared, sides):
     """The fields of one measurement."""
-    first, second = ROLES[options.scenario]
+    first, *others = ROLES[options.scenario]
     if peer.driver:
         sides.start("driver", options.cores[1], "-")
         sides.await_file(shared / "driver.ready")
@@ -139,16 +141,30 @@ def measure(peer, options, shared, sides):
         sides.start("both", options.cores[0], options.scenario,
                     ["--other-core", str(options.cores[1])])
         return sides.finish("both")
-    sides.start(second, options.cores[1], options.scenario)
+    for role in others:
+        sides.start(role, options.cores[1], options.scenario)
     sides.start(first, options.cores[0], options.scenario)
-    if options.scenario == "stopped-reader":
-        sides.await_file(shared / "publisher.ready")
-        if not options.reader_runs:
-            sides.signal(second, signal.SIGSTOP)
-        (shared / "go").touch()
-        return {"stopped": not options.reader_runs, "rate": options.rate, **sides.finish(first)}
+    if options.scenario.startswith("stopped-"):
+        return measure_stopped(options, shared, sides)
     fields = sides.finish(first)
-    fields.update(sides.finish(second))
+    fields.update(sides.finish(others[0]))
+    return fields
+
+
+def measure_stopped(options, shared, sides):
+    publisher, stopped, *witnesses = ROLES[options.scenario]
+    sides.await_file(shared / "publisher.ready")
+    if not options.reader_runs:
+        sides.signal(stopped, signal.SIGSTOP)
+    for witness in witnesses:
+        sides.await_file(shared / f"{witness}.counts")
+    (shared / "go").touch()
+    fields = {"stopped": not options.reader_runs, "rate": options.rate, **sides.finish(publisher)}
+    for witness in witnesses:
+        heard = sides.finish(witness)
+        # As Arrivals::lost() of the languages counts: a torn record is torn, not lost.
+        came = heard["received"] - heard["out_of_order"]
+        fields.update(heard, lost=max(0, fields["published"] - came))
     return fields
 
 
@@ -178,8 +194,8 @@ def parse(arguments):
     parser.add_argument("--bytes", type=int, default=56)
     parser.add_argument("--records", type=int)
     parser.add_argument("--warm-up", type=int, default=1 << 20)
-    parser.add_argument("--seconds", type=float, default=2)
-    parser.add_argument("--rate", type=float, default=100_000)
+    parser.add_argument("--seconds", type=float, default=15)
+    parser.add_argument("--rate", type=float, default=500_000)
     parser.add_argument("--capacity", type=int)
     parser.add_argument("--reader-runs", action="store_true")
     parser.add_argument("--time-limit", type=float, default=120)
@@ -187,7 +203,7 @@ def parse(arguments):
     if len(options.cores) != 2:
         parser.error("--cores takes two, as in 0,1")
     if options.records is None:
-        options.records = RECORDS[options.scenario]
+        options.records = RECORDS.get(options.scenario, 0)
     return options
 
 

@@ -76,6 +76,35 @@ class PeersTest(unittest.TestCase):
             if peer.delivery != "lossless":
                 self.assertFalse(line["blocked_at_end"])
 
+    def test_one_that_lives_beside_one_that_is_stopped_is_accounted_for(self):
+        for peer in self.each("stopped-of-two"):
+            line = self.measure(peer.name, "stopped-of-two", "--rate", ROUNDS, "--seconds", 1)
+            self.assertEqual(line["fault"], "")
+            self.assertTrue(line["stopped"])
+            self.assertEqual(line["due"], ROUNDS)
+            self.assertGreater(line["published"], 0)
+            self.assertEqual(line["received"] + line["lost"], line["published"])
+            self.assertEqual(line["torn"] + line["out_of_order"], 0)
+            self.assertGreater(line["longest_silence_ns"], 0)
+
+    def test_who_waits_for_the_stopped_one_keeps_the_one_that_lives_waiting(self):
+        # Room for 2^14 records; twice as many come due.
+        crowded = ("--rate", 32_768, "--seconds", 1, "--capacity", 16_384)
+        for peer in self.each("stopped-of-two"):
+            if not peer.name.startswith(("lapwing", "iceoryx2")):
+                continue
+            line = self.measure(peer.name, "stopped-of-two", *crowded)
+            waits = peer.delivery == "lossless"
+            self.assertEqual(line["blocked_at_end"], waits)
+            if not waits:
+                self.assertEqual(line["received"] + line["lost"], line["published"])
+                continue
+            self.assertLess(line["published"], line["due"])
+            self.assertGreater(line["longest_silence_ns"], line["longest_stall_ns"] / 2)
+            control = self.measure(peer.name, "stopped-of-two", *crowded, "--reader-runs")
+            self.assertFalse(control["stopped"])
+            self.assertFalse(control["blocked_at_end"])
+
     def test_a_full_pipe_is_told_as_a_stall(self):
         # 1 MiB takes 18,724 records of 56 bytes; twice as many come due.
         line = self.measure("pipe", "stopped-reader", "--rate", 40_000, "--seconds", 1)

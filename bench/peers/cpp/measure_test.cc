@@ -5,6 +5,7 @@
 #include "bench/peers/cpp/histogram.h"
 #include "bench/peers/cpp/numbered_record.h"
 #include "bench/peers/cpp/report.h"
+#include "bench/peers/cpp/silences.h"
 
 namespace lapwing::peers {
 namespace {
@@ -59,6 +60,36 @@ TEST_CASE("a torn record is not lost as well") {
   arrivals.add(record_of(3, 7).data());
   REQUIRE(arrivals.torn() == 1);
   REQUIRE(arrivals.lost(3) == 0);
+}
+
+TEST_CASE("a reader that begins to count later has lost nothing of what was before") {
+  Arrivals arrivals(7, 100);
+  for (const std::uint64_t number : {99U, 101U, 104U}) {
+    arrivals.add(record_of(number, 7).data());
+  }
+  REQUIRE(arrivals.received() == 3);
+  REQUIRE(arrivals.out_of_order() == 1);  // 99 is from before
+  REQUIRE(arrivals.lost(4) == 2);         // 102 and 103
+}
+
+TEST_CASE("the longest silence is between two sounds, however long the first took to come") {
+  Silences silences(1000);
+  silences.add_sound(9000);
+  REQUIRE(silences.longest_ns() == 0);
+  for (const std::uint64_t now_ns : {9100U, 9600U, 9700U}) silences.add_sound(now_ns);
+  REQUIRE(silences.longest_ns() == 500);
+  silences.end(9900);
+  REQUIRE(silences.longest_ns() == 500);
+}
+
+TEST_CASE("a silence that lasts until the end counts, and so does one of which nothing was heard") {
+  Silences broken_off(1000);
+  broken_off.add_sound(2000);
+  broken_off.end(5000);
+  REQUIRE(broken_off.longest_ns() == 3000);
+  Silences never_begun(1000);
+  never_begun.end(5000);
+  REQUIRE(never_begun.longest_ns() == 4000);
 }
 
 TEST_CASE("a percentile never flatters, nor exaggerates by more than a 64th") {

@@ -42,10 +42,11 @@ inline bool is_whole(const std::uint64_t* record, std::size_t words) {
   return found == 0;
 }
 
-// What a reader of records 1, 2, 3, … got.
+// What a reader of records 1, 2, 3, … got, or of those after a certain one.
 class Arrivals {
  public:
-  explicit Arrivals(std::size_t words) : words_(words) {}
+  // Records after `last`.
+  explicit Arrivals(std::size_t words, std::uint64_t last = 0) : words_(words), last_(last) {}
 
   void add(const std::uint64_t* record) {
     ++received_;
@@ -78,7 +79,7 @@ class Arrivals {
   std::uint64_t in_order_ = 0;
   std::uint64_t torn_ = 0;
   std::uint64_t out_of_order_ = 0;
-  std::uint64_t last_ = 0;
+  std::uint64_t last_;
 };
 
 }  // namespace lapwing::peers

@@ -32,11 +32,10 @@ void read(std::string_view name, std::string_view text, T& value) {
 }
 
 Role role_of(const std::string& name) {
-  const std::map<std::string, Role> roles = {{"initiator", Role::kInitiator},
-                                             {"echo", Role::kEcho},
-                                             {"publisher", Role::kPublisher},
-                                             {"subscriber", Role::kSubscriber},
-                                             {"driver", Role::kDriver}};
+  const std::map<std::string, Role> roles = {
+      {"initiator", Role::kInitiator}, {"echo", Role::kEcho},
+      {"publisher", Role::kPublisher}, {"subscriber", Role::kSubscriber},
+      {"witness", Role::kWitness},     {"driver", Role::kDriver}};
   const auto found = roles.find(name);
   if (found == roles.end()) usage("unknown role " + name);
   return found->second;
@@ -45,6 +44,7 @@ Role role_of(const std::string& name) {
 void set(Options& options, const std::string& name, const std::string& value) {
   if (name == "--role") {
     options.role = role_of(value);
+    options.role_name = value;
   } else if (name == "--core") {
     read(name, value, options.core);
   } else if (name == "--bytes") {
@@ -67,6 +67,11 @@ void set(Options& options, const std::string& name, const std::string& value) {
 }
 
 }  // namespace
+
+std::vector<std::string> Options::readers() const {
+  if (has_witness()) return {"subscriber", "witness"};
+  return {"subscriber"};
+}
 
 void fail(const std::string& message) {
   std::fprintf(stderr, "peer: %s\n", message.c_str());

@@ -10,14 +10,16 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace lapwing::peers {
 
-enum class Role { kInitiator, kEcho, kPublisher, kSubscriber, kDriver };
+enum class Role { kInitiator, kEcho, kPublisher, kSubscriber, kWitness, kDriver };
 
 struct Options {
   std::string scenario;
   Role role = Role::kPublisher;
+  std::string role_name;
   int core = 0;
   std::size_t bytes = 56;
   std::uint64_t records = 0;
@@ -30,6 +32,9 @@ struct Options {
   std::size_t words() const { return bytes / 8; }
   bool sends_first() const { return role == Role::kInitiator || role == Role::kPublisher; }
   bool both_ways() const { return scenario == "round-trip"; }
+  bool has_witness() const { return scenario == "stopped-of-two"; }
+  // The names of the roles that read what a publisher publishes.
+  std::vector<std::string> readers() const;
   std::string path(const std::string& name) const { return shared + "/" + name; }
 };
 

@@ -74,6 +74,13 @@ void print_steady(double seconds, const SteadyFigures& figures) {
          {"blocked_at_end", figures.blocked_at_end}});
 }
 
+void print_witness(const Arrivals& arrivals, std::uint64_t longest_silence_ns) {
+  print({{"received", arrivals.received()},
+         {"torn", arrivals.torn()},
+         {"out_of_order", arrivals.out_of_order()},
+         {"longest_silence_ns", longest_silence_ns}});
+}
+
 void print_histogram_of_input() {
   Histogram ns;
   for (std::uint64_t duration_ns = 0; std::cin >> duration_ns;) ns.add(duration_ns);

@@ -45,6 +45,7 @@ struct Pace {
 void print_arrivals(const Arrivals& arrivals, std::uint64_t published, Pace pace,
                     std::int64_t reported_lost);
 void print_steady(double seconds, const SteadyFigures& figures);
+void print_witness(const Arrivals& arrivals, std::uint64_t longest_silence_ns);
 // Percentiles alone, of durations read from standard input, one a line.
 void print_histogram_of_input();
 

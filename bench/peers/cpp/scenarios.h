@@ -25,6 +25,7 @@
 #include "bench/peers/cpp/numbered_record.h"
 #include "bench/peers/cpp/options.h"
 #include "bench/peers/cpp/report.h"
+#include "bench/peers/cpp/silences.h"
 #include "proto/shared_words.h"
 
 namespace lapwing::peers {
@@ -125,6 +126,19 @@ void run_echo(const Options& options, Peer& peer) {
   }
 }
 
+// Everything has been published. What has been taken may still have to go out, and the memory may
+// go with this side.
+template <typename Peer>
+void announce_and_stay(const Options& options, Peer& peer) {
+  announce(options, "published");
+  Patience until_received;
+  for (std::uint64_t looks = 0;; ++looks) {
+    peer.send(0, 0);
+    if (looks % kLooksBetweenClocks == 0 && is_announced(options, "received")) return;
+    until_received.pause();
+  }
+}
+
 template <typename Peer>
 void run_saturating_publisher(const Options& options, Peer& peer) {
   const std::uint64_t together = peer.send_records_max();
@@ -141,14 +155,7 @@ void run_saturating_publisher(const Options& options, Peer& peer) {
     }
   }
   print_published(options.records, now_ns() - start_ns);
-  announce(options, "published");
-  // What has been taken may still have to go out, and the memory may go with this side.
-  Patience until_received;
-  for (std::uint64_t looks = 0;; ++looks) {
-    peer.send(0, 0);
-    if (looks % kLooksBetweenClocks == 0 && is_announced(options, "received")) return;
-    until_received.pause();
-  }
+  announce_and_stay(options, peer);
 }
 
 template <typename Peer>
@@ -197,6 +204,7 @@ class SteadyPublisher {
     steady_ = SteadyFigures();
     publish_for(static_cast<std::uint64_t>(options_.seconds * 1e9));
     print_steady(options_.seconds, steady_);
+    if (options_.has_witness()) announce_and_stay(options_, peer_);
   }
 
  private:
@@ -248,6 +256,44 @@ void run_discarding_subscriber(Peer& peer) {
   }
 }
 
+// Receives until `file` exists and then nothing has come for a while; records after number `last`.
+template <typename Peer>
+Heard listen_until(const Options& options, Peer& peer, const std::string& file,
+                   std::uint64_t last) {
+  const auto stuck_ns = kStuckNsMax + static_cast<std::uint64_t>(options.seconds * 1e9);
+  std::uint64_t now = now_ns();
+  Heard heard(options.words(), last, now);
+  std::uint64_t quiet_since_ns = now;
+  std::uint64_t empty_looks = 0;
+  for (bool over = false;;) {
+    const auto add = [&](const std::uint64_t* record) { heard.arrivals.add(record); };
+    if (peer.receive(add) != 0) {
+      quiet_since_ns = now_ns();
+      heard.silences.add_sound(quiet_since_ns);
+      continue;
+    }
+    spin_pause();
+    if (++empty_looks % kLooksBetweenClocks != 0) continue;
+    now = now_ns();
+    if (!over && is_announced(options, file)) {
+      over = true;
+      heard.silences.end(now);
+    }
+    if (over && now - quiet_since_ns > kSilenceNsMax) return heard;
+    if (now - quiet_since_ns > stuck_ns) fail("the publisher has been silent");
+  }
+}
+
+// What comes while another reader is stopped, and when nothing does.
+template <typename Peer>
+void run_witness(const Options& options, Peer& peer) {
+  const std::uint64_t last = listen_until(options, peer, "publisher.ready", 0).arrivals.last();
+  announce(options, "witness.counts");
+  const Heard heard = listen_until(options, peer, "published", last);
+  announce(options, "received");
+  print_witness(heard.arrivals, heard.silences.longest_ns());
+}
+
 // The main function of a peer's program.
 template <typename Peer>
 int run_peer(int argument_count, char** arguments) {
@@ -268,7 +314,7 @@ int run_peer(int argument_count, char** arguments) {
       run_echo(options, peer);
       break;
     case Role::kPublisher:
-      await_file(options, "subscriber.ready");
+      for (const std::string& reader : options.readers()) await_file(options, reader + ".ready");
       if (options.scenario == "saturation") {
         run_saturating_publisher(options, peer);
       } else {
@@ -282,6 +328,10 @@ int run_peer(int argument_count, char** arguments) {
       } else {
         run_discarding_subscriber(peer);
       }
+      break;
+    case Role::kWitness:
+      announce(options, "witness.ready");
+      run_witness(options, peer);
       break;
     case Role::kDriver:
       fail("this peer has no driver");

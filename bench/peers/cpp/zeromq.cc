@@ -76,11 +76,13 @@ class ZeroMq {
 
  private:
   // A subscription takes its time, and nothing tells a publisher that it has come: record 0 goes
-  // out until the subscriber says that it gets it.
+  // out until each subscriber has said that it gets it.
   void prime(const Options& options) {
-    while (!is_announced(options, "zeromq.subscribed")) {
-      send(0, 1);
-      usleep(1000);
+    for (const std::string& reader : options.readers()) {
+      while (!is_announced(options, "zeromq.subscribed." + reader)) {
+        send(0, 1);
+        usleep(1000);
+      }
     }
   }
   void await_first(const Options& options) {
@@ -88,7 +90,7 @@ class ZeroMq {
     while (zmq_recv(socket_, record_.data(), record_bytes(), ZMQ_DONTWAIT) < 0) {
       if (now_ns() > deadline_ns) fail("no subscription within a minute");
     }
-    announce(options, "zeromq.subscribed");
+    announce(options, "zeromq.subscribed." + options.role_name);
   }
   void set(int option, int value) {
     if (zmq_setsockopt(socket_, option, &value, sizeof value) != 0) fail_with_zmq("option");

@@ -39,7 +39,7 @@ impl<const W: usize, const OVERFLOW: bool> Peer<W> for Iceoryx2<W, OVERFLOW> {
                 node.service_builder(&name)
                     .publish_subscribe::<Record<W>>()
                     .max_publishers(1)
-                    .max_subscribers(1)
+                    .max_subscribers(options.readers().len())
                     .history_size(0)
                     .subscriber_max_buffer_size(options.capacity as usize)
                     .enable_safe_overflow(OVERFLOW)

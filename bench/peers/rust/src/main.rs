@@ -3,6 +3,7 @@
 
 mod measure;
 mod scenarios;
+mod witness;
 
 #[cfg(feature = "bcast")]
 mod bcast_peer;

@@ -41,6 +41,11 @@ pub struct Arrivals {
 }
 
 impl Arrivals {
+    /// Of records after `last`.
+    pub fn after(last: u64) -> Self {
+        Self { last, ..Self::default() }
+    }
+
     #[inline(always)]
     pub fn add<const W: usize>(&mut self, record: &Record<W>) {
         self.received += 1;
@@ -130,8 +135,10 @@ pub enum Role {
     Echo,
     Publisher,
     Subscriber,
+    Witness,
 }
 
+#[derive(Clone)]
 pub struct Options {
     pub scenario: String,
     pub role: Role,
@@ -178,6 +185,7 @@ impl Options {
                     "echo" => Role::Echo,
                     "publisher" => Role::Publisher,
                     "subscriber" => Role::Subscriber,
+                    "witness" => Role::Witness,
                     _ => usage(&format!("unknown role {value}")),
                 }
             }
@@ -198,6 +206,13 @@ impl Options {
     }
     pub fn both_ways(&self) -> bool {
         self.scenario == "round-trip"
+    }
+    pub fn has_witness(&self) -> bool {
+        self.scenario == "stopped-of-two"
+    }
+    /// The names of the roles that read what a publisher publishes.
+    pub fn readers(&self) -> &'static [&'static str] {
+        if self.has_witness() { &["subscriber", "witness"] } else { &["subscriber"] }
     }
     pub fn sends(&self) -> bool {
         self.sends_first() || self.both_ways()

@@ -11,13 +11,15 @@ use crate::measure::{
     clock_ns, fail, is_whole, now_ns, pin_to_core, Arrivals, Histogram, Options, Record, Role,
     DAMAGED_BIT, END_NUMBER,
 };
+use crate::witness::run_witness;
 
 const BLOCK_ROUND_TRIPS: u64 = 64;
 const WARM_UP_NS_MAX: u64 = 2_000_000_000;
-const SILENCE_NS_MAX: u64 = 200_000_000;
+pub const SILENCE_NS_MAX: u64 = 200_000_000;
 const STEADY_NS: u64 = 500_000_000;
-const LOOKS_BETWEEN_CLOCKS: u64 = 1024;
-const STUCK_NS_MAX: u64 = 60_000_000_000;
+pub const LOOKS_BETWEEN_CLOCKS: u64 = 1024;
+pub const STUCK_NS_MAX: u64 = 60_000_000_000;
+const LOOKS_AFTER_THE_END: u64 = 20; // that a publish is still under way
 
 /// One side's end of a peer. Made by `open`, which connects as far as that side can by itself.
 pub trait Peer<const W: usize>: Sized {
@@ -175,8 +177,12 @@ fn run_saturating_publisher<const W: usize, P: Peer<W>>(options: &Options, peer:
         options.records,
         per_second(options.records, now_ns() - start_ns)
     );
+    announce_and_stay(options);
+}
+
+/// Everything has been published; the memory may go with this side.
+fn announce_and_stay(options: &Options) {
     options.announce("published");
-    // The memory may go with this side.
     options.await_file("received");
 }
 
@@ -344,11 +350,17 @@ impl Steady {
         number
     }
 
-    fn watch(&self, seconds: f64) {
-        let wait_ns = self.end_ns.saturating_sub(now_ns()) + SILENCE_NS_MAX;
-        thread::sleep(Duration::from_nanos(wait_ns));
-        if self.done.load(Ordering::Acquire) {
-            return;
+    fn watch(&self, options: &Options) {
+        thread::sleep(Duration::from_nanos(self.end_ns.saturating_sub(now_ns())));
+        // By looks, not by the clock: where the whole machine stood still it is not the peer. And a
+        // publisher that has come to the end may still be counting what it has left undone.
+        let mut looks = 0;
+        while looks < LOOKS_AFTER_THE_END {
+            thread::sleep(Duration::from_nanos(SILENCE_NS_MAX / LOOKS_AFTER_THE_END));
+            if self.done.load(Ordering::Acquire) {
+                return;
+            }
+            looks += u64::from(self.began_ns.load(Ordering::Relaxed) < self.end_ns);
         }
         let mut figures = self.figures.lock().unwrap();
         figures.add_stall(self.end_ns.saturating_sub(self.began_ns.load(Ordering::Relaxed)));
@@ -360,7 +372,7 @@ impl Steady {
             }
             figures.add_latency(self.end_ns - due_ns);
         }
-        figures.print(seconds);
+        finish(options, &figures);
         exit(0);
     }
 }
@@ -371,10 +383,17 @@ fn run_steady_publisher<const W: usize, P: Peer<W>>(options: &Options, peer: &mu
     options.await_file("go");
     let steady = Steady::new(options, (options.seconds * 1e9) as u64);
     let watched = Arc::clone(&steady);
-    let seconds = options.seconds;
-    thread::spawn(move || watched.watch(seconds));
+    let watched_options = options.clone();
+    thread::spawn(move || watched.watch(&watched_options));
     steady.publish(peer, number);
-    steady.figures.lock().unwrap().print(seconds);
+    finish(options, &steady.figures.lock().unwrap());
+}
+
+fn finish(options: &Options, figures: &SteadyFigures) {
+    figures.print(options.seconds);
+    if options.has_witness() {
+        announce_and_stay(options);
+    }
 }
 
 pub fn run<const W: usize, P: Peer<W>>(options: &Options) {
@@ -391,12 +410,18 @@ pub fn run<const W: usize, P: Peer<W>>(options: &Options) {
             run_echo::<W, P>(&mut peer);
         }
         Role::Publisher => {
-            options.await_file("subscriber.ready");
+            for reader in options.readers() {
+                options.await_file(&format!("{reader}.ready"));
+            }
             if saturation {
                 run_saturating_publisher::<W, P>(options, &mut peer);
             } else {
                 run_steady_publisher::<W, P>(options, &mut peer);
             }
+        }
+        Role::Witness => {
+            options.announce("witness.ready");
+            run_witness::<W, P>(options, &mut peer);
         }
         Role::Subscriber => {
             options.announce("subscriber.ready");

@@ -18,6 +18,8 @@ final class AeronPeer implements Peer {
     private static final int STREAM_PING = 1001;
     private static final int STREAM_PONG = 1002;
     private static final int FRAGMENTS_MAX = 256;
+    private static final long TIMER_INTERVAL_NS = 10_000_000;
+    private static final long UNTETHERED_TIMEOUT_NS = 50_000_000;
 
     private final ExclusivePublication out;
     private final Subscription in;
@@ -57,13 +59,19 @@ final class AeronPeer implements Peer {
         return options.shared.resolve("aeron").toString();
     }
 
-    static void drive(final Options options) {
+    static void drive(final Options options, final boolean tethered) {
         final ShutdownSignalBarrier barrier = new ShutdownSignalBarrier();
         final MediaDriver.Context context = new MediaDriver.Context()
             .aeronDirectoryName(directory(options))
             .threadingMode(ThreadingMode.SHARED)
             .termBufferSparseFile(false)
             .dirDeleteOnStart(true);
+        if (!tethered) {
+            // By default an untethered reader is put aside after ten seconds, as late as a dead one.
+            context.timerIntervalNs(TIMER_INTERVAL_NS)
+                .untetheredWindowLimitTimeoutNs(UNTETHERED_TIMEOUT_NS)
+                .untetheredLingerTimeoutNs(UNTETHERED_TIMEOUT_NS);
+        }
         try (MediaDriver driver = MediaDriver.launch(context)) {
             options.announce("driver.ready");
             barrier.await();

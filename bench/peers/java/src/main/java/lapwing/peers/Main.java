@@ -70,7 +70,7 @@ final class Main {
         final Options options = Options.parse(arguments, 1);
         try {
             if (options.role.equals("driver")) {
-                AeronPeer.drive(options);
+                AeronPeer.drive(options, name.equals("aeron"));
                 return;
             }
             final String fields = options.role.equals("both")

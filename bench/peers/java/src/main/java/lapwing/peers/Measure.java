@@ -50,6 +50,11 @@ final class Measure {
         long outOfOrder;
         long last;
 
+        /** Of records after `last`. */
+        Arrivals(final long last) {
+            this.last = last;
+        }
+
         void add(final long[] record) {
             received++;
             if (!isWhole(record)) {
@@ -65,6 +70,41 @@ final class Measure {
         /** A torn record is torn, not lost, whichever it was. */
         long lost(final long published) {
             return Math.max(0, published - inOrder - torn);
+        }
+    }
+
+    /**
+     * How long a reader heard nothing at most. The wait for the first record is not a silence, since
+     * nothing need have been published yet; the wait for one that did not come before the end is.
+     */
+    static final class Silences {
+        private long lastNs;
+        private long longestNs;
+        private boolean heard;
+
+        Silences(final long sinceNs) {
+            lastNs = sinceNs;
+        }
+
+        void addSound(final long nowNs) {
+            if (heard) {
+                add(nowNs);
+            }
+            heard = true;
+            lastNs = nowNs;
+        }
+
+        /** Nothing more is published from now on. What was, may still come. */
+        void end(final long nowNs) {
+            add(nowNs);
+        }
+
+        long longestNs() {
+            return longestNs;
+        }
+
+        private void add(final long nowNs) {
+            longestNs = Math.max(longestNs, nowNs - lastNs);
         }
     }
 

@@ -3,6 +3,7 @@ package lapwing.peers;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 
 /**
  * What a side is asked to do, and the files over which the two sides meet; bench/peers/README.md
@@ -77,6 +78,15 @@ final class Options {
 
     boolean bothWays() {
         return scenario.equals("round-trip");
+    }
+
+    boolean hasWitness() {
+        return scenario.equals("stopped-of-two");
+    }
+
+    /** The names of the roles that read what a publisher publishes. */
+    List<String> readers() {
+        return hasWitness() ? List.of("subscriber", "witness") : List.of("subscriber");
     }
 
     boolean sendsFirst() {

@@ -7,10 +7,10 @@ import lapwing.peers.Measure.Histogram;
 final class Scenarios {
     private static final int BLOCK_ROUND_TRIPS = 64;
     private static final long WARM_UP_NS_MAX = 2_000_000_000L;
-    private static final long SILENCE_NS_MAX = 200_000_000L;
+    static final long SILENCE_NS_MAX = 200_000_000L;
     private static final long STEADY_NS = 500_000_000L;
-    private static final int LOOKS_BETWEEN_CLOCKS = 1024;
-    private static final long STUCK_NS_MAX = 60_000_000_000L;
+    static final int LOOKS_BETWEEN_CLOCKS = 1024;
+    static final long STUCK_NS_MAX = 60_000_000_000L;
 
     private final Options options;
     private final Peer peer;
@@ -41,8 +41,11 @@ final class Scenarios {
                 echo();
                 return "";
             case "publisher":
-                options.awaitFile("subscriber.ready");
+                options.readers().forEach(reader -> options.awaitFile(reader + ".ready"));
                 return saturation ? saturate() : new Steady().run();
+            case "witness":
+                options.announce("witness.ready");
+                return new Witness(options, peer).run();
             case "subscriber":
                 options.announce("subscriber.ready");
                 return saturation ? receiveAll() : discard();
@@ -141,15 +144,19 @@ final class Scenarios {
             }
         }
         final long tookNs = System.nanoTime() - startNs;
-        options.announce("published");
-        // The reader may need this side to be there until it has everything.
-        options.awaitFile("received");
+        announceAndStay();
         return Measure.text("\"published\": %d, \"published_per_second\": %f", options.records,
             Measure.perSecond(options.records, tookNs));
     }
 
+    /** Everything has been published; a reader may need this side until it has everything. */
+    private void announceAndStay() {
+        options.announce("published");
+        options.awaitFile("received");
+    }
+
     private String receiveAll() {
-        final Arrivals arrivals = new Arrivals();
+        final Arrivals arrivals = new Arrivals(0);
         final Peer.OnRecord onRecord = arrivals::add;
         final long openedNs = System.nanoTime();
         long firstNs = openedNs;
@@ -216,6 +223,9 @@ final class Scenarios {
             options.announce("publisher.ready");
             options.awaitFile("go");
             publishFor((long)(options.seconds * 1e9));
+            if (options.hasWitness()) {
+                announceAndStay();
+            }
             return Measure.text("\"seconds\": %f, \"due\": %d, \"published\": %d, \"ns\": %s, "
                 + "\"over_10_us_per_million\": %f, \"stalls_over_1_ms\": %d, "
                 + "\"longest_stall_ns\": %d, \"blocked_at_end\": %b", options.seconds, due,
