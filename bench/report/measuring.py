@@ -111,12 +111,12 @@ class Measuring:
 
     def pair(self, peer, scenario, cores):
         command = [sys.executable, str(self.root / "bench" / "peers" / "pair.py"), peer, scenario,
-                   "--cores", f"{cores[0]},{cores[1]}"]
+                   "--cores", f"{cores[0]},{cores[1]}", *self.plan.pair_options(scenario)]
         return self.program(command)[-1]
 
     def peers(self):
         """Round by round: each peer once, in another order each time, the cores swapped."""
-        if not self.plan.peers:
+        if not self.plan.scenarios:
             return
         cores = (self.last_probe or self.probe())["cores"]
         for scenario in self.plan.scenarios:
@@ -125,11 +125,12 @@ class Measuring:
                 self.write("peer", {"peer": "every peer's", "scenario": scenario,
                                     "skipped": "needs two cores"})
                 continue
-            for turn in range(self.plan.rounds):
-                start = turn % len(self.plan.peers)
-                order = self.plan.peers[start:] + self.plan.peers[:start]
+            peers, rounds = self.plan.peers_with(scenario), self.plan.rounds(scenario)
+            for turn in range(rounds):
+                start = turn % len(peers)
+                order = peers[start:] + peers[:start]
                 placement = cores[::-1] if turn % 2 else cores
-                self.say(f"{scenario}, round {turn + 1} of {self.plan.rounds}: {', '.join(order)}")
+                self.say(f"{scenario}, round {turn + 1} of {rounds}: {', '.join(order)}")
                 for peer in order:
                     identity = {"peer": peer, "scenario": scenario, "round": turn + 1}
                     self.measure("peer", identity, lambda peer=peer: self.pair(
@@ -186,9 +187,10 @@ def build_peers(root, names, say):
 
 
 def peers_listed(root):
-    """The peers of bench/peers/list, in its order; Lapwing itself is one of them."""
+    """{peer: its scenarios} of bench/peers/list, in its order; Lapwing itself is one of them."""
     path = root / "bench" / "peers" / "list"
     if not os.path.exists(path):
-        return []
-    return [line.split()[0] for line in path.read_text(encoding="utf-8").splitlines()
-            if line.strip() and not line.startswith("#")]
+        return {}
+    lines = path.read_text(encoding="utf-8").splitlines()
+    columns = [line.split(None, 8) for line in lines if line.strip() and not line.startswith("#")]
+    return {words[0]: words[7].split(",") for words in columns}

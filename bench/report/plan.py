@@ -31,10 +31,14 @@ TRIAL_SECONDS = {
 TRIALS = {"": 10, "one-way": 6, "journal-": 6, "publish-journal": 6, "sustained": 6, "crowd-": 4,
           "restart": 6, "idle": 2, "channel-idle": 2, "checkpoint-load": 5}
 
-PEER_ROUNDS = 5
+PEER_ROUNDS = {"": 5, "stopped-": 3}  # these take long, and what they show is seconds
 PEER_ROUNDS_QUICK = 1
-PEER_SCENARIOS = ("round-trip", "saturation", "stopped-reader")
-PEER_SECONDS = {"round-trip": 6.0, "saturation": 8.0, "stopped-reader": 6.0}  # of one measurement
+PEER_SECONDS = {  # of one measurement
+    "round-trip": 6.0, "saturation": 8.0, "stopped-reader": 3.0, "stopped-of-two": 4.0,
+}
+PEER_SCENARIOS = tuple(PEER_SECONDS)
+STOPPED_SECONDS = 15  # for which a reader is stopped, besides
+STOPPED_SECONDS_QUICK = 3
 
 LATE_JOINS = "late-join"  # a name for --only, beside those of rows and scenarios of peers
 BACKLOGS = (1_000_000, 10_000_000)
@@ -69,25 +73,47 @@ class Plan:
     def __init__(self, rows, peers, quick=False, only=()):
         self.quick = quick
         self.trials_max = QUICK_TRIALS if quick else 1000
-        self.rounds = PEER_ROUNDS_QUICK if quick else PEER_ROUNDS
         known = [*rows, *PEER_SCENARIOS, LATE_JOINS]
         self.unknown = [name for name in only if name not in known and not chosen(rows, name)]
         if only:
             self.rows = [row for row in rows if any(row in chosen(rows, name) for name in only)]
         else:
             self.rows = [row for row in rows if not quick or row in QUICK_ROWS]
-        self.peers = list(peers)
-        self.scenarios = [name for name in PEER_SCENARIOS if peers and (not only or name in only)]
+        self.peers = dict(peers)  # {name: scenarios}
+        self.scenarios = [name for name in PEER_SCENARIOS
+                          if self.peers_with(name) and (not only or name in only)]
         joins = LATE_JOINS in only or not only
         self.backlogs = list(BACKLOGS[:1] if quick else BACKLOGS) if joins else []
         self.late_join_runs = 1 if quick else LATE_JOIN_RUNS
+
+    def peers_with(self, *scenarios):
+        """The names of the peers that have one of them."""
+        return [name for name, has in self.peers.items() if set(scenarios) & set(has)]
+
+    def keep_peers(self, names):
+        """Those that could be built."""
+        self.peers = {name: has for name, has in self.peers.items() if name in names}
+        self.scenarios = [name for name in self.scenarios if self.peers_with(name)]
+
+    def rounds(self, scenario):
+        return PEER_ROUNDS_QUICK if self.quick else longest_match(PEER_ROUNDS, scenario)
+
+    def pair_options(self, scenario):
+        """What pair.py is told besides which peer and scenario."""
+        stopped = self.stopped_seconds(scenario)
+        return ["--seconds", str(stopped)] if stopped else []
+
+    def stopped_seconds(self, scenario):
+        if not scenario.startswith("stopped-"):
+            return 0
+        return STOPPED_SECONDS_QUICK if self.quick else STOPPED_SECONDS
 
     def seconds(self):
         total = sum(row_seconds(row, self.trials_max) for row in self.rows)
         total += sum(late_join_seconds(backlog, self.late_join_runs) for backlog in self.backlogs)
         for scenario in self.scenarios:
-            each = PEER_SECONDS[scenario] + 2 * PROBE_SECONDS
-            total += self.rounds * len(self.peers) * each
+            each = PEER_SECONDS[scenario] + self.stopped_seconds(scenario) + 2 * PROBE_SECONDS
+            total += self.rounds(scenario) * len(self.peers_with(scenario)) * each
         return total
 
 

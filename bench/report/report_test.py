@@ -16,6 +16,7 @@ import plan as plans
 
 ROWS = ["round-trip", "one-way-10k", "one-way-1m", "publish", "publish-batch", "crowd-park-1",
         "crowd-park-64", "channel-64"]
+EVERY = {"a": plans.PEER_SCENARIOS}
 
 
 def probe(walk=100.0, line=90.0):
@@ -89,26 +90,26 @@ def report_of(lines, reasons=(), missing=None):
 
 class PlanTest(unittest.TestCase):
     def test_a_quick_run_is_measured_in_two_and_a_half_minutes(self):
-        every_quick_row = plans.Plan(list(plans.QUICK_ROWS), [], quick=True)
+        every_quick_row = plans.Plan(list(plans.QUICK_ROWS), {}, quick=True)
         self.assertEqual(len(every_quick_row.rows), len(plans.QUICK_ROWS))
         self.assertLess(every_quick_row.seconds(), 150)
 
     def test_only_takes_names_and_beginnings(self):
-        plan = plans.Plan(ROWS, ["a"], only=["one-way", "publish", "saturation"])
+        plan = plans.Plan(ROWS, EVERY, only=["one-way", "publish", "saturation"])
         self.assertEqual(plan.rows, ["one-way-10k", "one-way-1m", "publish"])
         self.assertEqual(plan.scenarios, ["saturation"])
         self.assertEqual((plan.backlogs, plan.unknown), ([], []))
 
     def test_an_unknown_name_is_not_passed_over(self):
-        self.assertEqual(plans.Plan(ROWS, [], only=["publish", "pubish"]).unknown, ["pubish"])
+        self.assertEqual(plans.Plan(ROWS, {}, only=["publish", "pubish"]).unknown, ["pubish"])
 
     def test_a_quick_run_joins_late_once_and_a_full_one_after_each_backlog(self):
-        quick = plans.Plan(ROWS, [], quick=True)
+        quick = plans.Plan(ROWS, {}, quick=True)
         self.assertEqual((quick.backlogs, quick.late_join_runs), ([1_000_000], 1))
-        self.assertEqual(plans.Plan(ROWS, []).backlogs, [1_000_000, 10_000_000])
+        self.assertEqual(plans.Plan(ROWS, {}).backlogs, [1_000_000, 10_000_000])
 
     def test_without_peers_no_scenario_of_theirs_is_planned(self):
-        self.assertEqual(plans.Plan(ROWS, []).scenarios, [])
+        self.assertEqual(plans.Plan(ROWS, {}).scenarios, [])
 
 
 class Scripted(measuring.Measuring):
@@ -140,27 +141,27 @@ class MeasuringTest(unittest.TestCase):
         return run
 
     def test_a_row_between_equal_floors_is_measured_once(self):
-        run = self.scripted(plans.Plan(["publish"], []), [probe(100), probe(124)])
+        run = self.scripted(plans.Plan(["publish"], {}), [probe(100), probe(124)])
         run.rows()
         self.assertEqual(len(run.asked), 1)
         self.assertTrue(run.lines[-1]["steady"])
 
     def test_a_row_is_repeated_when_the_floors_around_it_differ(self):
         for changed in (probe(walk=126), probe(line=60)):
-            run = self.scripted(plans.Plan(["publish"], []), [probe(), changed, changed])
+            run = self.scripted(plans.Plan(["publish"], {}), [probe(), changed, changed])
             run.rows()
             self.assertEqual(len(run.asked), 2, changed)
             self.assertEqual(run.lines[-1]["attempts"], 2)
 
     def test_a_row_whose_floors_never_agree_says_so(self):
         restless = [probe(100), probe(300)] * 9
-        run = self.scripted(plans.Plan(["publish"], []), restless)
+        run = self.scripted(plans.Plan(["publish"], {}), restless)
         run.rows()
         self.assertEqual(len(run.asked), measuring.ATTEMPTS_MAX)
         self.assertFalse(run.lines[-1]["steady"])
 
     def test_peers_are_interleaved_and_each_begins_in_turn(self):
-        plan = plans.Plan([], ["a", "b", "c"], only=["saturation"])
+        plan = plans.Plan([], dict.fromkeys("abc", ["saturation"]), only=["saturation"])
         run = self.scripted(plan, [probe()])
         run.peers()
         order = [command[2] for command in run.asked]
@@ -168,10 +169,18 @@ class MeasuringTest(unittest.TestCase):
         cores = [command[command.index("--cores") + 1] for command in run.asked]
         self.assertEqual(cores[:6], ["0,1"] * 3 + ["1,0"] * 3)
 
+    def test_a_peer_is_asked_for_nothing_but_what_it_has(self):
+        peers = {"a": ["round-trip", "saturation"], "b": ["saturation"], "c": ["stopped-reader"]}
+        run = self.scripted(plans.Plan([], peers, quick=True, only=plans.PEER_SCENARIOS), [probe()])
+        run.peers()
+        self.assertEqual([command[2:4] for command in run.asked], [
+            ["a", "round-trip"], ["a", "saturation"], ["b", "saturation"], ["c", "stopped-reader"]])
+        self.assertEqual(run.asked[-1][-2:], ["--seconds", "3"])
+
     def test_the_joins_of_every_run_are_put_together_by_who_joins(self):
         joins = [{"run": run, "subject": subject, "milliseconds": run * factor, "said": ""}
                  for run in (1, 2, 3) for subject, factor in (("tail", 10.0), ("orders", 1.0))]
-        run = self.scripted(plans.Plan([], [], only=["late-join"]), [probe()], joins)
+        run = self.scripted(plans.Plan([], {}, only=["late-join"]), [probe()], joins)
         run.late_joins()
         self.assertEqual(figures.late_joins_of(run.lines), {backlog: {
             "tail": [10.0, 20.0, 30.0], "orders": [1.0, 2.0, 3.0]} for backlog in plans.BACKLOGS})
@@ -181,7 +190,7 @@ class MeasuringTest(unittest.TestCase):
     def test_everything_is_written_down_at_once_a_failure_too(self):
         def fail():
             raise measuring.Failed("it broke")
-        run = self.scripted(plans.Plan(["publish"], []), [probe()], fail)
+        run = self.scripted(plans.Plan(["publish"], {}), [probe()], fail)
         run.rows()
         written = [json.loads(line) for line in (self.out / "raw.jsonl").read_text().splitlines()]
         self.assertEqual(written[-1], {"kind": "row", "name": "publish", "failed": "it broke"})

@@ -51,8 +51,9 @@ def say(text):
 
 
 def peers_asked_for(asked, known):
+    """{peer: its scenarios}, of those that are known."""
     if asked == "none":
-        return []
+        return {}
     if asked == "all":
         return known
     names = asked.split(",")
@@ -60,7 +61,7 @@ def peers_asked_for(asked, known):
         if name not in known:
             say(f"{name} is not a peer; there are: {', '.join(known) or 'none'}")
             sys.exit(2)
-    return names
+    return {name: known[name] for name in names}
 
 
 def commit_of(root):
@@ -81,8 +82,7 @@ def announce(plan, out):
     if plan.backlogs:
         parts.append("late joins")
     if plan.scenarios:
-        parts.append(f"{len(plan.scenarios)} scenarios with {len(plan.peers)} peers in "
-                     f"{plan.rounds} rounds")
+        parts.append(f"{' and '.join(plan.scenarios)} with {len(plan.peers)} peers")
     say(f"measures {', '.join(parts)}: about {plans.in_words(plan.seconds())}")
     say(f"the report comes to {out}; leave the machine alone until then")
 
@@ -124,9 +124,13 @@ def main(command_line):
     if plan.unknown:
         say(f"nothing is called {', '.join(plan.unknown)}; --list shows the names")
         return 2
+    if not (plan.rows or plan.backlogs or plan.scenarios):
+        say("nothing to measure: no peer that was asked for has this scenario")
+        return 2
     if plan.backlogs:
         measuring.build_programs(ROOT, ["lapwing", "lapwing_backlog", "lapwing_time_to_live"], say)
-    plan.peers, missing = measuring.build_peers(ROOT, plan.peers if plan.scenarios else [], say)
+    here, missing = measuring.build_peers(ROOT, plan.peers_with(*plan.scenarios), say)
+    plan.keep_peers(here)
     machine["date"] = time.strftime("%Y-%m-%d-%H%M", time.gmtime())
     machine["commit"] = commit_of(ROOT)
     out = arguments.out or ROOT / "bench" / "results" / f"{machine['host']}-{machine['date']}"

@@ -17,6 +17,7 @@ import report_test
 import run
 from environment_test import CLOCK, GOOD
 
+PEERS = {"lapwing": ["round-trip", "saturation"], "pipe": ["saturation"]}
 QUIET = {"seconds": 1.0, "named": 0.0, "nameless": 0.0, "steal": 0.0, "who": {}}
 BUSY = {**QUIET, "named": 0.9, "who": {"stress-ng-cpu": 0.9}}
 
@@ -51,7 +52,7 @@ class RunTest(unittest.TestCase):
             for owner, name, stand_in in (
                     (measuring, "build_programs", lambda *_: self.folder),
                     (measuring, "build_peers", lambda _, names, __: (names, {})),
-                    (measuring, "peers_listed", lambda _: ["lapwing", "pipe"]),
+                    (measuring, "peers_listed", lambda _: dict(PEERS)),
                     (measuring.Measuring, "program", lambda _, command, **__: self.program(
                         command)),
                     (run, "rows_known", lambda _: ["one-way-1m"]),
@@ -59,7 +60,8 @@ class RunTest(unittest.TestCase):
                     (run.environment.os, "sched_getaffinity", lambda _: self.cores)):
                 stack.enter_context(mock.patch.object(owner, name, stand_in))
             code = run.main(command_line)
-        text = (self.folder / "out" / "report.md").read_text(encoding="utf-8")
+        report = self.folder / "out" / "report.md"
+        text = report.read_text(encoding="utf-8") if report.exists() else ""
         return code, printed.getvalue(), text
 
     def pictures_that_warn(self):
@@ -114,6 +116,11 @@ class RunTest(unittest.TestCase):
         self.assertEqual(code, 0)
         self.assertIn("bench: saturation: SKIPPED: needs two cores", printed)
         self.assertIn("- `every peer's saturation`: SKIPPED: needs two cores", text)
+
+    def test_a_run_in_which_no_peer_has_what_was_asked_for_says_so(self):
+        code, printed, text = self.run_it("--only", "round-trip", "--peers", "pipe")
+        self.assertEqual((code, text), (2, ""))
+        self.assertIn("no peer that was asked for has this scenario", printed)
 
     def test_a_broken_promise_ends_the_run_with_1(self):
         self.answer["fault"] = "3 torn records"
