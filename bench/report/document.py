@@ -6,6 +6,7 @@ import figures
 import plan as plans
 
 WARNING = "THE FIGURES OF THIS RUN ARE NOT TO BE TRUSTED"
+FLOORS_DIFFERED = "floors differed around it"
 PERCENTILE_COLUMNS = ((0.5, "50 %"), (0.9, "90 %"), (0.99, "99 %"), (0.999, "99.9 %"),
                       (0.9999, "99.99 %"), (0.99999, "99.999 %"), (1.0, "max"))
 
@@ -97,7 +98,7 @@ def rows_table(lines):
         ratios = [trial["ratio"] for trial in row["trials"]]
         remark = [f"{row['rejections']} rejected"] if row["rejections"] else []
         if not row.get("steady", True):
-            remark.append("floors differed around the row")
+            remark.append(FLOORS_DIFFERED)
         cells.append((
             f"`{name}`", f"{row['ratio']:.2f} ({min(ratios):.2f} to {max(ratios):.2f})",
             f"{row['ratio_worse_placement']:.2f}", row["over"], verdict(row),
@@ -154,33 +155,47 @@ def spread(rounds, value, text=number):
     return middle if len(values) == 1 else f"{middle} ({text(min(values))} to {text(max(values))})"
 
 
+def peers_table(peers, columns):
+    """[(heading, text of a peer's rounds)], and how many rounds, and what is to be said of them."""
+    cells = [(peer, *(text(rounds) for _, text in columns), len(rounds),
+              FLOORS_DIFFERED if figures.restless(rounds) else "")
+             for peer, rounds in peers.items()]
+    return table(("peer", *(heading for heading, _ in columns), "rounds", ""), cells)
+
+
+def of_each(value, text=number):
+    """The text of the rounds' values: their median, and from which to which."""
+    return lambda rounds: spread(rounds, value, text)
+
+
+def percentile(name):
+    return of_each(lambda line: line["ns"][name], duration)
+
+
+def total_of(field):
+    return lambda rounds: sum(line[field] for line in rounds)
+
+
 def peers_tables(lines, missing):
     parts = []
-    trips = figures.peers_of(lines, "round-trip")
-    parts += table(("peer", "round trip, over `walk`", "ns", "99.9 %", "max", "damaged",
-                    "rounds"), [
-        (peer, spread(rounds, figures.over_walk), spread(rounds, lambda l: l["block_ns_p50"]),
-         spread(rounds, lambda l: l["ns"]["p99_9"], duration),
-         spread(rounds, lambda l: l["ns"]["max"], duration),
-         sum(line["damaged"] for line in rounds), len(rounds)) for peer, rounds in trips.items()])
-    flat_out = figures.peers_of(lines, "saturation")
-    million = 1e6
-    parts += table(("peer", "delivered, million a second", "published", "lost", "it reported",
-                    "torn", "out of order", "rounds"), [
-        (peer, spread(rounds, lambda l: l["delivered_per_second"] / million),
-         spread(rounds, lambda l: l["published_per_second"] / million),
-         spread(rounds, lambda l: l["lost"]),
-         "–" if rounds[0]["reported_lost"] < 0 else spread(rounds, lambda l: l["reported_lost"]),
-         sum(line["torn"] for line in rounds), sum(line["out_of_order"] for line in rounds),
-         len(rounds)) for peer, rounds in flat_out.items()])
-    stopped = figures.peers_of(lines, "stopped-reader")
-    parts += table(("peer", "publish beside a stopped reader, 50 %", "99.9 %", "max",
-                    "longest single publish", "over 10 us, a million", "due, not published"), [
-        (peer, *(spread(rounds, lambda l, at=at: l["ns"][at], duration)
-                 for at in ("p50", "p99_9", "max")),
-         spread(rounds, lambda l: l["longest_stall_ns"], duration),
-         spread(rounds, lambda l: l["over_10_us_per_million"]),
-         spread(rounds, lambda l: l["due"] - l["published"])) for peer, rounds in stopped.items()])
+    parts += peers_table(figures.peers_of(lines, "round-trip"), [
+        ("round trip, over `walk`", of_each(figures.over_walk)),
+        ("ns", of_each(lambda line: line["block_ns_p50"])),
+        ("99.9 %", percentile("p99_9")), ("max", percentile("max")),
+        ("damaged", total_of("damaged"))])
+    parts += peers_table(figures.peers_of(lines, "saturation"), [
+        ("delivered, million a second", of_each(lambda line: line["delivered_per_second"] / 1e6)),
+        ("published", of_each(lambda line: line["published_per_second"] / 1e6)),
+        ("lost", of_each(lambda line: line["lost"])),
+        ("it reported", lambda rounds: "–" if rounds[0]["reported_lost"] < 0 else spread(
+            rounds, lambda line: line["reported_lost"])),
+        ("torn", total_of("torn")), ("out of order", total_of("out_of_order"))])
+    parts += peers_table(figures.peers_of(lines, "stopped-reader"), [
+        ("publish beside a stopped reader, 50 %", percentile("p50")),
+        ("99.9 %", percentile("p99_9")), ("max", percentile("max")),
+        ("longest single publish", of_each(lambda line: line["longest_stall_ns"], duration)),
+        ("over 10 us, a million", of_each(lambda line: line["over_10_us_per_million"])),
+        ("due, not published", of_each(lambda line: line["due"] - line["published"]))])
     if missing:
         parts += ["Not measured, because they could not be built:", ""]
         parts += [f"- {name}: {why}" for name, why in missing.items()] + [""]

@@ -56,14 +56,23 @@ def crowds_of(lines):
 
 
 def peers_of(lines, scenario):
-    """{peer: [line of a round]} without the rounds that gave nothing, a fault, or were restless."""
+    """{peer: [line of a round]} without the rounds that gave nothing or a fault.
+
+    Those between floors that differed are there only where a peer has no others; see restless().
+    """
     found = {}
     for line in lines:
         if line["kind"] != "peer" or line["scenario"] != scenario or "probes" not in line:
             continue
-        if not line.get("fault") and line.get("steady", True):
+        if not line.get("fault"):
             found.setdefault(line["peer"], []).append(line)
-    return found
+    return {peer: [line for line in rounds if not restless([line])] or rounds
+            for peer, rounds in found.items()}
+
+
+def restless(rounds):
+    """Whether all of them were measured between floors that differed."""
+    return not any(line.get("steady", True) for line in rounds)
 
 
 def over_walk(line):

@@ -50,6 +50,10 @@ def short(value):
     return f"{value:.3g}"
 
 
+def remark(rounds):
+    return ", floors differed" if figures.restless(rounds) else ""
+
+
 class Gallery:
     """Draws into a folder; remembers what it drew and what each picture shows."""
 
@@ -178,7 +182,7 @@ def throughput(gallery, lines, rows):
     for peer, rounds in figures.peers_of(lines, "saturation").items():
         delivered = figures.median_of(rounds, lambda line: line["delivered_per_second"])
         torn = max(line["torn"] for line in rounds)
-        text = short(delivered) + (f", {torn:,} TORN" if torn else "")
+        text = short(delivered) + (f", {torn:,} TORN" if torn else "") + remark(rounds)
         entries.append((peer, delivered, text, peer.startswith("lapwing")))
     subtitle = "56-byte records, publisher flat out, one busy reader in another process"
     if not entries:
@@ -201,8 +205,8 @@ def round_trips(gallery, lines):
     for peer, rounds in figures.peers_of(lines, "round-trip").items():
         ratio = figures.median_of(rounds, figures.over_walk)
         ns = figures.median_of(rounds, lambda line: line["block_ns_p50"])
-        entries.append((peer, ratio, f"{ratio:.2f} × walk ({nanoseconds(round(ns))})",
-                        peer.startswith("lapwing")))
+        text = f"{ratio:.2f} × walk ({nanoseconds(round(ns))})" + remark(rounds)
+        entries.append((peer, ratio, text, peer.startswith("lapwing")))
     entries.sort(key=lambda entry: entry[1])
     gallery.bars("round-trip", "Round trip between two processes",
                  "Over what a fresh cache line costs there and back at the same moment (walk)",
@@ -215,6 +219,7 @@ def stalls(gallery, lines):
         longest = figures.median_of(rounds, lambda line: line["longest_stall_ns"])
         blocked = any(line.get("blocked_at_end") for line in rounds)
         text = nanoseconds(float(f"{longest:.3g}")) + (", blocked for good" if blocked else "")
+        text += remark(rounds)
         entries.append((peer, max(longest, 1), text, peer.startswith("lapwing")))
     entries.sort(key=lambda entry: entry[1])
     gallery.bars("stopped-reader", "Longest publish while the reader is stopped",

@@ -224,6 +224,17 @@ class ReportTest(unittest.TestCase):
         self.assertIn("- aeron: no Java", text)
         self.assertIn("- `one-reader`: FAULT: 3 torn records", text)
 
+    def test_a_peer_whose_every_round_was_between_unequal_floors_is_shown_and_marked(self):
+        trip = {"block_ns_p50": 110, "damaged": 0, "ns": {"p99_9": 300, "max": 20000}}
+        flat = {"delivered_per_second": 8e7, "published_per_second": 9e7, "lost": 5,
+                "reported_lost": 5, "torn": 0, "out_of_order": 0}
+        for scenario, fields in (("round-trip", trip), ("saturation", flat)):
+            lines = [peer("a", scenario, steady=False, **fields)]
+            cells = next(line for line in report_of(lines).splitlines() if line.startswith("| a |"))
+            self.assertTrue(cells.endswith("| 1 | floors differed around it |"), cells)
+            steady = [*lines, peer("a", scenario, **fields)]
+            self.assertNotIn("floors differed", report_of(steady))
+
     def test_a_round_with_a_fault_or_between_unequal_floors_counts_for_nobody(self):
         lines = [peer("a", "round-trip", block_ns_p50=1), peer("a", "round-trip", steady=False),
                  {**peer("a", "round-trip"), "fault": "damaged"}]
