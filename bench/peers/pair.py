@@ -30,6 +30,7 @@ ROLES = {
 }
 KEEPING = ("lossless", "keeps")  # of `delivery`: nothing may be lost
 SHARED_PARENT = "/dev/shm"
+SOCKETS_PARENT = "/tmp"
 NOT_HERE = 77
 
 
@@ -113,11 +114,17 @@ class Sides:
         os.killpg(self.processes[role].pid, number)
 
     def end(self):
-        for process in self.processes.values():
+        # The driver last: its clients take their leave of it.
+        driver = self.processes.pop("driver", None)
+        self._end(self.processes.values())
+        self._end([driver] if driver else [])
+
+    def _end(self, processes):
+        for process in processes:
             for number in (signal.SIGCONT, signal.SIGTERM):
                 self._send(process, number)
         patience = time.monotonic() + 3
-        for process in self.processes.values():
+        for process in processes:
             while process.poll() is None and time.monotonic() < patience:
                 time.sleep(0.005)
             self._send(process, signal.SIGKILL)
@@ -239,8 +246,9 @@ def main(arguments):
     finally:
         sides.end()
         shutil.rmtree(shared, ignore_errors=True)
-        for left in Path(SHARED_PARENT).glob(shared.name + "_*"):
-            left.unlink(missing_ok=True)  # of peers that name their own memory there
+        for folder in (SHARED_PARENT, SOCKETS_PARENT):
+            for left in Path(folder).glob(shared.name + "_*"):
+                left.unlink(missing_ok=True)  # of peers that name their own files there
     line = {"peer": peer.name, "version": peer.version, "scenario": options.scenario,
             "bytes": options.bytes, "cores": options.cores, **fields,
             "fault": fault_of(peer, fields)}
