@@ -161,6 +161,7 @@ double wake_ns(Placement placement, std::size_t wakes, const std::function<void(
   struct Bed {
     alignas(kWordStride) std::uint32_t futex_word = 0;
     SharedWord bedtimes;  // how often the sleeper went to sleep
+    SharedWord calls;     // how often it was to wake up: a sleep that ends without one goes on
     SharedWord woken_ns;
     SharedWord wakes;
   };
@@ -168,8 +169,12 @@ double wake_ns(Placement placement, std::size_t wakes, const std::function<void(
   Child sleeper(placement.second, [&] {
     for (std::uint64_t n = 1; n <= wakes; ++n) {
       bed->bedtimes.value.store(n, std::memory_order_release);
-      futex_wait(&bed->futex_word, 0, kSleepNsMax);
-      bed->woken_ns.value.store(monotonic_ns(), std::memory_order_relaxed);
+      std::uint64_t woken_ns = 0;
+      do {
+        futex_wait(&bed->futex_word, 0, kSleepNsMax);
+        woken_ns = monotonic_ns();
+      } while (bed->calls.value.load(std::memory_order_acquire) < n);
+      bed->woken_ns.value.store(woken_ns, std::memory_order_relaxed);
       bed->wakes.value.store(n, std::memory_order_release);
     }
   });
@@ -179,14 +184,18 @@ double wake_ns(Placement placement, std::size_t wakes, const std::function<void(
     spin_until([&] { return bed->bedtimes.value.load(std::memory_order_acquire) == n; });
     work();
     let_sleep();
+    bed->calls.value.store(n, std::memory_order_release);
     std::uint64_t start_ns = 0;
-    spin_until([&] {  // nobody woken: it has not fallen asleep yet
+    bool woken = false;
+    const auto awake = [&] { return bed->wakes.value.load(std::memory_order_acquire) == n; };
+    spin_until([&] {  // nobody woken: it has not fallen asleep yet, or has just woken up by itself
       start_ns = monotonic_ns();
-      return futex_wake_all(&bed->futex_word) == 1;
+      woken = futex_wake_all(&bed->futex_word) == 1;
+      return woken || awake();
     });
-    spin_until([&] { return bed->wakes.value.load(std::memory_order_acquire) == n; });
+    spin_until(awake);
     const std::uint64_t woken_ns = bed->woken_ns.value.load(std::memory_order_relaxed);
-    durations.push_back(static_cast<double>(woken_ns - start_ns));
+    if (woken) durations.push_back(static_cast<double>(woken_ns - start_ns));
   }
   sleeper.join();
   return median_of(durations);
