@@ -90,19 +90,26 @@ def verdict(row):
     return f"{bound} {row['budget']:g}: {'met' if row['met'] else '**missed**'}"
 
 
+def with_unit(median):
+    return f"{number(median['value'])} {median['unit']}".strip()
+
+
+def ratio_with_range(row):
+    ratios = [trial["ratio"] for trial in row["trials"]]
+    return f"{row['ratio']:.2f} ({min(ratios):.2f} to {max(ratios):.2f})"
+
+
 def rows_table(lines):
     cells = []
     for name, row in figures.rows_of(lines).items():
         medians = list(row["medians"].items())
         (_, measured), (floor, floor_value) = medians[:2]
-        ratios = [trial["ratio"] for trial in row["trials"]]
         remark = [f"{row['rejections']} rejected"] if row["rejections"] else []
         if not row.get("steady", True):
             remark.append(FLOORS_DIFFERED)
         cells.append((
-            f"`{name}`", f"{row['ratio']:.2f} ({min(ratios):.2f} to {max(ratios):.2f})",
-            f"{row['ratio_worse_placement']:.2f}", row["over"], verdict(row),
-            f"{number(measured['value'])} {measured['unit']}",
+            f"`{name}`", ratio_with_range(row),
+            f"{row['ratio_worse_placement']:.2f}", row["over"], verdict(row), with_unit(measured),
             f"{floor} {number(floor_value['value'])}", ", ".join(remark)))
     if not cells:
         return []
@@ -129,6 +136,32 @@ def curves_table(lines, title, beginning, details):
               *(heading for _, heading, _ in details))
     return [f"## {title}", "", "Each share is the median over the trials, the maximum is that of "
             "all of them.", "", *table(header, cells)]
+
+
+def channel_tables(lines):
+    rows = figures.rows_of(lines)
+    sizes = figures.channel_sizes_of(rows)
+    parts = table(
+        ("message", "channel, GB/s", "stream socket", "packet socket", "over the stream socket"),
+        [(figures.size_in_words(size), number(row["medians"]["measured"]["value"]),
+          number(row["medians"]["stream socket"]["value"]),
+          number(row["medians"]["packet socket"]["value"])
+          if "packet socket" in row["medians"] else "too large for it",
+          ratio_with_range(row)) for size, row in sizes])
+    in_sizes = [row["name"] for _, row in sizes]
+    cells = []
+    for name, row in rows.items():
+        if not name.startswith("channel-") or name in in_sizes:
+            continue
+        (_, measured), (floor, floor_value), *others = row["medians"].items()
+        cells.append((f"`{name}`", row["what"], with_unit(measured), "; ".join(
+            f"{other} {with_unit(value)}" for other, value in others),
+            f"`{floor}` {number(floor_value['value'])}", ratio_with_range(row)))
+    parts += table(("row", "what", "measured", "beside", "floor", "ratio"), cells)
+    if not parts:
+        return []
+    return ["## The channel", "", "Medians; of a ratio the range of the trials, too. The latencies "
+            "are between two processes and end when the message can be read in place.", "", *parts]
 
 
 def crowds_table(lines):
@@ -244,6 +277,7 @@ def report(environment, lines, drawn, missing, reasons, notes, command):
         ("longest stall", "the longest", lambda ms: duration(ms * 1e6) if ms else "–"),
         ("journal behind by", "journal behind by, records", whole)])
     parts += crowds_table(lines)
+    parts += channel_tables(lines)
     parts += peers_tables(lines, missing)
     parts += late_joins_table(lines)
     parts += failures(lines)

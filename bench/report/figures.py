@@ -1,8 +1,11 @@
 """The raw lines of a run as the report and the pictures want them. Pure functions."""
 
+import re
 import statistics
 
 STRATEGIES = ("busy", "backoff", "park")
+CHANNEL_SIZE = re.compile(r"channel-(\d+)([km]?)")  # of a row's name
+UNIT_BYTES = {"": 1, "k": 1 << 10, "m": 1 << 20}
 
 
 def rows_of(lines):
@@ -53,6 +56,23 @@ def crowds_of(lines):
             found.setdefault(words[1], []).append((int(words[2]), row))
     return {strategy: sorted(found[strategy], key=lambda item: item[0])
             for strategy in STRATEGIES if strategy in found}
+
+
+def channel_sizes_of(rows):
+    """[(bytes of a message, row)] of the rows channel-64 to channel-4m, by size."""
+    found = []
+    for name, row in rows.items():
+        size = CHANNEL_SIZE.fullmatch(name)
+        if size:
+            found.append((int(size[1]) * UNIT_BYTES[size[2]], row))
+    return sorted(found, key=lambda item: item[0])
+
+
+def size_in_words(size):
+    for unit, factor in (("MiB", 1 << 20), ("KiB", 1 << 10)):
+        if size >= factor:
+            return f"{size // factor} {unit}"
+    return f"{size} B"
 
 
 def peers_of(lines, scenario):

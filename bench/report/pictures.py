@@ -1,158 +1,18 @@
-"""The pictures of a report, each as PNG and SVG. Needs matplotlib; without it there are none."""
+"""The pictures of a report: which there are, and of what. Without matplotlib there are none."""
 
 import statistics
 
 import figures
+import gallery as galleries
+import plan as plans
+from gallery import (COLOURS, DASHED, DISTRUST, Gallery, bytes_a_second, from_zero, logarithmic,
+                     nanoseconds, pyplot, short, times)
 
-try:
-    import matplotlib
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-    from matplotlib.ticker import FuncFormatter, NullFormatter
-except ImportError:
-    pyplot = None
-
-# Told apart by those who see colours differently, too (Okabe and Ito).
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#555555", "#a6761d")
-OURS = COLOURS[0]
-OTHERS = "#b8bec6"
-INK = "#24292f"
-
-STYLE = {
-    "font.family": "DejaVu Sans", "font.size": 10.5, "text.color": INK,
-    "axes.titlesize": 13, "axes.titleweight": "bold", "axes.titlelocation": "left",
-    "axes.titlepad": 26, "axes.labelcolor": INK, "axes.edgecolor": "#9aa2ab",
-    "axes.spines.top": False, "axes.spines.right": False, "axes.axisbelow": True,
-    "axes.grid": True, "grid.color": "#e6e9ec", "grid.linewidth": 0.9,
-    "xtick.color": INK, "ytick.color": INK, "xtick.major.size": 0, "ytick.major.size": 0,
-    "legend.frameon": False, "lines.linewidth": 2.2, "lines.solid_capstyle": "round",
-    "figure.dpi": 110, "savefig.dpi": 160, "savefig.bbox": "tight", "savefig.pad_inches": 0.25,
-    "svg.fonttype": "path", "svg.hashsalt": "lapwing",
-}
-# Where a share of the samples stands on the axis: each step is ten times rarer.
-SHARES = ((0.5, "50 %"), (0.9, "90 %"), (0.99, "99 %"), (0.999, "99.9 %"), (0.9999, "99.99 %"),
-          (0.99999, "99.999 %"))
-DISTRUST = "not-to-be-trusted"  # what the warning is called in an SVG
-RARER_THAN_ALL = 10  # the maximum stands so many times further than the last share shown
-
-
-def nanoseconds(value, _=None):
-    for unit, size in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)):
-        if value >= size:
-            return f"{value / size:g} {unit}"
-    return f"{value:g} ns"
-
-
-def short(value):
-    for unit, size in ((" billion", 1e9), (" million", 1e6), (" thousand", 1e3)):
-        if value >= size:
-            return f"{value / size:.3g}{unit}"
-    return f"{value:.3g}"
+__all__ = ["DISTRUST", "draw", "pyplot"]
 
 
 def remark(rounds):
     return ", floors differed" if figures.restless(rounds) else ""
-
-
-class Gallery:
-    """Draws into a folder; remembers what it drew and what each picture shows."""
-
-    def __init__(self, folder, distrusted):
-        self.folder = folder
-        self.distrusted = distrusted
-        self.drawn = []  # (file name without its ending, title)
-
-    def sheet(self, title, subtitle, width=8.2, height=4.6):
-        figure, axes = pyplot.subplots(figsize=(width, height))
-        axes.set_title(title)
-        axes.text(0, 1.035, subtitle, transform=axes.transAxes, fontsize=9.5, color="#57606a")
-        if self.distrusted:
-            figure.text(0.5, 0.5, "not to be trusted", rotation=24, fontsize=44, color="#d1242f",
-                        alpha=0.13, ha="center", va="center", gid=DISTRUST)
-        return figure, axes
-
-    def keep(self, figure, name, title):
-        for ending in ("png", "svg"):
-            metadata = {"Date": None} if ending == "svg" else None
-            figure.savefig(self.folder / f"{name}.{ending}", metadata=metadata)
-        pyplot.close(figure)
-        self.drawn.append((name, title))
-
-    def curves(self, name, title, subtitle, ylabel, series):
-        """Percentile curves: [(label, [(fraction, ns)])]."""
-        series = [(label, curve) for label, curve in series if curve]
-        if not series:
-            return
-        figure, axes = self.sheet(title, subtitle)
-        last = 1 / (1 - SHARES[-1][0]) * RARER_THAN_ALL
-        for (label, curve), colour in zip(series, COLOURS):
-            places = [(1 / (1 - at), max(ns, 1)) for at, ns in curve if 0 < at <= SHARES[-1][0]]
-            axes.plot(*zip(*places), color=colour, label=label)
-            axes.plot([places[-1][0], last], [places[-1][1], curve[-1][1]], color=colour,
-                      linestyle=(0, (1, 2)), linewidth=1.4)
-            axes.plot([last], [curve[-1][1]], "o", color=colour, markersize=6)
-        axes.set_xscale("log")
-        axes.set_yscale("log")
-        axes.set_xticks([1 / (1 - at) for at, _ in SHARES] + [last])
-        axes.set_xticklabels([label for _, label in SHARES] + ["max"])
-        axes.xaxis.set_minor_formatter(NullFormatter())
-        axes.xaxis.set_minor_locator(matplotlib.ticker.NullLocator())
-        axes.yaxis.set_major_formatter(FuncFormatter(nanoseconds))
-        axes.set_xlim(1.02, last * 1.4)
-        axes.set_xlabel("share of the records that were at least as fast")
-        axes.set_ylabel(ylabel)
-        axes.legend(loc="upper left")
-        self.keep(figure, name, title)
-
-    def bars(self, name, title, subtitle, xlabel, entries, logarithmic=False, scale=short):
-        """Bars with their figures: [(label, value, text, ours)], the best one first."""
-        if not entries:
-            return
-        height = 1.5 + 0.46 * len(entries)
-        figure, axes = self.sheet(title, subtitle, height=height)
-        axes.set_title(title, pad=30)
-        labels = [label for label, *_ in entries]
-        values = [value for _, value, *_ in entries]
-        colours = [OURS if ours else OTHERS for *_, ours in entries]
-        axes.barh(labels, values, color=colours, height=0.66)
-        axes.invert_yaxis()
-        if logarithmic:
-            axes.set_xscale("log")
-            axes.set_xlim(min(values) / 3, max(values) * 12)
-        else:
-            axes.set_xlim(0, max(values) * 1.3)
-            axes.xaxis.set_major_locator(matplotlib.ticker.MaxNLocator(5))
-        for place, (_, value, text, _) in enumerate(entries):
-            axes.annotate(text, (value, place), xytext=(5, 0), textcoords="offset points",
-                          va="center", fontsize=9.5)
-        axes.grid(axis="y", visible=False)
-        axes.xaxis.set_minor_locator(matplotlib.ticker.NullLocator())
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: scale(value)))
-        axes.set_xlabel(xlabel)
-        self.keep(figure, name, title)
-
-    def against_subscribers(self, name, title, subtitle, ylabel, series, logarithmic):
-        """[(label, colour, style, [(subscribers, value)])]"""
-        if not series:
-            return
-        figure, axes = self.sheet(title, subtitle)
-        sizes = sorted({size for *_, points in series for size, _ in points})
-        for label, colour, style, points in series:
-            axes.plot(*zip(*points), color=colour, linestyle=style, marker="o", markersize=5,
-                      label=label)
-        axes.set_xscale("log", base=2)
-        axes.set_xticks(sizes)
-        axes.set_xticklabels([str(size) for size in sizes])
-        axes.xaxis.set_minor_locator(matplotlib.ticker.NullLocator())
-        if logarithmic:
-            axes.set_yscale("log")
-        else:
-            axes.set_ylim(0, 1.25 * max(value for *_, points in series for _, value in points))
-        axes.yaxis.set_major_formatter(FuncFormatter(nanoseconds))
-        axes.set_xlabel("subscribers")
-        axes.set_ylabel(ylabel)
-        axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1))
-        self.keep(figure, name, title)
 
 
 def latency(gallery, rows):
@@ -205,12 +65,12 @@ def round_trips(gallery, lines):
     for peer, rounds in figures.peers_of(lines, "round-trip").items():
         ratio = figures.median_of(rounds, figures.over_walk)
         ns = figures.median_of(rounds, lambda line: line["block_ns_p50"])
-        text = f"{ratio:.2f} × walk ({nanoseconds(round(ns))})" + remark(rounds)
+        text = f"{times(ratio)} ({nanoseconds(ns)})" + remark(rounds)
         entries.append((peer, ratio, text, peer.startswith("lapwing")))
     entries.sort(key=lambda entry: entry[1])
     gallery.bars("round-trip", "Round trip between two processes",
-                 "Over what a fresh cache line costs there and back at the same moment (walk)",
-                 "times the floor", entries, logarithmic=True)
+                 "Median; dashed: the floor, a fresh cache line there and back at the same moment",
+                 "times the floor", entries, logarithmic=True, floor_is_one=True)
 
 
 def stalls(gallery, lines):
@@ -227,25 +87,78 @@ def stalls(gallery, lines):
                  "longest publish", entries, logarithmic=True, scale=nanoseconds)
 
 
+def over_floor(gallery, rows, name, title, subtitle, floor, labels):
+    """Rows as times their floor: [(row, label, ours)]."""
+    entries = []
+    for row_name, label, ours in labels:
+        if row_name not in rows:
+            continue
+        row = rows[row_name]
+        ratios = [trial["ratio"] for trial in row["trials"]]
+        text = f"{times(row['ratio'])} ({nanoseconds(figures.median_detail(row, 'measured'))})"
+        entries.append((label, row["ratio"], (min(ratios), max(ratios)), row.get("budget"), text,
+                        ours))
+    gallery.ratios(name, title, subtitle, floor, entries)
+
+
+def own_rows(gallery, rows):
+    over_floor(gallery, rows, "publish", "Publishing a record",
+               "Nobody reading; in brackets the median for a record of 56 bytes",
+               "a plain copy of the same records",
+               (("publish", "one by one", True), ("publish-batch", "in batches of 32", True)))
+    over_floor(gallery, rows, "bus-and-channel", "Round trips of bus and channel",
+               "Between two processes, busy; grey: the protocol alone, without what is around it",
+               "a fresh cache line there and back",
+               (("round-trip", "two buses, 56 bytes", True),
+                ("round-trip-ring", "two bare rings of slots", False),
+                ("channel-round-trip", "two channels, 32 bytes", True),
+                ("channel-round-trip-frames", "two bare rings of frames", False),
+                ("channel-call", "call and reply, 32 bytes", True)))
+    over_floor(gallery, rows, "folds", "Folding records into state",
+               "In memory, one core; in brackets the time for a record",
+               "plain maps that do the same, unchecked",
+               (("book-update", "order book, and its best prices", True),
+                ("fold-orders", "resting orders", True),
+                ("fold-latest", "latest of a million keys", True)))
+
+
+def channel_sizes(gallery, rows):
+    ours = figures.channel_sizes_of(rows)
+    series = []
+    for what, label, colour, style in (
+            ("measured", "channel", COLOURS[0], "-"),
+            ("stream socket", "Unix stream socket", COLOURS[1], DASHED),
+            ("packet socket", "Unix packet socket", COLOURS[2], DASHED)):
+        points = [(size, figures.median_detail(row, what) * 1e9) for size, row in ours
+                  if what in row["medians"]]
+        if points:
+            series.append((label, colour, style, points))
+    gallery.lines(
+        "channel-sizes", "Bytes a second through a channel, by the size of a message",
+        "Between two processes, every byte written and read; sockets: a send and a receive each",
+        "message", figures.size_in_words, series, logarithmic("bytes a second", bytes_a_second))
+
+
 def subscribers(gallery, lines):
     crowds = figures.crowds_of(lines)
     ages, costs = [], []
     for (strategy, points), colour in zip(crowds.items(), COLOURS):
-        for percentile, style in (("age p50", "-"), ("age p99", (0, (4, 2)))):
-            ages.append((f"{strategy}, {percentile[4:]}", colour, style, [
+        for percentile, style, label in (("age p50", "-", "50 %"), ("age p99", DASHED, "99 %")):
+            ages.append((f"{strategy}, {label}", colour, style, [
                 (size, figures.median_detail(row, percentile) * 1e3) for size, row in points]))
         for what, style, label in (("measured", "-", "subscribers"),
-                                   ("strangers", (0, (4, 2)), "strangers")):
-            costs.append((f"{label}, {strategy}", colour, style, [
+                                   ("strangers", DASHED, "strangers")):
+            costs.append((f"{strategy}, {label}", colour, style, [
                 (size, figures.median_detail(row, what)) for size, row in points]))
-    gallery.against_subscribers(
+
+    gallery.lines(
         "subscribers-latency", "Age of a record when a subscriber has it",
         "100 thousand records a second in bursts of 16; all subscribers share the other cores",
-        "age", ages, logarithmic=True)
-    gallery.against_subscribers(
+        "subscribers", str, ages, logarithmic("age", nanoseconds))
+    gallery.lines(
         "subscribers-publish", "What a publish costs beside subscribers",
         "Median for a record; dashed: beside as many unrelated processes that do as much",
-        "publish", costs, logarithmic=False)
+        "subscribers", str, costs, from_zero("publish", nanoseconds))
 
 
 def catch_up(gallery, lines, rows):
@@ -253,20 +166,21 @@ def catch_up(gallery, lines, rows):
     for backlog, subjects in figures.late_joins_of(lines).items():
         for subject, milliseconds in subjects.items():
             value = statistics.median(milliseconds) * 1e6
-            entries.append((f"{subject}, after {short(backlog)}", value,
-                            nanoseconds(float(f"{value:.3g}")), "snapshot" in subject))
+            entries.append((f"{subject}, {short(backlog)}", value, nanoseconds(value),
+                            "snapshot" in subject))
     entries.sort(key=lambda entry: entry[0].split(",")[0])  # the backlogs side by side
     gallery.bars("late-join", "Time until a late joiner is live",
-                 "After so many records, 200 thousand more coming each second; grey: without a "
-                 "snapshot", "from the start of its process", entries, scale=nanoseconds)
+                 f"After so many records, {short(plans.BACKLOG_RATE)} more coming each second; "
+                 "grey: reads them all",
+                 "from the start of its process", entries, scale=nanoseconds)
     if "catch-up" in rows:
         row = rows["catch-up"]
-        journal_rate = figures.median_detail(row, "measured")
-        copy_rate = figures.median_detail(row, "copy")
+        journal_rate = figures.median_detail(row, "measured") * 1e6
+        copy_rate = figures.median_detail(row, "copy") * 1e6
         gallery.bars("catch-up", "Reading the journal from the page cache",
                      "56-byte records, every block's sum verified", "records a second",
-                     [("plain copy", copy_rate * 1e6, short(copy_rate * 1e6), False),
-                      ("journal", journal_rate * 1e6, short(journal_rate * 1e6), True)])
+                     [("plain copy", copy_rate, short(copy_rate), False),
+                      ("journal", journal_rate, short(journal_rate), True)])
 
 
 def draw(folder, lines, distrusted):
@@ -275,12 +189,14 @@ def draw(folder, lines, distrusted):
         return []
     rows = figures.rows_of(lines)
     gallery = Gallery(folder, distrusted)
-    with matplotlib.rc_context(STYLE):
+    with galleries.matplotlib.rc_context(galleries.STYLE):
         latency(gallery, rows)
         round_trips(gallery, lines)
         throughput(gallery, lines, rows)
         stalls(gallery, lines)
+        own_rows(gallery, rows)
         subscribers(gallery, lines)
         journal(gallery, rows)
         catch_up(gallery, lines, rows)
+        channel_sizes(gallery, rows)
     return gallery.drawn

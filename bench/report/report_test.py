@@ -10,6 +10,7 @@ import unittest
 import document
 import environment
 import figures
+import gallery
 import measuring
 import pictures
 import plan as plans
@@ -67,6 +68,12 @@ def sample():
         row("journal-disk-slow", curve=curve(24), details={
             "stalls": 7, "longest stall": 12.5, "journal behind by": 105287}),
         row("catch-up", 230, 310, "copy"),
+        row("publish", 3.8, 2.9, "copy", 1.31, budget=1.3, met=False),
+        row("channel-round-trip", budget=1.15, met=False, details={"with fences": 130}),
+        row("channel-64", 2.4, 0.04, "stream socket", 60, details={"packet socket": 0.05}),
+        row("channel-4k", 25, 3.0, "stream socket", 8.3, details={"packet socket": 3.7}),
+        row("channel-4m", 4.7, 3.4, "stream socket", 1.4),
+        row("fold-latest", 40, 30, "plain", 1.33),
         *(crowd(wait, size) for wait in ("busy", "backoff", "park") for size in (1, 4, 16, 64)),
         peer("lapwing", "round-trip", block_ns_p50=110, damaged=0,
              ns={"p99_9": 300, "max": 20000}),
@@ -86,6 +93,21 @@ def report_of(lines, reasons=(), missing=None):
     machine = environment.record()
     machine.update(date="2026-01-01", minutes=3, commit="abc")
     return document.report(machine, lines, [], missing or {}, list(reasons), [], "bench/run.sh")
+
+
+class WordsTest(unittest.TestCase):
+    def test_figures_have_three_digits_and_their_unit(self):
+        for value, words in ((0, "0"), (21.345, "21.3 ns"), (999.6, "1 µs"), (1056, "1.06 µs"),
+                             (2.5e6, "2.5 ms"), (1.85e9, "1.85 s")):
+            self.assertEqual(gallery.nanoseconds(value), words)
+        for value, words in ((42, "42"), (200e3, "200 thousand"), (87.14e6, "87.1 million")):
+            self.assertEqual(gallery.short(value), words)
+        for value, words in ((1e7, "10 MB/s"), (2.44e9, "2.44 GB/s"), (5e5, "500 kB/s")):
+            self.assertEqual(gallery.bytes_a_second(value), words)
+
+    def test_an_axis_in_decades_holds_every_value(self):
+        self.assertEqual(gallery.whole_decades([3, 40]), (1, 100))
+        self.assertEqual(gallery.whole_decades([100, 100]), (100, 1000))
 
 
 class PlanTest(unittest.TestCase):
@@ -201,7 +223,7 @@ class ReportTest(unittest.TestCase):
     def test_every_kind_of_line_comes_into_the_report(self):
         text = report_of(sample())
         for title in ("Every row", "One way", "Publishing with a journal", "Subscribers",
-                      "Beside others", "Late join", "The machine"):
+                      "The channel", "Beside others", "Late join", "The machine"):
             self.assertIn(f"## {title}", text)
         self.assertIn("**missed**", text)
 
@@ -216,6 +238,17 @@ class ReportTest(unittest.TestCase):
                     if line.startswith("| `journal-disk-slow`") and "105,287" in line)
         self.assertEqual([cell.strip() for cell in line.split("|")][9:12],
                          ["7", "12.5 ms", "105,287"])
+
+    def test_the_channel_stands_beside_sockets_by_the_size_of_a_message(self):
+        text = report_of(sample())
+        channel = text[text.index("## The channel"):text.index("## Beside")].splitlines()
+        cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in channel]
+        self.assertIn(["64 B", "2.40", "0.04", "0.05", "60.00 (60.00 to 60.00)"], cells)
+        self.assertIn(["4 KiB", "25.0", "3.00", "3.70", "8.30 (8.30 to 8.30)"], cells)
+        self.assertIn(["4 MiB", "4.70", "3.40", "too large for it", "1.40 (1.40 to 1.40)"], cells)
+        self.assertNotIn("`channel-64`", "".join(channel))
+        row_of_trip = next(line for line in cells if line[:1] == ["`channel-round-trip`"])
+        self.assertEqual(row_of_trip[2:5], ["120.0 ns", "with fences 130.0 ns", "`walk` 100.0"])
 
     def test_a_fault_and_a_missing_peer_are_told(self):
         lines = [*sample(), row("one-reader", fault="3 torn records")]
@@ -250,9 +283,10 @@ class ReportTest(unittest.TestCase):
         out = pathlib.Path(tempfile.mkdtemp(prefix="lapwing-pictures-"))
         self.addCleanup(shutil.rmtree, out)
         names = [name for name, _ in pictures.draw(out, sample(), True)]
-        self.assertEqual(names, ["latency", "round-trip", "throughput", "stopped-reader",
-                                 "subscribers-latency", "subscribers-publish", "journal",
-                                 "late-join", "catch-up"])
+        self.assertEqual(names, ["latency", "round-trip", "throughput", "stopped-reader", "publish",
+                                 "bus-and-channel", "folds", "subscribers-latency",
+                                 "subscribers-publish", "journal", "late-join", "catch-up",
+                                 "channel-sizes"])
         for name in names:
             for ending in ("png", "svg"):
                 self.assertGreater((out / f"{name}.{ending}").stat().st_size, 1000)

@@ -1,0 +1,260 @@
+"""How a picture of a report is drawn, each as PNG and SVG. Needs matplotlib.
+
+What pictures there are, and of what, pictures.py says.
+"""
+
+import math
+
+try:
+    import matplotlib
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+    from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter, NullLocator
+except ImportError:
+    pyplot = None
+
+# Told apart by those who see colours differently, too (Okabe and Ito).
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#555555", "#a6761d")
+OURS = COLOURS[0]
+OTHERS = "#b8bec6"
+INK = "#24292f"
+PALE_INK = "#57606a"
+BUDGET = COLOURS[1]
+
+STYLE = {
+    "font.family": "DejaVu Sans", "font.size": 10.5, "text.color": INK,
+    "axes.titlesize": 13, "axes.titleweight": "bold", "axes.titlelocation": "left",
+    "axes.titlepad": 28, "axes.labelcolor": INK, "axes.edgecolor": "#9aa2ab",
+    "axes.spines.top": False, "axes.spines.right": False, "axes.axisbelow": True,
+    "axes.grid": True, "grid.color": "#e6e9ec", "grid.linewidth": 0.9,
+    "xtick.color": INK, "ytick.color": INK, "xtick.major.size": 0, "ytick.major.size": 0,
+    "xtick.minor.size": 0, "ytick.minor.size": 0,
+    "legend.frameon": False, "lines.linewidth": 2.2, "lines.solid_capstyle": "round",
+    "figure.dpi": 110, "savefig.dpi": 160, "savefig.bbox": "tight", "savefig.pad_inches": 0.25,
+    "svg.fonttype": "path", "svg.hashsalt": "lapwing",
+}
+SUBTITLE_POINTS = 9        # above the axes
+NOTE_POINTS = -46          # below them
+WIDTH, HEIGHT = 8.2, 4.6   # of a sheet, inches
+BAR_PITCH, BARS_ROUND = 0.44, 1.6  # inches from bar to bar, and above and below all of them
+DASHED = (0, (4, 2))
+DOTTED = (0, (1, 2))
+
+# Where a share of the samples stands on the axis: each step is ten times rarer.
+SHARES = ((0.5, "50 %"), (0.9, "90 %"), (0.99, "99 %"), (0.999, "99.9 %"), (0.9999, "99.99 %"),
+          (0.99999, "99.999 %"))
+DISTRUST = "not-to-be-trusted"  # what the warning is called in an SVG
+RARER_THAN_ALL = 10  # the maximum stands so many times further than the last share shown
+
+
+def three_digits(value):
+    return f"{float(f'{value:.3g}'):g}"
+
+
+def nanoseconds(value, _=None):
+    """To three digits, as 1.06 µs."""
+    if value == 0:
+        return "0"
+    for unit, size in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)):
+        if value >= 0.9995 * size:
+            return f"{three_digits(value / size)} {unit}"
+    return f"{three_digits(value)} ns"
+
+
+def short(value):
+    """To three digits, as 1.06 million."""
+    for unit, size in ((" billion", 1e9), (" million", 1e6), (" thousand", 1e3)):
+        if value >= 0.9995 * size:
+            return f"{three_digits(value / size)}{unit}"
+    return three_digits(value)
+
+
+def times(ratio):
+    return f"{ratio:.{2 if ratio < 10 else 1}f} ×"
+
+
+def bytes_a_second(value, _=None):
+    for unit, size in (("GB/s", 1e9), ("MB/s", 1e6)):
+        if value >= 0.9995 * size:
+            return f"{three_digits(value / size)} {unit}"
+    return f"{three_digits(value / 1e3)} kB/s"
+
+
+def whole_decades(values):
+    """The powers of ten between which they lie, one decade at least."""
+    low = math.floor(math.log10(min(values)))
+    return 10.0**low, 10.0 ** max(math.ceil(math.log10(max(values))), low + 1)
+
+
+class Gallery:
+    """Draws into a folder; remembers what it drew and what each picture shows."""
+
+    def __init__(self, folder, distrusted):
+        self.folder = folder
+        self.distrusted = distrusted
+        self.drawn = []  # (file name without its ending, title)
+
+    def sheet(self, title, subtitle, height=HEIGHT):
+        figure, axes = pyplot.subplots(figsize=(WIDTH, height))
+        axes.set_title(title)
+        axes.annotate(subtitle, (0, 1), xycoords="axes fraction", xytext=(0, SUBTITLE_POINTS),
+                      textcoords="offset points", fontsize=9.5, color=PALE_INK)
+        if self.distrusted:
+            figure.text(0.5, 0.5, "not to be trusted", rotation=min(24, 5 * height), fontsize=44,
+                        color="#d1242f", alpha=0.2, ha="center", va="center", gid=DISTRUST)
+        return figure, axes
+
+    def bar_sheet(self, title, subtitle, labels):
+        """A sheet with a row for each label, the first on top, all as high as in any other."""
+        height = BARS_ROUND + BAR_PITCH * len(labels)
+        figure, axes = self.sheet(title, subtitle, height)
+        figure.subplots_adjust(bottom=0.6 / height, top=1 - (BARS_ROUND - 0.6) / height)
+        axes.set_yticks(range(len(labels)), labels)
+        axes.set_ylim(len(labels) - 0.4, -0.6)
+        axes.grid(axis="y", visible=False)
+        return figure, axes
+
+    def keep(self, figure, name, title):
+        for ending in ("png", "svg"):
+            metadata = {"Date": None} if ending == "svg" else None
+            figure.savefig(self.folder / f"{name}.{ending}", metadata=metadata)
+        pyplot.close(figure)
+        self.drawn.append((name, title))
+
+    @staticmethod
+    def legend_beside(axes):
+        axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.02))
+
+    @staticmethod
+    def write_beside(axes, place, value, text, points=6):
+        axes.annotate(text, (value, place), xytext=(points, 0), textcoords="offset points",
+                      va="center", fontsize=9.5)
+
+    @staticmethod
+    def mark_floor(axes):
+        axes.axvline(1, color=PALE_INK, linewidth=1.2, linestyle=DASHED, zorder=0.9)
+
+    @staticmethod
+    def few_ticks(axes):
+        axes.xaxis.set_major_locator(MaxNLocator(5, steps=(1, 2, 2.5, 5, 10)))
+        axes.xaxis.set_minor_locator(NullLocator())
+
+    def curves(self, name, title, subtitle, ylabel, series):
+        """Percentile curves: [(label, [(fraction, ns)])]."""
+        series = [(label, curve) for label, curve in series if curve]
+        if not series:
+            return
+        figure, axes = self.sheet(title, subtitle)
+        last = 1 / (1 - SHARES[-1][0]) * RARER_THAN_ALL
+        heights = []
+        for (label, curve), colour in zip(series, COLOURS):
+            places = [(1 / (1 - at), max(ns, 1)) for at, ns in curve if 0 < at <= SHARES[-1][0]]
+            axes.plot(*zip(*places), color=colour, label=label)
+            axes.plot([places[-1][0], last], [places[-1][1], curve[-1][1]], color=colour,
+                      linestyle=DOTTED, linewidth=1.4)
+            axes.plot([last], [curve[-1][1]], "o", color=colour, markersize=6)
+            heights += [ns for _, ns in places] + [curve[-1][1]]
+        axes.set_xscale("log")
+        axes.set_yscale("log")
+        axes.set_xticks([1 / (1 - at) for at, _ in SHARES] + [last])
+        axes.set_xticklabels([label for _, label in SHARES] + ["max"])
+        axes.xaxis.set_minor_formatter(NullFormatter())
+        axes.xaxis.set_minor_locator(NullLocator())
+        axes.yaxis.set_major_formatter(FuncFormatter(nanoseconds))
+        axes.set_xlim(1.02, last * 1.4)
+        axes.set_ylim(*whole_decades(heights))
+        axes.set_xlabel("share of the records that were at least as fast")
+        axes.set_ylabel(ylabel)
+        self.legend_beside(axes)
+        self.keep(figure, name, title)
+
+    def bars(self, name, title, subtitle, xlabel, entries, logarithmic=False, scale=short,
+             floor_is_one=False):
+        """[(label, value, text, ours)], the best one first: bars from 0 with their figures, or dots
+        where the scale is logarithmic and has no 0 from which a bar could begin."""
+        if not entries:
+            return
+        figure, axes = self.bar_sheet(title, subtitle, [label for label, *_ in entries])
+        values = [value for _, value, *_ in entries]
+        colours = [OURS if ours else OTHERS for *_, ours in entries]
+        places = range(len(entries))
+        if logarithmic:
+            axes.set_xscale("log")
+            axes.set_xlim(min(values) / 3, max(values) * 12)
+            axes.hlines(places, min(values) / 3, values, color=OTHERS, linestyle=DOTTED,
+                        linewidth=1.2)
+            axes.scatter(values, places, s=80, color=colours, zorder=3)
+        else:
+            axes.barh(places, values, color=colours, height=0.66)
+            axes.set_xlim(0, max(values) * 1.3)
+            self.few_ticks(axes)
+        for place, (_, value, text, _) in enumerate(entries):
+            self.write_beside(axes, place, value, text, points=9 if logarithmic else 6)
+        axes.xaxis.set_minor_locator(NullLocator())
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: scale(value)))
+        axes.set_xlabel(xlabel)
+        if floor_is_one:
+            self.mark_floor(axes)
+        self.keep(figure, name, title)
+
+    def ratios(self, name, title, subtitle, floor, entries):
+        """Bars in times a floor, which is 1: [(label, ratio, (least, most), budget or None, text,
+        ours)]. A thin line is the range of the trials, a short one across the bar its budget."""
+        if not entries:
+            return
+        figure, axes = self.bar_sheet(title, subtitle, [label for label, *_ in entries])
+        ends = []
+        for place, (_, ratio, (least, most), budget, text, ours) in enumerate(entries):
+            axes.barh(place, ratio, color=OURS if ours else OTHERS, height=0.66)
+            axes.hlines(place, least, most, color=INK, linewidth=1.4)
+            if budget:
+                axes.vlines(budget, place - 0.45, place + 0.45, color=BUDGET, linewidth=2.4)
+            ends.append(max(most, ratio, budget or 0))
+            self.write_beside(axes, place, ends[-1], text)
+        self.mark_floor(axes)
+        axes.set_xlim(0, 1.3 * max(ends))
+        self.few_ticks(axes)
+        axes.set_xlabel(f"times {floor}")
+        marks = "orange: the budget; " if any(entry[3] for entry in entries) else ""
+        axes.annotate(f"dashed: the floor; {marks}thin: the range of the trials", (0, 0),
+                      xycoords="axes fraction", xytext=(0, NOTE_POINTS),
+                      textcoords="offset points", fontsize=9, color=PALE_INK)
+        self.keep(figure, name, title)
+
+    def lines(self, name, title, subtitle, xlabel, x_in_words, series, draw_y):
+        """Against a number that grows in powers of two: [(label, colour, style, [(x, y)])].
+        `draw_y` is what logarithmic() or from_zero() gives."""
+        if not series:
+            return
+        figure, axes = self.sheet(title, subtitle)
+        ticks = sorted({x for *_, points in series for x, _ in points})
+        for label, colour, style, points in series:
+            axes.plot(*zip(*points), color=colour, linestyle=style, marker="o", markersize=5,
+                      label=label)
+        axes.set_xscale("log", base=2)
+        axes.set_xticks(ticks)
+        axes.set_xticklabels([x_in_words(x) for x in ticks])
+        axes.xaxis.set_minor_locator(NullLocator())
+        draw_y(axes, [y for *_, points in series for _, y in points])
+        axes.set_xlabel(xlabel)
+        self.legend_beside(axes)
+        self.keep(figure, name, title)
+
+
+def logarithmic(label, text):
+    """For Gallery.lines: y in whole decades, labelled by `text`."""
+    def draw(axes, values):
+        axes.set_yscale("log")
+        axes.set_ylim(*whole_decades(values))
+        axes.yaxis.set_major_formatter(FuncFormatter(text))
+        axes.set_ylabel(label)
+    return draw
+
+
+def from_zero(label, text):
+    """For Gallery.lines: y from 0 on, labelled by `text`."""
+    def draw(axes, values):
+        axes.set_ylim(0, 1.25 * max(values))
+        axes.yaxis.set_major_formatter(FuncFormatter(text))
+        axes.set_ylabel(label)
+    return draw
