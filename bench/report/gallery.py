@@ -128,7 +128,8 @@ class Gallery:
     @staticmethod
     def write_beside(axes, place, value, text, points=6):
         axes.annotate(text, (value, place), xytext=(points, 0), textcoords="offset points",
-                      va="center", fontsize=9.5)
+                      va="center", fontsize=9.5, zorder=4, bbox={
+                          "facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 1})
 
     @staticmethod
     def mark_floor(axes):
