@@ -6,6 +6,7 @@
 #   bench/peers/build.sh --cheap    those written in C++ that need nothing but what Lapwing needs
 #
 # For each says `built NAME VERSION`, or `missing NAME VERSION: ` and what is missing.
+# bench/peers/setup.sh installs what is missing from Debian, for all of them.
 #
 # LAPWING_PEERS_DIR   where the programs go; default: build/peers
 # LAPWING_BUILD_DIR   Lapwing's own build; default: build/release, configured if it is not there
@@ -15,6 +16,7 @@ set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 
 here=bench/peers
+. "$here/rust.sh"
 out=${LAPWING_PEERS_DIR:-$PWD/build/peers}
 native=${LAPWING_BUILD_DIR:-$PWD/build/release}
 cheap=(lapwing lapwing-channel head-counter-ring unix-socket pipe)
@@ -26,7 +28,7 @@ field() { awk -v name="$1" -v column="$2" '!/^#/ && $1 == name { print $column }
 names=()
 for argument in "$@"; do
   case $argument in
-    -h|--help) sed -n '2,13s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    -h|--help) sed -n '2,14s/^# \{0,1\}//p' "$0"; exit 0 ;;
     --cheap) names+=("${cheap[@]}") ;;
     *)
       known | grep -qxF -- "$argument" || {
@@ -56,19 +58,23 @@ build_cpp() {
     cmake --preset release >"$out/logs/cmake.log" 2>&1 ||
       { lacks "$name" "$(failed_log "$out/logs/cmake.log")"; return; }
   fi
-  if [[ $'\n'$(cmake --build "$native" --target help 2>/dev/null) != *$'\n'"$target:"* ]]; then
-    lacks "$name" "$(package_hint "$name")"
-    return
+  if ! has_target "$target"; then
+    # Configured before its package was installed, it may be.
+    cmake "$native" >"$out/logs/cmake.log" 2>&1
+    has_target "$target" || { lacks "$name" "$(package_hint "$name")"; return; }
   fi
   cmake --build "$native" --target "$target" >"$log" 2>&1 ||
     { lacks "$name" "$(failed_log "$log")"; return; }
   ln -sf "$native/bench/peers/$name" "$out/$name"
   built "$name"
 }
+has_target() {
+  [[ $'\n'$(cmake --build "$native" --target help 2>/dev/null) == *$'\n'"$1:"* ]]
+}
 package_hint() {
   case $1 in
-    zeromq*) printf 'Debian package libzmq3-dev; configure again after installing it' ;;
-    iceoryx) printf 'Debian packages iceoryx, libiceoryx-posh-dev; configure again after that' ;;
+    zeromq) printf 'apt-get install libzmq3-dev' ;;
+    iceoryx) printf 'apt-get install iceoryx libiceoryx-posh-dev' ;;
     *) printf 'CMake made no target for it' ;;
   esac
 }
@@ -76,10 +82,12 @@ package_hint() {
 # A feature of the crate for each package, so that one that cannot be built takes no other with it.
 build_crate() {
   local name=$1 package=$2 log=$out/logs/$1.log
-  command -v cargo >/dev/null || { lacks "$name" 'cargo (Rust 1.90 or newer)'; return; }
+  rust_is_new_enough ||
+    { lacks "$name" "apt-get install cargo-web (any Rust from $rust_needed on will do)"; return; }
   local -a environment=(CARGO_TARGET_DIR="$out/target")
   if [[ $package == tachyon ]]; then
-    command -v clang++-19 >/dev/null || { lacks "$name" 'clang-19 (it is C++23)'; return; }
+    command -v clang++-19 >/dev/null ||
+      { lacks "$name" 'apt-get install clang-19 (it is C++23)'; return; }
     environment+=(CC=clang-19 CXX=clang++-19)
   fi
   env "${environment[@]}" cargo build --release --locked --manifest-path "$here/rust/Cargo.toml" \
@@ -96,7 +104,7 @@ build_maven() {
   if [[ -z $maven_outcome ]]; then
     maven_outcome=ok
     if ! command -v mvn >/dev/null || ! command -v javac >/dev/null; then
-      maven_outcome='Debian packages maven and openjdk-17-jdk-headless'
+      maven_outcome='apt-get install maven default-jdk-headless'
     elif ! mvn --batch-mode --no-transfer-progress --file "$here/java/pom.xml" \
       -Dpeers.out="$out/java" compile >"$log" 2>&1; then
       maven_outcome=$(failed_log "$log")

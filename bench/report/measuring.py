@@ -183,6 +183,8 @@ def build_peers(root, names, say):
             missing[words[1]] = words[2].partition(": ")[2] if len(words) > 2 else "?"
     for name, why in missing.items():
         say(f"    {name} is not measured: {why}")
+    if any("apt-get install" in why for why in missing.values()):
+        say("    bench/peers/setup.sh installs all of this at once")
     return [name for name in names if name in here], missing
 
 
