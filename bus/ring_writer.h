@@ -32,7 +32,7 @@ class RingWriter {
   // (the journal gate), that n follows the record before it, and that head is at n - capacity or
   // beyond (stamp_is_corrupt counts on it). `record` has record_bytes() bytes.
   void store(Sequence n, const std::byte* record) {
-    __builtin_prefetch(slot(n + kPrefetchSlots), 1);
+    prefetch_for_store(slot(n + kPrefetchSlots));
     SlotForm::store_slot(slot(n), n, record, record_bytes_);
   }
 

@@ -1,4 +1,5 @@
-// The form of the slot protocol that a build uses: moves of words, or vector moves on x86-64.
+// The form of the slot protocol that a build uses: moves of words, or vector moves on x86-64; and
+// the prefetch that goes with it.
 //
 // Thread safety: as the protocol in proto/shared_words.h, which explains W1 to W3 and R1 to R3.
 //
@@ -30,6 +31,16 @@
 #endif
 
 namespace lapwing {
+
+// Asks for the slot's first line with the right to write; __builtin_prefetch does only where the
+// compiler may assume more than the first x86-64 processors. Those without it take it for a nop.
+inline void prefetch_for_store(const std::byte* slot) {
+#if defined(__x86_64__)
+  asm volatile("prefetchw %0" : : "m"(*slot));
+#else
+  __builtin_prefetch(slot, 1);
+#endif
+}
 
 #if defined(LAPWING_HAS_VECTOR_FORM)
 // The first word by itself, after which everything lies at a multiple of 16 bytes in the slot, so
