@@ -20,6 +20,34 @@ RingReadResult RingReader::explain(SlotReadResult read, Sequence n) const {
   return {RingRead::kLapped, resume_after_lap(n, read.stamp, newest, capacity_)};
 }
 
+// The compiler is given the size where it is one of DBN's, as in SlotProtocol: a loop around
+// straight-line code.
+template <std::size_t kBytes>
+RingRun RingReader::run_of(Sequence first, std::byte* out, std::uint64_t room,
+                           Sequence& seen_head) const {
+  const std::size_t record_bytes = kBytes != 0 ? kBytes : record_bytes_;
+  for (std::uint64_t i = 0; i < room; ++i) {
+    const Sequence n = first + i;
+    if (n + kReadAheadSlots <= seen_head) {
+      __builtin_prefetch(slot(n + kReadAheadSlots));
+    } else if (i == kRunRecordsMin) {
+      seen_head = head();
+    }
+    const SlotReadResult read =
+        SlotForm::load_slot(slot(n), n, out + i * record_bytes, record_bytes);
+    if (read.outcome != SlotRead::kRecord) return {i, explain(read, n)};
+  }
+  return {room};
+}
+
+RingRun RingReader::read_run(Sequence first, std::byte* out, std::uint64_t room,
+                             Sequence& seen_head) const {
+  if (room > 0 && first < ring_first_) return {0, settle_below_first(first)};
+  if (record_bytes_ == 56) return run_of<56>(first, out, room, seen_head);
+  if (record_bytes_ == 80) return run_of<80>(first, out, room, seen_head);
+  return run_of<0>(first, out, room, seen_head);
+}
+
 RingReadResult RingReader::settle_below_first(Sequence n) const {
   return {RingRead::kLapped, std::max(ring_first_, resume_after_lap(n, 0, head(), capacity_))};
 }

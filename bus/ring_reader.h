@@ -27,6 +27,20 @@ struct RingReadResult {
   Word stamp = 0;                 // corrupt: what stood there
 };
 
+// Consecutive records that were copied, and why there are no more: the outcome of the one behind
+// them; kRecord where the room was filled.
+struct RingRun {
+  std::uint64_t records = 0;
+  RingReadResult end = {RingRead::kRecord};
+};
+
+// A run asks for the slot this many records ahead where it knows that it has been published, so
+// that a reader that lags reads from its cache (docs/adr/0012-reading-in-runs.md) …
+inline constexpr std::uint64_t kReadAheadSlots = 96;
+// … and looks at head for that once it has found so many records one after the other: not while
+// records trickle, since head is a line that every publish takes away again.
+inline constexpr std::uint64_t kRunRecordsMin = 16;
+
 class RingReader {
  public:
   explicit RingReader(const RingMap& map)
@@ -47,19 +61,31 @@ class RingReader {
   // One pass, no loop. `out` has record_bytes() bytes and holds garbage unless the outcome is
   // kRecord. A sequence below the ring's first, 0 included, is lapped: the zeroed memory of a slot
   // that was never written does not answer for it.
-  RingReadResult try_read(Sequence n, std::byte* out) const {
+  [[gnu::always_inline]] RingReadResult try_read(Sequence n, std::byte* out) const {
     if (n < ring_first_) [[unlikely]] {
       return settle_below_first(n);
     }
-    const std::byte* const slot = slots_ + (((n - 1) & (capacity_ - 1)) << slot_shift_);
-    const SlotReadResult read = SlotForm::load_slot(slot, n, out, record_bytes_);
+    const SlotReadResult read = SlotForm::load_slot(slot(n), n, out, record_bytes_);
     if (read.outcome == SlotRead::kRecord) [[likely]] {
       return {RingRead::kRecord};
     }
     return explain(read, n);
   }
 
+  // try_read of first, first + 1, … laid end to end in `out`, until one is not there or `room` of
+  // them are. Wait-free: as many passes as there are records, and one more. `seen_head` is a head
+  // that the caller has seen, for the next run to begin with.
+  RingRun read_run(Sequence first, std::byte* out, std::uint64_t room, Sequence& seen_head) const;
+
+  // Whether a look at record n would find something: it, or a later one. One load.
+  bool has(Sequence n) const { return slot_is_ready(slot(n), n); }
+
  private:
+  const std::byte* slot(Sequence n) const {
+    return slots_ + (((n - 1) & (capacity_ - 1)) << slot_shift_);
+  }
+  template <std::size_t kBytes>
+  RingRun run_of(Sequence first, std::byte* out, std::uint64_t room, Sequence& seen_head) const;
   RingReadResult explain(SlotReadResult read, Sequence n) const;
   RingReadResult settle_below_first(Sequence n) const;
 

@@ -1,7 +1,9 @@
 #include "bus/ring_reader.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <optional>
+#include <vector>
 
 #include "bus/test_ring.h"
 
@@ -186,6 +188,108 @@ TEST_CASE("Every record size goes through a ring and back") {
     REQUIRE(ring.read(n).outcome == RingRead::kRecord);
     REQUIRE(ring.copy_is(n));
   }
+}
+
+// Copies of a run; none of them is of a record before the run wrote it.
+struct Run {
+  Run(const TestRing& ring, Sequence from, std::uint64_t room, Sequence head = 0)
+      : first(from),
+        record_bytes(ring.reader.record_bytes()),
+        copies(room * record_bytes, std::byte{0xee}),
+        seen_head(head),
+        result(ring.reader.read_run(first, copies.data(), room, seen_head)) {}
+
+  // Those that it counts are records first, first + 1, …
+  bool is_whole() const {
+    for (std::uint64_t i = 0; i < result.records; ++i) {
+      const auto begin = copies.begin() + static_cast<std::ptrdiff_t>(i * record_bytes);
+      const std::vector<std::byte> expected = record_of(first + i, record_bytes);
+      if (!std::equal(expected.begin(), expected.end(), begin)) return false;
+    }
+    return true;
+  }
+
+  Sequence first;
+  std::size_t record_bytes;
+  std::vector<std::byte> copies;
+  Sequence seen_head;
+  RingRun result;
+};
+
+TEST_CASE("A run takes the records that are there, laid end to end, and says why it ended") {
+  const TestDirectory directory;
+  const std::uint32_t record_bytes = GENERATE(8u, 56u, 80u, 100u);
+  TestRing ring(test_spec(directory.path(), record_bytes));
+  ring.publish(1, 40);
+  for (const std::uint64_t room : {std::uint64_t{1}, std::uint64_t{17}, std::uint64_t{38}}) {
+    const Run filled(ring, 3, room);
+    CHECK(filled.result.records == room);
+    CHECK(filled.result.end.outcome == RingRead::kRecord);
+    CHECK(filled.is_whole());
+  }
+  const Run to_the_end(ring, 3, 50);
+  CHECK(to_the_end.result.records == 38);
+  CHECK(to_the_end.result.end.outcome == RingRead::kEmpty);
+  CHECK(to_the_end.is_whole());
+  CHECK(Run(ring, 41, 5).result.records == 0);
+  CHECK(Run(ring, 41, 0).result.end.outcome == RingRead::kRecord);
+}
+
+TEST_CASE("A run over the ring's end and past what is overwritten ends as single reads do") {
+  const TestDirectory directory;
+  TestRing ring(test_spec(directory.path()));
+  const std::uint64_t capacity = ring.reader.capacity();
+  ring.publish(1, capacity + capacity / 2);
+  const Run around(ring, capacity - 5, 11);
+  CHECK(around.result.records == 11);
+  CHECK(around.is_whole());
+  const Run lapped(ring, capacity / 2, 5);
+  CHECK(lapped.result.records == 0);
+  CHECK(lapped.result.end.outcome == RingRead::kLapped);
+  CHECK(lapped.result.end.resume == ring.read(capacity / 2).resume);
+  misplace(ring, capacity + 3, capacity + 4);
+  const Run damaged(ring, capacity - 2, 11);
+  CHECK(damaged.result.records == 5);
+  CHECK(damaged.result.end.outcome == RingRead::kCorrupt);
+}
+
+TEST_CASE("A run below the ring's first record is lapped, whatever lies in the slots") {
+  const TestDirectory directory;
+  TestRing ring(spec_from(directory.path(), 1000));
+  ring.publish(1000, 1010);
+  for (const Sequence first : {Sequence{0}, Sequence{1}, Sequence{999}}) {
+    const Run below(ring, first, 5);
+    CHECK(below.result.records == 0);
+    CHECK(below.result.end.outcome == RingRead::kLapped);
+    CHECK(below.result.end.resume == 1000);
+  }
+}
+
+TEST_CASE("Head is looked at only by a run that is long, and remembered") {
+  const TestDirectory directory;
+  TestRing ring(test_spec(directory.path()));
+  ring.publish(1, 3 * kReadAheadSlots);
+  CHECK(Run(ring, 1, kRunRecordsMin).seen_head == 0);
+  const Run longer(ring, 1, kRunRecordsMin + 1);
+  CHECK(longer.seen_head == 3 * kReadAheadSlots);
+  CHECK(longer.is_whole());
+  const Run ahead(ring, 1, 3 * kReadAheadSlots, 2 * kReadAheadSlots);
+  CHECK(ahead.result.records == 3 * kReadAheadSlots);
+  CHECK(ahead.is_whole());
+}
+
+TEST_CASE("A slot has its record from when it is published, also once it is overwritten") {
+  const TestDirectory directory;
+  TestRing ring(test_spec(directory.path()));
+  const std::uint64_t capacity = ring.reader.capacity();
+  CHECK_FALSE(ring.reader.has(1));
+  ring.publish(1, 1);
+  CHECK(ring.reader.has(1));
+  CHECK_FALSE(ring.reader.has(2));
+  CHECK_FALSE(ring.reader.has(capacity + 1));
+  ring.publish(2, capacity + 1);
+  CHECK(ring.reader.has(1));
+  CHECK(ring.reader.has(capacity + 1));
 }
 
 }  // namespace

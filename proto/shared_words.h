@@ -65,7 +65,6 @@ inline void spin_pause() {
 
 // -------------------------------------------------------------------------------------------------
 // Part 1: the slot protocol
-// -------------------------------------------------------------------------------------------------
 
 enum class SlotRead {
   kRecord,  // the copy is exactly record n
@@ -73,7 +72,7 @@ enum class SlotRead {
   kNewer,   // the slot holds, or is being given, a later record
 };
 
-// What a read saw: the outcome and the stamp that decided it.
+// The outcome and the stamp that decided it.
 struct SlotReadResult {
   SlotRead outcome;
   Word stamp;
@@ -82,6 +81,12 @@ struct SlotReadResult {
 constexpr SlotReadResult judge_stamp(Word stamp, Sequence n) {
   if (stamp > ready_stamp(n)) return {SlotRead::kNewer, stamp};
   return {SlotRead::kNotYet, stamp};
+}
+
+// A look that only asks whether to look: whoever is told yes reads by load_slot, and its R1 orders.
+inline bool slot_is_ready(const std::byte* slot, Sequence n) {
+  const Word& stamp = *reinterpret_cast<const Word*>(slot);
+  return internal::load(stamp, std::memory_order_relaxed) >= ready_stamp(n);
 }
 
 // Calls move(0) … move(count - 1): without a loop where the compiler knows the count.
@@ -141,11 +146,11 @@ struct SlotProtocol {
     store_any(slot, n, record, record_bytes);
   }
 
-  // Copies record n out of `slot` into `record` (`record_bytes` bytes). One pass, no loop on the
-  // stamp, wait-free whatever the writer does. Unless the outcome is kRecord, `record` holds
-  // garbage.
-  static SlotReadResult load_slot(const std::byte* slot, Sequence n, std::byte* record,
-                                  std::size_t record_bytes) {
+  // Copies record n out of `slot` into `record` (`record_bytes` bytes). One pass, wait-free
+  // whatever the writer does. `record` holds garbage unless the outcome is kRecord.
+  [[gnu::always_inline]] static SlotReadResult load_slot(const std::byte* slot, Sequence n,
+                                                         std::byte* record,
+                                                         std::size_t record_bytes) {
     if (record_bytes == 56) return load(slot, n, record, 56);
     if (record_bytes == 80) return load(slot, n, record, 80);
     return load_any(slot, n, record, record_bytes);
@@ -201,7 +206,6 @@ using WordForm = SlotProtocol<WordMoves>;  // proto/slot_form.h says which form 
 
 // -------------------------------------------------------------------------------------------------
 // Part 2: page 1 of the ring file. The publisher's process writes, everyone reads.
-// -------------------------------------------------------------------------------------------------
 
 // W4, partner load_head. Weaker, and a reader that sees head = n might not yet find n in its slot,
 // and the file thread might write a block to disk before its words are there.
@@ -303,7 +307,6 @@ inline void bump_bell(std::uint32_t* bell) {
 
 // -------------------------------------------------------------------------------------------------
 // Part 3: words that the threads of one publisher process share
-// -------------------------------------------------------------------------------------------------
 
 // A sequence or counter with one writer thread and any readers, in private memory.
 class SingleWriterWord {
@@ -374,7 +377,6 @@ class Counter {
 
 // -------------------------------------------------------------------------------------------------
 // Part 4: the channel. Each side writes its own memory file and reads the other's.
-// -------------------------------------------------------------------------------------------------
 //
 // A frame at position p, its successor at q:
 //
@@ -428,8 +430,7 @@ inline void store_received(ChannelWords& own, ChannelPosition position, std::uin
   internal::store(own.received.messages, messages, std::memory_order_relaxed);
   internal::store(own.received.position, position, std::memory_order_release);
 }
-// C0, partner D3.
-inline ChannelPosition load_received(const ChannelWords& peer) {
+inline ChannelPosition load_received(const ChannelWords& peer) {  // C0, partner D3
   return internal::load(peer.received.position, std::memory_order_acquire);
 }
 // For people: no one relies on it, so nothing is ordered by it.
@@ -491,8 +492,7 @@ inline void full_fence() {
 #pragma GCC diagnostic pop
 #endif
 }
-// N2.
-inline void waker_barrier(ChannelBarrier barrier) {
+inline void waker_barrier(ChannelBarrier barrier) {  // N2
   if (barrier == ChannelBarrier::kFences) return full_fence();
   std::atomic_signal_fence(std::memory_order_seq_cst);
 }

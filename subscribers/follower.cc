@@ -156,16 +156,10 @@ Follower::Turn Follower::on_catch_up(std::span<std::byte> out) {
 }
 
 Follower::Turn Follower::on_live(std::span<std::byte> out) {
-  const std::uint64_t room = room_in(out);
-  for (std::uint64_t records = 0; records < room; ++records) {
-    const RingReadResult read =
-        ring_->try_read(next_ + records, out.data() + records * record_bytes_);
-    if (read.outcome == RingRead::kRecord) continue;
-    if (records > 0) return gave(records);
-    if (read.outcome != RingRead::kEmpty) return on_lap(read);
-    return ending_ == Ending::kNone ? on_idle() : leave();
-  }
-  return room > 0 ? gave(room) : nothing();
+  const RingRun run = ring_->read_run(next_, out.data(), room_in(out), seen_head_);
+  if (run.records > 0 || run.end.outcome == RingRead::kRecord) return gave(run.records);
+  if (run.end.outcome != RingRead::kEmpty) return on_lap(run.end);
+  return ending_ == Ending::kNone ? on_idle() : leave();
 }
 
 }  // namespace lapwing

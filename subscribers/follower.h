@@ -222,6 +222,7 @@ class Follower {
   Sequence next_ = 1;                 // the next sequence to deliver
   Sequence attention_ = 0;            // from here on a turn is needed before the next record
   std::uint32_t spins_left_ = 0;      // empty polls that need no turn: on_idle
+  Sequence seen_head_ = 0;            // of the ring: RingReader::read_run
   DeliveryLedger ledger_;
   const std::byte* record_ = nullptr;
   std::uint32_t told_bytes_ = 0;  // at record_: of a record, or of an entry of the state

@@ -77,13 +77,7 @@ Follower::Turn Follower::from_journal(const JournalBounds& bounds, std::span<std
 // Record next_ is beyond `archived`, so its slot cannot have been overwritten: unless the journal
 // has failed, or `archived` has passed it meanwhile.
 Follower::Turn Follower::from_ring_beyond_archived(std::span<std::byte> out) {
-  const std::uint64_t room = room_in(out);
-  RingReadResult read{};
-  std::uint64_t records = 0;
-  for (; records < room; ++records) {
-    read = ring_->try_read(next_ + records, out.data() + records * record_bytes_);
-    if (read.outcome != RingRead::kRecord) break;
-  }
+  const auto [records, read] = ring_->read_run(next_, out.data(), room_in(out), seen_head_);
   if (records > 0) return gave(records);
   if (read.outcome == RingRead::kEmpty) {
     phase_ = Phase::kLive;
