@@ -23,10 +23,9 @@ void park(const RingWords& words, Sequence seen, std::uint64_t deadline_ns) {
 }  // namespace
 
 void Waiter::turn(const RingWords& words, Sequence seen, std::uint64_t deadline_ns) {
-  if (strategy_ == WaitStrategy::kBusy) return spin_pause();
+  if (spinning()) return spin();
   if (strategy_ == WaitStrategy::kBackoff && turns_ < kBackoffSpins + kBackoffYields) {
     ++turns_;
-    if (turns_ <= kBackoffSpins) return spin_pause();
     sched_yield();
     return;
   }

@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "proto/ring_layout.h"
+#include "proto/shared_words.h"
 
 namespace lapwing {
 
@@ -33,10 +34,15 @@ class Waiter {
   // or at the latest at deadline_ns (CLOCK_MONOTONIC) or after kParkNsMax. The caller looks for
   // itself and calls again.
   void turn(const RingWords& words, Sequence seen, std::uint64_t deadline_ns);
-  // True while the next turn is a mere pause, too short to look at a clock after each.
+  // True while the next turn is a mere pause, too short to look at a clock after each: spin().
   bool spinning() const {
     return strategy_ == WaitStrategy::kBusy ||
            (strategy_ == WaitStrategy::kBackoff && turns_ < kBackoffSpins);
+  }
+  // One turn while spinning(): needs no word of page 1, whose lines the publisher writes.
+  void spin() {
+    ++turns_;
+    spin_pause();
   }
   // The caller got something: back to spinning.
   void reset() { turns_ = 0; }

@@ -49,8 +49,11 @@ bool parks(Waiter& waiter, const RingWords& words, Sequence seen) {
 TEST_CASE("A busy waiter never looks at page 1, whose lines the publisher needs") {
   const ForbiddenWords forbidden;
   Waiter waiter(WaitStrategy::kBusy);
-  for (std::uint32_t i = 0; i < 2 * kBackoffSpins; ++i) waiter.turn(forbidden.words(), 0, kNever);
-  SUCCEED("a look would be a crash");
+  for (std::uint32_t i = 0; i < 2 * kBackoffSpins; ++i) {
+    waiter.turn(forbidden.words(), 0, kNever);
+    waiter.spin();
+  }
+  CHECK(waiter.spinning());
 }
 
 TEST_CASE("A waiter that backs off spins, yields, parks, and spins again once it got something") {
@@ -58,9 +61,13 @@ TEST_CASE("A waiter that backs off spins, yields, parks, and spins again once it
   const auto words = running_words(7);
   Waiter waiter(WaitStrategy::kBackoff);
   for (int round = 0; round < 2; ++round) {
-    for (std::uint32_t i = 0; i < kBackoffSpins + kBackoffYields; ++i) {
+    for (std::uint32_t i = 0; i < kBackoffSpins / 2; ++i) waiter.spin();
+    for (std::uint32_t i = 0; i < kBackoffSpins - kBackoffSpins / 2; ++i) {
+      REQUIRE(waiter.spinning());
       waiter.turn(forbidden.words(), 7, kNever);
     }
+    CHECK_FALSE(waiter.spinning());
+    for (std::uint32_t i = 0; i < kBackoffYields; ++i) waiter.turn(forbidden.words(), 7, kNever);
     CHECK(parks(waiter, *words, 7));
     CHECK(parks(waiter, *words, 7));
     waiter.reset();

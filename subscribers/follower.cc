@@ -12,13 +12,14 @@ Follower::Follower(SubscriberOptions options)
     : options_(std::move(options)), search_(options_), waiter_(options_.wait) {}
 
 Item Follower::wait(std::uint64_t deadline_ns) {
+  Item item;
   for (;;) {
-    const Item item = poll();
+    poll_into(item);
     if (item.kind != ItemKind::kNothing) {
       waiter_.reset();
       return item;
     }
-    if (!rest(deadline_ns)) return item;
+    if (!spin() && !rest(deadline_ns)) return item;
   }
 }
 

@@ -81,19 +81,9 @@ class Follower {
   Follower& operator=(const Follower&) = delete;
 
   Item poll() {
-    if (phase_ == Phase::kLive && next_ < attention_) [[likely]] {
-      const RingRead outcome = ring_->try_read(next_, block_.data()).outcome;
-      if (outcome == RingRead::kRecord) [[likely]] {
-        ledger_.take(next_, 1);
-        record_ = block_.data();
-        return {ItemKind::kRecord, next_++, {}};
-      }
-      if (outcome == RingRead::kEmpty && spins_left_ > 0) {
-        --spins_left_;
-        return {};
-      }
-    }
-    return poll_slowly();
+    Item item;
+    poll_into(item);
+    return item;
   }
   std::size_t poll_batch(std::span<std::byte> out);
   Item wait(std::uint64_t deadline_ns);
@@ -143,6 +133,25 @@ class Follower {
     return Outcome{0, {kind, sequence, gap}};
   }
 
+  // poll() in place; `item` comes as nothing. An item that is handed on is copied by wider moves
+  // than it was written by a moment ago, and they would have to wait for it.
+  [[gnu::always_inline]] void poll_into(Item& item) {
+    if (phase_ == Phase::kLive && next_ < attention_) [[likely]] {
+      const RingRead outcome = ring_->try_read(next_, block_.data()).outcome;
+      if (outcome == RingRead::kRecord) [[likely]] {
+        ledger_.take(next_, 1);
+        record_ = block_.data();
+        item.kind = ItemKind::kRecord;
+        item.sequence = next_++;
+        return;
+      }
+      if (outcome == RingRead::kEmpty && spins_left_ > 0) {
+        --spins_left_;
+        return;
+      }
+    }
+    item = poll_slowly();
+  }
   Item poll_slowly();
   Item serve_from_block();
   std::uint64_t copy_from_block(std::span<std::byte> out);
@@ -193,6 +202,7 @@ class Follower {
 
   // Waiting and upkeep: follower_upkeep.cc.
   Turn on_idle();
+  bool spin();
   bool rest(std::uint64_t deadline_ns);
   void rest_in_ring(std::uint64_t deadline_ns);
   void watch_publisher(std::uint64_t now_ns);

@@ -62,23 +62,27 @@ ClientState Follower::client_state() const {
   return phase_ == Phase::kCatchUp ? ClientState::kFilling : ClientState::kLive;
 }
 
-// Waits a moment in the way the phase allows; false once deadline_ns has passed. The clock is
-// looked at as often as on_idle looks at it, and after every wait that may have been longer than a
-// pause.
-bool Follower::rest(std::uint64_t deadline_ns) {
-  const bool spinning = phase_ == Phase::kLive && waiter_.spinning();
-  if (spinning && spins_left_ > 0) {
-    rest_in_ring(deadline_ns);
-    return true;
+// Where spinning is the way to wait: looks at the next stamp, and at nothing else, until something
+// is there (true) or it is time to look after everything (false).
+bool Follower::spin() {
+  if (phase_ != Phase::kLive || !waiter_.spinning()) return false;
+  for (; spins_left_ > 0; --spins_left_) {
+    waiter_.spin();
+    if (ring_->has(next_)) return true;
   }
+  return false;
+}
+
+// Waits a moment in the way the phase allows; false once deadline_ns has passed.
+bool Follower::rest(std::uint64_t deadline_ns) {
   const std::uint64_t now = monotonic_ns();
   if (now >= deadline_ns) return false;
-  if (!spinning) spins_left_ = 0;  // the next empty poll looks after everything
+  spins_left_ = 0;  // the next empty poll looks after everything
   int fd = -1;
   std::uint64_t until_ns = now + kCatchUpPauseNs;
   switch (phase_) {
     case Phase::kLive:
-      rest_in_ring(deadline_ns);
+      if (!waiter_.spinning()) rest_in_ring(deadline_ns);
       return true;
     case Phase::kSeeking:
       fd = search_.fd();

@@ -185,7 +185,8 @@ class Subscriber {
   // The next record or event if there is one now. Does not wait for records; while no bus is
   // attached it may make system calls to look for one.
   Item poll();
-  // The same, waiting with the chosen strategy until deadline_ns (CLOCK_MONOTONIC).
+  // The same, waiting with the chosen strategy until deadline_ns (CLOCK_MONOTONIC). For busy waits
+  // better than poll() in a loop of one's own: it looks at nothing but the next slot meanwhile.
   Item wait(std::uint64_t deadline_ns);
   // Copies up to out.size() / record_bytes() records that are there now, end to end; stops before
   // an event, which the next poll() returns. Returns the records copied; their sequences are the
