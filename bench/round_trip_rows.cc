@@ -9,11 +9,13 @@
 #include "bench/ping_pong.h"
 #include "bench/rows.h"
 #include "bench/two_processes.h"
+#include "bus/kernel.h"
 
 namespace lapwing::bench {
 namespace {
 
 constexpr std::size_t kRoundTrips = 320'000;
+constexpr std::uint64_t kHangNs = 60'000'000'000;  // a side that fails must not leave one spinning
 
 using Record = std::vector<std::byte>;
 
@@ -57,14 +59,10 @@ double ring_round_trip_ns(const Setting& setting, Placement placement, std::size
   return median;
 }
 
-// Two buses: a publisher and a busy subscriber in each process.
-std::span<const std::byte> await_record(Subscriber& subscriber) {
-  Item item;
-  spin_until([&] {
-    item = subscriber.poll();
-    return item.kind != ItemKind::kNothing;
-  });
-  if (item.kind != ItemKind::kRecord) fail("an event in the middle of a round trip");
+// Two buses: a publisher and a subscriber that waits busily in each process.
+std::span<const std::byte> await_record(Subscriber& subscriber, std::uint64_t deadline_ns) {
+  const Item item = subscriber.wait(deadline_ns);
+  if (item.kind != ItemKind::kRecord) fail("an event in the middle of a round trip, or silence");
   return subscriber.record();
 }
 
@@ -83,18 +81,20 @@ double bus_round_trip_ns(const Setting& setting, Placement placement, std::size_
     const auto out = open_publisher(setting, swapped(placement), pong.path(), Journal::kNone);
     Subscriber in(subscriber_options(ping.path(), WaitStrategy::kBusy));
     await_other_side(in, *joined);
+    const std::uint64_t deadline_ns = monotonic_ns() + kHangNs;
     for (std::size_t n = 1; n <= warm_up + round_trips; ++n) {
-      publish_or_fail(*out, await_record(in));
+      publish_or_fail(*out, await_record(in, deadline_ns));
     }
   });
   const auto out = open_publisher(setting, placement, ping.path(), Journal::kNone);
   Subscriber in(subscriber_options(pong.path(), WaitStrategy::kBusy));
   await_other_side(in, *joined);
   Record record(kRecordBytes);
+  const std::uint64_t deadline_ns = monotonic_ns() + kHangNs;
   const double median = median_round_trip_ns(warm_up, round_trips, [&](std::uint64_t n) {
     std::memcpy(record.data(), &n, sizeof n);
     publish_or_fail(*out, record);
-    await_record(in);
+    await_record(in, deadline_ns);
   });
   echo.join();
   return median;

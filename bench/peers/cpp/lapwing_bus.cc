@@ -15,6 +15,8 @@ namespace {
 constexpr std::uint64_t kSendRecordsMax = 32;
 constexpr std::uint64_t kReadRecordsMax = 256;
 constexpr std::uint64_t kJoinTurnNs = 10'000'000;
+constexpr std::uint64_t kWaitNs = 100'000'000;
+constexpr std::uint64_t kWaitsBetweenClocks = 1024;
 
 std::unique_ptr<Publisher> open_publisher(const Options& options, const std::string& name) {
   PublisherOptions publisher_options;
@@ -75,7 +77,7 @@ class LapwingBus {
       for (std::uint64_t i = 0; i < count; ++i) on_record(&batch_[i * words_]);
       if (count != 0) return count;
     }
-    const Item item = in_->poll();
+    const Item item = in_batches_ ? in_->poll() : in_->wait(deadline());
     if (item.kind == ItemKind::kEnded) fail(in_->status().ToString());
     if (item.kind != ItemKind::kRecord) return 0;
     // The subscriber's own copy, aligned for any record.
@@ -84,12 +86,20 @@ class LapwingBus {
   }
 
  private:
+  // Of a wait; one for many, as a program would that has something else to do now and then.
+  std::uint64_t deadline() {
+    if (waits_++ % kWaitsBetweenClocks == 0) deadline_ns_ = now_ns() + kWaitNs;
+    return deadline_ns_;
+  }
+
   std::unique_ptr<Publisher> out_;
   std::optional<Subscriber> in_;
   std::size_t words_;
   bool in_batches_;
   std::vector<std::uint64_t> unsent_;
   std::vector<std::uint64_t> batch_;
+  std::uint64_t waits_ = 0;
+  std::uint64_t deadline_ns_ = 0;
 };
 
 }  // namespace
