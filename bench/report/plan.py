@@ -31,7 +31,7 @@ TRIAL_SECONDS = {
 TRIALS = {"": 10, "one-way": 6, "journal-": 6, "publish-journal": 6, "sustained": 6, "crowd-": 4,
           "restart": 6, "idle": 2, "channel-idle": 2, "checkpoint-load": 5}
 
-PEER_ROUNDS = {"": 5, "stopped-": 3}  # these take long, and what they show is seconds
+PEER_ROUNDS = {"": 5, "stopped-": 2}  # these take long, and what they show is seconds
 PEER_ROUNDS_QUICK = 1
 PEER_SECONDS = {  # of one measurement
     "round-trip": 6.0, "saturation": 8.0, "stopped-reader": 3.0, "stopped-of-two": 4.0,
