@@ -209,6 +209,38 @@ def total_of(field):
     return lambda rounds: sum(line[field] for line in rounds)
 
 
+def stopped_tables(lines):
+    """What a reader that is stopped does to the publisher, and to a reader beside it that lives."""
+    publisher = [
+        ("delivery", lambda rounds: rounds[0]["delivery"]),
+        ("publish, 50 %", percentile("p50")), ("99.9 %", percentile("p99_9")),
+        ("max", percentile("max")),
+        ("longest single publish", of_each(lambda line: line["longest_stall_ns"], duration)),
+        ("blocked to the end", lambda rounds: figures.blocked_of(rounds) or "no"),
+        ("over 10 us, a million", of_each(lambda line: line["over_10_us_per_million"])),
+        ("due, not published", of_each(lambda line: line["due"] - line["published"], whole))]
+    live = [
+        ("live reader: received", of_each(lambda line: line["received"], whole)),
+        ("lost", of_each(lambda line: line["lost"], whole)), ("torn", total_of("torn")),
+        ("out of order", total_of("out_of_order")),
+        ("longest silence", of_each(lambda line: line["longest_silence_ns"], duration))]
+    about = (
+        ("stopped-reader", "the only reader is stopped. Who is lossless waits for it once its "
+         "buffer is full: that is its contract and no fault.", publisher),
+        ("stopped-of-two", "one of two readers is stopped and the other one lives. The longest "
+         "silence is what the one that lives heard of a publisher that waited for the other.",
+         [*publisher, *live]))
+    parts = []
+    for scenario, what, columns in about:
+        peers = figures.peers_of(lines, scenario)
+        if peers:
+            line = next(iter(peers.values()))[0]
+            parts += [f"{line['rate']:,.0f} records a second for {line['seconds']:g} s, while "
+                      f"{what} Publish counts from when a record was due; \"blocked to the end\" "
+                      "is in how many rounds.", "", *peers_table(peers, columns)]
+    return parts
+
+
 def peers_tables(lines, missing):
     parts = []
     parts += peers_table(figures.peers_of(lines, "round-trip"), [
@@ -219,16 +251,11 @@ def peers_tables(lines, missing):
     parts += peers_table(figures.peers_of(lines, "saturation"), [
         ("delivered, million a second", of_each(lambda line: line["delivered_per_second"] / 1e6)),
         ("published", of_each(lambda line: line["published_per_second"] / 1e6)),
-        ("lost", of_each(lambda line: line["lost"])),
+        ("lost", of_each(lambda line: line["lost"], whole)),
         ("it reported", lambda rounds: "–" if rounds[0]["reported_lost"] < 0 else spread(
-            rounds, lambda line: line["reported_lost"])),
+            rounds, lambda line: line["reported_lost"], whole)),
         ("torn", total_of("torn")), ("out of order", total_of("out_of_order"))])
-    parts += peers_table(figures.peers_of(lines, "stopped-reader"), [
-        ("publish beside a stopped reader, 50 %", percentile("p50")),
-        ("99.9 %", percentile("p99_9")), ("max", percentile("max")),
-        ("longest single publish", of_each(lambda line: line["longest_stall_ns"], duration)),
-        ("over 10 us, a million", of_each(lambda line: line["over_10_us_per_million"])),
-        ("due, not published", of_each(lambda line: line["due"] - line["published"]))])
+    parts += stopped_tables(lines)
     if missing:
         parts += ["Not measured, because they could not be built:", ""]
         parts += [f"- {name}: {why}" for name, why in missing.items()] + [""]

@@ -95,6 +95,11 @@ def restless(rounds):
     return not any(line.get("steady", True) for line in rounds)
 
 
+def blocked_of(rounds):
+    """In how many of them the last publish had not succeeded when the time was over."""
+    return sum(1 for line in rounds if line["blocked_at_end"])
+
+
 def over_walk(line):
     """A round trip over the mean of the `walk` floors around it."""
     return line["block_ns_p50"] / statistics.mean(probe["walk_ns"] for probe in line["probes"])

@@ -198,6 +198,25 @@ class Gallery:
             self.mark_floor(axes)
         self.keep(figure, name, title)
 
+    def spans(self, name, title, subtitle, xlabel, entries, scale):
+        """Dots on a logarithmic scale: [(label, [value] or [value, other], text, ours)], the best
+        one first. The other value is a ring."""
+        figure, axes = self.bar_sheet(title, subtitle, [label for label, *_ in entries])
+        axes.set_xscale("log")
+        least, most = whole_decades([value for _, values, *_ in entries for value in values])
+        for place, (_, values, text, ours) in enumerate(entries):
+            colour = OURS if ours else OTHERS
+            axes.hlines(place, least, max(values), color=OTHERS, linestyle=DOTTED, linewidth=1.2)
+            axes.scatter(values[:1], [place], s=80, color=colour, zorder=3)
+            axes.scatter(values[1:], [place] * len(values[1:]), s=170, facecolors="none",
+                         edgecolors=INK, linewidths=1.4, zorder=3)
+            self.write_beside(axes, place, max(values), text, points=11)
+        axes.set_xlim(least / 2, most * 30)  # the figures stand beyond the last dot
+        axes.xaxis.set_minor_locator(NullLocator())
+        axes.xaxis.set_major_formatter(FuncFormatter(scale))
+        axes.set_xlabel(xlabel)
+        self.keep(figure, name, title)
+
     def ratios(self, name, title, subtitle, floor, entries):
         """Bars in times a floor, which is 1: [(label, ratio, (least, most), budget or None, text,
         ours)]. A thin line is the range of the trials, a short one across the bar its budget."""

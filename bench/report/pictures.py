@@ -73,18 +73,29 @@ def round_trips(gallery, lines):
                  "times the floor", entries, logarithmic=True, floor_is_one=True)
 
 
-def stalls(gallery, lines):
+def stalls(gallery, lines, scenario, title, who):
+    """Of each peer the longest publish and, where a reader lived, how long it heard nothing."""
     entries = []
-    for peer, rounds in figures.peers_of(lines, "stopped-reader").items():
-        longest = figures.median_of(rounds, lambda line: line["longest_stall_ns"])
-        blocked = any(line.get("blocked_at_end") for line in rounds)
-        text = nanoseconds(float(f"{longest:.3g}")) + (", blocked for good" if blocked else "")
-        text += remark(rounds)
-        entries.append((peer, max(longest, 1), text, peer.startswith("lapwing")))
-    entries.sort(key=lambda entry: entry[1])
-    gallery.bars("stopped-reader", "Longest publish while the reader is stopped",
-                 "100 thousand records a second, the only reader stopped (SIGSTOP)",
-                 "longest publish", entries, logarithmic=True, scale=nanoseconds)
+    peers = figures.peers_of(lines, scenario)
+    for peer, rounds in peers.items():
+        spans = [max(figures.median_of(rounds, lambda line, name=name: line[name]), 1)
+                 for name in ("longest_stall_ns", "longest_silence_ns") if name in rounds[0]]
+        text = " / ".join(nanoseconds(span) for span in spans)
+        text += ", blocked to the end" if figures.blocked_of(rounds) else ""
+        label = peer + (", lossless" if rounds[0]["delivery"] == "lossless" else "")
+        entries.append((label, spans, text + remark(rounds), peer.startswith("lapwing")))
+    if entries:
+        line = next(iter(peers.values()))[0]
+        subtitle = f"{short(line['rate'])} records a second for {line['seconds']:g} s; {who}"
+        entries.sort(key=lambda entry: entry[1])
+        gallery.spans(scenario, title, subtitle, "time", entries, nanoseconds)
+
+
+def stopped(gallery, lines):
+    stalls(gallery, lines, "stopped-reader", "While the only reader is stopped",
+           "longest publish; who is lossless has to wait")
+    stalls(gallery, lines, "stopped-of-two", "While one reader of two is stopped",
+           "dot: longest publish, ring: longest silence of the other reader")
 
 
 def over_floor(gallery, rows, name, title, subtitle, floor, labels):
@@ -193,7 +204,7 @@ def draw(folder, lines, distrusted):
         latency(gallery, rows)
         round_trips(gallery, lines)
         throughput(gallery, lines, rows)
-        stalls(gallery, lines)
+        stopped(gallery, lines)
         own_rows(gallery, rows)
         subscribers(gallery, lines)
         journal(gallery, rows)

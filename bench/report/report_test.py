@@ -58,7 +58,9 @@ def sample():
     """A line of each kind."""
     saturation = {"published_per_second": 9e7, "lost": 5, "reported_lost": 5, "out_of_order": 0}
     stopped = {"ns": {"p50": 40, "p99_9": 900, "max": 20000}, "over_10_us_per_million": 3,
-               "due": 300000, "published": 300000, "blocked_at_end": False}
+               "due": 300000, "published": 300000, "blocked_at_end": False, "rate": 100000.0,
+               "seconds": 3.0, "delivery": "overwrites"}
+    live = {"received": 290000, "lost": 10000, "torn": 0, "out_of_order": 0}
     return [
         probe(), row("round-trip", budget=1.15, met=False),
         row("one-way-10k", curve=curve(90), details={"lost": 0}),
@@ -82,8 +84,12 @@ def sample():
         peer("head-counter-ring", "saturation", delivered_per_second=6e7, torn=1234,
              **saturation),
         peer("lapwing", "stopped-reader", longest_stall_ns=20000, **stopped),
-        peer("pipe", "stopped-reader", longest_stall_ns=3e9, **{**stopped, "published": 700,
-                                                                "blocked_at_end": True}),
+        peer("pipe", "stopped-reader", longest_stall_ns=3e9, **{
+            **stopped, "published": 700, "blocked_at_end": True, "delivery": "lossless"}),
+        peer("lapwing", "stopped-of-two", longest_stall_ns=20000, longest_silence_ns=30000,
+             **stopped, **live),
+        peer("aeron", "stopped-of-two", longest_stall_ns=2e9, longest_silence_ns=2.5e9,
+             **{**stopped, "delivery": "lossless"}, **live),
         {"kind": "late-join", "backlog": 1_000_000, "milliseconds": {
             "tail from snapshot": [40.0, 44.0, 41.0], "tail from start": [300.0, 310.0, 305.0]}},
     ]
@@ -231,7 +237,18 @@ class ReportTest(unittest.TestCase):
         line = next(line for line in report_of(sample()).splitlines()
                     if line.startswith("| head-counter-ring"))
         self.assertEqual([cell.strip() for cell in line.split("|")][4:8],
-                         ["5.00", "5.00", "1234", "0"])
+                         ["5", "5", "1234", "0"])
+
+    def test_who_waits_for_a_stopped_reader_is_told_and_what_the_other_one_heard(self):
+        text = report_of(sample())
+        self.assertIn("100,000 records a second for 3 s, while the only reader is stopped.", text)
+        cells = {line.split(" | ")[0]: line.split(" | ") for line in text.splitlines()
+                 if "lossless | 40 ns" in line or "overwrites | 40 ns" in line}
+        self.assertEqual(cells["| pipe"][1:8], ["lossless", "40 ns", "900 ns", "20 us", "3 s", "1",
+                                                "3.00"])
+        self.assertEqual(cells["| pipe"][8], "299,300")
+        self.assertEqual(cells["| aeron"][6], "no")
+        self.assertEqual(cells["| aeron"][9:14], ["290,000", "10,000", "0", "0", "2.5 s"])
 
     def test_the_stalls_of_a_slow_disk_stand_beside_its_percentiles(self):
         line = next(line for line in report_of(sample()).splitlines()
@@ -283,10 +300,10 @@ class ReportTest(unittest.TestCase):
         out = pathlib.Path(tempfile.mkdtemp(prefix="lapwing-pictures-"))
         self.addCleanup(shutil.rmtree, out)
         names = [name for name, _ in pictures.draw(out, sample(), True)]
-        self.assertEqual(names, ["latency", "round-trip", "throughput", "stopped-reader", "publish",
-                                 "bus-and-channel", "folds", "subscribers-latency",
-                                 "subscribers-publish", "journal", "late-join", "catch-up",
-                                 "channel-sizes"])
+        self.assertEqual(names, ["latency", "round-trip", "throughput", "stopped-reader",
+                                 "stopped-of-two", "publish", "bus-and-channel", "folds",
+                                 "subscribers-latency", "subscribers-publish", "journal",
+                                 "late-join", "catch-up", "channel-sizes"])
         for name in names:
             for ending in ("png", "svg"):
                 self.assertGreater((out / f"{name}.{ending}").stat().st_size, 1000)
