@@ -41,8 +41,8 @@ TRIAL_SECONDS = {
     "channel-wake": 4.5,
     "channel-idle": 31.0,
 }
-# Runs for a trial that counts: what is thrown away takes as long. The tail of a paced copy, which is
-# the floor of journal-*, does not often stay within a quarter.
+# Runs for a trial that counts: what is thrown away takes as long. The tail of a paced copy, the
+# floor of journal-*, does not often stay within a quarter.
 RUNS_FOR_A_TRIAL = {"": 1.15, "one-way": 1.4, "journal-": 2.2, "idle": 1.0, "channel-idle": 1.0}
 REPEATED = 1.25  # the same, for the probes around whatever is measured; but in a quick run
 

@@ -151,8 +151,8 @@ def main(command_line):
         machine, run.lines, drawn, missing, reasons, environment.remarks(machine), command),
         encoding="utf-8")
     (out / "environment.json").write_text(json.dumps(machine, indent=2) + "\n", encoding="utf-8")
-    say(f"done in {plans.in_words(time.monotonic() - began)}, {plans.in_words(plan.seconds())} were "
-        f"announced: {out / 'report.md'}")
+    say(f"done in {plans.in_words(time.monotonic() - began)}, "
+        f"{plans.in_words(plan.seconds())} were announced: {out / 'report.md'}")
     for name, why in document.figures.failed_of(run.lines):
         say(f"{name}: {why}")
     if reasons:
