@@ -293,6 +293,8 @@ def report(environment, lines, drawn, missing, reasons, notes, command):
              "so; `raw.jsonl` holds every trial.", "",
              f"{kept} trials counted, {rejected} were thrown away because the floors around them "
              "differed by more than a quarter.", ""]
+    if any(line["kind"] == "interrupted" for line in lines):
+        parts += ["**The run was interrupted:** not everything that was to be measured was.", ""]
     parts += [f"- {note}" for note in notes] + [""] if notes else []
     for name, title in drawn:
         parts += [f"![{title}]({name}.svg)", ""]

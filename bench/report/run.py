@@ -18,10 +18,11 @@ import plan as plans
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 ABOUT = """Measures Lapwing on this machine, beside what one would pick instead; writes a report.
 
-Ends with 0 when everything was measured that this machine can measure, 1 when something failed or a
-promise was broken (a torn record), 2 for wrong usage. What needs two cores or a file that is not
-there is SKIPPED, which is told with the reason. A machine whose figures are not to be trusted is
-told loudly, at the end and at the top of the report, and does not change the exit code.
+Ends with 0 when everything was measured that this machine can measure, 1 when something failed, a
+promise was broken (a torn record) or the run was interrupted, 2 for wrong usage. What needs two
+cores or a file that is not there is SKIPPED, which is told with the reason. A machine whose figures
+are not to be trusted is told loudly, at the end and at the top of the report, and does not change
+the exit code.
 """
 
 
@@ -95,6 +96,7 @@ def measure_all(measuring_run):
         measuring_run.late_joins()
     except KeyboardInterrupt:
         say("interrupted; reporting what there is")
+        measuring_run.write("interrupted", {})
     finally:
         measuring_run.close()
 
@@ -157,7 +159,8 @@ def main(command_line):
         say(f"{name}: {why}")
     if reasons:
         print(document.loud(reasons), flush=True)
-    return 1 if any(line.get("failed") or line.get("fault") for line in run.lines) else 0
+    return 1 if any(line.get("failed") or line.get("fault") or line["kind"] == "interrupted"
+                    for line in run.lines) else 0
 
 
 if __name__ == "__main__":

@@ -29,6 +29,7 @@ class RunTest(unittest.TestCase):
         self.change(GOOD)
         self.probe = report_test.probe()
         self.answer = report_test.row("one-way-1m", curve=report_test.curve(70))
+        self.rows = ["one-way-1m"]
         self.taken = QUIET
         self.cores = {2, 3}
 
@@ -55,7 +56,7 @@ class RunTest(unittest.TestCase):
                     (measuring, "peers_listed", lambda _: dict(PEERS)),
                     (measuring.Measuring, "program", lambda _, command, **__: self.program(
                         command)),
-                    (run, "rows_known", lambda _: ["one-way-1m"]),
+                    (run, "rows_known", lambda _: self.rows),
                     (load, "between", lambda *_: dict(self.taken)),
                     (run.environment.os, "sched_getaffinity", lambda _: self.cores)):
                 stack.enter_context(mock.patch.object(owner, name, stand_in))
@@ -127,6 +128,19 @@ class RunTest(unittest.TestCase):
         code, printed, _ = self.run_it()
         self.assertEqual(code, 1)
         self.assertIn("bench: one-way-1m: FAULT: 3 torn records", printed)
+
+    def test_an_interrupted_run_says_so_reports_what_there_is_and_ends_with_1(self):
+        def interrupt(command):
+            if "one-way-10k" in command:
+                raise KeyboardInterrupt
+            return [dict(self.probe if "--probe" in command else self.answer)]
+        self.program = interrupt
+        self.rows.append("one-way-10k")
+        code, printed, text = self.run_it()
+        self.assertEqual(code, 1)
+        self.assertIn("bench: interrupted", printed)
+        self.assertIn("The run was interrupted", text)
+        self.assertIn("| `one-way-1m` |", text)
 
     def test_a_program_that_fails_ends_the_run_with_1(self):
         def fail(command):
