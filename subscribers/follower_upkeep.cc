@@ -82,7 +82,11 @@ bool Follower::rest(std::uint64_t deadline_ns) {
   std::uint64_t until_ns = now + kCatchUpPauseNs;
   switch (phase_) {
     case Phase::kLive:
-      if (!waiter_.spinning()) rest_in_ring(deadline_ns);
+      if (waiter_.spinning()) {
+        waiter_.spin();
+      } else {
+        rest_in_ring(deadline_ns);
+      }
       return true;
     case Phase::kSeeking:
       fd = search_.fd();

@@ -3,6 +3,7 @@
 #include "subscribers/subscriber.h"
 
 #include <poll.h>
+#include <sys/resource.h>
 
 #include <catch2/catch.hpp>
 #include <random>
@@ -523,6 +524,22 @@ TEST_CASE("An event loop that polls only when it is told to follows a bus all it
   CHECK(trace.lines == Lines{"1..2000", "caught-up 2000", "gap 2001..3103 lapped fillable",
                              "2001..4000", "publisher-gone 4000", "session 4001", "4001..4005",
                              "closed 4005", "session 4006", "4006..4010"});
+}
+
+TEST_CASE("A wait beside a descriptor backs off, too, until it sleeps") {
+  TestBus bus;
+  bus.start();
+  SubscriberOptions options = bus.options();
+  options.wait = WaitStrategy::kBackoff;
+  Trace trace(bus, options);
+  REQUIRE(trace.subscriber.descriptor().ok());
+  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  rusage before{};
+  rusage after{};
+  REQUIRE(getrusage(RUSAGE_THREAD, &before) == 0);
+  CHECK(trace.subscriber.wait(monotonic_ns() + 300'000'000).kind == ItemKind::kNothing);
+  REQUIRE(getrusage(RUSAGE_THREAD, &after) == 0);
+  CHECK(after.ru_nvcsw > before.ru_nvcsw);  // it left the core of its own will
 }
 
 TEST_CASE("A subscriber that spins has no descriptor, since nobody rings for it") {
