@@ -84,6 +84,10 @@ void count_poll(std::size_t records) {
   count_taking(records, [](BusBench& bench) { return std::size_t{bench.poll()}; });
 }
 
+void count_wait(std::size_t records) {
+  count_taking(records, [](BusBench& bench) { return std::size_t{bench.wait()}; });
+}
+
 void count_poll_batch(std::size_t records) {
   count_taking(records, [](BusBench& bench) { return bench.poll_batch(); });
 }
@@ -164,6 +168,7 @@ constexpr Counted kCounted[] = {
     {"publish", count_publish},
     {"publish_batch", count_publish_batch},
     {"poll", count_poll},
+    {"wait", count_wait},
     {"poll_batch", count_poll_batch},
     {"channel_commit", count_commit},
     {"channel_send", count_send},

@@ -23,7 +23,7 @@ COUNTS = pathlib.Path(__file__).resolve().parent / "instructions.json"
 TOLERANCE = 0.5
 NOT_HERE = 77
 OPERATIONS = (
-    "publish", "publish_batch", "poll", "poll_batch", "channel_commit", "channel_send",
+    "publish", "publish_batch", "poll", "wait", "poll_batch", "channel_commit", "channel_send",
     "channel_peek", "channel_receive",
 )
 

@@ -184,11 +184,13 @@ class BusBench {
   void publish_batch() { publish_batch_or_fail(*publisher_, source_.next_batch()); }
 
   // Half a ring of records to be polled, and no event among them.
+  static constexpr std::uint64_t kNoDeadlineNs = UINT64_MAX;
   static constexpr std::size_t kRefillRecords = kCapacityQuick / 2;
   void refill() {
     for (std::size_t i = 0; i < kRefillRecords; i += kBatchRecords) publish_batch();
   }
   bool poll() { return subscriber_.poll().kind == ItemKind::kRecord; }
+  bool wait() { return subscriber_.wait(kNoDeadlineNs).kind == ItemKind::kRecord; }
   std::size_t poll_batch() { return subscriber_.poll_batch(batch_); }
 
  private:
