@@ -42,6 +42,9 @@ def arguments_of(command_line):
     parser.add_argument("--disk", type=pathlib.Path, metavar="DIR", default=ROOT / "build",
                         help="a folder on the disk to be measured; default: build")
     parser.add_argument("--list", action="store_true", help="name everything, measure nothing")
+    parser.add_argument("--again", type=pathlib.Path, metavar="DIR",
+                        help="measure nothing: write report and pictures of an earlier run anew, "
+                             "from its raw.jsonl and environment.json")
     # For tests: the folder below which the machine's description is looked for.
     parser.add_argument("--system-root", default="/", help=argparse.SUPPRESS)
     return parser.parse_args(command_line)
@@ -108,6 +111,8 @@ def distrust_of(machine, lines):
 
 def main(command_line):
     arguments = arguments_of(command_line)
+    if arguments.again:
+        return again(arguments.again)
     load.adopt_orphans()
     began = time.monotonic()
     machine = environment.record(arguments.system_root)
@@ -143,24 +148,43 @@ def main(command_line):
     run.write("environment", machine)
     measure_all(run)
     machine["minutes"] = (time.monotonic() - began) / 60
-    reasons = distrust_of(machine, run.lines)
-    drawn = pictures.draw(out, run.lines, bool(reasons))
+    machine["command"] = shlex.join(["bench/run.sh", *command_line])
+    machine["missing"] = missing
+    (out / "environment.json").write_text(json.dumps(machine, indent=2) + "\n", encoding="utf-8")
+    say(f"done in {plans.in_words(time.monotonic() - began)}, "
+        f"{plans.in_words(plan.seconds())} were announced")
+    return report_on(out, machine, run.lines)
+
+
+def again(out):
+    """The report of a run that has been; its exit code."""
+    try:
+        machine = json.loads((out / "environment.json").read_text(encoding="utf-8"))
+        lines = [json.loads(line) for line in
+                 (out / "raw.jsonl").read_text(encoding="utf-8").splitlines()]
+    except (OSError, ValueError) as error:
+        say(f"{out} does not hold a run that ended: {error}")
+        return 2
+    return report_on(out, machine, lines)
+
+
+def report_on(out, machine, lines):
+    """Writes report and pictures, says what was not right; the exit code."""
+    reasons = distrust_of(machine, lines)
+    drawn = pictures.draw(out, lines, bool(reasons))
     if not drawn:
         say("no pictures: " + ("python3-matplotlib is not installed" if pictures.pyplot is None
                                else "there is nothing to draw"))
-    command = shlex.join(["bench/run.sh", *command_line])
     (out / "report.md").write_text(document.report(
-        machine, run.lines, drawn, missing, reasons, environment.remarks(machine), command),
-        encoding="utf-8")
-    (out / "environment.json").write_text(json.dumps(machine, indent=2) + "\n", encoding="utf-8")
-    say(f"done in {plans.in_words(time.monotonic() - began)}, "
-        f"{plans.in_words(plan.seconds())} were announced: {out / 'report.md'}")
-    for name, why in document.figures.failed_of(run.lines):
+        machine, lines, drawn, machine["missing"], reasons, environment.remarks(machine),
+        machine["command"]), encoding="utf-8")
+    say(f"the report is {out / 'report.md'}")
+    for name, why in document.figures.failed_of(lines):
         say(f"{name}: {why}")
     if reasons:
         print(document.loud(reasons), flush=True)
     return 1 if any(line.get("failed") or line.get("fault") or line["kind"] == "interrupted"
-                    for line in run.lines) else 0
+                    for line in lines) else 0
 
 
 if __name__ == "__main__":

@@ -123,6 +123,24 @@ class RunTest(unittest.TestCase):
         self.assertEqual((code, text), (2, ""))
         self.assertIn("no peer that was asked for has this scenario", printed)
 
+    def again(self):
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            return run.main(["--again", str(self.folder / "out")]), printed.getvalue()
+
+    def test_a_report_can_be_written_again_and_says_the_same(self):
+        self.taken = BUSY
+        code, printed, text = self.run_it()
+        report = self.folder / "out" / "report.md"
+        report.unlink()
+        said_again = self.again()
+        self.assertEqual(report.read_text(encoding="utf-8"), text)
+        self.assertEqual(said_again[0], code)
+        self.assertIn(said_again[1][said_again[1].index("!!!!"):], printed)
+
+    def test_a_run_that_never_ended_is_not_reported_again(self):
+        self.assertEqual(self.again()[0], 2)
+
     def test_a_broken_promise_ends_the_run_with_1(self):
         self.answer["fault"] = "3 torn records"
         code, printed, _ = self.run_it()
