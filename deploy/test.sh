@@ -158,7 +158,8 @@ sanitizer_stages() {
     run_ctest 'thread (gcc): tests with threads' tsan -L '^threads$'
   build 'thread (clang): build' clang-tsan tests_oracle &&
     run_ctest 'thread (clang): torn-read oracle' clang-tsan -L '^oracle$'
-  build 'clang: build of everything' clang all
+  build 'clang: build of everything' clang all &&
+    run_script 'clang: instructions a record' bench/instructions.sh --check build/clang
 }
 
 fuzz_stages() {
