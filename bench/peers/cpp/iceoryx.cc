@@ -101,12 +101,21 @@ class Iceoryx {
   std::optional<iox::popo::UntypedSubscriber> in_;
 };
 
+// Clients that are killed leave a RouDi that aborts; one of somebody else's must not get any.
+void refuse_another_roudi() {
+  const int descriptor = open("/tmp/iox-unique-roudi.lock", O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) return;
+  if (flock(descriptor, LOCK_EX | LOCK_NB) != 0) fail("another RouDi is running");
+  close(descriptor);
+}
+
 // Becomes RouDi, with chunks of one size. The lock is on a folder and is RouDi's until it has
 // ended.
 [[noreturn]] void drive(const Options& options) {
   const std::string parent = options.shared.substr(0, options.shared.rfind('/'));
   const int lock = open(parent.c_str(), O_RDONLY | O_DIRECTORY);
   if (lock < 0 || flock(lock, LOCK_EX) != 0) fail_with_errno("cannot lock " + parent);
+  refuse_another_roudi();
   const std::string path = options.path("roudi.toml");
   std::FILE* const config = std::fopen(path.c_str(), "w");
   if (config == nullptr) fail_with_errno("cannot make " + path);
