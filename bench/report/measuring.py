@@ -46,6 +46,7 @@ class Measuring:
         self.lines = []
         self.raw = open(out / "raw.jsonl", "w", encoding="utf-8")
         self.last_probe = None
+        self.saturation = {}  # {peer: records}
 
     def close(self):
         self.raw.close()
@@ -110,9 +111,23 @@ class Measuring:
                 row, "--json-lines", "--trials", str(self.plan.trials_max)))
 
     def pair(self, peer, scenario, cores):
+        options = self.plan.pair_options(scenario)
+        if scenario == "saturation":
+            options = ["--records", str(self.saturation_records(peer, cores))]
+        return self.pair_once(peer, scenario, cores, options)
+
+    def pair_once(self, peer, scenario, cores, options):
         command = [sys.executable, str(self.root / "bench" / "peers" / "pair.py"), peer, scenario,
-                   "--cores", f"{cores[0]},{cores[1]}", *self.plan.pair_options(scenario)]
+                   "--cores", f"{cores[0]},{cores[1]}", *options]
         return self.program(command)[-1]
+
+    def saturation_records(self, peer, cores):
+        """As many as the peer publishes in SATURATION_SECONDS, found out by a pilot."""
+        if peer not in self.saturation:
+            pilot = self.pair_once(peer, "saturation", cores, [])
+            self.write("pilot", {**pilot, "peer": peer, "scenario": "saturation"})
+            self.saturation[peer] = plans.saturation_records(pilot["published_per_second"])
+        return self.saturation[peer]
 
     def peers(self):
         """Round by round: each peer once, in another order each time, the cores swapped."""

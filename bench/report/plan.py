@@ -49,9 +49,13 @@ REPEATED = 1.25  # the same, for the probes around whatever is measured; but in 
 PEER_ROUNDS = {"": 5, "stopped-": 2}  # these take long, and what they show is seconds
 PEER_ROUNDS_QUICK = 1
 PEER_SECONDS = {  # of one measurement
-    "round-trip": 2.0, "saturation": 1.2, "stopped-reader": 1.2, "stopped-of-two": 1.5,
+    "round-trip": 2.0, "saturation": 3.0, "stopped-reader": 1.2, "stopped-of-two": 1.5,
 }
 PEER_SCENARIOS = tuple(PEER_SECONDS)
+# A ring of 2^20 records is full after 5 ms and its pages are all there after one lap: what a peer
+# does in less than this is not what it keeps up.
+SATURATION_SECONDS = 1.5
+SATURATION_RECORDS = (1_000_000, 1_000_000_000)
 STOPPED_SECONDS = 15  # for which a reader is stopped, besides
 STOPPED_SECONDS_QUICK = 3
 
@@ -81,6 +85,11 @@ def in_words(seconds):
     if seconds < 90:
         return f"{round(seconds) if seconds < 20 else round(seconds / 10) * 10} seconds"
     return f"{round(seconds / 60)} minutes"
+
+
+def saturation_records(per_second):
+    least, most = SATURATION_RECORDS
+    return round(min(max(per_second * SATURATION_SECONDS, least), most))
 
 
 class Plan:

@@ -189,7 +189,7 @@ class MeasuringTest(unittest.TestCase):
         self.assertFalse(run.lines[-1]["steady"])
 
     def test_peers_are_interleaved_and_each_begins_in_turn(self):
-        plan = plans.Plan([], dict.fromkeys("abc", ["saturation"]), only=["saturation"])
+        plan = plans.Plan([], dict.fromkeys("abc", ["round-trip"]), only=["round-trip"])
         run = self.scripted(plan, [probe()])
         run.peers()
         order = [command[2] for command in run.asked]
@@ -198,12 +198,25 @@ class MeasuringTest(unittest.TestCase):
         self.assertEqual(cores[:6], ["0,1"] * 3 + ["1,0"] * 3)
 
     def test_a_peer_is_asked_for_nothing_but_what_it_has(self):
-        peers = {"a": ["round-trip", "saturation"], "b": ["saturation"], "c": ["stopped-reader"]}
+        peers = {"a": ["round-trip", "stopped-of-two"], "b": ["stopped-of-two"],
+                 "c": ["stopped-reader"]}
         run = self.scripted(plans.Plan([], peers, quick=True, only=plans.PEER_SCENARIOS), [probe()])
         run.peers()
         self.assertEqual([command[2:4] for command in run.asked], [
-            ["a", "round-trip"], ["a", "saturation"], ["b", "saturation"], ["c", "stopped-reader"]])
+            ["a", "round-trip"], ["c", "stopped-reader"], ["a", "stopped-of-two"],
+            ["b", "stopped-of-two"]])
         self.assertEqual(run.asked[-1][-2:], ["--seconds", "3"])
+
+    def test_a_peer_saturates_for_as_long_as_every_other_whatever_its_speed(self):
+        plan = plans.Plan([], dict.fromkeys("ab", ["saturation"]), only=["saturation"])
+        run = self.scripted(plan, [probe()], [{"published_per_second": 2e8}])
+        run.peers()
+        pilots = [line for line in run.lines if line["kind"] == "pilot"]
+        self.assertEqual([line["peer"] for line in pilots], ["a", "b"])
+        told = [command[command.index("--records") + 1] for command in run.asked
+                if "--records" in command]
+        self.assertEqual(told, [str(round(2e8 * plans.SATURATION_SECONDS))] * 10)
+        self.assertEqual(len(run.asked), 12)
 
     def test_the_joins_of_every_run_are_put_together_by_who_joins(self):
         joins = [{"run": run, "subject": subject, "milliseconds": run * factor, "said": ""}
