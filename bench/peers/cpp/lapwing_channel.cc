@@ -14,6 +14,8 @@ constexpr std::uint64_t kOpenNs = 60'000'000'000;
 constexpr std::uint64_t kSendMessagesMax = 32;
 constexpr std::uint64_t kReadMessagesMax = 256;
 constexpr std::uint32_t kMessageType = 1;
+constexpr std::uint64_t kWaitNs = 100'000'000;
+constexpr std::uint64_t kWaitsBetweenClocks = 1024;
 
 template <typename T>
 T value_or_fail(absl::StatusOr<T> result) {
@@ -55,8 +57,8 @@ class LapwingChannel {
   template <typename F>
   std::uint64_t receive(F&& on_record) {
     if (in_batches_) return receive_batch(on_record);
-    const Peek peek = in_->try_peek();
-    if (peek.result == ChannelResult::kWouldBlock) return 0;
+    const Peek peek = in_->peek(deadline());
+    if (peek.result == ChannelResult::kTimedOut) return 0;
     ok_or_fail(peek.result, *in_);
     on_record(words_of(peek.message));
     ok_or_fail(in_->release(), *in_);
@@ -76,6 +78,11 @@ class LapwingChannel {
     return batch.count;
   }
 
+  // Of a wait; one for many, as a program would that has something else to do now and then.
+  std::uint64_t deadline() {
+    if (waits_++ % kWaitsBetweenClocks == 0) deadline_ns_ = now_ns() + kWaitNs;
+    return deadline_ns_;
+  }
   static const std::uint64_t* words_of(const Message& message) {
     return reinterpret_cast<const std::uint64_t*>(message.payload.data());
   }
@@ -106,6 +113,8 @@ class LapwingChannel {
   std::size_t words_;
   bool in_batches_;
   std::vector<Message> messages_;
+  std::uint64_t waits_ = 0;
+  std::uint64_t deadline_ns_ = 0;
   std::optional<ChannelProducer> out_;
   std::optional<ChannelConsumer> in_;
 };
