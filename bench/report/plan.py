@@ -4,7 +4,7 @@
 QUICK_ROWS = (
     "round-trip", "one-way-100k", "one-way-1m", "publish", "publish-batch", "journal-off",
     "journal-disk-10ms", "one-reader", "crowd-park-1", "crowd-park-16", "wake", "catch-up",
-    "channel-round-trip",
+    "channel-round-trip", "channel-64", "channel-4k", "channel-1m",
 )
 QUICK_TRIALS = 2
 BUILD_SECONDS = 120  # on two cores that have nothing else to do, with nothing built yet
@@ -38,7 +38,6 @@ TRIAL_SECONDS = {
     "channel-call": 0.3,
     "channel-messages": 0.6,
     "channel-64": 2.4,
-    "channel-wake": 4.5,
     "channel-idle": 31.0,
 }
 # Runs for a trial that counts: what is thrown away takes as long. The tail of a paced copy, the
