@@ -53,6 +53,7 @@ void receive(const std::string& directory, Received& received) {
       check(subscriber.record().data(), item.sequence, received);
     }
     while (const std::size_t count = subscriber.poll_batch(batch)) {
+      if (start_ns == 0) start_ns = monotonic_ns();
       const Sequence first = subscriber.counters().last - count + 1;
       for (std::size_t i = 0; i < count; ++i) {
         check(batch.data() + i * kRecordBytes, first + i, received);
