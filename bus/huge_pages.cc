@@ -2,6 +2,7 @@
 
 #include <sys/mman.h>
 
+#include <cerrno>
 #include <cinttypes>
 #include <cstdio>
 #include <fstream>
@@ -13,6 +14,8 @@
 
 namespace lapwing {
 namespace {
+
+constexpr std::uint64_t kSmallPageBytes = 4096;
 
 // Bytes of the mapping that starts at `address` which huge pages back, as /proc/self/smaps has it.
 absl::StatusOr<std::uint64_t> huge_bytes_at(const void* address, const std::string& what) {
@@ -31,7 +34,22 @@ absl::StatusOr<std::uint64_t> huge_bytes_at(const void* address, const std::stri
                                                      " has huge pages; leave huge pages off"));
 }
 
+#if !defined(MADV_COLLAPSE)
+constexpr int MADV_COLLAPSE = 25;  // newer than the headers of Debian 12
+#endif
+
 }  // namespace
+
+void make_pages_huge(boost::interprocess::mapped_region& region) {
+  char* const begin = static_cast<char*>(region.get_address());
+  // A range without any page is not collapsed, so each gets one, as far as there is memory.
+  std::uint64_t bytes = 0;
+  while (bytes + kHugePageBytes <= region.get_size() &&
+         madvise(begin + bytes, kSmallPageBytes, MADV_POPULATE_WRITE) == 0) {
+    bytes += kHugePageBytes;
+  }
+  if (bytes != 0) madvise(begin, bytes, MADV_COLLAPSE);  // who needs it asks what came of it
+}
 
 absl::Status request_huge_pages(boost::interprocess::mapped_region& region,
                                 const HugePageUse& use) {

@@ -1,5 +1,5 @@
-// Whether a mapping is really backed by huge pages: asked of the kernel, since madvise() only
-// wishes.
+// Huge pages under a shared mapping: made where the kernel can, and asked for by whether they are
+// there, since madvise() only wishes.
 //
 // Thread safety: free functions.
 #pragma once
@@ -22,9 +22,16 @@ struct HugePageUse {
 };
 
 inline constexpr char kAllowHugePagesOnTmpfs[] =
-    "mount that tmpfs with huge=advise (mount -o remount,huge=advise)";
+    "before Linux 6.1 mount that tmpfs with huge=advise (mount -o remount,huge=advise), since then "
+    "see that /sys/kernel/mm/transparent_hugepage/shmem_enabled is not deny";
 inline constexpr char kAllowHugePagesInMemfd[] =
     "let /sys/kernel/mm/transparent_hugepage/shmem_enabled be advise or always";
+
+// Makes the pages of a region that nothing has been written to huge ones, as many as there is
+// memory for, whatever the mount options and switches of the system are but `deny`. Linux 6.1, and
+// a region that map_file has aligned: elsewhere none. What is left is as it was, or has its first
+// page allocated.
+void make_pages_huge(boost::interprocess::mapped_region& region);
 
 // Wishes for huge pages; to be called before a page is touched or allocated.
 // kUnsupported if the region is smaller than one, or the kernel has none.

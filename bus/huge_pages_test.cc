@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cerrno>
 #include <fstream>
@@ -72,6 +73,18 @@ TEST_CASE("A memory file has huge pages exactly if the kernel's switch says so")
   const bool allowed =
       enabled == "advise" || enabled == "always" || enabled == "force" || enabled == "within_size";
   CHECK(errc_of(status) == (allowed ? Errc::kOk : Errc::kUnsupported));
+}
+
+TEST_CASE("Memory that is made huge stays zero, and what is too small stays as it is") {
+  auto region = memory_of(2 * kHugePageBytes + 8192);
+  make_pages_huge(region);
+  const char* const bytes = static_cast<const char*>(region.get_address());
+  CHECK(std::all_of(bytes, bytes + region.get_size(), [](char byte) { return byte == 0; }));
+  auto small = memory_of(kHugePageBytes - 4096);
+  make_pages_huge(small);
+  unsigned char resident = 1;
+  REQUIRE(mincore(small.get_address(), 4096, &resident) == 0);
+  CHECK((resident & 1) == 0);
 }
 
 }  // namespace

@@ -111,7 +111,9 @@ absl::StatusOr<UniqueFd> open_unnamed(int directory_fd, const std::string& direc
 
 absl::Status no_space(int fd, std::uint64_t bytes, const std::string& directory) {
   struct statvfs space{};
-  const std::uint64_t free_bytes = fstatvfs(fd, &space) == 0 ? space.f_bavail * space.f_frsize : 0;
+  std::uint64_t free_bytes = fstatvfs(fd, &space) == 0 ? space.f_bavail * space.f_frsize : 0;
+  struct stat self{};
+  if (fstat(fd, &self) == 0) free_bytes += static_cast<std::uint64_t>(self.st_blocks) * 512;
   return make_error(
       Errc::kNoSpace,
       absl::StrCat("the ring needs ", bytes, " bytes and ", directory, " has ", free_bytes,
@@ -142,19 +144,11 @@ absl::Status populate(boost::interprocess::mapped_region& region, const std::str
   return absl::OkStatus();
 }
 
-absl::StatusOr<boost::interprocess::mapped_region> map_small_pages(int fd, std::uint64_t bytes,
-                                                                   const std::string& directory) {
-  if (absl::Status status = allocate(fd, bytes, directory); !status.ok()) return status;
-  auto region = map_file(fd, MapAccess::kReadWrite, bytes, directory);
-  if (!region.ok()) return region;
-  if (absl::Status status = populate(*region, directory); !status.ok()) return status;
-  return region;
-}
-
-// A tmpfs mounted with huge=advise makes a huge page where a page fault meets the advice, and
-// nowhere else. So the pages are not allocated first, and a full tmpfs shows itself as EFAULT.
-absl::StatusOr<boost::interprocess::mapped_region> map_huge_pages(int fd, std::uint64_t bytes,
-                                                                  const std::string& directory) {
+// Huge pages come first, since a range whose pages are there is copied into one; then what is left
+// is allocated, where a full tmpfs shows itself.
+absl::StatusOr<boost::interprocess::mapped_region> map_pages(int fd, std::uint64_t bytes,
+                                                             const std::string& directory,
+                                                             bool huge_pages) {
   if (ftruncate(fd, static_cast<off_t>(bytes)) != 0) {
     return make_system_error(errno, absl::StrCat("sizing a ring in ", directory));
   }
@@ -163,12 +157,15 @@ absl::StatusOr<boost::interprocess::mapped_region> map_huge_pages(int fd, std::u
   const HugePageUse use{.what = absl::StrCat("the ring in ", directory),
                         .enlarge = "use a larger --capacity",
                         .allow_it = kAllowHugePagesOnTmpfs};
-  if (absl::Status status = request_huge_pages(*region, use); !status.ok()) return status;
-  if (madvise(region->get_address(), bytes, MADV_POPULATE_WRITE) != 0) {
-    if (errno == EFAULT) return no_space(fd, bytes, directory);
-    return make_system_error(errno, absl::StrCat("populating huge pages in ", directory));
+  if (huge_pages) {
+    if (absl::Status status = request_huge_pages(*region, use); !status.ok()) return status;
+    make_pages_huge(*region);
   }
-  if (absl::Status status = require_huge_pages(*region, use); !status.ok()) return status;
+  if (absl::Status status = allocate(fd, bytes, directory); !status.ok()) return status;
+  if (absl::Status status = populate(*region, directory); !status.ok()) return status;
+  if (huge_pages) {
+    if (absl::Status status = require_huge_pages(*region, use); !status.ok()) return status;
+  }
   return region;
 }
 
@@ -205,8 +202,7 @@ absl::StatusOr<RingFile> RingFile::create(const RingSpec& spec) {
   if (!fd.ok()) return fd.status();
 
   const std::uint64_t bytes = ring_file_bytes(*capacity, slot_bytes);
-  auto region = spec.huge_pages ? map_huge_pages(fd->get(), bytes, spec.directory)
-                                : map_small_pages(fd->get(), bytes, spec.directory);
+  auto region = map_pages(fd->get(), bytes, spec.directory, spec.huge_pages);
   if (!region.ok()) return region.status();
 
   RingFile file;
