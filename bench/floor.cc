@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "bench/lines.h"
 #include "bench/ping_pong.h"
 #include "bench/record_source.h"
 #include "bench/samples.h"
@@ -13,39 +14,13 @@
 namespace lapwing::bench {
 namespace {
 
-constexpr std::size_t kLineBytes = 64;
 constexpr std::uint64_t kLineWarmUp = 10'000;
 constexpr std::uint64_t kWakeSpacingNs = 200'000;
 constexpr std::uint64_t kSleepNsMax = 10'000'000'000;
 constexpr std::size_t kCopyBlockRecords = 4096;  // timed together: a preemption spoils one block
 
-struct alignas(kLineBytes) Line {
-  std::atomic<std::uint64_t> words[8];
-};
-static_assert(sizeof(Line) == kLineBytes);
-
-// A ring of lines in memory that a child shares; line n is where record n of a bus would be.
-class Lines {
- public:
-  explicit Lines(std::uint64_t count) : mask_(count - 1), memory_(count * kLineBytes) {}
-  Line& operator[](std::uint64_t n) const {
-    return reinterpret_cast<Line*>(memory_.data())[(n - 1) & mask_];
-  }
-
- private:
-  std::uint64_t mask_;
-  SharedMemory memory_;
-};
-
-struct alignas(kWordStride) SharedWord {
-  std::atomic<std::uint64_t> value{0};
-};
-
-void send(Line& line, std::uint64_t n) {
-  line.words[0].store(n, std::memory_order_release);
-}
 void await(const Line& line, std::uint64_t n) {
-  spin_until([&] { return line.words[0].load(std::memory_order_acquire) == n; });
+  spin_until([&] { return is_sent(line, n); });
 }
 
 // Round trips over two rings of `lines` lines each; one line each is the floor called line.
@@ -122,7 +97,7 @@ double copy_out_ns(Placement placement, std::uint64_t slots, std::size_t record_
 
 double stream_per_second(Placement placement, std::uint64_t lines, std::size_t count) {
   const Lines ring(lines);
-  const Shared<SharedWord> taken;       // by the reader, told every sixteenth of a lap
+  const Headway headway(lines);
   const Shared<SharedWord> elapsed_ns;  // from the first line to the last
   const std::uint64_t total = lines + count;
   Child reader(placement.second, [&] {
@@ -131,8 +106,10 @@ double stream_per_second(Placement placement, std::uint64_t lines, std::size_t c
     for (std::uint64_t n = 1; n <= total; ++n) {
       const Line& line = ring[n];
       await(line, n);
-      for (int i = 1; i < 8; ++i) damaged |= line.words[i].load(std::memory_order_relaxed) ^ n;
-      if (n % (lines / 16) == 0) taken->value.store(n, std::memory_order_release);
+      for (int i = 1; i < Line::kWords; ++i) {
+        damaged |= line.words[i].load(std::memory_order_relaxed) ^ n;
+      }
+      headway.took(n);
       if (n == lines) start_ns = monotonic_ns();
     }
     if (damaged != 0) fail("the stream floor lost a line");
@@ -140,11 +117,9 @@ double stream_per_second(Placement placement, std::uint64_t lines, std::size_t c
   });
   pin_to_core(placement.first);
   for (std::uint64_t n = 1; n <= total; ++n) {
-    if (n % (lines / 8) == 0) {
-      spin_until([&] { return taken->value.load(std::memory_order_acquire) + lines / 2 >= n; });
-    }
+    headway.await(n);
     Line& line = ring[n];
-    for (int i = 1; i < 8; ++i) line.words[i].store(n, std::memory_order_relaxed);
+    for (int i = 1; i < Line::kWords; ++i) line.words[i].store(n, std::memory_order_relaxed);
     send(line, n);
   }
   reader.join();

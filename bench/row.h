@@ -38,7 +38,9 @@ struct Measurement {
   double figure = 0;              // compared with the floor, in the row's unit
   std::vector<Detail> details;    // for orientation; the row reports their medians
   std::vector<CurvePoint> curve;  // of durations, from the smallest to the maximum; may be empty
-  std::string fault;              // a broken promise (torn records, say): the row fails
+  // The same of whatever shows what the machine does by itself at that pace; may be empty.
+  std::vector<CurvePoint> floor_curve;
+  std::string fault;  // a broken promise (torn records, say): the row fails
 };
 
 enum class Bound { kAtMost, kAtLeast };

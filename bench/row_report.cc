@@ -63,6 +63,9 @@ nlohmann::ordered_json object_of(const RowResult& row, const Trial& trial) {
   for (const CurvePoint& point : trial.measurement.curve) {
     object["curve"].push_back({point.fraction, point.ns});
   }
+  for (const CurvePoint& point : trial.measurement.floor_curve) {
+    object["floor_curve"].push_back({point.fraction, point.ns});
+  }
   return object;
 }
 

@@ -1,0 +1,72 @@
+// Bare cache lines between two processes: what the floors are made of, with no Lapwing in them.
+//
+// Thread safety: one writer and one reader, each in a process of its own; the words are atomic.
+// Invariant: whoever keeps a Headway neither loses a line nor reads one that is being written.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "bench/two_processes.h"
+#include "proto/ring_layout.h"
+
+namespace lapwing::bench {
+
+inline constexpr std::size_t kLineBytes = 64;
+
+struct alignas(kLineBytes) Line {
+  static constexpr int kWords = 8;
+  std::atomic<std::uint64_t> words[kWords];
+};
+static_assert(sizeof(Line) == kLineBytes);
+
+// A ring of lines in memory that a child shares; line n is where record n of a bus would be.
+class Lines {
+ public:
+  explicit Lines(std::uint64_t count) : mask_(count - 1), memory_(count * kLineBytes) {}
+  Line& operator[](std::uint64_t n) const {
+    return reinterpret_cast<Line*>(memory_.data())[(n - 1) & mask_];
+  }
+  std::uint64_t count() const { return mask_ + 1; }
+
+ private:
+  std::uint64_t mask_;
+  SharedMemory memory_;
+};
+
+struct alignas(kWordStride) SharedWord {
+  std::atomic<std::uint64_t> value{0};
+};
+
+// Word 0 is the line's stamp. The store is the partner of the load below: who sees n there sees all
+// that was written to the line before.
+inline void send(Line& line, std::uint64_t n) {
+  line.words[0].store(n, std::memory_order_release);
+}
+inline bool is_sent(const Line& line, std::uint64_t n) {
+  return line.words[0].load(std::memory_order_acquire) == n;
+}
+
+// Keeps the writer from overrunning the reader, for one look in an eighth of a lap: the reader is
+// never more than five eighths behind.
+class Headway {
+ public:
+  explicit Headway(std::uint64_t lines) : lines_(lines) {}
+
+  // Before line n is written.
+  void await(std::uint64_t n) const {
+    if (n % (lines_ / 8) != 0) return;
+    spin_until([&] { return taken_->value.load(std::memory_order_acquire) + lines_ / 2 >= n; });
+  }
+  // After line n has been read.
+  void took(std::uint64_t n) const {
+    if (n % (lines_ / 16) == 0) taken_->value.store(n, std::memory_order_release);
+  }
+
+ private:
+  std::uint64_t lines_;
+  Shared<SharedWord> taken_;
+};
+
+}  // namespace lapwing::bench
