@@ -7,6 +7,9 @@ import plan as plans
 
 WARNING = "THE FIGURES OF THIS RUN ARE NOT TO BE TRUSTED"
 FLOORS_DIFFERED = "floors differed around it"
+BARE_LINES = "bare cache lines"
+BARE_WORDS = ("Bare cache lines: the same load at the same pace directly before, one line of 64 "
+              "bytes a record and no Lapwing: what the machine itself does.")
 PERCENTILE_COLUMNS = ((0.5, "50 %"), (0.9, "90 %"), (0.99, "99 %"), (0.999, "99.9 %"),
                       (0.9999, "99.99 %"), (0.99999, "99.999 %"), (1.0, "max"))
 
@@ -121,21 +124,29 @@ def rows_table(lines):
 
 
 def curves_table(lines, title, beginning, details):
-    """Percentiles of each row that begins so, and its details: [(name, heading, text of it)]."""
+    """Percentiles of each row that begins so, and its details: [(name, heading, text of it)].
+
+    Below it those of bare lines, where the row has them.
+    """
     cells = []
     for name, row in figures.rows_of(lines).items():
-        curve = dict(figures.curve_of(row)) if name.startswith(beginning) else {}
-        if curve:
-            medians = row["medians"]
-            cells.append((f"`{name}`", *(duration(curve[at]) for at, _ in PERCENTILE_COLUMNS),
-                          *(text(medians[detail]["value"]) if detail in medians else "–"
-                            for detail, _, text in details)))
+        if not name.startswith(beginning):
+            continue
+        medians = row["medians"]
+        for label, field, beside in ((f"`{name}`", "curve", medians),
+                                     (BARE_LINES, "floor_curve", {})):
+            curve = dict(figures.curve_of(row, field))
+            if curve:
+                cells.append((label, *(duration(curve[at]) for at, _ in PERCENTILE_COLUMNS),
+                              *(text(beside[detail]["value"]) if detail in beside else "–"
+                                for detail, _, text in details)))
     if not cells:
         return []
     header = ("row", *(label for _, label in PERCENTILE_COLUMNS),
               *(heading for _, heading, _ in details))
+    bare = any(label == BARE_LINES for label, *_ in cells)
     return [f"## {title}", "", "Each share is the median over the trials, the maximum is that of "
-            "all of them.", "", *table(header, cells)]
+            "all of them." + (f" {BARE_WORDS}" if bare else ""), "", *table(header, cells)]
 
 
 def channel_tables(lines):

@@ -33,9 +33,12 @@ def failed_of(lines):
     return found
 
 
-def curve_of(row):
-    """[(fraction, ns)]: of each fraction the median of the trials, of the last the maximum."""
-    curves = [trial["curve"] for trial in row["trials"] if "curve" in trial]
+def curve_of(row, field="curve"):
+    """[(fraction, ns)]: of each fraction the median of the trials, of the last the maximum.
+
+    "floor_curve": of the same load with nothing of Lapwing in it, where the row has that.
+    """
+    curves = [trial[field] for trial in row["trials"] if field in trial]
     if not curves:
         return []
     middle = [(points[0][0], statistics.median(point[1] for point in points))

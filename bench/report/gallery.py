@@ -19,12 +19,13 @@ OURS = COLOURS[0]
 OTHERS = "#b8bec6"
 INK = "#24292f"
 PALE_INK = "#57606a"
+FLOOR_INK = "#8c959f"
 BUDGET = COLOURS[1]
 
 STYLE = {
     "font.family": "DejaVu Sans", "font.size": 10.5, "text.color": INK,
     "axes.titlesize": 13, "axes.titleweight": "bold", "axes.titlelocation": "left",
-    "axes.titlepad": 28, "axes.labelcolor": INK, "axes.edgecolor": "#9aa2ab",
+    "axes.labelcolor": INK, "axes.edgecolor": "#9aa2ab",
     "axes.spines.top": False, "axes.spines.right": False, "axes.axisbelow": True,
     "axes.grid": True, "grid.color": "#e6e9ec", "grid.linewidth": 0.9,
     "xtick.color": INK, "ytick.color": INK, "xtick.major.size": 0, "ytick.major.size": 0,
@@ -34,6 +35,8 @@ STYLE = {
     "svg.fonttype": "path", "svg.hashsalt": "lapwing",
 }
 SUBTITLE_POINTS = 9        # above the axes
+TITLE_POINTS = 28          # above them, if the subtitle has one line
+LINE_POINTS = 12           # of a further one
 NOTE_POINTS = -46          # below them
 WIDTH, HEIGHT = 8.2, 4.6   # of a sheet, inches
 BAR_PITCH, BARS_ROUND = 0.44, 1.6  # inches from bar to bar, and above and below all of them
@@ -44,7 +47,8 @@ DOTTED = (0, (1, 2))
 SHARES = ((0.5, "50 %"), (0.9, "90 %"), (0.99, "99 %"), (0.999, "99.9 %"), (0.9999, "99.99 %"),
           (0.99999, "99.999 %"))
 DISTRUST = "not-to-be-trusted"  # what the warning is called in an SVG
-RARER_THAN_ALL = 10  # the maximum stands so many times further than the last share shown
+FLOORS = "floors"               # and what lies between the floors
+MAXIMUM_AT = 10 / (1 - SHARES[-1][0])  # a step beyond the last share shown
 
 
 def three_digits(value):
@@ -86,6 +90,12 @@ def whole_decades(values):
     return 10.0**low, 10.0 ** max(math.ceil(math.log10(max(values))), low + 1)
 
 
+def placed(curve):
+    """A percentile curve as [(place on the axis, ns)]; the last is the maximum."""
+    return [*((1 / (1 - at), max(ns, 1)) for at, ns in curve if 0 < at <= SHARES[-1][0]),
+            (MAXIMUM_AT, max(curve[-1][1], 1))]
+
+
 class Gallery:
     """Draws into a folder; remembers what it drew and what each picture shows."""
 
@@ -96,7 +106,7 @@ class Gallery:
 
     def sheet(self, title, subtitle, height=HEIGHT):
         figure, axes = pyplot.subplots(figsize=(WIDTH, height))
-        axes.set_title(title)
+        axes.set_title(title, pad=TITLE_POINTS + LINE_POINTS * subtitle.count("\n"))
         axes.annotate(subtitle, (0, 1), xycoords="axes fraction", xytext=(0, SUBTITLE_POINTS),
                       textcoords="offset points", fontsize=9.5, color=PALE_INK)
         if self.distrusted:
@@ -140,29 +150,39 @@ class Gallery:
         axes.xaxis.set_major_locator(MaxNLocator(5, steps=(1, 2, 2.5, 5, 10)))
         axes.xaxis.set_minor_locator(NullLocator())
 
-    def curves(self, name, title, subtitle, ylabel, series):
-        """Percentile curves: [(label, [(fraction, ns)])]."""
-        series = [(label, curve) for label, curve in series if curve]
+    @staticmethod
+    def between_floors(axes, floors):
+        places = [place for place, _ in floors[0]]
+        columns = [[ns for _, ns in points] for points in zip(*floors)]
+        edges = [list(map(extreme, columns)) for extreme in (min, max)]
+        axes.fill_between(places, *edges, color=FLOOR_INK, alpha=0.18, linewidth=0, gid=FLOORS)
+        for edge in edges:
+            axes.plot(places, edge, color=FLOOR_INK, linestyle=DASHED, linewidth=1.4, zorder=2.5)
+
+    def curves(self, name, title, subtitle, ylabel, series, floors=()):
+        """Percentile curves: [(label, [(fraction, ns)])]. `floors` are such curves without labels:
+        the least and the greatest of them at each share are drawn, and what lies between."""
+        series = [(label, placed(curve)) for label, curve in series if curve]
         if not series:
             return
         figure, axes = self.sheet(title, subtitle)
-        last = 1 / (1 - SHARES[-1][0]) * RARER_THAN_ALL
-        heights = []
-        for (label, curve), colour in zip(series, COLOURS):
-            places = [(1 / (1 - at), max(ns, 1)) for at, ns in curve if 0 < at <= SHARES[-1][0]]
-            axes.plot(*zip(*places), color=colour, label=label)
-            axes.plot([places[-1][0], last], [places[-1][1], curve[-1][1]], color=colour,
-                      linestyle=DOTTED, linewidth=1.4)
-            axes.plot([last], [curve[-1][1]], "o", color=colour, markersize=6)
-            heights += [ns for _, ns in places] + [curve[-1][1]]
+        floors = [placed(curve) for curve in floors if curve]
+        if floors:
+            self.between_floors(axes, floors)
+        for (label, points), colour in zip(series, COLOURS):
+            axes.plot(*zip(*points[:-1]), color=colour, label=label)
+            axes.plot(*zip(*points[-2:]), color=colour, linestyle=DOTTED, linewidth=1.4)
+            axes.plot(*points[-1], "o", color=colour, markersize=6)
+        heights = [ns for points in [*floors, *(points for _, points in series)]
+                   for _, ns in points]
         axes.set_xscale("log")
         axes.set_yscale("log")
-        axes.set_xticks([1 / (1 - at) for at, _ in SHARES] + [last])
+        axes.set_xticks([1 / (1 - at) for at, _ in SHARES] + [MAXIMUM_AT])
         axes.set_xticklabels([label for _, label in SHARES] + ["max"])
         axes.xaxis.set_minor_formatter(NullFormatter())
         axes.xaxis.set_minor_locator(NullLocator())
         axes.yaxis.set_major_formatter(FuncFormatter(nanoseconds))
-        axes.set_xlim(1.02, last * 1.4)
+        axes.set_xlim(1.02, MAXIMUM_AT * 1.4)
         axes.set_ylim(*whole_decades(heights))
         axes.set_xlabel("share of the records that were at least as fast")
         axes.set_ylabel(ylabel)

@@ -25,10 +25,9 @@ def probe(walk=100.0, line=90.0):
             "clock_ns": 12.0, "clock_step_ns": 10.0}
 
 
-def row(name, measured=120.0, floor=100.0, floor_name="walk", ratio=1.2, curve=None, **more):
+def row(name, measured=120.0, floor=100.0, floor_name="walk", ratio=1.2, **more):
     trial = {"swapped": False, "ratio": ratio, "measured": measured, "floor": floor}
-    if curve:
-        trial["curve"] = curve
+    trial.update((field, more.pop(field)) for field in ("curve", "floor_curve") if field in more)
     details = more.pop("details", {})
     medians = {"measured": {"value": measured, "unit": "ns"},
                floor_name: {"value": floor, "unit": "ns"}}
@@ -63,8 +62,8 @@ def sample():
     live = {"received": 290000, "lost": 10000, "torn": 0, "out_of_order": 0}
     return [
         probe(), row("round-trip", budget=1.15, met=False),
-        row("one-way-10k", curve=curve(90), details={"lost": 0}),
-        row("one-way-1m", curve=curve(70), details={"lost": 3}),
+        row("one-way-10k", curve=curve(90), floor_curve=curve(80), details={"lost": 0}),
+        row("one-way-1m", curve=curve(70), floor_curve=curve(60), details={"lost": 3}),
         row("one-way-5m", curve=curve(60), details={"lost": 3}),
         row("journal-off", curve=curve(20)), row("journal-disk-10ms", curve=curve(22)),
         row("journal-disk-slow", curve=curve(24), details={
@@ -306,6 +305,29 @@ class ReportTest(unittest.TestCase):
     def test_a_curve_is_the_median_of_the_trials_up_to_the_maximum_of_all(self):
         trials = [{"curve": [[0.5, value], [1.0, 10 * value]]} for value in (1.0, 2.0, 30.0)]
         self.assertEqual(figures.curve_of({"trials": trials}), [(0.5, 2.0), (1.0, 300.0)])
+
+    def test_bare_lines_stand_below_each_one_way_row_that_had_them(self):
+        lines = report_of(sample()).splitlines()
+        for name, its, bare in (("10k", "180 ns", "160 ns"), ("1m", "140 ns", "120 ns")):
+            place = next(i for i, line in enumerate(lines)
+                         if line.startswith(f"| `one-way-{name}` | {its} | "))
+            self.assertTrue(lines[place + 1].startswith(
+                f"| {document.BARE_LINES} | {bare} | "), lines[place + 1])
+            self.assertTrue(lines[place + 1].endswith("| – |"), lines[place + 1])
+        self.assertEqual(sum(line.startswith(f"| {document.BARE_LINES} |") for line in lines), 2)
+
+    def shows_floors(self, lines):
+        out = pathlib.Path(tempfile.mkdtemp(prefix="lapwing-pictures-"))
+        self.addCleanup(shutil.rmtree, out)
+        pictures.draw(out, lines, False)
+        return f'id="{gallery.FLOORS}"' in (out / "latency.svg").read_text(encoding="utf-8")
+
+    def test_the_latency_shows_what_bare_lines_did_where_it_is_known(self):
+        if pictures.pyplot is None:
+            self.skipTest("SKIPPED: python3-matplotlib is not installed")
+        self.assertTrue(self.shows_floors(sample()))
+        of_before = row("one-way-10k", curve=curve(90), details={"lost": 0})
+        self.assertFalse(self.shows_floors([of_before]))
 
     def test_every_picture_is_drawn_twice(self):
         if pictures.pyplot is None:
