@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -75,18 +76,21 @@ RowResult measure_row(const RowSpec& spec, const std::function<double(Placement)
   RowResult result;
   result.spec = spec;
   const Placement straight = straight_placement();
+  std::optional<double> left;  // the floor after a trial that was rejected, in its placement
   while (static_cast<int>(result.trials.size()) < spec.trials) {
     Trial trial;
     trial.swapped = result.trials.size() % 2 == 1;
     const Placement placement = trial.swapped ? swapped(straight) : straight;
-    const double before = floor(placement);
+    const double before = left ? *left : floor(placement);
     trial.measurement = subject(placement);
     const double after = floor(placement);
     if (!floor_stood_still(before, after)) {
       if (result.rejections == kRejectionsMax) break;
       ++result.rejections;
+      left = after;
       continue;
     }
+    left.reset();
     trial.floor = (before + after) / 2;
     trial.ratio = trial.measurement.figure / spec.allowance(trial.floor);
     result.trials.push_back(std::move(trial));

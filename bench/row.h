@@ -3,10 +3,10 @@
 // Virtual cores move: the same ping-pong of one cache line takes three times as long in one minute
 // as in the next. So a figure never stands alone. Each trial is floor, subject, floor; its ratio is
 // subject over the mean of the two floors; a trial whose floors differ by more than a quarter says
-// nothing and is thrown away, counted and repeated. The median of the ratios is held against the
-// budget, for each placement of the two sides on the two cores, and apart for the trials in which
-// the cores were near each other and far apart: all must meet it. Times in nanoseconds are printed
-// for orientation and decide nothing.
+// nothing and is thrown away, counted and repeated; its second floor is the first of the
+// repetition. The median of the ratios is held against the budget, for each placement of the two
+// sides on the two cores, and apart for the trials in which the cores were near each other and far
+// apart: all must meet it. Times in nanoseconds are printed for orientation and decide nothing.
 //
 // Thread safety: one thread; nothing here is shared.
 #pragma once

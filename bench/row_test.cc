@@ -41,12 +41,27 @@ TEST_CASE("A ratio is the figure over the mean of the two floors around it") {
 }
 
 TEST_CASE("A trial whose floors differ by more than a quarter is repeated and counted") {
-  const RowResult row = measure_row(spec_of(Bound::kAtMost, 1.15, 1), in_turn({100, 126, 100, 125}),
-                                    figures({1000, 112.5}));
+  const RowResult row = measure_row(spec_of(Bound::kAtMost, 1.15, 1), in_turn({100, 126, 101}),
+                                    figures({1000, 113.5}));
   REQUIRE(row.trials.size() == 1);
   CHECK(row.rejections == 1);
   CHECK(row.median_ratio() == Approx(1.0));
   CHECK(row.met());
+}
+
+TEST_CASE("The floor after a rejected trial is the one before its repetition, and of no other") {
+  int floors = 0;
+  const auto count = [&floors, give = in_turn({100, 126, 124, 90, 110})](Placement where) mutable {
+    ++floors;
+    return give(where);
+  };
+  const RowResult row =
+      measure_row(spec_of(Bound::kAtMost, 1.15, 2), count, figures({1000, 125, 100}));
+  REQUIRE(row.trials.size() == 2);
+  CHECK(row.trials[0].floor == Approx(125));
+  CHECK(row.trials[1].floor == Approx(100));
+  CHECK(row.rejections == 1);
+  CHECK(floors == 5);
 }
 
 TEST_CASE("A floor that never stands still leaves the row unmeasured and says so") {

@@ -3,6 +3,7 @@
 
 import json
 import pathlib
+import re
 import shutil
 import tempfile
 import unittest
@@ -120,6 +121,15 @@ class PlanTest(unittest.TestCase):
         every_quick_row = plans.Plan(list(plans.QUICK_ROWS), {}, quick=True)
         self.assertEqual(len(every_quick_row.rows), len(plans.QUICK_ROWS))
         self.assertLess(every_quick_row.seconds(), 150)
+
+    def test_a_full_run_with_every_peer_is_measured_within_the_hour(self):
+        root = pathlib.Path(measuring.__file__).resolve().parents[2]
+        source = (root / "bench" / "rows.cc").read_text(encoding="utf-8")
+        rows = re.findall(r'^    {"([a-z0-9-]+)", run_', source, re.MULTILINE)
+        peers = measuring.peers_listed(root)
+        self.assertGreater(len(rows), 50)
+        self.assertGreater(len(peers), 10)
+        self.assertLess(plans.Plan(rows, peers).seconds(), 3600)
 
     def test_only_takes_names_and_beginnings(self):
         plan = plans.Plan(ROWS, EVERY, only=["one-way", "publish", "saturation"])
