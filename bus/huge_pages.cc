@@ -2,7 +2,6 @@
 
 #include <sys/mman.h>
 
-#include <cerrno>
 #include <cinttypes>
 #include <cstdio>
 #include <fstream>
@@ -11,11 +10,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "proto/error.h"
+#include "proto/ring_layout.h"
 
 namespace lapwing {
 namespace {
-
-constexpr std::uint64_t kSmallPageBytes = 4096;
 
 // Bytes of the mapping that starts at `address` which huge pages back, as /proc/self/smaps has it.
 absl::StatusOr<std::uint64_t> huge_bytes_at(const void* address, const std::string& what) {
@@ -45,7 +43,7 @@ void make_pages_huge(boost::interprocess::mapped_region& region) {
   // A range without any page is not collapsed, so each gets one, as far as there is memory.
   std::uint64_t bytes = 0;
   while (bytes + kHugePageBytes <= region.get_size() &&
-         madvise(begin + bytes, kSmallPageBytes, MADV_POPULATE_WRITE) == 0) {
+         madvise(begin + bytes, kPageBytes, MADV_POPULATE_WRITE) == 0) {
     bytes += kHugePageBytes;
   }
   if (bytes != 0) madvise(begin, bytes, MADV_COLLAPSE);  // who needs it asks what came of it

@@ -23,7 +23,7 @@ struct OpenFile {
 };
 
 // Address space at a multiple of a huge page, reserved for a mapping to replace: a huge page of a
-// file is mapped as one only there. Null, and errno, where there is none.
+// file is mapped as one only there. Null where there is none left, which costs no more than that.
 void* reserve_aligned(std::uint64_t bytes) {
   const std::uint64_t reserved_bytes = bytes + kHugePageBytes;
   void* const reserved =
