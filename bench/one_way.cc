@@ -12,13 +12,15 @@
 #include "bench/lines.h"
 #include "bench/stamped_record.h"
 #include "bench/two_processes.h"
+#include "bus/kernel.h"
 #include "proto/ring_layout.h"
 #include "proto/shared_words.h"
 
 namespace lapwing::bench {
 namespace {
 
-constexpr double kWarmUpShare = 0.1;  // of the records, not timed
+constexpr double kWarmUpShare = 0.1;               // of the records, not timed
+constexpr std::uint64_t kHangNs = 60'000'000'000;  // a side that fails must not leave one spinning
 
 // What the reader saw, handed back through shared memory.
 struct Arrived {
@@ -66,7 +68,8 @@ class Arrivals {
 };
 
 // A carrier has a Reader, made in the reading process, which returns once it misses nothing that is
-// sent from then on, and a Writer, made in the writing one, on placement.first.
+// sent from then on, and a Writer, made in the writing one, on placement.first. Both readers wait
+// busily for what comes next.
 
 class Bus {
  public:
@@ -76,9 +79,10 @@ class Bus {
         : subscriber_(subscriber_options(bus.directory_.path(), WaitStrategy::kBusy)) {
       await_join(subscriber_);
     }
-    Item poll() {
-      const Item item = subscriber_.poll();
+    Item next() {
+      const Item item = subscriber_.wait(deadline_ns_);
       if (item.kind == ItemKind::kEnded) fail(subscriber_.status().ToString());
+      if (item.kind == ItemKind::kNothing) fail("silence in the middle of a load");
       return item;
     }
     const std::byte* record() const { return subscriber_.record().data(); }
@@ -87,6 +91,7 @@ class Bus {
 
    private:
     Subscriber subscriber_;
+    std::uint64_t deadline_ns_ = monotonic_ns() + kHangNs;
   };
 
   class Writer {
@@ -123,14 +128,14 @@ class BareLines {
         is_sent(bare.lines_[n], n);
       }
     }
-    Item poll() {
+    Item next() {
       Item item;
       if (records_ == bare_.records_) {
         item.kind = ItemKind::kClosed;
         return item;
       }
       const Line& line = bare_.lines_[records_ + 1];
-      if (!is_sent(line, records_ + 1)) return item;
+      spin_until([&] { return is_sent(line, records_ + 1); });
       for (std::size_t i = 0; i < record_.size(); ++i) {
         record_[i] = line.words[i + 1].load(std::memory_order_relaxed);
       }
@@ -196,8 +201,7 @@ void receive(const Carrier& carrier, std::size_t records, Arrived& arrived) {
   Arrivals arrivals(records, arrived);
   typename Carrier::Reader reader(carrier);
   arrived.attached = 1;
-  for (Item item; item.kind != ItemKind::kClosed; item = reader.poll()) {
-    if (item.kind == ItemKind::kNothing) spin_pause();
+  for (Item item; item.kind != ItemKind::kClosed; item = reader.next()) {
     if (item.kind == ItemKind::kRecord) arrivals.take(reader.record(), item.sequence);
   }
   arrivals.hand_over(reader.records(), reader.lost());

@@ -86,7 +86,8 @@ def announce(plan, out):
     if plan.backlogs:
         parts.append("late joins")
     if plan.scenarios:
-        parts.append(f"{' and '.join(plan.scenarios)} with {len(plan.peers)} peers")
+        count = len(plan.peers_with(*plan.scenarios))
+        parts.append(f"{' and '.join(plan.scenarios)} with {count} peer{'s' if count > 1 else ''}")
     say(f"measures {', '.join(parts)}: about {plans.in_words(plan.seconds())}")
     say(f"the report comes to {out}; leave the machine alone until then")
 
