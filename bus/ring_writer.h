@@ -35,6 +35,11 @@ class RingWriter {
     prefetch_for_store(slot(n + kPrefetchSlots));
     SlotForm::store_slot(slot(n), n, record, record_bytes_);
   }
+  // The same for the sizes that need no call; false, and nothing is stored, for others.
+  [[gnu::always_inline]] bool store_inline(Sequence n, const std::byte* record) {
+    prefetch_for_store(slot(n + kPrefetchSlots));
+    return SlotForm::store_inline(slot(n), n, record, record_bytes_);
+  }
 
   // W4 of the slot protocol.
   void move_head(Sequence n) { store_head(*words_, n); }

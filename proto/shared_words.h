@@ -1,10 +1,10 @@
 // Every atomic access of Lapwing, with its partner and what breaks if it is weakened.
 //
 // Part 1 is the slot protocol: how one publisher hands a record to any number of readers that it
-// does not know. Part 2 is the words on page 1 of the ring file. Part 3 is the words that threads
-// of one publisher process share. Part 4 is the channel: frames, positions, and parking. Nothing
-// else in the library touches an atomic; tests/house_rules checks that. tests/model runs all parts
-// and each wrong variant of them under a C11 memory-model checker.
+// does not know; part 2 the words on page 1 of the ring file; part 3 those that threads of one
+// publisher process share; part 4 the channel: frames, positions, parking. Nothing else in the
+// library touches an atomic: tests/house_rules checks that. tests/model runs all parts and their
+// wrong variants under a C11 memory-model checker.
 //
 // The slot protocol. A slot is a 64-bit stamp and the record as 64-bit words, the last zero-padded.
 //
@@ -38,18 +38,14 @@
 #include "proto/slot_stamp.h"
 
 namespace lapwing {
-
 namespace internal {
-
 inline Word load(const Word& word, std::memory_order order) {
   // atomic_ref of a const object arrives with C++26; a lock-free load never writes.
   return std::atomic_ref<Word>(const_cast<Word&>(word)).load(order);
 }
-
 inline void store(Word& word, Word value, std::memory_order order) {
   std::atomic_ref<Word>(word).store(value, order);
 }
-
 static_assert(std::atomic_ref<Word>::is_always_lock_free);
 
 }  // namespace internal
@@ -133,17 +129,22 @@ struct WordMoves {
   }
 };
 
-// The protocol, given the moves of the words between the stamps. Where the record is DBN's MboMsg
-// or Mbp1Msg the compiler sees a constant size, and the moves become straight-line code
-// (docs/adr/0005-slot-moves.md).
+// The protocol, given the moves of the words between the stamps. Of DBN's MboMsg and Mbp1Msg the
+// compiler sees the size, and the moves become straight-line code (docs/adr/0005-slot-moves.md).
 template <typename Moves>
 struct SlotProtocol {
   // Writes record n into `slot`. Reads exactly `record_bytes` bytes of `record`, at any alignment.
   static void store_slot(std::byte* slot, Sequence n, const std::byte* record,
                          std::size_t record_bytes) {
-    if (record_bytes == 56) return store(slot, n, record, 56);
-    if (record_bytes == 80) return store(slot, n, record, 80);
-    store_any(slot, n, record, record_bytes);
+    if (!store_inline(slot, n, record, record_bytes)) store_any(slot, n, record, record_bytes);
+  }
+  // The same where no call is needed, so that the caller keeps no registers; else returns false.
+  [[gnu::always_inline]] static bool store_inline(std::byte* slot, Sequence n,
+                                                  const std::byte* record,
+                                                  std::size_t record_bytes) {
+    if (record_bytes == 56) return store(slot, n, record, 56), true;
+    if (record_bytes == 80) return store(slot, n, record, 80), true;
+    return false;
   }
 
   // Copies record n out of `slot` into `record` (`record_bytes` bytes). One pass, wait-free
@@ -157,8 +158,7 @@ struct SlotProtocol {
   }
 
  private:
-  // Makes the compiler forget how large the caller's buffer is: it cannot know that the branch of a
-  // larger record is not taken, and would warn of an overrun.
+  // A compiler that knows the caller's buffer would warn of overruns where records are larger.
   template <typename Byte>
   [[gnu::always_inline]] static void forget_size(Byte*& record) {
     asm("" : "+r"(record));

@@ -66,16 +66,13 @@ struct Publisher::State {
     const std::uint64_t room = limit > head ? limit - head : 0;
     return room < wanted ? room : wanted;
   }
-  // The hot path of one record. Everything cold stands in tail position, here and in publish(), so
-  // that the compiler keeps registers and stack out of it.
-  Sequence publish_next(const std::byte* record) {
-    writer.store(++head, record);
-    writer.move_head(head);
-    return anyone_asleep() ? attend() : head;
+  // The end of a publish, once record n is in its slot.
+  [[gnu::always_inline]] Sequence announce(Sequence n) {
+    head = n;
+    writer.move_head(n);
+    return anyone_asleep() ? attend() : n;
   }
-  [[gnu::cold]] Sequence publish_beyond_limit(const std::byte* record) {
-    return admit(head + 1) ? publish_next(record) : kNoSequence;
-  }
+  Sequence publish_otherwise(const std::byte* record);
   void store_run(const std::byte* record, std::uint64_t count);
   bool admit(Sequence n);
   bool wait_for_journal(Sequence n);
@@ -227,8 +224,21 @@ Sequence Publisher::publish(std::span<const std::byte> record) {
   assert(record.size() == state_->writer.record_bytes());
   State& state = *state_;
   state.check_thread();
-  return state.head < state.limit ? state.publish_next(record.data())
-                                  : state.publish_beyond_limit(record.data());
+  // The hot path. Whatever is cold or needs a call stands in tail position, so that the compiler
+  // keeps the stack out of it: a publish waits for its stores, and what is pushed is stored.
+  const Sequence n = state.head + 1;
+  if (n <= state.limit && state.writer.store_inline(n, record.data())) [[likely]] {
+    return state.announce(n);
+  }
+  return state.publish_otherwise(record.data());
+}
+
+// Cold, or a record of a size whose store needs a call.
+[[gnu::noinline]] Sequence Publisher::State::publish_otherwise(const std::byte* record) {
+  const Sequence n = head + 1;
+  if (n > limit && !admit(n)) return kNoSequence;
+  writer.store(n, record);
+  return announce(n);
 }
 
 Sequence Publisher::publish_batch(std::span<const std::byte> records) {
