@@ -1,0 +1,54 @@
+# For the set-up scripts, which read it: they install from apt alone, and never ask a question.
+
+say() { printf 'setup: %s\n' "$*"; }
+fail() { printf 'setup: %s\n' "$2" >&2; exit "$1"; }
+has() { command -v "$1" >/dev/null; }
+
+# Of a script that takes no arguments: --help shows the comment at its head.
+take_no_arguments() {
+  case ${1-} in
+    '') ;;
+    -h|--help) sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    *) fail 2 "unknown argument '$1'; this script takes none" ;;
+  esac
+}
+
+installed() {
+  [[ $(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null) == installed ]]
+}
+
+# As root, or by sudo. It waits for whoever else holds apt's lock.
+apt() {
+  local as_root=()
+  # Without a terminal nobody could type a password: fail rather than wait.
+  if [[ $EUID -ne 0 ]]; then
+    if [[ -t 0 ]]; then as_root=(sudo); else as_root=(sudo -n); fi
+  fi
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+    apt-get --quiet --quiet --option DPkg::Lock::Timeout=300 "$@" </dev/null
+}
+
+# Reads apt's lists; ends the script where there is no Debian or nobody who may install. $1 says
+# what is missing, for those who have to help themselves.
+begin_to_install() {
+  local system id version
+  system=$(. /etc/os-release 2>/dev/null && printf '%s %s' "${ID-unknown}" "${VERSION_ID-}") ||
+    system=unknown
+  read -r id version <<<"$system"
+  # Debian's testing and unstable releases carry no version number.
+  if [[ $id != debian || ( -n ${version-} && ${version%%.*} -lt 12 ) ]] || ! has apt-get; then
+    fail 2 "this script sets up Debian 12 or newer with apt-get, and this is ${system% }.
+setup: Install these packages, or what they are called here, and go on as the README says:
+setup:   $1"
+  fi
+  [[ $EUID -eq 0 ]] || has sudo ||
+    fail 1 "run this as root, or install sudo; these packages are missing: $1"
+  say "reading the package lists"
+  apt update || fail 1 "apt-get update failed; check the network and /etc/apt/sources.list"
+}
+
+install_packages() {
+  say "installing $*"
+  apt install --yes --no-install-recommends "$@" ||
+    fail 1 "apt-get install failed; the lines above say which package"
+}
