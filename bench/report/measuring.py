@@ -66,8 +66,9 @@ class Measuring:
             raise Failed(str(error)) from None
         lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
         if done.returncode not in answers or not lines:
-            said = done.stderr.strip().splitlines() or [f"it ended with {done.returncode}"]
-            raise Failed(said[-1])
+            # Of two processes, the one that broke says why before the one that waited for it.
+            *before, last = done.stderr.strip().splitlines() or [f"it ended with {done.returncode}"]
+            raise Failed(f"{last} ({before[-1]})" if before else last)
         return lines
 
     def bench(self, *arguments):

@@ -5,6 +5,7 @@ import json
 import pathlib
 import re
 import shutil
+import sys
 import tempfile
 import unittest
 
@@ -236,6 +237,16 @@ class MeasuringTest(unittest.TestCase):
             "tail": [10.0, 20.0, 30.0], "orders": [1.0, 2.0, 3.0]} for backlog in plans.BACKLOGS})
         asked = [command[command.index("--backlog") + 1] for command in run.asked]
         self.assertEqual(asked, [str(backlog) for backlog in plans.BACKLOGS])
+
+    def test_a_failure_is_told_with_what_was_said_before_it(self):
+        run = measuring.Measuring(self.out, self.out, self.out, "", plans.Plan([], {}), print)
+        self.addCleanup(run.close)
+        for said, told in (("no room\npair: it ended", "pair: it ended (no room)"),
+                           ("no room", "no room"), ("", "it ended with 3")):
+            with self.assertRaises(measuring.Failed) as failure:
+                run.program([sys.executable, "-c", "import sys; sys.stderr.write(sys.argv[1]); "
+                             "sys.exit(3)", said])
+            self.assertEqual(str(failure.exception), told)
 
     def test_everything_is_written_down_at_once_a_failure_too(self):
         def fail():
