@@ -5,6 +5,7 @@
 #   bench/instructions.sh [BUILD_DIR]            all operations; default: build/release
 #   bench/instructions.sh --check [BUILD_DIR]    those of bench/instructions.json, held against it
 #   bench/instructions.sh --update [BUILD_DIR]   counts them and writes them there
+#   bench/instructions.sh --json [BUILD_DIR]     all operations, as one line of JSON
 #
 # Exit: 0 counted, and as checked in; 1 a count differs, or something failed; 2 wrong usage; 77 this
 # processor and compiler have no counts in bench/instructions.json, or valgrind is not installed.
@@ -14,8 +15,8 @@ records=16384  # a multiple of what poll takes at once
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 mode=all
 case ${1-} in
-  --check|--update) mode=${1#--}; shift ;;
-  -h|--help) sed -n '2,11s/^# \{0,1\}//p' "$0"; exit 0 ;;
+  --check|--update|--json) mode=${1#--}; shift ;;
+  -h|--help) sed -n '2,12s/^# \{0,1\}//p' "$0"; exit 0 ;;
   -*) echo "instructions: unknown option $1; see --help" >&2; exit 2 ;;
 esac
 program=${1:-$root/build/release}/bench/lapwing_instructions
@@ -23,7 +24,11 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
 command -v valgrind >/dev/null || {
-  echo "SKIPPED: valgrind is not installed"
+  if [[ $mode == json ]]; then
+    echo '{"skipped": "valgrind is not installed"}'
+  else
+    echo "SKIPPED: valgrind is not installed"
+  fi
   exit 77
 }
 [[ -x $program ]] || { echo "instructions: build lapwing_instructions first" >&2; exit 1; }
@@ -53,6 +58,14 @@ count_each() {
 if [[ $mode == all ]]; then
   printf '%-24s %s\n' operation 'instructions a record'
   "$program" | grep -vx nothing | count_each
+  exit
+fi
+if [[ $mode == json ]]; then
+  "$program" | grep -vx nothing | count_each >"$scratch/counts"
+  awk -v compiler="$("$program" --compiler)" '
+    { counts = counts (NR > 1 ? ", " : "") "\"" $1 "\": " $2 }
+    END { printf "{\"compiler\": \"%s\", \"instructions\": {%s}}\n", compiler, counts }
+  ' "$scratch/counts"
   exit
 fi
 guard=$root/bench/instructions_guard.py

@@ -10,6 +10,9 @@ FLOORS_DIFFERED = "floors differed around it"
 BARE_LINES = "bare cache lines"
 BARE_WORDS = ("Bare cache lines: the same load at the same pace directly before, one line of 64 "
               "bytes a record and no Lapwing: what the machine itself does.")
+# Against the fastest peer, the first where that one is above so many times the floor itself.
+ROUND_TRIP_BUDGET, ROUND_TRIP_PROVISO = 0.85, 1.35
+DELIVERED_BUDGET = 1.2
 PERCENTILE_COLUMNS = ((0.5, "50 %"), (0.9, "90 %"), (0.99, "99 %"), (0.999, "99.9 %"),
                       (0.9999, "99.99 %"), (0.99999, "99.999 %"), (1.0, "max"))
 
@@ -73,7 +76,7 @@ def setting(environment, probes):
     if probes:
         rows.append(("timed by", f"{probes[0]['clock']}: a look costs "
                      f"{statistics.median(p['clock_ns'] for p in probes):.0f} ns, steps of "
-                     f"{min(p['clock_step_ns'] for p in probes):.0f} ns"))
+                     f"{number(min(p['clock_step_ns'] for p in probes))} ns"))
         for floor in ("line", "walk"):
             values = [probe[f"{floor}_ns"] for probe in probes]
             rows.append((f"floor `{floor}` during the run", f"{min(values):.0f} to "
@@ -90,7 +93,11 @@ def verdict(row):
     if "budget" not in row:
         return "none"
     bound = "≤" if row["bound"] == "at most" else "≥"
-    return f"{bound} {row['budget']:g}: {'met' if row['met'] else '**missed**'}"
+    return held(row["met"], bound, row["budget"])
+
+
+def held(met, bound, budget):
+    return f"{bound} {budget:g}: {'met' if met else '**missed**'}"
 
 
 def with_unit(median):
@@ -252,8 +259,55 @@ def stopped_tables(lines):
     return parts
 
 
+def over_walk(rounds):
+    return figures.median_of(rounds, figures.over_walk)
+
+
+def delivered(rounds):
+    """Million records a second."""
+    return figures.median_of(rounds, lambda line: line["delivered_per_second"] / 1e6)
+
+
+def round_trip_beside_fastest(lines, what, name):
+    """A line of fastest_table; none where one of the two was not measured."""
+    own = figures.peers_of(lines, "round-trip").get(name)
+    rivals = figures.rivals_of(lines, "round-trip")
+    if not own or not rivals:
+        return []
+    fastest, peer = min(((peer, over_walk(rounds)) for peer, rounds in rivals.items()),
+                        key=lambda item: item[1])
+    ratio = over_walk(own) / peer
+    budget = (held(ratio <= ROUND_TRIP_BUDGET, "≤", ROUND_TRIP_BUDGET) if peer > ROUND_TRIP_PROVISO
+              else f"none: it is not above {ROUND_TRIP_PROVISO} × walk itself")
+    return [(what, f"{over_walk(own):.2f} × walk", f"{fastest}: {peer:.2f} × walk", f"{ratio:.2f}",
+             budget)]
+
+
+def delivered_beside_fastest(lines):
+    own = figures.peers_of(lines, "saturation").get("lapwing")
+    rivals = figures.rivals_of(lines, "saturation")
+    if not own or not rivals:
+        return []
+    fastest, peer = max(((peer, delivered(rounds)) for peer, rounds in rivals.items()),
+                        key=lambda item: item[1])
+    ratio = delivered(own) / peer
+    return [("records delivered to one live reader", f"{number(delivered(own))} million a second",
+             f"{fastest}: {number(peer)}", f"{ratio:.2f}",
+             held(ratio >= DELIVERED_BUDGET, "≥", DELIVERED_BUDGET))]
+
+
+def fastest_table(lines):
+    """What is promised in comparison with the fastest peer."""
+    cells = [*round_trip_beside_fastest(lines, "round trip over two buses", "lapwing"),
+             *round_trip_beside_fastest(lines, "round trip over two channels", "lapwing-channel"),
+             *delivered_beside_fastest(lines)]
+    return ["Lapwing, and the fastest of the others that works between processes and never hands "
+            "out a torn record; medians of the rounds.", "", *table(
+                ("what", "Lapwing", "the fastest", "ratio", "budget"), cells)] if cells else []
+
+
 def peers_tables(lines, missing):
-    parts = []
+    parts = fastest_table(lines)
     parts += peers_table(figures.peers_of(lines, "round-trip"), [
         ("round trip, over `walk`", of_each(figures.over_walk)),
         ("ns", of_each(lambda line: line["block_ns_p50"])),
@@ -273,6 +327,16 @@ def peers_tables(lines, missing):
     return ["## Beside others", "", "Interleaved round by round, each measurement between two "
             "probes of the floors; `bench/peers/README.md` says what each column is.", "",
             *parts] if parts else []
+
+
+def instructions_table(lines):
+    counts, compiler = figures.instructions_of(lines)
+    if not counts:
+        return []
+    return ["## Instructions", "", f"Of one record or message, counted by callgrind: {compiler} "
+            "makes the same of this source on every machine, under any load.", "",
+            *table(("operation", "instructions"), [
+                (f"`{name}`", number(count)) for name, count in counts.items()])]
 
 
 def late_joins_table(lines):
@@ -320,6 +384,7 @@ def report(environment, lines, drawn, missing, reasons, notes, command):
     parts += channel_tables(lines)
     parts += peers_tables(lines, missing)
     parts += late_joins_table(lines)
+    parts += instructions_table(lines)
     parts += failures(lines)
     parts += setting(environment, probes)
     return "\n".join(parts).rstrip() + "\n"

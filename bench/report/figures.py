@@ -3,6 +3,7 @@
 import re
 import statistics
 
+OURS = ("lapwing", "lapwing-channel")  # among the peers
 STRATEGIES = ("busy", "backoff", "park")
 CHANNEL_SIZE = re.compile(r"channel-(\d+)([km]?)")  # of a row's name
 UNIT_BYTES = {"": 1, "k": 1 << 10, "m": 1 << 20}
@@ -24,7 +25,7 @@ def failed_of(lines):
     """What was to be measured and was not, or broke a promise: [(name, "SKIPPED: no disk")]."""
     found = []
     for line in lines:
-        if line["kind"] not in ("row", "peer", "late-join"):
+        if line["kind"] not in ("row", "peer", "late-join", "instructions"):
             continue
         for kind in ("failed", "skipped", "fault"):
             entry = (name_of(line), f"{kind.upper()}: {line.get(kind)}")
@@ -110,6 +111,20 @@ def over_walk(line):
 
 def median_of(lines, value):
     return statistics.median(value(line) for line in lines)
+
+
+def rivals_of(lines, scenario):
+    """{peer: rounds} of those one would compare Lapwing with: between processes, never torn."""
+    return {peer: rounds for peer, rounds in peers_of(lines, scenario).items()
+            if peer not in OURS and rounds[0]["scope"] == "processes" and not rounds[0]["tears"]}
+
+
+def instructions_of(lines):
+    """{operation: instructions}, and of which compiler; empty where nothing was counted."""
+    for line in lines:
+        if line["kind"] == "instructions" and "instructions" in line:
+            return line["instructions"], line["compiler"]
+    return {}, ""
 
 
 def late_joins_of(lines):

@@ -97,13 +97,25 @@ class Measuring:
         return answer
 
     def measure(self, kind, identity, call):
-        """One measurement, written down whatever becomes of it."""
+        """One measurement between probes, written down whatever becomes of it."""
+        self.attempt(kind, identity, lambda: self.between_probes(call))
+
+    def attempt(self, kind, identity, call):
         try:
-            self.write(kind, {**identity, **self.between_probes(call)})
+            self.write(kind, {**identity, **call()})
         except Failed as failure:
             self.write(kind, {**identity, "failed": str(failure)})
         for _, why in figures.failed_of(self.lines[-1:]):
             self.say(f"    {why}")
+
+    def instructions(self):
+        """Counted, not timed: no probes around them."""
+        if not self.plan.instructions:
+            return
+        self.say("instructions of each operation, counted by callgrind")
+        command = [str(self.root / "bench" / "instructions.sh"), "--json", str(self.build)]
+        self.attempt("instructions", {"name": plans.INSTRUCTIONS}, lambda: self.program(
+            command, answers=(0, NOT_HERE))[-1])
 
     def rows(self):
         for number, row in enumerate(self.plan.rows, 1):

@@ -61,6 +61,9 @@ SATURATION_RECORDS = (1_000_000, 1_000_000_000)
 STOPPED_SECONDS = 15  # for which a reader is stopped, besides
 STOPPED_SECONDS_QUICK = 3
 
+INSTRUCTIONS = "instructions"  # a name for --only, as is the next
+INSTRUCTIONS_SECONDS = 8.0
+
 LATE_JOINS = "late-join"  # a name for --only, beside those of rows and scenarios of peers
 BACKLOGS = (1_000_000, 10_000_000)
 BACKLOG_RATE = 200_000      # records a second, while there are joins
@@ -100,7 +103,7 @@ class Plan:
     def __init__(self, rows, peers, quick=False, only=()):
         self.quick = quick
         self.trials_max = QUICK_TRIALS if quick else 1000
-        known = [*rows, *PEER_SCENARIOS, LATE_JOINS]
+        known = [*rows, *PEER_SCENARIOS, LATE_JOINS, INSTRUCTIONS]
         self.unknown = [name for name in only if name not in known and not chosen(rows, name)]
         if only:
             self.rows = [row for row in rows if any(row in chosen(rows, name) for name in only)]
@@ -109,6 +112,7 @@ class Plan:
         self.peers = dict(peers)  # {name: scenarios}
         self.scenarios = [name for name in PEER_SCENARIOS
                           if self.peers_with(name) and (not only or name in only)]
+        self.instructions = INSTRUCTIONS in only or not only
         joins = LATE_JOINS in only or not only
         self.backlogs = list(BACKLOGS[:1] if quick else BACKLOGS) if joins else []
         self.late_join_runs = 1 if quick else LATE_JOIN_RUNS
@@ -138,6 +142,7 @@ class Plan:
     def seconds(self):
         total = sum(row_seconds(row, self.trials_max) for row in self.rows)
         total += sum(late_join_seconds(backlog, self.late_join_runs) for backlog in self.backlogs)
+        total += INSTRUCTIONS_SECONDS if self.instructions else 0
         for scenario in self.scenarios:
             each = PEER_SECONDS[scenario] + self.stopped_seconds(scenario) + PROBE_SECONDS
             total += self.rounds(scenario) * len(self.peers_with(scenario)) * each

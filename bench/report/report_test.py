@@ -52,7 +52,8 @@ def crowd(wait, size):
 
 def peer(name, scenario, **fields):
     return {"kind": "peer", "peer": name, "scenario": scenario, "round": 1, "fault": "",
-            "steady": True, "attempts": 1, "probes": [probe(), probe()], **fields}
+            "scope": "processes", "tears": name == "head-counter-ring", "steady": True,
+            "attempts": 1, "probes": [probe(), probe()], **fields}
 
 
 def sample():
@@ -93,6 +94,8 @@ def sample():
              **{**stopped, "delivery": "lossless"}, **live),
         {"kind": "late-join", "backlog": 1_000_000, "milliseconds": {
             "tail from snapshot": [40.0, 44.0, 41.0], "tail from start": [300.0, 310.0, 305.0]}},
+        {"kind": "instructions", "name": "instructions", "compiler": "x86_64 gcc 12",
+         "instructions": {"publish": 69.0, "poll_batch": 38.74}},
     ]
 
 
@@ -248,6 +251,15 @@ class MeasuringTest(unittest.TestCase):
                              "sys.exit(3)", said])
             self.assertEqual(str(failure.exception), told)
 
+    def test_without_valgrind_the_report_says_that_nothing_was_counted(self):
+        plan = plans.Plan([], {}, only=["instructions"])
+        run = self.scripted(plan, [probe()], [{"skipped": "valgrind is not installed"}])
+        run.instructions()
+        self.assertEqual(run.asked[0][1:], ["--json", str(self.out)])
+        text = report_of(run.lines)
+        self.assertNotIn("## Instructions", text)
+        self.assertIn("- `instructions`: SKIPPED: valgrind is not installed", text)
+
     def test_everything_is_written_down_at_once_a_failure_too(self):
         def fail():
             raise measuring.Failed("it broke")
@@ -262,9 +274,49 @@ class ReportTest(unittest.TestCase):
     def test_every_kind_of_line_comes_into_the_report(self):
         text = report_of(sample())
         for title in ("Every row", "One way", "Publishing with a journal", "Subscribers",
-                      "The channel", "Beside others", "Late join", "The machine"):
+                      "The channel", "Beside others", "Late join", "Instructions", "The machine"):
             self.assertIn(f"## {title}", text)
         self.assertIn("**missed**", text)
+
+    def beside_the_fastest(self, *lines):
+        """{what: the other cells}"""
+        cells = [[cell.strip() for cell in line.split("|")[1:-1]]
+                 for line in report_of(list(lines)).splitlines()]
+        return {line[0]: line[1:] for line in cells if line and line[0].startswith(
+            ("round trip over", "records delivered"))}
+
+    def test_a_round_trip_is_held_against_the_fastest_peer_unless_that_is_at_the_floor(self):
+        def trip(name, ns, **more):
+            return {**peer(name, "round-trip", block_ns_p50=ns, damaged=0,
+                           ns={"p99_9": 300, "max": 20000}), **more}
+        not_rivals = (trip("threads", 20, scope="threads"), trip("torn", 30, tears=True))
+        for ours, rival, words in (
+                (110, 136, ["1.10 × walk", "b: 1.36 × walk", "0.81", "≤ 0.85: met"]),
+                (120, 136, ["1.20 × walk", "b: 1.36 × walk", "0.88", "≤ 0.85: **missed**"]),
+                (120, 130, ["1.20 × walk", "b: 1.30 × walk", "0.92",
+                            "none: it is not above 1.35 × walk itself"])):
+            said = self.beside_the_fastest(trip("lapwing", ours), trip("lapwing-channel", 90),
+                                           trip("b", rival), trip("c", 200), *not_rivals)
+            self.assertEqual(said["round trip over two buses"], words)
+            self.assertEqual(said["round trip over two channels"][0], "0.90 × walk")
+        self.assertEqual(self.beside_the_fastest(trip("lapwing", 110), *not_rivals), {})
+
+    def test_what_is_delivered_is_held_against_the_fastest_peer_that_tears_nothing(self):
+        def flat(name, millions, **more):
+            return {**peer(name, "saturation", delivered_per_second=millions * 1e6,
+                           published_per_second=9e8, lost=0, reported_lost=0, torn=0,
+                           out_of_order=0), **more}
+        others = (flat("b", 150), flat("c", 100), flat("threads", 900, scope="threads"),
+                  flat("head-counter-ring", 800), flat("lapwing-channel", 700))
+        for ours, words in ((240, ["1.60", "≥ 1.2: met"]), (165, ["1.10", "≥ 1.2: **missed**"])):
+            said = self.beside_the_fastest(flat("lapwing", ours), *others)
+            self.assertEqual(said["records delivered to one live reader"], [
+                f"{ours}.0 million a second", "b: 150.0", *words])
+
+    def test_instructions_are_told_with_the_compiler_that_made_them(self):
+        text = report_of(sample())
+        self.assertIn("| `poll_batch` | 38.7 |", text)
+        self.assertIn("x86_64 gcc 12", text)
 
     def test_torn_and_lost_records_of_a_peer_are_told(self):
         line = next(line for line in report_of(sample()).splitlines()

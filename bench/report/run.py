@@ -33,8 +33,8 @@ def arguments_of(command_line):
                         help="a few rows, two trials each: under three minutes")
     parser.add_argument("--only", nargs="+", default=[], metavar="NAME",
                         help="rows (a beginning such as one-way will do), scenarios of peers "
-                             f"({', '.join(plans.PEER_SCENARIOS)}), {plans.LATE_JOINS}; --list "
-                             "names them")
+                             f"({', '.join(plans.PEER_SCENARIOS)}), {plans.LATE_JOINS}, "
+                             f"{plans.INSTRUCTIONS}; --list names them")
     parser.add_argument("--peers", default="all", metavar="LIST",
                         help="all, none, or names separated by commas; default: all")
     parser.add_argument("--out", type=pathlib.Path, metavar="DIR",
@@ -83,6 +83,8 @@ def rows_known(build):
 def announce(plan, out):
     count = len(plan.rows)
     parts = [f"{count} row{'s' if count > 1 else ''}"] if count else []
+    if plan.instructions:
+        parts.append("instructions")
     if plan.backlogs:
         parts.append("late joins")
     if plan.scenarios:
@@ -95,6 +97,7 @@ def announce(plan, out):
 def measure_all(measuring_run):
     try:
         measuring_run.probe()
+        measuring_run.instructions()
         measuring_run.rows()
         measuring_run.peers()
         measuring_run.late_joins()
@@ -126,15 +129,17 @@ def main(command_line):
     build = measuring.build_programs(ROOT, ["lapwing_bench"], say)
     rows = rows_known(build)
     if arguments.list:
-        print(*rows, *plans.PEER_SCENARIOS, plans.LATE_JOINS, sep="\n")
+        print(*rows, *plans.PEER_SCENARIOS, plans.LATE_JOINS, plans.INSTRUCTIONS, sep="\n")
         return 0
     plan = plans.Plan(rows, asked, arguments.quick, arguments.only)
     if plan.unknown:
         say(f"nothing is called {', '.join(plan.unknown)}; --list shows the names")
         return 2
-    if not (plan.rows or plan.backlogs or plan.scenarios):
+    if not (plan.rows or plan.instructions or plan.backlogs or plan.scenarios):
         say("nothing to measure: no peer that was asked for has this scenario")
         return 2
+    if plan.instructions:
+        measuring.build_programs(ROOT, ["lapwing_instructions"], say)
     if plan.backlogs:
         measuring.build_programs(ROOT, ["lapwing", "lapwing_backlog", "lapwing_time_to_live"], say)
     here, missing = measuring.build_peers(ROOT, plan.peers_with(*plan.scenarios), say)
