@@ -2,6 +2,7 @@
 
 #include <sched.h>
 #include <signal.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <cstring>
@@ -26,6 +27,9 @@ constexpr std::size_t kReadRecords = 256;
 struct Elsewhere {
   Shared<std::uint32_t> bell;
   SharedMemory slots{kStrangerSlots * kSlotBytes};
+
+  // Every page at once, as a subscriber maps its ring (and as it does not before Linux 5.14).
+  void map() const { madvise(slots.data(), kStrangerSlots * kSlotBytes, MADV_POPULATE_READ); }
 };
 
 // A turn of waiting as bus/waiter.cc takes it, on a word of the strangers' own.
@@ -135,6 +139,7 @@ void Crowd::lead(const CrowdSpec& spec, Board& board) {
   const auto make_member = [&](std::size_t member) {
     return std::make_unique<Child>(spec.cores[member % spec.cores.size()], [&, member] {
       if (spec.members == Members::kSubscribers) return subscribe(spec, board, member);
+      elsewhere.map();
       board.present.fetch_add(1);
       stand_by(elsewhere, spec, [&] { return board.leaving == member; });
     });
