@@ -14,10 +14,11 @@ constexpr std::uint64_t kAttachTurnNs = 10'000'000;
 
 std::unique_ptr<Publisher> open_publisher(const Setting& setting, Placement placement,
                                           const std::string& directory, Journal journal,
-                                          std::uint64_t sync_interval_ns) {
+                                          std::uint64_t sync_interval_ns,
+                                          std::uint32_t record_bytes) {
   PublisherOptions options;
   options.directory = directory;
-  options.record_bytes = kRecordBytes;
+  options.record_bytes = record_bytes;
   options.capacity = capacity_for(setting);
   options.ring_directory = setting.ring_directory;
   options.journal = journal != Journal::kNone;

@@ -36,7 +36,8 @@ inline constexpr std::uint64_t kSyncIntervalNs = 10'000'000;  // as by default
 // who will publish, on placement.first.
 std::unique_ptr<Publisher> open_publisher(const Setting& setting, Placement placement,
                                           const std::string& directory, Journal journal,
-                                          std::uint64_t sync_interval_ns = kSyncIntervalNs);
+                                          std::uint64_t sync_interval_ns = kSyncIntervalNs,
+                                          std::uint32_t record_bytes = kRecordBytes);
 
 // For a bus without a journal: from the next record on, gaps reported and skipped.
 SubscriberOptions subscriber_options(const std::string& directory, WaitStrategy wait);

@@ -49,8 +49,9 @@ void count_try_read(std::size_t records) {
   lapwing_measured([&] { return std::size_t{bench.try_read()}; }, records);
 }
 
+template <std::uint32_t kBytes>
 void count_publish(std::size_t records) {
-  BusBench bench;
+  BusBench bench(kBytes);
   bench.publish();  // the first one wakes the service thread
   lapwing_measured(
       [&] {
@@ -165,7 +166,8 @@ constexpr Counted kCounted[] = {
     {"load_slot/vector/56", count_load<VectorForm, 56>},
 #endif
     {"try_read", count_try_read},
-    {"publish", count_publish},
+    {"publish", count_publish<kRecordBytes>},
+    {"publish_16", count_publish<16>},
     {"publish_batch", count_publish_batch},
     {"poll", count_poll},
     {"wait", count_wait},

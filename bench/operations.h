@@ -171,12 +171,12 @@ class ChannelBench {
 // A whole bus without a journal: a publisher, and a subscriber that has joined.
 class BusBench {
  public:
-  BusBench()
+  explicit BusBench(std::uint32_t record_bytes = kRecordBytes)
       : publisher_(open_publisher(kOperationsSetting, straight_placement(), directory_.path(),
-                                  Journal::kNone)),
+                                  Journal::kNone, kSyncIntervalNs, record_bytes)),
         subscriber_(subscriber_options(directory_.path(), WaitStrategy::kBusy)),
-        source_(kRecordBytes),
-        batch_(kBatchRecords * kRecordBytes) {
+        source_(record_bytes),
+        batch_(kBatchRecords * record_bytes) {
     await_join(subscriber_);
   }
 

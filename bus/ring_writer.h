@@ -37,8 +37,9 @@ class RingWriter {
   }
   // The same for the sizes that need no call; false, and nothing is stored, for others.
   [[gnu::always_inline]] bool store_inline(Sequence n, const std::byte* record) {
+    if (!SlotForm::store_inline(slot(n), n, record, record_bytes_)) return false;
     prefetch_for_store(slot(n + kPrefetchSlots));
-    return SlotForm::store_inline(slot(n), n, record, record_bytes_);
+    return true;
   }
 
   // W4 of the slot protocol.

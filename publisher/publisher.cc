@@ -72,7 +72,8 @@ struct Publisher::State {
     writer.move_head(n);
     return anyone_asleep() ? attend() : n;
   }
-  Sequence publish_otherwise(const std::byte* record);
+  Sequence publish_by_call(Sequence n, const std::byte* record);
+  Sequence publish_beyond_limit(Sequence n, const std::byte* record);
   void store_run(const std::byte* record, std::uint64_t count);
   bool admit(Sequence n);
   bool wait_for_journal(Sequence n);
@@ -227,18 +228,25 @@ Sequence Publisher::publish(std::span<const std::byte> record) {
   // The hot path. Whatever is cold or needs a call stands in tail position, so that the compiler
   // keeps the stack out of it: a publish waits for its stores, and what is pushed is stored.
   const Sequence n = state.head + 1;
-  if (n <= state.limit && state.writer.store_inline(n, record.data())) [[likely]] {
+  if (n > state.limit) [[unlikely]] {
+    return state.publish_beyond_limit(n, record.data());
+  }
+  if (state.writer.store_inline(n, record.data())) [[likely]] {
     return state.announce(n);
   }
-  return state.publish_otherwise(record.data());
+  return state.publish_by_call(n, record.data());
 }
 
-// Cold, or a record of a size whose store needs a call.
-[[gnu::noinline]] Sequence Publisher::State::publish_otherwise(const std::byte* record) {
-  const Sequence n = head + 1;
-  if (n > limit && !admit(n)) return kNoSequence;
+// A record of a size whose store needs a call.
+[[gnu::noinline]] Sequence Publisher::State::publish_by_call(Sequence n, const std::byte* record) {
   writer.store(n, record);
   return announce(n);
+}
+
+// Cold: n is beyond the limit that was last seen.
+[[gnu::noinline]] Sequence Publisher::State::publish_beyond_limit(Sequence n,
+                                                                  const std::byte* record) {
+  return admit(n) ? publish_by_call(n, record) : kNoSequence;
 }
 
 Sequence Publisher::publish_batch(std::span<const std::byte> records) {
