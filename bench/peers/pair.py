@@ -249,9 +249,8 @@ def main(arguments):
         for folder in (SHARED_PARENT, SOCKETS_PARENT):
             for left in Path(folder).glob(shared.name + "_*"):
                 left.unlink(missing_ok=True)  # of peers that name their own files there
-    line = {"peer": peer.name, "version": peer.version, "scope": peer.scope,
-            "delivery": peer.delivery, "tears": peer.tears, "scenario": options.scenario,
-            "bytes": options.bytes, "cores": options.cores, **fields,
+    line = {"peer": peer.name, "version": peer.version, "delivery": peer.delivery,
+            "scenario": options.scenario, "bytes": options.bytes, "cores": options.cores, **fields,
             "fault": fault_of(peer, fields)}
     print(json.dumps(line))
     return 0

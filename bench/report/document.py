@@ -2,17 +2,14 @@
 
 import statistics
 
+import comparison
 import figures
 import plan as plans
 
 WARNING = "THE FIGURES OF THIS RUN ARE NOT TO BE TRUSTED"
-FLOORS_DIFFERED = "floors differed around it"
 BARE_LINES = "bare cache lines"
 BARE_WORDS = ("Bare cache lines: the same load at the same pace directly before, one line of 64 "
               "bytes a record and no Lapwing: what the machine itself does.")
-# Against the fastest peer, the first where that one is above so many times the floor itself.
-ROUND_TRIP_BUDGET, ROUND_TRIP_PROVISO = 0.85, 1.35
-DELIVERED_BUDGET = 1.2
 PERCENTILE_COLUMNS = ((0.5, "50 %"), (0.9, "90 %"), (0.99, "99 %"), (0.999, "99.9 %"),
                       (0.9999, "99.99 %"), (0.99999, "99.999 %"), (1.0, "max"))
 
@@ -93,11 +90,7 @@ def verdict(row):
     if "budget" not in row:
         return "none"
     bound = "≤" if row["bound"] == "at most" else "≥"
-    return held(row["met"], bound, row["budget"])
-
-
-def held(met, bound, budget):
-    return f"{bound} {budget:g}: {'met' if met else '**missed**'}"
+    return comparison.held(row["met"], bound, row["budget"])
 
 
 def with_unit(median):
@@ -116,7 +109,7 @@ def rows_table(lines):
         (_, measured), (floor, floor_value) = medians[:2]
         remark = [f"{row['rejections']} rejected"] if row["rejections"] else []
         if not row.get("steady", True):
-            remark.append(FLOORS_DIFFERED)
+            remark.append(comparison.FLOORS_DIFFERED)
         cells.append((
             f"`{name}`", ratio_with_range(row),
             f"{row['ratio_worse_placement']:.2f}", row["over"], verdict(row), with_unit(measured),
@@ -209,7 +202,7 @@ def spread(rounds, value, text=number):
 def peers_table(peers, columns):
     """[(heading, text of a peer's rounds)], and how many rounds, and what is to be said of them."""
     cells = [(peer, *(text(rounds) for _, text in columns), len(rounds),
-              FLOORS_DIFFERED if figures.restless(rounds) else "")
+              comparison.FLOORS_DIFFERED if figures.restless(rounds) else "")
              for peer, rounds in peers.items()]
     return table(("peer", *(heading for heading, _ in columns), "rounds", ""), cells)
 
@@ -259,60 +252,27 @@ def stopped_tables(lines):
     return parts
 
 
-def over_walk(rounds):
-    return figures.median_of(rounds, figures.over_walk)
-
-
-def delivered(rounds):
-    """Million records a second."""
-    return figures.median_of(rounds, lambda line: line["delivered_per_second"] / 1e6)
-
-
-def round_trip_beside_fastest(lines, what, name):
-    """A line of fastest_table; none where one of the two was not measured."""
-    own = figures.peers_of(lines, "round-trip").get(name)
-    rivals = figures.rivals_of(lines, "round-trip")
-    if not own or not rivals:
-        return []
-    fastest, peer = min(((peer, over_walk(rounds)) for peer, rounds in rivals.items()),
-                        key=lambda item: item[1])
-    ratio = over_walk(own) / peer
-    budget = (held(ratio <= ROUND_TRIP_BUDGET, "≤", ROUND_TRIP_BUDGET) if peer > ROUND_TRIP_PROVISO
-              else f"none: it is not above {ROUND_TRIP_PROVISO} × walk itself")
-    return [(what, f"{over_walk(own):.2f} × walk", f"{fastest}: {peer:.2f} × walk", f"{ratio:.2f}",
-             budget)]
-
-
-def delivered_beside_fastest(lines):
-    own = figures.peers_of(lines, "saturation").get("lapwing")
-    rivals = figures.rivals_of(lines, "saturation")
-    if not own or not rivals:
-        return []
-    fastest, peer = max(((peer, delivered(rounds)) for peer, rounds in rivals.items()),
-                        key=lambda item: item[1])
-    ratio = delivered(own) / peer
-    return [("records delivered to one live reader", f"{number(delivered(own))} million a second",
-             f"{fastest}: {number(peer)}", f"{ratio:.2f}",
-             held(ratio >= DELIVERED_BUDGET, "≥", DELIVERED_BUDGET))]
-
-
-def fastest_table(lines):
-    """What is promised in comparison with the fastest peer."""
-    cells = [*round_trip_beside_fastest(lines, "round trip over two buses", "lapwing"),
-             *round_trip_beside_fastest(lines, "round trip over two channels", "lapwing-channel"),
-             *delivered_beside_fastest(lines)]
+def fastest_table(lines, rivals):
+    cells = comparison.verdicts(lines, rivals)
     return ["Lapwing, and the fastest of the others that works between processes and never hands "
-            "out a torn record; medians of the rounds.", "", *table(
-                ("what", "Lapwing", "the fastest", "ratio", "budget"), cells)] if cells else []
+            "out a torn record: medians of the rounds, in the placement on the cores that is worse "
+            "for Lapwing.", "", *table(("what", "Lapwing", "the fastest", "ratio", "budget"), cells)
+            ] if cells else []
 
 
-def peers_tables(lines, missing):
-    parts = fastest_table(lines)
-    parts += peers_table(figures.peers_of(lines, "round-trip"), [
+def round_trips_table(lines, scenario):
+    return peers_table(figures.peers_of(lines, scenario), [
         ("round trip, over `walk`", of_each(figures.over_walk)),
         ("ns", of_each(lambda line: line["block_ns_p50"])),
         ("99.9 %", percentile("p99_9")), ("max", percentile("max")),
         ("damaged", total_of("damaged"))])
+
+
+def peers_tables(lines, missing, rivals):
+    parts = fastest_table(lines, rivals)
+    parts += round_trips_table(lines, "round-trip")
+    small = round_trips_table(lines, "round-trip-32")
+    parts += ["The same with 32 bytes:", "", *small] if small else []
     parts += peers_table(figures.peers_of(lines, "saturation"), [
         ("delivered, million a second", of_each(lambda line: line["delivered_per_second"] / 1e6)),
         ("published", of_each(lambda line: line["published_per_second"] / 1e6)),
@@ -382,7 +342,7 @@ def report(environment, lines, drawn, missing, reasons, notes, command):
         ("journal behind by", "journal behind by, records", whole)])
     parts += crowds_table(lines)
     parts += channel_tables(lines)
-    parts += peers_tables(lines, missing)
+    parts += peers_tables(lines, missing, environment.get("rivals", {}))
     parts += late_joins_table(lines)
     parts += instructions_table(lines)
     parts += failures(lines)

@@ -3,7 +3,6 @@
 import re
 import statistics
 
-OURS = ("lapwing", "lapwing-channel")  # among the peers
 STRATEGIES = ("busy", "backoff", "park")
 CHANNEL_SIZE = re.compile(r"channel-(\d+)([km]?)")  # of a row's name
 UNIT_BYTES = {"": 1, "k": 1 << 10, "m": 1 << 20}
@@ -111,12 +110,6 @@ def over_walk(line):
 
 def median_of(lines, value):
     return statistics.median(value(line) for line in lines)
-
-
-def rivals_of(lines, scenario):
-    """{peer: rounds} of those one would compare Lapwing with: between processes, never torn."""
-    return {peer: rounds for peer, rounds in peers_of(lines, scenario).items()
-            if peer not in OURS and rounds[0]["scope"] == "processes" and not rounds[0]["tears"]}
 
 
 def instructions_of(lines):

@@ -66,9 +66,12 @@ class Measuring:
             raise Failed(str(error)) from None
         lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
         if done.returncode not in answers or not lines:
-            # Of two processes, the one that broke says why before the one that waited for it.
             *before, last = done.stderr.strip().splitlines() or [f"it ended with {done.returncode}"]
-            raise Failed(f"{last} ({before[-1]})" if before else last)
+            # Of two processes, the one that broke says why before the one that waited for it; what
+            # a language adds of its own, such as where it was, stands behind that, set in.
+            causes = [line for line in before if line.strip() and not line.startswith(
+                (" ", "\t", "note:"))]
+            raise Failed(f"{last} ({causes[-1]})" if causes else last)
         return lines
 
     def bench(self, *arguments):
@@ -130,9 +133,9 @@ class Measuring:
         return self.pair_once(peer, scenario, cores, options)
 
     def pair_once(self, peer, scenario, cores, options):
-        command = [sys.executable, str(self.root / "bench" / "peers" / "pair.py"), peer, scenario,
-                   "--cores", f"{cores[0]},{cores[1]}", *options]
-        return self.program(command)[-1]
+        command = [sys.executable, str(self.root / "bench" / "peers" / "pair.py"), peer,
+                   plans.pair_scenario(scenario), "--cores", f"{cores[0]},{cores[1]}", *options]
+        return {**self.program(command)[-1], "scenario": scenario}
 
     def saturation_records(self, peer, cores):
         """As many as the peer publishes in SATURATION_SECONDS, found out by a pilot."""
@@ -218,9 +221,19 @@ def build_peers(root, names, say):
 
 def peers_listed(root):
     """{peer: its scenarios} of bench/peers/list, in its order; Lapwing itself is one of them."""
+    return {words[0]: words[7].split(",") for words in columns_of_list(root)}
+
+
+def rivals_listed(root):
+    """The same of those that Lapwing is compared with: see comparison.py."""
+    return {name: scenarios.split(",")
+            for name, _, package, scope, _, tears, _, scenarios, _ in columns_of_list(root)
+            if package != "cpp:lapwing" and scope == "processes" and tears == "no"}
+
+
+def columns_of_list(root):
     path = root / "bench" / "peers" / "list"
     if not os.path.exists(path):
-        return {}
+        return []
     lines = path.read_text(encoding="utf-8").splitlines()
-    columns = [line.split(None, 8) for line in lines if line.strip() and not line.startswith("#")]
-    return {words[0]: words[7].split(",") for words in columns}
+    return [line.split(None, 8) for line in lines if line.strip() and not line.startswith("#")]

@@ -48,12 +48,14 @@ TRIAL_SECONDS = {
 RUNS_FOR_A_TRIAL = {"": 1.15, "one-way": 1.4, "journal-": 1.7, "idle": 1.0, "channel-idle": 1.0}
 REPEATED = 1.25  # the same, for the probes around whatever is measured; but in a quick run
 
-PEER_ROUNDS = {"": 5, "stopped-": 2}  # these take long, and what they show is seconds
+PEER_ROUNDS = {"": 4, "stopped-": 2}  # these take long, and what they show is seconds
 PEER_ROUNDS_QUICK = 1
 PEER_SECONDS = {  # of one measurement
-    "round-trip": 2.0, "saturation": 3.0, "stopped-reader": 1.2, "stopped-of-two": 1.5,
+    "round-trip": 2.0, "round-trip-32": 2.0, "saturation": 3.0, "stopped-reader": 1.2,
+    "stopped-of-two": 1.5,
 }
 PEER_SCENARIOS = tuple(PEER_SECONDS)
+SMALL = {"round-trip-32": ("round-trip", ["--bytes", "32"])}  # as the channel's budget has it
 # A ring of 2^20 records is full after 5 ms and its pages are all there after one lap: what a peer
 # does in less than this is not what it keeps up.
 SATURATION_SECONDS = 1.5
@@ -70,6 +72,11 @@ BACKLOG_RATE = 200_000      # records a second, while there are joins
 FOLDED_PER_SECOND = 600_000  # by the checkpointer, which a run waits for
 LATE_JOIN_SECONDS = 1.5      # of a run, besides
 LATE_JOIN_RUNS = 3
+
+
+def pair_scenario(scenario):
+    """What pair.py calls it, and `list`."""
+    return SMALL[scenario][0] if scenario in SMALL else scenario
 
 
 def longest_match(table, name):
@@ -110,8 +117,8 @@ class Plan:
         else:
             self.rows = [row for row in rows if not quick or row in QUICK_ROWS]
         self.peers = dict(peers)  # {name: scenarios}
-        self.scenarios = [name for name in PEER_SCENARIOS
-                          if self.peers_with(name) and (not only or name in only)]
+        self.scenarios = [name for name in PEER_SCENARIOS if self.peers_with(name) and (
+            name in only or not (only or quick and name in SMALL))]
         self.instructions = INSTRUCTIONS in only or not only
         joins = LATE_JOINS in only or not only
         self.backlogs = list(BACKLOGS[:1] if quick else BACKLOGS) if joins else []
@@ -119,7 +126,8 @@ class Plan:
 
     def peers_with(self, *scenarios):
         """The names of the peers that have one of them."""
-        return [name for name, has in self.peers.items() if set(scenarios) & set(has)]
+        wanted = {pair_scenario(scenario) for scenario in scenarios}
+        return [name for name, has in self.peers.items() if wanted & set(has)]
 
     def keep_peers(self, names):
         """Those that could be built."""
@@ -131,6 +139,8 @@ class Plan:
 
     def pair_options(self, scenario):
         """What pair.py is told besides which peer and scenario."""
+        if scenario in SMALL:
+            return SMALL[scenario][1]
         stopped = self.stopped_seconds(scenario)
         return ["--seconds", str(stopped)] if stopped else []
 

@@ -96,8 +96,8 @@ def announce(plan, out):
 
 def measure_all(measuring_run):
     try:
-        measuring_run.probe()
         measuring_run.instructions()
+        measuring_run.probe()
         measuring_run.rows()
         measuring_run.peers()
         measuring_run.late_joins()
@@ -156,6 +156,7 @@ def main(command_line):
     machine["minutes"] = (time.monotonic() - began) / 60
     machine["command"] = shlex.join(["bench/run.sh", *command_line])
     machine["missing"] = missing
+    machine["rivals"] = measuring.rivals_listed(ROOT)
     (out / "environment.json").write_text(json.dumps(machine, indent=2) + "\n", encoding="utf-8")
     say(f"done in {plans.in_words(time.monotonic() - began)}, "
         f"{plans.in_words(plan.seconds())} were announced")

@@ -1,0 +1,112 @@
+"""The budgets that name no figure but whichever peer is the fastest. Pure functions of raw lines.
+
+Compared with are the rivals: peers that work between processes and never hand out a torn record.
+All of them have to be there, or the fastest may be one that is not. As everywhere the placement of
+the two sides on the two cores that is worse for Lapwing decides.
+"""
+
+import figures
+import plan as plans
+
+ROUND_TRIP_BUDGET = 0.85   # at most so many times the fastest, where that one is itself
+ROUND_TRIP_PROVISO = 1.35  # above so many times the floor
+DELIVERED_BUDGET = 1.2     # at least
+FLOORS_DIFFERED = "floors differed around it"
+
+
+def over_walk(rounds):
+    return figures.median_of(rounds, figures.over_walk)
+
+
+def delivered(rounds):
+    """Million records a second."""
+    return figures.median_of(rounds, lambda line: line["delivered_per_second"] / 1e6)
+
+
+class Comparison:
+    """Lapwing and its rivals in one scenario.
+
+    rivals: {peer: its scenarios}, as listed. figure(rounds) is what is compared; `fastest` and
+    `worst` choose among figures and ratios: min or max.
+    """
+
+    def __init__(self, lines, ours, scenario, rivals, figure, fastest, worst):
+        self.broken = broken(lines, ours, scenario)
+        self.measured = figures.peers_of(lines, scenario)
+        self.own = self.measured.get(ours, [])
+        listed = [peer for peer, has in rivals.items() if plans.pair_scenario(scenario) in has]
+        self.rivals = {peer: self.measured[peer] for peer in listed if peer in self.measured}
+        self.missing = [peer for peer in listed if peer not in self.measured]
+        self.restless = False
+        if self.own and self.rivals:
+            self.own_figure, self.peer, self.peer_figure = worst(
+                (self.placement(cores, figure, fastest)
+                 for cores in {tuple(line["cores"]) for line in self.own}),
+                key=lambda found: found[0] / found[2])
+            self.ratio = self.own_figure / self.peer_figure
+            self.restless = any(figures.restless(rounds)
+                                for rounds in (self.own, self.rivals[self.peer]))
+
+    def placement(self, cores, figure, fastest):
+        """(own figure, the fastest peer, its figure) with the sides placed so."""
+        def there(rounds):
+            return [line for line in rounds if tuple(line["cores"]) == cores] or rounds
+        peer, its = fastest(((peer, figure(there(rounds))) for peer, rounds in self.rivals.items()),
+                            key=lambda item: item[1])
+        return figure(there(self.own)), peer, its
+
+    def cells(self, what, figure_in_words, verdict):
+        """A line of the table; none where there is nothing to compare."""
+        if self.broken:
+            return [(what, "–", "–", "–", f"**FAULT: {self.broken}**")]
+        if not self.own or not self.rivals:
+            return []
+        if self.missing:
+            verdict = f"none: not measured: {', '.join(self.missing)}"
+        elif self.restless:
+            verdict += f"; {FLOORS_DIFFERED}"
+        return [(what, figure_in_words(self.own_figure),
+                 f"{self.peer}: {figure_in_words(self.peer_figure)}", f"{self.ratio:.2f}", verdict)]
+
+
+def broken(lines, peer, scenario):
+    """The first promise that a round of Lapwing's broke; empty if none did."""
+    for line in lines:
+        if line["kind"] != "peer" or line["peer"] != peer or line["scenario"] != scenario:
+            continue
+        if line.get("fault"):
+            return line["fault"]
+        lost = line.get("lost", 0)
+        if line.get("reported_lost", -1) >= 0 and line["reported_lost"] != lost:
+            return f"{lost} records lost, {line['reported_lost']} reported"
+    return ""
+
+
+def held(met, bound, budget):
+    return f"{bound} {budget:g}: {'met' if met else '**missed**'}"
+
+
+def round_trip(lines, what, ours, scenario, rivals):
+    compared = Comparison(lines, ours, scenario, rivals, over_walk, min, max)
+    verdict = ""
+    if compared.own and compared.rivals:
+        verdict = (held(compared.ratio <= ROUND_TRIP_BUDGET, "≤", ROUND_TRIP_BUDGET)
+                   if compared.peer_figure > ROUND_TRIP_PROVISO
+                   else f"none: it is not above {ROUND_TRIP_PROVISO} × walk itself")
+    return compared.cells(what, lambda figure: f"{figure:.2f} × walk", verdict)
+
+
+def delivery(lines, what, rivals):
+    compared = Comparison(lines, "lapwing", "saturation", rivals, delivered, max, min)
+    verdict = ""
+    if compared.own and compared.rivals:
+        verdict = held(compared.ratio >= DELIVERED_BUDGET, "≥", DELIVERED_BUDGET)
+    return compared.cells(what, lambda figure: f"{figure:.1f} million a second", verdict)
+
+
+def verdicts(lines, rivals):
+    """[(what, Lapwing's figure, the fastest and its figure, ratio, budget)]"""
+    return [*round_trip(lines, "round trip over two buses", "lapwing", "round-trip", rivals),
+            *round_trip(lines, "round trip over two channels, 32 bytes", "lapwing-channel",
+                        "round-trip-32", rivals),
+            *delivery(lines, "records delivered to one live reader", rivals)]
