@@ -35,11 +35,11 @@ class RingWriter {
     prefetch_for_store(slot(n + kPrefetchSlots));
     SlotForm::store_slot(slot(n), n, record, record_bytes_);
   }
-  // The same for the sizes that need no call; false, and nothing is stored, for others.
+  // The same for the sizes that need no call; false, and nothing is stored, for others. To ask for
+  // the slot ahead only after the store takes longer (bench/LOG.md).
   [[gnu::always_inline]] bool store_inline(Sequence n, const std::byte* record) {
-    if (!SlotForm::store_inline(slot(n), n, record, record_bytes_)) return false;
     prefetch_for_store(slot(n + kPrefetchSlots));
-    return true;
+    return SlotForm::store_inline(slot(n), n, record, record_bytes_);
   }
 
   // W4 of the slot protocol.
