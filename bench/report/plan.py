@@ -7,7 +7,7 @@ QUICK_ROWS = (
     "channel-round-trip", "channel-64", "channel-4k", "channel-1m",
 )
 QUICK_TRIALS = 2
-BUILD_SECONDS = 120  # on two cores that have nothing else to do, with nothing built yet
+BUILD_SECONDS = 240  # on two cores that have nothing else to do, with nothing built yet
 PROBE_SECONDS = 0.4
 REPORT_SECONDS = 4.0
 

@@ -69,8 +69,11 @@ def peers_asked_for(asked, known):
 
 
 def commit_of(root):
-    done = subprocess.run(["git", "describe", "--always", "--dirty"], cwd=root, text=True,
-                          capture_output=True, check=False)
+    try:
+        done = subprocess.run(["git", "describe", "--always", "--dirty"], cwd=root, text=True,
+                              capture_output=True, check=False)
+    except OSError:  # no git: the sources came another way
+        return "unknown"
     return done.stdout.strip() or "unknown"
 
 

@@ -89,6 +89,12 @@ class RunTest(unittest.TestCase):
         if pictures.pyplot is not None:
             self.assertEqual(len(self.pictures_that_warn()), 1)
 
+    def test_without_git_the_report_says_that_the_commit_is_unknown(self):
+        with mock.patch.dict(run.subprocess.os.environ, {"PATH": str(self.folder)}):
+            code, _, text = self.run_it()
+        self.assertEqual(code, 0)
+        self.assertIn("of commit unknown.", text)
+
     def test_a_run_by_a_clock_that_is_not_believed_warns_everywhere(self):
         self.change({CLOCK: "hpet\n"})
         self.assert_warns_everywhere(self.run_it(), "the kernel's clock source is hpet")
