@@ -178,9 +178,10 @@ def measure_stopped(options, shared, sides):
 def fault_of(peer, fields):
     if fields.get("damaged"):
         return f"{fields['damaged']} round trips came back damaged"
+    # Of one whose reader does not check what it reads both are known, and are counted and shown.
     if fields.get("torn") and not peer.tears:
         return f"{fields['torn']} torn records"
-    if fields.get("out_of_order"):
+    if fields.get("out_of_order") and not peer.tears:
         return f"{fields['out_of_order']} records out of order"
     if fields.get("lost") and peer.delivery in KEEPING:
         return f"{fields['lost']} records lost"

@@ -160,6 +160,12 @@ class PeersTest(unittest.TestCase):
         self.assertLessEqual(middle, seen["lapwing"]["p50"])
         self.assertLessEqual(seen["lapwing"]["p50"], middle * 65 / 64)
 
+    def test_what_an_unchecked_reader_gets_is_counted_and_voids_nobody_but_checked_ones(self):
+        peers = pair.read_list()
+        for field in ("torn", "out_of_order"):
+            self.assertEqual(pair.fault_of(peers["head-counter-ring"], {field: 3}), "")
+            self.assertIn("3 ", pair.fault_of(peers["bcast"], {field: 3}))
+
     def test_what_is_not_there_is_told(self):
         result = run_pair("no-such-peer", "round-trip")
         self.assertEqual(result.returncode, 2)
