@@ -41,6 +41,8 @@ std::unique_ptr<Publisher> open_publisher(const Setting& setting, Placement plac
 
 // For a bus without a journal: from the next record on, gaps reported and skipped.
 SubscriberOptions subscriber_options(const std::string& directory, WaitStrategy wait);
+// For the deadline of a busy wait: a side that fails must not leave the other one spinning.
+inline constexpr std::uint64_t kHangNs = 60'000'000'000;
 // Returns once the subscriber has joined: what is published from now on, it gets or reports.
 void await_join(Subscriber& subscriber);
 

@@ -19,8 +19,7 @@
 namespace lapwing::bench {
 namespace {
 
-constexpr double kWarmUpShare = 0.1;               // of the records, not timed
-constexpr std::uint64_t kHangNs = 60'000'000'000;  // a side that fails must not leave one spinning
+constexpr double kWarmUpShare = 0.1;  // of the records, not timed
 
 // What the reader saw, handed back through shared memory.
 struct Arrived {
