@@ -217,7 +217,7 @@ def percentile(name):
 
 
 def total_of(field):
-    return lambda rounds: sum(line[field] for line in rounds)
+    return lambda rounds: whole(figures.total_of(rounds, field))
 
 
 def stopped_tables(lines):

@@ -108,6 +108,10 @@ def over_walk(line):
     return line["block_ns_p50"] / statistics.mean(probe["walk_ns"] for probe in line["probes"])
 
 
+def total_of(rounds, field):
+    return sum(line[field] for line in rounds)
+
+
 def median_of(lines, value):
     return statistics.median(value(line) for line in lines)
 

@@ -45,7 +45,7 @@ def throughput(gallery, lines, rows):
     entries = []
     for peer, rounds in figures.peers_of(lines, "saturation").items():
         delivered = figures.median_of(rounds, lambda line: line["delivered_per_second"])
-        torn = max(line["torn"] for line in rounds)
+        torn = figures.total_of(rounds, "torn")
         text = short(delivered) + (f", {torn:,} TORN" if torn else "") + remark(rounds)
         entries.append((peer, delivered, text, peer.startswith("lapwing")))
     subtitle = "56-byte records, publisher flat out, one busy reader in another process"

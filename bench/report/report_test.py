@@ -291,7 +291,7 @@ class ReportTest(unittest.TestCase):
         line = next(line for line in report_of(sample()).splitlines()
                     if line.startswith("| head-counter-ring"))
         self.assertEqual([cell.strip() for cell in line.split("|")][4:8],
-                         ["5", "5", "1234", "0"])
+                         ["5", "5", "1,234", "0"])
 
     def test_who_waits_for_a_stopped_reader_is_told_and_what_the_other_one_heard(self):
         text = report_of(sample())
