@@ -46,14 +46,15 @@ TRIAL_SECONDS = {
 # of a paced copy, the floor of journal-*, stays within a quarter every other time; there that floor
 # is a third of a run.
 RUNS_FOR_A_TRIAL = {"": 1.15, "one-way": 1.4, "journal-": 1.7, "idle": 1.0, "channel-idle": 1.0}
-REPEATED = 1.25  # the same, for the probes around whatever is measured; but in a quick run
+REPEATED = 1.25  # the same, for the probes around a row; but in a quick run
 
 PEER_ROUNDS = {"": 4, "stopped-": 2}  # these take long, and what they show is seconds
 PEER_ROUNDS_QUICK = 1
 PEER_SECONDS = {  # of one measurement
-    "round-trip": 2.0, "round-trip-32": 2.0, "saturation": 3.0, "stopped-reader": 1.2,
+    "round-trip": 3.9, "round-trip-32": 3.9, "saturation": 3.2, "stopped-reader": 1.2,
     "stopped-of-two": 1.5,
 }
+PEER_REPEATED = {"": 1.4, "stopped-": 1.85}  # floors move more often during what takes longer
 PEER_SCENARIOS = tuple(PEER_SECONDS)
 SMALL = {"round-trip-32": ("round-trip", ["--bytes", "32"])}  # as the channel's budget has it
 # A ring of 2^20 records is full after 5 ms and its pages are all there after one lap: what a peer
@@ -152,11 +153,13 @@ class Plan:
     def seconds(self):
         total = sum(row_seconds(row, self.trials_max) for row in self.rows)
         total += sum(late_join_seconds(backlog, self.late_join_runs) for backlog in self.backlogs)
+        total *= 1 if self.quick else REPEATED
         total += INSTRUCTIONS_SECONDS if self.instructions else 0
         for scenario in self.scenarios:
             each = PEER_SECONDS[scenario] + self.stopped_seconds(scenario) + PROBE_SECONDS
+            each *= 1 if self.quick else longest_match(PEER_REPEATED, scenario)
             total += self.rounds(scenario) * len(self.peers_with(scenario)) * each
-        return total * (1 if self.quick else REPEATED) + REPORT_SECONDS
+        return total + REPORT_SECONDS
 
 
 def chosen(rows, name):

@@ -126,14 +126,14 @@ class PlanTest(unittest.TestCase):
         self.assertEqual(len(every_quick_row.rows), len(plans.QUICK_ROWS))
         self.assertLess(every_quick_row.seconds(), 150)
 
-    def test_a_full_run_with_every_peer_is_measured_in_about_an_hour(self):
+    def test_a_full_run_with_every_peer_is_measured_in_an_hour_and_a_half(self):
         root = pathlib.Path(measuring.__file__).resolve().parents[2]
         source = (root / "bench" / "rows.cc").read_text(encoding="utf-8")
         rows = re.findall(r'^    {"([a-z0-9-]+)", run_', source, re.MULTILINE)
         peers = measuring.peers_listed(root)
         self.assertGreater(len(rows), 50)
         self.assertGreater(len(peers), 10)
-        self.assertLess(plans.Plan(rows, peers).seconds(), 3900)
+        self.assertLess(plans.Plan(rows, peers).seconds(), 5400)
 
     def test_only_takes_names_and_beginnings(self):
         plan = plans.Plan(ROWS, EVERY, only=["one-way", "publish", "saturation"])

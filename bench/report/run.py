@@ -30,7 +30,8 @@ def arguments_of(command_line):
     parser = argparse.ArgumentParser(prog="bench/run.sh", description=ABOUT,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true",
-                        help="a few rows, two trials each: under three minutes")
+                        help="a few rows, two trials each: under three minutes, or about six "
+                             "with all peers")
     parser.add_argument("--only", nargs="+", default=[], metavar="NAME",
                         help="rows (a beginning such as one-way will do), scenarios of peers "
                              f"({', '.join(plans.PEER_SCENARIOS)}), {plans.LATE_JOINS}, "
