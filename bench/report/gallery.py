@@ -34,6 +34,7 @@ STYLE = {
     "figure.dpi": 110, "savefig.dpi": 160, "savefig.bbox": "tight", "savefig.pad_inches": 0.25,
     "svg.fonttype": "path", "svg.hashsalt": "lapwing",
 }
+UNSAID = ("Creator", "Date", "Format", "Type")  # in an SVG, to be the same when drawn again
 SUBTITLE_POINTS = 9        # above the axes
 TITLE_POINTS = 28          # above them, if the subtitle has one line
 LINE_POINTS = 12           # of a further one
@@ -126,7 +127,7 @@ class Gallery:
 
     def keep(self, figure, name, title):
         for ending in ("png", "svg"):
-            metadata = {"Date": None} if ending == "svg" else None
+            metadata = dict.fromkeys(UNSAID) if ending == "svg" else None
             figure.savefig(self.folder / f"{name}.{ending}", metadata=metadata)
         pyplot.close(figure)
         self.drawn.append((name, title))

@@ -26,6 +26,7 @@ DOCUMENTATION_HOSTS = {
     "keepachangelog.com",
     "man7.org",
     "semver.org",
+    "www.w3.org",  # names the format of every SVG
     "www.kernel.org",
     "www.open-std.org",
 }
