@@ -20,7 +20,13 @@ namespace lapwing::bench {
 namespace {
 
 constexpr std::uint64_t kStrangerSlots = kCapacity;
-constexpr std::uint64_t kKillIntervalNs = 2'000'000;
+// Twice as long as it takes, so that subscribers and strangers are replaced equally often: of 64
+// that share a core, a member that parks is asked to leave some 60 ms before it is woken to hear of
+// it.
+constexpr std::uint64_t kKillIntervalNs = 20'000'000;
+constexpr std::uint64_t kSwapIntervalNs = 100'000'000;
+constexpr std::uint64_t kNeverNs = ~std::uint64_t{0};
+constexpr std::uint64_t kSleepNsMax = 1'000'000'000;
 constexpr std::size_t kReadRecords = 256;
 
 // What strangers park on, and what they read.
@@ -30,7 +36,19 @@ struct Elsewhere {
 
   // Every page at once, as a subscriber maps its ring (and as it does not before Linux 5.14).
   void map() const { madvise(slots.data(), kStrangerSlots * kSlotBytes, MADV_POPULATE_READ); }
+
+  void wake_all() const {
+    bump_bell(&*bell);
+    futex_wake_all(&*bell);
+  }
 };
+
+void sleep_until(std::uint64_t wake_ns) {
+  const std::uint32_t never = 0;
+  for (std::uint64_t now_ns = monotonic_ns(); now_ns < wake_ns; now_ns = monotonic_ns()) {
+    futex_wait(&never, 0, std::min(wake_ns - now_ns, kSleepNsMax));
+  }
+}
 
 // A turn of waiting as bus/waiter.cc takes it, on a word of the strangers' own.
 class StrangerWaiter {
@@ -150,34 +168,35 @@ void Crowd::lead(const CrowdSpec& spec, Board& board) {
   if (spec.treatment == Treatment::kStopped) {
     for (const auto& member : members) ::kill(member->pid(), SIGSTOP);
   }
-  board.treated = 1;
-  const std::uint32_t never = 0;
-  std::uint64_t interval_ns = kDoorbellNs;
-  std::uint64_t next_kill_ns = monotonic_ns();
-  for (std::size_t victim = 0;;) {
-    futex_wait(&never, 0, interval_ns);
-    const std::uint64_t now_ns = monotonic_ns();
-    if (spec.members == Members::kStrangers) {
-      bump_bell(&*elsewhere.bell);
-      futex_wake_all(&*elsewhere.bell);
-      const std::uint64_t took_ns = monotonic_ns() - now_ns;
-      interval_ns = std::max(kDoorbellNs, kDoorbellRestFactor * took_ns);
+  const auto replace = [&](std::size_t victim) {
+    if (spec.treatment == Treatment::kKilled) {
+      members[victim]->kill();
+    } else {
+      board.leaving = victim;
+      elsewhere.wake_all();
+      members[victim]->join();
+      board.leaving = kNobody;
     }
-    const bool replaces =
-        spec.treatment == Treatment::kKilled || spec.treatment == Treatment::kSwapped;
-    if (replaces && now_ns >= next_kill_ns) {
-      if (spec.treatment == Treatment::kKilled) {
-        members[victim]->kill();
-      } else {
-        board.leaving = victim;
-        bump_bell(&*elsewhere.bell);
-        futex_wake_all(&*elsewhere.bell);
-        members[victim]->join();
-        board.leaving = kNobody;
-      }
-      members[victim] = make_member(victim);
+    members[victim] = make_member(victim);
+    ++board.replaced;
+  };
+  board.treated = 1;
+  const bool wakes = spec.members == Members::kStrangers;
+  const bool replaces =
+      spec.treatment == Treatment::kKilled || spec.treatment == Treatment::kSwapped;
+  std::uint64_t wake_ns = wakes ? monotonic_ns() : kNeverNs;
+  std::uint64_t replace_ns = replaces ? monotonic_ns() : kNeverNs;
+  for (std::size_t victim = 0;;) {
+    sleep_until(std::min(wake_ns, replace_ns));
+    if (const std::uint64_t now_ns = monotonic_ns(); now_ns >= wake_ns) {
+      elsewhere.wake_all();
+      const std::uint64_t done_ns = monotonic_ns();
+      wake_ns = done_ns + std::max(kDoorbellNs, kDoorbellRestFactor * (done_ns - now_ns));
+    }
+    if (monotonic_ns() >= replace_ns) {
+      replace_ns += spec.treatment == Treatment::kKilled ? kKillIntervalNs : kSwapIntervalNs;
+      replace(victim);
       victim = (victim + 1) % spec.size;
-      next_kill_ns = now_ns + kKillIntervalNs;
     }
   }
 }

@@ -60,6 +60,8 @@ class Crowd {
   explicit Crowd(const CrowdSpec& spec);
   // Returns when all members are there and treated.
   void await_members() const;
+  // Members that were killed or left so far, and whose place was taken.
+  std::uint64_t replaced() const { return board_->replaced; }
   // For a timed crowd: returns when every member has got or reported `records`, or after
   // kCatchUpNsMax; then what they saw, all together.
   CrowdSight await_records(std::uint64_t records) const;
@@ -74,6 +76,7 @@ class Crowd {
     std::atomic<std::size_t> present{0};
     std::atomic<int> treated{0};
     std::atomic<std::size_t> leaving{kNobody};  // the member that is asked to leave
+    std::atomic<std::uint64_t> replaced{0};
     std::array<Seat, kCrowdSize> seats;
   };
   static constexpr std::size_t kNobody = ~std::size_t{0};

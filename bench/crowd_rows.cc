@@ -1,6 +1,7 @@
 // Does the publish path feel its subscribers? Publishes slower than 10 us, with 64 subscribers that
 // are parked, stopped, killed or swapped in a loop, against 64 strangers that are treated alike.
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "bench/bench_bus.h"
@@ -18,8 +19,12 @@ constexpr std::size_t kBlockPublishes = 1'000'000;
 constexpr double kPacePerSecond = 1e6;
 constexpr double kSlowNs = 10'000;
 
-// Publishes slower than kSlowNs, per million.
-double slow_publishes(const Setting& setting, Members members, Treatment treatment) {
+struct Block {
+  double slow;      // publishes slower than kSlowNs, per million
+  double replaced;  // members meanwhile, per second
+};
+
+Block publish_block(const Setting& setting, Members members, Treatment treatment) {
   const Placement placement = straight_placement();
   const PrivateDirectory directory(setting.ring_directory);
   const std::size_t size = setting.quick ? kCrowdSizeQuick : kCrowdSize;
@@ -35,6 +40,7 @@ double slow_publishes(const Setting& setting, Members members, Treatment treatme
   const double period_ticks = 1e9 / kPacePerSecond / ns_per_tick();
   RecordSource source(kRecordBytes);
   Samples samples(publishes);
+  const std::uint64_t replaced_before = crowd.replaced();
   double due = static_cast<double>(ticks());
   for (std::size_t i = 0; i < publishes; ++i, due += period_ticks) {
     while (static_cast<double>(ticks()) < due) {
@@ -43,8 +49,10 @@ double slow_publishes(const Setting& setting, Members members, Treatment treatme
     publish_or_fail(*publisher, source.next());
     samples.add(ticks() - start);
   }
-  return static_cast<double>(samples.count_above_ns(kSlowNs)) * 1e6 /
-         static_cast<double>(publishes);
+  const auto count = static_cast<double>(publishes);
+  const auto replaced = static_cast<double>(crowd.replaced() - replaced_before);
+  return {static_cast<double>(samples.count_above_ns(kSlowNs)) * 1e6 / count,
+          replaced * kPacePerSecond / count};
 }
 
 RowResult run_crowd(const Setting& setting, const char* name, const char* what,
@@ -62,11 +70,16 @@ RowResult run_crowd(const Setting& setting, const char* name, const char* what,
     // Whoever comes first in one block comes second in the next.
     const Members first = block % 2 == 0 ? Members::kSubscribers : Members::kStrangers;
     const Members second = block % 2 == 0 ? Members::kStrangers : Members::kSubscribers;
-    const double one = slow_publishes(setting, first, treatment);
-    const double other = slow_publishes(setting, second, treatment);
+    Block subscribers = publish_block(setting, first, treatment);
+    Block strangers = publish_block(setting, second, treatment);
+    if (first == Members::kStrangers) std::swap(subscribers, strangers);
     Trial trial;
-    trial.measurement.figure = block % 2 == 0 ? one : other;
-    trial.floor = block % 2 == 0 ? other : one;
+    trial.measurement.figure = subscribers.slow;
+    trial.floor = strangers.slow;
+    if (treatment == Treatment::kKilled || treatment == Treatment::kSwapped) {
+      trial.measurement.details = {{"replaced", subscribers.replaced, "a second"},
+                                   {"strangers replaced", strangers.replaced, "a second"}};
+    }
     // One more on both sides: a block without a slow publish has a ratio too.
     trial.ratio = (trial.measurement.figure + 1) / (trial.floor + 1);
     differences.push_back(trial.measurement.figure - trial.floor);
