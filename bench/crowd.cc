@@ -14,6 +14,7 @@
 #include "bus/kernel.h"
 #include "bus/waiter.h"
 #include "proto/shared_words.h"
+#include "publisher/feeds/pacer.h"
 #include "publisher/service_thread.h"
 
 namespace lapwing::bench {
@@ -25,8 +26,7 @@ constexpr std::uint64_t kStrangerSlots = kCapacity;
 // it.
 constexpr std::uint64_t kKillIntervalNs = 20'000'000;
 constexpr std::uint64_t kSwapIntervalNs = 100'000'000;
-constexpr std::uint64_t kNeverNs = ~std::uint64_t{0};
-constexpr std::uint64_t kSleepNsMax = 1'000'000'000;
+constexpr std::uint64_t kNeverNs = 1'000'000'000'000'000'000;  // in thirty years
 constexpr std::size_t kReadRecords = 256;
 
 // What strangers park on, and what they read.
@@ -42,13 +42,6 @@ struct Elsewhere {
     futex_wake_all(&*bell);
   }
 };
-
-void sleep_until(std::uint64_t wake_ns) {
-  const std::uint32_t never = 0;
-  for (std::uint64_t now_ns = monotonic_ns(); now_ns < wake_ns; now_ns = monotonic_ns()) {
-    futex_wait(&never, 0, std::min(wake_ns - now_ns, kSleepNsMax));
-  }
-}
 
 // A turn of waiting as bus/waiter.cc takes it, on a word of the strangers' own.
 class StrangerWaiter {
@@ -181,13 +174,11 @@ void Crowd::lead(const CrowdSpec& spec, Board& board) {
     ++board.replaced;
   };
   board.treated = 1;
-  const bool wakes = spec.members == Members::kStrangers;
-  const bool replaces =
-      spec.treatment == Treatment::kKilled || spec.treatment == Treatment::kSwapped;
-  std::uint64_t wake_ns = wakes ? monotonic_ns() : kNeverNs;
-  std::uint64_t replace_ns = replaces ? monotonic_ns() : kNeverNs;
+  SystemPaceClock clock;
+  std::uint64_t wake_ns = spec.members == Members::kStrangers ? monotonic_ns() : kNeverNs;
+  std::uint64_t replace_ns = replaces_members(spec.treatment) ? monotonic_ns() : kNeverNs;
   for (std::size_t victim = 0;;) {
-    sleep_until(std::min(wake_ns, replace_ns));
+    clock.sleep_until_ns(std::min(wake_ns, replace_ns));
     if (const std::uint64_t now_ns = monotonic_ns(); now_ns >= wake_ns) {
       elsewhere.wake_all();
       const std::uint64_t done_ns = monotonic_ns();

@@ -33,6 +33,9 @@ enum class Treatment {
   kKilled,   // SIGKILL, one after the other, and another one comes
   kSwapped,  // the same, but it is asked to leave, and closes what it has open
 };
+constexpr bool replaces_members(Treatment treatment) {
+  return treatment == Treatment::kKilled || treatment == Treatment::kSwapped;
+}
 
 struct CrowdSpec {
   std::size_t size;

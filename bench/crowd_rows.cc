@@ -76,7 +76,7 @@ RowResult run_crowd(const Setting& setting, const char* name, const char* what,
     Trial trial;
     trial.measurement.figure = subscribers.slow;
     trial.floor = strangers.slow;
-    if (treatment == Treatment::kKilled || treatment == Treatment::kSwapped) {
+    if (replaces_members(treatment)) {
       trial.measurement.details = {{"replaced", subscribers.replaced, "a second"},
                                    {"strangers replaced", strangers.replaced, "a second"}};
     }
