@@ -129,7 +129,7 @@ absl::StatusOr<UniqueFd> make_listening_socket(const SocketKind& kind) {
 }
 
 // Gives the bound socket its group and mode, in this order: until the group is right, only the
-// owner has access. Then listens; before that nobody can connect.
+// owner has access. Then listens; who connects before is told that nobody does.
 absl::Status open_to_clients(int fd, const SocketAddress& address, const std::string& path,
                              mode_t mode, std::optional<unsigned> group) {
   if (group && lchown(address.path(), static_cast<uid_t>(-1), *group) != 0) {
@@ -170,7 +170,8 @@ absl::Status connect_error(int error, const std::string& path, const SocketKind&
     case ECONNREFUSED:
       return make_error(kind.listener_gone,
                         absl::StrCat("nobody listens on ", path, ": the ", kind.listener,
-                                     " has ended; start it again"));
+                                     " has ended (start it again) or is about to listen (try "
+                                     "again)"));
     case EPROTOTYPE:
       return not_a_socket(path, kind);
     case EAGAIN:
