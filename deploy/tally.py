@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Counts the tests of one stage of deploy/test.sh.
+"""Counts the tests of one stage of deploy/test.sh, and shows what failed.
 
     tally.py junit FILE          what ctest wrote with --output-junit
     tally.py text FILE STATUS    what a script printed, and its exit status (77: skipped)
+    tally.py failures FILE       what ctest wrote: the last lines of each test that failed
 
-Prints `passed failed skipped` as three numbers on the first line, then one line for each test
-that failed or was skipped. Where a program says how many cases it ran (Catch2, unittest,
+The first two print `passed failed skipped` as three numbers on the first line, then one line for
+each test that failed or was skipped. Where a program says how many cases it ran (Catch2, unittest,
 cargo, or a line `N passed, M failed, K skipped`), those are counted; otherwise the program is one
 test. A line that starts with `SKIPPED:`, asterisks aside, is a check that could not run here.
 """
@@ -15,6 +16,7 @@ import sys
 import xml.etree.ElementTree as xml
 
 SKIP_STATUS = 77
+FAILURE_LINES_MAX = 40
 
 CATCH_ALL = re.compile(r"^All tests passed \(\d+ assertions? in (\d+) test cases?\)", re.M)
 CATCH_SOME = re.compile(r"^test cases: +\d+((?: +\| +\d+ \w+(?: as expected)?)+)", re.M)
@@ -70,15 +72,28 @@ def count_program(name, text, failed, skipped):
     return (max(0, counts[0] - unsaid), counts[1], counts[2] + unsaid), lines
 
 
-def programs_of_junit(path):
+def outcomes_of_junit(path):
+    """(name, output, failed, skipped) of each test."""
     for case in xml.parse(path).getroot().iter("testcase"):
-        text = case.findtext("system-out") or ""
         skipped = case.find("skipped")
         why = skipped.get("message", "") if skipped is not None else ""
         # ctest calls it skipped, too, when a test's program is missing.
         was_skipped = "SKIP_" in why
         failed = case.get("status") != "run" and not was_skipped
-        yield count_program(case.get("name"), text, failed, was_skipped)
+        yield case.get("name"), case.findtext("system-out") or why, failed, was_skipped
+
+
+def programs_of_junit(path):
+    for outcome in outcomes_of_junit(path):
+        yield count_program(*outcome)
+
+
+def failures_of_junit(path):
+    """The lines to show of the tests that failed."""
+    for name, text, failed, _ in outcomes_of_junit(path):
+        if failed:
+            yield f"--- {name}"
+            yield from text.rstrip().splitlines()[-FAILURE_LINES_MAX:]
 
 
 def program_of_text(path, status):
@@ -88,6 +103,10 @@ def program_of_text(path, status):
 
 
 def main(arguments):
+    if len(arguments) == 2 and arguments[0] == "failures":
+        for line in failures_of_junit(arguments[1]):
+            print(line)
+        return
     if len(arguments) == 2 and arguments[0] == "junit":
         programs = programs_of_junit(arguments[1])
     elif len(arguments) == 3 and arguments[0] == "text":

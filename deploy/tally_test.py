@@ -10,6 +10,7 @@ JUNIT = """<?xml version="1.0"?><testsuite>
 <testcase name="good" status="run"><system-out>All tests passed (9 assertions in 3 test cases)
 </system-out></testcase>
 <testcase name="partly" status="fail"><failure message=""/><system-out>
+its cause
 test cases:  4 |  3 passed | 1 failed
 assertions: 20 | 19 passed | 1 failed
 </system-out></testcase>
@@ -24,17 +25,28 @@ assertions: 20 | 19 passed | 1 failed
 
 
 class Tally(unittest.TestCase):
+    def setUp(self):
+        report = tempfile.NamedTemporaryFile("w", suffix=".xml")
+        self.addCleanup(report.close)
+        report.write(JUNIT)
+        report.flush()
+        self.report = report.name
+
     def test_a_junit_report_is_counted_by_cases(self):
-        with tempfile.NamedTemporaryFile("w", suffix=".xml") as report:
-            report.write(JUNIT)
-            report.flush()
-            counted = dict(zip("good partly died missing elsewhere".split(),
-                               tally.programs_of_junit(report.name)))
+        counted = dict(zip("good partly died missing elsewhere".split(),
+                           tally.programs_of_junit(self.report)))
         self.assertEqual(counted["good"], ((3, 0, 0), []))
         self.assertEqual(counted["partly"], ((3, 1, 0), ["failed:  partly"]))
         self.assertEqual(counted["died"][0], (0, 1, 0))
         self.assertEqual(counted["missing"][0], (0, 1, 0))
         self.assertEqual(counted["elsewhere"], ((0, 0, 1), ["skipped: elsewhere: needs root"]))
+
+    def test_what_a_failed_test_printed_is_shown(self):
+        self.assertEqual(list(tally.failures_of_junit(self.report)), [
+            "--- partly", "", "its cause", "test cases:  4 |  3 passed | 1 failed",
+            "assertions: 20 | 19 passed | 1 failed",
+            "--- died", "half",
+            "--- missing", "Unable to find executable"])
 
     def test_what_programs_print_is_understood(self):
         cases = {

@@ -64,6 +64,7 @@ jobs=$(nproc)
 passed=0 failed=0 skipped=0
 table=()
 notes=()
+failures=()  # what failed printed at its end: it may stand far up, or be cut off where this is kept
 
 # finish NAME SECONDS STATUS TALLY: books one stage. TALLY is what tally.py printed, or "none" for
 # a stage that only builds.
@@ -110,7 +111,7 @@ build() {
   printf '\n=== %s\n' "$name"
   logged "$name" cmake --preset "$preset" >/dev/null &&
     logged "$name" cmake --build --preset "$preset" --target "$@" || status=1
-  ((status != 0)) && cat "$log" >&2
+  ((status != 0)) && failures+=("--- $name" "$(tail -n 40 "$log")")
   finish "$name" $((SECONDS - start)) $status none
   return $status
 }
@@ -124,6 +125,7 @@ run_ctest() {
   logged "$name" ctest --test-dir "build/$preset" --output-on-failure --no-tests=error \
     --parallel "$jobs" --output-junit "$report" --test-output-size-passed 1000000 \
     --test-output-size-failed 1000000 "$@" || status=1
+  ((status != 0)) && failures+=("$(python3 deploy/tally.py failures "$report")")
   finish "$name" $((SECONDS - start)) $status "$(python3 deploy/tally.py junit "$report")"
 }
 
@@ -136,6 +138,7 @@ run_script() {
   local tally
   tally=$(python3 deploy/tally.py text "$log" "$status")
   ((status == 77)) && status=0
+  ((status != 0)) && failures+=("--- $name" "$(tail -n 40 "$log")")
   finish "$name" $((SECONDS - start)) $status "$tally"
 }
 
@@ -187,6 +190,7 @@ if ((setup_status == 0)); then
   fi
 fi
 
+((${#failures[@]} > 0)) && printf '\n=== the end of what failed\n' && printf '%s\n' "${failures[@]}"
 printf '\n=== summary (%d s)\n' "$SECONDS"
 printf '%s\n' "${table[@]}"
 ((${#notes[@]} > 0)) && printf '%s\n' "${notes[@]}"
