@@ -1,7 +1,8 @@
 """Runs what a plan says and writes every answer down at once, as lines of JSON.
 
 Each measurement stands between two probes of the floors. Where those differ by more than a quarter
-the machine was another one at the end than at the beginning, and the measurement is repeated.
+the machine was another one at the end than at the beginning, and the measurement is repeated; so it
+is where the two floors of one probe are so far apart that the cores moved between them.
 """
 
 import json
@@ -15,6 +16,7 @@ import load
 import plan as plans
 
 DRIFT_MAX = 1.25    # the larger probe over the smaller
+SPREAD_MAX = 3.0    # the larger floor of one probe over the smaller; at rest they are alike
 ATTEMPTS_MAX = 3
 ATTEMPTS_MAX_QUICK = 1
 HANG_SECONDS = 1800
@@ -25,12 +27,15 @@ class Failed(Exception):
     """A measurement gave nothing; the text says why."""
 
 
+def within(factor, one, other):
+    low, high = sorted((one, other))
+    return high <= factor * low
+
+
 def stood_still(before, after):
-    for floor in ("line_ns", "walk_ns"):
-        low, high = sorted((before[floor], after[floor]))
-        if high > DRIFT_MAX * low:
-            return False
-    return True
+    return (all(within(DRIFT_MAX, before[floor], after[floor]) for floor in ("line_ns", "walk_ns"))
+            and all(within(SPREAD_MAX, probe["line_ns"], probe["walk_ns"])
+                    for probe in (before, after)))
 
 
 class Measuring:

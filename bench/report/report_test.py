@@ -194,6 +194,18 @@ class MeasuringTest(unittest.TestCase):
             self.assertEqual(len(run.asked), 2, changed)
             self.assertEqual(run.lines[-1]["attempts"], 2)
 
+    def test_a_row_is_repeated_when_the_cores_moved_within_a_probe(self):
+        for line, walk in ((470, 90), (90, 400)):
+            moved = probe(walk, line)
+            run = self.scripted(plans.Plan(["publish"], {}), [moved, moved, probe(), probe()])
+            run.rows()
+            self.assertEqual(len(run.asked), 3)
+            self.assertTrue(run.lines[-1]["steady"])
+        far = probe(walk=400, line=480)
+        run = self.scripted(plans.Plan(["publish"], {}), [far, far])
+        run.rows()
+        self.assertEqual(len(run.asked), 1)
+
     def test_a_row_whose_floors_never_agree_says_so(self):
         restless = [probe(100), probe(300)] * 9
         run = self.scripted(plans.Plan(["publish"], {}), restless)
