@@ -2,6 +2,7 @@
 
 import ctypes
 import json
+import mmap
 import os
 import pathlib
 import random
@@ -314,6 +315,23 @@ class Space(harness.BusTest):
         self.addCleanup(subprocess.run, ["umount", "-l", str(folder)], check=False)
         return folder
 
+    def mount_without_room(self):
+        """A file system whose disk, a sparse file, can hold less than it says. Its writes fail."""
+        small = self.mount("small", "-t", "tmpfs", "-o", "size=24m", "tmpfs")
+        image = small / "disk.img"
+        with open(image, "wb") as file:
+            file.truncate(64 << 20)
+        subprocess.run(["mkfs.ext4", "-q", "-b", str(mmap.PAGESIZE), "-O", "^has_journal",
+                        str(image)], check=True)
+        disk = self.mount("disk", "-o", "loop", str(image))
+        # A page a request: where only a part of one fits, a loop device says that all was written.
+        device = os.stat(disk).st_dev
+        limit = pathlib.Path(f"/sys/dev/block/{os.major(device)}:{os.minor(device)}/queue/"
+                             "max_sectors_kb")
+        self.addCleanup(limit.write_text, limit.read_text())
+        limit.write_text(str(mmap.PAGESIZE >> 10))
+        return disk
+
     def follow(self, bus=None):
         return self.run_to_end("tail", "tail", "--from", "start", "--until-closed", *QUIET, bus=bus)
 
@@ -420,14 +438,7 @@ class Space(harness.BusTest):
 
     @needs_root
     def test_a_disk_whose_writes_and_syncs_fail_for_real_freezes_durable(self):
-        # ext4 on a sparse file that its own file system has no room for.
-        small = self.mount("small", "-t", "tmpfs", "-o", "size=24m", "tmpfs")
-        image = small / "disk.img"
-        with open(image, "wb") as file:
-            file.truncate(64 << 20)
-        subprocess.run(["mkfs.ext4", "-q", "-O", "^has_journal", str(image)], check=True)
-        disk = self.mount("disk", "-o", "loop", str(image))
-        bus = str(disk / "bus")
+        bus = str(self.mount_without_room() / "bus")
         publisher = self.start("publish", "publish", "--source", "synthetic:records=600000",
                                "--pace", "300000", "--segment-bytes", 1 << 20, "--await", 1,
                                "--ring-dir", self.shared_folder(), "--summary", bus=bus)
