@@ -47,9 +47,9 @@ lacks() {
   printf 'missing %s %s: %s\n' "$1" "$(field "$1" 2)" "$2"
   missing=1
 }
-# The log of a build that failed is told by name, with its last line that says something.
+# The log of a build that failed is told by name, with its first line that says what was wrong.
 failed_log() {
-  printf 'its build failed: %s (%s)' "$(grep -iE 'error' "$1" | head -1)" "$1"
+  printf 'its build failed: %s (%s)' "$(grep -iE 'error|failed' "$1" | head -1)" "$1"
 }
 
 build_cpp() {
@@ -65,7 +65,8 @@ build_cpp() {
   fi
   cmake --build "$native" --target "$target" >"$log" 2>&1 ||
     { lacks "$name" "$(failed_log "$log")"; return; }
-  ln -sf "$native/bench/peers/$name" "$out/$name"
+  ln -sf "$native/bench/peers/$name" "$out/$name" 2>"$log" ||
+    { lacks "$name" "$(failed_log "$log")"; return; }
   built "$name"
 }
 has_target() {

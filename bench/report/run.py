@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import os
 import pathlib
 import shlex
 import subprocess
@@ -42,7 +43,8 @@ def arguments_of(command_line):
                         help="default: bench/results/<host>-<date>")
     parser.add_argument("--disk", type=pathlib.Path, metavar="DIR", default=ROOT / "build",
                         help="a folder on the disk to be measured; default: build")
-    parser.add_argument("--list", action="store_true", help="name everything, measure nothing")
+    parser.add_argument("--list", action="store_true",
+                        help="name everything that --only takes, measure nothing")
     parser.add_argument("--again", type=pathlib.Path, metavar="DIR",
                         help="measure nothing: write report and pictures of an earlier run anew, "
                              "from its raw.jsonl and environment.json")
@@ -53,6 +55,10 @@ def arguments_of(command_line):
 
 def say(text):
     print(f"bench: {text}", flush=True)
+
+
+def say_aside(text):
+    print(f"bench: {text}", file=sys.stderr)
 
 
 def peers_asked_for(asked, known):
@@ -82,6 +88,13 @@ def rows_known(build):
     done = subprocess.run([str(build / "bench" / "lapwing_bench"), "--list"], text=True,
                           capture_output=True, check=True)
     return done.stdout.split()
+
+
+def list_names():
+    """Names and nothing else on the standard output; the exit code."""
+    rows = rows_known(measuring.build_programs(ROOT, ["lapwing_bench"], say_aside))
+    print(*rows, *plans.PEER_SCENARIOS, plans.LATE_JOINS, plans.INSTRUCTIONS, sep="\n")
+    return 0
 
 
 def announce(plan, out):
@@ -121,6 +134,8 @@ def main(command_line):
     arguments = arguments_of(command_line)
     if arguments.again:
         return again(arguments.again)
+    if arguments.list:
+        return list_names()
     load.adopt_orphans()
     began = time.monotonic()
     machine = environment.record(arguments.system_root)
@@ -131,11 +146,7 @@ def main(command_line):
     say(f"a first build takes about {plans.in_words(plans.BUILD_SECONDS)}"
         + (" and what the peers' packages take" if asked else "") + ", a later one seconds")
     build = measuring.build_programs(ROOT, ["lapwing_bench"], say)
-    rows = rows_known(build)
-    if arguments.list:
-        print(*rows, *plans.PEER_SCENARIOS, plans.LATE_JOINS, plans.INSTRUCTIONS, sep="\n")
-        return 0
-    plan = plans.Plan(rows, asked, arguments.quick, arguments.only)
+    plan = plans.Plan(rows_known(build), asked, arguments.quick, arguments.only)
     if plan.unknown:
         say(f"nothing is called {', '.join(plan.unknown)}; --list shows the names")
         return 2
@@ -198,5 +209,17 @@ def report_on(out, machine, lines):
                     for line in lines) else 0
 
 
+def main_for_pipes(command_line):
+    """main(), ended without a traceback by whoever stops reading what it prints."""
+    try:
+        code = main(command_line)
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for the flush at the end
+        say_aside("ended: nobody reads its output any more")
+        return 1
+
+
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main_for_pipes(sys.argv[1:]))

@@ -5,6 +5,8 @@ import contextlib
 import io
 import pathlib
 import shutil
+import subprocess
+import sys
 import tempfile
 import unittest
 from unittest import mock
@@ -133,6 +135,22 @@ class RunTest(unittest.TestCase):
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
             return run.main(["--again", str(self.folder / "out")]), printed.getvalue()
+
+    def test_the_names_are_all_that_is_listed(self):
+        code, printed, _ = self.run_it("--list")
+        self.assertEqual((code, printed.split()), (0, [
+            *self.rows, *run.plans.PEER_SCENARIOS, run.plans.LATE_JOINS, run.plans.INSTRUCTIONS]))
+
+    def test_whoever_stops_reading_ends_it_without_a_traceback(self):
+        program = ("import sys, run; run.main = lambda _: print('x' * 1_000_000); "
+                   "sys.exit(run.main_for_pipes([]))")
+        with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, text=True,
+                              cwd=pathlib.Path(__file__).parent) as running:
+            running.stdout.close()
+            told = running.stderr.read()
+        self.assertEqual((running.returncode, told),
+                         (1, "bench: ended: nobody reads its output any more\n"))
 
     def test_a_report_can_be_written_again_and_says_the_same(self):
         self.taken = BUSY
