@@ -73,7 +73,7 @@ def count_program(name, text, failed, skipped):
 
 
 def outcomes_of_junit(path):
-    """(name, output, failed, skipped) of each test."""
+    """(name, output or why there is none, failed, skipped) of each test."""
     for case in xml.parse(path).getroot().iter("testcase"):
         skipped = case.find("skipped")
         why = skipped.get("message", "") if skipped is not None else ""

@@ -64,7 +64,7 @@ jobs=$(nproc)
 passed=0 failed=0 skipped=0
 table=()
 notes=()
-failures=()  # what failed printed at its end: it may stand far up, or be cut off where this is kept
+failures=()  # the end of what failed: it may stand far up, or be cut off where this is kept
 
 # finish NAME SECONDS STATUS TALLY: books one stage. TALLY is what tally.py printed, or "none" for
 # a stage that only builds.
@@ -104,14 +104,23 @@ logged() {
   return "${PIPESTATUS[0]}"
 }
 
+# keep_end NAME: of $log, for the end of the run.
+keep_end() {
+  failures+=("--- $1" "$(tail -n 40 "$log")")
+}
+
 # build NAME PRESET TARGET…
 build() {
   local name=$1 preset=$2 start=$SECONDS status=0
   shift 2
   printf '\n=== %s\n' "$name"
-  logged "$name" cmake --preset "$preset" >/dev/null &&
+  if ! logged "$name" cmake --preset "$preset" >/dev/null; then
+    cat "$log" >&2
+    status=1
+  else
     logged "$name" cmake --build --preset "$preset" --target "$@" || status=1
-  ((status != 0)) && failures+=("--- $name" "$(tail -n 40 "$log")")
+  fi
+  ((status != 0)) && keep_end "$name"
   finish "$name" $((SECONDS - start)) $status none
   return $status
 }
@@ -138,7 +147,7 @@ run_script() {
   local tally
   tally=$(python3 deploy/tally.py text "$log" "$status")
   ((status == 77)) && status=0
-  ((status != 0)) && failures+=("--- $name" "$(tail -n 40 "$log")")
+  ((status != 0)) && keep_end "$name"
   finish "$name" $((SECONDS - start)) $status "$tally"
 }
 

@@ -65,7 +65,7 @@ build_cpp() {
   fi
   cmake --build "$native" --target "$target" >"$log" 2>&1 ||
     { lacks "$name" "$(failed_log "$log")"; return; }
-  ln -sf "$native/bench/peers/$name" "$out/$name" 2>"$log" ||
+  ln -sf "$native/bench/peers/$name" "$out/$name" 2>>"$log" ||
     { lacks "$name" "$(failed_log "$log")"; return; }
   built "$name"
 }

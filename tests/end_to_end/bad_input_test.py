@@ -2,7 +2,6 @@
 
 import ctypes
 import json
-import mmap
 import os
 import pathlib
 import random
@@ -321,15 +320,16 @@ class Space(harness.BusTest):
         image = small / "disk.img"
         with open(image, "wb") as file:
             file.truncate(64 << 20)
-        subprocess.run(["mkfs.ext4", "-q", "-b", str(mmap.PAGESIZE), "-O", "^has_journal",
-                        str(image)], check=True)
+        page_bytes = resource.getpagesize()
+        subprocess.run(["mkfs.ext4", "-q", "-b", str(page_bytes), "-O", "^has_journal", str(image)],
+                       check=True)
         disk = self.mount("disk", "-o", "loop", str(image))
         # A page a request: where only a part of one fits, a loop device says that all was written.
         device = os.stat(disk).st_dev
         limit = pathlib.Path(f"/sys/dev/block/{os.major(device)}:{os.minor(device)}/queue/"
                              "max_sectors_kb")
         self.addCleanup(limit.write_text, limit.read_text())
-        limit.write_text(str(mmap.PAGESIZE >> 10))
+        limit.write_text(str(page_bytes >> 10))
         return disk
 
     def follow(self, bus=None):
