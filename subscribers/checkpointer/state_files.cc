@@ -76,6 +76,7 @@ rocksdb::Options rocksdb_options() {
   options.max_background_jobs = kBackgroundJobs;
   options.max_open_files = kOpenFilesMax;
   options.max_total_wal_size = kWalBytesMax;
+  options.allow_fallocate = false;  // a log of little would hold the room that a flush needs
   options.bytes_per_sync = kSyncedBytesAtOnce;
   options.wal_bytes_per_sync = kSyncedBytesAtOnce;
   options.wal_recovery_mode = rocksdb::WALRecoveryMode::kPointInTimeRecovery;
