@@ -5,6 +5,7 @@
 // consumer knows each message before it comes. A byte's value follows from its place in the stream.
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdio>
 #include <cstring>
 #include <random>
@@ -26,6 +27,7 @@ constexpr std::uint64_t kHangNs = 60'000'000'000;
 constexpr std::uint32_t kEndOfStream = 0xffffffff;    // type of the last message
 constexpr std::uint64_t kSlowEveryBytes = 64 * 1024;  // or once a ringful, if that is more
 constexpr std::uint64_t kSlowNs = 500'000;
+constexpr std::uint64_t kSlowNsMax = 2'000'000'000;
 constexpr std::size_t kBatch = 7;
 
 enum class Slow { kNobody, kConsumer, kProducer };
@@ -38,6 +40,7 @@ struct Run {
 };
 
 struct Told {
+  std::atomic<std::uint64_t> waits{0};  // for the other side, so far
   std::uint64_t bytes = 0;
   ChannelCounters counters{};
   Complaint complaint{};
@@ -102,37 +105,54 @@ class Sizes {
 // What either side does: its messages one after the other, and its pace.
 class Party {
  public:
-  Party(const Run& run, bool is_slow, Told& told)
-      : run_(run), is_slow_(is_slow), told_(told), sizes_(run.options.message_bytes_max) {}
+  Party(const Run& run, bool is_slow, Told& told, const Told& other)
+      : run_(run),
+        is_slow_(is_slow),
+        told_(told),
+        other_(other),
+        sizes_(run.options.message_bytes_max) {}
 
  protected:
   bool done() const { return bytes_ >= run_.bytes; }
-  void count(std::size_t size) {
+  void count(std::size_t size, const ChannelCounters& counters) {
     bytes_ += size;
+    told_.waits.store(counters.full_waits + counters.empty_waits, std::memory_order_relaxed);
     ++type_;
     if (!is_slow_ || bytes_ < slow_at_) return;
     slow_at_ = bytes_ + std::max(kSlowEveryBytes, run_.options.capacity);
-    const std::uint64_t until_ns = monotonic_ns() + kSlowNs;
-    while (monotonic_ns() < until_ns) spin_pause();
+    be_slow();
   }
   int fail(const std::string& what) {
     return told_.complaint.say("message " + std::to_string(type_) + ": " + what);
   }
 
+  // Slower than the other side, however slow that is: it has to have waited since the last time.
+  void be_slow() {
+    const std::uint64_t waits = other_.waits.load(std::memory_order_relaxed);
+    slow_ns_ = waits == waits_seen_ ? std::min(2 * slow_ns_, kSlowNsMax) : kSlowNs;
+    waits_seen_ = waits;
+    const std::uint64_t until_ns = monotonic_ns() + slow_ns_;
+    while (monotonic_ns() < until_ns) spin_pause();
+  }
+
   const Run& run_;
   const bool is_slow_;
   Told& told_;
+  const Told& other_;
   Sizes sizes_;
   std::minstd_rand random_{static_cast<std::uint32_t>(getpid())};
   std::uint64_t bytes_ = 0;
   std::uint64_t slow_at_ = 0;
-  std::uint32_t type_ = 0;  // of the next message: its number
+  std::uint64_t slow_ns_ = kSlowNs;
+  std::uint64_t waits_seen_ = 0;  // of the other side
+  std::uint32_t type_ = 0;        // of the next message: its number
 };
 
 class Sender : Party {
  public:
-  Sender(const Run& run, ChannelProducer& producer, Told& told)
-      : Party(run, run.slow == Slow::kProducer, told), producer_(producer) {}
+  Sender(const Run& run, ChannelProducer& producer, Report& report)
+      : Party(run, run.slow == Slow::kProducer, report.producer, report.consumer),
+        producer_(producer) {}
 
   int go() {
     while (!done()) {
@@ -177,7 +197,7 @@ class Sender : Party {
     if (claim.result != ChannelResult::kOk) return claim.result;
     fill(claim.payload.first(size), bytes_);
     const ChannelResult committed = producer_.commit(size, type_);
-    count(size);
+    count(size, producer_.counters());
     return committed;
   }
 
@@ -188,7 +208,7 @@ class Sender : Party {
       if (claim.result != ChannelResult::kOk) return claim.result;
       fill(claim.payload, bytes_);
       if (producer_.stage(size, type_) != ChannelResult::kOk) return ChannelResult::kMisuse;
-      count(size);
+      count(size, producer_.counters());
     }
     return producer_.commit_staged();
   }
@@ -201,7 +221,7 @@ class Sender : Party {
   }
 
   void count_batch(std::size_t sent) {
-    for (std::size_t i = 0; i < sent; ++i) count(buffers_[i].size());
+    for (std::size_t i = 0; i < sent; ++i) count(buffers_[i].size(), producer_.counters());
     batched_ = 0;
   }
 
@@ -246,8 +266,8 @@ class Sender : Party {
 
 class Taker : Party {
  public:
-  Taker(const Run& run, ChannelConsumer& consumer, Told& told)
-      : Party(run, run.slow == Slow::kConsumer, told),
+  Taker(const Run& run, ChannelConsumer& consumer, Report& report)
+      : Party(run, run.slow == Slow::kConsumer, report.consumer, report.producer),
         consumer_(consumer),
         buffer_(run.options.message_bytes_max) {}
 
@@ -294,7 +314,7 @@ class Taker : Party {
       return fail("it is not aligned");
     }
     if (!is_filled(payload, bytes_)) return fail("other bytes than were sent");
-    count(size);
+    count(size, consumer_.counters());
     return 0;
   }
 
@@ -334,16 +354,20 @@ class Taker : Party {
   bool ended_ = false;
 };
 
-int produce(const Run& run, const std::string& path, Told& told) {
+int produce(const Run& run, const std::string& path, Report& report) {
   auto producer = ChannelProducer::connect(path, run.options, hang_deadline());
-  if (!producer.ok()) return told.complaint.say(std::string(producer.status().message()));
-  return Sender(run, *producer, told).go();
+  if (!producer.ok()) {
+    return report.producer.complaint.say(std::string(producer.status().message()));
+  }
+  return Sender(run, *producer, report).go();
 }
 
-int consume(const Run& run, ChannelListener& listener, Told& told) {
+int consume(const Run& run, ChannelListener& listener, Report& report) {
   auto consumer = ChannelConsumer::accept(listener, run.options, hang_deadline());
-  if (!consumer.ok()) return told.complaint.say(std::string(consumer.status().message()));
-  return Taker(run, *consumer, told).go();
+  if (!consumer.ok()) {
+    return report.consumer.complaint.say(std::string(consumer.status().message()));
+  }
+  return Taker(run, *consumer, report).go();
 }
 
 void check(const Run& run) {
@@ -354,8 +378,8 @@ void check(const Run& run) {
   auto listener = ChannelListener::listen(path);
   REQUIRE(listener.ok());
   const std::uint64_t begin_ns = monotonic_ns();
-  ChildProcess consumer([&] { return consume(run, *listener, report->consumer); });
-  ChildProcess producer([&] { return produce(run, path, report->producer); });
+  ChildProcess consumer([&] { return consume(run, *listener, *report); });
+  ChildProcess producer([&] { return produce(run, path, *report); });
   const int producer_code = producer.wait();
   const int consumer_code = consumer.wait();
   const double seconds = static_cast<double>(monotonic_ns() - begin_ns) * 1e-9;
