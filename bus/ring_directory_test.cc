@@ -12,7 +12,8 @@
 namespace lapwing {
 namespace {
 
-// What stands in the way of kTestUser's private directory, removed at the end.
+// What stands in the way of kTestUser's private directory, removed at the end. The test processes
+// of a machine have it one after the other.
 class PrivatePlace {
  public:
   explicit PrivatePlace(const std::string& suffix = "")
@@ -31,6 +32,7 @@ class PrivatePlace {
   }
 
  private:
+  TestUserLock lock_;
   std::string path_;
 };
 

@@ -2,7 +2,9 @@
 // that cannot have them says so with LAPWING_SKIP, on the screen and in the log.
 #pragma once
 
+#include <fcntl.h>
 #include <grp.h>
+#include <sys/file.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -36,6 +38,23 @@ inline int run_as(uid_t user, gid_t group, const std::function<int()>& body) {
   if (!WIFEXITED(status)) return -1;
   return WEXITSTATUS(status);
 }
+
+// Keeps other test processes of this machine from what kTestUser has there under a name of its own,
+// such as its directory in /dev/shm, for as long as it lives.
+class TestUserLock {
+ public:
+  TestUserLock()
+      : fd_(open("/dev/shm/lapwing-test-user.lock", O_RDWR | O_CREAT | O_CLOEXEC, 0600)) {
+    REQUIRE(fd_ >= 0);
+    REQUIRE(flock(fd_, LOCK_EX) == 0);
+  }
+  ~TestUserLock() { close(fd_); }
+  TestUserLock(const TestUserLock&) = delete;
+  TestUserLock& operator=(const TestUserLock&) = delete;
+
+ private:
+  int fd_;
+};
 
 // A tmpfs that is mounted while the object lives.
 class TestMount {

@@ -126,6 +126,10 @@ TEST_CASE(
   REQUIRE(chmod(directory.path().c_str(), 0777) == 0);
   PublisherOptions options = options_for(directory);
   options.make_queue = [] { return std::make_unique<PosixWriteQueue>(); };
+  // Not the one place that this user has in /dev/shm: other tests may be at it.
+  options.ring_directory = directory.file("rings");
+  REQUIRE(mkdir(options.ring_directory.c_str(), 0700) == 0);
+  REQUIRE(chown(options.ring_directory.c_str(), kTestUser, kTestGroup) == 0);
   const int line = run_as(kTestUser, kTestGroup, [&] {
     const rlimit one{1, 1};
     if (setrlimit(RLIMIT_NPROC, &one) != 0) return __LINE__;
