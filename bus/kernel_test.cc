@@ -122,6 +122,7 @@ struct Crossing {
   alignas(128) std::atomic<std::uint32_t> left{0};   // the last round in which each side stored
   alignas(128) std::atomic<std::uint32_t> right{0};
   alignas(128) std::atomic<std::uint32_t> played{0};  // the last round that the right side played
+  std::atomic<bool> over{false};                      // as of `round`
   std::atomic<bool> right_missed{false};  // whether it did not see the left side's store
 };
 
@@ -160,9 +161,9 @@ bool run_on(const std::vector<std::size_t>& allowed) {
 }
 
 // Stores, then loads, and has nothing but the compiler's order between the two.
-void play_right(Crossing& crossing, std::uint32_t rounds) {
-  for (std::uint32_t round = 1; round <= rounds; ++round) {
-    if (!await(crossing.round, round)) return;
+void play_right(Crossing& crossing) {
+  for (std::uint32_t round = 1;; ++round) {
+    if (!await(crossing.round, round) || crossing.over) return;
     stagger(round * 7919 % 4096);
     crossing.right.store(round, std::memory_order_relaxed);
     std::atomic_signal_fence(std::memory_order_seq_cst);
@@ -188,14 +189,19 @@ TEST_CASE("The membarrier between processes is a barrier for the one that does n
   if (child == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (!run_on({allowed.back()}) || !register_membarrier_global().ok()) _exit(1);
-    play_right(crossing, kRounds);
+    play_right(crossing);
     _exit(0);
   }
   REQUIRE(run_on({allowed.front()}));
   std::uint32_t left_missed = 0;
   std::uint32_t right_missed = 0;
   std::uint32_t both_missed = 0;
-  for (std::uint32_t round = 1; round <= kRounds; ++round) {
+  // More rounds where others want the processors, until the two sides have met.
+  const std::uint64_t deadline_ns = monotonic_ns() + 60'000 * kMillisecond;
+  std::uint32_t round = 1;
+  for (; round <= kRounds ||
+         ((left_missed == 0 || right_missed == 0) && monotonic_ns() < deadline_ns);
+       ++round) {
     crossing.round.store(round);
     stagger(round * 104'729 % 512);
     crossing.left.store(round, std::memory_order_relaxed);
@@ -206,6 +212,8 @@ TEST_CASE("The membarrier between processes is a barrier for the one that does n
     right_missed += crossing.right_missed;
     both_missed += missed && crossing.right_missed;
   }
+  crossing.over = true;
+  crossing.round.store(round);
   REQUIRE(run_on(allowed));
   int exit_status = -1;
   REQUIRE(waitpid(child, &exit_status, 0) == child);

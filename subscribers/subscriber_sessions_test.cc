@@ -32,7 +32,8 @@ TEST_CASE("A publisher whose ring file is gone does not keep a subscriber waitin
   bus.start();
   bus.kill();
   Trace trace(bus, impatient(bus));
-  trace.until_quiet();  // it has seen what is left, and gives whoever left it a moment
+  trace.step();  // it has seen what is left, and gives whoever left it a moment
+  REQUIRE(trace.lines.empty());
   REQUIRE(bus.ring->unlink().ok());
   bus.open_socket();
   CHECK_FALSE(trace.until(ItemKind::kRecord));
@@ -416,7 +417,7 @@ TEST_CASE("A batch that reads a session to its end does not look for the next on
   bus.kill();
   bus.open_socket();  // whoever looks finds it
   std::vector<std::byte> out(100 * 56);
-  const std::uint64_t deadline_ns = monotonic_ns() + 5'000 * kMs;
+  const std::uint64_t deadline_ns = monotonic_ns() + 60'000 * kMs;
   while (open_descriptors() != before && monotonic_ns() < deadline_ns) {
     REQUIRE(trace.subscriber.poll_batch(out) == 0);
   }

@@ -232,14 +232,21 @@ TEST_CASE("Who has waited in an event loop and then waits in an operation is wok
   const ChannelResult first = pair.consumer().try_peek().result;
   const ChannelResult released = pair.consumer().release();
   const bool polls = pair.consumer().prepare_to_poll();  // takes the packet of the first sleep
+  const std::uint64_t begin_ns = monotonic_ns();
   const Peek second = pair.consumer().peek(soon());
+  const std::uint64_t peeked_ns = monotonic_ns() - begin_ns;
   sender.join();
   CHECK(first == ChannelResult::kOk);
   CHECK(released == ChannelResult::kOk);
   CHECK(polls);
   CHECK(second.message.type == 2);
-  CHECK(pair.consumer().counters().sleeps == 3);
-  CHECK(pair.producer().counters().wakes == 2);
+  // Where the sender was kept from sending, the clock has ended whole sleeps, and the message may
+  // have come between two of them.
+  const std::uint64_t ended_by_clock = peeked_ns / kChannelSleepNsMax;
+  CHECK(pair.consumer().counters().sleeps >= 3);
+  CHECK(pair.consumer().counters().sleeps - 3 <= ended_by_clock);
+  const std::uint64_t wakes = pair.producer().counters().wakes;
+  CHECK((wakes == 2 || (wakes == 1 && ended_by_clock > 0)));
 }
 
 TEST_CASE("A wake-up that the kernel could not take is sent by the next operation") {

@@ -325,9 +325,10 @@ TEST_CASE("A peer that leaves before it is served is passed over") {
 TEST_CASE("Peers that say nothing hold up nobody, and are dropped after a while") {
   Listening here;
   std::vector<RawPeer> silent;
+  const std::uint64_t begin_ns = monotonic_ns();
   for (int i = 0; i < 10; ++i) silent.emplace_back(here.path);
   check_next_is_served(here.listener);
-  CHECK(here.listener.refused() == 0);
+  CHECK((here.listener.refused() == 0 || monotonic_ns() - begin_ns >= kHandshakeNs));
   // More of them than may wait: the next one is served as soon as they are dropped.
   for (std::size_t i = silent.size(); i < kPeersWaitingMax + 5; ++i) silent.emplace_back(here.path);
   check_next_is_served(here.listener);
@@ -338,6 +339,7 @@ TEST_CASE("Peers that say nothing hold up nobody, and are dropped after a while"
 
 TEST_CASE("A listener that has no descriptor left gets back those of peers that say nothing") {
   Listening here;
+  const std::uint64_t begin_ns = monotonic_ns();
   const RawPeer silent(here.path);
   accept_nobody(here.listener);
   const RawPeer next(here.path);
@@ -355,14 +357,15 @@ TEST_CASE("A listener that has no descriptor left gets back those of peers that 
     return errc_of(ChannelConsumer::accept(here.listener, kSmall, 0).status());
   };
   const Errc first_error = accept_error();
-  const std::uint64_t deadline_ns = monotonic_ns() + 5 * kHandshakeNs;
+  const bool first_was_late = monotonic_ns() - begin_ns >= kHandshakeNs;
+  const std::uint64_t deadline_ns = soon();
   Errc error = first_error;
   while (error == Errc::kLimit && monotonic_ns() < deadline_ns) {
     wait_readable(-1, 10'000'000);
     error = accept_error();
   }
   setrlimit(RLIMIT_NOFILE, &before);
-  CHECK(first_error == Errc::kLimit);
+  CHECK((first_error == Errc::kLimit || first_was_late));
   CHECK(error == Errc::kTimedOut);  // and has taken the next one in
 }
 

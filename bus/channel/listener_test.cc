@@ -213,6 +213,7 @@ struct Race {
   };
   Racer racers[2];
   std::atomic<std::uint64_t> arrived{0};
+  std::atomic<bool> enough{false};
   std::uint64_t won[2]{};
   std::uint64_t overlapped = 0;
   Complaint complaint{};
@@ -235,9 +236,12 @@ bool judge(Race& race, const std::string& path) {
          connect_local(path, soon(), kChannelSocket).ok();
 }
 
+// So many rounds, and more until both have won and they have met: where others want the processors,
+// that may take a while.
 int run_race(Race& race, std::size_t self, const std::string& path, std::uint64_t rounds) {
   run_on_processor(self);  // else they would run one after the other
-  for (std::uint64_t round = 1; round <= rounds; ++round) {
+  const std::uint64_t deadline_ns = soon();
+  for (std::uint64_t round = 1; !race.enough; ++round) {
     if (self == 0) std::filesystem::remove(path);
     if (self == 0 && round % 2 == 0 && !listen_local(path, 0600, {}, kChannelSocket).ok()) return 2;
     race.meet(3 * round - 2);
@@ -256,6 +260,8 @@ int run_race(Race& race, std::size_t self, const std::string& path, std::uint64_
                                 name_of(race.racers[0].outcome) + " and " +
                                 name_of(race.racers[1].outcome));
     }
+    const bool has_all = race.overlapped > 0 && race.won[0] > 0 && race.won[1] > 0;
+    if (self == 0) race.enough = round >= rounds && (has_all || monotonic_ns() > deadline_ns);
     race.meet(3 * round);
   }
   return 0;
@@ -274,10 +280,11 @@ TEST_CASE("Of two listeners that start at once exactly one has the path") {
   INFO(race->complaint.text);
   REQUIRE(first_code == 0);
   CHECK(second.wait() == 0);
-  std::printf(
-      "%llu races, in %llu both at it at once: %llu and %llu won\n",
-      static_cast<unsigned long long>(kRaces), static_cast<unsigned long long>(race->overlapped),
-      static_cast<unsigned long long>(race->won[0]), static_cast<unsigned long long>(race->won[1]));
+  std::printf("%llu races, in %llu both at it at once: %llu and %llu won\n",
+              static_cast<unsigned long long>(race->won[0] + race->won[1]),
+              static_cast<unsigned long long>(race->overlapped),
+              static_cast<unsigned long long>(race->won[0]),
+              static_cast<unsigned long long>(race->won[1]));
   CHECK(race->overlapped > 0);
   CHECK(race->won[0] > 0);
   CHECK(race->won[1] > 0);
