@@ -257,7 +257,7 @@ TEST_CASE("Waiting comes back at its deadline from a feed that never pauses") {
   TestBus bus;
   bus.start();
   Subscriber subscriber(bus.options());
-  std::uint64_t deadline_ns = monotonic_ns() + 60'000'000'000;
+  const std::uint64_t deadline_ns = monotonic_ns() + 50'000'000;
   bool was_late = false;
   ConflationOptions options;
   options.interval_ns = 1'000'000'000;
@@ -273,13 +273,7 @@ TEST_CASE("Waiting comes back at its deadline from a feed that never pauses") {
     bus.turn();
     reader.wait(0);
   }
-  // Once more where the deadline had passed before it could look at the feed.
-  const std::uint64_t hang_ns = deadline_ns;
-  do {
-    bus.turn();
-    deadline_ns = monotonic_ns() + 50'000'000;
-    CHECK(reader.wait(deadline_ns).kind == ItemKind::kNothing);
-  } while (reader.counters().conflated == 0 && monotonic_ns() < hang_ns);
+  CHECK(reader.wait(deadline_ns).kind == ItemKind::kNothing);
   CHECK_FALSE(was_late);
   CHECK(reader.counters().conflated > 0);
 }
