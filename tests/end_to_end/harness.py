@@ -9,6 +9,7 @@ import os
 import pathlib
 import shutil
 import signal
+import struct
 import subprocess
 import tempfile
 import time
@@ -86,6 +87,37 @@ class Running:
         if not lines:
             raise AssertionError(f"{self.name} printed no summary; it said:\n{self.err()}")
         return json.loads(lines[-1])
+
+
+class Flow:
+    """A publisher of `dbn:-` that goes as far as the test has let it, and ends when it is told.
+
+    So whatever has to happen within the flow does, however long the test or anybody else takes.
+    """
+
+    def __init__(self, publisher, dbn):
+        self.publisher = publisher
+        self.dbn = dbn
+        (metadata_bytes,) = struct.unpack_from("<I", dbn, 4)
+        self.begin = 8 + metadata_bytes
+        self.record_bytes = 4 * dbn[self.begin]  # a record's first byte: its words of four bytes
+        self.records = (len(dbn) - self.begin) // self.record_bytes
+        self.fed = 0
+
+    def feed(self, through):
+        """Lets it publish the feed's records up to number `through`; the first makes the bus."""
+        end = self.begin + through * self.record_bytes
+        if end > self.fed:
+            self.publisher.process.stdin.write(self.dbn[self.fed:end])
+            self.publisher.process.stdin.flush()
+            self.fed = end
+
+    def end(self):
+        """The feed ends with what was let through."""
+        try:
+            self.publisher.process.stdin.close()
+        except BrokenPipeError:
+            pass  # it ended first, as some tests mean it to
 
 
 def remove_ring(description):
@@ -167,11 +199,31 @@ class BusTest(ProgramTest):
         return json.loads(done.stdout) if done.returncode == 0 else None
 
     def until_head(self, least, bus=None):
-        """Waits until the bus's head has reached `least`."""
+        """Waits until the bus's head has reached `least`, be it in a session that is over."""
         def reached():
             info = self.info(bus)
-            return info and info["ring"] and info["ring"]["head"] >= least
+            if not info:
+                return False
+            if info["ring"]:
+                return info["ring"]["head"] >= least
+            return any(session.get("last", 0) >= least for session in info.get("sessions", ()))
         self.until(f"head to reach {least}", reached)
+
+    def publish_flow(self, name, dbn, *options, **popen):
+        """Starts a publisher of a raw DBN file's content, which waits for Flow.feed()."""
+        publisher = self.start(name, "publish", "--source", "dbn:-", *options,
+                               stdin=subprocess.PIPE, **popen)
+        flow = Flow(publisher, dbn)
+        self.addCleanup(flow.end)
+        return flow
+
+    def raw_dbn(self, source):
+        """The content of a feed as a raw DBN file."""
+        other, path = str(self.folder / "raw"), self.folder / "raw.dbn"
+        self.run_to_end("raw-publish", "publish", "--source", source, bus=other)
+        self.run_to_end("raw-export", "export", "--out", path, bus=other)
+        shutil.rmtree(other)
+        return path.read_bytes()
 
     def assert_same_records(self, *followers):
         """Every follower's summary has the same records and digest, none lost, none twice."""

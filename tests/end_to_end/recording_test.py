@@ -5,7 +5,9 @@ import os
 import pathlib
 import random
 import shutil
+import signal
 import subprocess
+import threading
 import time
 import unittest
 
@@ -15,6 +17,7 @@ ES = "esh4-glbx-mdp3-20231225.mbo.dbn.zst"
 ES_RECORDS = 68_792
 KILLS = int(os.environ.get("LAPWING_KILLS", "25"))
 RUN_SECONDS_MAX = 0.6  # from a recorder's start to its kill
+FEED_PAUSE_SECONDS = 0.01
 PACKAGE = pathlib.Path(__file__).resolve().parent.parent / "conformance" / "dbn_package"
 
 
@@ -36,9 +39,21 @@ class EsTest(harness.BusTest):
         self.feed = harness.test_data(ES)
         self.python = package_python()
 
+    def publish_flow(self, *options):
+        """A publisher of the feed that goes as far as the test says."""
+        dbn = subprocess.run(["zstd", "-dcq", self.feed], capture_output=True, check=True).stdout
+        flow = super().publish_flow("publish", dbn, *options)
+        self.assertEqual(flow.records, ES_RECORDS)
+        return flow
+
     def record(self, name, out, *more):
         return self.start(name, "record", "--from", "start", "--out", str(out), "--until-closed",
                           "--summary", *more)
+
+    def committed(self, out):
+        """The last record that the recording holds, come what may."""
+        position = out.with_name(out.name + ".position")
+        return json.loads(position.read_text())["sequence"] if position.exists() else 0
 
     def compare(self, *recordings):
         return subprocess.run(
@@ -57,11 +72,15 @@ class RecordingsOfEs(EsTest):
     """In one file each."""
 
     def test_joining_in_the_middle_and_after_the_end_both_give_the_file_byte_for_byte(self):
-        publisher = self.start("publish", "publish", "--source", f"dbn:{self.feed}", "--pace",
-                               30_000, "--capacity", 1024, "--summary")
-        self.until_head(random.randrange(1, ES_RECORDS // 2))
+        flow = self.publish_flow("--capacity", 1024)
+        joined = random.randrange(1, ES_RECORDS // 2)
+        flow.feed(joined)
+        self.until_head(joined)
         middle = self.record("middle", self.folder / "middle.dbn.zst")
-        self.assertEqual(publisher.wait(), 0, publisher.err())
+        self.until("it to be live", lambda: "caught up" in middle.err())
+        flow.feed(ES_RECORDS)
+        flow.end()
+        self.assertEqual(flow.publisher.wait(), 0, flow.publisher.err())
         self.assertEqual(middle.wait(), 0, middle.err())
         after = self.record("after", self.folder / "after.dbn")
         self.assertEqual(after.wait(), 0, after.err())
@@ -71,35 +90,40 @@ class RecordingsOfEs(EsTest):
             self.assert_same_as_source(recording)
 
     def test_a_recorder_that_is_killed_goes_on_without_a_hole(self):
-        publisher = self.start("publish", "publish", "--source", f"dbn:{self.feed}", "--pace",
-                               20_000, "--summary")
+        flow = self.publish_flow()
         out = self.folder / "killed.dbn.zst"
-        kills = 0
-        for share in (0.2, 0.4, 0.6, 0.8):
-            recorder = self.record(f"recorder-{kills}", out)
-            self.until_head(int(ES_RECORDS * share))
-            recorder.kill()
-            kills += 1
-        self.assertEqual(publisher.wait(), 0, publisher.err())
+        for kill, share in enumerate((0.2, 0.4, 0.6, 0.8)):
+            recorder = self.record(f"recorder-{kill}", out)
+            kept = int(ES_RECORDS * share)
+            flow.feed(kept)
+            self.until("it to be recorded", lambda least=kept: self.committed(out) >= least)
+            flow.feed(int(ES_RECORDS * (share + 0.1)))  # it is killed while there is more to come
+            self.assertEqual(recorder.kill(), -signal.SIGKILL, recorder.err())
+        flow.feed(ES_RECORDS)
+        flow.end()
+        self.assertEqual(flow.publisher.wait(), 0, flow.publisher.err())
         last = self.record("recorder-last", out)
         self.assertEqual(last.wait(), 0, last.err())
         self.assertIn("goes on after record", last.err())
         self.assert_same_as_source(out)
 
     def test_a_signal_ends_the_file_properly(self):
-        publisher = self.start("publish", "publish", "--source", f"dbn:{self.feed}", "--pace",
-                               20_000, "--linger", 60)
+        flow = self.publish_flow()
+        flow.feed(1)
         out = self.folder / "signalled.dbn.zst"
         recorder = self.record("recorder", out)
         self.until("the recorder to be live", lambda: "caught up" in recorder.err())
+        flow.feed(ES_RECORDS // 3)
         self.until_head(ES_RECORDS // 3)
+        flow.feed(ES_RECORDS // 2)  # in the middle of these, or so
         self.assertEqual(recorder.stop(), 0, recorder.err())
         records = recorder.summary()["records"]
         self.assertGreater(records, 0)
         compared = self.compare(out)
         self.assertEqual(compared.returncode, 1, compared.stdout)  # shorter, and otherwise the same
         self.assertIn(str(records), compared.stdout + compared.stderr)
-        self.assertEqual(publisher.stop(), 0, publisher.err())
+        flow.end()
+        self.assertEqual(flow.publisher.wait(), 0, flow.publisher.err())
 
 
 class ASeriesOfFiles(EsTest):
@@ -136,17 +160,34 @@ class ASeriesOfFiles(EsTest):
         seed = random.randrange(1 << 32)
         print(f"\n{KILLS} kills, {out.name}, {' '.join(rotation)}, seed {seed}")
         chance = random.Random(seed)
-        pace = int(ES_RECORDS / (KILLS * RUN_SECONDS_MAX / 2))
-        publisher = self.publish("--pace", max(pace, 50))
-        kills = 0
-        for kill in range(KILLS):
-            recorder = self.record(f"recorder-{kill}", out, *rotation)
-            time.sleep(chance.uniform(0, RUN_SECONDS_MAX))  # the random moment itself
-            kills += recorder.alive()
-            recorder.kill()
-        self.assertGreater(kills, KILLS // 2, "void: the feed ended before the kills did")
+        flow = self.publish_flow()
+        kill = 0
+        steps = RUN_SECONDS_MAX / 2 / FEED_PAUSE_SECONDS  # of one kill, more or less
+
+        def feed():  # steadily, and never further than its share of the kills
+            fed = 0
+            while kill < KILLS:
+                fed = min(fed + 1 / steps, kill + 1)
+                flow.feed(max(int(ES_RECORDS * fed / (KILLS + 1)), 1))
+                time.sleep(FEED_PAUSE_SECONDS)
+
+        feeding = threading.Thread(target=feed)
+        feeding.start()
+        try:
+            for kill in range(KILLS):
+                before = self.committed(out)
+                recorder = self.record(f"recorder-{kill}", out, *rotation)
+                if kill % 5 == 0:  # on a slow machine, too, some come as far as that
+                    self.until("a commit", lambda last=before: self.committed(out) > last)
+                time.sleep(chance.uniform(0, RUN_SECONDS_MAX))  # the random moment itself
+                self.assertEqual(recorder.kill(), -signal.SIGKILL, recorder.err())
+        finally:
+            kill = KILLS
+            feeding.join()
         last = self.record("recorder-last", out, *rotation)
-        self.assertEqual(publisher.wait(), 0, publisher.err())
+        flow.feed(ES_RECORDS)
+        flow.end()
+        self.assertEqual(flow.publisher.wait(), 0, flow.publisher.err())
         self.assertEqual(last.wait(), 0, last.err())
         self.assertIn("goes on after record", last.err())
         files = self.series(out)
@@ -223,6 +264,7 @@ class TwoRecordersOfOneRecording(harness.BusTest):
 
     def test_are_one_and_the_other_is_told_who_it_is(self):
         self.start("publish", "publish", "--source", "synthetic:records=1000", "--linger", 600)
+        self.until_head(1000)
         out = self.folder / "one.dbn"
         first = self.record("first", out)
         self.until("the first to be live", lambda: "caught up" in first.err())
