@@ -83,16 +83,19 @@ class Examples(harness.ProgramTest):
 
     def test_reconnect(self):
         count = 5_000_000
-        def start(name):
-            return self.start(name, "pipe", "--listen", self.path, "--messages", "lines")
-        first = start("first")
+        def start(name, **popen):
+            return self.start(name, "pipe", "--listen", self.path, "--messages", "lines", **popen)
+        first = start("first", stdout=subprocess.PIPE)
         sender = self.example("reconnect", self.path, count)
-        self.until("some numbers", lambda: first.out_path.stat().st_size > 10_000)
+        # Its pipe takes some more, and then it stands still: the numbers have no end before it has.
+        numbers = first.process.stdout.read(1 << 18)
         first.kill()
+        numbers += first.process.stdout.read()
+        first.process.stdout.close()
         second = start("second")
         self.assertEqual(second.wait(), 0, second.err())
         self.assert_says(sender, f"{count} numbers over 2 connections\n")
-        taken = first.out().split("\n")[:-1]
+        taken = numbers.decode().split("\n")[:-1]
         after = second.out().split("\n")[:-1]
         self.assertEqual(taken, [str(n) for n in range(1, len(taken) + 1)])
         begin = int(after[0])
