@@ -18,6 +18,7 @@ DONE, OTHER, USAGE, DAMAGED, GONE, LOST = 0, 1, 2, 4, 5, 6
 NOBODY = 65_534
 QUIET = ("--format", "none", "--summary")
 SMALL_TMPFS = "64m"
+OF_A_RING = 500_000  # records: fewer than 2^19, and more than 24 MiB of journal take
 
 
 def needs_root(test):
@@ -370,13 +371,17 @@ class Space(harness.BusTest):
     def test_a_disk_that_fills_in_the_middle_ends_the_journal_and_live_goes_on(self):
         disk = self.mount("disk", "-t", "tmpfs", "-o", "size=24m", "tmpfs")
         bus = str(disk / "bus")
-        publisher = self.start("publish", "publish", "--source", "synthetic:records=1500000",
-                               "--pace", "300000", "--segment-bytes", 1 << 20, "--await", 1,
-                               "--ring-dir", self.shared_folder(), "--summary", bus=bus)
-        live = self.start("live", "tail", "--from", "start", "--count", "1500000", *QUIET, bus=bus)
+        publisher = self.start("publish", "publish", "--source", f"synthetic:records={OF_A_RING}",
+                               "--pace", "300000", *self.small_segments(), bus=bus)
+        live = self.start("live", "tail", "--from", "start", "--count", OF_A_RING, *QUIET, bus=bus)
         self.assertEqual(live.wait(), DONE, live.err())
-        self.assert_lost_to_the_journal(publisher, 1_500_000, "No space")
-        self.assertEqual(live.summary()["records"], 1_500_000)
+        self.assert_lost_to_the_journal(publisher, OF_A_RING, "No space")
+        self.assertEqual(live.summary()["records"], OF_A_RING)
+
+    def small_segments(self):
+        """Of a publisher whose ring holds all of its records: who is slow reads them there."""
+        return ("--segment-bytes", 1 << 20, "--capacity", 1 << 19, "--ring-dir",
+                self.shared_folder(), "--await", 1, "--summary")
 
     def assert_lost_to_the_journal(self, publisher, records, why):
         """Live went on to the end, the journal did not: exit code 6, and what it lost is said."""
@@ -397,31 +402,36 @@ class Space(harness.BusTest):
     def test_a_recording_is_continued_in_a_session_whose_journal_has_failed(self):
         disk = self.mount("disk", "-t", "tmpfs", "-o", "size=24m", "tmpfs")
         bus = str(disk / "bus")
-        records = 1_200_000
         out = self.folder / "recording.dbn"
-        publisher = self.start("publish", "publish", "--source", f"synthetic:records={records}",
-                               "--pace", "200000", "--segment-bytes", 1 << 20, "--await", 1,
-                               "--ring-dir", self.shared_folder(), "--summary", bus=bus)
+        dbn = self.raw_dbn(f"synthetic:records={OF_A_RING}")
+        flow = self.publish_flow("publish", dbn, *self.small_segments(), bus=bus)
 
         def record(name):
             return self.start(name, "record", "--from", "start", "--out", out, "--until-closed",
                               bus=bus)
 
         def committed():
-            return json.loads((self.folder / "recording.dbn.position").read_text())
+            position = self.folder / "recording.dbn.position"
+            told = json.loads(position.read_text()) if position.exists() else {}
+            return told.get("records"), told.get("sequence", 0)
 
         killed = record("killed")
-        self.until("the journal to fail", lambda: "journal ended" in publisher.err())
-        head = self.info(bus)["ring"]["head"]
-        self.until("a commit after that", lambda: committed()["sequence"] > head)
+        head = 400_000  # more than the disk holds
+        flow.feed(head)
+        self.until("the journal to fail", lambda: "journal ended" in flow.publisher.err())
+        flow.feed(head + 50_000)
+        self.until("a commit after that", lambda: committed()[1] > head)
         killed.kill()
         continued = record("continued")
+        self.until("it to be live", lambda: "caught up" in continued.err())
+        flow.feed(OF_A_RING)
+        flow.end()
         self.assertEqual(continued.wait(), DONE, continued.err())
-        publisher.wait()
-        self.assertLess(publisher.summary()["durable"], head)
+        self.assertEqual(flow.publisher.wait(), LOST)
+        self.assertLess(flow.publisher.summary()["durable"], head)
         self.assertIn("goes on after record", continued.err())
         self.assertNotIn("reset", continued.err())
-        self.assertEqual((committed()["records"], committed()["sequence"]), (records, records))
+        self.assertEqual(committed(), (OF_A_RING, OF_A_RING))
 
     @needs_root
     def test_a_disk_that_fills_stops_the_publisher_that_was_told_to_stop(self):
@@ -439,18 +449,23 @@ class Space(harness.BusTest):
     @needs_root
     def test_a_disk_whose_writes_and_syncs_fail_for_real_freezes_durable(self):
         bus = str(self.mount_without_room() / "bus")
-        publisher = self.start("publish", "publish", "--source", "synthetic:records=600000",
-                               "--pace", "300000", "--segment-bytes", 1 << 20, "--await", 1,
-                               "--ring-dir", self.shared_folder(), "--summary", bus=bus)
-        live = self.start("live", "tail", "--from", "start", "--count", "600000", *QUIET, bus=bus)
+        dbn = self.raw_dbn(f"synthetic:records={OF_A_RING}")
+        flow = self.publish_flow("publish", dbn, *self.small_segments(), bus=bus)
+        publisher = flow.publisher
+        live = self.start("live", "tail", "--from", "start", "--count", OF_A_RING, *QUIET, bus=bus)
+        flow.feed(10_000)
+        self.until("something durable", lambda: (self.info(bus) or {}).get("ring", {}).get(
+            "durable", 0) > 0)
+        flow.feed(OF_A_RING)
+        flow.end()
         self.assertEqual(live.wait(), DONE, live.err())
         self.assertEqual(publisher.wait(), LOST, publisher.err())
         self.assertIn("journal ended", publisher.err())
         self.assertRegex(publisher.err(), "cannot (write|sync).*(No space|Input/output error)")
         durable = publisher.summary()["durable"]
-        self.assertEqual(publisher.summary()["records"], 600_000)
-        self.assertLess(durable, 600_000)
-        self.assertEqual(live.summary()["records"], 600_000)
+        self.assertEqual(publisher.summary()["records"], OF_A_RING)
+        self.assertLess(durable, OF_A_RING)
+        self.assertEqual(live.summary()["records"], OF_A_RING)
         kept = self.run_to_end("kept", "tail", "--from", "start", "--count", durable, *QUIET,
                                bus=bus)
         self.assertEqual((kept.summary()["records"], kept.summary()["last"]), (durable, durable))
