@@ -85,6 +85,20 @@ class ChannelTest(harness.ProgramTest):
                               check=False)
         return json.loads(done.stdout)["channels"] if done.returncode == 0 else []
 
+    def directions(self):
+        return [direction for channel in self.info("--channel", self.path)
+                for direction in channel["directions"]]
+
+    def until_taken(self, count):
+        """Waits until the receiver has said that it took that many; it writes them before."""
+        self.until(f"{count} to be taken", lambda: any(
+            direction.get("messages_received", 0) >= count for direction in self.directions()))
+
+    def until_under_way(self, count):
+        """Waits until so many messages are sent and not taken."""
+        self.until(f"{count} to be under way", lambda: any(
+            direction.get("messages_in_flight", 0) == count for direction in self.directions()))
+
 
 class WhatGoesInComesOut(ChannelTest):
     """Text and binary, by lines and raw, either side listening."""
@@ -186,6 +200,7 @@ class SidesThatDie(ChannelTest):
         sender = self.feeder("sender", "--connect", "--messages", "lines", *options)
         self.feed(sender, b"first\n")
         self.until_out(receiver, "first\n")
+        self.until_taken(1)
         return sender, receiver
 
     def pour(self, sender):
@@ -267,6 +282,7 @@ class SidesThatDie(ChannelTest):
         receiver.signal(signal.SIGSTOP)
         self.feed(sender, b"second\n")
         self.end_input(sender)
+        self.until_under_way(1)
         time.sleep(1)  # time enough to end, had it not to wait
         self.assertTrue(sender.alive())
         receiver.kill()
@@ -526,14 +542,15 @@ class Listeners(ChannelTest):
         first = self.pipe("first", "--connect", "--receive", "--messages", "lines")
         self.feed(sender, b"one\n")
         self.until_out(first, "one\n")
+        self.until_taken(1)
         first.signal(signal.SIGSTOP)
         self.feed(sender, b"two\n")
-        self.until("two to be under way", lambda: any(
-            direction["messages_in_flight"] == 1
-            for channel in self.info("--channel", self.path)
-            for direction in channel["directions"]))
+        self.until_under_way(1)
         first.kill()
         second = self.pipe("second", "--connect", "--receive", "--messages", "lines")
+        self.until("the second to be served", lambda: any(
+            side["pid"] == second.pid for channel in self.info("--channel", self.path)
+            for side in channel["sides"] if len(channel["sides"]) == 2))
         self.feed(sender, b"three\n")
         self.until_out(second, "three\n")
         self.end_input(sender)
@@ -630,6 +647,7 @@ class WhatInfoShows(ChannelTest):
         self.assertFalse(channel["sides"][1]["stopped"])
         receiver.signal(signal.SIGCONT)
         self.until_out(receiver, "three\n")
+        self.until("the receiver to sleep again", shown)
 
         text = subprocess.run([harness.program(), "info", "--channels"], capture_output=True,
                               text=True, check=True).stdout
@@ -697,8 +715,7 @@ class Pings(ChannelTest):
         pinging = self.start("ping", "ping", self.path, "--count", 1_000_000, "--interval", 0.001,
                              "--json")
         self.until("pings", lambda: any(
-            direction["messages_sent"] > 1200 for channel in self.info("--channel", self.path)
-            for direction in channel["directions"]))
+            direction["messages_sent"] > 1200 for direction in self.directions()))
         self.echo.kill()
         self.assert_ends(pinging, PEER_GONE, str(self.echo.pid))
         self.assertGreater(json.loads(pinging.out())["count"], 0)
@@ -707,8 +724,7 @@ class Pings(ChannelTest):
         pinging = self.start("ping", "ping", self.path, "--count", 1_000_000, "--interval", 0.001,
                              "--json")
         self.until("pings", lambda: any(
-            direction["messages_sent"] > 1200 for channel in self.info("--channel", self.path)
-            for direction in channel["directions"]))
+            direction["messages_sent"] > 1200 for direction in self.directions()))
         pinging.signal(signal.SIGINT)
         self.assert_ends(pinging, DONE)
         self.assertGreater(json.loads(pinging.out())["count"], 0)
