@@ -454,8 +454,7 @@ class Space(harness.BusTest):
         publisher = flow.publisher
         live = self.start("live", "tail", "--from", "start", "--count", OF_A_RING, *QUIET, bus=bus)
         flow.feed(10_000)
-        self.until("something durable", lambda: (self.info(bus) or {}).get("ring", {}).get(
-            "durable", 0) > 0)
+        self.until_durable(1, bus=bus)
         flow.feed(OF_A_RING)
         flow.end()
         self.assertEqual(live.wait(), DONE, live.err())

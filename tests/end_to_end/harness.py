@@ -209,6 +209,13 @@ class BusTest(ProgramTest):
             return any(session.get("last", 0) >= least for session in info.get("sessions", ()))
         self.until(f"head to reach {least}", reached)
 
+    def until_durable(self, least, bus=None):
+        """Waits until the journal of the running session holds the records through `least`."""
+        def held():
+            ring = (self.info(bus) or {}).get("ring")
+            return ring and ring["durable"] >= least
+        self.until(f"{least} to be durable", held)
+
     def publish_flow(self, name, dbn, *options, **popen):
         """Starts a publisher of a raw DBN file's content, which waits for Flow.feed()."""
         publisher = self.start(name, "publish", "--source", "dbn:-", *options,

@@ -78,10 +78,6 @@ class PowerCut(harness.BusTest):
         self.unmount()
         self.mount()
 
-    def durable(self, bus):
-        info = self.info(bus)
-        return info["ring"]["durable"] if info and info["ring"] else 0
-
     def digest_of_first(self, count, bus):
         follower = self.run_to_end("digest", "tail", "--from", "start", "--count", count, *QUIET,
                                    bus=bus)
@@ -111,7 +107,7 @@ class PowerCut(harness.BusTest):
         recorder = self.start("recorder", "record", "--from", "start", "--out", recording, bus=bus)
         self.until("the recorder to follow", lambda: "caught up" in recorder.err())
         time.sleep(random.uniform(0.05, SECONDS_MAX))  # the random moment itself
-        durable = self.durable(bus)
+        durable = self.info(bus)["ring"]["durable"]
         self.cut()
         time.sleep(random.uniform(0, 0.1))  # it publishes on for a while and does not know
         flow.publisher.kill()
@@ -189,7 +185,7 @@ class PowerCut(harness.BusTest):
             publisher = self.start(f"{run}-flow", "publish", "--linger", 600, *self.options(),
                                    "--source", f"synthetic:records={STORED_RECORDS}", bus=bus)
             head += STORED_RECORDS
-            self.until("all to be durable", lambda least=head: self.durable(bus) >= least)
+            self.until_durable(head, bus=bus)
             keeper = self.start(run, "checkpoint", "--fold", "orders", "--every", "1h", "--keep", 1,
                                 "--prune-journal", "--summary", bus=bus)
             self.until("the checkpointer to follow", lambda it=keeper: "caught up" in it.err())
