@@ -101,24 +101,35 @@ class PeersTest(unittest.TestCase):
                 continue
             self.assertLess(line["published"], line["due"])
             self.assertGreater(line["longest_silence_ns"], line["longest_stall_ns"] / 2)
-            control = self.measure(peer.name, "stopped-of-two", *crowded, "--reader-runs")
-            self.assertFalse(control["stopped"])
-            self.assertFalse(control["blocked_at_end"])
+            for _ in range(TRIES):
+                control = self.measure(peer.name, "stopped-of-two", *crowded, "--reader-runs")
+                self.assertFalse(control["stopped"])
+                if not control["blocked_at_end"]:
+                    break
+            self.assertFalse(control["blocked_at_end"], f"in each of {TRIES} runs")
 
     def test_a_full_pipe_is_told_as_a_stall(self):
         # 1 MiB takes 18,724 records of 56 bytes; twice as many come due.
-        line = self.measure("pipe", "stopped-reader", "--rate", 40_000, "--seconds", 1)
-        self.assertTrue(line["blocked_at_end"])
-        self.assertLess(line["published"], line["due"])
-        self.assertGreater(line["longest_stall_ns"], 1_000_000)
-        self.assertEqual(line["ns"]["max"] // 1_000_000_000, 0)
+        for _ in range(TRIES):
+            line = self.measure("pipe", "stopped-reader", "--rate", 40_000, "--seconds", 1)
+            self.assertLess(line["published"], line["due"])
+            if line["blocked_at_end"]:
+                break
+            # A publisher that did not run for nearly the second has not filled it.
+            self.assertLessEqual(line["published"], 18_724)
+        self.assertTrue(line["blocked_at_end"], f"never filled in {TRIES} runs")
+        self.assertGreater(line["longest_stall_ns"], 0)
+        self.assertLessEqual(line["ns"]["max"], 1_000_000_000)  # none is waited for after the end
         self.assertGreater(line["over_10_us_per_million"], 0)
 
     def test_a_reader_that_runs_is_the_control(self):
-        line = self.measure("pipe", "stopped-reader", "--rate", 40_000, "--seconds", 1,
-                            "--reader-runs")
-        self.assertFalse(line["stopped"])
-        self.assertFalse(line["blocked_at_end"])
+        for _ in range(TRIES):
+            line = self.measure("pipe", "stopped-reader", "--rate", 40_000, "--seconds", 1,
+                                "--reader-runs")
+            self.assertFalse(line["stopped"])
+            if not line["blocked_at_end"]:  # or it did not run for the last half second
+                return
+        self.fail(f"a reader that runs blocked its publisher in each of {TRIES} runs")
 
     def test_torn_records_are_counted(self):
         # A ring of 16 slots, lapped all the time, read without a look back: some must be torn.

@@ -64,11 +64,12 @@ fn listen_until<const W: usize, P: Peer<W>>(
         if !over && options.is_announced(file) {
             over = true;
             silences.end(now);
+            quiet_since_ns = now_ns(); // what was before may be that this side did not run
         }
-        if over && now - quiet_since_ns > SILENCE_NS_MAX {
+        if over && now.saturating_sub(quiet_since_ns) > SILENCE_NS_MAX {
             return (arrivals, silences);
         }
-        if now - quiet_since_ns > stuck_ns {
+        if now.saturating_sub(quiet_since_ns) > stuck_ns {
             fail("the publisher has been silent");
         }
     }

@@ -47,6 +47,7 @@ final class Witness {
             if (!over && options.isAnnounced(file)) {
                 over = true;
                 silences.end(now);
+                quietSinceNs = System.nanoTime(); // before that, this side may not have run
             }
             if (over && now - quietSinceNs > Scenarios.SILENCE_NS_MAX) {
                 return silences.longestNs();
