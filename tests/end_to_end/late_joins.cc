@@ -174,6 +174,8 @@ int run(const std::string& bus, std::uint64_t joins, std::uint64_t seed) {
   if (!reference_defect.empty()) tally.defects.push_back(reference_defect);
   std::cout << nlohmann::ordered_json{{"joins", tally.joins},
                                       {"snapshots", tally.snapshots.size()},
+                                      {"newest",
+                                       tally.snapshots.empty() ? 0 : *tally.snapshots.rbegin()},
                                       {"entries", tally.entries},
                                       {"records", tally.records},
                                       {"at", reference.at()},
