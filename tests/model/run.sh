@@ -8,7 +8,7 @@
 set -eu
 cd "$(dirname "$0")"
 
-fetch_seconds_max=120
+fetch_seconds_max=600 # ends a hang; what cannot be reached is known to cargo after 20 s
 
 skip() {
   {

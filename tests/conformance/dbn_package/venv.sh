@@ -11,7 +11,7 @@
 set -eu
 cd "$(dirname "$0")"
 
-install_seconds_max=180
+install_seconds_max=600 # ends a hang; what cannot be reached is known to pip after 20 s
 venv=${LAPWING_BUILD_DIR:-$(cd ../../.. && pwd)/build}/dbn_package_venv
 
 skip() {
