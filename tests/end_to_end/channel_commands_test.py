@@ -18,6 +18,7 @@ DONE, OTHER, USAGE, PEER_GONE, LOST = 0, 1, 2, 5, 6
 MIB = 1 << 20
 PIPE_BYTES = int(os.environ.get("LAPWING_PIPE_MIB", "64")) * MIB
 TAKE_OVERS = 5
+WITH_PATIENCE = ("--retry", harness.HANG_SECONDS)  # for a listener that is slow to answer
 
 
 def random_bytes(size):
@@ -47,7 +48,7 @@ class ChannelTest(harness.ProgramTest):
 
     def pipe(self, name, side, *options, **popen):
         """Starts one side; the connecting one waits for the listening one."""
-        retry = ("--retry", harness.HANG_SECONDS) if side == "--connect" else ()
+        retry = WITH_PATIENCE if side == "--connect" else ()
         return self.start(name, "pipe", side, self.path, *retry, *options, "--summary", **popen)
 
     def feeder(self, name, side, *options, **popen):
@@ -471,14 +472,15 @@ class WrongArguments(ChannelTest):
     def test_two_sides_that_both_send(self):
         listener = self.pipe("listener", "--listen", "--send")
         self.until_listening(self.path)
-        self.refuse(OTHER, ("producer",), "pipe", "--connect", self.path)
+        self.refuse(OTHER, ("producer",), "pipe", "--connect", self.path, *WITH_PATIENCE)
         self.until("the refusal", lambda: "refused" in listener.err())
         self.assertTrue(listener.alive())
 
     def test_a_user_who_is_not_expected(self):
         listener = self.pipe("listener", "--listen", "--expect-uid", os.geteuid() + 1)
         self.until_listening(self.path)
-        self.refuse(OTHER, (f"user {os.geteuid()}", "not expected"), "pipe", "--connect", self.path)
+        self.refuse(OTHER, (f"user {os.geteuid()}", "not expected"), "pipe", "--connect", self.path,
+                    *WITH_PATIENCE)
         self.assertTrue(listener.alive())
 
 
@@ -487,8 +489,7 @@ class Listeners(ChannelTest):
 
     def client(self, number, lines=50):
         return self.start(f"client{number}", "pipe", "--connect", self.path, "--messages", "lines",
-                          "--retry", harness.HANG_SECONDS,
-                          stdin=self.file_of(number, lines))
+                          *WITH_PATIENCE, stdin=self.file_of(number, lines))
 
     def file_of(self, number, lines):
         path = self.folder / f"in{number}"
@@ -690,7 +691,7 @@ class Pings(ChannelTest):
     """Round trips, and a side that answers one after another."""
 
     def ping(self, *options):
-        return self.run_to_end("ping", "ping", self.path, "--json", *options)
+        return self.run_to_end("ping", "ping", self.path, "--json", *WITH_PATIENCE, *options)
 
     def setUp(self):
         super().setUp()
@@ -707,13 +708,13 @@ class Pings(ChannelTest):
         print(f"\n{result}")
 
     def test_the_text_names_every_percentile(self):
-        text = self.run_to_end("text", "ping", self.path, "--count", 100).out()
+        text = self.run_to_end("text", "ping", self.path, "--count", 100, *WITH_PATIENCE).out()
         for word in ("min", "50 %", "90 %", "99 %", "99.9 %", "max", "us", self.path):
             self.assertIn(word, text)
 
     def test_an_echo_that_is_killed_ends_it_with_what_was_measured(self):
         pinging = self.start("ping", "ping", self.path, "--count", 1_000_000, "--interval", 0.001,
-                             "--json")
+                             "--json", *WITH_PATIENCE)
         self.until("pings", lambda: any(
             direction["messages_sent"] > 1200 for direction in self.directions()))
         self.echo.kill()
@@ -722,7 +723,7 @@ class Pings(ChannelTest):
 
     def test_it_can_be_told_to_end_and_shows_what_was_measured(self):
         pinging = self.start("ping", "ping", self.path, "--count", 1_000_000, "--interval", 0.001,
-                             "--json")
+                             "--json", *WITH_PATIENCE)
         self.until("pings", lambda: any(
             direction["messages_sent"] > 1200 for direction in self.directions()))
         pinging.signal(signal.SIGINT)
@@ -732,7 +733,8 @@ class Pings(ChannelTest):
         self.assert_ends(self.echo, DONE)
 
     def test_a_pipe_cannot_talk_to_it(self):
-        wrong = self.run_to_end("wrong", "pipe", "--connect", self.path, expect=OTHER)
+        wrong = self.run_to_end("wrong", "pipe", "--connect", self.path, *WITH_PATIENCE,
+                                expect=OTHER)
         self.assertIn("duplex", wrong.err())
         self.ping("--count", 10)
 

@@ -11,6 +11,8 @@ import unittest
 
 import harness
 
+WITH_PATIENCE = ("--retry", harness.HANG_SECONDS)  # for a listener that is slow to answer
+
 
 def trades(dbn):
     """(publisher, instrument, price, size) of each trade of a raw DBN file."""
@@ -77,7 +79,7 @@ class Examples(harness.ProgramTest):
         lines.write_text("".join(f"{number}\n" for number in range(1, 101)))
         with open(lines, "rb") as source:
             self.run_to_end("pipe", "pipe", "--connect", self.path, "--messages", "lines",
-                            stdin=source)
+                            *WITH_PATIENCE, stdin=source)
         self.assertEqual(loop.wait(), 0, loop.err())
         self.assertTrue(loop.out().startswith("100 messages of 192 bytes, and the timer ticked "))
 
@@ -106,12 +108,13 @@ class Examples(harness.ProgramTest):
     def test_hand_over(self):
         old = self.listening("hand_over", "listen", self.path)
         feed = {"stdin": -1, "bufsize": 0}
-        client = self.start("client", "pipe", "--connect", self.path, "--messages", "lines", **feed)
+        connect = ("pipe", "--connect", self.path, "--messages", "lines", *WITH_PATIENCE)
+        client = self.start("client", *connect, **feed)
         client.process.stdin.write(b"one\n")
         self.until_open()
         new = self.example("hand_over", "take-over", self.path)
         self.until("the handing over", lambda: "handed over" in old.out())
-        other = self.start("other", "pipe", "--connect", self.path, "--messages", "lines", **feed)
+        other = self.start("other", *connect, **feed)
         other.process.stdin.write(b"one\ntwo\n")
         other.process.stdin.close()
         self.assertEqual(other.wait(), 0, other.err())
