@@ -664,7 +664,8 @@ class WhatInfoShows(ChannelTest):
     def test_the_other_side_of_a_killed_one_is_shown_alone_while_it_is_stopped(self):
         receiver = self.pipe("receiver", "--listen")
         sender = self.feeder("sender", "--connect")
-        self.until("the channel", lambda: self.info("--channel", self.path))
+        self.until("both sides", lambda: any(
+            len(channel["sides"]) == 2 for channel in self.info("--channel", self.path)))
         receiver.signal(signal.SIGSTOP)
         sender.kill()
         (channel,) = self.info("--channel", self.path)

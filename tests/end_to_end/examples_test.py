@@ -45,10 +45,15 @@ class Examples(harness.ProgramTest):
         return process
 
     def until_open(self):
-        """Waits until a channel is open on the socket."""
-        info = [harness.program(), "info", "--channel", self.path]
-        self.until("the channel", lambda: subprocess.run(
-            info, capture_output=True, timeout=harness.HANG_SECONDS, check=False).returncode == 0)
+        """Waits until the socket's listener serves a peer: who only waits has a side as well."""
+        info = [harness.program(), "info", "--json", "--channel", self.path]
+
+        def served():
+            shown = subprocess.run(info, capture_output=True, text=True, check=False,
+                                   timeout=harness.HANG_SECONDS)
+            return shown.returncode == 0 and any(
+                len(channel["sides"]) == 2 for channel in json.loads(shown.stdout)["channels"])
+        self.until("the channel", served)
 
     def assert_says(self, process, text):
         self.assertEqual(process.wait(), 0, process.err())
