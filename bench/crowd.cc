@@ -28,6 +28,8 @@ constexpr std::uint64_t kKillIntervalNs = 20'000'000;
 constexpr std::uint64_t kSwapIntervalNs = 100'000'000;
 constexpr std::uint64_t kNeverNs = 1'000'000'000'000'000'000;  // in thirty years
 constexpr std::size_t kReadRecords = 256;
+constexpr double kReplacedRatioMax = 1.25;
+constexpr double kReplacedByChance = 10;
 
 // What strangers park on, and what they read.
 struct Elsewhere {
@@ -98,6 +100,11 @@ void look_at(const std::byte* batch, std::size_t count, Sequence last, CrowdSigh
 }
 
 }  // namespace
+
+bool replaced_alike(double one, double other) {
+  const auto [fewer, more] = std::minmax(one, other);
+  return more <= kReplacedRatioMax * fewer + kReplacedByChance;
+}
 
 Crowd::Crowd(const CrowdSpec& spec)
     : size_(spec.size), leader_(spec.cores.front(), [&] { lead(spec, *board_); }) {}

@@ -37,6 +37,10 @@ constexpr bool replaces_members(Treatment treatment) {
   return treatment == Treatment::kKilled || treatment == Treatment::kSwapped;
 }
 
+// Whether one crowd had as many members replaced as the other: at most a quarter more, and ten that
+// a short row may have by chance.
+bool replaced_alike(double one, double other);
+
 struct CrowdSpec {
   std::size_t size;
   Members members;

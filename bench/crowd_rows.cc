@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "bench/bench_bus.h"
 #include "bench/crowd.h"
 #include "bench/record_source.h"
@@ -21,7 +22,7 @@ constexpr double kSlowNs = 10'000;
 
 struct Block {
   double slow;      // publishes slower than kSlowNs, per million
-  double replaced;  // members meanwhile, per second
+  double replaced;  // members meanwhile
 };
 
 Block publish_block(const Setting& setting, Members members, Treatment treatment) {
@@ -50,9 +51,8 @@ Block publish_block(const Setting& setting, Members members, Treatment treatment
     samples.add(ticks() - start);
   }
   const auto count = static_cast<double>(publishes);
-  const auto replaced = static_cast<double>(crowd.replaced() - replaced_before);
   return {static_cast<double>(samples.count_above_ns(kSlowNs)) * 1e6 / count,
-          replaced * kPacePerSecond / count};
+          static_cast<double>(crowd.replaced() - replaced_before)};
 }
 
 RowResult run_crowd(const Setting& setting, const char* name, const char* what,
@@ -66,6 +66,9 @@ RowResult run_crowd(const Setting& setting, const char* name, const char* what,
   RowResult result;
   result.spec = spec;
   std::vector<double> differences;
+  const double block_seconds = static_cast<double>(setting.count(kBlockPublishes)) / kPacePerSecond;
+  double subscribers_replaced = 0;
+  double strangers_replaced = 0;
   for (int block = 0; block < setting.trials(kBlocks); ++block) {
     // Whoever comes first in one block comes second in the next.
     const Members first = block % 2 == 0 ? Members::kSubscribers : Members::kStrangers;
@@ -77,15 +80,23 @@ RowResult run_crowd(const Setting& setting, const char* name, const char* what,
     trial.measurement.figure = subscribers.slow;
     trial.floor = strangers.slow;
     if (replaces_members(treatment)) {
-      trial.measurement.details = {{"replaced", subscribers.replaced, "a second"},
-                                   {"strangers replaced", strangers.replaced, "a second"}};
+      trial.measurement.details = {
+          {"replaced", subscribers.replaced / block_seconds, "a second"},
+          {"strangers replaced", strangers.replaced / block_seconds, "a second"}};
     }
+    subscribers_replaced += subscribers.replaced;
+    strangers_replaced += strangers.replaced;
     // One more on both sides: a block without a slow publish has a ratio too.
     trial.ratio = (trial.measurement.figure + 1) / (trial.floor + 1);
     differences.push_back(trial.measurement.figure - trial.floor);
     result.trials.push_back(std::move(trial));
   }
   result.chance = sign_flip_probability(differences);
+  if (!replaced_alike(subscribers_replaced, strangers_replaced)) {
+    result.skipped = absl::StrCat("not treated alike: ", subscribers_replaced,
+                                  " subscribers were replaced, and ", strangers_replaced,
+                                  " strangers; run it on a machine with less other work");
+  }
   return result;
 }
 

@@ -39,12 +39,13 @@ void check(const std::byte* record, Sequence expected, Received& received) {
   received.out_of_order += words[0] != expected ? 1 : 0;
 }
 
-void receive(const std::string& directory, Received& received) {
+void receive(const std::string& directory, std::size_t records, Received& received) {
   Subscriber subscriber(subscriber_options(directory, WaitStrategy::kBusy));
   await_join(subscriber);
   received.attached = 1;
   std::vector<std::byte> batch(kReadRecords * kRecordBytes);
   std::uint64_t start_ns = 0;
+  std::uint64_t end_ns = 0;  // of the last record: closing is not what is measured
   for (Item item; item.kind != ItemKind::kClosed; item = subscriber.poll()) {
     if (item.kind == ItemKind::kEnded) fail(subscriber.status().ToString());
     if (item.kind == ItemKind::kNothing) spin_pause();
@@ -59,10 +60,11 @@ void receive(const std::string& directory, Received& received) {
         check(batch.data() + i * kRecordBytes, first + i, received);
       }
     }
+    if (end_ns == 0 && subscriber.counters().last == records) end_ns = monotonic_ns();
   }
   received.counters = subscriber.counters();
-  received.records_per_second = static_cast<double>(received.counters.records) * 1e9 /
-                                static_cast<double>(monotonic_ns() - start_ns);
+  received.records_per_second =
+      static_cast<double>(received.counters.records) * 1e9 / static_cast<double>(end_ns - start_ns);
 }
 
 void publish_numbered(Publisher& publisher, std::size_t records) {
@@ -90,7 +92,7 @@ std::string fault_of(const Received& received, std::size_t published) {
 Measurement one_reader(const Setting& setting, Placement placement, std::size_t records) {
   const PrivateDirectory directory(setting.ring_directory);
   const Shared<Received> received;
-  Child reader(placement.second, [&] { receive(directory.path(), *received); });
+  Child reader(placement.second, [&] { receive(directory.path(), records, *received); });
   const auto publisher = open_publisher(setting, placement, directory.path(), Journal::kNone);
   spin_until([&] { return received->attached == 1; });
   const std::uint64_t start_ns = monotonic_ns();
