@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "bus/kernel.h"
+#include "proto/shared_words.h"
 
 namespace lapwing {
 
@@ -40,6 +41,7 @@ Item Follower::poll_slowly() {
 }
 
 std::size_t Follower::poll_batch(std::span<std::byte> out) {
+  if (came_close_) fall_behind();
   std::size_t copied = 0;
   for (int turns = 0; turns < kTurnsMax && !met_;) {
     const std::span<std::byte> room = out.subspan(copied * record_bytes_);
@@ -59,9 +61,16 @@ std::size_t Follower::poll_batch(std::span<std::byte> out) {
     if (taken->records == 0) break;
     count(taken->records);
     copied += taken->records;
+    if (came_close_) break;
   }
   if (copied == 0 && descriptor_ && !met_) arm_descriptor();
   return copied;
+}
+
+// A reader that stays with a busy publisher takes each line from it while it is written.
+void Follower::fall_behind() {
+  came_close_ = false;
+  for (int i = 0; i < kBehindPauses; ++i) spin_pause();
 }
 
 Item Follower::serve_from_block() {
@@ -158,6 +167,7 @@ Follower::Turn Follower::on_catch_up(std::span<std::byte> out) {
 
 Follower::Turn Follower::on_live(std::span<std::byte> out) {
   const RingRun run = ring_->read_run(next_, out.data(), room_in(out), seen_head_);
+  came_close_ = run.records >= kRunRecordsMin && run.end.outcome == RingRead::kEmpty;
   if (run.records > 0 || run.end.outcome == RingRead::kRecord) return gave(run.records);
   if (run.end.outcome != RingRead::kEmpty) return on_lap(run.end);
   return ending_ == Ending::kNone ? on_idle() : leave();

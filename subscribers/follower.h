@@ -73,6 +73,7 @@ inline constexpr std::uint64_t kHeartbeatLostNs = 5 * kHeartbeatIntervalNs;
 inline constexpr std::uint64_t kCatchUpPauseNs = 1'000'000;  // for the archiver to catch up
 inline constexpr std::size_t kBlockBytes = 256 * 1024;       // read from the journal at a time
 inline constexpr int kTurnsMax = 16;                         // changes of phase within one call
+inline constexpr int kBehindPauses = 32;                     // about a microsecond: fall_behind()
 
 class Follower {
  public:
@@ -154,6 +155,7 @@ class Follower {
   }
   Item poll_slowly();
   Item serve_from_block();
+  void fall_behind();
   std::uint64_t copy_from_block(std::span<std::byte> out);
   void count(std::uint64_t records);
   Turn turn(std::span<std::byte> out);
@@ -233,6 +235,7 @@ class Follower {
   Sequence attention_ = 0;            // from here on a turn is needed before the next record
   std::uint32_t spins_left_ = 0;      // empty polls that need no turn: on_idle
   Sequence seen_head_ = 0;            // of the ring: RingReader::read_run
+  bool came_close_ = false;           // the last run ended behind the newest record
   DeliveryLedger ledger_;
   const std::byte* record_ = nullptr;
   std::uint32_t told_bytes_ = 0;  // at record_: of a record, or of an entry of the state

@@ -190,7 +190,8 @@ class Subscriber {
   Item wait(std::uint64_t deadline_ns);
   // Copies up to out.size() / record_bytes() records that are there now, end to end; stops before
   // an event, which the next poll() returns. Returns the records copied; their sequences are the
-  // last `count` up to counters().last.
+  // last `count` up to counters().last. Where the call before came up to a busy publisher, it first
+  // lets that get ahead for about a microsecond: a reader at its heels slows both down.
   std::size_t poll_batch(std::span<std::byte> out);
 
   // The record of the last kRecord item, or the entry of the last kState item; valid until the next
