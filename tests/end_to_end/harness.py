@@ -56,6 +56,12 @@ class Running:
     def alive(self):
         return self.process.poll() is None
 
+    def processor_seconds(self):
+        """What it has used of processors so far."""
+        stat = pathlib.Path(f"/proc/{self.pid}/stat").read_text()
+        fields = stat.rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
     def signal(self, number):
         if self.alive():
             os.kill(self.pid, number)
