@@ -148,6 +148,7 @@ class Follower {
       }
       if (outcome == RingRead::kEmpty && spins_left_ > 0) {
         --spins_left_;
+        came_close_ = false;  // time has passed: poll_batch need not wait again
         return;
       }
     }
