@@ -113,12 +113,12 @@ class PeersTest(unittest.TestCase):
         for _ in range(TRIES):
             line = self.measure("pipe", "stopped-reader", "--rate", 40_000, "--seconds", 1)
             self.assertLess(line["published"], line["due"])
-            if line["blocked_at_end"]:
+            if line["blocked_at_end"] and line["longest_stall_ns"] > 1_000_000:
                 break
-            # A publisher that did not run for nearly the second has not filled it.
+            # A publisher that did not run for nearly the second has not filled it, or just now.
             self.assertLessEqual(line["published"], 18_724)
         self.assertTrue(line["blocked_at_end"], f"never filled in {TRIES} runs")
-        self.assertGreater(line["longest_stall_ns"], 0)
+        self.assertGreater(line["longest_stall_ns"], 1_000_000)
         self.assertLessEqual(line["ns"]["max"], 1_000_000_000)  # none is waited for after the end
         self.assertGreater(line["over_10_us_per_million"], 0)
 

@@ -18,7 +18,6 @@ DONE, OTHER, USAGE, PEER_GONE, LOST = 0, 1, 2, 5, 6
 MIB = 1 << 20
 PIPE_BYTES = int(os.environ.get("LAPWING_PIPE_MIB", "64")) * MIB
 TAKE_OVERS = 5
-WITH_PATIENCE = ("--retry", harness.HANG_SECONDS)  # for a listener that is slow to answer
 
 
 def random_bytes(size):
@@ -48,7 +47,7 @@ class ChannelTest(harness.ProgramTest):
 
     def pipe(self, name, side, *options, **popen):
         """Starts one side; the connecting one waits for the listening one."""
-        retry = WITH_PATIENCE if side == "--connect" else ()
+        retry = harness.WITH_PATIENCE if side == "--connect" else ()
         return self.start(name, "pipe", side, self.path, *retry, *options, "--summary", **popen)
 
     def feeder(self, name, side, *options, **popen):
@@ -80,14 +79,8 @@ class ChannelTest(harness.ProgramTest):
     def until_out(self, process, text):
         self.until(f"{text!r} in the output of {process.name}", lambda: text in process.out())
 
-    def info(self, *options):
-        done = subprocess.run([harness.program(), "info", "--json", *options],
-                              capture_output=True, text=True, timeout=harness.HANG_SECONDS,
-                              check=False)
-        return json.loads(done.stdout)["channels"] if done.returncode == 0 else []
-
     def directions(self):
-        return [direction for channel in self.info("--channel", self.path)
+        return [direction for channel in self.channels("--channel", self.path)
                 for direction in channel["directions"]]
 
     def until_taken(self, count):
@@ -268,7 +261,7 @@ class SidesThatDie(ChannelTest):
         feeding = threading.Thread(target=self.feed, args=(sender, lines))
         feeding.start()
         self.until("the sender to wait for room", lambda: any(
-            side["full_waits"] > 0 for channel in self.info("--channel", self.path)
+            side["full_waits"] > 0 for channel in self.channels("--channel", self.path)
             for side in channel["sides"]))
         self.assertTrue(sender.alive())
         receiver.signal(signal.SIGCONT)
@@ -472,7 +465,7 @@ class WrongArguments(ChannelTest):
     def test_two_sides_that_both_send(self):
         listener = self.pipe("listener", "--listen", "--send")
         self.until_listening(self.path)
-        self.refuse(OTHER, ("producer",), "pipe", "--connect", self.path, *WITH_PATIENCE)
+        self.refuse(OTHER, ("producer",), "pipe", "--connect", self.path, *harness.WITH_PATIENCE)
         self.until("the refusal", lambda: "refused" in listener.err())
         self.assertTrue(listener.alive())
 
@@ -480,7 +473,7 @@ class WrongArguments(ChannelTest):
         listener = self.pipe("listener", "--listen", "--expect-uid", os.geteuid() + 1)
         self.until_listening(self.path)
         self.refuse(OTHER, (f"user {os.geteuid()}", "not expected"), "pipe", "--connect", self.path,
-                    *WITH_PATIENCE)
+                    *harness.WITH_PATIENCE)
         self.assertTrue(listener.alive())
 
 
@@ -489,7 +482,7 @@ class Listeners(ChannelTest):
 
     def client(self, number, lines=50):
         return self.start(f"client{number}", "pipe", "--connect", self.path, "--messages", "lines",
-                          *WITH_PATIENCE, stdin=self.file_of(number, lines))
+                          *harness.WITH_PATIENCE, stdin=self.file_of(number, lines))
 
     def file_of(self, number, lines):
         path = self.folder / f"in{number}"
@@ -532,7 +525,7 @@ class Listeners(ChannelTest):
     def test_without_keep_it_ends_with_the_first_and_others_are_told_so(self):
         receiver = self.pipe("receiver", "--listen")
         first = self.feeder("first", "--connect")
-        self.until("the channel", lambda: self.info("--channel", self.path))
+        self.until("the channel", lambda: self.channels("--channel", self.path))
         self.until("the socket to go", lambda: not os.path.exists(self.path))
         self.run_to_end("second", "pipe", "--connect", self.path, expect=OTHER)
         self.end_input(first)
@@ -549,9 +542,7 @@ class Listeners(ChannelTest):
         self.until_under_way(1)
         first.kill()
         second = self.pipe("second", "--connect", "--receive", "--messages", "lines")
-        self.until("the second to be served", lambda: any(
-            side["pid"] == second.pid for channel in self.info("--channel", self.path)
-            for side in channel["sides"] if len(channel["sides"]) == 2))
+        self.until_served(self.path, second.pid)
         self.feed(sender, b"three\n")
         self.until_out(second, "three\n")
         self.end_input(sender)
@@ -619,7 +610,7 @@ class WhatInfoShows(ChannelTest):
         self.until_out(receiver, "two\n")
 
         def shown():
-            channels = self.info("--channel", self.path)
+            channels = self.channels("--channel", self.path)
             return channels[0] if channels and channels[0]["sides"][0]["parked"] else None
 
         channel = self.until("the receiver to sleep", shown)
@@ -642,7 +633,7 @@ class WhatInfoShows(ChannelTest):
         receiver.signal(signal.SIGSTOP)
         self.feed(sender, b"three\n")
         channel = self.until("three to be under way", lambda: next(
-            (channel for channel in self.info("--channel", self.path)
+            (channel for channel in self.channels("--channel", self.path)
              if channel["directions"][0]["messages_in_flight"] == 1), None))
         self.assertTrue(channel["sides"][0]["stopped"])
         self.assertFalse(channel["sides"][1]["stopped"])
@@ -654,21 +645,20 @@ class WhatInfoShows(ChannelTest):
                               text=True, check=True).stdout
         for word in (self.path, "the gateway", str(receiver.pid), str(sender.pid), "parked"):
             self.assertIn(word, text)
-        self.assertIn(self.path, [channel["path"] for channel in self.info("--channels")])
+        self.assertIn(self.path, [channel["path"] for channel in self.channels("--channels")])
 
     def test_a_relative_path_is_the_same_channel(self):
         self.start("receiver", "pipe", "--listen", "x.sock", cwd=self.folder)
         self.feeder("sender", "--connect")
-        self.until("the channel", lambda: self.info("--channel", self.path))
+        self.until("the channel", lambda: self.channels("--channel", self.path))
 
     def test_the_other_side_of_a_killed_one_is_shown_alone_while_it_is_stopped(self):
         receiver = self.pipe("receiver", "--listen")
         sender = self.feeder("sender", "--connect")
-        self.until("both sides", lambda: any(
-            len(channel["sides"]) == 2 for channel in self.info("--channel", self.path)))
+        self.until_served(self.path)
         receiver.signal(signal.SIGSTOP)
         sender.kill()
-        (channel,) = self.info("--channel", self.path)
+        (channel,) = self.channels("--channel", self.path)
         self.assertEqual([side["pid"] for side in channel["sides"]], [receiver.pid])
 
     def test_an_idle_pair_uses_no_processor(self):
@@ -687,7 +677,8 @@ class Pings(ChannelTest):
     """Round trips, and a side that answers one after another."""
 
     def ping(self, *options):
-        return self.run_to_end("ping", "ping", self.path, "--json", *WITH_PATIENCE, *options)
+        return self.run_to_end("ping", "ping", self.path, "--json", *harness.WITH_PATIENCE,
+                               *options)
 
     def setUp(self):
         super().setUp()
@@ -704,13 +695,14 @@ class Pings(ChannelTest):
         print(f"\n{result}")
 
     def test_the_text_names_every_percentile(self):
-        text = self.run_to_end("text", "ping", self.path, "--count", 100, *WITH_PATIENCE).out()
+        text = self.run_to_end("text", "ping", self.path, "--count", 100,
+                               *harness.WITH_PATIENCE).out()
         for word in ("min", "50 %", "90 %", "99 %", "99.9 %", "max", "us", self.path):
             self.assertIn(word, text)
 
     def test_an_echo_that_is_killed_ends_it_with_what_was_measured(self):
         pinging = self.start("ping", "ping", self.path, "--count", 1_000_000, "--interval", 0.001,
-                             "--json", *WITH_PATIENCE)
+                             "--json", *harness.WITH_PATIENCE)
         self.until("pings", lambda: any(
             direction["messages_sent"] > 1200 for direction in self.directions()))
         self.echo.kill()
@@ -719,7 +711,7 @@ class Pings(ChannelTest):
 
     def test_it_can_be_told_to_end_and_shows_what_was_measured(self):
         pinging = self.start("ping", "ping", self.path, "--count", 1_000_000, "--interval", 0.001,
-                             "--json", *WITH_PATIENCE)
+                             "--json", *harness.WITH_PATIENCE)
         self.until("pings", lambda: any(
             direction["messages_sent"] > 1200 for direction in self.directions()))
         pinging.signal(signal.SIGINT)
@@ -729,7 +721,7 @@ class Pings(ChannelTest):
         self.assert_ends(self.echo, DONE)
 
     def test_a_pipe_cannot_talk_to_it(self):
-        wrong = self.run_to_end("wrong", "pipe", "--connect", self.path, *WITH_PATIENCE,
+        wrong = self.run_to_end("wrong", "pipe", "--connect", self.path, *harness.WITH_PATIENCE,
                                 expect=OTHER)
         self.assertIn("duplex", wrong.err())
         self.ping("--count", 10)

@@ -11,8 +11,6 @@ import unittest
 
 import harness
 
-WITH_PATIENCE = ("--retry", harness.HANG_SECONDS)  # for a listener that is slow to answer
-
 
 def trades(dbn):
     """(publisher, instrument, price, size) of each trade of a raw DBN file."""
@@ -44,17 +42,6 @@ class Examples(harness.ProgramTest):
         self.until_listening(self.path)
         return process
 
-    def until_open(self):
-        """Waits until the socket's listener serves a peer: who only waits has a side as well."""
-        info = [harness.program(), "info", "--json", "--channel", self.path]
-
-        def served():
-            shown = subprocess.run(info, capture_output=True, text=True, check=False,
-                                   timeout=harness.HANG_SECONDS)
-            return shown.returncode == 0 and any(
-                len(channel["sides"]) == 2 for channel in json.loads(shown.stdout)["channels"])
-        self.until("the channel", served)
-
     def assert_says(self, process, text):
         self.assertEqual(process.wait(), 0, process.err())
         self.assertEqual(process.out(), text)
@@ -68,7 +55,7 @@ class Examples(harness.ProgramTest):
     def test_orders_of_a_sender_that_dies(self):
         receiver = self.listening("orders", "receive", self.path)
         sender = self.example("orders", "send", self.path, 10**12)
-        self.until_open()
+        self.until_served(self.path)
         sender.kill()
         self.assertEqual(receiver.wait(), 1)
         self.assertIn("pid", receiver.err())
@@ -84,7 +71,7 @@ class Examples(harness.ProgramTest):
         lines.write_text("".join(f"{number}\n" for number in range(1, 101)))
         with open(lines, "rb") as source:
             self.run_to_end("pipe", "pipe", "--connect", self.path, "--messages", "lines",
-                            *WITH_PATIENCE, stdin=source)
+                            *harness.WITH_PATIENCE, stdin=source)
         self.assertEqual(loop.wait(), 0, loop.err())
         self.assertTrue(loop.out().startswith("100 messages of 192 bytes, and the timer ticked "))
 
@@ -113,10 +100,10 @@ class Examples(harness.ProgramTest):
     def test_hand_over(self):
         old = self.listening("hand_over", "listen", self.path)
         feed = {"stdin": -1, "bufsize": 0}
-        connect = ("pipe", "--connect", self.path, "--messages", "lines", *WITH_PATIENCE)
+        connect = ("pipe", "--connect", self.path, "--messages", "lines", *harness.WITH_PATIENCE)
         client = self.start("client", *connect, **feed)
         client.process.stdin.write(b"one\n")
-        self.until_open()
+        self.until_served(self.path)
         new = self.example("hand_over", "take-over", self.path)
         self.until("the handing over", lambda: "handed over" in old.out())
         other = self.start("other", *connect, **feed)

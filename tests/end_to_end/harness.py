@@ -16,6 +16,7 @@ import time
 import unittest
 
 HANG_SECONDS = 300  # what takes 10 s on a machine of one's own may take this long on a shared one
+WITH_PATIENCE = ("--retry", HANG_SECONDS)  # for a channel's listener that is slow to answer
 
 
 def program():
@@ -177,6 +178,19 @@ class ProgramTest(unittest.TestCase):
             time.sleep(0.02)
         said = "\n".join(f"--- {process.name}\n{process.err()}" for process in self.running)
         raise AssertionError(f"waited {HANG_SECONDS} s in vain for {what}\n{said}")
+
+    def channels(self, *options):
+        """The channels that `lapwing info` shows, each as JSON."""
+        done = subprocess.run([program(), "info", "--json", *options], capture_output=True,
+                              text=True, timeout=HANG_SECONDS, check=False)
+        return json.loads(done.stdout)["channels"] if done.returncode == 0 else []
+
+    def until_served(self, path, peer=None):
+        """Waits until the socket's listener serves a peer: who only waits is shown alone."""
+        self.until("a peer to be served", lambda: any(
+            len(channel["sides"]) == 2
+            and peer in (None, *(side["pid"] for side in channel["sides"]))
+            for channel in self.channels("--channel", path)))
 
     def until_listening(self, path):
         """Waits until a process listens on the socket at path: a name alone is there earlier."""
