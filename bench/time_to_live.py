@@ -20,6 +20,7 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import statistics
 import subprocess
 import sys
@@ -133,6 +134,8 @@ def main():
     parser.add_argument("--json-lines", action="store_true",
                         help="print each join as a line of JSON, and no medians")
     arguments = parser.parse_args()
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda number, frame: sys.exit(1))
     results = {}
     for run in range(1, arguments.runs + 1):
         folder = pathlib.Path(tempfile.mkdtemp(prefix="lapwing-bench-", dir=arguments.disk))

@@ -20,6 +20,7 @@ SPREAD_MAX = 3.0    # the larger floor of one probe over the smaller; at rest th
 ATTEMPTS_MAX = 3
 ATTEMPTS_MAX_QUICK = 1
 HANG_SECONDS = 1800
+TIDY_SECONDS = 10  # for a program that is told to end, and ends what it has started itself
 NOT_HERE = 77
 
 
@@ -38,12 +39,30 @@ def stood_still(before, after):
                     for probe in (before, after)))
 
 
+def run_to_end(command, folder):
+    """The completed process; what ends this one, or its waiting, ends that one properly first."""
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                          cwd=folder) as running:
+        try:
+            told = running.communicate(timeout=HANG_SECONDS)
+        except BaseException:
+            running.terminate()
+            try:
+                running.wait(TIDY_SECONDS)
+            except subprocess.TimeoutExpired:
+                running.kill()
+                running.wait()
+            raise
+    return subprocess.CompletedProcess(command, running.returncode, *told)
+
+
 class Measuring:
     """One run: programs, the file of raw lines, and what has been measured so far."""
 
-    def __init__(self, root, build, out, disk, plan, say):
+    def __init__(self, root, build, out, rings, disk, plan, say):
         self.root = root
         self.build = build
+        self.rings = rings
         self.disk = disk
         self.plan = plan
         self.say = say
@@ -65,8 +84,7 @@ class Measuring:
     def program(self, command, answers=(0,)):
         """Its lines of JSON; Failed with what it said where it ended otherwise."""
         try:
-            done = subprocess.run(command, capture_output=True, text=True, cwd=self.root,
-                                  timeout=HANG_SECONDS, check=False)
+            done = run_to_end(command, self.root)
         except (OSError, subprocess.TimeoutExpired) as error:
             raise Failed(str(error)) from None
         lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
@@ -81,7 +99,8 @@ class Measuring:
 
     def bench(self, *arguments):
         # A row with a fault ends the program with 1, and says so in its line.
-        command = [str(self.build / "bench" / "lapwing_bench"), "--disk", self.disk, *arguments]
+        command = [str(self.build / "bench" / "lapwing_bench"), "--shm", self.rings,
+                   "--disk", self.disk, *arguments]
         return self.program(command, answers=(0, 1))[-1]
 
     def probe(self):

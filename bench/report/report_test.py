@@ -157,7 +157,7 @@ class Scripted(measuring.Measuring):
     """Programs answer in turn what the test has written down; what was asked is kept."""
 
     def __init__(self, out, plan, probes, answers=None):
-        super().__init__(pathlib.Path("."), out, out, ".", plan, lambda text: None)
+        super().__init__(pathlib.Path("."), out, out, ".", ".", plan, lambda text: None)
         self.probes = list(probes)
         self.answers = answers
         self.asked = []
@@ -257,7 +257,8 @@ class MeasuringTest(unittest.TestCase):
         self.assertEqual(asked, [str(backlog) for backlog in plans.BACKLOGS])
 
     def test_a_failure_is_told_with_what_was_said_before_it(self):
-        run = measuring.Measuring(self.out, self.out, self.out, "", plans.Plan([], {}), print)
+        run = measuring.Measuring(self.out, self.out, self.out, "", "", plans.Plan([], {}),
+                                  print)
         self.addCleanup(run.close)
         for said, told in (("no room\npair: it ended", "pair: it ended (no room)"),
                            ("no room\n\tat main\npair: it ended", "pair: it ended (no room)"),

@@ -5,8 +5,10 @@ import json
 import os
 import pathlib
 import shlex
+import signal
 import subprocess
 import sys
+import tempfile
 import time
 
 import document
@@ -17,6 +19,7 @@ import pictures
 import plan as plans
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+RINGS = "/dev/shm"
 ABOUT = """Measures Lapwing on this machine, beside what one would pick instead; writes a report.
 
 Ends with 0 when everything was measured that this machine can measure, 1 when something failed, a
@@ -111,6 +114,19 @@ def announce(plan, out):
     say(f"the report comes to {out}; leave the machine alone until then")
 
 
+def end_when_told():
+    """A kill or a closed terminal ends a run as Ctrl-C does, unless it was started to ignore it."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, signal.default_int_handler)
+
+
+def folder_in(parent):
+    """One of this run's own, which goes with it, whatever its programs leave there."""
+    return tempfile.TemporaryDirectory(prefix="lapwing-bench-", dir=parent,
+                                       ignore_cleanup_errors=True)
+
+
 def measure_all(measuring_run):
     try:
         measuring_run.instructions()
@@ -165,9 +181,10 @@ def main(command_line):
     out.mkdir(parents=True, exist_ok=True)
     arguments.disk.mkdir(parents=True, exist_ok=True)
     announce(plan, out)
-    run = measuring.Measuring(ROOT, build, out, str(arguments.disk.resolve()), plan, say)
-    run.write("environment", machine)
-    measure_all(run)
+    with folder_in(RINGS) as rings, folder_in(arguments.disk.resolve()) as disk:
+        run = measuring.Measuring(ROOT, build, out, rings, disk, plan, say)
+        run.write("environment", machine)
+        measure_all(run)
     machine["minutes"] = (time.monotonic() - began) / 60
     machine["command"] = shlex.join(["bench/run.sh", *command_line])
     machine["missing"] = missing
@@ -209,12 +226,16 @@ def report_on(out, machine, lines):
                     for line in lines) else 0
 
 
-def main_for_pipes(command_line):
-    """main(), ended without a traceback by whoever stops reading what it prints."""
+def main_for_shells(command_line):
+    """main(), ended without a traceback by a signal and by whoever stops reading what it prints."""
+    end_when_told()
     try:
         code = main(command_line)
         sys.stdout.flush()
         return code
+    except KeyboardInterrupt:
+        say_aside("interrupted")
+        return 1
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for the flush at the end
         say_aside("ended: nobody reads its output any more")
@@ -222,4 +243,4 @@ def main_for_pipes(command_line):
 
 
 if __name__ == "__main__":
-    sys.exit(main_for_pipes(sys.argv[1:]))
+    sys.exit(main_for_shells(sys.argv[1:]))

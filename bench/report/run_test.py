@@ -3,11 +3,14 @@
 
 import contextlib
 import io
+import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 from unittest import mock
 
@@ -22,12 +25,35 @@ from environment_test import CLOCK, GOOD
 PEERS = {"lapwing": ["round-trip", "saturation"], "pipe": ["saturation"]}
 QUIET = {"seconds": 1.0, "named": 0.0, "nameless": 0.0, "steal": 0.0, "who": {}}
 BUSY = {**QUIET, "named": 0.9, "who": {"stress-ng-cpu": 0.9}}
+HANG_SECONDS = 300
+# Runs a program as run.py does, which goes on for minutes and tidies up when it is told to end.
+RUNNING = """
+import sys, measuring, run
+measuring.TIDY_SECONDS = float(sys.argv[3])
+run.main = lambda _: measuring.run_to_end([sys.executable, "-c", sys.argv[1], sys.argv[2]], ".")
+sys.exit(run.main_for_shells([]))
+"""
+TIDY = """
+import os, pathlib, signal, sys
+folder = pathlib.Path(sys.argv[1])
+def tidy(*_):
+    (folder / "tidied").touch()
+    sys.exit(1)
+signal.signal(signal.SIGTERM, tidy)
+signal.alarm(300)  # should nobody end it
+(folder / "half").write_text(str(os.getpid()))
+(folder / "half").rename(folder / "begun")
+while True:
+    signal.pause()
+"""
+DEAF = TIDY.replace("tidy)", "signal.SIG_IGN)")
 
 
 class RunTest(unittest.TestCase):
     def setUp(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="lapwing-run-"))
         self.addCleanup(shutil.rmtree, self.folder)
+        self.scratch = set()  # the folders that programs were given
         self.change(GOOD)
         self.probe = report_test.probe()
         self.answer = report_test.row("one-way-1m", curve=report_test.curve(70))
@@ -44,6 +70,12 @@ class RunTest(unittest.TestCase):
     def program(self, command):
         return [dict(self.probe if "--probe" in command else self.answer)]
 
+    def look_at(self, command):
+        given = {pathlib.Path(command[command.index(option) + 1]) for option in ("--shm", "--disk")}
+        self.assertEqual([folder.is_dir() for folder in given], [True, True])
+        self.scratch |= given
+        return self.program(command)
+
     def run_it(self, *arguments):
         """(exit code, what it printed, the report)"""
         command_line = ["--peers", "none", "--only", "one-way", *arguments, "--out",
@@ -56,7 +88,7 @@ class RunTest(unittest.TestCase):
                     (measuring, "build_programs", lambda *_: self.folder),
                     (measuring, "build_peers", lambda _, names, __: (names, {})),
                     (measuring, "peers_listed", lambda _: dict(PEERS)),
-                    (measuring.Measuring, "program", lambda _, command, **__: self.program(
+                    (measuring.Measuring, "program", lambda _, command, **__: self.look_at(
                         command)),
                     (run, "rows_known", lambda _: self.rows),
                     (load, "between", lambda *_: dict(self.taken)),
@@ -143,7 +175,7 @@ class RunTest(unittest.TestCase):
 
     def test_whoever_stops_reading_ends_it_without_a_traceback(self):
         program = ("import sys, run; run.main = lambda _: print('x' * 1_000_000); "
-                   "sys.exit(run.main_for_pipes([]))")
+                   "sys.exit(run.main_for_shells([]))")
         with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, text=True,
                               cwd=pathlib.Path(__file__).parent) as running:
@@ -151,6 +183,35 @@ class RunTest(unittest.TestCase):
             told = running.stderr.read()
         self.assertEqual((running.returncode, told),
                          (1, "bench: ended: nobody reads its output any more\n"))
+
+    def end_with(self, number, program, tidy_seconds):
+        """(exit code, what it said) of a run that is sent the signal, and what it has started."""
+        (self.folder / "begun").unlink(missing_ok=True)
+        (self.folder / "tidied").unlink(missing_ok=True)
+        with subprocess.Popen(
+                [sys.executable, "-c", RUNNING, program, str(self.folder), str(tidy_seconds)],
+                stderr=subprocess.PIPE, text=True, cwd=pathlib.Path(__file__).parent) as running:
+            deadline = time.monotonic() + HANG_SECONDS
+            while not (self.folder / "begun").exists():
+                self.assertLess(time.monotonic(), deadline)
+                self.assertIsNone(running.poll())
+                time.sleep(0.01)
+            running.send_signal(number)
+            told = running.communicate(timeout=HANG_SECONDS)[1]
+        started = int((self.folder / "begun").read_text(encoding="utf-8"))
+        with self.assertRaises(ProcessLookupError):
+            os.kill(started, 0)
+        return running.returncode, told
+
+    def test_a_run_that_is_told_to_end_ends_what_it_has_started_first(self):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            with self.subTest(number):
+                self.assertEqual(self.end_with(number, TIDY, HANG_SECONDS),
+                                 (1, "bench: interrupted\n"))
+                self.assertTrue((self.folder / "tidied").exists())
+
+    def test_what_does_not_end_when_it_is_told_to_is_killed(self):
+        self.assertEqual(self.end_with(signal.SIGTERM, DEAF, 0.1), (1, "bench: interrupted\n"))
 
     def test_a_report_can_be_written_again_and_says_the_same(self):
         self.taken = BUSY
@@ -183,6 +244,7 @@ class RunTest(unittest.TestCase):
         self.assertIn("bench: interrupted", printed)
         self.assertIn("The run was interrupted", text)
         self.assertIn("| `one-way-1m` |", text)
+        self.assertEqual([folder.exists() for folder in self.scratch], [False, False])
 
     def test_a_program_that_fails_ends_the_run_with_1(self):
         def fail(command):
