@@ -5,6 +5,7 @@ the machine was another one at the end than at the beginning, and the measuremen
 is where the two floors of one probe are so far apart that the cores moved between them.
 """
 
+import contextlib
 import json
 import os
 import subprocess
@@ -26,6 +27,20 @@ NOT_HERE = 77
 
 class Failed(Exception):
     """A measurement gave nothing; the text says why."""
+
+
+class Unwritten(Exception):
+    """What was measured cannot be written down; the text says where, why and what to do."""
+
+
+@contextlib.contextmanager
+def writing_to(path, remedy):
+    try:
+        yield
+    except BrokenPipeError:
+        raise  # somebody stopped reading what is printed
+    except OSError as error:
+        raise Unwritten(f"cannot write to {path}: {error.strerror}; {remedy}") from None
 
 
 def within(factor, one, other):
@@ -68,18 +83,25 @@ class Measuring:
         self.say = say
         self.attempts_max = ATTEMPTS_MAX_QUICK if plan.quick else ATTEMPTS_MAX
         self.lines = []
-        self.raw = open(out / "raw.jsonl", "w", encoding="utf-8")
+        self.raw_path = out / "raw.jsonl"
+        with self.writing():
+            self.raw = open(self.raw_path, "w", encoding="utf-8")
         self.last_probe = None
         self.saturation = {}  # {peer: records}
 
+    def writing(self):
+        return writing_to(self.raw_path, "make room or name another folder with --out")
+
     def close(self):
-        self.raw.close()
+        with self.writing():
+            self.raw.close()
 
     def write(self, kind, line):
         line = {"kind": kind, **line}
         self.lines.append(line)
-        self.raw.write(json.dumps(line) + "\n")
-        self.raw.flush()
+        with self.writing():
+            self.raw.write(json.dumps(line) + "\n")
+            self.raw.flush()
 
     def program(self, command, answers=(0,)):
         """Its lines of JSON; Failed with what it said where it ended otherwise."""

@@ -19,7 +19,7 @@ import pictures
 import plan as plans
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-RINGS = "/dev/shm"
+RINGS = pathlib.Path("/dev/shm")
 ABOUT = """Measures Lapwing on this machine, beside what one would pick instead; writes a report.
 
 Ends with 0 when everything was measured that this machine can measure, 1 when something failed, a
@@ -121,14 +121,17 @@ def end_when_told():
             signal.signal(number, signal.default_int_handler)
 
 
-def folder_in(parent):
+def folder_in(parent, remedy):
     """One of this run's own, which goes with it, whatever its programs leave there."""
-    return tempfile.TemporaryDirectory(prefix="lapwing-bench-", dir=parent,
-                                       ignore_cleanup_errors=True)
+    with measuring.writing_to(parent, remedy):
+        parent.mkdir(parents=True, exist_ok=True)
+        return tempfile.TemporaryDirectory(prefix="lapwing-bench-", dir=parent.resolve(),
+                                           ignore_cleanup_errors=True)
 
 
-def measure_all(measuring_run):
+def measure_all(measuring_run, machine):
     try:
+        measuring_run.write("environment", machine)
         measuring_run.instructions()
         measuring_run.probe()
         measuring_run.rows()
@@ -178,18 +181,20 @@ def main(command_line):
     machine["date"] = time.strftime("%Y-%m-%d-%H%M", time.gmtime())
     machine["commit"] = commit_of(ROOT)
     out = arguments.out or ROOT / "bench" / "results" / f"{machine['host']}-{machine['date']}"
-    out.mkdir(parents=True, exist_ok=True)
-    arguments.disk.mkdir(parents=True, exist_ok=True)
+    with measuring.writing_to(out, "--out names another folder"):
+        out.mkdir(parents=True, exist_ok=True)
     announce(plan, out)
-    with folder_in(RINGS) as rings, folder_in(arguments.disk.resolve()) as disk:
+    with (folder_in(RINGS, "rings have to be in memory") as rings,
+          folder_in(arguments.disk, "--disk names another folder") as disk):
         run = measuring.Measuring(ROOT, build, out, rings, disk, plan, say)
-        run.write("environment", machine)
-        measure_all(run)
+        measure_all(run, machine)
     machine["minutes"] = (time.monotonic() - began) / 60
     machine["command"] = shlex.join(["bench/run.sh", *command_line])
     machine["missing"] = missing
     machine["rivals"] = measuring.rivals_listed(ROOT)
-    (out / "environment.json").write_text(json.dumps(machine, indent=2) + "\n", encoding="utf-8")
+    with measuring.writing_to(out, "the report needs this file, and the run has to be made anew"):
+        (out / "environment.json").write_text(json.dumps(machine, indent=2) + "\n",
+                                              encoding="utf-8")
     say(f"done in {plans.in_words(time.monotonic() - began)}, "
         f"{plans.in_words(plan.seconds())} were announced")
     return report_on(out, machine, run.lines)
@@ -210,13 +215,15 @@ def again(out):
 def report_on(out, machine, lines):
     """Writes report and pictures, says what was not right; the exit code."""
     reasons = distrust_of(machine, lines)
-    drawn = pictures.draw(out, lines, bool(reasons))
+    later = shlex.join(["bench/run.sh", "--again", str(out)])
+    with measuring.writing_to(out, f"when there is room, {later} writes what was measured"):
+        drawn = pictures.draw(out, lines, bool(reasons))
+        (out / "report.md").write_text(document.report(
+            machine, lines, drawn, machine["missing"], reasons, environment.remarks(machine),
+            machine["command"]), encoding="utf-8")
     if not drawn:
         say("no pictures: " + ("python3-matplotlib is not installed" if pictures.pyplot is None
                                else "there is nothing to draw"))
-    (out / "report.md").write_text(document.report(
-        machine, lines, drawn, machine["missing"], reasons, environment.remarks(machine),
-        machine["command"]), encoding="utf-8")
     say(f"the report is {out / 'report.md'}")
     for name, why in document.figures.failed_of(lines):
         say(f"{name}: {why}")
@@ -227,7 +234,7 @@ def report_on(out, machine, lines):
 
 
 def main_for_shells(command_line):
-    """main(), ended without a traceback by a signal and by whoever stops reading what it prints."""
+    """main(), ended without a traceback by what a user may do to it."""
     end_when_told()
     try:
         code = main(command_line)
@@ -235,6 +242,9 @@ def main_for_shells(command_line):
         return code
     except KeyboardInterrupt:
         say_aside("interrupted")
+        return 1
+    except measuring.Unwritten as failure:
+        say_aside(failure)
         return 1
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for the flush at the end

@@ -72,7 +72,7 @@ class RunTest(unittest.TestCase):
 
     def look_at(self, command):
         given = {pathlib.Path(command[command.index(option) + 1]) for option in ("--shm", "--disk")}
-        self.assertEqual([folder.is_dir() for folder in given], [True, True])
+        self.assertTrue(all(folder.is_dir() for folder in given))
         self.scratch |= given
         return self.program(command)
 
@@ -84,6 +84,7 @@ class RunTest(unittest.TestCase):
         printed = io.StringIO()
         with contextlib.ExitStack() as stack:
             stack.enter_context(contextlib.redirect_stdout(printed))
+            stack.enter_context(contextlib.redirect_stderr(printed))
             for owner, name, stand_in in (
                     (measuring, "build_programs", lambda *_: self.folder),
                     (measuring, "build_peers", lambda _, names, __: (names, {})),
@@ -94,9 +95,9 @@ class RunTest(unittest.TestCase):
                     (load, "between", lambda *_: dict(self.taken)),
                     (run.environment.os, "sched_getaffinity", lambda _: self.cores)):
                 stack.enter_context(mock.patch.object(owner, name, stand_in))
-            code = run.main(command_line)
+            code = run.main_for_shells(command_line)
         report = self.folder / "out" / "report.md"
-        text = report.read_text(encoding="utf-8") if report.exists() else ""
+        text = report.read_text(encoding="utf-8") if report.is_file() else ""
         return code, printed.getvalue(), text
 
     def pictures_that_warn(self):
@@ -162,6 +163,39 @@ class RunTest(unittest.TestCase):
         code, printed, text = self.run_it("--only", "round-trip", "--peers", "pipe")
         self.assertEqual((code, text), (2, ""))
         self.assertIn("no peer that was asked for has this scenario", printed)
+
+    def on_a_full_disk(self, name):
+        """What a run says whose file of that name cannot be written."""
+        out = self.folder / "out"
+        out.mkdir(exist_ok=True)
+        (out / name).symlink_to("/dev/full")
+        code, printed, _ = self.run_it()
+        (out / name).unlink()
+        self.assertEqual(code, 1)
+        return printed.splitlines()[-1]
+
+    def test_a_full_disk_is_told_with_what_can_be_done(self):
+        out = self.folder / "out"
+        self.assertEqual(self.on_a_full_disk("raw.jsonl"),
+                         f"bench: cannot write to {out}/raw.jsonl: No space left on device; make "
+                         "room or name another folder with --out")
+        self.assertEqual(self.on_a_full_disk("environment.json"),
+                         f"bench: cannot write to {out}: No space left on device; the report needs "
+                         "this file, and the run has to be made anew")
+        self.assertEqual(self.on_a_full_disk("report.md"),
+                         f"bench: cannot write to {out}: No space left on device; when there is "
+                         f"room, bench/run.sh --again {out} writes what was measured")
+        self.assertEqual(self.again()[0], 0)
+        self.assertIn("| `one-way-1m` |", (out / "report.md").read_text(encoding="utf-8"))
+
+    def test_a_folder_that_cannot_be_made_is_told_before_anything_is_measured(self):
+        for name in ("disk", "out"):
+            shutil.rmtree(self.folder / name, ignore_errors=True)
+            (self.folder / name).write_text("a file", encoding="utf-8")
+            code, printed, _ = self.run_it()
+            self.assertEqual((code, self.scratch), (1, set()))
+            self.assertEqual(printed.splitlines()[-1], "bench: cannot write to "
+                             f"{self.folder}/{name}: File exists; --{name} names another folder")
 
     def again(self):
         printed = io.StringIO()
