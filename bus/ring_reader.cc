@@ -3,6 +3,17 @@
 #include <algorithm>
 
 namespace lapwing {
+namespace {
+
+// Into the second level cache: of lines that it asks for a core can await more than of those for
+// the first (docs/adr/0012-reading-in-runs.md).
+void prefetch_for_load(const std::byte* slot) {
+  constexpr int kLoad = 0;
+  constexpr int kSecondLevel = 2;
+  __builtin_prefetch(slot, kLoad, kSecondLevel);
+}
+
+}  // namespace
 
 RingReadResult RingReader::explain(SlotReadResult read, Sequence n) const {
   // A stamp of n or of a lap before n: bounds hold by themselves, and head, which every publish
@@ -29,7 +40,7 @@ RingRun RingReader::run_of(Sequence first, std::byte* out, std::uint64_t room,
   for (std::uint64_t i = 0; i < room; ++i) {
     const Sequence n = first + i;
     if (n + kReadAheadSlots <= seen_head) {
-      __builtin_prefetch(slot(n + kReadAheadSlots));
+      prefetch_for_load(slot(n + kReadAheadSlots));
     } else if (i == kRunRecordsMin) {
       seen_head = head();
     }
