@@ -20,6 +20,7 @@ DRIFT_MAX = 1.25    # the larger probe over the smaller
 SPREAD_MAX = 3.0    # the larger floor of one probe over the smaller; at rest they are alike
 ATTEMPTS_MAX = 3
 ATTEMPTS_MAX_QUICK = 1
+DOUBT_AFTER = 5  # measurements; fewer say little about a machine
 HANG_SECONDS = 1800
 TIDY_SECONDS = 10  # for a program that is told to end, and ends what it has started itself
 NOT_HERE = 77
@@ -74,7 +75,7 @@ def run_to_end(command, folder):
 class Measuring:
     """One run: programs, the file of raw lines, and what has been measured so far."""
 
-    def __init__(self, root, build, out, rings, disk, plan, say):
+    def __init__(self, root, build, out, rings, disk, plan, say, doubts=lambda lines: []):
         self.root = root
         self.build = build
         self.rings = rings
@@ -88,6 +89,9 @@ class Measuring:
             self.raw = open(self.raw_path, "w", encoding="utf-8")
         self.last_probe = None
         self.saturation = {}  # {peer: records}
+        self.doubts = doubts  # of lines: why they are not to be trusted
+        self.measured = 0
+        self.doubted = False
 
     def writing(self):
         return writing_to(self.raw_path, "make room or name another folder with --out")
@@ -148,6 +152,15 @@ class Measuring:
     def measure(self, kind, identity, call):
         """One measurement between probes, written down whatever becomes of it."""
         self.attempt(kind, identity, lambda: self.between_probes(call))
+        self.measured += 1
+        self.doubt()
+
+    def doubt(self):
+        """Tells once, while there is still time to be saved, that the report will warn."""
+        reasons = [] if self.doubted or self.measured < DOUBT_AFTER else self.doubts(self.lines)
+        for reason in reasons:
+            self.say(f"so far not to be trusted: {reason}")
+            self.doubted = True
 
     def attempt(self, kind, identity, call):
         try:

@@ -186,7 +186,8 @@ def main(command_line):
     announce(plan, out)
     with (folder_in(RINGS, "rings have to be in memory") as rings,
           folder_in(arguments.disk, "--disk names another folder") as disk):
-        run = measuring.Measuring(ROOT, build, out, rings, disk, plan, say)
+        run = measuring.Measuring(ROOT, build, out, rings, disk, plan, say,
+                                  lambda lines: distrust_of(machine, lines))
         measure_all(run, machine)
     machine["minutes"] = (time.monotonic() - began) / 60
     machine["command"] = shlex.join(["bench/run.sh", *command_line])

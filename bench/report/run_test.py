@@ -138,6 +138,17 @@ class RunTest(unittest.TestCase):
         self.taken = BUSY
         self.assert_warns_everywhere(self.run_it(), "stress-ng-cpu up to 90%")
 
+    def test_a_long_run_that_will_warn_says_so_once_while_it_measures(self):
+        self.taken = BUSY
+        self.rows = [f"one-way-{rate}" for rate in range(7)]
+        _, printed, _ = self.run_it()
+        said = [line for line in printed.splitlines() if line.startswith("bench: ")]
+        early = [line for line in said if "so far not to be trusted: other processes took" in line]
+        self.assertEqual(len(early), 1)
+        self.assertEqual(said[said.index(early[0]) + 1], "bench: row 6 of 7: one-way-5")
+        self.taken = QUIET
+        self.assertNotIn("so far", self.run_it()[1])
+
     def one_core(self):
         self.cores = {2}
         self.probe.update(cores=[2, 2], line_ns=0.0, walk_ns=0.0)
