@@ -135,7 +135,8 @@ def main():
                         help="print each join as a line of JSON, and no medians")
     arguments = parser.parse_args()
     for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, lambda number, frame: sys.exit(1))
+        if signal.getsignal(number) != signal.SIG_IGN:  # as nohup has it
+            signal.signal(number, lambda number, frame: sys.exit(1))
     results = {}
     for run in range(1, arguments.runs + 1):
         folder = pathlib.Path(tempfile.mkdtemp(prefix="lapwing-bench-", dir=arguments.disk))

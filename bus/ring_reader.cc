@@ -5,8 +5,8 @@
 namespace lapwing {
 namespace {
 
-// Into the second level cache: of lines that it asks for a core can await more than of those for
-// the first (docs/adr/0012-reading-in-runs.md).
+// Into the second level cache, since a core can await more lines for that one than for its first
+// (docs/adr/0012-reading-in-runs.md).
 void prefetch_for_load(const std::byte* slot) {
   constexpr int kLoad = 0;
   constexpr int kSecondLevel = 2;

@@ -229,7 +229,8 @@ def main(arguments):
         print(f"pair: there is no {program}; run bench/peers/build.sh", file=sys.stderr)
         return NOT_HERE
     for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, lambda number, frame: sys.exit(1))
+        if signal.getsignal(number) != signal.SIG_IGN:  # as nohup has it
+            signal.signal(number, lambda number, frame: sys.exit(1))
     shared = Path(tempfile.mkdtemp(prefix="lapwing-peer-", dir=SHARED_PARENT))
     given = {
         "--bytes": options.bytes, "--records": options.records, "--warm-up": options.warm_up,

@@ -184,7 +184,7 @@ def main(command_line):
     with measuring.writing_to(out, "--out names another folder"):
         out.mkdir(parents=True, exist_ok=True)
     announce(plan, out)
-    with (folder_in(RINGS, "rings have to be in memory") as rings,
+    with (folder_in(RINGS, "make it writable, the rings are kept there") as rings,
           folder_in(arguments.disk, "--disk names another folder") as disk):
         run = measuring.Measuring(ROOT, build, out, rings, disk, plan, say,
                                   lambda lines: distrust_of(machine, lines))

@@ -27,8 +27,12 @@ QUIET = {"seconds": 1.0, "named": 0.0, "nameless": 0.0, "steal": 0.0, "who": {}}
 BUSY = {**QUIET, "named": 0.9, "who": {"stress-ng-cpu": 0.9}}
 HANG_SECONDS = 300
 # Runs a program as run.py does, which goes on for minutes and tidies up when it is told to end.
+# What the tests were started to ignore it does not.
 RUNNING = """
-import sys, measuring, run
+import signal, sys, measuring, run
+signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGTERM, signal.SIG_DFL)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 measuring.TIDY_SECONDS = float(sys.argv[3])
 run.main = lambda _: measuring.run_to_end([sys.executable, "-c", sys.argv[1], sys.argv[2]], ".")
 sys.exit(run.main_for_shells([]))
@@ -254,6 +258,13 @@ class RunTest(unittest.TestCase):
                 self.assertEqual(self.end_with(number, TIDY, HANG_SECONDS),
                                  (1, "bench: interrupted\n"))
                 self.assertTrue((self.folder / "tidied").exists())
+
+    def test_a_run_that_was_started_to_ignore_a_closed_terminal_goes_on(self):
+        program = ("import os, signal, run; signal.signal(signal.SIGHUP, signal.SIG_IGN); "
+                   "run.end_when_told(); os.kill(os.getpid(), signal.SIGHUP); print('goes on')")
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True,
+                              cwd=pathlib.Path(__file__).parent, check=False)
+        self.assertEqual(done.stdout, "goes on\n", done.stderr)
 
     def test_what_does_not_end_when_it_is_told_to_is_killed(self):
         self.assertEqual(self.end_with(signal.SIGTERM, DEAF, 0.1), (1, "bench: interrupted\n"))
