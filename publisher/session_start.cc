@@ -46,7 +46,7 @@ class Starter {
 
  private:
   absl::Status prepare();
-  absl::Status make_directory(const std::string& directory) const;
+  absl::Status make_directory(const std::string& directory, DirectoryUse use) const;
   absl::Status take_locks();
   absl::Status settle_past();
   absl::Status check_continuation() const;
@@ -71,9 +71,10 @@ class Starter {
   }
   // Those that only one publisher may use: the bus's and, since another bus may be told to write
   // to it too, the journal's.
-  std::vector<std::string> directories() const {
-    std::vector<std::string> all = {options_.directory};
-    if (options_.journal) all.push_back(journal_root());
+  std::vector<std::pair<std::string, DirectoryUse>> directories() const {
+    std::vector<std::pair<std::string, DirectoryUse>> all = {
+        {options_.directory, DirectoryUse::kBus}};
+    if (options_.journal) all.emplace_back(journal_root(), DirectoryUse::kJournal);
     return all;
   }
 
@@ -144,15 +145,15 @@ absl::Status Starter::prepare() {
       !fits.ok()) {
     return fits;
   }
-  for (const std::string& directory : directories()) {
-    if (absl::Status made = make_directory(directory); !made.ok()) return made;
+  for (const auto& [directory, use] : directories()) {
+    if (absl::Status made = make_directory(directory, use); !made.ok()) return made;
   }
   return absl::OkStatus();
 }
 
 // Its name is synced, too: what is durable in a directory that a power cut takes away is lost.
-absl::Status Starter::make_directory(const std::string& directory) const {
-  absl::Status status = prepare_bus_directory(directory, std::nullopt);
+absl::Status Starter::make_directory(const std::string& directory, DirectoryUse use) const {
+  absl::Status status = prepare_directory(directory, use, options_.group);
   if (!status.ok() || !options_.journal) return status;
   std::error_code error;
   const auto parent = std::filesystem::canonical(directory, error).parent_path();
@@ -163,17 +164,12 @@ absl::Status Starter::make_directory(const std::string& directory) const {
   return cannot ? absl::OkStatus() : status;
 }
 
-// Only who holds the lock gives the directory to the group: a starter that is refused changes
-// nothing.
 absl::Status Starter::take_locks() {
-  for (const std::string& directory : directories()) {
+  for (const auto& [directory, use] : directories()) {
     absl::StatusOr<ExclusiveLock> lock =
         ExclusiveLock::take(absl::StrCat(directory, "/", kLockFileName), kLockRetryNs);
     if (!lock.ok()) return lock.status();
     session_.locks.push_back(*std::move(lock));
-    if (absl::Status shared = prepare_bus_directory(directory, options_.group); !shared.ok()) {
-      return shared;
-    }
   }
   return absl::OkStatus();
 }
@@ -245,7 +241,10 @@ absl::StatusOr<std::string> Starter::ring_home() const {
   const std::string home =
       absl::StrCat(parent, "/", last_component(full), "-",
                    absl::Hex(XXH3_64bits(full.data(), full.size()), absl::kZeroPad16));
-  if (absl::Status made = prepare_bus_directory(home, options_.group); !made.ok()) return made;
+  if (absl::Status made = prepare_directory(home, DirectoryUse::kRingHome, options_.group);
+      !made.ok()) {
+    return made;
+  }
   return home;
 }
 

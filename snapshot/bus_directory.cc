@@ -1,17 +1,22 @@
 #include "snapshot/bus_directory.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <bit>
 #include <cerrno>
+#include <filesystem>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "proto/error.h"
 #include "proto/ring_layout.h"
+#include "snapshot/exclusive_lock.h"
 #include "snapshot/small_file.h"
 
 namespace lapwing {
@@ -21,6 +26,8 @@ using nlohmann::json;
 
 constexpr unsigned kDirectoryMode = 0700;
 constexpr unsigned kGroupDirectoryMode = 0750;
+constexpr unsigned kGroupReads = 0050;
+constexpr char kNewDirectorySuffix[] = ".lapwing-new-";
 
 // Owns a directory's descriptor for the length of a check.
 struct DirectoryFd {
@@ -48,16 +55,93 @@ absl::Status check_ownership(const std::string& directory, const struct stat& in
   return absl::OkStatus();
 }
 
-absl::Status give_to_group(const std::string& directory, const struct stat& info, int fd,
-                           unsigned group) {
-  if (info.st_gid != group && ::fchown(fd, static_cast<uid_t>(-1), group) != 0) {
+absl::Status give_to_group(const std::string& directory, int fd, unsigned group) {
+  if (::fchown(fd, static_cast<uid_t>(-1), group) != 0) {
     return make_system_error(errno, absl::StrCat("cannot give ", directory, " to group ", group,
                                                  " (its owner must be a member)"));
   }
-  if ((info.st_mode & 07777) != kGroupDirectoryMode && ::fchmod(fd, kGroupDirectoryMode) != 0) {
+  if (::fchmod(fd, kGroupDirectoryMode) != 0) {
     return make_system_error(errno, absl::StrCat("cannot set the mode of ", directory));
   }
   return absl::OkStatus();
+}
+
+absl::Status check_group(const std::string& directory, const struct stat& info, unsigned group) {
+  const bool readable = (info.st_mode & kGroupReads) == kGroupReads;
+  if (info.st_gid == group && readable) return absl::OkStatus();
+  return make_error(
+      Errc::kNotPermitted,
+      absl::StrFormat("group %u cannot read %s (group %u, mode %04o), and Lapwing does not change "
+                      "a directory that was there before: run `chgrp -R %u %s && chmod -R g+rX "
+                      "%s`, or name a directory that does not exist yet",
+                      group, directory, info.st_gid, info.st_mode & 07777, group, directory,
+                      directory));
+}
+
+DirectoryFd open_directory(const std::string& directory) {
+  return DirectoryFd(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+}
+
+absl::Status cannot_make(int sys_errno, const std::string& directory) {
+  const char* const advice = sys_errno == ENOENT ? ": make the one that is to hold it first" : "";
+  return make_system_error(sys_errno,
+                           absl::StrCat("cannot make the directory ", directory, advice));
+}
+
+// True if it was made, false if something is there already. With a group it gets its name last: a
+// directory that has its name and not yet its group could not be told from one that is not ours.
+absl::StatusOr<bool> make_if_missing(const std::string& directory, std::optional<unsigned> group) {
+  const std::string path =
+      group ? absl::StrCat(directory, kNewDirectorySuffix, ::getpid()) : directory;
+  struct stat there{};
+  if (::lstat(directory.c_str(), &there) == 0) return false;
+  if (::mkdir(path.c_str(), kDirectoryMode) != 0) {
+    if (errno == EEXIST && !group) return false;
+    return cannot_make(errno, directory);
+  }
+  if (!group) return true;
+  absl::Status made = absl::OkStatus();
+  if (const DirectoryFd opened = open_directory(path); opened.fd >= 0) {
+    made = give_to_group(directory, opened.fd, *group);
+  } else {
+    made = cannot_make(errno, directory);
+  }
+  const bool named = made.ok() && ::renameat2(AT_FDCWD, path.c_str(), AT_FDCWD, directory.c_str(),
+                                              RENAME_NOREPLACE) == 0;
+  const int sys_errno = errno;
+  if (named) return true;
+  ::rmdir(path.c_str());
+  if (!made.ok()) return made;
+  if (sys_errno == EEXIST) return false;
+  return cannot_make(sys_errno, directory);
+}
+
+bool is_kept_by(DirectoryUse use, const std::string& name) {
+  static constexpr const char* kOfBus[] = {kBusFileName, kLockFileName, kJournalDirectoryName};
+  static constexpr const char* kOfJournal[] = {"sessions", "sessions.copy", kLockFileName};
+  const auto& names = use == DirectoryUse::kBus ? kOfBus : kOfJournal;
+  if (std::ranges::find(names, name) != std::end(names)) return true;
+  return use == DirectoryUse::kJournal && Id128::from_hex(name).has_value();
+}
+
+// Empty, but for what a new file system holds, or in use for this already.
+absl::Status check_content(const std::string& directory, DirectoryUse use) {
+  std::error_code error;
+  std::string stranger;
+  for (std::filesystem::directory_iterator entry(directory, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    if (is_kept_by(use, name)) return absl::OkStatus();
+    if (name != "lost+found") stranger = name;
+  }
+  if (error) {
+    return make_system_error(error.value(), absl::StrCat("cannot list the directory ", directory));
+  }
+  if (stranger.empty()) return absl::OkStatus();
+  return make_error(Errc::kNotALapwingFile,
+                    absl::StrCat(directory, " holds other files (", stranger, ", for one) and no ",
+                                 use == DirectoryUse::kBus ? "bus" : "journal",
+                                 ": name a directory that is empty or does not exist yet"));
 }
 
 bool take(const json& object, const char* key, std::string& out) {
@@ -132,17 +216,11 @@ absl::StatusOr<BusDescription> parse_description(const std::string& path, const 
 
 }  // namespace
 
-absl::Status prepare_bus_directory(const std::string& directory, std::optional<unsigned> group) {
-  const bool made = ::mkdir(directory.c_str(), kDirectoryMode) == 0;
-  if (!made && errno == ENOENT) {
-    return make_system_error(ENOENT, absl::StrCat("cannot make the directory ", directory,
-                                                  ": make the one that is to hold it first"));
-  }
-  if (!made && errno != EEXIST) {
-    return make_system_error(errno, absl::StrCat("cannot make the directory ", directory));
-  }
-  const DirectoryFd opened(
-      ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+absl::Status prepare_directory(const std::string& directory, DirectoryUse use,
+                               std::optional<unsigned> group) {
+  const absl::StatusOr<bool> made = make_if_missing(directory, group);
+  if (!made.ok()) return made.status();
+  const DirectoryFd opened = open_directory(directory);
   if (opened.fd < 0 && (errno == ENOTDIR || errno == ELOOP)) {
     return make_error(Errc::kNotALapwingFile,
                       absl::StrCat(directory, " is not a directory (links are not followed)"));
@@ -151,9 +229,14 @@ absl::Status prepare_bus_directory(const std::string& directory, std::optional<u
   if (opened.fd < 0 || ::fstat(opened.fd, &info) != 0) {
     return make_system_error(errno, absl::StrCat("cannot open the directory ", directory));
   }
-  const absl::Status owned = check_ownership(directory, info);
-  if (!owned.ok() || !group) return owned;
-  return give_to_group(directory, info, opened.fd, *group);
+  absl::Status status = check_ownership(directory, info);
+  if (!status.ok() || *made) return status;
+  if (use == DirectoryUse::kRingHome) {
+    return group ? give_to_group(directory, opened.fd, *group) : status;
+  }
+  status = check_content(directory, use);
+  if (!status.ok() || !group) return status;
+  return check_group(directory, info, *group);
 }
 
 absl::StatusOr<BusDescription> read_bus_description(const std::string& directory) {

@@ -41,11 +41,22 @@ struct BusDescription {
   friend bool operator==(const BusDescription&, const BusDescription&) = default;
 };
 
-// Makes the directory if need be (0700), for a bus or for a journal. With a group it becomes the
-// group's to read (0750). Errors: kNotPermitted if it belongs to another user or is writable by
-// others; kNotALapwingFile if something else, a link say, stands there; kNotFound if its parent is
+// What a directory is to be used for.
+enum class DirectoryUse : std::uint32_t {
+  kBus,
+  kJournal,   // one that lies elsewhere, too
+  kRingHome,  // of a bus's rings: its name is Lapwing's own, and so are its mode and group
+};
+
+// Makes the directory if need be: 0700, or with a group the group's and 0750, at once. One that is
+// there already must be empty or hold what it is to be used for, so that nobody's home directory
+// becomes a bus by a slip; it keeps its mode and its group, and has to have the right ones, since
+// somebody else may have made it (a home of rings gets them). Errors: kNotALapwingFile if something
+// else stands there, a link, say, or a directory of other files; kNotPermitted if it belongs to
+// another user, is writable by others or not readable by the group; kNotFound if its parent is
 // missing.
-absl::Status prepare_bus_directory(const std::string& directory, std::optional<unsigned> group);
+absl::Status prepare_directory(const std::string& directory, DirectoryUse use,
+                               std::optional<unsigned> group);
 
 // Errors: kNoBus if there is none, kNotPermitted, kNotALapwingFile, kAbiMismatch, kDamaged (not
 // JSON, a field missing, sizes that contradict each other).

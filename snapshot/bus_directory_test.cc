@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "proto/error.h"
 #include "tests/temporary_directory.h"
@@ -38,6 +39,14 @@ unsigned mode_of(const std::string& path) {
 std::string content_of(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   return std::string(std::istreambuf_iterator<char>(in), {});
+}
+
+std::set<std::string> names_in(const std::string& directory) {
+  std::set<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(directory)) {
+    names.insert(entry.path().filename().string());
+  }
+  return names;
 }
 
 void replace_content(const std::string& path, const std::string& content) {
@@ -135,32 +144,92 @@ TEST_CASE("A name that is not UTF-8 is refused before anything is written") {
   REQUIRE_FALSE(std::filesystem::exists(directory.file(kBusFileName)));
 }
 
-TEST_CASE("A prepared directory is its owner's alone, or readable by the group") {
+TEST_CASE("A directory that is made is its owner's alone, or readable by the group") {
   TemporaryDirectory directory;
-  const std::string bus = directory.file("bus");
-  REQUIRE(prepare_bus_directory(bus, std::nullopt).ok());
-  REQUIRE(mode_of(bus) == 0700);
-  REQUIRE(prepare_bus_directory(bus, ::getgid()).ok());
-  REQUIRE(mode_of(bus) == 0750);
-  REQUIRE(prepare_bus_directory(bus, ::getgid()).ok());
+  const DirectoryUse use =
+      GENERATE(DirectoryUse::kBus, DirectoryUse::kJournal, DirectoryUse::kRingHome);
+  const std::string own = directory.file("own");
+  REQUIRE(prepare_directory(own, use, std::nullopt).ok());
+  CHECK(mode_of(own) == 0700);
+  const std::string shared = directory.file("shared");
+  REQUIRE(prepare_directory(shared, use, ::getgid()).ok());
+  CHECK(mode_of(shared) == 0750);
+  REQUIRE(prepare_directory(shared, use, ::getgid()).ok());
+  CHECK(names_in(directory.path()) == std::set<std::string>{"own", "shared"});
+}
+
+TEST_CASE("A directory that was there before keeps its mode and its group, or is refused") {
+  TemporaryDirectory directory;
+  const std::string there = directory.file("there");
+  REQUIRE(::mkdir(there.c_str(), 0700) == 0);
+  const DirectoryUse use = GENERATE(DirectoryUse::kBus, DirectoryUse::kJournal);
+  REQUIRE(prepare_directory(there, use, std::nullopt).ok());
+  const absl::Status refused = prepare_directory(there, use, ::getgid());
+  REQUIRE(errc_of(refused) == Errc::kNotPermitted);
+  CHECK(std::string(refused.message()).find("chmod -R g+rX " + there) != std::string::npos);
+  CHECK(mode_of(there) == 0700);
+  REQUIRE(::chmod(there.c_str(), 0755) == 0);
+  REQUIRE(prepare_directory(there, use, ::getgid()).ok());
+  CHECK(mode_of(there) == 0755);
+}
+
+TEST_CASE("A home of rings is Lapwing's own, and gets the group of its bus") {
+  TemporaryDirectory directory;
+  const std::string home = directory.file("home");
+  REQUIRE(prepare_directory(home, DirectoryUse::kRingHome, std::nullopt).ok());
+  REQUIRE(prepare_directory(home, DirectoryUse::kRingHome, ::getgid()).ok());
+  CHECK(mode_of(home) == 0750);
+}
+
+TEST_CASE("A directory of other files becomes no bus and no journal, and is left as it is") {
+  TemporaryDirectory directory;
+  const std::string theirs = directory.file("theirs");
+  REQUIRE(::mkdir(theirs.c_str(), 0750) == 0);
+  replace_content(theirs + "/thesis.txt", "ten years");
+  const std::optional<unsigned> group = GENERATE(std::optional<unsigned>(), ::getgid());
+  for (const DirectoryUse use : {DirectoryUse::kBus, DirectoryUse::kJournal}) {
+    const absl::Status refused = prepare_directory(theirs, use, group);
+    REQUIRE(errc_of(refused) == Errc::kNotALapwingFile);
+    CHECK(std::string(refused.message()).find("thesis.txt") != std::string::npos);
+    CHECK(mode_of(theirs) == 0750);
+  }
+}
+
+TEST_CASE("What a new file system holds, and what a bus or a journal keeps, is no hindrance") {
+  TemporaryDirectory directory;
+  const std::string used = directory.file("used");
+  REQUIRE(::mkdir(used.c_str(), 0700) == 0);
+  std::filesystem::create_directory(used + "/lost+found");
+  CHECK(prepare_directory(used, DirectoryUse::kBus, std::nullopt).ok());
+  CHECK(prepare_directory(used, DirectoryUse::kJournal, std::nullopt).ok());
+  replace_content(used + "/notes.txt", "of this bus");
+  CHECK_FALSE(prepare_directory(used, DirectoryUse::kBus, std::nullopt).ok());
+  SECTION("a bus by its description") {
+    replace_content(used + "/" + kBusFileName, "{}");
+    CHECK(prepare_directory(used, DirectoryUse::kBus, std::nullopt).ok());
+  }
+  SECTION("a journal by a journal's directory") {
+    std::filesystem::create_directory(used + "/0123456789abcdef0123456789abcdef");
+    CHECK(prepare_directory(used, DirectoryUse::kJournal, std::nullopt).ok());
+  }
 }
 
 TEST_CASE("A directory that others can write, a link, and a file are refused with the remedy") {
   TemporaryDirectory directory;
+  const auto prepare = [](const std::string& path) {
+    return prepare_directory(path, DirectoryUse::kBus, std::nullopt);
+  };
   const std::string open = directory.file("open");
-  REQUIRE(prepare_bus_directory(open, std::nullopt).ok());
+  REQUIRE(prepare(open).ok());
   REQUIRE(::chmod(open.c_str(), 0720) == 0);
-  const absl::Status status = prepare_bus_directory(open, std::nullopt);
+  const absl::Status status = prepare(open);
   REQUIRE(errc_of(status) == Errc::kNotPermitted);
   REQUIRE(std::string(status.message()).find("chmod go-w") != std::string::npos);
   std::filesystem::create_symlink(open, directory.file("link"));
-  REQUIRE(errc_of(prepare_bus_directory(directory.file("link"), std::nullopt)) ==
-          Errc::kNotALapwingFile);
+  REQUIRE(errc_of(prepare(directory.file("link"))) == Errc::kNotALapwingFile);
   replace_content(directory.file("file"), "");
-  REQUIRE(errc_of(prepare_bus_directory(directory.file("file"), std::nullopt)) ==
-          Errc::kNotALapwingFile);
-  REQUIRE(errc_of(prepare_bus_directory(directory.file("no/parent"), std::nullopt)) ==
-          Errc::kNotFound);
+  REQUIRE(errc_of(prepare(directory.file("file"))) == Errc::kNotALapwingFile);
+  REQUIRE(errc_of(prepare(directory.file("no/parent"))) == Errc::kNotFound);
 }
 
 TEST_CASE("Another user's directory is refused") {
@@ -170,9 +239,10 @@ TEST_CASE("Another user's directory is refused") {
   }
   TemporaryDirectory directory;
   const std::string theirs = directory.file("theirs");
-  REQUIRE(prepare_bus_directory(theirs, std::nullopt).ok());
+  REQUIRE(prepare_directory(theirs, DirectoryUse::kBus, std::nullopt).ok());
   REQUIRE(::chown(theirs.c_str(), 65534, 65534) == 0);
-  REQUIRE(errc_of(prepare_bus_directory(theirs, std::nullopt)) == Errc::kNotPermitted);
+  REQUIRE(errc_of(prepare_directory(theirs, DirectoryUse::kBus, std::nullopt)) ==
+          Errc::kNotPermitted);
 }
 
 TEST_CASE("Feed metadata keeps every byte, and its absence is empty") {
