@@ -118,7 +118,7 @@ void put_journal_on_slow_disk(PublisherOptions& options) {
   options.make_disk = [] { return std::make_unique<SlowDisk>(DiskSpeed{}, DiskClock::real()); };
   // Without the publisher's lock, which is there for publishers that are killed.
   options.make_queue = [] {
-    return std::make_unique<SlowWriteQueue>(make_write_queue(-1), DiskSpeed{}, DiskClock::real());
+    return std::make_unique<SlowWriteQueue>(make_write_queue(), DiskSpeed{}, DiskClock::real());
   };
 }
 

@@ -102,6 +102,10 @@ absl::StatusOr<UniqueFd> listen_control(const std::string& path, mode_t mode,
   return listen_local(path, mode, group, kControlSocket);
 }
 
+absl::Status check_no_control(const std::string& path) {
+  return check_unserved(path, kControlSocket);
+}
+
 absl::StatusOr<UniqueFd> connect_control(const std::string& path, std::uint64_t deadline_ns) {
   absl::StatusOr<UniqueFd> fd = connect_local(path, deadline_ns, kControlSocket);
   if (!fd.ok()) return fd;

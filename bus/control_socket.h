@@ -58,6 +58,9 @@ std::string printable(std::string text);
 absl::StatusOr<UniqueFd> listen_control(const std::string& path, mode_t mode,
                                         std::optional<unsigned> group);
 
+// check_unserved for a bus.
+absl::Status check_no_control(const std::string& path);
+
 // connect_local, which says kPublisherGone if nobody listens, for a bus: kNotPermitted also if the
 // listener runs neither as the owner of the socket's directory nor as root.
 absl::StatusOr<UniqueFd> connect_control(const std::string& path, std::uint64_t deadline_ns);

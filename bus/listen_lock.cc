@@ -48,13 +48,6 @@ absl::Status check_lock(const struct stat& found, const std::string& lock_path) 
                                                       "; let that user remove it"));
 }
 
-// Whether `lock_path` still names the file that is open: its last holder may have removed it.
-bool is_named(const struct stat& open_file, const std::string& lock_path) {
-  struct stat named{};
-  return lstat(lock_path.c_str(), &named) == 0 && named.st_dev == open_file.st_dev &&
-         named.st_ino == open_file.st_ino;
-}
-
 }  // namespace
 
 absl::StatusOr<ListenLock> ListenLock::take(const std::string& path, const SocketKind& kind) {
@@ -69,7 +62,10 @@ absl::StatusOr<ListenLock> ListenLock::take(const std::string& path, const Socke
     }
     if (absl::Status status = check_lock(found, lock_path); !status.ok()) return status;
     if (flock(fd->get(), LOCK_EX | LOCK_NB) == 0) {
-      if (is_named(found, lock_path)) return ListenLock(*std::move(fd), lock_path);
+      absl::StatusOr<NamedFile> file = NamedFile::of(fd->get(), lock_path);
+      if (!file.ok()) return file.status();
+      // Its last holder may have removed it.
+      if (file->still_named()) return ListenLock(*std::move(fd), *std::move(file));
       continue;
     }
     if (errno != EWOULDBLOCK && errno != EINTR) {
@@ -82,12 +78,11 @@ absl::StatusOr<ListenLock> ListenLock::take(const std::string& path, const Socke
                                  " and holds ", lock_path, "; try again when it is done"));
 }
 
-ListenLock::ListenLock(UniqueFd fd, std::string lock_path)
-    : fd_(std::move(fd)), lock_path_(std::move(lock_path)) {}
+ListenLock::ListenLock(UniqueFd fd, NamedFile file) : fd_(std::move(fd)), file_(std::move(file)) {}
 
 ListenLock::~ListenLock() {
   // The name goes while the lock is held: whoever waits for it finds that out and makes another.
-  if (fd_.valid()) unlink(lock_path_.c_str());
+  if (fd_.valid()) file_.unlink().IgnoreError();
 }
 
 }  // namespace lapwing

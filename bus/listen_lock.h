@@ -14,6 +14,7 @@
 
 #include "absl/status/statusor.h"
 #include "bus/local_socket.h"
+#include "bus/named_file.h"
 #include "bus/unique_fd.h"
 
 namespace lapwing {
@@ -33,10 +34,10 @@ class ListenLock {
   ~ListenLock();
 
  private:
-  ListenLock(UniqueFd fd, std::string lock_path);
+  ListenLock(UniqueFd fd, NamedFile file);
 
   UniqueFd fd_;
-  std::string lock_path_;
+  NamedFile file_;
 };
 
 }  // namespace lapwing

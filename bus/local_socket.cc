@@ -80,6 +80,20 @@ absl::Status not_a_socket(const std::string& path, const SocketKind& kind) {
                    " and was left alone; move it away or choose another ", kind.place));
 }
 
+// What connecting to the socket at `address` gives: 0 if a process listens there, or an errno.
+absl::StatusOr<int> probe(const SocketAddress& address, const SocketKind& kind) {
+  const absl::StatusOr<UniqueFd> socket = make_socket(SOCK_NONBLOCK, kind);
+  if (!socket.ok()) return socket.status();
+  if (connect(socket->get(), address.get(), address.size()) == 0) return 0;
+  return errno == EAGAIN ? 0 : errno;  // EAGAIN: a listener whose backlog is full
+}
+
+absl::Status is_served(const std::string& path, const SocketKind& kind) {
+  return make_error(Errc::kBusTaken,
+                    absl::StrCat("a process is listening on ", path, "; stop that ", kind.listener,
+                                 " or choose another ", kind.place));
+}
+
 // Makes room for a new socket: nothing is there, or a stale socket of our own, which is removed.
 absl::Status clear_stale_socket(const SocketAddress& address, const std::string& path,
                                 const SocketKind& kind) {
@@ -89,16 +103,13 @@ absl::Status clear_stale_socket(const SocketAddress& address, const std::string&
     return make_system_error(errno, absl::StrCat("looking at ", path));
   }
   if (!S_ISSOCK(found.st_mode)) return not_a_socket(path, kind);
-  const absl::StatusOr<UniqueFd> probe = make_socket(SOCK_NONBLOCK, kind);
-  if (!probe.ok()) return probe.status();
-  // EAGAIN is a listener whose backlog is full.
-  if (connect(probe->get(), address.get(), address.size()) == 0 || errno == EAGAIN) {
-    return make_error(Errc::kBusTaken,
-                      absl::StrCat("a process is listening on ", path, "; stop that ",
-                                   kind.listener, " or choose another ", kind.place));
+  const absl::StatusOr<int> answer = probe(address, kind);
+  if (!answer.ok()) return answer.status();
+  if (*answer == 0) return is_served(path, kind);
+  if (*answer == EPROTOTYPE) return not_a_socket(path, kind);
+  if (*answer != ECONNREFUSED) {
+    return make_system_error(*answer, absl::StrCat("connecting to ", path));
   }
-  if (errno == EPROTOTYPE) return not_a_socket(path, kind);
-  if (errno != ECONNREFUSED) return make_system_error(errno, absl::StrCat("connecting to ", path));
   if (found.st_uid != geteuid()) {
     return make_error(Errc::kNotPermitted,
                       absl::StrCat(path, " is a stale socket of user ", found.st_uid,
@@ -209,6 +220,16 @@ absl::StatusOr<UniqueFd> listen_local(const std::string& path, mode_t mode,
     return status;
   }
   return fd;
+}
+
+absl::Status check_unserved(const std::string& path, const SocketKind& kind) {
+  const absl::StatusOr<SocketAddress> address = SocketAddress::of(path, kind);
+  if (!address.ok()) return absl::OkStatus();  // whoever listens will be told
+  struct stat found{};
+  if (lstat(address->path(), &found) != 0 || !S_ISSOCK(found.st_mode)) return absl::OkStatus();
+  const absl::StatusOr<int> answer = probe(*address, kind);
+  if (!answer.ok()) return answer.status();
+  return *answer == 0 ? is_served(path, kind) : absl::OkStatus();
 }
 
 absl::StatusOr<UniqueFd> connect_local(const std::string& path, std::uint64_t deadline_ns,

@@ -46,6 +46,9 @@ inline constexpr int kListenBacklog = 128;  // connections that wait to be accep
 absl::StatusOr<UniqueFd> listen_local(const std::string& path, mode_t mode,
                                       std::optional<unsigned> group, const SocketKind& kind);
 
+// kBusTaken if a process listens on `path`; ok if nobody does, whatever is there. Changes nothing.
+absl::Status check_unserved(const std::string& path, const SocketKind& kind);
+
 // Connects, waiting until deadline_ns (CLOCK_MONOTONIC) while the listener's backlog is full.
 // Whether the listener is the right one is for the caller to ask (peer_credentials).
 // Errors: kNoBus (nothing there), kind.listener_gone, kNotPermitted, kNotALapwingFile, kTimedOut,

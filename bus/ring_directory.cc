@@ -32,9 +32,14 @@ absl::Status share_directory(int fd, const std::string& path, std::optional<unsi
 
 }  // namespace
 
-absl::StatusOr<std::string> private_ring_directory(std::optional<unsigned> group) {
+std::string private_ring_directory_path(std::optional<unsigned> group) {
   std::string path = absl::StrCat("/dev/shm/lapwing-", geteuid());
   if (group) absl::StrAppend(&path, "-", *group);
+  return path;
+}
+
+absl::StatusOr<std::string> private_ring_directory(std::optional<unsigned> group) {
+  std::string path = private_ring_directory_path(group);
   if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
     return make_system_error(errno, absl::StrCat("making ", path));
   }

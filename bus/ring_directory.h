@@ -16,6 +16,8 @@ namespace lapwing {
 // What a ring file's name ends with; before it stands the session's id.
 inline constexpr char kRingFileExtension[] = ".ring";
 
+// The path of private_ring_directory; makes nothing.
+std::string private_ring_directory_path(std::optional<unsigned> group);
 // A directory of the calling user's own under /dev/shm, made if need be: lapwing-<uid> (0700), or
 // lapwing-<uid>-<gid> (0750) whose files a group may read. kNotPermitted if something else stands
 // there, or a directory of another owner or with more permissions; links are not followed.

@@ -78,6 +78,8 @@ RingHeader make_header(const RingSpec& spec, std::uint64_t capacity) {
   header.created_wall_ns = wall_ns();
   header.publisher_pid = static_cast<std::uint32_t>(getpid());
   header.has_journal = spec.has_journal ? 1 : 0;
+  header.directory_device = spec.owner.device;
+  header.directory_inode = spec.owner.inode;
   set_text(header.schema, spec.schema);
   set_text(header.bus_name, spec.bus_name);
   header.checksum = checksum_of(header);
@@ -198,35 +200,34 @@ absl::StatusOr<RingFile> RingFile::create(const RingSpec& spec) {
   const absl::StatusOr<std::uint64_t> capacity =
       spec.capacity != 0 ? spec.capacity : default_capacity(directory->get(), slot_bytes);
   if (!capacity.ok()) return capacity.status();
-  const absl::StatusOr<UniqueFd> fd = open_unnamed(directory->get(), spec.directory);
+  absl::StatusOr<UniqueFd> fd = open_unnamed(directory->get(), spec.directory);
   if (!fd.ok()) return fd.status();
+  const std::string name = ring_file_name(spec.session_id);
+  absl::StatusOr<NamedFile> file =
+      NamedFile::of(fd->get(), absl::StrCat(spec.directory, "/", name));
+  if (!file.ok()) return file.status();
+  const std::string path = file->path();
+  if (absl::Status held = hold_ring(fd->get(), path); !held.ok()) return held;
 
   const std::uint64_t bytes = ring_file_bytes(*capacity, slot_bytes);
   auto region = map_pages(fd->get(), bytes, spec.directory, spec.huge_pages);
   if (!region.ok()) return region.status();
+  RingFile ring(*std::move(fd), *std::move(file), make_header(spec, *capacity), *std::move(region));
+  std::memcpy(ring.region_.get_address(), &ring.header_, sizeof ring.header_);
+  start_words(ring.words(), ring.header_);
 
-  RingFile file;
-  const std::string name = absl::StrCat(spec.session_id.hex(), kRingFileExtension);
-  file.path_ = absl::StrCat(spec.directory, "/", name);
-  file.header_ = make_header(spec, *capacity);
-  file.region_ = *std::move(region);
-  std::memcpy(file.region_.get_address(), &file.header_, sizeof file.header_);
-  start_words(file.words(), file.header_);
-
-  if (absl::Status status = lower_mode(fd->get(), spec.group, file.path_); !status.ok())
-    return status;
-  struct stat self{};
-  if (fstat(fd->get(), &self) != 0) {
-    return make_system_error(errno, absl::StrCat("looking at ", file.path_));
-  }
-  file.device_ = self.st_dev;
-  file.inode_ = self.st_ino;
-  if (absl::Status status = give_name(fd->get(), directory->get(), name, file.path_);
-      !status.ok()) {
+  if (absl::Status status = lower_mode(ring.fd_.get(), spec.group, path); !status.ok()) {
     return status;
   }
-  return file;
+  if (absl::Status status = give_name(ring.fd_.get(), directory->get(), name, path); !status.ok()) {
+    return status;
+  }
+  return ring;
 }
+
+RingFile::RingFile(UniqueFd fd, NamedFile file, const RingHeader& header,
+                   boost::interprocess::mapped_region region)
+    : fd_(std::move(fd)), file_(std::move(file)), header_(header), region_(std::move(region)) {}
 
 RingWords& RingFile::words() const {
   return *reinterpret_cast<RingWords*>(static_cast<std::byte*>(region_.get_address()) + kPageBytes);
@@ -234,16 +235,6 @@ RingWords& RingFile::words() const {
 
 std::byte* RingFile::slots() const {
   return static_cast<std::byte*>(region_.get_address()) + kRingHeaderBytes;
-}
-
-bool RingFile::still_named() const {
-  struct stat found{};
-  return lstat(path_.c_str(), &found) == 0 && found.st_dev == device_ && found.st_ino == inode_;
-}
-
-absl::Status RingFile::unlink() {
-  if (!still_named() || ::unlink(path_.c_str()) == 0) return absl::OkStatus();
-  return make_system_error(errno, absl::StrCat("removing the ring file ", path_));
 }
 
 }  // namespace lapwing

@@ -1,16 +1,14 @@
 // The ring file in shared memory, as its publisher creates, writes and at last unlinks it.
 //
 // Thread safety: const members, any thread; not to be moved or destroyed while another thread uses
-// the mapping. Owns the mapping, which is MADV_DONTFORK; not the name, which outlives the process
-// on purpose.
+// the mapping. Owns the mapping, which is MADV_DONTFORK, and the lock by which others know that its
+// publisher lives; not the name, which outlives the process on purpose.
 //
 // The file has no name until it is allocated and populated in full, its header written and its mode
 // lowered to 0400 (0440 with a group). So a full tmpfs is an error and never a SIGBUS, nobody sees
 // half a ring, and a publisher that is killed on the way leaves nothing behind. Nobody formats
 // memory that others map: a restart makes a new file.
 #pragma once
-
-#include <sys/types.h>
 
 #include <boost/interprocess/mapped_region.hpp>
 #include <cstddef>
@@ -20,6 +18,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "bus/named_file.h"
+#include "bus/open_ring.h"
 #include "bus/ring_directory.h"
 #include "bus/ring_map.h"
 #include "proto/identity.h"
@@ -34,6 +34,7 @@ struct RingSpec {
   std::uint64_t capacity = 0;  // slots, a power of two; 0: see default_capacity
   std::string schema;
   std::string bus_name;
+  DirectoryIdentity owner;  // the directory whose ring it is: the journal's, or the bus's
   Id128 journal_id;
   Id128 session_id;
   Id128 boot_id;
@@ -58,7 +59,7 @@ class RingFile {
   RingFile(RingFile&&) = default;
   RingFile& operator=(RingFile&&) = default;
 
-  const std::string& path() const { return path_; }
+  const std::string& path() const { return file_.path(); }
   const RingHeader& header() const { return header_; }
   RingWords& words() const;
   std::byte* slots() const;
@@ -68,17 +69,19 @@ class RingFile {
 
   // True while the file still has the name it was created under (a log-out may delete files in
   // /dev/shm).
-  bool still_named() const;
+  bool still_named() const { return file_.still_named(); }
   // Removes the name, if it is still this file's; mappings stay valid.
-  absl::Status unlink();
+  absl::Status unlink() { return file_.unlink(); }
+  // The publisher has ended, though this process goes on: whoever comes next may take the file.
+  void let_go() { let_go_of_ring(fd_.get()); }
 
  private:
-  RingFile() = default;
+  RingFile(UniqueFd fd, NamedFile file, const RingHeader& header,
+           boost::interprocess::mapped_region region);
 
-  std::string path_;
-  dev_t device_ = 0;
-  ino_t inode_ = 0;
-  RingHeader header_{};
+  UniqueFd fd_;  // which holds the ring: bus/open_ring.h
+  NamedFile file_;
+  RingHeader header_;
   boost::interprocess::mapped_region region_;
 };
 

@@ -14,16 +14,17 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "bus/open_ring.h"
 #include "proto/ring_layout.h"
 
 namespace lapwing {
 
 class RingMap {
  public:
-  // Opens O_RDONLY without following links, maps PROT_READ, checks a private copy of the header
-  // (magic, ABI, feature bits, checksum, geometry against the file's size). Errors: kNotFound,
-  // kNotPermitted, kNotALapwingFile, kAbiMismatch, kDamaged.
+  // Opens and checks the file as OpenRing does, and maps it PROT_READ. Errors: those of
+  // OpenRing::open; kDamaged for a file that shrinks meanwhile.
   static absl::StatusOr<RingMap> attach(const std::string& path);
+  static absl::StatusOr<RingMap> attach(const OpenRing& ring);
 
   RingMap(RingMap&&) = default;
   RingMap& operator=(RingMap&&) = default;
@@ -40,13 +41,5 @@ class RingMap {
   RingHeader header_;
   boost::interprocess::mapped_region region_;
 };
-
-// What is wrong with `header` as the first page of a file of `file_bytes`, if anything.
-// Errors: kNotALapwingFile, kAbiMismatch, kDamaged.
-absl::Status check_ring_header(const RingHeader& header, std::uint64_t file_bytes,
-                               const std::string& path);
-
-// XXH3-64 of everything before the checksum.
-std::uint64_t checksum_of(const RingHeader& header);
 
 }  // namespace lapwing

@@ -18,6 +18,7 @@
 #include "snapshot/bus_directory.h"
 #include "snapshot/journal/session_log.h"
 #include "snapshot/posix_io.h"
+#include "subscribers/described_ring.h"
 
 namespace lapwing::cli {
 namespace {
@@ -105,15 +106,16 @@ Json describe_sessions(const SessionLog& log) {
   return sessions;
 }
 
-void add_ring(Json& info, const BusDescription& description) {
-  const absl::StatusOr<RingMap> ring = RingMap::attach(description.ring_path);
-  if (ring.ok()) {
-    info["ring"] = describe_ring(*ring);
+void add_ring(Json& info, const std::string& bus, const BusDescription& description) {
+  const absl::StatusOr<OpenRing> ring = open_described_ring(bus, description);
+  const absl::StatusOr<RingMap> map = ring.ok() ? RingMap::attach(*ring) : ring.status();
+  if (map.ok()) {
+    info["ring"] = describe_ring(*map);
     return;
   }
   info["ring"] = nullptr;
   info["ring_why"] =
-      description.closed ? "the session was closed" : std::string(ring.status().message());
+      description.closed ? "the session was closed" : std::string(map.status().message());
 }
 
 void add_publisher(Json& info, const std::string& bus) {
@@ -140,7 +142,7 @@ absl::StatusOr<Json> gather(const std::string& bus) {
                {"journal_id", description->journal_id.hex()},
                {"journal_root", description->journal_root},
                {"journal_writer", description->journal_writer}};
-  add_ring(info, *description);
+  add_ring(info, bus, *description);
   add_publisher(info, bus);
   if (description->journal_root.empty()) return info;
   PosixDisk disk;

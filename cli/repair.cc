@@ -10,7 +10,7 @@
 #include "cli/follow.h"
 #include "cli/progress.h"
 #include "cli/verify_report.h"
-#include "publisher/dead_ring.h"
+#include "publisher/left_rings.h"
 #include "snapshot/bus_directory.h"
 #include "snapshot/exclusive_lock.h"
 #include "snapshot/posix_io.h"
@@ -45,10 +45,14 @@ absl::StatusOr<RepairReport> run_repair(const std::string& bus) {
   const absl::StatusOr<Id128> fresh = random_id();
   if (!fresh.ok()) return fresh.status();
   PosixDisk disk;
-  DeadRing dead_ring;
+  const absl::StatusOr<DirectoryIdentity> directory = directory_identity(*root);
+  if (!directory.ok()) return directory.status();
+  LeftRings rings(*directory, {bus}, [](const std::string& line) {
+    std::cerr << absl::StrCat("lapwing: ", line, "\n");
+  });
   Progress progress;
   return repair_journal(
-      disk, *lock, {*root, *boot, *fresh, dead_ring.opener()},
+      disk, *lock, {*root, *boot, *fresh, rings.opener()},
       [&](std::uint64_t done, std::uint64_t total) { progress.show("verified", done, total); });
 }
 

@@ -112,7 +112,7 @@ absl::StatusOr<CheckpointJudge> StateCommand::judge() const {
                                                      " keeps no journal, and without one there are "
                                                      "no checkpoints"));
   }
-  const absl::StatusOr<Attachment> remains = Attachment::to_remains(bus_);
+  const absl::StatusOr<Attachment> remains = Attachment::to_remains(options_.bus, bus_);
   if (!remains.ok()) return remains.status();
   return make_checkpoint_judge(remains->journal()->sessions(), bus_.journal_id,
                                remains->bounds().durable);

@@ -169,7 +169,8 @@ void dump_ring_constants(Dump& dump) {
 void dump_ring_layout(Dump& dump) {
   STRUCT(RingHeader, magic, abi_version, header_bytes, feature_bits, slot_bytes, record_bytes,
          capacity, journal_id, session_id, boot_id, session_first_sequence, ring_first_sequence,
-         created_wall_ns, publisher_pid, has_journal, schema, bus_name, reserved, checksum);
+         created_wall_ns, publisher_pid, has_journal, schema, bus_name, directory_device,
+         directory_inode, reserved, checksum);
   STRUCT(PaddedWord, value, padding);
   STRUCT(RingWords, head, doorbell, archived, durable, oldest, journal_state, heartbeat, state,
          reserved);

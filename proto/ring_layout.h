@@ -69,7 +69,11 @@ struct RingHeader {
   std::uint32_t has_journal;  // 1 or 0
   char schema[32];
   char bus_name[64];
-  std::uint8_t reserved[3872];
+  // Whose ring this is: the directory with the journal, or without one the bus directory. A copy is
+  // another directory, and has no ring.
+  std::uint64_t directory_device;  // st_dev
+  std::uint64_t directory_inode;   // st_ino
+  std::uint8_t reserved[3856];
   std::uint64_t checksum;  // XXH3-64 of the page's first 4,088 bytes
 };
 static_assert(sizeof(RingHeader) == kPageBytes);
@@ -89,6 +93,8 @@ static_assert(offsetof(RingHeader, publisher_pid) == 112);
 static_assert(offsetof(RingHeader, has_journal) == 116);
 static_assert(offsetof(RingHeader, schema) == 120);
 static_assert(offsetof(RingHeader, bus_name) == 152);
+static_assert(offsetof(RingHeader, directory_device) == 216);
+static_assert(offsetof(RingHeader, directory_inode) == 224);
 static_assert(offsetof(RingHeader, checksum) == 4088);
 
 enum class RingState : std::uint64_t { kRunning = 1, kClosed = 2 };

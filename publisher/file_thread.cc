@@ -81,6 +81,7 @@ void FileThread::run() {
     if (head != head_seen_) head_moved_ns_ = now;
     head_seen_ = head;
     looked_ns_ = now;
+    hooks_.on_turn(now);
     take_requests();
     const std::uint64_t next_ns = archiver_->step(head, now, wall_ns(), kLookNs);
     tell();

@@ -38,6 +38,8 @@ class FileThread {
   struct Hooks {
     // Durable, oldest or the journal's condition changed, or a prune is done.
     std::function<void()> on_progress;
+    // A turn of the thread, at least one a second: for what may block on a file, too.
+    std::function<void(std::uint64_t now_ns)> on_turn;
     std::function<void(const std::string& line)> log;
   };
 
@@ -62,6 +64,8 @@ class FileThread {
   void shed();
   // The journal's first failure; ok while there is none. Valid after the condition became kFailed.
   absl::Status failure() const { return archiver_->failure(); }
+  // After close(): whether `sessions` says how the session ended.
+  bool end_recorded() const { return archiver_->end_recorded(); }
 
  private:
   void run();

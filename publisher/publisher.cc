@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "bus/ring_writer.h"
 #include "publisher/file_thread.h"
+#include "publisher/lock_watch.h"
 #include "publisher/service_thread.h"
 #include "publisher/session_start.h"
 
@@ -32,6 +33,7 @@ absl::Status make_absolute(std::string& path) {
 struct Publisher::State {
   PublisherOptions options;
   StartedSession session;                   // before the threads: they borrow from it
+  LockWatch lock_watch;                     // of the session's locks
   std::unique_ptr<FileThread> file_thread;  // null without a journal
   std::unique_ptr<ServiceThread> service_thread;
 
@@ -49,6 +51,7 @@ struct Publisher::State {
   State(PublisherOptions given, StartedSession started)
       : options(std::move(given)),
         session(std::move(started)),
+        lock_watch(session.locks, [this](const std::string& line) { log(line); }),
         writer(*session.ring),
         head(session.first() - 1),
         limit(kNoLimit),
@@ -84,6 +87,7 @@ struct Publisher::State {
   [[gnu::cold]] Sequence attend();
   void check_thread();
   absl::Status close();
+  absl::Status remove_names();
 };
 
 absl::Status Publisher::State::start_threads() {
@@ -91,6 +95,7 @@ absl::Status Publisher::State::start_threads() {
     FileThread::Hooks hooks;
     hooks.log = [this](const std::string& line) { log(line); };
     hooks.on_progress = [this] { service_thread->progress(); };
+    hooks.on_turn = [this](std::uint64_t now_ns) { lock_watch.look(now_ns); };
     file_thread = std::make_unique<FileThread>(
         std::move(session.archiver), words(), session.ring->header().capacity,
         options.on_journal_failure == OnJournalFailure::kStop, std::move(hooks));
@@ -107,6 +112,10 @@ absl::Status Publisher::State::start_threads() {
   };
   hooks.prune_result = [this]() -> std::optional<Errc> {
     return file_thread != nullptr ? file_thread->prune_result() : Errc::kNoJournal;
+  };
+  // The service thread waits for no file; without a file thread there is nobody else to look.
+  hooks.on_beat = [this](std::uint64_t now_ns) {
+    if (file_thread == nullptr) lock_watch.look(now_ns);
   };
   hooks.log = [this](const std::string& line) { log(line); };
   service_thread = std::make_unique<ServiceThread>(
@@ -306,17 +315,30 @@ absl::Status Publisher::State::close() {
   step("close-socket");
   if (service_thread != nullptr) service_thread->close();
   step("unlink-ring");
-  session.description.closed = true;
-  const absl::Status described =
-      write_bus_description(options.directory, session.description, options.group);
-  if (!described.ok()) result.Update(described);
-  result.Update(remove_ring(*session.ring));
+  result.Update(remove_names());
   limit = 0;
   if (status.ok()) status = make_error(Errc::kClosed, "the publisher was closed");
   // The write queue holds the lock too (see make_write_queue), so it goes first.
   file_thread.reset();
   session.queue.reset();
+  session.sessions.reset();
+  session.ring->let_go();
   session.locks.clear();
+  return result;
+}
+
+// A journal that has failed and whose end could not be recorded leaves its ring: page 1 says what
+// `sessions` does not, and the next start goes by it.
+absl::Status Publisher::State::remove_names() {
+  if (file_thread != nullptr && !file_thread->end_recorded()) {
+    log(absl::StrCat("the ring file ", session.ring->path(),
+                     " stays: it alone says how this session ended; the next start reads it"));
+    return absl::OkStatus();
+  }
+  session.description.closed = true;
+  absl::Status result =
+      write_bus_description(options.directory, session.description, options.group);
+  result.Update(remove_ring(*session.ring));
   return result;
 }
 

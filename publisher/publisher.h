@@ -33,6 +33,7 @@
 #include "proto/shared_words.h"
 #include "snapshot/archive/archiver.h"
 #include "snapshot/io.h"
+#include "snapshot/lock_retry.h"
 #include "snapshot/recovery/recovery.h"
 
 namespace lapwing {
@@ -55,11 +56,12 @@ struct PublisherOptions {
   Retention retention;
   OnJournalLag on_journal_lag = OnJournalLag::kWait;
   OnJournalFailure on_journal_failure = OnJournalFailure::kContinue;
-  std::optional<unsigned> group;    // gid whose members may read
-  std::string metadata;             // raw DBN metadata of the feed, may be empty
-  std::uint64_t source_id = 0;      // see SessionEntry
-  std::uint64_t source_offset = 0;  // ignored with `resume`
-  bool resume = false;              // source_offset becomes what the journal holds of source_id
+  std::uint64_t take_over_ns = kLockRetryNs;  // how long a start waits for another one to end
+  std::optional<unsigned> group;              // gid whose members may read
+  std::string metadata;                       // raw DBN metadata of the feed, may be empty
+  std::uint64_t source_id = 0;                // see SessionEntry
+  std::uint64_t source_offset = 0;            // ignored with `resume`
+  bool resume = false;  // source_offset becomes what the journal holds of source_id
   std::function<void(const std::string& line)> log;  // called from any of the threads
   // Seams for tests: the disk under the journal, and a call before each named step of a start or an
   // end.

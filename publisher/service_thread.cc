@@ -73,6 +73,7 @@ void ServiceThread::beat(std::uint64_t now_ns) {
   if (now_ns < next_heartbeat_ns_) return;
   next_heartbeat_ns_ = now_ns + kHeartbeatNs;
   store_heartbeat(*words_, now_ns);
+  hooks_.on_beat(now_ns);
   if (name_lost_ || ring_->still_named()) return;
   name_lost_ = true;
   hooks_.log(absl::StrCat("the ring file ", ring_->path(),

@@ -37,6 +37,7 @@ class ServiceThread {
     std::function<void(Sequence below)> prune_wanted;
     // What became of the prune that was wanted last; nothing while it is under way.
     std::function<std::optional<Errc>()> prune_result;
+    std::function<void(std::uint64_t now_ns)> on_beat;
     std::function<void(const std::string& line)> log;
   };
 

@@ -10,9 +10,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "bus/control_socket.h"
 #include "bus/kernel.h"
 #include "proto/error.h"
-#include "publisher/dead_ring.h"
+#include "publisher/left_rings.h"
+#include "snapshot/lock_retry.h"
 #include "snapshot/posix_io.h"
 #include "snapshot/uring_write_queue.h"
 
@@ -48,15 +50,19 @@ class Starter {
   absl::Status prepare();
   absl::Status make_directory(const std::string& directory, DirectoryUse use) const;
   absl::Status take_locks();
+  absl::Status check_nobody_publishes() const;
+  absl::StatusOr<LeftRings> left_rings() const;
   absl::Status settle_past();
   absl::Status check_continuation() const;
   absl::StatusOr<std::string> ring_home() const;
+  absl::StatusOr<std::string> make_ring_home() const;
   absl::Status make_ring();
   absl::Status begin_session();
   absl::Status start_archiver();
   absl::Status announce();
   absl::Status remove_old_rings();
   void abandon();
+  bool session_is_open() const;
 
   void step(const char* name) const {
     if (options_.on_step) options_.on_step(name);
@@ -68,6 +74,9 @@ class Starter {
     return options_.journal_directory.empty()
                ? absl::StrCat(options_.directory, "/", kJournalDirectoryName)
                : options_.journal_directory;
+  }
+  absl::StatusOr<DirectoryIdentity> ring_owner() const {
+    return directory_identity(options_.journal ? journal_root() : options_.directory);
   }
   // Those that only one publisher may use: the bus's and, since another bus may be told to write
   // to it too, the journal's.
@@ -117,7 +126,14 @@ absl::StatusOr<StartedSession> Starter::run() {
 // open.
 void Starter::abandon() {
   if (session_.archiver) session_.archiver->close(session_.first() - 1, wall_ns()).IgnoreError();
-  if (session_.ring) remove_ring(*session_.ring).IgnoreError();
+  if (session_.ring && !session_is_open()) remove_ring(*session_.ring).IgnoreError();
+}
+
+// It began and `sessions` does not say how it ended: its ring is what the next start goes by.
+bool Starter::session_is_open() const {
+  if (!session_.sessions) return false;
+  const SessionRecord* const session = session_.sessions->find(session_id_);
+  return session != nullptr && !session->end;
 }
 
 absl::Status Starter::prepare() {
@@ -167,11 +183,36 @@ absl::Status Starter::make_directory(const std::string& directory, DirectoryUse 
 absl::Status Starter::take_locks() {
   for (const auto& [directory, use] : directories()) {
     absl::StatusOr<ExclusiveLock> lock =
-        ExclusiveLock::take(absl::StrCat(directory, "/", kLockFileName), kLockRetryNs);
+        ExclusiveLock::take(absl::StrCat(directory, "/", kLockFileName), options_.take_over_ns);
     if (!lock.ok()) return lock.status();
     session_.locks.push_back(*std::move(lock));
   }
-  return absl::OkStatus();
+  // A publisher that was just killed may still be closing its descriptors, one after the other.
+  absl::Status free;
+  retry_lock(options_.take_over_ns, [&] {
+    free = check_nobody_publishes();
+    return errc_of(free) == Errc::kBusTaken ? EWOULDBLOCK : 0;
+  });
+  return free;
+}
+
+// A lock file can be removed under its holder: so the socket and the rings are asked, too, before
+// anything is written, and then `sessions`, which its writer locks.
+absl::Status Starter::check_nobody_publishes() const {
+  absl::Status free = check_no_control(absl::StrCat(options_.directory, "/", kControlSocketName));
+  if (!free.ok()) return free;
+  const absl::StatusOr<LeftRings> rings = left_rings();
+  if (!rings.ok()) return rings.status();
+  const absl::StatusOr<BusDescription> bus = read_bus_description(options_.directory);
+  return rings->check_none_held(bus.ok() ? bus->ring_path : "");
+}
+
+absl::StatusOr<LeftRings> Starter::left_rings() const {
+  const absl::StatusOr<DirectoryIdentity> owner = ring_owner();
+  if (!owner.ok()) return owner.status();
+  const absl::StatusOr<std::string> home = ring_home();
+  if (!home.ok()) return home.status();
+  return LeftRings(*owner, {options_.directory, *home}, options_.log);
 }
 
 absl::Status Starter::settle_past() {
@@ -187,13 +228,15 @@ absl::Status Starter::settle_past() {
   session_.source_offset = options_.source_offset;
   if (!options_.journal) return absl::OkStatus();
 
-  absl::StatusOr<SessionLog> sessions = SessionLog::open(*session_.disk, journal_root());
+  absl::StatusOr<SessionLog> sessions =
+      SessionLog::open(*session_.disk, journal_root(), kSessionsFileName, options_.take_over_ns);
   if (!sessions.ok()) return sessions.status();
   session_.sessions = std::make_unique<SessionLog>(*std::move(sessions));
 
-  DeadRing dead_ring;
+  absl::StatusOr<LeftRings> rings = left_rings();
+  if (!rings.ok()) return rings.status();
   absl::StatusOr<Settled> settled =
-      settle(*session_.disk, journal_root(), *session_.sessions, boot_id_, dead_ring.opener());
+      settle(*session_.disk, journal_root(), *session_.sessions, boot_id_, rings->opener());
   if (!settled.ok()) return settled.status();
   for (const std::string& line : settled->log) log(line);
   session_.settled = *std::move(settled);
@@ -221,30 +264,33 @@ absl::Status Starter::check_continuation() const {
                                  "journal away"));
 }
 
-// The directory that holds this bus's ring files and no other's: the bus directory itself if it is
-// on tmpfs, otherwise one named after it, so that two buses never take each other's files for
-// leftovers.
+// The directory that holds this bus's ring files: the bus directory itself if it is on tmpfs,
+// otherwise one named after it, so that the files of two buses do not lie side by side.
 absl::StatusOr<std::string> Starter::ring_home() const {
   std::string parent = options_.ring_directory;
   if (parent.empty()) {
     absl::StatusOr<bool> tmpfs = is_on_tmpfs(options_.directory);
     if (!tmpfs.ok()) return tmpfs.status();
     if (*tmpfs) return options_.directory;
-    absl::StatusOr<std::string> own = private_ring_directory(options_.group);
-    if (!own.ok()) return own.status();
-    parent = *std::move(own);
+    parent = private_ring_directory_path(options_.group);
   }
   std::error_code error;
   const std::string full = std::filesystem::canonical(options_.directory, error).string();
   if (error)
     return make_system_error(error.value(), absl::StrCat("resolving ", options_.directory));
-  const std::string home =
-      absl::StrCat(parent, "/", last_component(full), "-",
-                   absl::Hex(XXH3_64bits(full.data(), full.size()), absl::kZeroPad16));
-  if (absl::Status made = prepare_directory(home, DirectoryUse::kRingHome, options_.group);
-      !made.ok()) {
-    return made;
+  return absl::StrCat(parent, "/", last_component(full), "-",
+                      absl::Hex(XXH3_64bits(full.data(), full.size()), absl::kZeroPad16));
+}
+
+absl::StatusOr<std::string> Starter::make_ring_home() const {
+  absl::StatusOr<std::string> home = ring_home();
+  if (!home.ok() || *home == options_.directory) return home;
+  if (options_.ring_directory.empty()) {
+    absl::StatusOr<std::string> parent = private_ring_directory(options_.group);
+    if (!parent.ok()) return parent.status();
   }
+  absl::Status made = prepare_directory(*home, DirectoryUse::kRingHome, options_.group);
+  if (!made.ok()) return made;
   return home;
 }
 
@@ -253,9 +299,12 @@ absl::Status Starter::make_ring() {
     journal_id_ = session_.settled.journal_id;
     geometry_ = *session_.settled.geometry;
   }
-  absl::StatusOr<std::string> home = ring_home();
+  absl::StatusOr<std::string> home = make_ring_home();
   if (!home.ok()) return home.status();
+  const absl::StatusOr<DirectoryIdentity> owner = ring_owner();
+  if (!owner.ok()) return owner.status();
   RingSpec spec;
+  spec.owner = *owner;
   spec.directory = *std::move(home);
   spec.record_bytes = options_.record_bytes;
   spec.capacity = options_.capacity;
@@ -306,8 +355,10 @@ absl::Status Starter::begin_session() {
 absl::Status Starter::start_archiver() {
   if (!options_.journal) return absl::OkStatus();
   const RingHeader& ring = session_.ring->header();
-  session_.queue =
-      options_.make_queue ? options_.make_queue() : make_write_queue(session_.locks.back().fd());
+  // Those of `sessions` are the locks that nobody removes without its being noticed.
+  std::vector<int> held = session_.sessions->held_files();
+  held.push_back(session_.locks.back().fd());
+  session_.queue = options_.make_queue ? options_.make_queue() : make_write_queue(held);
   session_.queue->register_memory({session_.ring->slots(), ring.capacity * ring.slot_bytes});
   log(absl::StrCat("journal ", journal_root(), " is written by ", session_.queue->description()));
   ArchiverOptions archive;
@@ -352,25 +403,12 @@ absl::Status Starter::announce() {
   return write_bus_description(options_.directory, bus, options_.group);
 }
 
-// Every other ring file of this bus: of the settled session, and of starts that were killed before
-// they announced theirs. The lock is held, so none of them is another publisher's.
+// Every other ring file of this bus: of the settled session, wherever an earlier start placed it
+// (another --ring-dir), and of starts that were killed before they announced theirs.
 absl::Status Starter::remove_old_rings() {
-  const std::filesystem::path own(session_.ring->path());
-  std::error_code error;
-  std::filesystem::directory_iterator entry(own.parent_path(), error);
-  for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
-    const std::filesystem::path& path = entry->path();
-    if (path == own || path.extension() != kRingFileExtension) continue;
-    std::filesystem::remove(path, error);
-    if (error) break;
-  }
-  if (error)
-    return make_system_error(error.value(),
-                             absl::StrCat("removing old rings beside ", own.string()));
-  // A ring that an earlier start placed elsewhere (another --ring-dir); it may be gone already.
-  const std::string& settled = session_.settled.ring_path;
-  if (!settled.empty() && settled != own.string()) std::filesystem::remove(settled, error);
-  return absl::OkStatus();
+  const absl::StatusOr<LeftRings> rings = left_rings();
+  if (!rings.ok()) return rings.status();
+  return rings->remove_all_but(session_.ring->path(), session_.settled.ring_path);
 }
 
 }  // namespace

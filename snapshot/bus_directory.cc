@@ -144,6 +144,20 @@ absl::Status check_content(const std::string& directory, DirectoryUse use) {
                                  ": name a directory that is empty or does not exist yet"));
 }
 
+// A path as bus.json has it: relative to the bus directory if it lies in it.
+std::string within_bus_directory(const std::string& directory, const std::string& path) {
+  const std::string prefix = absl::StrCat(directory, "/");
+  return path.starts_with(prefix) ? path.substr(prefix.size()) : path;
+}
+
+std::string from_bus_directory(const std::string& directory, const std::string& path) {
+  if (path.empty() || path.front() == '/') return path;
+  std::error_code error;  // a working directory that is gone: the path stays relative
+  const std::filesystem::path full = std::filesystem::path(directory) / path;
+  const std::filesystem::path absolute = std::filesystem::absolute(full, error);
+  return (error ? full : absolute).lexically_normal().string();
+}
+
 bool take(const json& object, const char* key, std::string& out) {
   const auto found = object.find(key);
   if (found == object.end() || !found->is_string()) return false;
@@ -242,7 +256,11 @@ absl::Status prepare_directory(const std::string& directory, DirectoryUse use,
 absl::StatusOr<BusDescription> read_bus_description(const std::string& directory) {
   const std::string path = absl::StrCat(directory, "/", kBusFileName);
   const auto text = read_small_file(path, kBusFileBytesMax);
-  if (text.ok()) return parse_description(path, *text);
+  if (text.ok()) {
+    absl::StatusOr<BusDescription> bus = parse_description(path, *text);
+    if (bus.ok()) bus->journal_root = from_bus_directory(directory, bus->journal_root);
+    return bus;
+  }
   if (errc_of(text.status()) != Errc::kNotFound) return text.status();
   return make_error(Errc::kNoBus, absl::StrCat("no bus at ", directory, ": there is no ", path));
 }
@@ -254,7 +272,7 @@ absl::Status write_bus_description(const std::string& directory, const BusDescri
       {"name", description.name},
       {"schema", description.schema},
       {"ring_path", description.ring_path},
-      {"journal_root", description.journal_root},
+      {"journal_root", within_bus_directory(directory, description.journal_root)},
       {"journal_writer", description.journal_writer},
       {"journal_id", description.journal_id.hex()},
       {"session_id", description.session_id.hex()},

@@ -29,7 +29,7 @@ struct BusDescription {
   std::string name;
   std::string schema;
   std::string ring_path;
-  std::string journal_root;    // directory with `sessions`; empty: no journal
+  std::string journal_root;    // directory with `sessions`, absolute; empty: no journal
   std::string journal_writer;  // what writes it, for people: io_uring, or posix and why
   Id128 journal_id;
   Id128 session_id;
@@ -58,6 +58,8 @@ enum class DirectoryUse : std::uint32_t {
 absl::Status prepare_directory(const std::string& directory, DirectoryUse use,
                                std::optional<unsigned> group);
 
+// A journal that lies in the bus directory is written down relative to it, so that a copy of the
+// directory speaks of its own journal, and one that was moved still does.
 // Errors: kNoBus if there is none, kNotPermitted, kNotALapwingFile, kAbiMismatch, kDamaged (not
 // JSON, a field missing, sizes that contradict each other).
 absl::StatusOr<BusDescription> read_bus_description(const std::string& directory);

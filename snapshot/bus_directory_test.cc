@@ -245,6 +245,22 @@ TEST_CASE("Another user's directory is refused") {
           Errc::kNotPermitted);
 }
 
+TEST_CASE("A journal in the bus directory is described relative to it, another by its path") {
+  TemporaryDirectory directory;
+  const std::string bus = directory.file("bus");
+  std::filesystem::create_directory(bus);
+  BusDescription written = example();
+  written.journal_root = bus + "/journal";
+  REQUIRE(write_bus_description(bus, written, std::nullopt).ok());
+  CHECK(read_bus_description(bus)->journal_root == bus + "/journal");
+  std::filesystem::copy(bus, directory.file("copy"));
+  CHECK(read_bus_description(directory.file("copy"))->journal_root ==
+        directory.file("copy") + "/journal");
+  written.journal_root = directory.file("elsewhere");
+  REQUIRE(write_bus_description(bus, written, std::nullopt).ok());
+  CHECK(read_bus_description(bus)->journal_root == directory.file("elsewhere"));
+}
+
 TEST_CASE("Feed metadata keeps every byte, and its absence is empty") {
   TemporaryDirectory directory;
   REQUIRE(read_feed_metadata(directory.path())->empty());

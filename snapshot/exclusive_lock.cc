@@ -1,13 +1,11 @@
 #include "snapshot/exclusive_lock.h"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <chrono>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -36,18 +34,6 @@ int open_lock(const std::string& path) {
   }
 }
 
-// flock until it succeeds or retry_ns have passed; 0, EWOULDBLOCK or another errno.
-int lock_within(int fd, std::uint64_t retry_ns) {
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::nanoseconds(retry_ns);
-  for (;;) {
-    if (::flock(fd, LOCK_EX | LOCK_NB) == 0) return 0;
-    if (errno == EINTR) continue;
-    if (errno != EWOULDBLOCK) return errno;
-    if (std::chrono::steady_clock::now() >= deadline) return EWOULDBLOCK;
-    ::poll(nullptr, 0, kLockRetryIntervalMs);
-  }
-}
-
 std::string holder_of(int fd) {
   char text[kPidTextMax];
   const ssize_t bytes = ::pread(fd, text, sizeof text, 0);
@@ -70,28 +56,41 @@ void write_holder(int fd) {
 
 absl::StatusOr<ExclusiveLock> ExclusiveLock::take(const std::string& path, std::uint64_t retry_ns,
                                                   const std::string& does) {
-  const int fd = open_lock(path);
-  if (fd < 0) return open_failed(errno, path);
-  ExclusiveLock lock(fd);
-  struct stat info{};
-  if (::fstat(fd, &info) != 0) return open_failed(errno, path);
-  if (!S_ISREG(info.st_mode)) return open_failed(ENXIO, path);
-  const int failure = lock_within(fd, retry_ns);
-  if (failure == EWOULDBLOCK) {
-    return make_error(Errc::kBusTaken,
-                      absl::StrCat(path, " is held by ", holder_of(fd), ", which ", does));
+  for (;;) {
+    const int fd = open_lock(path);
+    if (fd < 0) return open_failed(errno, path);
+    ExclusiveLock lock(fd, path);
+    struct stat info{};
+    if (::fstat(fd, &info) != 0) return open_failed(errno, path);
+    if (!S_ISREG(info.st_mode)) return open_failed(ENXIO, path);
+    const int failure =
+        retry_lock(retry_ns, [&] { return ::flock(fd, LOCK_EX | LOCK_NB) == 0 ? 0 : errno; });
+    if (failure == EWOULDBLOCK) {
+      return make_error(Errc::kBusTaken,
+                        absl::StrCat(path, " is held by ", holder_of(fd), ", which ", does));
+    }
+    if (failure != 0) return make_system_error(failure, absl::StrCat("cannot lock ", path));
+    if (!lock.still_named()) continue;  // removed meanwhile: it keeps nobody out
+    write_holder(fd);
+    return lock;
   }
-  if (failure != 0) return make_system_error(failure, absl::StrCat("cannot lock ", path));
-  write_holder(fd);
-  return lock;
 }
 
-ExclusiveLock::ExclusiveLock(ExclusiveLock&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+bool ExclusiveLock::still_named() const {
+  struct stat held{};
+  struct stat named{};
+  return ::fstat(fd_, &held) == 0 && ::lstat(path_.c_str(), &named) == 0 &&
+         held.st_dev == named.st_dev && held.st_ino == named.st_ino;
+}
+
+ExclusiveLock::ExclusiveLock(ExclusiveLock&& other) noexcept
+    : fd_(std::exchange(other.fd_, -1)), path_(std::move(other.path_)) {}
 
 ExclusiveLock& ExclusiveLock::operator=(ExclusiveLock&& other) noexcept {
   if (this != &other) {
     if (fd_ >= 0) ::close(fd_);
     fd_ = std::exchange(other.fd_, -1);
+    path_ = std::move(other.path_);
   }
   return *this;
 }

@@ -12,13 +12,11 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "snapshot/lock_retry.h"
 
 namespace lapwing {
 
 inline constexpr char kLockFileName[] = "publisher.lock";
-inline constexpr std::uint64_t kLockRetryNs =
-    10'000'000'000;  // a starter waits this long for the lock
-inline constexpr int kLockRetryIntervalMs = 20;
 
 // Held until the object and every duplicate of its descriptor are gone. The file stays.
 class ExclusiveLock {
@@ -35,10 +33,16 @@ class ExclusiveLock {
   ExclusiveLock& operator=(ExclusiveLock&& other) noexcept;
   ~ExclusiveLock();
   int fd() const { return fd_; }
+  const std::string& path() const { return path_; }
+
+  // False once somebody has removed the lock's file, or put another in its place: whoever starts
+  // now finds no lock.
+  bool still_named() const;
 
  private:
-  explicit ExclusiveLock(int fd) : fd_(fd) {}
+  ExclusiveLock(int fd, std::string path) : fd_(fd), path_(std::move(path)) {}
   int fd_ = -1;
+  std::string path_;
 };
 
 }  // namespace lapwing

@@ -58,6 +58,9 @@ class Disk {
   virtual absl::Status truncate(FileHandle file, std::uint64_t bytes) = 0;
   virtual absl::Status sync(FileHandle file) = 0;  // fdatasync
   virtual absl::StatusOr<std::uint64_t> size(FileHandle file) = 0;
+  // Keeps every other process from locking the file until this one closes it or ends; waits up to
+  // retry_ns for a holder to go. The file is open for writing. kBusTaken: another one holds it.
+  virtual absl::Status lock(FileHandle, std::uint64_t) { return absl::OkStatus(); }
   // The whole of a finished file, mapped read-only. Nothing where the disk has no mappings, or
   // where another user than this one and root could cut the file short under whoever reads it
   // (SIGBUS).

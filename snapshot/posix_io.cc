@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "proto/error.h"
+#include "snapshot/lock_retry.h"
 
 namespace lapwing {
 namespace {
@@ -177,6 +178,23 @@ absl::StatusOr<std::uint64_t> PosixDisk::size(FileHandle file) {
   struct stat status;
   if (::fstat(file, &status) != 0) return file_error(errno, "stat", file);
   return static_cast<std::uint64_t>(status.st_size);
+}
+
+// A write lock of the open file description: who may only read the file cannot take it away, and no
+// close() of another descriptor of this process gives it up.
+absl::Status PosixDisk::lock(FileHandle file, std::uint64_t retry_ns) {
+  struct flock whole{};
+  whole.l_type = F_WRLCK;
+  whole.l_whence = SEEK_SET;
+  const int failure = retry_lock(retry_ns, [&] {
+    if (::fcntl(file, F_OFD_SETLK, &whole) == 0) return 0;
+    return errno == EACCES ? EWOULDBLOCK : errno;
+  });
+  if (failure == 0) return absl::OkStatus();
+  if (failure != EWOULDBLOCK) return file_error(failure, "lock", file);
+  return make_error(Errc::kBusTaken, absl::StrCat(path_of(file),
+                                                  " is held by another process: a publisher runs "
+                                                  "here, or `lapwing repair`; end it first"));
 }
 
 std::optional<Pages> PosixDisk::map_finished(FileHandle file) {

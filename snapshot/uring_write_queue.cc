@@ -31,16 +31,18 @@ absl::Status refused(int sys_errno) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<UringWriteQueue>> UringWriteQueue::create(int held_fd) {
+absl::StatusOr<std::unique_ptr<UringWriteQueue>> UringWriteQueue::create(
+    std::span<const int> held) {
   std::unique_ptr<UringWriteQueue> queue(new UringWriteQueue);
   if (const int made = io_uring_queue_init(kUringDepth, &queue->ring_, 0); made < 0) {
     queue->ring_.ring_fd = -1;
     return refused(-made);
   }
   queue->unsubmitted_.reserve(kUringDepth);
-  if (held_fd >= 0) {
-    const int held = io_uring_register_files(&queue->ring_, &held_fd, 1);
-    if (held < 0) return refused(-held);
+  if (!held.empty()) {
+    const int registered =
+        io_uring_register_files(&queue->ring_, held.data(), static_cast<unsigned>(held.size()));
+    if (registered < 0) return refused(-registered);
   }
   return queue;
 }
@@ -161,8 +163,8 @@ std::size_t UringWriteQueue::refuse_unsubmitted(std::span<WriteCompletion> out) 
   return count;
 }
 
-std::unique_ptr<WriteQueue> make_write_queue(int held_fd) {
-  absl::StatusOr<std::unique_ptr<UringWriteQueue>> queue = UringWriteQueue::create(held_fd);
+std::unique_ptr<WriteQueue> make_write_queue(std::span<const int> held) {
+  absl::StatusOr<std::unique_ptr<UringWriteQueue>> queue = UringWriteQueue::create(held);
   if (queue.ok()) return *std::move(queue);
   return std::make_unique<PosixWriteQueue>(std::string(queue.status().message()));
 }

@@ -1,9 +1,9 @@
 // The WriteQueue of a publisher: io_uring, with the ring file's memory registered where that is
 // allowed.
 //
-// The kernel may finish a killed publisher's requests after the process is gone. So the descriptor
-// of the publisher's lock is registered with the io_uring: the lock is held until the last request
-// ended.
+// The kernel may finish a killed publisher's requests after the process is gone. So the descriptors
+// of the publisher's locks are registered with the io_uring: the locks are held until the last
+// request ended.
 //
 // Thread safety: one thread.
 // Errors: a request's errno comes back in its completion. If the kernel refuses to take requests at
@@ -28,10 +28,10 @@ inline constexpr unsigned kUringDepth = 128;  // requests in flight
 
 class UringWriteQueue final : public WriteQueue {
  public:
-  // `held_fd` is kept open until the last request has ended, even beyond the process; -1: none.
+  // `held` are kept open until the last request has ended, even beyond the process.
   // Errors: kUnsupported (ENOSYS), kNotPermitted (a container forbids it), kSystem (ENOMEM: the
   // limit on locked memory).
-  static absl::StatusOr<std::unique_ptr<UringWriteQueue>> create(int held_fd);
+  static absl::StatusOr<std::unique_ptr<UringWriteQueue>> create(std::span<const int> held);
   ~UringWriteQueue() override;
   UringWriteQueue(const UringWriteQueue&) = delete;
   UringWriteQueue& operator=(const UringWriteQueue&) = delete;
@@ -57,6 +57,6 @@ class UringWriteQueue final : public WriteQueue {
 };
 
 // io_uring, or POSIX with the reason in its description where io_uring is refused.
-std::unique_ptr<WriteQueue> make_write_queue(int held_fd);
+std::unique_ptr<WriteQueue> make_write_queue(std::span<const int> held = {});
 
 }  // namespace lapwing

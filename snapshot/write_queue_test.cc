@@ -20,8 +20,8 @@ namespace {
 constexpr std::uint64_t kWaitNs = 5'000'000;
 
 // io_uring or nothing: containers may refuse it, which is said loudly.
-std::unique_ptr<UringWriteQueue> uring_or_skip(int held_fd = -1) {
-  auto queue = UringWriteQueue::create(held_fd);
+std::unique_ptr<UringWriteQueue> uring_or_skip(std::span<const int> held = {}) {
+  auto queue = UringWriteQueue::create(held);
   if (queue.ok()) return *std::move(queue);
   WARN("SKIPPED: " << queue.status().message());
   return nullptr;
@@ -121,7 +121,7 @@ TEST_CASE("The lock's descriptor stays open as long as the io_uring lives") {
   const std::string path = directory.file("lock");
   const int lock = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   REQUIRE(::flock(lock, LOCK_EX | LOCK_NB) == 0);
-  auto queue = uring_or_skip(lock);
+  auto queue = uring_or_skip(std::span(&lock, 1));
   ::close(lock);
   if (queue == nullptr) return;
   const int other = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
@@ -134,8 +134,8 @@ TEST_CASE("The lock's descriptor stays open as long as the io_uring lives") {
 }
 
 TEST_CASE("Where io_uring is refused the factory says why in the POSIX queue's description") {
-  const auto queue = make_write_queue(-1);
-  const auto uring = UringWriteQueue::create(-1);
+  const auto queue = make_write_queue();
+  const auto uring = UringWriteQueue::create({});
   CHECK(queue->description().starts_with(uring.ok() ? "io_uring" : "posix ("));
 }
 

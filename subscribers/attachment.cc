@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "bus/kernel.h"
 #include "proto/error.h"
+#include "subscribers/described_ring.h"
 
 namespace lapwing {
 
@@ -13,7 +14,11 @@ absl::StatusOr<Attachment> Attachment::to_publisher(ControlClient control) {
   Attachment attachment;
   const WelcomeFrame welcome = control.welcome();
   attachment.control_ = std::move(control);
-  absl::StatusOr<RingMap> map = RingMap::attach(get_text(welcome.ring_path));
+  const std::string ring_path = get_text(welcome.ring_path);
+  absl::StatusOr<RingMap> map =
+      is_ring_path(ring_path, welcome.session_id)
+          ? RingMap::attach(ring_path)
+          : make_error(Errc::kNotFound, absl::StrCat(ring_path, " is no ring's path"));
   if (!map.ok()) return map.status();
   if (map->header().session_id != welcome.session_id) {
     return make_error(Errc::kNotFound,
@@ -32,7 +37,8 @@ absl::StatusOr<Attachment> Attachment::to_publisher(ControlClient control) {
   return attachment;
 }
 
-absl::StatusOr<Attachment> Attachment::to_remains(const BusDescription& bus) {
+absl::StatusOr<Attachment> Attachment::to_remains(const std::string& bus_directory,
+                                                  const BusDescription& bus) {
   Attachment attachment;
   attachment.session_id_ = bus.session_id;
   attachment.journal_id_ = bus.journal_id;
@@ -44,8 +50,8 @@ absl::StatusOr<Attachment> Attachment::to_remains(const BusDescription& bus) {
       return opened;
   }
   if (!has_journal || !attachment.journal_has_all()) {
-    if (absl::Status mapped = attachment.map_remaining_ring(bus.ring_path); !mapped.ok())
-      return mapped;
+    absl::Status mapped = attachment.map_remaining_ring(bus_directory, bus);
+    if (!mapped.ok()) return mapped;
   }
   if (attachment.ring_) return attachment;
   if (!has_journal) {
@@ -91,11 +97,13 @@ bool Attachment::journal_has_all() const {
 }
 
 // A ring file that was written under another boot is no evidence: memory does not survive one.
-absl::Status Attachment::map_remaining_ring(const std::string& path) {
-  absl::StatusOr<RingMap> map = RingMap::attach(path);
-  if (!map.ok()) {
-    return errc_of(map.status()) == Errc::kNotFound ? absl::OkStatus() : map.status();
-  }
+absl::Status Attachment::map_remaining_ring(const std::string& bus_directory,
+                                            const BusDescription& bus) {
+  const absl::StatusOr<OpenRing> ring = open_described_ring(bus_directory, bus);
+  if (errc_of(ring.status()) == Errc::kNotFound) return absl::OkStatus();
+  if (!ring.ok()) return ring.status();
+  absl::StatusOr<RingMap> map = RingMap::attach(*ring);
+  if (!map.ok()) return map.status();
   const absl::StatusOr<Id128> boot = boot_id();
   if (!boot.ok()) return boot.status();
   if (map->header().boot_id != *boot || map->header().session_id != session_id_) {
@@ -106,7 +114,7 @@ absl::Status Attachment::map_remaining_ring(const std::string& path) {
     return make_error(
         Errc::kDamaged,
         absl::StrCat(kBusFileName, " says that records have ", record_bytes_,
-                     " bytes, but those in ", path, " have ", map->header().record_bytes,
+                     " bytes, but those in ", map->path(), " have ", map->header().record_bytes,
                      "; restart the publisher, which writes both anew"));
   }
   map_ = std::make_shared<const RingMap>(*std::move(map));

@@ -35,7 +35,8 @@ class Attachment {
   static absl::StatusOr<Attachment> to_publisher(ControlClient control);
   // What a publisher that does not answer has left. Errors: kNoBus if that is neither ring nor
   // journal.
-  static absl::StatusOr<Attachment> to_remains(const BusDescription& bus);
+  static absl::StatusOr<Attachment> to_remains(const std::string& bus_directory,
+                                               const BusDescription& bus);
 
   Attachment(Attachment&&) = default;
   Attachment& operator=(Attachment&&) = delete;
@@ -80,7 +81,7 @@ class Attachment {
   Attachment() = default;
   absl::Status open_journal(const std::string& root);
   bool journal_has_all() const;
-  absl::Status map_remaining_ring(const std::string& path);
+  absl::Status map_remaining_ring(const std::string& bus_directory, const BusDescription& bus);
 
   Id128 session_id_;
   Id128 journal_id_;

@@ -95,7 +95,7 @@ BusSearch::Found BusSearch::look_at_remains(std::uint64_t now_ns) {
   if (!bus->closed && now_ns - remains_since_ns_ < kRemainsGraceNs) return std::nullopt;
   known_ = std::exchange(remains_, Id128{});
   known_closed_ = bus->closed;
-  absl::StatusOr<Attachment> attachment = Attachment::to_remains(*bus);
+  absl::StatusOr<Attachment> attachment = Attachment::to_remains(directory_, *bus);
   if (!attachment.ok()) return nobody(attachment.status());
   return std::optional<Attachment>(*std::move(attachment));
 }

@@ -60,6 +60,7 @@ class TestBus {
     spec.journal_id = with_journal_ ? journal.current_journal_id() : fixture_id(100 + session_);
     spec.boot_id = boot_id().value();
     spec.has_journal = with_journal_;
+    spec.owner = directory_identity(with_journal_ ? journal.root() : directory()).value();
     spec.schema = schema;
     spec.session_first = spec.ring_first = first;
     ring = std::make_unique<RingFile>(make_ring(spec));

@@ -416,6 +416,11 @@ const absl::Status& Archiver::failure() const {
   return state_->failure;
 }
 
+bool Archiver::end_recorded() const {
+  const SessionRecord* const last = state_->sessions.last();
+  return last != nullptr && last->begin.session_id == state_->options.session_id && last->end;
+}
+
 ArchiverCounters Archiver::counters() const {
   const State& state = *state_;
   return {.writes = state.writer.writes(),

@@ -123,6 +123,9 @@ class Archiver {
   // that whoever settles the session after a kill knows, and then limit().
   JournalCondition condition() const;
   const absl::Status& failure() const;  // kJournalFailed
+  // Whether `sessions` says how the session ended. Until it does, the ring's page 1 is all that
+  // tells a failed journal from a power cut.
+  bool end_recorded() const;
   ArchiverCounters counters() const;
 
   // Wants everything up to `through` (clamped to head) durable as soon as possible.

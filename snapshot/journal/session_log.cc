@@ -66,10 +66,11 @@ std::string SessionLog::where(std::uint64_t index) const {
 }
 
 absl::StatusOr<SessionLog> SessionLog::open(Disk& disk, const std::string& directory,
-                                            const std::string& name) {
+                                            const std::string& name, std::uint64_t lock_retry_ns) {
   SessionLog log(disk, directory, name);
-  absl::Status status = log.create_missing();
-  if (status.ok()) status = log.open_files(OpenMode::kReadWrite);
+  absl::Status status = log.open_files(OpenMode::kReadWrite);
+  if (status.ok()) status = log.lock_files(lock_retry_ns);
+  if (status.ok()) status = log.create_missing();
   if (status.ok()) status = log.load();
   if (status.ok()) status = log.heal();
   if (!status.ok()) return status;
@@ -115,15 +116,25 @@ bool SessionLog::in_void(const Id128& journal_id, Sequence n, Sequence& first,
   return false;
 }
 
+// What is there is locked before anything is made or changed.
+absl::Status SessionLog::lock_files(std::uint64_t retry_ns) {
+  for (const OpenFile& file : files_) {
+    if (!file.valid()) continue;
+    const absl::Status locked = disk_->lock(file.get(), retry_ns);
+    if (!locked.ok()) return locked;
+  }
+  return absl::OkStatus();
+}
+
 absl::Status SessionLog::create_missing() {
   bool created = false;
   for (std::size_t copy = 0; copy < kCopies; ++copy) {
-    const auto there = disk_->exists(path(copy));
-    if (!there.ok()) return there.status();
-    if (*there) continue;
+    if (files_[copy].valid()) continue;
     const auto file = disk_->open(path(copy), {OpenMode::kCreate});
     if (!file.ok()) return file.status();
-    disk_->close(*file);
+    files_[copy] = OpenFile(*disk_, *file);
+    const absl::Status locked = disk_->lock(*file, 0);
+    if (!locked.ok()) return locked;
     created = true;
   }
   return created ? disk_->sync_directory(directory_) : absl::OkStatus();

@@ -23,6 +23,7 @@
 #include "proto/journal_format.h"
 #include "snapshot/io.h"
 #include "snapshot/journal/session_rules.h"
+#include "snapshot/lock_retry.h"
 
 namespace lapwing {
 
@@ -46,9 +47,11 @@ class SessionLog {
  public:
   // `directory` is the one that holds `sessions`. Creates the files if they are missing. `name` is
   // another for a log that will take the place of this one.
-  // Errors: kDamaged with file, entry and offset; kNoSpace, kNotPermitted, kSystem.
+  // Errors: kBusTaken if another process writes it still after lock_retry_ns, and nothing is
+  // changed; kDamaged with file, entry and offset; kNoSpace, kNotPermitted, kSystem.
   static absl::StatusOr<SessionLog> open(Disk& disk, const std::string& directory,
-                                         const std::string& name = kSessionsFileName);
+                                         const std::string& name = kSessionsFileName,
+                                         std::uint64_t lock_retry_ns = kLockRetryNs);
   // Errors: kNotFound if there are none, kDamaged with file, entry and offset, kNotPermitted.
   static absl::StatusOr<SessionLog> open_read_only(Disk& disk, const std::string& directory);
 
@@ -71,6 +74,12 @@ class SessionLog {
   // True for a sequence in a recorded void of this journal; sets the void's bounds.
   bool in_void(const Id128& journal_id, Sequence n, Sequence& first, Sequence& last) const;
 
+  // The files whose locks a writer holds, for whoever has to hold them longer: make_write_queue.
+  std::vector<FileHandle> held_files() const {
+    std::vector<FileHandle> held;
+    for (const OpenFile& file : files_) held.push_back(file.get());
+    return held;
+  }
   // Entries read or written; the damaged one's index where there is one.
   std::uint64_t entry_count() const { return next_index_; }
   // What open() has repaired, or what a reader was able to do without.
@@ -84,6 +93,7 @@ class SessionLog {
   std::string path(std::size_t copy) const;
   std::string where(std::uint64_t index) const;
   absl::Status open_files(OpenMode mode);
+  absl::Status lock_files(std::uint64_t retry_ns);
   absl::Status create_missing();
   absl::Status load();
   absl::Status take(std::uint64_t index, const SessionEntry& in_first, const SessionEntry& in_copy,

@@ -304,7 +304,24 @@ TEST_CASE("A session begins where the one before it says, or with a new journal 
     REQUIRE(log->append(end).ok());
     REQUIRE_FALSE(log->append(begin_entry(id(14), 2561)).ok());
   }
+  log = absl::UnavailableError("closed: there is one writer at a time");
   REQUIRE(files.open().ok());
+}
+
+TEST_CASE("A log that has a writer is refused to another one, by either file, and is not changed") {
+  Sessions files;
+  auto log = files.open();
+  const auto open_now = [&] {
+    return SessionLog::open(files.disk, files.directory.path(), kSessionsFileName, 0);
+  };
+  REQUIRE(errc_of(open_now().status()) == Errc::kBusTaken);
+  const std::string removed = files.path(GENERATE(0, 1));
+  std::filesystem::remove(removed);
+  CHECK(errc_of(open_now().status()) == Errc::kBusTaken);
+  CHECK_FALSE(std::filesystem::exists(removed));
+  CHECK(files.read().ok());
+  log = absl::UnavailableError("closed");
+  CHECK(open_now().ok());
 }
 
 TEST_CASE("A failed journal is not continued") {

@@ -125,6 +125,7 @@ absl::Status Settler::look_at_ring(const RingOpener& open_ring) {
   const std::string path = get_text(session_->begin.ring_path);
   if (session_->end || !facts_.same_boot || path.empty()) return absl::OkStatus();
   auto ring = open_ring(path);
+  if (errc_of(ring.status()) == Errc::kBusTaken) return ring.status();
   if (!ring.ok()) {
     return make_error(
         errc_of(ring.status()),

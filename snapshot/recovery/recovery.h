@@ -29,7 +29,8 @@ struct RingImage {
   const std::byte* slots = nullptr;
 };
 
-// Maps the ring file at `path` for as long as recovery runs; nullopt if it is not there.
+// Maps the ring file at `path` for as long as recovery runs; nullopt if it is not there, or not of
+// the directory whose journal this is. kBusTaken: its publisher lives.
 using RingOpener = std::function<absl::StatusOr<std::optional<RingImage>>(const std::string& path)>;
 
 enum class Settlement : std::uint32_t {

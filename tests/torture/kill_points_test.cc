@@ -122,7 +122,7 @@ class KillingDisk final : public PosixDisk {
 class KillingQueue final : public WriteQueue {
  public:
   KillingQueue(std::shared_ptr<Countdown> countdown, int writes_done)
-      : countdown_(std::move(countdown)), writes_left_(writes_done), real_(make_write_queue(-1)) {}
+      : countdown_(std::move(countdown)), writes_left_(writes_done), real_(make_write_queue()) {}
 
   std::string description() const override { return real_->description(); }
   void register_memory(std::span<const std::byte> memory) override {

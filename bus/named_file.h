@@ -1,0 +1,35 @@
+// Which file a name stood for: whether it still does, and how it is removed without removing
+// another file that has taken its place.
+//
+// Thread safety: plain values; each call looks at the file system anew.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace lapwing {
+
+class NamedFile {
+ public:
+  // The open file `fd`, which `path` is, or is about to be, the name of.
+  static absl::StatusOr<NamedFile> of(int fd, std::string path);
+
+  const std::string& path() const { return path_; }
+  bool still_named() const;
+  // Removes the name, if it is still this file's; a name that is gone is no error.
+  absl::Status unlink() const;
+
+ private:
+  NamedFile(std::string path, dev_t device, ino_t inode)
+      : path_(std::move(path)), device_(device), inode_(inode) {}
+
+  std::string path_;
+  dev_t device_;
+  ino_t inode_;
+};
+
+}  // namespace lapwing

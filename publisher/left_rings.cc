@@ -1,0 +1,129 @@
+#include "publisher/left_rings.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "bus/ring_directory.h"
+#include "proto/error.h"
+
+namespace lapwing {
+namespace {
+
+std::string name_in(const std::string& path) {
+  return std::filesystem::path(path).filename().string();
+}
+
+// The session whose ring a file of this name would be.
+std::optional<Id128> session_named(const std::string& name) {
+  const std::string extension = kRingFileExtension;
+  if (!name.ends_with(extension)) return std::nullopt;
+  return Id128::from_hex(name.substr(0, name.size() - extension.size()));
+}
+
+// Whether a path out of a file may be looked at at all.
+bool may_be_a_ring(const std::string& path) {
+  const std::optional<Id128> session = session_named(name_in(path));
+  return session && is_ring_path(path, *session);
+}
+
+bool is_called_right(const OpenRing& ring) {
+  return name_in(ring.path()) == ring_file_name(ring.header().session_id);
+}
+
+}  // namespace
+
+std::vector<std::string> LeftRings::rings_in_homes() const {
+  std::vector<std::string> found;
+  for (const std::string& home : homes_) {
+    std::error_code ends;  // a home that is not there holds nothing
+    for (std::filesystem::directory_iterator entry(home, ends), end; !ends && entry != end;
+         entry.increment(ends)) {
+      if (entry->path().extension() == kRingFileExtension) found.push_back(entry->path().string());
+    }
+  }
+  std::sort(found.begin(), found.end());
+  found.erase(std::unique(found.begin(), found.end()), found.end());
+  return found;
+}
+
+absl::Status LeftRings::check_not_held(const OpenRing& ring) const {
+  const absl::StatusOr<bool> held = ring.is_held();
+  if (!held.ok()) return held.status();
+  if (!*held) return absl::OkStatus();
+  return make_error(
+      Errc::kBusTaken,
+      absl::StrCat("process ", ring.header().publisher_pid, " publishes here: it holds the ring ",
+                   ring.path(), "; end it, or choose another directory"));
+}
+
+absl::Status LeftRings::check_none_held(const std::string& described) const {
+  std::vector<std::string> paths = rings_in_homes();
+  if (may_be_a_ring(described)) paths.push_back(described);
+  for (const std::string& path : paths) {
+    const absl::StatusOr<OpenRing> ring = OpenRing::open(path);
+    if (!ring.ok() || !ring->belongs_to(directory_)) continue;
+    if (absl::Status free = check_not_held(*ring); !free.ok()) return free;
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::optional<OpenRing>> LeftRings::find(const std::string& path) const {
+  std::vector<std::string> paths = {path};
+  for (const std::string& home : homes_) paths.push_back(absl::StrCat(home, "/", name_in(path)));
+  for (const std::string& candidate : paths) {
+    absl::StatusOr<OpenRing> ring = OpenRing::open(candidate);
+    if (errc_of(ring.status()) == Errc::kNotFound) continue;
+    if (!ring.ok()) return ring.status();
+    if (ring->belongs_to(directory_) && is_called_right(*ring)) return *std::move(ring);
+    log(absl::StrCat("the ring file ", candidate,
+                     " belongs to another directory, of which this "
+                     "one is a copy: it is left alone, and this journal goes on without a ring"));
+  }
+  return std::nullopt;
+}
+
+absl::StatusOr<std::optional<RingImage>> LeftRings::open(const std::string& path) {
+  if (!may_be_a_ring(path)) {
+    log(absl::StrCat("`sessions` gives ", path,
+                     " as the ring of its last session, and no ring is called so: it is left "
+                     "alone, and this journal goes on without a ring"));
+    return std::nullopt;
+  }
+  absl::StatusOr<std::optional<OpenRing>> ring = find(path);
+  if (!ring.ok()) return ring.status();
+  if (!ring->has_value()) return std::nullopt;
+  if (absl::Status free = check_not_held(**ring); !free.ok()) return free;
+  absl::StatusOr<RingMap> map = RingMap::attach(**ring);
+  if (!map.ok()) return map.status();
+  map_ = std::make_unique<RingMap>(*std::move(map));
+  return RingImage{map_->header(), &map_->words(), map_->slots()};
+}
+
+absl::Status LeftRings::remove_all_but(const std::string& own, const std::string& settled) const {
+  for (const std::string& path : rings_in_homes()) {
+    if (path == own) continue;
+    const absl::StatusOr<bool> removed = remove_if_ours(path);
+    if (!removed.ok()) return removed.status();
+    if (!*removed) {
+      log(absl::StrCat("the ring file ", path, " is of another bus directory and is left alone: ",
+                       "it takes memory until that bus starts again, or somebody removes it"));
+    }
+  }
+  if (!may_be_a_ring(settled) || settled == own) return absl::OkStatus();
+  return remove_if_ours(settled).status();
+}
+
+// False: it is not this bus's, or cannot be told, or its publisher lives.
+absl::StatusOr<bool> LeftRings::remove_if_ours(const std::string& path) const {
+  const absl::StatusOr<OpenRing> ring = OpenRing::open(path);
+  if (errc_of(ring.status()) == Errc::kNotFound) return true;
+  if (!ring.ok() || !ring->belongs_to(directory_) || !is_called_right(*ring)) return false;
+  if (!check_not_held(*ring).ok()) return false;
+  if (absl::Status removed = ring->remove(); !removed.ok()) return removed;
+  return true;
+}
+
+}  // namespace lapwing

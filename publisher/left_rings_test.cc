@@ -1,0 +1,233 @@
+// What a start does with rings that are not its own, and what it leaves when it cannot say how a
+// session ended.
+#include "publisher/left_rings.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+
+#include "publisher/test_publisher.h"
+#include "snapshot/exclusive_lock.h"
+#include "snapshot/journal/session_log.h"
+#include "tests/child_process.h"
+
+namespace lapwing {
+namespace {
+
+constexpr std::size_t kRecords = 100;
+
+// A publisher that published kRecords and was killed.
+void leave_killed(const PublisherOptions& options) {
+  ChildProcess child([&] {
+    const absl::StatusOr<std::unique_ptr<Publisher>> publisher = Publisher::open(options);
+    if (!publisher.ok()) return 1;
+    (*publisher)->publish_batch(bytes_of(records_from(1, kRecords)));
+    return kill(getpid(), SIGKILL);
+  });
+  REQUIRE(child.wait() == -SIGKILL);
+}
+
+PublisherOptions copy_of(const PublisherOptions& original, const std::string& directory) {
+  PublisherOptions copy = original;
+  copy.directory = directory;
+  std::filesystem::create_directory(directory);
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(original.directory)) {
+    const std::string path = directory + entry.path().string().substr(original.directory.size());
+    if (entry.is_directory()) std::filesystem::create_directory(path);
+    if (entry.is_regular_file()) std::filesystem::copy_file(entry.path(), path);
+  }
+  return copy;
+}
+
+struct Start {
+  std::vector<std::string> lines;
+  absl::Status status;
+  Settlement how = Settlement::kFresh;
+
+  bool says(const std::string& text) const {
+    return std::ranges::any_of(
+        lines, [&](const std::string& line) { return line.find(text) != std::string::npos; });
+  }
+};
+
+// Starts a publisher, notes what it logs, and closes it.
+Start start(PublisherOptions options) {
+  Start result;
+  options.log = [&](const std::string& line) { result.lines.push_back(line); };
+  absl::StatusOr<std::unique_ptr<Publisher>> publisher = Publisher::open(options);
+  result.status = publisher.status();
+  if (!publisher.ok()) return result;
+  result.how = (*publisher)->settled().how;
+  result.status = (*publisher)->close();
+  return result;
+}
+
+std::string ring_of(const PublisherOptions& options) {
+  return read_bus_description(options.directory).value().ring_path;
+}
+
+std::string content_of(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return std::string(std::istreambuf_iterator<char>(in), {});
+}
+
+// A journal whose only session is open and says that its ring is at `ring_path`.
+void craft_journal(const PublisherOptions& options, const Id128& session,
+                   const std::string& ring_path) {
+  const std::string root = options.directory + "/" + kJournalDirectoryName;
+  std::filesystem::create_directories(root);
+  std::filesystem::permissions(options.directory, std::filesystem::perms::owner_all);
+  std::ofstream(options.directory + "/" + kLockFileName).put('\n');
+  PosixDisk disk;
+  SessionLog sessions = SessionLog::open(disk, root).value();
+  SessionEntry begin{};
+  begin.kind = SessionEntryKind::kBegin;
+  begin.journal_id = random_id().value();
+  begin.session_id = session;
+  begin.boot_id = boot_id().value();
+  begin.first = 1;
+  begin.slot_bytes = slot_bytes_for(options.record_bytes);
+  begin.record_bytes = options.record_bytes;
+  begin.segment_slots = options.segment_bytes / begin.slot_bytes;
+  set_text(begin.schema, options.schema);
+  set_text(begin.ring_path, ring_path);
+  REQUIRE(sessions.append(begin).ok());
+  SessionEntry reserve = begin;
+  reserve.kind = SessionEntryKind::kReserve;
+  reserve.through = 1024;
+  REQUIRE(sessions.append(reserve).ok());
+}
+
+// A disk on which nothing can be written to `sessions` once it is told so.
+class LostSessionsDisk final : public PosixDisk {
+ public:
+  explicit LostSessionsDisk(const bool& lost) : lost_(lost) {}
+  absl::StatusOr<FileHandle> open(const std::string& path, const OpenOptions& options) override {
+    absl::StatusOr<FileHandle> file = PosixDisk::open(path, options);
+    if (file.ok() && path.find(kSessionsFileName) != std::string::npos) sessions_.push_back(*file);
+    return file;
+  }
+  absl::Status write_at(FileHandle file, std::uint64_t offset,
+                        std::span<const std::byte> bytes) override {
+    const bool fails = lost_ && std::ranges::count(sessions_, file) != 0;
+    return fails ? make_system_error(EIO, "writing `sessions`")
+                 : PosixDisk::write_at(file, offset, bytes);
+  }
+
+ private:
+  const bool& lost_;
+  std::vector<FileHandle> sessions_;
+};
+
+}  // namespace
+
+TEST_CASE("A publisher on a copy leaves the original's ring, and the original loses nothing") {
+  const TemporaryDirectory directory;
+  const PublisherOptions original = options_for(directory);
+  leave_killed(original);
+  const PublisherOptions copy = copy_of(original, directory.file("copy"));
+  const std::string ring = ring_of(original);
+  const Start on_copy = start(copy);
+  REQUIRE(on_copy.status.ok());
+  CHECK(on_copy.how == Settlement::kCut);
+  CHECK(on_copy.says("belongs to another directory, of which this one is a copy"));
+  REQUIRE(std::filesystem::exists(ring));
+  const auto publisher = open_publisher(original);
+  CHECK(publisher->settled().how == Settlement::kRecovered);
+  CHECK(publisher->first() == kRecords + 1);
+  CHECK_FALSE(std::filesystem::exists(ring));
+}
+
+TEST_CASE("A publisher on a copy leaves the ring of a publisher that lives") {
+  const TemporaryDirectory directory;
+  const PublisherOptions original = options_for(directory);
+  const auto publisher = open_publisher(original);
+  const PublisherOptions copy = copy_of(original, directory.file("copy"));
+  const std::string ring = ring_of(original);
+  CHECK(start(copy).status.ok());
+  CHECK(std::filesystem::exists(ring));
+  CHECK(publisher->publish_batch(bytes_of(records_from(1, kRecords))) == kRecords);
+  CHECK(publisher->close().ok());
+}
+
+TEST_CASE("Another bus that comes to lie where one was leaves the ring of the one that was") {
+  const TemporaryDirectory directory;
+  const PublisherOptions options = options_for(directory);
+  leave_killed(options);
+  std::filesystem::rename(options.directory, directory.file("moved"));
+  const Start newcomer = start(options);
+  REQUIRE(newcomer.status.ok());
+  CHECK(newcomer.how == Settlement::kFresh);
+  CHECK(newcomer.says("is of another bus directory and is left alone"));
+  PublisherOptions moved = options;
+  moved.directory = directory.file("moved");
+  CHECK(start(moved).how == Settlement::kRecovered);
+}
+
+TEST_CASE("A file that `sessions` calls the ring and that is none is left as it is") {
+  const TemporaryDirectory directory;
+  const PublisherOptions options = options_for(directory);
+  const Id128 session = random_id().value();
+  SECTION("called otherwise") {
+    const std::string victim = directory.file("thesis.txt");
+    std::ofstream(victim) << "ten years";
+    craft_journal(options, session, victim);
+    const Start started = start(options);
+    CHECK(started.status.ok());
+    CHECK(started.says("no ring is called so"));
+    CHECK(content_of(victim) == "ten years");
+  }
+  SECTION("called as a ring is") {
+    const std::string victim = directory.file(ring_file_name(session));
+    std::ofstream(victim) << std::string(8192, 'x');
+    craft_journal(options, session, victim);
+    CHECK(errc_of(start(options).status) == Errc::kNotALapwingFile);
+    CHECK(content_of(victim) == std::string(8192, 'x'));
+  }
+  SECTION("a link to one") {
+    const std::string victim = directory.file(ring_file_name(session));
+    std::ofstream(directory.file("thesis.txt")) << "ten years";
+    std::filesystem::create_symlink(directory.file("thesis.txt"), victim);
+    craft_journal(options, session, victim);
+    CHECK(errc_of(start(options).status) == Errc::kNotALapwingFile);
+    CHECK(std::filesystem::is_symlink(victim));
+    CHECK(content_of(victim) == "ten years");
+  }
+  SECTION("the ring of another bus, whose publisher is dead") {
+    PublisherOptions other = options_for(directory);
+    other.directory = directory.file("other");
+    leave_killed(other);
+    const BusDescription theirs = read_bus_description(other.directory).value();
+    craft_journal(options, theirs.session_id, theirs.ring_path);
+    CHECK(start(options).status.ok());
+    CHECK(std::filesystem::exists(theirs.ring_path));
+    CHECK(start(other).how == Settlement::kRecovered);
+  }
+}
+
+TEST_CASE("A ring stays where the end of its failed journal could not be recorded") {
+  const TemporaryDirectory directory;
+  const PublisherOptions options = options_for(directory);
+  bool lost = false;
+  PublisherOptions on_sick_disk = options;
+  on_sick_disk.make_disk = [&] { return std::make_unique<LostSessionsDisk>(lost); };
+  on_sick_disk.make_queue = [] { return std::make_unique<FailingQueue>(0); };
+  auto publisher = open_publisher(on_sick_disk);
+  const std::string ring = ring_of(options);
+  lost = true;
+  publisher->publish_batch(bytes_of(records_from(1, kRecords)));
+  CHECK_FALSE(publisher->close().ok());
+  CHECK(std::filesystem::exists(ring));
+  publisher.reset();
+  const Start next = start(options);
+  REQUIRE(next.status.ok());
+  CHECK(next.how == Settlement::kReset);  // and not kCut: nothing says that power was lost
+  CHECK_FALSE(std::filesystem::exists(ring));
+}
+
+}  // namespace lapwing

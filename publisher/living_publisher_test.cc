@@ -1,0 +1,166 @@
+// A second publisher is refused, whatever was removed of what tells that the first one lives.
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <mutex>
+
+#include "bus/control_socket.h"
+#include "publisher/test_publisher.h"
+#include "snapshot/exclusive_lock.h"
+#include "snapshot/journal/session_log.h"
+
+namespace lapwing {
+namespace {
+
+constexpr std::size_t kRecords = 100;
+
+std::vector<std::string> lock_files(const PublisherOptions& options) {
+  const std::string journal = options.directory + "/" + kJournalDirectoryName;
+  std::vector<std::string> paths = {options.directory + "/" + kLockFileName};
+  if (options.journal) paths.push_back(journal + "/" + kLockFileName);
+  return paths;
+}
+
+// Every file of the bus but its lock files, with what is in it.
+std::map<std::string, std::string> files_of(const PublisherOptions& options) {
+  std::map<std::string, std::string> files;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(options.directory)) {
+    if (!entry.is_regular_file() || entry.path().filename() == kLockFileName) continue;
+    std::ifstream in(entry.path(), std::ios::binary);
+    files[entry.path().string()] = std::string(std::istreambuf_iterator<char>(in), {});
+  }
+  return files;
+}
+
+// The lines a publisher has logged, from whichever thread.
+class Lines {
+ public:
+  std::function<void(const std::string&)> sink() {
+    return [this](const std::string& line) {
+      const std::lock_guard lock(mutex_);
+      lines_.push_back(line);
+    };
+  }
+  bool say(const std::string& text) const {
+    const std::lock_guard lock(mutex_);
+    return std::ranges::any_of(
+        lines_, [&](const auto& line) { return line.find(text) != std::string::npos; });
+  }
+  bool come_to_say(const std::string& text) const {
+    const std::uint64_t ends_ns = monotonic_ns() + kHangNs;
+    while (!say(text) && monotonic_ns() < ends_ns) wait_readable(-1, 1'000'000);
+    return say(text);
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<std::string> lines_;
+};
+
+}  // namespace
+
+TEST_CASE("A second publisher is refused and changes nothing, even where the locks were removed") {
+  const TemporaryDirectory directory;
+  PublisherOptions options = options_for(directory);
+  options.take_over_ns = 0;
+  options.sync_interval_ns = 0;  // no file changes by itself
+  auto publisher = open_publisher(options);
+  REQUIRE(publisher->publish_batch(bytes_of(records_from(1, kRecords))) == kRecords);
+  REQUIRE(publisher->flush(monotonic_ns() + kHangNs).ok());
+  const std::string socket = options.directory + "/" + kControlSocketName;
+  const std::string ring = read_bus_description(options.directory)->ring_path;
+  std::string witness;
+  SECTION("the socket is left") {
+    witness = "listening on " + socket;
+  }
+  SECTION("the ring is left") {
+    std::filesystem::remove(socket);
+    witness = "holds the ring " + ring;
+  }
+  SECTION("the ring is left, in its home alone") {
+    std::filesystem::remove(socket);
+    std::filesystem::remove(options.directory + "/" + kBusFileName);
+    witness = "holds the ring " + ring;
+  }
+  SECTION("the journal's log is left") {
+    std::filesystem::remove(socket);
+    std::filesystem::remove(ring);
+    witness = std::string(kSessionsFileName) + " is held by another process";
+  }
+  SECTION("the copy of the journal's log is left") {
+    std::filesystem::remove(socket);
+    std::filesystem::remove(ring);
+    std::filesystem::remove(options.directory + "/journal/sessions");
+    witness = "sessions.copy is held by another process";
+  }
+  const auto before = files_of(options);
+  std::string refusal;
+  do {  // again, where the first publisher has made its locks anew meanwhile
+    for (const std::string& lock : lock_files(options)) std::filesystem::remove(lock);
+    const auto second = Publisher::open(options);
+    REQUIRE(errc_of(second.status()) == Errc::kBusTaken);
+    refusal = std::string(second.status().message());
+  } while (refusal.find(kLockFileName) != std::string::npos);
+  INFO(refusal);
+  CHECK(refusal.find(witness) != std::string::npos);
+  CHECK(files_of(options) == before);
+  CHECK(publisher->publish_batch(bytes_of(records_from(kRecords + 1, 1))) == kRecords + 1);
+}
+
+TEST_CASE("Without a journal the socket and the ring tell that a publisher lives") {
+  const TemporaryDirectory directory;
+  PublisherOptions options = options_for(directory);
+  options.take_over_ns = 0;
+  options.journal = false;
+  const auto publisher = open_publisher(options);
+  if (GENERATE(false, true)) std::filesystem::remove(options.directory + "/" + kControlSocketName);
+  for (const std::string& lock : lock_files(options)) std::filesystem::remove(lock);
+  CHECK(errc_of(Publisher::open(options).status()) == Errc::kBusTaken);
+}
+
+TEST_CASE("A publisher that was closed is in nobody's way, though its object is still there") {
+  const TemporaryDirectory directory;
+  PublisherOptions options = options_for(directory);
+  const auto first = open_publisher(options);
+  first->publish_batch(bytes_of(records_from(1, kRecords)));
+  REQUIRE(first->close().ok());
+  CHECK(open_publisher(options)->first() == kRecords + 1);
+}
+
+TEST_CASE("A publisher whose lock files were removed makes them again, and says so") {
+  const TemporaryDirectory directory;
+  PublisherOptions options = options_for(directory);
+  options.journal = GENERATE(true, false);
+  Lines lines;
+  options.log = lines.sink();
+  const auto publisher = open_publisher(options);
+  for (const std::string& lock : lock_files(options)) {
+    INFO(lock);
+    std::filesystem::remove(lock);
+    REQUIRE(lines.come_to_say("the lock " + lock + " was removed by somebody and is made again"));
+    CHECK(errc_of(ExclusiveLock::take(lock, 0).status()) == Errc::kBusTaken);
+  }
+}
+
+TEST_CASE("A lock that another process put in the place of ours is told, and taken when it ends") {
+  const TemporaryDirectory directory;
+  PublisherOptions options = options_for(directory);
+  Lines lines;
+  options.log = lines.sink();
+  const auto publisher = open_publisher(options);
+  const std::string path = lock_files(options).front();
+  std::filesystem::remove(path);
+  // The publisher may have been quicker than this process: then its new one is removed again.
+  absl::StatusOr<ExclusiveLock> others = ExclusiveLock::take(path, 0);
+  while (!others.ok()) {
+    std::filesystem::remove(path);
+    others = ExclusiveLock::take(path, 0);
+  }
+  REQUIRE(lines.come_to_say("cannot be made again: " + path + " is held by"));
+  others = absl::UnavailableError("it has ended");
+  CHECK(lines.come_to_say("the lock " + path + " was removed by somebody and is made again"));
+}
+
+}  // namespace lapwing

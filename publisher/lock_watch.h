@@ -1,0 +1,41 @@
+// Sees to it that a publisher's lock files keep their names: somebody may clean them away, and
+// whoever starts next would find no lock.
+//
+// It is a second line: a starter also asks the socket, the ring and `sessions`, which are locked
+// themselves (session_start.cc). But a lock file that is gone should be there again, and its owner
+// should know.
+//
+// Thread safety: one thread, the one that looks. Borrows the locks.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "snapshot/exclusive_lock.h"
+
+namespace lapwing {
+
+inline constexpr std::uint64_t kLockWatchNs = 1'000'000'000;
+
+class LockWatch {
+ public:
+  LockWatch(std::vector<ExclusiveLock>& locks, std::function<void(const std::string& line)> log)
+      : locks_(&locks), log_(std::move(log)) {}
+
+  // Once every kLockWatchNs: makes the lock files that are gone again, and says so; says once if
+  // another process holds one that was put in the place of ours, and takes it when that one ends.
+  void look(std::uint64_t now_ns);
+
+ private:
+  void take_again(ExclusiveLock& lock);
+
+  std::vector<ExclusiveLock>* locks_;
+  std::function<void(const std::string& line)> log_;
+  std::set<std::string> others_;  // paths at which another process's lock was met
+  std::uint64_t next_ns_ = 0;
+};
+
+}  // namespace lapwing

@@ -1,0 +1,26 @@
+#include "subscribers/described_ring.h"
+
+#include "absl/strings/str_cat.h"
+#include "proto/error.h"
+
+namespace lapwing {
+
+absl::StatusOr<OpenRing> open_described_ring(const std::string& bus_directory,
+                                             const BusDescription& bus) {
+  if (!is_ring_path(bus.ring_path, bus.session_id)) {
+    return make_error(Errc::kNotFound,
+                      absl::StrCat(kBusFileName, " gives ", bus.ring_path,
+                                   " as the ring of its session, and no ring is called so"));
+  }
+  absl::StatusOr<OpenRing> ring = OpenRing::open(bus.ring_path);
+  if (!ring.ok()) return ring;
+  const absl::StatusOr<DirectoryIdentity> owner =
+      directory_identity(bus.journal_root.empty() ? bus_directory : bus.journal_root);
+  if (!owner.ok()) return owner.status();
+  if (ring->belongs_to(*owner)) return ring;
+  return make_error(Errc::kNotFound, absl::StrCat("the ring file ", bus.ring_path,
+                                                  " belongs to another directory, of which ",
+                                                  bus_directory, " is a copy"));
+}
+
+}  // namespace lapwing
