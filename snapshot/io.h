@@ -35,6 +35,13 @@ enum class OpenMode : std::uint32_t {
   kDirectory,  // O_RDONLY | O_DIRECTORY: for WriteRequest::Kind::kSyncDirectory
 };
 
+// Whether the path of an anchored directory still names it (Disk::anchor).
+enum class AnchorState : std::uint32_t {
+  kStands,   // it does, or nothing is anchored
+  kMoved,    // the directory has another name now; its files are found all the same
+  kRemoved,  // the directory is gone, and nothing will ever appear in it
+};
+
 struct OpenOptions {
   OpenMode mode = OpenMode::kRead;
   bool direct = false;          // O_DIRECT; the caller keeps the alignment
@@ -76,6 +83,16 @@ class Disk {
   virtual absl::StatusOr<std::vector<std::string>> list(const std::string& directory) = 0;  // names
   virtual absl::StatusOr<bool> exists(const std::string& path) = 0;
   virtual absl::StatusOr<std::uint64_t> free_bytes(const std::string& path) = 0;
+
+  // From now on every path at or below `directory` is looked up in the directory that has this
+  // name now, wherever that is moved to; below it no link is followed. A directory that cannot be
+  // opened, and one of a disk that does not know this, is looked up by its name, as any other.
+  virtual void anchor(const std::string& /*directory*/) {}
+  // Of the anchored directory that holds `path`.
+  virtual AnchorState anchor_state(const std::string& /*path*/) { return AnchorState::kStands; }
+  // Whether `path` still names this open file. Below no anchor a file that has any name passes: its
+  // directory may have been moved.
+  virtual absl::StatusOr<bool> names(const std::string& path, FileHandle file) = 0;
 };
 
 // One asynchronous request. The memory behind `bytes` stays valid and unchanged until it completes.

@@ -80,6 +80,18 @@ absl::Status io_error(int sys_errno, const char* what, std::uint64_t offset, Fil
       sys_errno, absl::StrCat("cannot ", what, " at offset ", offset, " of ", path_of(file)));
 }
 
+// Calls call(directory, name) where `path` is looked up; -1 and errno if a directory on the way
+// cannot be had.
+template <typename Call>
+int at_place(const DirectoryAnchors& anchors, const std::string& path, Call call) {
+  const Place place = anchors.place_of(path);
+  if (place.sys_errno == 0) {
+    return retry_on_eintr([&] { return call(place.at(), place.name.c_str()); });
+  }
+  errno = place.sys_errno;
+  return -1;
+}
+
 std::int64_t run(const WriteRequest& request) {
   const int file = request.file;
   switch (request.kind) {
@@ -103,8 +115,9 @@ std::int64_t run(const WriteRequest& request) {
 }  // namespace
 
 absl::StatusOr<FileHandle> PosixDisk::open(const std::string& path, const OpenOptions& options) {
-  const int file = retry_on_eintr(
-      [&] { return ::open(path.c_str(), open_flags(options), options.permissions); });
+  const int file = at_place(anchors_, path, [&](int at, const char* name) {
+    return ::openat(at, name, open_flags(options), options.permissions);
+  });
   if (file < 0) return open_error(errno, path);
   OpenFile owner(*this, file);
   struct stat status;
@@ -215,28 +228,46 @@ std::uint32_t PosixDisk::direct_alignment(FileHandle file) {
 }
 
 absl::Status PosixDisk::rename(const std::string& from, const std::string& to) {
-  if (::rename(from.c_str(), to.c_str()) == 0) return absl::OkStatus();
+  const int renamed = at_place(anchors_, from, [&](int from_at, const char* from_name) {
+    return at_place(anchors_, to, [&](int to_at, const char* to_name) {
+      return ::renameat(from_at, from_name, to_at, to_name);
+    });
+  });
+  if (renamed == 0) return absl::OkStatus();
   return make_system_error(errno, absl::StrCat("cannot rename ", from, " to ", to));
 }
 
 absl::Status PosixDisk::remove(const std::string& path) {
-  if (::unlink(path.c_str()) == 0) return absl::OkStatus();
+  const auto unlink = [](int at, const char* name) { return ::unlinkat(at, name, 0); };
+  if (at_place(anchors_, path, unlink) == 0) return absl::OkStatus();
   return make_system_error(errno, absl::StrCat("cannot remove ", path));
 }
 
 absl::Status PosixDisk::make_directory(const std::string& path, unsigned permissions) {
-  if (::mkdir(path.c_str(), 0700) != 0) {
+  const auto make = [](int at, const char* name) { return ::mkdirat(at, name, 0700); };
+  if (at_place(anchors_, path, make) != 0) {
     const int sys_errno = errno;
     struct stat status;
-    if (sys_errno == EEXIST && ::lstat(path.c_str(), &status) == 0) {
+    const auto look = [&](int at, const char* name) {
+      return ::fstatat(at, name, &status, AT_SYMLINK_NOFOLLOW);
+    };
+    if (sys_errno == EEXIST && at_place(anchors_, path, look) == 0) {
       return S_ISDIR(status.st_mode) ? absl::OkStatus() : not_a_file(path);
     }
     return make_system_error(sys_errno, absl::StrCat("cannot make the directory ", path));
   }
-  if (group_ && ::chown(path.c_str(), static_cast<uid_t>(-1), *group_) != 0) {
+  const auto opened = open(path, {.mode = OpenMode::kDirectory});
+  if (!opened.ok()) return opened.status();
+  const OpenFile directory(*this, *opened);
+  return share(directory.get(), path, permissions);
+}
+
+// Gives a new directory its group and its mode.
+absl::Status PosixDisk::share(int directory, const std::string& path, unsigned permissions) {
+  if (group_ && ::fchown(directory, static_cast<uid_t>(-1), *group_) != 0) {
     return make_system_error(errno, absl::StrCat("cannot give ", path, " to group ", *group_));
   }
-  if (::chmod(path.c_str(), permissions | (group_ ? kGroupReadsDirectory : 0)) != 0) {
+  if (::fchmod(directory, permissions | (group_ ? kGroupReadsDirectory : 0)) != 0) {
     return make_system_error(errno, absl::StrCat("cannot set the mode of ", path));
   }
   return absl::OkStatus();
@@ -251,8 +282,16 @@ absl::Status PosixDisk::sync_directory(const std::string& path) {
 }
 
 absl::StatusOr<std::vector<std::string>> PosixDisk::list(const std::string& directory) {
-  DIR* const stream = ::opendir(directory.c_str());
-  if (stream == nullptr) return make_system_error(errno, absl::StrCat("cannot list ", directory));
+  const int opened = at_place(anchors_, directory, [](int at, const char* name) {
+    const int no_link = at == AT_FDCWD ? 0 : O_NOFOLLOW;
+    return ::openat(at, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | no_link);
+  });
+  DIR* const stream = opened < 0 ? nullptr : ::fdopendir(opened);
+  if (stream == nullptr) {
+    const int sys_errno = errno;
+    if (opened >= 0) ::close(opened);
+    return make_system_error(sys_errno, absl::StrCat("cannot list ", directory));
+  }
   std::vector<std::string> names;
   errno = 0;
   while (const dirent* const entry = ::readdir(stream)) {
@@ -270,17 +309,41 @@ absl::StatusOr<std::vector<std::string>> PosixDisk::list(const std::string& dire
 
 absl::StatusOr<bool> PosixDisk::exists(const std::string& path) {
   struct stat status;
-  if (::lstat(path.c_str(), &status) == 0) return true;
+  const auto look = [&](int at, const char* name) {
+    return ::fstatat(at, name, &status, AT_SYMLINK_NOFOLLOW);
+  };
+  if (at_place(anchors_, path, look) == 0) return true;
   if (errno == ENOENT) return false;
   return make_system_error(errno, absl::StrCat("cannot look for ", path));
 }
 
 absl::StatusOr<std::uint64_t> PosixDisk::free_bytes(const std::string& path) {
+  const auto open_path = [](int at, const char* name) {
+    return ::openat(at, name, O_PATH | O_CLOEXEC);
+  };
+  const OpenFile place(*this, at_place(anchors_, path, open_path));
   struct statvfs status;
-  if (retry_on_eintr([&] { return ::statvfs(path.c_str(), &status); }) != 0) {
+  if (!place.valid() || retry_on_eintr([&] { return ::fstatvfs(place.get(), &status); }) != 0) {
     return make_system_error(errno, absl::StrCat("cannot ask for the free space of ", path));
   }
   return std::uint64_t{status.f_bavail} * status.f_frsize;
+}
+
+absl::StatusOr<bool> PosixDisk::names(const std::string& path, FileHandle file) {
+  struct stat held;
+  if (::fstat(file, &held) != 0) return file_error(errno, "stat", file);
+  if (held.st_nlink == 0) return false;
+  if (!anchors_.place_of(path).anchored()) return true;
+  struct stat named;
+  const auto look = [&](int at, const char* name) {
+    return ::fstatat(at, name, &named, AT_SYMLINK_NOFOLLOW);
+  };
+  if (at_place(anchors_, path, look) == 0) {
+    return named.st_dev == held.st_dev && named.st_ino == held.st_ino;
+  }
+  const bool missing = errno == ENOENT || errno == ENOTDIR || errno == ELOOP;
+  if (missing) return false;
+  return make_system_error(errno, absl::StrCat("cannot look for ", path));
 }
 
 std::string PosixWriteQueue::description() const {

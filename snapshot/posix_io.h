@@ -1,8 +1,9 @@
 // Files by plain system calls: the Disk of every program, and the WriteQueue where io_uring is
 // refused.
 //
-// PosixDisk: thread-safe, holds no state but the group. A FileHandle is a file descriptor, so that
-// UringWriteQueue can use it. Every call retries on EINTR; every descriptor is close-on-exec.
+// PosixDisk: thread-safe, holds no state but the group and the anchors. A FileHandle is a file
+// descriptor, so that UringWriteQueue can use it. Every call retries on EINTR; every descriptor is
+// close-on-exec.
 // PosixWriteQueue: one thread; runs its requests in order inside reap().
 //
 // Errors: kNotFound, kNotPermitted, kNoSpace, kNotALapwingFile (a link, directory, socket or device
@@ -19,6 +20,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "snapshot/directory_anchors.h"
 #include "snapshot/io.h"
 
 namespace lapwing {
@@ -51,8 +53,15 @@ class PosixDisk : public Disk {
   absl::StatusOr<bool> exists(const std::string& path) override;
   absl::StatusOr<std::uint64_t> free_bytes(const std::string& path) override;
 
+  void anchor(const std::string& directory) override { anchors_.add(directory); }
+  AnchorState anchor_state(const std::string& path) override { return anchors_.state_of(path); }
+  absl::StatusOr<bool> names(const std::string& path, FileHandle file) override;
+
  private:
+  absl::Status share(int directory, const std::string& path, unsigned permissions);
+
   std::optional<unsigned> group_;
+  DirectoryAnchors anchors_;
 };
 
 inline constexpr std::size_t kPosixQueueDepth = 64;

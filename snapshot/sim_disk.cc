@@ -212,6 +212,14 @@ absl::StatusOr<std::uint64_t> SimDisk::free_bytes(const std::string&) {
   return capacity_ - std::min(capacity_, used);
 }
 
+absl::StatusOr<bool> SimDisk::names(const std::string& path, FileHandle file) {
+  const std::lock_guard lock(mutex_);
+  const Open* const open = find_open(file);
+  if (open == nullptr) return status_of(EBADF, "stat", path);
+  const auto found = names_.find(path);
+  return found != names_.end() && found->second == open->inode;
+}
+
 int SimDisk::begin_operation(SimOp op, const std::string& path) {
   if (!stopped_ && operations_ == stop_at_) stop_now();
   if (stopped_) return EIO;

@@ -81,6 +81,7 @@ class SimDisk final : public Disk {
   absl::StatusOr<std::vector<std::string>> list(const std::string& directory) override;
   absl::StatusOr<bool> exists(const std::string& path) override;
   absl::StatusOr<std::uint64_t> free_bytes(const std::string& path) override;
+  absl::StatusOr<bool> names(const std::string& path, FileHandle file) override;
 
   // The nth operation of this kind from now on (1: the next) on a file whose name ends so fails.
   void fail(SimOp op, std::uint64_t nth, int sys_errno, const std::string& name_end = "");
