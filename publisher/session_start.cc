@@ -164,6 +164,7 @@ absl::Status Starter::prepare() {
   for (const auto& [directory, use] : directories()) {
     if (absl::Status made = make_directory(directory, use); !made.ok()) return made;
   }
+  if (options_.journal) session_.disk->anchor(journal_root());
   return absl::OkStatus();
 }
 

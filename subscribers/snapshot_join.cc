@@ -95,6 +95,7 @@ void SnapshotJoin::list() {
   overtaken_ = false;
   absl::Status status = check_checkpoint_directory(directory_);
   absl::StatusOr<std::vector<CheckpointFile>> files = std::vector<CheckpointFile>{};
+  disk_->anchor(directory_);
   if (status.ok()) files = list_checkpoints(*disk_, directory_);
   if (status.ok()) status = files.status();
   const Sequence newest = files.ok() && !files->empty() ? files->front().as_of : kNoSequence;

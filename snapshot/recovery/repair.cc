@@ -220,6 +220,7 @@ absl::Status Repairer::end_with_empty_session(SessionLog& sessions, const Sessio
 absl::StatusOr<RepairReport> repair_journal(Disk& disk, const ExclusiveLock&,
                                             const RepairRequest& request,
                                             const VerifyProgress& progress) {
+  disk.anchor(request.journal_root);
   Repairer repairer(disk, request);
   const absl::Status repaired = repairer.run();
   if (!repaired.ok()) return repaired;

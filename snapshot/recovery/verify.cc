@@ -220,6 +220,7 @@ absl::Status Verifier::find_strays(const std::vector<Task>& tasks) {
 
 absl::StatusOr<VerifyReport> verify_journal(Disk& disk, const std::string& journal_root,
                                             const VerifyProgress& progress) {
+  disk.anchor(journal_root);
   return Verifier(disk, journal_root, progress).run();
 }
 

@@ -59,6 +59,7 @@ absl::StatusOr<std::unique_ptr<Checkpointer>> Checkpointer::open(CheckpointerOpt
   absl::StatusOr<std::string> directory = make_checkpoint_directory(*disk, bus, fold->shape().name);
   if (!directory.ok()) return directory.status();
   if (absl::Status trusted = check_checkpoint_directory(*directory); !trusted.ok()) return trusted;
+  disk->anchor(*directory);
   std::unique_ptr<Checkpointer> checkpointer(new Checkpointer(
       std::move(options), std::move(fold), std::move(disk), *std::move(directory)));
   if (absl::Status started = checkpointer->start(); !started.ok()) return started;
