@@ -199,6 +199,7 @@ class Follower {
   Turn from_journal(const JournalBounds& bounds, std::span<std::byte> out);
   Turn from_ring_beyond_archived(std::span<std::byte> out);
   Turn on_hole(const JournalRun& hole, std::span<std::byte> out);
+  bool may_come_back(const JournalRun& hole);
   Turn lose(Sequence last, GapCause cause, std::string why);
   std::string void_text(Sequence first, Sequence last) const;
   bool joining_from_oldest() const;
@@ -244,6 +245,13 @@ class Follower {
   std::vector<std::byte> block_;   // records read in kCatchUp; in kLive its first place is used
   std::uint64_t block_begin_ = 0;  // those of block_ that are not delivered yet
   std::uint64_t block_end_ = 0;
+
+  // Files of the journal that are not there, one after the other, and nothing was read since.
+  struct MissingFiles {
+    std::uint64_t since_ns = 0;
+    std::uint64_t retry_ns = 0;  // when they are asked for again
+  };
+  std::optional<MissingFiles> missing_;
 
   // The session.
   std::optional<Attachment> attachment_;  // in every phase but kSeeking and kEnded

@@ -3,10 +3,16 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "bus/kernel.h"
 #include "proto/error.h"
 #include "subscribers/follower.h"
 
 namespace lapwing {
+namespace {
+
+constexpr std::uint64_t kNsPerMs = 1'000'000;
+
+}  // namespace
 
 // The ring has no record next_ any more (lapped), or something else in its place (corrupt), which
 // is treated as a lap of one record.
@@ -66,10 +72,14 @@ bool Follower::may_be_filled(Sequence first, Sequence last, GapCause cause) cons
 }
 
 Follower::Turn Follower::from_journal(const JournalBounds& bounds, std::span<std::byte> out) {
+  if (missing_ && monotonic_ns() < missing_->retry_ns) return on_idle();
   const absl::StatusOr<JournalRun> run =
       journal()->read(next_, bounds, out.first(room_in(out) * record_bytes_));
   if (!run.ok()) return end(run.status());
-  if (run->count > 0) return gave(run->count);
+  if (run->count > 0) {
+    missing_.reset();
+    return gave(run->count);
+  }
   if (run->gap) return on_hole(*run, out);
   return on_idle();
 }
@@ -115,10 +125,27 @@ Follower::Turn Follower::on_hole(const JournalRun& hole, std::span<std::byte> ou
     return again();
   }
   if (hole.cause == GapCause::kVoid) return lose(last, hole.cause, void_text(next_, last));
+  if (hole.missing_file) {
+    if (may_come_back(hole)) return on_idle();
+    return lose(last, hole.cause, absl::StrCat(hole.detail, "; it was asked for in vain for ",
+                                               (monotonic_ns() - missing_->since_ns) / kNsPerMs,
+                                               " ms"));
+  }
   if (hole.cause == GapCause::kDamaged) return lose(last, hole.cause, hole.detail);
   return lose(last, hole.cause,
               absl::StrCat("sequences ", next_, " to ", last, " are no longer kept: the oldest is ",
                            hole.gap_last + 1));
+}
+
+// Whether to ask again for a file that is missing rather than to report its records as lost. Time
+// runs from the first of several that are missing in a row.
+bool Follower::may_come_back(const JournalRun& hole) {
+  const std::uint64_t now = monotonic_ns();
+  if (!missing_) missing_ = MissingFiles{now, now};
+  if (hole.directory == AnchorState::kRemoved) return false;
+  if (now - missing_->since_ns >= options_.missing_file_grace_ns) return false;
+  missing_->retry_ns = now + kMissingFileRetryNs;
+  return true;
 }
 
 Follower::Turn Follower::lose(Sequence last, GapCause cause, std::string why) {

@@ -215,6 +215,7 @@ void Follower::enter_stream() {
                        lag() <= ring_->capacity() - ring_->capacity() / 4;
   phase_ = journal() == nullptr || in_ring ? Phase::kLive : Phase::kCatchUp;
   ring_floor_ = 0;
+  missing_.reset();
   seen_head_ = 0;
   socket_checked_ns_ = 0;
   records_seen_ = counters().records;

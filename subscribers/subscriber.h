@@ -38,6 +38,7 @@
 #include "bus/waiter.h"
 #include "proto/gap.h"
 #include "proto/identity.h"
+#include "snapshot/journal/missing_file.h"
 
 namespace lapwing {
 
@@ -94,6 +95,7 @@ struct SubscriberOptions {
   std::uint64_t reattach_ns = 30'000'000'000;  // how long to wait for a bus or publisher to come
   std::uint64_t flush_timeout_ns = 10'000'000'000;
   std::uint64_t stale_after_ns = 0;  // 0: never
+  std::uint64_t missing_file_grace_ns = kMissingFileGraceNs;  // asked for again for so long
 };
 
 enum class ItemKind : std::uint32_t {

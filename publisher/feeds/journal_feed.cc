@@ -6,9 +6,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "bus/kernel.h"
 #include "proto/error.h"
 #include "publisher/feeds/record_times.h"
 #include "snapshot/bus_directory.h"
+#include "snapshot/journal/missing_file.h"
 
 namespace lapwing {
 namespace {
@@ -128,6 +130,7 @@ absl::Status JournalFeed::refill() {
   while (next_sequence_ <= bounds_.archived) {
     const auto run = reader_->read(next_sequence_, bounds_, buffer_);
     if (!run.ok()) return run.status();
+    if (run->gap && run->missing_file && may_come_back(*run)) continue;
     if (run->gap && run->cause == GapCause::kDamaged) {
       return make_error(Errc::kDamaged, absl::StrCat(description_.name, ": ", run->detail,
                                                      "; `lapwing verify` shows all of the damage"));
@@ -137,11 +140,22 @@ absl::Status JournalFeed::refill() {
       continue;
     }
     if (run->count == 0) break;
+    missing_since_ns_ = 0;
     next_sequence_ += run->count;
     pending_ = std::span(buffer_).first(run->count * description_.record_bytes);
     break;
   }
   return absl::OkStatus();
+}
+
+// Waits a moment for a file that somebody may be moving or restoring; false once it took too long.
+bool JournalFeed::may_come_back(const JournalRun& hole) {
+  const std::uint64_t now = monotonic_ns();
+  if (missing_since_ns_ == 0) missing_since_ns_ = now;
+  if (hole.directory == AnchorState::kRemoved) return false;
+  if (now - missing_since_ns_ >= kMissingFileGraceNs) return false;
+  wait_readable(-1, kMissingFileRetryNs);
+  return true;
 }
 
 // How many of the pending records make the next batch.

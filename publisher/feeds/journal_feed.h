@@ -3,7 +3,7 @@
 //
 // Replays the newest journal there from its oldest retained record to what its files prove at the
 // time of opening; a publisher may be running. Voids hold no records and are passed over; damage is
-// an error.
+// an error, and so is a file that is still missing after kMissingFileGraceNs.
 //
 // Thread safety: one thread.
 #pragma once
@@ -37,6 +37,7 @@ class JournalFeed : public Feed {
   absl::Status open_journal(const std::string& root);
   absl::Status describe(const std::string& root, const std::string& directory);
   absl::Status refill();
+  bool may_come_back(const JournalRun& hole);
   std::size_t burst_records() const;
 
   PosixDisk disk_;
@@ -47,6 +48,7 @@ class JournalFeed : public Feed {
   FeedDescription description_;
   std::uint64_t total_ = 0;
   Sequence next_sequence_ = 1;  // to read
+  std::uint64_t missing_since_ns_ = 0;  // its file is asked for again; 0: it is not missing
   std::vector<std::byte> buffer_;
   std::span<std::byte> pending_;  // of the buffer: read, not delivered
 };

@@ -80,6 +80,7 @@ struct JournalReader::State {
   std::optional<JournalRun> gap_at(Sequence n, const JournalBounds& bounds) const;
   absl::StatusOr<JournalRun> explain_unopened(Sequence n, Sequence limit,
                                               const absl::Status& status) const;
+  JournalRun missing_to(Sequence last, std::string detail) const;
   std::uint64_t copy_out(Sequence n, Sequence limit, std::span<std::byte> out) const;
 
   SessionLog sessions;
@@ -135,9 +136,23 @@ absl::StatusOr<JournalRun> JournalReader::State::explain_unopened(
   if (!segments->empty() && files.geometry.segment_of(n) < segments->front()) {
     return gap_to(files.geometry.segment_first(segments->front()) - 1, GapCause::kPruned);
   }
-  return gap_to(limit, GapCause::kDamaged,
-                absl::StrCat(message, ": the segment is missing (sequences ", n, " to ", limit,
-                             "); `lapwing verify` shows all damage"));
+  return missing_to(limit, absl::StrCat(message, ": the segment is missing (sequences ", n, " to ",
+                                        limit, "); `lapwing verify` shows all damage"));
+}
+
+// A gap for want of a file.
+JournalRun JournalReader::State::missing_to(Sequence last, std::string detail) const {
+  JournalRun run = gap_to(last, GapCause::kDamaged, std::move(detail));
+  run.missing_file = true;
+  run.directory = files.disk->anchor_state(files.directory);
+  if (run.directory == AnchorState::kMoved) {
+    absl::StrAppend(&run.detail, "; the journal was moved away from ", files.directory,
+                    " while it was read, and the file is not in its new place either");
+  } else if (run.directory == AnchorState::kRemoved) {
+    absl::StrAppend(&run.detail, "; the journal that was opened at ", files.directory,
+                    " was removed: if another was put in its place, start this reader again");
+  }
+  return run;
 }
 
 std::uint64_t JournalReader::State::copy_out(Sequence n, Sequence limit,
@@ -152,6 +167,7 @@ std::uint64_t JournalReader::State::copy_out(Sequence n, Sequence limit,
 absl::StatusOr<std::unique_ptr<JournalReader>> JournalReader::open(Disk& disk,
                                                                    const std::string& journal_root,
                                                                    const Id128& journal_id) {
+  disk.anchor(journal_root);
   auto sessions = SessionLog::open_read_only(disk, journal_root);
   if (!sessions.ok()) return sessions.status();
   const SessionRecord* const session = last_session_of(*sessions, journal_id);
@@ -202,7 +218,9 @@ absl::StatusOr<JournalRun> JournalReader::read(Sequence n, const JournalBounds& 
       if (!opened.ok()) return state_->explain_unopened(n, limit, opened);
     }
     if (auto damage = reader.load(n, bounds.durable, limit)) {
-      return gap_to(damage->last, GapCause::kDamaged, damage->text());
+      if (reader.has_sums()) return gap_to(damage->last, GapCause::kDamaged, damage->text());
+      reader.close();  // so that the next read looks for them again
+      return state_->missing_to(damage->last, damage->text());
     }
   }
   if (n > bounds.archived) return run;

@@ -31,6 +31,10 @@ struct JournalRun {
   Sequence gap_last = 0;             // the gap is n … gap_last
   GapCause cause = GapCause::kVoid;  // kVoid, kPruned or kDamaged
   std::string detail;                // damaged: file, offset, sequence
+  // kDamaged because a file is not there, which may be asked for again: it may be put back, unless
+  // its directory was removed.
+  bool missing_file = false;
+  AnchorState directory = AnchorState::kStands;  // of the journal, where a file is missing
 };
 
 // How far the journal may be trusted, as of now. Where there is a ring file of the journal's last
@@ -43,7 +47,8 @@ struct JournalBounds {
 
 class JournalReader {
  public:
-  // `journal_root` holds `sessions`; the segments are in <journal_root>/<journal id>.
+  // `journal_root` holds `sessions`; the segments are in <journal_root>/<journal id>. The disk is
+  // anchored there: a root that is moved is read on.
   // Errors: kNotFound, kDamaged, kNotPermitted, kNotALapwingFile.
   static absl::StatusOr<std::unique_ptr<JournalReader>> open(Disk& disk,
                                                              const std::string& journal_root,
@@ -59,7 +64,8 @@ class JournalReader {
   // bounds.archived, in one segment, and fit into `out`, which has room for one at least. Where the
   // journal cannot give n it says why and how far: kVoid with the void's end; kPruned below
   // bounds.oldest or the lowest segment there is, but for the segment that is open; kDamaged to the
-  // end of the damaged block, or of the segment that is missing or whose header is damaged.
+  // end of the damaged block, or of the segment that is missing or whose header is damaged. A file
+  // that is missing is looked for again by the next read.
   // Errors: kInvalidArgument, kNotPermitted, kSystem.
   absl::StatusOr<JournalRun> read(Sequence n, const JournalBounds& bounds,
                                   std::span<std::byte> out);

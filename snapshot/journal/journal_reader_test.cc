@@ -233,6 +233,64 @@ TEST_CASE("A segment that is missing in the middle is damage; below the lowest i
   REQUIRE(pass.records == kArchived - 2048);
 }
 
+TEST_CASE("A journal that is moved while it is read is read on") {
+  JournalFixture journal;
+  build(journal);
+  const auto reader = open_reader(journal);
+  const std::string elsewhere = journal.root() + "-elsewhere";
+  std::filesystem::rename(journal.root(), elsewhere);
+  const Pass pass = read_all(*reader, journal, kBounds);
+  std::filesystem::rename(elsewhere, journal.root());
+  REQUIRE(pass.records == kArchived);
+  REQUIRE(pass.gaps.empty());
+}
+
+TEST_CASE("A file that is missing is no lasting damage: the next read looks for it again") {
+  const std::string suffix = GENERATE("jnl", "sum");
+  JournalFixture journal;
+  build(journal);
+  const auto reader = open_reader(journal);
+  const std::string file = journal.file(1, suffix.c_str());
+  std::filesystem::rename(file, file + ".aside");
+  std::vector<std::byte> out(56);
+  const auto hole = reader->read(1025, kBounds, out);
+  REQUIRE(hole.ok());
+  REQUIRE(hole->gap);
+  REQUIRE(hole->missing_file);
+  REQUIRE(hole->detail.find("missing") != std::string::npos);
+  std::filesystem::rename(file + ".aside", file);
+  REQUIRE(reader->read(1025, kBounds, out)->count == 1);
+  REQUIRE(out == journal.record(1025));
+}
+
+TEST_CASE("What is missing from a journal that was moved or removed says so") {
+  JournalFixture journal;
+  build(journal);
+  const auto reader = open_reader(journal);
+  std::filesystem::remove(journal.file(1, "jnl"));
+  const std::string elsewhere = journal.root() + "-elsewhere";
+  std::filesystem::rename(journal.root(), elsewhere);
+  std::vector<std::byte> out(56);
+  auto hole = reader->read(1025, kBounds, out);
+  REQUIRE(hole->directory == AnchorState::kMoved);
+  REQUIRE(hole->detail.find("was moved away") != std::string::npos);
+  std::filesystem::remove_all(elsewhere);
+  std::filesystem::create_directory(journal.root());
+  hole = reader->read(1025, kBounds, out);
+  REQUIRE(hole->directory == AnchorState::kRemoved);
+  REQUIRE(hole->detail.find("was removed") != std::string::npos);
+}
+
+TEST_CASE("Damaged bytes are not taken for a missing file") {
+  JournalFixture journal;
+  build(journal);
+  flip_bit(journal.file(1, "jnl"), 4096 + 100, 3);
+  std::vector<std::byte> out(56);
+  const auto hole = open_reader(journal)->read(1025, kBounds, out);
+  REQUIRE(hole->gap);
+  REQUIRE_FALSE(hole->missing_file);
+}
+
 TEST_CASE("Below the oldest retained the gap is pruned, though the file is still there") {
   JournalFixture journal;
   build(journal);

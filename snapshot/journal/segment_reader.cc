@@ -111,7 +111,9 @@ Sequence SegmentReader::prove_block(const Request& request, std::uint64_t block,
     const SumEntry& sum = sums_[block - geometry.block_of(buffer_first_)];
     const SumState state = check_sum_entry(files_.journal_id, block, sum, geometry);
     if (state != SumState::kValid) {
-      defect = state == SumState::kEmpty ? "the sum is missing" : "the sum itself is damaged";
+      defect = !has_sums()                  ? "its .sum file is missing"
+               : state == SumState::kEmpty ? "the sum is missing"
+                                           : "the sum itself is damaged";
       return first - 1;
     }
     if (first + sum.count <= std::min(last, request.durable)) {

@@ -39,6 +39,8 @@ class SegmentReader {
   absl::Status open(std::uint64_t segment);
   void close();
   bool is_open(std::uint64_t segment) const { return jnl_.valid() && segment_ == segment; }
+  // The open segment's .sum file was there.
+  bool has_sums() const { return sum_.valid(); }
 
   // Proves n and as many records after it as go into one run, up to `limit`, which is at least n,
   // in the open segment, and not beyond what was archived or into a void. Nothing means that n is

@@ -1,0 +1,83 @@
+// The subscriber on a journal that is moved, or whose files come and go, while it is read.
+#include <catch2/catch.hpp>
+#include <filesystem>
+
+#include "subscribers/subscriber.h"
+#include "subscribers/test_bus.h"
+
+namespace lapwing {
+namespace {
+
+constexpr Sequence kPublished = 5000;                  // 1024 of them are in the ring
+constexpr std::uint64_t kForEver = 1'000'000'000'000;  // no test waits for it to pass
+
+// A bus with so many records, and a subscriber that has begun with the oldest.
+struct Begun {
+  explicit Begun(std::uint64_t grace_ns) : trace(bus, options(grace_ns)) {
+    bus.start();
+    bus.publish(kPublished);
+    REQUIRE(trace.until_record(1));
+  }
+  SubscriberOptions options(std::uint64_t grace_ns) const {
+    SubscriberOptions options = bus.options();
+    options.missing_file_grace_ns = grace_ns;
+    return options;
+  }
+  TestBus bus;
+  Trace trace;
+};
+
+// A file, or a directory, that has another name for a while.
+class Away {
+ public:
+  explicit Away(std::string path) : path_(std::move(path)) {
+    std::filesystem::rename(path_, path_ + ".away");
+  }
+  ~Away() { back(); }
+  void back() {
+    if (!std::filesystem::exists(path_)) std::filesystem::rename(path_ + ".away", path_);
+  }
+
+ private:
+  std::string path_;
+};
+
+TEST_CASE("A journal that is moved while it is read costs a subscriber nothing") {
+  Begun begun(0);
+  const Away away(begun.bus.journal.root());
+  REQUIRE(begun.trace.until(ItemKind::kCaughtUp));
+  CHECK(begun.trace.lines == Lines{"1..5000", "caught-up 5000"});
+}
+
+TEST_CASE("A file that is missing for a while costs a subscriber nothing") {
+  const std::string suffix = GENERATE("jnl", "sum");
+  Begun begun(kForEver);
+  Away away(begun.bus.journal.file(1, suffix.c_str()));
+  REQUIRE(begun.trace.until_record(1024));
+  begun.trace.until_quiet();
+  CHECK(begun.trace.lines == Lines{"1..1024"});
+  away.back();
+  REQUIRE(begun.trace.until(ItemKind::kCaughtUp));
+  CHECK(begun.trace.lines == Lines{"1..5000", "caught-up 5000"});
+}
+
+TEST_CASE("A file that stays missing is lost in the end, and the words say since when") {
+  Begun begun(20'000'000);
+  const Away first(begun.bus.journal.file(1, "jnl")), second(begun.bus.journal.file(2, "jnl"));
+  REQUIRE(begun.trace.until(ItemKind::kLost));
+  CHECK(begun.trace.says("the segment is missing"));
+  CHECK(begun.trace.says("asked for in vain for"));
+  REQUIRE(begun.trace.until(ItemKind::kCaughtUp));
+  CHECK(begun.trace.lines == Lines{"1..1024", "lost 1025..2048 damaged", "lost 2049..3072 damaged",
+                                   "3073..5000", "caught-up 5000"});
+}
+
+TEST_CASE("Nothing is waited for in a journal that was removed") {
+  Begun begun(kForEver);
+  std::filesystem::remove_all(begun.bus.journal.root());
+  REQUIRE(begun.trace.until(ItemKind::kLost));
+  CHECK(begun.trace.says("was removed"));
+}
+
+}  // namespace
+}  // namespace lapwing
