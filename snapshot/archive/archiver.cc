@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cerrno>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "proto/error.h"
@@ -99,6 +102,9 @@ struct Archiver::State {
   std::uint64_t next_turn_ns() const;
   absl::Status reserve();
   absl::Status reserve_if_low();
+  absl::Status check_names();
+  void note_troubles();
+  void note(bool& noted, const std::string& what);
 
   void fail(JournalState state, const absl::Status& why);
   void record_failure();
@@ -128,6 +134,9 @@ struct Archiver::State {
   Sequence present_through = 0;  // end of the segments that were there at the start
   bool closing = false;
   std::uint64_t stalled_ns = 0;  // at the start and the end: waited without a completion
+
+  std::uint64_t names_due_ns = 0;  // when the names of open files are looked at next
+  bool noted_index = false, noted_retention = false, noted_session_log = false;
 
   absl::Status failure;
   JournalCondition failed_condition;
@@ -175,7 +184,8 @@ absl::Status Archiver::State::open(Disk& disk) {
 absl::Status Archiver::State::prepare_first_segments() {
   const std::uint64_t first = options.geometry.segment_of(options.first);
   do {
-    pool.advance(queue, {first, first + kSegmentsAheadMin, first}, now_ns, wall_ns);
+    const SegmentDemand demand{first, first + kSegmentsAheadMin, first, options.first - 1};
+    pool.advance(queue, demand, now_ns, wall_ns);
     if (const absl::Status status = wait_for_completion(); !status.ok()) return status;
   } while (pool.preparing());
   return pool.failure();
@@ -215,10 +225,46 @@ void Archiver::State::turn() {
   }
   absl::Status status = cycle.advance(queue, now_ns);
   if (status.ok()) {
-    status = retention.advance(queue, {cycle.durable(), now_ns, wall_ns, closing});
+    retention.advance(queue, {cycle.durable(), now_ns, wall_ns, closing});
+    status = reserve_if_low();
   }
-  if (status.ok()) status = reserve_if_low();
+  if (status.ok() && now_ns >= names_due_ns) status = check_names();
   if (!status.ok()) fail(JournalState::kFailed, status);
+  note_troubles();
+}
+
+// Whether the open files are still the ones that the next start will find.
+absl::Status Archiver::State::check_names() {
+  names_due_ns = now_ns + kNamesCheckNs;
+  if (const absl::Status status = pool.check_names(writer.submitted()); !status.ok()) return status;
+  const std::vector<std::string> lost = sessions.lost_names();
+  if (lost.size() > 1) {
+    return make_system_error(
+        ENOENT, absl::StrCat(lost[0], " and ", lost[1], " were removed or replaced; end the ",
+                             "publisher, then `lapwing repair` rebuilds them from the segments"));
+  }
+  if (lost.size() == 1) {
+    note(noted_session_log,
+         absl::StrCat(lost[0], " was removed or replaced: the journal goes on with the other copy,",
+                      " and the next start makes this one anew"));
+  }
+  return absl::OkStatus();
+}
+
+// What ends no journal is said once.
+void Archiver::State::note_troubles() {
+  if (cycle.index_failures() > 0) {
+    note(noted_index, absl::StrCat("the time index has a hole: ", cycle.index_failure().message(),
+                                   "; joins by time begin earlier than they need"));
+  }
+  if (retention.failed_count() > 0) {
+    note(noted_retention,
+         absl::StrCat("retention leaves a file behind: ", retention.failure().message()));
+  }
+}
+
+void Archiver::State::note(bool& noted, const std::string& what) {
+  if (!std::exchange(noted, true) && options.log) options.log(what);
 }
 
 // Hands to the kernel what is queued and takes what has completed. Returns how much that was.
@@ -250,8 +296,11 @@ SegmentDemand Archiver::State::demand() const {
   const std::uint64_t ahead = std::max(
       kSegmentsAheadMin, rate.records_in(kSegmentSecondsAhead) / geometry.segment_slots + 1);
   // At the end nothing is prepared that no record will reach.
-  if (closing) return {first, geometry.segment_of(std::max(head, options.first)), first};
-  return {first, first + std::min<std::uint64_t>(ahead, pool.size() / 2), writer.missing_segment()};
+  const std::uint64_t last = closing
+                                 ? geometry.segment_of(std::max(head, options.first))
+                                 : first + std::min<std::uint64_t>(ahead, pool.size() / 2);
+  const auto needed = closing ? first : writer.missing_segment();
+  return {first, last, needed, writer.submitted()};
 }
 
 std::uint64_t Archiver::State::next_turn_ns() const {
@@ -350,10 +399,14 @@ void Archiver::State::finish() {
     status = cycle.advance(queue, now_ns);
     if (status.ok()) status = wait_for_completion();
   }
-  if (good() && status.ok()) {
-    status = pool.discard_beyond(head >= options.first ? head : present_through);
-  }
-  if (!status.ok()) fail(JournalState::kFailed, status);
+  if (good() && status.ok()) status = check_names();
+  note_troubles();
+  if (!status.ok()) return fail(JournalState::kFailed, status);
+  if (!good()) return;
+  const absl::Status kept = pool.discard_beyond(head >= options.first ? head : present_through);
+  bool noted = kept.ok();
+  note(noted, absl::StrCat("an unused segment stays behind: ", kept.message(),
+                           "; the next start uses it"));
 }
 
 absl::Status Archiver::close(Sequence head, std::uint64_t wall_ns) {
@@ -430,7 +483,8 @@ ArchiverCounters Archiver::counters() const {
           .segments_prepared = state.pool.prepared_count(),
           .segment_waits = state.writer.segment_waits(),
           .segments_pruned = state.retention.removed_count(),
-          .prune_failures = state.retention.failed_count()};
+          .prune_failures = state.retention.failed_count(),
+          .index_failures = state.cycle.index_failures()};
 }
 
 }  // namespace lapwing

@@ -16,7 +16,25 @@
 //     synced.
 //  4. No sequence beyond the synced reservation is ever allowed by limit(), unless the journal has
 //     failed and the session's end is recorded, or cannot be.
-//  5. The first failed write or sync is final: durable freezes, nothing more is submitted.
+//  5. The first failed write or sync of records, sums or `sessions` is final: durable freezes,
+//     nothing more is submitted.
+//
+// What ends a journal endangers a record, or a sequence that might be given twice:
+//
+//   fails                                      why
+//   -----------------------------------------  ---------------------------------------------------
+//   a write or sync of .jnl or .sum            records, or their proof, may not be there
+//   the needed segment cannot be had, twice    records have no place
+//   .jnl or .sum that holds records is gone    what is written to it is kept by nobody
+//   a reservation or the end cannot be synced  sequences might be given twice
+//   `sessions` and its copy are gone           the same, after a power cut
+//   nothing completes at the end               records may not be there
+//   shed()                                     as asked
+//
+// Anything else is logged once, counted, and the journal goes on: a write or sync of .idx, which is
+// a hint; a file that retention or the end cannot remove, and the sync of the directory after it;
+// an unused segment that somebody removed, which is prepared anew; one of `sessions` and its copy
+// that somebody removed, which the next start makes anew.
 //
 // A disk that is full when a segment is prepared ahead is not a failure yet: it is tried again
 // until the segment is needed, and once more then.
@@ -53,6 +71,8 @@ inline constexpr std::uint64_t kSegmentSecondsAhead = 2;
 // A start or an end that waits for the disk gives up after this long without a completion; the
 // destructor says each time that it goes on waiting.
 inline constexpr std::uint64_t kStallNsMax = 60'000'000'000;
+// Between looks at the names of the open files.
+inline constexpr std::uint64_t kNamesCheckNs = 1'000'000'000;
 
 struct ArchiverOptions {
   std::string directory;  // journal/<journal id>, exists
@@ -79,7 +99,8 @@ struct ArchiverCounters {
   std::uint64_t segments_prepared = 0;
   std::uint64_t segment_waits = 0;  // times archiving waited for a segment
   std::uint64_t segments_pruned = 0;
-  std::uint64_t prune_failures = 0;  // files that could not be unlinked
+  std::uint64_t prune_failures = 0;  // files that could not be unlinked, and syncs after it
+  std::uint64_t index_failures = 0;  // cycles whose index could not be written or synced
 };
 
 class Archiver {

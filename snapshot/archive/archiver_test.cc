@@ -343,8 +343,7 @@ TEST_CASE("The first failed write or sync freezes durable for good") {
     int sys_errno;
   };
   for (const Case& fault : {Case{SimOp::kWrite, ".jnl", EIO}, Case{SimOp::kSync, ".jnl", EIO},
-                            Case{SimOp::kWrite, ".sum", EDQUOT}, Case{SimOp::kSync, ".sum", EIO},
-                            Case{SimOp::kSync, ".idx", EIO}}) {
+                            Case{SimOp::kWrite, ".sum", EDQUOT}, Case{SimOp::kSync, ".sum", EIO}}) {
     Bench bench(1, {.complete_percent = 10, .reorder = true});
     INFO(static_cast<int>(fault.op) << " of " << fault.name_end);
     REQUIRE(bench.publisher.begin(1, 1).ok());

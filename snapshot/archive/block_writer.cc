@@ -164,7 +164,8 @@ void BlockWriter::keep_sums(const Flight& flight) {
 
 OpenSegment* BlockWriter::segment_for(Sequence n) {
   const std::uint64_t number = options_.geometry.segment_of(n);
-  OpenSegment* const segment = segments_.find(number);
+  const bool unused = options_.geometry.segment_first(number) > submitted_;
+  OpenSegment* const segment = unused ? segments_.find_unused(number) : segments_.find(number);
   if (segment == nullptr && missing_segment_ != number) ++segment_waits_;
   missing_segment_ = segment == nullptr ? std::optional(number) : std::nullopt;
   return segment;

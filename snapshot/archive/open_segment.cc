@@ -60,7 +60,11 @@ absl::Status SegmentFiles::open_existing(std::uint64_t number, OpenSegment& segm
                       absl::StrCat(path(number, "sum"), " has ", *sums_size, " bytes instead of ",
                                    sum_file_bytes(options_.geometry)));
   }
+  // A hint: it begins anew where somebody has removed it.
   auto index = open(path(number, "idx"), OpenMode::kReadWrite, false);
+  if (errc_of(index.status()) == Errc::kNotFound) {
+    index = open(path(number, "idx"), OpenMode::kCreate, false);
+  }
   if (!index.ok()) return index.status();
   segment.number = number;
   segment.data = *std::move(data);

@@ -57,11 +57,11 @@ absl::Status OngoingRequest::failure(const std::string& directory) const {
 void RequestBatch::clear() {
   items_.clear();
   unsent_count_ = in_flight_ = done_count_ = 0;
-  failed_ = nullptr;
+  failed_ = failed_hint_ = nullptr;
 }
 
-void RequestBatch::add(const WriteRequest& request, const RequestFile& file) {
-  items_.push_back({OngoingRequest(request, file)});
+void RequestBatch::add(const WriteRequest& request, const RequestFile& file, Need need) {
+  items_.push_back({OngoingRequest(request, file), need});
   ++unsent_count_;
 }
 
@@ -89,7 +89,12 @@ void RequestBatch::complete(std::size_t index, std::int64_t result) {
       ++unsent_count_;
       break;
     case OngoingRequest::Outcome::kFailed:
-      if (failed_ == nullptr) failed_ = &item.request;
+      if (item.need == Need::kHint) {
+        ++done_count_;
+        if (failed_hint_ == nullptr) failed_hint_ = &item.request;
+      } else if (failed_ == nullptr) {
+        failed_ = &item.request;
+      }
       break;
   }
 }

@@ -46,13 +46,17 @@ class OngoingRequest {
   int sys_errno_ = 0;
 };
 
-// Requests of one step of a procedure: all of them must succeed before the next step.
+// Whether a step may go on without a request: a hint's bytes are worth no record.
+enum class Need : std::uint32_t { kMust, kHint };
+
+// Requests of one step of a procedure: all that must succeed do before the next step. The first
+// hint that failed is kept.
 class RequestBatch {
  public:
   void reserve(std::size_t count) { items_.reserve(count); }
   void clear();
   // `tag` comes back with the completion; the caller leads it to complete() as `index`.
-  void add(const WriteRequest& request, const RequestFile& file);
+  void add(const WriteRequest& request, const RequestFile& file, Need need = Need::kMust);
   // Submits what is not in flight as far as the queue has room. Tags are tag_base + index. After
   // the first failure nothing more is submitted.
   void submit(WriteQueue& queue, std::uint64_t tag_base);
@@ -62,17 +66,23 @@ class RequestBatch {
   // A request failed and none is in flight any more.
   bool failed() const { return failed_ != nullptr && in_flight_ == 0; }
   absl::Status failure(const std::string& directory) const { return failed_->failure(directory); }
+  // Ok if no hint failed.
+  absl::Status hint_failure(const std::string& directory) const {
+    return failed_hint_ == nullptr ? absl::OkStatus() : failed_hint_->failure(directory);
+  }
 
  private:
   struct Item {
     OngoingRequest request;
+    Need need = Need::kMust;
     bool unsent = true;
   };
   std::vector<Item> items_;
   std::size_t unsent_count_ = 0;
   std::size_t in_flight_ = 0;
   std::size_t done_count_ = 0;
-  const OngoingRequest* failed_ = nullptr;  // the first that failed
+  const OngoingRequest* failed_ = nullptr;       // the first that failed
+  const OngoingRequest* failed_hint_ = nullptr;  // and the first hint
 };
 
 }  // namespace lapwing

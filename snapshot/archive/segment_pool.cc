@@ -1,7 +1,9 @@
 #include "snapshot/archive/segment_pool.h"
 
 #include <algorithm>
+#include <cerrno>
 
+#include "absl/strings/str_cat.h"
 #include "proto/error.h"
 #include "snapshot/journal/segment_file.h"
 #include "snapshot/journal/sum_file.h"
@@ -55,7 +57,7 @@ absl::Status SegmentPool::remove_leftovers(const std::vector<std::string>& names
         !std::ranges::binary_search(segments, number);
     if (!orphan && !is_unfinished(name)) continue;
     const absl::Status status = files_.disk().remove(files_.options().directory + "/" + name);
-    if (!status.ok()) return status;
+    if (!status.ok() && errc_of(status) != Errc::kNotFound) return status;
   }
   return absl::OkStatus();
 }
@@ -99,7 +101,9 @@ bool SegmentPool::begin_next(const SegmentDemand& demand, std::uint64_t now_ns,
   slot->state = SlotState::kPreparing;
   free->slot = &*slot;
   free->was_needed = needed;
-  free->work.begin(files_, directory_, slot->segment, next_number_++, wall_ns);
+  const bool holds_records =
+      files_.options().geometry.segment_first(next_number_) <= demand.written;
+  free->work.begin(files_, directory_, slot->segment, next_number_++, holds_records, wall_ns);
   return true;
 }
 
@@ -127,6 +131,54 @@ OpenSegment* SegmentPool::find(std::uint64_t number) {
     if (slot.state == SlotState::kReady && slot.segment.number == number) return &slot.segment;
   }
   return nullptr;
+}
+
+OpenSegment* SegmentPool::find_unused(std::uint64_t number) {
+  for (Slot& slot : slots_) {
+    if (slot.state != SlotState::kReady || slot.segment.number != number) continue;
+    if (lost_name(slot.segment).empty()) return &slot.segment;
+    give_up(slot);
+  }
+  return nullptr;
+}
+
+// The file that is not under its name any more; empty if none. Who cannot look finds nothing.
+std::string SegmentPool::lost_name(const OpenSegment& segment) {
+  const auto is_lost = [&](const char* suffix, const OpenFile& file) {
+    return !files_.disk().names(files_.path(segment.number, suffix), file.get()).value_or(true);
+  };
+  if (is_lost("jnl", segment.data)) return files_.path(segment.number, "jnl");
+  if (is_lost("sum", segment.sums)) return files_.path(segment.number, "sum");
+  return "";
+}
+
+absl::Status SegmentPool::check_names(Sequence written) {
+  for (Slot& slot : slots_) {
+    if (slot.state != SlotState::kReady) continue;
+    const std::string lost = lost_name(slot.segment);
+    if (lost.empty()) continue;
+    if (files_.options().geometry.segment_first(slot.segment.number) > written) {
+      give_up(slot);
+      continue;
+    }
+    return make_system_error(
+        ENOENT, absl::StrCat(lost, " was removed or replaced while records were written to it"));
+  }
+  return absl::OkStatus();
+}
+
+// Removes what is left of it, so that it is prepared anew. What somebody else has put in the place
+// of its .jnl is not touched here: the next preparation looks at it.
+void SegmentPool::give_up(Slot& slot) {
+  const std::uint64_t number = slot.segment.number;
+  const bool own = files_.disk().names(files_.path(number, "jnl"), slot.segment.data.get())
+                       .value_or(false);
+  next_number_ = std::min(next_number_, number);
+  close(slot);
+  if (own) remove_if_there(number, "jnl").IgnoreError();
+  if (files_.disk().exists(files_.path(number, "jnl")).value_or(true)) return;
+  remove_if_there(number, "sum").IgnoreError();
+  remove_if_there(number, "idx").IgnoreError();
 }
 
 bool SegmentPool::is_taken(std::uint64_t number) {
@@ -172,20 +224,22 @@ absl::Status SegmentPool::discard_beyond(Sequence last) {
     unused.push_back(slot.segment.number);
     close(slot);
   }
-  const auto remove = [&](const char* suffix) {
-    absl::Status status;
-    for (std::size_t i = 0; i < unused.size() && status.ok(); ++i) {
-      status = files_.disk().remove(files_.path(unused[i], suffix));
-    }
-    return status;
-  };
-  absl::Status status = remove("jnl");
+  absl::Status status;
+  for (const std::uint64_t number : unused) status.Update(remove_if_there(number, "jnl"));
   if (status.ok() && !unused.empty()) {
     status = files_.disk().sync_directory(files_.options().directory);
   }
-  if (status.ok()) status = remove("sum");
-  if (status.ok()) status = remove("idx");
+  if (!status.ok()) return status;  // the next start removes what has no .jnl
+  for (const std::uint64_t number : unused) {
+    status.Update(remove_if_there(number, "sum"));
+    status.Update(remove_if_there(number, "idx"));
+  }
   return status;
+}
+
+absl::Status SegmentPool::remove_if_there(std::uint64_t number, const char* suffix) {
+  const absl::Status status = files_.disk().remove(files_.path(number, suffix));
+  return errc_of(status) == Errc::kNotFound ? absl::OkStatus() : status;
 }
 
 }  // namespace lapwing

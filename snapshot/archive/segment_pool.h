@@ -5,6 +5,9 @@
 // file behind and is tried again after a pause, or at once when the segment is needed now; only if
 // that attempt fails too is it the journal's failure.
 //
+// Somebody may remove the files of an open segment. One that no record has reached is prepared
+// anew; one that holds records is the journal's failure: what is written to it is kept by nobody.
+//
 // Thread safety: one thread. Memory for sums is allocated at the start.
 #pragma once
 
@@ -12,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -33,6 +37,7 @@ struct SegmentDemand {
   std::uint64_t first = 0;
   std::uint64_t last = 0;
   std::optional<std::uint64_t> needed;  // the archiver waits for this one now
+  Sequence written = 0;                 // the last that was handed to a write; none lies beyond
 };
 
 class SegmentPool {
@@ -50,6 +55,11 @@ class SegmentPool {
 
   // The segment if it is ready, or nullptr.
   OpenSegment* find(std::uint64_t number);
+  // The same for the first record of a segment: nullptr, too, if its files have lost their names.
+  OpenSegment* find_unused(std::uint64_t number);
+  // Looks at the names of all that is open. Fails for a segment that has lost one and holds records
+  // at or below `written`; gives up those that hold none, to be prepared anew.
+  absl::Status check_names(Sequence written);
   // Why the needed segment cannot be had: final. Ok until then.
   const absl::Status& failure() const { return failure_; }
   // When a failed preparation is tried again; UINT64_MAX: none waits.
@@ -69,7 +79,8 @@ class SegmentPool {
 
   // Gives up segments that end at or below `durable` and have nothing left to sync.
   void retire(Sequence durable);
-  // The clean end, nothing in flight: removes what is beyond `last`, which no record ever reached.
+  // The clean end, nothing in flight: removes what is beyond `last`, which no record ever reached,
+  // and was not removed by somebody else. Fails if something stays; no record is in danger then.
   absl::Status discard_beyond(Sequence last);
 
  private:
@@ -90,7 +101,10 @@ class SegmentPool {
   absl::Status remove_leftovers(const std::vector<std::string>& names,
                                 const std::vector<std::uint64_t>& segments);
   bool is_taken(std::uint64_t number);  // ready or under way
+  std::string lost_name(const OpenSegment& segment);
+  void give_up(Slot& slot);
   void close(Slot& slot);
+  absl::Status remove_if_there(std::uint64_t number, const char* suffix);
 
   SegmentFiles files_;
   std::uint64_t tag_base_;

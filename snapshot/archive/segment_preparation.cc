@@ -24,7 +24,7 @@ absl::Status with_more(const absl::Status& status, const std::string& more) {
 }  // namespace
 
 void SegmentPreparation::begin(SegmentFiles& files, const OpenFile& directory, OpenSegment& segment,
-                               std::uint64_t number, std::uint64_t wall_ns) {
+                               std::uint64_t number, bool holds_records, std::uint64_t wall_ns) {
   files_ = &files;
   directory_ = &directory;
   segment_ = &segment;
@@ -35,16 +35,14 @@ void SegmentPreparation::begin(SegmentFiles& files, const OpenFile& directory, O
   segment.index_bytes = segment.index_wall_ns = 0;
   segment.time_entry = {};
   segment.data_dirty = segment.index_dirty = false;
-  if (const absl::Status status = start(wall_ns); !status.ok()) fail(status);
+  const absl::Status status = start(holds_records, wall_ns);
+  if (!status.ok()) fail(status);
 }
 
-absl::Status SegmentPreparation::start(std::uint64_t wall_ns) {
-  const auto there = files_->disk().exists(files_->path(number_, "jnl"));
-  if (!there.ok()) return there.status();
-  if (*there) {
-    enter(Stage::kAdopting);
-    return files_->open_existing(number_, *segment_);
-  }
+absl::Status SegmentPreparation::start(bool holds_records, std::uint64_t wall_ns) {
+  bool adopted = false;
+  const absl::Status looked = adopt(holds_records, adopted);
+  if (!looked.ok() || adopted) return looked;
   if (const absl::Status status = files_->create(number_, *segment_); !status.ok()) return status;
   const SegmentOptions& options = files_->options();
   const SegmentHeader header =
@@ -52,6 +50,20 @@ absl::Status SegmentPreparation::start(std::uint64_t wall_ns) {
   std::memcpy(header_.bytes.data(), &header, sizeof header);
   enter(Stage::kAllocating);
   return absl::OkStatus();
+}
+
+// Takes the segment that is there; what is there of one that no record has reached, and is not
+// whole, is removed.
+absl::Status SegmentPreparation::adopt(bool holds_records, bool& adopted) {
+  const std::string name = files_->path(number_, "jnl");
+  const auto there = files_->disk().exists(name);
+  if (!there.ok() || !*there) return there.status();
+  const absl::Status opened = files_->open_existing(number_, *segment_);
+  const bool whole = errc_of(opened) != Errc::kNotFound && errc_of(opened) != Errc::kDamaged;
+  if (!whole && !holds_records) return files_->disk().remove(name);
+  adopted = opened.ok();
+  if (adopted) enter(Stage::kAdopting);
+  return opened;
 }
 
 SegmentPreparation::State SegmentPreparation::advance(WriteQueue& queue, std::uint64_t tag_base,

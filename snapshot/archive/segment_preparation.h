@@ -7,6 +7,7 @@
 //
 // Adopting: a segment left prepared by a killed publisher, or the one in which the last session
 // ended. Its header and sizes are checked, and the directory is synced, since its name may not be.
+// One that is not whole, and that no record has reached, is made anew.
 //
 // Thread safety: one thread.
 #pragma once
@@ -26,7 +27,7 @@ class SegmentPreparation {
 
   // `segment` is filled in; its sum_entries have the segment's size.
   void begin(SegmentFiles& files, const OpenFile& directory, OpenSegment& segment,
-             std::uint64_t number, std::uint64_t wall_ns);
+             std::uint64_t number, bool holds_records, std::uint64_t wall_ns);
   // Goes as far as it can without waiting; as far as the name .jnl only if it may have it now. Tags
   // are tag_base + 0, 1.
   State advance(WriteQueue& queue, std::uint64_t tag_base, bool may_name);
@@ -43,7 +44,8 @@ class SegmentPreparation {
  private:
   enum class Stage { kAllocating, kWriting, kSyncing, kNamingCompanions, kNaming, kAdopting };
 
-  absl::Status start(std::uint64_t wall_ns);
+  absl::Status start(bool holds_records, std::uint64_t wall_ns);
+  absl::Status adopt(bool holds_records, bool& adopted);
   void enter(Stage stage);
   void add(WriteRequest::Kind kind, const OpenFile& file, std::span<const std::byte> bytes,
            const char* suffix);

@@ -28,7 +28,7 @@ bool SegmentRetention::pruning() const {
   return options_.geometry.segment_last(oldest) < prune_below_;
 }
 
-absl::Status SegmentRetention::advance(WriteQueue& queue, const Turn& turn) {
+void SegmentRetention::advance(WriteQueue& queue, const Turn& turn) {
   next_ns_ = UINT64_MAX;
   if (step_ == Step::kGivenUp && !turn.closing) {
     step_ = unlink("jnl") ? Step::kSyncing : Step::kNone;
@@ -37,15 +37,19 @@ absl::Status SegmentRetention::advance(WriteQueue& queue, const Turn& turn) {
   }
   if (step_ == Step::kSyncing) {
     sync_.submit(queue, options_.tag_base);
-    if (sync_.failed()) return sync_.failure(options_.directory);
-    if (!sync_.done()) return absl::OkStatus();
-    unlink("sum");
-    unlink("idx");
+    if (sync_.failed()) {
+      // Its companions stay: a power cut may bring the .jnl back.
+      note_failure(sync_.failure(options_.directory));
+    } else if (!sync_.done()) {
+      return;
+    } else {
+      unlink("sum");
+      unlink("idx");
+    }
     ++removed_count_;
     step_ = Step::kNone;
   }
   if (step_ == Step::kNone && !turn.closing) look(turn);
-  return absl::OkStatus();
 }
 
 void SegmentRetention::look(const Turn& turn) {
@@ -102,8 +106,13 @@ void SegmentRetention::give_up_front() {
 bool SegmentRetention::unlink(const char* suffix) {
   const absl::Status status = disk_.remove(segment_path(options_.directory, given_up_, suffix));
   const bool gone = status.ok() || errc_of(status) == Errc::kNotFound;
-  if (!gone) ++failed_count_;
+  if (!gone) note_failure(status);
   return gone;
+}
+
+void SegmentRetention::note_failure(const absl::Status& why) {
+  ++failed_count_;
+  failure_.Update(why);
 }
 
 }  // namespace lapwing

@@ -4,8 +4,8 @@
 // shown the new `oldest` to readers, .jnl is unlinked; the directory is synced; then .sum and .idx
 // are unlinked. So a power cut leaves no .jnl without its companions and no hole between segments.
 // A reader that has one open keeps it. The segment that holds durable + 1, or a newer one, is never
-// removed. A file that cannot be unlinked is counted and left: the journal is none the worse for
-// it.
+// removed. A file that cannot be unlinked, and a directory that cannot be synced, is counted and
+// left: the journal is none the worse for it, and the next start removes what has no .jnl.
 //
 // Thread safety: one thread. Borrows the Disk.
 #pragma once
@@ -58,8 +58,8 @@ class SegmentRetention {
     std::uint64_t wall_ns = 0;
     bool closing = false;  // finish what is under way, begin nothing
   };
-  // One turn. Fails if the directory cannot be synced.
-  absl::Status advance(WriteQueue& queue, const Turn& turn);
+  // One turn.
+  void advance(WriteQueue& queue, const Turn& turn);
   void complete(std::uint64_t tag, std::int64_t result) {
     sync_.complete(tag - options_.tag_base, result);
   }
@@ -70,6 +70,7 @@ class SegmentRetention {
   std::uint64_t next_ns() const { return next_ns_; }
   std::uint64_t removed_count() const { return removed_count_; }
   std::uint64_t failed_count() const { return failed_count_; }
+  const absl::Status& failure() const { return failure_; }  // the first of these; ok if none
 
  private:
   enum class Step { kNone, kGivenUp, kSyncing };
@@ -81,6 +82,7 @@ class SegmentRetention {
   std::uint64_t newest_wall_ns(std::uint64_t segment);
   void give_up_front();
   bool unlink(const char* suffix);
+  void note_failure(const absl::Status& why);
 
   Disk& disk_;
   Options options_;
@@ -95,6 +97,7 @@ class SegmentRetention {
   std::uint64_t next_ns_ = UINT64_MAX;
   std::uint64_t removed_count_ = 0;
   std::uint64_t failed_count_ = 0;
+  absl::Status failure_;
 };
 
 }  // namespace lapwing

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "proto/error.h"
 #include "snapshot/journal/sum_file.h"
 #include "snapshot/journal/time_index.h"
 
@@ -38,12 +37,7 @@ void SyncCycle::begin_last() {
 absl::Status SyncCycle::advance(WriteQueue& queue, std::uint64_t now_ns) {
   while (active()) {
     requests_.submit(queue, options_.tag_base);
-    if (requests_.failed()) {
-      const absl::Status why = requests_.failure(options_.directory);
-      if (stage_ != Stage::kIndex || errc_of(why) != Errc::kNoSpace) return why;
-      end_index(false);
-      break;
-    }
+    if (requests_.failed()) return requests_.failure(options_.directory);
     if (!requests_.done()) break;
     enter_next_stage(now_ns);
   }
@@ -51,6 +45,11 @@ absl::Status SyncCycle::advance(WriteQueue& queue, std::uint64_t now_ns) {
 }
 
 void SyncCycle::enter_next_stage(std::uint64_t now_ns) {
+  const absl::Status index = requests_.hint_failure(options_.directory);
+  if (!index.ok()) {
+    ++index_failures_;
+    index_failure_.Update(index);
+  }
   requests_.clear();
   switch (stage_) {
     case Stage::kIdle:
@@ -72,7 +71,7 @@ void SyncCycle::enter_next_stage(std::uint64_t now_ns) {
       cycle_ns_max_ = std::max(cycle_ns_max_, now_ns - begin_ns_);
       break;
     case Stage::kIndex:
-      end_index(true);
+      end_index(index.ok());
       break;
   }
 }
@@ -88,7 +87,7 @@ void SyncCycle::add_data_syncs() {
     }
     if (segment.index_dirty) {
       requests_.add({WriteRequest::Kind::kSync, segment.index.get(), 0, {}, 0},
-                    {segment.number, "idx"});
+                    {segment.number, "idx"}, Need::kHint);
     }
   });
 }
@@ -128,7 +127,7 @@ void SyncCycle::add_index_writes() {
     segment.time_entry = make_time_entry(options_.journal_id, last, segment.index_wall_ns);
     requests_.add({WriteRequest::Kind::kWrite, segment.index.get(), segment.index_bytes,
                    std::as_bytes(std::span(&segment.time_entry, 1)), 0},
-                  {segment.number, "idx"});
+                  {segment.number, "idx"}, Need::kHint);
   });
 }
 

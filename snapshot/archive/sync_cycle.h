@@ -4,8 +4,8 @@
 //     kData    sync every data file written since its last sync (and the index of the cycle before)
 //     kSums    write the .sum entries of the blocks up to W
 //     kSumSync sync the .sum files                                    durable = W
-//     kIndex   append {W, wall clock} to the .idx; synced by the next cycle. A hint: on a full disk
-//              it is left out
+//     kIndex   append {W, wall clock} to the .idx; synced by the next cycle. A hint: where it
+//              cannot be written or synced it is left out and counted
 //
 // Archiving goes on meanwhile. It may complete the block of W and replace its sum in memory; but
 // the disk has only what was synced, so the entry of that block is copied when the cycle begins.
@@ -55,6 +55,9 @@ class SyncCycle {
 
   std::uint64_t cycles() const { return cycles_; }
   std::uint64_t cycle_ns_max() const { return cycle_ns_max_; }  // begin to durable
+  // Cycles whose index could not be written or synced, and the first reason; ok if there is none.
+  std::uint64_t index_failures() const { return index_failures_; }
+  const absl::Status& index_failure() const { return index_failure_; }
 
  private:
   enum class Stage { kIdle, kData, kSums, kSumSync, kIndex };
@@ -80,6 +83,8 @@ class SyncCycle {
   std::uint64_t begin_ns_ = 0;
   std::uint64_t cycles_ = 0;
   std::uint64_t cycle_ns_max_ = 0;
+  std::uint64_t index_failures_ = 0;
+  absl::Status index_failure_;
 };
 
 }  // namespace lapwing

@@ -260,6 +260,14 @@ absl::Status SessionLog::append(SessionEntry entry) {
   return absl::OkStatus();
 }
 
+std::vector<std::string> SessionLog::lost_names() const {
+  std::vector<std::string> lost;
+  for (std::size_t copy = 0; copy < kCopies; ++copy) {
+    if (!disk_->names(path(copy), files_[copy].get()).value_or(true)) lost.push_back(path(copy));
+  }
+  return lost;
+}
+
 // Any entry but an end leaves room for one more: the end.
 absl::Status SessionLog::make_room(SessionEntryKind kind) {
   const std::uint64_t needed = next_index_ + (kind == SessionEntryKind::kEnd ? 1 : 2);

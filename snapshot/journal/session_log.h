@@ -80,6 +80,10 @@ class SessionLog {
     for (const OpenFile& file : files_) held.push_back(file.get());
     return held;
   }
+  // The paths of the two files that do not name what is open here any more: somebody has removed or
+  // replaced what was there. Of a log that was opened for writing.
+  std::vector<std::string> lost_names() const;
+
   // Entries read or written; the damaged one's index where there is one.
   std::uint64_t entry_count() const { return next_index_; }
   // What open() has repaired, or what a reader was able to do without.

@@ -1,0 +1,240 @@
+// What ends a journal and what does not: files that somebody removes, hints that cannot be written.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cerrno>
+#include <string>
+#include <vector>
+
+#include "proto/error.h"
+#include "snapshot/archive/archive_fixture.h"
+#include "snapshot/archive/archiver.h"
+#include "snapshot/archive/segment_preparation.h"
+#include "snapshot/journal/journal_proof.h"
+#include "snapshot/sim_disk.h"
+
+namespace lapwing {
+namespace {
+
+constexpr char kRoot[] = "sim";
+constexpr std::uint64_t kSegmentSlots = 1024;
+
+// A publisher on a simulated disk, with a log. Segments 0 to 2 are prepared at the start.
+struct Bench {
+  Bench() : disk(kRoot, 1), queue(disk), publisher(disk, queue, options()) {
+    REQUIRE(publisher.begin(1, 1).ok());
+  }
+  ArchiveFixture::Options options() {
+    ArchiveFixture::Options options{.root = kRoot};
+    options.log = [this](const std::string& line) { log.push_back(line); };
+    return options;
+  }
+
+  std::string path(std::uint64_t segment, const char* suffix) const {
+    return segment_path(publisher.directory(), segment, suffix);
+  }
+  std::string session_log(const char* suffix) const {
+    return std::string(kRoot) + "/" + kSessionsFileName + suffix;
+  }
+  void publish_durably(std::uint64_t count) {
+    publisher.publish_all(count);
+    publisher.archiver().request_flush(publisher.head());
+    REQUIRE(publisher.step_until(
+        [&] {
+          const bool done = publisher.archiver().durable() == publisher.head();
+          return done || !publisher.archiver().failure().ok();
+        },
+        10'000, 1));
+    for (int i = 0; i < 10; ++i) publisher.step(1);  // the index, too
+  }
+  void look_at_names() {
+    publisher.pass_time(kNamesCheckNs);
+    for (int i = 0; i < 100; ++i) publisher.step(1);
+  }
+  bool good() { return publisher.archiver().condition().state == JournalState::kGood; }
+  bool failure_says(const std::string& words) {
+    return publisher.archiver().failure().message().find(words) != std::string::npos;
+  }
+  std::size_t log_lines_with(const std::string& words) const {
+    return static_cast<std::size_t>(std::ranges::count_if(
+        log, [&](const std::string& line) { return line.find(words) != std::string::npos; }));
+  }
+  SessionEnd end() { return publisher.sessions().last()->end->how; }
+  std::vector<std::string> names() { return *disk.list(publisher.directory()); }
+  // Every record from 1 to the last is there, with its sum.
+  bool all_is_proven(Sequence last) {
+    const JournalFiles files{&disk, publisher.directory(), ArchiveFixture::journal_id(),
+                             publisher.geometry()};
+    bool sound = true;
+    const DamageSink damage = [&](const JournalDamage&) { return sound = false; };
+    REQUIRE(prove(files, {{1, last}}, {1, last}, ProofDepth::kRecords, damage).ok());
+    return sound;
+  }
+
+  std::vector<std::string> log;
+  SimDisk disk;
+  SimWriteQueue queue;
+  ArchiveFixture publisher;
+};
+
+TEST_CASE("An unused segment that somebody removed is no failure of a clean end") {
+  const char* const suffix = GENERATE("jnl", "sum", "idx");
+  INFO(suffix);
+  Bench bench;
+  bench.publish_durably(10);
+  REQUIRE(bench.disk.remove(bench.path(2, suffix)).ok());
+  CHECK(bench.publisher.close().ok());
+  CHECK(bench.end() == SessionEnd::kClosed);
+  CHECK(bench.names().size() == 3);  // one segment
+  CHECK(bench.log.empty());
+}
+
+TEST_CASE("An unused segment that somebody removed is prepared anew when it is taken into use") {
+  const char* const suffix = GENERATE("jnl", "sum");
+  INFO(suffix);
+  Bench bench;
+  bench.publish_durably(10);
+  REQUIRE(bench.disk.remove(bench.path(1, suffix)).ok());
+  bench.publish_durably(3 * kSegmentSlots);
+  REQUIRE(bench.good());
+  REQUIRE(bench.publisher.close().ok());
+  CHECK(bench.all_is_proven(bench.publisher.head()));
+}
+
+TEST_CASE("An unused segment that somebody removed is there again before it is needed") {
+  const char* const suffix = GENERATE("jnl", "sum");
+  INFO(suffix);
+  Bench bench;
+  bench.publish_durably(10);
+  REQUIRE(bench.disk.remove(bench.path(1, suffix)).ok());
+  bench.look_at_names();
+  CHECK(*bench.disk.exists(bench.path(1, suffix)));
+  CHECK(bench.good());
+  bench.publish_durably(2 * kSegmentSlots);
+  REQUIRE(bench.publisher.close().ok());
+  CHECK(bench.all_is_proven(bench.publisher.head()));
+}
+
+TEST_CASE("A prepared segment that is not whole after a kill is made anew by the next start") {
+  Bench bench;
+  bench.publish_durably(10);
+  bench.disk.kill();
+  bench.publisher.drop_archiver();
+  SessionEntry end{};
+  end.kind = SessionEntryKind::kEnd;
+  end.journal_id = ArchiveFixture::journal_id();
+  end.session_id = id_of(1);
+  end.how = SessionEnd::kRecovered;
+  end.last = 10;
+  REQUIRE(bench.publisher.sessions_after_kill().append(end).ok());
+  REQUIRE(bench.disk.remove(bench.path(1, "sum")).ok());
+  REQUIRE(bench.disk.remove(bench.path(0, "idx")).ok());  // a hint, of the segment that goes on
+  bench.disk.flip_bit(bench.path(2, "jnl"), 100, 1);      // its header
+  REQUIRE(bench.publisher.begin(2, 11).ok());
+  bench.publish_durably(4 * kSegmentSlots);
+  REQUIRE(bench.good());
+  REQUIRE(bench.publisher.close().ok());
+  CHECK(bench.all_is_proven(bench.publisher.head()));
+}
+
+TEST_CASE("A segment that holds records and was removed ends the journal, and is named") {
+  const char* const suffix = GENERATE("jnl", "sum");
+  const bool at_close = GENERATE(false, true);
+  INFO(suffix << (at_close ? " seen at the close" : " seen at work"));
+  Bench bench;
+  bench.publish_durably(100);
+  REQUIRE(bench.disk.remove(bench.path(0, suffix)).ok());
+  if (!at_close) {
+    bench.look_at_names();
+    CHECK_FALSE(bench.good());
+  }
+  CHECK_FALSE(bench.publisher.close().ok());
+  CHECK(bench.failure_says(bench.path(0, suffix)));
+  CHECK(bench.failure_says("removed or replaced"));
+  CHECK(bench.end() == SessionEnd::kFailed);
+}
+
+TEST_CASE("Another file in the place of a segment that holds records ends the journal") {
+  Bench bench;
+  bench.publish_durably(100);
+  REQUIRE(bench.disk.rename(bench.path(2, "jnl"), bench.path(0, "jnl")).ok());
+  bench.look_at_names();
+  CHECK_FALSE(bench.good());
+}
+
+TEST_CASE("An index that cannot be written or synced costs its entries and not the journal") {
+  const SimOp op = GENERATE(SimOp::kWrite, SimOp::kSync);
+  INFO(static_cast<int>(op));
+  Bench bench;
+  for (int i = 0; i < 3; ++i) {
+    bench.disk.fail(op, 1, EIO, ".idx");
+    bench.publish_durably(50);
+  }
+  bench.publish_durably(50);
+  CHECK(bench.good());
+  CHECK(bench.publisher.archiver().counters().index_failures >= 2);
+  CHECK(bench.log_lines_with("time index") == 1);
+  CHECK(bench.publisher.close().ok());
+  CHECK(bench.end() == SessionEnd::kClosed);
+  CHECK(bench.all_is_proven(200));
+}
+
+TEST_CASE("A directory that cannot be synced leaves what retention removed to the next start") {
+  Bench bench;
+  bench.publish_durably(3 * kSegmentSlots);
+  bench.disk.fail(SimOp::kSync, 1, EIO, ArchiveFixture::journal_id().hex());
+  bench.publisher.archiver().request_prune(kSegmentSlots + 1);
+  REQUIRE(bench.publisher.step_until([&] { return !bench.publisher.archiver().pruning(); }, 1000));
+  CHECK(bench.good());
+  CHECK(bench.publisher.archiver().counters().prune_failures == 1);
+  CHECK(bench.log_lines_with("retention") == 1);
+  CHECK_FALSE(*bench.disk.exists(bench.path(0, "jnl")));
+  CHECK(*bench.disk.exists(bench.path(0, "sum")));
+  REQUIRE(bench.publisher.close().ok());
+  REQUIRE(bench.publisher.begin(2, 3 * kSegmentSlots + 1, kSegmentSlots + 1).ok());
+  CHECK_FALSE(*bench.disk.exists(bench.path(0, "sum")));
+}
+
+TEST_CASE("An unused segment that cannot be removed stays behind a clean end") {
+  Bench bench;
+  bench.publish_durably(10);
+  bench.disk.fail(SimOp::kName, 1, EPERM, ".jnl");
+  CHECK(bench.publisher.close().ok());
+  CHECK(bench.end() == SessionEnd::kClosed);
+  CHECK(bench.log_lines_with("stays behind") == 1);
+  REQUIRE(bench.publisher.begin(2, 11).ok());
+  bench.publish_durably(3 * kSegmentSlots);
+  CHECK(bench.publisher.close().ok());
+  CHECK(bench.all_is_proven(bench.publisher.head()));
+}
+
+TEST_CASE("A journal that has lost sessions and its copy ends, and the way on is said") {
+  const bool at_close = GENERATE(false, true);
+  Bench bench;
+  bench.publish_durably(100);
+  for (const char* const suffix : {"", kCopySuffix}) {
+    REQUIRE(bench.disk.remove(bench.session_log(suffix)).ok());
+  }
+  if (!at_close) {
+    bench.look_at_names();
+    CHECK_FALSE(bench.good());
+  }
+  CHECK_FALSE(bench.publisher.close().ok());
+  CHECK(bench.failure_says(bench.session_log("")));
+  CHECK(bench.failure_says("lapwing repair"));
+}
+
+TEST_CASE("One of sessions and its copy is enough, and the loss of the other is said once") {
+  const char* const suffix = GENERATE("", kCopySuffix);
+  Bench bench;
+  bench.publish_durably(100);
+  REQUIRE(bench.disk.remove(bench.session_log(suffix)).ok());
+  for (int i = 0; i < 3; ++i) bench.look_at_names();
+  CHECK(bench.good());
+  CHECK(bench.log_lines_with("removed or replaced") == 1);
+  CHECK(bench.publisher.close().ok());
+  CHECK(bench.publisher.sessions_after_kill().last()->end->how == SessionEnd::kClosed);
+  CHECK(*bench.disk.exists(bench.session_log(suffix)));
+}
+
+}  // namespace
+}  // namespace lapwing
