@@ -173,13 +173,13 @@ TEST_CASE(
   REQUIRE(read_all(*open_reader(journal), journal, kBounds).gaps.empty());
 }
 
-TEST_CASE("A sum that covers less than durable promises is damage, one that covers more is right") {
+TEST_CASE("Beyond what its sum covers a durable block is damage, and a sum may cover more") {
   JournalFixture journal;
   build(journal);
   const auto block = static_cast<std::uint64_t>((kDurable - 1) / 64);
   const Sequence block_first = block * 64 + 1;
   journal.write_sum(block, static_cast<std::uint32_t>(kDurable - block_first));
-  REQUIRE(read_all(*open_reader(journal), journal, kBounds).gaps == Gaps{{block_first, 2112}});
+  REQUIRE(read_all(*open_reader(journal), journal, kBounds).gaps == Gaps{{kDurable, 2112}});
   journal.write_sum(block, 64);
   REQUIRE(read_all(*open_reader(journal), journal, kBounds).gaps.empty());
 }

@@ -105,7 +105,7 @@ Sequence SegmentReader::prove_block(const Request& request, std::uint64_t block,
                                     std::string& defect) const {
   const JournalGeometry& geometry = files_.geometry;
   const Sequence first = geometry.block_first(block);
-  const Sequence last = std::min(first + geometry.block_slots() - 1, request.limit);
+  Sequence last = std::min(first + geometry.block_slots() - 1, request.limit);
   const std::byte* const bytes = slot(first);
   if (request.durable >= first) {
     const SumEntry& sum = sums_[block - geometry.block_of(buffer_first_)];
@@ -118,7 +118,8 @@ Sequence SegmentReader::prove_block(const Request& request, std::uint64_t block,
     }
     if (first + sum.count <= std::min(last, request.durable)) {
       defect = absl::StrCat("the sum covers ", sum.count, " slots only");
-      return first - 1;
+      last = first + sum.count - 1;  // those are as good as any
+      if (last < request.n) return first - 1;
     }
     if (!sum_matches(sum, std::span(bytes, kPageBytes), geometry)) {
       defect = "the slots do not match their sum";
