@@ -163,6 +163,7 @@ class TestBus {
     for (const char* suffix : {"", kCopySuffix}) {
       std::filesystem::remove(absl::StrCat(journal.root(), "/", kSessionsFileName, suffix));
     }
+    journal.remove_segments();
     next_ = 1;
     reserved_ = 0;
   }

@@ -10,6 +10,7 @@
 #include "proto/error.h"
 #include "publisher/feeds/record_times.h"
 #include "snapshot/bus_directory.h"
+#include "snapshot/journal/journal_files.h"
 #include "snapshot/journal/missing_file.h"
 
 namespace lapwing {
@@ -21,13 +22,24 @@ struct Places {
   std::string bus;
 };
 
+// A root that has lost its session log is one too, and damaged: who opens it says so.
+absl::StatusOr<bool> is_journal_root(Disk& disk, const std::string& path) {
+  for (const char* const suffix : {"", kCopySuffix}) {
+    const auto there = disk.exists(absl::StrCat(path, "/", kSessionsFileName, suffix));
+    if (!there.ok() || *there) return there;
+  }
+  const auto journals = list_journals(disk, path);
+  if (!journals.ok()) return journals.status();
+  return !journals->empty();
+}
+
 absl::StatusOr<Places> find_places(Disk& disk, const std::string& directory) {
   char resolved[PATH_MAX];
   if (::realpath(directory.c_str(), resolved) == nullptr) {
     return make_system_error(errno, absl::StrCat("cannot find the journal directory ", directory));
   }
   const std::string path = resolved;
-  const auto is_root = disk.exists(absl::StrCat(path, "/", kSessionsFileName));
+  const auto is_root = is_journal_root(disk, path);
   if (!is_root.ok()) return is_root.status();
   if (*is_root) return Places{path, std::filesystem::path(path).parent_path()};
   const auto bus = read_bus_description(path);

@@ -1,6 +1,8 @@
 #include "snapshot/journal/journal_files.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "proto/error.h"
@@ -25,6 +27,28 @@ absl::StatusOr<std::vector<std::uint64_t>> list_segments(const JournalFiles& fil
   }
   std::sort(segments.begin(), segments.end());
   return segments;
+}
+
+absl::StatusOr<std::vector<JournalDirectory>> list_journals(Disk& disk,
+                                                            const std::string& journal_root) {
+  std::vector<JournalDirectory> journals;
+  auto names = disk.list(journal_root);
+  if (errc_of(names.status()) == Errc::kNotFound) return journals;
+  if (!names.ok()) return names.status();
+  std::sort(names->begin(), names->end());
+  for (const std::string& name : *names) {
+    const auto id = Id128::from_hex(name);
+    if (!id) continue;
+    JournalFiles files;
+    files.disk = &disk;
+    files.directory = absl::StrCat(journal_root, "/", name);
+    auto segments = list_segments(files);
+    // A file or a link of such a name is no journal.
+    if (errno_of(segments.status()) == ENOTDIR || errno_of(segments.status()) == ELOOP) continue;
+    if (!segments.ok()) return segments.status();
+    if (!segments->empty()) journals.push_back({*id, files.directory, *std::move(segments)});
+  }
+  return journals;
 }
 
 absl::StatusOr<OpenFile> create_unfinished(Disk& disk, const std::string& path) {

@@ -1,4 +1,4 @@
-// One journal's directory: where its files are and which segments there are.
+// Journals' directories: where their files are and which segments there are.
 //
 // Thread safety: plain values and pure functions; borrows the Disk.
 #pragma once
@@ -32,6 +32,17 @@ JournalFiles journal_files_of(Disk& disk, const std::string& journal_root,
 
 // The segments that have a .jnl file, ascending. None if the directory is missing.
 absl::StatusOr<std::vector<std::uint64_t>> list_segments(const JournalFiles& files);
+
+// A directory below a journal root that is named as a journal is, and has segments.
+struct JournalDirectory {
+  Id128 journal_id;
+  std::string path;
+  std::vector<std::uint64_t> segments;  // ascending
+};
+
+// Those of `journal_root`, in the order of their names. None if it is missing.
+absl::StatusOr<std::vector<JournalDirectory>> list_journals(Disk& disk,
+                                                            const std::string& journal_root);
 
 // Makes the file `path` under its unfinished name; what a killed starter left there is replaced.
 absl::StatusOr<OpenFile> create_unfinished(Disk& disk, const std::string& path);

@@ -91,6 +91,24 @@ class JournalFixture {
     return bytes;
   }
 
+  // Changes what the header of a segment says, validly.
+  void set_created_wall_ns(const Id128& journal, std::uint64_t segment, std::uint64_t wall_ns,
+                           const std::string& schema = "") const {
+    const std::string path = segment_path(root() + "/" + journal.hex(), segment, "jnl");
+    SegmentHeader header{};
+    const std::string bytes = file_bytes(path);
+    std::memcpy(&header, bytes.data(), sizeof header);
+    header.created_wall_ns = wall_ns;
+    set_text(header.schema, schema);
+    header.checksum = XXH3_64bits(&header, 4088);
+    put_bytes(path, 0, &header, sizeof header);
+  }
+  // Of the current journal, with their companions.
+  void remove_segments() const {
+    std::filesystem::remove_all(journal_directory());
+    std::filesystem::create_directory(journal_directory());
+  }
+
   // Slots and sums of first … last, as after a sync.
   void write(Sequence first, Sequence last) {
     write_slots(first, last);

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "proto/error.h"
+#include "snapshot/journal/journal_files.h"
 
 namespace lapwing {
 namespace {
@@ -70,6 +71,8 @@ absl::StatusOr<SessionLog> SessionLog::open(Disk& disk, const std::string& direc
   SessionLog log(disk, directory, name);
   absl::Status status = log.open_files(OpenMode::kReadWrite);
   if (status.ok()) status = log.lock_files(lock_retry_ns);
+  const bool any = log.files_[0].valid() || log.files_[1].valid();
+  if (status.ok() && !any) status = log.check_not_lost();
   if (status.ok()) status = log.create_missing();
   if (status.ok()) status = log.load();
   if (status.ok()) status = log.heal();
@@ -88,10 +91,10 @@ absl::StatusOr<SessionLog> SessionLog::open_damaged(Disk& disk, const std::strin
                                                     absl::Status& damage) {
   SessionLog log(disk, directory, kSessionsFileName);
   absl::Status status = log.open_files(OpenMode::kRead);
+  if (status.ok()) status = log.refresh();
   if (status.ok() && !log.files_[0].valid() && !log.files_[1].valid()) {
     status = make_error(Errc::kNotFound, absl::StrCat(log.path(0), ": there is no journal here"));
   }
-  if (status.ok()) status = log.refresh();
   damage = errc_of(status) == Errc::kDamaged ? status : absl::OkStatus();
   if (!status.ok() && damage.ok()) return status;
   return log;
@@ -126,6 +129,21 @@ absl::Status SessionLog::lock_files(std::uint64_t retry_ns) {
   return absl::OkStatus();
 }
 
+// Of a log without an entry: damage if there are segments. A session's begin is synced before its
+// first segment is made, so that no segment belongs to an empty log.
+absl::Status SessionLog::check_not_lost() const {
+  if (name_ != kSessionsFileName) return absl::OkStatus();
+  const auto journals = list_journals(*disk_, directory_);
+  if (!journals.ok()) return journals.status();
+  if (journals->empty()) return absl::OkStatus();
+  const JournalDirectory& journal = journals->front();
+  return make_error(
+      Errc::kDamaged,
+      absl::StrCat(path(0), " and its copy are gone or empty, but ", journal.path, " holds ",
+                   journal.segments.size(), " segments: `lapwing repair` rebuilds the log from ",
+                   "the segments; or move ", directory_, " aside and begin anew"));
+}
+
 absl::Status SessionLog::create_missing() {
   bool created = false;
   for (std::size_t copy = 0; copy < kCopies; ++copy) {
@@ -153,20 +171,24 @@ absl::Status SessionLog::open_files(OpenMode mode) {
 }
 
 absl::Status SessionLog::refresh() {
-  // A reader that came when there was only one file looks for the other again.
-  if (!files_[0].valid() || !files_[1].valid()) {
-    const absl::Status status = open_files(OpenMode::kRead);
-    if (!status.ok()) return status;
-  }
-  absl::Status status = load();
-  for (int reread = 0; reread < kSessionRereads && errc_of(status) == Errc::kDamaged; ++reread) {
-    status = load();
+  absl::Status status;
+  for (int reread = 0; reread <= kSessionRereads; ++reread) {
+    // A reader that came when there was only one file looks for the other again.
+    const bool all_open = files_[0].valid() && files_[1].valid();
+    status = all_open ? absl::OkStatus() : open_files(OpenMode::kRead);
+    if (status.ok()) status = load();
+    if (errc_of(status) != Errc::kDamaged) break;
   }
   return status;
 }
 
-// Takes every entry from next_index_ on. What was taken stays taken if a later one is damaged.
 absl::Status SessionLog::load() {
+  const absl::Status status = load_entries();
+  return status.ok() && next_index_ == 0 ? check_not_lost() : status;
+}
+
+// Takes every entry from next_index_ on. What was taken stays taken if a later one is damaged.
+absl::Status SessionLog::load_entries() {
   std::uint64_t bytes = 0;
   for (const OpenFile& file : files_) {
     const auto size = size_of(*disk_, file);

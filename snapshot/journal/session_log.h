@@ -6,6 +6,9 @@
 // that lags and syncs both. The files grow ahead of need: on a full disk there is room for the
 // reservations of some time, and always for an end.
 //
+// A journal root whose log is gone, or holds no entry, although segments lie beside it, is damaged
+// and not new: nobody knows which sequences were given. `lapwing repair` rebuilds the log.
+//
 // Invariants
 //  1. Whatever is reported as a session is valid in at least one copy and obeys session_rules.h.
 //  2. After open() and after each append() both copies hold every entry, synced.
@@ -52,7 +55,8 @@ class SessionLog {
   static absl::StatusOr<SessionLog> open(Disk& disk, const std::string& directory,
                                          const std::string& name = kSessionsFileName,
                                          std::uint64_t lock_retry_ns = kLockRetryNs);
-  // Errors: kNotFound if there are none, kDamaged with file, entry and offset, kNotPermitted.
+  // Errors: kNotFound if there are none, nor segments, kDamaged with file, entry and offset,
+  // kNotPermitted.
   static absl::StatusOr<SessionLog> open_read_only(Disk& disk, const std::string& directory);
 
   // Reads, for `verify` and `repair`, what is right before the first damage. `damage` says what
@@ -100,6 +104,8 @@ class SessionLog {
   absl::Status lock_files(std::uint64_t retry_ns);
   absl::Status create_missing();
   absl::Status load();
+  absl::Status load_entries();
+  absl::Status check_not_lost() const;
   absl::Status take(std::uint64_t index, const SessionEntry& in_first, const SessionEntry& in_copy,
                     bool& at_end);
   absl::Status heal();

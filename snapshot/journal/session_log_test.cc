@@ -246,6 +246,40 @@ TEST_CASE("A copy that is cut short, empty or gone is healed from the other") {
   }
 }
 
+TEST_CASE("A log that is gone or empty beside segments is damage, and nothing is made anew") {
+  const bool truncate = GENERATE(false, true);
+  Sessions sessions;
+  const std::string journal = sessions.directory.file(kJournal.hex());
+  std::filesystem::create_directory(journal);
+  for (int copy = 0; copy < 2; ++copy) {
+    if (truncate) {
+      std::filesystem::resize_file(sessions.path(copy), 0);
+    } else {
+      std::filesystem::remove(sessions.path(copy));
+    }
+  }
+  REQUIRE(errc_of(sessions.read().status()) == (truncate ? Errc::kOk : Errc::kNotFound));
+  std::ofstream(journal + "/00000000000000000000.jnl") << "a segment";
+  for (const absl::Status& status : {sessions.open().status(), sessions.read().status()}) {
+    REQUIRE(errc_of(status) == Errc::kDamaged);
+    REQUIRE(status.message().find(sessions.path(0)) != std::string::npos);
+    REQUIRE(status.message().find(journal) != std::string::npos);
+    REQUIRE(status.message().find("lapwing repair") != std::string::npos);
+  }
+  REQUIRE(std::filesystem::exists(sessions.path(0)) == truncate);
+}
+
+TEST_CASE("An open log knows which of its files has lost its name") {
+  Sessions sessions;
+  const auto log = sessions.open();
+  REQUIRE(log->lost_names().empty());
+  std::filesystem::remove(sessions.path(1));
+  REQUIRE(log->lost_names() == std::vector<std::string>{sessions.path(1)});
+  sessions.disk.anchor(sessions.directory.path());
+  std::filesystem::rename(sessions.path(0), sessions.path(1));
+  REQUIRE(log->lost_names().size() == 2);
+}
+
 TEST_CASE("Two valid copies that contradict each other are damage") {
   Sessions files;
   Sessions others;

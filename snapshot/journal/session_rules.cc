@@ -8,19 +8,6 @@
 namespace lapwing {
 namespace {
 
-std::string geometry_defect(const SessionEntry& begin) {
-  if (begin.record_bytes < kRecordBytesMin || begin.record_bytes > kRecordBytesMax ||
-      begin.slot_bytes != slot_bytes_for(begin.record_bytes)) {
-    return absl::StrCat("records of ", begin.record_bytes, " bytes do not go into slots of ",
-                        begin.slot_bytes);
-  }
-  if (!std::has_single_bit(begin.segment_slots) ||
-      begin.segment_slots * begin.slot_bytes < kSegmentSlotBytesMin) {
-    return absl::StrCat("a segment cannot have ", begin.segment_slots, " slots");
-  }
-  return "";
-}
-
 bool knows_journal(const std::vector<SessionRecord>& sessions, const Id128& journal_id) {
   for (const SessionRecord& session : sessions) {
     if (session.begin.journal_id == journal_id) return true;
@@ -47,7 +34,7 @@ std::string continuation_defect(const SessionRecord& before, const SessionEntry&
 
 std::string begin_defect(const std::vector<SessionRecord>& sessions, const SessionEntry& begin) {
   if (begin.journal_id.is_zero() || begin.session_id.is_zero()) return "a session without an id";
-  const std::string geometry = geometry_defect(begin);
+  const std::string geometry = session_geometry_defect(begin);
   if (!geometry.empty()) return geometry;
   if (!sessions.empty()) {
     if (!sessions.back().end) return "a session begins before the one before it has ended";
@@ -94,6 +81,19 @@ std::string end_defect(const SessionRecord& session, const SessionEntry& end) {
 }
 
 }  // namespace
+
+std::string session_geometry_defect(const SessionEntry& begin) {
+  if (begin.record_bytes < kRecordBytesMin || begin.record_bytes > kRecordBytesMax ||
+      begin.slot_bytes != slot_bytes_for(begin.record_bytes)) {
+    return absl::StrCat("records of ", begin.record_bytes, " bytes do not go into slots of ",
+                        begin.slot_bytes);
+  }
+  if (!std::has_single_bit(begin.segment_slots) ||
+      begin.segment_slots * begin.slot_bytes < kSegmentSlotBytesMin) {
+    return absl::StrCat("a segment cannot have ", begin.segment_slots, " slots");
+  }
+  return "";
+}
 
 std::string session_entry_defect(const std::vector<SessionRecord>& sessions,
                                  const SessionEntry& next) {

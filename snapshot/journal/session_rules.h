@@ -29,6 +29,9 @@ struct SessionRecord {
 std::string session_entry_defect(const std::vector<SessionRecord>& sessions,
                                  const SessionEntry& next);
 
+// Why no journal can have the sizes in this begin entry; empty if one can.
+std::string session_geometry_defect(const SessionEntry& begin);
+
 // Adds an entry without a defect.
 void fold_session_entry(std::vector<SessionRecord>& sessions, const SessionEntry& entry);
 

@@ -12,6 +12,7 @@
 #include "snapshot/journal/journal_files.h"
 #include "snapshot/journal/session_log.h"
 #include "snapshot/journal/sum_walk.h"
+#include "snapshot/recovery/session_rebuild.h"
 
 namespace lapwing {
 namespace {
@@ -28,6 +29,8 @@ class Repairer {
 
  private:
   absl::Status rebuild_sessions(const SessionLog& valid);
+  absl::Status append_unlisted(SessionLog& rebuilt, const UnlistedJournals& unlisted);
+  void say_rebuilt(const SessionLog& valid, const UnlistedJournals& unlisted);
   absl::Status heal_sessions();
   absl::Status rewrite_indexes();
   absl::Status rewrite_indexes_of(const SessionEntry& begin);
@@ -64,6 +67,15 @@ absl::Status Repairer::run() {
 // The new log is whole, its journal's end included, before it takes the place of the damaged one:
 // at no moment could a publisher continue a journal of which sessions have been forgotten.
 absl::Status Repairer::rebuild_sessions(const SessionLog& valid) {
+  const auto unlisted = find_unlisted_journals(disk_, request_.journal_root, valid);
+  if (!unlisted.ok()) return unlisted.status();
+  const bool hopeless = valid.sessions().empty() && unlisted->journals.empty();
+  if (hopeless && !unlisted->left_aside.empty()) {
+    return make_error(Errc::kDamaged, absl::StrCat(path(kSessionsFileName),
+                                                   " is gone and cannot be rebuilt: ",
+                                                   unlisted->left_aside.front(), "; move ",
+                                                   request_.journal_root, " aside"));
+  }
   absl::Status status;
   for (const char* const suffix : {"", kCopySuffix}) {
     if (status.ok()) status = copy_aside(suffix);
@@ -85,16 +97,49 @@ absl::Status Repairer::rebuild_sessions(const SessionLog& valid) {
     if (!status.ok()) return status;
   }
   status = end_journal(*rebuilt);
+  if (status.ok()) status = append_unlisted(*rebuilt, *unlisted);
   for (const char* const suffix : {"", kCopySuffix}) {
     if (!status.ok()) break;
     status = disk_.rename(absl::StrCat(path(kRebuiltName), suffix),
                           absl::StrCat(path(kSessionsFileName), suffix));
     if (status.ok()) status = disk_.sync_directory(request_.journal_root);
   }
-  say(absl::StrCat(path(kSessionsFileName), " goes back to its first ", valid.entry_count(),
-                   " entries; what it was is kept in ", path(kSessionsFileName), ".damaged-",
-                   request_.fresh_id.hex()));
+  if (status.ok()) say_rebuilt(valid, *unlisted);
   return status;
+}
+
+absl::Status Repairer::append_unlisted(SessionLog& rebuilt, const UnlistedJournals& unlisted) {
+  Id128 session_id = request_.fresh_id;
+  for (const UnlistedJournal& journal : unlisted.journals) {
+    for (std::size_t i = 0; i < session_id.bytes.size() && ++session_id.bytes[i] == 0;) ++i;
+    const absl::Status status =
+        append_failed_session(rebuilt, journal, session_id, request_.boot_id);
+    if (!status.ok()) return status;
+    report_.journal_ended = true;
+  }
+  return absl::OkStatus();
+}
+
+void Repairer::say_rebuilt(const SessionLog& valid, const UnlistedJournals& unlisted) {
+  if (valid.entry_count() > 0 || unlisted.journals.empty()) {
+    say(absl::StrCat(path(kSessionsFileName), " goes back to its first ", valid.entry_count(),
+                     " entries; what it was is kept in ", path(kSessionsFileName), ".damaged-",
+                     request_.fresh_id.hex()));
+  } else {
+    say(absl::StrCat(path(kSessionsFileName), " and its copy were gone, empty or damaged: made ",
+                     "anew from the segments"));
+  }
+  for (const UnlistedJournal& journal : unlisted.journals) {
+    say(absl::StrCat("journal ", journal.journal_id.hex(), ": ", journal.segments,
+                     " segments, sequences ", journal.oldest, " to ", journal.proven,
+                     " as far as their sums prove; ended as failed, the next publisher begins a "
+                     "new journal at sequence 1"));
+  }
+  for (const std::string& line : unlisted.left_aside) say(line);
+  if (unlisted.journals.empty()) return;
+  say("the segments do not say where one session ended and the next began, which sequences were "
+      "voids (they are damaged now), how far a feed had come (--resume begins at its start), and "
+      "what a publisher had written or published beyond the last sum");
 }
 
 absl::Status Repairer::copy_aside(const std::string& suffix) {

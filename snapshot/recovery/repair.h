@@ -4,7 +4,9 @@
 // Repair never invents a record and never deletes one. What is damaged stays where it is: readers
 // get the rest of that journal, with gaps of cause `damaged`. In order:
 //  1. An entry of `sessions` that is valid in neither copy: both files are kept aside as they are
-//     ("sessions.damaged-<id>"), and the log goes back to the entry before it.
+//     ("sessions.damaged-<id>"), and the log goes back to the entry before it. Both files gone or
+//     empty beside segments: the log begins anew. Journals that it then does not name get a session
+//     from what their segments prove (snapshot/recovery/session_rebuild.h).
 //  2. The copy of `sessions` that lags is healed from the other.
 //  3. Indexes that are missing or hold entries that do not check are written anew from those that
 //     do.
@@ -32,7 +34,7 @@ namespace lapwing {
 struct RepairRequest {
   std::string journal_root;  // directory with `sessions`
   Id128 boot_id;             // of this boot
-  Id128 fresh_id;            // random; names what is kept aside and the closing session
+  Id128 fresh_id;            // random; names what is kept aside, and sessions after it
   RingOpener open_ring;      // as for settle()
 };
 

@@ -1,5 +1,6 @@
 #include "snapshot/recovery/repair.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstring>
 #include <filesystem>
@@ -22,10 +23,13 @@ class Root {
     REQUIRE(lock_.ok());
   }
 
+  absl::StatusOr<RepairReport> try_repair() {
+    return repair_journal(
+        journal.disk(), *lock_,
+        {journal.root(), JournalFixture::boot_id(), kFresh, RingFixture::none()});
+  }
   RepairReport repair() {
-    const auto report =
-        repair_journal(journal.disk(), *lock_,
-                       {journal.root(), JournalFixture::boot_id(), kFresh, RingFixture::none()});
+    const auto report = try_repair();
     REQUIRE(report.ok());
     return *report;
   }
@@ -202,15 +206,160 @@ TEST_CASE(
   REQUIRE(settled.ok());
   REQUIRE(settled->journal_id.is_zero());
   REQUIRE(settled->next == 1);
-  if (index == 0) {
-    REQUIRE(settled->how == Settlement::kFresh);
-  } else {
-    REQUIRE(report.journal_ended);
-    REQUIRE(settled->how == Settlement::kReset);
-    // Without the end of session 11 its reservation, 640, says how far its records may go.
-    const std::uint64_t expected[] = {0, 0, 640, 500, 500, 700};
-    REQUIRE(root.records() == expected[index]);
+  REQUIRE(report.journal_ended);
+  REQUIRE(settled->how == Settlement::kReset);
+  // Without the first entry nothing names the journal, and its segments say how far it goes.
+  // Without the end of session 11 its reservation, 640, says how far its records may go.
+  const std::uint64_t expected[] = {700, 0, 640, 500, 500, 700};
+  REQUIRE(root.records() == expected[index]);
+}
+
+bool says(const RepairReport& report, const std::string& words) {
+  return std::any_of(report.done.begin(), report.done.end(), [&](const std::string& line) {
+    return line.find(words) != std::string::npos;
+  });
+}
+
+// Two journals, the first of two sessions with a void between them, and a hole of one block.
+void build_two_journals(JournalFixture& journal) {
+  journal.begin(11, 1);
+  journal.reserve(11, 1920);
+  journal.write(1, 100);
+  journal.write_time(100, 1);
+  journal.end(11, 100, SessionEnd::kCut, 1920);
+  journal.begin(12, 1921);
+  journal.reserve(12, 4096);
+  journal.write(1921, 3000);
+  journal.write_time(3000, 1);
+  journal.end(12, 3000, SessionEnd::kFailed);
+  journal.begin_journal(fixture_id(8));
+  journal.begin(13, 1);
+  journal.reserve(13, 640);
+  journal.write(1, 300);
+  journal.write_time(300, 1);
+}
+
+void lose_session_log(const JournalFixture& journal, bool truncate) {
+  for (const char* const suffix : {"", kCopySuffix}) {
+    const std::string path = journal.root() + "/" + kSessionsFileName + suffix;
+    if (truncate) {
+      std::filesystem::resize_file(path, 0);
+    } else {
+      std::filesystem::remove(path);
+    }
   }
+}
+
+TEST_CASE("A session log that is gone is rebuilt from the segments, and nobody continues") {
+  const bool truncate = GENERATE(false, true);
+  Root root;
+  build_two_journals(root.journal);
+  const std::string data = file_bytes(root.journal.file(0, "jnl"));
+  lose_session_log(root.journal, truncate);
+  const auto refused = root.start();
+  REQUIRE(errc_of(refused.status()) == Errc::kDamaged);
+  REQUIRE(refused.status().message().find("lapwing repair") != std::string::npos);
+
+  const RepairReport report = root.repair();
+  REQUIRE(report.journal_ended);
+  REQUIRE(says(report, "--resume"));
+  REQUIRE(report.remaining.journals.size() == 2);
+  const auto log = SessionLog::open_read_only(root.journal.disk(), root.journal.root());
+  REQUIRE(log.ok());
+  REQUIRE(log->sessions().size() == 2);
+  for (const SessionRecord& session : log->sessions()) {
+    REQUIRE(session.first() == 1);
+    REQUIRE(session.end->how == SessionEnd::kFailed);
+    const bool first = session.begin.journal_id == JournalFixture::journal_id();
+    REQUIRE(session.end->last == (first ? 3000 : 300));
+    REQUIRE(session.reserved_through == (first ? 3072 : 1024));
+  }
+  REQUIRE(root.records() == 100 + (3000 - 1920));  // what was a void is damaged now
+  REQUIRE(file_bytes(root.journal.file(0, "jnl")) == data);
+  REQUIRE(root.start()->how == Settlement::kReset);
+  REQUIRE(root.repair().done.empty());  // once is enough
+}
+
+TEST_CASE("Journals are rebuilt in the order in which their segments were made") {
+  Root root;
+  build_two_journals(root.journal);
+  root.journal.set_created_wall_ns(fixture_id(8), 0, 1000);
+  root.journal.set_created_wall_ns(JournalFixture::journal_id(), 0, 2000);
+  lose_session_log(root.journal, false);
+  root.repair();
+  const auto log = SessionLog::open_read_only(root.journal.disk(), root.journal.root());
+  REQUIRE(log->sessions().front().begin.journal_id == fixture_id(8));
+  REQUIRE(log->sessions().back().begin.journal_id == JournalFixture::journal_id());
+}
+
+TEST_CASE("A hole in the sums does not hide what is proven behind it") {
+  Root root;
+  root.journal.begin(11, 1);
+  root.journal.reserve(11, 4096);
+  root.journal.write(1, 2100);
+  const std::string zeros(16 * 4, '\0');
+  put_bytes(root.journal.file(0, "sum"), 16 * 4, zeros.data(), zeros.size());  // four blocks
+  std::filesystem::remove(root.journal.file(1, "sum"));
+  lose_session_log(root.journal, false);
+  root.repair();
+  REQUIRE(root.records() == 2100 - 4 * 64 - 1024);
+}
+
+TEST_CASE("Directories that cannot be journals are left aside, and alone they are no log") {
+  Root root;
+  root.journal.begin(11, 1);
+  root.journal.reserve(11, 4096);
+  root.journal.write(1, 2100);
+  root.journal.set_created_wall_ns(JournalFixture::journal_id(), 1, 5, "another");
+  lose_session_log(root.journal, false);
+  const auto refused = root.try_repair();
+  REQUIRE(errc_of(refused.status()) == Errc::kDamaged);
+  REQUIRE(refused.status().message().find("contradict each other") != std::string::npos);
+  REQUIRE(errc_of(root.start().status()) == Errc::kDamaged);
+
+  root.journal.begin_journal(fixture_id(8));
+  root.journal.write(1, 300);
+  const auto report = root.try_repair();
+  REQUIRE(report.ok());
+  REQUIRE(says(*report, "left aside"));
+  REQUIRE(report->remaining.journals.size() == 1);
+  REQUIRE(root.start()->how == Settlement::kReset);
+}
+
+TEST_CASE("A rebuild that is stopped at every operation lets no publisher go on or begin anew") {
+  Root root;
+  build_two_journals(root.journal);
+  lose_session_log(root.journal, false);
+  const TemporaryDirectory elsewhere;
+  const auto lock = ExclusiveLock::take(elsewhere.file(kLockFileName), 0);
+  std::uint64_t refusals = 0;
+  for (const bool power : {false, true}) {
+    for (std::uint64_t operations = 0;; ++operations) {
+      const auto disk = simulate(root.journal, operations + 1);
+      disk->stop_after(operations);
+      RepairRequest request{root.journal.root(), JournalFixture::boot_id(), kFresh,
+                            RingFixture::none()};
+      const bool whole = repair_journal(*disk, *lock, request).ok();
+      if (power) {
+        disk->power_cut();
+      } else {
+        disk->kill();
+      }
+      auto before = SessionLog::open(*disk, root.journal.root());
+      if (before.ok()) {
+        REQUIRE(before->sessions().size() == 2);
+        REQUIRE(before->last()->end->how == SessionEnd::kFailed);
+      } else {
+        REQUIRE(errc_of(before.status()) == Errc::kDamaged);
+        ++refusals;
+      }
+      request.fresh_id = fixture_id(201);
+      REQUIRE(repair_journal(*disk, *lock, request).ok());
+      REQUIRE(SessionLog::open(*disk, root.journal.root())->sessions().size() == 2);
+      if (whole) break;
+    }
+  }
+  REQUIRE(refusals > 10);
 }
 
 TEST_CASE(

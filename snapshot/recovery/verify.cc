@@ -20,6 +20,9 @@ constexpr char kRepairRewrites[] =
 constexpr char kRestoreOrEnd[] =
     "restore the file from a copy; if a publisher refuses to start, `lapwing repair` ends this "
     "journal so that a new one can begin, and readers get the rest of it";
+constexpr char kRepairGoesBack[] =
+    "`lapwing repair` goes back to the sessions before it and ends their journal";
+constexpr char kRepairRebuilds[] = "`lapwing repair` rebuilds its session from the segments";
 constexpr char kMoveAway[] = "move the directory away if nobody needs it";
 
 // One journal, what it should hold and what it does.
@@ -51,6 +54,7 @@ class Verifier {
   const std::string& journal_root_;
   const VerifyProgress& progress_;
   VerifyReport report_;
+  bool log_is_lost_ = false;  // there is damage, and no entry before it
   std::uint64_t done_ = 0;
   std::uint64_t total_ = 0;
 };
@@ -102,10 +106,11 @@ void Verifier::note_sessions(const SessionLog& sessions, const absl::Status& dam
         false, kRepairHeals);
   }
   if (damage.ok()) return;
+  log_is_lost_ = sessions.entry_count() == 0;
   add({absl::StrCat(journal_root_, "/", kSessionsFileName),
        sessions.entry_count() * kSessionEntryBytes, kNoSequence, kNoSequence,
        std::string(damage.message())},
-      true, "`lapwing repair` goes back to the sessions before it and ends their journal");
+      true, log_is_lost_ ? kRepairRebuilds : kRepairGoesBack);
 }
 
 absl::StatusOr<Task> Verifier::plan(const SessionLog& sessions, const SessionEntry& begin) {
@@ -195,23 +200,16 @@ absl::Status Verifier::verify_indexes(const Task& task) {
 
 // Journals that no session names: their sessions were lost, or a start was killed before its first.
 absl::Status Verifier::find_strays(const std::vector<Task>& tasks) {
-  const auto names = disk_.list(journal_root_);
-  if (!names.ok()) return names.status();
-  for (const std::string& name : *names) {
-    const auto id = Id128::from_hex(name);
-    if (!id) continue;
-    const bool known = std::any_of(tasks.begin(), tasks.end(),
-                                   [&](const Task& task) { return task.files.journal_id == *id; });
+  const auto journals = list_journals(disk_, journal_root_);
+  if (!journals.ok()) return journals.status();
+  for (const JournalDirectory& journal : *journals) {
+    const bool known = std::any_of(tasks.begin(), tasks.end(), [&](const Task& task) {
+      return task.files.journal_id == journal.journal_id;
+    });
     if (known) continue;
-    JournalFiles files;
-    files.disk = &disk_;
-    files.directory = absl::StrCat(journal_root_, "/", name);
-    const auto segments = list_segments(files);
-    if (!segments.ok()) return segments.status();
-    if (segments->empty()) continue;
-    add({files.directory, 0, kNoSequence, kNoSequence,
-         absl::StrCat("no session names this journal of ", segments->size(), " segments")},
-        false, kMoveAway);
+    add({journal.path, 0, kNoSequence, kNoSequence,
+         absl::StrCat("no session names this journal of ", journal.segments.size(), " segments")},
+        false, log_is_lost_ ? kRepairRebuilds : kMoveAway);
   }
   return absl::OkStatus();
 }

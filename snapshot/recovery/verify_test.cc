@@ -149,6 +149,23 @@ TEST_CASE("Where there is no journal there is nothing to verify") {
   REQUIRE(errc_of(verify_journal(journal.disk(), journal.root()).status()) == Errc::kNotFound);
 }
 
+TEST_CASE("A session log that is gone beside segments is damage, with the way on") {
+  JournalFixture journal;
+  journal.begin(1, 1);
+  journal.reserve(1, 1024);
+  journal.write(1, 100);
+  for (const char* const suffix : {"", kCopySuffix}) {
+    std::filesystem::remove(journal.root() + "/" + kSessionsFileName + suffix);
+  }
+  const auto report = verify_journal(journal.disk(), journal.root());
+  REQUIRE(report.ok());
+  REQUIRE(report->loses_records);
+  REQUIRE(report->findings.size() == 2);  // the log, and the journal that it does not name
+  for (const VerifyFinding& finding : report->findings) {
+    REQUIRE(finding.remedy.find("rebuilds") != std::string::npos);
+  }
+}
+
 TEST_CASE("More damage than is listed is counted") {
   JournalFixture journal;
   journal.begin(11, 1);

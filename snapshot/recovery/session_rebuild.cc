@@ -1,0 +1,203 @@
+#include "snapshot/recovery/session_rebuild.h"
+
+#include <algorithm>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "proto/error.h"
+#include "snapshot/archive/archiver.h"
+#include "snapshot/journal/journal_files.h"
+#include "snapshot/journal/segment_file.h"
+#include "snapshot/journal/session_rules.h"
+#include "snapshot/journal/sum_file.h"
+
+namespace lapwing {
+namespace {
+
+constexpr std::size_t kEntriesPerRead = 4096;
+
+// One directory of segments. A header is hostile until it is checked.
+class Inspection {
+ public:
+  Inspection(Disk& disk, const JournalDirectory& directory) : disk_(disk), directory_(directory) {}
+
+  absl::Status run();
+  // Why this is no journal; empty if it is one.
+  const std::string& defect() const { return defect_; }
+  UnlistedJournal take() { return std::move(journal_); }
+
+ private:
+  absl::Status look_at_header(std::uint64_t segment);
+  absl::StatusOr<bool> find_newest_sum(std::uint64_t segment);
+  std::string path(std::uint64_t segment, const char* suffix) const {
+    return segment_path(directory_.path, segment, suffix);
+  }
+
+  Disk& disk_;
+  const JournalDirectory& directory_;
+  UnlistedJournal journal_;
+  bool has_header_ = false;
+  std::string defect_;
+};
+
+// The sizes that a header claims, if a journal can have them.
+std::optional<JournalGeometry> sane_geometry(const SegmentHeader& header) {
+  SessionEntry begin{};
+  begin.slot_bytes = header.slot_bytes;
+  begin.record_bytes = header.record_bytes;
+  begin.segment_slots = header.slot_count;
+  if (header.slot_count > kSegmentSlotBytesMax || !session_geometry_defect(begin).empty()) {
+    return std::nullopt;
+  }
+  const JournalGeometry geometry{header.slot_bytes, header.record_bytes, header.slot_count};
+  const bool bounded = geometry.segment_bytes() <= kSegmentSlotBytesMax &&
+                       header.segment < kSequenceMax / geometry.segment_slots;
+  return bounded ? std::optional(geometry) : std::nullopt;
+}
+
+absl::Status Inspection::run() {
+  journal_.journal_id = directory_.journal_id;
+  journal_.directory = directory_.path;
+  journal_.segments = directory_.segments.size();
+  for (const std::uint64_t segment : directory_.segments) {
+    const absl::Status status = look_at_header(segment);
+    if (!status.ok() || !defect_.empty()) return status;
+  }
+  if (!has_header_) {
+    defect_ = "no segment of it has a header that checks";
+    return absl::OkStatus();
+  }
+  if (directory_.segments.back() >= kSequenceMax / journal_.geometry.segment_slots) {
+    defect_ = absl::StrCat("its segment ", directory_.segments.back(), " is beyond any sequence");
+    return absl::OkStatus();
+  }
+  journal_.oldest = journal_.geometry.segment_first(directory_.segments.front());
+  journal_.through = journal_.geometry.segment_last(directory_.segments.back());
+  bool found = false;
+  for (auto segment = directory_.segments.rbegin(); !found && segment != directory_.segments.rend();
+       ++segment) {
+    const auto newest = find_newest_sum(*segment);
+    if (!newest.ok()) return newest.status();
+    found = *newest;
+  }
+  return absl::OkStatus();
+}
+
+// A header that does not check says nothing; those that do must agree.
+absl::Status Inspection::look_at_header(std::uint64_t segment) {
+  const auto file = disk_.open(path(segment, "jnl"), {});
+  if (errc_of(file.status()) == Errc::kNotALapwingFile) return absl::OkStatus();
+  if (!file.ok()) return file.status();
+  const OpenFile owned(disk_, *file);
+  SegmentHeader header{};
+  const auto read = disk_.read_at(*file, 0, std::as_writable_bytes(std::span(&header, 1)));
+  if (!read.ok()) return read.status();
+  const auto geometry = sane_geometry(header);
+  if (!geometry || !check_segment_header(header, directory_.journal_id, *geometry, segment,
+                                         path(segment, "jnl"))
+                        .ok()) {
+    return absl::OkStatus();
+  }
+  const std::string schema = get_text(header.schema);
+  if (!std::exchange(has_header_, true)) {
+    journal_.geometry = *geometry;
+    journal_.schema = schema;
+    journal_.created_wall_ns = header.created_wall_ns;
+  } else if (journal_.geometry != *geometry || journal_.schema != schema) {
+    defect_ = absl::StrCat("the headers of its segments contradict each other: ",
+                           path(segment, "jnl"), " has other sizes or another schema");
+  }
+  return absl::OkStatus();
+}
+
+// The newest sequence that a sum of this segment covers. All entries are looked at: there may be
+// holes between them.
+absl::StatusOr<bool> Inspection::find_newest_sum(std::uint64_t segment) {
+  const auto file = disk_.open(path(segment, "sum"), {});
+  const Errc code = errc_of(file.status());
+  if (code == Errc::kNotFound || code == Errc::kNotALapwingFile) return false;
+  if (!file.ok()) return file.status();
+  const OpenFile owned(disk_, *file);
+  const JournalGeometry& geometry = journal_.geometry;
+  const std::uint64_t base = segment * geometry.blocks_per_segment();
+  std::vector<SumEntry> entries(kEntriesPerRead);
+  for (std::uint64_t at = 0; at < geometry.blocks_per_segment(); at += entries.size()) {
+    std::fill(entries.begin(), entries.end(), SumEntry{});
+    const auto read =
+        disk_.read_at(*file, at * sizeof(SumEntry), std::as_writable_bytes(std::span(entries)));
+    if (!read.ok()) return read.status();
+    const std::uint64_t count =
+        std::min<std::uint64_t>(entries.size(), geometry.blocks_per_segment() - at);
+    for (std::uint64_t i = 0; i < count; ++i) {
+      const std::uint64_t block = base + at + i;
+      if (check_sum_entry(journal_.journal_id, block, entries[i], geometry) != SumState::kValid) {
+        continue;
+      }
+      journal_.proven = geometry.block_first(block) + entries[i].count - 1;
+    }
+  }
+  return journal_.proven != 0;
+}
+
+SessionEntry entry_of(const UnlistedJournal& journal, const Id128& session_id,
+                      SessionEntryKind kind) {
+  SessionEntry entry{};
+  entry.kind = kind;
+  entry.journal_id = journal.journal_id;
+  entry.session_id = session_id;
+  return entry;
+}
+
+}  // namespace
+
+absl::StatusOr<UnlistedJournals> find_unlisted_journals(Disk& disk,
+                                                        const std::string& journal_root,
+                                                        const SessionLog& log) {
+  const auto directories = list_journals(disk, journal_root);
+  if (!directories.ok()) return directories.status();
+  UnlistedJournals found;
+  for (const JournalDirectory& directory : *directories) {
+    const bool listed = std::any_of(
+        log.sessions().begin(), log.sessions().end(), [&](const SessionRecord& session) {
+          return session.begin.journal_id == directory.journal_id;
+        });
+    if (listed) continue;
+    Inspection inspection(disk, directory);
+    if (const absl::Status status = inspection.run(); !status.ok()) return status;
+    if (inspection.defect().empty()) {
+      found.journals.push_back(inspection.take());
+    } else {
+      found.left_aside.push_back(
+          absl::StrCat(directory.path, " is left aside: ", inspection.defect()));
+    }
+  }
+  std::stable_sort(found.journals.begin(), found.journals.end(),
+                   [](const UnlistedJournal& one, const UnlistedJournal& other) {
+                     return one.created_wall_ns < other.created_wall_ns;
+                   });
+  return found;
+}
+
+absl::Status append_failed_session(SessionLog& log, const UnlistedJournal& journal,
+                                   const Id128& session_id, const Id128& boot_id) {
+  SessionEntry begin = entry_of(journal, session_id, SessionEntryKind::kBegin);
+  begin.boot_id = boot_id;
+  begin.first = 1;
+  begin.slot_bytes = journal.geometry.slot_bytes;
+  begin.record_bytes = journal.geometry.record_bytes;
+  begin.segment_slots = journal.geometry.segment_slots;
+  begin.wall_ns = journal.created_wall_ns;
+  set_text(begin.schema, journal.schema);
+  if (const absl::Status status = log.append(begin); !status.ok()) return status;
+  SessionEntry reserve = entry_of(journal, session_id, SessionEntryKind::kReserve);
+  reserve.through = journal.through;
+  if (const absl::Status status = log.append(reserve); !status.ok()) return status;
+  SessionEntry end = entry_of(journal, session_id, SessionEntryKind::kEnd);
+  end.how = SessionEnd::kFailed;
+  end.last = journal.proven;
+  return log.append(end);
+}
+
+}  // namespace lapwing
