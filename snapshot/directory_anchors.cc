@@ -51,14 +51,14 @@ DirectoryAnchors::Anchor DirectoryAnchors::find(const std::string& path) const {
   return found;
 }
 
-Place DirectoryAnchors::place_of(const std::string& path) const {
+PathPlace DirectoryAnchors::place_of(const std::string& path) const {
   const Anchor anchor = find(path);
   if (anchor.path.empty()) return {nullptr, path};
   const std::vector<std::string> components = components_of(path.substr(anchor.path.size()));
   // What leaves the anchor would not move with it.
   if (std::ranges::find(components, "..") != components.end()) return {nullptr, path, EXDEV};
   if (components.empty()) return {anchor.directory, "."};
-  Place place{anchor.directory, components.back()};
+  PathPlace place{anchor.directory, components.back()};
   for (std::size_t i = 0; i + 1 < components.size(); ++i) {
     const int fd = ::openat(place.at(), components[i].c_str(), kHeld | O_NOFOLLOW);
     if (fd < 0) return {nullptr, path, errno};

@@ -32,7 +32,7 @@ class HeldDirectory {
 };
 
 // Where a path is looked up: a name relative to a directory, for the system calls that end in "at".
-struct Place {
+struct PathPlace {
   std::shared_ptr<const HeldDirectory> directory;  // null: the path is below no anchor
   std::string name;                                // one component, or the whole path
   int sys_errno = 0;  // why a directory on the way cannot be had; then there is no place
@@ -46,7 +46,7 @@ class DirectoryAnchors {
   // Takes the place of an anchor of the same path. A directory that cannot be opened is not
   // anchored.
   void add(const std::string& directory);
-  Place place_of(const std::string& path) const;
+  PathPlace place_of(const std::string& path) const;
   AnchorState state_of(const std::string& path) const;
 
  private:

@@ -84,7 +84,7 @@ absl::Status io_error(int sys_errno, const char* what, std::uint64_t offset, Fil
 // cannot be had.
 template <typename Call>
 int at_place(const DirectoryAnchors& anchors, const std::string& path, Call call) {
-  const Place place = anchors.place_of(path);
+  const PathPlace place = anchors.place_of(path);
   if (place.sys_errno == 0) {
     return retry_on_eintr([&] { return call(place.at(), place.name.c_str()); });
   }
