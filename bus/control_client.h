@@ -21,7 +21,7 @@ namespace lapwing {
 struct ClientOptions {
   std::string path;  // of the socket
   ClientRole role = ClientRole::kSubscriber;
-  std::string name;  // shown by `lapwing subscribers`: 63 characters of printable ASCII
+  std::string name;  // shown by `lapwing subscribers`: 63 bytes of UTF-8
   bool may_park = false;
 };
 

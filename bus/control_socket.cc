@@ -90,13 +90,6 @@ absl::StatusOr<FrameType> check_frame(const Packet& packet, FrameBytes bytes_of)
   return header.type;
 }
 
-std::string printable(std::string text) {
-  for (char& c : text) {
-    if (c < ' ' || c > '~') c = '?';
-  }
-  return text;
-}
-
 absl::StatusOr<UniqueFd> listen_control(const std::string& path, mode_t mode,
                                         std::optional<unsigned> group) {
   return listen_local(path, mode, group, kControlSocket);

@@ -16,6 +16,7 @@
 
 #include "absl/status/statusor.h"
 #include "bus/local_socket.h"
+#include "bus/printable.h"
 #include "bus/unique_fd.h"
 #include "proto/control_frames.h"
 
@@ -50,9 +51,6 @@ using FrameBytes = std::size_t (*)(FrameType type);
 // The frame's type, if magic, version, type and length fit the packet's bytes; kProtocol otherwise.
 // A packet whose size is larger than its bytes was truncated, which never fits.
 absl::StatusOr<FrameType> check_frame(const Packet& packet, FrameBytes bytes_of = frame_bytes);
-
-// Text from the other side, fit for a terminal and a log: what is not printable ASCII becomes '?'.
-std::string printable(std::string text);
 
 // listen_local for a bus; the caller holds the publisher's lock.
 absl::StatusOr<UniqueFd> listen_control(const std::string& path, mode_t mode,
