@@ -120,8 +120,19 @@ inline absl::Status make_error(Errc code, const std::string& message) {
   return absl::InternalError(message);
 }
 
+// What to do about an errno that a limit of the process gives; empty for any other.
+constexpr const char* limit_remedy(int sys_errno) {
+  switch (sys_errno) {
+    case EMFILE: return "; raise the limit on open files (ulimit -n)";
+    case EFBIG: return "; raise the limit on a file's size (ulimit -f)";
+    case ENOMEM: return "; free memory, or raise the limit on it (ulimit -v)";
+    default: return "";
+  }
+}
+
 // A status for a failed system call: the errno chooses between kNoSpace, kNotPermitted, kNotFound
-// and kSystem, and its text ends the message. `what` names the call's purpose and the path.
+// and kSystem, and its text ends the message, with limit_remedy(). `what` names the call's purpose
+// and the path.
 inline absl::Status make_system_error(int sys_errno, const std::string& what) {
   Errc code = Errc::kSystem;
   switch (sys_errno) {
@@ -132,7 +143,8 @@ inline absl::Status make_system_error(int sys_errno, const std::string& what) {
   }
   char text[128];
   absl::Status status =
-      make_error(code, absl::StrCat(what, ": ", strerror_r(sys_errno, text, sizeof text)));
+      make_error(code, absl::StrCat(what, ": ", strerror_r(sys_errno, text, sizeof text),
+                                    limit_remedy(sys_errno)));
   status.SetPayload(kErrnoPayload, internal::decimal_cord(sys_errno));
   return status;
 }

@@ -31,7 +31,12 @@ absl::Status start_thread(std::thread& thread, const char* name, Body body) {
       run();
     });
   } catch (const std::system_error& error) {
-    return make_system_error(error.code().value(), absl::StrCat("starting the thread ", name));
+    const absl::Status why =
+        make_system_error(error.code().value(), absl::StrCat("starting the thread ", name));
+    return make_error(Errc::kSystem,
+                      absl::StrCat(std::string(why.message()),
+                                   "; raise the limit on processes (ulimit -u, or the "
+                                   "container's) or on address space (ulimit -v)"));
   }
   return absl::OkStatus();
 }

@@ -34,7 +34,10 @@ absl::Status start_helper_thread(std::thread& thread, const char* name, Body bod
     });
   } catch (const std::system_error& error) {
     started =
-        make_error(Errc::kLimit, absl::StrCat("starting the thread ", name, ": ", error.what()));
+        make_error(Errc::kLimit,
+                   absl::StrCat("starting the thread ", name, ": ", error.what(),
+                                "; raise the limit on processes (ulimit -u, or the container's) or "
+                                "on address space (ulimit -v)"));
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   return started;
