@@ -92,7 +92,9 @@ int at_place(const DirectoryAnchors& anchors, const std::string& path, Call call
   return -1;
 }
 
-std::int64_t run(const WriteRequest& request) {
+}  // namespace
+
+std::int64_t run_request(const WriteRequest& request) {
   const int file = request.file;
   switch (request.kind) {
     case WriteRequest::Kind::kWrite: {
@@ -111,8 +113,6 @@ std::int64_t run(const WriteRequest& request) {
   }
   return -EINVAL;
 }
-
-}  // namespace
 
 absl::StatusOr<FileHandle> PosixDisk::open(const std::string& path, const OpenOptions& options) {
   const int file = at_place(anchors_, path, [&](int at, const char* name) {
@@ -363,7 +363,7 @@ std::size_t PosixWriteQueue::reap(std::span<WriteCompletion> out, std::uint64_t)
   std::size_t stored = 0;
   while (stored < out.size() && count_ > 0) {
     const WriteRequest& request = requests_[begin_];
-    out[stored++] = {request.tag, run(request)};
+    out[stored++] = {request.tag, run_request(request)};
     begin_ = (begin_ + 1) % requests_.size();
     --count_;
   }

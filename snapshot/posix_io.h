@@ -64,6 +64,9 @@ class PosixDisk : public Disk {
   DirectoryAnchors anchors_;
 };
 
+// The request by plain system calls, here and now: what its completion's result says.
+std::int64_t run_request(const WriteRequest& request);
+
 inline constexpr std::size_t kPosixQueueDepth = 64;
 
 class PosixWriteQueue final : public WriteQueue {

@@ -39,12 +39,29 @@ absl::StatusOr<std::unique_ptr<UringWriteQueue>> UringWriteQueue::create(
     return refused(-made);
   }
   queue->unsubmitted_.reserve(kUringDepth);
+  queue->requests_.resize(kUringDepth);
+  for (std::uint64_t place = 0; place < kUringDepth; ++place) queue->free_places_.push_back(place);
   if (!held.empty()) {
     const int registered =
         io_uring_register_files(&queue->ring_, held.data(), static_cast<unsigned>(held.size()));
     if (registered < 0) return refused(-registered);
   }
+  if (const int entered = queue->try_to_enter(); entered < 0) return refused(-entered);
   return queue;
+}
+
+// A container may allow the set-up and refuse the rest, which would else be the journal's first
+// failed write. 0 or -errno.
+int UringWriteQueue::try_to_enter() {
+  io_uring_sqe* const entry = io_uring_get_sqe(&ring_);
+  if (entry == nullptr) return -EAGAIN;
+  io_uring_prep_nop(entry);
+  int entered = -EINTR;
+  while (entered == -EINTR) entered = io_uring_submit_and_wait(&ring_, 1);
+  io_uring_cqe* completion = nullptr;
+  if (entered >= 0) entered = io_uring_peek_cqe(&ring_, &completion);
+  if (entered >= 0) io_uring_cqe_seen(&ring_, completion);
+  return entered;
 }
 
 UringWriteQueue::~UringWriteQueue() {
@@ -85,8 +102,11 @@ bool UringWriteQueue::submit(const WriteRequest& request) {
       io_uring_prep_fallocate(entry, request.file, 0, 0, FileBytes{request.offset});
       break;
   }
-  io_uring_sqe_set_data64(entry, request.tag);
-  unsubmitted_.push_back(request.tag);
+  const std::uint64_t place = free_places_.back();
+  free_places_.pop_back();
+  requests_[place] = request;
+  io_uring_sqe_set_data64(entry, place);
+  unsubmitted_.push_back(place);
   ++in_flight_;
   return true;
 }
@@ -143,12 +163,14 @@ std::size_t UringWriteQueue::take_completions(std::span<WriteCompletion> out) {
   std::size_t count = 0;
   io_uring_cqe* completion = nullptr;
   while (count < out.size() && io_uring_peek_cqe(&ring_, &completion) == 0) {
-    const std::uint64_t tag = io_uring_cqe_get_data64(completion);
+    const std::uint64_t place = io_uring_cqe_get_data64(completion);
     const int result = completion->res;
     io_uring_cqe_seen(&ring_, completion);
-    if (tag == LIBURING_UDATA_TIMEOUT)
+    if (place == LIBURING_UDATA_TIMEOUT)
       continue;  // of a wait, where the kernel takes it as a request
-    out[count++] = {tag, result};
+    const bool is_cancelled = result == -ECANCELED;  // nobody here cancels
+    out[count++] = {requests_[place].tag, is_cancelled ? run_request(requests_[place]) : result};
+    free_places_.push_back(place);
     --in_flight_;
   }
   return count;
@@ -156,7 +178,10 @@ std::size_t UringWriteQueue::take_completions(std::span<WriteCompletion> out) {
 
 std::size_t UringWriteQueue::refuse_unsubmitted(std::span<WriteCompletion> out) {
   const std::size_t count = std::min(out.size(), unsubmitted_.size());
-  for (std::size_t i = 0; i < count; ++i) out[i] = {unsubmitted_[i], -refused_errno_};
+  for (std::size_t i = 0; i < count; ++i) {
+    out[i] = {requests_[unsubmitted_[i]].tag, -refused_errno_};
+    free_places_.push_back(unsubmitted_[i]);
+  }
   unsubmitted_.erase(unsubmitted_.begin(),
                      unsubmitted_.begin() + static_cast<std::ptrdiff_t>(count));
   in_flight_ -= count;
