@@ -1,5 +1,6 @@
 #include "snapshot/journal/index_file.h"
 
+#include <algorithm>
 #include <functional>
 #include <span>
 #include <string>
@@ -15,17 +16,23 @@ namespace {
 
 constexpr std::size_t kEntriesPerRead = 2048;
 
-// Calls visit(entry, is_last) for every whole entry; false if there is no such file.
-absl::StatusOr<bool> for_each_entry(
+struct IndexExtent {
+  bool missing = false;
+  std::uint64_t surplus = 0;  // entries that were not looked at, since no segment has so many
+};
+
+// Calls visit(entry, is_last) for every whole entry.
+absl::StatusOr<IndexExtent> for_each_entry(
     const JournalFiles& files, std::uint64_t segment,
     const std::function<absl::Status(const TimeEntry& entry, bool is_last)>& visit) {
   const auto file = files.disk->open(files.path(segment, "idx"), {OpenMode::kRead});
-  if (errc_of(file.status()) == Errc::kNotFound) return false;
+  if (errc_of(file.status()) == Errc::kNotFound) return IndexExtent{.missing = true};
   if (!file.ok()) return file.status();
   const OpenFile owned(*files.disk, *file);
   const auto size = files.disk->size(*file);
   if (!size.ok()) return size.status();
-  const std::uint64_t count = *size / sizeof(TimeEntry);
+  const std::uint64_t written = *size / sizeof(TimeEntry);
+  const std::uint64_t count = std::min(written, index_entries_max(files.geometry));
   std::vector<TimeEntry> chunk(kEntriesPerRead);
   for (std::uint64_t begin = 0; begin < count; begin += kEntriesPerRead) {
     const auto read = files.disk->read_at(*file, begin * sizeof(TimeEntry),
@@ -36,14 +43,14 @@ absl::StatusOr<bool> for_each_entry(
       if (!status.ok()) return status;
     }
   }
-  return true;
+  return IndexExtent{.surplus = written - count};
 }
 
 }  // namespace
 
 absl::StatusOr<IndexState> inspect_index(const JournalFiles& files, std::uint64_t segment) {
   IndexState state;
-  const auto there = for_each_entry(files, segment, [&](const TimeEntry& entry, bool is_last) {
+  const auto extent = for_each_entry(files, segment, [&](const TimeEntry& entry, bool is_last) {
     if (time_entry_valid(files.journal_id, entry)) {
       ++state.entries;
     } else if (!is_last) {
@@ -51,8 +58,9 @@ absl::StatusOr<IndexState> inspect_index(const JournalFiles& files, std::uint64_
     }
     return absl::OkStatus();
   });
-  if (!there.ok()) return there.status();
-  state.missing = !*there;
+  if (!extent.ok()) return extent.status();
+  state.missing = extent->missing;
+  state.invalid += extent->surplus;
   return state;
 }
 

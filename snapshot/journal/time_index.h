@@ -14,11 +14,18 @@
 #include "proto/identity.h"
 #include "proto/journal_format.h"
 #include "snapshot/io.h"
+#include "snapshot/journal/journal_geometry.h"
 
 namespace lapwing {
 
 TimeEntry make_time_entry(const Id128& journal_id, Sequence sequence, std::uint64_t wall_ns);
 bool time_entry_valid(const Id128& journal_id, const TimeEntry& entry);
+
+// A sync adds an entry for at least one record more. Whoever reads an index reads no more of it,
+// whatever the file's size says.
+inline std::uint64_t index_entries_max(const JournalGeometry& geometry) {
+  return geometry.segment_slots;
+}
 
 // Entries looked at from the end of an index for its newest valid one.
 inline constexpr std::uint64_t kIndexTailEntries = 128;

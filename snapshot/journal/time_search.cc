@@ -1,5 +1,6 @@
 #include "snapshot/journal/time_search.h"
 
+#include <algorithm>
 #include <optional>
 #include <span>
 
@@ -58,7 +59,9 @@ absl::StatusOr<IndexAnswer> ask_index(const JournalFiles& files, std::uint64_t s
   if (!newest->has_value() || (*newest)->wall_ns < wall_ns) return IndexAnswer{*newest, false};
   const auto bytes = files.disk->size(*opened);
   if (!bytes.ok()) return bytes.status();
-  return IndexAnswer{last_before(files, index, *bytes / sizeof(TimeEntry), wall_ns), true};
+  const std::uint64_t count =
+      std::min(*bytes / sizeof(TimeEntry), index_entries_max(files.geometry));
+  return IndexAnswer{last_before(files, index, count, wall_ns), true};
 }
 
 }  // namespace
