@@ -16,6 +16,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "proto/error.h"
+#include "subscribers/checkpointer/store_needs.h"
 
 namespace lapwing {
 namespace {
@@ -75,6 +76,7 @@ rocksdb::Options rocksdb_options() {
   options.compression = rocksdb::kLZ4Compression;
   options.max_background_jobs = kBackgroundJobs;
   options.max_open_files = kOpenFilesMax;
+  options.max_file_opening_threads = 1;  // more are not counted in kStoreThreads
   options.max_total_wal_size = kWalBytesMax;
   options.allow_fallocate = false;  // a log of little would hold the room that a flush needs
   options.bytes_per_sync = kSyncedBytesAtOnce;
@@ -97,6 +99,40 @@ pid_t holder_of(const std::string& lock_path) {
   return told ? lock.l_pid : 0;
 }
 
+// What an error of RocksDB is to us, and what to do about it.
+struct Failure {
+  Errc code = Errc::kSystem;
+  const char* remedy = "";
+};
+
+// RocksDB calls files damaged that it could not open or read, and keeps only the words of why.
+int sys_errno_in(const std::string& text) {
+  for (const int sys_errno :
+       {ENFILE, EMFILE, ENOMEM, ENOSPC, EDQUOT, EFBIG, EROFS, EACCES, EPERM, EIO}) {
+    char words[128];
+    if (text.find(strerror_r(sys_errno, words, sizeof words)) != std::string::npos) {
+      return sys_errno;
+    }
+  }
+  return 0;
+}
+
+Failure classify(const rocksdb::Status& status) {
+  const int sys_errno = sys_errno_in(status.ToString());
+  if (status.IsNoSpace()) return {Errc::kNoSpace, ""};
+  if (sys_errno == EACCES) {
+    return {Errc::kNotPermitted, "; run the checkpointer as the owner of the bus directory"};
+  }
+  // Nothing but another limit ends it.
+  if (sys_errno == EFBIG) return {Errc::kLimit, limit_remedy(EFBIG)};
+  if (sys_errno != 0) {
+    return {errc_of(make_system_error(sys_errno, "")), limit_remedy(sys_errno)};
+  }
+  // An invalid argument is what files are that do not fit each other.
+  const bool is_damaged = status.IsCorruption() || status.IsInvalidArgument();
+  return is_damaged ? Failure{Errc::kDamaged, kRemedy} : Failure{};
+}
+
 absl::Status cannot_open(const rocksdb::Status& status, const std::string& directory) {
   const std::string text = status.ToString();
   const bool held_here = text.find("lock hold by current process") != std::string::npos;
@@ -107,17 +143,9 @@ absl::Status cannot_open(const rocksdb::Status& status, const std::string& direc
                       absl::StrCat("process ", holder, " is the checkpointer of ", directory,
                                    ": there is one for a bus and a fold; stop it first"));
   }
-  if (status.IsCorruption() || status.IsInvalidArgument()) {
-    return make_error(Errc::kDamaged, absl::StrCat("the store in ", directory,
-                                                   " cannot be opened: ", text, kRemedy));
-  }
-  if (text.find("Permission denied") != std::string::npos) {
-    return make_error(Errc::kNotPermitted,
-                      absl::StrCat("cannot open the store in ", directory, ": ", text,
-                                   "; run the checkpointer as the owner of the bus directory"));
-  }
-  return make_error(status.IsNoSpace() ? Errc::kNoSpace : Errc::kSystem,
-                    absl::StrCat("cannot open the store in ", directory, ": ", text));
+  const Failure failure = classify(status);
+  return make_error(failure.code, absl::StrCat("cannot open the store in ", directory, ": ", text,
+                                               failure.remedy));
 }
 
 }  // namespace
@@ -127,6 +155,8 @@ absl::StatusOr<std::shared_ptr<StateFiles>> StateFiles::open(const std::string& 
   if (::mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST) {
     return make_system_error(errno, absl::StrCat("cannot make the directory ", directory));
   }
+  if (absl::Status needs = check_store_needs(directory); !needs.ok()) return needs;
+  if (absl::Status there = check_store_files(directory); !there.ok()) return there;
   std::shared_ptr<StateFiles> files(new StateFiles(directory, shape));
   rocksdb::DB* db = nullptr;
   const rocksdb::Status opened = rocksdb::DB::Open(rocksdb_options(), directory, &db);
@@ -137,11 +167,9 @@ absl::StatusOr<std::shared_ptr<StateFiles>> StateFiles::open(const std::string& 
 
 absl::Status StateFiles::error(const rocksdb::Status& status, const std::string& what) const {
   if (status.ok()) return absl::OkStatus();
-  Errc code = Errc::kSystem;
-  if (status.IsNoSpace()) code = Errc::kNoSpace;
-  if (status.IsCorruption()) code = Errc::kDamaged;
-  return make_error(code, absl::StrCat("cannot ", what, " the store in ", directory_, ": ",
-                                       status.ToString(), code == Errc::kDamaged ? kRemedy : ""));
+  const Failure failure = classify(status);
+  return make_error(failure.code, absl::StrCat("cannot ", what, " the store in ", directory_, ": ",
+                                               status.ToString(), failure.remedy));
 }
 
 absl::Status StateFiles::read(Bytes key, rocksdb::PinnableSlice& entry, bool& is_there) const {
