@@ -20,7 +20,9 @@
 #include "cli/follow.h"
 #include "cli/instrument_filter.h"
 #include "cli/number_option.h"
+#include "cli/say.h"
 #include "cli/screen.h"
+#include "cli/standard_streams.h"
 #include "cli/stop_signal.h"
 #include "subscribers/book/order_books.h"
 
@@ -233,9 +235,8 @@ absl::Status Book::show() {
   if (books.empty()) return absl::OkStatus();
   ever_shown_ = true;
   if (!options_.json) return screen_.show(lines(books));
-  std::cout << lines(books) << std::flush;
-  return std::cout ? absl::OkStatus()
-                   : make_error(Errc::kSystem, "standard output is closed or full");
+  std::cout << lines(books);
+  return flush_output();
 }
 
 absl::Status Book::tick() {
@@ -266,7 +267,7 @@ absl::Status Book::finish(const FollowResult& result) {
   }
   if (ever_shown_ || !result.status.ok()) return result.status;
   if (!filter_ || books_.books().empty()) {
-    std::cerr << "lapwing: no book yet: the bus has no record\n";
+    say("no book yet: the bus has no record");
     return absl::OkStatus();
   }
   return make_error(Errc::kNotFound,
@@ -288,7 +289,7 @@ void Book::print_summary(const FollowResult& result) const {
       {"filled", result.counters.filled},
   };
   if (result.state_as_of != kNoSequence) summary["state_as_of"] = result.state_as_of;
-  std::cout << summary.dump() << std::endl;
+  std::cout << json_text(summary) << '\n';
 }
 
 FollowHandlers Book::handlers(Subscriber& subscriber) {
@@ -328,9 +329,9 @@ bool Book::use_ring_alone() {
   if (!options_.free_start && !options_.free_policy) return false;
   if (options_.free_start) options_.follow.from = "start";
   if (options_.free_policy) options_.follow.on_gap = "skip";
-  std::cerr << absl::StrCat("lapwing: bus ", options_.follow.bus,
-                            " keeps no journal: the books begin with what its ring holds, and what "
-                            "is lapped is lost\n");
+  say(absl::StrCat("bus ", options_.follow.bus,
+                   " keeps no journal: the books begin with what its ring holds, and what is "
+                   "lapped is lost"));
   return true;
 }
 

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "cli/say.h"
 #include "cli/time_text.h"
 #include "snapshot/bus_directory.h"
 #include "snapshot/dbn/dbn_metadata.h"
@@ -139,7 +140,7 @@ const std::string& BookView::symbol(const OrderBook& book) {
 }
 
 std::string BookView::name(const OrderBook& book) {
-  const std::string& symbol = this->symbol(book);
+  const std::string symbol = printable(this->symbol(book));
   const std::string number = absl::StrCat(book.instrument_id());
   return absl::StrCat(symbol.empty() ? number : absl::StrCat(symbol, " (", number, ")"));
 }
@@ -210,7 +211,7 @@ std::string BookView::json(const OrderBook& book, Sequence sequence, std::size_t
       {"asks", side_json(book, dbn::Side::kAsk, depth)}};
   if (with_digest) out["digest"] = absl::StrFormat("%016x", book.digest());
   // A symbol is whatever bytes the feed's metadata has.
-  return out.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  return json_text(out);
 }
 
 }  // namespace lapwing::cli

@@ -8,9 +8,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "bus/channel/channel_census.h"
-#include "bus/control_socket.h"
 #include "bus/kernel.h"
 #include "cli/exit_codes.h"
+#include "cli/say.h"
 #include "proto/error.h"
 
 namespace lapwing::cli {
@@ -168,7 +168,8 @@ int show_channels(const std::string& path, bool json) {
                                       "; `lapwing info --channels` lists all there are")));
   }
   if (json) {
-    std::cout << Json{{"channels", channels}, {"processes_not_looked_at", hidden}}.dump(2) << '\n';
+    const Json all = {{"channels", channels}, {"processes_not_looked_at", hidden}};
+    std::cout << json_text(all, 2) << '\n';
     return kExitDone;
   }
   for (const Json& channel : channels) print_channel(channel);

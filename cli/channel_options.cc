@@ -1,12 +1,12 @@
 #include "cli/channel_options.h"
 
 #include <algorithm>
-#include <iostream>
 #include <limits>
 
 #include "absl/strings/str_cat.h"
 #include "bus/channel/memory_file.h"
 #include "cli/number_option.h"
+#include "cli/say.h"
 #include "cli/wait_option.h"
 #include "proto/error.h"
 
@@ -105,7 +105,7 @@ void tell_refusals(const ChannelListener& listener, std::uint64_t& told) {
   if (listener.refused() == told) return;
   told = listener.refused();
   if (errc_of(listener.last_refusal()) == Errc::kPeerGone) return;  // it only looked, or gave up
-  std::cerr << "lapwing: refused: " << listener.last_refusal().message() << '\n';
+  say(absl::StrCat("refused: ", std::string(listener.last_refusal().message())));
 }
 
 bool is_worth_a_retry(const absl::Status& status) {

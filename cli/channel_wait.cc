@@ -3,9 +3,10 @@
 #include <poll.h>
 
 #include <array>
-#include <iostream>
+#include <string>
 
 #include "bus/kernel.h"
+#include "cli/say.h"
 #include "cli/stop_signal.h"
 #include "proto/control_frames.h"
 
@@ -50,7 +51,7 @@ int ChannelWait::tending_ms() const {
 void ChannelWait::tend() {
   const absl::Status status = listener_->tend();
   if (status.ok() || errc_of(status) == Errc::kLimit) return;  // no descriptors: later, perhaps
-  std::cerr << "lapwing: " << status.message() << '\n';
+  say(std::string(status.message()));
   listener_ = nullptr;
 }
 

@@ -17,6 +17,7 @@
 #include "cli/follow.h"
 #include "cli/number_option.h"
 #include "cli/progress.h"
+#include "cli/say.h"
 #include "cli/stop_signal.h"
 #include "snapshot/bus_directory.h"
 #include "subscribers/checkpointer/checkpointer.h"
@@ -75,9 +76,9 @@ class CheckpointCommand {
   absl::Status follow();
   int exit_code(const absl::Status& status) const;
   void print_summary() const;
-  void say(const std::string& line) {
+  void say_beside_progress(const std::string& line) {
     progress_.clear();
-    std::cerr << absl::StrCat("lapwing: ", line, "\n");
+    say(line);
   }
 
   const CheckpointOptions& options_;
@@ -93,7 +94,7 @@ absl::StatusOr<CheckpointerOptions> CheckpointCommand::checkpointer_options() {
   options.subscriber = *std::move(subscriber);
   options.keep = options_.keep;
   options.prune_journal = options_.prune_journal;
-  options.log = [this](const std::string& line) { say(line); };
+  options.log = [this](const std::string& line) { say_beside_progress(line); };
   options.on_event = [this](const Item& item, const Subscriber& from) {
     progress_.clear();
     print_event(item, from);
@@ -126,7 +127,8 @@ absl::Status CheckpointCommand::open() {
   if (!opened.ok()) return opened.status();
   checkpointer_ = *std::move(opened);
   if (const std::optional<StorePosition>& at = checkpointer_->committed()) {
-    say(absl::StrCat("fold ", options_.fold, " goes on after record ", at->at.sequence));
+    say_beside_progress(
+        absl::StrCat("fold ", options_.fold, " goes on after record ", at->at.sequence));
   }
   return absl::OkStatus();
 }
@@ -168,7 +170,7 @@ void CheckpointCommand::print_summary() const {
       {"journal_oldest", counters.last.journal_oldest},
       {"digest", digest.ok() ? absl::StrFormat("%016x", *digest) : ""},
   };
-  std::cout << summary.dump() << std::endl;
+  std::cout << json_text(summary) << '\n';
 }
 
 int CheckpointCommand::run() {

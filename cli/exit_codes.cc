@@ -1,15 +1,13 @@
 #include "cli/exit_codes.h"
 
-#include <iostream>
 #include <string>
 
-#include "absl/strings/str_cat.h"
+#include "cli/say.h"
 
 namespace lapwing::cli {
 
 int fail(const absl::Status& status) {
-  // One write, so that the lines of two processes on one terminal do not mix.
-  std::cerr << absl::StrCat("lapwing: ", std::string(status.message()), "\n");
+  say(std::string(status.message()));
   return exit_code_for(errc_of(status));
 }
 

@@ -14,6 +14,7 @@
 #include "bus/kernel.h"
 #include "cli/exit_codes.h"
 #include "cli/number_option.h"
+#include "cli/say.h"
 #include "cli/stop_signal.h"
 #include "cli/wait_option.h"
 
@@ -348,12 +349,12 @@ void print_summary(const FollowResult& result, const Histogram* latency) {
   if (result.conflated) summary["conflated"] = *result.conflated;
   if (latency != nullptr) summary["latency_ns"] = latency_json(*latency);
   summary["digest"] = absl::StrFormat("%016x", result.digest);
-  std::cout << summary.dump() << std::endl;
+  std::cout << json_text(summary) << '\n';
 }
 
 void print_event(const Item& item, const Subscriber& subscriber) {
   if (item.kind == ItemKind::kEnded && !subscriber.status().ok()) return;
-  std::cerr << "lapwing: " << describe(item, subscriber) << '\n';
+  say(describe(item, subscriber));
 }
 
 }  // namespace lapwing::cli

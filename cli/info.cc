@@ -13,6 +13,7 @@
 #include "cli/exit_codes.h"
 #include "cli/follow.h"
 #include "cli/publisher_query.h"
+#include "cli/say.h"
 #include "cli/time_text.h"
 #include "proto/shared_words.h"
 #include "snapshot/bus_directory.h"
@@ -153,19 +154,24 @@ absl::StatusOr<Json> gather(const std::string& bus) {
   return info;
 }
 
+// What a file, a peer or an argument says, for a table.
+std::string text(const Json& json) {
+  return printable(json.get<std::string>());
+}
+
 void print_ring(const Json& info) {
   if (info["ring"].is_null()) {
-    std::cout << "  ring       none: " << info["ring_why"].get<std::string>() << '\n';
+    std::cout << "  ring       none: " << text(info["ring_why"]) << '\n';
     return;
   }
   const Json& ring = info["ring"];
-  std::cout << "  ring       " << ring["path"].get<std::string>() << ", "
+  std::cout << "  ring       " << text(ring["path"]) << ", "
             << ring["state"].get<std::string>() << ", heartbeat " << ring["heartbeat_age_ms"]
             << " ms ago\n"
             << "  head       " << ring["head"] << "\n  archived   " << ring["archived"]
             << "\n  durable    " << ring["durable"] << "\n  oldest     " << ring["oldest"]
             << "\n  journal    " << ring["journal"].get<std::string>() << ", written by "
-            << info["journal_writer"].get<std::string>();
+            << text(info["journal_writer"]);
   if (ring["journal_errno"] != 0) std::cout << ", errno " << ring["journal_errno"];
   std::cout << '\n';
 }
@@ -181,12 +187,12 @@ void print_session(const Json& session) {
 }
 
 void print_text(const Json& info) {
-  std::cout << "bus " << info["name"].get<std::string>() << " at " << info["bus"].get<std::string>()
-            << "\n  records    " << info["schema"].get<std::string>() << ", "
+  std::cout << "bus " << text(info["name"]) << " at " << text(info["bus"])
+            << "\n  records    " << text(info["schema"]) << ", "
             << info["record_bytes"] << " bytes in slots of " << info["slot_bytes"] << ", ring of "
             << info["capacity"] << '\n';
   if (info["publisher"].is_null()) {
-    std::cout << "  publisher  none: " << info["publisher_why"].get<std::string>() << '\n';
+    std::cout << "  publisher  none: " << text(info["publisher_why"]) << '\n';
   } else {
     std::cout << "  publisher  alive, " << info["subscribers"] << " subscribers\n";
   }
@@ -207,7 +213,7 @@ int show_info(const InfoOptions& options) {
   const absl::StatusOr<Json> info = gather(options.bus);
   if (!info.ok()) return fail(info.status());
   if (options.json) {
-    std::cout << info->dump(2) << '\n';
+    std::cout << json_text(*info, 2) << '\n';
   } else {
     print_text(*info);
   }

@@ -1,10 +1,11 @@
 #include "cli/instrument_filter.h"
 
 #include <algorithm>
-#include <iostream>
 #include <span>
 
 #include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "cli/say.h"
 #include "snapshot/bus_directory.h"
 #include "snapshot/dbn/dbn_metadata.h"
 #include "snapshot/dbn/dbn_symbols.h"
@@ -29,8 +30,8 @@ void InstrumentFilter::look_up() {
     if (metadata.ok()) ids_ = dbn::SymbolTable(*metadata).instrument_ids(instrument_);
   }
   if (ids_->empty()) {
-    std::cerr << "lapwing: the feed's metadata knows no symbol " << instrument_
-              << "; give the instrument's number\n";
+    say(absl::StrCat("the feed's metadata knows no symbol ", instrument_,
+                     "; give the instrument's number"));
   }
 }
 

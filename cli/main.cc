@@ -3,11 +3,16 @@
 #include <csignal>
 #include <exception>
 #include <iostream>
+#include <string>
 
+#include "absl/strings/str_cat.h"
 #include "cli/command_help.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
+#include "cli/say.h"
+#include "cli/standard_streams.h"
 
+namespace lapwing::cli {
 namespace {
 
 constexpr char kAbout[] =
@@ -31,12 +36,14 @@ bool names_no_command(const CLI::App& app, int argc, char** argv) {
       .empty();
 }
 
-}  // namespace
+// Help and version go to standard output, an error in the arguments to standard error.
+int answer_parse(const CLI::App& app, const CLI::ParseError& error) {
+  if (error.get_exit_code() == 0) return app.exit(error) == 0 ? kExitDone : kExitOther;
+  std::cerr << printable(error.what()) << "\nRun with --help for more information.\n";
+  return kExitUsage;
+}
 
-int main(int argc, char** argv) {
-  using namespace lapwing::cli;
-  std::signal(SIGPIPE,
-              SIG_IGN);  // a closed pipe is an error of the write, not the end of the process
+int run_program(int argc, char** argv) {
   CLI::App app(kAbout, "lapwing");
   app.footer(std::string("`lapwing COMMAND --help` shows examples.\n\n") + kExitCodesHelp);
   app.set_version_flag("--version", "lapwing " LAPWING_VERSION, "Print the version and exit");
@@ -56,19 +63,37 @@ int main(int argc, char** argv) {
   add_pipe(app, run);
   add_ping(app, run);
   if (names_no_command(app, argc, argv)) {
-    std::cerr << "lapwing: there is no command " << argv[1] << "; `lapwing --help` lists them\n";
+    say(absl::StrCat("there is no command ", argv[1], "; `lapwing --help` lists them"));
     return kExitUsage;
   }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    const int code = app.exit(error);  // prints the help or the error
-    return code == 0 ? kExitDone : kExitUsage;
+    return answer_parse(app, error);
   }
+  return run();
+}
+
+// The exit code of a command that ended with `code`: what it wrote last may not be out yet.
+int settle(int code) {
+  const absl::Status output = told_of_lost_output() ? absl::OkStatus() : flush_output();
+  // A reader that has ended wants no more, as `head` does.
+  const bool is_lost = !output.ok() && !is_output_unread();
+  if (is_lost) fail(output);
+  return code == kExitDone && is_lost ? kExitOther : code;
+}
+
+}  // namespace
+}  // namespace lapwing::cli
+
+int main(int argc, char** argv) {
+  using namespace lapwing::cli;
+  reserve_standard_streams();
+  std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is an error of the write
   try {
-    return run();
+    return settle(run_program(argc, argv));
   } catch (const std::exception& error) {
-    std::cerr << "lapwing: " << error.what() << '\n';
+    say(error.what());
     return kExitOther;
   }
 }

@@ -22,6 +22,7 @@
 #include "cli/exit_codes.h"
 #include "cli/histogram.h"
 #include "cli/number_option.h"
+#include "cli/say.h"
 #include "cli/spin.h"
 #include "cli/stop_signal.h"
 
@@ -147,7 +148,7 @@ void Ping::print() const {
     std::cout << absl::StrFormat("%7s %10.3f us\n", name, static_cast<double>(ns) / 1e3);
   };
   std::cout << round_trip_ns_.total() << " round trips of " << options_.size << " bytes to "
-            << options_.place.connect << '\n';
+            << printable(options_.place.connect) << '\n';
   line("min", min_ns_);
   for (const Percentile& at : kPercentiles) {
     line(at.text, round_trip_ns_.percentile(at.fraction));
@@ -163,7 +164,7 @@ void Ping::print_json() const {
                                       {"count", round_trip_ns_.total()},
                                       {"size", options_.size},
                                       {"round_trip_ns", times}};
-  std::cout << out.dump() << std::endl;
+  std::cout << json_text(out) << '\n';
 }
 
 int Ping::run() {

@@ -1,7 +1,4 @@
 // lapwing pipe: standard input to standard output, through a channel.
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <iostream>
 #include <limits>
 #include <memory>
@@ -18,6 +15,8 @@
 #include "cli/pipe_options.h"
 #include "cli/pipe_receive.h"
 #include "cli/pipe_send.h"
+#include "cli/say.h"
+#include "cli/standard_streams.h"
 #include "cli/stop_signal.h"
 
 namespace lapwing::cli {
@@ -66,10 +65,6 @@ absl::Status wrong(const std::string& why) {
   return make_error(Errc::kInvalidArgument, why);
 }
 
-bool is_open(int fd) {
-  return fcntl(fd, F_GETFD) >= 0;
-}
-
 // The peer is not to take our failure for the end of the input, so the channel is never closed: it
 // ends with the process, and the peer learns that this side died.
 void leave_open(ChannelProducer producer) {
@@ -88,11 +83,12 @@ absl::Status Pipe::check() const {
   if (options_.show_types && (options_.sends() || !options_.by_line())) {
     return wrong("--show-types is for the side that receives, with --messages lines");
   }
-  // A descriptor that is closed would be given to the channel, which would then be written into.
-  if (options_.sends() && !is_open(STDIN_FILENO))
+  if (options_.sends() && !has_standard_input()) {
     return wrong("standard input is closed; give one");
-  if (!options_.sends() && !is_open(STDOUT_FILENO))
+  }
+  if (!options_.sends() && !has_standard_output()) {
     return wrong("standard output is closed; give one");
+  }
   return absl::OkStatus();
 }
 
@@ -156,7 +152,7 @@ absl::Status Pipe::listen() {
     const absl::Status status = serve(listener);
     if (errc_of(status) == Errc::kTimedOut && stop_requested()) return absl::OkStatus();
     if (!status.ok() && listener && listener->handed_over() && errc_of(status) == Errc::kClosed) {
-      std::cerr << "lapwing: " << status.message() << '\n';
+      say(std::string(status.message()));
       return absl::OkStatus();
     }
     if (!options_.place.keep || !(status.ok() || is_end_of_peer(status))) return status;
@@ -184,7 +180,7 @@ void Pipe::print_summary() const {
                                           {"empty_waits", tally_.counters.empty_waits},
                                           {"sleeps", tally_.counters.sleeps},
                                           {"wakes", tally_.counters.wakes}};
-  std::cerr << summary.dump() << std::endl;
+  std::cerr << json_text(summary) << std::endl;
 }
 
 int Pipe::run() {
@@ -196,10 +192,11 @@ int Pipe::run() {
   const absl::Status status = options_.place.listens() ? listen() : connect();
   const int code = status.ok() ? kExitDone : fail(status);
   if (code == kExitDone && sender_.unsent_bytes() > 0) {
-    std::cerr << "lapwing: stopped; " << sender_.unsent_bytes()
-              << " bytes of standard input were read and not sent\n";
+    say(absl::StrCat("stopped; ", sender_.unsent_bytes(),
+                     " bytes of standard input were read and not sent"));
   }
   if (options_.summary) print_summary();
+  if (options_.summary && !std::cerr && code == kExitDone) return kExitOther;  // it is not shown
   return code == kExitDone && tally_.lost > 0 ? kExitLost : code;
 }
 

@@ -16,6 +16,7 @@
 #include "cli/histogram.h"
 #include "cli/number_option.h"
 #include "cli/progress.h"
+#include "cli/say.h"
 #include "cli/stop_signal.h"
 #include "proto/dbn.h"
 #include "publisher/feeds/feed.h"
@@ -90,7 +91,7 @@ class Publish {
   bool warn_of_records_not_journaled(const absl::Status& closed);
   void warn(const std::string& line) {
     progress_.clear();
-    std::cerr << "lapwing: " << line << '\n';
+    say(line);
   }
 
   const PublishOptions& options_;
@@ -128,10 +129,7 @@ absl::StatusOr<PublisherOptions> Publish::publisher_options() const {
   publisher.on_journal_failure =
       options_.on_journal_failure == "stop" ? OnJournalFailure::kStop : OnJournalFailure::kContinue;
   publisher.group = *gid;
-  // From any of the publisher's threads: one write, so that lines do not mix.
-  publisher.log = [](const std::string& line) {
-    std::cerr << absl::StrCat("lapwing: ", line, "\n");
-  };
+  publisher.log = say;  // from any of the publisher's threads
   return publisher;
 }
 
@@ -222,7 +220,7 @@ void Publish::print_summary() const {
       {"subscribers", subscribers_most_},
       {"skipped", feed_->skipped()},
   };
-  std::cout << summary.dump() << std::endl;
+  std::cout << json_text(summary) << '\n';
 }
 
 // True if the journal ended before the feed did; what it does not hold is said.

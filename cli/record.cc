@@ -1,5 +1,4 @@
 // lapwing record: write what a bus carries into a DBN file, and go on with it after a crash.
-#include <iostream>
 #include <memory>
 #include <optional>
 #include <span>
@@ -13,6 +12,7 @@
 #include "cli/exit_codes.h"
 #include "cli/follow.h"
 #include "cli/number_option.h"
+#include "cli/say.h"
 #include "cli/stop_signal.h"
 #include "snapshot/bus_directory.h"
 #include "snapshot/exclusive_lock.h"
@@ -101,8 +101,8 @@ int Record::run() {
   if (!subscriber_options.ok()) return fail(subscriber_options.status());
   subscriber_options->resume = recording_.position();
   if (subscriber_options->resume) {
-    std::cerr << "lapwing: " << options_.out << " goes on after record "
-              << subscriber_options->resume->sequence << '\n';
+    say(absl::StrCat(options_.out, " goes on after record ",
+                     subscriber_options->resume->sequence));
   }
   Subscriber subscriber(*std::move(subscriber_options));
   FollowHandlers handlers;

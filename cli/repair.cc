@@ -9,6 +9,7 @@
 #include "cli/exit_codes.h"
 #include "cli/follow.h"
 #include "cli/progress.h"
+#include "cli/say.h"
 #include "cli/verify_report.h"
 #include "publisher/left_rings.h"
 #include "snapshot/bus_directory.h"
@@ -63,9 +64,9 @@ int repair(const RepairOptions& options) {
     nlohmann::ordered_json json = {{"done", report->done},
                                    {"journal_ended", report->journal_ended},
                                    {"remaining", verify_json(report->remaining)}};
-    std::cout << json.dump(2) << std::endl;
+    std::cout << json_text(json, 2) << '\n';
   } else {
-    for (const std::string& line : report->done) std::cout << line << '\n';
+    for (const std::string& line : report->done) std::cout << printable(line) << '\n';
     if (report->done.empty()) std::cout << "nothing was to be done\n";
     print_verify(report->remaining);
   }

@@ -9,7 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "proto/error.h"
+#include "cli/standard_streams.h"
 
 namespace lapwing::cli {
 namespace {
@@ -46,9 +46,7 @@ absl::Status Screen::show(const std::string& lines) {
     if (terminal_) std::cout << "\r\x1b[K";  // a line of progress may stand there
     std::cout << (std::exchange(shown_, true) ? "\n" : "") << lines;
   }
-  std::cout.flush();
-  if (std::cout) return absl::OkStatus();
-  return make_error(Errc::kSystem, "standard output is closed or full");
+  return flush_output();
 }
 
 // Each line is erased behind its end, and so is all that was below the last.

@@ -24,6 +24,8 @@
 #include "cli/instrument_filter.h"
 #include "cli/number_option.h"
 #include "cli/record_format.h"
+#include "cli/say.h"
+#include "cli/standard_streams.h"
 #include "cli/time_text.h"
 #include "proto/kv16.h"
 #include "snapshot/checkpoint/checkpoint_directory.h"
@@ -222,7 +224,7 @@ std::string StateCommand::entry_json(std::span<const std::byte> entry) const {
   Json line = {{"as_of", as_of()}};
   line.update(format_.json(place, shown(entry)));
   if (place == kNoSequence) line.erase("seq");
-  return line.dump();
+  return json_text(line);
 }
 
 Json StateCommand::describe() const {
@@ -246,15 +248,17 @@ Json StateCommand::describe() const {
 void StateCommand::print_text() const {
   const Json about = describe();
   const absl::Duration age = absl::Nanoseconds(about["age_ns"].get<std::int64_t>());
-  std::cout << "checkpoint  " << path_ << "\nfold        " << about["fold"].get<std::string>()
-            << ", version " << about["fold_version"] << ", of "
-            << about["schema"].get<std::string>() << "\nas of       record " << about["as_of"]
-            << " of journal " << about["journal"].get<std::string>() << "\nwritten     "
-            << about["written"].get<std::string>() << ", "
+  std::cout << "checkpoint  " << printable(path_) << "\nfold        "
+            << printable(about["fold"].get<std::string>()) << ", version " << about["fold_version"]
+            << ", of " << printable(about["schema"].get<std::string>()) << "\nas of       record "
+            << about["as_of"] << " of journal " << about["journal"].get<std::string>()
+            << "\nwritten     " << about["written"].get<std::string>() << ", "
             << absl::FormatDuration(absl::Trunc(age, absl::Milliseconds(1))) << " ago\nentries     "
             << about["entries"] << " of " << about["entry_bytes"] << " bytes\ndigest      "
             << about["digest"].get<std::string>() << '\n';
-  for (const std::string& line : chosen_->skipped) std::cout << "skipped     " << line << '\n';
+  for (const std::string& line : chosen_->skipped) {
+    std::cout << "skipped     " << printable(line) << '\n';
+  }
 }
 
 int StateCommand::run() {
@@ -264,17 +268,13 @@ int StateCommand::run() {
   if (!selection.ok()) return fail(selection.status());
   if (options_.key.empty()) {
     if (options_.json) {
-      std::cout << describe().dump() << '\n';
+      std::cout << json_text(describe()) << '\n';
     } else {
       print_text();
     }
   }
   absl::Status status = print_entries(*selection);
-  std::cout.flush();
-  if (!std::cout) {
-    status = make_error(Errc::kSystem,
-                        "cannot write to standard output: it is closed, or its disk is full");
-  }
+  if (absl::Status shown = flush_output(); !shown.ok()) status = shown;
   return status.ok() ? static_cast<int>(kExitDone) : fail(status);
 }
 

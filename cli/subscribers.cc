@@ -12,6 +12,7 @@
 #include "cli/exit_codes.h"
 #include "cli/follow.h"
 #include "cli/publisher_query.h"
+#include "cli/say.h"
 
 namespace lapwing::cli {
 namespace {
@@ -60,7 +61,7 @@ int print_json(const PublisherAnswer& answer) {
                                       {"subscribers", list},
                                       {"refused", answer.list.end.refused},
                                       {"dropped", answer.list.end.dropped}};
-  std::cout << out.dump(2) << std::endl;
+  std::cout << json_text(out, 2) << '\n';
   return kExitDone;
 }
 
@@ -71,11 +72,11 @@ int print_table(const PublisherAnswer& answer) {
     const Sequence head = answer.welcome.head;
     const Sequence behind = head > info.position ? head - info.position : 0;
     std::cout << absl::StrFormat("%8d %6d  %-16s %-8s %14d %10d %8d %8d %8d\n", info.pid, info.uid,
-                                 get_text(info.name), state_name(info.state), info.position, behind,
-                                 info.gaps, info.lost, info.filled);
+                                 printable(get_text(info.name)), state_name(info.state),
+                                 info.position, behind, info.gaps, info.lost, info.filled);
   }
   std::cout << answer.list.subscribers.size() << " attached; " << answer.list.end.refused
-            << " refused and " << answer.list.end.dropped << " dropped so far" << std::endl;
+            << " refused and " << answer.list.end.dropped << " dropped so far\n";
   return kExitDone;
 }
 

@@ -12,6 +12,8 @@
 #include "cli/follow.h"
 #include "cli/instrument_filter.h"
 #include "cli/record_format.h"
+#include "cli/say.h"
+#include "cli/standard_streams.h"
 #include "cli/stop_signal.h"
 #include "snapshot/fold/fold.h"
 #include "subscribers/conflation/conflated_reader.h"
@@ -60,10 +62,6 @@ nlohmann::ordered_json event_json(const Item& item, const Subscriber& subscriber
   }
   if (!subscriber.text().empty()) event["text"] = subscriber.text();
   return event;
-}
-
-absl::Status output_failed() {
-  return make_error(Errc::kSystem, "standard output is closed or full");
 }
 
 class Tail {
@@ -125,8 +123,7 @@ absl::Status Tail::show_records(const Subscriber& subscriber, Sequence first,
     if (options_.latency) measure(record, now);
     show_record(first, record);
   }
-  if (output_ != OutputFormat::kNone) std::cout.flush();
-  return std::cout ? absl::OkStatus() : output_failed();
+  return output_ == OutputFormat::kNone ? absl::OkStatus() : flush_output();
 }
 
 // An entry that begins with a record of the schema is shown as that record.
@@ -144,9 +141,9 @@ absl::Status Tail::show_state(const Item& item, const Subscriber& subscriber) {
   if (output_ == OutputFormat::kJson) {
     nlohmann::ordered_json line = shown.json(item.sequence, entry);
     line["state"] = true;
-    std::cout << line.dump() << '\n';
+    std::cout << json_text(line) << '\n';
   }
-  return std::cout ? absl::OkStatus() : output_failed();
+  return std::cout ? absl::OkStatus() : flush_output();
 }
 
 void Tail::show_record(Sequence n, std::span<const std::byte> record) const {
@@ -158,16 +155,16 @@ void Tail::show_record(Sequence n, std::span<const std::byte> record) const {
   } else if (output_ == OutputFormat::kJson) {
     nlohmann::ordered_json line = format_->json(n, record);
     if (conflated_) line["conflated"] = conflated;
-    std::cout << line.dump() << '\n';
+    std::cout << json_text(line) << '\n';
   }
 }
 
 absl::Status Tail::show_event(const Item& item, const Subscriber& subscriber) const {
   if (output_ == OutputFormat::kJson) {
-    std::cout << event_json(item, subscriber).dump() << std::endl;
-  } else {
-    print_event(item, subscriber);
+    std::cout << json_text(event_json(item, subscriber)) << '\n';
+    return flush_output();
   }
+  print_event(item, subscriber);
   return absl::OkStatus();
 }
 

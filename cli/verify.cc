@@ -7,6 +7,7 @@
 #include "cli/exit_codes.h"
 #include "cli/follow.h"
 #include "cli/progress.h"
+#include "cli/say.h"
 #include "cli/verify_report.h"
 #include "snapshot/posix_io.h"
 
@@ -35,7 +36,7 @@ int verify(const VerifyOptions& options) {
   progress.clear();
   if (!report.ok()) return fail(report.status());
   if (options.json) {
-    std::cout << verify_json(*report).dump(2) << std::endl;
+    std::cout << json_text(verify_json(*report), 2) << '\n';
   } else {
     print_verify(*report);
   }

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "cli/exit_codes.h"
+#include "cli/say.h"
 #include "proto/error.h"
 #include "snapshot/bus_directory.h"
 
@@ -35,11 +36,11 @@ Json journal_json(const VerifiedJournal& journal) {
 
 void print_finding(const VerifyFinding& finding) {
   const JournalDamage& damage = finding.damage;
-  std::cout << "  " << damage.file << " at offset " << damage.offset;
+  std::cout << "  " << printable(damage.file) << " at offset " << damage.offset;
   if (damage.first != kNoSequence) {
     std::cout << ", sequences " << damage.first << " to " << damage.last;
   }
-  std::cout << ": " << damage.what << "\n    " << finding.remedy << '\n';
+  std::cout << ": " << printable(damage.what) << "\n    " << finding.remedy << '\n';
 }
 
 }  // namespace
@@ -67,7 +68,7 @@ void print_verify(const VerifyReport& report) {
   if (report.findings_left_off > 0) {
     std::cout << "  and " << report.findings_left_off << " more\n";
   }
-  std::cout << (report.is_clean() ? "all is well" : "damaged") << std::endl;
+  std::cout << (report.is_clean() ? "all is well" : "damaged") << '\n';
 }
 
 int verify_exit_code(const VerifyReport& report) {

@@ -8,6 +8,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "proto/error.h"
 #include "snapshot/checkpoint/checkpoint_ownership.h"
 #include "snapshot/posix_io.h"
@@ -88,7 +89,7 @@ absl::Status none_usable(const std::string& directory, const FoldShape& shape, E
   std::string message =
       absl::StrCat(skipped.empty() ? "no checkpoint in " : "no usable checkpoint in ", directory,
                    "; `lapwing checkpoint --fold ", shape.name, "` writes one");
-  for (const std::string& line : skipped) absl::StrAppend(&message, "\n  ", line);
+  if (!skipped.empty()) absl::StrAppend(&message, "; passed over: ", absl::StrJoin(skipped, "; "));
   return make_error(code, message);
 }
 

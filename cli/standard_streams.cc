@@ -1,0 +1,78 @@
+#include "cli/standard_streams.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <iostream>
+
+#include "proto/error.h"
+
+namespace lapwing::cli {
+namespace {
+
+constexpr char kNothing[] = "/dev/null";
+
+bool lost_output_told = false;
+
+bool is_closed(int fd) {
+  return fcntl(fd, F_GETFD) < 0 && errno == EBADF;
+}
+
+// False where the stream was closed, or is open for the other direction alone.
+bool allows(int fd, int refused_mode) {
+  const int flags = fcntl(fd, F_GETFL);
+  return flags >= 0 && (flags & O_ACCMODE) != refused_mode;
+}
+
+absl::Status lost_output(int sys_errno) {
+  if (!has_standard_output()) {
+    return make_error(Errc::kSystem,
+                      "standard output is closed: what was to be shown is lost; give one");
+  }
+  if (is_output_unread()) {
+    return make_error(Errc::kSystem, "standard output is closed: its reader has ended");
+  }
+  // An earlier write may have failed, of which the reason is not known any more.
+  const char kLost[] = "cannot write all of it to standard output";
+  if (sys_errno != 0) return make_system_error(sys_errno, kLost);
+  return make_error(Errc::kSystem, absl::StrCat(kLost, ": its disk is full, or it failed"));
+}
+
+}  // namespace
+
+// The lowest number that is free is given, so from standard input on each gets its own.
+void reserve_standard_streams() {
+  if (is_closed(STDIN_FILENO)) open(kNothing, O_WRONLY);
+  if (is_closed(STDOUT_FILENO)) open(kNothing, O_RDONLY);
+  if (is_closed(STDERR_FILENO)) open(kNothing, O_WRONLY);
+}
+
+bool has_standard_input() {
+  return allows(STDIN_FILENO, O_WRONLY);
+}
+
+bool has_standard_output() {
+  return allows(STDOUT_FILENO, O_RDONLY);
+}
+
+absl::Status flush_output() {
+  errno = 0;
+  const bool was_good = std::cout.good();
+  std::cout.flush();
+  if (std::cout.good()) return absl::OkStatus();
+  lost_output_told = true;
+  return lost_output(was_good ? errno : 0);
+}
+
+bool told_of_lost_output() {
+  return lost_output_told;
+}
+
+bool is_output_unread() {
+  pollfd output{STDOUT_FILENO, POLLOUT, 0};
+  return poll(&output, 1, 0) == 1 && (output.revents & POLLERR) != 0;
+}
+
+}  // namespace lapwing::cli
