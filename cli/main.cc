@@ -1,6 +1,5 @@
 // lapwing: the one program. Parses, runs the command that was given, and turns errors into exit
 // codes.
-#include <csignal>
 #include <exception>
 #include <iostream>
 #include <string>
@@ -9,8 +8,10 @@
 #include "cli/command_help.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
+#include "cli/process_limits.h"
 #include "cli/say.h"
 #include "cli/standard_streams.h"
+#include "cli/stop_signal.h"
 
 namespace lapwing::cli {
 namespace {
@@ -43,7 +44,8 @@ int answer_parse(const CLI::App& app, const CLI::ParseError& error) {
   return kExitUsage;
 }
 
-int run_program(int argc, char** argv) {
+// Of a stack that is too small main is to be able to say so: what takes room on it stands here.
+[[gnu::noinline]] int run_program(int argc, char** argv) {
   CLI::App app(kAbout, "lapwing");
   app.footer(std::string("`lapwing COMMAND --help` shows examples.\n\n") + kExitCodesHelp);
   app.set_version_flag("--version", "lapwing " LAPWING_VERSION, "Print the version and exit");
@@ -80,7 +82,7 @@ int settle(int code) {
   // A reader that has ended wants no more, as `head` does.
   const bool is_lost = !output.ok() && !is_output_unread();
   if (is_lost) fail(output);
-  return code == kExitDone && is_lost ? kExitOther : code;
+  return code == kExitDone && (is_lost || out_of_processor_time()) ? kExitOther : code;
 }
 
 }  // namespace
@@ -89,11 +91,13 @@ int settle(int code) {
 int main(int argc, char** argv) {
   using namespace lapwing::cli;
   reserve_standard_streams();
-  std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is an error of the write
+  prepare_signals();
+  announce_ends();
   try {
+    if (const absl::Status room = make_room_on_the_stack(); !room.ok()) return fail(room);
     return settle(run_program(argc, argv));
   } catch (const std::exception& error) {
-    say(error.what());
+    say(words_for(error, argc > 1 ? argv[1] : ""));
     return kExitOther;
   }
 }

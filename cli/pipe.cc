@@ -35,7 +35,7 @@ constexpr char kAbout[] =
     "one\n"
     "behind each; with raw, what a read gives is. Give both sides the same. Nothing is ever\n"
     "dropped: a sender waits for its receiver, and ends with 0 only when everything it read was\n"
-    "written there. SIGINT and SIGTERM end either side properly.";
+    "written there. SIGINT, SIGTERM and SIGHUP end either side properly.";
 
 class Pipe {
  public:

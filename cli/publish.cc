@@ -35,7 +35,7 @@ constexpr char kAbout[] =
     "      --await 2 --summary\n"
     "  lapwing publish --bus ./again --source journal:./es --pace recorded*10\n"
     "  lapwing publish --bus ./es --source dbn:es.mbo.dbn.zst --resume   after a kill\n\n"
-    "SIGTERM and SIGINT close the session cleanly: everything is made durable first.\n"
+    "SIGTERM, SIGINT and SIGHUP close the session cleanly: everything is made durable first.\n"
     "If the journal fails or is shed while live goes on, the end is 6 and says what it lost.";
 
 constexpr std::uint64_t kAwaitPollNs = 10'000'000;

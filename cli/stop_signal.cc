@@ -5,34 +5,77 @@
 
 #include <algorithm>
 #include <csignal>
+#include <string_view>
 
 #include "bus/kernel.h"
+#include "cli/exit_codes.h"
 #include "proto/shared_words.h"
 
 namespace lapwing::cli {
 namespace {
 
-StickyFlag stop_flag;  // lock-free, so a signal handler may set it
+// Lock-free, so signal handlers may set them.
+StickyFlag stop_flag;
+StickyFlag processor_time_flag;
+StickyFlag catching_flag;
 int stop_event = -1;
 
-void on_stop(int number) {
-  if (stop_flag.is_set()) std::signal(number, SIG_DFL);
+void request_stop() {
   stop_flag.set();
   if (stop_event >= 0) signal_eventfd(stop_event);
 }
 
+// A terminal's end may be told twice, by the kernel and by the shell.
+void on_stop(int number) {
+  if (stop_flag.is_set() && number != SIGHUP) std::signal(number, SIG_DFL);
+  request_stop();
+}
+
+// The kernel repeats it every second.
+void on_processor_limit(int) {
+  if (processor_time_flag.is_set()) return;
+  processor_time_flag.set();
+  constexpr std::string_view kSaid =
+      "lapwing: the limit on processor time (ulimit -t) is reached: ending before the feed or the "
+      "work does; raise it\n";
+  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, kSaid.data(), kSaid.size());
+  if (!catching_flag.is_set()) _exit(kExitOther);
+  request_stop();
+}
+
+void handle(int number, void (*handler)(int)) {
+  struct sigaction action{};
+  action.sa_handler = handler;  // without SA_RESTART: blocking reads of standard input end too
+  sigaction(number, &action, nullptr);
+}
+
+bool is_ignored(int number) {
+  struct sigaction action{};
+  return sigaction(number, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
 }  // namespace
+
+void prepare_signals() {
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
+  handle(SIGXCPU, on_processor_limit);
+}
 
 void catch_stop_signals() {
   if (absl::StatusOr<UniqueFd> event = make_eventfd(); event.ok()) stop_event = event->release();
-  struct sigaction action{};
-  action.sa_handler = on_stop;  // without SA_RESTART: blocking reads of standard input end too
-  sigaction(SIGINT, &action, nullptr);
-  sigaction(SIGTERM, &action, nullptr);
+  catching_flag.set();
+  handle(SIGINT, on_stop);
+  handle(SIGTERM, on_stop);
+  if (!is_ignored(SIGHUP)) handle(SIGHUP, on_stop);
 }
 
 bool stop_requested() {
   return stop_flag.is_set();
+}
+
+bool out_of_processor_time() {
+  return processor_time_flag.is_set();
 }
 
 int stop_fd() {

@@ -13,6 +13,10 @@
 // OnJournalFailure::kStop, or after close(); it then returns kNoSequence and status() says why.
 // Nothing is lost silently: what a failed journal no longer holds is said on page 1, in the log and
 // in every Welcome.
+//
+// Signals are the program's: the library changes no disposition. A program with a limit on the size
+// of its files (RLIMIT_FSIZE) ignores SIGXFSZ, so that a file at that limit is a failed write of
+// the journal (EFBIG) and not the end of the process.
 #pragma once
 
 #include <cstddef>

@@ -1,18 +1,17 @@
 """What goes wrong is said: what, where, what to do; the exit code is the documented one."""
 
-import ctypes
 import json
 import os
 import pathlib
 import random
 import resource
 import socket
-import struct
 import subprocess
 import time
 import unittest
 
 import harness
+import seccomp
 
 DONE, OTHER, USAGE, DAMAGED, GONE, LOST = 0, 1, 2, 4, 5, 6
 NOBODY = 65_534
@@ -23,25 +22,6 @@ OF_A_RING = 500_000  # records: fewer than 2^19, and more than 24 MiB of journal
 
 def needs_root(test):
     return unittest.skipUnless(os.geteuid() == 0, "SKIPPED: needs root")(test)
-
-
-IO_URING_SETUP, EPOLL_PWAIT2 = 425, 441
-
-
-def forbid(system_call):
-    """A seccomp filter that answers EPERM to a system call, as container run-times do."""
-    pr_set_no_new_privs, pr_set_seccomp, mode_filter = 38, 22, 2
-    code = [(0x20, 0, 0, 0),                      # load the system call's number
-            (0x15, 0, 1, system_call),            # another one: skip one
-            (0x06, 0, 0, 0x00050000 | 1),         # EPERM
-            (0x06, 0, 0, 0x7FFF0000)]             # allow
-    program = b"".join(struct.pack("HBBI", *instruction) for instruction in code)
-    buffer = ctypes.create_string_buffer(program)
-    header = struct.pack("HxxxxxxP", len(code), ctypes.addressof(buffer))
-    libc = ctypes.CDLL(None, use_errno=True)
-    if libc.prctl(pr_set_no_new_privs, 1, 0, 0, 0) or libc.prctl(
-            pr_set_seccomp, mode_filter, ctypes.c_char_p(header), 0, 0):
-        raise OSError(ctypes.get_errno(), "seccomp")
 
 
 class Numbers(harness.BusTest):
@@ -472,14 +452,15 @@ class Space(harness.BusTest):
 
     def test_where_io_uring_is_forbidden_posix_writes_the_journal_and_says_so(self):
         publisher = self.run_to_end("publish", "publish", "--source", "synthetic:records=100000",
-                                    "--summary", preexec_fn=lambda: forbid(IO_URING_SETUP))
+                                    "--summary",
+                                    preexec_fn=lambda: seccomp.refuse("io_uring_setup"))
         self.assertIn("posix", publisher.err())
         self.assertEqual(publisher.summary()["durable"], 100_000)
         self.assertEqual(self.follow().summary()["records"], 100_000)
 
     def test_in_a_container_that_knows_no_newer_waiting_an_idle_publisher_still_sleeps(self):
         holder = self.start("holder", "publish", "--source", "synthetic:records=1000",
-                            "--linger", 600, preexec_fn=lambda: forbid(EPOLL_PWAIT2))
+                            "--linger", 600, preexec_fn=lambda: seccomp.refuse("epoll_pwait2"))
         self.until_head(1000)
         before = holder.processor_seconds()
         time.sleep(2)

@@ -1,0 +1,295 @@
+"""Limits, signals and refused calls: every end is said, and what can be ended properly is."""
+
+import errno
+import os
+import pathlib
+import resource
+import shutil
+import signal
+import unittest
+
+import harness
+import seccomp
+
+DONE, OTHER, DAMAGED = 0, 1, 4
+QUIET = ("--format", "none", "--summary")
+RECORDS = 20_000
+MIB = 1 << 20
+HUGE = 1 << 40  # of a file without content: what reads all of it does not end within a test
+
+
+def needs_root(test):
+    return unittest.skipUnless(os.geteuid() == 0, "SKIPPED: needs root")(test)
+
+
+def limited(which, soft, hard=None):
+    """For preexec_fn: a process with that limit."""
+    return lambda: resource.setrlimit(which, (soft, soft if hard is None else hard))
+
+
+class LimitsTest(harness.BusTest):
+    def publish(self, name="publish", *options, records=RECORDS, **keywords):
+        return self.run_to_end(name, "publish", "--source", f"synthetic:records={records}",
+                               *options, **keywords)
+
+    def checkpoint(self, name="checkpoint", fold="orders", **keywords):
+        return self.run_to_end(name, "checkpoint", "--fold", fold, "--until-closed", "--summary",
+                               **keywords)
+
+    def assert_ends_with_words(self, process, *words):
+        """Ended by itself, with a sentence of its own that is none of a library."""
+        code = process.wait()
+        self.assertGreaterEqual(code, 0, f"{process.name}: signal {-code}\n{process.err()}")
+        if code != DONE:
+            self.assertIn("lapwing: ", process.err())
+        for text in ("std::", "terminate called", "Assertion", "Operation canceled", "what():"):
+            self.assertNotIn(text, process.err())
+        for word in words:
+            self.assertIn(word, process.err())
+        return code
+
+
+class FileSizes(LimitsTest):
+    """ulimit -f: a file at its limit is a failed write."""
+
+    def refuse(self, name, *arguments, limit, **keywords):
+        process = self.run_to_end(name, *arguments, expect=OTHER,
+                                  preexec_fn=limited(resource.RLIMIT_FSIZE, limit), **keywords)
+        for word in ("File too large", "ulimit -f"):
+            self.assertIn(word, process.err())
+        return process
+
+    def test_a_ring_and_a_journal_beyond_it_are_refused(self):
+        source = ("publish", "--source", f"synthetic:records={RECORDS}")
+        ring = self.refuse("ring", *source, limit=MIB)
+        self.assertIn("ring", ring.err())
+        journal = self.refuse("journal", *source, "--capacity", 1024, limit=MIB)
+        self.assertIn(".jnl", journal.err())
+
+    def test_records_that_a_file_does_not_take_end_record_and_export(self):
+        self.publish()
+        for limit in (1024, 4096, 256 << 10):
+            for command in ("export", "record"):
+                out = self.folder / f"{command}-{limit}.dbn"
+                where = ("--from", "start", "--until-closed") if command == "record" else ()
+                self.refuse(command, command, *where, "--out", out, limit=limit)
+
+    def test_a_state_that_a_file_does_not_take_ends_checkpoint(self):
+        self.publish()
+        for limit in (1024, 4096, 65536):
+            self.refuse("checkpoint", "checkpoint", "--fold", "orders", "--until-closed",
+                        limit=limit)
+        self.checkpoint()
+
+
+class Memory(LimitsTest):
+    """Address space, stack, threads and descriptors that do not suffice."""
+
+    def test_a_checkpointer_without_address_space_says_so(self):
+        self.publish()
+        self.checkpoint()
+        for mib in (24, 32, 48, 64, 96, 128, 256, 400, 512):
+            for fold in ("orders", "latest"):
+                refused = self.start("checkpoint", "checkpoint", "--fold", fold, "--until-closed",
+                                     preexec_fn=limited(resource.RLIMIT_AS, mib * MIB))
+                self.assertEqual(self.assert_ends_with_words(refused, "ulimit -v"), OTHER)
+        self.checkpoint(preexec_fn=limited(resource.RLIMIT_AS, 1024 * MIB))
+
+    def test_a_publisher_without_address_space_says_so(self):
+        for mib in (24, 48, 72, 80, 88, 96, 104):
+            process = self.start("publish", "publish", "--source", f"synthetic:records={RECORDS}",
+                                 preexec_fn=limited(resource.RLIMIT_AS, mib * MIB))
+            code = self.assert_ends_with_words(process)
+            if code != DONE:
+                self.assertEqual(code, OTHER)
+                self.assertIn("ulimit -v", process.err())
+
+    def test_every_command_refuses_a_stack_on_which_it_could_die(self):
+        self.publish()
+        few = limited(resource.RLIMIT_STACK, 64 << 10)
+        for arguments in (("info",), ("verify",), ("tail", "--from", "start"), ("state",),
+                          ("checkpoint", "--fold", "orders"), ("publish", "--source", "x")):
+            refused = self.run_to_end(arguments[0], *arguments, expect=OTHER, preexec_fn=few)
+            self.assertIn("ulimit -s", refused.err())
+
+    def test_a_stack_limit_that_may_be_raised_is_raised(self):
+        self.publish()
+        few = limited(resource.RLIMIT_STACK, 64 << 10, 8 * MIB)
+        for fold in ("orders", "latest"):
+            self.checkpoint(fold=fold, preexec_fn=few)
+        self.run_to_end("verify", "verify", preexec_fn=few)
+
+    @needs_root
+    def test_with_few_processes_each_command_works_or_says_what_is_in_the_way(self):
+        user = 1_000_000 + os.getpid()  # of nobody else: its processes are counted
+        self.folder.chmod(0o777)
+
+        def as_user(processes):
+            return {"user": user, "group": user, "extra_groups": [],
+                    "preexec_fn": limited(resource.RLIMIT_NPROC, processes)}
+        self.publish(**as_user(1000))
+        ended = set()
+        for processes in range(1, 13):
+            for fold in ("orders", "latest"):
+                shutil.rmtree(pathlib.Path(self.bus) / "checkpoint", ignore_errors=True)
+                process = self.start("checkpoint", "checkpoint", "--fold", fold, "--until-closed",
+                                     **as_user(processes))
+                ended.add(self.assert_ends_with_words(process))
+            bus = str(self.folder / f"bus-{processes}")
+            process = self.start("publish", "publish", "--source", f"synthetic:records={RECORDS}",
+                                 bus=bus, **as_user(processes))
+            ended.add(self.assert_ends_with_words(process))
+        self.assertEqual(ended, {DONE, OTHER})
+
+    def test_a_checkpointer_without_descriptors_calls_no_store_damaged(self):
+        self.publish()
+        self.checkpoint()
+        for descriptors in (4, 5, 6, 8, 12, 16, 24, 32):
+            refused = self.start("checkpoint", "checkpoint", "--fold", "orders", "--until-closed",
+                                 preexec_fn=limited(resource.RLIMIT_NOFILE, descriptors))
+            code = self.assert_ends_with_words(refused, "Too many open files", "ulimit -n")
+            self.assertEqual(code, OTHER)
+            self.assertNotIn("remove", refused.err())
+        self.checkpoint()
+
+    def test_a_publisher_and_readers_without_descriptors_say_so(self):
+        self.publish()
+        for descriptors in range(4, 24):
+            few = limited(resource.RLIMIT_NOFILE, descriptors)
+            for arguments in (("verify",), ("tail", "--from", "start", "--until-closed", *QUIET),
+                              ("publish", "--source", "synthetic:records=10")):
+                process = self.start(arguments[0], *arguments, preexec_fn=few,
+                                     bus=self.bus if arguments[0] != "publish" else
+                                     str(self.folder / f"bus-{descriptors}"))
+                code = self.assert_ends_with_words(process)
+                if code != DONE:
+                    self.assertIn("Too many open files", process.err())
+                    self.assertEqual(code, OTHER, process.err())
+
+
+class Signals(LimitsTest):
+    """SIGHUP, SIGXCPU: requests to end, as SIGTERM is."""
+
+    def hold(self, **popen):
+        holder = self.start("holder", "publish", "--source", "synthetic:records=1000",
+                            "--linger", 600, "--summary", **popen)
+        self.until_head(1000)
+        return holder
+
+    def assert_closed(self):
+        self.assertEqual(self.info()["sessions"][-1]["end"], "closed")
+
+    def test_a_closed_terminal_ends_a_publisher_properly(self):
+        holder = self.hold()
+        holder.signal(signal.SIGHUP)
+        self.assertEqual(holder.wait(), DONE, holder.err())
+        self.assert_closed()
+
+    def test_whoever_was_started_with_nohup_outlives_its_terminal(self):
+        holder = self.hold(preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+        holder.signal(signal.SIGHUP)
+        status = pathlib.Path(f"/proc/{holder.pid}/status").read_text()
+        (ignored,) = (line.split()[1] for line in status.splitlines() if line.startswith("SigIgn"))
+        self.assertTrue(int(ignored, 16) >> (signal.SIGHUP - 1) & 1)
+        self.assertTrue(holder.alive())
+        self.assertEqual(holder.stop(), DONE)
+
+    def test_a_recording_is_finished_when_the_terminal_is_closed(self):
+        self.hold()
+        out = self.folder / "copy.dbn"
+        recorder = self.start("record", "record", "--from", "start", "--out", out, "--summary")
+        self.until("it to be live", lambda: "caught up" in recorder.err())
+        recorder.signal(signal.SIGHUP)
+        self.assertEqual(recorder.wait(), DONE, recorder.err())
+        self.assertEqual(recorder.summary()["records"], 1000)
+
+    def test_the_soft_limit_on_processor_time_ends_it_properly_and_is_said(self):
+        holder = self.hold()
+        follower = self.start("tail", "tail", "--from", "start", *QUIET)
+        self.until("it to be live", lambda: "caught up" in follower.err())
+        for process in (follower, holder):
+            process.signal(signal.SIGXCPU)
+            self.assertEqual(process.wait(), OTHER, process.err())
+            self.assertIn("ulimit -t", process.err())
+        self.assertEqual(follower.summary()["records"], 1000)
+        self.assert_closed()
+
+    def test_before_a_hard_limit_on_processor_time_the_session_is_closed(self):
+        ended = self.start("publish", "publish", "--source", "synthetic:", "--loop", 0,
+                           "--summary", preexec_fn=limited(resource.RLIMIT_CPU, 1))
+        self.assertEqual(ended.wait(), OTHER, ended.err())
+        self.assertIn("ulimit -t", ended.err())
+        self.assertEqual(ended.summary()["durable"], ended.summary()["last"])
+        self.assert_closed()
+
+
+class RefusedCalls(LimitsTest):
+    """System calls that a container's seccomp profile refuses."""
+
+    def test_where_io_uring_may_be_set_up_but_not_used_posix_writes_the_journal(self):
+        for call in ("io_uring_enter", "io_uring_register"):
+            for answer in (errno.EPERM, errno.ENOSYS):
+                bus = str(self.folder / f"{call}-{answer}")
+                publisher = self.publish("publish", "--summary", bus=bus,
+                                         preexec_fn=lambda: seccomp.refuse(call, answer))
+                self.assertIn("posix (", publisher.err())
+                self.assertEqual(publisher.summary()["durable"], RECORDS)
+
+    def test_what_the_store_cannot_do_without_is_named(self):
+        self.publish()
+        for call, answer in (("sync_file_range", errno.EPERM), ("access", errno.ENOSYS),
+                             ("access", errno.EPERM)):
+            refused = self.start("checkpoint", "checkpoint", "--fold", "orders", "--until-closed",
+                                 preexec_fn=lambda: seccomp.refuse(call, answer))
+            self.assertEqual(self.assert_ends_with_words(refused, call, "seccomp"), OTHER)
+        self.checkpoint(preexec_fn=lambda: seccomp.refuse("sync_file_range", errno.ENOSYS))
+
+
+class HugeFiles(LimitsTest):
+    """Files whose size says what nobody wrote: nothing reads them whole."""
+
+    def store(self):
+        return pathlib.Path(self.bus) / "checkpoint" / "orders" / "state"
+
+    def test_a_store_with_a_file_of_a_tebibyte_is_refused_with_its_name(self):
+        self.publish()
+        self.checkpoint()
+        whole = self.folder / "whole"
+        self.store().rename(whole)
+        for pattern in ("MANIFEST-*", "CURRENT", "IDENTITY", "*.log"):
+            shutil.rmtree(self.store(), ignore_errors=True)
+            shutil.copytree(whole, self.store())
+            path = next(self.store().glob(pattern))
+            os.truncate(path, HUGE)
+            refused = self.checkpoint(expect=DAMAGED)
+            for word in (str(path), str(HUGE), "remove the directory"):
+                self.assertIn(word, refused.err())
+
+    def test_a_pipe_in_the_place_of_a_file_of_the_store_is_refused(self):
+        self.publish()
+        self.checkpoint()
+        for name in ("CURRENT", "LOCK"):
+            path = self.store() / name
+            kept = path.read_bytes()
+            path.unlink()
+            os.mkfifo(path)
+            refused = self.checkpoint(expect=OTHER)
+            self.assertIn(str(path), refused.err())
+            path.unlink()
+            path.write_bytes(kept)
+        self.checkpoint()
+
+    def test_an_index_of_a_tebibyte_is_a_finding_that_repair_heals(self):
+        self.publish()
+        (path,) = (pathlib.Path(self.bus) / "journal").rglob("*.idx")
+        os.truncate(path, HUGE)
+        self.run_to_end("tail", "tail", "--from", "time:2020-01-01T00:00:00Z", "--until-closed",
+                        *QUIET)
+        found = self.run_to_end("verify", "verify", expect=DAMAGED)
+        self.assertIn(str(path), found.out())
+        self.run_to_end("repair", "repair")
+        self.run_to_end("verified", "verify")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
