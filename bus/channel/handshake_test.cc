@@ -18,115 +18,12 @@
 
 #include "bus/channel/descriptors.h"
 #include "bus/channel/test_channel.h"
+#include "bus/channel/test_raw_peer.h"
 #include "bus/test_privilege.h"
 #include "proto/channel_frames.h"
 #include "tests/child_process.h"
 
 namespace lapwing {
-namespace {
-
-const ChannelOptions kSmall{.capacity = 1024, .message_bytes_max = 100};
-constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL;
-
-bool says(absl::string_view message, const std::string& words) {
-  return message.find(words) != absl::string_view::npos;
-}
-
-struct Listening {
-  TemporaryDirectory directory;
-  std::string path = directory.file("channel.sock");
-  ChannelListener listener = *ChannelListener::listen(path);
-};
-
-// A peer that does the handshake by hand, as wrong as a test wants it: a producer, where nothing
-// else is said.
-struct RawPeer {
-  explicit RawPeer(const std::string& path) : fd(*connect_local(path, soon(), kChannelSocket)) {
-    header.role = ChannelRole::kProducer;
-    header.session_id = *random_id();
-    header.capacity = 1024;
-    header.message_bytes_max = 100;
-    header.payload_offset = kPayloadOffsetPacked;
-    hello = make_frame<ChannelHelloFrame>(FrameType::kChannelHello);
-    hello.abi_version = kAbiVersion;
-    hello.role = ChannelRole::kProducer;
-    hello.pid = static_cast<std::uint32_t>(getpid());
-    hello.session_id = header.session_id;
-  }
-
-  void send_bytes(const std::string& bytes) const {
-    CHECK(send(fd.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL) ==
-          static_cast<ssize_t>(bytes.size()));
-  }
-  void send_hello(const std::vector<int>& descriptors) const {
-    CHECK(send_with_descriptors(fd.get(), std::as_bytes(std::span(&hello, 1)), descriptors) ==
-          SendOutcome::kSent);
-  }
-  // The reason that the listener gives for refusing.
-  std::string refusal() const {
-    wait_readable(fd.get(), kChannelTestNs);
-    Packet packet;
-    if (receive_frame(fd.get(), packet, channel_frame_bytes) != ReceiveOutcome::kFrame) {
-      return "(told nothing)";
-    }
-    if (packet.as<FrameHeader>().type != FrameType::kRefused) return "(told something else)";
-    return std::string(get_text(packet.as<RefusedFrame>().message));
-  }
-
-  UniqueFd fd;
-  ChannelHelloFrame hello;
-  ChannelHeader header{};
-};
-
-// A memory file as a peer of ill will might make it.
-struct RawFile {
-  std::uint64_t bytes = kChannelHeaderBytes + 1024;
-  int seals = kSeals;
-  bool allocated = true;
-};
-
-UniqueFd make_raw_file(const ChannelHeader& header, const RawFile& file) {
-  UniqueFd fd(memfd_create("raw", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  REQUIRE(fd.valid());
-  REQUIRE(ftruncate(fd.get(), static_cast<off_t>(file.bytes)) == 0);
-  if (file.allocated) {
-    const std::vector<char> zeros(file.bytes);
-    REQUIRE(pwrite(fd.get(), zeros.data(), zeros.size(), 0) == static_cast<ssize_t>(file.bytes));
-  }
-  if (file.bytes >= sizeof header) {
-    REQUIRE(pwrite(fd.get(), &header, sizeof header, 0) == sizeof header);
-  }
-  if (file.seals != 0) REQUIRE(fcntl(fd.get(), F_ADD_SEALS, file.seals) == 0);
-  return fd;
-}
-
-ChannelHeader whole(ChannelHeader header) {
-  header.magic = kChannelMagic;
-  header.abi_version = kAbiVersion;
-  header.header_bytes = kChannelHeaderBytes;
-  return header;
-}
-
-// A peer that is as it should be, after one that was not.
-void check_next_is_served(ChannelListener& listener) {
-  auto connecting = std::async(std::launch::async, [&] {
-    return ChannelProducer::connect(listener.path(), kSmall, soon());
-  });
-  auto consumer = ChannelConsumer::accept(listener, kSmall, soon());
-  auto producer = connecting.get();
-  INFO(consumer.status() << ' ' << producer.status());
-  REQUIRE(consumer.ok());
-  REQUIRE(producer.ok());
-  REQUIRE(producer->send(bytes_of("served"), 1) == ChannelResult::kOk);
-  CHECK(text_of(consumer->peek(soon()).message.payload) == "served");
-}
-
-void accept_nobody(ChannelListener& listener) {
-  const auto nobody = ChannelConsumer::accept(listener, kSmall, 0);
-  CHECK(errc_of(nobody.status()) == Errc::kTimedOut);
-}
-
-}  // namespace
 
 TEST_CASE("A peer that does not keep to the protocol is told why, and the next one is served") {
   struct Fault {
@@ -203,10 +100,10 @@ TEST_CASE("A peer that does not keep to the protocol is told why, and the next o
        "not a file in memory"},
       {"no seals", with_file([](ChannelHeader&, RawFile& file) { file.seals = 0; }), "not sealed"},
       {"a file that can shrink",
-       with_file([](ChannelHeader&, RawFile& file) { file.seals = kSeals & ~F_SEAL_SHRINK; }),
+       with_file([](ChannelHeader&, RawFile& file) { file.seals &= ~F_SEAL_SHRINK; }),
        "not sealed"},
       {"a file that others can write",
-       with_file([](ChannelHeader&, RawFile& file) { file.seals = kSeals & ~F_SEAL_FUTURE_WRITE; }),
+       with_file([](ChannelHeader&, RawFile& file) { file.seals &= ~F_SEAL_FUTURE_WRITE; }),
        "not sealed"},
       {"a hole", with_file([](ChannelHeader&, RawFile& file) { file.allocated = false; }),
        "not allocated in full"},
@@ -214,7 +111,7 @@ TEST_CASE("A peer that does not keep to the protocol is told why, and the next o
        [](RawPeer& peer) {
          const UniqueFd fd = make_raw_file(whole(peer.header), {.seals = 0, .allocated = false});
          REQUIRE(fallocate(fd.get(), FALLOC_FL_KEEP_SIZE, 64 * 1024, 64 * 1024) == 0);
-         REQUIRE(fcntl(fd.get(), F_ADD_SEALS, kSeals) == 0);
+         REQUIRE(fcntl(fd.get(), F_ADD_SEALS, kRawFileSeals) == 0);
          peer.send_hello({fd.get()});
        },
        "not allocated in full"},
