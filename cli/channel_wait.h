@@ -4,8 +4,6 @@
 // Thread safety: one thread. Borrows the listener.
 #pragma once
 
-#include <cstdint>
-
 #include "bus/channel/listener.h"
 
 namespace lapwing::cli {
@@ -27,11 +25,9 @@ class ChannelWait {
 
  private:
   Ready poll_once(int channel_fd, int stream_fd, short stream_events, int timeout_ms);
-  int tending_ms() const;
   void tend();
 
   ChannelListener* listener_;
-  std::uint64_t tend_until_ns_ = 0;
 };
 
 }  // namespace lapwing::cli

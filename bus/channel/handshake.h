@@ -19,6 +19,7 @@
 #include "bus/channel/channel.h"
 #include "bus/channel/session.h"
 #include "bus/local_socket.h"
+#include "proto/control_frames.h"
 
 namespace lapwing {
 
@@ -26,6 +27,10 @@ inline constexpr SocketKind kChannelSocket = {.name = "channel socket",
                                               .listener = "listener",
                                               .place = "path",
                                               .listener_gone = Errc::kPeerGone};
+
+// Of kPeersWaitingMax that wait with a listener, one that has been silent for so long gives way to
+// one that comes.
+inline constexpr std::uint64_t kSilenceNsMin = kHandshakeNs / 8;
 
 // Connects as `role` and waits for the answer until deadline_ns.
 // Errors: kNoBus (nothing at `path`), kPeerGone (nobody listens there, or it ended meanwhile),

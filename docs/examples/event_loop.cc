@@ -1,5 +1,6 @@
-// A channel in an event loop, beside other descriptors: here a timer. While nothing happens, the
-// process sleeps in poll() and uses no processor.
+// Channels in an event loop, beside other descriptors: here a timer. Every producer that connects
+// is served at once, however many there are. While nothing happens, the process sleeps in poll()
+// and uses no processor.
 //
 //   event_loop /tmp/lines.sock &
 //   seq 100 | lapwing pipe --connect /tmp/lines.sock --messages lines
@@ -7,14 +8,16 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#include <array>
 #include <cstdint>
 #include <iostream>
 #include <string>
+#include <vector>
 
 #include "bus/channel/consumer.h"
 #include "bus/channel/listener.h"
+#include "bus/kernel.h"
 #include "bus/unique_fd.h"
+#include "proto/error.h"
 
 namespace {
 
@@ -30,48 +33,80 @@ lapwing::UniqueFd make_timer() {
   return timer;
 }
 
-// Everything that is there. kWouldBlock: nothing more for now.
-lapwing::ChannelResult take_messages(lapwing::ChannelConsumer& consumer, std::uint64_t& bytes,
-                                     std::uint64_t& messages) {
-  for (;;) {
+constexpr int kMessagesPerTurn = 1000;  // of one producer, before the next one has its turn
+
+struct Totals {
+  std::uint64_t messages = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t ticks = 0;
+  std::uint64_t producers = 0;
+};
+
+// What is there. False: this producer has ended.
+bool take_messages(lapwing::ChannelConsumer& consumer, Totals& totals) {
+  for (int i = 0; i < kMessagesPerTurn; ++i) {
     const lapwing::Peek peek = consumer.try_peek();
-    if (peek.result != lapwing::ChannelResult::kOk) return peek.result;
-    bytes += peek.message.payload.size();
-    ++messages;
+    if (peek.result == lapwing::ChannelResult::kWouldBlock) break;
+    if (peek.result == lapwing::ChannelResult::kClosed) return false;
+    if (peek.result != lapwing::ChannelResult::kOk) {
+      fail(std::string(consumer.status().message()));
+      return false;
+    }
+    totals.bytes += peek.message.payload.size();
+    ++totals.messages;
     consumer.release();
   }
+  return true;
+}
+
+// Whoever has connected and said hello. kTimedOut: nobody else can be served now.
+absl::Status accept_all(lapwing::ChannelListener& listener,
+                        std::vector<lapwing::ChannelConsumer>& consumers, Totals& totals) {
+  for (;;) {
+    auto consumer = lapwing::ChannelConsumer::accept(listener, {}, lapwing::monotonic_ns());
+    if (!consumer.ok()) return consumer.status();
+    consumers.push_back(*std::move(consumer));
+    ++totals.producers;
+  }
+}
+
+// Sleeps until there is something to do for the listener, the timer or one of the consumers.
+// Returns whether there is for the listener.
+bool sleep(const lapwing::ChannelListener& listener, const lapwing::UniqueFd& timer,
+           std::vector<lapwing::ChannelConsumer>& consumers, Totals& totals) {
+  std::vector<pollfd> entries = {{listener.fd(), POLLIN, 0}, {timer.get(), POLLIN, 0}};
+  // Says that this side is about to sleep, and looks once more. False: something came in between,
+  // so there is nothing to sleep for. Without this call the descriptor stays silent, because the
+  // producer makes no system call for a consumer that is awake.
+  bool sleeps = true;
+  for (lapwing::ChannelConsumer& consumer : consumers) {
+    sleeps = consumer.prepare_to_poll() && sleeps;
+    entries.push_back({consumer.fd(), POLLIN, 0});
+  }
+  poll(entries.data(), entries.size(), sleeps ? -1 : 0);
+  std::uint64_t expirations = 0;
+  if (entries[1].revents != 0 &&
+      read(timer.get(), &expirations, sizeof expirations) == sizeof expirations) {
+    totals.ticks += expirations;
+  }
+  return entries[0].revents != 0;
 }
 
 int run(const std::string& path) {
   auto listener = lapwing::ChannelListener::listen(path);
   if (!listener.ok()) return fail(std::string(listener.status().message()));
-  auto consumer = lapwing::ChannelConsumer::accept(*listener, {}, lapwing::kNoDeadline);
-  if (!consumer.ok()) return fail(std::string(consumer.status().message()));
-
   const lapwing::UniqueFd timer = make_timer();
-  std::uint64_t bytes = 0;
-  std::uint64_t messages = 0;
-  std::uint64_t ticks = 0;
-  for (;;) {
-    const lapwing::ChannelResult result = take_messages(*consumer, bytes, messages);
-    if (result == lapwing::ChannelResult::kClosed) break;
-    if (result != lapwing::ChannelResult::kWouldBlock) {
-      return fail(std::string(consumer->status().message()));
+  std::vector<lapwing::ChannelConsumer> consumers;
+  Totals totals;
+  while (totals.producers == 0 || !consumers.empty()) {
+    if (sleep(*listener, timer, consumers, totals)) {
+      const absl::Status status = accept_all(*listener, consumers, totals);
+      if (lapwing::errc_of(status) != lapwing::Errc::kTimedOut) fail(std::string(status.message()));
     }
-    // Says that this side is about to sleep, and looks once more. False: something came in between,
-    // so there is nothing to sleep for. Without this call the descriptor stays silent, because the
-    // producer makes no system call for a consumer that is awake.
-    if (!consumer->prepare_to_poll()) continue;
-    std::array<pollfd, 2> entries = {{{consumer->fd(), POLLIN, 0}, {timer.get(), POLLIN, 0}}};
-    poll(entries.data(), entries.size(), -1);
-    std::uint64_t expirations = 0;
-    if (entries[1].revents != 0 &&
-        read(timer.get(), &expirations, sizeof expirations) == sizeof expirations) {
-      ticks += expirations;
-    }
+    std::erase_if(consumers, [&](auto& consumer) { return !take_messages(consumer, totals); });
   }
-  std::cout << messages << " messages of " << bytes << " bytes, and the timer ticked "
-            << (ticks > 0 ? "meanwhile" : "never") << '\n';
+  std::cout << totals.messages << " messages of " << totals.bytes << " bytes, and the timer ticked "
+            << (totals.ticks > 0 ? "meanwhile" : "never") << '\n';
   return 0;
 }
 

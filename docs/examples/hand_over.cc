@@ -5,6 +5,7 @@
 //   hand_over take-over /tmp/jobs.sock &      the first says so, and ends with its peer
 #include <poll.h>
 
+#include <array>
 #include <cstdint>
 #include <iostream>
 #include <string>
@@ -17,7 +18,6 @@
 namespace {
 
 constexpr std::uint64_t kSecondNs = 1'000'000'000;
-constexpr int kTendMs = 50;
 
 int fail(const absl::Status& status) {
   std::cerr << "hand_over: " << status.message() << '\n';
@@ -35,13 +35,14 @@ std::uint64_t serve(lapwing::ChannelConsumer& consumer, lapwing::ChannelListener
       continue;
     }
     if (peek.result != lapwing::ChannelResult::kWouldBlock) return jobs;
-    // Now and then, so that who connects is taken in; kClosed says that the successor has it.
-    if (!listener.handed_over() && lapwing::errc_of(listener.tend()) == lapwing::Errc::kClosed) {
+    if (!consumer.prepare_to_poll()) continue;
+    std::array<pollfd, 2> entries = {{{consumer.fd(), POLLIN, 0}, {listener.fd(), POLLIN, 0}}};
+    poll(entries.data(), entries.size(), -1);
+    // Whoever connects is taken in; kClosed says that the successor has the socket.
+    if (entries[1].revents != 0 &&
+        lapwing::errc_of(listener.tend()) == lapwing::Errc::kClosed) {
       std::cout << "handed over" << std::endl;
     }
-    if (!consumer.prepare_to_poll()) continue;
-    pollfd entry{consumer.fd(), POLLIN, 0};
-    poll(&entry, 1, listener.handed_over() ? -1 : kTendMs);
   }
 }
 

@@ -300,7 +300,7 @@ Outcome kill_old(std::uint64_t stops, bool& over) {
     notes->generation.store(1);
     wait_readable(listener->fd(), kHangNs);  // for the successor
     marks.begin();
-    while (listener->tend().ok()) wait_readable(-1, kNsPerMs / 10);
+    while (listener->tend().ok()) wait_readable(listener->fd(), kHangNs);
     marks.end();
     return 0;
   });

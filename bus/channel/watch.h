@@ -1,0 +1,36 @@
+// One descriptor that is readable when any of several is, or when a moment has come: what a
+// listener gives to an event loop.
+//
+// Thread safety: one thread. Owns its own two descriptors; those that it watches are the caller's,
+// who takes each out again before it is closed: a copy of it in another process keeps it watched.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "bus/unique_fd.h"
+
+namespace lapwing {
+
+class Watch {
+ public:
+  // Errors: kLimit (no descriptor is left), kSystem.
+  static absl::StatusOr<Watch> make();
+
+  int fd() const { return set_.get(); }
+  // False: the kernel refuses (its limit of watches, or no memory), and `fd` is not watched.
+  bool add(int fd);
+  void remove(int fd);
+  // Readable from `at_ns` (CLOCK_MONOTONIC) on, until another moment is set; 0: never.
+  void wake_at(std::uint64_t at_ns);
+
+ private:
+  Watch(UniqueFd set, UniqueFd timer) : set_(std::move(set)), timer_(std::move(timer)) {}
+
+  UniqueFd set_;
+  UniqueFd timer_;
+  std::uint64_t wakes_at_ns_ = 0;
+};
+
+}  // namespace lapwing
