@@ -22,7 +22,7 @@ namespace lapwing::bench {
 inline constexpr std::size_t kMessageBytes = 32;
 inline constexpr std::size_t kMessageWords = kMessageBytes / 8;
 inline constexpr std::uint32_t kMessageType = 1;
-inline constexpr std::uint64_t kChannelCapacity = ChannelOptions().capacity;  // a user's default
+inline constexpr std::uint64_t kChannelCapacity = kChannelCapacityDefault;
 // Frames of such messages that a channel holds: each takes a line.
 inline constexpr std::uint64_t kChannelLines = kChannelCapacity / kFrameAlign;
 static_assert(message_frame_bytes(kMessageBytes, kPayloadOffsetPacked) == kFrameAlign);

@@ -13,7 +13,6 @@
 namespace lapwing::cli {
 namespace {
 
-constexpr std::uint64_t kCapacityDefault = std::uint64_t{1} << 20;
 constexpr std::uint64_t kTakeOverNs = 10'000'000'000;
 
 }  // namespace
@@ -74,7 +73,7 @@ absl::StatusOr<ChannelOptions> to_channel_options(const ChannelChoice& choice,
   const std::uint64_t capacity =
       choice.capacity != 0
           ? choice.capacity
-          : std::max(kCapacityDefault,
+          : std::max(kChannelCapacityDefault,
                      channel_capacity_for(choice.message_bytes_max, payload_offset));
   const absl::Status fits =
       check_channel_geometry(capacity, choice.message_bytes_max, payload_offset);
@@ -87,6 +86,7 @@ absl::StatusOr<ChannelOptions> to_channel_options(const ChannelChoice& choice,
   options.numa_node = choice.numa_node;
   options.expected_peer_uid = choice.expected_uid;
   options.name = choice.name;
+  options.is_interrupted = stop_requested;
   return options;
 }
 

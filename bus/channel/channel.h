@@ -11,6 +11,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <string>
@@ -23,10 +24,12 @@ namespace lapwing {
 // Deadlines are CLOCK_MONOTONIC nanoseconds (monotonic_ns() of bus/kernel.h).
 inline constexpr std::uint64_t kNoDeadline = std::numeric_limits<std::uint64_t>::max();
 
+inline constexpr std::uint64_t kChannelCapacityDefault = std::uint64_t{1} << 20;
+
 struct ChannelOptions {
   // Of the direction in which this side sends; the other side's options say the other direction's.
   // A power of two, at least channel_capacity_for(message_bytes_max).
-  std::uint64_t capacity = std::uint64_t{1} << 20;  // bytes
+  std::uint64_t capacity = kChannelCapacityDefault;  // bytes
   std::uint32_t message_bytes_max = 64 * 1024;
   bool aligned_payloads = false;   // payloads begin at multiples of 64 bytes instead of 16
   std::uint32_t call_window = 64;  // of a duplex: calls, and one-way messages, it takes unanswered
@@ -40,6 +43,9 @@ struct ChannelOptions {
   // both sides. Used only if both sides have it on.
   bool membarrier = true;
   std::string name = {};  // for people: `lapwing info` shows it
+  // Asked now and then while this side's memory is made, which takes seconds for gigabytes: true
+  // ends connect and accept with kTimedOut.
+  std::function<bool()> is_interrupted = {};
 };
 
 enum class ChannelResult : std::uint32_t {

@@ -45,6 +45,8 @@ const char* role_name(ChannelRole role) {
   return "nothing known";
 }
 
+constexpr int kConnectsMax = 5;  // of one connect_channel
+
 // One side's part of the exchange.
 struct Party {
   ChannelRole role;
@@ -53,7 +55,8 @@ struct Party {
   bool listens;
 };
 
-absl::StatusOr<OwnMemory> make_memory(const Party& party, const Id128& session_id) {
+// What this side's memory is to be. kInvalidArgument: it can be nothing.
+absl::StatusOr<ChannelHeader> make_header(const Party& party, const Id128& session_id) {
   const ChannelOptions& options = party.options;
   const bool is_duplex = party.role == ChannelRole::kDuplex;
   if (is_duplex && (options.call_window == 0 || options.call_window > kCallWindowMax)) {
@@ -67,17 +70,25 @@ absl::StatusOr<OwnMemory> make_memory(const Party& party, const Id128& session_i
   set_text(header.name, options.name);
   set_text(header.path, party.path);
   header.call_window = is_duplex ? options.call_window : 0;
-  if (party.role != ChannelRole::kConsumer) {
-    if (options.capacity == 0) {
-      return make_error(Errc::kInvalidArgument, "a channel that sends needs a capacity");
-    }
-    header.capacity = options.capacity;
-    header.message_bytes_max = options.message_bytes_max;
-    header.payload_offset = options.aligned_payloads ? kPayloadOffsetAligned
-                            : is_duplex              ? kPayloadOffsetCalls
-                                                     : kPayloadOffsetPacked;
+  if (party.role == ChannelRole::kConsumer) return header;
+  if (options.capacity == 0) {
+    return make_error(Errc::kInvalidArgument, "a channel that sends needs a capacity");
   }
-  return OwnMemory::create(header, options.huge_pages, options.numa_node);
+  header.capacity = options.capacity;
+  header.message_bytes_max = options.message_bytes_max;
+  header.payload_offset = options.aligned_payloads ? kPayloadOffsetAligned
+                          : is_duplex              ? kPayloadOffsetCalls
+                                                   : kPayloadOffsetPacked;
+  const absl::Status fits =
+      check_channel_geometry(header.capacity, header.message_bytes_max, header.payload_offset);
+  if (!fits.ok()) return fits;
+  return header;
+}
+
+absl::Status check_interrupted(const ChannelOptions& options) {
+  if (!options.is_interrupted || !options.is_interrupted()) return absl::OkStatus();
+  return make_error(Errc::kTimedOut,
+                    "interrupted while the memory of a channel was made; nothing was opened");
 }
 
 ChannelHelloFrame hello_of(FrameType type, const Party& party, const Id128& session_id) {
@@ -115,9 +126,10 @@ struct Greeting {
   UniqueFd memory;
 };
 
-// kTimedOut: nothing has come by then.
+// kTimedOut: nothing has come by then. `was_too_slow`: the peer refused since this side had been
+// silent for too long.
 absl::StatusOr<Greeting> await_hello(int fd, FrameType type, const std::string& peer,
-                                     std::uint64_t deadline_ns) {
+                                     std::uint64_t deadline_ns, bool& was_too_slow) {
   Packet packet;
   std::vector<UniqueFd> descriptors;
   switch (await_with_descriptors(fd, packet, descriptors, deadline_ns)) {
@@ -134,7 +146,11 @@ absl::StatusOr<Greeting> await_hello(int fd, FrameType type, const std::string& 
       break;
   }
   const FrameType got = packet.as<FrameHeader>().type;
-  if (got == FrameType::kRefused) return refusal(packet.as<RefusedFrame>(), peer);
+  if (got == FrameType::kRefused) {
+    const auto refused = packet.as<RefusedFrame>();
+    was_too_slow = static_cast<Errc>(refused.error) == Errc::kTimedOut;
+    return refusal(refused, peer);
+  }
   if (got != type || descriptors.size() != 1) {
     return violation(peer, "did not keep to the handshake");
   }
@@ -191,6 +207,92 @@ absl::Status check_listener(int fd, const std::string& path, const ChannelOption
                    "; name the user you mean (expected_peer_uid), or choose another path"));
 }
 
+// The connecting side's part. A listener drops who is silent: while this side makes its memory,
+// which may take longer, it hangs up, and it comes back with its hello.
+class Connecting {
+ public:
+  Connecting(const Party& party, std::uint64_t deadline_ns)
+      : party_(party), deadline_ns_(deadline_ns) {}
+
+  absl::StatusOr<std::unique_ptr<ChannelSession>> run();
+
+ private:
+  absl::Status connect();
+  absl::Status before_step();
+  absl::StatusOr<Greeting> greet(const ChannelHelloFrame& hello, const OwnMemory& own);
+  absl::StatusOr<Greeting> exchange(const ChannelHelloFrame& hello, const OwnMemory& own,
+                                    bool& was_too_slow);
+
+  Party party_;
+  std::uint64_t deadline_ns_;
+  std::string listener_ = absl::StrCat("the listener on ", party_.path);
+  UniqueFd fd_;
+  std::uint64_t connected_ns_ = 0;
+};
+
+absl::Status Connecting::connect() {
+  absl::StatusOr<UniqueFd> fd = connect_local(party_.path, deadline_ns_, kChannelSocket);
+  if (!fd.ok()) return fd.status();
+  fd_ = std::move(*fd);
+  connected_ns_ = monotonic_ns();
+  return check_listener(fd_.get(), party_.path, party_.options);
+}
+
+absl::Status Connecting::before_step() {
+  const std::uint64_t now = monotonic_ns();
+  if (now - connected_ns_ >= kSilenceNsMin) fd_.reset();
+  if (now < deadline_ns_) return check_interrupted(party_.options);
+  return make_error(Errc::kTimedOut,
+                    absl::StrCat("the memory of a channel to ", party_.path,
+                                 " was not ready in time; wait longer, or use a smaller capacity"));
+}
+
+absl::StatusOr<Greeting> Connecting::exchange(const ChannelHelloFrame& hello, const OwnMemory& own,
+                                              bool& was_too_slow) {
+  const absl::Status sent = send_hello(fd_.get(), hello, own);
+  // A listener that refuses may have hung up before the hello was sent: what it said comes first.
+  absl::StatusOr<Greeting> greeting =
+      await_hello(fd_.get(), FrameType::kChannelWelcome, listener_, sent.ok() ? deadline_ns_ : 0,
+                  was_too_slow);
+  if (!sent.ok() && errc_of(greeting.status()) == Errc::kTimedOut) return sent;
+  return greeting;
+}
+
+absl::StatusOr<Greeting> Connecting::greet(const ChannelHelloFrame& hello, const OwnMemory& own) {
+  for (int turn = 1;; ++turn) {
+    if (!fd_.valid()) {
+      if (absl::Status connected = connect(); !connected.ok()) return connected;
+    }
+    bool was_too_slow = false;
+    absl::StatusOr<Greeting> greeting = exchange(hello, own, was_too_slow);
+    if (!was_too_slow || turn == kConnectsMax || monotonic_ns() >= deadline_ns_) return greeting;
+    fd_.reset();
+  }
+}
+
+absl::StatusOr<std::unique_ptr<ChannelSession>> Connecting::run() {
+  const absl::StatusOr<Id128> session_id = random_id();
+  if (!session_id.ok()) return session_id.status();
+  const absl::StatusOr<ChannelHeader> header = make_header(party_, *session_id);
+  if (!header.ok()) return header.status();
+  if (absl::Status connected = connect(); !connected.ok()) return connected;
+  const ChannelOptions& options = party_.options;
+  absl::StatusOr<OwnMemory> own = OwnMemory::create(*header, options.huge_pages, options.numa_node,
+                                                    [this] { return before_step(); });
+  if (!own.ok()) return own.status();
+  const auto hello = hello_of(FrameType::kChannelHello, party_, *session_id);
+  absl::StatusOr<Greeting> greeting = greet(hello, *own);
+  if (!greeting.ok()) return greeting.status();
+  if (absl::Status fits = check_hello(greeting->hello, party_, listener_); !fits.ok()) return fits;
+  const absl::StatusOr<PeerCredentials> peer = peer_credentials(fd_.get());
+  if (!peer.ok()) return peer.status();
+  const std::string name = peer_text(greeting->hello.pid, peer->uid);
+  absl::StatusOr<PeerMemory> memory = map_memory(*greeting, *session_id, name);
+  if (!memory.ok()) return memory.status();
+  return make_session(std::move(fd_), std::move(*own), std::move(*memory), hello, greeting->hello,
+                      options, name);
+}
+
 }  // namespace
 
 bool is_expected_user(uid_t uid, std::optional<uid_t> expected) {
@@ -225,31 +327,7 @@ absl::StatusOr<std::unique_ptr<ChannelSession>> connect_channel(const std::strin
                                                                 ChannelRole role,
                                                                 const ChannelOptions& options,
                                                                 std::uint64_t deadline_ns) {
-  const Party party{role, options, path, false};
-  const absl::StatusOr<Id128> session_id = random_id();
-  if (!session_id.ok()) return session_id.status();
-  absl::StatusOr<OwnMemory> own = make_memory(party, *session_id);
-  if (!own.ok()) return own.status();
-  absl::StatusOr<UniqueFd> fd = connect_local(path, deadline_ns, kChannelSocket);
-  if (!fd.ok()) return fd.status();
-  if (absl::Status fits = check_listener(fd->get(), path, options); !fits.ok()) return fits;
-  const auto hello = hello_of(FrameType::kChannelHello, party, *session_id);
-  const absl::Status sent = send_hello(fd->get(), hello, *own);
-
-  // A listener that refuses may have hung up before the hello was sent: what it said comes first.
-  const std::string listener = absl::StrCat("the listener on ", path);
-  absl::StatusOr<Greeting> greeting =
-      await_hello(fd->get(), FrameType::kChannelWelcome, listener, sent.ok() ? deadline_ns : 0);
-  if (!sent.ok() && errc_of(greeting.status()) == Errc::kTimedOut) return sent;
-  if (!greeting.ok()) return greeting.status();
-  if (absl::Status fits = check_hello(greeting->hello, party, listener); !fits.ok()) return fits;
-  const absl::StatusOr<PeerCredentials> peer = peer_credentials(fd->get());
-  if (!peer.ok()) return peer.status();
-  const std::string name = peer_text(greeting->hello.pid, peer->uid);
-  absl::StatusOr<PeerMemory> memory = map_memory(*greeting, *session_id, name);
-  if (!memory.ok()) return memory.status();
-  return make_session(std::move(*fd), std::move(*own), std::move(*memory), hello, greeting->hello,
-                      options, name);
+  return Connecting({role, options, path, false}, deadline_ns).run();
 }
 
 absl::StatusOr<std::unique_ptr<ChannelSession>> answer_hello(UniqueFd fd,
@@ -263,7 +341,9 @@ absl::StatusOr<std::unique_ptr<ChannelSession>> answer_hello(UniqueFd fd,
     refuse(fd.get(), why);
     return why;
   };
-  absl::StatusOr<Greeting> greeting = await_hello(fd.get(), FrameType::kChannelHello, name, 0);
+  bool was_too_slow = false;  // nobody says that to a listener
+  absl::StatusOr<Greeting> greeting =
+      await_hello(fd.get(), FrameType::kChannelHello, name, 0, was_too_slow);
   if (errc_of(greeting.status()) == Errc::kTimedOut) {
     return refused(violation(name, "did not say hello"));
   }
@@ -274,7 +354,14 @@ absl::StatusOr<std::unique_ptr<ChannelSession>> answer_hello(UniqueFd fd,
   const Id128 session_id = greeting->hello.session_id;
   absl::StatusOr<PeerMemory> memory = map_memory(*greeting, session_id, name);
   if (!memory.ok()) return refused(memory.status());
-  absl::StatusOr<OwnMemory> own = make_memory(party, session_id);
+  const absl::StatusOr<ChannelHeader> header = make_header(party, session_id);
+  if (!header.ok()) return refused(header.status());
+  absl::StatusOr<OwnMemory> own = OwnMemory::create(*header, options.huge_pages, options.numa_node,
+                                                    [&] { return check_interrupted(options); });
+  if (errc_of(own.status()) == Errc::kTimedOut) {
+    refuse(fd.get(), make_error(Errc::kRefused, "the listener is just being stopped"));
+    return own.status();
+  }
   if (!own.ok()) return refused(own.status());
   const auto welcome = hello_of(FrameType::kChannelWelcome, party, session_id);
   if (absl::Status sent = send_hello(fd.get(), welcome, *own); !sent.ok()) return sent;

@@ -29,10 +29,11 @@ inline constexpr SocketKind kChannelSocket = {.name = "channel socket",
                                               .listener_gone = Errc::kPeerGone};
 
 // Of kPeersWaitingMax that wait with a listener, one that has been silent for so long gives way to
-// one that comes.
+// one that comes; and who needs longer before it says hello comes back when it can.
 inline constexpr std::uint64_t kSilenceNsMin = kHandshakeNs / 8;
 
-// Connects as `role` and waits for the answer until deadline_ns.
+// Connects as `role` and waits for the answer until deadline_ns. Looks for the listener first, and
+// makes this side's memory only where there is one.
 // Errors: kNoBus (nothing at `path`), kPeerGone (nobody listens there, or it ended meanwhile),
 // kRefused, kTimedOut, kNotPermitted (another user listens), kProtocol, and those of OwnMemory.
 absl::StatusOr<std::unique_ptr<ChannelSession>> connect_channel(const std::string& path,

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <bit>
 #include <cerrno>
 #include <cinttypes>
@@ -61,19 +62,28 @@ absl::Status check_available_memory(std::uint64_t bytes) {
   return absl::OkStatus();
 }
 
-// Every page is there from now on. Huge pages are made by the faults alone, so nothing is allocated
-// before them.
-absl::Status populate(boost::interprocess::mapped_region& region) {
-  if (madvise(region.get_address(), region.get_size(), MADV_POPULATE_WRITE) == 0) {
-    return absl::OkStatus();
-  }
+absl::Status populate_error(std::uint64_t bytes) {
   if (errno == EFAULT || errno == ENOMEM) {
-    return no_memory(region.get_size(), "the limit of this process or its container");
+    return no_memory(bytes, "the limit of this process or its container");
   }
   if (errno != EINVAL) return make_system_error(errno, "populating a channel's memory file");
   return make_error(Errc::kUnsupported,
                     "this kernel cannot populate a channel's memory (MADV_POPULATE_WRITE); it "
                     "takes Linux 5.14 or newer");
+}
+
+// Every page is there from now on. Huge pages are made by the faults alone, so nothing is allocated
+// before them.
+absl::Status populate(boost::interprocess::mapped_region& region,
+                      OwnMemory::BeforeStep before_step) {
+  auto* const begin = static_cast<std::byte*>(region.get_address());
+  const std::uint64_t bytes = region.get_size();
+  for (std::uint64_t done = 0; done < bytes; done += kPopulateStepBytes) {
+    if (absl::Status status = before_step(); !status.ok()) return status;
+    const std::uint64_t step = std::min(kPopulateStepBytes, bytes - done);
+    if (madvise(begin + done, step, MADV_POPULATE_WRITE) != 0) return populate_error(bytes);
+  }
+  return absl::OkStatus();
 }
 
 absl::Status seal(int fd) {
@@ -179,6 +189,11 @@ absl::Status check_channel_geometry(std::uint64_t capacity, std::uint64_t messag
 
 absl::StatusOr<OwnMemory> OwnMemory::create(ChannelHeader header, bool huge_pages,
                                             std::optional<int> numa_node) {
+  return create(header, huge_pages, numa_node, [] { return absl::OkStatus(); });
+}
+
+absl::StatusOr<OwnMemory> OwnMemory::create(ChannelHeader header, bool huge_pages,
+                                            std::optional<int> numa_node, BeforeStep before_step) {
   header.magic = kChannelMagic;
   header.abi_version = kAbiVersion;
   header.header_bytes = kChannelHeaderBytes;
@@ -204,7 +219,7 @@ absl::StatusOr<OwnMemory> OwnMemory::create(ChannelHeader header, bool huge_page
   if (huge_pages) {
     if (auto asked = request_huge_pages(memory.region_, huge_page_use()); !asked.ok()) return asked;
   }
-  if (auto populated = populate(memory.region_); !populated.ok()) return populated;
+  if (auto populated = populate(memory.region_, before_step); !populated.ok()) return populated;
   if (huge_pages) {
     if (auto got = require_huge_pages(memory.region_, huge_page_use()); !got.ok()) return got;
   }

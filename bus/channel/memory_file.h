@@ -14,6 +14,7 @@
 #include <optional>
 #include <string>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "bus/unique_fd.h"
@@ -24,11 +25,19 @@ namespace lapwing {
 // The names under which /proc/PID/fd shows the files: by these `lapwing info` finds them.
 inline constexpr char kChannelFileName[] = "lapwing-channel";
 
+// A file is populated in steps of so many bytes, since gigabytes take seconds.
+inline constexpr std::uint64_t kPopulateStepBytes = std::uint64_t{16} << 20;
+
 class OwnMemory {
  public:
+  // Asked before each step; what it answers but ok ends the making.
+  using BeforeStep = absl::FunctionRef<absl::Status()>;
+
   // `header` says what the file is to be; magic, version and sizes are filled in. Its capacity is 0
   // for a side that only receives. Errors: kInvalidArgument (names the capacity that would do),
-  // kNoSpace, kUnsupported (huge pages, node, seals).
+  // kNoSpace, kUnsupported (huge pages, node, seals), and those of `before_step`.
+  static absl::StatusOr<OwnMemory> create(ChannelHeader header, bool huge_pages,
+                                          std::optional<int> numa_node, BeforeStep before_step);
   static absl::StatusOr<OwnMemory> create(ChannelHeader header, bool huge_pages,
                                           std::optional<int> numa_node);
 

@@ -209,8 +209,11 @@ TEST_CASE("A capacity beyond the machine's memory is refused before anything is 
   if (all_memory() >= kChannelCapacityMax) {
     LAPWING_SKIP("this machine could hold the largest channel there is");
   }
+  const TemporaryDirectory directory;
+  const auto listener = ChannelListener::listen(directory.file("channel.sock"));
+  REQUIRE(listener.ok());
   const auto producer = ChannelProducer::connect(
-      "/nowhere", {.capacity = kChannelCapacityMax, .message_bytes_max = 1000}, soon());
+      listener->path(), {.capacity = kChannelCapacityMax, .message_bytes_max = 1000}, soon());
   REQUIRE_FALSE(producer.ok());
   CHECK(errc_of(producer.status()) == Errc::kNoSpace);
   CHECK_THAT(std::string(producer.status().message()), Catch::Contains("available"));

@@ -442,6 +442,15 @@ class WrongArguments(ChannelTest):
                 self.refuse(USAGE, words, *arguments)
                 self.assertFalse(os.path.exists(path))
 
+    def test_who_connects_looks_for_a_listener_before_it_makes_its_memory(self):
+        # With so little address space the memory could not even be mapped.
+        few = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_AS, (MIB << 9, MIB << 9))}
+        for retry in ((), ("--retry", "0.1")):
+            one = self.start("one", "pipe", "--connect", self.path, "--max-message", "1G", *retry,
+                             stdin=subprocess.DEVNULL, **few)
+            self.assertEqual(one.wait(), OTHER, one.err())
+            self.assertIn("no listener runs at", one.err())
+
     def test_places_where_no_channel_can_be(self):
         self.refuse(OTHER, (self.path, "start one there"), "pipe", "--connect", self.path)
         self.refuse(OTHER, (self.path, "leave --take-over out"), "pipe", "--listen", self.path,
