@@ -172,7 +172,9 @@ absl::Status Publish::publish(FeedBatch batch) {
   if (!pacer_->wait(batch.time_ns, count)) return absl::OkStatus();  // stopped: play() ends
   if (restamped_ != nullptr) restamp(batch.records, *restamped_, wall_ns());
   const std::uint64_t began = options_.summary ? monotonic_ns() : 0;
-  if (publisher_->publish_batch(batch.records) == kNoSequence) return publisher_->status();
+  if (publisher_->publish_batch(batch.records) == kNoSequence) {
+    return publisher_->status().ok() ? publisher_->last_error() : publisher_->status();
+  }
   if (options_.summary) publish_ns_.add((monotonic_ns() - began) / count, count);
   return absl::OkStatus();
 }

@@ -44,6 +44,7 @@ struct Publisher::State {
   // A batch moves head at least this often (stamp_is_corrupt in proto/shared_words.h asks for it).
   std::uint64_t head_stride;
   absl::Status status;
+  absl::Status last_error;
   bool closed = false;
   PublisherCounters counters;
   std::thread::id publishing_thread;
@@ -75,6 +76,7 @@ struct Publisher::State {
     writer.move_head(n);
     return anyone_asleep() ? attend() : n;
   }
+  [[gnu::cold]] Sequence refuse_size(std::size_t bytes);
   Sequence publish_by_call(Sequence n, const std::byte* record);
   Sequence publish_beyond_limit(Sequence n, const std::byte* record);
   void store_run(const std::byte* record, std::uint64_t count);
@@ -231,9 +233,12 @@ Publisher::~Publisher() {
 }
 
 Sequence Publisher::publish(std::span<const std::byte> record) {
-  assert(record.size() == state_->writer.record_bytes());
   State& state = *state_;
   state.check_thread();
+  // What is shorter would be published with the memory behind it.
+  if (record.size() != state.writer.record_bytes()) [[unlikely]] {
+    return state.refuse_size(record.size());
+  }
   // The hot path. Whatever is cold or needs a call stands in tail position, so that the compiler
   // keeps the stack out of it: a publish waits for its stores, and what is pushed is stored.
   const Sequence n = state.head + 1;
@@ -244,6 +249,14 @@ Sequence Publisher::publish(std::span<const std::byte> record) {
     return state.announce(n);
   }
   return state.publish_by_call(n, record.data());
+}
+
+[[gnu::noinline]] Sequence Publisher::State::refuse_size(std::size_t bytes) {
+  last_error = make_error(
+      Errc::kRecordSize,
+      absl::StrCat(bytes, " bytes were to be published, and records of this bus have ",
+                   writer.record_bytes(), ": nothing of them was; publish whole records"));
+  return kNoSequence;
 }
 
 // A record of a size whose store needs a call.
@@ -261,8 +274,10 @@ Sequence Publisher::publish(std::span<const std::byte> record) {
 Sequence Publisher::publish_batch(std::span<const std::byte> records) {
   State& state = *state_;
   const std::size_t record_bytes = state.writer.record_bytes();
-  assert(records.size() % record_bytes == 0);
   state.check_thread();
+  if (records.size() % record_bytes != 0) [[unlikely]] {
+    return state.refuse_size(records.size());
+  }
   const std::byte* record = records.data();
   for (std::uint64_t left = records.size() / record_bytes; left > 0;) {
     const std::uint64_t run = std::min({left, state.head_stride, state.allowed(left)});
@@ -279,6 +294,10 @@ Sequence Publisher::publish_batch(std::span<const std::byte> records) {
 
 const absl::Status& Publisher::status() const {
   return state_->status;
+}
+
+const absl::Status& Publisher::last_error() const {
+  return state_->last_error;
 }
 
 absl::Status Publisher::flush(std::uint64_t deadline_ns) {

@@ -9,8 +9,10 @@
 // eventfd; a journal that is a whole ring behind makes it wait; the first record beyond a
 // reservation that has not come waits too.
 //
-// Errors are values. publish() fails only once publishing has ended: with kJournalFailed under
-// OnJournalFailure::kStop, or after close(); it then returns kNoSequence and status() says why.
+// Errors are values. publish() returns kNoSequence once publishing has ended, with kJournalFailed
+// under OnJournalFailure::kStop, or after close(); status() says why. It also does for a record of
+// another size, where it publishes nothing and changes nothing: status() stays ok, and last_error()
+// says what was wrong.
 // Nothing is lost silently: what a failed journal no longer holds is said on page 1, in the log and
 // in every Welcome.
 //
@@ -91,14 +93,18 @@ class Publisher {
   ~Publisher();  // closes cleanly if close() was not called
 
   // Publishes one record of record_bytes() bytes; returns its sequence, or kNoSequence once
-  // publishing has ended.
+  // publishing has ended, or where `record` has another size.
   Sequence publish(std::span<const std::byte> record);
   // Publishes records.size() / record_bytes() records laid end to end, in order; readers may take
   // each at once, head moves at the end or before a wait. Returns the sequence of the last, or
-  // kNoSequence if publishing ended on the way: head() then says how far it came.
+  // kNoSequence if publishing ended on the way: head() then says how far it came. Where the size is
+  // no multiple of a record's, none is published.
   Sequence publish_batch(std::span<const std::byte> records);
   // Why publishing has ended; ok while it has not.
   const absl::Status& status() const;
+  // Why the last call that was refused for a mistake of the caller's was: kRecordSize. Publishing
+  // goes on. ok while there was none; a later success leaves it. By the publishing thread.
+  const absl::Status& last_error() const;
 
   // Waits until everything published is durable. Errors: kJournalFailed, kNoJournal, kTimedOut,
   // kClosed.

@@ -2,6 +2,8 @@
 // and sessions that begin inside a block.
 #include <algorithm>
 #include <filesystem>
+#include <string>
+#include <utility>
 
 #include "publisher/test_publisher.h"
 #include "snapshot/journal/journal_reader.h"
@@ -85,6 +87,63 @@ TEST_CASE("Records of a size that no bus carries are refused before anything is 
   options.record_bytes = GENERATE(0u, 1u, 7u, 4089u, UINT32_MAX);
   CHECK(errc_of(Publisher::open(options).status()) == Errc::kRecordSize);
   CHECK_FALSE(std::filesystem::exists(options.directory));
+}
+
+TEST_CASE("A schema that ships is refused with records of another size, before anything is made") {
+  const TemporaryDirectory directory;
+  PublisherOptions options = options_for(directory);
+  options.capacity = 0;
+  const auto [schema, right] = GENERATE(
+      std::pair("dbn.mbo", 56u), std::pair("dbn.trades", 48u), std::pair("dbn.mbp-1", 80u),
+      std::pair("kv16", 16u));
+  options.schema = schema;
+  for (const std::uint32_t wrong : {right - 8, right + 8, 2 * right}) {
+    options.record_bytes = wrong;
+    const absl::Status refused = Publisher::open(options).status();
+    CHECK(errc_of(refused) == Errc::kRecordSize);
+    CHECK_THAT(std::string(refused.message()), Catch::Contains(std::to_string(right)));
+    CHECK_FALSE(std::filesystem::exists(options.directory));
+  }
+  options.record_bytes = right;
+  CHECK(open_publisher(options)->close().ok());
+  options.schema = "my.own";
+  options.directory += "-other";
+  options.record_bytes = right + 8;
+  CHECK(open_publisher(options)->close().ok());
+}
+
+TEST_CASE("A record of another size is refused, and changes nothing") {
+  const TemporaryDirectory directory{TemporaryDirectory::in_memory()};
+  PublisherOptions options = options_for(directory);
+  options.capacity = 0;
+  options.record_bytes = GENERATE(16u, 56u, 57u);  // stored inline, and by a call
+  const std::size_t right = options.record_bytes;
+  const auto publisher = open_publisher(options);
+  CHECK(publisher->last_error().ok());
+  const auto first = records_of(1, 1, options.record_bytes);
+  REQUIRE(publisher->publish(first) == 1);
+  for (const std::size_t bytes :
+       {std::size_t{0}, std::size_t{1}, std::size_t{8}, right - 1, right + 1, 2 * right}) {
+    INFO(bytes << " bytes");
+    const std::vector<std::byte> wrong(bytes);
+    CHECK(publisher->publish(wrong) == kNoSequence);
+    CHECK(publisher->head() == 1);
+    CHECK(publisher->status().ok());
+    CHECK(errc_of(publisher->last_error()) == Errc::kRecordSize);
+    CHECK_THAT(std::string(publisher->last_error().message()),
+               Catch::Contains(std::to_string(bytes) + " bytes were to be published"));
+  }
+  CHECK(publisher->publish({}) == kNoSequence);
+  for (const std::size_t bytes : {std::size_t{1}, right - 1, right + 1, 3 * right - 1}) {
+    const std::vector<std::byte> wrong(bytes);
+    CHECK(publisher->publish_batch(wrong) == kNoSequence);
+    CHECK(publisher->head() == 1);
+    CHECK(publisher->status().ok());
+  }
+  CHECK(publisher->publish_batch({}) == 1);
+  REQUIRE(publisher->publish_batch(records_of(2, 2, options.record_bytes)) == 3);
+  REQUIRE(publisher->close().ok());
+  CHECK(read_back(options) == 3);  // each as it was published
 }
 
 }  // namespace lapwing

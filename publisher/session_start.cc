@@ -13,6 +13,7 @@
 #include "bus/control_socket.h"
 #include "bus/kernel.h"
 #include "proto/error.h"
+#include "proto/shipped_schemas.h"
 #include "publisher/left_rings.h"
 #include "snapshot/lock_retry.h"
 #include "snapshot/posix_io.h"
@@ -30,6 +31,16 @@ std::string clip(const std::string& text, std::size_t bytes_max) {
     --end;
   }
   return text.substr(0, end);
+}
+
+// Subscribers take records of these schemas apart.
+absl::Status check_schema(const PublisherOptions& options) {
+  if (schema_fits(options.schema, options.record_bytes)) return absl::OkStatus();
+  return make_error(
+      Errc::kRecordSize,
+      absl::StrCat("records of ", options.record_bytes, " bytes are not ", options.schema,
+                   ", whose records have ", shipped_record_bytes(options.schema),
+                   ": give the schema another name, or publish records of that size"));
 }
 
 absl::Status check_length(const std::string& what, const std::string& path, std::size_t bytes_max) {
@@ -142,6 +153,7 @@ absl::Status Starter::prepare() {
                       absl::StrCat("records of ", options_.record_bytes, " bytes: a bus carries ",
                                    kRecordBytesMin, " to ", kRecordBytesMax, " bytes"));
   }
+  if (absl::Status fits = check_schema(options_); !fits.ok()) return fits;
   geometry_.slot_bytes = slot_bytes_for(options_.record_bytes);
   geometry_.record_bytes = options_.record_bytes;
   geometry_.segment_slots = options_.segment_bytes / geometry_.slot_bytes;
