@@ -17,6 +17,7 @@
 #include "cli/follow.h"
 #include "cli/number_option.h"
 #include "cli/progress.h"
+#include "cli/record_format.h"
 #include "cli/say.h"
 #include "cli/stop_signal.h"
 #include "snapshot/bus_directory.h"
@@ -120,6 +121,7 @@ absl::Status CheckpointCommand::open() {
   if (!options.ok()) return options.status();
   const absl::StatusOr<BusDescription> bus = await_bus(options->subscriber.reattach_ns);
   if (!bus.ok()) return bus.status();
+  if (auto fits = check_schema(bus->schema, bus->record_bytes); !fits.ok()) return fits;
   absl::StatusOr<std::unique_ptr<Fold>> fold = make_fold(options_.fold, bus->schema);
   if (!fold.ok()) return fold.status();
   absl::StatusOr<std::unique_ptr<Checkpointer>> opened =

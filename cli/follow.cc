@@ -4,6 +4,7 @@
 #include <iostream>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <string>
 #include <vector>
 
 #include "absl/strings/numbers.h"
@@ -80,6 +81,7 @@ class Follower {
   bool take_records(Sequence first, std::span<const std::byte> records);
   bool keep_only_matching(Sequence first, std::span<const std::byte> records);
   bool deliver(Sequence first, std::span<const std::byte> records);
+  void tell_schema_note();
   bool tick(std::uint64_t now_ns);
   bool check(const absl::Status& status);
   // Of what waited in a conflated reader the subscriber may have seen the end already.
@@ -103,6 +105,7 @@ class Follower {
   std::vector<std::byte> batch_;
   std::unique_ptr<XXH3_state_t, FreeSum> sum_;
   std::uint64_t next_tick_ns_ = 0;
+  std::string schema_note_;  // that was told
   Progress progress_;
 };
 
@@ -111,6 +114,7 @@ FollowResult Follower::run() {
     const std::uint64_t now = monotonic_ns();
     if (!tick(now)) break;
     const Item item = next(now + kTickNs);
+    if (subscriber_.schema_note() != schema_note_) tell_schema_note();
     if (item.kind == ItemKind::kRecord && handlers_.conflated != nullptr) {
       if (!take_records(item.sequence, handlers_.conflated->record())) break;
     } else if (item.kind == ItemKind::kRecord) {
@@ -125,6 +129,14 @@ FollowResult Follower::run() {
   result_.digest = XXH3_64bits_digest(sum_.get());
   result_.counters = subscriber_.counters();
   return std::move(result_);
+}
+
+// Before the first record that it is about, and again where another session says another thing.
+void Follower::tell_schema_note() {
+  schema_note_ = subscriber_.schema_note();
+  if (schema_note_.empty()) return;
+  progress_.clear();
+  std::cerr << "lapwing: " << schema_note_ << '\n';
 }
 
 Item Follower::next(std::uint64_t deadline_ns) {

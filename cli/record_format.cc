@@ -8,7 +8,9 @@
 #include "absl/strings/str_format.h"
 #include "cli/time_text.h"
 #include "proto/dbn.h"
+#include "proto/error.h"
 #include "proto/kv16.h"
+#include "proto/shipped_schemas.h"
 
 namespace lapwing::cli {
 namespace {
@@ -72,11 +74,25 @@ std::string dbn_text(const Record& record) {
 
 }  // namespace
 
-RecordFormat::RecordFormat(const std::string& schema) : schema_(Schema::kBytes) {
+absl::Status check_schema(const std::string& schema, std::uint32_t record_bytes) {
+  if (schema_fits(schema, record_bytes)) return absl::OkStatus();
+  return make_error(Errc::kRecordSize,
+                    absl::StrCat("the bus calls its records of ", record_bytes, " bytes ", schema,
+                                 ", whose records have ", shipped_record_bytes(schema),
+                                 ": its publisher has to name another schema; `lapwing tail` shows "
+                                 "the bytes"));
+}
+
+RecordFormat::RecordFormat(const std::string& schema)
+    : schema_(Schema::kBytes), record_bytes_(shipped_record_bytes(schema)) {
   if (schema == dbn::kSchemaMbo) schema_ = Schema::kMbo;
   if (schema == dbn::kSchemaTrades) schema_ = Schema::kTrades;
   if (schema == dbn::kSchemaMbp1) schema_ = Schema::kMbp1;
   if (schema == kv16::kSchema) schema_ = Schema::kKv16;
+}
+
+RecordFormat::Schema RecordFormat::schema_of(std::span<const std::byte> record) const {
+  return record.size() == record_bytes_ ? schema_ : Schema::kBytes;
 }
 
 std::string RecordFormat::text(Sequence n, std::span<const std::byte> record) const {
@@ -84,7 +100,7 @@ std::string RecordFormat::text(Sequence n, std::span<const std::byte> record) co
 }
 
 std::string RecordFormat::text(std::span<const std::byte> record) const {
-  switch (schema_) {
+  switch (schema_of(record)) {
     case Schema::kMbo: {
       const auto mbo = as<dbn::MboMsg>(record);
       return absl::StrCat(dbn_text(mbo), "  order ", mbo.order_id);
@@ -108,7 +124,7 @@ std::string RecordFormat::text(std::span<const std::byte> record) const {
 }
 
 nlohmann::ordered_json RecordFormat::json(Sequence n, std::span<const std::byte> record) const {
-  switch (schema_) {
+  switch (schema_of(record)) {
     case Schema::kMbo: {
       const auto mbo = as<dbn::MboMsg>(record);
       nlohmann::ordered_json line = dbn_json(n, mbo);
@@ -141,16 +157,18 @@ nlohmann::ordered_json RecordFormat::json(Sequence n, std::span<const std::byte>
 
 std::optional<std::uint64_t> RecordFormat::receive_time_ns(
     std::span<const std::byte> record) const {
+  const Schema schema = schema_of(record);
   std::uint64_t time = dbn::kUndefTimestamp;
-  if (schema_ == Schema::kMbo) time = as<dbn::MboMsg>(record).ts_recv;
-  if (schema_ == Schema::kTrades) time = as<dbn::TradeMsg>(record).ts_recv;
-  if (schema_ == Schema::kMbp1) time = as<dbn::Mbp1Msg>(record).ts_recv;
+  if (schema == Schema::kMbo) time = as<dbn::MboMsg>(record).ts_recv;
+  if (schema == Schema::kTrades) time = as<dbn::TradeMsg>(record).ts_recv;
+  if (schema == Schema::kMbp1) time = as<dbn::Mbp1Msg>(record).ts_recv;
   if (time == dbn::kUndefTimestamp) return std::nullopt;
   return time;
 }
 
 std::optional<std::uint32_t> RecordFormat::instrument_id(std::span<const std::byte> record) const {
-  if (schema_ == Schema::kBytes || schema_ == Schema::kKv16) return std::nullopt;
+  const Schema schema = schema_of(record);
+  if (schema == Schema::kBytes || schema == Schema::kKv16) return std::nullopt;
   return as<dbn::RecordHeader>(record).instrument_id;
 }
 

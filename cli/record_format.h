@@ -10,18 +10,23 @@
 #include <span>
 #include <string>
 
+#include "absl/status/status.h"
 #include "proto/identity.h"
 
 namespace lapwing::cli {
 
 enum class OutputFormat { kText, kJson, kNone };
 
+// kRecordSize for records that are said to be of a schema which Lapwing ships, and have not the
+// size of that one's.
+absl::Status check_schema(const std::string& schema, std::uint32_t record_bytes);
+
 class RecordFormat {
  public:
   explicit RecordFormat(const std::string& schema);
 
-  // For a line, without its end, after the record's number or alone. Unknown schemas are shown as
-  // hexadecimal bytes.
+  // For a line, without its end, after the record's number or alone. Records of unknown schemas,
+  // and those that have not the size of theirs, are shown as hexadecimal bytes.
   std::string text(Sequence n, std::span<const std::byte> record) const;
   std::string text(std::span<const std::byte> record) const;
   nlohmann::ordered_json json(Sequence n, std::span<const std::byte> record) const;
@@ -33,7 +38,10 @@ class RecordFormat {
 
  private:
   enum class Schema { kBytes, kMbo, kTrades, kMbp1, kKv16 };
+  Schema schema_of(std::span<const std::byte> record) const;
+
   Schema schema_;
+  std::uint32_t record_bytes_;  // of that schema; 0: of any size
 };
 
 }  // namespace lapwing::cli

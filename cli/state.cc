@@ -136,6 +136,7 @@ absl::Status StateCommand::open() {
   absl::StatusOr<BusDescription> bus = read_bus_description(options_.bus);
   if (!bus.ok()) return bus.status();
   bus_ = *std::move(bus);
+  if (auto fits = check_schema(bus_.schema, bus_.record_bytes); !fits.ok()) return fits;
   absl::StatusOr<std::unique_ptr<Fold>> fold =
       make_fold(options_.fold.empty() ? default_fold(bus_.schema) : options_.fold, bus_.schema);
   if (!fold.ok()) return fold.status();

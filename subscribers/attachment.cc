@@ -6,9 +6,15 @@
 #include "absl/strings/str_cat.h"
 #include "bus/kernel.h"
 #include "proto/error.h"
+#include "proto/shipped_schemas.h"
 #include "subscribers/described_ring.h"
 
 namespace lapwing {
+namespace {
+
+constexpr char kPlainBytes[] = "bytes";  // a schema of which any size is right
+
+}  // namespace
 
 absl::StatusOr<Attachment> Attachment::to_publisher(ControlClient control) {
   Attachment attachment;
@@ -29,8 +35,7 @@ absl::StatusOr<Attachment> Attachment::to_publisher(ControlClient control) {
   const RingHeader& header = attachment.map_->header();
   attachment.session_id_ = header.session_id;
   attachment.journal_id_ = header.journal_id;
-  attachment.schema_ = get_text(header.schema);
-  attachment.record_bytes_ = header.record_bytes;
+  attachment.set_records(std::string(get_text(header.schema)), header.record_bytes);
   if (header.has_journal == 0) return attachment;
   absl::Status opened = attachment.open_journal(get_text(welcome.journal_path));
   if (!opened.ok()) return opened;
@@ -42,8 +47,7 @@ absl::StatusOr<Attachment> Attachment::to_remains(const std::string& bus_directo
   Attachment attachment;
   attachment.session_id_ = bus.session_id;
   attachment.journal_id_ = bus.journal_id;
-  attachment.schema_ = bus.schema;
-  attachment.record_bytes_ = bus.record_bytes;
+  attachment.set_records(bus.schema, bus.record_bytes);
   const bool has_journal = !bus.journal_root.empty();
   if (has_journal) {
     if (absl::Status opened = attachment.open_journal(bus.journal_root); !opened.ok())
@@ -64,6 +68,18 @@ absl::StatusOr<Attachment> Attachment::to_remains(const std::string& bus_directo
   if (!settled.ok()) return settled.status();
   attachment.settled_ = *settled;
   return attachment;
+}
+
+// Whoever takes records of a schema apart relies on their size.
+void Attachment::set_records(std::string schema, std::uint32_t record_bytes) {
+  schema_ = std::move(schema);
+  record_bytes_ = record_bytes;
+  if (schema_fits(schema_, record_bytes_)) return;
+  schema_note_ = absl::StrCat("the bus calls its records of ", record_bytes_, " bytes ", schema_,
+                              ", whose records have ", shipped_record_bytes(schema_),
+                              ": they are taken for plain bytes; its publisher has to name another "
+                              "schema");
+  schema_ = kPlainBytes;
 }
 
 absl::Status Attachment::open_journal(const std::string& root) {

@@ -44,7 +44,10 @@ class Attachment {
   const Id128& session_id() const { return session_id_; }
   Sequence session_first() const { return session_first_; }
   const Id128& journal_id() const { return journal_id_; }
+  // "bytes", too, where the bus says that its records are of a schema which Lapwing ships, and they
+  // have not the size of that one's; schema_note() then says so, and is empty otherwise.
   const std::string& schema() const { return schema_; }
+  const std::string& schema_note() const { return schema_note_; }
   std::uint32_t record_bytes() const { return record_bytes_; }
 
   ControlClient* control() { return control_ ? &*control_ : nullptr; }
@@ -79,6 +82,7 @@ class Attachment {
 
  private:
   Attachment() = default;
+  void set_records(std::string schema, std::uint32_t record_bytes);
   absl::Status open_journal(const std::string& root);
   bool journal_has_all() const;
   absl::Status map_remaining_ring(const std::string& bus_directory, const BusDescription& bus);
@@ -87,6 +91,7 @@ class Attachment {
   Id128 journal_id_;
   Sequence session_first_ = 1;  // where there is no journal
   std::string schema_;
+  std::string schema_note_;
   std::uint32_t record_bytes_ = 0;
   std::optional<ControlClient> control_;
   std::shared_ptr<const RingMap> map_;

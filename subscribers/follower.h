@@ -92,6 +92,7 @@ class Follower {
   std::span<const std::byte> record() const { return {record_, told_bytes_}; }
   std::uint32_t record_bytes() const { return record_bytes_; }
   const std::string& schema() const { return schema_; }
+  const std::string& schema_note() const { return schema_note_; }
   const std::shared_ptr<const Fold>& fold() const { return fold_; }
   std::uint64_t state_size() const { return state_size_; }
   const absl::Status& status() const { return status_; }
@@ -259,6 +260,7 @@ class Follower {
   Id128 session_id_;
   Id128 journal_id_;
   std::string schema_;
+  std::string schema_note_;
   Ending ending_ = Ending::kNone;
   Sequence ring_floor_ = 0;  // kCatchUp does not go back to the ring below this
 

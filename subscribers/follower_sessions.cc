@@ -71,6 +71,7 @@ Follower::Turn Follower::on_found(Attachment found) {
   ring_ = attachment_->ring();
   ending_ = attachment_->control() != nullptr ? Ending::kNone : Ending::kRemains;
   schema_ = attachment_->schema();
+  schema_note_ = attachment_->schema_note();
   record_bytes_ = attachment_->record_bytes();
   block_.resize(std::max<std::size_t>(kBlockBytes / record_bytes_, 1) * record_bytes_);
   record_ = block_.data();

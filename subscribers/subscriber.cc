@@ -30,6 +30,9 @@ std::uint32_t Subscriber::record_bytes() const {
 const std::string& Subscriber::schema() const {
   return follower_->schema();
 }
+const std::string& Subscriber::schema_note() const {
+  return follower_->schema_note();
+}
 const std::shared_ptr<const Fold>& Subscriber::fold() const {
   return follower_->fold();
 }

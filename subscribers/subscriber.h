@@ -200,7 +200,10 @@ class Subscriber {
   // call.
   std::span<const std::byte> record() const;
   std::uint32_t record_bytes() const;  // 0 before the first attachment
+  // "bytes", too, where the bus says a schema that Lapwing ships and its records have not that
+  // one's size: who casts by schema() is safe. schema_note() then says so in words; else empty.
   const std::string& schema() const;
+  const std::string& schema_note() const;
 
   // Of a start from a snapshot, from the first kState, kSnapshotComplete or kNoSnapshot on: the
   // fold, otherwise null, and how many entries its state has.

@@ -585,5 +585,32 @@ TEST_CASE("A wait returns at its deadline, in every phase") {
   CHECK(subscriber.wait(0).kind == ItemKind::kRecord);  // a passed deadline is no reason to miss it
 }
 
+TEST_CASE("A schema that its records have not the size of is not believed") {
+  TestBus bus;
+  bus.schema = "dbn.mbp-1";  // whose records have 80 bytes; these have 56
+  bus.start();
+  bus.publish(5);
+  Trace live(bus, bus.options(Start::oldest()));
+  REQUIRE(live.until_record(5));
+  CHECK(live.subscriber.schema() == "bytes");
+  CHECK_THAT(live.subscriber.schema_note(), Catch::Contains("56 bytes dbn.mbp-1"));
+  bus.close();
+  Trace remains(bus, bus.options(Start::oldest()));
+  REQUIRE(remains.until_record(5));
+  CHECK(remains.subscriber.schema() == "bytes");
+  CHECK_FALSE(remains.subscriber.schema_note().empty());
+}
+
+TEST_CASE("A schema that its records have the size of, or that does not ship, stands as it is") {
+  TestBus bus;
+  bus.schema = GENERATE("dbn.mbo", "my.own");
+  bus.start();
+  bus.publish(5);
+  Trace trace(bus, bus.options(Start::oldest()));
+  REQUIRE(trace.until_record(5));
+  CHECK(trace.subscriber.schema() == bus.schema);
+  CHECK(trace.subscriber.schema_note().empty());
+}
+
 }  // namespace
 }  // namespace lapwing

@@ -16,7 +16,8 @@ absl::StatusOr<std::unique_ptr<Feed>> LoopingFeed::open(std::unique_ptr<Feed> so
 LoopingFeed::LoopingFeed(std::unique_ptr<Feed> source, std::uint64_t passes)
     : source_(std::move(source)),
       passes_(passes),
-      mbo_(source_->description().schema == dbn::kSchemaMbo) {}
+      mbo_(source_->description().schema == dbn::kSchemaMbo &&
+           source_->description().record_bytes == sizeof(dbn::MboMsg)) {}
 
 absl::StatusOr<FeedBatch> LoopingFeed::next() {
   for (;;) {
