@@ -131,7 +131,9 @@ absl::Status Book::check_beginning(Sequence first) const {
 
 absl::Status Book::take_state(const Item& item, const Subscriber& subscriber) {
   if (auto status = check_schema(subscriber.schema()); !status.ok()) return status;
-  books_.take(item, subscriber.record());
+  if (!books_.take(item, subscriber.record())) {
+    return make_error(Errc::kRecordSize, "an entry of the state is none of the fold orders");
+  }
   return absl::OkStatus();
 }
 

@@ -42,7 +42,11 @@ int run(const std::string& bus, std::uint16_t publisher_id, std::uint32_t instru
   std::uint64_t changes = 0;
   for (;;) {
     const lapwing::Item item = subscriber.wait(lapwing::monotonic_ns() + kWaitNs);
-    books.take(item, subscriber.record());  // records, losses, a snapshot: it knows what to do
+    // Records, losses, a snapshot: it knows what to do.
+    if (!books.take(item, subscriber.record())) {
+      std::cerr << "best_prices: the bus carries " << subscriber.schema() << ", no orders\n";
+      return 1;
+    }
     if (item.kind == lapwing::ItemKind::kClosed) break;
     if (item.kind == lapwing::ItemKind::kEnded) {
       std::cerr << "best_prices: " << subscriber.status().message() << '\n';

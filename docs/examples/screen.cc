@@ -40,6 +40,10 @@ int run(const char* bus) {
   for (;;) {
     const lapwing::Item item = reader.wait(lapwing::monotonic_ns() + kIntervalNs);
     if (item.kind == lapwing::ItemKind::kRecord) {
+      if (reader.schema() != lapwing::dbn::kSchemaMbo) {
+        std::cerr << "screen: the bus carries " << reader.schema() << ", no orders\n";
+        return 1;
+      }
       lapwing::dbn::MboMsg order;
       std::memcpy(&order, reader.record().data(), sizeof order);
       Line& line = screen[{order.hd.instrument_id, order.side}];

@@ -25,7 +25,8 @@
 
 namespace lapwing {
 
-// Where entries are. Keys are compared by memcmp and all have the fold's key_bytes.
+// Where entries are. Keys are compared by memcmp and all have the fold's key_bytes, entries its
+// entry_bytes: for a key or an entry of another size nothing is found, put or erased.
 class FoldState {
  public:
   virtual ~FoldState() = default;
@@ -54,14 +55,15 @@ class Fold {
  public:
   virtual ~Fold() = default;
   virtual const FoldShape& shape() const = 0;
-  // The key of an entry. `key` has shape().key_bytes.
+  // The key of an entry. `key` has shape().key_bytes, and `entry` shape().entry_bytes.
   virtual void key_of(std::span<const std::byte> entry, std::span<std::byte> key) const = 0;
   // The bus sequence that an entry carries, for people and late joiners; kNoSequence where entries
   // have none.
   virtual Sequence place_of([[maybe_unused]] std::span<const std::byte> entry) const {
     return kNoSequence;
   }
-  // Folds one record, number `sequence` of the bus.
+  // Folds one record, number `sequence` of the bus. The folds that ship change nothing for a record
+  // of another size than shape().record_bytes, which is none of theirs.
   virtual void apply(Sequence sequence, std::span<const std::byte> record,
                      FoldState& state) const = 0;
   // What nothing could give: `gap` was lost between two records. An empty one is no loss.

@@ -64,9 +64,11 @@ class LatestFold : public Fold {
 
   const FoldShape& shape() const override { return shape_; }
   void key_of(Bytes entry, std::span<std::byte> key) const override {
+    if (entry.size() != shape_.entry_bytes || key.size() != shape_.key_bytes) return;
     write_key_(entry, key.data());
   }
   void apply(Sequence, Bytes record, FoldState& state) const override {
+    if (record.size() != shape_.record_bytes) return;
     std::array<std::byte, kKeyBytesMax> key;
     write_key_(record, key.data());
     state.put(Bytes(key).first(shape_.key_bytes), record);

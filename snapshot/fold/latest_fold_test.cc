@@ -139,5 +139,32 @@ TEST_CASE("Where no fold is named, market by order means the orders, all else th
   CHECK(default_fold(kv16::kSchema) == "latest");
 }
 
+TEST_CASE("A record or an entry of another size changes nothing, whatever the fold") {
+  using Case = std::pair<const char*, const char*>;
+  const auto [name, schema] =
+      GENERATE(Case(kFoldLatest, "dbn.mbo"), Case(kFoldLatest, "dbn.trades"),
+               Case(kFoldLatest, "dbn.mbp-1"), Case(kFoldLatest, "kv16"),
+               Case("orders", "dbn.mbo"));
+  const auto fold = *make_fold(name, schema);
+  const FoldShape& shape = fold->shape();
+  MemoryState state(shape);
+  std::vector<std::byte> key(shape.key_bytes, std::byte{0x55});
+  const std::vector<std::byte> key_before = key;
+  const std::size_t right = shape.record_bytes;
+  for (const std::size_t bytes : {std::size_t{0}, std::size_t{1}, right - 8, right + 8}) {
+    const std::vector<std::byte> record(bytes, std::byte{'A'});  // its end is known to a sanitizer
+    fold->apply(1, record, state);
+    fold->settles(record);
+    CHECK_FALSE(fold->reads(record, key));
+  }
+  CHECK(state.size() == 0);
+  if (std::string(name) == kFoldLatest) {
+    fold->key_of(std::vector<std::byte>(shape.entry_bytes - 1), key);
+    CHECK(key == key_before);
+  }
+  std::vector<std::byte> short_key(shape.key_bytes - 1);
+  fold->key_of(std::vector<std::byte>(shape.entry_bytes), short_key);
+}
+
 }  // namespace
 }  // namespace lapwing

@@ -54,9 +54,9 @@ KeyWords words_of(Bytes key) {
 class MemoryState::Impl {
  public:
   explicit Impl(const FoldShape& shape)
-      : key_bytes_(shape.key_bytes),
+      : key_bytes_(shape.key_bytes <= kKeyBytesMax ? shape.key_bytes : 0),
         entry_bytes_(shape.entry_bytes),
-        key_words_((shape.key_bytes + sizeof(Word) - 1) / sizeof(Word)),
+        key_words_((key_bytes_ + sizeof(Word) - 1) / sizeof(Word)),
         slot_bytes_(key_words_ * sizeof(Word) + (shape.entry_bytes + 7) / 8 * 8),
         index_(0, SlotHash{this}, SlotEqual{this}) {}
 
@@ -112,7 +112,8 @@ class MemoryState::Impl {
     shape.entry_bytes = static_cast<std::uint32_t>(entry_bytes_);
     return shape;
   }
-  bool has_key_bytes(std::size_t size) const { return size == key_bytes_; }
+  // No key fits a shape whose keys are empty, or longer than kKeyBytesMax.
+  bool has_key_bytes(std::size_t size) const { return size == key_bytes_ && size != 0; }
   bool has_entry_bytes(std::size_t size) const { return size == entry_bytes_; }
 
  private:
@@ -229,32 +230,27 @@ class MemoryState::Impl {
   std::vector<KeyWords> gone_;
 };
 
-MemoryState::MemoryState(const FoldShape& shape) : impl_(std::make_unique<Impl>(shape)) {
-  assert(shape.key_bytes > 0 && shape.key_bytes <= kKeyBytesMax);
-  assert(shape.entry_bytes > 0 && shape.entry_bytes <= kEntryBytesMax);
-}
+MemoryState::MemoryState(const FoldShape& shape) : impl_(std::make_unique<Impl>(shape)) {}
 MemoryState::MemoryState(MemoryState&&) noexcept = default;
 MemoryState& MemoryState::operator=(MemoryState&&) noexcept = default;
 MemoryState::~MemoryState() = default;
 
 const std::byte* MemoryState::find(Bytes key) {
-  assert(impl_->has_key_bytes(key.size()));
-  return impl_->find(key);
+  return impl_->has_key_bytes(key.size()) ? impl_->find(key) : nullptr;
 }
 
 void MemoryState::put(Bytes key, Bytes entry) {
-  assert(impl_->has_key_bytes(key.size()) && impl_->has_entry_bytes(entry.size()));
-  impl_->put(key, entry);
+  if (impl_->has_key_bytes(key.size()) && impl_->has_entry_bytes(entry.size())) {
+    impl_->put(key, entry);
+  }
 }
 
 void MemoryState::erase(Bytes key) {
-  assert(impl_->has_key_bytes(key.size()));
-  impl_->erase(key);
+  if (impl_->has_key_bytes(key.size())) impl_->erase(key);
 }
 
 void MemoryState::erase_prefix(Bytes prefix) {
-  assert(prefix.size() <= kKeyBytesMax);
-  impl_->erase_prefix(prefix);
+  if (prefix.size() <= kKeyBytesMax) impl_->erase_prefix(prefix);
 }
 
 void MemoryState::clear() {

@@ -5,8 +5,8 @@
 // an update costs no place in it, and an entry that lives between two askings none at all.
 //
 // Thread safety: one thread, the const functions too. Owns its memory: entry and key, and 60 to 100
-// bytes beside them for each. Errors: none; debug builds check that keys and entries have the sizes
-// that the shape says.
+// bytes beside them for each. Errors: none; a key or an entry that has not the size that the shape
+// says changes nothing.
 #pragma once
 
 #include <cstddef>

@@ -225,5 +225,28 @@ TEST_CASE("A state that was moved from place to place is the same state") {
   CHECK(all_of(third) == "abc-1abd-1");
 }
 
+TEST_CASE("Keys and entries of another size than the shape's change nothing") {
+  MemoryState state(test_shape());
+  state.put(bytes("abc"), bytes("abc-1"));
+  const std::uint64_t before = state.digest();
+  for (const char* key : {"", "ab", "abcd", "abcdefghijklmnopqrstuvwxyz0123456789"}) {
+    CHECK(state.find(bytes(key)) == nullptr);
+    state.put(bytes(key), bytes("abc-2"));
+    state.erase(bytes(key));
+  }
+  state.put(bytes("abd"), bytes("abd-"));
+  state.put(bytes("abd"), bytes("abd-12"));
+  state.erase_prefix(bytes(std::string(kKeyBytesMax + 1, 'a')));
+  CHECK(state.digest() == before);
+  FoldShape impossible = test_shape();
+  impossible.key_bytes = kKeyBytesMax + 8;
+  MemoryState holds_nothing(impossible);
+  const std::string key(impossible.key_bytes, 'k');
+  holds_nothing.put(bytes(key), bytes("entry"));
+  holds_nothing.put({}, bytes("entry"));
+  CHECK(holds_nothing.size() == 0);
+  CHECK(holds_nothing.find(bytes(key)) == nullptr);
+}
+
 }  // namespace
 }  // namespace lapwing

@@ -1,7 +1,6 @@
 #include "snapshot/fold/order_fold.h"
 
 #include <array>
-#include <cassert>
 #include <cstring>
 #include <limits>
 
@@ -46,11 +45,11 @@ Bytes kind_prefix(const WordKey& key) {
   return key.bytes().first(offsetof(OrderKey, order_id));
 }
 
+// Of bytes of another size: zeros.
 template <typename Record>
 Record copy(Bytes bytes) {
-  Record record;
-  assert(bytes.size() == sizeof record);
-  std::memcpy(&record, bytes.data(), sizeof record);
+  Record record{};
+  if (bytes.size() == sizeof record) std::memcpy(&record, bytes.data(), sizeof record);
   return record;
 }
 
@@ -293,6 +292,7 @@ OrderFold::OrderFold() {
 }
 
 void OrderFold::key_of(Bytes bytes, std::span<std::byte> key) const {
+  if (key.size() != sizeof(OrderKey)) return;
   const OrderEntry entry = copy<OrderEntry>(bytes);
   const OrderEntryKind kind = kind_of(entry);
   std::uint64_t id = 0;
@@ -307,6 +307,7 @@ Sequence OrderFold::place_of(Bytes entry) const {
 }
 
 void OrderFold::apply(Sequence sequence, Bytes record, FoldState& state) const {
+  if (record.size() != sizeof(MboMsg)) return;
   const MboMsg msg = copy<MboMsg>(record);
   Step(sequence, msg, state).run();
 }
@@ -329,6 +330,7 @@ bool OrderFold::reads(Bytes record, std::span<std::byte> key) const {
   const bool is_change =
       msg.action == Action::kAdd || msg.action == Action::kModify || msg.action == Action::kCancel;
   if (!is_change || (msg.flags & dbn::kFlagTop) != 0) return false;
+  if (key.size() != sizeof(OrderKey)) return false;
   const WordKey own(msg.hd.publisher_id, msg.hd.instrument_id, OrderEntryKind::kOrder,
                     msg.order_id);
   std::memcpy(key.data(), own.bytes().data(), sizeof(OrderKey));

@@ -1,7 +1,6 @@
 #include "subscribers/book/order_books.h"
 
 #include <algorithm>
-#include <cassert>
 #include <cstring>
 #include <utility>
 
@@ -29,7 +28,6 @@ std::uint64_t book_id(Bytes key) {
 
 // Not across the middle of the key, where the fold has written it in two words.
 ParsedKey parse(Bytes key) {
-  assert(key.size() == sizeof(OrderKey));
   const auto head = read_big_endian<std::uint64_t>(key.data());
   const std::uint64_t tail = std::uint64_t{read_big_endian<std::uint32_t>(key.data() + 8)} << 24 |
                              std::uint64_t{read_big_endian<std::uint16_t>(key.data() + 12)} << 8 |
@@ -48,7 +46,6 @@ bool begins_with(const OrderKey& key, Bytes prefix) {
 
 OrderEntry as_entry(Bytes bytes) {
   OrderEntry entry;
-  assert(bytes.size() == sizeof entry);
   std::memcpy(&entry, bytes.data(), sizeof entry);
   return entry;
 }
@@ -61,7 +58,7 @@ const std::byte* as_bytes(const OrderEntry* entry) {
 
 OrderBooks::OrderBooks(OrderBooksOptions options) : options_(options) {}
 
-void OrderBooks::take(const Item& item, Bytes record) {
+bool OrderBooks::take(const Item& item, Bytes record) {
   switch (item.kind) {
     case ItemKind::kRecord:
       return apply(item.sequence, record);
@@ -69,24 +66,28 @@ void OrderBooks::take(const Item& item, Bytes record) {
       return load(record);
     case ItemKind::kSnapshotComplete:
       sequence_ = item.sequence;
-      return;
+      return true;
     case ItemKind::kLost:
       if (item.gap.count() > 0) lose(item.gap);
-      return;
+      return true;
     case ItemKind::kReset:
-      return clear();
+      clear();
+      return true;
     default:
-      return;
+      return true;
   }
 }
 
-void OrderBooks::load(Bytes entry) {
+bool OrderBooks::load(Bytes entry) {
+  if (entry.size() != sizeof(OrderEntry)) return false;
   OrderKey key;
   fold_.key_of(entry, std::as_writable_bytes(std::span(&key, 1)));
   put(bytes_of(key), entry);
+  return true;
 }
 
-void OrderBooks::apply(Sequence sequence, Bytes record) {
+bool OrderBooks::apply(Sequence sequence, Bytes record) {
+  if (record.size() != sizeof(dbn::MboMsg)) return false;
   if (sequence > sequence_ + 1) {
     lose({sequence_ + 1, sequence - 1, sequence, GapCause::kPruned, false});
   }
@@ -97,6 +98,7 @@ void OrderBooks::apply(Sequence sequence, Bytes record) {
   if (OrderBook* const book = find_book(BookId{msg.hd.publisher_id} << 32 | msg.hd.instrument_id)) {
     book->note(sequence, msg);
   }
+  return true;
 }
 
 void OrderBooks::lose(const Gap& gap) {
@@ -176,6 +178,7 @@ void OrderBooks::set_state(OrderBook& book, std::optional<OrderEntry> state) {
 }
 
 const std::byte* OrderBooks::find(Bytes key) {
+  if (key.size() != sizeof(OrderKey)) return nullptr;
   const ParsedKey parsed = parse(key);
   if (parsed.kind == OrderEntryKind::kLoss) return loss_ ? as_bytes(&*loss_) : nullptr;
   const OrderBook* const book = find_book(parsed.book_id);
@@ -187,6 +190,7 @@ const std::byte* OrderBooks::find(Bytes key) {
 }
 
 void OrderBooks::put(Bytes key, Bytes bytes) {
+  if (key.size() != sizeof(OrderKey) || bytes.size() != sizeof(OrderEntry)) return;
   const ParsedKey parsed = parse(key);
   const OrderEntry entry =
       as_entry(bytes);  // a copy: it may be one of ours, which is about to move
@@ -198,6 +202,7 @@ void OrderBooks::put(Bytes key, Bytes bytes) {
 }
 
 void OrderBooks::erase(Bytes key) {
+  if (key.size() != sizeof(OrderKey)) return;
   const ParsedKey parsed = parse(key);
   if (parsed.kind == OrderEntryKind::kLoss) return set_loss(std::nullopt);
   OrderBook* const book = find_book(parsed.book_id);
@@ -208,6 +213,7 @@ void OrderBooks::erase(Bytes key) {
 }
 
 void OrderBooks::erase_prefix(Bytes prefix) {
+  if (prefix.size() > sizeof(OrderKey)) return;
   if (loss_ && begins_with(loss_key(), prefix)) set_loss(std::nullopt);
   if (prefix.size() >= kBookIdBytes) {
     OrderBook* const book = find_book(book_id(prefix));

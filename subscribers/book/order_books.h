@@ -15,7 +15,8 @@
 // Loss: a range that nothing could give, and a beginning in the middle of the sequence, make every
 // book stale until its next clear or snapshot.
 //
-// Ownership: owns its books; a book stays where it is until clear(). Errors: none.
+// Ownership: owns its books; a book stays where it is until clear(). Errors: a record or an entry
+// of another size than it must have is refused, and changes nothing.
 // Thread safety: one thread. No allocation per record once it is as large as it gets.
 #pragma once
 
@@ -50,9 +51,11 @@ class OrderBooks final : public FoldState {
 
   // What a subscriber to a bus of dbn.mbo delivers, item by item, from the start or from a snapshot
   // of the fold `orders`; `record` is Subscriber::record().
-  void take(const Item& item, std::span<const std::byte> record);
-  // The same for whoever reads in batches, or from elsewhere. `record` is an MboMsg.
-  void apply(Sequence sequence, std::span<const std::byte> record);
+  // False: it is none of dbn.mbo or of that fold; without it the books are not those of the bus.
+  bool take(const Item& item, std::span<const std::byte> record);
+  // The same for whoever reads in batches, or from elsewhere. `record` is an MboMsg. False: it has
+  // not the size of one.
+  bool apply(Sequence sequence, std::span<const std::byte> record);
   void lose(const Gap& gap);
   // Forgets everything; every OrderBook is gone.
   void clear();
@@ -81,7 +84,7 @@ class OrderBooks final : public FoldState {
  private:
   using BookId = std::uint64_t;  // publisher, instrument; in the order of the keys
 
-  void load(std::span<const std::byte> entry);
+  bool load(std::span<const std::byte> entry);
   OrderBook* find_book(BookId id);
   OrderBook& make_book(BookId id);
   void set_loss(std::optional<OrderEntry> loss);

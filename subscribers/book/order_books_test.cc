@@ -350,5 +350,26 @@ TEST_CASE_METHOD(ByHand, "a book stays where it is, whatever becomes of it and o
   CHECK(before->order_count() == 0);
 }
 
+TEST_CASE("What is no record of dbn.mbo and no entry of the fold is refused, and changes nothing") {
+  ByHand hand;
+  hand.add(1, dbn::Side::kBid, 1, 100, 5);
+  const std::uint64_t before = hand.books.digest();
+  const dbn::MboMsg record = hand.record(dbn::Action::kAdd, dbn::Side::kBid, 2, 100, 5);
+  for (const std::size_t size : {std::size_t{0}, std::size_t{48}, sizeof record - 1}) {
+    const std::vector<std::byte> trade(size);  // of its own, so that a sanitizer knows its end
+    CHECK_FALSE(hand.books.take({ItemKind::kRecord, 2, {}}, trade));
+    CHECK_FALSE(hand.books.apply(2, trade));
+    CHECK_FALSE(hand.books.take({ItemKind::kState, 0, {}}, trade));
+    CHECK(hand.books.find(trade) == nullptr);
+    hand.books.put(trade, trade);
+    hand.books.erase(trade);
+  }
+  hand.books.erase_prefix(std::vector<std::byte>(sizeof(OrderKey) + 1));
+  CHECK(hand.books.digest() == before);
+  CHECK(hand.books.sequence() == 1);
+  CHECK(hand.books.take({ItemKind::kRecord, 2, {}}, bytes_of(record)));
+  CHECK(hand.books.order_count() == 2);
+}
+
 }  // namespace
 }  // namespace lapwing

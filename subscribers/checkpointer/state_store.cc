@@ -78,6 +78,7 @@ absl::Status StateStore::fail(absl::Status status) {
 }
 
 const std::byte* StateStore::find(Bytes key) {
+  if (key.size() != shape_.key_bytes) return nullptr;
   const HotEntries::Known known = hot_->entries.find(key);
   if (known.here) return known.entry;
   bool is_there = false;
@@ -89,15 +90,16 @@ const std::byte* StateStore::find(Bytes key) {
 }
 
 void StateStore::put(Bytes key, Bytes entry) {
+  if (key.size() != shape_.key_bytes || entry.size() != shape_.entry_bytes) return;
   hot_->entries.put(key, entry);
 }
 
 void StateStore::erase(Bytes key) {
-  hot_->entries.erase(key);
+  if (key.size() == shape_.key_bytes) hot_->entries.erase(key);
 }
 
 void StateStore::erase_prefix(Bytes prefix) {
-  hot_->entries.erase_prefix(prefix);
+  if (prefix.size() <= shape_.key_bytes) hot_->entries.erase_prefix(prefix);
 }
 
 void StateStore::prefetch(Bytes keys) {

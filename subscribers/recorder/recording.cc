@@ -15,6 +15,15 @@ absl::Status no_dbn_schema(const std::string& schema) {
                                                     ", which a DBN file cannot hold"));
 }
 
+// Whole records, or the last of them would be read beyond its end.
+absl::Status check_whole(const RecordBatch& batch, const dbn::RecordSchema& schema) {
+  if (batch.records.size() % schema.record_bytes == 0) return absl::OkStatus();
+  return make_error(Errc::kRecordSize,
+                    absl::StrCat(batch.records.size(), " bytes of schema ", schema.name,
+                                 " are no whole records of ", schema.record_bytes,
+                                 " bytes; nothing of them was recorded"));
+}
+
 absl::Status other_schema(const std::string& path, const std::string& recorded) {
   return make_error(Errc::kRecordSize, absl::StrCat(path, " holds records of schema ", recorded,
                                                     ", and the bus now carries others: record "
@@ -89,11 +98,13 @@ absl::Status Recording::record(const RecordBatch& batch) {
   if (batch.records.empty()) return absl::OkStatus();
   if (schema_ == nullptr) {
     const dbn::RecordSchema* const schema = dbn::find_schema(batch.schema);
-    const std::uint64_t time_ns =
-        schema == nullptr ? dbn::kUndefTimestamp : receive_time_ns(*schema, batch.records);
+    if (schema == nullptr) return no_dbn_schema(batch.schema);
+    if (absl::Status whole = check_whole(batch, *schema); !whole.ok()) return whole;
+    const std::uint64_t time_ns = receive_time_ns(*schema, batch.records);
     if (absl::Status opened = open(batch.schema, time_ns); !opened.ok()) return opened;
   }
   if (batch.schema != schema_->name) return other_schema(options_.path, schema_->name);
+  if (absl::Status whole = check_whole(batch, *schema_); !whole.ok()) return whole;
   if (options_.rotation.on()) return record_in_parts(batch);
   uncommitted_ = true;
   records_ += batch.records.size() / schema_->record_bytes;
@@ -109,6 +120,7 @@ absl::Status Recording::record_state(const RecordBatch& batch) {
   if (batch.records.empty()) return absl::OkStatus();
   const dbn::RecordSchema* const schema = dbn::find_schema(batch.schema);
   if (schema == nullptr) return no_dbn_schema(batch.schema);
+  if (absl::Status whole = check_whole(batch, *schema); !whole.ok()) return whole;
   std::uint64_t newest_ns = 0;
   for (std::size_t at = 0; at < batch.records.size(); at += schema->record_bytes) {
     const std::uint64_t time_ns = receive_time_ns(*schema, batch.records.subspan(at));

@@ -234,4 +234,17 @@ TEST_CASE("A position that is none of ours is refused, and nothing is touched") 
   check_series(on.files(), 1, 30);
 }
 
+TEST_CASE("Bytes that are no whole records are refused, and nothing of them is recorded") {
+  const TemporaryDirectory directory;
+  PosixDisk disk;
+  const RecordingOptions options = recording_options(directory.file("out.dbn"), {});
+  for (const std::size_t bytes : {std::size_t{1}, std::size_t{55}, std::size_t{111}}) {
+    const std::vector<std::byte> cut(bytes);
+    const RecordBatch batch{dbn::kSchemaMbo, cut, feed_position(2)};
+    CHECK(errc_of(prepared(disk, options)->append(batch)) == Errc::kRecordSize);
+    CHECK(errc_of(prepared(disk, options)->append_state(batch)) == Errc::kRecordSize);
+    CHECK_FALSE(std::filesystem::exists(options.path));
+  }
+}
+
 }  // namespace lapwing
