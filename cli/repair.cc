@@ -48,12 +48,13 @@ absl::StatusOr<RepairReport> run_repair(const std::string& bus) {
   PosixDisk disk;
   const absl::StatusOr<DirectoryIdentity> directory = directory_identity(*root);
   if (!directory.ok()) return directory.status();
-  LeftRings rings(*directory, {bus}, [](const std::string& line) {
-    std::cerr << absl::StrCat("lapwing: ", line, "\n");
-  });
+  LeftRings rings(*directory, {bus}, say);
   Progress progress;
+  const absl::StatusOr<BusDescription> description = read_bus_description(bus);
+  if (!description.ok()) return description.status();
   return repair_journal(
-      disk, *lock, {*root, *boot, *fresh, rings.opener()},
+      disk, *lock,
+      {*root, *boot, *fresh, rings.opener(), description->journal_id, description->session_id},
       [&](std::uint64_t done, std::uint64_t total) { progress.show("verified", done, total); });
 }
 

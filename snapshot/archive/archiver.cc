@@ -223,6 +223,7 @@ void Archiver::State::turn() {
     schedule.begun(progress(), now_ns);
     cycle.begin(writer.archived(), now_ns, wall_ns);
   }
+  pool.set_oldest(retention.oldest());
   absl::Status status = cycle.advance(queue, now_ns);
   if (status.ok()) {
     retention.advance(queue, {cycle.durable(), now_ns, wall_ns, closing});
@@ -236,12 +237,13 @@ void Archiver::State::turn() {
 // Whether the open files are still the ones that the next start will find.
 absl::Status Archiver::State::check_names() {
   names_due_ns = now_ns + kNamesCheckNs;
-  if (const absl::Status status = pool.check_names(writer.submitted()); !status.ok()) return status;
+  pool.check_names(writer.submitted());
+  if (!pool.failure().ok()) return pool.failure();
   const std::vector<std::string> lost = sessions.lost_names();
   if (lost.size() > 1) {
     return make_system_error(
-        ENOENT, absl::StrCat(lost[0], " and ", lost[1], " were removed or replaced; end the ",
-                             "publisher, then `lapwing repair` rebuilds them from the segments"));
+        ENOENT, absl::StrCat(lost[0], " and ", lost[1], " were removed or replaced (end the ",
+                             "publisher, then `lapwing repair` rebuilds them from the segments)"));
   }
   if (lost.size() == 1) {
     note(noted_session_log,

@@ -20,11 +20,13 @@ constexpr std::uint64_t kSegmentSlots = 1024;
 
 // A publisher on a simulated disk, with a log. Segments 0 to 2 are prepared at the start.
 struct Bench {
-  Bench() : disk(kRoot, 1), queue(disk), publisher(disk, queue, options()) {
+  explicit Bench(Retention retention = {})
+      : disk(kRoot, 1), queue(disk), publisher(disk, queue, options(retention)) {
     REQUIRE(publisher.begin(1, 1).ok());
   }
-  ArchiveFixture::Options options() {
+  ArchiveFixture::Options options(const Retention& retention) {
     ArchiveFixture::Options options{.root = kRoot};
+    options.retention = retention;
     options.log = [this](const std::string& line) { log.push_back(line); };
     return options;
   }
@@ -151,6 +153,34 @@ TEST_CASE("A segment that holds records and was removed ends the journal, and is
   CHECK(bench.failure_says(bench.path(0, suffix)));
   CHECK(bench.failure_says("removed or replaced"));
   CHECK(bench.end() == SessionEnd::kFailed);
+}
+
+TEST_CASE("A segment that is removed and then filled within a moment ends the journal") {
+  const char* const suffix = GENERATE("jnl", "sum");
+  Bench bench;
+  bench.look_at_names();
+  bench.publish_durably(100);
+  REQUIRE(bench.disk.remove(bench.path(0, suffix)).ok());
+  bench.publisher.publish(kSegmentSlots);
+  for (int i = 0; i < 100; ++i) bench.publisher.step(1);  // far less than kNamesCheckNs
+  bench.publish_durably(kSegmentSlots / 2);
+  CHECK_FALSE(bench.good());
+  CHECK(bench.failure_says(bench.path(0, suffix)));
+}
+
+TEST_CASE("What retention removes is not taken for lost, even before its segment is closed") {
+  Bench bench({.bytes_max = 1});
+  for (int i = 0; i < 200; ++i) {
+    bench.publisher.publish_all(kSegmentSlots / 8);
+    bench.publisher.archiver().request_flush(bench.publisher.head());
+    for (int turn = 0; turn < 20; ++turn) {
+      bench.publisher.pass_time(kNamesCheckNs);
+      bench.publisher.step(1);
+    }
+  }
+  CHECK(bench.good());
+  CHECK(bench.publisher.archiver().counters().segments_pruned > 10);
+  CHECK(bench.publisher.close().ok());
 }
 
 TEST_CASE("Another file in the place of a segment that holds records ends the journal") {

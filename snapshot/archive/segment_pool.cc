@@ -152,19 +152,24 @@ std::string SegmentPool::lost_name(const OpenSegment& segment) {
   return "";
 }
 
-absl::Status SegmentPool::check_names(Sequence written) {
+void SegmentPool::check_names(Sequence written) {
   for (Slot& slot : slots_) {
     if (slot.state != SlotState::kReady) continue;
-    const std::string lost = lost_name(slot.segment);
-    if (lost.empty()) continue;
-    if (files_.options().geometry.segment_first(slot.segment.number) > written) {
+    if (files_.options().geometry.segment_first(slot.segment.number) <= written) {
+      note_if_lost(slot.segment);
+    } else if (!lost_name(slot.segment).empty()) {
       give_up(slot);
-      continue;
     }
-    return make_system_error(
-        ENOENT, absl::StrCat(lost, " was removed or replaced while records were written to it"));
   }
-  return absl::OkStatus();
+}
+
+// Of a segment that holds records.
+void SegmentPool::note_if_lost(const OpenSegment& segment) {
+  if (files_.options().geometry.segment_last(segment.number) < oldest_) return;
+  const std::string lost = lost_name(segment);
+  if (lost.empty()) return;
+  failure_.Update(make_system_error(
+      ENOENT, absl::StrCat(lost, " was removed or replaced while records were written to it")));
 }
 
 // Removes what is left of it, so that it is prepared anew. What somebody else has put in the place
@@ -203,6 +208,7 @@ void SegmentPool::retire(Sequence durable) {
   for (Slot& slot : slots_) {
     if (slot.state == SlotState::kReady && !slot.segment.index_dirty &&
         geometry.segment_last(slot.segment.number) <= durable) {
+      note_if_lost(slot.segment);
       close(slot);
     }
   }

@@ -57,10 +57,12 @@ class SegmentPool {
   OpenSegment* find(std::uint64_t number);
   // The same for the first record of a segment: nullptr, too, if its files have lost their names.
   OpenSegment* find_unused(std::uint64_t number);
-  // Looks at the names of all that is open. Fails for a segment that has lost one and holds records
-  // at or below `written`; gives up those that hold none, to be prepared anew.
-  absl::Status check_names(Sequence written);
-  // Why the needed segment cannot be had: final. Ok until then.
+  // Looks at the names of all that is open. A segment that has lost one and holds records at or
+  // below `written` is the failure(); those that hold none are given up, to be prepared anew.
+  void check_names(Sequence written);
+  // Segments below that of `oldest` lose their names to retention.
+  void set_oldest(Sequence oldest) { oldest_ = oldest; }
+  // Why the needed segment cannot be had, or which one was lost: final. Ok until then.
   const absl::Status& failure() const { return failure_; }
   // When a failed preparation is tried again; UINT64_MAX: none waits.
   std::uint64_t retry_ns() const { return retry_ns_; }
@@ -77,7 +79,8 @@ class SegmentPool {
     }
   }
 
-  // Gives up segments that end at or below `durable` and have nothing left to sync.
+  // Closes segments that end at or below `durable` and have nothing left to sync; their names are
+  // looked at once more.
   void retire(Sequence durable);
   // The clean end, nothing in flight: removes what is beyond `last`, which no record ever reached,
   // and was not removed by somebody else. Fails if something stays; no record is in danger then.
@@ -103,6 +106,7 @@ class SegmentPool {
   bool is_taken(std::uint64_t number);  // ready or under way
   std::string lost_name(const OpenSegment& segment);
   void give_up(Slot& slot);
+  void note_if_lost(const OpenSegment& segment);
   void close(Slot& slot);
   absl::Status remove_if_there(std::uint64_t number, const char* suffix);
 
@@ -114,6 +118,7 @@ class SegmentPool {
   std::uint64_t next_number_ = 0;  // the next to prepare
   std::uint64_t retry_ns_ = UINT64_MAX;
   std::uint64_t prepared_count_ = 0;
+  Sequence oldest_ = 1;
   absl::Status failure_;
 };
 

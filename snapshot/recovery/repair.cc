@@ -112,8 +112,11 @@ absl::Status Repairer::append_unlisted(SessionLog& rebuilt, const UnlistedJourna
   Id128 session_id = request_.fresh_id;
   for (const UnlistedJournal& journal : unlisted.journals) {
     for (std::size_t i = 0; i < session_id.bytes.size() && ++session_id.bytes[i] == 0;) ++i;
-    const absl::Status status =
-        append_failed_session(rebuilt, journal, session_id, request_.boot_id);
+    const bool is_of_bus =
+        journal.journal_id == request_.bus_journal_id && !request_.bus_session_id.is_zero() &&
+        rebuilt.find(request_.bus_session_id) == nullptr;
+    const absl::Status status = append_failed_session(
+        rebuilt, journal, is_of_bus ? request_.bus_session_id : session_id, request_.boot_id);
     if (!status.ok()) return status;
     report_.journal_ended = true;
   }

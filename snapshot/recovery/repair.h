@@ -36,6 +36,10 @@ struct RepairRequest {
   Id128 boot_id;             // of this boot
   Id128 fresh_id;            // random; names what is kept aside, and sessions after it
   RingOpener open_ring;      // as for settle()
+  // What bus.json names: if that journal is rebuilt, its session is this one, so that readers of
+  // the bus find it. Zero where nothing is named.
+  Id128 bus_journal_id = {};
+  Id128 bus_session_id = {};
 };
 
 struct RepairReport {

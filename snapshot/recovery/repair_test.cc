@@ -23,10 +23,11 @@ class Root {
     REQUIRE(lock_.ok());
   }
 
-  absl::StatusOr<RepairReport> try_repair() {
-    return repair_journal(
-        journal.disk(), *lock_,
-        {journal.root(), JournalFixture::boot_id(), kFresh, RingFixture::none()});
+  absl::StatusOr<RepairReport> try_repair(const Id128& bus_journal = {},
+                                          const Id128& bus_session = {}) {
+    return repair_journal(journal.disk(), *lock_,
+                          {journal.root(), JournalFixture::boot_id(), kFresh, RingFixture::none(),
+                           bus_journal, bus_session});
   }
   RepairReport repair() {
     const auto report = try_repair();
@@ -278,6 +279,17 @@ TEST_CASE("A session log that is gone is rebuilt from the segments, and nobody c
   REQUIRE(file_bytes(root.journal.file(0, "jnl")) == data);
   REQUIRE(root.start()->how == Settlement::kReset);
   REQUIRE(root.repair().done.empty());  // once is enough
+}
+
+TEST_CASE("The journal of the bus gets back the session by which readers of the bus find it") {
+  Root root;
+  build_two_journals(root.journal);
+  lose_session_log(root.journal, false);
+  const auto report = root.try_repair(fixture_id(8), fixture_id(13));
+  REQUIRE(report.ok());
+  const auto log = SessionLog::open_read_only(root.journal.disk(), root.journal.root());
+  REQUIRE(log->find(fixture_id(13)) != nullptr);
+  REQUIRE(log->find(fixture_id(13))->begin.journal_id == fixture_id(8));
 }
 
 TEST_CASE("Journals are rebuilt in the order in which their segments were made") {
