@@ -1,8 +1,10 @@
 // lapwing repair: heal what has a second copy, and end a journal that is damaged beyond that.
+#include <filesystem>
 #include <iostream>
 #include <memory>
 
 #include "absl/strings/str_cat.h"
+#include "bus/control_socket.h"
 #include "bus/kernel.h"
 #include "cli/command_help.h"
 #include "cli/commands.h"
@@ -32,34 +34,54 @@ constexpr std::uint64_t kLockWaitNs = 1'000'000'000;
 
 struct RepairOptions {
   std::string bus;
+  std::string journal;
   bool json = false;
 };
 
-absl::StatusOr<RepairReport> run_repair(const std::string& bus) {
-  const absl::StatusOr<std::string> root = journal_root_of(bus);
+// bus.json says where the journal is, and may be somebody else's work: what lies outside the bus
+// directory is changed only if the user says so, too.
+absl::Status check_journal_is_meant(const RepairOptions& options, const std::string& root) {
+  std::error_code none;  // a path that cannot be resolved is not the one
+  const std::string named = options.journal.empty()
+                                ? absl::StrCat(options.bus, "/", kJournalDirectoryName)
+                                : options.journal;
+  const bool is_link = std::filesystem::is_symlink(named, none);
+  if (!is_link && std::filesystem::equivalent(root, named, none)) return absl::OkStatus();
+  return make_error(Errc::kInvalidArgument,
+                    absl::StrCat(options.bus, "/", kBusFileName, " says that the journal is in ",
+                                 root, ", and repair changes what is there: add --journal ", root,
+                                 " if that is this bus's journal"));
+}
+
+absl::StatusOr<RepairReport> run_repair(const RepairOptions& options) {
+  const absl::StatusOr<std::string> root = journal_root_of(options.bus);
   if (!root.ok()) return root.status();
+  if (absl::Status meant = check_journal_is_meant(options, *root); !meant.ok()) return meant;
+  const absl::StatusOr<BusDescription> bus = read_bus_description(options.bus);
+  if (!bus.ok()) return bus.status();
   const absl::StatusOr<ExclusiveLock> lock =
       ExclusiveLock::take(absl::StrCat(*root, "/", kLockFileName), kLockWaitNs);
   if (!lock.ok()) return lock.status();
+  const absl::StatusOr<DirectoryIdentity> directory = directory_identity(*root);
+  if (!directory.ok()) return directory.status();
+  // Whatever became of its lock file: a publisher that runs is not repaired under.
+  LeftRings rings(*directory, {options.bus}, say);
+  absl::Status free = check_no_control(absl::StrCat(options.bus, "/", kControlSocketName));
+  if (free.ok()) free = rings.check_none_held(bus->ring_path);
+  if (!free.ok()) return free;
   const absl::StatusOr<Id128> boot = boot_id();
   if (!boot.ok()) return boot.status();
   const absl::StatusOr<Id128> fresh = random_id();
   if (!fresh.ok()) return fresh.status();
   PosixDisk disk;
-  const absl::StatusOr<DirectoryIdentity> directory = directory_identity(*root);
-  if (!directory.ok()) return directory.status();
-  LeftRings rings(*directory, {bus}, say);
   Progress progress;
-  const absl::StatusOr<BusDescription> description = read_bus_description(bus);
-  if (!description.ok()) return description.status();
   return repair_journal(
-      disk, *lock,
-      {*root, *boot, *fresh, rings.opener(), description->journal_id, description->session_id},
+      disk, *lock, {*root, *boot, *fresh, rings.opener(), bus->journal_id, bus->session_id},
       [&](std::uint64_t done, std::uint64_t total) { progress.show("verified", done, total); });
 }
 
 int repair(const RepairOptions& options) {
-  const absl::StatusOr<RepairReport> report = run_repair(options.bus);
+  const absl::StatusOr<RepairReport> report = run_repair(options);
   if (!report.ok()) return fail(report.status());
   if (options.json) {
     nlohmann::ordered_json json = {{"done", report->done},
@@ -80,6 +102,9 @@ void add_repair(CLI::App& app, Run& run) {
   auto options = std::make_shared<RepairOptions>();
   CLI::App& command = add_command(app, "repair", kAbout);
   add_bus_option(command, options->bus);
+  command
+      .add_option("--journal", options->journal, "the journal, if it is not in the bus directory")
+      ->option_text("DIR");
   command.add_flag("--json", options->json, "as JSON");
   command.callback([options, &run] { run = [options] { return repair(*options); }; });
 }

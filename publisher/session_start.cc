@@ -1,7 +1,5 @@
 #include "publisher/session_start.h"
 
-#include <xxhash.h>
-
 #include <algorithm>
 #include <bit>
 #include <cerrno>
@@ -10,10 +8,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "bus/control_socket.h"
 #include "bus/kernel.h"
 #include "proto/error.h"
 #include "proto/shipped_schemas.h"
+#include "publisher/bus_places.h"
 #include "publisher/left_rings.h"
 #include "snapshot/lock_retry.h"
 #include "snapshot/posix_io.h"
@@ -53,7 +51,7 @@ absl::Status check_length(const std::string& what, const std::string& path, std:
 // The starter's state, passed from step to step.
 class Starter {
  public:
-  explicit Starter(const PublisherOptions& options) : options_(options) {}
+  explicit Starter(const PublisherOptions& options) : options_(options), places_(options) {}
 
   absl::StatusOr<StartedSession> run();
 
@@ -61,12 +59,8 @@ class Starter {
   absl::Status prepare();
   absl::Status make_directory(const std::string& directory, DirectoryUse use) const;
   absl::Status take_locks();
-  absl::Status check_nobody_publishes() const;
-  absl::StatusOr<LeftRings> left_rings() const;
   absl::Status settle_past();
   absl::Status check_continuation() const;
-  absl::StatusOr<std::string> ring_home() const;
-  absl::StatusOr<std::string> make_ring_home() const;
   absl::Status make_ring();
   absl::Status begin_session();
   absl::Status start_archiver();
@@ -81,36 +75,15 @@ class Starter {
   void log(const std::string& line) const {
     if (options_.log) options_.log(line);
   }
-  std::string journal_root() const {
-    return options_.journal_directory.empty()
-               ? absl::StrCat(options_.directory, "/", kJournalDirectoryName)
-               : options_.journal_directory;
-  }
-  absl::StatusOr<DirectoryIdentity> ring_owner() const {
-    return directory_identity(options_.journal ? journal_root() : options_.directory);
-  }
-  // Those that only one publisher may use: the bus's and, since another bus may be told to write
-  // to it too, the journal's.
-  std::vector<std::pair<std::string, DirectoryUse>> directories() const {
-    std::vector<std::pair<std::string, DirectoryUse>> all = {
-        {options_.directory, DirectoryUse::kBus}};
-    if (options_.journal) all.emplace_back(journal_root(), DirectoryUse::kJournal);
-    return all;
-  }
 
   const PublisherOptions& options_;
+  const BusPlaces places_;
   StartedSession session_;
   Id128 boot_id_;
   Id128 session_id_;
   Id128 journal_id_;
   JournalGeometry geometry_;
 };
-
-std::string last_component(const std::string& directory) {
-  std::filesystem::path path = std::filesystem::path(directory).lexically_normal();
-  if (!path.has_filename()) path = path.parent_path();
-  return path.filename().string();
-}
 
 absl::StatusOr<StartedSession> Starter::run() {
   struct NamedStep {
@@ -168,15 +141,15 @@ absl::Status Starter::prepare() {
   session_.disk =
       options_.make_disk ? options_.make_disk() : std::make_unique<PosixDisk>(options_.group);
   if (absl::Status ready = register_membarrier_private(); !ready.ok()) return ready;
-  if (absl::Status fits = check_length("the journal's directory", journal_root(),
+  if (absl::Status fits = check_length("the journal's directory", places_.journal_root(),
                                        sizeof WelcomeFrame::journal_path - 1);
       !fits.ok()) {
     return fits;
   }
-  for (const auto& [directory, use] : directories()) {
+  for (const auto& [directory, use] : places_.directories()) {
     if (absl::Status made = make_directory(directory, use); !made.ok()) return made;
   }
-  if (options_.journal) session_.disk->anchor(journal_root());
+  if (options_.journal) session_.disk->anchor(places_.journal_root());
   return absl::OkStatus();
 }
 
@@ -194,7 +167,7 @@ absl::Status Starter::make_directory(const std::string& directory, DirectoryUse 
 }
 
 absl::Status Starter::take_locks() {
-  for (const auto& [directory, use] : directories()) {
+  for (const auto& [directory, use] : places_.directories()) {
     absl::StatusOr<ExclusiveLock> lock =
         ExclusiveLock::take(absl::StrCat(directory, "/", kLockFileName), options_.take_over_ns);
     if (!lock.ok()) return lock.status();
@@ -203,29 +176,10 @@ absl::Status Starter::take_locks() {
   // A publisher that was just killed may still be closing its descriptors, one after the other.
   absl::Status free;
   retry_lock(options_.take_over_ns, [&] {
-    free = check_nobody_publishes();
+    free = places_.check_nobody_publishes();
     return errc_of(free) == Errc::kBusTaken ? EWOULDBLOCK : 0;
   });
   return free;
-}
-
-// A lock file can be removed under its holder: so the socket and the rings are asked, too, before
-// anything is written, and then `sessions`, which its writer locks.
-absl::Status Starter::check_nobody_publishes() const {
-  absl::Status free = check_no_control(absl::StrCat(options_.directory, "/", kControlSocketName));
-  if (!free.ok()) return free;
-  const absl::StatusOr<LeftRings> rings = left_rings();
-  if (!rings.ok()) return rings.status();
-  const absl::StatusOr<BusDescription> bus = read_bus_description(options_.directory);
-  return rings->check_none_held(bus.ok() ? bus->ring_path : "");
-}
-
-absl::StatusOr<LeftRings> Starter::left_rings() const {
-  const absl::StatusOr<DirectoryIdentity> owner = ring_owner();
-  if (!owner.ok()) return owner.status();
-  const absl::StatusOr<std::string> home = ring_home();
-  if (!home.ok()) return home.status();
-  return LeftRings(*owner, {options_.directory, *home}, options_.log);
 }
 
 absl::Status Starter::settle_past() {
@@ -241,15 +195,15 @@ absl::Status Starter::settle_past() {
   session_.source_offset = options_.source_offset;
   if (!options_.journal) return absl::OkStatus();
 
-  absl::StatusOr<SessionLog> sessions =
-      SessionLog::open(*session_.disk, journal_root(), kSessionsFileName, options_.take_over_ns);
+  absl::StatusOr<SessionLog> sessions = SessionLog::open(*session_.disk, places_.journal_root(),
+                                                         kSessionsFileName, options_.take_over_ns);
   if (!sessions.ok()) return sessions.status();
   session_.sessions = std::make_unique<SessionLog>(*std::move(sessions));
 
-  absl::StatusOr<LeftRings> rings = left_rings();
+  absl::StatusOr<LeftRings> rings = places_.left_rings();
   if (!rings.ok()) return rings.status();
   absl::StatusOr<Settled> settled =
-      settle(*session_.disk, journal_root(), *session_.sessions, boot_id_, rings->opener());
+      settle(*session_.disk, places_.journal_root(), *session_.sessions, boot_id_, rings->opener());
   if (!settled.ok()) return settled.status();
   for (const std::string& line : settled->log) log(line);
   session_.settled = *std::move(settled);
@@ -269,7 +223,7 @@ absl::Status Starter::check_continuation() const {
     return absl::OkStatus();
   }
   return make_error(Errc::kRecordSize,
-                    absl::StrCat("the journal ", journal_root(), " holds records of ",
+                    absl::StrCat("the journal ", places_.journal_root(), " holds records of ",
                                  session_.settled.geometry->record_bytes, " bytes, schema ", schema,
                                  ", but the feed brings ", options_.record_bytes, " bytes, schema ",
                                  options_.schema,
@@ -277,44 +231,14 @@ absl::Status Starter::check_continuation() const {
                                  "journal away"));
 }
 
-// The directory that holds this bus's ring files: the bus directory itself if it is on tmpfs,
-// otherwise one named after it, so that the files of two buses do not lie side by side.
-absl::StatusOr<std::string> Starter::ring_home() const {
-  std::string parent = options_.ring_directory;
-  if (parent.empty()) {
-    absl::StatusOr<bool> tmpfs = is_on_tmpfs(options_.directory);
-    if (!tmpfs.ok()) return tmpfs.status();
-    if (*tmpfs) return options_.directory;
-    parent = private_ring_directory_path(options_.group);
-  }
-  std::error_code error;
-  const std::string full = std::filesystem::canonical(options_.directory, error).string();
-  if (error)
-    return make_system_error(error.value(), absl::StrCat("resolving ", options_.directory));
-  return absl::StrCat(parent, "/", last_component(full), "-",
-                      absl::Hex(XXH3_64bits(full.data(), full.size()), absl::kZeroPad16));
-}
-
-absl::StatusOr<std::string> Starter::make_ring_home() const {
-  absl::StatusOr<std::string> home = ring_home();
-  if (!home.ok() || *home == options_.directory) return home;
-  if (options_.ring_directory.empty()) {
-    absl::StatusOr<std::string> parent = private_ring_directory(options_.group);
-    if (!parent.ok()) return parent.status();
-  }
-  absl::Status made = prepare_directory(*home, DirectoryUse::kRingHome, options_.group);
-  if (!made.ok()) return made;
-  return home;
-}
-
 absl::Status Starter::make_ring() {
   if (session_.settled.geometry) {
     journal_id_ = session_.settled.journal_id;
     geometry_ = *session_.settled.geometry;
   }
-  absl::StatusOr<std::string> home = make_ring_home();
+  absl::StatusOr<std::string> home = places_.make_ring_home();
   if (!home.ok()) return home.status();
-  const absl::StatusOr<DirectoryIdentity> owner = ring_owner();
+  const absl::StatusOr<DirectoryIdentity> owner = places_.ring_owner();
   if (!owner.ok()) return owner.status();
   RingSpec spec;
   spec.owner = *owner;
@@ -342,12 +266,12 @@ absl::Status Starter::make_ring() {
 
 absl::Status Starter::begin_session() {
   if (!options_.journal) return absl::OkStatus();
-  const std::string directory = absl::StrCat(journal_root(), "/", journal_id_.hex());
+  const std::string directory = absl::StrCat(places_.journal_root(), "/", journal_id_.hex());
   if (absl::Status made = session_.disk->make_directory(directory, kDirectoryPermissions);
       !made.ok()) {
     return made;
   }
-  if (absl::Status synced = session_.disk->sync_directory(journal_root()); !synced.ok())
+  if (absl::Status synced = session_.disk->sync_directory(places_.journal_root()); !synced.ok())
     return synced;
   SessionEntry begin{};
   begin.kind = SessionEntryKind::kBegin;
@@ -373,9 +297,10 @@ absl::Status Starter::start_archiver() {
   held.push_back(session_.locks.back().fd());
   session_.queue = options_.make_queue ? options_.make_queue() : make_write_queue(held);
   session_.queue->register_memory({session_.ring->slots(), ring.capacity * ring.slot_bytes});
-  log(absl::StrCat("journal ", journal_root(), " is written by ", session_.queue->description()));
+  log(absl::StrCat("journal ", places_.journal_root(), " is written by ",
+                   session_.queue->description()));
   ArchiverOptions archive;
-  archive.directory = absl::StrCat(journal_root(), "/", journal_id_.hex());
+  archive.directory = absl::StrCat(places_.journal_root(), "/", journal_id_.hex());
   archive.schema = options_.schema;
   archive.journal_id = journal_id_;
   archive.session_id = session_id_;
@@ -401,7 +326,7 @@ absl::Status Starter::announce() {
   bus.name = get_text(ring.bus_name);
   bus.schema = options_.schema;
   bus.ring_path = session_.ring->path();
-  bus.journal_root = options_.journal ? journal_root() : "";
+  bus.journal_root = options_.journal ? places_.journal_root() : "";
   bus.journal_writer = options_.journal ? session_.queue->description() : "";
   bus.journal_id = journal_id_;
   bus.session_id = session_id_;
@@ -419,7 +344,7 @@ absl::Status Starter::announce() {
 // Every other ring file of this bus: of the settled session, wherever an earlier start placed it
 // (another --ring-dir), and of starts that were killed before they announced theirs.
 absl::Status Starter::remove_old_rings() {
-  const absl::StatusOr<LeftRings> rings = left_rings();
+  const absl::StatusOr<LeftRings> rings = places_.left_rings();
   if (!rings.ok()) return rings.status();
   return rings->remove_all_but(session_.ring->path(), session_.settled.ring_path);
 }

@@ -28,6 +28,7 @@ class Repairer {
   RepairReport take_report() { return std::move(report_); }
 
  private:
+  absl::Status check_unused();
   absl::Status rebuild_sessions(const SessionLog& valid);
   absl::Status append_unlisted(SessionLog& rebuilt, const UnlistedJournals& unlisted);
   void say_rebuilt(const SessionLog& valid, const UnlistedJournals& unlisted);
@@ -52,6 +53,7 @@ class Repairer {
 };
 
 absl::Status Repairer::run() {
+  if (const absl::Status unused = check_unused(); !unused.ok()) return unused;
   absl::Status damage;
   const auto valid = SessionLog::open_damaged(disk_, request_.journal_root, damage);
   if (!valid.ok()) return valid.status();
@@ -64,6 +66,20 @@ absl::Status Repairer::run() {
   return errc_of(status) == Errc::kDamaged ? end_journal(*sessions_) : status;
 }
 
+// A publisher that runs has them locked, whatever became of its lock file.
+absl::Status Repairer::check_unused() {
+  for (const char* const suffix : {"", kCopySuffix}) {
+    const auto file =
+        disk_.open(absl::StrCat(path(kSessionsFileName), suffix), {OpenMode::kReadWrite});
+    if (errc_of(file.status()) == Errc::kNotFound) continue;
+    if (!file.ok()) return file.status();
+    const OpenFile owned(disk_, *file);
+    const absl::Status locked = disk_.lock(*file, 0);
+    if (!locked.ok()) return locked;
+  }
+  return absl::OkStatus();
+}
+
 // The new log is whole, its journal's end included, before it takes the place of the damaged one:
 // at no moment could a publisher continue a journal of which sessions have been forgotten.
 absl::Status Repairer::rebuild_sessions(const SessionLog& valid) {
@@ -71,10 +87,10 @@ absl::Status Repairer::rebuild_sessions(const SessionLog& valid) {
   if (!unlisted.ok()) return unlisted.status();
   const bool hopeless = valid.sessions().empty() && unlisted->journals.empty();
   if (hopeless && !unlisted->left_aside.empty()) {
-    return make_error(Errc::kDamaged, absl::StrCat(path(kSessionsFileName),
-                                                   " is gone and cannot be rebuilt: ",
-                                                   unlisted->left_aside.front(), "; move ",
-                                                   request_.journal_root, " aside"));
+    return make_error(Errc::kDamaged,
+                      absl::StrCat(path(kSessionsFileName),
+                                   " is gone and cannot be rebuilt: ", unlisted->left_aside.front(),
+                                   "; move ", request_.journal_root, " aside"));
   }
   absl::Status status;
   for (const char* const suffix : {"", kCopySuffix}) {

@@ -1,0 +1,82 @@
+#include "publisher/bus_places.h"
+
+#include <xxhash.h>
+
+#include <filesystem>
+
+#include "absl/strings/str_cat.h"
+#include "bus/control_socket.h"
+#include "bus/ring_directory.h"
+#include "proto/error.h"
+
+namespace lapwing {
+
+std::string last_component(const std::string& directory) {
+  std::filesystem::path path = std::filesystem::path(directory).lexically_normal();
+  if (!path.has_filename()) path = path.parent_path();
+  return path.filename().string();
+}
+
+std::string BusPlaces::journal_root() const {
+  return options_.journal_directory.empty()
+             ? absl::StrCat(options_.directory, "/", kJournalDirectoryName)
+             : options_.journal_directory;
+}
+
+std::vector<std::pair<std::string, DirectoryUse>> BusPlaces::directories() const {
+  std::vector<std::pair<std::string, DirectoryUse>> all = {
+      {options_.directory, DirectoryUse::kBus}};
+  if (options_.journal) all.emplace_back(journal_root(), DirectoryUse::kJournal);
+  return all;
+}
+
+absl::StatusOr<DirectoryIdentity> BusPlaces::ring_owner() const {
+  return directory_identity(options_.journal ? journal_root() : options_.directory);
+}
+
+absl::StatusOr<std::string> BusPlaces::ring_home() const {
+  std::string parent = options_.ring_directory;
+  if (parent.empty()) {
+    absl::StatusOr<bool> tmpfs = is_on_tmpfs(options_.directory);
+    if (!tmpfs.ok()) return tmpfs.status();
+    if (*tmpfs) return options_.directory;
+    parent = private_ring_directory_path(options_.group);
+  }
+  std::error_code error;
+  const std::string full = std::filesystem::canonical(options_.directory, error).string();
+  if (error)
+    return make_system_error(error.value(), absl::StrCat("resolving ", options_.directory));
+  return absl::StrCat(parent, "/", last_component(full), "-",
+                      absl::Hex(XXH3_64bits(full.data(), full.size()), absl::kZeroPad16));
+}
+
+absl::StatusOr<std::string> BusPlaces::make_ring_home() const {
+  absl::StatusOr<std::string> home = ring_home();
+  if (!home.ok() || *home == options_.directory) return home;
+  if (options_.ring_directory.empty()) {
+    absl::StatusOr<std::string> parent = private_ring_directory(options_.group);
+    if (!parent.ok()) return parent.status();
+  }
+  absl::Status made = prepare_directory(*home, DirectoryUse::kRingHome, options_.group);
+  if (!made.ok()) return made;
+  return home;
+}
+
+absl::StatusOr<LeftRings> BusPlaces::left_rings() const {
+  const absl::StatusOr<DirectoryIdentity> owner = ring_owner();
+  if (!owner.ok()) return owner.status();
+  const absl::StatusOr<std::string> home = ring_home();
+  if (!home.ok()) return home.status();
+  return LeftRings(*owner, {options_.directory, *home}, options_.log);
+}
+
+absl::Status BusPlaces::check_nobody_publishes() const {
+  absl::Status free = check_no_control(absl::StrCat(options_.directory, "/", kControlSocketName));
+  if (!free.ok()) return free;
+  const absl::StatusOr<LeftRings> rings = left_rings();
+  if (!rings.ok()) return rings.status();
+  const absl::StatusOr<BusDescription> bus = read_bus_description(options_.directory);
+  return rings->check_none_held(bus.ok() ? bus->ring_path : "");
+}
+
+}  // namespace lapwing

@@ -1,0 +1,48 @@
+// Where the parts of a bus lie, by its publisher's options, and whether somebody publishes there.
+//
+// Thread safety: one thread. Borrows the options.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "bus/open_ring.h"
+#include "publisher/left_rings.h"
+#include "publisher/publisher.h"
+#include "snapshot/bus_directory.h"
+
+namespace lapwing {
+
+class BusPlaces {
+ public:
+  explicit BusPlaces(const PublisherOptions& options) : options_(options) {}
+
+  std::string journal_root() const;
+  // Those that only one publisher may use: the bus's and, since another bus may be told to write
+  // to it too, the journal's.
+  std::vector<std::pair<std::string, DirectoryUse>> directories() const;
+
+  // The directory whose rings this bus's are. Errors: those of directory_identity.
+  absl::StatusOr<DirectoryIdentity> ring_owner() const;
+  // The directory that holds this bus's ring files: the bus directory itself if it is on tmpfs,
+  // otherwise one named after it, so that the files of two buses do not lie side by side.
+  absl::StatusOr<std::string> ring_home() const;
+  // The same, made if need be. Errors: those of private_ring_directory and prepare_directory.
+  absl::StatusOr<std::string> make_ring_home() const;
+  absl::StatusOr<LeftRings> left_rings() const;
+
+  // kBusTaken if somebody does. A lock file can be removed under its holder: so the socket and the
+  // rings are asked, too, before anything is written, and then `sessions`, which its writer locks.
+  absl::Status check_nobody_publishes() const;
+
+ private:
+  const PublisherOptions& options_;
+};
+
+// What a directory is called.
+std::string last_component(const std::string& directory);
+
+}  // namespace lapwing
