@@ -16,8 +16,10 @@ BusSearch::BusSearch(const SubscriberOptions& options) : directory_(options.dire
 
 void BusSearch::start(const Id128& known, bool known_closed) {
   stop();
+  // bus.json may call a session closed of which the journal does not say so, because it had failed
+  // before: who has looked at that once need not look again.
+  known_closed_ = known_closed || (known == known_ && known_closed_);
   known_ = known;
-  known_closed_ = known_closed;
   next_step_ns_ = 0;
   unanswered_ = absl::OkStatus();
   remains_ = Id128{};

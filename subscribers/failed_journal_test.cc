@@ -224,5 +224,17 @@ TEST_CASE("A session that was closed after its journal had failed is closed to w
   CHECK(late.lines == Lines{"1..1500", "caught-up 1500", "publisher-gone 1500"});
 }
 
+TEST_CASE("What a closed publisher left of a failed journal is read once, and then waited beside") {
+  TestBus bus;
+  start_failed(bus);
+  bus.close();
+  SubscriberOptions options = bus.options();
+  options.reattach_ns = 50'000'000;
+  Trace late(bus, options);
+  REQUIRE(late.until(ItemKind::kEnded));
+  CHECK(late.lines == Lines{"1..1500", "caught-up 1500", "publisher-gone 1500", "ended 1500"});
+  CHECK(late.subscriber.counters().reattached == 0);
+}
+
 }  // namespace
 }  // namespace lapwing
