@@ -1,0 +1,123 @@
+"""What an operator does to a journal's files while they are in use: renames, removes, restores."""
+
+import json
+import os
+import pathlib
+import unittest
+
+import harness
+
+RECORDS = 20_000
+SEGMENT_BYTES = 65536  # so that the journal has many segments
+PIPE = ("--format", "none", "--summary", "--until-closed")
+
+
+class AnOperator(harness.BusTest):
+    """Each test does one thing to the files, and says what readers and publishers make of it."""
+
+    def publish(self, name="publish", records=RECORDS, *more):
+        """A publisher whose records are all durable, and that stays."""
+        publisher = self.start(name, "publish", "--source", f"synthetic:records={records},seed=3",
+                               "--segment-bytes", SEGMENT_BYTES, "--capacity", 1024,
+                               "--linger", 3600, *more)
+        self.until_durable(records)
+        return publisher
+
+    @property
+    def root(self):
+        return pathlib.Path(self.bus) / "journal"
+
+    def segment_files(self, suffix):
+        return sorted(self.root.glob(f"*/*.{suffix}"))
+
+    def lose_session_log(self):
+        for name in ("sessions", "sessions.copy"):
+            (self.root / name).unlink()
+
+    def tail(self, name, expect=0):
+        return self.run_to_end(name, "tail", "--from", "start", "--reattach", "1", *PIPE,
+                               expect=expect)
+
+    def test_a_reader_in_the_journal_loses_nothing_to_a_bus_that_is_renamed(self):
+        publisher = self.publish()
+        out, into = os.pipe()
+        reader = self.start("reader", "tail", "--from", "start", "--until-closed", "--format",
+                            "json", stdout=into)
+        os.close(into)
+        with os.fdopen(out, "rb") as lines:
+            seen = [lines.readline()]  # it has begun, and its pipe is full long before the end
+            os.rename(self.bus, self.bus + "-away")
+            # Far more than a pipe holds: it reads segments while they have no such name.
+            while len(seen) < RECORDS - 2_000 and b'"lost"' not in seen[-1]:
+                seen.append(lines.readline())
+            os.rename(self.bus + "-away", self.bus)
+            publisher.stop()
+            seen += lines.readlines()
+        self.assertEqual(reader.wait(), 0, reader.err())
+        events = [line for line in seen if b'"event"' in line]
+        self.assertEqual(len(seen) - len(events), RECORDS, events)
+        self.assertFalse([line for line in events if b'"lost"' in line])
+
+    def test_the_archiver_writes_on_under_a_bus_that_is_renamed(self):
+        dbn = self.raw_dbn(f"synthetic:records={RECORDS},seed=3")
+        flow = self.publish_flow("publish", dbn, "--segment-bytes", SEGMENT_BYTES,
+                                 "--capacity", 1024)
+        flow.feed(1000)
+        self.until_durable(1000)
+        os.rename(self.bus, self.bus + "-away")
+        flow.feed(RECORDS)  # the pipe and the ring hold less: segments are made meanwhile
+        os.rename(self.bus + "-away", self.bus)
+        flow.end()
+        self.assertEqual(flow.publisher.wait(), 0, flow.publisher.err())
+        self.assertEqual(self.tail("tail").summary()["records"], RECORDS)
+        self.run_to_end("verify", "verify")
+
+    def test_an_unused_file_that_is_missing_at_the_end_is_no_failure(self):
+        for suffix in ("jnl", "sum", "idx"):
+            publisher = self.publish(f"publish-{suffix}", RECORDS, "--resume")
+            self.segment_files(suffix)[-1].unlink()
+            self.assertEqual(publisher.stop(), 0, publisher.err())
+            self.assertNotIn("journal ended", publisher.err())
+        self.run_to_end("verify", "verify")
+
+    def test_a_publisher_that_has_lost_its_session_log_ends_its_journal_and_repair_rebuilds(self):
+        publisher = self.publish()
+        self.lose_session_log()
+        self.until("the publisher to notice", lambda: "journal ended" in publisher.err())
+        self.assertIn("lapwing repair", publisher.err())
+        self.assertEqual(publisher.stop(), 1)
+        source = f"synthetic:records={RECORDS}"
+        for command in (("publish", "--source", source), ("verify",), ("info",)):
+            refused = self.run_to_end(f"{command[0]}-refused", *command, expect=4)
+            self.assertIn("lapwing repair", refused.err() + refused.out())
+        self.tail("tail-refused", expect=4)
+
+        self.run_to_end("repair", "repair")
+        self.run_to_end("verify", "verify")
+        summary = self.tail("tail-rebuilt", expect=5).summary()
+        self.assertEqual((summary["records"], summary["lost"]), (RECORDS, 0))
+        anew = self.run_to_end("publish-anew", "publish", "--source", source)
+        self.assertIn("a new one begins at sequence 1", anew.err())
+
+    def test_a_start_without_session_log_leaves_the_ring_of_the_killed_publisher(self):
+        self.publish().kill()
+        description = json.loads((pathlib.Path(self.bus) / "bus.json").read_text())
+        ring = pathlib.Path(description["ring_path"])
+        self.lose_session_log()
+        self.run_to_end("refused", "publish", "--source", "synthetic:records=10", expect=4)
+        self.assertTrue(ring.exists())
+
+    def test_a_segment_that_is_removed_under_the_publisher_ends_the_journal(self):
+        dbn = self.raw_dbn("synthetic:records=1000,seed=3")
+        flow = self.publish_flow("publish", dbn)
+        flow.feed(1000)
+        self.until_durable(1000)
+        first = self.segment_files("jnl")[0]
+        first.unlink()
+        flow.end()
+        self.assertNotEqual(flow.publisher.wait(), 0)
+        self.assertIn(str(first), flow.publisher.err())
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
