@@ -123,8 +123,6 @@ Failure classify(const rocksdb::Status& status) {
   if (sys_errno == EACCES) {
     return {Errc::kNotPermitted, "; run the checkpointer as the owner of the bus directory"};
   }
-  // Nothing but another limit ends it.
-  if (sys_errno == EFBIG) return {Errc::kLimit, limit_remedy(EFBIG)};
   if (sys_errno != 0) {
     return {errc_of(make_system_error(sys_errno, "")), limit_remedy(sys_errno)};
   }

@@ -77,8 +77,12 @@ class FileSizes(LimitsTest):
     def test_a_state_that_a_file_does_not_take_ends_checkpoint(self):
         self.publish()
         for limit in (1024, 4096, 65536):
-            self.refuse("checkpoint", "checkpoint", "--fold", "orders", "--until-closed",
-                        limit=limit)
+            refused = self.start("checkpoint", "checkpoint", "--fold", "orders", "--until-closed",
+                                 preexec_fn=limited(resource.RLIMIT_FSIZE, limit))
+            # As a full disk, it is tried again until somebody makes room or ends it.
+            self.until("it to be said", lambda: "ulimit -f" in refused.err())
+            self.assertEqual(refused.stop(), OTHER, refused.err())
+            self.assertIn("File too large", refused.err())
         self.checkpoint()
 
 
@@ -123,6 +127,7 @@ class Memory(LimitsTest):
     def test_with_few_processes_each_command_works_or_says_what_is_in_the_way(self):
         user = 1_000_000 + os.getpid()  # of nobody else: its processes are counted
         self.folder.chmod(0o777)
+        self.addCleanup(shutil.rmtree, f"/dev/shm/lapwing-{user}", ignore_errors=True)
 
         def as_user(processes):
             return {"user": user, "group": user, "extra_groups": [],
