@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -204,6 +205,10 @@ absl::StatusOr<std::size_t> ByteSource::decode_some(std::span<std::byte> out) {
   ZSTD_inBuffer input{buffer_.data() + begin_, input_bytes, 0};
   ZSTD_outBuffer output{out.data(), out.size(), 0};
   const std::size_t wanted = ZSTD_decompressStream(decoder.stream, &output, &input);
+  if (ZSTD_getErrorCode(wanted) == ZSTD_error_memory_allocation) {
+    return make_system_error(ENOMEM, absl::StrCat("decompressing ", name_, " at byte ",
+                                                  file_offset()));
+  }
   if (ZSTD_isError(wanted)) {
     return make_error(
         Errc::kBadInput,

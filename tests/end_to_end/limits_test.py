@@ -6,6 +6,7 @@ import pathlib
 import resource
 import shutil
 import signal
+import subprocess
 import unittest
 
 import harness
@@ -107,6 +108,17 @@ class Memory(LimitsTest):
             if code != DONE:
                 self.assertEqual(code, OTHER)
                 self.assertIn("ulimit -v", process.err())
+
+    def test_a_feed_that_needs_more_memory_than_there_is_is_not_called_damaged(self):
+        path = self.folder / "feed.dbn.zst"
+        packed = subprocess.run(["zstd", "-q", "--long=27", "-c"], check=True, capture_output=True,
+                                input=self.raw_dbn("synthetic:records=1000"))
+        path.write_bytes(packed.stdout)  # of a size not known before: a window of 128 MiB
+        refused = self.start("publish", "publish", "--source", f"dbn:{path}",
+                             preexec_fn=limited(resource.RLIMIT_AS, 100 * MIB))
+        self.assertEqual(self.assert_ends_with_words(refused, str(path), "ulimit -v"), OTHER)
+        self.assertNotIn("damaged", refused.err())
+        self.run_to_end("publish", "publish", "--source", f"dbn:{path}")
 
     def test_every_command_refuses_a_stack_on_which_it_could_die(self):
         self.publish()
