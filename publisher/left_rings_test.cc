@@ -210,6 +210,20 @@ TEST_CASE("A file that `sessions` calls the ring and that is none is left as it 
   }
 }
 
+TEST_CASE(
+    "A bus that is moved for good under its publisher is closed where it is, and goes on there") {
+  const TemporaryDirectory directory;
+  PublisherOptions options = options_for(directory);
+  const auto publisher = open_publisher(options);
+  publisher->publish_batch(bytes_of(records_from(1, kRecords)));
+  std::filesystem::rename(options.directory, directory.file("moved"));
+  REQUIRE(publisher->close().ok());
+  options.directory = directory.file("moved");
+  CHECK(read_bus_description(options.directory)->closed);
+  CHECK(read_bus_description(options.directory)->journal_root == options.directory + "/journal");
+  CHECK(open_publisher(options)->first() == kRecords + 1);
+}
+
 TEST_CASE("A ring stays where the end of its failed journal could not be recorded") {
   const TemporaryDirectory directory;
   const PublisherOptions options = options_for(directory);

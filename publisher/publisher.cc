@@ -356,7 +356,7 @@ absl::Status Publisher::State::remove_names() {
   }
   session.description.closed = true;
   absl::Status result =
-      write_bus_description(options.directory, session.description, options.group);
+      write_bus_description(*session.bus_disk, options.directory, session.description);
   result.Update(remove_ring(*session.ring));
   return result;
 }

@@ -149,6 +149,8 @@ absl::Status Starter::prepare() {
   for (const auto& [directory, use] : places_.directories()) {
     if (absl::Status made = make_directory(directory, use); !made.ok()) return made;
   }
+  session_.bus_disk = std::make_unique<PosixDisk>(options_.group);
+  session_.bus_disk->anchor(options_.directory);
   if (options_.journal) session_.disk->anchor(places_.journal_root());
   return absl::OkStatus();
 }
@@ -338,7 +340,7 @@ absl::Status Starter::announce() {
       !kept.ok()) {
     return kept;
   }
-  return write_bus_description(options_.directory, bus, options_.group);
+  return write_bus_description(*session_.bus_disk, options_.directory, bus);
 }
 
 // Every other ring file of this bus: of the settled session, wherever an earlier start placed it

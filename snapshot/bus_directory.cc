@@ -17,6 +17,7 @@
 #include "proto/error.h"
 #include "proto/ring_layout.h"
 #include "snapshot/exclusive_lock.h"
+#include "snapshot/posix_io.h"
 #include "snapshot/small_file.h"
 
 namespace lapwing {
@@ -267,6 +268,12 @@ absl::StatusOr<BusDescription> read_bus_description(const std::string& directory
 
 absl::Status write_bus_description(const std::string& directory, const BusDescription& description,
                                    std::optional<unsigned> group) {
+  PosixDisk disk(group);
+  return write_bus_description(disk, directory, description);
+}
+
+absl::Status write_bus_description(Disk& disk, const std::string& directory,
+                                   const BusDescription& description) {
   const json object = {
       {"abi", kAbiVersion},
       {"name", description.name},
@@ -288,7 +295,7 @@ absl::Status write_bus_description(const std::string& directory, const BusDescri
     return make_error(Errc::kInvalidArgument,
                       absl::StrCat("a name or path of the bus at ", directory, " is not UTF-8"));
   }
-  return replace_file(directory, kBusFileName, text + "\n", group);
+  return replace_file(disk, directory, kBusFileName, text + "\n");
 }
 
 absl::Status write_feed_metadata(const std::string& directory, const std::string& metadata,

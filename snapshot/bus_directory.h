@@ -15,6 +15,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "proto/identity.h"
+#include "snapshot/io.h"
 
 namespace lapwing {
 
@@ -66,6 +67,9 @@ absl::StatusOr<BusDescription> read_bus_description(const std::string& directory
 // Errors: kInvalidArgument (a text that is not UTF-8), kNoSpace, kNotPermitted, kSystem.
 absl::Status write_bus_description(const std::string& directory, const BusDescription& description,
                                    std::optional<unsigned> group);
+// The same on that disk, which may have anchored the directory, with the permissions it gives.
+absl::Status write_bus_description(Disk& disk, const std::string& directory,
+                                   const BusDescription& description);
 
 // Raw DBN metadata of the feed (the bytes from "DBN" on), kept so that recordings carry it.
 absl::Status write_feed_metadata(const std::string& directory, const std::string& metadata,
