@@ -84,6 +84,13 @@ TEST_CASE("Metadata cut off at any byte is an error, never a crash or a wrong va
   }
 }
 
+TEST_CASE("Bytes behind the metadata's own length are refused, not taken for a part of it") {
+  std::string bytes = encode_metadata(example()).value();
+  REQUIRE(parse(bytes).ok());
+  bytes.append(GENERATE(std::size_t{1}, std::size_t{100}), '\0');
+  CHECK(errc_of(parse(bytes).status()) == Errc::kBadInput);
+}
+
 TEST_CASE("A count that promises more than the metadata holds is refused, not allocated") {
   Metadata metadata = example();
   std::string bytes = encode(metadata);
