@@ -3,8 +3,8 @@
 #
 #   deploy/test.sh           all: release, sanitizers, both compilers, memory models, conformance
 #   deploy/test.sh --quick   the house rules and the release build with its tests, fewer repetitions
-#   deploy/test.sh --long    all of it, with five times the kills, joins and power cuts, and a
-#                            minute of torture and ten minutes of fuzzing
+#   deploy/test.sh --long    all of it, with five times the kills, joins and power cuts, a minute
+#                            of torture, ten minutes of fuzzing and an hour of a hostile operator
 #
 # LAPWING_TEST_DATA           directory of real feed files; without it tests skip, loudly
 # LAPWING_REQUIRE_REGISTRIES  1: tests that need a package registry must not skip
@@ -47,6 +47,7 @@ repeat LAPWING_SCRIBBLE_SECONDS 3 20 300
 repeat LAPWING_CALLS 200000 10000000 100000000
 repeat LAPWING_CALL_SECONDS 3 20 180
 repeat LAPWING_FUZZ_SECONDS 20 20 600
+repeat LAPWING_HOSTILE_SECONDS 10 60 3600
 repeat LAPWING_CHANNEL_STRIDE 61 1 1
 repeat LAPWING_CHANNEL_OPERATIONS 200000 1000000 5000000
 repeat LAPWING_FOLD_FLOWS 3 3 60
@@ -158,6 +159,8 @@ release_stages() {
   build 'release: build' release all headers_compile_alone || return
   run_ctest 'release: tests' release -LE '^(house|registry)$'
   run_script 'release: instructions a record' bench/instructions.sh --check build/release
+  LAPWING_BIN=$PWD/build/release/lapwing run_script 'hostile operator' \
+    tests/hostile/run.py --seconds "$LAPWING_HOSTILE_SECONDS"
 }
 
 sanitizer_stages() {

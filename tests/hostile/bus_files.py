@@ -1,0 +1,166 @@
+"""Lapwing's files, taken apart and put together again with valid sums (docs/formats.md)."""
+
+import json
+import os
+import pathlib
+import struct
+
+from xxh3 import xxh3_64
+
+PAGE = 4096
+SESSION_BYTES = 512
+
+# (offset, struct format) of the fields that are worth a lie.
+SESSION = {"version": (0, "<I"), "kind": (4, "<I"), "index": (8, "<Q"), "journal_id": (16, "16s"),
+           "session_id": (32, "16s"), "boot_id": (48, "16s"), "first": (64, "<Q"),
+           "through": (72, "<Q"), "last": (80, "<Q"), "void_first": (88, "<Q"),
+           "void_last": (96, "<Q"), "how": (104, "<I"), "slot_bytes": (108, "<I"),
+           "record_bytes": (112, "<I"), "sys_errno": (116, "<I"), "segment_slots": (120, "<Q"),
+           "source_id": (128, "<Q"), "source_offset": (136, "<Q"), "wall_ns": (144, "<Q"),
+           "schema": (152, "32s"), "ring_path": (184, "256s")}
+SEGMENT = {"version": (8, "<I"), "header_bytes": (12, "<I"), "journal_id": (16, "16s"),
+           "segment": (32, "<Q"), "first_sequence": (40, "<Q"), "slot_count": (48, "<Q"),
+           "slot_bytes": (56, "<I"), "record_bytes": (60, "<I"), "created_wall_ns": (64, "<Q"),
+           "schema": (72, "32s")}
+RING = {"abi_version": (8, "<I"), "header_bytes": (12, "<I"), "feature_bits": (16, "<Q"),
+        "slot_bytes": (24, "<I"), "record_bytes": (28, "<I"), "capacity": (32, "<Q"),
+        "journal_id": (40, "16s"), "session_id": (56, "16s"), "boot_id": (72, "16s"),
+        "session_first_sequence": (88, "<Q"), "ring_first_sequence": (96, "<Q"),
+        "created_wall_ns": (104, "<Q"), "publisher_pid": (112, "<I"), "has_journal": (116, "<I"),
+        "schema": (120, "32s"), "bus_name": (152, "64s")}
+RING_WORDS = {"head": 4096, "doorbell": 4224, "archived": 4352, "durable": 4480, "oldest": 4608,
+              "journal_state": 4736, "heartbeat": 4864, "state": 4992}
+CHECKPOINT = {"version": (8, "<I"), "header_bytes": (12, "<I"), "journal_id": (16, "16s"),
+              "session_id": (32, "16s"), "sequence": (48, "<Q"), "created_wall_ns": (56, "<Q"),
+              "entry_count": (64, "<Q"), "entry_bytes": (72, "<I"), "block_bytes": (76, "<I"),
+              "sums_offset": (80, "<Q"), "sums_sum": (88, "<Q"), "record_bytes": (96, "<I"),
+              "fold_version": (100, "<I"), "schema": (104, "32s"), "fold": (136, "32s")}
+
+NUMBERS = (0, 1, 2, 7, 63, 64, 4095, 4096, 4097, 1 << 31, (1 << 32) - 1, 1 << 32, 1 << 40,
+           (1 << 63) - 1, 1 << 63, (1 << 64) - 1)
+
+
+def rewrite(path, change):
+    """Writes change(content) over a file, in place: it keeps its inode, its mode and its owner."""
+    path = pathlib.Path(path)
+    mode = path.stat().st_mode
+    content = bytearray(path.read_bytes())
+    change(content)
+    os.chmod(path, mode | 0o600)
+    with open(path, "r+b") as file:
+        file.write(content)
+        file.truncate(len(content))
+    os.chmod(path, mode)
+
+
+def put(content, base, fields, name, value):
+    at, form = fields[name]
+    if isinstance(value, str):
+        value = value.encode()
+    if isinstance(value, int):
+        value &= (1 << (8 * struct.calcsize(form))) - 1
+    struct.pack_into(form, content, base + at, value)
+
+
+def get(content, base, fields, name):
+    at, form = fields[name]
+    return struct.unpack_from(form, content, base + at)[0]
+
+
+def seal_page(content):
+    """The checksum at the end of a header page."""
+    struct.pack_into("<Q", content, PAGE - 8, xxh3_64(content[:PAGE - 8]))
+
+
+def seal_session(content, entry):
+    base = entry * SESSION_BYTES
+    sum_ = xxh3_64(content[base:base + SESSION_BYTES - 8])
+    struct.pack_into("<Q", content, base + SESSION_BYTES - 8, sum_)
+
+
+def session_entries(content):
+    """The numbers of the entries that are written, and the kind of each."""
+    entries = []
+    for entry in range(len(content) // SESSION_BYTES):
+        kind = get(content, entry * SESSION_BYTES, SESSION, "kind")
+        if kind == 0:
+            break
+        entries.append((entry, kind))
+    return entries
+
+
+def edit_sessions(journal, choose, changes):
+    """Changes fields of one entry, the same in both copies. choose([(entry, kind)]) picks it."""
+    for name in ("sessions", "sessions.copy"):
+        def change(content):
+            entry, _ = choose(session_entries(content))
+            for field, value in changes.items():
+                put(content, entry * SESSION_BYTES, SESSION, field, value)
+            seal_session(content, entry)
+        rewrite(journal / name, change)
+
+
+def edit_header(path, fields, changes):
+    """Changes fields of the header page of a segment, ring or checkpoint."""
+    def change(content):
+        for field, value in changes.items():
+            put(content, 0, fields, field, value)
+        seal_page(content)
+    rewrite(path, change)
+
+
+def edit_ring_word(path, word, value):
+    rewrite(path, lambda content: struct.pack_into("<Q", content, RING_WORDS[word], value))
+
+
+def seal_sum(content, at, journal_id, block):
+    """The check of the sum entry at this offset."""
+    sum_, count = struct.unpack_from("<QI", content, at)
+    check = xxh3_64(journal_id + struct.pack("<QQI", block, sum_, count)) & 0xFFFFFFFF
+    struct.pack_into("<I", content, at + 12, check or 1)
+
+
+def seal_index_entry(content, at, journal_id):
+    seed = struct.unpack_from("<Q", journal_id)[0]
+    struct.pack_into("<Q", content, at + 24, xxh3_64(content[at:at + 24], seed))
+
+
+def wrong_sums(bus):
+    """What of a bus's files does not have the sum that this module would give it; [] as long as
+    it and the program agree. Looks at one of each kind."""
+    wrong, kinds = [], bus.files()
+
+    def hold(what, content, seal):
+        sealed = bytearray(content)
+        seal(sealed)
+        if sealed != content or not any(content):
+            wrong.append(what)
+    sessions = kinds["sessions"][0].read_bytes()
+    for entry, _ in session_entries(sessions):
+        hold(f"sessions, entry {entry}", sessions, lambda data, n=entry: seal_session(data, n))
+    for kind in ("jnl", "ring", "ckpt"):
+        for path in kinds.get(kind, ())[:1]:
+            hold(path.name, path.read_bytes()[:PAGE], seal_page)
+    path = kinds["sum"][0]
+    journal_id = bytes.fromhex(path.parent.name)
+    hold(path.name, path.read_bytes(), lambda data: seal_sum(data, 0, journal_id, 0))
+    sum_, count = struct.unpack_from("<QI", path.read_bytes())
+    slots = kinds["jnl"][0].read_bytes()
+    slot_bytes = get(slots, 0, SEGMENT, "slot_bytes")
+    if xxh3_64(slots[PAGE:PAGE + count * slot_bytes]) != sum_:
+        wrong.append(f"the first block of {kinds['jnl'][0].name}")
+    path = kinds["idx"][0]
+    hold(path.name, path.read_bytes(), lambda data: seal_index_entry(data, 0, journal_id))
+    return wrong
+
+
+def edit_description(path, changes):
+    """Changes fields of bus.json; a value of None takes the field out."""
+    def change(content):
+        description = json.loads(bytes(content))
+        for name, value in changes.items():
+            description[name] = value
+            if value is None:
+                del description[name]
+        content[:] = json.dumps(description).encode()
+    rewrite(path, change)
