@@ -11,6 +11,8 @@ import use_bus
 NAME = "damaged"
 WEIGHT = 3
 TRIALS_MIN = 5
+OF_CONTENT = (mutations.flip_bit, mutations.overwrite, mutations.swap_with_another,
+              mutations.replace_by_anothers)
 
 
 @dataclasses.dataclass
@@ -34,9 +36,13 @@ class Family:
     def trial(self, trial):
         name, index = self._combination(trial)
         bus = self.world.bases.place(name, trial)
-        trusted_recording = self._harm(trial, bus, index)
-        use = use_bus.Use(trial, bus, self.world.bases)
-        use.check_recording = trusted_recording
+        kind, mutation = self._harm(trial, bus, index)
+        # A ring's slots have no sums, nor have the journal's beyond what is durable.
+        bare = bus.name == "killed" and kind in ("ring", "jnl") and mutation in OF_CONTENT
+        use = use_bus.Use(trial, bus, self.world.bases, trusted=not bare)
+        use.check_recording = not kind.startswith("recording")
+        # To move the old journal away is what the program itself advises for another feed.
+        use.may_begin_anew |= not bus.journal.exists()
         use.all()
 
     @staticmethod
@@ -47,7 +53,7 @@ class Family:
         return deck[(trial.number * 7919 + trial.seed) % len(deck)]
 
     def _harm(self, trial, bus, index):
-        """Harms one path. False if it was of the recording, whose own bytes prove nothing."""
+        """Harms one path. Returns its kind, and the mutation."""
         rng = trial.rng
         kinds = bus.files()
         if rng.random() < 0.15:
@@ -66,4 +72,4 @@ class Family:
         if done is None:
             mutation, done = mutations.delete, mutations.delete(str(path), rng, place)
         trial.note(f"base {bus.name}, {kind} {path.name}: {done}")
-        return not kind.startswith("recording")
+        return kind, mutation

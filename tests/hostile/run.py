@@ -52,6 +52,7 @@ class World:
         self.program = scratch / "bin" / "lapwing"
         self.program.parent.mkdir()
         shutil.copy2(program, self.program)  # a rebuild meanwhile changes nothing
+        self._trials = 0
         (scratch / "findings").mkdir()
         bases.clear(self.work)
         self.bases = bases.Bases(scratch, lambda: self.new_trial("bases", 0, None))
@@ -72,6 +73,9 @@ class World:
         rng = random.Random(f"{self.seed}/{family}/{number}")
         trial = trials.Trial(self.program, self.work, rng, deadline)
         trial.number, trial.seed, trial.family = number, self.seed, family
+        self._trials += 1
+        if deadline is None:
+            trial.label = f"{family}-{self._trials}-"
         return trial
 
 
@@ -160,12 +164,12 @@ def elsewhere(program):
 
 
 def outside(program):
-    """What must be the same at the end, as far as that is cheap: modes, owners, the sources."""
+    """What must be the same at the end, as far as that is cheap: modes, owners, the program."""
     found = {}
     for path in elsewhere(program):
         status = os.lstat(path)
         found[path] = f"{status.st_mode:o} {status.st_uid}:{status.st_gid}"
-    return found | sentinels.fingerprint([program, *sorted(HERE.glob("*.py"))])
+    return found | sentinels.fingerprint([program])
 
 
 def attack(options, program, scratch):

@@ -150,6 +150,7 @@ class Trial:
     def __init__(self, program, folder, rng, deadline=None):
         self.program, self.folder, self.rng = str(program), pathlib.Path(folder), rng
         self._deadline = deadline
+        self.label = ""  # of its files: where two trials share a folder, they do not share these
         self.findings = []
         self.said = []  # what was done, in order, for whoever repeats it
         self.live = []
@@ -172,8 +173,9 @@ class Trial:
         command = [self.program, *(str(argument) for argument in arguments)]
         self.said.append(shlex.join(command))
         self._names += 1
-        process = Live(self, command, f"{self._names:02}-{arguments[0] if arguments else 'none'}"
-                       .replace("/", "_")[:40], stdin, stdout, stderr, before_exec)
+        name = re.sub(r"[^a-z-]", "_", str(arguments[0]) if arguments else "none")[:20]
+        process = Live(self, command, f"{self.label}{self._names:02}-{name}", stdin, stdout,
+                       stderr, before_exec)
         self.live.append(process)
         return process
 
