@@ -11,6 +11,7 @@ import shutil
 import stat
 
 STRANGER_UID = 61_007
+SHOWN_MAX = 3
 HASHED_BYTES_MAX = 4 << 20  # a file may have been extended by a hole of a terabyte
 
 
@@ -61,11 +62,17 @@ class Sentinels:
         self.directory = self.folder / "directory"
         self.home = self.folder / "home"  # of root, as the program's own user is here
         self.paths = []
+        self._neighbours = None  # what else lies beside the sentinels, which is the harness's own
         self._make()
 
     def _make(self):
-        for path in [self.folder, *self.paths]:
+        parent = self.folder.parent
+        self._neighbours = self._neighbours or set(os.listdir(parent))
+        for path in [self.folder, *self.paths,
+                     *(parent / name for name in set(os.listdir(parent)) - self._neighbours)]:
             shutil.rmtree(path, ignore_errors=True)
+            path.unlink(missing_ok=True)
+        os.chmod(parent, 0o755)
         self.folder.mkdir()
         self.file.write_bytes(b"not of Lapwing\n" * 300)
         os.chmod(self.file, 0o644)
@@ -92,7 +99,9 @@ class Sentinels:
     def check(self, trial):
         """Reports what has changed, and makes it anew for the next trial."""
         changed = list(differences(self._before, self._fingerprint()))
-        for line in changed:
+        for line in changed[:SHOWN_MAX]:
             trial.found("a sentinel changed: " + line.replace(str(self.folder), "sentinels"))
+        if len(changed) > SHOWN_MAX:
+            trial.found(f"{len(changed) - SHOWN_MAX} more sentinels changed")
         if changed:
             self._make()
