@@ -13,7 +13,7 @@ import use_bus
 
 NAME = "crafted"
 WEIGHT = 3
-TRIALS_MIN = 9
+TRIALS_MIN = 10
 
 
 class Family:
@@ -21,19 +21,42 @@ class Family:
         self.world = world
         self.crafts = (self.ring_path, self.session_numbers, self.ring_path, self.segment_header,
                        self.ring_header, self.description, self.ring_words, self.checkpoint,
-                       self.sums_and_index)
+                       self.sums_and_index, self.schema)
 
     def trial(self, trial):
         craft = self.crafts[trial.number % len(self.crafts)]
         needs_ring = craft in (self.ring_header, self.ring_words)
         name = "killed" if needs_ring or trial.rng.random() < 0.4 else trial.rng.choice(
             ("clean", "cut", "group", "kv16", "failed"))
+        if craft == self.schema:
+            name = "kv16"
         if craft == self.checkpoint:
             name = trial.rng.choice(("clean", "kv16", "group"))
         bus = self.world.bases.place(name, trial)
         trial.note(f"base {bus.name}: {craft(trial, bus)}")
         use = use_bus.Use(trial, bus, self.world.bases, trusted=False)
         use.all()
+        if craft == self.schema:
+            shown = trial.run("tail", "--bus", bus.directory, "--from", "start", "--reattach", "0",
+                              "--until-closed", "--format", "json")
+            if b'"order_id"' in shown.out or b'"price"' in shown.out:
+                trial.found("`tail` showed records of 16 bytes as larger ones")
+
+    def schema(self, trial, bus):
+        """The bus says everywhere that its records of 16 bytes are of a schema of larger ones."""
+        name = trial.rng.choice(("dbn.mbo", "dbn.trades", "dbn.mbp-1"))
+        for path in bus.files()["jnl"]:
+            bus_files.edit_header(path, bus_files.SEGMENT, {"schema": name.ljust(32, "\0")})
+        for copy in ("sessions", "sessions.copy"):
+            def change(content):
+                for entry, kind in bus_files.session_entries(content):
+                    if kind == 1:
+                        bus_files.put(content, entry * bus_files.SESSION_BYTES, bus_files.SESSION,
+                                      "schema", name)
+                        bus_files.seal_session(content, entry)
+            bus_files.rewrite(bus.journal / copy, change)
+        bus_files.edit_description(bus.directory / "bus.json", {"schema": name})
+        return f"records of kv16 are called {name} everywhere"
 
     def bystanders(self, trial, bus):
         """Paths that no bus may be talked into touching."""

@@ -15,8 +15,10 @@ NAME = "limits"
 WEIGHT = 3
 TRIALS_MIN = 12
 OTHER_UID = 61_003
+DAMAGED = 4
 
 MIB = 1 << 20
+UNHEARD_BYTES_MAX = 128 * MIB
 ADDRESS = [size * MIB for size in (8, 16, 24, 32, 48, 64, 80, 96, 128, 160, 200, 256, 320, 400,
                                    600)]
 STACK = [size << 10 for size in (16, 32, 64, 96, 128, 256, 1024)]
@@ -28,7 +30,8 @@ class Family:
     def __init__(self, world):
         self.world = world
         self.kinds = (self.limited, self.limited, self.full_output, self.limited, self.closed,
-                      self.full_disk, self.limited, self.signalled, self.closed_pipe)
+                      self.full_disk, self.limited, self.signalled, self.closed_pipe,
+                      self.no_listener)
         self._least = {}
 
     def trial(self, trial):
@@ -62,7 +65,19 @@ class Family:
 
         def limit():
             resource.setrlimit(number, (value, value))
-        under_harm.run_one(self.world, trial, limit)
+        outcome = under_harm.run_one(self.world, trial, limit)
+        if outcome.code == DAMAGED:
+            shown = trial.shown(outcome.command)
+            trial.found(f"`{shown}` says that data is damaged, and it is not")
+        return True
+
+    def no_listener(self, trial):
+        """Who finds nobody to talk to has not used memory for what it might have said."""
+        pipe = trial.start("pipe", "--connect", trial.folder / "x.sock", "--retry", "600",
+                           "--max-message", trial.rng.choice(("512M", "1G")))
+        resident = trial.check(pipe, stop_after=1.0).resident_bytes
+        if resident > UNHEARD_BYTES_MAX:
+            trial.found(f"`pipe --connect` used {resident // MIB} MiB before anybody listened")
         return True
 
     def _as_another(self, trial, processes):

@@ -109,6 +109,8 @@ class Run:
     def _family(self, module, seconds):
         score = Score(module)
         begun = time.monotonic()
+        if self.options.trial is not None:
+            score.trials_min = 1
         family = module.Family(self.world)
         score.skipped = getattr(family, "skipped", None)
         if score.skipped:
