@@ -26,7 +26,6 @@ class Bus:
         self.directory = folder / "bus"
         self.journal = self.directory / "journal"
         self.recording = folder / "recording.dbn"
-        self.failed = False  # its journal has ended as failed: the next one begins at 1
         self.fold = "latest" if schema == "kv16" else "orders"
 
     def description(self):
@@ -220,7 +219,6 @@ class Bases:
         copy_folder(f"{self.kept / name}/.", trial.folder)
         model = self._buses[name]
         bus = Bus(trial.folder, name, model.schema, model.expected.copy())
-        bus.failed = model.failed
         return bus
 
 

@@ -18,7 +18,7 @@ class Use:
         """trusted: what is in the files is what Lapwing wrote, or shows by its sums that it is
         not. A crafted file has valid sums: then only endings and bystanders are checked."""
         self.trial, self.bus, self.makers, self.trusted = trial, bus, makers, trusted
-        self.may_begin_anew = bus.failed
+        self.may_begin_anew = False
         self.check_recording = True
         self.voids = []
         self._sessions = 0
@@ -69,12 +69,12 @@ class Use:
         self.trial.run("info", "--bus", self.bus.directory,
                        *self.trial.rng.choice(((), ("--json",))))
 
-    def tail(self, *options, expected=None, directory=None):
-        outcome = self.trial.run("tail", "--bus", directory or self.bus.directory, "--from",
-                                 "start", "--until-closed", "--reattach", "0", "--format", "json",
-                                 "--summary", *options)
+    def tail(self):
+        outcome = self.trial.run("tail", "--bus", self.bus.directory, "--from", "start",
+                                 "--until-closed", "--reattach", "0", "--format", "json",
+                                 "--summary")
         if self.trusted:
-            check = expected_records.TailCheck(expected or self.bus.expected,
+            check = expected_records.TailCheck(self.bus.expected,
                                                self._known_gone() + self.voids)
             for fault in check.read(outcome):
                 self.trial.found(f"`tail --from start`: {fault}")
@@ -112,12 +112,12 @@ class Use:
         if self.trusted and self.check_recording and self.bus.recording.is_file():
             self._check_file("record", self.bus.recording, outcome)
 
-    def publisher(self, *options, directory=None):
+    def publisher(self):
         """A new session; where it began, or None if there is none."""
         self._sessions += 1
         feed = self.makers.feed(self.bus.schema, 900 + self._sessions, MORE)
-        outcome = self.trial.run("publish", "--bus", directory or self.bus.directory, "--source",
-                                 feed.source, *bases.SEGMENT, "--summary", *options)
+        outcome = self.trial.run("publish", "--bus", self.bus.directory, "--source", feed.source,
+                                 *bases.SEGMENT, "--summary")
         lines = [line for line in outcome.out.splitlines() if line.startswith(b"{")]
         summary = json.loads(lines[-1]) if lines else {}
         if not summary.get("records"):
