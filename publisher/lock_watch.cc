@@ -11,7 +11,8 @@ void LockWatch::look(std::uint64_t now_ns) {
   if (now_ns < next_ns_) return;
   next_ns_ = now_ns + kLockWatchNs;
   for (ExclusiveLock& lock : *locks_) {
-    if (!lock.still_named()) take_again(lock);
+    const absl::StatusOr<bool> named = lock.is_named();
+    if (named.ok() && !*named) take_again(lock);
   }
 }
 

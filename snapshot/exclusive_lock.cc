@@ -17,6 +17,7 @@ namespace lapwing {
 namespace {
 
 constexpr std::size_t kPidTextMax = 32;
+constexpr int kAttemptsMax = 100;
 
 absl::Status open_failed(int sys_errno, const std::string& path) {
   if (sys_errno == ELOOP || sys_errno == EISDIR || sys_errno == ENXIO) {
@@ -56,7 +57,7 @@ void write_holder(int fd) {
 
 absl::StatusOr<ExclusiveLock> ExclusiveLock::take(const std::string& path, std::uint64_t retry_ns,
                                                   const std::string& does) {
-  for (;;) {
+  for (int attempt = 0; attempt < kAttemptsMax; ++attempt) {
     const int fd = open_lock(path);
     if (fd < 0) return open_failed(errno, path);
     ExclusiveLock lock(fd, path);
@@ -70,17 +71,23 @@ absl::StatusOr<ExclusiveLock> ExclusiveLock::take(const std::string& path, std::
                         absl::StrCat(path, " is held by ", holder_of(fd), ", which ", does));
     }
     if (failure != 0) return make_system_error(failure, absl::StrCat("cannot lock ", path));
-    if (!lock.still_named()) continue;  // removed meanwhile: it keeps nobody out
+    const absl::StatusOr<bool> named = lock.is_named();
+    if (!named.ok()) return named.status();
+    if (!*named) continue;  // removed meanwhile: it keeps nobody out
     write_holder(fd);
     return lock;
   }
+  return make_error(Errc::kBusTaken,
+                    absl::StrCat("another process removes ", path, " again and again"));
 }
 
-bool ExclusiveLock::still_named() const {
+absl::StatusOr<bool> ExclusiveLock::is_named() const {
   struct stat held{};
   struct stat named{};
-  return ::fstat(fd_, &held) == 0 && ::lstat(path_.c_str(), &named) == 0 &&
-         held.st_dev == named.st_dev && held.st_ino == named.st_ino;
+  if (::fstat(fd_, &held) != 0 || (::lstat(path_.c_str(), &named) != 0 && errno != ENOENT)) {
+    return make_system_error(errno, absl::StrCat("cannot look at the lock ", path_));
+  }
+  return held.st_dev == named.st_dev && held.st_ino == named.st_ino;
 }
 
 ExclusiveLock::ExclusiveLock(ExclusiveLock&& other) noexcept

@@ -36,8 +36,8 @@ class ExclusiveLock {
   const std::string& path() const { return path_; }
 
   // False once somebody has removed the lock's file, or put another in its place: whoever starts
-  // now finds no lock.
-  bool still_named() const;
+  // now finds no lock. Errors: those of looking.
+  absl::StatusOr<bool> is_named() const;
 
  private:
   ExclusiveLock(int fd, std::string path) : fd_(fd), path_(std::move(path)) {}

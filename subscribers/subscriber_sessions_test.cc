@@ -196,6 +196,7 @@ TEST_CASE("A publisher that does not come back ends the subscriber, and nothing 
   CHECK(trace.says("within 0.05 s: no publisher runs at " + bus.directory()));
   CHECK(trace.says("continue from sequence 6"));
   CHECK(trace.subscriber.poll().kind == ItemKind::kEnded);
+  bus.ring.reset();  // the publisher's own
   CHECK(open_descriptors() == before);
 }
 
@@ -451,6 +452,7 @@ TEST_CASE("A publisher that never answers the flush ends the join in time, with 
   CHECK(errc_of(trace.subscriber.status()) == Errc::kTimedOut);
   CHECK(trace.says("did not make sequence 3000 durable within 0.02 s"));
   bus.server.reset();
+  bus.ring.reset();
   CHECK(open_descriptors() == before);
 }
 

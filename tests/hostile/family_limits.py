@@ -23,6 +23,7 @@ ADDRESS = [size * MIB for size in (8, 16, 24, 32, 48, 64, 80, 96, 128, 160, 200,
                                    600)]
 STACK = [size << 10 for size in (16, 32, 64, 96, 128, 256, 1024)]
 DESCRIPTORS = list(range(3, 24)) + [32, 64]
+WORDS_BYTES = 512
 FILE_SIZE = (0, 1, 100, 511, 512, 4096, 4097, 65536, 65537, 69632, 70000, 131072, 200000, 1 << 20)
 
 
@@ -65,7 +66,9 @@ class Family:
 
         def limit():
             resource.setrlimit(number, (value, value))
-        outcome = under_harm.run_one(self.world, trial, limit)
+        # Standard error is a file here, and has the same limit.
+        words_fit = what != "size" or value >= WORDS_BYTES
+        outcome = under_harm.run_one(self.world, trial, limit, expect_words=words_fit)
         if outcome.code == DAMAGED:
             shown = trial.shown(outcome.command)
             trial.found(f"`{shown}` says that data is damaged, and it is not")
