@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cerrno>
 #include <filesystem>
@@ -16,7 +17,9 @@
 #include "absl/strings/str_format.h"
 #include "proto/error.h"
 #include "proto/ring_layout.h"
+#include "snapshot/checkpoint/checkpoint_directory.h"
 #include "snapshot/exclusive_lock.h"
+#include "snapshot/journal/session_log.h"
 #include "snapshot/posix_io.h"
 #include "snapshot/small_file.h"
 
@@ -118,11 +121,12 @@ absl::StatusOr<bool> make_if_missing(const std::string& directory, std::optional
 }
 
 bool is_kept_by(DirectoryUse use, const std::string& name) {
-  static constexpr const char* kOfBus[] = {kBusFileName, kLockFileName, kJournalDirectoryName};
-  static constexpr const char* kOfJournal[] = {"sessions", "sessions.copy", kLockFileName};
-  const auto& names = use == DirectoryUse::kBus ? kOfBus : kOfJournal;
-  if (std::ranges::find(names, name) != std::end(names)) return true;
-  return use == DirectoryUse::kJournal && Id128::from_hex(name).has_value();
+  static constexpr std::array kOfBus = {kBusFileName, kLockFileName, kJournalDirectoryName,
+                                        kMetadataFileName, kCheckpointDirectoryName};
+  static constexpr std::array kOfJournal = {kSessionsFileName, "sessions.copy", kLockFileName};
+  if (use == DirectoryUse::kBus) return std::ranges::find(kOfBus, name) != kOfBus.end();
+  return std::ranges::find(kOfJournal, name) != kOfJournal.end() ||
+         Id128::from_hex(name).has_value();
 }
 
 // Empty, but for what a new file system holds, or in use for this already.

@@ -204,8 +204,9 @@ TEST_CASE("What a new file system holds, and what a bus or a journal keeps, is n
   CHECK(prepare_directory(used, DirectoryUse::kJournal, std::nullopt).ok());
   replace_content(used + "/notes.txt", "of this bus");
   CHECK_FALSE(prepare_directory(used, DirectoryUse::kBus, std::nullopt).ok());
-  SECTION("a bus by its description") {
-    replace_content(used + "/" + kBusFileName, "{}");
+  SECTION("a bus by its description, or by what was put ready for it") {
+    const std::string name = GENERATE(std::string(kBusFileName), std::string("checkpoint"));
+    replace_content(used + "/" + name, "");
     CHECK(prepare_directory(used, DirectoryUse::kBus, std::nullopt).ok());
   }
   SECTION("a journal by a journal's directory") {
