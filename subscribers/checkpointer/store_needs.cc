@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <unistd.h>
 
 #include <array>
@@ -94,6 +95,8 @@ absl::Status check_calls(int directory, const std::string& path) {
   if (::sync_file_range(directory, 0, 0, 0) != 0 && errno != ENOSYS) {
     return refused_call("sync_file_range", errno, path);
   }
+  struct statfs file_system{};
+  if (::fstatfs(directory, &file_system) != 0) return refused_call("fstatfs", errno, path);
   return ::access(path.c_str(), F_OK) == 0 ? absl::OkStatus() : refused_call("access", errno, path);
 }
 

@@ -255,7 +255,7 @@ class RefusedCalls(LimitsTest):
     def test_what_the_store_cannot_do_without_is_named(self):
         self.publish()
         for call, answer in (("sync_file_range", errno.EPERM), ("access", errno.ENOSYS),
-                             ("access", errno.EPERM)):
+                             ("access", errno.EPERM), ("fstatfs", errno.ENOMEM)):
             refused = self.start("checkpoint", "checkpoint", "--fold", "orders", "--until-closed",
                                  preexec_fn=lambda: seccomp.refuse(call, answer))
             self.assertEqual(self.assert_ends_with_words(refused, call, "seccomp"), OTHER)
