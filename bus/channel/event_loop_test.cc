@@ -92,11 +92,13 @@ TEST_CASE("An event loop serves every client, however many come, beside those wh
     std::size_t served = 0;
     std::deque<RawPeer> shaking_hands;  // each with some others between its connect and its hello
     const auto say_next_hello = [&] {
-      say_hello(shaking_hands.front());
+      const RawPeer& peer = shaking_hands.front();
+      const UniqueFd file = try_to_make_raw_file(whole(peer.header), {});
       Packet packet;
       std::vector<UniqueFd> descriptors;
-      served += await_with_descriptors(shaking_hands.front().fd.get(), packet, descriptors,
-                                       soon()) == ReceiveOutcome::kFrame &&
+      served += peer.try_to_send_hello({file.get()}) &&
+                await_with_descriptors(peer.fd.get(), packet, descriptors, soon()) ==
+                    ReceiveOutcome::kFrame &&
                 packet.as<FrameHeader>().type == FrameType::kChannelWelcome;
       shaking_hands.pop_front();
     };

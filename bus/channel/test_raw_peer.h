@@ -53,8 +53,12 @@ struct RawPeer {
           static_cast<ssize_t>(bytes.size()));
   }
   void send_hello(const std::vector<int>& descriptors) const {
-    CHECK(send_with_descriptors(fd.get(), std::as_bytes(std::span(&hello, 1)), descriptors) ==
-          SendOutcome::kSent);
+    CHECK(try_to_send_hello(descriptors));
+  }
+  // The same for another thread than the test's, which must not assert.
+  bool try_to_send_hello(const std::vector<int>& descriptors) const {
+    return send_with_descriptors(fd.get(), std::as_bytes(std::span(&hello, 1)), descriptors) ==
+           SendOutcome::kSent;
   }
   // The reason that the listener gives for refusing.
   std::string refusal() const {
@@ -79,18 +83,24 @@ struct RawFile {
   bool allocated = true;
 };
 
-inline UniqueFd make_raw_file(const ChannelHeader& header, const RawFile& file) {
+// Invalid if it cannot be made; for another thread than the test's, which must not assert.
+inline UniqueFd try_to_make_raw_file(const ChannelHeader& header, const RawFile& file) {
   UniqueFd fd(memfd_create("raw", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  REQUIRE(fd.valid());
-  REQUIRE(ftruncate(fd.get(), static_cast<off_t>(file.bytes)) == 0);
-  if (file.allocated) {
+  bool made = fd.valid() && ftruncate(fd.get(), static_cast<off_t>(file.bytes)) == 0;
+  if (made && file.allocated) {
     const std::vector<char> zeros(file.bytes);
-    REQUIRE(pwrite(fd.get(), zeros.data(), zeros.size(), 0) == static_cast<ssize_t>(file.bytes));
+    made = pwrite(fd.get(), zeros.data(), zeros.size(), 0) == static_cast<ssize_t>(file.bytes);
   }
-  if (file.bytes >= sizeof header) {
-    REQUIRE(pwrite(fd.get(), &header, sizeof header, 0) == sizeof header);
+  if (made && file.bytes >= sizeof header) {
+    made = pwrite(fd.get(), &header, sizeof header, 0) == sizeof header;
   }
-  if (file.seals != 0) REQUIRE(fcntl(fd.get(), F_ADD_SEALS, file.seals) == 0);
+  if (made && file.seals != 0) made = fcntl(fd.get(), F_ADD_SEALS, file.seals) == 0;
+  return made ? std::move(fd) : UniqueFd();
+}
+
+inline UniqueFd make_raw_file(const ChannelHeader& header, const RawFile& file) {
+  UniqueFd fd = try_to_make_raw_file(header, file);
+  REQUIRE(fd.valid());
   return fd;
 }
 
