@@ -3,6 +3,7 @@
 #include <poll.h>
 
 #include <array>
+#include <cerrno>
 #include <string>
 
 #include "cli/say.h"
@@ -25,7 +26,14 @@ ChannelWait::Ready ChannelWait::poll_once(int channel_fd, int stream_fd, short s
                                     {stream_fd, stream_events, 0},
                                     {stop_fd(), POLLIN, 0},
                                     {listener_ == nullptr ? -1 : listener_->fd(), POLLIN, 0}}};
-  if (poll(entries.data(), entries.size(), timeout_ms) <= 0) return {};
+  const int ready = poll(entries.data(), entries.size(), timeout_ms);
+  if (ready < 0 && errno != EINTR) {
+    status_ = make_system_error(
+        errno,
+        "cannot wait for the channel: the system call poll is needed, and a container may "
+        "have to allow it");
+  }
+  if (ready <= 0) return {};
   if (entries[3].revents != 0) tend();
   return {entries[0].revents != 0, entries[1].revents != 0};
 }

@@ -4,6 +4,7 @@
 // Thread safety: one thread. Borrows the listener.
 #pragma once
 
+#include "absl/status/status.h"
 #include "bus/channel/listener.h"
 
 namespace lapwing::cli {
@@ -22,12 +23,16 @@ class ChannelWait {
   Ready wait(int channel_fd, int stream_fd, short stream_events);
   // The same without sleeping: for who waits in another way.
   void look();
+  // Why nothing can be waited for any more (a container may refuse poll); ok while it can. Whoever
+  // waits in a loop asks: nothing would ever be ready.
+  const absl::Status& status() const { return status_; }
 
  private:
   Ready poll_once(int channel_fd, int stream_fd, short stream_events, int timeout_ms);
   void tend();
 
   ChannelListener* listener_;
+  absl::Status status_;
 };
 
 }  // namespace lapwing::cli

@@ -213,6 +213,7 @@ Incoming Echo::next(Duplex& duplex, ChannelWait& wait) const {
 
 absl::Status Echo::serve(Duplex duplex, ChannelWait& wait) {
   while (!stop_requested()) {
+    if (!wait.status().ok()) return wait.status();
     const Incoming incoming = next(duplex, wait);
     if (incoming.result == ChannelResult::kWouldBlock) continue;
     if (incoming.result == ChannelResult::kClosed) break;

@@ -21,6 +21,7 @@ absl::Status PipeReceiver::run(ChannelConsumer& consumer, ChannelWait& wait) {
 
 absl::Status PipeReceiver::receive_all() {
   while (!stop_requested()) {
+    if (!wait_->status().ok()) return wait_->status();
     const PeekBatch batch = next_batch();
     if (output_closed_) return writer_.closed();
     if (batch.result == ChannelResult::kWouldBlock) continue;

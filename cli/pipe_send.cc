@@ -39,6 +39,7 @@ absl::Status PipeSender::send_all() {
   }
   while (!stop_requested()) {
     if (is_done()) return drain();
+    if (!wait_->status().ok()) return wait_->status();
     if (absl::Status status = await_input(); !status.ok()) return status;
   }
   return absl::OkStatus();
@@ -109,7 +110,7 @@ absl::Status PipeSender::send_read_lines() {
 // Room for a message; kWouldBlock if a stop was requested first.
 Claim PipeSender::await_room(std::size_t size) {
   Claim room = producer_->try_claim(size);
-  while (room.result == ChannelResult::kWouldBlock && !stop_requested()) {
+  while (room.result == ChannelResult::kWouldBlock && !stop_requested() && wait_->status().ok()) {
     if (options_.channel.wait == "busy") {
       room = producer_->claim(size, monotonic_ns() + kBusyTurnNs);
       if (room.result == ChannelResult::kTimedOut) room.result = ChannelResult::kWouldBlock;

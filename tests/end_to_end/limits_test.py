@@ -252,6 +252,19 @@ class RefusedCalls(LimitsTest):
                 self.assertIn("posix (", publisher.err())
                 self.assertEqual(publisher.summary()["durable"], RECORDS)
 
+    def test_a_pipe_that_cannot_wait_says_so_and_calls_nothing_done(self):
+        path = str(self.folder / "x.sock")
+        source = self.folder / "source"
+        source.write_bytes(b"x" * 1000)
+        start = super(harness.BusTest, self).start  # these commands know no bus
+        listening = start("listen", "pipe", "--listen", path)
+        self.until_listening(path)
+        with open(source, "rb") as whole:
+            sending = start("connect", "pipe", "--connect", path, stdin=whole,
+                            preexec_fn=lambda: seccomp.refuse("poll", errno.ENOSYS))
+        self.assertEqual(self.assert_ends_with_words(sending, "poll"), OTHER)
+        self.assertNotEqual(listening.wait(), 0, "what is not there is not all there")
+
     def test_what_the_store_cannot_do_without_is_named(self):
         self.publish()
         for call, answer in (("sync_file_range", errno.EPERM), ("access", errno.ENOSYS),
