@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "bus/control_socket.h"
+#include "publisher/lock_watch.h"
 #include "publisher/test_publisher.h"
 #include "snapshot/exclusive_lock.h"
 #include "snapshot/journal/session_log.h"
@@ -142,6 +143,27 @@ TEST_CASE("A publisher whose lock files were removed makes them again, and says 
     REQUIRE(lines.come_to_say("the lock " + lock + " was removed by somebody and is made again"));
     CHECK(errc_of(ExclusiveLock::take(lock, 0).status()) == Errc::kBusTaken);
   }
+}
+
+TEST_CASE("A lock whose directory was moved is not made again where another directory lies now") {
+  const TemporaryDirectory directory;
+  const std::string bus = directory.file("bus");
+  std::filesystem::create_directory(bus);
+  std::vector<ExclusiveLock> locks;
+  locks.push_back(ExclusiveLock::take(bus + "/" + kLockFileName, 0).value());
+  Lines lines;
+  LockWatch watch(locks, lines.sink());
+  std::filesystem::rename(bus, directory.file("moved"));
+  watch.look(kLockWatchNs);
+  std::filesystem::create_directory(bus);
+  watch.look(2 * kLockWatchNs);
+  CHECK_FALSE(std::filesystem::exists(bus + "/" + kLockFileName));
+  CHECK_FALSE(lines.say("lock"));
+  std::filesystem::remove(bus);
+  std::filesystem::rename(directory.file("moved"), bus);
+  std::filesystem::remove(bus + "/" + kLockFileName);
+  watch.look(3 * kLockWatchNs);
+  CHECK(lines.say("is made again"));
 }
 
 TEST_CASE("A lock that another process put in the place of ours is told, and taken when it ends") {

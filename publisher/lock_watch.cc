@@ -3,14 +3,31 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "bus/local_socket.h"
 #include "proto/error.h"
 
 namespace lapwing {
+namespace {
+
+// Of the directory that lies where the lock's does; none if nothing does.
+DirectoryIdentity directory_at(const ExclusiveLock& lock) {
+  return directory_identity(directory_of(lock.path())).value_or(DirectoryIdentity{});
+}
+
+}  // namespace
+
+LockWatch::LockWatch(std::vector<ExclusiveLock>& locks,
+                     std::function<void(const std::string& line)> log)
+    : locks_(&locks), log_(std::move(log)) {
+  for (const ExclusiveLock& lock : locks) directories_.push_back(directory_at(lock));
+}
 
 void LockWatch::look(std::uint64_t now_ns) {
   if (now_ns < next_ns_) return;
   next_ns_ = now_ns + kLockWatchNs;
-  for (ExclusiveLock& lock : *locks_) {
+  for (std::size_t i = 0; i < locks_->size(); ++i) {
+    ExclusiveLock& lock = (*locks_)[i];
+    if (directory_at(lock) != directories_[i]) continue;
     const absl::StatusOr<bool> named = lock.is_named();
     if (named.ok() && !*named) take_again(lock);
   }

@@ -5,6 +5,9 @@
 // themselves (session_start.cc). But a lock file that is gone should be there again, and its owner
 // should know.
 //
+// A directory that was moved keeps its lock: what lies at its old path now is somebody else's and
+// is left alone.
+//
 // Thread safety: one thread, the one that looks. Borrows the locks.
 #pragma once
 
@@ -14,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "bus/open_ring.h"
 #include "snapshot/exclusive_lock.h"
 
 namespace lapwing {
@@ -22,8 +26,7 @@ inline constexpr std::uint64_t kLockWatchNs = 1'000'000'000;
 
 class LockWatch {
  public:
-  LockWatch(std::vector<ExclusiveLock>& locks, std::function<void(const std::string& line)> log)
-      : locks_(&locks), log_(std::move(log)) {}
+  LockWatch(std::vector<ExclusiveLock>& locks, std::function<void(const std::string& line)> log);
 
   // Once every kLockWatchNs: makes the lock files that are gone again, and says so; says once if
   // another process holds one that was put in the place of ours, and takes it when that one ends.
@@ -33,6 +36,7 @@ class LockWatch {
   void take_again(ExclusiveLock& lock);
 
   std::vector<ExclusiveLock>* locks_;
+  std::vector<DirectoryIdentity> directories_;  // of the locks, in their order
   std::function<void(const std::string& line)> log_;
   std::set<std::string> others_;  // paths at which another process's lock was met
   std::uint64_t next_ns_ = 0;
