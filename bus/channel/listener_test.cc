@@ -19,6 +19,7 @@
 
 #include "bus/channel/descriptors.h"
 #include "bus/channel/test_channel.h"
+#include "bus/channel/test_raw_peer.h"
 #include "bus/test_privilege.h"
 #include "proto/channel_frames.h"
 #include "tests/child_process.h"
@@ -60,20 +61,6 @@ Errc listen_error(const std::string& path) {
 // A name at which nobody listens any more.
 void leave_stale_socket(const std::string& path) {
   REQUIRE(listen_local(path, 0600, {}, kChannelSocket).ok());
-}
-
-// Connects, and serves, with one message each way of the handshake's success.
-void check_served(ChannelListener& listener) {
-  auto connecting = std::async(std::launch::async, [&] {
-    return ChannelProducer::connect(listener.path(), kSmall, soon());
-  });
-  auto consumer = ChannelConsumer::accept(listener, kSmall, soon());
-  auto producer = connecting.get();
-  INFO(consumer.status() << ' ' << producer.status());
-  REQUIRE(consumer.ok());
-  REQUIRE(producer.ok());
-  REQUIRE(producer->send(bytes_of("served"), 1) == ChannelResult::kOk);
-  CHECK(text_of(consumer->peek(soon()).message.payload) == "served");
 }
 
 }  // namespace
@@ -126,7 +113,7 @@ TEST_CASE("What stands at a listener's path and is no stale socket is refused an
   CHECK(says(status, "choose another path"));
   CHECK(looked_at(path) == before);
   CHECK(looked_at(has_target ? target : path) == target_before);
-  if (live) check_served(*live);
+  if (live) check_next_is_served(*live);
 }
 
 TEST_CASE("A socket of another kind is not taken for a stale one, dead or alive") {
@@ -165,7 +152,7 @@ TEST_CASE("Another user's stale socket is refused and untouched, one's own is re
   auto listener = ChannelListener::listen(path);
   REQUIRE(listener.ok());
   CHECK(looked_at(path) != stale);
-  check_served(*listener);
+  check_next_is_served(*listener);
 }
 
 TEST_CASE("A listener takes its name with it, and none that is not its own") {
@@ -198,7 +185,7 @@ TEST_CASE("A listener takes its name with it, and none that is not its own") {
     const auto before = looked_at(path);
     listener.reset();
     CHECK(looked_at(path) == before);
-    check_served(*other);
+    check_next_is_served(*other);
   }
 }
 
