@@ -4,6 +4,7 @@
 //   journal/<journal id>/<segment, 20 digits>.jnl   SegmentHeader page, then slots
 //   journal/<journal id>/<segment, 20 digits>.sum   one SumEntry per 4 KiB block of slots
 //   journal/<journal id>/<segment, 20 digits>.idx   one TimeEntry per sync, appended
+//   journal/<journal id>/retention                  RetentionEntry, twice
 //
 // Segment k (from 0) holds sequences kK+1 … (k+1)K, K a power of two. A slot on disk is the slot of
 // the ring: ready stamp, record, zeros. A slot of zeros has not been written.
@@ -75,6 +76,23 @@ static_assert(sizeof(TimeEntry) == 32);
 static_assert(offsetof(TimeEntry, wall_ns) == 8);
 static_assert(offsetof(TimeEntry, check) == 24);
 
+inline constexpr std::size_t kRetentionEntryBytes = 512;  // one sector: never torn
+
+// The oldest sequence that retention keeps; synced before a file below it is unlinked. Both copies
+// are written at once; the higher one that is valid holds, for it never decreases.
+struct RetentionEntry {
+  std::uint32_t version;
+  std::uint32_t reserved;
+  Id128 journal_id;
+  std::uint64_t oldest;  // the first sequence of a segment
+  std::uint8_t reserved_tail[472];
+  std::uint64_t checksum;  // XXH3-64 of the entry's first 504 bytes
+};
+static_assert(sizeof(RetentionEntry) == kRetentionEntryBytes);
+static_assert(offsetof(RetentionEntry, journal_id) == 8);
+static_assert(offsetof(RetentionEntry, oldest) == 24);
+static_assert(offsetof(RetentionEntry, checksum) == 504);
+
 enum class SessionEntryKind : std::uint32_t {
   kBegin = 1,    // synced before the session's first record
   kReserve = 2,  // synced before any sequence beyond the old reservation is used
@@ -97,16 +115,16 @@ struct SessionEntry {
   std::uint64_t index;  // 0, 1, 2 … over the whole file
   Id128 journal_id;
   Id128 session_id;
-  Id128 boot_id;           // begin
-  std::uint64_t first;     // begin: the session's first sequence
-  std::uint64_t through;   // reserve: last sequence that may be used, a multiple of B
-  std::uint64_t last;      // end: the session's last sequence; first - 1 if it has none
+  Id128 boot_id;             // begin
+  std::uint64_t first;       // begin: the session's first sequence
+  std::uint64_t through;     // reserve: last sequence that may be used, a multiple of B
+  std::uint64_t last;        // end: the session's last sequence; first - 1 if it has none
   std::uint64_t void_first;  // end: the void that follows `last`, 0 if there is none
   std::uint64_t void_last;
-  SessionEnd how;          // end
-  std::uint32_t slot_bytes;    // begin
-  std::uint32_t record_bytes;  // begin
-  std::uint32_t sys_errno;     // end, failed
+  SessionEnd how;               // end
+  std::uint32_t slot_bytes;     // begin
+  std::uint32_t record_bytes;   // begin
+  std::uint32_t sys_errno;      // end, failed
   std::uint64_t segment_slots;  // begin: K
   std::uint64_t source_id;      // begin: which feed, 0 if it cannot be resumed
   std::uint64_t source_offset;  // begin: records of the feed that came before this session

@@ -89,7 +89,7 @@ struct Archiver::State {
         cycle(pool, {opts.directory, opts.journal_id, opts.geometry, opts.first, kCycleTags}),
         schedule(opts.geometry, opts.sync_interval_ns),
         retention(disk_in, {opts.directory, opts.journal_id, opts.geometry, opts.retention,
-                            opts.oldest, kRetentionTags}) {}
+                            opts.oldest, opts.file_permissions, kRetentionTags}) {}
 
   absl::Status open(Disk& disk);
   absl::Status prepare_first_segments();
@@ -136,7 +136,8 @@ struct Archiver::State {
   std::uint64_t stalled_ns = 0;  // at the start and the end: waited without a completion
 
   std::uint64_t names_due_ns = 0;  // when the names of open files are looked at next
-  bool noted_index = false, noted_retention = false, noted_session_log = false;
+  bool noted_index = false, noted_retention = false, noted_session_log = false,
+       noted_retention_file = false;
 
   absl::Status failure;
   JournalCondition failed_condition;
@@ -250,6 +251,13 @@ absl::Status Archiver::State::check_names() {
          absl::StrCat(lost[0], " was removed or replaced: the journal goes on with the other copy,",
                       " and the next start makes this one anew"));
   }
+  if (retention.file_is_lost()) {
+    const absl::Status restored = retention.restore_file();
+    note(noted_retention_file,
+         absl::StrCat(options.directory, "/", kRetentionFileName, " was removed or replaced and ",
+                      restored.ok() ? "is made again"
+                                    : absl::StrCat("cannot be made again: ", restored.message())));
+  }
   return absl::OkStatus();
 }
 
@@ -298,9 +306,8 @@ SegmentDemand Archiver::State::demand() const {
   const std::uint64_t ahead = std::max(
       kSegmentsAheadMin, rate.records_in(kSegmentSecondsAhead) / geometry.segment_slots + 1);
   // At the end nothing is prepared that no record will reach.
-  const std::uint64_t last = closing
-                                 ? geometry.segment_of(std::max(head, options.first))
-                                 : first + std::min<std::uint64_t>(ahead, pool.size() / 2);
+  const std::uint64_t last = closing ? geometry.segment_of(std::max(head, options.first))
+                                     : first + std::min<std::uint64_t>(ahead, pool.size() / 2);
   const auto needed = closing ? first : writer.missing_segment();
   return {first, last, needed, writer.submitted()};
 }

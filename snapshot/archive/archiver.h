@@ -34,7 +34,8 @@
 // Anything else is logged once, counted, and the journal goes on: a write or sync of .idx, which is
 // a hint; a file that retention or the end cannot remove, and the sync of the directory after it;
 // an unused segment that somebody removed, which is prepared anew; one of `sessions` and its copy
-// that somebody removed, which the next start makes anew.
+// that somebody removed, which the next start makes anew; `retention` removed, which is made again
+// at once (while it cannot be, no segment is removed).
 //
 // A disk that is full when a segment is prepared ahead is not a failure yet: it is tried again
 // until the segment is needed, and once more then.

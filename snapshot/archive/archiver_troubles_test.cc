@@ -10,6 +10,7 @@
 #include "snapshot/archive/archiver.h"
 #include "snapshot/archive/segment_preparation.h"
 #include "snapshot/journal/journal_proof.h"
+#include "snapshot/journal/retention_file.h"
 #include "snapshot/sim_disk.h"
 
 namespace lapwing {
@@ -52,6 +53,16 @@ struct Bench {
     publisher.pass_time(kNamesCheckNs);
     for (int i = 0; i < 100; ++i) publisher.step(1);
   }
+  // Asks for the segments below this sequence to be removed, and waits for it.
+  void prune(Sequence below) {
+    publisher.archiver().request_prune(below);
+    REQUIRE(publisher.step_until([&] { return !publisher.archiver().pruning(); }, 1000));
+  }
+  Sequence retained_from() {
+    return read_retained_from(
+               {&disk, publisher.directory(), ArchiveFixture::journal_id(), publisher.geometry()})
+        .value();
+  }
   bool good() { return publisher.archiver().condition().state == JournalState::kGood; }
   bool failure_says(const std::string& words) {
     return publisher.archiver().failure().message().find(words) != std::string::npos;
@@ -86,7 +97,7 @@ TEST_CASE("An unused segment that somebody removed is no failure of a clean end"
   REQUIRE(bench.disk.remove(bench.path(2, suffix)).ok());
   CHECK(bench.publisher.close().ok());
   CHECK(bench.end() == SessionEnd::kClosed);
-  CHECK(bench.names().size() == 3);  // one segment
+  CHECK(bench.names().size() == 4);  // one segment, and `retention`
   CHECK(bench.log.empty());
 }
 
@@ -212,8 +223,7 @@ TEST_CASE("A directory that cannot be synced leaves what retention removed to th
   Bench bench;
   bench.publish_durably(3 * kSegmentSlots);
   bench.disk.fail(SimOp::kSync, 1, EIO, ArchiveFixture::journal_id().hex());
-  bench.publisher.archiver().request_prune(kSegmentSlots + 1);
-  REQUIRE(bench.publisher.step_until([&] { return !bench.publisher.archiver().pruning(); }, 1000));
+  bench.prune(kSegmentSlots + 1);
   CHECK(bench.good());
   CHECK(bench.publisher.archiver().counters().prune_failures == 1);
   CHECK(bench.log_lines_with("retention") == 1);
@@ -222,6 +232,42 @@ TEST_CASE("A directory that cannot be synced leaves what retention removed to th
   REQUIRE(bench.publisher.close().ok());
   REQUIRE(bench.publisher.begin(2, 3 * kSegmentSlots + 1, kSegmentSlots + 1).ok());
   CHECK_FALSE(*bench.disk.exists(bench.path(0, "sum")));
+}
+
+TEST_CASE("A segment whose removal cannot be recorded is not removed") {
+  const SimOp op = GENERATE(SimOp::kWrite, SimOp::kSync);
+  INFO(static_cast<int>(op));
+  Bench bench;
+  bench.publish_durably(3 * kSegmentSlots);
+  bench.disk.fail(op, 1, EIO, kRetentionFileName);
+  bench.prune(kSegmentSlots + 1);
+  CHECK(bench.good());
+  CHECK(*bench.disk.exists(bench.path(0, "jnl")));
+  CHECK(bench.publisher.archiver().counters().prune_failures == 1);
+  CHECK(bench.log_lines_with("retention leaves a file behind") == 1);
+  bench.prune(2 * kSegmentSlots + 1);
+  CHECK_FALSE(*bench.disk.exists(bench.path(1, "jnl")));
+  CHECK(bench.retained_from() == 2 * kSegmentSlots + 1);
+}
+
+TEST_CASE("What retention recorded is made again when it is removed or an old one put back") {
+  const bool put_back = GENERATE(false, true);
+  const bool seen_in_time = GENERATE(false, true);
+  INFO((put_back ? "put back" : "removed") << (seen_in_time ? "" : " just before a prune"));
+  Bench bench;
+  const std::string path = bench.publisher.directory() + "/" + kRetentionFileName;
+  bench.publish_durably(4 * kSegmentSlots);
+  bench.prune(kSegmentSlots + 1);
+  REQUIRE(bench.disk.remove(path).ok());
+  if (put_back) REQUIRE(bench.disk.open(path, {.mode = OpenMode::kCreate}).ok());
+  if (seen_in_time) {
+    for (int i = 0; i < 3; ++i) bench.look_at_names();
+    CHECK(bench.log_lines_with("is made again") == 1);
+    CHECK(bench.retained_from() == kSegmentSlots + 1);
+  }
+  bench.prune(2 * kSegmentSlots + 1);
+  bench.disk.power_cut();
+  CHECK(bench.retained_from() == 2 * kSegmentSlots + 1);
 }
 
 TEST_CASE("An unused segment that cannot be removed stays behind a clean end") {

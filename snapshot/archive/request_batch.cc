@@ -37,7 +37,9 @@ OngoingRequest::Outcome OngoingRequest::take(std::int64_t result) {
 }
 
 absl::Status OngoingRequest::failure(const std::string& directory) const {
-  const std::string path = segment_path(directory, file_.segment, file_.suffix);
+  const std::string path = file_.name != nullptr
+                               ? absl::StrCat(directory, "/", file_.name)
+                               : segment_path(directory, file_.segment, file_.suffix);
   switch (remaining_.kind) {
     case WriteRequest::Kind::kWrite:
       return make_system_error(

@@ -18,10 +18,12 @@ namespace lapwing {
 // counts as failed: a kernel that never gets on must not be waited for in silence.
 inline constexpr unsigned kFruitlessAttemptsMax = 1000;
 
-// Names the file of a request in messages: a segment's number and the suffix of its file.
+// Names the file of a request in messages: a segment's number and the suffix of its file, or the
+// name of a file that is no segment's.
 struct RequestFile {
   std::uint64_t segment = 0;
   const char* suffix = "jnl";
+  const char* name = nullptr;
 };
 
 // One request and what remains of it.

@@ -15,8 +15,21 @@ absl::Status SegmentRetention::open(const std::vector<std::uint64_t>& present,
     if (segment < session_segment) before_.push_back(segment);
   }
   const auto directory = disk_.open(options_.directory, {.mode = OpenMode::kDirectory});
-  if (directory.ok()) directory_ = OpenFile(disk_, *directory);
-  return directory.status();
+  if (!directory.ok()) return directory.status();
+  directory_ = OpenFile(disk_, *directory);
+  auto file = RetentionFile::open(files(), options_.file_permissions);
+  if (file.ok()) file_ = *std::move(file);
+  return file.status();
+}
+
+// In its place may lie one that was put back from a copy, and says less.
+absl::Status SegmentRetention::restore_file() {
+  auto file = RetentionFile::open(files(), options_.file_permissions);
+  if (!file.ok()) return file.status();
+  absl::Status status = file->write(file_->oldest());
+  if (status.ok()) status = disk_.sync(file->get());
+  if (status.ok()) file_ = *std::move(file);
+  return status;
 }
 
 void SegmentRetention::request_prune(Sequence below, Sequence durable) {
@@ -30,32 +43,42 @@ bool SegmentRetention::pruning() const {
 
 void SegmentRetention::advance(WriteQueue& queue, const Turn& turn) {
   next_ns_ = UINT64_MAX;
-  if (step_ == Step::kGivenUp && !turn.closing) {
-    step_ = unlink("jnl") ? Step::kSyncing : Step::kNone;
+  if (step_ == Step::kRecording) finish_recording(queue, turn);
+  if (step_ == Step::kUnlinking) finish_unlinking(queue);
+  if (step_ == Step::kNone && !turn.closing) look(queue, turn);
+}
+
+void SegmentRetention::finish_recording(WriteQueue& queue, const Turn& turn) {
+  sync_.submit(queue, options_.tag_base);
+  if (sync_.failed()) {
+    note_failure(sync_.failure(options_.directory));
+    step_ = Step::kNone;
+  } else if (sync_.done()) {
+    step_ = !turn.closing && unlink("jnl") ? Step::kUnlinking : Step::kNone;
     sync_.clear();
     sync_.add({WriteRequest::Kind::kSyncDirectory, directory_.get(), 0, {}, 0}, {given_up_, "jnl"});
   }
-  if (step_ == Step::kSyncing) {
-    sync_.submit(queue, options_.tag_base);
-    if (sync_.failed()) {
-      // Its companions stay: a power cut may bring the .jnl back.
-      note_failure(sync_.failure(options_.directory));
-    } else if (!sync_.done()) {
-      return;
-    } else {
-      unlink("sum");
-      unlink("idx");
-    }
-    ++removed_count_;
-    step_ = Step::kNone;
-  }
-  if (step_ == Step::kNone && !turn.closing) look(turn);
 }
 
-void SegmentRetention::look(const Turn& turn) {
+void SegmentRetention::finish_unlinking(WriteQueue& queue) {
+  sync_.submit(queue, options_.tag_base);
+  if (sync_.failed()) {
+    // Its companions stay: a power cut may bring the .jnl back.
+    note_failure(sync_.failure(options_.directory));
+  } else if (!sync_.done()) {
+    return;
+  } else {
+    unlink("sum");
+    unlink("idx");
+  }
+  ++removed_count_;
+  step_ = Step::kNone;
+}
+
+void SegmentRetention::look(WriteQueue& queue, const Turn& turn) {
   if (options_.geometry.segment_last(front()) > turn.durable) return;
   if (is_due(turn)) {
-    give_up_front();
+    give_up_front(queue);
     next_ns_ = turn.now_ns;
   } else if (options_.limits.age_ns_max != 0) {
     next_ns_ = age_checked_ns_ + kAgeCheckNs;
@@ -92,15 +115,21 @@ std::uint64_t SegmentRetention::newest_wall_ns(std::uint64_t segment) {
   return newest.ok() && newest->has_value() ? (*newest)->wall_ns : 0;
 }
 
-void SegmentRetention::give_up_front() {
+void SegmentRetention::give_up_front(WriteQueue& queue) {
   given_up_ = front();
-  step_ = Step::kGivenUp;
   if (before_.empty()) {
     ++next_;
   } else {
     before_.pop_front();
   }
   options_.oldest = std::max(options_.oldest, options_.geometry.segment_first(front()));
+  absl::Status written = file_is_lost() ? restore_file() : absl::OkStatus();
+  if (written.ok()) written = file_->write(options_.oldest);
+  if (!written.ok()) return note_failure(written);
+  step_ = Step::kRecording;
+  sync_.clear();
+  sync_.add({WriteRequest::Kind::kSync, file_->get(), 0, {}, 0}, {.name = kRetentionFileName});
+  sync_.submit(queue, options_.tag_base);
 }
 
 bool SegmentRetention::unlink(const char* suffix) {

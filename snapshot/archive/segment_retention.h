@@ -1,17 +1,19 @@
 // Removes whole segments, oldest first, as the limits on bytes and age and a request allow.
 //
-// In steps, one segment at a time: `oldest` moves past it; in a later turn, when the owner has
-// shown the new `oldest` to readers, .jnl is unlinked; the directory is synced; then .sum and .idx
-// are unlinked. So a power cut leaves no .jnl without its companions and no hole between segments.
-// A reader that has one open keeps it. The segment that holds durable + 1, or a newer one, is never
-// removed. A file that cannot be unlinked, and a directory that cannot be synced, is counted and
-// left: the journal is none the worse for it, and the next start removes what has no .jnl.
+// In steps, one segment at a time: `oldest` moves past it and is written to the file `retention`;
+// in a later turn, when that is synced and the owner has shown the new `oldest` to readers, .jnl is
+// unlinked; the directory is synced; then .sum and .idx are unlinked. So a power cut leaves no .jnl
+// without its companions, no hole between segments, and none removed that `retention` does not
+// name. A reader that has one open keeps it. The segment that holds durable + 1, or a newer one, is
+// never removed. What cannot be recorded, unlinked or synced is counted and left: the journal is
+// none the worse for it, and the next start removes what has no .jnl.
 //
 // Thread safety: one thread. Borrows the Disk.
 #pragma once
 
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +22,7 @@
 #include "snapshot/archive/request_batch.h"
 #include "snapshot/io.h"
 #include "snapshot/journal/journal_geometry.h"
+#include "snapshot/journal/retention_file.h"
 
 namespace lapwing {
 
@@ -39,13 +42,15 @@ class SegmentRetention {
     Id128 journal_id;
     JournalGeometry geometry;
     Retention limits;
-    Sequence oldest = 1;     // oldest retained sequence at the start
-    std::uint64_t tag_base;  // of its requests
+    Sequence oldest = 1;         // oldest retained sequence at the start
+    unsigned file_permissions;   // of `retention`
+    std::uint64_t tag_base = 0;  // of its requests
   };
 
   SegmentRetention(Disk& disk, const Options& options) : disk_(disk), options_(options) {}
 
-  // The segments that were there at the start, ascending, and the session's first one.
+  // The segments that were there at the start, ascending, and the session's first one. Makes
+  // `retention` while there is room for it: it is needed on a full disk.
   absl::Status open(const std::vector<std::uint64_t>& present, std::uint64_t session_segment);
   // Holds for what is durable by now: a later record is never removed for an earlier request.
   void request_prune(Sequence below, Sequence durable);
@@ -63,7 +68,10 @@ class SegmentRetention {
   void complete(std::uint64_t tag, std::int64_t result) {
     sync_.complete(tag - options_.tag_base, result);
   }
-  bool syncing() const { return step_ == Step::kSyncing; }
+  bool syncing() const { return step_ != Step::kNone; }
+  // Somebody has removed or replaced `retention`; and making it anew.
+  bool file_is_lost() const { return file_->is_lost(); }
+  absl::Status restore_file();
 
   Sequence oldest() const { return options_.oldest; }
   // When the next turn has something to do; UINT64_MAX: only when durable moves or on a request.
@@ -73,20 +81,26 @@ class SegmentRetention {
   const absl::Status& failure() const { return failure_; }  // the first of these; ok if none
 
  private:
-  enum class Step { kNone, kGivenUp, kSyncing };
+  enum class Step { kNone, kRecording, kUnlinking };
 
+  JournalFiles files() const {
+    return {&disk_, options_.directory, options_.journal_id, options_.geometry};
+  }
   std::uint64_t front() const { return before_.empty() ? next_ : before_.front(); }
-  void look(const Turn& turn);
+  void look(WriteQueue& queue, const Turn& turn);
   bool is_due(const Turn& turn);
   bool is_too_old(std::uint64_t wall_ns);
   std::uint64_t newest_wall_ns(std::uint64_t segment);
-  void give_up_front();
+  void give_up_front(WriteQueue& queue);
+  void finish_recording(WriteQueue& queue, const Turn& turn);
+  void finish_unlinking(WriteQueue& queue);
   bool unlink(const char* suffix);
   void note_failure(const absl::Status& why);
 
   Disk& disk_;
   Options options_;
   OpenFile directory_;
+  std::optional<RetentionFile> file_;
   std::deque<std::uint64_t> before_;  // older than the session's, ascending, maybe with holes
   std::uint64_t next_ = 0;            // oldest of the session's own, which have none
   Sequence prune_below_ = 0;

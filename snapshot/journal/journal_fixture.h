@@ -187,6 +187,26 @@ class JournalFixture {
                                  geometry_.segment_slots * geometry_.slot_bytes / 4096 * 16);
   }
 
+  // Retention has removed every segment below this one.
+  void retain_from_segment(std::uint64_t segment) const {
+    record_retention(segment);
+    for (std::uint64_t gone = 0; gone < segment; ++gone) {
+      for (const char* suffix : {"jnl", "sum", "idx"}) std::filesystem::remove(file(gone, suffix));
+    }
+  }
+  void record_retention(std::uint64_t segment) const {
+    RetentionEntry entry{};
+    entry.version = 1;
+    entry.journal_id = current_;
+    entry.oldest = segment * geometry_.segment_slots + 1;
+    entry.checksum = XXH3_64bits(&entry, 504);
+    std::ofstream out(retention_file(), std::ios::binary);
+    for (int copy = 0; copy < 2; ++copy) {
+      out.write(reinterpret_cast<const char*>(&entry), sizeof entry);
+    }
+  }
+  std::string retention_file() const { return journal_directory() + "/retention"; }
+
   void begin(std::uint8_t session, Sequence first, std::uint64_t source_id = 0,
              std::uint64_t source_offset = 0, const char* schema = "bytes") {
     SessionEntry entry = session_entry(SessionEntryKind::kBegin, session);

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "proto/error.h"
 #include "snapshot/journal/journal_files.h"
+#include "snapshot/journal/retention_file.h"
 #include "snapshot/journal/segment_reader.h"
 #include "snapshot/journal/sum_walk.h"
 #include "snapshot/journal/time_search.h"
@@ -80,6 +81,8 @@ struct JournalReader::State {
   std::optional<JournalRun> gap_at(Sequence n, const JournalBounds& bounds) const;
   absl::StatusOr<JournalRun> explain_unopened(Sequence n, Sequence limit,
                                               const absl::Status& status) const;
+  absl::StatusOr<JournalRun> explain_missing(Sequence n, Sequence limit,
+                                             const std::string& message) const;
   JournalRun missing_to(Sequence last, std::string detail) const;
   std::uint64_t copy_out(Sequence n, Sequence limit, std::span<std::byte> out) const;
 
@@ -117,27 +120,38 @@ std::optional<JournalRun> JournalReader::State::gap_at(Sequence n,
   return std::nullopt;
 }
 
-// The segment of n could not be opened: pruned meanwhile, lost, or damaged as a whole.
+// The segment of n could not be opened: pruned meanwhile, lost, or damaged as a whole. What is
+// wanted of the journal ends at `limit`, and there is no void before it.
 absl::StatusOr<JournalRun> JournalReader::State::explain_unopened(
     Sequence n, Sequence limit, const absl::Status& status) const {
   const std::string message(status.message());
+  const Sequence segment_last = files.geometry.segment_last(files.geometry.segment_of(n));
   switch (errc_of(status)) {
     case Errc::kDamaged:
     case Errc::kAbiMismatch:  // in a journal whose sessions this program could read
     case Errc::kNotALapwingFile:
-      return gap_to(limit, GapCause::kDamaged, message);
+      return gap_to(std::min(limit, segment_last), GapCause::kDamaged, message);
     case Errc::kNotFound:
-      break;
+      return explain_missing(n, limit, message);
     default:
       return status;
   }
-  const auto segments = list_segments(files);
-  if (!segments.ok()) return segments.status();
-  if (!segments->empty() && files.geometry.segment_of(n) < segments->front()) {
-    return gap_to(files.geometry.segment_first(segments->front()) - 1, GapCause::kPruned);
+}
+
+// Several that are missing in a row are one gap.
+absl::StatusOr<JournalRun> JournalReader::State::explain_missing(Sequence n, Sequence limit,
+                                                                 const std::string& message) const {
+  const auto retained = list_retained(files);
+  if (!retained.ok()) return retained.status();
+  if (n < retained->oldest) return gap_to(retained->oldest - 1, GapCause::kPruned);
+  const auto next = std::ranges::upper_bound(retained->segments, files.geometry.segment_of(n));
+  if (next != retained->segments.end()) {
+    limit = std::min(limit, files.geometry.segment_first(*next) - 1);
   }
-  return missing_to(limit, absl::StrCat(message, ": the segment is missing (sequences ", n, " to ",
-                                        limit, "); `lapwing verify` shows all damage"));
+  return missing_to(limit,
+                    absl::StrCat(message, ": the segment is missing (sequences ", n, " to ", limit,
+                                 "), and retention had not removed it; `lapwing "
+                                 "verify` shows all damage"));
 }
 
 // A gap for want of a file.
@@ -211,13 +225,13 @@ absl::StatusOr<JournalRun> JournalReader::read(Sequence n, const JournalBounds& 
     if (auto gap = state_->gap_at(n, bounds)) return *std::move(gap);
     if (n > bounds.archived) return run;
     const std::uint64_t segment = geometry.segment_of(n);
-    const Sequence limit =
-        std::min({bounds.archived, geometry.segment_last(segment), state_->void_free_last(n)});
+    const Sequence limit = std::min(bounds.archived, state_->void_free_last(n));
     if (!reader.is_open(segment)) {
       const absl::Status opened = reader.open(segment);
       if (!opened.ok()) return state_->explain_unopened(n, limit, opened);
     }
-    if (auto damage = reader.load(n, bounds.durable, limit)) {
+    const Sequence load_limit = std::min(limit, geometry.segment_last(segment));
+    if (auto damage = reader.load(n, bounds.durable, load_limit)) {
       if (reader.has_sums()) return gap_to(damage->last, GapCause::kDamaged, damage->text());
       reader.close();  // so that the next read looks for them again
       return state_->missing_to(damage->last, damage->text());
@@ -230,29 +244,28 @@ absl::StatusOr<JournalRun> JournalReader::read(Sequence n, const JournalBounds& 
 
 absl::StatusOr<Sequence> JournalReader::find_time(std::uint64_t wall_ns,
                                                   const JournalBounds& bounds) {
-  const auto segments = list_segments(state_->files);
-  if (!segments.ok()) return segments.status();
-  const auto found = search_time(state_->files, *segments, wall_ns);
+  const auto retained = list_retained(state_->files);
+  if (!retained.ok()) return retained.status();
+  const auto found = search_time(state_->files, retained->segments, wall_ns);
   if (!found.ok()) return found.status();
   return std::max({*found, bounds.oldest, Sequence{1}});
 }
 
 absl::StatusOr<JournalBounds> JournalReader::settled_bounds() {
   const SessionRecord& session = *last_session_of(state_->sessions, state_->files.journal_id);
-  const auto segments = list_segments(state_->files);
-  if (!segments.ok()) return segments.status();
+  const auto retained = list_retained(state_->files);
+  if (!retained.ok()) return retained.status();
   JournalBounds bounds;
   if (session.end) {
     bounds.durable = session.end->last;
   } else {
     const auto walk =
-        walk_sums(state_->files, *segments, session.first(), session.reserved_through);
+        walk_sums(state_->files, retained->segments, session.first(), session.reserved_through);
     if (!walk.ok()) return walk.status();
     bounds.durable = walk->durable;
   }
   bounds.archived = bounds.durable;
-  bounds.oldest = segments->empty() ? bounds.durable + 1
-                                    : state_->files.geometry.segment_first(segments->front());
+  bounds.oldest = std::min(retained->oldest, bounds.durable + 1);
   return bounds;
 }
 

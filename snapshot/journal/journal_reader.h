@@ -63,9 +63,9 @@ class JournalReader {
   // Copies records n, n+1, … (packed, record_bytes each) while they are at or below
   // bounds.archived, in one segment, and fit into `out`, which has room for one at least. Where the
   // journal cannot give n it says why and how far: kVoid with the void's end; kPruned below
-  // bounds.oldest or the lowest segment there is, but for the segment that is open; kDamaged to the
-  // end of the damaged block, or of the segment that is missing or whose header is damaged. A file
-  // that is missing is looked for again by the next read.
+  // bounds.oldest or what retention has recorded since, but for the segment that is open; kDamaged
+  // to the end of the damaged block, of the segment whose header is damaged, or of the segments
+  // that are missing in a row. A file that is missing is looked for again by the next read.
   // Errors: kInvalidArgument, kNotPermitted, kSystem.
   absl::StatusOr<JournalRun> read(Sequence n, const JournalBounds& bounds,
                                   std::span<std::byte> out);

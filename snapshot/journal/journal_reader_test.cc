@@ -217,7 +217,7 @@ TEST_CASE("A damaged header costs its segment, and says so") {
   }
 }
 
-TEST_CASE("A segment that is missing in the middle is damage; below the lowest it is pruned") {
+TEST_CASE("A segment that is missing is damage, at the front too, unless retention removed it") {
   JournalFixture journal;
   build(journal);
   std::filesystem::remove(journal.file(1, "jnl"));
@@ -227,6 +227,11 @@ TEST_CASE("A segment that is missing in the middle is damage; below the lowest i
   REQUIRE(pass.details[0].find("missing") != std::string::npos);
 
   std::filesystem::remove(journal.file(0, "jnl"));
+  pass = read_all(*open_reader(journal), journal, kBounds);
+  REQUIRE(pass.gaps == Gaps{{1, 2048}});
+  REQUIRE(pass.causes[0] == GapCause::kDamaged);
+
+  journal.record_retention(2);
   pass = read_all(*open_reader(journal), journal, kBounds);
   REQUIRE(pass.gaps == Gaps{{1, 2048}});
   REQUIRE(pass.causes[0] == GapCause::kPruned);
@@ -390,8 +395,7 @@ TEST_CASE("Without a publisher the sums say how far the journal goes, and an end
   REQUIRE(bounds->durable == kDurable);
   REQUIRE(bounds->archived == kDurable);
   REQUIRE(bounds->oldest == 1);
-  std::filesystem::remove(journal.file(0, "jnl"));
-  std::filesystem::remove(journal.file(0, "sum"));
+  journal.retain_from_segment(1);
   bounds = open_reader(journal)->settled_bounds();
   REQUIRE(bounds->durable == kDurable);
   REQUIRE(bounds->oldest == 1025);

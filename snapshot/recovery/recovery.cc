@@ -8,6 +8,7 @@
 #include "proto/shared_words.h"
 #include "snapshot/journal/journal_files.h"
 #include "snapshot/journal/journal_proof.h"
+#include "snapshot/journal/retention_file.h"
 #include "snapshot/journal/sum_file.h"
 #include "snapshot/journal/sum_walk.h"
 #include "snapshot/recovery/settle_cut.h"
@@ -84,7 +85,7 @@ class Settler {
   SettleFacts facts_;
   std::optional<SessionRecord> session_;  // the last one, as it was found
   JournalFiles files_;
-  Sequence oldest_ = 1;                // of the segments that are there
+  Sequence oldest_ = 1;                // that retention keeps
   Sequence durable_ = 0;               // by sums, or by the session's end
   std::vector<SequenceRange> ranges_;  // of records, up to durable_
   std::optional<RingImage> ring_;
@@ -144,15 +145,14 @@ absl::Status Settler::look_at_ring(const RingOpener& open_ring) {
 }
 
 absl::Status Settler::look_at_sums() {
-  const auto segments = list_segments(files_);
-  if (!segments.ok()) return segments.status();
+  const auto retained = list_retained(files_);
+  if (!retained.ok()) return retained.status();
   const Sequence through = session_->end ? session_->end->last : session_->reserved_through;
-  const auto walk = walk_sums(files_, *segments, first(), through);
+  const auto walk = walk_sums(files_, retained->segments, first(), through);
   if (!walk.ok()) return walk.status();
   damage_ = walk->damage;
   durable_ = session_->end ? session_->end->last : walk->durable;
-  // Where no segment is left, retention took them all.
-  oldest_ = segments->empty() ? durable_ + 1 : files_.geometry.segment_first(segments->front());
+  oldest_ = retained->oldest;
   if (!damage_) look_for_broken_promise(walk->durable);
   return absl::OkStatus();
 }
@@ -316,10 +316,9 @@ absl::StatusOr<Settled> Settler::continued(Settlement how) const {
   settled.next = std::max(end.last, end.void_last) + 1;
   settled.ring_path = get_text(session_->begin.ring_path);
   settled.new_void = new_void_;
-  const auto segments = list_segments(files_);
-  if (!segments.ok()) return segments.status();
-  settled.oldest =
-      segments->empty() ? settled.next : files_.geometry.segment_first(segments->front());
+  const auto retained = list_retained(files_);
+  if (!retained.ok()) return retained.status();
+  settled.oldest = std::min(retained->oldest, settled.next);
   const auto ranges = record_ranges(sessions_, files_.journal_id, end.last);
   if (!ranges.empty() && ranges.back().last >= settled.oldest) {
     settled.last_present = ranges.back().last;

@@ -375,7 +375,7 @@ TEST_CASE("A cut where nothing at all is durable leaves no segment and a void fr
   const auto settled = settle_with(journal, RingFixture::none());
   REQUIRE(settled->new_void == std::pair<Sequence, Sequence>{1, 640});
   REQUIRE(settled->next == 641);
-  REQUIRE(settled->oldest == 641);
+  REQUIRE(settled->oldest == 1);
   REQUIRE(settled->last_present == 0);
   REQUIRE_FALSE(std::filesystem::exists(journal.file(0, "jnl")));
 }
@@ -469,7 +469,7 @@ TEST_CASE(
   JournalFixture journal;
   journal.session(kSession, 1, {.reserved = 8192, .durable = 3500});
   journal.end(kSession, 3500, SessionEnd::kClosed);
-  for (const char* suffix : {"jnl", "sum"}) std::filesystem::remove(journal.file(0, suffix));
+  journal.retain_from_segment(1);
   auto settled = settle_with(journal, RingFixture::none());
   REQUIRE(settled.ok());
   REQUIRE(settled->oldest == 1025);
@@ -506,6 +506,8 @@ TEST_CASE("A journal whose segments were all pruned goes on after its last seque
   JournalFixture journal;
   journal.session(kSession, 1, {.reserved = 8192});
   journal.end(kSession, 2048, SessionEnd::kClosed);
+  REQUIRE(errc_of(settle_with(journal, RingFixture::none()).status()) == Errc::kDamaged);
+  journal.retain_from_segment(2);
   const auto settled = settle_with(journal, RingFixture::none());
   REQUIRE(settled.ok());
   REQUIRE(settled->next == 2049);
@@ -516,7 +518,8 @@ TEST_CASE("A journal whose segments were all pruned goes on after its last seque
 TEST_CASE("Pruned to within the last session, a killed publisher is settled like any other") {
   JournalFixture journal;
   journal.session(kSession, 1, {.reserved = 8192});
-  journal.prepare(3);  // 1 to 3072 pruned, nothing in the new segment is durable
+  journal.retain_from_segment(3);
+  journal.prepare(3);  // nothing in the new segment is durable
   journal.write_slots(3073, 3100);
   SECTION("killed") {
     RingFixture ring(journal, kSession, 1);
@@ -526,8 +529,24 @@ TEST_CASE("Pruned to within the last session, a killed publisher is settled like
   SECTION("cut") {
     const auto settled = settle_with(journal, RingFixture::none());
     REQUIRE(settled->new_void == std::pair<Sequence, Sequence>{3073, 8192});
-    REQUIRE(settled->oldest == 8193);
+    REQUIRE(settled->oldest == 3073);
   }
+}
+
+TEST_CASE("Segments missing at the front that retention did not remove are damage") {
+  JournalFixture journal;
+  journal.session(kSession, 1, {.reserved = 8192, .durable = 3000});
+  const bool ended = GENERATE(false, true);
+  if (ended) journal.end(kSession, 3000, SessionEnd::kClosed);
+  std::filesystem::remove(journal.file(0, "jnl"));
+  const auto refused = settle_with(journal, RingFixture::none());
+  REQUIRE(errc_of(refused.status()) == Errc::kDamaged);
+  REQUIRE(refused.status().message().find(journal.file(0, "jnl")) != std::string::npos);
+  REQUIRE(refused.status().message().find("lapwing repair") != std::string::npos);
+  journal.record_retention(1);
+  const auto settled = settle_with(journal, RingFixture::none());
+  REQUIRE(settled.ok());
+  REQUIRE(settled->oldest == 1025);
 }
 
 TEST_CASE("What --resume skips is what the sessions of that source left") {

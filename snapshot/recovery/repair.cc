@@ -10,6 +10,8 @@
 #include "proto/error.h"
 #include "snapshot/journal/index_file.h"
 #include "snapshot/journal/journal_files.h"
+#include "snapshot/journal/journal_proof.h"
+#include "snapshot/journal/retention_file.h"
 #include "snapshot/journal/session_log.h"
 #include "snapshot/journal/sum_walk.h"
 #include "snapshot/recovery/session_rebuild.h"
@@ -29,12 +31,14 @@ class Repairer {
 
  private:
   absl::Status check_unused();
+  absl::Status check_start();
   absl::Status rebuild_sessions(const SessionLog& valid);
   absl::Status append_unlisted(SessionLog& rebuilt, const UnlistedJournals& unlisted);
   void say_rebuilt(const SessionLog& valid, const UnlistedJournals& unlisted);
   absl::Status heal_sessions();
   absl::Status rewrite_indexes();
   absl::Status rewrite_indexes_of(const SessionEntry& begin);
+  absl::StatusOr<bool> record_missing_front();
   absl::Status end_journal(SessionLog& sessions);
   absl::Status end_open_session(SessionLog& sessions, const SessionRecord& session);
   absl::Status end_with_empty_session(SessionLog& sessions, const SessionRecord& before);
@@ -61,9 +65,19 @@ absl::Status Repairer::run() {
   if (status.ok()) status = heal_sessions();
   if (status.ok()) status = rewrite_indexes();
   if (!status.ok()) return status;
-  status =
-      check_settle(disk_, request_.journal_root, *sessions_, request_.boot_id, request_.open_ring);
+  status = check_start();
+  if (errc_of(status) == Errc::kDamaged) {
+    const auto recorded = record_missing_front();
+    if (!recorded.ok()) return recorded.status();
+    if (*recorded) status = check_start();
+  }
   return errc_of(status) == Errc::kDamaged ? end_journal(*sessions_) : status;
+}
+
+// What the next publisher would refuse with.
+absl::Status Repairer::check_start() {
+  return check_settle(disk_, request_.journal_root, *sessions_, request_.boot_id,
+                      request_.open_ring);
 }
 
 // A publisher that runs has them locked, whatever became of its lock file.
@@ -128,9 +142,9 @@ absl::Status Repairer::append_unlisted(SessionLog& rebuilt, const UnlistedJourna
   Id128 session_id = request_.fresh_id;
   for (const UnlistedJournal& journal : unlisted.journals) {
     for (std::size_t i = 0; i < session_id.bytes.size() && ++session_id.bytes[i] == 0;) ++i;
-    const bool is_of_bus =
-        journal.journal_id == request_.bus_journal_id && !request_.bus_session_id.is_zero() &&
-        rebuilt.find(request_.bus_session_id) == nullptr;
+    const bool is_of_bus = journal.journal_id == request_.bus_journal_id &&
+                           !request_.bus_session_id.is_zero() &&
+                           rebuilt.find(request_.bus_session_id) == nullptr;
     const absl::Status status = append_failed_session(
         rebuilt, journal, is_of_bus ? request_.bus_session_id : session_id, request_.boot_id);
     if (!status.ok()) return status;
@@ -225,6 +239,34 @@ absl::Status Repairer::rewrite_indexes_of(const SessionEntry& begin) {
                      " entries that check"));
   }
   return absl::OkStatus();
+}
+
+// Segments that somebody removed at the front keep no publisher from going on behind them: from now
+// on they count as removed by retention. False if none with records is missing there.
+absl::StatusOr<bool> Repairer::record_missing_front() {
+  const SessionEntry& begin = sessions_->last()->begin;
+  const JournalFiles files = journal_files_of(disk_, request_.journal_root, begin);
+  const auto retained = list_retained(files);
+  if (!retained.ok()) return retained.status();
+  if (retained->segments.empty()) return false;
+  const Sequence there = files.geometry.segment_first(retained->segments.front());
+  const SequenceRange missing{retained->oldest, there - 1};
+  const auto ranges = record_ranges(*sessions_, begin.journal_id, kSequenceMax);
+  if (std::ranges::all_of(ranges, [&](const SequenceRange& range) {
+        return intersect(range, missing).is_empty();
+      })) {
+    return false;
+  }
+  auto file = RetentionFile::open(files);
+  if (!file.ok()) return file.status();
+  absl::Status status = file->write(there);
+  if (status.ok()) status = disk_.sync(file->get());
+  if (!status.ok()) return status;
+  say(absl::StrCat("journal ", begin.journal_id.hex(), ": the segments of sequences ",
+                   missing.first, " to ", missing.last,
+                   " are gone, and retention had not removed them: recorded as if it had, so that "
+                   "the journal goes on with what is there"));
+  return true;
 }
 
 absl::Status Repairer::end_journal(SessionLog& sessions) {

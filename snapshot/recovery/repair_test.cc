@@ -251,6 +251,37 @@ void lose_session_log(const JournalFixture& journal, bool truncate) {
   }
 }
 
+TEST_CASE("Segments missing at the front are recorded as removed, and the journal goes on") {
+  Root root;
+  root.journal.begin(11, 1);
+  root.journal.reserve(11, 8192);
+  root.journal.write(1, 5000);
+  root.journal.end(11, 5000, SessionEnd::kClosed);
+  for (const std::uint64_t gone : {0u, 1u}) {
+    std::filesystem::remove(root.journal.file(gone, "jnl"));
+  }
+  REQUIRE(errc_of(root.start().status()) == Errc::kDamaged);
+
+  SECTION("and nothing else") {
+    const RepairReport report = root.repair();
+    REQUIRE_FALSE(report.journal_ended);
+    REQUIRE(says(report, "sequences 1 to 2048 are gone"));
+    REQUIRE_FALSE(report.remaining.loses_records);
+    REQUIRE(root.start()->next == 5001);
+    REQUIRE(root.start()->oldest == 2049);
+    REQUIRE(root.records() == 5000 - 2048);
+    REQUIRE(root.repair().done.empty());  // once is enough
+  }
+  SECTION("and one in the middle: the journal is ended") {
+    std::filesystem::remove(root.journal.file(3, "jnl"));
+    const RepairReport report = root.repair();
+    REQUIRE(report.journal_ended);
+    REQUIRE(report.remaining.loses_records);
+    REQUIRE(root.start()->how == Settlement::kReset);
+    REQUIRE(root.records() == 5000 - 3 * 1024);
+  }
+}
+
 TEST_CASE("A session log that is gone is rebuilt from the segments, and nobody continues") {
   const bool truncate = GENERATE(false, true);
   Root root;

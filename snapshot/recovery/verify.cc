@@ -8,6 +8,7 @@
 #include "snapshot/journal/index_file.h"
 #include "snapshot/journal/journal_files.h"
 #include "snapshot/journal/journal_proof.h"
+#include "snapshot/journal/retention_file.h"
 #include "snapshot/journal/session_log.h"
 #include "snapshot/journal/sum_walk.h"
 
@@ -18,8 +19,8 @@ constexpr char kRepairHeals[] = "`lapwing repair` heals it, and so does the next
 constexpr char kRepairRewrites[] =
     "`lapwing repair` makes it anew; until then only joins by time are less exact";
 constexpr char kRestoreOrEnd[] =
-    "restore the file from a copy; if a publisher refuses to start, `lapwing repair` ends this "
-    "journal so that a new one can begin, and readers get the rest of it";
+    "restore the file from a copy; if a publisher refuses to start, `lapwing repair` lets it go on "
+    "behind segments missing at the front, or else ends this journal; readers get the rest of it";
 constexpr char kRepairGoesBack[] =
     "`lapwing repair` goes back to the sessions before it and ends their journal";
 constexpr char kRepairRebuilds[] = "`lapwing repair` rebuilds its session from the segments";
@@ -116,10 +117,11 @@ void Verifier::note_sessions(const SessionLog& sessions, const absl::Status& dam
 absl::StatusOr<Task> Verifier::plan(const SessionLog& sessions, const SessionEntry& begin) {
   Task task;
   task.files = journal_files_of(disk_, journal_root_, begin);
-  auto segments = list_segments(task.files);
-  if (!segments.ok()) return segments.status();
-  task.segments = *std::move(segments);
+  auto retained = list_retained(task.files);
+  if (!retained.ok()) return retained.status();
+  task.segments = std::move(retained->segments);
   VerifiedJournal& summary = task.summary;
+  summary.oldest = retained->oldest;
   summary.journal_id = begin.journal_id;
   summary.segments = task.segments.size();
   for (const SessionRecord& session : sessions.sessions()) {
@@ -135,8 +137,6 @@ absl::StatusOr<Task> Verifier::plan(const SessionLog& sessions, const SessionEnt
     ++summary.voids;
     summary.void_records += session.end->void_last - session.end->void_first + 1;
   }
-  summary.oldest = task.segments.empty() ? summary.durable + 1
-                                         : task.files.geometry.segment_first(task.segments.front());
   for (const SequenceRange& range : record_ranges(sessions, begin.journal_id, summary.durable)) {
     const SequenceRange kept = intersect(range, {summary.oldest, summary.durable});
     if (kept.is_empty()) continue;
@@ -157,10 +157,9 @@ absl::Status Verifier::plan_open_session(Task& task, const SessionRecord& sessio
 }
 
 absl::StatusOr<bool> Verifier::was_pruned_meanwhile(const Task& task, Sequence n) const {
-  const auto segments = list_segments(task.files);
-  if (!segments.ok()) return segments.status();
-  return !segments->empty() && task.files.geometry.segment_of(n) < segments->front() &&
-         segments->front() > task.segments.front();
+  const auto retained = list_retained(task.files);
+  if (!retained.ok()) return retained.status();
+  return n < retained->oldest;
 }
 
 absl::Status Verifier::verify_records(Task& task) {

@@ -122,15 +122,19 @@ TEST_CASE("Pruned segments are no damage, a missing one is; a missing index is m
   JournalFixture journal;
   build(journal);
   std::filesystem::remove(journal.file(0, "jnl"));
+  REQUIRE(verify(journal).loses_records);
+  journal.record_retention(1);
   REQUIRE(verify(journal).is_clean());
   REQUIRE(verify(journal).journals[0].oldest == 1025);
   std::filesystem::remove(journal.file(1, "idx"));
   REQUIRE(verify(journal).findings.size() == 1);
   REQUIRE_FALSE(verify(journal).loses_records);
   std::filesystem::remove(journal.file(1, "jnl"));
-  REQUIRE(verify(journal).is_clean());  // pruned up to there
-  journal.prepare(0);
   REQUIRE(verify(journal).loses_records);
+  journal.record_retention(2);
+  REQUIRE(verify(journal).is_clean());
+  journal.prepare(0);  // it could not be unlinked
+  REQUIRE(verify(journal).is_clean());
 }
 
 TEST_CASE("A journal that no session names is pointed out") {

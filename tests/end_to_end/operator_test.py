@@ -99,6 +99,35 @@ class AnOperator(harness.BusTest):
         anew = self.run_to_end("publish-anew", "publish", "--source", source)
         self.assertIn("a new one begins at sequence 1", anew.err())
 
+    def test_segments_removed_at_the_front_are_lost_and_not_pruned_until_repair_says_so(self):
+        self.publish().stop()
+        for path in [*self.segment_files("jnl")[:2], *self.segment_files("sum")[:2]]:
+            path.unlink()
+        gone = 2 * SEGMENT_BYTES // 64
+        self.run_to_end("verify-refused", "verify", expect=4)
+        tail = self.tail("tail-lost", expect=6)
+        self.assertEqual(tail.summary()["lost"], gone)
+        self.assertIn(f"lost 1..{gone} ({gone} records, damaged)", tail.err())
+        source = ("--source", "synthetic:records=10")
+        refused = self.run_to_end("publish-refused", "publish", *source, expect=4)
+        self.assertIn("lapwing repair", refused.err())
+
+        repaired = self.run_to_end("repair", "repair")
+        self.assertIn(f"sequences 1 to {gone} are gone", repaired.out())
+        self.run_to_end("verify", "verify")
+        self.assertEqual(self.tail("tail").summary()["records"], RECORDS - gone)
+        self.run_to_end("publish-on", "publish", *source)
+        self.assertEqual(self.tail("tail-on").summary()["last"], RECORDS + 10)
+
+    def test_retention_that_somebody_removes_is_no_loss(self):
+        publisher = self.publish("publish", RECORDS, "--retain-bytes", 4 * SEGMENT_BYTES)
+        self.until("retention", lambda: len(self.segment_files("jnl")) < 10)
+        next(self.root.glob("*/retention")).unlink()
+        self.until("the publisher to notice", lambda: "is made again" in publisher.err())
+        self.assertEqual(publisher.stop(), 0)
+        self.run_to_end("verify", "verify")
+        self.assertEqual(self.tail("tail").summary()["lost"], 0)
+
     def test_a_start_without_session_log_leaves_the_ring_of_the_killed_publisher(self):
         self.publish().kill()
         description = json.loads((pathlib.Path(self.bus) / "bus.json").read_text())

@@ -30,6 +30,7 @@ RING = {"abi_version": (8, "<I"), "header_bytes": (12, "<I"), "feature_bits": (1
         "schema": (120, "32s"), "bus_name": (152, "64s")}
 RING_WORDS = {"head": 4096, "doorbell": 4224, "archived": 4352, "durable": 4480, "oldest": 4608,
               "journal_state": 4736, "heartbeat": 4864, "state": 4992}
+RETENTION = {"version": (0, "<I"), "journal_id": (8, "16s"), "oldest": (24, "<Q")}
 CHECKPOINT = {"version": (8, "<I"), "header_bytes": (12, "<I"), "journal_id": (16, "16s"),
               "session_id": (32, "16s"), "sequence": (48, "<Q"), "created_wall_ns": (56, "<Q"),
               "entry_count": (64, "<Q"), "entry_bytes": (72, "<I"), "block_bytes": (76, "<I"),
@@ -73,6 +74,7 @@ def seal_page(content):
 
 
 def seal_session(content, entry):
+    """The checksum of an entry of 512 bytes: of `sessions`, or of `retention`."""
     base = entry * SESSION_BYTES
     sum_ = xxh3_64(content[base:base + SESSION_BYTES - 8])
     struct.pack_into("<Q", content, base + SESSION_BYTES - 8, sum_)
@@ -98,6 +100,20 @@ def edit_sessions(journal, choose, changes):
                 put(content, entry * SESSION_BYTES, SESSION, field, value)
             seal_session(content, entry)
         rewrite(journal / name, change)
+
+
+def retained_from(folder):
+    """The oldest sequence that the retention of this journal's folder keeps."""
+    path = folder / "retention"
+    content = path.read_bytes() if path.is_file() and not path.is_symlink() else b""
+    oldest = [1]
+    for entry in range(min(2, len(content) // SESSION_BYTES)):
+        sealed = bytearray(content)
+        seal_session(sealed, entry)
+        base = entry * SESSION_BYTES
+        if sealed == content and get(content, base, RETENTION, "journal_id").hex() == folder.name:
+            oldest.append(get(content, base, RETENTION, "oldest"))
+    return max(oldest)
 
 
 def edit_header(path, fields, changes):
@@ -138,6 +154,7 @@ def wrong_sums(bus):
     sessions = kinds["sessions"][0].read_bytes()
     for entry, _ in session_entries(sessions):
         hold(f"sessions, entry {entry}", sessions, lambda data, n=entry: seal_session(data, n))
+    hold("retention", kinds["retention"][0].read_bytes(), lambda data: seal_session(data, 1))
     for kind in ("jnl", "ring", "ckpt"):
         for path in kinds.get(kind, ())[:1]:
             hold(path.name, path.read_bytes()[:PAGE], seal_page)

@@ -21,7 +21,7 @@ class Family:
         self.world = world
         self.crafts = (self.ring_path, self.session_numbers, self.ring_path, self.segment_header,
                        self.ring_header, self.description, self.ring_words, self.checkpoint,
-                       self.sums_and_index, self.schema)
+                       self.sums_and_index, self.schema, self.retention)
 
     def trial(self, trial):
         craft = self.crafts[trial.number % len(self.crafts)]
@@ -210,3 +210,20 @@ class Family:
                 bus_files.seal_index_entry(content, at, journal_id)
         bus_files.rewrite(path, change)
         return f"an entry of {path.name} made up"
+
+    def retention(self, trial, bus):
+        """Retention is said to keep from elsewhere on."""
+        path = trial.rng.choice(bus.files()["retention"])
+        slots = 65536 // (32 if bus.schema == "kv16" else 64)
+        oldest = trial.rng.choice((trial.rng.randrange(1 << 20) * slots + 1,
+                                   ((1 << 62) // slots - trial.rng.randrange(4)) * slots + 1,
+                                   *bus_files.NUMBERS))
+        copies = trial.rng.choice(((0,), (1,), (0, 1)))
+
+        def change(content):
+            for entry in copies:
+                bus_files.put(content, entry * bus_files.SESSION_BYTES, bus_files.RETENTION,
+                              "oldest", oldest)
+                bus_files.seal_session(content, entry)
+        bus_files.rewrite(path, change)
+        return f"retention keeps from {oldest} on (copies {copies})"

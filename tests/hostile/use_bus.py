@@ -8,6 +8,7 @@ refuses; it begins anew at 1 only where the journal had failed, or was repaired.
 import json
 
 import bases
+import bus_files
 import expected_records
 
 MORE = 40  # records of each session that is published after the harm
@@ -24,13 +25,13 @@ class Use:
         self._sessions = 0
 
     def _known_gone(self):
-        """Retention removes the oldest segments: files that are missing there look like that."""
+        """What retention has removed, or `repair` has recorded so, of any of the journals."""
         folders = [path for path in self.bus.journal.glob("*") if path.is_dir()] \
             if self.bus.journal.is_dir() else []
-        slots = 65536 // (32 if self.bus.schema == "kv16" else 64)
-        lowest = [min((int(path.stem) for path in folder.glob("*.jnl")), default=1 << 40)
-                  for folder in folders] or [1 << 40]
-        return [(1, max(lowest) * slots)] if max(lowest) > 0 else []
+        if not folders:
+            return [(1, 1 << 62)]  # there is no journal any more
+        oldest = max(map(bus_files.retained_from, folders))
+        return [(1, oldest - 1)] if oldest > 1 else []
 
     def _find_voids(self):
         """`info` says which sequences will never exist."""

@@ -1,0 +1,112 @@
+#include "snapshot/journal/retention_file.h"
+
+#include <xxhash.h>
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "proto/error.h"
+#include "proto/journal_format.h"
+#include "snapshot/journal/segment_file.h"
+
+namespace lapwing {
+namespace {
+
+constexpr std::size_t kCopies = 2;
+
+std::string path_of(const JournalFiles& files) {
+  return absl::StrCat(files.directory, "/", kRetentionFileName);
+}
+
+std::uint64_t checksum_of(const RetentionEntry& entry) {
+  return XXH3_64bits(&entry, offsetof(RetentionEntry, checksum));
+}
+
+bool is_valid(const RetentionEntry& entry, const JournalFiles& files) {
+  return entry.checksum == checksum_of(entry) && entry.version == kJournalVersion &&
+         entry.journal_id == files.journal_id && entry.oldest >= 1 &&
+         entry.oldest <= kSequenceMax && (entry.oldest - 1) % files.geometry.segment_slots == 0;
+}
+
+absl::StatusOr<Sequence> read_oldest(const JournalFiles& files, FileHandle file) {
+  RetentionEntry copies[kCopies] = {};
+  const auto read = files.disk->read_at(file, 0, std::as_writable_bytes(std::span(copies)));
+  if (!read.ok()) return read.status();
+  Sequence oldest = 1;
+  for (const RetentionEntry& entry : copies) {
+    if (is_valid(entry, files)) oldest = std::max(oldest, entry.oldest);
+  }
+  return oldest;
+}
+
+absl::Status write_oldest(const JournalFiles& files, FileHandle file, Sequence oldest) {
+  RetentionEntry entry{};
+  entry.version = kJournalVersion;
+  entry.journal_id = files.journal_id;
+  entry.oldest = oldest;
+  entry.checksum = checksum_of(entry);
+  const RetentionEntry copies[kCopies] = {entry, entry};
+  return files.disk->write_at(file, 0, std::as_bytes(std::span(copies)));
+}
+
+absl::StatusOr<OpenFile> create(const JournalFiles& files, unsigned permissions) {
+  const std::string path = path_of(files);
+  auto file = create_unfinished(*files.disk, path, permissions);
+  if (!file.ok()) return file.status();
+  absl::Status status = write_oldest(files, file->get(), 1);
+  if (status.ok()) status = files.disk->sync(file->get());
+  if (status.ok()) status = files.disk->rename(absl::StrCat(path, kUnfinishedSuffix), path);
+  if (status.ok()) status = files.disk->sync_directory(files.directory);
+  if (!status.ok()) return status;
+  return file;
+}
+
+}  // namespace
+
+absl::StatusOr<Sequence> read_retained_from(const JournalFiles& files) {
+  const auto file = files.disk->open(path_of(files), {OpenMode::kRead});
+  const Errc code = errc_of(file.status());
+  if (code == Errc::kNotFound || code == Errc::kNotALapwingFile) return Sequence{1};
+  if (!file.ok()) return file.status();
+  const OpenFile owned(*files.disk, *file);
+  return read_oldest(files, *file);
+}
+
+// The names first: whatever retention removes between the two looks is in the second.
+absl::StatusOr<RetainedSegments> list_retained(const JournalFiles& files) {
+  auto segments = list_segments(files);
+  if (!segments.ok()) return segments.status();
+  const auto recorded = read_retained_from(files);
+  if (!recorded.ok()) return recorded.status();
+  std::uint64_t front = files.geometry.segment_of(*recorded);
+  while (front > 0 && std::ranges::binary_search(*segments, front - 1)) --front;
+  std::erase_if(*segments, [&](std::uint64_t segment) { return segment < front; });
+  return RetainedSegments{*std::move(segments), files.geometry.segment_first(front)};
+}
+
+absl::StatusOr<RetentionFile> RetentionFile::open(const JournalFiles& files, unsigned permissions) {
+  const auto there = files.disk->open(path_of(files), {OpenMode::kReadWrite});
+  if (errc_of(there.status()) == Errc::kNotFound) {
+    auto made = create(files, permissions);
+    if (!made.ok()) return made.status();
+    return RetentionFile(files, *std::move(made), 1);
+  }
+  if (!there.ok()) return there.status();
+  OpenFile file(*files.disk, *there);
+  const auto oldest = read_oldest(files, file.get());
+  if (!oldest.ok()) return oldest.status();
+  return RetentionFile(files, std::move(file), *oldest);
+}
+
+absl::Status RetentionFile::write(Sequence oldest) {
+  oldest_ = std::max(oldest_, oldest);
+  return write_oldest(files_, file_.get(), oldest_);
+}
+
+bool RetentionFile::is_lost() const {
+  return !files_.disk->names(path_of(files_), file_.get()).value_or(true);
+}
+
+}  // namespace lapwing

@@ -1,0 +1,60 @@
+// The file `retention` of a journal: up to where retention has removed its segments.
+//
+// It is written and synced before a segment is unlinked. So a segment that is missing at or above
+// what it says was not removed by retention: its records are lost, and whoever reads is told.
+// Without the file, and where neither copy of its entry checks, nothing was removed.
+//
+// Thread safety: one thread; borrows the Disk.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "proto/identity.h"
+#include "snapshot/io.h"
+#include "snapshot/journal/journal_files.h"
+
+namespace lapwing {
+
+inline constexpr char kRetentionFileName[] = "retention";
+
+// What `retention` of that journal says; 1 if there is none. Errors: of the disk.
+absl::StatusOr<Sequence> read_retained_from(const JournalFiles& files);
+
+// The segments that a journal retains, and the oldest sequence: a record from there on whose
+// segment is missing is lost and was not pruned.
+struct RetainedSegments {
+  std::vector<std::uint64_t> segments;  // that are there, ascending; none below `oldest`
+  Sequence oldest = 1;
+};
+
+// A segment below what `retention` says, from which on none is missing, was to be removed and still
+// is there: it counts as retained. One below a hole does not.
+absl::StatusOr<RetainedSegments> list_retained(const JournalFiles& files);
+
+// The file in the hands of whoever removes segments.
+class RetentionFile {
+ public:
+  // Makes the file if it is missing: synced, with its name. Errors: kNoSpace, kNotPermitted,
+  // kSystem.
+  static absl::StatusOr<RetentionFile> open(const JournalFiles& files, unsigned permissions = 0600);
+
+  Sequence oldest() const { return oldest_; }
+  // Overwrites both copies; the caller syncs. Never decreases.
+  absl::Status write(Sequence oldest);
+  FileHandle get() const { return file_.get(); }
+  // Somebody has removed or replaced the file.
+  bool is_lost() const;
+
+ private:
+  RetentionFile(const JournalFiles& files, OpenFile file, Sequence oldest)
+      : files_(files), file_(std::move(file)), oldest_(oldest) {}
+
+  JournalFiles files_;
+  OpenFile file_;
+  Sequence oldest_ = 1;
+};
+
+}  // namespace lapwing
