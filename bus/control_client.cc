@@ -13,8 +13,6 @@
 namespace lapwing {
 namespace {
 
-constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
-
 // A deadline that has passed: look, and do not wait.
 constexpr std::uint64_t kNoWait = 0;
 

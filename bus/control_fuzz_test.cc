@@ -6,12 +6,12 @@
 
 #include "bus/control_client.h"
 #include "bus/control_server.h"
+#include "bus/kernel.h"
 #include "bus/test_control.h"
 
 namespace lapwing {
 namespace {
 
-constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
 constexpr std::uint64_t kSeed = 20'131'007;
 
 class PacketSource {

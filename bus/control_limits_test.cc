@@ -3,13 +3,13 @@
 #include <sys/ioctl.h>
 
 #include "bus/control_server.h"
+#include "bus/kernel.h"
 #include "bus/test_control.h"
 
 namespace lapwing {
 namespace {
 
 constexpr JournalCondition kGoodJournal{JournalState::kGood, 0};
-constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
 
 // The client was told `code` and closed, the drop was counted and logged once.
 void check_dropped(TestServer& server, BareClient& client, DropReason reason, Errc code) {

@@ -1,4 +1,5 @@
 #include "bus/drop_log.h"
+#include "bus/kernel.h"
 
 #include <algorithm>
 #include <string>
@@ -9,7 +10,6 @@
 namespace lapwing {
 namespace {
 
-constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
 constexpr std::uint64_t kNow = 77 * kNsPerSecond;
 
 TEST_CASE("Every drop is counted under its reason and as a refusal or a drop") {

@@ -18,8 +18,6 @@
 namespace lapwing {
 namespace {
 
-constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
-
 std::uint64_t now_ns(clockid_t clock) {
   timespec now{};
   clock_gettime(clock, &now);

@@ -16,6 +16,8 @@
 
 namespace lapwing {
 
+inline constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
+
 std::uint64_t monotonic_ns();  // CLOCK_MONOTONIC
 std::uint64_t wall_ns();       // CLOCK_REALTIME, UTC
 

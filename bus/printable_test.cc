@@ -20,19 +20,22 @@ TEST_CASE("Text in any script stays as it is") {
 
 TEST_CASE("What is not UTF-8 becomes question marks, a byte each") {
   CHECK(printable("\xff\xfe") == "??");
-  CHECK(printable("a\xc3") == "a?");              // cut short
-  CHECK(printable("a\xe2\x82") == "a??");         // cut short
-  CHECK(printable("\xc0\xaf") == "??");           // longer than it need be
-  CHECK(printable("\xe0\x80\xaf") == "???");      // longer than it need be
-  CHECK(printable("\xed\xa0\x80") == "???");      // a surrogate
+  CHECK(printable("a\xc3") == "a?");               // cut short
+  CHECK(printable("a\xe2\x82") == "a??");          // cut short
+  CHECK(printable("\xc0\xaf") == "??");            // longer than it need be
+  CHECK(printable("\xe0\x80\xaf") == "???");       // longer than it need be
+  CHECK(printable("\xed\xa0\x80") == "???");       // a surrogate
   CHECK(printable("\xf4\x90\x80\x80") == "????");  // beyond the last character
   CHECK(printable("\xc3\xc3\xbc") == "?\xc3\xbc");
 }
 
 TEST_CASE("What is not seen but reverses or hides text becomes question marks") {
-  CHECK(printable("a\xe2\x80\xae" "b") == "a???b");  // right to left
-  CHECK(printable("a\xe2\x80\xa8" "b") == "a???b");  // a line's end
-  CHECK(printable("a\xe2\x80\x8b" "b") == "a???b");  // no width
+  CHECK(printable("a\xe2\x80\xae"
+                  "b") == "a???b");  // right to left
+  CHECK(printable("a\xe2\x80\xa8"
+                  "b") == "a???b");  // a line's end
+  CHECK(printable("a\xe2\x80\x8b"
+                  "b") == "a???b");  // no width
   CHECK(printable("\xef\xbb\xbf") == "???");
 }
 

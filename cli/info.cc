@@ -165,9 +165,8 @@ void print_ring(const Json& info) {
     return;
   }
   const Json& ring = info["ring"];
-  std::cout << "  ring       " << text(ring["path"]) << ", "
-            << ring["state"].get<std::string>() << ", heartbeat " << ring["heartbeat_age_ms"]
-            << " ms ago\n"
+  std::cout << "  ring       " << text(ring["path"]) << ", " << ring["state"].get<std::string>()
+            << ", heartbeat " << ring["heartbeat_age_ms"] << " ms ago\n"
             << "  head       " << ring["head"] << "\n  archived   " << ring["archived"]
             << "\n  durable    " << ring["durable"] << "\n  oldest     " << ring["oldest"]
             << "\n  journal    " << ring["journal"].get<std::string>() << ", written by "
@@ -187,10 +186,9 @@ void print_session(const Json& session) {
 }
 
 void print_text(const Json& info) {
-  std::cout << "bus " << text(info["name"]) << " at " << text(info["bus"])
-            << "\n  records    " << text(info["schema"]) << ", "
-            << info["record_bytes"] << " bytes in slots of " << info["slot_bytes"] << ", ring of "
-            << info["capacity"] << '\n';
+  std::cout << "bus " << text(info["name"]) << " at " << text(info["bus"]) << "\n  records    "
+            << text(info["schema"]) << ", " << info["record_bytes"] << " bytes in slots of "
+            << info["slot_bytes"] << ", ring of " << info["capacity"] << '\n';
   if (info["publisher"].is_null()) {
     std::cout << "  publisher  none: " << text(info["publisher_why"]) << '\n';
   } else {

@@ -101,8 +101,7 @@ int Record::run() {
   if (!subscriber_options.ok()) return fail(subscriber_options.status());
   subscriber_options->resume = recording_.position();
   if (subscriber_options->resume) {
-    say(absl::StrCat(options_.out, " goes on after record ",
-                     subscriber_options->resume->sequence));
+    say(absl::StrCat(options_.out, " goes on after record ", subscriber_options->resume->sequence));
   }
   Subscriber subscriber(*std::move(subscriber_options));
   FollowHandlers handlers;

@@ -34,10 +34,17 @@ function(lapwing_library name)
   cmake_parse_arguments(arg "" "" "SOURCES;DEPENDS" ${ARGN})
   add_library(${name} STATIC ${arg_SOURCES})
   target_link_libraries(${name} PUBLIC lapwing_flags ${arg_DEPENDS})
+  if(LAPWING_SANITIZE)
+    # The sources of these builds are compiled by others as well, one by one.
+    set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+  endif()
 endfunction()
 
-# Labels say what deploy/test.sh runs a test under besides the release build; a target tests_<label>
-# builds each group alone.
+# The tier says when deploy/test.sh runs a test; a target tests_<tier> builds what its tests run.
+#   default  always: every behaviour once, in minutes
+#   ci       with --ci, before a change lands: what needs real data, a package registry, or longer
+#   long     with --long
+# Labels say what else it is run under; a target tests_<label> builds each group alone.
 #   unit     address and undefined-behaviour sanitizers; every lapwing_test without `slow` has it
 #   threads  several threads on shared words: also gcc's thread sanitizer
 #   oracle   the torn-read oracle: also clang's thread sanitizer
@@ -47,20 +54,25 @@ endfunction()
 # A check that cannot run here prints a line `SKIPPED: reason` (tests/skip.h); a program of which
 # nothing is left exits with 77.
 set(LAPWING_TEST_LABELS unit threads oracle slow)
-foreach(label IN LISTS LAPWING_TEST_LABELS)
-  add_custom_target(tests_${label})
+set(LAPWING_TEST_TIERS default ci long)
+foreach(group IN LISTS LAPWING_TEST_LABELS LAPWING_TEST_TIERS)
+  add_custom_target(tests_${group})
 endforeach()
 
-function(lapwing_register_test name timeout)
+# What both kinds of test have in common. The rest of the arguments: the labels.
+function(lapwing_register_test name tier timeout)
+  if(NOT tier IN_LIST LAPWING_TEST_TIERS)
+    message(FATAL_ERROR "${name}: TIER ${tier} is not one of ${LAPWING_TEST_TIERS}")
+  endif()
   if(NOT timeout)
     set(timeout 900)
   endif()
   set_tests_properties(${name} PROPERTIES
-    TIMEOUT ${timeout} LABELS "${ARGN}" SKIP_RETURN_CODE 77)
+    TIMEOUT ${timeout} LABELS "tier_${tier};${ARGN}" SKIP_RETURN_CODE 77)
 endfunction()
 
-# lapwing_test(NAME SOURCES a_test.cc [DEPENDS lapwing_bus ...] [LABELS l] [TIMEOUT seconds]
-#              [PROCESSORS 2])
+# lapwing_test(NAME TIER tier SOURCES a_test.cc [DEPENDS lapwing_bus ...] [LABELS l]
+#              [TIMEOUT seconds] [PROCESSORS 2])
 # One Catch2 program and one ctest entry. A ctest timeout only ends a hang; no test measures time.
 # PROCESSORS: two processes that spin for each other; beside another test they would take far
 # longer.
@@ -68,14 +80,14 @@ function(lapwing_test name)
   if(NOT LAPWING_BUILD_TESTS)
     return()
   endif()
-  cmake_parse_arguments(arg "" "TIMEOUT;PROCESSORS" "SOURCES;DEPENDS;LABELS" ${ARGN})
+  cmake_parse_arguments(arg "" "TIER;TIMEOUT;PROCESSORS" "SOURCES;DEPENDS;LABELS" ${ARGN})
   if(NOT "slow" IN_LIST arg_LABELS)
     list(APPEND arg_LABELS unit)
   endif()
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE lapwing_catch_main ${arg_DEPENDS})
-  add_test(NAME ${name} COMMAND ${name} --order rand --rng-seed time)
-  lapwing_register_test(${name} "${arg_TIMEOUT}" ${arg_LABELS})
+  add_test(NAME ${name} COMMAND ${name} --order rand)
+  lapwing_register_test(${name} "${arg_TIER}" "${arg_TIMEOUT}" ${arg_LABELS})
   if(arg_PROCESSORS)
     set_tests_properties(${name} PROPERTIES PROCESSORS ${arg_PROCESSORS})
   endif()
@@ -85,18 +97,23 @@ function(lapwing_test name)
     endif()
     add_dependencies(tests_${label} ${name})
   endforeach()
+  add_dependencies(tests_${arg_TIER} ${name})
 endfunction()
 
-# lapwing_script_test(NAME COMMAND program argument... [LABELS l] [TIMEOUT seconds])
-# One ctest entry for a script, run from the source tree. It finds the built programs below
-# LAPWING_BUILD_DIR, and the program `lapwing` as LAPWING_BIN.
+# lapwing_script_test(NAME TIER tier COMMAND program argument... [PROGRAMS lapwing ...] [LABELS l]
+#                     [TIMEOUT seconds])
+# One ctest entry for a script, run from the source tree. PROGRAMS are the targets that it runs: it
+# finds them below LAPWING_BUILD_DIR, and the program `lapwing` as LAPWING_BIN.
 function(lapwing_script_test name)
   if(NOT LAPWING_BUILD_TESTS)
     return()
   endif()
-  cmake_parse_arguments(arg "" "TIMEOUT" "COMMAND;LABELS" ${ARGN})
+  cmake_parse_arguments(arg "" "TIER;TIMEOUT" "COMMAND;PROGRAMS;LABELS" ${ARGN})
   add_test(NAME ${name} COMMAND ${arg_COMMAND} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
-  lapwing_register_test(${name} "${arg_TIMEOUT}" ${arg_LABELS})
+  lapwing_register_test(${name} "${arg_TIER}" "${arg_TIMEOUT}" ${arg_LABELS})
+  if(arg_PROGRAMS)
+    add_dependencies(tests_${arg_TIER} ${arg_PROGRAMS})
+  endif()
   set_tests_properties(${name} PROPERTIES ENVIRONMENT
     "LAPWING_BUILD_DIR=${PROJECT_BINARY_DIR};LAPWING_BIN=${PROJECT_BINARY_DIR}/lapwing")
 endfunction()
@@ -106,12 +123,12 @@ if(LAPWING_BUILD_TESTS)
   find_package(Catch2 2.13 QUIET)
   if(Catch2_FOUND AND Catch2_VERSION VERSION_LESS 3)
     add_library(lapwing_catch_main STATIC ${PROJECT_SOURCE_DIR}/tests/catch_main.cc)
-    target_link_libraries(lapwing_catch_main PUBLIC lapwing_flags)
   else()
-    # Debian 13 has Catch2 3: other headers, and a main function of its own.
+    # Debian 13 has Catch2 3, with other headers.
     find_package(Catch2 3 REQUIRED)
-    add_library(lapwing_catch_main INTERFACE)
-    target_include_directories(lapwing_catch_main INTERFACE ${PROJECT_SOURCE_DIR}/tests/catch2_v3)
-    target_link_libraries(lapwing_catch_main INTERFACE lapwing_flags Catch2::Catch2WithMain)
+    add_library(lapwing_catch_main STATIC ${PROJECT_SOURCE_DIR}/tests/catch_main.cc)
+    target_include_directories(lapwing_catch_main PUBLIC ${PROJECT_SOURCE_DIR}/tests/catch2_v3)
+    target_link_libraries(lapwing_catch_main PUBLIC Catch2::Catch2)
   endif()
+  target_link_libraries(lapwing_catch_main PUBLIC lapwing_flags)
 endif()

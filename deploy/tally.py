@@ -4,6 +4,8 @@
     tally.py junit FILE          what ctest wrote with --output-junit
     tally.py text FILE STATUS    what a script printed, and its exit status (77: skipped)
     tally.py failures FILE       what ctest wrote: the last lines of each test that failed
+    tally.py budget TIER TESTS SECONDS
+                                 whether a tier of deploy/test.sh has outgrown what it may hold
 
 The first two print `passed failed skipped` as three numbers on the first line, then one line for
 each test that failed or was skipped. Where a program says how many cases it ran (Catch2, unittest,
@@ -16,6 +18,10 @@ import sys
 import xml.etree.ElementTree as xml
 
 SKIP_STATUS = 77
+# What a tier is meant to hold: tests, and seconds on two cores with nothing cached. A tier that has
+# grown to three times that fails: move tests to the next one, or make them shorter.
+BUDGETS = {"default": (1200, 600), "ci": (2600, 1800), "long": (2800, 12 * 3600)}
+BUDGET_FACTOR = 3
 FAILURE_LINES_MAX = 40
 
 CATCH_ALL = re.compile(r"^All tests passed \(\d+ assertions? in (\d+) test cases?\)", re.M)
@@ -102,7 +108,23 @@ def program_of_text(path, status):
     yield count_program("the script", text, status not in (0, SKIP_STATUS), status == SKIP_STATUS)
 
 
+def budget_faults(tier, tests, seconds):
+    """Why a tier is too large, a sentence for each reason."""
+    for what, have, meant in zip(("tests", "seconds"), (tests, seconds), BUDGETS[tier]):
+        if have > BUDGET_FACTOR * meant:
+            yield f"the tier {tier} took {have} {what} where {meant} are meant: move tests on"
+
+
+def check_budget(tier, tests, seconds):
+    faults = list(budget_faults(tier, tests, seconds))
+    meant = BUDGETS[tier]
+    print(*faults or [f"{tests} tests of {meant[0]} meant, {seconds} s of {meant[1]}"], sep="\n")
+    sys.exit(1 if faults else 0)
+
+
 def main(arguments):
+    if len(arguments) == 4 and arguments[0] == "budget" and arguments[1] in BUDGETS:
+        check_budget(arguments[1], int(arguments[2]), int(arguments[3]))
     if len(arguments) == 2 and arguments[0] == "failures":
         for line in failures_of_junit(arguments[1]):
             print(line)

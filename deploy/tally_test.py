@@ -41,6 +41,12 @@ class Tally(unittest.TestCase):
         self.assertEqual(counted["missing"][0], (0, 1, 0))
         self.assertEqual(counted["elsewhere"], ((0, 0, 1), ["skipped: elsewhere: needs root"]))
 
+    def test_a_tier_that_has_grown_threefold_fails(self):
+        tests, seconds = tally.BUDGETS["default"]
+        self.assertEqual(list(tally.budget_faults("default", 3 * tests, 3 * seconds)), [])
+        self.assertEqual(len(list(tally.budget_faults("default", 3 * tests + 1, seconds))), 1)
+        self.assertEqual(len(list(tally.budget_faults("default", tests, 3 * seconds + 1))), 1)
+
     def test_what_a_failed_test_printed_is_shown(self):
         self.assertEqual(list(tally.failures_of_junit(self.report)), [
             "--- partly", "", "its cause", "test cases:  4 |  3 passed | 1 failed",

@@ -1,61 +1,66 @@
 #!/usr/bin/env bash
-# Builds and tests everything that can be tested on one machine.
+# Builds and tests, in three tiers:
 #
-#   deploy/test.sh           all: release, sanitizers, both compilers, memory models, conformance
-#   deploy/test.sh --quick   the house rules and the release build with its tests, fewer repetitions
-#   deploy/test.sh --long    all of it, with five times the kills, joins and power cuts, a minute
-#                            of torture, ten minutes of fuzzing and an hour of a hostile operator
+#   deploy/test.sh          every behaviour once, in minutes: the house rules, a release build of
+#                           what is tested, its tests
+#   deploy/test.sh --ci     before a change lands, half an hour: more repetitions, real data,
+#                           sanitizers, fuzzing, memory models, other programs' readers
+#   deploy/test.sh --long   all of it for hours, with seeds drawn: kills, joins, power cuts,
+#                           torture, fuzzing, a hostile operator, large states, more builds
 #
-# LAPWING_TEST_DATA           directory of real feed files; without it tests skip, loudly
+# LAPWING_TEST_DATA           directory of real feed files; --ci and --long insist on it
 # LAPWING_REQUIRE_REGISTRIES  1: tests that need a package registry must not skip
+# LAPWING_TEST_SEED           of everything drawn; 1 if not set, with --long a random number
 #
 # Ends with a table of the stages and one line `N passed, M failed, K skipped`.
 # Exit: 0 nothing failed, 1 something failed or a stage ran no test, 2 wrong usage.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 
-scope=all
+tier=default
 for argument in "$@"; do
   case $argument in
-    --quick) scope=quick ;;
-    --long) scope=long ;;
-    -h|--help) sed -n '2,13s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    --ci) tier=ci ;;
+    --long) tier=long ;;
+    -h|--help) sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//p}' "$0"; exit 0 ;;
     *) printf 'test: unknown option %s; see --help\n' "$argument" >&2; exit 2 ;;
   esac
 done
 
-# repeat VARIABLE QUICK ALL LONG: how often, or for how many seconds, a test repeats what it does at
-# random moments; a variable that is set already is kept.
+# repeat VARIABLE DEFAULT CI LONG: how often, or for how many seconds, a test repeats what it does
+# at random moments; a variable that is set already is kept.
 repeat() {
-  local quick=$2 all=$3 long=$4
-  export "$1=${!1:-${!scope}}"
+  local default=$2 ci=$3 long=$4
+  export "$1=${!1:-${!tier}}"
 }
-repeat LAPWING_KILLS 25 100 500
-repeat LAPWING_JOINS 100 1000 5000
-repeat LAPWING_SNAPSHOT_JOINS 20 100 1000
-repeat LAPWING_POWER_CUTS 20 20 100
-repeat LAPWING_POWER_CUT_RUNS 10000 10000 50000
-repeat LAPWING_RETENTION_RECORDS 1500000 6000000 72000000
-repeat LAPWING_CHECKPOINTER_HISTORIES 10 50 1000
-repeat LAPWING_LARGE_KEYS 2000000 2000000 100000000
-repeat LAPWING_TORTURE_SECONDS 3 3 60
-repeat LAPWING_WAKES 50000 500000 2000000
-repeat LAPWING_CHANNEL_MIB 1024 8192 32768
-repeat LAPWING_PIPE_MIB 64 1024 4096
-repeat LAPWING_SILENT_SECONDS 3 3 120
-repeat LAPWING_SCRIBBLE_SECONDS 3 20 300
-repeat LAPWING_CALLS 200000 10000000 100000000
-repeat LAPWING_CALL_SECONDS 3 20 180
+repeat LAPWING_KILLS 10 50 500
+repeat LAPWING_JOINS 50 500 5000
+repeat LAPWING_SNAPSHOT_JOINS 10 50 1000
+repeat LAPWING_POWER_CUTS 3 10 100
+repeat LAPWING_POWER_CUT_RUNS 1000 10000 50000
+repeat LAPWING_RETENTION_RECORDS 1500000 3000000 72000000
+repeat LAPWING_CHECKPOINTER_HISTORIES 5 30 1000
+repeat LAPWING_LARGE_KEYS 1000000 2000000 100000000
+repeat LAPWING_TORTURE_SECONDS 1 3 60
+repeat LAPWING_WAKES 20000 200000 2000000
+repeat LAPWING_CHANNEL_MIB 256 4096 32768
+repeat LAPWING_PIPE_MIB 64 512 8192
+repeat LAPWING_SILENT_SECONDS 1 3 120
+repeat LAPWING_SCRIBBLE_SECONDS 2 10 300
+repeat LAPWING_CALLS 100000 5000000 100000000
+repeat LAPWING_CALL_SECONDS 2 10 180
 repeat LAPWING_FUZZ_SECONDS 20 20 600
 repeat LAPWING_HOSTILE_SECONDS 10 60 3600
-repeat LAPWING_CHANNEL_STRIDE 61 1 1
-repeat LAPWING_CHANNEL_OPERATIONS 200000 1000000 5000000
+repeat LAPWING_CHANNEL_STRIDE 61 7 1
+repeat LAPWING_CHANNEL_OPERATIONS 100000 500000 5000000
 repeat LAPWING_FOLD_FLOWS 3 3 60
-repeat LAPWING_FOLD_STREAMS 300 3000 100000
-repeat LAPWING_BOOK_OPERATIONS 100000 500000 5000000
-if [[ -z ${LAPWING_TEST_DATA-} ]]; then
-  printf '\n*** LAPWING_TEST_DATA is not set: every test on a real feed will be skipped ***\n\n'
-elif [[ ! -d $LAPWING_TEST_DATA ]]; then
+repeat LAPWING_FOLD_STREAMS 100 1000 100000
+repeat LAPWING_BOOK_OPERATIONS 100000 300000 5000000
+repeat LAPWING_TEST_SEED 1 1 $((RANDOM * 32768 + RANDOM + 1))
+if [[ $tier != default && -z ${LAPWING_TEST_DATA-} ]]; then
+  printf 'test: --%s needs real feed files: set LAPWING_TEST_DATA\n' "$tier" >&2
+  exit 2
+elif [[ -n ${LAPWING_TEST_DATA-} && ! -d $LAPWING_TEST_DATA ]]; then
   printf 'test: LAPWING_TEST_DATA=%s is not a directory\n' "$LAPWING_TEST_DATA" >&2
   exit 2
 fi
@@ -153,57 +158,69 @@ run_script() {
   finish "$name" $((SECONDS - start)) $status "$tally"
 }
 
-release_stages() {
+tiers_so_far='^tier_default$'
+[[ $tier == ci ]] && tiers_so_far='^tier_(default|ci)$'
+[[ $tier == long ]] && tiers_so_far='^tier_'
+
+house_stages() {
   run_script 'house rules' python3 tests/house_rules/check.py
   run_script 'house rules can fail' python3 tests/house_rules/self_test.py
+}
+
+default_stages() {
+  build 'release: build' release tests_default || return
+  run_ctest 'release: tests' release -L "$tiers_so_far" -LE '^house$'
+}
+
+ci_stages() {
   build 'release: build' release all headers_compile_alone || return
-  run_ctest 'release: tests' release -LE '^(house|registry)$'
+  run_ctest 'release: tests' release -L "$tiers_so_far" -LE '^(house|registry)$'
   run_script 'release: instructions a record' bench/instructions.sh --check build/release
   # A change is held against the same attacks as the one before; new ones are found in the long run.
   local hostile_seed=(--seed 1)
-  [[ $scope == long ]] && hostile_seed=()
+  [[ $tier == long ]] && hostile_seed=()
   LAPWING_BIN=$PWD/build/release/lapwing run_script 'hostile operator' \
     tests/hostile/run.py --seconds "$LAPWING_HOSTILE_SECONDS" "${hostile_seed[@]}"
+  sanitizer_stages
+  run_script 'memory models' tests/model/run.sh
+  run_ctest 'conformance: databento-dbn, order book' release -L "$tiers_so_far" -L '^registry$'
 }
 
+# They look for other faults than repetition finds, slowly.
 sanitizer_stages() {
-  # They look for other faults, slowly.
-  [[ $scope == long ]] || local -x LAPWING_JOINS=100 LAPWING_CHANNEL_STRIDE=61 \
-    LAPWING_CHANNEL_OPERATIONS=200000 LAPWING_BOOK_OPERATIONS=100000 \
-    LAPWING_CHECKPOINTER_HISTORIES=20
-  build 'address, undefined: build' asan tests_unit &&
-    run_ctest 'address, undefined: unit tests' asan -L '^unit$'
+  [[ $tier == long ]] || local -x LAPWING_JOINS=50 LAPWING_CHANNEL_STRIDE=61 \
+    LAPWING_CHANNEL_OPERATIONS=100000 LAPWING_BOOK_OPERATIONS=100000 LAPWING_FOLD_STREAMS=100 \
+    LAPWING_CHECKPOINTER_HISTORIES=5
+  # One build of everything for both sanitizers and the fuzz targets.
+  build 'address, undefined (clang): build' clang-asan all &&
+    run_ctest 'address, undefined (clang): unit tests' clang-asan -L "$tiers_so_far" -L '^unit$' &&
+    for target in channel checkpoint order_fold; do
+      run_script "fuzz: $target" tests/fuzz/run.sh "${target}_fuzz" "$LAPWING_FUZZ_SECONDS"
+    done
   build 'thread (gcc): build' tsan tests_threads &&
-    run_ctest 'thread (gcc): tests with threads' tsan -L '^threads$'
+    run_ctest 'thread (gcc): tests with threads' tsan -L "$tiers_so_far" -L '^threads$'
   build 'thread (clang): build' clang-tsan tests_oracle &&
     run_ctest 'thread (clang): torn-read oracle' clang-tsan -L '^oracle$'
+}
+
+long_stages() {
+  ci_stages
+  build 'address, undefined (gcc): build' asan tests_unit &&
+    run_ctest 'address, undefined (gcc): unit tests' asan -L '^unit$'
   build 'clang: build of everything' clang all &&
     run_script 'clang: instructions a record' bench/instructions.sh --check build/clang
 }
 
-fuzz_stages() {
-  build 'fuzz: build' fuzz channel_fuzz checkpoint_fuzz order_fold_fuzz || return 0
-  run_script 'fuzz: channel' tests/fuzz/run.sh channel_fuzz "$LAPWING_FUZZ_SECONDS"
-  run_script 'fuzz: checkpoint' tests/fuzz/run.sh checkpoint_fuzz "$LAPWING_FUZZ_SECONDS"
-  run_script 'fuzz: fold of orders' tests/fuzz/run.sh order_fold_fuzz "$LAPWING_FUZZ_SECONDS"
-}
-
-registry_stages() {
-  run_script 'memory models' tests/model/run.sh
-  run_ctest 'conformance: databento-dbn, order book' release -L '^registry$'
-}
-
-start=$SECONDS
 deploy/setup.sh
 setup_status=$?
-finish 'set-up' $((SECONDS - start)) $setup_status none
+finish 'set-up' "$SECONDS" $setup_status none
+start=$SECONDS
 if ((setup_status == 0)); then
-  release_stages
-  if [[ $scope != quick ]]; then
-    sanitizer_stages
-    fuzz_stages
-    registry_stages
-  fi
+  printf '\n=== tier %s, seed %s\n' "$tier" "$LAPWING_TEST_SEED"
+  house_stages
+  "${tier}_stages"
+  run_script 'budget of the tier' python3 deploy/tally.py budget "$tier" \
+    $((passed + failed + skipped)) $((SECONDS - start))
 fi
 
 ((${#failures[@]} > 0)) && printf '\n=== the end of what failed\n' && printf '%s\n' "${failures[@]}"

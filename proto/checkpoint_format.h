@@ -39,7 +39,7 @@ struct CheckpointHeader {
   std::uint32_t entry_bytes;
   std::uint32_t block_bytes;  // kCheckpointBlockBytes
   std::uint64_t sums_offset;
-  std::uint64_t sums_sum;     // XXH3-64 of the sums
+  std::uint64_t sums_sum;      // XXH3-64 of the sums
   std::uint32_t record_bytes;  // of the bus
   std::uint32_t fold_version;  // of the fold's own meaning
   char schema[32];             // of the bus

@@ -55,10 +55,10 @@ enum class ClientRole : std::uint32_t {
 };
 
 enum class ClientState : std::uint32_t {
-  kJoining = 1,   // before `caught up`
-  kLive = 2,      // reading the ring
-  kFilling = 3,   // reading the journal
-  kStopped = 4,   // ended at a gap
+  kJoining = 1,  // before `caught up`
+  kLive = 2,     // reading the ring
+  kFilling = 3,  // reading the journal
+  kStopped = 4,  // ended at a gap
 };
 
 struct HelloFrame {
@@ -114,7 +114,7 @@ static_assert(offsetof(WelcomeFrame, journal_path) == 712);
 
 struct RefusedFrame {
   FrameHeader header;
-  std::uint32_t error;  // Errc
+  std::uint32_t error;        // Errc
   std::uint32_t abi_version;  // the publisher's
   char message[256];
 };
@@ -144,7 +144,7 @@ static_assert(offsetof(FlushedFrame, durable) == 24);
 struct FlushFailedFrame {
   FrameHeader header;
   std::uint64_t tag;
-  std::uint64_t durable;  // frozen here
+  std::uint64_t durable;        // frozen here
   std::uint32_t journal_state;  // JournalState
   std::int32_t sys_errno;
 };
@@ -243,19 +243,32 @@ inline constexpr std::size_t kFrameBytesMax = sizeof(WelcomeFrame);
 // The exact size of a frame of this type; 0 for a type that has no place on a control socket.
 constexpr std::size_t frame_bytes(FrameType type) {
   switch (type) {
-    case FrameType::kHello: return sizeof(HelloFrame);
-    case FrameType::kWelcome: return sizeof(WelcomeFrame);
-    case FrameType::kRefused: return sizeof(RefusedFrame);
-    case FrameType::kFlush: return sizeof(FlushFrame);
-    case FrameType::kFlushed: return sizeof(FlushedFrame);
-    case FrameType::kFlushFailed: return sizeof(FlushFailedFrame);
-    case FrameType::kReport: return sizeof(ReportFrame);
-    case FrameType::kListSubscribers: return sizeof(ListSubscribersFrame);
-    case FrameType::kSubscriberInfo: return sizeof(SubscriberInfoFrame);
-    case FrameType::kEndOfList: return sizeof(EndOfListFrame);
-    case FrameType::kPrune: return sizeof(PruneFrame);
-    case FrameType::kPruned: return sizeof(PrunedFrame);
-    default: return 0;
+    case FrameType::kHello:
+      return sizeof(HelloFrame);
+    case FrameType::kWelcome:
+      return sizeof(WelcomeFrame);
+    case FrameType::kRefused:
+      return sizeof(RefusedFrame);
+    case FrameType::kFlush:
+      return sizeof(FlushFrame);
+    case FrameType::kFlushed:
+      return sizeof(FlushedFrame);
+    case FrameType::kFlushFailed:
+      return sizeof(FlushFailedFrame);
+    case FrameType::kReport:
+      return sizeof(ReportFrame);
+    case FrameType::kListSubscribers:
+      return sizeof(ListSubscribersFrame);
+    case FrameType::kSubscriberInfo:
+      return sizeof(SubscriberInfoFrame);
+    case FrameType::kEndOfList:
+      return sizeof(EndOfListFrame);
+    case FrameType::kPrune:
+      return sizeof(PruneFrame);
+    case FrameType::kPruned:
+      return sizeof(PrunedFrame);
+    default:
+      return 0;
   }
 }
 

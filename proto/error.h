@@ -21,33 +21,33 @@ namespace lapwing {
 
 enum class Errc : std::uint32_t {
   kOk = 0,
-  kInvalidArgument = 1,   // the caller's arguments contradict each other or a stated limit
-  kNoBus = 2,             // no bus at this directory, nothing of it left to read, no such channel
-  kBusTaken = 3,          // another publisher holds this bus or journal, another listener this path
-  kNotPermitted = 4,      // the kernel or an ownership check said no
-  kNoSpace = 5,           // the disk or the tmpfs is full, before or while writing
-  kSystem = 6,            // any other failed system call; the message carries errno
-  kDamaged = 7,           // bytes that were promised to be durable are not what was written
-  kAbiMismatch = 8,       // the other side speaks another ABI version
-  kNotALapwingFile = 9,   // a file, link, directory or socket of another kind stands there
-  kJournalFailed = 10,    // the journal's first failed write or sync; final for that journal
-  kNoJournal = 11,        // the request needs a journal and this bus has none
-  kPruned = 12,           // the journal no longer keeps that sequence
-  kTimedOut = 13,         // a deadline passed before the other side answered
-  kPublisherGone = 14,    // the publisher's process ended without closing
-  kRefused = 15,          // the publisher refused the session; the message carries its reason
-  kProtocol = 16,         // a frame violates the control protocol
-  kBadInput = 17,         // a feed's bytes are not what its format says
-  kRecordSize = 18,       // records of this size or type do not fit this bus
-  kPathTooLong = 19,      // a path exceeds what a socket or a frame can carry
-  kClosed = 20,           // the bus was closed cleanly
-  kReset = 21,            // a stored position belongs to a history this journal does not contain
-  kUnsupported = 22,      // this kernel, container or file system cannot do it
-  kLimit = 23,            // a named limit is exhausted
-  kNotFound = 24,         // a file, symbol or sequence that was asked for does not exist
-  kStoppedAtGap = 25,     // there was a gap, and the subscriber was told to end at one
-  kPeerGone = 26,         // a channel's other side has ended, or nobody listens at its path
-  kCorrupt = 27,          // a channel's other side wrote what the protocol does not allow
+  kInvalidArgument = 1,  // the caller's arguments contradict each other or a stated limit
+  kNoBus = 2,            // no bus at this directory, nothing of it left to read, no such channel
+  kBusTaken = 3,         // another publisher holds this bus or journal, another listener this path
+  kNotPermitted = 4,     // the kernel or an ownership check said no
+  kNoSpace = 5,          // the disk or the tmpfs is full, before or while writing
+  kSystem = 6,           // any other failed system call; the message carries errno
+  kDamaged = 7,          // bytes that were promised to be durable are not what was written
+  kAbiMismatch = 8,      // the other side speaks another ABI version
+  kNotALapwingFile = 9,  // a file, link, directory or socket of another kind stands there
+  kJournalFailed = 10,   // the journal's first failed write or sync; final for that journal
+  kNoJournal = 11,       // the request needs a journal and this bus has none
+  kPruned = 12,          // the journal no longer keeps that sequence
+  kTimedOut = 13,        // a deadline passed before the other side answered
+  kPublisherGone = 14,   // the publisher's process ended without closing
+  kRefused = 15,         // the publisher refused the session; the message carries its reason
+  kProtocol = 16,        // a frame violates the control protocol
+  kBadInput = 17,        // a feed's bytes are not what its format says
+  kRecordSize = 18,      // records of this size or type do not fit this bus
+  kPathTooLong = 19,     // a path exceeds what a socket or a frame can carry
+  kClosed = 20,          // the bus was closed cleanly
+  kReset = 21,           // a stored position belongs to a history this journal does not contain
+  kUnsupported = 22,     // this kernel, container or file system cannot do it
+  kLimit = 23,           // a named limit is exhausted
+  kNotFound = 24,        // a file, symbol or sequence that was asked for does not exist
+  kStoppedAtGap = 25,    // there was a gap, and the subscriber was told to end at one
+  kPeerGone = 26,        // a channel's other side has ended, or nobody listens at its path
+  kCorrupt = 27,         // a channel's other side wrote what the protocol does not allow
 };
 
 struct ErrorName {
@@ -123,10 +123,14 @@ inline absl::Status make_error(Errc code, const std::string& message) {
 // What to do about an errno that a limit of the process gives; empty for any other.
 constexpr const char* limit_remedy(int sys_errno) {
   switch (sys_errno) {
-    case EMFILE: return "; raise the limit on open files (ulimit -n)";
-    case EFBIG: return "; raise the limit on a file's size (ulimit -f)";
-    case ENOMEM: return "; free memory, or raise the limit on it (ulimit -v)";
-    default: return "";
+    case EMFILE:
+      return "; raise the limit on open files (ulimit -n)";
+    case EFBIG:
+      return "; raise the limit on a file's size (ulimit -f)";
+    case ENOMEM:
+      return "; free memory, or raise the limit on it (ulimit -v)";
+    default:
+      return "";
   }
 }
 
@@ -136,15 +140,25 @@ constexpr const char* limit_remedy(int sys_errno) {
 inline absl::Status make_system_error(int sys_errno, const std::string& what) {
   Errc code = Errc::kSystem;
   switch (sys_errno) {
-    case ENOSPC: case EDQUOT: code = Errc::kNoSpace; break;
-    case EACCES: case EPERM: case EROFS: code = Errc::kNotPermitted; break;
-    case ENOENT: code = Errc::kNotFound; break;
-    default: break;
+    case ENOSPC:
+    case EDQUOT:
+      code = Errc::kNoSpace;
+      break;
+    case EACCES:
+    case EPERM:
+    case EROFS:
+      code = Errc::kNotPermitted;
+      break;
+    case ENOENT:
+      code = Errc::kNotFound;
+      break;
+    default:
+      break;
   }
   char text[128];
-  absl::Status status =
-      make_error(code, absl::StrCat(what, ": ", strerror_r(sys_errno, text, sizeof text),
-                                    limit_remedy(sys_errno)));
+  absl::Status status = make_error(
+      code,
+      absl::StrCat(what, ": ", strerror_r(sys_errno, text, sizeof text), limit_remedy(sys_errno)));
   status.SetPayload(kErrnoPayload, internal::decimal_cord(sys_errno));
   return status;
 }

@@ -29,11 +29,16 @@ struct Gap {
 
 constexpr const char* name_of(GapCause cause) {
   switch (cause) {
-    case GapCause::kLapped: return "lapped";
-    case GapCause::kSession: return "session";
-    case GapCause::kVoid: return "void";
-    case GapCause::kPruned: return "pruned";
-    case GapCause::kDamaged: return "damaged";
+    case GapCause::kLapped:
+      return "lapped";
+    case GapCause::kSession:
+      return "session";
+    case GapCause::kVoid:
+      return "void";
+    case GapCause::kPruned:
+      return "pruned";
+    case GapCause::kDamaged:
+      return "damaged";
   }
   return "unknown";
 }

@@ -93,9 +93,8 @@ TEST_CASE("A schema that ships is refused with records of another size, before a
   const TemporaryDirectory directory;
   PublisherOptions options = options_for(directory);
   options.capacity = 0;
-  const auto [schema, right] = GENERATE(
-      std::pair("dbn.mbo", 56u), std::pair("dbn.trades", 48u), std::pair("dbn.mbp-1", 80u),
-      std::pair("kv16", 16u));
+  const auto [schema, right] = GENERATE(std::pair("dbn.mbo", 56u), std::pair("dbn.trades", 48u),
+                                        std::pair("dbn.mbp-1", 80u), std::pair("kv16", 16u));
   options.schema = schema;
   for (const std::uint32_t wrong : {right - 8, right + 8, 2 * right}) {
     options.record_bytes = wrong;

@@ -6,13 +6,13 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "bus/kernel.h"
 #include "publisher/file_thread.h"
 #include "publisher/start_thread.h"
 
 namespace lapwing {
 namespace {
 
-constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
 constexpr std::uint64_t kListIntervalNs = 100'000'000;
 
 }  // namespace

@@ -28,7 +28,7 @@ namespace lapwing {
 // that speak of one are null.
 struct StartedSession {
   std::vector<ExclusiveLock> locks;  // of the bus, and of the journal where it lies elsewhere
-  std::unique_ptr<Disk> bus_disk;  // of bus.json: keeps to the directory, wherever it is moved
+  std::unique_ptr<Disk> bus_disk;    // of bus.json: keeps to the directory, wherever it is moved
   std::unique_ptr<Disk> disk;
   std::unique_ptr<SessionLog> sessions;
   std::unique_ptr<WriteQueue> queue;

@@ -4,14 +4,13 @@
 // changes the first; a sync carries to the second what was written before the sync was submitted.
 // Likewise names: a create, rename or unlink reaches the medium when its directory is synced.
 //
-//   power_cut   each sector (512 bytes) written and not synced is on the medium or is not, each
-//   name
-//               operation and each change of size likewise, independently of one another
+//   power_cut   each sector (512 bytes) that was written and not synced is on the medium or is not,
+//               and so is each operation on a name and each change of size, independently
 //   kill        the process is gone, the page cache stays; requests in flight land later, or never
-//   did stop_after  the machine stands still after so many operations: all later ones fail; then
-//   kill or cut fail        the nth operation of a kind fails. A failed sync forgets what was to be
-//   written, as Linux
-//               does: reads still see it, a later sync succeeds, the medium never gets it
+//   stop_after  the machine stands still after so many operations: all later ones fail; then kill
+//               or power_cut
+//   fail        the nth operation of a kind fails. A failed sync forgets what was to be written, as
+//               Linux does: reads still see it, a later sync succeeds, the medium never gets it
 //
 // SimWriteQueue is the asynchronous side of the same disk: completions late, reordered, short,
 // repeated or held back. It counts what no correct writer does: two writes in flight to one byte

@@ -127,9 +127,9 @@ Follower::Turn Follower::on_hole(const JournalRun& hole, std::span<std::byte> ou
   if (hole.cause == GapCause::kVoid) return lose(last, hole.cause, void_text(next_, last));
   if (hole.missing_file) {
     if (may_come_back(hole)) return on_idle();
-    return lose(last, hole.cause, absl::StrCat(hole.detail, "; it was asked for in vain for ",
-                                               (monotonic_ns() - missing_->since_ns) / kNsPerMs,
-                                               " ms"));
+    return lose(last, hole.cause,
+                absl::StrCat(hole.detail, "; it was asked for in vain for ",
+                             (monotonic_ns() - missing_->since_ns) / kNsPerMs, " ms"));
   }
   if (hole.cause == GapCause::kDamaged) return lose(last, hole.cause, hole.detail);
   return lose(last, hole.cause,

@@ -11,10 +11,8 @@
 namespace lapwing {
 namespace {
 
-constexpr double kNsPerSecond = 1e9;
-
 std::string seconds(std::uint64_t ns) {
-  return absl::StrCat(static_cast<double>(ns) / kNsPerSecond, " s");
+  return absl::StrCat(static_cast<double>(ns) / double{kNsPerSecond}, " s");
 }
 
 // now + ns, or the end of time.

@@ -12,6 +12,7 @@
 
 #include "subscribers/test_bus.h"
 #include "subscribers/test_checkpoints.h"
+#include "tests/environment.h"
 
 namespace lapwing {
 namespace {
@@ -397,7 +398,7 @@ class History {
 
 TEST_CASE(
     "Whatever happens in whatever order, each sequence is delivered or lost, once, in order") {
-  const std::uint64_t first_seed = std::random_device()();
+  const std::uint64_t first_seed = test_seed();
   Events events;
   for (std::uint64_t i = 0; i < kHistoriesMin || !events.all_came(); ++i) {
     REQUIRE(i < kHistoriesMax);  // or something of this never happens any more

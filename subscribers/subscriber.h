@@ -94,7 +94,7 @@ struct SubscriberOptions {
   WaitStrategy wait = WaitStrategy::kBackoff;
   std::uint64_t reattach_ns = 30'000'000'000;  // how long to wait for a bus or publisher to come
   std::uint64_t flush_timeout_ns = 10'000'000'000;
-  std::uint64_t stale_after_ns = 0;  // 0: never
+  std::uint64_t stale_after_ns = 0;                           // 0: never
   std::uint64_t missing_file_grace_ns = kMissingFileGraceNs;  // asked for again for so long
 };
 

@@ -1,3 +1,13 @@
-// The main function of every Catch2 program, compiled once.
-#define CATCH_CONFIG_MAIN
+// The main function of every Catch2 program, compiled once. Its random numbers begin with the seed
+// of the run; Catch2 prints it, and `--rng-seed` gives another.
+#define CATCH_CONFIG_RUNNER
 #include <catch2/catch.hpp>
+
+#include "tests/environment.h"
+
+int main(int argc, char** argv) {
+  Catch::Session session;
+  session.configData().rngSeed = static_cast<std::uint32_t>(lapwing::test_seed());
+  const int wrong = session.applyCommandLine(argc, argv);
+  return wrong != 0 ? wrong : session.run();
+}

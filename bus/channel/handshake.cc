@@ -251,9 +251,8 @@ absl::StatusOr<Greeting> Connecting::exchange(const ChannelHelloFrame& hello, co
                                               bool& was_too_slow) {
   const absl::Status sent = send_hello(fd_.get(), hello, own);
   // A listener that refuses may have hung up before the hello was sent: what it said comes first.
-  absl::StatusOr<Greeting> greeting =
-      await_hello(fd_.get(), FrameType::kChannelWelcome, listener_, sent.ok() ? deadline_ns_ : 0,
-                  was_too_slow);
+  absl::StatusOr<Greeting> greeting = await_hello(fd_.get(), FrameType::kChannelWelcome, listener_,
+                                                  sent.ok() ? deadline_ns_ : 0, was_too_slow);
   if (!sent.ok() && errc_of(greeting.status()) == Errc::kTimedOut) return sent;
   return greeting;
 }

@@ -1,7 +1,7 @@
 // A channel against a plain queue: random operations on both, and after each of them everything
 // that one can say about a channel is compared.
 //
-// LAPWING_CHANNEL_OPERATIONS: how many. LAPWING_CHANNEL_SEED: instead of the clock, to repeat a run
+// LAPWING_CHANNEL_OPERATIONS: how many. LAPWING_TEST_SEED: to repeat a run
 // that failed.
 
 #include <algorithm>
@@ -12,6 +12,7 @@
 
 #include "bus/channel/test_channel.h"
 #include "bus/channel/test_frames.h"
+#include "tests/environment.h"
 
 namespace lapwing {
 namespace {
@@ -527,7 +528,7 @@ void run(std::uint64_t seed, std::uint64_t operations, Tally& tally) {
 }
 
 std::array<std::uint64_t, 4> seeds() {
-  const std::uint64_t last = count_from("LAPWING_CHANNEL_SEED", monotonic_ns());
+  const std::uint64_t last = test_seed();
   WARN("seed of the last run: " << last);
   return {1, 2, 3, last};
 }

@@ -98,9 +98,8 @@ TEST_CASE("Who was too slow with its hello tries again, and not for ever") {
   const std::string path = directory.file("channel.sock");
   const auto raw = listen_local(path, 0600, {}, kChannelSocket);
   REQUIRE(raw.ok());
-  auto connecting = std::async(std::launch::async, [&] {
-    return ChannelProducer::connect(path, kSmall, soon()).status();
-  });
+  auto connecting = std::async(
+      std::launch::async, [&] { return ChannelProducer::connect(path, kSmall, soon()).status(); });
   int connects = 0;
   while (connecting.wait_for(std::chrono::seconds(0)) != std::future_status::ready) {
     wait_readable(raw->get(), 1'000'000);

@@ -5,12 +5,11 @@
 
 #include <cerrno>
 
+#include "bus/kernel.h"
 #include "proto/error.h"
 
 namespace lapwing {
 namespace {
-
-constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
 
 absl::Status no_descriptor() {
   if (errno != EMFILE && errno != ENFILE) {

@@ -39,8 +39,7 @@ std::uint64_t serve(lapwing::ChannelConsumer& consumer, lapwing::ChannelListener
     std::array<pollfd, 2> entries = {{{consumer.fd(), POLLIN, 0}, {listener.fd(), POLLIN, 0}}};
     poll(entries.data(), entries.size(), -1);
     // Whoever connects is taken in; kClosed says that the successor has the socket.
-    if (entries[1].revents != 0 &&
-        lapwing::errc_of(listener.tend()) == lapwing::Errc::kClosed) {
+    if (entries[1].revents != 0 && lapwing::errc_of(listener.tend()) == lapwing::Errc::kClosed) {
       std::cout << "handed over" << std::endl;
     }
   }

@@ -214,21 +214,4 @@ TEST_CASE("What is no source is refused with the forms there are") {
   CHECK(std::string(feed.status().message()).find("dbn:PATH") != std::string::npos);
 }
 
-TEST_CASE("The real files feed a bus with every record they hold") {
-  const std::string folder = test_data_folder("the feeds of five real DBN files");
-  if (folder.empty()) return;
-  const auto [name, count] = GENERATE(table<std::string, std::uint64_t>(
-      {{"esh4-glbx-mdp3-20231225.mbo.dbn.zst", 68'792},
-       {"esh4-glbx-mdp3-20231224.mbo.dbn.zst", 8'725},
-       {"futures_mbp-1_2024-07-01T23-58_2024-07-02T00-02.dbn.zst", 2'288},
-       {"futures_trades_2024-07-01T23-58_2024-07-02T00-02.dbn.zst", 120},
-       {"us-equities-20131007.trades.dbn.zst", 388'417}}));
-  const bool by_burst = GENERATE(false, true);
-  const auto feed = open_dbn(folder + "/" + name, {.batch_by_burst = by_burst});
-  absl::Status end;
-  CHECK(play(*feed, &end).size() == count * feed->description().record_bytes);
-  CHECK(end.ok());
-  CHECK(feed->skipped() == 0);
-}
-
 }  // namespace lapwing

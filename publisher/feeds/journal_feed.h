@@ -47,7 +47,7 @@ class JournalFeed : public Feed {
   const dbn::RecordSchema* schema_ = nullptr;  // null: records without a time
   FeedDescription description_;
   std::uint64_t total_ = 0;
-  Sequence next_sequence_ = 1;  // to read
+  Sequence next_sequence_ = 1;          // to read
   std::uint64_t missing_since_ns_ = 0;  // its file is asked for again; 0: it is not missing
   std::vector<std::byte> buffer_;
   std::span<std::byte> pending_;  // of the buffer: read, not delivered

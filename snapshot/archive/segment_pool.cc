@@ -176,8 +176,8 @@ void SegmentPool::note_if_lost(const OpenSegment& segment) {
 // of its .jnl is not touched here: the next preparation looks at it.
 void SegmentPool::give_up(Slot& slot) {
   const std::uint64_t number = slot.segment.number;
-  const bool own = files_.disk().names(files_.path(number, "jnl"), slot.segment.data.get())
-                       .value_or(false);
+  const bool own =
+      files_.disk().names(files_.path(number, "jnl"), slot.segment.data.get()).value_or(false);
   next_number_ = std::min(next_number_, number);
   close(slot);
   if (own) remove_if_there(number, "jnl").IgnoreError();

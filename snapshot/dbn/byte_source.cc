@@ -206,8 +206,8 @@ absl::StatusOr<std::size_t> ByteSource::decode_some(std::span<std::byte> out) {
   ZSTD_outBuffer output{out.data(), out.size(), 0};
   const std::size_t wanted = ZSTD_decompressStream(decoder.stream, &output, &input);
   if (ZSTD_getErrorCode(wanted) == ZSTD_error_memory_allocation) {
-    return make_system_error(ENOMEM, absl::StrCat("decompressing ", name_, " at byte ",
-                                                  file_offset()));
+    return make_system_error(ENOMEM,
+                             absl::StrCat("decompressing ", name_, " at byte ", file_offset()));
   }
   if (ZSTD_isError(wanted)) {
     return make_error(

@@ -197,11 +197,11 @@ absl::StatusOr<Metadata> parse_metadata(std::span<const std::byte> bytes) {
   }
   // Whoever wrote it in front of records would put the rest between.
   if (*whole < bytes.size()) {
-    return make_error(Errc::kBadInput,
-                      absl::StrCat("the DBN metadata has ", *whole, " bytes, and ",
-                                   bytes.size() - *whole,
-                                   " that do not belong to it follow; fetch the data again, or "
-                                   "remove what was added"));
+    return make_error(
+        Errc::kBadInput,
+        absl::StrCat("the DBN metadata has ", *whole, " bytes, and ", bytes.size() - *whole,
+                     " that do not belong to it follow; fetch the data again, or "
+                     "remove what was added"));
   }
   FieldReader fields(bytes.first(*whole));
   Metadata metadata;

@@ -141,10 +141,9 @@ TEST_CASE("Where no fold is named, market by order means the orders, all else th
 
 TEST_CASE("A record or an entry of another size changes nothing, whatever the fold") {
   using Case = std::pair<const char*, const char*>;
-  const auto [name, schema] =
-      GENERATE(Case(kFoldLatest, "dbn.mbo"), Case(kFoldLatest, "dbn.trades"),
-               Case(kFoldLatest, "dbn.mbp-1"), Case(kFoldLatest, "kv16"),
-               Case("orders", "dbn.mbo"));
+  const auto [name, schema] = GENERATE(
+      Case(kFoldLatest, "dbn.mbo"), Case(kFoldLatest, "dbn.trades"), Case(kFoldLatest, "dbn.mbp-1"),
+      Case(kFoldLatest, "kv16"), Case("orders", "dbn.mbo"));
   const auto fold = *make_fold(name, schema);
   const FoldShape& shape = fold->shape();
   MemoryState state(shape);

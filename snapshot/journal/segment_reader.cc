@@ -111,7 +111,7 @@ Sequence SegmentReader::prove_block(const Request& request, std::uint64_t block,
     const SumEntry& sum = sums_[block - geometry.block_of(buffer_first_)];
     const SumState state = check_sum_entry(files_.journal_id, block, sum, geometry);
     if (state != SumState::kValid) {
-      defect = !has_sums()                  ? "its .sum file is missing"
+      defect = !has_sums()                 ? "its .sum file is missing"
                : state == SumState::kEmpty ? "the sum is missing"
                                            : "the sum itself is damaged";
       return first - 1;

@@ -95,9 +95,9 @@ absl::Status Inspection::look_at_header(std::uint64_t segment) {
   const auto read = disk_.read_at(*file, 0, std::as_writable_bytes(std::span(&header, 1)));
   if (!read.ok()) return read.status();
   const auto geometry = sane_geometry(header);
-  if (!geometry || !check_segment_header(header, directory_.journal_id, *geometry, segment,
-                                         path(segment, "jnl"))
-                        .ok()) {
+  if (!geometry ||
+      !check_segment_header(header, directory_.journal_id, *geometry, segment, path(segment, "jnl"))
+           .ok()) {
     return absl::OkStatus();
   }
   const std::string schema = get_text(header.schema);
@@ -106,8 +106,9 @@ absl::Status Inspection::look_at_header(std::uint64_t segment) {
     journal_.schema = schema;
     journal_.created_wall_ns = header.created_wall_ns;
   } else if (journal_.geometry != *geometry || journal_.schema != schema) {
-    defect_ = absl::StrCat("the headers of its segments contradict each other: ",
-                           path(segment, "jnl"), " has other sizes or another schema");
+    defect_ =
+        absl::StrCat("the headers of its segments contradict each other: ", path(segment, "jnl"),
+                     " has other sizes or another schema");
   }
   return absl::OkStatus();
 }
@@ -152,17 +153,16 @@ SessionEntry entry_of(const UnlistedJournal& journal, const Id128& session_id,
 
 }  // namespace
 
-absl::StatusOr<UnlistedJournals> find_unlisted_journals(Disk& disk,
-                                                        const std::string& journal_root,
+absl::StatusOr<UnlistedJournals> find_unlisted_journals(Disk& disk, const std::string& journal_root,
                                                         const SessionLog& log) {
   const auto directories = list_journals(disk, journal_root);
   if (!directories.ok()) return directories.status();
   UnlistedJournals found;
   for (const JournalDirectory& directory : *directories) {
-    const bool listed = std::any_of(
-        log.sessions().begin(), log.sessions().end(), [&](const SessionRecord& session) {
-          return session.begin.journal_id == directory.journal_id;
-        });
+    const bool listed = std::any_of(log.sessions().begin(), log.sessions().end(),
+                                    [&](const SessionRecord& session) {
+                                      return session.begin.journal_id == directory.journal_id;
+                                    });
     if (listed) continue;
     Inspection inspection(disk, directory);
     if (const absl::Status status = inspection.run(); !status.ok()) return status;

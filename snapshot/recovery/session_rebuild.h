@@ -41,8 +41,7 @@ struct UnlistedJournals {
 
 // The journals below `journal_root` that have segments and that `log` does not name. Errors: of the
 // disk only.
-absl::StatusOr<UnlistedJournals> find_unlisted_journals(Disk& disk,
-                                                        const std::string& journal_root,
+absl::StatusOr<UnlistedJournals> find_unlisted_journals(Disk& disk, const std::string& journal_root,
                                                         const SessionLog& log);
 
 // Appends the session of such a journal; the session before it has an end.

@@ -1,16 +1,16 @@
 // The table of docs/durability.md, as a function: what was found decides what is done. The first
 // row that fits applies.
 //
-//   row         what is found                                   what is done
-//   kRefuse     damage at or below durable, or in a header       nothing; lapwing verify, repair
-//   kFresh      no session yet                                   new journal id, sequence 1
-//   kReset      the last session's end says failed               new journal id, sequence 1
-//   kContinue   the last session has an end                      continue after it
-//   kUnused     no reservation was synced: nothing published     end after nothing, continue
-//   kFail       same boot, ring file, its page 1 says failed     end failed; new journal id,
-//   sequence 1 kRecover    same boot, ring file, tail whole                 write what the ring
-//   holds, continue kCut        anything else                                    cut at durable,
-//   the rest is a void
+//   row        what is found                                 what is done
+//   ---------  --------------------------------------------  --------------------------------------
+//   kRefuse    damage at or below durable, or in a header    nothing; lapwing verify, repair
+//   kFresh     no session yet                                new journal id, sequence 1
+//   kReset     the last session's end says failed            new journal id, sequence 1
+//   kContinue  the last session has an end                   continue after it
+//   kUnused    no reservation was synced: nothing published  end after nothing, continue
+//   kFail      same boot, ring file, its page 1 says failed  end failed; new journal id, sequence 1
+//   kRecover   same boot, ring file, tail whole              write what the ring holds, continue
+//   kCut       anything else                                 cut at durable, the rest is a void
 //
 // Damage in a journal that is not continued (kFresh, kReset, kFail) is nobody's obstacle, and is
 // not looked for.

@@ -104,10 +104,10 @@ class RandomHistory {
 
 TEST_CASE("Whatever bus and checkpointer live through, each durable record is folded once") {
   const std::uint64_t histories = count_from("LAPWING_CHECKPOINTER_HISTORIES", 10);
-  const std::uint64_t first = count_from("LAPWING_CHECKPOINTER_SEED", std::random_device{}());
+  const std::uint64_t first = test_seed();
   int cuts = 0;
   for (std::uint64_t seed = first; seed < first + histories; ++seed) {
-    INFO("LAPWING_CHECKPOINTER_SEED=" << seed << " LAPWING_CHECKPOINTER_HISTORIES=1");
+    INFO("LAPWING_TEST_SEED=" << seed << " LAPWING_CHECKPOINTER_HISTORIES=1");
     RandomHistory history(seed);
     history.live();
     cuts += history.cuts;

@@ -201,7 +201,9 @@ TEST_CASE(
 TEST_CASE("A checkpointer killed at any moment goes on exactly, and leaves only checkpoints") {
   const History history;
   const std::uint64_t kills = count_from("LAPWING_KILLS", 25);
-  std::mt19937_64 random(std::random_device{}());
+  const std::uint64_t seed = test_seed();
+  CAPTURE(seed);
+  std::mt19937_64 random(seed);
   std::uint64_t killed = 0;
   std::uint64_t ended = 0;
   while (killed < kills) {

@@ -50,9 +50,9 @@ absl::Status check_address_space() {
   void* const reserved = ::mmap(nullptr, kStoreAddressBytes, PROT_NONE,
                                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (reserved == MAP_FAILED) {
-    return make_system_error(errno, absl::StrCat("the state's store needs ",
-                                                 kStoreAddressBytes >> 20,
-                                                 " MiB more of address space"));
+    return make_system_error(errno,
+                             absl::StrCat("the state's store needs ", kStoreAddressBytes >> 20,
+                                          " MiB more of address space"));
   }
   ::munmap(reserved, kStoreAddressBytes);
   return absl::OkStatus();
@@ -69,9 +69,8 @@ absl::Status check_threads() {
     }
   }
   if (!status.ok()) {
-    status = make_error(Errc::kSystem,
-                        absl::StrCat("the state's store needs ", kStoreThreads, " threads: ",
-                                     std::string(status.message())));
+    status = make_error(Errc::kSystem, absl::StrCat("the state's store needs ", kStoreThreads,
+                                                    " threads: ", std::string(status.message())));
   } else {
     status = check_address_space();
   }
@@ -145,8 +144,9 @@ absl::Status check_store_files(const std::string& directory) {
     }
     if (!S_ISREG(info.st_mode)) {
       return make_error(Errc::kNotALapwingFile,
-                        absl::StrCat(path, " is a link, directory, socket or device, not a file of "
-                                           "the state's store; move it away"));
+                        absl::StrCat(path,
+                                     " is a link, directory, socket or device, not a file of "
+                                     "the state's store; move it away"));
     }
     const auto bytes = static_cast<std::uint64_t>(info.st_size);
     const bool is_log = most == kStoreLogBytesMax && name.ends_with(".log");

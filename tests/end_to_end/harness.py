@@ -7,6 +7,7 @@ A wait has a deadline that only ends a hang; nothing is asserted about how long 
 import json
 import os
 import pathlib
+import random
 import shutil
 import signal
 import struct
@@ -17,6 +18,10 @@ import unittest
 
 HANG_SECONDS = 300  # what takes 10 s on a machine of one's own may take this long on a shared one
 WITH_PATIENCE = ("--retry", HANG_SECONDS)  # for a channel's listener that is slow to answer
+
+
+if "LAPWING_TEST_SEED" in os.environ:  # of the run; without it the tests draw what they like
+    random.seed(int(os.environ["LAPWING_TEST_SEED"]))
 
 
 def program():

@@ -236,7 +236,7 @@ class ARecordingFromASnapshot(harness.BusTest):
         self.until("a checkpoint", lambda: list(self.folder.glob("bus/checkpoint/orders/*.ckpt")))
         checkpointer.kill()
         out = self.folder / "joined.dbn.zst"
-        chance = random.Random()
+        chance = random.Random(random.randrange(1 << 32))
         for kill in range(5):
             recorder = self.record(f"recorder-{kill}", out)
             time.sleep(chance.uniform(0, RUN_SECONDS_MAX))  # the random moment itself

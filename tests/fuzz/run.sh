@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Runs a fuzz target of the preset `fuzz`.
+# Runs a fuzz target of the preset `clang-asan`.
 #
 #   tests/fuzz/run.sh TARGET SECONDS
 #
-# What it has learnt stays in build/fuzz/corpus/TARGET, and the next run starts from there; an input
-# that breaks something is left in build/fuzz/broken-TARGET-*: run the target on that file alone.
+# What it has learnt stays in build/clang-asan/corpus/TARGET, and the next run starts from there; an
+# input that breaks something is left in build/clang-asan/broken-TARGET-*: run the target on that file
+# alone.
 #
 # Exit: 0 nothing was found, anything else: the lines above say what.
 set -euo pipefail
@@ -16,7 +17,8 @@ case $target in
   order_fold_fuzz) input_bytes_max=2048 ;;  # a record takes about 12
   *) input_bytes_max=512 ;;
 esac
-corpus=build/fuzz/corpus/$target
+corpus=build/clang-asan/corpus/$target
 mkdir -p "$corpus"
-exec "build/fuzz/tests/fuzz/$target" -max_total_time="$seconds" -max_len="$input_bytes_max" \
-  -artifact_prefix="build/fuzz/broken-$target-" "$corpus"
+exec "build/clang-asan/tests/fuzz/$target" -seed="${LAPWING_TEST_SEED:-0}" \
+  -max_total_time="$seconds" -max_len="$input_bytes_max" \
+  -artifact_prefix="build/clang-asan/broken-$target-" "$corpus"

@@ -42,7 +42,7 @@ class Family:
         """A copy of the bus's directory as it is, whoever runs on it."""
         other = bases.Bus(trial.folder, "copy", bus.schema, bus.expected.copy())
         other.directory = trial.folder / "copy"
-        bases.copy_folder(bus.directory, other.directory)
+        bases.copy_folder(bus.directory, other.directory, at_rest=False)
         trial.note(f"cp -a {bus.directory.name} copy")
         return other
 
@@ -137,7 +137,8 @@ class Family:
         use = use_bus.Use(trial, bus, self.bases)
         slots = 65536 // (32 if bus.schema == "kv16" else 64)
         unused = [path for path in bus.journal.glob("*/*")
-                  if int(path.name[:20]) * slots >= bus.expected.published]
+                  if path.name == "retention"
+                  or int(path.name[:20]) * slots >= bus.expected.published]
         if not unused:
             publisher.kill()
             return False

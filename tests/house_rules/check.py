@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks the house rules on the tree that holds this file. Exit: 0 all kept, 1 one broken.
 
-`check.py --list` prints the rules.
+Advice (length, columns, words) is printed and fails nothing. `check.py --list` prints both.
 """
 
 import sys
@@ -14,12 +14,15 @@ import text_rules
 from tree import Tree
 
 RULES = code_rules.RULES + build_rules.RULES + proto_rules.RULES + text_rules.RULES
+ADVICE = code_rules.ADVICE + text_rules.ADVICE
 
 
 def main():
     if sys.argv[1:] == ["--list"]:
         for rule in RULES:
             print(f"{rule.__name__}: {rule.__doc__}")
+        for rule in ADVICE:
+            print(f"{rule.__name__} (advice): {rule.__doc__}")
         return 0
     tree = Tree.load(Path(__file__).resolve().parents[2])
     broken = 0
@@ -30,6 +33,9 @@ def main():
         if findings:
             broken += 1
             print(f"  broken: {rule.__name__}: {rule.__doc__}\n")
+    for rule in ADVICE:
+        for finding in rule(tree):
+            print(f"advice: {finding}")
     print(f"{len(RULES) - broken} passed, {broken} failed, 0 skipped")
     return 1 if broken else 0
 

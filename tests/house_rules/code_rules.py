@@ -4,6 +4,10 @@ Each rule is a generator of findings over a tree; its docstring is the rule as a
 """
 
 import re
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
 
 LAYER_USES = {
     "proto": {"proto"},
@@ -32,6 +36,9 @@ EXTERNAL_HEADERS = {
     r"<liburing": re.compile(r"^snapshot/uring_\w+\.(h|cc)$"),
     r"<rocksdb/": re.compile(r"^subscribers/checkpointer/state_\w+\.(h|cc)$"),
 }
+
+STYLE_FILE = Path(__file__).resolve().parents[2] / ".clang-format"
+FORMATTED_BY_HAND = {"proto/ring_layout.h", "proto/abi_dump.cc"}
 
 NO_FUNCTION = re.compile(r"\s*(namespace|struct|class|enum|union|extern)\b|.*= \{$")
 FUNCTION_LINES_MAX = 80
@@ -93,19 +100,41 @@ def no_exceptions_of_ours(tree):
             yield source.finding(line, "return a status of make_error instead of throwing")
 
 
-def header_form(tree):
-    """A header starts with its contract, then has #pragma once; the contract speaks of threads."""
+def formatting(tree):
+    """C++ is as clang-format leaves it, but for the two files that stand as tables."""
+    formatter = shutil.which("clang-format-19")
+    files = [source for source in tree.cpp() if source.path not in FORMATTED_BY_HAND]
+    if formatter is None:
+        print("SKIPPED: formatting was not checked: clang-format-19 is not installed")
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        shutil.copy(STYLE_FILE, folder)
+        for source in files:
+            path = Path(folder, source.path)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(source.text, encoding="utf-8")
+        done = subprocess.run([formatter, "--dry-run", *(source.path for source in files)],
+                              cwd=folder, capture_output=True, text=True, check=False)
+    first = {}
+    for path, line in re.findall(r"^([^\s:]+):(\d+):\d+: (?:warning|error):", done.stderr, re.M):
+        first.setdefault(path, int(line))
+    for path, line in first.items():
+        yield tree[path].finding(line, f"not as clang-format leaves it: clang-format-19 -i {path}")
+
+
+def include_guards(tree):
+    """A header has #pragma once, once."""
     for source in tree.cpp():
-        if not source.path.endswith(".h"):
-            continue
-        contract = re.match(r"(//[^\n]*\n)+", source.text)
-        if not contract:
-            yield source.finding(1, "a header starts with a comment: its contract")
-        elif not source.is_test and not re.search(r"[Tt]hread|No behaviour", contract[0]):
-            yield source.finding(1, "the contract says nothing on threads (or 'No behaviour')")
-        rest = source.text[contract.end() if contract else 0 :]
-        if not rest.startswith("#pragma once\n") or source.text.count("#pragma once") != 1:
-            yield source.finding(1, "#pragma once stands once, right below the contract")
+        if source.path.endswith(".h") and source.text.count("#pragma once\n") != 1:
+            yield source.finding(1, "#pragma once stands once in a header")
+
+
+def header_form(tree):
+    """A header starts with a comment that says what is not obvious about it."""
+    for source in tree.cpp():
+        if source.path.endswith(".h") and not re.match(r"//[^\n]*\n(//[^\n]*\n)*#pragma",
+                                                       source.text):
+            yield source.finding(1, "a header starts with a comment, then has #pragma once")
 
 
 def short_functions(tree):
@@ -139,7 +168,7 @@ RULES = [
     no_sleeps,
     external_headers,
     no_exceptions_of_ours,
-    header_form,
-    short_functions,
-    short_files,
+    include_guards,
+    formatting,
 ]
+ADVICE = [header_form, short_functions, short_files]

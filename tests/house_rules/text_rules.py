@@ -121,4 +121,5 @@ def documents_exist(tree):
             yield source.finding(line, f"'{match[0]}' is not a document of this tree")
 
 
-RULES = [documents_exist, text_form, no_markers, no_machine_paths, no_registry_hosts, file_names]
+RULES = [documents_exist, no_markers, no_machine_paths, no_registry_hosts, file_names]
+ADVICE = [text_form]

@@ -96,8 +96,8 @@ class Scribbler {
     const ChannelPosition at = position + kFrameAlign * random_.below(4);
     const std::size_t frame = kChannelHeaderBytes + at % capacity_;
     if (random_.one_in(2)) return write(frame, spoilt(random_, frame_stamp(at), capacity_));
-    static constexpr std::uint32_t kSizes[] = {0, 1, 48, 64, 1 << 20, kPaddingSize,
-                                               kPaddingSize - 1, 0x80000000};
+    static constexpr std::uint32_t kSizes[] = {
+        0, 1, 48, 64, 1 << 20, kPaddingSize, kPaddingSize - 1, 0x80000000};
     const FrameSize size{random_.one_in(4) ? static_cast<std::uint32_t>(random_.next())
                                            : kSizes[random_.below(std::size(kSizes))],
                          static_cast<std::uint32_t>(random_.next())};

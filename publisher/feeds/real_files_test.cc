@@ -1,0 +1,71 @@
+// Real files of the market, of the folder LAPWING_TEST_DATA.
+#include <catch2/catch.hpp>
+#include <string>
+
+#include "publisher/feeds/dbn_feed.h"
+#include "snapshot/dbn/dbn_reader.h"
+#include "snapshot/dbn/dbn_test_data.h"
+
+namespace lapwing {
+namespace {
+
+struct RealFile {
+  const char* name;
+  std::uint64_t records;
+  std::size_t record_bytes;  // 0: of several sizes, so that no bus takes it
+};
+
+constexpr RealFile kRealFiles[] = {
+    {"esh4-glbx-mdp3-20231225.mbo.dbn.zst", 68'792, 56},
+    {"esh4-glbx-mdp3-20231224.mbo.dbn.zst", 8'725, 56},
+    {"futures_mbp-1_2024-07-01T23-58_2024-07-02T00-02.dbn.zst", 2'288, 80},
+    {"futures_trades_2024-07-01T23-58_2024-07-02T00-02.dbn.zst", 120, 48},
+    {"definition-glbx-es-fut.dbn.zst", 2, 0},
+    {"us-equities-20131007.mbp-1.dbn.zst", 2'054'274, 80},
+    {"us-equities-20131007.trades.dbn.zst", 388'417, 48},
+};
+
+}  // namespace
+
+TEST_CASE("Each real file decodes to the number of records it is said to hold") {
+  const std::string folder = test_data_folder("the seven real DBN files");
+  if (folder.empty()) return;
+  for (const RealFile& file : kRealFiles) {
+    CAPTURE(file.name);
+    const auto reader = DbnReader::open(folder + "/" + file.name);
+    REQUIRE(reader.ok());
+    std::uint64_t count = 0;
+    for (;; ++count) {
+      const auto record = (*reader)->next();
+      if (!record.ok()) FAIL(record.status());
+      if (record->empty()) break;
+      if (file.record_bytes != 0 && record->size() != file.record_bytes) FAIL("record " << count);
+    }
+    CHECK(count == file.records);
+  }
+}
+
+TEST_CASE("The real files feed a bus with every record they hold") {
+  const std::string folder = test_data_folder("the feeds of six real DBN files");
+  if (folder.empty()) return;
+  const bool by_burst = GENERATE(false, true);
+  for (const RealFile& file : kRealFiles) {
+    if (file.record_bytes == 0) continue;
+    CAPTURE(file.name, by_burst);
+    const auto feed =
+        open_feed(std::string("dbn:") + folder + "/" + file.name, {.batch_by_burst = by_burst});
+    REQUIRE(feed.ok());
+    std::uint64_t bytes = 0;
+    for (;;) {
+      const auto batch = (*feed)->next();
+      if (!batch.ok()) FAIL(batch.status());
+      if (batch->records.empty()) break;
+      bytes += batch->records.size();
+    }
+    CHECK((*feed)->description().record_bytes == file.record_bytes);
+    CHECK(bytes == file.records * file.record_bytes);
+    CHECK((*feed)->skipped() == 0);
+  }
+}
+
+}  // namespace lapwing
