@@ -16,6 +16,7 @@ import tempfile
 import time
 import unittest
 
+IDLE_SHARE_MAX = 0.03  # of a processor: what spins takes all of one, what sleeps a thousandth
 HANG_SECONDS = 300  # what takes 10 s on a machine of one's own may take this long on a shared one
 WITH_PATIENCE = ("--retry", HANG_SECONDS)  # for a channel's listener that is slow to answer
 
@@ -183,6 +184,14 @@ class ProgramTest(unittest.TestCase):
             time.sleep(0.02)
         said = "\n".join(f"--- {process.name}\n{process.err()}" for process in self.running)
         raise AssertionError(f"waited {HANG_SECONDS} s in vain for {what}\n{said}")
+
+    def assert_idle(self, process):
+        """Of the processor time there was, it used next to nothing for a second."""
+        began, before = time.monotonic(), process.processor_seconds()
+        time.sleep(1)
+        used = process.processor_seconds() - before
+        share = used / (time.monotonic() - began)
+        self.assertLess(share, IDLE_SHARE_MAX, f"of a processor, by {process.name}")
 
     def channels(self, *options):
         """The channels that `lapwing info` shows, each as JSON."""
