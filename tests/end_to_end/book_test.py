@@ -206,7 +206,16 @@ class Live(harness.BusTest):
 
     def test_on_a_terminal_it_stays_in_place_and_elsewhere_it_is_plain_lines(self):
         shown = self.follow_on_a_terminal(FLOW, "--depth", 0)
+        self.assertIn("\x1b[", shown)
         self.assertLessEqual(shown.count("\r\n"), 23, "it fits a terminal of 24 rows")
+        elsewhere = self.start("elsewhere", "book", "--follow", "--depth", 0)
+        self.until("a book", lambda: f"SYN1 (1)  publisher 60000  at {RECORDS}  "
+                   in elsewhere.out())
+        self.assertEqual(elsewhere.stop(), 0, elsewhere.err())
+        plain = elsewhere.out_path.read_bytes()
+        self.assertNotIn(b"\x1b", plain)
+        self.assertNotIn(b"\r", plain)
+        self.assertGreater(plain.count(b"\n"), 24, "no terminal cuts it")
 
     def test_on_a_terminal_every_book_has_its_part(self):
         shown = self.follow_on_a_terminal(THREE)
