@@ -10,6 +10,7 @@
 #include <set>
 
 #include "proto/error.h"
+#include "tests/skip.h"
 #include "tests/temporary_directory.h"
 
 namespace lapwing {
@@ -234,10 +235,7 @@ TEST_CASE("A directory that others can write, a link, and a file are refused wit
 }
 
 TEST_CASE("Another user's directory is refused") {
-  if (::geteuid() != 0) {
-    WARN("SKIPPED: giving a directory to another user needs root");
-    return;
-  }
+  if (::geteuid() != 0) LAPWING_SKIP("giving a directory to another user needs root");
   TemporaryDirectory directory;
   const std::string theirs = directory.file("theirs");
   REQUIRE(prepare_directory(theirs, DirectoryUse::kBus, std::nullopt).ok());

@@ -12,6 +12,7 @@
 #include "snapshot/journal/journal_reader.h"
 #include "snapshot/posix_io.h"
 #include "snapshot/uring_write_queue.h"
+#include "tests/skip.h"
 #include "tests/temporary_directory.h"
 
 namespace lapwing {
@@ -19,11 +20,11 @@ namespace {
 
 constexpr std::uint64_t kWaitNs = 5'000'000;
 
-// io_uring or nothing: containers may refuse it, which is said loudly.
-std::unique_ptr<UringWriteQueue> uring_or_skip(std::span<const int> held = {}) {
+// io_uring or nothing: containers may refuse it.
+std::unique_ptr<UringWriteQueue> uring_or_nothing(std::span<const int> held = {}) {
   auto queue = UringWriteQueue::create(held);
   if (queue.ok()) return *std::move(queue);
-  WARN("SKIPPED: " << queue.status().message());
+  WARN(queue.status().message());
   return nullptr;
 }
 
@@ -75,8 +76,8 @@ TEST_CASE("POSIX and io_uring, direct and registered, write the same journal") {
   auto expected = archive_with(posix, false);
   REQUIRE(expected.size() == 13);  // six segments of 1,024 records, .jnl and .sum; `retention`
   for (const bool register_memory : {false, true}) {
-    const auto queue = uring_or_skip();
-    if (queue == nullptr) return;
+    const auto queue = uring_or_nothing();
+    if (queue == nullptr) LAPWING_SKIP("needs a kernel or container that allows io_uring");
     auto files = archive_with(*queue, register_memory);
     REQUIRE(files.size() == expected.size());
     for (auto& [name, bytes] : files) {
@@ -89,8 +90,8 @@ TEST_CASE("POSIX and io_uring, direct and registered, write the same journal") {
 }
 
 TEST_CASE("An io_uring request that fails gives its errno back") {
-  const auto queue = uring_or_skip();
-  if (queue == nullptr) return;
+  const auto queue = uring_or_nothing();
+  if (queue == nullptr) LAPWING_SKIP("needs a kernel or container that allows io_uring");
   Page page;
   REQUIRE(queue->submit({WriteRequest::Kind::kWrite, 999'999, 0, page.bytes, 42}));
   CHECK(queue->in_flight() == 1);
@@ -104,8 +105,8 @@ TEST_CASE("An io_uring request that fails gives its errno back") {
 }
 
 TEST_CASE("An io_uring queue takes no more than its depth, and takes again after a reap") {
-  const auto queue = uring_or_skip();
-  if (queue == nullptr) return;
+  const auto queue = uring_or_nothing();
+  if (queue == nullptr) LAPWING_SKIP("needs a kernel or container that allows io_uring");
   const WriteRequest request{WriteRequest::Kind::kSync, 999'999, 0, {}, 0};
   for (unsigned i = 0; i < kUringDepth; ++i) REQUIRE(queue->submit(request));
   CHECK_FALSE(queue->submit(request));
@@ -121,9 +122,9 @@ TEST_CASE("The lock's descriptor stays open as long as the io_uring lives") {
   const std::string path = directory.file("lock");
   const int lock = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   REQUIRE(::flock(lock, LOCK_EX | LOCK_NB) == 0);
-  auto queue = uring_or_skip(std::span(&lock, 1));
+  auto queue = uring_or_nothing(std::span(&lock, 1));
   ::close(lock);
-  if (queue == nullptr) return;
+  if (queue == nullptr) LAPWING_SKIP("needs a kernel or container that allows io_uring");
   const int other = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
   CHECK(::flock(other, LOCK_EX | LOCK_NB) != 0);
   queue.reset();
