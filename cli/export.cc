@@ -37,6 +37,7 @@ FollowOptions follow_options(const ExportOptions& options) {
   follow.bus = options.bus;
   follow.from = options.first == kNoSequence ? "start" : absl::StrCat("seq:", options.first);
   follow.reattach_seconds = 0;
+  follow.last = options.last;
   if (options.last != kNoSequence && options.first != kNoSequence) {
     follow.count = options.last - options.first + 1;
   }
@@ -82,12 +83,6 @@ absl::Status Export::write(const Subscriber& subscriber, Sequence first,
                            std::span<const std::byte> records) {
   if (writer_ == nullptr) {
     if (absl::Status opened = open(subscriber.schema()); !opened.ok()) return opened;
-  }
-  const std::size_t record_bytes = subscriber.record_bytes();
-  if (options_.last != kNoSequence) {
-    if (first > options_.last) return absl::OkStatus();
-    records = records.first(
-        std::min<std::size_t>(records.size(), (options_.last - first + 1) * record_bytes));
   }
   return writer_->write(records);
 }

@@ -160,6 +160,13 @@ bool Follower::take_batch() {
 }
 
 bool Follower::take_records(Sequence first, std::span<const std::byte> records) {
+  if (options_.last != kNoSequence) {
+    const std::uint64_t wanted = first > options_.last ? 0 : options_.last - first + 1;
+    if (wanted < records.size() / stride(records)) {
+      records = records.first(wanted * stride(records));
+    }
+    if (records.empty()) return false;
+  }
   if (handlers_.keep) {
     if (!keep_only_matching(first, records)) return false;
   } else if (!deliver(first, records)) {

@@ -31,7 +31,8 @@ struct FollowOptions {
   std::string on_gap = "fill";
   std::string wait = "backoff";
   double reattach_seconds = 30;
-  std::uint64_t count = 0;  // 0: no limit
+  std::uint64_t count = 0;      // 0: no limit
+  Sequence last = kNoSequence;  // nothing beyond it is delivered; 0: no limit
   bool until_closed = false;
   bool summary = false;
 };
