@@ -1,0 +1,121 @@
+"""`lapwing repair` heals what has a second copy, ends what is not certain, and invents nothing."""
+
+import json
+import pathlib
+import struct
+import unittest
+
+import harness
+
+DAMAGED = 4
+ENTRY_BYTES = 512      # of sessions
+KIND_AT, FIRST_AT = 4, 64
+TIME_ENTRY_BYTES = 32
+RECORDS = 3000         # of each of two sessions
+QUIET = ("--format", "none", "--summary")
+
+
+class Repair(harness.BusTest):
+    """Of a bus with two sessions that were closed."""
+
+    def setUp(self):
+        super().setUp()
+        for _ in range(2):
+            self.run_to_end("publish", "publish", "--source", f"synthetic:records={RECORDS}",
+                            "--segment-bytes", 1 << 20)
+        self.root = pathlib.Path(self.bus) / "journal"
+        self.sessions, self.copy = self.root / "sessions", self.root / "sessions.copy"
+
+    def entries(self, path):
+        """How many entries of a file of sessions are written."""
+        content = path.read_bytes()
+        return next(n for n in range(len(content) // ENTRY_BYTES)
+                    if struct.unpack_from("<I", content, n * ENTRY_BYTES + KIND_AT) == (0,))
+
+    def overwrite(self, path, at, data):
+        with open(path, "r+b") as file:
+            file.seek(at)
+            file.write(data)
+
+    def flip(self, path, at):
+        content = path.read_bytes()
+        self.overwrite(path, at, bytes([content[at] ^ 1]))
+
+    def verify(self, expect=0):
+        return json.loads(self.run_to_end("verify", "verify", "--json", expect=expect).out())
+
+    def assert_whole(self):
+        self.assertEqual(self.verify()["findings"], [])
+        tail = self.run_to_end("tail", "tail", "--from", "start", "--until-closed", *QUIET)
+        self.assertEqual(tail.summary()["records"], 2 * RECORDS)
+
+    def test_of_a_journal_that_is_well_does_nothing(self):
+        before = self.sessions.read_bytes()
+        self.assertIn("nothing was to be done", self.run_to_end("repair", "repair").out())
+        self.assertEqual(self.sessions.read_bytes(), before)
+        self.assert_whole()
+
+    def test_writes_a_damaged_time_index_anew_from_what_is_good(self):
+        (index,) = self.root.rglob("*.idx")
+        good = index.read_bytes()
+        self.assertGreaterEqual(len(good), 2 * TIME_ENTRY_BYTES)
+        self.flip(index, 8)
+        (finding,) = self.verify(expect=DAMAGED)["findings"]
+        self.assertIn(str(index), json.dumps(finding))
+        self.assertIn(str(index), self.run_to_end("repair", "repair").out())
+        self.assertEqual(index.read_bytes(), good[TIME_ENTRY_BYTES:])
+        self.assert_whole()
+
+    def test_makes_a_missing_time_index_anew(self):
+        (index,) = self.root.rglob("*.idx")
+        index.unlink()
+        self.verify(expect=DAMAGED)
+        self.run_to_end("repair", "repair")
+        self.assertTrue(index.exists())
+        self.assert_whole()
+
+    def test_heals_a_copy_of_sessions_that_lags(self):
+        written = self.entries(self.sessions)
+        self.overwrite(self.copy, (written - 2) * ENTRY_BYTES, bytes(2 * ENTRY_BYTES))
+        self.verify(expect=DAMAGED)
+        repaired = self.run_to_end("repair", "repair")
+        self.assertIn("2 entries of ", repaired.out())
+        self.assertEqual(self.copy.read_bytes(), self.sessions.read_bytes())
+        self.assert_whole()
+
+    def test_heals_an_entry_that_is_damaged_in_one_file_from_the_other(self):
+        good = self.sessions.read_bytes()
+        self.flip(self.sessions, FIRST_AT)
+        self.flip(self.copy, ENTRY_BYTES + FIRST_AT)
+        self.verify(expect=DAMAGED)
+        self.run_to_end("repair", "repair")
+        for path in (self.sessions, self.copy):
+            self.assertEqual(path.read_bytes(), good)
+        self.assert_whole()
+
+    def test_goes_back_to_the_entry_before_one_that_is_damaged_in_both_copies(self):
+        second = self.entries(self.sessions) // 2 + 1  # the reservation of the second session
+        damaged = []
+        for path in (self.sessions, self.copy):
+            self.flip(path, second * ENTRY_BYTES + FIRST_AT)
+            damaged.append(path.read_bytes())
+        self.verify(expect=DAMAGED)
+        source = ("--source", "synthetic:records=10")
+        refused = self.run_to_end("refused", "publish", *source, expect=DAMAGED)
+        self.assertIn("lapwing repair", refused.err())
+
+        repaired = self.run_to_end("repair", "repair")
+        self.assertIn(f"goes back to its first {second} entries", repaired.out())
+        kept = [next(self.root.glob(f"{path.name}.damaged-*")).read_bytes()
+                for path in (self.sessions, self.copy)]
+        self.assertEqual(kept, damaged, "what it was is kept")
+        self.assertEqual(self.verify()["findings"], [])
+        tail = self.run_to_end("tail", "tail", "--from", "start", "--count", RECORDS, *QUIET)
+        self.assertEqual(tail.summary()["last"], RECORDS, "the first session is whole")
+        anew = self.run_to_end("anew", "publish", *source)
+        self.assertIn("a new one begins at sequence 1", anew.err())
+        self.assertEqual(self.verify()["findings"], [])
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
