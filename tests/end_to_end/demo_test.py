@@ -1,0 +1,60 @@
+"""The demonstration ends with 0, and what it shows did happen.
+
+LAPWING_DEMO=1 runs what deploy/demo.sh runs after the build, in some 20 s; LAPWING_DEMO=2 the
+script itself, which installs packages and builds before. Without it both are skipped.
+"""
+
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import unittest
+
+import harness
+
+LEVEL = int(os.environ.get("LAPWING_DEMO", "0"))
+DEPLOY = pathlib.Path(__file__).resolve().parents[2] / "deploy"
+
+
+class Demonstration(harness.ProgramTest):
+    def run_demo(self, *command):
+        demo = harness.Running([str(word) for word in command], self.folder, "demo",
+                               env={**os.environ, "TMPDIR": str(self.folder)})
+        self.running.append(demo)
+        self.assertEqual(demo.wait(3600), 0, demo.out() + demo.err())
+        return demo.out()
+
+    def assert_shown(self, text):
+        whole = int(re.search(r"^everyone saw the same ([\d,]+) records$", text, re.M)[1]
+                    .replace(",", ""))
+        self.assertEqual(whole, 2_000_000)
+        self.assertIn("and every order book is the same", text)
+        self.assertRegex(text, r"publisher: killed once, resumed at record [1-9]")
+        self.assertRegex(text, r"recorder:  killed [1-9]\d* times")
+        self.assertNotIn("differs:", text)
+        rows = re.findall(r"^  (from the start|parked|stopped 3 s|late|killed in a loop) .* "
+                          r"([0-9a-f]{16})$", text, re.M)
+        self.assertEqual(len(rows), 5, text)
+        self.assertEqual(len({digest for _, digest in rows}), 1, rows)
+        self.assertEqual(list(self.folder.glob("lapwing-demo-*")), [], "it leaves nothing behind")
+
+    @unittest.skipIf(LEVEL < 2, "SKIPPED: the set-up and the build of deploy/demo.sh are for "
+                     "LAPWING_DEMO=2")
+    def test_the_script_sets_up_builds_and_shows_it(self):
+        self.assert_shown(self.run_demo(DEPLOY / "demo.sh"))
+
+    @unittest.skipIf(LEVEL < 1, "SKIPPED: the demonstration is for LAPWING_DEMO=1")
+    def test_everyone_sees_the_same_whatever_happens(self):
+        self.assert_shown(self.run_demo(sys.executable, DEPLOY / "demo.py", harness.program()))
+
+    def test_wrong_usage_is_2_before_anything_is_set_up(self):
+        for arguments in (("--fast",), ("one", "two"), (self.folder / "none.dbn",)):
+            done = subprocess.run([DEPLOY / "demo.sh", *arguments], capture_output=True, text=True,
+                                  check=False)
+            self.assertEqual(done.returncode, 2, arguments)
+            self.assertIn("demo.sh: ", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
