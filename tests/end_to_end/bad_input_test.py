@@ -16,6 +16,7 @@ DONE, OTHER, USAGE, DAMAGED, GONE, LOST = 0, 1, 2, 4, 5, 6
 NOBODY = 65_534
 QUIET = ("--format", "none", "--summary")
 SMALL_TMPFS = "64m"
+STARTS_AT_ONCE = 10
 OF_A_RING = 500_000  # records: fewer than 2^19, and more than 24 MiB of journal take
 
 
@@ -157,6 +158,24 @@ class Buses(harness.BusTest):
         self.assert_says(second, str(holder.pid))
         self.assertTrue(holder.alive())
         self.assertEqual(holder.stop(), DONE)
+
+    def test_of_two_publishers_that_start_at_once_exactly_one_publishes(self):
+        pairs = {}
+        for attempt in range(STARTS_AT_ONCE):
+            bus = str(self.folder / f"bus-{attempt}")
+            pairs[bus] = [self.start(f"{name}-{attempt}", "publish", "--source",
+                                     "synthetic:records=1000", "--capacity", 1024, "--linger", 600,
+                                     bus=bus) for name in ("one", "other")]
+        for bus, pair in pairs.items():
+            self.until("one to end", lambda two=pair: not all(each.alive() for each in two))
+            (refused,) = [each for each in pair if not each.alive()]
+            (holder,) = [each for each in pair if each.alive()]
+            self.assertEqual(refused.wait(), OTHER, refused.err())
+            self.assert_says(refused, bus, str(holder.pid))
+            self.until_head(1000, bus=bus)
+            self.assertEqual(holder.stop(), DONE, holder.err())
+            (session,) = self.info(bus)["sessions"]
+            self.assertEqual((session["first"], session["last"]), (1, 1000))
 
     def test_a_second_publisher_on_the_journal_is_refused(self):
         journal = str(self.folder / "journal")
