@@ -265,6 +265,47 @@ class RefusedCalls(LimitsTest):
         self.assertEqual(self.assert_ends_with_words(sending, "poll"), OTHER)
         self.assertNotEqual(listening.wait(), 0, "what is not there is not all there")
 
+    def test_a_publisher_cannot_do_without_membarrier_and_says_so(self):
+        for answer in (errno.EPERM, errno.ENOSYS):
+            refused = self.publish("publish", expect=OTHER,
+                                   preexec_fn=lambda: seccomp.refuse("membarrier", answer))
+            for word in ("membarrier", "seccomp", "Linux 4.14"):
+                self.assertIn(word, refused.err())
+            self.assertFalse(list(pathlib.Path(self.bus).rglob("*.jnl")), "nothing was begun")
+        self.publish("allowed")
+
+    def test_without_membarrier_a_subscriber_that_parks_misses_nothing(self):
+        flow = self.publish_flow("publish", self.raw_dbn(f"synthetic:records={RECORDS}"))
+        flow.feed(1)
+        self.until_head(1)
+        parked = self.start("parked", "tail", "--from", "start", "--wait", "park",
+                            "--until-closed", *QUIET,
+                            preexec_fn=lambda: seccomp.refuse("membarrier"))
+        self.until("it to be live", lambda: "caught up" in parked.err())
+        flow.feed(RECORDS)
+        flow.end()
+        self.assertEqual(parked.wait(), DONE, parked.err())
+        self.assertEqual(parked.summary()["records"], RECORDS)
+
+    def test_without_membarrier_on_either_side_a_channel_carries_everything(self):
+        start = super(harness.BusTest, self).start  # these commands know no bus
+        content = b"".join(b"%d\n" % number for number in range(RECORDS))
+        source = self.folder / "source"
+        source.write_bytes(content)
+        for refused in ("listen", "connect", "listen connect"):
+            path = str(self.folder / f"{refused.replace(' ', '-')}.sock")
+            def without(side):
+                return (lambda: seccomp.refuse("membarrier")) if side in refused else None
+            receiver = start("listen", "pipe", "--listen", path, "--wait", "park",
+                             preexec_fn=without("listen"))
+            self.until_listening(path)
+            with open(source, "rb") as whole:
+                sender = start("connect", "pipe", "--connect", path, "--wait", "park",
+                               *harness.WITH_PATIENCE, stdin=whole, preexec_fn=without("connect"))
+            self.assertEqual(sender.wait(), DONE, sender.err())
+            self.assertEqual(receiver.wait(), DONE, receiver.err())
+            self.assertEqual(receiver.out_path.read_bytes(), content)
+
     def test_what_the_store_cannot_do_without_is_named(self):
         self.publish()
         for call, answer in (("sync_file_range", errno.EPERM), ("access", errno.ENOSYS),

@@ -9,8 +9,8 @@ import struct
 
 # Numbers of x86-64.
 NUMBERS = {"poll": 7, "access": 21, "fstatfs": 138, "sync_file_range": 277,
-           "io_uring_setup": 425, "io_uring_enter": 426, "io_uring_register": 427,
-           "epoll_pwait2": 441}
+           "membarrier": 324, "io_uring_setup": 425, "io_uring_enter": 426,
+           "io_uring_register": 427, "epoll_pwait2": 441}
 SET_NO_NEW_PRIVILEGES, SET_SECCOMP, MODE_FILTER = 38, 22, 2
 LOAD, JUMP_IF_EQUAL, RETURN = 0x20, 0x15, 0x06
 ANSWER_ERRNO, ALLOW = 0x00050000, 0x7FFF0000
