@@ -136,6 +136,45 @@ class AnOperator(harness.BusTest):
         self.run_to_end("refused", "publish", "--source", "synthetic:records=10", expect=4)
         self.assertTrue(ring.exists())
 
+    def test_a_ring_that_is_removed_under_a_publisher_costs_its_readers_nothing(self):
+        dbn = self.raw_dbn(f"synthetic:records={RECORDS},seed=3")
+        flow = self.publish_flow("publish", dbn, "--capacity", 1024, "--summary")
+        flow.feed(1000)
+        self.until_durable(1000)
+        attached = self.start("attached", "tail", "--from", "start", *PIPE)
+        self.until("it to be live", lambda: "caught up" in attached.err())
+        ring = pathlib.Path(self.info()["ring"]["path"])
+        ring.unlink()
+        self.until("the publisher to notice", lambda: f"the ring file {ring} was deleted by "
+                   "somebody: attached subscribers go on" in flow.publisher.err())
+        flow.feed(RECORDS // 2)
+        refused = self.run_to_end("refused", "tail", "--from", "start", "--reattach", "0.1",
+                                  *PIPE, expect=5)
+        self.assertIn(str(ring), refused.err())
+        late = self.start("late", "tail", "--from", "start", *PIPE)
+        flow.feed(RECORDS)
+        flow.end()
+        self.assertEqual(flow.publisher.wait(), 0, flow.publisher.err())
+        self.assertEqual(flow.publisher.summary()["durable"], RECORDS)
+        self.assertEqual(attached.wait(), 0, attached.err())
+        self.assertEqual(late.wait(), 0, late.err())
+        summary = self.assert_same_records(attached, late)
+        self.assertEqual(summary["records"], RECORDS)
+        self.run_to_end("verify", "verify")
+
+    def test_a_ring_that_was_removed_before_a_kill_is_cut_at_durable(self):
+        publisher = self.publish()
+        pathlib.Path(self.info()["ring"]["path"]).unlink()
+        publisher.kill()
+        self.run_to_end("publish-on", "publish", "--source", "synthetic:records=10")
+        cut, after = self.info()["sessions"]
+        self.assertEqual((cut["end"], cut["last"]), ("cut", RECORDS))
+        self.assertEqual(after["first"], cut["reserved_through"] + 1)
+        tail = self.tail("tail", expect=6)
+        self.assertEqual(tail.summary()["records"], RECORDS + 10)
+        self.assertIn(f"lost {RECORDS + 1}..{cut['reserved_through']} ", tail.err())
+        self.run_to_end("verify", "verify")
+
     def test_a_segment_that_is_removed_under_the_publisher_ends_the_journal(self):
         dbn = self.raw_dbn("synthetic:records=1000,seed=3")
         flow = self.publish_flow("publish", dbn)
