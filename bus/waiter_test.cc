@@ -4,7 +4,6 @@
 
 #include <catch2/catch.hpp>
 #include <memory>
-#include <thread>
 
 #include "bus/kernel.h"
 #include "proto/shared_words.h"
@@ -103,28 +102,6 @@ TEST_CASE("A park without a deadline ends by itself: a stolen wake-up is a delay
   const std::uint64_t start = monotonic_ns();
   waiter.turn(*words, 7, kNever);
   CHECK(monotonic_ns() - start >= kParkNsMax);
-}
-
-TEST_CASE("A parked waiter is woken by the bell") {
-  const auto words = running_words(0);
-  constexpr Sequence kRounds = 200;
-  std::thread publisher([&] {
-    for (Sequence n = 1; n <= kRounds; ++n) {
-      store_head(*words, n);
-      bump_bell(doorbell_address(*words));
-      futex_wake_all(doorbell_address(*words));
-      std::this_thread::yield();
-    }
-  });
-  Waiter waiter(WaitStrategy::kPark);
-  Sequence seen = 0;
-  while (seen < kRounds) {
-    const Sequence now = load_head(*words);
-    if (now == seen) waiter.turn(*words, seen, kNever);
-    CHECK(now >= seen);
-    seen = now;
-  }
-  publisher.join();
 }
 
 }  // namespace

@@ -1,0 +1,256 @@
+// A parked subscriber is woken by the doorbell, and by nothing else.
+//
+// A park ends by itself after kParkNsMax, so a bell that never rings is a delay, which no test
+// can tell from a busy machine. Here no park ends by itself: the program is linked with
+// --wrap=syscall, which gives every sleep on a shared futex kSleepNs and counts how it ended. A
+// sleep that the clock has ended is a wake-up that was lost.
+//
+// Publisher and reader go in lockstep: a record is published only once the reader sleeps, and the
+// next one only once it has been taken.
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include <atomic>
+#include <catch2/catch.hpp>
+#include <cstdarg>
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "bus/kernel.h"
+#include "bus/unique_fd.h"
+#include "bus/waiter.h"
+#include "proto/ring_layout.h"
+#include "proto/shared_words.h"
+#include "publisher/file_thread.h"
+#include "publisher/publisher.h"
+#include "snapshot/bus_directory.h"
+#include "subscribers/subscriber.h"
+#include "tests/end_to_end/stream.h"
+#include "tests/environment.h"
+#include "tests/temporary_directory.h"
+
+namespace lapwing {
+namespace {
+
+constexpr std::uint64_t kSleepNs = 10'000 * kNsPerMs;
+static_assert(kSleepNs >= 100 * kParkNsMax);
+
+// The sleeps of this process on shared futexes: those of the one reader.
+struct Sleeps {
+  std::atomic<bool> asleep{false};  // from before the kernel is asked
+  std::atomic<std::uint64_t> by_bell{0};
+  std::atomic<std::uint64_t> by_clock{0};
+};
+Sleeps sleeps;
+
+void forget_sleeps() {
+  sleeps.asleep = false;
+  sleeps.by_bell = 0;
+  sleeps.by_clock = 0;
+}
+
+// False if it does not come true before a wake-up has been lost, or for as long as one would take.
+template <typename Condition>
+bool await(const Condition& condition) {
+  const std::uint64_t deadline_ns = monotonic_ns() + 2 * kSleepNs;
+  while (!condition()) {
+    if (sleeps.by_clock > 0 || monotonic_ns() >= deadline_ns) return false;
+    wait_readable(-1, 20'000);
+  }
+  return sleeps.by_clock == 0;
+}
+
+enum class Manner { kWait, kDescriptor };
+
+// A subscriber in a thread of its own, which takes records until the bus is closed.
+class Reader {
+ public:
+  Reader(const std::string& directory, Manner manner)
+      : thread_([this, directory, manner] { run(directory, manner); }) {}
+  ~Reader() {
+    stop_ = true;
+    thread_.join();
+  }
+  Reader(const Reader&) = delete;
+  Reader& operator=(const Reader&) = delete;
+
+  Sequence taken() const { return taken_; }
+  bool closed() const { return closed_; }
+  bool ended() const { return ended_; }  // which no bus of these tests is a reason for
+
+ private:
+  void run(const std::string& directory, Manner manner) {
+    SubscriberOptions options;
+    options.directory = directory;
+    options.wait = WaitStrategy::kPark;
+    options.on_gap = OnGap::kSkip;
+    Subscriber subscriber(options);
+    while (!stop_ && !closed_ && !ended_) {
+      const Item item = manner == Manner::kWait ? subscriber.wait(monotonic_ns() + kSleepNs)
+                                                : wait_for_descriptor(subscriber);
+      if (item.kind == ItemKind::kRecord) taken_ = item.sequence;
+      closed_ = item.kind == ItemKind::kClosed;
+      ended_ = item.kind == ItemKind::kEnded;
+    }
+  }
+
+  static Item wait_for_descriptor(Subscriber& subscriber) {
+    const auto fd = subscriber.descriptor();
+    const Item item = subscriber.poll();
+    if (item.kind == ItemKind::kNothing && fd.ok()) wait_readable(*fd, kSleepNs);
+    return item;
+  }
+
+  std::atomic<Sequence> taken_{0};
+  std::atomic<bool> closed_{false};
+  std::atomic<bool> ended_{false};
+  std::atomic<bool> stop_{false};
+  std::thread thread_;
+};
+
+// Page 1 of a ring, to be written by the test.
+class WritableWords {
+ public:
+  explicit WritableWords(const std::string& bus) {
+    const std::string ring = read_bus_description(bus).value().ring_path;
+    REQUIRE(chmod(ring.c_str(), 0600) == 0);
+    const UniqueFd fd(open(ring.c_str(), O_RDWR | O_CLOEXEC));
+    REQUIRE(fd.valid());
+    REQUIRE(chmod(ring.c_str(), 0400) == 0);
+    page_ = mmap(nullptr, kPageBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), kPageBytes);
+    REQUIRE(page_ != MAP_FAILED);
+  }
+  ~WritableWords() { munmap(page_, kPageBytes); }
+  WritableWords(const WritableWords&) = delete;
+  WritableWords& operator=(const WritableWords&) = delete;
+
+  RingWords& words() const { return *static_cast<RingWords*>(page_); }
+
+ private:
+  void* page_;
+};
+
+std::unique_ptr<Publisher> open_bus(const std::string& directory) {
+  PublisherOptions options = stream_options(directory);
+  options.journal = false;  // who waits for one sleeps on a futex, too
+  forget_sleeps();
+  return open_publisher(options);
+}
+
+// Publishes `count` records, each once the reader sleeps, and closes once it sleeps again. Every
+// sixteenth comes so late that the service thread sleeps as well.
+void hand_over(Publisher& publisher, const Reader& reader, std::uint64_t count) {
+  REQUIRE(await([&] { return sleeps.asleep.load() || reader.ended(); }));
+  REQUIRE_FALSE(reader.ended());
+  for (Sequence n = 1; n <= count; ++n) {
+    if (n % 16 == 0) wait_readable(-1, 2 * kIdleAfterNs);
+    publish_stream(publisher, 1);
+    INFO("record " << n << " of " << count
+                   << "; sleeps that the bell has ended: " << sleeps.by_bell);
+    REQUIRE(await([&] { return reader.taken() == n; }));
+    REQUIRE(await([] { return sleeps.asleep.load(); }));
+  }
+  CHECK(sleeps.by_bell >= count);
+  CHECK(publisher.counters().idle_wakes > 0);
+  REQUIRE(publisher.close().ok());
+  CHECK(publisher.counters().doorbells >= count);
+  REQUIRE(await([&] { return reader.closed(); }));
+  CHECK(sleeps.by_clock == 0);
+  std::printf("%llu records and the close taken, %llu sleeps ended by the bell\n",
+              static_cast<unsigned long long>(count),
+              static_cast<unsigned long long>(sleeps.by_bell.load()));
+}
+
+std::uint64_t handovers() {
+  return count_from("LAPWING_HANDOVERS", 1000);
+}
+
+TEST_CASE("A parked subscriber is woken by the bell for every record, and for the close") {
+  const TemporaryDirectory directory;
+  const auto publisher = open_bus(directory.file("bus"));
+  const Manner manner = GENERATE(Manner::kWait, Manner::kDescriptor);
+  const Reader reader(directory.file("bus"), manner);
+  hand_over(*publisher, reader, handovers());
+}
+
+TEST_CASE("A doorbell that wraps from its last number to 0 still wakes") {
+  const TemporaryDirectory directory;
+  const auto publisher = open_bus(directory.file("bus"));
+  const WritableWords ring(directory.file("bus"));
+  const std::uint32_t start = UINT32_MAX - 20;
+  ring.words().doorbell.value = start;  // nobody is attached: nobody rings
+  const Reader reader(directory.file("bus"), Manner::kWait);
+  hand_over(*publisher, reader, 100);
+  CHECK(load_bell(doorbell_address(ring.words())) < 1000);
+  CHECK(ring.words().doorbell.value < start);  // the upper half of the word as well
+}
+
+TEST_CASE("A waiter is woken by the bell alone, wherever the bell's number is") {
+  forget_sleeps();
+  constexpr Sequence kRounds = 2000;
+  const std::uint32_t start = GENERATE(0U, UINT32_MAX - kRounds / 2);
+  RingWords words{};
+  store_ring_state(words, RingState::kRunning);
+  words.doorbell.value = start;
+  std::atomic<Sequence> seen{0};
+  std::thread sleeper([&] {
+    Waiter waiter(WaitStrategy::kPark);
+    while (seen < kRounds) {
+      waiter.turn(words, seen, UINT64_MAX);
+      seen = load_head(words);
+    }
+  });
+  bool taken = true;
+  for (Sequence n = 1; n <= kRounds && taken; ++n) {
+    taken = await([] { return sleeps.asleep.load(); });
+    store_head(words, n);
+    bump_bell(doorbell_address(words));
+    futex_wake_all(doorbell_address(words));
+    taken = taken && await([&] { return seen == n; });
+  }
+  store_head(words, kRounds);
+  sleeper.join();
+  CHECK(taken);
+  CHECK(sleeps.by_clock == 0);
+  CHECK(sleeps.by_bell >= kRounds);
+  CHECK(load_bell(doorbell_address(words)) == start + static_cast<std::uint32_t>(kRounds));
+}
+
+}  // namespace
+}  // namespace lapwing
+
+extern "C" {
+long __real_syscall(long number, ...);
+
+// What the linker puts in the place of syscall, with which the bus sleeps on a futex.
+long __wrap_syscall(long number, ...) {
+  va_list list;
+  va_start(list, number);
+  long arguments[6];
+  for (long& argument : arguments) argument = va_arg(list, long);
+  va_end(list);
+  const bool sleep = number == SYS_futex && static_cast<int>(arguments[1]) == FUTEX_WAIT;
+  const timespec far{static_cast<time_t>(lapwing::kSleepNs / 1'000'000'000), 0};
+  if (sleep) {
+    arguments[3] = reinterpret_cast<long>(&far);
+    lapwing::sleeps.asleep = true;
+  }
+  const long result = __real_syscall(number, arguments[0], arguments[1], arguments[2], arguments[3],
+                                     arguments[4], arguments[5]);
+  if (!sleep) return result;
+  const int error = errno;
+  lapwing::sleeps.asleep = false;
+  if (result == 0 || error == EAGAIN) ++lapwing::sleeps.by_bell;
+  if (result != 0 && error == ETIMEDOUT) ++lapwing::sleeps.by_clock;
+  errno = error;
+  return result;
+}
+}
