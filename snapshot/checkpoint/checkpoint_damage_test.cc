@@ -16,7 +16,7 @@
 namespace lapwing {
 namespace {
 
-using Catch::Matchers::Contains;
+using Catch::Contains;
 
 constexpr Sequence kAsOf = 42;
 constexpr std::uint64_t kEntryBytes = 20;

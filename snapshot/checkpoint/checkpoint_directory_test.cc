@@ -15,7 +15,7 @@
 namespace lapwing {
 namespace {
 
-using Catch::Matchers::Contains;
+using Catch::Contains;
 
 constexpr char kRoot[] = "/sim";
 const FixtureFold kFold(16);

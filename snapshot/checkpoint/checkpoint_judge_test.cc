@@ -45,7 +45,7 @@ TEST_CASE("A record of a session that the journal lists, and that is durable, is
 }
 
 TEST_CASE("A position that the journal does not contain is refused, and the reason is named") {
-  using Catch::Matchers::Contains;
+  using Catch::Contains;
   CHECK_THAT(verdict(kOtherJournal, 2, 50, 300),
              Contains("of another bus, or from before a reset"));
   CHECK_THAT(verdict(kOtherJournal, 1, 50, 300),

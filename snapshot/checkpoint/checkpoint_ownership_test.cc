@@ -55,8 +55,7 @@ TEST_CASE("Checkpoints in a directory that others may write to are not trusted")
   const mode_t mode = GENERATE(0720u, 0702u, 0777u);
   REQUIRE(::chmod(directory.c_str(), mode) == 0);
   REQUIRE(errc_of(bus.choose()) == Errc::kNotPermitted);
-  REQUIRE_THAT(std::string(bus.choose().message()),
-               Catch::Matchers::Contains("chmod go-w " + directory));
+  REQUIRE_THAT(std::string(bus.choose().message()), Catch::Contains("chmod go-w " + directory));
   REQUIRE(::chmod(directory.c_str(), 0750) == 0);
   REQUIRE(bus.choose().ok());
 }
@@ -80,7 +79,7 @@ TEST_CASE("Checkpoints of somebody who is not the owner of the bus are not trust
   const Bus bus;
   REQUIRE(::chown(bus.directory.c_str(), kStranger, 0) == 0);
   REQUIRE(errc_of(bus.choose()) == Errc::kNotPermitted);
-  REQUIRE_THAT(std::string(bus.choose().message()), Catch::Matchers::Contains("not the owner"));
+  REQUIRE_THAT(std::string(bus.choose().message()), Catch::Contains("not the owner"));
   // Of a bus that is a stranger's as a whole they are what they should be.
   REQUIRE(::chown(bus.root.path().c_str(), kStranger, 0) == 0);
   REQUIRE(bus.choose().ok());

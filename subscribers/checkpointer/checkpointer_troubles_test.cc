@@ -16,7 +16,7 @@
 namespace lapwing {
 namespace {
 
-using Catch::Matchers::Contains;
+using Catch::Contains;
 
 constexpr uid_t kStranger = 61231;  // no such user is known to the system
 
