@@ -8,7 +8,6 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
 
 #include "bus/kernel.h"
 #include "proto/identity.h"
@@ -16,7 +15,6 @@
 
 namespace lapwing {
 
-inline constexpr Sequence kNoLimit = std::numeric_limits<Sequence>::max();
 inline constexpr std::uint64_t kGateWaitNsMax =
     100'000'000;  // one futex wait; the waiter looks again
 

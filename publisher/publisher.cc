@@ -17,6 +17,8 @@ namespace lapwing {
 namespace {
 
 constexpr std::uint64_t kHeadStrideParts = 4;  // of the ring
+// A reader that has it waits for the one after it, which must have a stamp.
+constexpr Sequence kPublishedMax = kSequenceMax - 1;
 
 absl::Status make_absolute(std::string& path) {
   if (path.empty()) return absl::OkStatus();
@@ -55,7 +57,7 @@ struct Publisher::State {
         lock_watch(session.locks, [this](const std::string& line) { log(line); }),
         writer(*session.ring),
         head(session.first() - 1),
-        limit(kNoLimit),
+        limit(kPublishedMax),
         head_stride(session.ring->header().capacity / kHeadStrideParts) {}
 
   RingWords& words() { return session.ring->words(); }
@@ -77,6 +79,7 @@ struct Publisher::State {
     return anyone_asleep() ? attend() : n;
   }
   [[gnu::cold]] Sequence refuse_size(std::size_t bytes);
+  Sequence gate_limit() const { return std::min(file_thread->gate().limit(), kPublishedMax); }
   Sequence publish_by_call(Sequence n, const std::byte* record);
   Sequence publish_beyond_limit(Sequence n, const std::byte* record);
   void store_run(const std::byte* record, std::uint64_t count);
@@ -101,7 +104,7 @@ absl::Status Publisher::State::start_threads() {
     file_thread = std::make_unique<FileThread>(
         std::move(session.archiver), words(), session.ring->header().capacity,
         options.on_journal_failure == OnJournalFailure::kStop, std::move(hooks));
-    limit = file_thread->gate().limit();
+    limit = gate_limit();
   }
   ServiceThread::Hooks hooks;
   hooks.welcome = [this] { return welcome(); };
@@ -162,8 +165,15 @@ void Publisher::State::store_run(const std::byte* record, std::uint64_t count) {
 // Cold: n is beyond the limit that was last seen. True if n may be written now.
 bool Publisher::State::admit(Sequence n) {
   if (!status.ok()) return false;
+  if (n > kPublishedMax) {
+    status = make_error(Errc::kLimit, absl::StrCat("sequence ", kPublishedMax,
+                                                   " is the last that a bus can have: begin "
+                                                   "another bus"));
+    limit = 0;
+    return false;
+  }
   if (file_thread == nullptr) return true;
-  limit = file_thread->gate().limit();
+  limit = gate_limit();
   if (n <= limit) return true;
   if (options.on_journal_lag == OnJournalLag::kShed) {
     file_thread->shed();
@@ -179,7 +189,7 @@ bool Publisher::State::wait_for_journal(Sequence n) {
   file_thread->sleeper().signal();
   for (;;) {
     const std::uint32_t bell = gate.bell();
-    limit = gate.limit();
+    limit = gate_limit();
     if (n <= limit || gate.ended()) break;
     gate.wait(bell);
   }

@@ -209,6 +209,12 @@ absl::Status Starter::settle_past() {
   if (!settled.ok()) return settled.status();
   for (const std::string& line : settled->log) log(line);
   session_.settled = *std::move(settled);
+  if (session_.settled.next > kSequenceMax) {
+    return make_error(Errc::kLimit,
+                      absl::StrCat("the journal ", places_.journal_root(),
+                                   " has come to the last sequence that there is, ", kSequenceMax,
+                                   ": use another bus directory, or move the journal away"));
+  }
   if (options_.resume) {
     session_.source_offset = resume_offset(*session_.sessions, options_.source_id);
   }
