@@ -57,8 +57,7 @@ class Export {
 
  private:
   absl::Status open(const std::string& schema);
-  absl::Status write(const Subscriber& subscriber, Sequence first,
-                     std::span<const std::byte> records);
+  absl::Status write(const Subscriber& subscriber, std::span<const std::byte> records);
 
   const ExportOptions& options_;
   PosixDisk disk_;
@@ -79,8 +78,7 @@ absl::Status Export::open(const std::string& schema) {
   return absl::OkStatus();
 }
 
-absl::Status Export::write(const Subscriber& subscriber, Sequence first,
-                           std::span<const std::byte> records) {
+absl::Status Export::write(const Subscriber& subscriber, std::span<const std::byte> records) {
   if (writer_ == nullptr) {
     if (absl::Status opened = open(subscriber.schema()); !opened.ok()) return opened;
   }
@@ -99,8 +97,8 @@ int Export::run() {
   if (!subscriber_options.ok()) return fail(subscriber_options.status());
   Subscriber subscriber(*std::move(subscriber_options));
   FollowHandlers handlers;
-  handlers.on_records = [&](Sequence first, std::span<const std::byte> records) {
-    return write(subscriber, first, records);
+  handlers.on_records = [&](Sequence, std::span<const std::byte> records) {
+    return write(subscriber, records);
   };
   handlers.on_event = [](const Item& item, const Subscriber& from) {
     if (item.kind == ItemKind::kLost || item.kind == ItemKind::kReset) {
