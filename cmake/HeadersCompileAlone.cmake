@@ -26,4 +26,5 @@ endforeach()
 
 add_library(headers_compile_alone OBJECT EXCLUDE_FROM_ALL ${header_sources})
 target_link_libraries(headers_compile_alone PRIVATE
-  lapwing_proto lapwing_bus lapwing_snapshot PkgConfig::URING)
+  lapwing_proto lapwing_bus lapwing_snapshot PkgConfig::URING
+  $<TARGET_NAME_IF_EXISTS:lapwing_catch_main>)  # where tests' headers find Catch2
