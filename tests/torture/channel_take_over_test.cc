@@ -209,6 +209,8 @@ int connect_once(const std::string& path, Notes& notes) {
 
 int serve_one(ChannelListener& listener, Notes& notes) {
   auto consumer = ChannelConsumer::accept(listener, small_options(), hang_deadline());
+  // It may have handed over in its last turn, before it was told to go on.
+  if (!consumer.ok() && listener.handed_over()) return kHandedOver;
   if (!consumer.ok()) return notes.listeners_say.say(std::string(consumer.status().message()));
   const ChannelResult result = consumer->peek(hang_deadline()).result;
   if (result != ChannelResult::kOk) return notes.listeners_say.say(name_of(result));
