@@ -79,7 +79,7 @@ class Book {
   absl::Status take_records(Sequence first, std::span<const std::byte> records);
   absl::Status take_event(const Item& item, const Subscriber& subscriber);
   absl::Status check_schema(const std::string& schema) const;
-  absl::Status check_beginning(Sequence first) const;
+  absl::Status check_beginning(Sequence first);
   absl::Status tick();
   bool done() const;
 
@@ -107,6 +107,7 @@ class Book {
   std::uint64_t shown_ns_ = 0;
   Sequence shown_ = kNoSequence;
   bool ever_shown_ = false;
+  bool snapshot_is_too_new_ = false;  // for the first record of --at
   bool due_ = false;  // to be shown as soon as it is settled
 };
 
@@ -119,14 +120,15 @@ absl::Status Book::check_schema(const std::string& schema) const {
 }
 
 // Whether what was asked for can still come when the first thing that is known is `first`.
-absl::Status Book::check_beginning(Sequence first) const {
+absl::Status Book::check_beginning(Sequence first) {
   if (books_.sequence() != kNoSequence || options_.at.empty() || options_.at.front() >= first) {
     return absl::OkStatus();
   }
+  snapshot_is_too_new_ = options_.follow.from != "start";
   return make_error(
       Errc::kNotFound,
       absl::StrCat("--at ", options_.at.front(), ": what is kept begins with record ", first,
-                   options_.follow.from == "start" ? "" : "; --from start may begin earlier"));
+                   snapshot_is_too_new_ ? "; --from start may begin earlier" : ""));
 }
 
 absl::Status Book::take_state(const Item& item, const Subscriber& subscriber) {
@@ -342,6 +344,10 @@ int Book::run() {
   FollowResult result = follow_bus();
   const bool has_begun = books_.sequence() != kNoSequence;
   if (errc_of(result.status) == Errc::kNoJournal && !has_begun && use_ring_alone()) {
+    result = follow_bus();
+  } else if (snapshot_is_too_new_ && options_.free_start) {
+    books_.clear();
+    options_.follow.from = "start";
     result = follow_bus();
   }
   result.status = finish(result);

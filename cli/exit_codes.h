@@ -16,7 +16,7 @@ enum ExitCode : int {
   kExitStoppedAtGap = 3,   // --on-gap stop met a gap
   kExitDamaged = 4,        // damaged data: journal, recording or feed
   kExitPublisherGone = 5,  // the publisher is gone (or never came) and --reattach has passed
-  kExitPeerGone = 5,       // the other side of a channel is gone, or nobody listens
+  kExitPeerGone = 5,       // the other side of a channel is gone
   kExitLost = 6,           // done, but records were lost on the way
 };
 

@@ -28,7 +28,9 @@ CATCH_ALL = re.compile(r"^All tests passed \(\d+ assertions? in (\d+) test cases
 CATCH_SOME = re.compile(r"^test cases: +\d+((?: +\| +\d+ \w+(?: as expected)?)+)", re.M)
 UNITTEST = re.compile(r"^Ran (\d+) tests? in .*\n+(OK|FAILED)(?: \((.*)\))?", re.M)
 COUNTED = re.compile(r"(\d+) passed[,;] (\d+) failed[,;] (\d+) (?:skipped|ignored)")
-SKIPPED = re.compile(r"^[\s*]*SKIPPED:\s*(.*)$", re.M)
+# A check that could not run: a line of its own, or the end of a unittest line.
+SKIPPED = re.compile(r"^[\s*]*SKIPPED:\s*(.*)$"
+                     r"|\.\.\. skipped ['\"](?:SKIPPED: )?(.*)['\"]$", re.M)
 
 
 def named_count(text, name):
@@ -62,7 +64,7 @@ def count_cases(text):
 
 def count_program(name, text, failed, skipped):
     """One program's counts and the lines to show for it."""
-    reasons = SKIPPED.findall(text)
+    reasons = [own or of_unittest for own, of_unittest in SKIPPED.findall(text)]
     if skipped:
         return (0, 0, 1), [f"skipped: {name}: {'; '.join(reasons) or 'no reason given'}"]
     said = count_cases(text)

@@ -47,6 +47,12 @@ class Tally(unittest.TestCase):
         self.assertEqual(len(list(tally.budget_faults("default", 3 * tests + 1, seconds))), 1)
         self.assertEqual(len(list(tally.budget_faults("default", tests, 3 * seconds + 1))), 1)
 
+    def test_the_reason_of_a_skip_is_found_where_a_program_says_it(self):
+        text = ("test_x (m.C.test_x) ... skipped 'SKIPPED: needs root'\n"
+                "Ran 2 tests in 0.1s\n\nOK (skipped=1)\n")
+        self.assertEqual(tally.count_program("a", text, False, False),
+                         ((1, 0, 1), ["skipped: a: needs root"]))
+
     def test_what_a_failed_test_printed_is_shown(self):
         self.assertEqual(list(tally.failures_of_junit(self.report)), [
             "--- partly", "", "its cause", "test cases:  4 |  3 passed | 1 failed",

@@ -210,6 +210,8 @@ long_stages() {
     run_ctest 'address, undefined (gcc): unit tests' asan -L '^unit$'
   build 'clang: build of everything' clang all &&
     run_script 'clang: instructions a record' bench/instructions.sh --check build/clang
+  run_script 'aarch64 under qemu' tests/cross/aarch64.sh
+  run_script 'the README in bare roots' tests/cross/fresh_roots.sh
 }
 
 deploy/setup.sh

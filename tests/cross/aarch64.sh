@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# Builds the tests of slots, rings, journals and channels for aarch64, and runs them under qemu.
+#
+#   tests/cross/aarch64.sh
+#
+# The other branch of proto/slot_form.h is compiled nowhere else, and an architecture with weaker
+# ordering has other sizes, alignments and pages. What qemu does not imitate is the ordering itself:
+# that is what tests/model is for.
+#
+# Libraries come with apt into a folder of their own, build/aarch64/root; nothing of another
+# architecture is installed. Needs g++-aarch64-linux-gnu and qemu-user.
+#
+# Exit: 0 all passed; 77 SKIPPED: the compiler, the emulator or the packages are not to be had; 1 anything else.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+
+packages=(libabsl-dev libboost-dev liburing-dev libxxhash-dev libzstd-dev libcli11-dev
+  nlohmann-json3-dev librocksdb-dev catch2)
+# In the order of deploy/test.sh's stages: slots, the ring, files, the channel.
+tests=(slot_form_test abi_golden_test ring_test archiver_test journal_reader_test recovery_test
+  checkpoint_test fold_test channel_frames_test channel_model_test torn_read_test)
+build=build/aarch64
+root=$PWD/$build/root
+
+skip() {
+  echo "*** SKIPPED: nothing was built or run for aarch64: $*"
+  exit 77
+}
+
+for program in aarch64-linux-gnu-g++ qemu-aarch64; do
+  command -v "$program" >/dev/null || skip "$program is not installed"
+done
+
+# apt for another architecture, with lists and a state of its own.
+foreign_apt() {
+  apt-get -q -o APT::Architecture=arm64 -o APT::Architectures::=arm64 \
+    -o Dir::State="$root/apt" -o Dir::State::status="$root/apt/status" \
+    -o Dir::Cache="$root/apt/cache" -o Debug::NoLocking=1 -o APT::Sandbox::User=root \
+    -o APT::Get::AllowUnauthenticated=false "$@"
+}
+
+if [[ ! -e $root/complete ]]; then
+  mkdir -p "$root/apt/lists/partial" "$root/apt/cache/archives/partial"
+  : >"$root/apt/status"
+  foreign_apt update || skip "apt has no lists for arm64"
+  foreign_apt install --download-only --no-install-recommends -y "${packages[@]}" ||
+    skip "apt has no packages for arm64"
+  for package in "$root"/apt/cache/archives/*.deb; do dpkg-deb -x "$package" "$root"; done
+  touch "$root/complete"
+fi
+
+LAPWING_ROOT=$root cmake -S . -B "$build/tree" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo \
+  -DCMAKE_TOOLCHAIN_FILE="$PWD/cmake/aarch64.cmake" -DLAPWING_BUILD_BENCH=OFF
+cmake --build "$build/tree" --target "${tests[@]}"
+
+status=0
+for name in "${tests[@]}"; do
+  program=$(find "$build/tree" -name "$name" -type f -perm -u+x)
+  echo "--- $name"
+  qemu-aarch64 -L "$root" -E LD_LIBRARY_PATH="$root/usr/lib/aarch64-linux-gnu:$root/lib/aarch64-linux-gnu" \
+    "$program" --order rand || status=1
+done
+exit $status
