@@ -14,6 +14,8 @@ import seccomp
 
 DONE, OTHER, USAGE, DAMAGED, GONE, LOST = 0, 1, 2, 4, 5, 6
 NOBODY = 65_534
+SNAPSHOT = "esh4-glbx-mdp3-20231224.mbo.dbn.zst"
+TRADES = "futures_trades_2024-07-01T23-58_2024-07-02T00-02.dbn.zst"
 QUIET = ("--format", "none", "--summary")
 SMALL_TMPFS = "64m"
 STARTS_AT_ONCE = 10
@@ -78,9 +80,8 @@ class Feeds(harness.BusTest):
         for word in words:
             self.assertIn(word, process.err())
 
-    def decoded(self, name):
-        feed = harness.test_data(name)
-        return subprocess.run(["zstd", "-dcq", feed], capture_output=True, check=True).stdout
+    def orders(self):
+        return harness.Dbn(harness.decoded(harness.feed_file("mbo", SNAPSHOT)))
 
     def write(self, name, data):
         path = self.folder / name
@@ -98,7 +99,7 @@ class Feeds(harness.BusTest):
         self.refuse(f"dbn:{path}", DAMAGED, str(path), "DBN")
 
     def test_a_schema_that_no_bus_carries_is_refused_with_those_that_are(self):
-        feed = harness.test_data("definition-glbx-es-fut.dbn.zst")
+        feed = harness.feed_file("definition", "definition-glbx-es-fut.dbn.zst")
         self.refuse(f"dbn:{feed}", USAGE, "definition", "mbo")
 
     def publish_damaged(self, path):
@@ -113,23 +114,24 @@ class Feeds(harness.BusTest):
         return published["records"]
 
     def test_of_a_truncated_file_what_came_before_is_published_and_the_place_said(self):
-        whole = self.decoded("esh4-glbx-mdp3-20231224.mbo.dbn.zst")
-        path = self.write("cut.dbn", whole[:len(whole) - 56 * 100 - 20])
-        self.assertEqual(self.publish_damaged(path), 8_725 - 101)
+        dbn = self.orders()
+        whole = dbn.records - 101
+        path = self.write("cut.dbn", dbn.content[:dbn.end_of(whole) + dbn.record_bytes - 20])
+        self.assertEqual(self.publish_damaged(path), whole)
 
     def test_of_a_corrupt_zstd_file_what_came_before_is_published_and_the_place_said(self):
-        feed = harness.test_data("esh4-glbx-mdp3-20231225.mbo.dbn.zst")
+        feed = harness.feed_file("mbo", "esh4-glbx-mdp3-20231225.mbo.dbn.zst")
         data = bytearray(pathlib.Path(feed).read_bytes())
         data[len(data) // 2] ^= 0xFF
         records = self.publish_damaged(self.write("bad.dbn.zst", bytes(data)))
         self.assertGreater(records, 0)
 
     def test_records_of_another_type_are_counted_and_not_squeezed_in(self):
-        whole = self.decoded("esh4-glbx-mdp3-20231224.mbo.dbn.zst")
+        dbn = self.orders()
         foreign = bytes([4, 0x17]) + bytes(14)  # a header-only record of another type
-        path = self.write("mixed.dbn", whole + foreign * 3)
+        path = self.write("mixed.dbn", dbn.content + foreign * 3)
         publisher = self.run_to_end("publish", "publish", "--source", f"dbn:{path}", "--summary")
-        self.assertEqual(publisher.summary()["records"], 8_725)
+        self.assertEqual(publisher.summary()["records"], dbn.records)
         self.assertEqual(publisher.summary()["skipped"], 3)
         self.assert_says(publisher, "3 records of another type")
 
@@ -202,7 +204,7 @@ class Buses(harness.BusTest):
 
     def test_another_record_size_than_the_journal_holds_is_refused(self):
         self.publish()
-        feed = harness.test_data("futures_trades_2024-07-01T23-58_2024-07-02T00-02.dbn.zst")
+        feed = harness.feed_file("trades", TRADES)
         other = self.run_to_end("other", "publish", "--source", f"dbn:{feed}", expect=USAGE)
         self.assert_says(other, "56 bytes", "48 bytes", "another bus directory")
 

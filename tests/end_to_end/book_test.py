@@ -120,7 +120,8 @@ class WhatItShows(harness.BusTest):
         self.run_to_end("usage", "book", "--depth", -1, expect=2)
 
     def test_a_bus_of_other_records_has_no_books(self):
-        feed = harness.test_data("futures_trades_2024-07-01T23-58_2024-07-02T00-02.dbn.zst")
+        feed = harness.feed_file("trades",
+                                 "futures_trades_2024-07-01T23-58_2024-07-02T00-02.dbn.zst")
         self.publish(f"dbn:{feed}")
         refused = self.run_to_end("trades", "book", "--from", "start", expect=2)
         self.assertIn("dbn.trades", refused.err())
@@ -289,21 +290,22 @@ class FromASnapshot(harness.BusTest):
     """A state and the records after it give the book that all the records give."""
 
     def test_both_have_the_same_digest_at_the_same_sequence(self):
-        source = harness.test_data("esh4-glbx-mdp3-20231225.mbo.dbn.zst")
+        source = harness.feed_file("mbo", "esh4-glbx-mdp3-20231225.mbo.dbn.zst")
+        records = harness.Dbn(harness.decoded(source)).records
         self.start("publish", "publish", "--source", f"dbn:{source}", "--pace", 40_000,
                    "--linger", 600)
         self.start("checkpoint", "checkpoint", "--fold", "orders", "--every", 10_000)
-        self.until_head(68_792)
+        self.until_head(records)
         def join():
             snapshot = self.run_to_end("snapshot", "book", "--summary")
             return snapshot if "state_as_of" in snapshot.summary() else None
         snapshot = self.until("a checkpoint", join).summary()
-        self.assertEqual(snapshot["sequence"], 68_792)
-        self.assertLess(snapshot["records"], 68_792)
+        self.assertEqual(snapshot["sequence"], records)
+        self.assertLess(snapshot["records"], records)
         start = self.run_to_end("start", "book", "--from", "start", "--summary").summary()
         self.assertEqual((snapshot["digest"], snapshot["sequence"], snapshot["orders"]),
                          (start["digest"], start["sequence"], start["orders"]))
-        self.assertEqual(start["records"], 68_792)
+        self.assertEqual(start["records"], records)
         print(f"\nfrom the snapshot as of {snapshot['state_as_of']} and from the start: "
               f"digest {start['digest']} at {start['sequence']}")
         early = self.run_to_end("early", "book", "--at", snapshot["state_as_of"] - 1, expect=1)

@@ -141,8 +141,8 @@ class Examples(harness.ProgramTest):
 
     def test_vwap(self):
         bus, raw = self.folder / "bus", self.folder / "trades.dbn"
-        self.run_to_end("publish", "publish", "--bus", bus, "--source",
-                        f"dbn:{harness.test_data('us-equities-20131007.trades.dbn.zst')}")
+        feed = harness.feed_file("trades", "us-equities-20131007.trades.dbn.zst")
+        self.run_to_end("publish", "publish", "--bus", bus, "--source", f"dbn:{feed}")
         self.run_to_end("export", "export", "--bus", bus, "--out", raw)
         expected = {}
         for publisher, instrument, price, size in trades(raw.read_bytes()):

@@ -10,7 +10,6 @@ import unittest
 import harness
 
 EQUITIES = "us-equities-20131007.mbp-1.dbn.zst"
-EQUITIES_RECORDS = 2_054_274
 FAST_RATE = 1_000_000
 STOPPED_RECORDS = 5_000_000  # while one is stopped; at most 2^20 are in the ring
 QUIET = ("--until-closed", "--format", "none", "--summary")
@@ -20,22 +19,23 @@ class EveryoneSeesTheSame(harness.BusTest):
     """The day's ticks at full speed, on a tiny ring and on the default one."""
 
     def follow_equities(self, *ring):
-        feed = harness.test_data(EQUITIES)
+        feed = harness.feed_file("mbp-1", EQUITIES)
+        records = harness.Dbn(harness.decoded(feed)).records
         publisher = self.start("publish", "publish", "--source", f"dbn:{feed}", "--pace", "max",
                                "--await", 2, "--summary", *ring)
         busy = self.start("busy", "tail", "--from", "start", "--wait", "busy", *QUIET)
         park = self.start("park", "tail", "--from", "start", "--wait", "park", *QUIET)
-        self.until_head(random.randrange(1, EQUITIES_RECORDS // 2))
+        self.until_head(random.randrange(1, records // 2))
         late = self.start("late", "tail", "--from", "start", *QUIET)
         self.assertEqual(publisher.wait(), 0, publisher.err())
         for follower in (busy, park, late):
             self.assertEqual(follower.wait(), 0, follower.err())
         summary = self.assert_same_records(busy, park, late)
-        self.assertEqual(summary["records"], EQUITIES_RECORDS)
-        self.assertEqual(publisher.summary()["durable"], EQUITIES_RECORDS)
+        self.assertEqual(summary["records"], records)
+        self.assertEqual(publisher.summary()["durable"], records)
         laps = sum(follower.summary()["gaps"] for follower in (busy, park, late))
-        print(f"\n{EQUITIES} on {ring or 'the default ring'}: {laps} gaps, all filled; "
-              f"digest {summary['digest']}")
+        print(f"\n{pathlib.Path(feed).name} on {ring or 'the default ring'}: {laps} gaps, all "
+              f"filled; digest {summary['digest']}")
 
     def test_a_ring_of_1024_slots_gives_everyone_the_same_digest(self):
         self.follow_equities("--capacity", 1024)

@@ -16,10 +16,14 @@ import tempfile
 import time
 import unittest
 
+import feed_files
+
+LENGTH_UNIT = 4  # a DBN record's first byte counts these, in bytes
 IDLE_SHARE_MAX = 0.03  # of a processor: what spins takes all of one, what sleeps a thousandth
 HANG_SECONDS = 300  # what takes 10 s on a machine of one's own may take this long on a shared one
 WITH_PATIENCE = ("--retry", HANG_SECONDS)  # for a channel's listener that is slow to answer
 
+_made_files = tempfile.TemporaryDirectory(prefix="lapwing-feeds-")  # goes with the process
 
 if "LAPWING_TEST_SEED" in os.environ:  # of the run; without it the tests draw what they like
     random.seed(int(os.environ["LAPWING_TEST_SEED"]))
@@ -33,15 +37,48 @@ def program():
     return path
 
 
-def test_data(name):
-    """A file of the real market data, or a loud skip."""
-    folder = os.environ.get("LAPWING_TEST_DATA")
-    if not folder:
-        raise unittest.SkipTest(f"SKIPPED: LAPWING_TEST_DATA is not set, {name} cannot be read")
-    path = pathlib.Path(folder) / name
+def has_real_data():
+    """Whether feed_file() gives files of real market data."""
+    return bool(os.environ.get("LAPWING_TEST_DATA"))
+
+
+def feed_file(schema, name):
+    """The path of a DBN file, zstd, with records of that schema ("mbo", "trades", …).
+
+    The file of that name in LAPWING_TEST_DATA. Without that variable, one that is made here, once
+    in a process. The two differ in all but the schema: how many records there are says Dbn.
+    """
+    if has_real_data():
+        path = pathlib.Path(os.environ["LAPWING_TEST_DATA"]) / name
+        if not path.exists():
+            raise unittest.SkipTest(f"SKIPPED: {path} is not there")
+        return str(path)
+    path = pathlib.Path(_made_files.name) / f"{schema}.dbn.zst"
     if not path.exists():
-        raise unittest.SkipTest(f"SKIPPED: {path} is not there")
+        packed = subprocess.run(["zstd", "-qc"], input=feed_files.make(schema, program()),
+                                capture_output=True, check=True)
+        path.write_bytes(packed.stdout)
     return str(path)
+
+
+def decoded(path):
+    """What a file holds, raw or zstd."""
+    return subprocess.run(["zstd", "-dcfq", path], capture_output=True, check=True).stdout
+
+
+class Dbn:
+    """The content of a raw DBN file whose records are all of one size."""
+
+    def __init__(self, content):
+        self.content = content
+        (metadata_bytes,) = struct.unpack_from("<I", content, 4)
+        self.begin = 8 + metadata_bytes  # of the first record
+        self.record_bytes = LENGTH_UNIT * content[self.begin]
+        self.records = (len(content) - self.begin) // self.record_bytes
+
+    def end_of(self, record):
+        """Where record number `record` ends, from 1."""
+        return self.begin + record * self.record_bytes
 
 
 class Running:
@@ -110,18 +147,14 @@ class Flow:
 
     def __init__(self, publisher, dbn):
         self.publisher = publisher
-        self.dbn = dbn
-        (metadata_bytes,) = struct.unpack_from("<I", dbn, 4)
-        self.begin = 8 + metadata_bytes
-        self.record_bytes = 4 * dbn[self.begin]  # a record's first byte: its words of four bytes
-        self.records = (len(dbn) - self.begin) // self.record_bytes
+        self.dbn = Dbn(dbn)
         self.fed = 0
 
     def feed(self, through):
         """Lets it publish the feed's records up to number `through`; the first makes the bus."""
-        end = self.begin + through * self.record_bytes
+        end = self.dbn.end_of(through)
         if end > self.fed:
-            self.publisher.process.stdin.write(self.dbn[self.fed:end])
+            self.publisher.process.stdin.write(self.dbn.content[self.fed:end])
             self.publisher.process.stdin.flush()
             self.fed = end
 

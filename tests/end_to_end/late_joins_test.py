@@ -49,7 +49,7 @@ class LateJoins(harness.BusTest):
         return result
 
     def test_every_late_join_ends_with_the_state_of_who_was_there_from_the_start(self):
-        feed = harness.test_data(FEED)
+        feed = harness.feed_file("mbo", FEED)
         joins = int(os.environ.get("LAPWING_SNAPSHOT_JOINS", "20"))
         self.start("publish", "publish", "--source", f"dbn:{feed}", "--pace",
                    str(RECORDS_A_SECOND), "--loop", "0")

@@ -14,7 +14,6 @@ import unittest
 import harness
 
 ES = "esh4-glbx-mdp3-20231225.mbo.dbn.zst"
-ES_RECORDS = 68_792
 KILLS = int(os.environ.get("LAPWING_KILLS", "25"))
 RUN_SECONDS_MAX = 0.6  # from a recorder's start to its kill
 FEED_PAUSE_SECONDS = 0.01
@@ -36,15 +35,14 @@ class EsTest(harness.BusTest):
 
     def setUp(self):
         super().setUp()
-        self.feed = harness.test_data(ES)
+        self.feed = harness.feed_file("mbo", ES)
+        self.dbn = harness.Dbn(harness.decoded(self.feed))
+        self.records = self.dbn.records
         self.python = package_python()
 
     def publish_flow(self, *options):
         """A publisher of the feed that goes as far as the test says."""
-        dbn = subprocess.run(["zstd", "-dcq", self.feed], capture_output=True, check=True).stdout
-        flow = super().publish_flow("publish", dbn, *options)
-        self.assertEqual(flow.records, ES_RECORDS)
-        return flow
+        return super().publish_flow("publish", self.dbn.content, *options)
 
     def record(self, name, out, *more):
         return self.start(name, "record", "--from", "start", "--out", str(out), "--until-closed",
@@ -63,7 +61,7 @@ class EsTest(harness.BusTest):
     def assert_same_as_source(self, *recordings):
         compared = self.compare(*recordings)
         self.assertEqual(compared.returncode, 0, compared.stdout + compared.stderr)
-        self.assertIn(f"{ES_RECORDS} records equal", compared.stdout)
+        self.assertIn(f"{self.records} records equal", compared.stdout)
         names = recordings[0].name if len(recordings) == 1 else f"{len(recordings)} files"
         print(f"\n{names}: {compared.stdout.strip()}")
 
@@ -73,12 +71,12 @@ class RecordingsOfEs(EsTest):
 
     def test_joining_in_the_middle_and_after_the_end_both_give_the_file_byte_for_byte(self):
         flow = self.publish_flow("--capacity", 1024)
-        joined = random.randrange(1, ES_RECORDS // 2)
+        joined = random.randrange(1, self.records // 2)
         flow.feed(joined)
         self.until_head(joined)
         middle = self.record("middle", self.folder / "middle.dbn.zst")
         self.until("it to be live", lambda: "caught up" in middle.err())
-        flow.feed(ES_RECORDS)
+        flow.feed(self.records)
         flow.end()
         self.assertEqual(flow.publisher.wait(), 0, flow.publisher.err())
         self.assertEqual(middle.wait(), 0, middle.err())
@@ -94,12 +92,12 @@ class RecordingsOfEs(EsTest):
         out = self.folder / "killed.dbn.zst"
         for kill, share in enumerate((0.2, 0.4, 0.6, 0.8)):
             recorder = self.record(f"recorder-{kill}", out)
-            kept = int(ES_RECORDS * share)
+            kept = int(self.records * share)
             flow.feed(kept)
             self.until("it to be recorded", lambda least=kept: self.committed(out) >= least)
-            flow.feed(int(ES_RECORDS * (share + 0.1)))  # it is killed while there is more to come
+            flow.feed(int(self.records * (share + 0.1)))  # it is killed while there is more to come
             self.assertEqual(recorder.kill(), -signal.SIGKILL, recorder.err())
-        flow.feed(ES_RECORDS)
+        flow.feed(self.records)
         flow.end()
         self.assertEqual(flow.publisher.wait(), 0, flow.publisher.err())
         last = self.record("recorder-last", out)
@@ -113,9 +111,9 @@ class RecordingsOfEs(EsTest):
         out = self.folder / "signalled.dbn.zst"
         recorder = self.record("recorder", out)
         self.until("the recorder to be live", lambda: "caught up" in recorder.err())
-        flow.feed(ES_RECORDS // 3)
-        self.until_head(ES_RECORDS // 3)
-        flow.feed(ES_RECORDS // 2)  # in the middle of these, or so
+        flow.feed(self.records // 3)
+        self.until_head(self.records // 3)
+        flow.feed(self.records // 2)  # in the middle of these, or so
         self.assertEqual(recorder.stop(), 0, recorder.err())
         records = recorder.summary()["records"]
         self.assertGreater(records, 0)
@@ -140,9 +138,8 @@ class ASeriesOfFiles(EsTest):
     def test_every_period_has_its_file_and_together_they_are_the_source(self):
         publisher = self.publish("--linger", 600)
         out = self.folder / "periods.dbn.zst"
-        self.until_head(ES_RECORDS)
-        recorder = self.record("recorder", out, "--rotate-every", "10m", "--count",
-                               ES_RECORDS)
+        self.until_head(self.records)
+        recorder = self.record("recorder", out, "--rotate-every", "10m", "--count", self.records)
         self.assertEqual(recorder.wait(), 0, recorder.err())
         files = self.series(out)
         times = [file.name.split(".")[2] for file in files]
@@ -168,7 +165,7 @@ class ASeriesOfFiles(EsTest):
             fed = 0
             while kill < KILLS:
                 fed = min(fed + 1 / steps, kill + 1)
-                flow.feed(max(int(ES_RECORDS * fed / (KILLS + 1)), 1))
+                flow.feed(max(int(self.records * fed / (KILLS + 1)), 1))
                 time.sleep(FEED_PAUSE_SECONDS)
 
         feeding = threading.Thread(target=feed)
@@ -185,7 +182,7 @@ class ASeriesOfFiles(EsTest):
             kill = KILLS
             feeding.join()
         last = self.record("recorder-last", out, *rotation)
-        flow.feed(ES_RECORDS)
+        flow.feed(self.records)
         flow.end()
         self.assertEqual(flow.publisher.wait(), 0, flow.publisher.err())
         self.assertEqual(last.wait(), 0, last.err())
@@ -288,7 +285,8 @@ class ARecordingOfAnotherSchema(harness.BusTest):
 
     def replace_bus(self):
         shutil.rmtree(self.bus)
-        feed = harness.test_data("futures_trades_2024-07-01T23-58_2024-07-02T00-02.dbn.zst")
+        feed = harness.feed_file("trades",
+                                 "futures_trades_2024-07-01T23-58_2024-07-02T00-02.dbn.zst")
         return self.start("trades", "publish", "--source", f"dbn:{feed}", "--linger", 600)
 
     def test_is_left_as_it_is_by_a_recorder_that_stays_and_by_one_that_comes_back(self):
