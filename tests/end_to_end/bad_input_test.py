@@ -345,6 +345,7 @@ class Space(harness.BusTest):
 
     @needs_root
     def test_in_a_container_s_64_mib_of_shared_memory_a_default_ring_fits(self):
+        self.ring_slots = None
         shm = self.mount("shm", "-t", "tmpfs", "-o", f"size={SMALL_TMPFS}", "tmpfs")
         self.run_to_end("publish", "publish", "--source", "synthetic:records=200000",
                         "--ring-dir", shm)

@@ -249,7 +249,13 @@ class ProgramTest(unittest.TestCase):
 
 
 class BusTest(ProgramTest):
-    """A test with a bus directory, besides."""
+    """A test with a bus directory, besides.
+
+    A publisher that is not given a --capacity gets ring_slots: most of what a start costs is the
+    memory of its ring. None: the program's own default.
+    """
+
+    ring_slots = 1 << 16
 
     def setUp(self):
         super().setUp()
@@ -257,7 +263,11 @@ class BusTest(ProgramTest):
 
     def start(self, name, *arguments, bus=None, **popen):
         """Starts `lapwing COMMAND --bus BUS …` in the background."""
-        return super().start(name, arguments[0], "--bus", bus or self.bus, *arguments[1:], **popen)
+        command, *more = arguments
+        if command == "publish" and self.ring_slots and not any(
+                str(argument).startswith("--capacity") for argument in more):
+            more += ["--capacity", self.ring_slots]
+        return super().start(name, command, "--bus", bus or self.bus, *more, **popen)
 
     def info(self, bus=None):
         """What `lapwing info --json` says now; None while there is no bus."""

@@ -101,6 +101,7 @@ class Memory(LimitsTest):
         self.checkpoint(preexec_fn=limited(resource.RLIMIT_AS, 1024 * MIB))
 
     def test_a_publisher_without_address_space_says_so(self):
+        self.ring_slots = None
         for mib in (24, 48, 72, 80, 88, 96, 104):
             process = self.start("publish", "publish", "--source", f"synthetic:records={RECORDS}",
                                  preexec_fn=limited(resource.RLIMIT_AS, mib * MIB))
