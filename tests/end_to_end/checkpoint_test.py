@@ -13,7 +13,7 @@ import unittest
 import harness
 
 KILLS = int(os.environ.get("LAPWING_KILLS", "25"))
-RETENTION_RECORDS = int(os.environ.get("LAPWING_RETENTION_RECORDS", "1500000"))
+RETENTION_RECORDS = int(os.environ.get("LAPWING_RETENTION_RECORDS", "500000"))
 DONE, OTHER, LOST = 0, 1, 6
 NOBODY = 65_534
 QUIET = ("--format", "none", "--summary")
