@@ -7,7 +7,7 @@ import unittest
 
 import harness
 
-RECORDS = 200_000
+RECORDS = 100_000
 RATE = 50_000
 
 

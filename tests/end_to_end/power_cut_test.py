@@ -21,9 +21,9 @@ CUTS = int(os.environ.get("LAPWING_POWER_CUTS", "20"))
 EXT4_IOC_SHUTDOWN = 0x8004587D
 NO_LOG_FLUSH = 2
 DISK_MIB = 256
-RATE = 300_000
-RECORDS = 600_000
-BEFORE_RECORDS = 500_000  # of these; the rest are never let through before the cut
+RATE = 150_000
+RECORDS = 300_000
+BEFORE_RECORDS = 250_000  # of these; the rest are never let through before the cut
 SECONDS_MAX = 0.8
 STORED_RECORDS = 100_000
 BATCH_SECONDS = 2.5  # the checkpointer writes one each second
@@ -103,7 +103,7 @@ class PowerCut(harness.BusTest):
                                  bus=bus)
         feeding = self.feed(flow)
         self.until_head(1, bus=bus)
-        keeper = self.start("keeper", "checkpoint", "--fold", "orders", "--every", 20_000, bus=bus)
+        keeper = self.start("keeper", "checkpoint", "--fold", "orders", "--every", 10_000, bus=bus)
         recorder = self.start("recorder", "record", "--from", "start", "--out", recording, bus=bus)
         self.until("the recorder to follow", lambda: "caught up" in recorder.err())
         time.sleep(random.uniform(0.05, SECONDS_MAX))  # the random moment itself

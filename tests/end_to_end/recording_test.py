@@ -236,7 +236,7 @@ class ASeriesOfFiles(EsTest):
 class ARecordingFromASnapshot(harness.BusTest):
     """The state first, then what follows: whoever folds the recording has the bus's orders."""
 
-    RECORDS = 200_000
+    RECORDS = 100_000
     SOURCE = f"synthetic:records={RECORDS},instruments=3,seed=11"
 
     def orders(self, name, bus):
@@ -264,7 +264,7 @@ class ARecordingFromASnapshot(harness.BusTest):
 
     def test_folds_to_the_orders_of_the_bus_in_their_queues_however_often_it_was_killed(self):
         publisher = self.start("publish", "publish", "--source", self.SOURCE, "--pace", 50_000)
-        checkpointer = self.start("checkpoint", "checkpoint", "--fold", "orders", "--every", 20_000)
+        checkpointer = self.start("checkpoint", "checkpoint", "--fold", "orders", "--every", 10_000)
         self.until("a checkpoint", lambda: list(self.folder.glob("bus/checkpoint/orders/*.ckpt")))
         checkpointer.kill()
         out = self.folder / "joined.dbn.zst"
