@@ -173,18 +173,18 @@ class Checkpoints(CheckpointTest):
         ring.mkdir(mode=0o700)
         self.addCleanup(shutil.rmtree, ring)
         return self.publish("--journal", self.folder / "journal", "--ring-dir", ring,
-                            "--pace", 100_000, "--loop", 0, source="kv16:keys=400000", bus=bus)
+                            "--pace", 50_000, "--loop", 0, source="kv16:keys=400000", bus=bus)
 
     def run_over_a_full_disk(self, bus, disk, file, end):
         """A checkpointer, and no room for that file for a while: what it says of either."""
         publisher = self.publish_without_end(bus)
-        running = self.checkpoint("running", "--until-closed", "--every", 50_000, fold="latest",
+        running = self.checkpoint("running", "--until-closed", "--every", 25_000, fold="latest",
                                   bus=bus)
         self.until("a checkpoint", lambda: self.checkpoints("latest", bus))
         filler = self.fill(disk)
         told = re.compile(f"{file}.*: No space left on device; trying again")
         self.until("it to fail", lambda: told.search(running.err()))
-        time.sleep(3)  # as often as it likes: it is tried again and not told
+        time.sleep(2)  # it is tried again each second, and not told
         for whole in (bus / "checkpoint" / "latest").glob("*.ckpt"):
             self.assertGreater(whole.stat().st_size, 4096)
         filler.unlink()
