@@ -309,8 +309,11 @@ class FromASnapshot(harness.BusTest):
         self.assertEqual(start["records"], records)
         print(f"\nfrom the snapshot as of {snapshot['state_as_of']} and from the start: "
               f"digest {start['digest']} at {start['sequence']}")
-        early = self.run_to_end("early", "book", "--at", snapshot["state_as_of"] - 1, expect=1)
+        before = snapshot["state_as_of"] - 1
+        early = self.run_to_end("early", "book", "--at", before, "--from", "snapshot", expect=1)
         self.assertIn("--from start may begin earlier", early.err())
+        chosen = self.run_to_end("chosen", "book", "--at", before, "--summary").summary()
+        self.assertNotIn("state_as_of", chosen)  # nobody said where to begin: at the start
         shown = self.run_to_end("text", "book").out().splitlines()[3:]
         again = self.run_to_end("again", "book", "--from", "start").out().splitlines()[3:]
         self.assertEqual(shown, again)

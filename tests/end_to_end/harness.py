@@ -25,6 +25,8 @@ WITH_PATIENCE = ("--retry", HANG_SECONDS)  # for a channel's listener that is sl
 
 _made_files = tempfile.TemporaryDirectory(prefix="lapwing-feeds-")  # goes with the process
 
+# Under nohup it would be ignored by the commands as well, which it is to end.
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 if "LAPWING_TEST_SEED" in os.environ:  # of the run; without it the tests draw what they like
     random.seed(int(os.environ["LAPWING_TEST_SEED"]))
 

@@ -182,8 +182,6 @@ class OfBuses(ExamplesTest):
                 shutil.copytree(self.template, folder)
                 if "--at 1200000" in line or "--source synthetic:records=1000000" in line:
                     shutil.rmtree(folder / "es")  # of other records
-                elif "book" in line and "--at" in line:
-                    shutil.rmtree(folder / "es" / "checkpoint")  # of later than that
                 for out in re.findall(r"--out (\S+)", line):
                     self.assertFalse((folder / out).exists())
                 self.run_example(f"example-{number}", line, folder)
