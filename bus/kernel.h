@@ -16,6 +16,7 @@
 
 namespace lapwing {
 
+inline constexpr std::uint64_t kNsPerMs = 1'000'000;
 inline constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
 
 std::uint64_t monotonic_ns();  // CLOCK_MONOTONIC

@@ -18,7 +18,6 @@
 #include <vector>
 
 #include "bus/mapping.h"
-#include "bus/test_ring.h"
 #include "proto/error.h"
 #include "proto/shared_words.h"
 #include "tests/skip.h"
@@ -28,6 +27,33 @@ namespace {
 
 constexpr std::uint64_t kMillisecond = 1'000'000;
 constexpr std::uint64_t kHour = 3'600'000'000'000;
+
+// One word of zero in shared memory, mapped for a reader and for a writer.
+class SharedWord {
+ public:
+  SharedWord() {
+    const UniqueFd file(memfd_create("word", MFD_CLOEXEC));
+    REQUIRE(ftruncate(file.get(), kBytes) == 0);
+    reader_ = mmap(nullptr, kBytes, PROT_READ, MAP_SHARED, file.get(), 0);
+    writer_ = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
+    REQUIRE(reader_ != MAP_FAILED);
+    REQUIRE(writer_ != MAP_FAILED);
+  }
+  ~SharedWord() {
+    munmap(reader_, kBytes);
+    munmap(writer_, kBytes);
+  }
+  SharedWord(const SharedWord&) = delete;
+  SharedWord& operator=(const SharedWord&) = delete;
+
+  const std::uint32_t* reader() const { return static_cast<const std::uint32_t*>(reader_); }
+  std::uint32_t* writer() const { return static_cast<std::uint32_t*>(writer_); }
+
+ private:
+  static constexpr std::size_t kBytes = 4096;
+  void* reader_ = nullptr;
+  void* writer_ = nullptr;
+};
 
 bool is_readable(int fd) {
   pollfd entry{fd, POLLIN, 0};
@@ -59,18 +85,15 @@ TEST_CASE("Waking a word that nobody sleeps on wakes nobody") {
 }
 
 TEST_CASE("A thread that sleeps on a read-only mapping is woken through a writable one") {
-  const TestDirectory directory;
-  const RingFile file = make_ring(test_spec(directory.path()));
-  const RingMap map = map_ring(file.path());
-  const std::uint32_t* const bell = doorbell_address(map.words());
+  const SharedWord word;
   StickyFlag woken;
   std::thread sleeper([&] {
-    futex_wait(bell, load_bell(bell), kHour);
+    futex_wait(word.reader(), 0, kHour);
     woken.set();
   });
   // The sleeper counts as woken only when the kernel says so: until then it may not be asleep yet.
   int woke = 0;
-  while (woke == 0 && !woken.is_set()) woke = futex_wake_all(doorbell_address(file.words()));
+  while (woke == 0 && !woken.is_set()) woke = futex_wake_all(word.writer());
   sleeper.join();
   CHECK(woke == 1);
 }

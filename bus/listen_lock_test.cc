@@ -5,13 +5,17 @@
 
 #include <atomic>
 #include <barrier>
+#include <catch2/catch.hpp>
 #include <fstream>
 #include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include "bus/test_control.h"
+#include "proto/error.h"
+#include "tests/far_deadline.h"
+#include "tests/skip.h"
+#include "tests/temporary_directory.h"
 
 namespace lapwing {
 namespace {

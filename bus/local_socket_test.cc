@@ -2,15 +2,21 @@
 
 #include <fcntl.h>
 #include <grp.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 
 #include <atomic>
+#include <catch2/catch.hpp>
 #include <fstream>
 #include <functional>
 #include <thread>
 
-#include "bus/test_control.h"
+#include "proto/error.h"
+#include "tests/child_process.h"
+#include "tests/far_deadline.h"
+#include "tests/skip.h"
+#include "tests/temporary_directory.h"
 
 namespace lapwing {
 namespace {
@@ -266,13 +272,13 @@ TEST_CASE("A socket that cannot be given to the group leaves no name behind") {
   const TemporaryDirectory directory;
   REQUIRE(chmod(directory.path().c_str(), 0777) == 0);
   const std::string path = path_in(directory);
-  const int result = run_in_child([&path] {
+  ChildProcess child([&path] {
     if (setgroups(0, nullptr) != 0 || setgid(54321) != 0 || setuid(54321) != 0) return 1;
     const auto listener = listen_local(path, 0660, 54322, kTestSocket);
     if (errc_of(listener.status()) != Errc::kNotPermitted) return 2;
     return access(path.c_str(), F_OK) == 0 ? 3 : 0;
   });
-  CHECK(result == 0);
+  CHECK(child.wait() == 0);
 }
 
 TEST_CASE("A stale socket of another user is refused and left") {

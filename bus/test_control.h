@@ -26,17 +26,11 @@
 #include "bus/control_client.h"
 #include "bus/control_server.h"
 #include "bus/kernel.h"
+#include "tests/far_deadline.h"
 #include "tests/skip.h"
 #include "tests/temporary_directory.h"
 
 namespace lapwing {
-
-inline constexpr std::uint64_t kNsPerMs = 1'000'000;
-
-// Ends a hang; nothing is measured by it.
-inline std::uint64_t far_deadline() {
-  return monotonic_ns() + 60'000 * kNsPerMs;
-}
 
 inline std::string socket_in(const std::string& directory) {
   return directory + "/" + kControlSocketName;

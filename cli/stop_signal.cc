@@ -83,7 +83,6 @@ int stop_fd() {
 }
 
 void sleep_unless_stopped(std::uint64_t timeout_ns) {
-  constexpr std::uint64_t kNsPerMs = 1'000'000;
   pollfd event{stop_event, POLLIN, 0};
   const std::uint64_t timeout_ms = std::min<std::uint64_t>(timeout_ns / kNsPerMs + 1, 1'000'000);
   poll(&event, 1, static_cast<int>(timeout_ms));

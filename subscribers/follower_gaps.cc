@@ -8,11 +8,7 @@
 #include "subscribers/follower.h"
 
 namespace lapwing {
-namespace {
-
-constexpr std::uint64_t kNsPerMs = 1'000'000;
-
-}  // namespace
+namespace {}  // namespace
 
 // The ring has no record next_ any more (lapped), or something else in its place (corrupt), which
 // is treated as a lap of one record.

@@ -26,7 +26,6 @@
 namespace lapwing {
 
 inline constexpr std::uint64_t kRingSlots = 1024;  // the smallest for these records
-inline constexpr std::uint64_t kNsPerMs = 1'000'000;
 
 // Ends a hang; nothing is measured by it.
 inline std::uint64_t far_deadline() {

@@ -12,6 +12,7 @@
 #include "bus/channel/consumer.h"
 #include "bus/channel/listener.h"
 #include "bus/channel/producer.h"
+#include "bus/kernel.h"
 #include "tests/temporary_directory.h"
 #include "tests/torture/stepped_child.h"
 
@@ -19,7 +20,6 @@ namespace lapwing {
 namespace {
 
 constexpr std::uint64_t kHangNs = 60'000'000'000;
-constexpr std::uint64_t kNsPerMs = 1'000'000;
 constexpr std::size_t kClients = 3;
 constexpr std::uint32_t kSteady = 0x57ead1;  // type of the messages of the steady client
 constexpr int kHandedOver = 42;              // exit code of a listener that was taken over

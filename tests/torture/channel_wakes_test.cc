@@ -30,7 +30,6 @@ namespace {
 // earliest; 0: there was none.
 std::uint64_t clock_ended_ns = 0;
 
-constexpr std::uint64_t kNsPerMs = 1'000'000;
 constexpr std::uint64_t kHangNs = 60'000 * kNsPerMs;
 constexpr std::uint64_t kLongNs = 3'000 * kNsPerMs;  // deadline of most waits
 constexpr std::uint64_t kThereNs = 10 * kNsPerMs;    // so long it may have been there unnoticed

@@ -1,0 +1,14 @@
+// A deadline that ends a hang; nothing is measured by it.
+#pragma once
+
+#include <cstdint>
+
+#include "bus/kernel.h"
+
+namespace lapwing {
+
+inline std::uint64_t far_deadline() {
+  return monotonic_ns() + 60 * kNsPerSecond;
+}
+
+}  // namespace lapwing
