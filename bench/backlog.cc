@@ -14,7 +14,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/numbers.h"
-#include "bus/kernel.h"
+#include "os/kernel.h"
 #include "publisher/feeds/feed.h"
 #include "publisher/feeds/pacer.h"
 #include "publisher/publisher.h"

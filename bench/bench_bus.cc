@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "bench/slow_disk.h"
-#include "bus/kernel.h"
+#include "os/kernel.h"
 
 namespace lapwing::bench {
 namespace {

@@ -9,11 +9,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "bench/machine.h"
-#include "bus/kernel.h"
 #include "bus/ring_file.h"
 #include "bus/ring_map.h"
 #include "bus/ring_reader.h"
 #include "bus/ring_writer.h"
+#include "os/kernel.h"
 
 namespace lapwing::bench {
 

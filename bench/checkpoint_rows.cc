@@ -11,12 +11,12 @@
 #include "bench/machine.h"
 #include "bench/private_directory.h"
 #include "bench/rows.h"
-#include "bus/kernel.h"
+#include "os/kernel.h"
+#include "os/posix_io.h"
 #include "proto/kv16.h"
 #include "snapshot/checkpoint/checkpoint.h"
 #include "snapshot/checkpoint/checkpoint_directory.h"
 #include "snapshot/fold/fold.h"
-#include "snapshot/posix_io.h"
 
 namespace lapwing::bench {
 namespace {

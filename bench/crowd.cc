@@ -11,8 +11,8 @@
 
 #include "bench/bench_bus.h"
 #include "bench/stamped_record.h"
-#include "bus/kernel.h"
-#include "bus/waiter.h"
+#include "os/kernel.h"
+#include "os/waiter.h"
 #include "proto/shared_words.h"
 #include "publisher/feeds/pacer.h"
 #include "publisher/service_thread.h"
@@ -45,7 +45,7 @@ struct Elsewhere {
   }
 };
 
-// A turn of waiting as bus/waiter.cc takes it, on a word of the strangers' own.
+// A turn of waiting as os/waiter.cc takes it, on a word of the strangers' own.
 class StrangerWaiter {
  public:
   explicit StrangerWaiter(WaitStrategy strategy) : strategy_(strategy) {}

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "bench/two_processes.h"
-#include "bus/waiter.h"
 #include "cli/histogram.h"
+#include "os/waiter.h"
 
 namespace lapwing::bench {
 

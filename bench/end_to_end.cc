@@ -12,7 +12,7 @@
 #include "bench/probe.h"
 #include "bench/row_report.h"
 #include "bench/rows.h"
-#include "bus/kernel.h"
+#include "os/kernel.h"
 
 namespace lapwing::bench {
 namespace {

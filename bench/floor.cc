@@ -8,7 +8,7 @@
 #include "bench/record_source.h"
 #include "bench/samples.h"
 #include "bench/two_processes.h"
-#include "bus/kernel.h"
+#include "os/kernel.h"
 #include "proto/ring_layout.h"
 
 namespace lapwing::bench {

@@ -13,7 +13,7 @@
 #include "bench/rows.h"
 #include "bench/samples.h"
 #include "bench/two_processes.h"
-#include "bus/kernel.h"
+#include "os/kernel.h"
 #include "proto/shared_words.h"
 
 namespace lapwing::bench {

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "bus/kernel.h"
+#include "os/kernel.h"
 
 namespace lapwing::bench {
 

@@ -9,9 +9,9 @@
 #include "bench/record_source.h"
 #include "bench/rows.h"
 #include "bench/samples.h"
-#include "bus/kernel.h"
+#include "os/kernel.h"
+#include "os/posix_io.h"
 #include "snapshot/journal/journal_reader.h"
-#include "snapshot/posix_io.h"
 
 namespace lapwing::bench {
 namespace {

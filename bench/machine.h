@@ -17,7 +17,7 @@
 #if defined(__x86_64__)
 #include <x86intrin.h>
 #else
-#include "bus/kernel.h"
+#include "os/kernel.h"
 #endif
 
 namespace lapwing::bench {

@@ -8,7 +8,7 @@
 #include "bench/floor.h"
 #include "bench/rows.h"
 #include "bench/two_processes.h"
-#include "bus/kernel.h"
+#include "os/kernel.h"
 #include "proto/shared_words.h"
 
 namespace lapwing::bench {

@@ -12,7 +12,7 @@
 #include "bench/lines.h"
 #include "bench/stamped_record.h"
 #include "bench/two_processes.h"
-#include "bus/kernel.h"
+#include "os/kernel.h"
 #include "proto/ring_layout.h"
 #include "proto/shared_words.h"
 

@@ -11,7 +11,7 @@
 #include "bench/samples.h"
 #include "bench/stamped_record.h"
 #include "bench/two_processes.h"
-#include "bus/kernel.h"
+#include "os/kernel.h"
 #include "proto/shared_words.h"
 
 namespace lapwing::bench {

@@ -9,7 +9,7 @@
 #include "bench/ping_pong.h"
 #include "bench/rows.h"
 #include "bench/two_processes.h"
-#include "bus/kernel.h"
+#include "os/kernel.h"
 
 namespace lapwing::bench {
 namespace {

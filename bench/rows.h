@@ -9,7 +9,7 @@
 #include <string>
 
 #include "bench/row.h"
-#include "bus/waiter.h"
+#include "os/waiter.h"
 
 namespace lapwing::bench {
 

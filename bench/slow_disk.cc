@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "bus/kernel.h"
-#include "snapshot/uring_write_queue.h"
+#include "os/kernel.h"
+#include "os/uring_write_queue.h"
 
 namespace lapwing::bench {
 namespace {

@@ -17,9 +17,9 @@
 #include <string>
 #include <vector>
 
+#include "os/io.h"
+#include "os/posix_io.h"
 #include "publisher/publisher.h"
-#include "snapshot/io.h"
-#include "snapshot/posix_io.h"
 
 namespace lapwing::bench {
 

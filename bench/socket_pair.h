@@ -6,7 +6,7 @@
 
 #include <cstddef>
 
-#include "bus/unique_fd.h"
+#include "os/unique_fd.h"
 
 namespace lapwing::bench {
 

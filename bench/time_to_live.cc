@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "bus/kernel.h"
+#include "os/kernel.h"
 #include "snapshot/fold/memory_state.h"
 #include "subscribers/load_state.h"
 #include "subscribers/subscriber.h"

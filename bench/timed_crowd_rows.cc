@@ -10,7 +10,7 @@
 #include "bench/rows.h"
 #include "bench/samples.h"
 #include "bench/stamped_record.h"
-#include "bus/kernel.h"
+#include "os/kernel.h"
 
 namespace lapwing::bench {
 namespace {

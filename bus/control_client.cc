@@ -7,7 +7,7 @@
 #include <cerrno>
 
 #include "absl/strings/str_cat.h"
-#include "bus/kernel.h"
+#include "os/kernel.h"
 #include "proto/error.h"
 
 namespace lapwing {

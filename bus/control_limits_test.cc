@@ -3,8 +3,8 @@
 #include <sys/ioctl.h>
 
 #include "bus/control_server.h"
-#include "bus/kernel.h"
 #include "bus/test_control.h"
+#include "os/kernel.h"
 
 namespace lapwing {
 namespace {

@@ -15,9 +15,9 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "bus/local_socket.h"
-#include "bus/printable.h"
-#include "bus/unique_fd.h"
+#include "os/local_socket.h"
+#include "os/printable.h"
+#include "os/unique_fd.h"
 #include "proto/control_frames.h"
 
 namespace lapwing {

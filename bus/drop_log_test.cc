@@ -1,5 +1,5 @@
 #include "bus/drop_log.h"
-#include "bus/kernel.h"
+#include "os/kernel.h"
 
 #include <algorithm>
 #include <string>

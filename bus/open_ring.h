@@ -18,8 +18,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "bus/named_file.h"
-#include "bus/unique_fd.h"
+#include "os/named_file.h"
+#include "os/unique_fd.h"
 #include "proto/identity.h"
 #include "proto/ring_layout.h"
 

@@ -9,7 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "bus/unique_fd.h"
+#include "os/unique_fd.h"
 
 namespace lapwing {
 

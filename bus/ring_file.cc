@@ -12,10 +12,10 @@
 #include <cstring>
 #include <utility>
 
-#include "bus/huge_pages.h"
-#include "bus/kernel.h"
-#include "bus/mapping.h"
-#include "bus/unique_fd.h"
+#include "os/huge_pages.h"
+#include "os/kernel.h"
+#include "os/mapping.h"
+#include "os/unique_fd.h"
 #include "proto/error.h"
 #include "proto/shared_words.h"
 

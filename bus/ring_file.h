@@ -18,10 +18,10 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "bus/named_file.h"
 #include "bus/open_ring.h"
 #include "bus/ring_directory.h"
 #include "bus/ring_map.h"
+#include "os/named_file.h"
 #include "proto/identity.h"
 #include "proto/ring_layout.h"
 

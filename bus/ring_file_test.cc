@@ -11,9 +11,9 @@
 #include <cstdio>
 #include <filesystem>
 
-#include "bus/huge_pages.h"
 #include "bus/test_privilege.h"
 #include "bus/test_ring.h"
+#include "os/huge_pages.h"
 #include "proto/error.h"
 
 namespace lapwing {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "bus/mapping.h"
+#include "os/mapping.h"
 #include "proto/error.h"
 
 namespace lapwing {

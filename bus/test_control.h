@@ -25,7 +25,7 @@
 
 #include "bus/control_client.h"
 #include "bus/control_server.h"
-#include "bus/kernel.h"
+#include "os/kernel.h"
 #include "tests/far_deadline.h"
 #include "tests/skip.h"
 #include "tests/temporary_directory.h"

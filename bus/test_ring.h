@@ -10,11 +10,11 @@
 
 #include <catch2/catch.hpp>
 
-#include "bus/kernel.h"
 #include "bus/ring_file.h"
 #include "bus/ring_map.h"
 #include "bus/ring_reader.h"
 #include "bus/ring_writer.h"
+#include "os/kernel.h"
 
 namespace lapwing {
 

@@ -12,7 +12,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "bus/kernel.h"
 #include "cli/book_view.h"
 #include "cli/command_help.h"
 #include "cli/commands.h"
@@ -24,6 +23,7 @@
 #include "cli/screen.h"
 #include "cli/standard_streams.h"
 #include "cli/stop_signal.h"
+#include "os/kernel.h"
 #include "subscribers/book/order_books.h"
 
 namespace lapwing::cli {
@@ -108,7 +108,7 @@ class Book {
   Sequence shown_ = kNoSequence;
   bool ever_shown_ = false;
   bool snapshot_is_too_new_ = false;  // for the first record of --at
-  bool due_ = false;  // to be shown as soon as it is settled
+  bool due_ = false;                  // to be shown as soon as it is settled
 };
 
 absl::Status Book::check_schema(const std::string& schema) const {

@@ -8,9 +8,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "bus/channel/channel_census.h"
-#include "bus/kernel.h"
 #include "cli/exit_codes.h"
 #include "cli/say.h"
+#include "os/kernel.h"
 #include "proto/error.h"
 
 namespace lapwing::cli {

@@ -16,8 +16,8 @@
 #include "absl/status/statusor.h"
 #include "bus/channel/channel.h"
 #include "bus/channel/listener.h"
-#include "bus/kernel.h"
 #include "cli/stop_signal.h"
+#include "os/kernel.h"
 
 namespace lapwing::cli {
 

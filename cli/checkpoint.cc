@@ -9,7 +9,6 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "bus/kernel.h"
 #include "cli/command_help.h"
 #include "cli/commands.h"
 #include "cli/duration_option.h"
@@ -20,6 +19,7 @@
 #include "cli/record_format.h"
 #include "cli/say.h"
 #include "cli/stop_signal.h"
+#include "os/kernel.h"
 #include "snapshot/bus_directory.h"
 #include "subscribers/checkpointer/checkpointer.h"
 

@@ -12,12 +12,12 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/strip.h"
 #include "absl/time/time.h"
-#include "bus/kernel.h"
 #include "cli/exit_codes.h"
 #include "cli/number_option.h"
 #include "cli/say.h"
 #include "cli/stop_signal.h"
 #include "cli/wait_option.h"
+#include "os/kernel.h"
 
 namespace lapwing::cli {
 namespace {

@@ -5,7 +5,6 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
-#include "bus/kernel.h"
 #include "bus/ring_map.h"
 #include "cli/channel_info.h"
 #include "cli/command_help.h"
@@ -15,10 +14,11 @@
 #include "cli/publisher_query.h"
 #include "cli/say.h"
 #include "cli/time_text.h"
+#include "os/kernel.h"
+#include "os/posix_io.h"
 #include "proto/shared_words.h"
 #include "snapshot/bus_directory.h"
 #include "snapshot/journal/session_log.h"
-#include "snapshot/posix_io.h"
 #include "subscribers/described_ring.h"
 
 namespace lapwing::cli {

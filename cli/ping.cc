@@ -14,7 +14,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "bus/channel/duplex.h"
-#include "bus/kernel.h"
 #include "cli/channel_options.h"
 #include "cli/channel_wait.h"
 #include "cli/command_help.h"
@@ -25,6 +24,7 @@
 #include "cli/say.h"
 #include "cli/spin.h"
 #include "cli/stop_signal.h"
+#include "os/kernel.h"
 
 namespace lapwing::cli {
 namespace {

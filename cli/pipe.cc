@@ -6,7 +6,6 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
-#include "bus/kernel.h"
 #include "cli/channel_wait.h"
 #include "cli/command_help.h"
 #include "cli/commands.h"
@@ -18,6 +17,7 @@
 #include "cli/say.h"
 #include "cli/standard_streams.h"
 #include "cli/stop_signal.h"
+#include "os/kernel.h"
 
 namespace lapwing::cli {
 namespace {

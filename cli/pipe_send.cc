@@ -7,9 +7,9 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
-#include "bus/kernel.h"
 #include "cli/spin.h"
 #include "cli/stop_signal.h"
+#include "os/kernel.h"
 #include "proto/error.h"
 
 namespace lapwing::cli {

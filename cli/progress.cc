@@ -6,7 +6,7 @@
 #include <iostream>
 
 #include "absl/strings/str_format.h"
-#include "bus/kernel.h"
+#include "os/kernel.h"
 
 namespace lapwing::cli {
 namespace {

@@ -8,7 +8,6 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "bus/kernel.h"
 #include "cli/command_help.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
@@ -18,6 +17,7 @@
 #include "cli/progress.h"
 #include "cli/say.h"
 #include "cli/stop_signal.h"
+#include "os/kernel.h"
 #include "proto/dbn.h"
 #include "publisher/feeds/feed.h"
 #include "publisher/feeds/pacer.h"

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "bus/kernel.h"
 #include "cli/command_help.h"
 #include "cli/commands.h"
 #include "cli/duration_option.h"
@@ -14,9 +13,10 @@
 #include "cli/number_option.h"
 #include "cli/say.h"
 #include "cli/stop_signal.h"
+#include "os/exclusive_lock.h"
+#include "os/kernel.h"
+#include "os/posix_io.h"
 #include "snapshot/bus_directory.h"
-#include "snapshot/exclusive_lock.h"
-#include "snapshot/posix_io.h"
 #include "subscribers/recorder/recorded_state.h"
 #include "subscribers/recorder/recording.h"
 

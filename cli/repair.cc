@@ -5,7 +5,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "bus/control_socket.h"
-#include "bus/kernel.h"
 #include "cli/command_help.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
@@ -13,10 +12,11 @@
 #include "cli/progress.h"
 #include "cli/say.h"
 #include "cli/verify_report.h"
+#include "os/exclusive_lock.h"
+#include "os/kernel.h"
+#include "os/posix_io.h"
 #include "publisher/left_rings.h"
 #include "snapshot/bus_directory.h"
-#include "snapshot/exclusive_lock.h"
-#include "snapshot/posix_io.h"
 #include "snapshot/recovery/repair.h"
 
 namespace lapwing::cli {

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "bus/printable.h"
+#include "os/printable.h"
 
 namespace lapwing::cli {
 

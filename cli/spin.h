@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "bus/kernel.h"
+#include "os/kernel.h"
 #include "proto/shared_words.h"
 
 namespace lapwing::cli {

@@ -16,7 +16,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/time.h"
-#include "bus/kernel.h"
 #include "cli/command_help.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
@@ -27,13 +26,14 @@
 #include "cli/say.h"
 #include "cli/standard_streams.h"
 #include "cli/time_text.h"
+#include "os/kernel.h"
+#include "os/posix_io.h"
 #include "proto/kv16.h"
 #include "snapshot/checkpoint/checkpoint_directory.h"
 #include "snapshot/checkpoint/checkpoint_judge.h"
 #include "snapshot/checkpoint/checkpoint_ownership.h"
 #include "snapshot/fold/key_bytes.h"
 #include "snapshot/fold/order_fold.h"
-#include "snapshot/posix_io.h"
 #include "subscribers/attachment.h"
 
 namespace lapwing::cli {

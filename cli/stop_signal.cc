@@ -7,8 +7,8 @@
 #include <csignal>
 #include <string_view>
 
-#include "bus/kernel.h"
 #include "cli/exit_codes.h"
+#include "os/kernel.h"
 #include "proto/shared_words.h"
 
 namespace lapwing::cli {

@@ -6,13 +6,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "bus/control_client.h"
-#include "bus/kernel.h"
 #include "cli/command_help.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
 #include "cli/follow.h"
 #include "cli/publisher_query.h"
 #include "cli/say.h"
+#include "os/kernel.h"
 
 namespace lapwing::cli {
 namespace {

@@ -4,7 +4,6 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "bus/kernel.h"
 #include "cli/command_help.h"
 #include "cli/commands.h"
 #include "cli/duration_option.h"
@@ -15,6 +14,7 @@
 #include "cli/say.h"
 #include "cli/standard_streams.h"
 #include "cli/stop_signal.h"
+#include "os/kernel.h"
 #include "snapshot/fold/fold.h"
 #include "subscribers/conflation/conflated_reader.h"
 

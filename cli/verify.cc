@@ -9,7 +9,7 @@
 #include "cli/progress.h"
 #include "cli/say.h"
 #include "cli/verify_report.h"
-#include "snapshot/posix_io.h"
+#include "os/posix_io.h"
 
 namespace lapwing::cli {
 namespace {

@@ -6,7 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <string>
 
-#include "bus/waiter.h"
+#include "os/waiter.h"
 
 namespace lapwing::cli {
 

@@ -9,7 +9,7 @@
 
 #include <cstdint>
 
-#include "bus/kernel.h"
+#include "os/kernel.h"
 #include "proto/identity.h"
 #include "proto/shared_words.h"
 

@@ -11,8 +11,8 @@
 #include <iterator>
 #include <map>
 
+#include "os/exclusive_lock.h"
 #include "publisher/test_publisher.h"
-#include "snapshot/exclusive_lock.h"
 #include "snapshot/journal/session_log.h"
 #include "tests/child_process.h"
 

@@ -7,9 +7,9 @@
 #include <mutex>
 
 #include "bus/control_socket.h"
+#include "os/exclusive_lock.h"
 #include "publisher/lock_watch.h"
 #include "publisher/test_publisher.h"
-#include "snapshot/exclusive_lock.h"
 #include "snapshot/journal/session_log.h"
 
 namespace lapwing {

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "bus/local_socket.h"
+#include "os/local_socket.h"
 #include "proto/error.h"
 
 namespace lapwing {

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "bus/open_ring.h"
-#include "snapshot/exclusive_lock.h"
+#include "os/exclusive_lock.h"
 
 namespace lapwing {
 

@@ -32,14 +32,14 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "os/io.h"
+#include "os/lock_retry.h"
 #include "proto/control_frames.h"
 #include "proto/identity.h"
 #include "proto/journal_format.h"
 #include "proto/ring_layout.h"
 #include "proto/shared_words.h"
 #include "snapshot/archive/archiver.h"
-#include "snapshot/io.h"
-#include "snapshot/lock_retry.h"
 #include "snapshot/recovery/recovery.h"
 
 namespace lapwing {

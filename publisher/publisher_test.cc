@@ -16,8 +16,8 @@
 
 #include "bus/control_socket.h"
 #include "bus/ring_reader.h"
+#include "os/exclusive_lock.h"
 #include "publisher/test_publisher.h"
-#include "snapshot/exclusive_lock.h"
 #include "snapshot/journal/session_log.h"
 
 namespace lapwing {

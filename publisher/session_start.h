@@ -14,11 +14,11 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "bus/ring_file.h"
+#include "os/exclusive_lock.h"
+#include "os/io.h"
 #include "publisher/publisher.h"
 #include "snapshot/archive/archiver.h"
 #include "snapshot/bus_directory.h"
-#include "snapshot/exclusive_lock.h"
-#include "snapshot/io.h"
 #include "snapshot/journal/session_log.h"
 #include "snapshot/recovery/recovery.h"
 

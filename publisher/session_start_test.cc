@@ -10,9 +10,9 @@
 #include <filesystem>
 
 #include "bus/test_privilege.h"
-#include "bus/unique_fd.h"
+#include "os/exclusive_lock.h"
+#include "os/unique_fd.h"
 #include "publisher/test_publisher.h"
-#include "snapshot/exclusive_lock.h"
 
 namespace lapwing {
 namespace {

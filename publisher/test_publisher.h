@@ -14,12 +14,12 @@
 #include <string>
 #include <vector>
 
-#include "bus/kernel.h"
 #include "bus/ring_map.h"
+#include "os/kernel.h"
+#include "os/posix_io.h"
 #include "proto/error.h"
 #include "publisher/publisher.h"
 #include "snapshot/bus_directory.h"
-#include "snapshot/posix_io.h"
 #include "tests/temporary_directory.h"
 
 namespace lapwing {

@@ -15,13 +15,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "os/exclusive_lock.h"
+#include "os/posix_io.h"
+#include "os/small_file.h"
 #include "proto/error.h"
 #include "proto/ring_layout.h"
 #include "snapshot/checkpoint/checkpoint_directory.h"
-#include "snapshot/exclusive_lock.h"
 #include "snapshot/journal/session_log.h"
-#include "snapshot/posix_io.h"
-#include "snapshot/small_file.h"
 
 namespace lapwing {
 namespace {

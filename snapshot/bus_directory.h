@@ -1,6 +1,6 @@
 // The bus directory, a bus's address: bus.json, control.sock, publisher.lock, journal/,
 // checkpoint/, metadata.dbn. Creation, ownership checks, and the two small files that describe the
-// bus. The publisher's lock is snapshot/exclusive_lock.h.
+// bus. The publisher's lock is os/exclusive_lock.h.
 //
 // Small files are replaced as a whole: temporary name, sync, rename, sync directory. So a reader
 // finds the old or the new one, never a part.
@@ -14,8 +14,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "os/io.h"
 #include "proto/identity.h"
-#include "snapshot/io.h"
 
 namespace lapwing {
 

@@ -34,7 +34,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "snapshot/io.h"
+#include "os/io.h"
 
 namespace lapwing {
 

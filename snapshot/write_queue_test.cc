@@ -8,10 +8,10 @@
 #include <map>
 #include <optional>
 
+#include "os/posix_io.h"
+#include "os/uring_write_queue.h"
 #include "snapshot/archive/archive_fixture.h"
 #include "snapshot/journal/journal_reader.h"
-#include "snapshot/posix_io.h"
-#include "snapshot/uring_write_queue.h"
 #include "tests/skip.h"
 #include "tests/temporary_directory.h"
 

@@ -20,10 +20,10 @@
 #include "bus/control_client.h"
 #include "bus/ring_map.h"
 #include "bus/ring_reader.h"
+#include "os/posix_io.h"
 #include "proto/identity.h"
 #include "snapshot/bus_directory.h"
 #include "snapshot/journal/journal_reader.h"
-#include "snapshot/posix_io.h"
 #include "subscribers/session_trail.h"
 
 namespace lapwing {

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <utility>
 
-#include "bus/kernel.h"
+#include "os/kernel.h"
 #include "proto/shared_words.h"
 
 namespace lapwing {

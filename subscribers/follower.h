@@ -51,7 +51,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "bus/ring_reader.h"
-#include "bus/waiter.h"
+#include "os/waiter.h"
 #include "snapshot/journal/journal_reader.h"
 #include "subscribers/attachment.h"
 #include "subscribers/bus_search.h"

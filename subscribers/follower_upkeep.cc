@@ -1,7 +1,7 @@
 // How the follower waits, and what it looks after while there is nothing to deliver.
 #include <algorithm>
 
-#include "bus/kernel.h"
+#include "os/kernel.h"
 #include "proto/error.h"
 #include "subscribers/follower.h"
 

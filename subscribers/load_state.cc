@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "bus/kernel.h"
+#include "os/kernel.h"
 #include "proto/error.h"
 
 namespace lapwing {

@@ -22,12 +22,12 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "os/posix_io.h"
 #include "proto/identity.h"
 #include "snapshot/checkpoint/checkpoint.h"
 #include "snapshot/checkpoint/checkpoint_directory.h"
 #include "snapshot/checkpoint/checkpoint_load.h"
 #include "snapshot/fold/fold.h"
-#include "snapshot/posix_io.h"
 #include "subscribers/attachment.h"
 #include "subscribers/subscriber.h"
 

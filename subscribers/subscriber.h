@@ -35,7 +35,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "bus/waiter.h"
+#include "os/waiter.h"
 #include "proto/gap.h"
 #include "proto/identity.h"
 #include "snapshot/journal/missing_file.h"

@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "bus/kernel.h"
-#include "bus/waiter.h"
+#include "os/kernel.h"
+#include "os/waiter.h"
 #include "proto/shared_words.h"
 #include "subscribers/helper_thread.h"
 

@@ -20,7 +20,7 @@
 
 #include "absl/status/statusor.h"
 #include "bus/ring_map.h"
-#include "bus/unique_fd.h"
+#include "os/unique_fd.h"
 #include "proto/identity.h"
 
 namespace lapwing {

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "bus/kernel.h"
+#include "os/kernel.h"
 
 namespace lapwing {
 

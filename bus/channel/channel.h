@@ -16,12 +16,12 @@
 #include <optional>
 #include <string>
 
-#include "bus/waiter.h"
+#include "os/waiter.h"
 #include "proto/channel_layout.h"
 
 namespace lapwing {
 
-// Deadlines are CLOCK_MONOTONIC nanoseconds (monotonic_ns() of bus/kernel.h).
+// Deadlines are CLOCK_MONOTONIC nanoseconds (monotonic_ns() of os/kernel.h).
 inline constexpr std::uint64_t kNoDeadline = std::numeric_limits<std::uint64_t>::max();
 
 inline constexpr std::uint64_t kChannelCapacityDefault = std::uint64_t{1} << 20;

@@ -16,7 +16,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "bus/channel/memory_file.h"
-#include "bus/unique_fd.h"
+#include "os/unique_fd.h"
 #include "proto/error.h"
 
 namespace lapwing {

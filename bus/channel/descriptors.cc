@@ -7,7 +7,7 @@
 #include <cstring>
 #include <utility>
 
-#include "bus/kernel.h"
+#include "os/kernel.h"
 #include "proto/channel_frames.h"
 
 namespace lapwing {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "bus/control_socket.h"
-#include "bus/unique_fd.h"
+#include "os/unique_fd.h"
 
 namespace lapwing {
 

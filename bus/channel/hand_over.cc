@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "bus/channel/descriptors.h"
 #include "bus/channel/handshake.h"
-#include "bus/kernel.h"
+#include "os/kernel.h"
 #include "proto/channel_frames.h"
 #include "proto/error.h"
 

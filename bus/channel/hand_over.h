@@ -17,8 +17,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "bus/local_socket.h"
-#include "bus/unique_fd.h"
+#include "os/local_socket.h"
+#include "os/unique_fd.h"
 
 namespace lapwing {
 

@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "bus/channel/descriptors.h"
 #include "bus/control_socket.h"
-#include "bus/kernel.h"
+#include "os/kernel.h"
 #include "proto/channel_frames.h"
 
 namespace lapwing {

@@ -18,7 +18,7 @@
 #include "absl/status/statusor.h"
 #include "bus/channel/channel.h"
 #include "bus/channel/session.h"
-#include "bus/local_socket.h"
+#include "os/local_socket.h"
 #include "proto/control_frames.h"
 
 namespace lapwing {

@@ -14,7 +14,7 @@
 #include "bus/channel/descriptors.h"
 #include "bus/channel/memory_file.h"
 #include "bus/channel/test_frames.h"
-#include "bus/local_socket.h"
+#include "os/local_socket.h"
 #include "proto/channel_frames.h"
 #include "proto/error.h"
 

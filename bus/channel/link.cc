@@ -4,7 +4,7 @@
 
 #include <cerrno>
 
-#include "bus/kernel.h"
+#include "os/kernel.h"
 #include "proto/channel_frames.h"
 
 namespace lapwing {

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "bus/control_socket.h"
-#include "bus/unique_fd.h"
+#include "os/unique_fd.h"
 
 namespace lapwing {
 

@@ -13,8 +13,8 @@
 #include "absl/strings/str_cat.h"
 #include "bus/channel/descriptors.h"
 #include "bus/control_socket.h"
-#include "bus/kernel.h"
-#include "bus/listen_lock.h"
+#include "os/kernel.h"
+#include "os/listen_lock.h"
 #include "proto/channel_frames.h"
 #include "proto/error.h"
 

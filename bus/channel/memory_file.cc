@@ -15,10 +15,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "bus/huge_pages.h"
-#include "bus/kernel.h"
-#include "bus/mapping.h"
-#include "bus/numa_node.h"
+#include "os/huge_pages.h"
+#include "os/kernel.h"
+#include "os/mapping.h"
+#include "os/numa_node.h"
 #include "proto/error.h"
 #include "proto/shared_words.h"
 

@@ -17,7 +17,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "bus/unique_fd.h"
+#include "os/unique_fd.h"
 #include "proto/channel_layout.h"
 
 namespace lapwing {

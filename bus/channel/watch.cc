@@ -5,7 +5,7 @@
 
 #include <cerrno>
 
-#include "bus/kernel.h"
+#include "os/kernel.h"
 #include "proto/error.h"
 
 namespace lapwing {

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
-#include "bus/unique_fd.h"
+#include "os/unique_fd.h"
 
 namespace lapwing {
 

@@ -8,7 +8,7 @@
 #include <iostream>
 #include <string>
 
-#include "bus/kernel.h"
+#include "os/kernel.h"
 #include "subscribers/book/order_books.h"
 #include "subscribers/subscriber.h"
 

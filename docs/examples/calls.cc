@@ -13,7 +13,7 @@
 
 #include "bus/channel/duplex.h"
 #include "bus/channel/listener.h"
-#include "bus/kernel.h"
+#include "os/kernel.h"
 
 namespace {
 

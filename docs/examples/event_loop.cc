@@ -15,8 +15,8 @@
 
 #include "bus/channel/consumer.h"
 #include "bus/channel/listener.h"
-#include "bus/kernel.h"
-#include "bus/unique_fd.h"
+#include "os/kernel.h"
+#include "os/unique_fd.h"
 #include "proto/error.h"
 
 namespace {

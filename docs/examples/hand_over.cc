@@ -12,7 +12,7 @@
 
 #include "bus/channel/consumer.h"
 #include "bus/channel/listener.h"
-#include "bus/kernel.h"
+#include "os/kernel.h"
 #include "proto/error.h"
 
 namespace {

@@ -11,7 +11,7 @@
 #include <iostream>
 #include <string>
 
-#include "bus/kernel.h"
+#include "os/kernel.h"
 #include "subscribers/load_state.h"
 
 namespace {

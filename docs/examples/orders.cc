@@ -11,7 +11,7 @@
 #include "bus/channel/consumer.h"
 #include "bus/channel/listener.h"
 #include "bus/channel/producer.h"
-#include "bus/kernel.h"
+#include "os/kernel.h"
 
 namespace {
 

@@ -12,7 +12,7 @@
 #include <thread>
 
 #include "bus/channel/producer.h"
-#include "bus/kernel.h"
+#include "os/kernel.h"
 #include "proto/error.h"
 
 namespace {

@@ -8,7 +8,7 @@
 #include <map>
 #include <utility>
 
-#include "bus/kernel.h"
+#include "os/kernel.h"
 #include "proto/dbn.h"
 #include "subscribers/conflation/conflated_reader.h"
 

@@ -12,8 +12,8 @@
 #include <memory>
 #include <string>
 
-#include "bus/kernel.h"
 #include "docs/examples/vwap_fold.h"
+#include "os/kernel.h"
 #include "snapshot/fold/memory_state.h"
 #include "subscribers/checkpointer/checkpointer.h"
 #include "subscribers/subscriber.h"

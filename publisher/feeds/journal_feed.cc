@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "bus/kernel.h"
+#include "os/kernel.h"
 #include "proto/error.h"
 #include "publisher/feeds/record_times.h"
 #include "snapshot/bus_directory.h"

@@ -13,10 +13,10 @@
 #include <string>
 #include <vector>
 
+#include "os/posix_io.h"
 #include "proto/dbn.h"
 #include "publisher/feeds/feed.h"
 #include "snapshot/journal/journal_reader.h"
-#include "snapshot/posix_io.h"
 
 namespace lapwing {
 

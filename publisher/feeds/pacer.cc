@@ -8,7 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "bus/kernel.h"
+#include "os/kernel.h"
 #include "proto/error.h"
 #include "proto/shared_words.h"
 

@@ -11,12 +11,12 @@
 #include <string>
 #include <vector>
 
+#include "os/io.h"
 #include "proto/identity.h"
 #include "proto/journal_format.h"
 #include "proto/shared_words.h"
 #include "snapshot/archive/archiver.h"
 #include "snapshot/archive/open_segment.h"
-#include "snapshot/io.h"
 #include "snapshot/journal/journal_geometry.h"
 #include "snapshot/journal/session_log.h"
 

@@ -53,10 +53,10 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "os/io.h"
 #include "proto/journal_format.h"
 #include "proto/shared_words.h"
 #include "snapshot/archive/segment_retention.h"
-#include "snapshot/io.h"
 #include "snapshot/journal/journal_geometry.h"
 #include "snapshot/journal/session_log.h"
 

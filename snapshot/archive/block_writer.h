@@ -24,11 +24,11 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "os/io.h"
 #include "proto/identity.h"
 #include "snapshot/archive/open_segment.h"
 #include "snapshot/archive/request_batch.h"
 #include "snapshot/archive/segment_pool.h"
-#include "snapshot/io.h"
 #include "snapshot/journal/journal_geometry.h"
 
 namespace lapwing {

@@ -12,8 +12,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "os/io.h"
 #include "proto/journal_format.h"
-#include "snapshot/io.h"
 #include "snapshot/journal/journal_geometry.h"
 
 namespace lapwing {

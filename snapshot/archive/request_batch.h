@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "snapshot/io.h"
+#include "os/io.h"
 
 namespace lapwing {
 

@@ -18,10 +18,10 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "os/io.h"
 #include "proto/journal_format.h"
 #include "snapshot/archive/request_batch.h"
 #include "snapshot/archive/segment_pool.h"
-#include "snapshot/io.h"
 #include "snapshot/journal/journal_geometry.h"
 
 namespace lapwing {

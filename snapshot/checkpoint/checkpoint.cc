@@ -4,10 +4,10 @@
 #include <cstring>
 #include <utility>
 
+#include "os/pages.h"
+#include "os/posix_io.h"
 #include "snapshot/checkpoint/checkpoint_load.h"
 #include "snapshot/fold/entry_digest.h"
-#include "snapshot/pages.h"
-#include "snapshot/posix_io.h"
 
 namespace lapwing {
 

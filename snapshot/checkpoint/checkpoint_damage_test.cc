@@ -7,10 +7,10 @@
 #include <functional>
 
 #include "absl/strings/str_cat.h"
+#include "os/posix_io.h"
 #include "proto/error.h"
 #include "snapshot/checkpoint/checkpoint_fixture.h"
 #include "snapshot/checkpoint/checkpoint_header.h"
-#include "snapshot/posix_io.h"
 #include "tests/temporary_directory.h"
 
 namespace lapwing {

@@ -9,9 +9,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "os/posix_io.h"
 #include "proto/error.h"
 #include "snapshot/checkpoint/checkpoint_ownership.h"
-#include "snapshot/posix_io.h"
 
 namespace lapwing {
 namespace {

@@ -7,9 +7,9 @@
 #include <fstream>
 #include <functional>
 
+#include "os/posix_io.h"
 #include "proto/error.h"
 #include "snapshot/checkpoint/checkpoint_fixture.h"
-#include "snapshot/posix_io.h"
 #include "tests/temporary_directory.h"
 
 namespace lapwing {

@@ -13,11 +13,11 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "os/io.h"
+#include "os/pages.h"
 #include "proto/checkpoint_format.h"
 #include "snapshot/checkpoint/checkpoint.h"
 #include "snapshot/checkpoint/checkpoint_header.h"
-#include "snapshot/io.h"
-#include "snapshot/pages.h"
 
 namespace lapwing {
 

@@ -6,9 +6,9 @@
 #include <catch2/catch.hpp>
 #include <filesystem>
 
+#include "os/posix_io.h"
 #include "proto/error.h"
 #include "snapshot/checkpoint/checkpoint_fixture.h"
-#include "snapshot/posix_io.h"
 #include "tests/skip.h"
 #include "tests/temporary_directory.h"
 

@@ -4,10 +4,10 @@
 #include <filesystem>
 #include <string>
 
+#include "os/posix_io.h"
 #include "proto/error.h"
 #include "snapshot/dbn/dbn_reader.h"
 #include "snapshot/dbn/dbn_test_data.h"
-#include "snapshot/posix_io.h"
 #include "tests/temporary_directory.h"
 
 namespace lapwing {

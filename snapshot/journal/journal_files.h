@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "os/io.h"
 #include "proto/identity.h"
 #include "proto/journal_format.h"
-#include "snapshot/io.h"
 #include "snapshot/journal/journal_geometry.h"
 
 namespace lapwing {

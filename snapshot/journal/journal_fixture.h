@@ -13,11 +13,11 @@
 #include <string>
 #include <vector>
 
+#include "os/posix_io.h"
 #include "proto/identity.h"
 #include "proto/journal_format.h"
 #include "snapshot/journal/journal_geometry.h"
 #include "snapshot/journal/session_log.h"
-#include "snapshot/posix_io.h"
 #include "tests/temporary_directory.h"
 
 namespace lapwing {

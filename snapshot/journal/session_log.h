@@ -23,10 +23,10 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "os/io.h"
+#include "os/lock_retry.h"
 #include "proto/journal_format.h"
-#include "snapshot/io.h"
 #include "snapshot/journal/session_rules.h"
-#include "snapshot/lock_retry.h"
 
 namespace lapwing {
 

@@ -6,8 +6,8 @@
 #include <fstream>
 #include <optional>
 
+#include "os/posix_io.h"
 #include "proto/error.h"
-#include "snapshot/posix_io.h"
 #include "snapshot/sim_disk.h"
 #include "tests/temporary_directory.h"
 

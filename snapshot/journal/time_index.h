@@ -11,9 +11,9 @@
 #include <optional>
 
 #include "absl/status/statusor.h"
+#include "os/io.h"
 #include "proto/identity.h"
 #include "proto/journal_format.h"
-#include "snapshot/io.h"
 #include "snapshot/journal/journal_geometry.h"
 
 namespace lapwing {

@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "bus/control_client.h"
-#include "bus/kernel.h"
+#include "os/kernel.h"
 #include "proto/error.h"
 #include "snapshot/checkpoint/checkpoint_directory.h"
 #include "snapshot/checkpoint/checkpoint_writer.h"

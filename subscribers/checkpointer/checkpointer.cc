@@ -8,14 +8,14 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "bus/kernel.h"
+#include "os/kernel.h"
+#include "os/posix_io.h"
 #include "proto/error.h"
 #include "snapshot/bus_directory.h"
 #include "snapshot/checkpoint/checkpoint.h"
 #include "snapshot/checkpoint/checkpoint_directory.h"
 #include "snapshot/checkpoint/checkpoint_ownership.h"
 #include "snapshot/fold/entry_digest.h"
-#include "snapshot/posix_io.h"
 
 namespace lapwing {
 namespace {

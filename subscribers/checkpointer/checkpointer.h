@@ -31,8 +31,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "os/io.h"
 #include "snapshot/fold/fold.h"
-#include "snapshot/io.h"
 #include "subscribers/checkpointer/checkpoint_job.h"
 #include "subscribers/checkpointer/pending_records.h"
 #include "subscribers/checkpointer/state_store.h"

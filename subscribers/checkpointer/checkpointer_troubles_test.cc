@@ -8,8 +8,8 @@
 #include <cerrno>
 #include <csignal>
 
+#include "os/posix_io.h"
 #include "proto/error.h"
-#include "snapshot/posix_io.h"
 #include "subscribers/checkpointer/test_checkpointer.h"
 #include "tests/skip.h"
 

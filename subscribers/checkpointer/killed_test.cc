@@ -7,10 +7,10 @@
 #include <filesystem>
 #include <random>
 
+#include "os/posix_io.h"
 #include "proto/error.h"
 #include "snapshot/checkpoint/checkpoint_directory.h"
 #include "snapshot/fold/entry_digest.h"
-#include "snapshot/posix_io.h"
 #include "subscribers/checkpointer/checkpointer.h"
 #include "subscribers/checkpointer/test_tally.h"
 #include "subscribers/test_bus.h"

@@ -8,7 +8,7 @@
 #include <fstream>
 #include <random>
 
-#include "bus/kernel.h"
+#include "os/kernel.h"
 #include "proto/error.h"
 #include "snapshot/fold/entry_digest.h"
 #include "snapshot/fold/memory_state.h"

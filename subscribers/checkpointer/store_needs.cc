@@ -15,8 +15,8 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
+#include "os/posix_io.h"
 #include "proto/error.h"
-#include "snapshot/posix_io.h"
 #include "subscribers/helper_thread.h"
 
 namespace lapwing {

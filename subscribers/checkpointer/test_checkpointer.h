@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "bus/kernel.h"
+#include "os/kernel.h"
 #include "snapshot/checkpoint/checkpoint_directory.h"
 #include "snapshot/fold/entry_digest.h"
 #include "subscribers/checkpointer/checkpointer.h"

@@ -11,7 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "bus/kernel.h"
+#include "os/kernel.h"
 #include "proto/error.h"
 
 namespace lapwing {

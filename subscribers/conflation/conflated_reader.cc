@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "bus/kernel.h"
+#include "os/kernel.h"
 #include "proto/checkpoint_format.h"
 #include "proto/error.h"
 #include "snapshot/fold/fold.h"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "bus/kernel.h"
+#include "os/kernel.h"
 #include "proto/error.h"
 #include "subscribers/test_bus.h"
 

@@ -15,10 +15,10 @@
 #include <utility>
 #include <vector>
 
+#include "os/io.h"
 #include "proto/error.h"
 #include "snapshot/dbn/dbn_reader.h"
 #include "snapshot/dbn/dbn_test_data.h"
-#include "snapshot/io.h"
 #include "snapshot/sim_disk.h"
 #include "subscribers/recorder/recording.h"
 

@@ -31,9 +31,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "os/io.h"
 #include "proto/dbn.h"
 #include "snapshot/dbn/dbn_writer.h"
-#include "snapshot/io.h"
 #include "subscribers/recorder/recording_position.h"
 #include "subscribers/recorder/rotation.h"
 #include "subscribers/subscriber.h"

@@ -4,7 +4,7 @@
 //   {"journal":"…","session":"…","sequence":4711,"records":4711,"schema":"dbn.mbo",
 //    "bytes":81920,"part":2,"began_ns":1795185000000000000,"event_records":0}
 //
-// One line of JSON, replaced as a whole (snapshot/small_file.h). `part` and `began_ns` say which
+// One line of JSON, replaced as a whole (os/small_file.h). `part` and `began_ns` say which
 // file is the one that grows: its number in a series and the ts_recv of its first record, or part 0
 // where the recording is one file. All files of a series with lower numbers are complete. `bytes`
 // of the one that grows are believed; 0: it may or may not be there, and is made anew.
@@ -18,8 +18,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "os/io.h"
 #include "proto/dbn.h"
-#include "snapshot/io.h"
 #include "subscribers/subscriber.h"
 
 namespace lapwing {

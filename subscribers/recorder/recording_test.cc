@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <string>
 
-#include "snapshot/posix_io.h"
+#include "os/posix_io.h"
 #include "subscribers/recorder/recorder_fixture.h"
 #include "tests/temporary_directory.h"
 

@@ -6,8 +6,8 @@
 #include <thread>
 
 #include "bus/test_ring.h"
+#include "os/posix_io.h"
 #include "proto/error.h"
-#include "snapshot/posix_io.h"
 #include "tests/end_to_end/stream.h"
 #include "tests/environment.h"
 #include "tests/temporary_directory.h"

@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "bus/kernel.h"
+#include "os/kernel.h"
 #include "snapshot/fold/memory_state.h"
 #include "subscribers/load_state.h"
 #include "subscribers/subscriber.h"

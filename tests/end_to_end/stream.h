@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-#include "bus/kernel.h"
+#include "os/kernel.h"
 #include "publisher/publisher.h"
 #include "subscribers/subscriber.h"
 

@@ -6,7 +6,7 @@ from code_rules import LAYER_USES
 
 # External libraries that only one target may link.
 LINKED_BY = {
-    r"PkgConfig::URING|\bliburing\b|\buring\b": {"lapwing_archive", "headers_compile_alone"},
+    r"PkgConfig::URING|\bliburing\b|\buring\b": {"lapwing_uring", "headers_compile_alone"},
     r"RocksDB::|PkgConfig::ROCKSDB|\brocksdb\b": {"lapwing_checkpointer"},
 }
 FINDERS = {"find_package", "pkg_check_modules", "find_library", "find_path"}
@@ -71,7 +71,7 @@ def link_directions(tree):
 
 
 def external_libraries(tree):
-    """liburing is linked by the publisher's file side alone, RocksDB by the checkpointer alone."""
+    """liburing is linked by the write queue alone, RocksDB by the checkpointer alone."""
     for source in tree.cmake():
         for line, command, arguments in commands(source):
             if command in FINDERS or not arguments or source.layer == "bench":

@@ -11,12 +11,13 @@ from pathlib import Path
 
 LAYER_USES = {
     "proto": {"proto"},
-    "bus": {"bus", "proto"},
-    "snapshot": {"snapshot", "proto"},
-    "publisher": {"publisher", "bus", "snapshot", "proto"},
-    "subscribers": {"subscribers", "bus", "snapshot", "proto"},
-    "cli": {"cli", "publisher", "subscribers", "bus", "snapshot", "proto"},
-    "bindings": {"bindings", "publisher", "subscribers", "bus", "snapshot", "proto"},
+    "os": {"os", "proto"},
+    "bus": {"bus", "os", "proto"},
+    "snapshot": {"snapshot", "os", "proto"},
+    "publisher": {"publisher", "bus", "snapshot", "os", "proto"},
+    "subscribers": {"subscribers", "bus", "snapshot", "os", "proto"},
+    "cli": {"cli", "publisher", "subscribers", "bus", "snapshot", "os", "proto"},
+    "bindings": {"bindings", "publisher", "subscribers", "bus", "snapshot", "os", "proto"},
 }
 EXTERNAL_IN_QUOTES = ("absl/",)
 
@@ -28,12 +29,12 @@ ATOMICS = (
 ASM_FILES = {ATOMICS_FILE, "proto/slot_form.h"}
 
 # Waiting on a clock is the kernel seam's and the pacer's work; everything else waits for an event.
-CLOCK_WAITERS = {"bus/kernel.cc", "publisher/feeds/pacer.cc"}
+CLOCK_WAITERS = {"os/kernel.cc", "publisher/feeds/pacer.cc"}
 SLEEPS = r"\b(sleep_for|sleep_until|usleep|nanosleep|clock_nanosleep|sleep)\s*\("
 
 # Headers of libraries that only some programs link, and the files that may see them.
 EXTERNAL_HEADERS = {
-    r"<liburing": re.compile(r"^snapshot/uring_\w+\.(h|cc)$"),
+    r"<liburing": re.compile(r"^os/uring_\w+\.(h|cc)$"),
     r"<rocksdb/": re.compile(r"^subscribers/checkpointer/state_\w+\.(h|cc)$"),
 }
 
@@ -46,7 +47,7 @@ FILE_LINES_MAX = 500
 
 
 def include_directions(tree):
-    """proto <- bus, snapshot <- publisher, subscribers <- cli, bindings; siblings never meet."""
+    """proto <- os <- bus, snapshot <- publisher, subscribers <- cli; siblings never meet."""
     for source in tree.cpp():
         allowed = LAYER_USES.get(source.layer)
         tests = {"tests"} if source.is_test else set()

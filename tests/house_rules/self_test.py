@@ -86,7 +86,7 @@ CASES = {
     ),
     code.no_sleeps: (
         [
-            {"bus/kernel.cc": "clock_nanosleep(CLOCK_MONOTONIC, 0, &t, nullptr);\n"},
+            {"os/kernel.cc": "clock_nanosleep(CLOCK_MONOTONIC, 0, &t, nullptr);\n"},
             {"bus/a.cc": 'say("do not sleep(1)");  // usleep(1)\n'},
             {"bus/a_test.cc": "usleep(1);\n"},
         ],
@@ -98,7 +98,7 @@ CASES = {
     ),
     code.external_headers: (
         [
-            {"snapshot/uring_write_queue.cc": "#include <liburing.h>\n"},
+            {"os/uring_write_queue.cc": "#include <liburing.h>\n"},
             {"subscribers/checkpointer/state_files.cc": "#include <rocksdb/db.h>\n"},
         ],
         [
@@ -168,7 +168,7 @@ CASES = {
         [
             {
                 "CMakeLists.txt": "pkg_check_modules(URING REQUIRED IMPORTED_TARGET liburing)\n",
-                "snapshot/CMakeLists.txt": "lapwing_library(lapwing_archive DEPENDS liburing)\n",
+                "os/CMakeLists.txt": "lapwing_library(lapwing_uring DEPENDS liburing)\n",
             }
         ],
         [

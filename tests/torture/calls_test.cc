@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "bus/channel/duplex.h"
-#include "bus/kernel.h"
+#include "os/kernel.h"
 #include "tests/child_process.h"
 #include "tests/temporary_directory.h"
 

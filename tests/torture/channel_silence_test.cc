@@ -12,7 +12,7 @@
 #include "bus/channel/consumer.h"
 #include "bus/channel/listener.h"
 #include "bus/channel/producer.h"
-#include "bus/kernel.h"
+#include "os/kernel.h"
 #include "tests/child_process.h"
 #include "tests/temporary_directory.h"
 

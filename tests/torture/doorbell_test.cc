@@ -24,9 +24,9 @@
 #include <string>
 #include <thread>
 
-#include "bus/kernel.h"
-#include "bus/unique_fd.h"
-#include "bus/waiter.h"
+#include "os/kernel.h"
+#include "os/unique_fd.h"
+#include "os/waiter.h"
 #include "proto/ring_layout.h"
 #include "proto/shared_words.h"
 #include "publisher/file_thread.h"

@@ -19,12 +19,12 @@
 #include <string>
 #include <vector>
 
-#include "bus/kernel.h"
 #include "bus/ring_map.h"
+#include "os/kernel.h"
+#include "os/posix_io.h"
+#include "os/uring_write_queue.h"
 #include "publisher/publisher.h"
 #include "snapshot/bus_directory.h"
-#include "snapshot/posix_io.h"
-#include "snapshot/uring_write_queue.h"
 #include "subscribers/subscriber.h"
 #include "tests/temporary_directory.h"
 

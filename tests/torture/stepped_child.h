@@ -20,7 +20,7 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "bus/kernel.h"
+#include "os/kernel.h"
 #include "tests/child_process.h"
 
 namespace lapwing {

@@ -6,9 +6,9 @@
 #include <span>
 #include <string>
 
+#include "os/posix_io.h"
 #include "publisher/feeds/feed.h"
 #include "snapshot/dbn/dbn_writer.h"
-#include "snapshot/posix_io.h"
 
 namespace lapwing {
 namespace {

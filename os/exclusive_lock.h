@@ -1,0 +1,48 @@
+// The lock that makes a process the only one: a publisher of its bus and of its journal (flock on
+// publisher.lock), a recorder of its recording (cli/record.cc).
+//
+// The kernel holds it until every duplicate of the descriptor is closed. The file thread's io_uring
+// is given one, so that the last write of a killed publisher has ended before the next publisher
+// starts.
+//
+// Thread safety: one thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "os/lock_retry.h"
+
+namespace lapwing {
+
+inline constexpr char kLockFileName[] = "publisher.lock";
+
+// Held until the object and every duplicate of its descriptor are gone. The file stays.
+class ExclusiveLock {
+ public:
+  // Retries for up to retry_ns (the kernel may still finish a killed publisher's last write), then
+  // kBusTaken with the holder's pid. A publisher's `path` is <bus>/publisher.lock or <journal
+  // root>/publisher.lock; `does` is what the holder does, and what the other is to do about it.
+  // Errors: kBusTaken, kNotPermitted, kNotALapwingFile, kNotFound, kSystem.
+  static absl::StatusOr<ExclusiveLock> take(
+      const std::string& path, std::uint64_t retry_ns,
+      const std::string& does = "publishes here; end it, or choose another directory");
+
+  ExclusiveLock(ExclusiveLock&& other) noexcept;
+  ExclusiveLock& operator=(ExclusiveLock&& other) noexcept;
+  ~ExclusiveLock();
+  int fd() const { return fd_; }
+  const std::string& path() const { return path_; }
+
+  // False once somebody has removed the lock's file, or put another in its place: whoever starts
+  // now finds no lock. Errors: those of looking.
+  absl::StatusOr<bool> is_named() const;
+
+ private:
+  ExclusiveLock(int fd, std::string path) : fd_(fd), path_(std::move(path)) {}
+  int fd_ = -1;
+  std::string path_;
+};
+
+}  // namespace lapwing

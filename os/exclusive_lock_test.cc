@@ -1,0 +1,134 @@
+#include "os/exclusive_lock.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <optional>
+#include <utility>
+
+#include "proto/error.h"
+#include "tests/temporary_directory.h"
+
+namespace lapwing {
+namespace {
+
+constexpr std::uint64_t kLongNs = 60'000'000'000;  // ends a hang
+
+// A process that holds the lock and says so, until it is killed.
+class Holder {
+ public:
+  explicit Holder(const std::string& path) {
+    int ready[2];
+    REQUIRE(::pipe2(ready, O_CLOEXEC) == 0);
+    pid_ = ::fork();
+    if (pid_ == 0) {
+      const auto lock = ExclusiveLock::take(path, 0);
+      const char answer = lock.ok() ? 'y' : 'n';
+      if (::write(ready[1], &answer, 1) != 1) ::_exit(1);
+      for (;;) ::pause();
+    }
+    REQUIRE(pid_ > 0);
+    char answer = 0;
+    REQUIRE(::read(ready[0], &answer, 1) == 1);
+    REQUIRE(answer == 'y');
+    ::close(ready[0]);
+    ::close(ready[1]);
+  }
+  ~Holder() { kill(); }
+  void kill() {
+    if (pid_ <= 0) return;
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+    pid_ = 0;
+  }
+  pid_t pid() const { return pid_; }
+
+ private:
+  pid_t pid_ = 0;
+};
+
+}  // namespace
+
+TEST_CASE("A second taker is refused and told who holds the lock") {
+  TemporaryDirectory directory;
+  const std::string path = directory.file(kLockFileName);
+  Holder holder(path);
+  const auto refused = ExclusiveLock::take(path, 0);
+  REQUIRE(errc_of(refused.status()) == Errc::kBusTaken);
+  const std::string text(refused.status().message());
+  REQUIRE(text.find(path) != std::string::npos);
+  REQUIRE(text.find("process " + std::to_string(holder.pid())) != std::string::npos);
+}
+
+TEST_CASE("The lock is free once its holder is killed, and its file stays, 0600") {
+  TemporaryDirectory directory;
+  const std::string path = directory.file(kLockFileName);
+  Holder holder(path);
+  holder.kill();
+  const auto lock = ExclusiveLock::take(path, kLongNs);
+  REQUIRE(lock.ok());
+  struct stat info{};
+  REQUIRE(::stat(path.c_str(), &info) == 0);
+  REQUIRE((info.st_mode & 07777) == 0600);
+}
+
+TEST_CASE("A taker waits for a holder that goes away in time") {
+  TemporaryDirectory directory;
+  const std::string path = directory.file(kLockFileName);
+  Holder holder(path);
+  const pid_t killer = ::fork();
+  if (killer == 0) {
+    ::poll(nullptr, 0, 3 * kLockRetryIntervalMs);
+    ::kill(holder.pid(), SIGKILL);
+    ::_exit(0);
+  }
+  REQUIRE(ExclusiveLock::take(path, kLongNs).ok());
+  ::waitpid(killer, nullptr, 0);
+}
+
+TEST_CASE("Within one process the lock is exclusive too") {
+  TemporaryDirectory directory;
+  const std::string path = directory.file(kLockFileName);
+  auto first = ExclusiveLock::take(path, 0);
+  REQUIRE(first.ok());
+  REQUIRE(errc_of(ExclusiveLock::take(path, 0).status()) == Errc::kBusTaken);
+  std::optional<ExclusiveLock> moved(std::move(*first));
+  REQUIRE(errc_of(ExclusiveLock::take(path, 0).status()) == Errc::kBusTaken);
+  moved.reset();
+  REQUIRE(ExclusiveLock::take(path, 0).ok());
+}
+
+TEST_CASE("A duplicate of the descriptor keeps the lock held") {
+  TemporaryDirectory directory;
+  const std::string path = directory.file(kLockFileName);
+  int duplicate = -1;
+  {
+    const auto lock = ExclusiveLock::take(path, 0);
+    REQUIRE(lock.ok());
+    duplicate = ::dup(lock->fd());
+  }
+  REQUIRE(errc_of(ExclusiveLock::take(path, 0).status()) == Errc::kBusTaken);
+  ::close(duplicate);
+  REQUIRE(ExclusiveLock::take(path, 0).ok());
+}
+
+TEST_CASE("A link, a directory or a pipe in the lock's place is not opened") {
+  TemporaryDirectory directory;
+  std::filesystem::create_symlink(directory.file("elsewhere"), directory.file("link"));
+  REQUIRE(errc_of(ExclusiveLock::take(directory.file("link"), 0).status()) ==
+          Errc::kNotALapwingFile);
+  REQUIRE_FALSE(std::filesystem::exists(directory.file("elsewhere")));
+  REQUIRE(errc_of(ExclusiveLock::take(directory.path(), 0).status()) == Errc::kNotALapwingFile);
+  REQUIRE(::mkfifo(directory.file("pipe").c_str(), 0600) == 0);
+  REQUIRE(errc_of(ExclusiveLock::take(directory.file("pipe"), 0).status()) ==
+          Errc::kNotALapwingFile);
+  REQUIRE(errc_of(ExclusiveLock::take(directory.file("no/where"), 0).status()) == Errc::kNotFound);
+}
+
+}  // namespace lapwing

@@ -1,0 +1,57 @@
+// Time, futex, eventfd, membarrier: the one place where the bus asks the kernel to wait or wake.
+//
+// Thread safety: every function may be called from any thread. All retry on EINTR where that
+// is right.
+#pragma once
+
+#include <poll.h>
+
+#include <cstdint>
+#include <span>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "os/unique_fd.h"
+#include "proto/identity.h"
+
+namespace lapwing {
+
+inline constexpr std::uint64_t kNsPerMs = 1'000'000;
+inline constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
+
+std::uint64_t monotonic_ns();  // CLOCK_MONOTONIC
+std::uint64_t wall_ns();       // CLOCK_REALTIME, UTC
+
+// Sleeps while *word == expected, at most timeout_ns. The word may lie in a read-only shared
+// mapping. Returns on a wake, a changed word, a signal or the timeout; the caller looks for itself.
+void futex_wait(const std::uint32_t* word, std::uint32_t expected, std::uint64_t timeout_ns);
+// Wakes every thread of every process that sleeps on the word. Returns how many it woke.
+int futex_wake_all(std::uint32_t* word);
+
+// Sleeps until `fd` is readable or hung up, at most timeout_ns; with fd -1 for timeout_ns. A signal
+// ends it early; the caller looks for itself.
+void wait_readable(int fd, std::uint64_t timeout_ns);
+// The same for any of several, until until_ns (CLOCK_MONOTONIC).
+void wait_any_readable(std::span<pollfd> entries, std::uint64_t until_ns);
+
+// Registers this process for membarrier_private; kUnsupported if the kernel refuses.
+absl::Status register_membarrier_private();
+// A full barrier on every running thread of this process (MEMBARRIER_CMD_PRIVATE_EXPEDITED).
+void membarrier_private();
+
+// The same between processes, for memory that two of them share: registers this process as one
+// that membarrier_global reaches; kUnsupported if the kernel refuses.
+absl::Status register_membarrier_global();
+// A full barrier on every running thread of every process that has registered, and on the caller,
+// which need not have (MEMBARRIER_CMD_GLOBAL_EXPEDITED).
+void membarrier_global();
+
+// A non-blocking, close-on-exec eventfd with value 0.
+absl::StatusOr<UniqueFd> make_eventfd();
+void signal_eventfd(int fd);
+void drain_eventfd(int fd);
+
+absl::StatusOr<Id128> random_id();  // getrandom
+absl::StatusOr<Id128> boot_id();    // /proc/sys/kernel/random/boot_id
+
+}  // namespace lapwing

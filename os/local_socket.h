@@ -1,0 +1,67 @@
+// An AF_UNIX SOCK_SEQPACKET socket at a path: listening, connecting, and who is at the other end.
+//
+// A directory may be longer than a socket's path can be: such a socket is reached through a
+// descriptor of its directory (/proc/self/fd/N/NAME).
+//
+// Thread safety: free functions over descriptors the caller owns. Every descriptor they return is
+// close-on-exec and non-blocking.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "os/unique_fd.h"
+#include "proto/error.h"
+
+namespace lapwing {
+
+// What a socket is for: the words of its messages, and what differs between one kind and another.
+struct SocketKind {
+  const char* name;      // "control socket"
+  const char* listener;  // who listens: "publisher"
+  const char* place;     // what to choose another one of: "bus directory"
+  Errc listener_gone;    // the error of a socket on which nobody listens any more
+  // Whoever is accepted gets its packets with their sender's credentials (SO_PASSCRED).
+  bool passes_credentials = false;
+};
+
+struct PeerCredentials {
+  pid_t pid;
+  uid_t uid;
+  gid_t gid;
+};
+
+inline constexpr int kListenBacklog = 128;  // connections that wait to be accepted
+
+// Listens on `path`, which is at no moment reachable with more than `mode` allows. Removes only a
+// stale socket of our own. The caller holds a lock, the publisher's or a ListenLock: of two who
+// find a stale socket at once, one might remove the other's new one.
+// Errors: kBusTaken (a live socket is there), kNotALapwingFile (a file, link or directory is
+// there), kNotPermitted (another user's socket is there, or we may not create ours or give it to
+// the group); what is there stays untouched. kNotFound (no such directory), kPathTooLong, kSystem.
+absl::StatusOr<UniqueFd> listen_local(const std::string& path, mode_t mode,
+                                      std::optional<unsigned> group, const SocketKind& kind);
+
+// kBusTaken if a process listens on `path`; ok if nobody does, whatever is there. Changes nothing.
+absl::Status check_unserved(const std::string& path, const SocketKind& kind);
+
+// Connects, waiting until deadline_ns (CLOCK_MONOTONIC) while the listener's backlog is full.
+// Whether the listener is the right one is for the caller to ask (peer_credentials).
+// Errors: kNoBus (nothing there), kind.listener_gone, kNotPermitted, kNotALapwingFile, kTimedOut,
+// kPathTooLong, kSystem.
+absl::StatusOr<UniqueFd> connect_local(const std::string& path, std::uint64_t deadline_ns,
+                                       const SocketKind& kind);
+
+// The directory that `path` is in; "." if it has none.
+std::string directory_of(const std::string& path);
+
+// Who the other end was when it connected or listened; the kernel says so, not the peer.
+absl::StatusOr<PeerCredentials> peer_credentials(int fd);
+// Whether `group` is the peer's group or one of its supplementary groups.
+bool peer_in_group(int fd, const PeerCredentials& peer, gid_t group);
+
+}  // namespace lapwing

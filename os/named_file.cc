@@ -1,0 +1,32 @@
+#include "os/named_file.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "proto/error.h"
+
+namespace lapwing {
+
+absl::StatusOr<NamedFile> NamedFile::of(int fd, std::string path) {
+  struct stat found{};
+  if (fstat(fd, &found) != 0) {
+    return make_system_error(errno, absl::StrCat("looking at ", path));
+  }
+  return NamedFile(std::move(path), found.st_dev, found.st_ino);
+}
+
+bool NamedFile::still_named() const {
+  struct stat found{};
+  return lstat(path_.c_str(), &found) == 0 && found.st_dev == device_ && found.st_ino == inode_;
+}
+
+absl::Status NamedFile::unlink() const {
+  if (!still_named() || ::unlink(path_.c_str()) == 0 || errno == ENOENT) return absl::OkStatus();
+  return make_system_error(errno, absl::StrCat("removing ", path_));
+}
+
+}  // namespace lapwing

@@ -1,0 +1,90 @@
+// Files by plain system calls: the Disk of every program, and the WriteQueue where io_uring is
+// refused.
+//
+// PosixDisk: thread-safe, holds no state but the group and the anchors. A FileHandle is a file
+// descriptor, so that UringWriteQueue can use it. Every call retries on EINTR; every descriptor is
+// close-on-exec.
+// PosixWriteQueue: one thread; runs its requests in order inside reap().
+//
+// Errors: kNotFound, kNotPermitted, kNoSpace, kNotALapwingFile (a link, directory, socket or device
+// where a file should be), otherwise kSystem; the message names the call's purpose and the path.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "os/directory_anchors.h"
+#include "os/io.h"
+
+namespace lapwing {
+
+class PosixDisk : public Disk {
+ public:
+  // With a group (gid), what this disk creates belongs to that group and is readable by it,
+  // whatever permissions the caller asks for.
+  explicit PosixDisk(std::optional<unsigned> group = std::nullopt) : group_(group) {}
+
+  absl::StatusOr<FileHandle> open(const std::string& path, const OpenOptions& options) override;
+  void close(FileHandle file) override;
+  absl::StatusOr<std::size_t> read_at(FileHandle file, std::uint64_t offset,
+                                      std::span<std::byte> out) override;
+  absl::Status write_at(FileHandle file, std::uint64_t offset,
+                        std::span<const std::byte> bytes) override;
+  absl::Status allocate(FileHandle file, std::uint64_t bytes) override;
+  absl::Status truncate(FileHandle file, std::uint64_t bytes) override;
+  absl::Status sync(FileHandle file) override;
+  absl::StatusOr<std::uint64_t> size(FileHandle file) override;
+  absl::Status lock(FileHandle file, std::uint64_t retry_ns) override;
+  std::optional<Pages> map_finished(FileHandle file) override;
+  std::uint32_t direct_alignment(FileHandle file) override;
+
+  absl::Status rename(const std::string& from, const std::string& to) override;
+  absl::Status remove(const std::string& path) override;
+  absl::Status make_directory(const std::string& path, unsigned permissions) override;
+  absl::Status sync_directory(const std::string& path) override;
+  absl::StatusOr<std::vector<std::string>> list(const std::string& directory) override;
+  absl::StatusOr<bool> exists(const std::string& path) override;
+  absl::StatusOr<std::uint64_t> free_bytes(const std::string& path) override;
+
+  void anchor(const std::string& directory) override { anchors_.add(directory); }
+  AnchorState anchor_state(const std::string& path) override { return anchors_.state_of(path); }
+  absl::StatusOr<bool> names(const std::string& path, FileHandle file) override;
+
+ private:
+  absl::Status share(int directory, const std::string& path, unsigned permissions);
+
+  std::optional<unsigned> group_;
+  DirectoryAnchors anchors_;
+};
+
+// The request by plain system calls, here and now: what its completion's result says.
+std::int64_t run_request(const WriteRequest& request);
+
+inline constexpr std::size_t kPosixQueueDepth = 64;
+
+class PosixWriteQueue final : public WriteQueue {
+ public:
+  // `reason` says why it is not io_uring; it ends the description. May be empty.
+  explicit PosixWriteQueue(std::string reason = "") : reason_(std::move(reason)) {}
+
+  std::string description() const override;
+  void register_memory(std::span<const std::byte> memory) override;
+  bool submit(const WriteRequest& request) override;
+  std::size_t reap(std::span<WriteCompletion> out, std::uint64_t wait_ns) override;
+  std::size_t in_flight() const override { return count_; }
+
+ private:
+  std::string reason_;
+  std::array<WriteRequest, kPosixQueueDepth> requests_{};  // a ring: begin_ … begin_ + count_ - 1
+  std::size_t begin_ = 0;
+  std::size_t count_ = 0;
+};
+
+}  // namespace lapwing

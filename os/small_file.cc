@@ -1,0 +1,58 @@
+#include "os/small_file.h"
+
+#include <span>
+
+#include "absl/strings/str_cat.h"
+#include "os/posix_io.h"
+#include "proto/error.h"
+
+namespace lapwing {
+
+absl::Status replace_file(const std::string& directory, const std::string& name,
+                          const std::string& content, std::optional<unsigned> group) {
+  PosixDisk disk(group);
+  return replace_file(disk, directory, name, content);
+}
+
+absl::Status replace_file(Disk& disk, const std::string& directory, const std::string& name,
+                          const std::string& content) {
+  const std::string path = absl::StrCat(directory, "/", name);
+  const std::string temporary = absl::StrCat(path, ".new");
+  const auto stale = disk.exists(temporary);
+  if (!stale.ok()) return stale.status();
+  absl::Status status = *stale ? disk.remove(temporary) : absl::OkStatus();
+  if (!status.ok()) return status;
+  const auto file = disk.open(temporary, {OpenMode::kCreate});
+  if (!file.ok()) return file.status();
+  OpenFile owned(disk, *file);
+  status = disk.write_at(*file, 0, std::as_bytes(std::span(content)));
+  if (status.ok()) status = disk.sync(*file);
+  if (status.ok()) status = disk.rename(temporary, path);
+  if (status.ok()) status = disk.sync_directory(directory);
+  return status;
+}
+
+absl::StatusOr<std::string> read_small_file(const std::string& path, std::size_t bytes_max) {
+  PosixDisk disk;
+  return read_small_file(disk, path, bytes_max);
+}
+
+absl::StatusOr<std::string> read_small_file(Disk& disk, const std::string& path,
+                                            std::size_t bytes_max) {
+  const auto file = disk.open(path, {OpenMode::kRead});
+  if (!file.ok()) return file.status();
+  OpenFile owned(disk, *file);
+  const auto size = disk.size(*file);
+  if (!size.ok()) return size.status();
+  if (*size > bytes_max) {
+    return make_error(Errc::kDamaged,
+                      absl::StrCat(path, " has ", *size, " bytes, more than ", bytes_max));
+  }
+  std::string content(*size, '\0');
+  const auto read = disk.read_at(*file, 0, std::as_writable_bytes(std::span(content)));
+  if (!read.ok()) return read.status();
+  content.resize(*read);
+  return content;
+}
+
+}  // namespace lapwing

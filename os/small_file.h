@@ -1,0 +1,32 @@
+// Small files that are read and replaced as a whole: bus.json, metadata, a recording's position.
+//
+// Replacing writes a temporary name, syncs, renames, syncs the directory: a reader finds the old
+// file or the new one, never a part, and so does a starter after a power cut.
+//
+// Thread safety: free functions; one writer for a file.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "os/io.h"
+
+namespace lapwing {
+
+// Puts `content` in the place of <directory>/<name>, 0600, or readable by the group.
+// Errors: kNoSpace, kNotPermitted, kNotFound (the directory), kSystem.
+absl::Status replace_file(const std::string& directory, const std::string& name,
+                          const std::string& content, std::optional<unsigned> group);
+// The same on that disk, with the permissions it gives.
+absl::Status replace_file(Disk& disk, const std::string& directory, const std::string& name,
+                          const std::string& content);
+
+// Errors: kNotFound, kNotPermitted, kNotALapwingFile, kDamaged (more than bytes_max), kSystem.
+absl::StatusOr<std::string> read_small_file(const std::string& path, std::size_t bytes_max);
+absl::StatusOr<std::string> read_small_file(Disk& disk, const std::string& path,
+                                            std::size_t bytes_max);
+
+}  // namespace lapwing

@@ -1,0 +1,197 @@
+#include "os/uring_write_queue.h"
+
+#include <algorithm>
+#include <cerrno>
+
+#include "absl/strings/str_cat.h"
+#include "os/posix_io.h"
+#include "proto/error.h"
+
+namespace lapwing {
+namespace {
+
+constexpr std::uint64_t kRegisteredBufferBytes = std::uint64_t{1}
+                                                 << 30;  // the kernel's limit for one
+
+// A length in a file, as whatever this liburing takes: an off_t in 2.3, a __u64 in later versions.
+struct FileBytes {
+  template <typename Integer>
+  operator Integer() const {
+    return static_cast<Integer>(bytes);
+  }
+  std::uint64_t bytes;
+};
+
+absl::Status refused(int sys_errno) {
+  if (sys_errno == ENOSYS) {
+    return make_error(Errc::kUnsupported, "this kernel or container has no io_uring");
+  }
+  return make_system_error(sys_errno, "io_uring was refused");
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<UringWriteQueue>> UringWriteQueue::create(
+    std::span<const int> held) {
+  std::unique_ptr<UringWriteQueue> queue(new UringWriteQueue);
+  if (const int made = io_uring_queue_init(kUringDepth, &queue->ring_, 0); made < 0) {
+    queue->ring_.ring_fd = -1;
+    return refused(-made);
+  }
+  queue->unsubmitted_.reserve(kUringDepth);
+  queue->requests_.resize(kUringDepth);
+  for (std::uint64_t place = 0; place < kUringDepth; ++place) queue->free_places_.push_back(place);
+  if (!held.empty()) {
+    const int registered =
+        io_uring_register_files(&queue->ring_, held.data(), static_cast<unsigned>(held.size()));
+    if (registered < 0) return refused(-registered);
+  }
+  if (const int entered = queue->try_to_enter(); entered < 0) return refused(-entered);
+  return queue;
+}
+
+// A container may allow the set-up and refuse the rest, which would else be the journal's first
+// failed write. 0 or -errno.
+int UringWriteQueue::try_to_enter() {
+  io_uring_sqe* const entry = io_uring_get_sqe(&ring_);
+  if (entry == nullptr) return -EAGAIN;
+  io_uring_prep_nop(entry);
+  int entered = -EINTR;
+  while (entered == -EINTR) entered = io_uring_submit_and_wait(&ring_, 1);
+  io_uring_cqe* completion = nullptr;
+  if (entered >= 0) entered = io_uring_peek_cqe(&ring_, &completion);
+  if (entered >= 0) io_uring_cqe_seen(&ring_, completion);
+  return entered;
+}
+
+UringWriteQueue::~UringWriteQueue() {
+  if (ring_.ring_fd >= 0) io_uring_queue_exit(&ring_);
+}
+
+std::string UringWriteQueue::description() const {
+  return registered_.empty() ? "io_uring (memory not registered)" : "io_uring";
+}
+
+void UringWriteQueue::register_memory(std::span<const std::byte> memory) {
+  std::vector<iovec> buffers;
+  for (std::size_t offset = 0; offset < memory.size(); offset += kRegisteredBufferBytes) {
+    const std::size_t bytes = std::min<std::size_t>(memory.size() - offset, kRegisteredBufferBytes);
+    // The kernel only reads from it: these are the buffers of writes.
+    buffers.push_back({const_cast<std::byte*>(memory.data() + offset), bytes});
+  }
+  const int registered =
+      io_uring_register_buffers(&ring_, buffers.data(), static_cast<unsigned>(buffers.size()));
+  if (registered == 0) registered_ = memory;
+}
+
+bool UringWriteQueue::submit(const WriteRequest& request) {
+  if (in_flight_ == kUringDepth) return false;
+  io_uring_sqe* const entry = io_uring_get_sqe(&ring_);
+  if (entry == nullptr) return false;
+  switch (request.kind) {
+    case WriteRequest::Kind::kWrite:
+      prepare_write(entry, request);
+      break;
+    case WriteRequest::Kind::kSync:
+      io_uring_prep_fsync(entry, request.file, IORING_FSYNC_DATASYNC);
+      break;
+    case WriteRequest::Kind::kSyncDirectory:
+      io_uring_prep_fsync(entry, request.file, 0);
+      break;
+    case WriteRequest::Kind::kAllocate:
+      io_uring_prep_fallocate(entry, request.file, 0, 0, FileBytes{request.offset});
+      break;
+  }
+  const std::uint64_t place = free_places_.back();
+  free_places_.pop_back();
+  requests_[place] = request;
+  io_uring_sqe_set_data64(entry, place);
+  unsubmitted_.push_back(place);
+  ++in_flight_;
+  return true;
+}
+
+void UringWriteQueue::prepare_write(io_uring_sqe* entry, const WriteRequest& request) {
+  const std::byte* const begin = request.bytes.data();
+  const auto size = static_cast<unsigned>(request.bytes.size());
+  const std::less_equal<const std::byte*> not_after;
+  const bool inside = !registered_.empty() && not_after(registered_.data(), begin) &&
+                      not_after(begin + size, registered_.data() + registered_.size());
+  if (inside) {
+    const auto offset = static_cast<std::size_t>(begin - registered_.data());
+    const std::size_t buffer = offset / kRegisteredBufferBytes;
+    if (buffer == (offset + size - 1) / kRegisteredBufferBytes) {
+      io_uring_prep_write_fixed(entry, request.file, begin, size, request.offset,
+                                static_cast<int>(buffer));
+      return;
+    }
+  }
+  io_uring_prep_write(entry, request.file, begin, size, request.offset);
+}
+
+std::size_t UringWriteQueue::reap(std::span<WriteCompletion> out, std::uint64_t wait_ns) {
+  if (in_flight_ == 0) return 0;
+  if (refused_errno_ == 0) {
+    const bool must_wait = wait_ns > 0 && io_uring_cq_ready(&ring_) == 0;
+    const int result = enter(must_wait ? wait_ns : 0);
+    const bool passing = result == -EINTR || result == -EAGAIN || result == -EBUSY ||
+                         result == -ETIME || result >= 0;
+    if (!passing) refused_errno_ = -result;
+  }
+  const std::size_t count = take_completions(out);
+  return refused_errno_ == 0 ? count : count + refuse_unsubmitted(out.subspan(count));
+}
+
+// Submits what is prepared; with wait_ns also waits that long for a completion.
+int UringWriteQueue::enter(std::uint64_t wait_ns) {
+  int result = 0;
+  if (wait_ns == 0) {
+    result = unsubmitted_.empty() ? 0 : io_uring_submit(&ring_);
+  } else {
+    __kernel_timespec timeout{};
+    timeout.tv_sec = static_cast<long long>(wait_ns / 1'000'000'000);
+    timeout.tv_nsec = static_cast<long long>(wait_ns % 1'000'000'000);
+    io_uring_cqe* completion = nullptr;
+    result = io_uring_submit_and_wait_timeout(&ring_, &completion, 1, &timeout, nullptr);
+  }
+  const auto left = std::min<std::size_t>(io_uring_sq_ready(&ring_), unsubmitted_.size());
+  unsubmitted_.erase(unsubmitted_.begin(), unsubmitted_.end() - static_cast<std::ptrdiff_t>(left));
+  return result;
+}
+
+std::size_t UringWriteQueue::take_completions(std::span<WriteCompletion> out) {
+  std::size_t count = 0;
+  io_uring_cqe* completion = nullptr;
+  while (count < out.size() && io_uring_peek_cqe(&ring_, &completion) == 0) {
+    const std::uint64_t place = io_uring_cqe_get_data64(completion);
+    const int result = completion->res;
+    io_uring_cqe_seen(&ring_, completion);
+    if (place == LIBURING_UDATA_TIMEOUT)
+      continue;  // of a wait, where the kernel takes it as a request
+    const bool is_cancelled = result == -ECANCELED;  // nobody here cancels
+    out[count++] = {requests_[place].tag, is_cancelled ? run_request(requests_[place]) : result};
+    free_places_.push_back(place);
+    --in_flight_;
+  }
+  return count;
+}
+
+std::size_t UringWriteQueue::refuse_unsubmitted(std::span<WriteCompletion> out) {
+  const std::size_t count = std::min(out.size(), unsubmitted_.size());
+  for (std::size_t i = 0; i < count; ++i) {
+    out[i] = {requests_[unsubmitted_[i]].tag, -refused_errno_};
+    free_places_.push_back(unsubmitted_[i]);
+  }
+  unsubmitted_.erase(unsubmitted_.begin(),
+                     unsubmitted_.begin() + static_cast<std::ptrdiff_t>(count));
+  in_flight_ -= count;
+  return count;
+}
+
+std::unique_ptr<WriteQueue> make_write_queue(std::span<const int> held) {
+  absl::StatusOr<std::unique_ptr<UringWriteQueue>> queue = UringWriteQueue::create(held);
+  if (queue.ok()) return *std::move(queue);
+  return std::make_unique<PosixWriteQueue>(std::string(queue.status().message()));
+}
+
+}  // namespace lapwing
