@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "os/kernel.h"
+#include "os/printable.h"
 #include "proto/error.h"
 
 namespace lapwing {

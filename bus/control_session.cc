@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "os/kernel.h"
+#include "os/printable.h"
 
 namespace lapwing {
 

@@ -1,11 +1,8 @@
 #include "bus/control_socket.h"
 
-#include <poll.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 
 #include <cerrno>
-#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "proto/error.h"
@@ -13,7 +10,7 @@
 namespace lapwing {
 namespace {
 
-// With credentials, an empty packet is not the end: see receive_packet.
+// With credentials, an empty packet is not the end: see receive_frame.
 constexpr SocketKind kControlSocket{.name = "control socket",
                                     .listener = "publisher",
                                     .place = "bus directory",
@@ -36,59 +33,7 @@ absl::Status check_listener(int fd, const std::string& path) {
                                  "; connect only to a bus whose directory its publisher owns"));
 }
 
-bool hung_up(int fd) {
-  pollfd entry{fd, POLLRDHUP, 0};
-  return poll(&entry, 1, 0) > 0 && (entry.revents & (POLLRDHUP | POLLHUP)) != 0;
-}
-
-// What recv() returns. An empty packet and the end of the connection both give 0, but with
-// SO_PASSCRED every packet has its sender's credentials with it, which are cut off here, and the
-// end has none. A socket without it (a client's) shows an empty packet only while the peer has not
-// hung up.
-struct Received {
-  ssize_t size;
-  bool is_end;
-};
-
-Received receive_packet(int fd, std::span<std::byte> bytes) {
-  iovec part{bytes.data(), bytes.size()};
-  msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  // MSG_TRUNC: the packet's true size, also when it is larger than any frame.
-  const ssize_t size = recvmsg(fd, &message, MSG_DONTWAIT | MSG_TRUNC);
-  const bool has_credentials = (message.msg_flags & MSG_CTRUNC) != 0;
-  return {size, size == 0 && !has_credentials && hung_up(fd)};
-}
-
 }  // namespace
-
-absl::StatusOr<FrameType> check_frame(const Packet& packet, FrameBytes bytes_of) {
-  if (packet.size < sizeof(FrameHeader)) {
-    return make_error(Errc::kProtocol,
-                      absl::StrCat("a packet of ", packet.size, " bytes is shorter than a frame's ",
-                                   sizeof(FrameHeader), "-byte header"));
-  }
-  if (packet.size > sizeof packet.bytes) {
-    return make_error(Errc::kProtocol,
-                      absl::StrCat("a packet of ", packet.size, " bytes is longer than any frame"));
-  }
-  const FrameHeader header = packet.as<FrameHeader>();
-  if (header.magic != kFrameMagic || header.version != kFrameVersion) {
-    return make_error(
-        Errc::kProtocol,
-        absl::StrCat("a packet does not start like a frame of version ", kFrameVersion, ": magic ",
-                     absl::Hex(header.magic), ", version ", header.version));
-  }
-  const std::size_t expected = bytes_of(header.type);
-  if (expected == 0 || expected != packet.size || header.length != packet.size) {
-    return make_error(
-        Errc::kProtocol,
-        absl::StrCat("a frame of type ", static_cast<int>(header.type), " came with ", packet.size,
-                     " bytes and says ", header.length, "; it has ", expected));
-  }
-  return header.type;
-}
 
 absl::StatusOr<UniqueFd> listen_control(const std::string& path, mode_t mode,
                                         std::optional<unsigned> group) {
@@ -104,32 +49,6 @@ absl::StatusOr<UniqueFd> connect_control(const std::string& path, std::uint64_t 
   if (!fd.ok()) return fd;
   if (absl::Status status = check_listener(fd->get(), path); !status.ok()) return status;
   return fd;
-}
-
-SendOutcome send_frame(int fd, std::span<const std::byte> frame) {
-  for (;;) {
-    if (send(fd, frame.data(), frame.size(), MSG_DONTWAIT | MSG_NOSIGNAL) >= 0) {
-      return SendOutcome::kSent;  // a packet goes whole or not at all
-    }
-    if (errno == EAGAIN || errno == ENOBUFS || errno == ENOMEM) return SendOutcome::kWouldBlock;
-    if (errno != EINTR) return SendOutcome::kClosed;
-  }
-}
-
-ReceiveOutcome receive_frame(int fd, Packet& packet, FrameBytes bytes_of) {
-  bool reset_seen = false;
-  for (;;) {
-    const auto [got, is_end] = receive_packet(fd, packet.bytes);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0 && errno == EAGAIN) return ReceiveOutcome::kWouldBlock;
-    // A peer that closed before it had read all we sent resets the connection. The kernel says so
-    // once, before it hands out what the peer had still sent, such as why it refused us.
-    if (got < 0 && errno == ECONNRESET && !std::exchange(reset_seen, true)) continue;
-    if (got < 0) return ReceiveOutcome::kClosed;
-    if (is_end) return ReceiveOutcome::kClosed;
-    packet.size = static_cast<std::size_t>(got);
-    return check_frame(packet, bytes_of).ok() ? ReceiveOutcome::kFrame : ReceiveOutcome::kViolation;
-  }
 }
 
 }  // namespace lapwing

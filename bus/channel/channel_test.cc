@@ -6,7 +6,6 @@
 #include <thread>
 
 #include "bus/channel/test_channel.h"
-#include "bus/control_socket.h"
 #include "proto/channel_frames.h"
 
 namespace lapwing {

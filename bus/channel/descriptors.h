@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "bus/control_socket.h"
+#include "os/frame_socket.h"
 #include "os/unique_fd.h"
 
 namespace lapwing {

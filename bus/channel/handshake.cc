@@ -8,8 +8,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "bus/channel/descriptors.h"
-#include "bus/control_socket.h"
+#include "os/frame_socket.h"
 #include "os/kernel.h"
+#include "os/printable.h"
 #include "proto/channel_frames.h"
 
 namespace lapwing {

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "bus/control_socket.h"
+#include "os/frame_socket.h"
 #include "os/unique_fd.h"
 
 namespace lapwing {
