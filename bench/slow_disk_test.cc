@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <fstream>
 
-#include "tests/temporary_directory.h"
+#include "testing/temporary_directory.h"
 
 namespace lapwing::bench {
 namespace {

@@ -6,8 +6,8 @@
 
 #include "bus/control_client.h"
 #include "bus/control_server.h"
-#include "bus/test_control.h"
 #include "os/kernel.h"
+#include "testing/control_fixture.h"
 
 namespace lapwing {
 namespace {

@@ -3,8 +3,8 @@
 #include <sys/ioctl.h>
 
 #include "bus/control_server.h"
-#include "bus/test_control.h"
 #include "os/kernel.h"
+#include "testing/control_fixture.h"
 
 namespace lapwing {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "bus/control_client.h"
 #include "bus/control_server.h"
-#include "bus/test_control.h"
+#include "testing/control_fixture.h"
 
 namespace lapwing {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <fstream>
 
-#include "bus/test_control.h"
+#include "testing/control_fixture.h"
 
 namespace lapwing {
 namespace {

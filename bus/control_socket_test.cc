@@ -2,7 +2,7 @@
 
 #include <sys/stat.h>
 
-#include "bus/test_control.h"
+#include "testing/control_fixture.h"
 
 namespace lapwing {
 namespace {

@@ -10,8 +10,8 @@
 #include <filesystem>
 #include <optional>
 
-#include "bus/test_ring.h"
 #include "proto/error.h"
+#include "testing/ring_spec.h"
 
 namespace lapwing {
 namespace {

@@ -5,9 +5,9 @@
 #include <catch2/catch.hpp>
 #include <filesystem>
 
-#include "bus/test_privilege.h"
-#include "bus/test_ring.h"
 #include "proto/error.h"
+#include "testing/other_user.h"
+#include "testing/ring_spec.h"
 
 namespace lapwing {
 namespace {

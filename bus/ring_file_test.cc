@@ -11,10 +11,10 @@
 #include <cstdio>
 #include <filesystem>
 
-#include "bus/test_privilege.h"
-#include "bus/test_ring.h"
 #include "os/huge_pages.h"
 #include "proto/error.h"
+#include "testing/other_user.h"
+#include "testing/ring_spec.h"
 
 namespace lapwing {
 namespace {

@@ -12,8 +12,8 @@
 #include <iterator>
 #include <random>
 
-#include "bus/test_ring.h"
 #include "proto/error.h"
+#include "testing/ring_spec.h"
 
 namespace lapwing {
 namespace {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "bus/test_ring.h"
+#include "testing/ring_spec.h"
 
 namespace lapwing {
 namespace {

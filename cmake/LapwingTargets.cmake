@@ -55,7 +55,7 @@ endfunction()
 #   slow     too slow under any sanitizer
 # Scripts have labels as well: `house` for the house rules, `registry` for what needs a package
 # registry.
-# A check that cannot run here prints a line `SKIPPED: reason` (tests/skip.h); a program of which
+# A check that cannot run here prints a line `SKIPPED: reason` (testing/skip.h); a program of which
 # nothing is left exits with 77.
 set(LAPWING_TEST_LABELS unit threads oracle slow)
 set(LAPWING_TEST_TIERS default ci long)
@@ -126,12 +126,12 @@ if(LAPWING_BUILD_TESTS)
   enable_testing()
   find_package(Catch2 2.13 QUIET)
   if(Catch2_FOUND AND Catch2_VERSION VERSION_LESS 3)
-    add_library(lapwing_catch_main STATIC ${PROJECT_SOURCE_DIR}/tests/catch_main.cc)
+    add_library(lapwing_catch_main STATIC ${PROJECT_SOURCE_DIR}/testing/catch_main.cc)
   else()
     # Debian 13 has Catch2 3, with other headers.
     find_package(Catch2 3 REQUIRED)
-    add_library(lapwing_catch_main STATIC ${PROJECT_SOURCE_DIR}/tests/catch_main.cc)
-    target_include_directories(lapwing_catch_main PUBLIC ${PROJECT_SOURCE_DIR}/tests/catch2_v3)
+    add_library(lapwing_catch_main STATIC ${PROJECT_SOURCE_DIR}/testing/catch_main.cc)
+    target_include_directories(lapwing_catch_main PUBLIC ${PROJECT_SOURCE_DIR}/testing/catch2_v3)
     target_link_libraries(lapwing_catch_main PUBLIC Catch2::Catch2)
   endif()
   target_link_libraries(lapwing_catch_main PUBLIC lapwing_flags)

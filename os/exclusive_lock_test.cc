@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "proto/error.h"
-#include "tests/temporary_directory.h"
+#include "testing/temporary_directory.h"
 
 namespace lapwing {
 namespace {

@@ -4,7 +4,7 @@
 // Disk is synchronous: names, headers, small files, everything readers and recovery do. WriteQueue
 // is asynchronous: the archiver's writes and syncs. Implementations: PosixDisk and PosixWriteQueue
 // (os/posix_io.h), UringWriteQueue (os/uring_write_queue.h, a target of its own), and
-// the simulated disk of the tests (snapshot/sim_disk.h).
+// the simulated disk of the tests (testing/sim_disk.h).
 //
 // Thread safety: a Disk may be used from several threads; a WriteQueue belongs to one.
 #pragma once

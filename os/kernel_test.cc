@@ -20,7 +20,7 @@
 #include "os/mapping.h"
 #include "proto/error.h"
 #include "proto/shared_words.h"
-#include "tests/skip.h"
+#include "testing/skip.h"
 
 namespace lapwing {
 namespace {

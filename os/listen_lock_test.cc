@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "proto/error.h"
-#include "tests/far_deadline.h"
-#include "tests/skip.h"
-#include "tests/temporary_directory.h"
+#include "testing/far_deadline.h"
+#include "testing/skip.h"
+#include "testing/temporary_directory.h"
 
 namespace lapwing {
 namespace {

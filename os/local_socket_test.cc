@@ -13,10 +13,10 @@
 #include <thread>
 
 #include "proto/error.h"
-#include "tests/child_process.h"
-#include "tests/far_deadline.h"
-#include "tests/skip.h"
-#include "tests/temporary_directory.h"
+#include "testing/child_process.h"
+#include "testing/far_deadline.h"
+#include "testing/skip.h"
+#include "testing/temporary_directory.h"
 
 namespace lapwing {
 namespace {

@@ -15,7 +15,7 @@
 #include "os/mapping.h"
 #include "os/unique_fd.h"
 #include "proto/error.h"
-#include "tests/skip.h"
+#include "testing/skip.h"
 
 namespace lapwing {
 namespace {

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "bus/ring_reader.h"
-#include "publisher/test_publisher.h"
 #include "snapshot/journal/session_log.h"
+#include "testing/publisher_fixture.h"
 
 namespace lapwing {
 namespace {

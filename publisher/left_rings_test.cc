@@ -12,9 +12,9 @@
 #include <map>
 
 #include "os/exclusive_lock.h"
-#include "publisher/test_publisher.h"
 #include "snapshot/journal/session_log.h"
-#include "tests/child_process.h"
+#include "testing/child_process.h"
+#include "testing/publisher_fixture.h"
 
 namespace lapwing {
 namespace {

@@ -9,8 +9,8 @@
 #include "bus/control_socket.h"
 #include "os/exclusive_lock.h"
 #include "publisher/lock_watch.h"
-#include "publisher/test_publisher.h"
 #include "snapshot/journal/session_log.h"
+#include "testing/publisher_fixture.h"
 
 namespace lapwing {
 namespace {

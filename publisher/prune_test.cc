@@ -5,8 +5,8 @@
 #include <thread>
 
 #include "bus/control_client.h"
-#include "publisher/test_publisher.h"
 #include "snapshot/journal/segment_file.h"
+#include "testing/publisher_fixture.h"
 
 namespace lapwing {
 namespace {

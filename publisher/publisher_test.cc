@@ -17,8 +17,8 @@
 #include "bus/control_socket.h"
 #include "bus/ring_reader.h"
 #include "os/exclusive_lock.h"
-#include "publisher/test_publisher.h"
 #include "snapshot/journal/session_log.h"
+#include "testing/publisher_fixture.h"
 
 namespace lapwing {
 

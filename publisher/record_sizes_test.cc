@@ -5,8 +5,8 @@
 #include <string>
 #include <utility>
 
-#include "publisher/test_publisher.h"
 #include "snapshot/journal/journal_reader.h"
+#include "testing/publisher_fixture.h"
 
 namespace lapwing {
 namespace {

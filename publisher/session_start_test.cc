@@ -9,10 +9,10 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "bus/test_privilege.h"
 #include "os/exclusive_lock.h"
 #include "os/unique_fd.h"
-#include "publisher/test_publisher.h"
+#include "testing/other_user.h"
+#include "testing/publisher_fixture.h"
 
 namespace lapwing {
 namespace {

@@ -10,8 +10,8 @@
 #include <set>
 
 #include "proto/error.h"
-#include "tests/skip.h"
-#include "tests/temporary_directory.h"
+#include "testing/skip.h"
+#include "testing/temporary_directory.h"
 
 namespace lapwing {
 namespace {

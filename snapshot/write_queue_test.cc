@@ -10,10 +10,10 @@
 
 #include "os/posix_io.h"
 #include "os/uring_write_queue.h"
-#include "snapshot/archive/archive_fixture.h"
 #include "snapshot/journal/journal_reader.h"
-#include "tests/skip.h"
-#include "tests/temporary_directory.h"
+#include "testing/archive_fixture.h"
+#include "testing/skip.h"
+#include "testing/temporary_directory.h"
 
 namespace lapwing {
 namespace {

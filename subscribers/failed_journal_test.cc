@@ -4,7 +4,7 @@
 
 #include "proto/error.h"
 #include "subscribers/subscriber.h"
-#include "subscribers/test_bus.h"
+#include "testing/bus_fixture.h"
 
 namespace lapwing {
 namespace {

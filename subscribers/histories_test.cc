@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "subscribers/subscriber.h"
-#include "subscribers/test_bus.h"
+#include "testing/bus_fixture.h"
 
 namespace lapwing {
 namespace {

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "proto/error.h"
-#include "subscribers/test_bus.h"
-#include "subscribers/test_checkpoints.h"
+#include "testing/bus_checkpoints.h"
+#include "testing/bus_fixture.h"
 
 namespace lapwing {
 namespace {

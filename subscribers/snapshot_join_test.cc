@@ -9,8 +9,8 @@
 
 #include "proto/error.h"
 #include "subscribers/subscriber.h"
-#include "subscribers/test_bus.h"
-#include "subscribers/test_checkpoints.h"
+#include "testing/bus_checkpoints.h"
+#include "testing/bus_fixture.h"
 
 namespace lapwing {
 namespace {

@@ -10,9 +10,9 @@
 #include <map>
 #include <random>
 
-#include "subscribers/test_bus.h"
-#include "subscribers/test_checkpoints.h"
-#include "tests/environment.h"
+#include "testing/bus_checkpoints.h"
+#include "testing/bus_fixture.h"
+#include "testing/environment.h"
 
 namespace lapwing {
 namespace {

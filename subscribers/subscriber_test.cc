@@ -9,7 +9,7 @@
 #include <random>
 
 #include "proto/error.h"
-#include "subscribers/test_bus.h"
+#include "testing/bus_fixture.h"
 
 namespace lapwing {
 namespace {

@@ -11,7 +11,7 @@
 #include <cstring>
 
 #include "bus/channel/memory_file.h"
-#include "bus/channel/test_channel.h"
+#include "testing/channel_fixture.h"
 
 namespace lapwing {
 namespace {

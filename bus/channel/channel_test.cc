@@ -5,8 +5,8 @@
 #include <array>
 #include <thread>
 
-#include "bus/channel/test_channel.h"
 #include "proto/channel_frames.h"
+#include "testing/channel_fixture.h"
 
 namespace lapwing {
 namespace {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "bus/channel/duplex.h"
-#include "bus/channel/test_channel.h"
+#include "testing/channel_fixture.h"
 
 namespace lapwing {
 namespace {

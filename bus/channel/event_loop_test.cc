@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "bus/channel/listener.h"
-#include "bus/channel/test_raw_peer.h"
+#include "testing/raw_channel_peer.h"
 
 namespace lapwing {
 namespace {

@@ -10,8 +10,8 @@
 
 #include "absl/strings/numbers.h"
 #include "bus/channel/memory_file.h"
-#include "bus/channel/test_frames.h"
 #include "proto/error.h"
+#include "testing/channel_frames.h"
 
 namespace lapwing {
 namespace {

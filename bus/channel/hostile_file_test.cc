@@ -13,10 +13,10 @@
 
 #include "bus/channel/descriptors.h"
 #include "bus/channel/memory_file.h"
-#include "bus/channel/test_frames.h"
 #include "os/local_socket.h"
 #include "proto/channel_frames.h"
 #include "proto/error.h"
+#include "testing/channel_frames.h"
 
 namespace lapwing {
 namespace {

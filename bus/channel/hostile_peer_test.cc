@@ -17,9 +17,9 @@
 
 #include "bus/channel/descriptors.h"
 #include "bus/channel/duplex.h"
-#include "bus/channel/test_channel.h"
-#include "bus/channel/test_hostile.h"
 #include "proto/channel_frames.h"
+#include "testing/channel_fixture.h"
+#include "testing/hostile_channel.h"
 
 namespace lapwing {
 namespace {

@@ -12,7 +12,7 @@
 #include <catch2/catch.hpp>
 #include <thread>
 
-#include "bus/channel/test_hostile.h"
+#include "testing/hostile_channel.h"
 
 namespace lapwing {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "bus/channel/test_frames.h"
+#include "testing/channel_frames.h"
 
 namespace lapwing {
 namespace {

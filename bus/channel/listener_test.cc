@@ -18,11 +18,11 @@
 #include <tuple>
 
 #include "bus/channel/descriptors.h"
-#include "bus/channel/test_channel.h"
-#include "bus/channel/test_raw_peer.h"
-#include "bus/test_privilege.h"
 #include "proto/channel_frames.h"
-#include "tests/child_process.h"
+#include "testing/channel_fixture.h"
+#include "testing/child_process.h"
+#include "testing/other_user.h"
+#include "testing/raw_channel_peer.h"
 
 namespace lapwing {
 namespace {

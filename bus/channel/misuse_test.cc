@@ -6,8 +6,8 @@
 #include <array>
 #include <thread>
 
-#include "bus/channel/test_channel.h"
-#include "tests/skip.h"
+#include "testing/channel_fixture.h"
+#include "testing/skip.h"
 
 namespace lapwing {
 namespace {

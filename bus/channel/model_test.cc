@@ -10,9 +10,9 @@
 #include <optional>
 #include <vector>
 
-#include "bus/channel/test_channel.h"
-#include "bus/channel/test_frames.h"
-#include "tests/environment.h"
+#include "testing/channel_fixture.h"
+#include "testing/channel_frames.h"
+#include "testing/environment.h"
 
 namespace lapwing {
 namespace {

@@ -5,7 +5,7 @@
 #include <functional>
 
 #include "bus/channel/handshake.h"
-#include "bus/channel/test_raw_peer.h"
+#include "testing/raw_channel_peer.h"
 
 namespace lapwing {
 namespace {

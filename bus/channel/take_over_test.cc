@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "bus/channel/descriptors.h"
-#include "bus/channel/test_channel.h"
-#include "bus/test_privilege.h"
 #include "proto/channel_frames.h"
+#include "testing/channel_fixture.h"
+#include "testing/other_user.h"
 
 namespace lapwing {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "proto/error.h"
 #include "publisher/feeds/record_times.h"
-#include "snapshot/dbn/dbn_test_data.h"
-#include "tests/temporary_directory.h"
+#include "testing/dbn_files.h"
+#include "testing/temporary_directory.h"
 
 namespace lapwing {
 namespace {

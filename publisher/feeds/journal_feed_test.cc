@@ -6,8 +6,8 @@
 
 #include "proto/error.h"
 #include "snapshot/bus_directory.h"
-#include "snapshot/dbn/dbn_test_data.h"
-#include "snapshot/journal/journal_fixture.h"
+#include "testing/dbn_files.h"
+#include "testing/journal_fixture.h"
 
 namespace lapwing {
 namespace {

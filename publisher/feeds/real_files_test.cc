@@ -4,7 +4,7 @@
 
 #include "publisher/feeds/dbn_feed.h"
 #include "snapshot/dbn/dbn_reader.h"
-#include "snapshot/dbn/dbn_test_data.h"
+#include "testing/dbn_files.h"
 
 namespace lapwing {
 namespace {

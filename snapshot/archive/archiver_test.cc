@@ -7,14 +7,14 @@
 #include <vector>
 
 #include "proto/error.h"
-#include "snapshot/archive/archive_fixture.h"
 #include "snapshot/archive/segment_pool.h"
 #include "snapshot/journal/retention_file.h"
 #include "snapshot/journal/segment_file.h"
 #include "snapshot/journal/sum_file.h"
 #include "snapshot/journal/sum_walk.h"
 #include "snapshot/journal/time_index.h"
-#include "snapshot/sim_disk.h"
+#include "testing/archive_fixture.h"
+#include "testing/sim_disk.h"
 
 namespace lapwing {
 namespace {

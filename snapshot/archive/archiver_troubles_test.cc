@@ -6,12 +6,12 @@
 #include <vector>
 
 #include "proto/error.h"
-#include "snapshot/archive/archive_fixture.h"
 #include "snapshot/archive/archiver.h"
 #include "snapshot/archive/segment_preparation.h"
 #include "snapshot/journal/journal_proof.h"
 #include "snapshot/journal/retention_file.h"
-#include "snapshot/sim_disk.h"
+#include "testing/archive_fixture.h"
+#include "testing/sim_disk.h"
 
 namespace lapwing {
 namespace {

@@ -9,9 +9,9 @@
 #include "absl/strings/str_cat.h"
 #include "os/posix_io.h"
 #include "proto/error.h"
-#include "snapshot/checkpoint/checkpoint_fixture.h"
 #include "snapshot/checkpoint/checkpoint_header.h"
-#include "tests/temporary_directory.h"
+#include "testing/checkpoint_fixture.h"
+#include "testing/temporary_directory.h"
 
 namespace lapwing {
 namespace {

@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "proto/error.h"
-#include "snapshot/checkpoint/checkpoint_fixture.h"
+#include "testing/checkpoint_fixture.h"
 
 namespace lapwing {
 namespace {

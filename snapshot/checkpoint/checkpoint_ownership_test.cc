@@ -8,9 +8,9 @@
 
 #include "os/posix_io.h"
 #include "proto/error.h"
-#include "snapshot/checkpoint/checkpoint_fixture.h"
-#include "tests/skip.h"
-#include "tests/temporary_directory.h"
+#include "testing/checkpoint_fixture.h"
+#include "testing/skip.h"
+#include "testing/temporary_directory.h"
 
 namespace lapwing {
 namespace {

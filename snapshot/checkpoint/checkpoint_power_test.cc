@@ -5,7 +5,7 @@
 #include <cerrno>
 
 #include "proto/error.h"
-#include "snapshot/checkpoint/checkpoint_fixture.h"
+#include "testing/checkpoint_fixture.h"
 
 namespace lapwing {
 namespace {

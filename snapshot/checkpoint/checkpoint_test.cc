@@ -5,8 +5,8 @@
 #include <catch2/catch.hpp>
 
 #include "proto/error.h"
-#include "snapshot/checkpoint/checkpoint_fixture.h"
 #include "snapshot/fold/memory_state.h"
+#include "testing/checkpoint_fixture.h"
 
 namespace lapwing {
 namespace {

@@ -9,8 +9,8 @@
 #include <string>
 
 #include "proto/error.h"
-#include "snapshot/dbn/dbn_test_data.h"
-#include "tests/temporary_directory.h"
+#include "testing/dbn_files.h"
+#include "testing/temporary_directory.h"
 
 namespace lapwing {
 namespace {

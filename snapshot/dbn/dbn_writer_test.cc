@@ -7,8 +7,8 @@
 #include "os/posix_io.h"
 #include "proto/error.h"
 #include "snapshot/dbn/dbn_reader.h"
-#include "snapshot/dbn/dbn_test_data.h"
-#include "tests/temporary_directory.h"
+#include "testing/dbn_files.h"
+#include "testing/temporary_directory.h"
 
 namespace lapwing {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "snapshot/fold/test_orders.h"
+#include "testing/order_records.h"
 
 namespace lapwing {
 namespace {

@@ -1,6 +1,6 @@
 // The fold `orders` against a model of its rules, on random records; and that a run may be cut
 // anywhere.
-#include "snapshot/fold/order_model.h"
+#include "testing/order_model.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "snapshot/fold/entry_digest.h"
-#include "snapshot/fold/order_model_check.h"
-#include "tests/environment.h"
+#include "testing/environment.h"
+#include "testing/order_model_check.h"
 
 namespace lapwing {
 namespace {

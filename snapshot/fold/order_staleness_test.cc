@@ -1,7 +1,7 @@
 // When the fold `orders` lets a book be believed, and its books of tops.
 #include <catch2/catch.hpp>
 
-#include "snapshot/fold/test_orders.h"
+#include "testing/order_records.h"
 
 namespace lapwing {
 namespace {

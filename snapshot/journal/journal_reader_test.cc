@@ -5,7 +5,7 @@
 #include <filesystem>
 
 #include "proto/error.h"
-#include "snapshot/journal/journal_fixture.h"
+#include "testing/journal_fixture.h"
 
 namespace lapwing {
 namespace {

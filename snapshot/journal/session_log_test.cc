@@ -8,8 +8,8 @@
 
 #include "os/posix_io.h"
 #include "proto/error.h"
-#include "snapshot/sim_disk.h"
-#include "tests/temporary_directory.h"
+#include "testing/sim_disk.h"
+#include "testing/temporary_directory.h"
 
 namespace lapwing {
 namespace {

@@ -9,11 +9,11 @@
 #include <memory>
 
 #include "proto/error.h"
-#include "snapshot/journal/journal_fixture.h"
 #include "snapshot/journal/journal_reader.h"
-#include "snapshot/journal/sim_journal.h"
 #include "snapshot/recovery/recovery.h"
-#include "snapshot/recovery/ring_fixture.h"
+#include "testing/journal_fixture.h"
+#include "testing/journal_on_sim_disk.h"
+#include "testing/ring_fixture.h"
 
 namespace lapwing {
 namespace {

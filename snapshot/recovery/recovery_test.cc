@@ -6,9 +6,9 @@
 #include <map>
 
 #include "proto/error.h"
-#include "snapshot/journal/journal_fixture.h"
 #include "snapshot/journal/journal_reader.h"
-#include "snapshot/recovery/ring_fixture.h"
+#include "testing/journal_fixture.h"
+#include "testing/ring_fixture.h"
 
 namespace lapwing {
 namespace {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "subscribers/book/order_books.h"
-#include "tests/counted_allocations.h"
+#include "testing/counted_allocations.h"
 
 namespace lapwing {
 namespace {

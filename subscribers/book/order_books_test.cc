@@ -5,8 +5,8 @@
 #include <random>
 #include <vector>
 
-#include "subscribers/book/test_books.h"
-#include "tests/environment.h"
+#include "testing/book_records.h"
+#include "testing/environment.h"
 
 namespace lapwing {
 namespace {

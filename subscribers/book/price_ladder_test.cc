@@ -5,7 +5,7 @@
 #include <map>
 #include <random>
 
-#include "tests/environment.h"
+#include "testing/environment.h"
 
 namespace lapwing {
 namespace {

@@ -5,8 +5,8 @@
 #include <memory>
 #include <random>
 
-#include "subscribers/checkpointer/test_checkpointer.h"
-#include "tests/environment.h"
+#include "testing/checkpointer_fixture.h"
+#include "testing/environment.h"
 
 namespace lapwing {
 namespace {

@@ -7,7 +7,7 @@
 #include <filesystem>
 
 #include "proto/error.h"
-#include "subscribers/checkpointer/test_checkpointer.h"
+#include "testing/checkpointer_fixture.h"
 
 namespace lapwing {
 TEST_CASE(

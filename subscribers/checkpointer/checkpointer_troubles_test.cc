@@ -10,8 +10,8 @@
 
 #include "os/posix_io.h"
 #include "proto/error.h"
-#include "subscribers/checkpointer/test_checkpointer.h"
-#include "tests/skip.h"
+#include "testing/checkpointer_fixture.h"
+#include "testing/skip.h"
 
 namespace lapwing {
 namespace {

@@ -12,10 +12,10 @@
 #include "snapshot/checkpoint/checkpoint_directory.h"
 #include "snapshot/fold/entry_digest.h"
 #include "subscribers/checkpointer/checkpointer.h"
-#include "subscribers/checkpointer/test_tally.h"
-#include "subscribers/test_bus.h"
-#include "tests/child_process.h"
-#include "tests/environment.h"
+#include "testing/bus_fixture.h"
+#include "testing/child_process.h"
+#include "testing/environment.h"
+#include "testing/tally_fold.h"
 
 namespace lapwing {
 namespace {

@@ -12,9 +12,9 @@
 #include "proto/error.h"
 #include "snapshot/fold/entry_digest.h"
 #include "snapshot/fold/memory_state.h"
-#include "subscribers/checkpointer/test_tally.h"
-#include "tests/child_process.h"
-#include "tests/temporary_directory.h"
+#include "testing/child_process.h"
+#include "testing/tally_fold.h"
+#include "testing/temporary_directory.h"
 
 namespace lapwing {
 namespace {

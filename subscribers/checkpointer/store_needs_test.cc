@@ -9,7 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "proto/error.h"
-#include "tests/temporary_directory.h"
+#include "testing/temporary_directory.h"
 
 namespace lapwing {
 namespace {

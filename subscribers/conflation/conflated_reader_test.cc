@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "os/kernel.h"
 #include "proto/error.h"
-#include "subscribers/test_bus.h"
+#include "testing/bus_fixture.h"
 
 namespace lapwing {
 namespace {

@@ -2,8 +2,8 @@
 #include <cstring>
 
 #include "subscribers/conflation/conflated_reader.h"
-#include "subscribers/test_bus.h"
-#include "tests/counted_allocations.h"
+#include "testing/bus_fixture.h"
+#include "testing/counted_allocations.h"
 
 namespace lapwing {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "proto/error.h"
-#include "snapshot/fold/test_orders.h"
+#include "testing/order_records.h"
 
 namespace lapwing {
 namespace {

@@ -4,7 +4,7 @@
 #include <cerrno>
 #include <string>
 
-#include "subscribers/recorder/recorder_fixture.h"
+#include "testing/recorder_fixture.h"
 
 namespace lapwing {
 namespace {

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "os/posix_io.h"
-#include "subscribers/recorder/recorder_fixture.h"
-#include "tests/temporary_directory.h"
+#include "testing/recorder_fixture.h"
+#include "testing/temporary_directory.h"
 
 namespace lapwing {
 namespace {

@@ -5,12 +5,12 @@
 #include <random>
 #include <thread>
 
-#include "bus/test_ring.h"
 #include "os/posix_io.h"
 #include "proto/error.h"
+#include "testing/environment.h"
+#include "testing/ring_spec.h"
+#include "testing/temporary_directory.h"
 #include "tests/end_to_end/stream.h"
-#include "tests/environment.h"
-#include "tests/temporary_directory.h"
 
 namespace lapwing {
 namespace {

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "bus/channel/memory_file.h"
-#include "bus/channel/test_frames.h"
+#include "testing/channel_frames.h"
 
 namespace lapwing {
 namespace {

@@ -16,7 +16,7 @@
 
 #include "snapshot/checkpoint/checkpoint.h"
 #include "snapshot/checkpoint/checkpoint_header.h"
-#include "snapshot/sim_disk.h"
+#include "testing/sim_disk.h"
 
 namespace lapwing {
 namespace {

@@ -7,7 +7,7 @@
 #include <span>
 #include <string>
 
-#include "snapshot/fold/order_model_check.h"
+#include "testing/order_model_check.h"
 
 namespace lapwing {
 namespace {

@@ -50,7 +50,7 @@ def include_directions(tree):
     """proto <- os <- bus, snapshot <- publisher, subscribers <- cli; siblings never meet."""
     for source in tree.cpp():
         allowed = LAYER_USES.get(source.layer)
-        tests = {"tests"} if source.is_test else set()
+        tests = {"testing", "tests"} if source.is_test else set()
         for line, match in source.search(r'^\s*#\s*include\s*"([^"]+)"', source.code_with_strings):
             path = match[1]
             if path.startswith(EXTERNAL_IN_QUOTES):

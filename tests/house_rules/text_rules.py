@@ -43,7 +43,7 @@ DOCUMENTS = r"\b(docs|bench|tests)/[\w./-]+\.(md|golden)\b|\b(README|CHANGELOG)\
 OUTSIDE_DOCUMENTS = r"\b(DESIGN|STYLE)(\.md| \d+)\b"
 
 # Stands in for another project's header, and has to have its name.
-CATCH2_NAME = "tests/catch2_v3/catch2/catch.hpp"
+CATCH2_NAME = "testing/catch2_v3/catch2/catch.hpp"
 NAMELESS_ROOMS = {"util", "utils", "common", "misc", "helpers"}
 
 

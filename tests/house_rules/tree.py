@@ -8,7 +8,7 @@ from pathlib import Path
 
 # Folders that hold nothing of ours.
 PRUNED = re.compile(r"^(\.git|\.cache|\.venv|__pycache__|target|build(-.*)?)$")
-TEST_SUPPORT = ("proto/abi_dump.", "snapshot/sim_disk.")
+TEST_SUPPORT = ("proto/abi_dump.",)
 BINARY = (".zst", ".png", ".pyc", ".bin")
 
 LAYERS = ("proto", "os", "bus", "snapshot", "publisher", "subscribers", "cli", "bindings")
@@ -60,11 +60,10 @@ class Source:
 
     @property
     def is_test(self):
-        """Beside the code as foo_test.cc, test_foo.h or foo_fixture.h, or anything in tests/."""
+        """Beside the code as foo_test.cc, or anything in testing/ and tests/."""
         return (
-            self.layer == "tests"
+            self.layer in ("testing", "tests")
             or self.path.endswith("_test.cc")
-            or re.search(r"^test_|_fixture\.(h|cc)$", self.name) is not None
             or self.path.startswith(TEST_SUPPORT)
         )
 

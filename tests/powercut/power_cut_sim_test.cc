@@ -19,10 +19,10 @@
 #include <vector>
 
 #include "proto/gap.h"
-#include "snapshot/archive/archive_fixture.h"
 #include "snapshot/journal/journal_reader.h"
 #include "snapshot/recovery/recovery.h"
-#include "snapshot/sim_disk.h"
+#include "testing/archive_fixture.h"
+#include "testing/sim_disk.h"
 
 namespace lapwing {
 namespace {

@@ -17,7 +17,7 @@
 #include "bus/channel/consumer.h"
 #include "bus/channel/listener.h"
 #include "bus/channel/producer.h"
-#include "tests/temporary_directory.h"
+#include "testing/temporary_directory.h"
 #include "tests/torture/stepped_child.h"
 
 namespace lapwing {

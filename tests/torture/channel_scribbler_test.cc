@@ -24,10 +24,10 @@
 #include "bus/channel/handshake.h"
 #include "bus/channel/listener.h"
 #include "bus/channel/producer.h"
-#include "bus/channel/test_hostile.h"
 #include "os/kernel.h"
-#include "tests/child_process.h"
-#include "tests/temporary_directory.h"
+#include "testing/child_process.h"
+#include "testing/hostile_channel.h"
+#include "testing/temporary_directory.h"
 
 namespace lapwing {
 namespace {

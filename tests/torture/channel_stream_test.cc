@@ -17,8 +17,8 @@
 #include "bus/channel/producer.h"
 #include "os/kernel.h"
 #include "proto/shared_words.h"
-#include "tests/child_process.h"
-#include "tests/temporary_directory.h"
+#include "testing/child_process.h"
+#include "testing/temporary_directory.h"
 
 namespace lapwing {
 namespace {

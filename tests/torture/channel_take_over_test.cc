@@ -13,7 +13,7 @@
 #include "bus/channel/listener.h"
 #include "bus/channel/producer.h"
 #include "os/kernel.h"
-#include "tests/temporary_directory.h"
+#include "testing/temporary_directory.h"
 #include "tests/torture/stepped_child.h"
 
 namespace lapwing {

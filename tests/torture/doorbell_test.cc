@@ -33,9 +33,9 @@
 #include "publisher/publisher.h"
 #include "snapshot/bus_directory.h"
 #include "subscribers/subscriber.h"
+#include "testing/environment.h"
+#include "testing/temporary_directory.h"
 #include "tests/end_to_end/stream.h"
-#include "tests/environment.h"
-#include "tests/temporary_directory.h"
 
 namespace lapwing {
 namespace {

@@ -26,7 +26,7 @@
 #include "publisher/publisher.h"
 #include "snapshot/bus_directory.h"
 #include "subscribers/subscriber.h"
-#include "tests/temporary_directory.h"
+#include "testing/temporary_directory.h"
 
 namespace lapwing {
 namespace {

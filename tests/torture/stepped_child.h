@@ -21,7 +21,7 @@
 #include <cstdlib>
 
 #include "os/kernel.h"
-#include "tests/child_process.h"
+#include "testing/child_process.h"
 
 namespace lapwing {
 

@@ -1,4 +1,4 @@
-#include "snapshot/sim_disk.h"
+#include "testing/sim_disk.h"
 
 #include <algorithm>
 #include <cerrno>

@@ -20,7 +20,7 @@
 #include "proto/error.h"
 #include "publisher/publisher.h"
 #include "snapshot/bus_directory.h"
-#include "tests/temporary_directory.h"
+#include "testing/temporary_directory.h"
 
 namespace lapwing {
 

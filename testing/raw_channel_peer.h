@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "bus/channel/descriptors.h"
-#include "bus/channel/test_channel.h"
 #include "proto/channel_frames.h"
+#include "testing/channel_fixture.h"
 
 namespace lapwing {
 

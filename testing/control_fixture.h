@@ -26,9 +26,9 @@
 #include "bus/control_client.h"
 #include "bus/control_server.h"
 #include "os/kernel.h"
-#include "tests/far_deadline.h"
-#include "tests/skip.h"
-#include "tests/temporary_directory.h"
+#include "testing/far_deadline.h"
+#include "testing/skip.h"
+#include "testing/temporary_directory.h"
 
 namespace lapwing {
 

@@ -9,7 +9,7 @@
 
 #include "snapshot/checkpoint/checkpoint_directory.h"
 #include "snapshot/checkpoint/checkpoint_writer.h"
-#include "snapshot/sim_disk.h"
+#include "testing/sim_disk.h"
 
 namespace lapwing {
 

@@ -13,7 +13,7 @@
 #include "snapshot/checkpoint/checkpoint_directory.h"
 #include "snapshot/checkpoint/checkpoint_writer.h"
 #include "snapshot/fold/memory_state.h"
-#include "subscribers/test_bus.h"
+#include "testing/bus_fixture.h"
 
 namespace lapwing {
 

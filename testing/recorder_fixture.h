@@ -18,9 +18,9 @@
 #include "os/io.h"
 #include "proto/error.h"
 #include "snapshot/dbn/dbn_reader.h"
-#include "snapshot/dbn/dbn_test_data.h"
-#include "snapshot/sim_disk.h"
 #include "subscribers/recorder/recording.h"
+#include "testing/dbn_files.h"
+#include "testing/sim_disk.h"
 
 namespace lapwing {
 

@@ -3,7 +3,7 @@
 #define CATCH_CONFIG_RUNNER
 #include <catch2/catch.hpp>
 
-#include "tests/environment.h"
+#include "testing/environment.h"
 
 int main(int argc, char** argv) {
   Catch::Session session;

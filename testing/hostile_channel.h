@@ -7,7 +7,7 @@
 #include <cstring>
 #include <span>
 
-#include "bus/channel/test_frames.h"
+#include "testing/channel_frames.h"
 
 namespace lapwing {
 

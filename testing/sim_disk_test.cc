@@ -1,5 +1,5 @@
 // The simulated disk itself: a test that rests on it is worth what it is worth.
-#include "snapshot/sim_disk.h"
+#include "testing/sim_disk.h"
 
 #include <array>
 #include <catch2/catch.hpp>

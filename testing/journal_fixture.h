@@ -18,7 +18,7 @@
 #include "proto/journal_format.h"
 #include "snapshot/journal/journal_geometry.h"
 #include "snapshot/journal/session_log.h"
-#include "tests/temporary_directory.h"
+#include "testing/temporary_directory.h"
 
 namespace lapwing {
 

@@ -9,7 +9,7 @@
 
 #include "snapshot/fold/memory_state.h"
 #include "snapshot/fold/order_fold.h"
-#include "snapshot/fold/order_model.h"
+#include "testing/order_model.h"
 
 namespace lapwing {
 

@@ -27,7 +27,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "tests/environment.h"
+#include "testing/environment.h"
 
 namespace lapwing {
 

@@ -15,7 +15,7 @@
 #include <functional>
 #include <string>
 
-#include "tests/skip.h"
+#include "testing/skip.h"
 
 namespace lapwing {
 

@@ -12,8 +12,8 @@
 #include "snapshot/checkpoint/checkpoint_directory.h"
 #include "snapshot/fold/entry_digest.h"
 #include "subscribers/checkpointer/checkpointer.h"
-#include "subscribers/checkpointer/test_tally.h"
-#include "subscribers/test_bus.h"
+#include "testing/bus_fixture.h"
+#include "testing/tally_fold.h"
 
 namespace lapwing {
 

@@ -12,7 +12,7 @@
 
 #include "bus/channel/frame_reader.h"
 #include "bus/channel/frame_writer.h"
-#include "tests/environment.h"
+#include "testing/environment.h"
 
 namespace lapwing {
 

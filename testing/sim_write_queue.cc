@@ -2,7 +2,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "snapshot/sim_disk.h"
+#include "testing/sim_disk.h"
 
 namespace lapwing {
 namespace {

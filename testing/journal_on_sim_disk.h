@@ -8,8 +8,8 @@
 #include <span>
 #include <string>
 
-#include "snapshot/journal/journal_fixture.h"
-#include "snapshot/sim_disk.h"
+#include "testing/journal_fixture.h"
+#include "testing/sim_disk.h"
 
 namespace lapwing {
 

@@ -6,8 +6,8 @@
 
 #include "proto/ring_layout.h"
 #include "proto/shared_words.h"
-#include "snapshot/journal/journal_fixture.h"
 #include "snapshot/recovery/recovery.h"
+#include "testing/journal_fixture.h"
 
 namespace lapwing {
 

@@ -16,10 +16,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "bus/control_server.h"
-#include "bus/test_ring.h"
 #include "snapshot/bus_directory.h"
-#include "snapshot/journal/journal_fixture.h"
 #include "subscribers/subscriber.h"
+#include "testing/journal_fixture.h"
+#include "testing/ring_spec.h"
 
 namespace lapwing {
 
