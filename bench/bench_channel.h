@@ -12,9 +12,9 @@
 #include "bench/machine.h"
 #include "bench/private_directory.h"
 #include "bench/rows.h"
-#include "bus/channel/consumer.h"
-#include "bus/channel/listener.h"
-#include "bus/channel/producer.h"
+#include "channel/consumer.h"
+#include "channel/listener.h"
+#include "channel/producer.h"
 #include "os/kernel.h"
 
 namespace lapwing::bench {

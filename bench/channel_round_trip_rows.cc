@@ -6,9 +6,9 @@
 #include "bench/ping_pong.h"
 #include "bench/rows.h"
 #include "bench/two_processes.h"
-#include "bus/channel/duplex.h"
-#include "bus/channel/frame_reader.h"
-#include "bus/channel/frame_writer.h"
+#include "channel/duplex.h"
+#include "channel/frame_reader.h"
+#include "channel/frame_writer.h"
 
 namespace lapwing::bench {
 namespace {

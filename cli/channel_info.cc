@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "bus/channel/channel_census.h"
+#include "channel/channel_census.h"
 #include "cli/exit_codes.h"
 #include "cli/say.h"
 #include "os/kernel.h"

@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
-#include "bus/channel/memory_file.h"
+#include "channel/memory_file.h"
 #include "cli/number_option.h"
 #include "cli/say.h"
 #include "cli/wait_option.h"

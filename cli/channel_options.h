@@ -14,8 +14,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "bus/channel/channel.h"
-#include "bus/channel/listener.h"
+#include "channel/channel.h"
+#include "channel/listener.h"
 #include "cli/stop_signal.h"
 #include "os/kernel.h"
 

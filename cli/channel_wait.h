@@ -5,7 +5,7 @@
 #pragma once
 
 #include "absl/status/status.h"
-#include "bus/channel/listener.h"
+#include "channel/listener.h"
 
 namespace lapwing::cli {
 

@@ -13,7 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "bus/channel/duplex.h"
+#include "channel/duplex.h"
 #include "cli/channel_options.h"
 #include "cli/channel_wait.h"
 #include "cli/command_help.h"

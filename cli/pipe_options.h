@@ -7,7 +7,7 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "bus/channel/channel.h"
+#include "channel/channel.h"
 #include "cli/channel_options.h"
 #include "proto/error.h"
 

@@ -13,7 +13,7 @@
 #include <cstdint>
 
 #include "absl/status/status.h"
-#include "bus/channel/consumer.h"
+#include "channel/consumer.h"
 #include "cli/channel_wait.h"
 #include "cli/message_writer.h"
 #include "cli/pipe_options.h"

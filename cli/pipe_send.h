@@ -12,7 +12,7 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "bus/channel/producer.h"
+#include "channel/producer.h"
 #include "cli/channel_wait.h"
 #include "cli/line_reader.h"
 #include "cli/pipe_options.h"

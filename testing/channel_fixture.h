@@ -8,9 +8,9 @@
 #include <string_view>
 #include <utility>
 
-#include "bus/channel/consumer.h"
-#include "bus/channel/listener.h"
-#include "bus/channel/producer.h"
+#include "channel/consumer.h"
+#include "channel/listener.h"
+#include "channel/producer.h"
 #include "os/kernel.h"
 #include "testing/temporary_directory.h"
 

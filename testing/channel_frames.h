@@ -10,8 +10,8 @@
 #include <memory>
 #include <span>
 
-#include "bus/channel/frame_reader.h"
-#include "bus/channel/frame_writer.h"
+#include "channel/frame_reader.h"
+#include "channel/frame_writer.h"
 #include "testing/environment.h"
 
 namespace lapwing {

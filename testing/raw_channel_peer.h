@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "bus/channel/descriptors.h"
+#include "channel/descriptors.h"
 #include "proto/channel_frames.h"
 #include "testing/channel_fixture.h"
 

@@ -10,9 +10,9 @@
 #include <span>
 #include <string>
 
-#include "bus/channel/consumer.h"
-#include "bus/channel/listener.h"
-#include "bus/channel/producer.h"
+#include "channel/consumer.h"
+#include "channel/listener.h"
+#include "channel/producer.h"
 #include "os/kernel.h"
 
 namespace {

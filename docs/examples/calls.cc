@@ -11,8 +11,8 @@
 #include <span>
 #include <string>
 
-#include "bus/channel/duplex.h"
-#include "bus/channel/listener.h"
+#include "channel/duplex.h"
+#include "channel/listener.h"
 #include "os/kernel.h"
 
 namespace {

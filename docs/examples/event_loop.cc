@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "bus/channel/consumer.h"
-#include "bus/channel/listener.h"
+#include "channel/consumer.h"
+#include "channel/listener.h"
 #include "os/kernel.h"
 #include "os/unique_fd.h"
 #include "proto/error.h"

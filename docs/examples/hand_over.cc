@@ -10,8 +10,8 @@
 #include <iostream>
 #include <string>
 
-#include "bus/channel/consumer.h"
-#include "bus/channel/listener.h"
+#include "channel/consumer.h"
+#include "channel/listener.h"
 #include "os/kernel.h"
 #include "proto/error.h"
 

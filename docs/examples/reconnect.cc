@@ -11,7 +11,7 @@
 #include <string>
 #include <thread>
 
-#include "bus/channel/producer.h"
+#include "channel/producer.h"
 #include "os/kernel.h"
 #include "proto/error.h"
 

@@ -16,7 +16,7 @@
 #include <span>
 #include <vector>
 
-#include "bus/channel/memory_file.h"
+#include "channel/memory_file.h"
 #include "testing/channel_frames.h"
 
 namespace lapwing {

@@ -13,11 +13,12 @@ LAYER_USES = {
     "proto": {"proto"},
     "os": {"os", "proto"},
     "bus": {"bus", "os", "proto"},
+    "channel": {"channel", "os", "proto"},
     "snapshot": {"snapshot", "os", "proto"},
     "publisher": {"publisher", "bus", "snapshot", "os", "proto"},
     "subscribers": {"subscribers", "bus", "snapshot", "os", "proto"},
-    "cli": {"cli", "publisher", "subscribers", "bus", "snapshot", "os", "proto"},
-    "bindings": {"bindings", "publisher", "subscribers", "bus", "snapshot", "os", "proto"},
+    "cli": {"cli", "publisher", "subscribers", "bus", "channel", "snapshot", "os", "proto"},
+    "bindings": {"bindings", "publisher", "subscribers", "bus", "channel", "snapshot", "os", "proto"},
 }
 EXTERNAL_IN_QUOTES = ("absl/",)
 
@@ -47,7 +48,7 @@ FILE_LINES_MAX = 500
 
 
 def include_directions(tree):
-    """proto <- os <- bus, snapshot <- publisher, subscribers <- cli; siblings never meet."""
+    """proto <- os <- bus, channel, snapshot <- publisher, subscribers <- cli."""
     for source in tree.cpp():
         allowed = LAYER_USES.get(source.layer)
         tests = {"testing", "tests"} if source.is_test else set()

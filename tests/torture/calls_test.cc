@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "bus/channel/duplex.h"
+#include "channel/duplex.h"
 #include "os/kernel.h"
 #include "testing/child_process.h"
 #include "testing/temporary_directory.h"

@@ -20,10 +20,10 @@
 #include <utility>
 #include <vector>
 
-#include "bus/channel/consumer.h"
-#include "bus/channel/handshake.h"
-#include "bus/channel/listener.h"
-#include "bus/channel/producer.h"
+#include "channel/consumer.h"
+#include "channel/handshake.h"
+#include "channel/listener.h"
+#include "channel/producer.h"
 #include "os/kernel.h"
 #include "testing/child_process.h"
 #include "testing/hostile_channel.h"

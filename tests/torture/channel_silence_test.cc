@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "bus/channel/channel_census.h"
-#include "bus/channel/consumer.h"
-#include "bus/channel/listener.h"
-#include "bus/channel/producer.h"
+#include "channel/channel_census.h"
+#include "channel/consumer.h"
+#include "channel/listener.h"
+#include "channel/producer.h"
 #include "os/kernel.h"
 #include "testing/child_process.h"
 #include "testing/temporary_directory.h"

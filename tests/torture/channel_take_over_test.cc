@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "bus/channel/consumer.h"
-#include "bus/channel/listener.h"
-#include "bus/channel/producer.h"
+#include "channel/consumer.h"
+#include "channel/listener.h"
+#include "channel/producer.h"
 #include "os/kernel.h"
 #include "testing/temporary_directory.h"
 #include "tests/torture/stepped_child.h"

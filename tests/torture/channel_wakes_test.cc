@@ -15,9 +15,9 @@
 #include <string>
 #include <thread>
 
-#include "bus/channel/consumer.h"
-#include "bus/channel/listener.h"
-#include "bus/channel/producer.h"
+#include "channel/consumer.h"
+#include "channel/listener.h"
+#include "channel/producer.h"
 #include "os/kernel.h"
 #include "proto/shared_words.h"
 #include "testing/child_process.h"

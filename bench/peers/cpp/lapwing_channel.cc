@@ -3,9 +3,9 @@
 #include <vector>
 
 #include "bench/peers/cpp/scenarios.h"
-#include "bus/channel/consumer.h"
-#include "bus/channel/listener.h"
-#include "bus/channel/producer.h"
+#include "channel/consumer.h"
+#include "channel/listener.h"
+#include "channel/producer.h"
 
 namespace lapwing::peers {
 namespace {

@@ -1,0 +1,97 @@
+#include "channel/call_table.h"
+
+#include <utility>
+
+namespace lapwing {
+
+CallTable::CallTable(std::uint32_t window) : places_(window) {
+  for (std::uint32_t place = window; place > 0; --place) free_.push_back(place - 1);
+}
+
+CallId CallTable::reserve() {
+  const CallId id = call_number(++serial_, window(), free_.back());
+  free_.pop_back();
+  return id;
+}
+
+void CallTable::start(CallId id, std::uint64_t deadline_ns) {
+  Place& place = place_of(id);
+  place.state = State::kWaiting;
+  place.id = id;
+  place.deadline_ns = deadline_ns;
+}
+
+void CallTable::forget(CallId id) {
+  free_place(id);
+}
+
+void CallTable::free_place(CallId id) {
+  place_of(id).state = State::kFree;
+  free_.push_back(call_place(id, window()));
+}
+
+CallTable::Fate CallTable::fate(CallId id) const {
+  const Place& place = place_of(id);
+  if (id == 0 || place.id != id) return Fate::kUnknown;
+  if (place.state == State::kWaiting) return Fate::kWaiting;
+  return place.state == State::kDone ? Fate::kDone : Fate::kUnknown;
+}
+
+std::uint64_t CallTable::deadline_ns(CallId id) const {
+  return place_of(id).deadline_ns;
+}
+
+bool CallTable::complete(CallId id, std::uint32_t type, std::uint32_t code, bool is_error,
+                         std::span<const std::byte> payload) {
+  Place& place = place_of(id);
+  if (id == 0 || place.id != id) return false;
+  if (place.state == State::kAbandoned) {
+    ++late_replies_;
+    free_place(id);
+    return true;
+  }
+  if (place.state != State::kWaiting) return false;
+  place.state = State::kDone;
+  place.reply.type = type;
+  place.reply.code = code;
+  place.reply.is_error = is_error;
+  place.reply.payload.assign(payload.begin(), payload.end());
+  append_done(call_place(id, window()));
+  return true;
+}
+
+const StoredReply& CallTable::take(CallId id) {
+  remove_done(call_place(id, window()));
+  free_place(id);
+  return place_of(id).reply;
+}
+
+void CallTable::append_done(std::uint32_t place) {
+  places_[place].before = last_done_;
+  places_[place].after = kNone;
+  (last_done_ == kNone ? first_done_ : places_[last_done_].after) = place;
+  last_done_ = place;
+  ++done_count_;
+}
+
+void CallTable::remove_done(std::uint32_t place) {
+  const auto [before, after] = std::pair(places_[place].before, places_[place].after);
+  (before == kNone ? first_done_ : places_[before].after) = after;
+  (after == kNone ? last_done_ : places_[after].before) = before;
+  --done_count_;
+}
+
+void CallTable::abandon(CallId id) {
+  place_of(id).state = State::kAbandoned;
+}
+
+CallId CallTable::first_to_expire() const {
+  const Place* first = nullptr;
+  for (const Place& place : places_) {
+    if (place.state != State::kWaiting) continue;
+    if (first == nullptr || place.deadline_ns < first->deadline_ns) first = &place;
+  }
+  return first == nullptr ? 0 : first->id;
+}
+
+}  // namespace lapwing

@@ -1,0 +1,139 @@
+#include "channel/consumer.h"
+
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "proto/error.h"
+
+namespace lapwing {
+
+ChannelConsumer::ChannelConsumer(std::unique_ptr<ChannelSession> opened)
+    : ChannelEnd(std::move(opened)), reader_(make_reader()) {}
+
+absl::StatusOr<ChannelConsumer> ChannelConsumer::connect(const std::string& path,
+                                                         const ChannelOptions& options,
+                                                         std::uint64_t deadline_ns) {
+  return end_of<ChannelConsumer>(
+      connect_channel(path, ChannelRole::kConsumer, options, deadline_ns));
+}
+
+absl::StatusOr<ChannelConsumer> ChannelConsumer::accept(ChannelListener& listener,
+                                                        const ChannelOptions& options,
+                                                        std::uint64_t deadline_ns) {
+  return end_of<ChannelConsumer>(listener.accept(ChannelRole::kConsumer, options, deadline_ns));
+}
+
+ChannelResult ChannelConsumer::bad_frame(ChannelPosition position) {
+  return session().corrupt(absl::StrCat("the frame at position ", position,
+                                        " is none that a producer can have left there"));
+}
+
+// Borrows what is there; nothing is borrowed if there is nothing, or something corrupt among it.
+ChannelResult ChannelConsumer::borrow_all(std::span<Message> messages, std::size_t& count) {
+  borrowed_ = 0;
+  count = 0;
+  ChannelPosition from = reader_.position();
+  while (count < messages.size()) {
+    const ChannelResult seen = look(from, messages[count]);
+    if (seen == ChannelResult::kWouldBlock) break;
+    if (seen != ChannelResult::kOk) {
+      count = 0;
+      return seen;
+    }
+    from = messages[count].end;
+    ++count;
+  }
+  if (count == 0) return ChannelResult::kWouldBlock;
+  borrowed_ = count;
+  borrowed_end_ = from;
+  return ChannelResult::kOk;
+}
+
+ChannelResult ChannelConsumer::wait_further(Message& message, std::uint64_t deadline_ns) {
+  return session().wait_further([&] { return look(reader_.position(), message); }, deadline_ns);
+}
+
+PeekBatch ChannelConsumer::try_peek_batch(std::span<Message> messages) {
+  PeekBatch batch;
+  if (batch.result = enter_to_read(); batch.result != ChannelResult::kOk) return batch;
+  if (messages.empty()) {
+    batch.result = session().misuse(
+        make_error(Errc::kInvalidArgument, "a batch of no messages; give room for one at least"));
+    return batch;
+  }
+  batch.result = borrow_all(messages, batch.count);
+  if (batch.result == ChannelResult::kWouldBlock) batch.result = session().nothing_there();
+  return batch;
+}
+
+PeekBatch ChannelConsumer::peek_batch(std::span<Message> messages, std::uint64_t deadline_ns) {
+  PeekBatch batch = try_peek_batch(messages);
+  if (batch.result != ChannelResult::kWouldBlock) return batch;
+  batch.result = session().wait_on([&] { return borrow_all(messages, batch.count); }, deadline_ns,
+                                   words().empty_waits);
+  return batch;
+}
+
+ChannelResult ChannelConsumer::nothing_borrowed() {
+  return session().misuse(make_error(Errc::kInvalidArgument,
+                                     "nothing is borrowed: it was released already, or never "
+                                     "peeked"));
+}
+
+ChannelResult ChannelConsumer::release(std::span<const Message> batch, std::size_t count) {
+  if (const ChannelResult entered = enter_to_read(); entered != ChannelResult::kOk) return entered;
+  if (count == 0 || count > batch.size() || count > borrowed_ ||
+      batch.front().end <= reader_.position() || batch[count - 1].end < batch.front().end ||
+      batch[count - 1].end > borrowed_end_) {
+    return session().misuse(make_error(
+        Errc::kInvalidArgument,
+        absl::StrCat("a release of ", count, " messages, of which ", borrowed_,
+                     " are borrowed; release each message of the last peek_batch once, from its "
+                     "front")));
+  }
+  return give_back(batch[count - 1].end, count);
+}
+
+Received ChannelConsumer::copy_out(const Peek& peek, std::span<std::byte> buffer) {
+  Received received;
+  received.result = peek.result;
+  if (peek.result != ChannelResult::kOk) return received;
+  received.size = peek.message.payload.size();
+  received.type = peek.message.type;
+  if (received.size > buffer.size()) {
+    borrowed_ = 0;
+    received.result = session().misuse(make_error(
+        Errc::kInvalidArgument,
+        absl::StrCat("the next message has ", received.size, " bytes and the buffer ",
+                     buffer.size(), "; receive it into a larger one, it is still there")));
+    return received;
+  }
+  if (received.size != 0) {
+    std::memcpy(buffer.data(), peek.message.payload.data(), received.size);
+  }
+  give_back(borrowed_end_, 1);
+  return received;
+}
+
+Received ChannelConsumer::try_receive(std::span<std::byte> buffer) {
+  return copy_out(try_peek(), buffer);
+}
+
+Received ChannelConsumer::receive(std::span<std::byte> buffer, std::uint64_t deadline_ns) {
+  return copy_out(peek(deadline_ns), buffer);
+}
+
+bool ChannelConsumer::prepare_to_poll() {
+  if (enter_to_read() != ChannelResult::kOk || session().end() != ChannelResult::kOk) return false;
+  Message message;
+  const bool polls = session().prepare_to_poll([&] { return look(reader_.position(), message); });
+  if (polls) count_one(words().empty_waits);
+  return polls;
+}
+
+void ChannelConsumer::close() {
+  if (has_session()) session().close();
+}
+
+}  // namespace lapwing

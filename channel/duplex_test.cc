@@ -1,0 +1,523 @@
+// Calls: many at once, in any order, with deadlines, and with an end.
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <map>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include "channel/duplex.h"
+#include "testing/channel_fixture.h"
+
+namespace lapwing {
+namespace {
+
+constexpr std::uint32_t kWindow = 64;
+
+struct DuplexPair {
+  explicit DuplexPair(const ChannelOptions& options = {})
+      : ends(make_ends<Duplex, Duplex>(directory.path() + "/duplex.sock", options, options)) {}
+  Duplex& client() { return ends.first; }
+  Duplex& server() { return ends.second; }
+
+  // Starts a call and lets the server take it.
+  CallId call_taken(const std::string& text, std::uint64_t deadline_ns = kNoDeadline) {
+    const StartedCall started = client().try_start(bytes_of(text), 1, deadline_ns);
+    REQUIRE(started.result == ChannelResult::kOk);
+    const Incoming in = server().try_next();
+    REQUIRE(in.result == ChannelResult::kOk);
+    REQUIRE(in.call == started.call);
+    REQUIRE(text_of(in.payload) == text);
+    return started.call;
+  }
+
+  TemporaryDirectory directory;
+  std::pair<Duplex, Duplex> ends;
+};
+
+std::string number(std::uint64_t n) {
+  return std::to_string(n);
+}
+
+TEST_CASE("A call gets the reply to it") {
+  DuplexPair pair;
+  const CallId call = pair.call_taken("how much?");
+  REQUIRE(pair.server().reply(call, bytes_of("ten"), 6) == ChannelResult::kOk);
+  const Reply reply = pair.client().finish(call);
+  REQUIRE(reply.result == ChannelResult::kOk);
+  CHECK_FALSE(reply.is_error);
+  CHECK(reply.type == 6);
+  CHECK(text_of(reply.payload) == "ten");
+}
+
+TEST_CASE("A server's error arrives as a value") {
+  DuplexPair pair;
+  const CallId call = pair.call_taken("divide by 0");
+  REQUIRE(pair.server().reply_error(call, 33, "cannot divide by 0") == ChannelResult::kOk);
+  const Reply reply = pair.client().finish(call);
+  REQUIRE(reply.result == ChannelResult::kOk);
+  CHECK(reply.is_error);
+  CHECK(reply.code == 33);
+  CHECK(text_of(reply.payload) == "cannot divide by 0");
+}
+
+TEST_CASE("64 calls in flight get their own replies, in whatever order these come") {
+  DuplexPair pair({.capacity = 1 << 16, .message_bytes_max = 64, .call_window = kWindow});
+  std::mt19937 random(7);
+  for (int round = 0; round < 200; ++round) {
+    std::map<CallId, std::string> asked;
+    std::vector<CallId> to_answer;
+    for (std::uint32_t i = 0; i < kWindow; ++i) {
+      const std::string text = number(random());
+      const CallId call = pair.call_taken(text);
+      asked[call] = text;
+      to_answer.push_back(call);
+    }
+    REQUIRE(asked.size() == kWindow);
+    CHECK(pair.client().try_start(bytes_of("one more"), 1).result == ChannelResult::kWouldBlock);
+    std::shuffle(to_answer.begin(), to_answer.end(), random);
+    for (const CallId call : to_answer) {
+      REQUIRE(pair.server().reply(call, bytes_of("re " + asked[call]), 2) == ChannelResult::kOk);
+    }
+    const bool as_they_come = round % 2 == 0;
+    for (const auto& [call, text] : asked) {
+      const Reply reply =
+          as_they_come ? pair.client().try_finish_any() : pair.client().finish(call);
+      REQUIRE(reply.result == ChannelResult::kOk);
+      REQUIRE(text_of(reply.payload) == "re " + asked.at(reply.call));
+      if (as_they_come) REQUIRE(reply.call == to_answer.front());
+      to_answer.erase(std::find(to_answer.begin(), to_answer.end(), reply.call));
+    }
+    REQUIRE(to_answer.empty());
+  }
+  CHECK(pair.client().try_finish_any().result == ChannelResult::kMisuse);
+}
+
+TEST_CASE("A duplex that waits in an event loop counts it as any other wait") {
+  DuplexPair pair;
+  REQUIRE(pair.client().prepare_to_poll());
+  CHECK(pair.client().counters().empty_waits == 1);
+  CHECK(pair.client().counters().sleeps == 1);
+}
+
+TEST_CASE("A call whose deadline passes is over, and its late reply is dropped and counted") {
+  DuplexPair pair;
+  for (std::uint64_t round = 1; round <= 300; ++round) {  // more than there are places
+    const CallId call = pair.call_taken("slow", monotonic_ns());
+    CHECK(pair.client().finish(call).result == ChannelResult::kTimedOut);
+    CHECK(pair.client().finish(call).result == ChannelResult::kMisuse);  // it ended once
+    REQUIRE(pair.server().reply(call, bytes_of("too late"), 0) == ChannelResult::kOk);
+    const CallId next = pair.call_taken("next");
+    REQUIRE(pair.server().reply(next, bytes_of("in time"), 0) == ChannelResult::kOk);
+    CHECK(text_of(pair.client().finish(next).payload) == "in time");
+    CHECK(pair.client().duplex_counters().late_replies == round);
+  }
+}
+
+TEST_CASE("An expired call keeps its place until its reply has come") {
+  DuplexPair pair({.call_window = 1});
+  const CallId call = pair.call_taken("slow", monotonic_ns());
+  CHECK(pair.client().try_finish_any().result == ChannelResult::kTimedOut);
+  CHECK(pair.client().try_start(bytes_of("next"), 0).result == ChannelResult::kWouldBlock);
+  REQUIRE(pair.server().reply(call, {}, 0) == ChannelResult::kOk);
+  CHECK(pair.client().try_start(bytes_of("next"), 0).result == ChannelResult::kOk);
+}
+
+TEST_CASE("The server of a call that was cancelled or expired can know of it") {
+  DuplexPair pair;
+  const CallId cancelled = pair.call_taken("never mind");
+  const CallId expired = pair.call_taken("too slow", monotonic_ns());
+  const CallId kept = pair.call_taken("do it");
+  REQUIRE(pair.client().cancel(cancelled) == ChannelResult::kOk);
+  REQUIRE(pair.client().finish(expired).result == ChannelResult::kTimedOut);
+  CHECK(pair.server().try_next().result == ChannelResult::kWouldBlock);
+  CHECK(pair.server().is_cancelled(cancelled));
+  CHECK(pair.server().is_cancelled(expired));
+  CHECK_FALSE(pair.server().is_cancelled(kept));
+  CHECK(pair.client().finish(cancelled).result == ChannelResult::kMisuse);
+  for (const CallId call : {cancelled, expired, kept}) {
+    CHECK(pair.server().reply(call, {}, 0) == ChannelResult::kOk);
+  }
+  CHECK(pair.client().try_finish_any().call == kept);
+  CHECK(pair.client().duplex_counters().late_replies == 2);
+}
+
+TEST_CASE("A server that does nothing but work on a call can ask whether it was cancelled") {
+  DuplexPair pair;
+  const CallId call = pair.call_taken("never mind");
+  CHECK_FALSE(pair.server().is_cancelled(call));
+  REQUIRE(pair.client().cancel(call) == ChannelResult::kOk);
+  CHECK(pair.server().is_cancelled(call));
+}
+
+TEST_CASE("A cancellation that crosses the reply is no concern of either side") {
+  DuplexPair pair;
+  const CallId call = pair.call_taken("quick");
+  REQUIRE(pair.server().reply(call, {}, 0) == ChannelResult::kOk);
+  REQUIRE(pair.client().cancel(call) == ChannelResult::kOk);
+  const CallId next = pair.call_taken("next");
+  CHECK_FALSE(pair.server().is_cancelled(next));
+  CHECK(pair.server().reply(next, bytes_of("fine"), 0) == ChannelResult::kOk);
+  CHECK(text_of(pair.client().finish(next).payload) == "fine");
+}
+
+TEST_CASE("A reply that came before its call was cancelled leaves no place taken") {
+  DuplexPair pair({.call_window = 1});
+  const CallId call = pair.call_taken("quick");
+  REQUIRE(pair.server().reply(call, {}, 0) == ChannelResult::kOk);
+  CHECK(pair.client().try_next().result == ChannelResult::kWouldBlock);  // takes the reply in
+  REQUIRE(pair.client().cancel(call) == ChannelResult::kOk);
+  CHECK(pair.client().try_start({}, 0).result == ChannelResult::kOk);
+}
+
+TEST_CASE("A call that could not be sent leaves no place taken") {
+  DuplexPair pair({.capacity = 1024, .message_bytes_max = 400, .call_window = 2});
+  const std::vector<std::byte> large(400);
+  for (int i = 0; i < 2; ++i) REQUIRE(pair.client().try_send(large, 0) == ChannelResult::kOk);
+  for (int i = 0; i < 3; ++i) {
+    CHECK(pair.client().try_start(large, 0).result == ChannelResult::kWouldBlock);
+    CHECK(pair.client().start(large, 0, monotonic_ns()).result == ChannelResult::kTimedOut);
+  }
+  REQUIRE(pair.server().try_next().result == ChannelResult::kOk);
+  for (int i = 0; i < 2; ++i) {
+    CHECK(pair.client().try_start({}, 0).result == ChannelResult::kOk);
+  }
+}
+
+TEST_CASE("What was taken stays as it is while the inbox fills") {
+  DuplexPair pair({.call_window = 1});
+  REQUIRE(pair.server().try_send(bytes_of("first"), 0) == ChannelResult::kOk);
+  const Incoming first = pair.client().try_next();
+  REQUIRE(pair.server().try_send(bytes_of("other"), 0) == ChannelResult::kOk);
+  REQUIRE(pair.server().try_start(bytes_of("calls"), 0).result == ChannelResult::kOk);
+  REQUIRE(pair.client().try_send({}, 0) == ChannelResult::kOk);  // takes both in
+  CHECK(text_of(first.payload) == "first");
+  CHECK(text_of(pair.client().try_next().payload) == "other");
+  CHECK(text_of(pair.client().try_next().payload) == "calls");
+}
+
+TEST_CASE("One-way messages and calls arrive in the order in which they were sent") {
+  DuplexPair pair;
+  REQUIRE(pair.client().try_send(bytes_of("first"), 1) == ChannelResult::kOk);
+  const StartedCall call = pair.client().try_start(bytes_of("second"), 2);
+  REQUIRE(pair.client().try_send(bytes_of("third"), 3) == ChannelResult::kOk);
+  for (const std::string expected : {"first", "second", "third"}) {
+    const Incoming in = pair.server().try_next();
+    REQUIRE(in.result == ChannelResult::kOk);
+    CHECK(text_of(in.payload) == expected);
+    CHECK(in.is_call() == (in.call == call.call && call.call != 0));
+  }
+}
+
+TEST_CASE("One-way messages wait for those that the other side has not taken") {
+  DuplexPair pair({.call_window = 3});
+  for (int i = 0; i < 3; ++i) REQUIRE(pair.client().try_send({}, 0) == ChannelResult::kOk);
+  for (int round = 0; round < 100; ++round) {
+    CHECK(pair.client().try_send({}, 0) == ChannelResult::kWouldBlock);
+    // A reply comes through all the same.
+    const StartedCall call = pair.client().try_start({}, 1);
+    REQUIRE(call.result == ChannelResult::kOk);
+    for (int i = 0; i < 3; ++i) {
+      REQUIRE_FALSE(pair.server().try_next().is_call());
+      REQUIRE(pair.client().try_send({}, 0) == ChannelResult::kOk);
+    }
+    REQUIRE(pair.server().try_next().call == call.call);
+    REQUIRE(pair.server().reply(call.call, {}, 0) == ChannelResult::kOk);
+    REQUIRE(pair.client().finish(call.call).result == ChannelResult::kOk);
+  }
+}
+
+TEST_CASE("A sender of one-way messages that sleeps is woken when one is taken") {
+  DuplexPair pair({.call_window = 1, .wait = WaitStrategy::kPark});
+  constexpr int kMessages = 3000;
+  std::thread sender([&] {
+    for (int i = 0; i < kMessages; ++i)
+      pair.client().send({}, static_cast<std::uint32_t>(i), soon());
+  });
+  for (std::uint32_t i = 0; i < kMessages; ++i) {
+    const Incoming in = pair.server().next(soon());
+    REQUIRE(in.result == ChannelResult::kOk);
+    REQUIRE(in.type == i);
+  }
+  sender.join();
+}
+
+// More in the ring than a duplex takes in at a time, and the reply behind it.
+CallId reply_behind_many(DuplexPair& pair) {
+  const CallId call = pair.call_taken("last");
+  for (std::uint32_t i = 0; i < 3000; ++i) {
+    REQUIRE(pair.server().try_send({}, i) == ChannelResult::kOk);
+  }
+  REQUIRE(pair.server().reply(call, bytes_of("here"), 0) == ChannelResult::kOk);
+  return call;
+}
+const ChannelOptions kLargeWindow = {.call_window = 4096, .wait = WaitStrategy::kPark};
+
+TEST_CASE("Nobody sleeps while there is more than is taken in at a time") {
+  DuplexPair pair(kLargeWindow);
+  const CallId call = reply_behind_many(pair);
+  SECTION("waiting for it") {
+    CHECK(text_of(pair.client().finish(call).payload) == "here");
+    CHECK(pair.client().counters().sleeps == 0);
+  }
+  SECTION("polling for it") {
+    int turns = 0;
+    while (pair.client().try_finish_any().result == ChannelResult::kWouldBlock) {
+      REQUIRE_FALSE(pair.client().prepare_to_poll());
+      REQUIRE(++turns < 10);
+    }
+  }
+}
+
+TEST_CASE("Nobody polls while there is more than is taken in at a time") {
+  DuplexPair pair(kLargeWindow);
+  std::vector<CallId> calls;
+  for (int i = 0; i < 4000; ++i) calls.push_back(pair.call_taken("never mind"));
+  for (const CallId call : calls) REQUIRE(pair.client().cancel(call) == ChannelResult::kOk);
+  for (const CallId call : calls) {
+    REQUIRE(pair.server().reply(call, {}, 0) == ChannelResult::kOk);
+  }
+  REQUIRE(pair.server().try_send(bytes_of("here"), 0) == ChannelResult::kOk);
+  // Nothing comes of what is taken in first.
+  Incoming in = pair.client().try_next();
+  for (int i = 0; i < 10 && in.result == ChannelResult::kWouldBlock; ++i) {
+    REQUIRE_FALSE(pair.client().prepare_to_poll());
+    in = pair.client().try_next();
+  }
+  CHECK(text_of(in.payload) == "here");
+}
+
+TEST_CASE("What stands behind more than is taken in at a time is read after a close") {
+  DuplexPair pair(kLargeWindow);
+  const CallId call = reply_behind_many(pair);
+  pair.server().close();
+  SECTION("by who waits for it") {
+    CHECK(text_of(pair.client().finish(call).payload) == "here");
+  }
+  SECTION("by who tries") {
+    Reply reply = pair.client().try_finish_any();
+    for (int i = 0; i < 10 && reply.result == ChannelResult::kWouldBlock; ++i) {
+      reply = pair.client().try_finish_any();
+    }
+    CHECK(text_of(reply.payload) == "here");
+  }
+}
+
+TEST_CASE("Replies that nobody takes are named when they fill every place") {
+  DuplexPair pair({.call_window = 2});
+  for (int i = 0; i < 2; ++i) {
+    REQUIRE(pair.server().reply(pair.call_taken("x"), {}, 0) == ChannelResult::kOk);
+  }
+  const StartedCall refused = pair.client().start({}, 0);  // would never end
+  CHECK(refused.result == ChannelResult::kMisuse);
+  CHECK_THAT(std::string(pair.client().status().message()), Catch::Contains("finish_any"));
+  CHECK(pair.client().try_finish_any().result == ChannelResult::kOk);
+  CHECK(pair.client().try_start({}, 0).result == ChannelResult::kOk);
+}
+
+TEST_CASE("A duplex that closes answers what it has answered and ends the rest") {
+  DuplexPair pair;
+  const CallId answered = pair.call_taken("a");
+  const CallId pending = pair.call_taken("b");
+  REQUIRE(pair.server().reply(answered, bytes_of("A"), 0) == ChannelResult::kOk);
+  pair.server().close();
+  CHECK(text_of(pair.client().finish(answered).payload) == "A");
+  CHECK(pair.client().finish(pending).result == ChannelResult::kClosed);
+  CHECK(pair.client().try_start({}, 0).result == ChannelResult::kClosed);
+  CHECK(errc_of(pair.client().status()) == Errc::kClosed);
+}
+
+// Serves `path` in a process of its own and takes calls without answering any.
+class SilentServer {
+ public:
+  explicit SilentServer(const std::string& path) {
+    int ready[2];
+    REQUIRE(pipe(ready) == 0);
+    pid_ = fork();
+    if (pid_ == 0) serve(path, ready[1]);
+    close(ready[1]);
+    char byte = 0;
+    REQUIRE(read(ready[0], &byte, 1) == 1);
+    close(ready[0]);
+  }
+  ~SilentServer() { kill(); }
+  void kill() {
+    if (pid_ <= 0) return;
+    ::kill(pid_, SIGKILL);
+    waitpid(std::exchange(pid_, -1), nullptr, 0);
+  }
+
+ private:
+  [[noreturn]] static void serve(const std::string& path, int ready) {
+    auto listener = ChannelListener::listen(path);
+    if (!listener.ok() || write(ready, "r", 1) != 1) _exit(1);
+    auto duplex = Duplex::accept(*listener, {}, soon());
+    while (duplex.ok() && duplex->next(soon()).result == ChannelResult::kOk) {
+    }
+    _exit(0);
+  }
+
+  pid_t pid_;
+};
+
+TEST_CASE("Each call that is pending when its server is killed ends with peer gone") {
+  TemporaryDirectory directory;
+  const std::string path = directory.path() + "/duplex.sock";
+  SilentServer server(path);
+  auto client = Duplex::connect(path, {}, soon());
+  REQUIRE(client.ok());
+  std::vector<CallId> calls;
+  for (std::uint32_t i = 0; i < kWindow; ++i) {
+    calls.push_back(client->start(bytes_of("anyone?"), 0, soon()).call);
+    REQUIRE(calls.back() != 0);
+  }
+  server.kill();
+  for (const CallId call : calls) CHECK(client->finish(call).result == ChannelResult::kPeerGone);
+  CHECK(client->call({}, 0).result == ChannelResult::kPeerGone);
+  CHECK(errc_of(client->status()) == Errc::kPeerGone);
+}
+
+TEST_CASE("What cannot be right is refused, said, and changes nothing") {
+  DuplexPair pair({.capacity = 4096, .message_bytes_max = 100});
+  const CallId call = pair.call_taken("x");
+  const std::vector<std::byte> large(101);
+  CHECK(pair.client().try_start(large, 0).result == ChannelResult::kMisuse);
+  CHECK_THAT(std::string(pair.client().status().message()), Catch::Contains("101"));
+  CHECK(pair.server().reply(call, large, 0) == ChannelResult::kMisuse);
+  CHECK(pair.server().reply(call + kWindow, {}, 0) == ChannelResult::kMisuse);
+  CHECK(pair.server().reply(0, {}, 0) == ChannelResult::kMisuse);
+  CHECK(pair.client().finish(call + 1).result == ChannelResult::kMisuse);
+  CHECK(pair.client().cancel(0) == ChannelResult::kMisuse);
+  REQUIRE(pair.server().reply(call, {}, 0) == ChannelResult::kOk);
+  CHECK(pair.server().reply(call, {}, 0) == ChannelResult::kMisuse);  // a second time
+  REQUIRE(pair.client().finish(call).result == ChannelResult::kOk);
+
+  Duplex moved = std::move(pair.client());
+  CHECK(pair.client().call({}, 0).result == ChannelResult::kMisuse);
+  CHECK(pair.client().try_next().result == ChannelResult::kMisuse);
+  CHECK(errc_of(pair.client().status()) == Errc::kClosed);
+  CHECK_FALSE(pair.client().is_cancelled(call));
+  moved.close();
+  CHECK(moved.call({}, 0).result == ChannelResult::kMisuse);
+  CHECK(errc_of(moved.status()) == Errc::kClosed);
+}
+
+TEST_CASE("An error's text that is too long is cut") {
+  DuplexPair pair({.capacity = 4096, .message_bytes_max = 10});
+  const CallId call = pair.call_taken("x");
+  REQUIRE(pair.server().reply_error(call, 1, "a text of more than ten bytes") ==
+          ChannelResult::kOk);
+  CHECK(text_of(pair.client().finish(call).payload) == "a text of ");
+}
+
+// The other side of a duplex, by hand: sends what no correct one does.
+class HostilePeer {
+ public:
+  explicit HostilePeer(const ChannelOptions& options = {.call_window = 4})
+      : ends_(make_ends<Duplex, RawEnd<ChannelRole::kDuplex>>(directory_.path() + "/duplex.sock",
+                                                              options, options)),
+        session_(std::move(ends_.second.session)),
+        writer_(session_->own().data(), session_->own().header(), session_->own().words(),
+                session_->peer().words()) {}
+
+  Duplex& victim() { return ends_.first; }
+  ChannelWords& words() { return session_->own().words(); }
+  void send(CallId call, CallKind kind) {
+    REQUIRE(writer_.claim(0) == FrameWriter::Room::kYes);
+    const CallHead head{call, kind, 0};
+    std::memcpy(writer_.call_head(), &head, sizeof head);
+    writer_.stage(0, 0);
+    writer_.publish();
+  }
+
+ private:
+  TemporaryDirectory directory_;
+  std::pair<Duplex, RawEnd<ChannelRole::kDuplex>> ends_;
+  std::unique_ptr<ChannelSession> session_;
+  FrameWriter writer_;
+};
+
+TEST_CASE("A peer that breaks the rules of calls is cut off") {
+  HostilePeer peer;
+  Duplex& victim = peer.victim();
+  SECTION("a reply to no call") {
+    peer.send(7, CallKind::kReply);
+  }
+  SECTION("a reply to call 0") {
+    peer.send(0, CallKind::kReply);
+  }
+  SECTION("two replies to one call") {
+    const CallId call = victim.try_start({}, 0).call;
+    peer.send(call, CallKind::kReply);
+    peer.send(call, CallKind::kErrorReply);
+  }
+  SECTION("a reply to a call that was made long ago") {
+    const CallId call = victim.try_start({}, 0).call;
+    peer.send(call, CallKind::kReply);
+    REQUIRE(victim.finish(call).result == ChannelResult::kOk);
+    peer.send(call, CallKind::kReply);
+  }
+  SECTION("a reply to an earlier call in the place of one that waits") {
+    const CallId earlier = victim.try_start({}, 0).call;
+    peer.send(earlier, CallKind::kReply);
+    REQUIRE(victim.finish(earlier).result == ChannelResult::kOk);
+    const CallId later = victim.try_start({}, 0).call;
+    REQUIRE(call_place(later, 4) == call_place(earlier, 4));
+    peer.send(earlier, CallKind::kReply);
+  }
+  SECTION("more calls than it may make") {
+    for (CallId call = 4; call < 9; ++call) peer.send(call, CallKind::kCall);
+  }
+  SECTION("a second call in the same place") {
+    peer.send(4, CallKind::kCall);
+    peer.send(8, CallKind::kCall);
+  }
+  SECTION("a call without a serial number") {
+    peer.send(3, CallKind::kCall);
+  }
+  SECTION("more one-way messages than it may send") {
+    for (int i = 0; i < 5; ++i) peer.send(0, CallKind::kOneWay);
+  }
+  SECTION("a message of no known kind") {
+    peer.send(4, CallKind{6});
+  }
+  SECTION("more one-way messages taken than were sent") {
+    for (int i = 0; i < 4; ++i) REQUIRE(victim.try_send({}, 0) == ChannelResult::kOk);
+    store_tally(peer.words().taken, 5);
+    CHECK(victim.try_send({}, 0) == ChannelResult::kCorrupt);
+  }
+  SECTION("fewer one-way messages taken than before") {
+    store_tally(peer.words().taken, 4);
+    for (int i = 0; i < 8; ++i) REQUIRE(victim.try_send({}, 0) == ChannelResult::kOk);
+    store_tally(peer.words().taken, 3);
+    CHECK(victim.try_send({}, 0) == ChannelResult::kCorrupt);
+  }
+  CHECK(victim.try_next().result == ChannelResult::kCorrupt);
+  CHECK(errc_of(victim.status()) == Errc::kCorrupt);
+  CHECK(victim.try_start({}, 0).result == ChannelResult::kCorrupt);
+}
+
+TEST_CASE("A peer that replies to a call before it was sent is cut off") {
+  HostilePeer peer({.capacity = 1024, .message_bytes_max = 300, .call_window = 4});
+  const std::vector<std::byte> large(300);
+  for (int i = 0; i < 2; ++i) REQUIRE(peer.victim().try_start(large, 0).call != 0);
+  peer.send(call_number(3, 4, 2), CallKind::kReply);
+  CHECK(peer.victim().try_start(large, 0).result == ChannelResult::kCorrupt);  // there is no room
+}
+
+TEST_CASE("Cancellations of calls that are not there change nothing") {
+  HostilePeer peer;
+  for (CallId call = 0; call < 100; ++call) peer.send(call, CallKind::kCancel);
+  peer.send(4, CallKind::kCall);
+  const Incoming in = peer.victim().try_next();
+  REQUIRE(in.result == ChannelResult::kOk);
+  CHECK(in.call == 4);
+  CHECK_FALSE(peer.victim().is_cancelled(4));
+}
+
+}  // namespace
+}  // namespace lapwing

@@ -1,0 +1,260 @@
+// A listener in an event loop: whatever its peers do, fd() is readable when accept() or tend() has
+// something to do, and silent when it has not.
+
+#include <poll.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <deque>
+#include <optional>
+#include <vector>
+
+#include "channel/listener.h"
+#include "testing/raw_channel_peer.h"
+
+namespace lapwing {
+namespace {
+
+bool is_readable(int fd, int timeout_ms = 0) {
+  pollfd entry{fd, POLLIN, 0};
+  return poll(&entry, 1, timeout_ms) == 1;
+}
+constexpr int kHangMs = static_cast<int>(kChannelTestNs / 1'000'000);
+
+// A listener as an event loop has it: polled, and then asked without waiting.
+struct Loop {
+  // False: nothing came before the test would hang.
+  bool sleep() {
+    ++wakes;
+    return is_readable(here.listener.fd(), kHangMs);
+  }
+  absl::StatusOr<ChannelConsumer> accept() {
+    return ChannelConsumer::accept(here.listener, kSmall, monotonic_ns());
+  }
+  // Whether nobody can be served, and nothing is left to do. Where so much time has passed that
+  // those who are silent are due, there may be.
+  bool accepts_nobody_and_sleeps() {
+    const auto nobody = accept();
+    if (errc_of(nobody.status()) != Errc::kTimedOut) return false;
+    return !is_readable(here.listener.fd()) || monotonic_ns() - began_ns >= kSilenceNsMin;
+  }
+
+  Listening here;
+  std::uint64_t began_ns = monotonic_ns();
+  int wakes = 0;
+};
+
+void say_hello(const RawPeer& peer) {
+  const UniqueFd fd = make_raw_file(whole(peer.header), {});
+  peer.send_hello({fd.get()});
+}
+
+// A successor by hand, that has asked.
+UniqueFd ask_for_socket(const std::string& path) {
+  UniqueFd successor = *connect_local(path, soon(), kChannelSocket);
+  auto ask = make_frame<TakeOverFrame>(FrameType::kTakeOver);
+  ask.abi_version = kAbiVersion;
+  REQUIRE(send_frame(successor.get(), ask) == SendOutcome::kSent);
+  return successor;
+}
+// Takes it. False: so late that it may have been given up.
+bool says_it_has_the_socket(const UniqueFd& successor, std::uint64_t began_ns) {
+  Packet packet;
+  std::vector<UniqueFd> descriptors;
+  REQUIRE(await_with_descriptors(successor.get(), packet, descriptors, soon()) ==
+          ReceiveOutcome::kFrame);
+  CHECK(packet.as<FrameHeader>().type == FrameType::kHandedOver);
+  send_frame(successor.get(), make_frame<TakenOverFrame>(FrameType::kTakenOver));
+  return monotonic_ns() - began_ns < kHandshakeNs;
+}
+
+}  // namespace
+
+TEST_CASE("A client that says hello after it was taken in wakes the event loop, and is served") {
+  Loop loop;
+  CHECK_FALSE(is_readable(loop.here.listener.fd()));
+  const RawPeer peer(loop.here.path);
+  REQUIRE(loop.sleep());
+  CHECK(loop.accepts_nobody_and_sleeps());  // it has said nothing yet
+  say_hello(peer);
+  CHECK(is_readable(loop.here.listener.fd()));  // now, and not when it would be dropped
+  CHECK(loop.accept().ok());
+  CHECK(loop.accepts_nobody_and_sleeps());
+}
+
+TEST_CASE("An event loop serves every client, however many come, beside those who are silent") {
+  constexpr std::size_t kClients = 150;  // more than may wait
+  Loop loop;
+  std::vector<RawPeer> silent;
+  for (std::size_t i = 0; i < kPeersWaitingMax / 2; ++i) silent.emplace_back(loop.here.path);
+  auto connecting = std::async(std::launch::async, [&] {
+    std::size_t served = 0;
+    std::deque<RawPeer> shaking_hands;  // each with some others between its connect and its hello
+    const auto say_next_hello = [&] {
+      const RawPeer& peer = shaking_hands.front();
+      const UniqueFd file = try_to_make_raw_file(whole(peer.header), {});
+      Packet packet;
+      std::vector<UniqueFd> descriptors;
+      served += peer.try_to_send_hello({file.get()}) &&
+                await_with_descriptors(peer.fd.get(), packet, descriptors, soon()) ==
+                    ReceiveOutcome::kFrame &&
+                packet.as<FrameHeader>().type == FrameType::kChannelWelcome;
+      shaking_hands.pop_front();
+    };
+    for (std::size_t i = 0; i < kClients; ++i) {
+      shaking_hands.emplace_back(loop.here.path);
+      if (shaking_hands.size() == 5) say_next_hello();
+    }
+    while (!shaking_hands.empty()) say_next_hello();
+    return served;
+  });
+  std::size_t accepted = 0;
+  while (accepted < kClients && loop.sleep()) {
+    for (;;) {
+      const auto consumer = loop.accept();
+      accepted += consumer.ok();
+      if (errc_of(consumer.status()) == Errc::kTimedOut) break;
+    }
+  }
+  CHECK(accepted == kClients);
+  CHECK(connecting.get() == kClients);
+}
+
+TEST_CASE("One that says nothing wakes an event loop when it comes and when it is dropped") {
+  Loop loop;
+  const RawPeer silent(loop.here.path);
+  while (loop.here.listener.refused() == 0 && loop.sleep()) {
+    CHECK(errc_of(loop.accept().status()) == Errc::kTimedOut);
+  }
+  CHECK(loop.wakes == 2);
+  CHECK(silent.refusal().find("did not say hello") != std::string::npos);
+  CHECK_FALSE(is_readable(loop.here.listener.fd()));
+}
+
+TEST_CASE("One that leaves or talks nonsense wakes an event loop once") {
+  Loop loop;
+  {
+    const RawPeer leaves(loop.here.path);
+    REQUIRE(loop.sleep());
+    CHECK(loop.accepts_nobody_and_sleeps());
+  }
+  CHECK(is_readable(loop.here.listener.fd()));
+  CHECK(loop.accepts_nobody_and_sleeps());
+  CHECK(loop.here.listener.refused() == 1);
+  CHECK(errc_of(loop.here.listener.last_refusal()) == Errc::kPeerGone);
+  const RawPeer mad(loop.here.path);
+  mad.send_bytes("nonsense");
+  REQUIRE(loop.sleep());
+  CHECK(loop.accepts_nobody_and_sleeps());
+  CHECK(loop.here.listener.refused() == 2);
+  CHECK(errc_of(loop.accept().status()) == Errc::kTimedOut);
+}
+
+TEST_CASE("As many silent ones as may wait give way to who comes, and the event loop sleeps") {
+  Loop loop;
+  std::vector<RawPeer> silent;
+  for (std::size_t i = 0; i < kPeersWaitingMax; ++i) silent.emplace_back(loop.here.path);
+  REQUIRE(loop.sleep());
+  CHECK(loop.accepts_nobody_and_sleeps());
+  const RawPeer client(loop.here.path);
+  say_hello(client);
+  bool served = false;
+  while (!served && loop.sleep()) served = loop.accept().ok();
+  CHECK(served);
+  // It came, the silent ones could go, and nothing else woke the loop.
+  CHECK(loop.wakes <= 4);
+  CHECK(silent.front().refusal().find("did not say hello") != std::string::npos);
+}
+
+TEST_CASE("Those who are only to be served do not wake a loop that tends, and are served later") {
+  Loop loop;
+  const RawPeer client(loop.here.path);
+  say_hello(client);
+  REQUIRE(loop.sleep());
+  CHECK(loop.here.listener.tend().ok());
+  CHECK_FALSE(is_readable(loop.here.listener.fd()));
+  const RawPeer other(loop.here.path);
+  REQUIRE(loop.sleep());
+  CHECK(loop.here.listener.tend().ok());
+  say_hello(other);
+  REQUIRE(loop.sleep());
+  CHECK(loop.here.listener.tend().ok());
+  CHECK_FALSE(is_readable(loop.here.listener.fd()));
+  CHECK(loop.accept().ok());
+  REQUIRE(loop.sleep());  // the one that tend() had left alone
+  CHECK(loop.accept().ok());
+  CHECK(loop.accepts_nobody_and_sleeps());
+}
+
+TEST_CASE("An event loop that has no descriptor left is not kept awake, and goes on later") {
+  Loop loop;
+  rlimit before{};
+  REQUIRE(getrlimit(RLIMIT_NOFILE, &before) == 0);
+  const RawPeer client(loop.here.path);
+  const UniqueFd file = make_raw_file(whole(client.header), {});
+  client.send_hello({file.get()});
+  const rlimit few = {256, before.rlim_max};
+  REQUIRE(setrlimit(RLIMIT_NOFILE, &few) == 0);
+  // Nothing is asserted while no descriptor is left: a sanitizer needs two to look at an assertion.
+  std::vector<UniqueFd> others;
+  do {
+    others.emplace_back(dup(loop.here.listener.fd()));
+  } while (others.back().valid());
+  const std::uint64_t asked_ns = monotonic_ns();
+  const Errc error = errc_of(loop.accept().status());
+  const bool sleeps =
+      !is_readable(loop.here.listener.fd()) || monotonic_ns() - asked_ns >= kPauseNs;
+  const bool wakes = loop.sleep();
+  others.clear();
+  const bool is_served = loop.accept().ok();
+  setrlimit(RLIMIT_NOFILE, &before);
+  CHECK(error == Errc::kLimit);
+  CHECK(sleeps);
+  CHECK(wakes);
+  CHECK(is_served);
+}
+
+TEST_CASE("A successor that takes its time does not hold an event loop up") {
+  Loop loop;
+  const UniqueFd successor = ask_for_socket(loop.here.path);
+  REQUIRE(loop.sleep());
+  CHECK(loop.here.listener.tend().ok());
+  CHECK_FALSE(loop.here.listener.handed_over());
+  // In this thread: had tend() waited for it, it would have given it up by now.
+  const bool in_time = says_it_has_the_socket(successor, loop.began_ns);
+  REQUIRE(loop.sleep());
+  const Errc answer = errc_of(loop.here.listener.tend());
+  CHECK((answer == Errc::kClosed || !in_time));
+  CHECK((loop.here.listener.handed_over() || !in_time));
+}
+
+TEST_CASE("A successor that falls silent is given up, and whoever came meanwhile is served") {
+  Loop loop;
+  const UniqueFd successor = ask_for_socket(loop.here.path);
+  REQUIRE(loop.sleep());
+  CHECK(errc_of(loop.accept().status()) == Errc::kTimedOut);
+  const RawPeer client(loop.here.path);
+  say_hello(client);
+  bool served = false;
+  while (!served && loop.sleep()) served = loop.accept().ok();
+  CHECK(served);
+  CHECK(loop.wakes <= 4);  // it asked, it was given up, the client
+  CHECK(loop.here.listener.refused() == 1);
+}
+
+TEST_CASE("A listener that ends while its successor takes the socket leaves the name to it") {
+  const TemporaryDirectory directory;
+  const std::string path = directory.file("channel.sock");
+  std::optional<ChannelListener> old = *ChannelListener::listen(path);
+  const UniqueFd successor = ask_for_socket(path);
+  REQUIRE(is_readable(old->fd(), kHangMs));
+  CHECK(old->tend().ok());
+  const std::uint64_t began_ns = monotonic_ns();
+  auto ending = std::async(std::launch::async, [&] { old.reset(); });
+  const bool in_time = says_it_has_the_socket(successor, began_ns);
+  ending.get();
+  CHECK((access(path.c_str(), F_OK) == 0 || !in_time));
+}
+
+}  // namespace lapwing

@@ -1,0 +1,76 @@
+#include "channel/hand_over.h"
+
+#include <sys/socket.h>
+
+#include <span>
+
+#include "absl/strings/str_cat.h"
+#include "channel/descriptors.h"
+#include "channel/handshake.h"
+#include "os/kernel.h"
+#include "proto/channel_frames.h"
+#include "proto/error.h"
+
+namespace lapwing {
+
+std::string HandOver::name() const {
+  return peer_text(static_cast<std::uint32_t>(peer_.pid), peer_.uid);
+}
+
+absl::Status HandOver::begin(int listening, const std::vector<int>& waiting) {
+  Packet packet;
+  std::vector<UniqueFd> descriptors;
+  if (receive_with_descriptors(successor_.get(), packet, descriptors) != ReceiveOutcome::kFrame) {
+    return make_error(Errc::kProtocol,
+                      absl::StrCat(name(), " sent a packet that is no frame of a channel"));
+  }
+  if (!is_expected_user(peer_.uid, std::nullopt) ||
+      packet.as<TakeOverFrame>().abi_version != kAbiVersion) {
+    return make_error(Errc::kRefused,
+                      "only a process of the same user, or of root, and of the same ABI version "
+                      "can take the socket over");
+  }
+  std::vector<int> handed = {listening};
+  handed.insert(handed.end(), waiting.begin(), waiting.end());
+  auto frame = make_frame<HandedOverFrame>(FrameType::kHandedOver);
+  frame.waiting = static_cast<std::uint32_t>(waiting.size());
+  if (send_with_descriptors(successor_.get(), std::as_bytes(std::span(&frame, 1)), handed) ==
+      SendOutcome::kSent) {
+    return absl::OkStatus();
+  }
+  return make_error(Errc::kPeerGone, absl::StrCat(name(), " left before it had the socket"));
+}
+
+absl::StatusOr<bool> HandOver::look() {
+  Packet packet;
+  std::vector<UniqueFd> descriptors;
+  switch (receive_with_descriptors(successor_.get(), packet, descriptors)) {
+    case ReceiveOutcome::kWouldBlock:
+      if (monotonic_ns() < deadline_ns_) return false;
+      return last_look();
+    case ReceiveOutcome::kClosed:
+      return make_error(Errc::kPeerGone,
+                        absl::StrCat(name(), " left in the middle of a take-over"));
+    case ReceiveOutcome::kViolation:
+      return make_error(Errc::kProtocol,
+                        absl::StrCat(name(), " sent a packet that is no frame of a channel"));
+    case ReceiveOutcome::kFrame:
+      break;
+  }
+  if (packet.as<FrameHeader>().type == FrameType::kTakenOver) return true;
+  return make_error(Errc::kProtocol, absl::StrCat(name(), " did not say that it has the socket"));
+}
+
+// Once this side has given up, the successor cannot say any more that it has the socket: the two
+// never both believe that they are the one that listens.
+absl::StatusOr<bool> HandOver::last_look() {
+  shutdown(successor_.get(), SHUT_RD);
+  Packet packet;
+  std::vector<UniqueFd> descriptors;
+  const bool came =
+      receive_with_descriptors(successor_.get(), packet, descriptors) == ReceiveOutcome::kFrame;
+  if (came && packet.as<FrameHeader>().type == FrameType::kTakenOver) return true;
+  return make_error(Errc::kTimedOut, absl::StrCat(name(), " did not answer in time"));
+}
+
+}  // namespace lapwing

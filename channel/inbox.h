@@ -1,0 +1,69 @@
+// What the other side of a duplex has asked for and this side has not yet taken, and the calls that
+// it has not yet answered.
+//
+// Thread safety: one thread. Owns copies of the messages: at most `window` calls, `window` one-way
+// messages, and the message that was taken last.
+//
+// Invariants
+//  1. A call is in the inbox, or taken, or answered; an answered one is forgotten.
+//  2. The other side knows both limits, so one that goes beyond them is not correct.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "channel/call_table.h"
+#include "proto/channel_layout.h"
+
+namespace lapwing {
+
+struct InboxEntry {
+  CallId call = 0;  // 0: a one-way message
+  std::uint32_t type = 0;
+  std::vector<std::byte> payload;
+};
+
+class Inbox {
+ public:
+  explicit Inbox(std::uint32_t window);
+
+  // False: no correct peer sends this now.
+  bool add_call(CallId id, std::uint32_t type, std::span<const std::byte> payload);
+  bool add_one_way(std::uint32_t type, std::span<const std::byte> payload);
+  // The caller no longer waits for a call. One that was answered meanwhile is no concern.
+  void cancel(CallId id);
+
+  bool empty() const { return count_ == 0; }
+  // The oldest, in the order of arrival; valid until the next take(). It is not empty.
+  const InboxEntry& take();
+  std::uint64_t one_ways_taken() const { return one_ways_taken_; }
+
+  // Whether the call was taken and has not been answered, so that it may be.
+  bool is_open(CallId id) const;
+  bool is_cancelled(CallId id) const;  // and open
+  void answer(CallId id);              // it is open
+
+ private:
+  enum class State { kFree, kWaiting, kTaken };
+  struct Call {
+    State state = State::kFree;
+    CallId id = 0;
+    bool cancelled = false;
+  };
+
+  std::uint32_t window() const { return static_cast<std::uint32_t>(calls_.size()); }
+  Call& call_of(CallId id) { return calls_[call_place(id, window())]; }
+  const Call& call_of(CallId id) const { return calls_[call_place(id, window())]; }
+  void add(CallId id, std::uint32_t type, std::span<const std::byte> payload);
+
+  std::vector<Call> calls_;          // by place
+  std::vector<InboxEntry> entries_;  // a ring; the last taken stays untouched
+  std::size_t first_ = 0;
+  std::size_t count_ = 0;
+  std::uint32_t one_ways_ = 0;  // in the inbox
+  std::uint64_t one_ways_taken_ = 0;
+};
+
+}  // namespace lapwing

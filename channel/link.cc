@@ -1,0 +1,53 @@
+#include "channel/link.h"
+
+#include <sys/socket.h>
+
+#include <cerrno>
+
+#include "os/kernel.h"
+#include "proto/channel_frames.h"
+
+namespace lapwing {
+namespace {
+
+bool is_wake(const Packet& packet) {
+  const absl::StatusOr<FrameType> type = check_frame(packet, channel_frame_bytes);
+  return type.ok() && *type == FrameType::kWake;
+}
+
+}  // namespace
+
+Link::Peer Link::look() {
+  for (int taken = 0; taken < kPacketsPerLook && last_ == Peer::kThere; ++taken) {
+    Packet packet;
+    const ssize_t got = recv(fd_.get(), packet.bytes, sizeof packet.bytes, MSG_DONTWAIT);
+    if (got < 0 && errno == EAGAIN) break;
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) {
+      last_ = Peer::kGone;
+      break;
+    }
+    packet.size = static_cast<std::size_t>(got);
+    if (!is_wake(packet)) last_ = Peer::kViolation;
+  }
+  return last_;
+}
+
+void Link::await(std::uint64_t timeout_ns) const {
+  wait_readable(fd_.get(), timeout_ns);
+}
+
+SendOutcome Link::wake() {
+  if (last_ != Peer::kThere) return SendOutcome::kClosed;
+  const SendOutcome sent = send_frame(fd_.get(), make_frame<WakeFrame>(FrameType::kWake));
+  if (sent == SendOutcome::kClosed) last_ = Peer::kGone;
+  return sent;
+}
+
+void Link::close() {
+  shutdown(fd_.get(), SHUT_RDWR);
+  fd_.reset();
+  last_ = Peer::kGone;
+}
+
+}  // namespace lapwing

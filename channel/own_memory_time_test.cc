@@ -1,0 +1,117 @@
+// The time that a side needs for its memory: none before there is a listener, interruptible, and
+// more than a listener waits for a hello.
+
+#include <atomic>
+#include <functional>
+
+#include "channel/handshake.h"
+#include "testing/raw_channel_peer.h"
+
+namespace lapwing {
+namespace {
+
+constexpr std::uint64_t kSteps = 4;
+
+// A side whose memory takes kSteps steps and a little, asked before each whether to go on.
+ChannelOptions in_steps(std::function<bool()> is_interrupted) {
+  ChannelOptions options{.capacity = kSteps * kPopulateStepBytes, .message_bytes_max = 100};
+  options.is_interrupted = std::move(is_interrupted);
+  return options;
+}
+
+}  // namespace
+
+TEST_CASE("Who connects makes no memory before there is a listener") {
+  const TemporaryDirectory directory;
+  std::uint64_t asked = 0;
+  const auto options = in_steps([&] { return ++asked > kSteps * 100; });
+  const std::string path = directory.file("channel.sock");
+  CHECK(errc_of(ChannelProducer::connect(path, options, soon()).status()) == Errc::kNoBus);
+  UniqueFd(std::move(*listen_local(path, 0600, {}, kChannelSocket))).reset();
+  CHECK(errc_of(ChannelProducer::connect(path, options, soon()).status()) == Errc::kPeerGone);
+  CHECK(asked == 0);
+}
+
+TEST_CASE("Who connects can be interrupted before each step of making its memory") {
+  Listening here;
+  for (std::uint64_t step = 1; step <= kSteps; ++step) {
+    std::uint64_t asked = 0;
+    const auto options = in_steps([&] { return ++asked == step; });
+    const auto producer = ChannelProducer::connect(here.path, options, soon());
+    CHECK(errc_of(producer.status()) == Errc::kTimedOut);
+    CHECK(says(producer.status().message(), "interrupted"));
+    CHECK(asked == step);
+  }
+  check_next_is_served(here.listener);
+}
+
+TEST_CASE("Who accepts can be interrupted while it makes its memory, and the peer is told") {
+  Listening here;
+  auto connecting = std::async(std::launch::async, [&] {
+    return ChannelConsumer::connect(here.path, kSmall, soon()).status();
+  });
+  std::uint64_t asked = 0;
+  const auto options = in_steps([&] { return ++asked == 2; });
+  const auto producer = ChannelProducer::accept(here.listener, options, soon());
+  CHECK(errc_of(producer.status()) == Errc::kTimedOut);
+  CHECK(asked == 2);
+  const absl::Status told = connecting.get();
+  CHECK(errc_of(told) == Errc::kRefused);
+  CHECK(says(told.message(), "is just being stopped"));
+  check_next_is_served(here.listener);
+}
+
+TEST_CASE("Memory that is not ready by the deadline ends a connect") {
+  Listening here;
+  const std::uint64_t deadline_ns = monotonic_ns() + 20'000'000;
+  const auto options = in_steps([&] {
+    while (monotonic_ns() < deadline_ns) wait_readable(-1, 1'000'000);
+    return false;
+  });
+  const auto producer = ChannelProducer::connect(here.path, options, deadline_ns);
+  CHECK(errc_of(producer.status()) == Errc::kTimedOut);
+  check_next_is_served(here.listener);
+}
+
+TEST_CASE("Who needs longer for its memory than a listener waits for a hello is served") {
+  Listening here;
+  std::atomic<int> steps = 0;
+  auto connecting = std::async(std::launch::async, [&] {
+    const auto options = in_steps([&] {
+      if (++steps == 1) wait_readable(-1, kSilenceNsMin);
+      return false;
+    });
+    return ChannelProducer::connect(here.path, options, soon());
+  });
+  auto consumer = ChannelConsumer::accept(here.listener, kSmall, soon());
+  const auto producer = connecting.get();
+  INFO(consumer.status() << ' ' << producer.status());
+  CHECK(consumer.ok());
+  CHECK(producer.ok());
+  CHECK(steps >= static_cast<int>(kSteps));
+  CHECK(here.listener.refused() == 1);  // the connection that it gave up itself, and no other
+  CHECK(errc_of(here.listener.last_refusal()) == Errc::kPeerGone);
+}
+
+TEST_CASE("Who was too slow with its hello tries again, and not for ever") {
+  const TemporaryDirectory directory;
+  const std::string path = directory.file("channel.sock");
+  const auto raw = listen_local(path, 0600, {}, kChannelSocket);
+  REQUIRE(raw.ok());
+  auto connecting = std::async(
+      std::launch::async, [&] { return ChannelProducer::connect(path, kSmall, soon()).status(); });
+  int connects = 0;
+  while (connecting.wait_for(std::chrono::seconds(0)) != std::future_status::ready) {
+    wait_readable(raw->get(), 1'000'000);
+    const UniqueFd fd(accept4(raw->get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (!fd.valid()) continue;
+    ++connects;
+    refuse(fd.get(), make_error(Errc::kTimedOut, "too slow"));
+  }
+  const absl::Status told = connecting.get();
+  CHECK(errc_of(told) == Errc::kRefused);
+  CHECK(says(told.message(), "too slow"));
+  CHECK(connects == 5);
+}
+
+}  // namespace lapwing

@@ -1,0 +1,202 @@
+#include "channel/session.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "os/kernel.h"
+#include "proto/error.h"
+
+namespace lapwing {
+
+ChannelSession::ChannelSession(Link link, OwnMemory own, PeerMemory peer, ChannelBarrier barrier,
+                               const ChannelOptions& options, std::string peer_name)
+    : link_(std::move(link)),
+      own_(std::move(own)),
+      peer_(std::move(peer)),
+      own_words_(own_.words()),
+      peer_words_(peer_.words()),
+      barrier_(barrier),
+      strategy_(options.wait),
+      peer_name_(std::move(peer_name)) {}
+
+ChannelSession::~ChannelSession() {
+  close();
+}
+
+ChannelCounters ChannelSession::counters() const {
+  ChannelCounters counters;
+  counters.messages_sent = load_tally(own_words_.sent.messages);
+  counters.messages_received = load_tally(own_words_.received.messages);
+  counters.messages_released = load_tally(peer_words_.received.messages);
+  counters.full_waits = load_tally(own_words_.full_waits.value);
+  counters.empty_waits = load_tally(own_words_.empty_waits.value);
+  counters.sleeps = load_tally(own_words_.sleeps.value);
+  counters.wakes = load_tally(own_words_.wakes.value);
+  return counters;
+}
+
+ChannelResult ChannelSession::ended() {
+  status_ = why_ended_;
+  return end_;
+}
+
+// What comes after each round of spinning, or instead of it.
+ChannelResult ChannelSession::wait_longer(absl::FunctionRef<ChannelResult()> look,
+                                          std::uint64_t deadline_ns) {
+  const std::uint64_t now = monotonic_ns();
+  if (now - looked_ns_ >= kPeerLookNs) {
+    looked_ns_ = now;
+    take_peer_state(link_.look());
+  }
+  if (end_ != ChannelResult::kOk) {
+    const ChannelResult left = look();  // what it did before it ended
+    if (left != ChannelResult::kWouldBlock) return left;
+    if (!more_to_see_) return ended();
+  }
+  if (now >= deadline_ns) return ChannelResult::kTimedOut;
+  if (more_to_see_) return look();
+  if (strategy_ == WaitStrategy::kBackoff) ++turns_;
+  if (spins_now() != 0) return ChannelResult::kWouldBlock;
+  if (strategy_ == WaitStrategy::kBackoff && turns_ < kSpinTurns + kBackoffYields) {
+    sched_yield();
+    return look();
+  }
+  return park(look, std::min(deadline_ns, now + kChannelSleepNsMax));
+}
+
+// T1 to T4 (proto/shared_words.h).
+ChannelResult ChannelSession::park(absl::FunctionRef<ChannelResult()> look,
+                                   std::uint64_t until_ns) {
+  raise_ticket();                     // T1, T2
+  const ChannelResult seen = look();  // T3
+  if (seen == ChannelResult::kWouldBlock && !more_to_see_) {
+    count_one(own_words_.sleeps);
+    const std::uint64_t now = monotonic_ns();
+    if (now < until_ns) link_.await(until_ns - now);  // T4
+  }
+  lower_ticket();
+  if (seen != ChannelResult::kWouldBlock) return seen;
+  take_peer_state(link_.look());  // also takes the packet
+  return look();
+}
+
+void ChannelSession::raise_ticket() {
+  // The next odd number: an event loop has left the last one as it was.
+  ticket_ += ticket_sleeps(ticket_) ? Word{2} : Word{1};
+  store_ticket(own_words_, ticket_);  // T1
+  if (barrier_ == ChannelBarrier::kMembarrier) {
+    membarrier_global();  // T2
+  } else {
+    full_fence();  // T2
+  }
+}
+
+void ChannelSession::lower_ticket() {
+  store_ticket(own_words_, ++ticket_);
+}
+
+bool ChannelSession::prepare_to_poll(absl::FunctionRef<ChannelResult()> look) {
+  if (ticket_sleeps(ticket_)) lower_ticket();
+  take_peer_state(link_.look());  // packets of earlier sleeps
+  if (end_ != ChannelResult::kOk) return false;
+  raise_ticket();
+  if (look() == ChannelResult::kWouldBlock && !more_to_see_) {
+    count_one(own_words_.sleeps);
+    return true;
+  }
+  lower_ticket();
+  return false;
+}
+
+// A packet that the kernel had no memory for leaves the ticket unanswered: the next operation tries
+// again.
+void ChannelSession::answer(Word ticket) {
+  switch (link_.wake()) {
+    case SendOutcome::kSent:
+      answered_ = ticket;
+      return count_one(own_words_.wakes);
+    case SendOutcome::kWouldBlock:
+      return;
+    case SendOutcome::kClosed:
+      answered_ = ticket;
+      return take_peer_state(Link::Peer::kGone);
+  }
+}
+
+void ChannelSession::look_at_peer() {
+  calls_until_clock_ = kCallsPerClock;
+  const std::uint64_t now = monotonic_ns();
+  if (now - looked_ns_ < kPeerLookNs) return;
+  looked_ns_ = now;
+  take_peer_state(link_.look());
+}
+
+void ChannelSession::take_peer_state(Link::Peer peer) {
+  if (peer == Link::Peer::kThere || end_ != ChannelResult::kOk) return;
+  if (peer == Link::Peer::kViolation) {
+    corrupt("it sent a packet that has no place on a channel's socket");
+    return;
+  }
+  switch (load_channel_state(peer_words_)) {
+    case ChannelState::kClosed:
+      return finish(ChannelResult::kClosed,
+                    make_error(Errc::kClosed, absl::StrCat(peer_name_, " closed the channel")));
+    case ChannelState::kCorrupt:
+      return finish(ChannelResult::kPeerGone,
+                    make_error(Errc::kPeerGone,
+                               absl::StrCat(peer_name_,
+                                            " closed the channel because this side wrote what no "
+                                            "correct one writes; see its log")));
+    default:
+      return finish(
+          ChannelResult::kPeerGone,
+          make_error(Errc::kPeerGone, absl::StrCat(peer_name_,
+                                                   " ended without closing the channel; "
+                                                   "connect or accept again for a new one")));
+  }
+}
+
+void ChannelSession::finish(ChannelResult end, absl::Status why) {
+  end_ = end;
+  why_ended_ = std::move(why);
+}
+
+void ChannelSession::close() {
+  if (link_.fd() < 0) return;
+  store_channel_state(own_words_, ChannelState::kClosed);
+  link_.close();
+  if (end_ == ChannelResult::kOk) {
+    finish(ChannelResult::kMisuse,
+           make_error(Errc::kClosed, "this end of the channel was closed by its own close()"));
+  }
+}
+
+ChannelResult ChannelSession::corrupt(const std::string& what) {
+  store_channel_state(own_words_, ChannelState::kCorrupt);
+  link_.close();
+  finish(ChannelResult::kCorrupt,
+         make_error(Errc::kCorrupt, absl::StrCat("the channel to ", peer_name_,
+                                                 " is corrupt and was closed: ", what,
+                                                 "; restart that process, and look into it")));
+  return ended();
+}
+
+bool ChannelSession::is_own_thread() {
+#ifndef NDEBUG
+  if (thread_ == std::thread::id()) thread_ = std::this_thread::get_id();
+  return thread_ == std::this_thread::get_id();
+#else
+  return true;
+#endif
+}
+
+absl::Status ChannelSession::wrong_thread() {
+  return make_error(Errc::kInvalidArgument,
+                    "an end of a channel was used by a second thread; it belongs to the first that "
+                    "used it");
+}
+
+}  // namespace lapwing
