@@ -11,4 +11,5 @@ set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
 
 set(ENV{PKG_CONFIG_SYSROOT_DIR} $ENV{LAPWING_ROOT})
-set(ENV{PKG_CONFIG_LIBDIR} $ENV{LAPWING_ROOT}/usr/lib/aarch64-linux-gnu/pkgconfig:$ENV{LAPWING_ROOT}/usr/share/pkgconfig)
+set(shared $ENV{LAPWING_ROOT}/usr/share/pkgconfig)
+set(ENV{PKG_CONFIG_LIBDIR} $ENV{LAPWING_ROOT}/usr/lib/aarch64-linux-gnu/pkgconfig:${shared})
