@@ -17,7 +17,7 @@ namespace {
 namespace bip = boost::interprocess;
 
 // What mapped_region asks of a thing that it maps.
-struct OpenFile {
+struct BorrowedFile {
   int fd;
   bip::mapping_handle_t get_mapping_handle() const { return {fd, false}; }
 };
@@ -48,8 +48,9 @@ absl::StatusOr<bip::mapped_region> map_file(int fd, MapAccess access, std::uint6
   bip::mapped_region region;
   void* const place = bytes >= kHugePageBytes ? reserve_aligned(bytes) : nullptr;
   try {
-    region = place == nullptr ? bip::mapped_region(OpenFile{fd}, mode, 0, bytes)
-                              : bip::mapped_region(OpenFile{fd}, mode, 0, bytes, place, MAP_FIXED);
+    region = place == nullptr
+                 ? bip::mapped_region(BorrowedFile{fd}, mode, 0, bytes)
+                 : bip::mapped_region(BorrowedFile{fd}, mode, 0, bytes, place, MAP_FIXED);
   } catch (const bip::interprocess_exception& error) {
     if (place != nullptr) munmap(place, bytes);
     return make_system_error(error.get_native_error(),
