@@ -48,7 +48,7 @@ absl::StatusOr<std::uint64_t> size_of(Disk& disk, const OpenFile& file) {
   return disk.size(file.get());
 }
 
-absl::Status damaged(const std::string& where, const std::string& what) {
+absl::Status damaged_log(const std::string& where, const std::string& what) {
   return make_error(
       Errc::kDamaged,
       absl::StrCat(where, ": ", what,
@@ -223,12 +223,12 @@ absl::Status SessionLog::take(std::uint64_t index, const SessionEntry& in_first,
     return absl::OkStatus();
   }
   if (states[0] != EntryState::kValid && states[1] != EntryState::kValid) {
-    return damaged(where(index), "valid in neither copy");
+    return damaged_log(where(index), "valid in neither copy");
   }
-  if (at_end) return damaged(where(index), "an entry after the end of the list");
+  if (at_end) return damaged_log(where(index), "an entry after the end of the list");
   const bool both = states[0] == states[1];
   if (both && std::memcmp(&in_first, &in_copy, kSessionEntryBytes) != 0) {
-    return damaged(where(index), "the two copies contradict each other");
+    return damaged_log(where(index), "the two copies contradict each other");
   }
   const std::size_t good = states[0] == EntryState::kValid ? 0 : 1;
   const SessionEntry& entry = good == 0 ? in_first : in_copy;
@@ -238,7 +238,7 @@ absl::Status SessionLog::take(std::uint64_t index, const SessionEntry& in_first,
                                    ", this program knows ", kJournalVersion));
   }
   const std::string defect = session_entry_defect(sessions_, entry);
-  if (!defect.empty()) return damaged(where(index), defect);
+  if (!defect.empty()) return damaged_log(where(index), defect);
   if (!both) copy_defects_.push_back({1 - good, index, states[1 - good] == EntryState::kEmpty});
   fold_session_entry(sessions_, entry);
   next_index_ = index + 1;
