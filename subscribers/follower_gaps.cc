@@ -8,8 +8,6 @@
 #include "subscribers/follower.h"
 
 namespace lapwing {
-namespace {}  // namespace
-
 // The ring has no record next_ any more (lapped), or something else in its place (corrupt), which
 // is treated as a lap of one record.
 Follower::Turn Follower::on_lap(const RingReadResult& read) {

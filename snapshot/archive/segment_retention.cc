@@ -22,7 +22,7 @@ absl::Status SegmentRetention::open(const std::vector<std::uint64_t>& present,
   return file.status();
 }
 
-// In its place may lie one that was put back from a copy, and says less.
+// Writes even where a file is there: an older copy that was put back says too little.
 absl::Status SegmentRetention::restore_file() {
   auto file = RetentionFile::open(files(), options_.file_permissions);
   if (!file.ok()) return file.status();

@@ -69,9 +69,9 @@ class SegmentRetention {
     sync_.complete(tag - options_.tag_base, result);
   }
   bool syncing() const { return step_ != Step::kNone; }
-  // Somebody has removed or replaced `retention`; and making it anew.
+  // Somebody has removed or replaced `retention`.
   bool file_is_lost() const { return file_->is_lost(); }
-  absl::Status restore_file();
+  absl::Status restore_file();  // makes it anew
 
   Sequence oldest() const { return options_.oldest; }
   // When the next turn has something to do; UINT64_MAX: only when durable moves or on a request.

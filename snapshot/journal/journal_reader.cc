@@ -120,8 +120,8 @@ std::optional<JournalRun> JournalReader::State::gap_at(Sequence n,
   return std::nullopt;
 }
 
-// The segment of n could not be opened: pruned meanwhile, lost, or damaged as a whole. What is
-// wanted of the journal ends at `limit`, and there is no void before it.
+// The segment of n could not be opened: pruned meanwhile, lost, or damaged as a whole. `limit` is
+// the last sequence that may be read; no void lies before it.
 absl::StatusOr<JournalRun> JournalReader::State::explain_unopened(
     Sequence n, Sequence limit, const absl::Status& status) const {
   const std::string message(status.message());

@@ -30,11 +30,11 @@ struct RetainedSegments {
   Sequence oldest = 1;
 };
 
-// A segment below what `retention` says, from which on none is missing, was to be removed and still
-// is there: it counts as retained. One below a hole does not.
+// Segments directly below what `retention` says were about to be removed, and count as retained. A
+// segment below a hole could not be unlinked, and does not.
 absl::StatusOr<RetainedSegments> list_retained(const JournalFiles& files);
 
-// The file in the hands of whoever removes segments.
+// The file, for the one that removes segments.
 class RetentionFile {
  public:
   // Makes the file if it is missing: synced, with its name. Errors: kNoSpace, kNotPermitted,

@@ -11,8 +11,8 @@
 //  3. Indexes that are missing or hold entries that do not check are written anew from those that
 //     do.
 //  4. If a publisher would refuse to start, and segments are missing at the front of the journal
-//     that retention had not removed, they are recorded as removed, and readers are told the gap
-//     with the cause `pruned`.
+//     that retention had not removed, they are recorded as removed: readers get a gap of cause
+//     `pruned`.
 //  5. If a publisher would refuse to start even so, or step 1 was needed, the journal's end becomes
 //     `failed`: the next session begins a new journal id at sequence 1. Without that, sequences
 //     could be given twice.
