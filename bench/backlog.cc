@@ -14,10 +14,10 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/numbers.h"
+#include "lapwing/publisher.h"
 #include "os/kernel.h"
 #include "publisher/feeds/feed.h"
 #include "publisher/feeds/pacer.h"
-#include "publisher/publisher.h"
 
 namespace lapwing::bench {
 namespace {

@@ -14,8 +14,8 @@
 #include "bench/machine.h"
 #include "bench/private_directory.h"
 #include "bench/rows.h"
-#include "publisher/publisher.h"
-#include "subscribers/subscriber.h"
+#include "lapwing/publisher.h"
+#include "lapwing/subscriber.h"
 
 namespace lapwing::bench {
 

@@ -12,9 +12,9 @@
 #include "bench/machine.h"
 #include "bench/private_directory.h"
 #include "bench/rows.h"
-#include "channel/consumer.h"
-#include "channel/listener.h"
-#include "channel/producer.h"
+#include "lapwing/consumer.h"
+#include "lapwing/listener.h"
+#include "lapwing/producer.h"
 #include "os/kernel.h"
 
 namespace lapwing::bench {

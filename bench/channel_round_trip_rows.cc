@@ -6,9 +6,9 @@
 #include "bench/ping_pong.h"
 #include "bench/rows.h"
 #include "bench/two_processes.h"
-#include "channel/duplex.h"
-#include "channel/frame_reader.h"
-#include "channel/frame_writer.h"
+#include "lapwing/detail/frame_reader.h"
+#include "lapwing/detail/frame_writer.h"
+#include "lapwing/duplex.h"
 
 namespace lapwing::bench {
 namespace {

@@ -11,12 +11,12 @@
 #include "bench/machine.h"
 #include "bench/private_directory.h"
 #include "bench/rows.h"
+#include "lapwing/fold.h"
+#include "lapwing/kv16.h"
 #include "os/kernel.h"
 #include "os/posix_io.h"
-#include "proto/kv16.h"
 #include "snapshot/checkpoint/checkpoint.h"
 #include "snapshot/checkpoint/checkpoint_directory.h"
-#include "snapshot/fold/fold.h"
 
 namespace lapwing::bench {
 namespace {

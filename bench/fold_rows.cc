@@ -10,12 +10,12 @@
 #include "bench/recorded_feed.h"
 #include "bench/rows.h"
 #include "bench/samples.h"
-#include "proto/kv16.h"
+#include "lapwing/kv16.h"
+#include "lapwing/order_books.h"
 #include "publisher/feeds/feed.h"
 #include "publisher/feeds/kv16_feed.h"
 #include "snapshot/fold/memory_state.h"
 #include "snapshot/fold/order_fold.h"
-#include "subscribers/book/order_books.h"
 
 namespace lapwing::bench {
 namespace {

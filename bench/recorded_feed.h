@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "proto/dbn.h"
+#include "lapwing/dbn.h"
 
 namespace lapwing::bench {
 

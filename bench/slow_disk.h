@@ -17,9 +17,9 @@
 #include <string>
 #include <vector>
 
+#include "lapwing/publisher.h"
 #include "os/io.h"
 #include "os/posix_io.h"
-#include "publisher/publisher.h"
 
 namespace lapwing::bench {
 

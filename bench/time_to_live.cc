@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "lapwing/load_state.h"
+#include "lapwing/subscriber.h"
 #include "os/kernel.h"
 #include "snapshot/fold/memory_state.h"
-#include "subscribers/load_state.h"
-#include "subscribers/subscriber.h"
 
 namespace lapwing::bench {
 namespace {

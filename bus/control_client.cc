@@ -7,9 +7,9 @@
 #include <cerrno>
 
 #include "absl/strings/str_cat.h"
+#include "lapwing/error.h"
 #include "os/kernel.h"
 #include "os/printable.h"
-#include "proto/error.h"
 
 namespace lapwing {
 namespace {

@@ -24,8 +24,8 @@
 #include "absl/status/statusor.h"
 #include "bus/control_socket.h"
 #include "bus/drop_log.h"
+#include "lapwing/error.h"
 #include "proto/control_frames.h"
-#include "proto/error.h"
 #include "proto/ring_layout.h"
 #include "proto/shared_words.h"
 

@@ -29,7 +29,7 @@
 #include "bus/control_session.h"
 #include "bus/control_socket.h"
 #include "bus/drop_log.h"
-#include "proto/error.h"
+#include "lapwing/error.h"
 
 namespace lapwing {
 

@@ -13,7 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "bus/ring_directory.h"
-#include "proto/error.h"
+#include "lapwing/error.h"
 
 namespace lapwing {
 namespace {

@@ -18,9 +18,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "lapwing/sequence.h"
 #include "os/named_file.h"
 #include "os/unique_fd.h"
-#include "proto/identity.h"
 #include "proto/ring_layout.h"
 
 namespace lapwing {

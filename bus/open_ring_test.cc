@@ -10,7 +10,7 @@
 #include <filesystem>
 #include <optional>
 
-#include "proto/error.h"
+#include "lapwing/error.h"
 #include "testing/ring_spec.h"
 
 namespace lapwing {

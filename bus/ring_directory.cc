@@ -10,7 +10,7 @@
 #include <cerrno>
 
 #include "absl/strings/str_format.h"
-#include "proto/error.h"
+#include "lapwing/error.h"
 #include "proto/ring_layout.h"
 
 namespace lapwing {

@@ -5,7 +5,7 @@
 #include <catch2/catch.hpp>
 #include <filesystem>
 
-#include "proto/error.h"
+#include "lapwing/error.h"
 #include "testing/other_user.h"
 #include "testing/ring_spec.h"
 

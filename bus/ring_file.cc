@@ -12,11 +12,11 @@
 #include <cstring>
 #include <utility>
 
+#include "lapwing/error.h"
 #include "os/huge_pages.h"
 #include "os/kernel.h"
 #include "os/mapping.h"
 #include "os/unique_fd.h"
-#include "proto/error.h"
 #include "proto/shared_words.h"
 
 namespace lapwing {

@@ -21,8 +21,8 @@
 #include "bus/open_ring.h"
 #include "bus/ring_directory.h"
 #include "bus/ring_map.h"
+#include "lapwing/sequence.h"
 #include "os/named_file.h"
-#include "proto/identity.h"
 #include "proto/ring_layout.h"
 
 namespace lapwing {

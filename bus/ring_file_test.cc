@@ -11,8 +11,8 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "lapwing/error.h"
 #include "os/huge_pages.h"
-#include "proto/error.h"
 #include "testing/other_user.h"
 #include "testing/ring_spec.h"
 

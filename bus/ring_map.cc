@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "lapwing/error.h"
 #include "os/mapping.h"
-#include "proto/error.h"
 
 namespace lapwing {
 

@@ -12,7 +12,7 @@
 #include <iterator>
 #include <random>
 
-#include "proto/error.h"
+#include "lapwing/error.h"
 #include "testing/ring_spec.h"
 
 namespace lapwing {

@@ -8,7 +8,7 @@
 #include <cstdint>
 
 #include "bus/ring_map.h"
-#include "proto/identity.h"
+#include "lapwing/sequence.h"
 #include "proto/shared_words.h"
 #include "proto/slot_form.h"
 

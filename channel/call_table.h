@@ -15,7 +15,7 @@
 #include <span>
 #include <vector>
 
-#include "proto/channel_layout.h"
+#include "lapwing/detail/channel_layout.h"
 
 namespace lapwing {
 

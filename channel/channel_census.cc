@@ -16,8 +16,8 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "channel/memory_file.h"
+#include "lapwing/error.h"
 #include "os/unique_fd.h"
-#include "proto/error.h"
 
 namespace lapwing {
 namespace {

@@ -20,8 +20,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "proto/channel_layout.h"
-#include "proto/identity.h"
+#include "lapwing/detail/channel_layout.h"
+#include "lapwing/sequence.h"
 
 namespace lapwing {
 

@@ -1,10 +1,10 @@
-#include "channel/consumer.h"
+#include "lapwing/consumer.h"
 
 #include <cstring>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "proto/error.h"
+#include "lapwing/error.h"
 
 namespace lapwing {
 

@@ -1,12 +1,12 @@
-#include "channel/duplex.h"
+#include "lapwing/duplex.h"
 
 #include <algorithm>
 #include <cstring>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "lapwing/error.h"
 #include "os/kernel.h"
-#include "proto/error.h"
 
 namespace lapwing {
 namespace {

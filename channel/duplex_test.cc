@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "channel/duplex.h"
+#include "lapwing/duplex.h"
 #include "testing/channel_fixture.h"
 
 namespace lapwing {

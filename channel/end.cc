@@ -1,7 +1,7 @@
 #include "channel/end.h"
 
 #include "absl/strings/str_cat.h"
-#include "proto/error.h"
+#include "lapwing/error.h"
 
 namespace lapwing {
 

@@ -9,10 +9,10 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "channel/frame_reader.h"
-#include "channel/frame_writer.h"
 #include "channel/session.h"
-#include "proto/identity.h"
+#include "lapwing/detail/frame_reader.h"
+#include "lapwing/detail/frame_writer.h"
+#include "lapwing/sequence.h"
 
 namespace lapwing {
 

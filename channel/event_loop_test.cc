@@ -10,7 +10,7 @@
 #include <optional>
 #include <vector>
 
-#include "channel/listener.h"
+#include "lapwing/listener.h"
 #include "testing/raw_channel_peer.h"
 
 namespace lapwing {

@@ -10,7 +10,7 @@
 
 #include "absl/strings/numbers.h"
 #include "channel/memory_file.h"
-#include "proto/error.h"
+#include "lapwing/error.h"
 #include "testing/channel_frames.h"
 
 namespace lapwing {

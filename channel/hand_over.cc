@@ -7,9 +7,9 @@
 #include "absl/strings/str_cat.h"
 #include "channel/descriptors.h"
 #include "channel/handshake.h"
+#include "lapwing/error.h"
 #include "os/kernel.h"
 #include "proto/channel_frames.h"
-#include "proto/error.h"
 
 namespace lapwing {
 

@@ -16,8 +16,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "channel/channel.h"
 #include "channel/session.h"
+#include "lapwing/channel.h"
 #include "os/local_socket.h"
 #include "proto/control_frames.h"
 

@@ -13,9 +13,9 @@
 
 #include "channel/descriptors.h"
 #include "channel/memory_file.h"
+#include "lapwing/error.h"
 #include "os/local_socket.h"
 #include "proto/channel_frames.h"
-#include "proto/error.h"
 #include "testing/channel_frames.h"
 
 namespace lapwing {

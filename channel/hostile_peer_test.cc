@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "channel/descriptors.h"
-#include "channel/duplex.h"
+#include "lapwing/duplex.h"
 #include "proto/channel_frames.h"
 #include "testing/channel_fixture.h"
 #include "testing/hostile_channel.h"

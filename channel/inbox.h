@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "channel/call_table.h"
-#include "proto/channel_layout.h"
+#include "lapwing/detail/channel_layout.h"
 
 namespace lapwing {
 

@@ -1,4 +1,4 @@
-#include "channel/listener.h"
+#include "lapwing/listener.h"
 
 #include <poll.h>
 #include <sys/socket.h>
@@ -12,12 +12,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "channel/descriptors.h"
+#include "lapwing/error.h"
 #include "os/frame_socket.h"
 #include "os/kernel.h"
 #include "os/listen_lock.h"
 #include "os/printable.h"
 #include "proto/channel_frames.h"
-#include "proto/error.h"
 
 namespace lapwing {
 namespace {

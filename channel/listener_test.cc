@@ -1,6 +1,6 @@
 // What a listener does with the path, with peers that are not as they should be, and with its name.
 
-#include "channel/listener.h"
+#include "lapwing/listener.h"
 
 #include <sys/socket.h>
 #include <sys/stat.h>

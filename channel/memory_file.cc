@@ -15,11 +15,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "lapwing/error.h"
 #include "os/huge_pages.h"
 #include "os/kernel.h"
 #include "os/mapping.h"
 #include "os/numa_node.h"
-#include "proto/error.h"
 #include "proto/shared_words.h"
 
 namespace lapwing {

@@ -17,8 +17,8 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "lapwing/detail/channel_layout.h"
 #include "os/unique_fd.h"
-#include "proto/channel_layout.h"
 
 namespace lapwing {
 

@@ -1,10 +1,10 @@
-#include "channel/producer.h"
+#include "lapwing/producer.h"
 
 #include <cstring>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "proto/error.h"
+#include "lapwing/error.h"
 
 namespace lapwing {
 

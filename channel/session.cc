@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "lapwing/error.h"
 #include "os/kernel.h"
-#include "proto/error.h"
 
 namespace lapwing {
 

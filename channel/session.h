@@ -17,9 +17,9 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
-#include "channel/channel.h"
 #include "channel/link.h"
 #include "channel/memory_file.h"
+#include "lapwing/channel.h"
 #include "proto/shared_words.h"
 
 namespace lapwing {

@@ -5,8 +5,8 @@
 
 #include <cerrno>
 
+#include "lapwing/error.h"
 #include "os/kernel.h"
-#include "proto/error.h"
 
 namespace lapwing {
 namespace {

@@ -23,8 +23,8 @@
 #include "cli/screen.h"
 #include "cli/standard_streams.h"
 #include "cli/stop_signal.h"
+#include "lapwing/order_books.h"
 #include "os/kernel.h"
-#include "subscribers/book/order_books.h"
 
 namespace lapwing::cli {
 namespace {

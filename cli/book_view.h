@@ -12,9 +12,9 @@
 #include <string>
 
 #include "absl/container/flat_hash_map.h"
-#include "proto/identity.h"
+#include "lapwing/order_book.h"
+#include "lapwing/sequence.h"
 #include "snapshot/dbn/dbn_symbols.h"
-#include "subscribers/book/order_book.h"
 
 namespace lapwing::cli {
 

@@ -10,8 +10,8 @@
 #include "channel/channel_census.h"
 #include "cli/exit_codes.h"
 #include "cli/say.h"
+#include "lapwing/error.h"
 #include "os/kernel.h"
-#include "proto/error.h"
 
 namespace lapwing::cli {
 namespace {

@@ -8,7 +8,7 @@
 #include "cli/number_option.h"
 #include "cli/say.h"
 #include "cli/wait_option.h"
-#include "proto/error.h"
+#include "lapwing/error.h"
 
 namespace lapwing::cli {
 namespace {

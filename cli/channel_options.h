@@ -14,9 +14,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "channel/channel.h"
-#include "channel/listener.h"
 #include "cli/stop_signal.h"
+#include "lapwing/channel.h"
+#include "lapwing/listener.h"
 #include "os/kernel.h"
 
 namespace lapwing::cli {

@@ -8,7 +8,7 @@
 
 #include "cli/say.h"
 #include "cli/stop_signal.h"
-#include "proto/error.h"
+#include "lapwing/error.h"
 
 namespace lapwing::cli {
 

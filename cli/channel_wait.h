@@ -5,7 +5,7 @@
 #pragma once
 
 #include "absl/status/status.h"
-#include "channel/listener.h"
+#include "lapwing/listener.h"
 
 namespace lapwing::cli {
 

@@ -19,9 +19,9 @@
 #include "cli/record_format.h"
 #include "cli/say.h"
 #include "cli/stop_signal.h"
+#include "lapwing/checkpointer.h"
 #include "os/kernel.h"
 #include "snapshot/bus_directory.h"
-#include "subscribers/checkpointer/checkpointer.h"
 
 namespace lapwing::cli {
 namespace {

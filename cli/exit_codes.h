@@ -5,7 +5,7 @@
 #pragma once
 
 #include "absl/status/status.h"
-#include "proto/error.h"
+#include "lapwing/error.h"
 
 namespace lapwing::cli {
 

@@ -10,8 +10,8 @@
 #include "cli/follow.h"
 #include "cli/number_option.h"
 #include "cli/stop_signal.h"
+#include "lapwing/dbn.h"
 #include "os/posix_io.h"
-#include "proto/dbn.h"
 #include "snapshot/bus_directory.h"
 #include "snapshot/dbn/dbn_writer.h"
 

@@ -20,8 +20,8 @@
 #include "absl/status/statusor.h"
 #include "cli/histogram.h"
 #include "cli/progress.h"
-#include "subscribers/conflation/conflated_reader.h"
-#include "subscribers/subscriber.h"
+#include "lapwing/conflation.h"
+#include "lapwing/subscriber.h"
 
 namespace lapwing::cli {
 

@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "cli/stop_signal.h"
-#include "proto/error.h"
+#include "lapwing/error.h"
 
 namespace lapwing::cli {
 namespace {

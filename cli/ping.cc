@@ -13,7 +13,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "channel/duplex.h"
 #include "cli/channel_options.h"
 #include "cli/channel_wait.h"
 #include "cli/command_help.h"
@@ -24,6 +23,7 @@
 #include "cli/say.h"
 #include "cli/spin.h"
 #include "cli/stop_signal.h"
+#include "lapwing/duplex.h"
 #include "os/kernel.h"
 
 namespace lapwing::cli {

@@ -7,9 +7,9 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "channel/channel.h"
 #include "cli/channel_options.h"
-#include "proto/error.h"
+#include "lapwing/channel.h"
+#include "lapwing/error.h"
 
 namespace lapwing::cli {
 

@@ -5,8 +5,8 @@
 #include "absl/strings/str_cat.h"
 #include "cli/spin.h"
 #include "cli/stop_signal.h"
+#include "lapwing/error.h"
 #include "os/kernel.h"
-#include "proto/error.h"
 
 namespace lapwing::cli {
 

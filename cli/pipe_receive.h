@@ -13,10 +13,10 @@
 #include <cstdint>
 
 #include "absl/status/status.h"
-#include "channel/consumer.h"
 #include "cli/channel_wait.h"
 #include "cli/message_writer.h"
 #include "cli/pipe_options.h"
+#include "lapwing/consumer.h"
 
 namespace lapwing::cli {
 

@@ -12,10 +12,10 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "channel/producer.h"
 #include "cli/channel_wait.h"
 #include "cli/line_reader.h"
 #include "cli/pipe_options.h"
+#include "lapwing/producer.h"
 
 namespace lapwing::cli {
 

@@ -15,7 +15,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "cli/exit_codes.h"
-#include "proto/error.h"
+#include "lapwing/error.h"
 
 namespace lapwing::cli {
 namespace {

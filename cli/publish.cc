@@ -17,12 +17,12 @@
 #include "cli/progress.h"
 #include "cli/say.h"
 #include "cli/stop_signal.h"
+#include "lapwing/dbn.h"
+#include "lapwing/publisher.h"
 #include "os/kernel.h"
-#include "proto/dbn.h"
 #include "publisher/feeds/feed.h"
 #include "publisher/feeds/pacer.h"
 #include "publisher/feeds/record_times.h"
-#include "publisher/publisher.h"
 
 namespace lapwing::cli {
 namespace {

@@ -13,12 +13,12 @@
 #include "cli/number_option.h"
 #include "cli/say.h"
 #include "cli/stop_signal.h"
+#include "lapwing/recording.h"
 #include "os/exclusive_lock.h"
 #include "os/kernel.h"
 #include "os/posix_io.h"
 #include "snapshot/bus_directory.h"
 #include "subscribers/recorder/recorded_state.h"
-#include "subscribers/recorder/recording.h"
 
 namespace lapwing::cli {
 namespace {

@@ -7,9 +7,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "cli/time_text.h"
-#include "proto/dbn.h"
-#include "proto/error.h"
-#include "proto/kv16.h"
+#include "lapwing/dbn.h"
+#include "lapwing/error.h"
+#include "lapwing/kv16.h"
 #include "proto/shipped_schemas.h"
 
 namespace lapwing::cli {

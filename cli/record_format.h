@@ -11,7 +11,7 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "proto/identity.h"
+#include "lapwing/sequence.h"
 
 namespace lapwing::cli {
 

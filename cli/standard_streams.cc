@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <iostream>
 
-#include "proto/error.h"
+#include "lapwing/error.h"
 
 namespace lapwing::cli {
 namespace {

@@ -14,9 +14,9 @@
 #include "cli/say.h"
 #include "cli/standard_streams.h"
 #include "cli/stop_signal.h"
+#include "lapwing/conflation.h"
+#include "lapwing/fold.h"
 #include "os/kernel.h"
-#include "snapshot/fold/fold.h"
-#include "subscribers/conflation/conflated_reader.h"
 
 namespace lapwing::cli {
 namespace {

@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "cli/exit_codes.h"
 #include "cli/say.h"
-#include "proto/error.h"
+#include "lapwing/error.h"
 #include "snapshot/bus_directory.h"
 
 namespace lapwing::cli {

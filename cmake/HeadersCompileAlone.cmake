@@ -14,8 +14,10 @@ foreach(layer proto os bus channel snapshot publisher subscribers cli bindings t
 endforeach()
 
 set(header_sources "")
-foreach(layer proto os bus channel snapshot publisher subscribers cli bindings testing tests)
+foreach(layer include/lapwing proto os bus channel snapshot publisher subscribers cli bindings
+        testing tests)
   file(GLOB_RECURSE headers RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS ${layer}/*.h)
+  list(TRANSFORM headers REPLACE "^include/" "")
   list(REMOVE_ITEM headers "" ${first_includes})
   foreach(header IN LISTS headers)
     set(source ${PROJECT_BINARY_DIR}/headers_compile_alone/${header}.cc)

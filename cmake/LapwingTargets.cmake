@@ -2,7 +2,7 @@
 # Every layer lists its sources; nothing is globbed.
 
 add_library(lapwing_flags INTERFACE)
-target_include_directories(lapwing_flags INTERFACE ${PROJECT_SOURCE_DIR})
+target_include_directories(lapwing_flags INTERFACE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include)
 target_compile_options(lapwing_flags INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wold-style-cast
   -Wnon-virtual-dtor -Wimplicit-fallthrough -Werror)

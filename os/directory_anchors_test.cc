@@ -10,8 +10,8 @@
 #include <filesystem>
 #include <string>
 
+#include "lapwing/error.h"
 #include "os/posix_io.h"
-#include "proto/error.h"
 
 namespace lapwing {
 namespace {

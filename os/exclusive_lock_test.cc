@@ -12,7 +12,7 @@
 #include <optional>
 #include <utility>
 
-#include "proto/error.h"
+#include "lapwing/error.h"
 #include "testing/temporary_directory.h"
 
 namespace lapwing {

@@ -9,7 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "proto/error.h"
+#include "lapwing/error.h"
 #include "proto/ring_layout.h"
 
 namespace lapwing {

@@ -10,9 +10,9 @@
 #include <string>
 #include <utility>
 
+#include "lapwing/error.h"
 #include "os/mapping.h"
 #include "os/unique_fd.h"
-#include "proto/error.h"
 #include "testing/skip.h"
 
 namespace lapwing {

@@ -13,7 +13,7 @@
 #include <climits>
 #include <string>
 
-#include "proto/error.h"
+#include "lapwing/error.h"
 
 namespace lapwing {
 namespace {

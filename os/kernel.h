@@ -11,8 +11,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "lapwing/sequence.h"
 #include "os/unique_fd.h"
-#include "proto/identity.h"
 
 namespace lapwing {
 

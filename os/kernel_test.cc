@@ -17,8 +17,8 @@
 #include <thread>
 #include <vector>
 
+#include "lapwing/error.h"
 #include "os/mapping.h"
-#include "proto/error.h"
 #include "proto/shared_words.h"
 #include "testing/skip.h"
 

@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "proto/error.h"
+#include "lapwing/error.h"
 #include "testing/far_deadline.h"
 #include "testing/skip.h"
 #include "testing/temporary_directory.h"

@@ -14,8 +14,8 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "lapwing/error.h"
 #include "os/unique_fd.h"
-#include "proto/error.h"
 
 namespace lapwing {
 

@@ -12,7 +12,7 @@
 #include <functional>
 #include <thread>
 
-#include "proto/error.h"
+#include "lapwing/error.h"
 #include "testing/child_process.h"
 #include "testing/far_deadline.h"
 #include "testing/skip.h"

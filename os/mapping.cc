@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <utility>
 
+#include "lapwing/error.h"
 #include "os/huge_pages.h"
-#include "proto/error.h"
 #include "proto/ring_layout.h"
 
 namespace lapwing {

@@ -10,8 +10,8 @@
 #include <cerrno>
 
 #include "absl/strings/str_cat.h"
+#include "lapwing/error.h"
 #include "os/lock_retry.h"
-#include "proto/error.h"
 
 namespace lapwing {
 namespace {

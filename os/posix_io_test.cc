@@ -10,7 +10,7 @@
 #include <filesystem>
 #include <string>
 
-#include "proto/error.h"
+#include "lapwing/error.h"
 
 namespace lapwing {
 namespace {

@@ -3,8 +3,8 @@
 #include <span>
 
 #include "absl/strings/str_cat.h"
+#include "lapwing/error.h"
 #include "os/posix_io.h"
-#include "proto/error.h"
 
 namespace lapwing {
 

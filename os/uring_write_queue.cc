@@ -4,8 +4,8 @@
 #include <cerrno>
 
 #include "absl/strings/str_cat.h"
+#include "lapwing/error.h"
 #include "os/posix_io.h"
-#include "proto/error.h"
 
 namespace lapwing {
 namespace {

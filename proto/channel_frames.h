@@ -10,9 +10,9 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "proto/channel_layout.h"
+#include "lapwing/detail/channel_layout.h"
+#include "lapwing/sequence.h"
 #include "proto/control_frames.h"
-#include "proto/identity.h"
 
 namespace lapwing {
 

@@ -13,7 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "proto/identity.h"
+#include "lapwing/sequence.h"
 #include "proto/ring_layout.h"
 
 namespace lapwing {

@@ -12,7 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "proto/identity.h"
+#include "lapwing/sequence.h"
 
 namespace lapwing {
 

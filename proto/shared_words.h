@@ -32,8 +32,8 @@
 #include <cstdint>
 #include <cstring>
 
-#include "proto/channel_layout.h"
-#include "proto/identity.h"
+#include "lapwing/detail/channel_layout.h"
+#include "lapwing/sequence.h"
 #include "proto/ring_layout.h"
 #include "proto/slot_stamp.h"
 

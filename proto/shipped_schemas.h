@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <string_view>
 
-#include "proto/dbn.h"
-#include "proto/kv16.h"
+#include "lapwing/dbn.h"
+#include "lapwing/kv16.h"
 
 namespace lapwing {
 

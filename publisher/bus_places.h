@@ -10,8 +10,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "bus/open_ring.h"
+#include "lapwing/publisher.h"
 #include "publisher/left_rings.h"
-#include "publisher/publisher.h"
 #include "snapshot/bus_directory.h"
 
 namespace lapwing {

@@ -18,7 +18,7 @@
 #include <thread>
 
 #include "bus/ring_file.h"
-#include "proto/error.h"
+#include "lapwing/error.h"
 #include "proto/shared_words.h"
 #include "publisher/idle_sleeper.h"
 #include "publisher/journal_gate.h"

@@ -9,8 +9,8 @@
 
 #include <cstdint>
 
+#include "lapwing/sequence.h"
 #include "os/kernel.h"
-#include "proto/identity.h"
 #include "proto/shared_words.h"
 
 namespace lapwing {

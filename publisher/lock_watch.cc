@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "lapwing/error.h"
 #include "os/local_socket.h"
-#include "proto/error.h"
 
 namespace lapwing {
 namespace {

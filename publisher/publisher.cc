@@ -1,4 +1,4 @@
-#include "publisher/publisher.h"
+#include "lapwing/publisher.h"
 
 #include <algorithm>
 #include <cassert>

@@ -1,5 +1,5 @@
 // The publisher as its user sees it: what publish promises, what waits, what fails and how.
-#include "publisher/publisher.h"
+#include "lapwing/publisher.h"
 
 #include <algorithm>
 #include <array>

@@ -19,7 +19,7 @@
 #include "absl/status/status.h"
 #include "bus/control_server.h"
 #include "bus/ring_file.h"
-#include "proto/error.h"
+#include "lapwing/error.h"
 #include "proto/shared_words.h"
 #include "publisher/idle_sleeper.h"
 

@@ -8,11 +8,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "lapwing/error.h"
 #include "os/kernel.h"
 #include "os/lock_retry.h"
 #include "os/posix_io.h"
 #include "os/uring_write_queue.h"
-#include "proto/error.h"
 #include "proto/shipped_schemas.h"
 #include "publisher/bus_places.h"
 #include "publisher/left_rings.h"

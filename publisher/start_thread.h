@@ -13,7 +13,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "proto/error.h"
+#include "lapwing/error.h"
 
 namespace lapwing {
 

@@ -15,10 +15,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "lapwing/error.h"
 #include "os/exclusive_lock.h"
 #include "os/posix_io.h"
 #include "os/small_file.h"
-#include "proto/error.h"
 #include "proto/ring_layout.h"
 #include "snapshot/checkpoint/checkpoint_directory.h"
 #include "snapshot/journal/session_log.h"

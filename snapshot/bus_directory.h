@@ -14,8 +14,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "lapwing/sequence.h"
 #include "os/io.h"
-#include "proto/identity.h"
 
 namespace lapwing {
 

@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "proto/error.h"
+#include "lapwing/error.h"
 #include "testing/skip.h"
 #include "testing/temporary_directory.h"
 

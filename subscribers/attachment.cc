@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "lapwing/error.h"
 #include "os/kernel.h"
-#include "proto/error.h"
 #include "proto/shipped_schemas.h"
 #include "subscribers/described_ring.h"
 

@@ -20,10 +20,10 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "bus/control_client.h"
-#include "proto/identity.h"
+#include "lapwing/sequence.h"
+#include "lapwing/subscriber.h"
 #include "snapshot/bus_directory.h"
 #include "subscribers/attachment.h"
-#include "subscribers/subscriber.h"
 
 namespace lapwing {
 

@@ -7,9 +7,9 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "proto/gap.h"
-#include "proto/identity.h"
-#include "subscribers/subscriber.h"
+#include "lapwing/gap.h"
+#include "lapwing/sequence.h"
+#include "lapwing/subscriber.h"
 
 namespace lapwing {
 

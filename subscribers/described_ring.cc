@@ -1,7 +1,7 @@
 #include "subscribers/described_ring.h"
 
 #include "absl/strings/str_cat.h"
-#include "proto/error.h"
+#include "lapwing/error.h"
 
 namespace lapwing {
 

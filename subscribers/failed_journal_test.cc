@@ -2,8 +2,8 @@
 // that the session's journal ended, the ring and the socket that the session lives.
 #include <catch2/catch.hpp>
 
-#include "proto/error.h"
-#include "subscribers/subscriber.h"
+#include "lapwing/error.h"
+#include "lapwing/subscriber.h"
 #include "testing/bus_fixture.h"
 
 namespace lapwing {

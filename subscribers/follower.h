@@ -51,6 +51,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "bus/ring_reader.h"
+#include "lapwing/subscriber.h"
 #include "os/waiter.h"
 #include "snapshot/journal/journal_reader.h"
 #include "subscribers/attachment.h"
@@ -60,7 +61,6 @@
 #include "subscribers/session_trail.h"
 #include "subscribers/snapshot_join.h"
 #include "subscribers/starting_point.h"
-#include "subscribers/subscriber.h"
 #include "subscribers/wake_descriptor.h"
 
 namespace lapwing {

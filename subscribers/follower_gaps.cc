@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "lapwing/error.h"
 #include "os/kernel.h"
-#include "proto/error.h"
 #include "subscribers/follower.h"
 
 namespace lapwing {

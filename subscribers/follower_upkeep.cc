@@ -1,8 +1,8 @@
 // How the follower waits, and what it looks after while there is nothing to deliver.
 #include <algorithm>
 
+#include "lapwing/error.h"
 #include "os/kernel.h"
-#include "proto/error.h"
 #include "subscribers/follower.h"
 
 namespace lapwing {

@@ -2,7 +2,7 @@
 // bus is driven step by step by the test.
 #include <catch2/catch.hpp>
 
-#include "subscribers/subscriber.h"
+#include "lapwing/subscriber.h"
 #include "testing/bus_fixture.h"
 
 namespace lapwing {

@@ -5,8 +5,8 @@
 #include <catch2/catch.hpp>
 #include <utility>
 
-#include "proto/error.h"
-#include "subscribers/subscriber.h"
+#include "lapwing/error.h"
+#include "lapwing/subscriber.h"
 #include "testing/bus_fixture.h"
 
 namespace lapwing {

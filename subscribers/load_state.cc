@@ -1,9 +1,9 @@
-#include "subscribers/load_state.h"
+#include "lapwing/load_state.h"
 
 #include <utility>
 
+#include "lapwing/error.h"
 #include "os/kernel.h"
-#include "proto/error.h"
 
 namespace lapwing {
 namespace {

@@ -1,10 +1,10 @@
 // The folded state in one call: as of the join, whatever it is made of, and on from there.
-#include "subscribers/load_state.h"
+#include "lapwing/load_state.h"
 
 #include <catch2/catch.hpp>
 #include <utility>
 
-#include "proto/error.h"
+#include "lapwing/error.h"
 #include "testing/bus_checkpoints.h"
 #include "testing/bus_fixture.h"
 

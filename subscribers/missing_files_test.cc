@@ -2,7 +2,7 @@
 #include <catch2/catch.hpp>
 #include <filesystem>
 
-#include "subscribers/subscriber.h"
+#include "lapwing/subscriber.h"
 #include "testing/bus_fixture.h"
 
 namespace lapwing {

@@ -7,9 +7,9 @@
 #include <cstdint>
 
 #include "bus/control_client.h"
+#include "lapwing/sequence.h"
+#include "lapwing/subscriber.h"
 #include "proto/control_frames.h"
-#include "proto/identity.h"
-#include "subscribers/subscriber.h"
 
 namespace lapwing {
 

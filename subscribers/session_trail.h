@@ -8,7 +8,7 @@
 #include <limits>
 #include <vector>
 
-#include "proto/identity.h"
+#include "lapwing/sequence.h"
 
 namespace lapwing {
 

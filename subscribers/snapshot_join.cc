@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "proto/error.h"
+#include "lapwing/error.h"
 #include "snapshot/checkpoint/checkpoint_judge.h"
 #include "snapshot/checkpoint/checkpoint_ownership.h"
 

@@ -22,14 +22,14 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "lapwing/fold.h"
+#include "lapwing/sequence.h"
+#include "lapwing/subscriber.h"
 #include "os/posix_io.h"
-#include "proto/identity.h"
 #include "snapshot/checkpoint/checkpoint.h"
 #include "snapshot/checkpoint/checkpoint_directory.h"
 #include "snapshot/checkpoint/checkpoint_load.h"
-#include "snapshot/fold/fold.h"
 #include "subscribers/attachment.h"
-#include "subscribers/subscriber.h"
 
 namespace lapwing {
 

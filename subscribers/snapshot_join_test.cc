@@ -7,8 +7,8 @@
 #include <functional>
 #include <utility>
 
-#include "proto/error.h"
-#include "subscribers/subscriber.h"
+#include "lapwing/error.h"
+#include "lapwing/subscriber.h"
 #include "testing/bus_checkpoints.h"
 #include "testing/bus_fixture.h"
 

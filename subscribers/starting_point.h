@@ -7,9 +7,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "proto/identity.h"
+#include "lapwing/sequence.h"
+#include "lapwing/subscriber.h"
 #include "subscribers/attachment.h"
-#include "subscribers/subscriber.h"
 
 namespace lapwing {
 

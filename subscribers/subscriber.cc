@@ -1,4 +1,4 @@
-#include "subscribers/subscriber.h"
+#include "lapwing/subscriber.h"
 
 #include <utility>
 

@@ -1,6 +1,6 @@
 // The subscriber against a bus that the test drives step by step: joining, reading, falling behind.
 // Deaths and returns are in subscriber_sessions_test.cc, stored positions in histories_test.cc.
-#include "subscribers/subscriber.h"
+#include "lapwing/subscriber.h"
 
 #include <poll.h>
 #include <sys/resource.h>
@@ -8,7 +8,7 @@
 #include <catch2/catch.hpp>
 #include <random>
 
-#include "proto/error.h"
+#include "lapwing/error.h"
 #include "testing/bus_fixture.h"
 
 namespace lapwing {

@@ -20,8 +20,8 @@
 
 #include "absl/status/statusor.h"
 #include "bus/ring_map.h"
+#include "lapwing/sequence.h"
 #include "os/unique_fd.h"
-#include "proto/identity.h"
 
 namespace lapwing {
 

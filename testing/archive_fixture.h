@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "lapwing/sequence.h"
 #include "os/io.h"
-#include "proto/identity.h"
 #include "proto/journal_format.h"
 #include "proto/shared_words.h"
 #include "snapshot/archive/archiver.h"

@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
+#include "lapwing/order_books.h"
 #include "snapshot/fold/entry_digest.h"
 #include "snapshot/fold/order_fold.h"
-#include "subscribers/book/order_books.h"
 
 namespace lapwing {
 

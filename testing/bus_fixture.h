@@ -16,8 +16,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "bus/control_server.h"
+#include "lapwing/subscriber.h"
 #include "snapshot/bus_directory.h"
-#include "subscribers/subscriber.h"
 #include "testing/journal_fixture.h"
 #include "testing/ring_spec.h"
 

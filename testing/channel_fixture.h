@@ -8,9 +8,9 @@
 #include <string_view>
 #include <utility>
 
-#include "channel/consumer.h"
-#include "channel/listener.h"
-#include "channel/producer.h"
+#include "lapwing/consumer.h"
+#include "lapwing/listener.h"
+#include "lapwing/producer.h"
 #include "os/kernel.h"
 #include "testing/temporary_directory.h"
 

@@ -10,8 +10,8 @@
 #include <memory>
 #include <span>
 
-#include "channel/frame_reader.h"
-#include "channel/frame_writer.h"
+#include "lapwing/detail/frame_reader.h"
+#include "lapwing/detail/frame_writer.h"
 #include "testing/environment.h"
 
 namespace lapwing {

@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
+#include "lapwing/checkpointer.h"
 #include "os/kernel.h"
 #include "snapshot/checkpoint/checkpoint_directory.h"
 #include "snapshot/fold/entry_digest.h"
-#include "subscribers/checkpointer/checkpointer.h"
 #include "testing/bus_fixture.h"
 #include "testing/tally_fold.h"
 

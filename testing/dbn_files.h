@@ -12,7 +12,7 @@
 #include <iterator>
 #include <string>
 
-#include "proto/dbn.h"
+#include "lapwing/dbn.h"
 #include "snapshot/dbn/dbn_metadata.h"
 
 namespace lapwing {

@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "lapwing/sequence.h"
 #include "os/posix_io.h"
-#include "proto/identity.h"
 #include "proto/journal_format.h"
 #include "snapshot/journal/journal_geometry.h"
 #include "snapshot/journal/session_log.h"

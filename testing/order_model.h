@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "proto/dbn.h"
-#include "proto/identity.h"
+#include "lapwing/dbn.h"
+#include "lapwing/sequence.h"
 
 namespace lapwing {
 

@@ -15,10 +15,10 @@
 #include <vector>
 
 #include "bus/ring_map.h"
+#include "lapwing/error.h"
+#include "lapwing/publisher.h"
 #include "os/kernel.h"
 #include "os/posix_io.h"
-#include "proto/error.h"
-#include "publisher/publisher.h"
 #include "snapshot/bus_directory.h"
 #include "testing/temporary_directory.h"
 

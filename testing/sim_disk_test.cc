@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "proto/error.h"
+#include "lapwing/error.h"
 
 namespace lapwing {
 namespace {

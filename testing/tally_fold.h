@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-#include "snapshot/fold/fold.h"
+#include "lapwing/fold.h"
 #include "snapshot/fold/memory_state.h"
 
 namespace lapwing {

@@ -10,9 +10,9 @@
 #include <span>
 #include <string>
 
-#include "channel/consumer.h"
-#include "channel/listener.h"
-#include "channel/producer.h"
+#include "lapwing/consumer.h"
+#include "lapwing/listener.h"
+#include "lapwing/producer.h"
 #include "os/kernel.h"
 
 namespace {

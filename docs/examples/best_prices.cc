@@ -8,9 +8,9 @@
 #include <iostream>
 #include <string>
 
+#include "lapwing/order_books.h"
+#include "lapwing/subscriber.h"
 #include "os/kernel.h"
-#include "subscribers/book/order_books.h"
-#include "subscribers/subscriber.h"
 
 namespace {
 

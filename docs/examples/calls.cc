@@ -11,8 +11,8 @@
 #include <span>
 #include <string>
 
-#include "channel/duplex.h"
-#include "channel/listener.h"
+#include "lapwing/duplex.h"
+#include "lapwing/listener.h"
 #include "os/kernel.h"
 
 namespace {

@@ -13,11 +13,11 @@
 #include <string>
 #include <vector>
 
-#include "channel/consumer.h"
-#include "channel/listener.h"
+#include "lapwing/consumer.h"
+#include "lapwing/error.h"
+#include "lapwing/listener.h"
 #include "os/kernel.h"
 #include "os/unique_fd.h"
-#include "proto/error.h"
 
 namespace {
 

@@ -10,10 +10,10 @@
 #include <iostream>
 #include <string>
 
-#include "channel/consumer.h"
-#include "channel/listener.h"
+#include "lapwing/consumer.h"
+#include "lapwing/error.h"
+#include "lapwing/listener.h"
 #include "os/kernel.h"
-#include "proto/error.h"
 
 namespace {
 

@@ -11,8 +11,8 @@
 #include <iostream>
 #include <string>
 
+#include "lapwing/load_state.h"
 #include "os/kernel.h"
-#include "subscribers/load_state.h"
 
 namespace {
 

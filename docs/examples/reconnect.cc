@@ -11,9 +11,9 @@
 #include <string>
 #include <thread>
 
-#include "channel/producer.h"
+#include "lapwing/error.h"
+#include "lapwing/producer.h"
 #include "os/kernel.h"
-#include "proto/error.h"
 
 namespace {
 

@@ -8,9 +8,9 @@
 #include <map>
 #include <utility>
 
+#include "lapwing/conflation.h"
+#include "lapwing/dbn.h"
 #include "os/kernel.h"
-#include "proto/dbn.h"
-#include "subscribers/conflation/conflated_reader.h"
 
 namespace {
 

@@ -13,10 +13,10 @@
 #include <string>
 
 #include "docs/examples/vwap_fold.h"
+#include "lapwing/checkpointer.h"
+#include "lapwing/subscriber.h"
 #include "os/kernel.h"
 #include "snapshot/fold/memory_state.h"
-#include "subscribers/checkpointer/checkpointer.h"
-#include "subscribers/subscriber.h"
 
 namespace {
 

@@ -11,8 +11,8 @@
 #include <type_traits>
 
 #include "absl/numeric/int128.h"
-#include "proto/dbn.h"
-#include "snapshot/fold/fold.h"
+#include "lapwing/dbn.h"
+#include "lapwing/fold.h"
 #include "snapshot/fold/key_bytes.h"
 
 using Bytes = std::span<const std::byte>;

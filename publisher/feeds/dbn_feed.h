@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "proto/dbn.h"
+#include "lapwing/dbn.h"
 #include "publisher/feeds/feed.h"
 #include "snapshot/dbn/dbn_reader.h"
 

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <string>
 
-#include "proto/error.h"
+#include "lapwing/error.h"
 #include "publisher/feeds/record_times.h"
 #include "testing/dbn_files.h"
 #include "testing/temporary_directory.h"

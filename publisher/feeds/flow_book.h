@@ -15,7 +15,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "proto/dbn.h"
+#include "lapwing/dbn.h"
 
 namespace lapwing {
 

@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "lapwing/dbn.h"
 #include "os/posix_io.h"
-#include "proto/dbn.h"
 #include "publisher/feeds/feed.h"
 #include "snapshot/journal/journal_reader.h"
 

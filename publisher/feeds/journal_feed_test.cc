@@ -4,7 +4,7 @@
 #include <cstring>
 #include <string>
 
-#include "proto/error.h"
+#include "lapwing/error.h"
 #include "snapshot/bus_directory.h"
 #include "testing/dbn_files.h"
 #include "testing/journal_fixture.h"

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "proto/kv16.h"
+#include "lapwing/kv16.h"
 #include "publisher/feeds/feed.h"
 
 namespace lapwing {

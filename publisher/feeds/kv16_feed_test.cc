@@ -4,7 +4,7 @@
 #include <cstring>
 #include <set>
 
-#include "proto/error.h"
+#include "lapwing/error.h"
 
 namespace lapwing {
 namespace {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
-#include "proto/dbn.h"
+#include "lapwing/dbn.h"
 #include "publisher/feeds/feed.h"
 
 namespace lapwing {

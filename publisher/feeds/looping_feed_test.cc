@@ -5,7 +5,7 @@
 #include <set>
 #include <vector>
 
-#include "proto/error.h"
+#include "lapwing/error.h"
 
 namespace lapwing {
 namespace {

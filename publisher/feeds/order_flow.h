@@ -15,7 +15,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "proto/dbn.h"
+#include "lapwing/dbn.h"
 #include "publisher/feeds/flow_book.h"
 #include "publisher/feeds/flow_clock.h"
 #include "publisher/feeds/random.h"

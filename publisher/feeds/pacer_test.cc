@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 #include <vector>
 
-#include "proto/error.h"
+#include "lapwing/error.h"
 
 namespace lapwing {
 namespace {

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <span>
 
-#include "proto/dbn.h"
+#include "lapwing/dbn.h"
 
 namespace lapwing {
 

@@ -14,7 +14,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "proto/dbn.h"
+#include "lapwing/dbn.h"
 
 namespace lapwing {
 

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "proto/dbn.h"
+#include "lapwing/dbn.h"
 #include "publisher/feeds/feed.h"
 #include "publisher/feeds/order_flow.h"
 

@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "proto/error.h"
+#include "lapwing/error.h"
 #include "snapshot/dbn/dbn_symbols.h"
 
 namespace lapwing {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "proto/error.h"
+#include "lapwing/error.h"
 #include "snapshot/archive/block_writer.h"
 #include "snapshot/archive/segment_pool.h"
 #include "snapshot/archive/sync_cycle.h"

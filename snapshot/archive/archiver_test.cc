@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "proto/error.h"
+#include "lapwing/error.h"
 #include "snapshot/archive/segment_pool.h"
 #include "snapshot/journal/retention_file.h"
 #include "snapshot/journal/segment_file.h"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "proto/error.h"
+#include "lapwing/error.h"
 #include "snapshot/archive/archiver.h"
 #include "snapshot/archive/segment_preparation.h"
 #include "snapshot/journal/journal_proof.h"

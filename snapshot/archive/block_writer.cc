@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
-#include "proto/error.h"
+#include "lapwing/error.h"
 #include "proto/shared_words.h"
 #include "snapshot/journal/sum_file.h"
 

@@ -24,8 +24,8 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "lapwing/sequence.h"
 #include "os/io.h"
-#include "proto/identity.h"
 #include "snapshot/archive/open_segment.h"
 #include "snapshot/archive/request_batch.h"
 #include "snapshot/archive/segment_pool.h"

@@ -3,7 +3,7 @@
 #include <cerrno>
 
 #include "absl/strings/str_cat.h"
-#include "proto/error.h"
+#include "lapwing/error.h"
 #include "proto/ring_layout.h"
 #include "snapshot/journal/journal_geometry.h"
 

@@ -4,7 +4,7 @@
 #include <cerrno>
 #include <vector>
 
-#include "proto/error.h"
+#include "lapwing/error.h"
 
 namespace lapwing {
 namespace {

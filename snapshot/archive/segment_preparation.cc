@@ -6,7 +6,7 @@
 #include <initializer_list>
 
 #include "absl/strings/str_cat.h"
-#include "proto/error.h"
+#include "lapwing/error.h"
 #include "snapshot/journal/segment_file.h"
 
 namespace lapwing {

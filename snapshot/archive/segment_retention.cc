@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "proto/error.h"
+#include "lapwing/error.h"
 #include "snapshot/journal/segment_file.h"
 #include "snapshot/journal/time_index.h"
 

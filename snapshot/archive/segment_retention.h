@@ -18,8 +18,8 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "lapwing/sequence.h"
 #include "os/io.h"
-#include "proto/identity.h"
 #include "snapshot/archive/request_batch.h"
 #include "snapshot/journal/journal_geometry.h"
 #include "snapshot/journal/retention_file.h"

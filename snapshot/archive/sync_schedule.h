@@ -11,7 +11,7 @@
 
 #include <cstdint>
 
-#include "proto/identity.h"
+#include "lapwing/sequence.h"
 #include "snapshot/journal/journal_geometry.h"
 
 namespace lapwing {

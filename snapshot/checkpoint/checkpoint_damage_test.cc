@@ -7,8 +7,8 @@
 #include <functional>
 
 #include "absl/strings/str_cat.h"
+#include "lapwing/error.h"
 #include "os/posix_io.h"
-#include "proto/error.h"
 #include "snapshot/checkpoint/checkpoint_header.h"
 #include "testing/checkpoint_fixture.h"
 #include "testing/temporary_directory.h"

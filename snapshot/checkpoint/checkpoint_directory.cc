@@ -9,8 +9,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "lapwing/error.h"
 #include "os/posix_io.h"
-#include "proto/error.h"
 #include "snapshot/checkpoint/checkpoint_ownership.h"
 
 namespace lapwing {

@@ -7,8 +7,8 @@
 #include <fstream>
 #include <functional>
 
+#include "lapwing/error.h"
 #include "os/posix_io.h"
-#include "proto/error.h"
 #include "testing/checkpoint_fixture.h"
 #include "testing/temporary_directory.h"
 

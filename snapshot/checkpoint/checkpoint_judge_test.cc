@@ -2,7 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "proto/error.h"
+#include "lapwing/error.h"
 #include "testing/checkpoint_fixture.h"
 
 namespace lapwing {

@@ -6,8 +6,8 @@
 #include <catch2/catch.hpp>
 #include <filesystem>
 
+#include "lapwing/error.h"
 #include "os/posix_io.h"
-#include "proto/error.h"
 #include "testing/checkpoint_fixture.h"
 #include "testing/skip.h"
 #include "testing/temporary_directory.h"

@@ -4,7 +4,7 @@
 #include <catch2/catch.hpp>
 #include <cerrno>
 
-#include "proto/error.h"
+#include "lapwing/error.h"
 #include "testing/checkpoint_fixture.h"
 
 namespace lapwing {

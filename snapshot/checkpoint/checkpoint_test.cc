@@ -4,7 +4,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "proto/error.h"
+#include "lapwing/error.h"
 #include "snapshot/fold/memory_state.h"
 #include "testing/checkpoint_fixture.h"
 

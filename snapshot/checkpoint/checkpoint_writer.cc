@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "lapwing/error.h"
 #include "proto/checkpoint_format.h"
-#include "proto/error.h"
 #include "snapshot/checkpoint/checkpoint_directory.h"
 #include "snapshot/checkpoint/checkpoint_header.h"
 #include "snapshot/wide_xxh3.h"

@@ -15,10 +15,10 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "lapwing/fold.h"
+#include "lapwing/sequence.h"
 #include "os/io.h"
 #include "proto/checkpoint_format.h"
-#include "proto/identity.h"
-#include "snapshot/fold/fold.h"
 
 namespace lapwing {
 

@@ -21,7 +21,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "proto/dbn.h"
+#include "lapwing/dbn.h"
 
 namespace lapwing::dbn {
 

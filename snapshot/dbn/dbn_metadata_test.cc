@@ -4,7 +4,7 @@
 #include <cstring>
 #include <string>
 
-#include "proto/error.h"
+#include "lapwing/error.h"
 #include "snapshot/dbn/dbn_symbols.h"
 
 namespace lapwing::dbn {

@@ -8,7 +8,7 @@
 #include <map>
 #include <string>
 
-#include "proto/error.h"
+#include "lapwing/error.h"
 #include "testing/dbn_files.h"
 #include "testing/temporary_directory.h"
 

@@ -7,8 +7,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "proto/dbn.h"
-#include "proto/error.h"
+#include "lapwing/dbn.h"
+#include "lapwing/error.h"
 #include "snapshot/dbn/dbn_metadata.h"
 #include "snapshot/dbn/dbn_reader.h"
 

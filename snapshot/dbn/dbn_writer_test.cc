@@ -4,8 +4,8 @@
 #include <filesystem>
 #include <string>
 
+#include "lapwing/error.h"
 #include "os/posix_io.h"
-#include "proto/error.h"
 #include "snapshot/dbn/dbn_reader.h"
 #include "testing/dbn_files.h"
 #include "testing/temporary_directory.h"

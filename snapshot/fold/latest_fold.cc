@@ -4,9 +4,9 @@
 #include <cstring>
 #include <string>
 
+#include "lapwing/dbn.h"
+#include "lapwing/kv16.h"
 #include "proto/checkpoint_format.h"
-#include "proto/dbn.h"
-#include "proto/kv16.h"
 #include "snapshot/fold/key_bytes.h"
 
 namespace lapwing {

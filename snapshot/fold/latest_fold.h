@@ -10,7 +10,7 @@
 #include <memory>
 #include <string_view>
 
-#include "snapshot/fold/fold.h"
+#include "lapwing/fold.h"
 
 namespace lapwing {
 

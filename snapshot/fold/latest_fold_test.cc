@@ -4,9 +4,9 @@
 #include <cstring>
 #include <vector>
 
-#include "proto/dbn.h"
-#include "proto/error.h"
-#include "proto/kv16.h"
+#include "lapwing/dbn.h"
+#include "lapwing/error.h"
+#include "lapwing/kv16.h"
 #include "snapshot/fold/memory_state.h"
 
 namespace lapwing {

@@ -1,7 +1,7 @@
 #include "absl/strings/str_cat.h"
-#include "proto/dbn.h"
-#include "proto/error.h"
-#include "snapshot/fold/fold.h"
+#include "lapwing/dbn.h"
+#include "lapwing/error.h"
+#include "lapwing/fold.h"
 #include "snapshot/fold/latest_fold.h"
 #include "snapshot/fold/order_fold.h"
 

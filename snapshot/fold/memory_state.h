@@ -15,7 +15,7 @@
 #include <memory>
 #include <span>
 
-#include "snapshot/fold/fold.h"
+#include "lapwing/fold.h"
 
 namespace lapwing {
 

@@ -1,13 +1,13 @@
 // The fold `orders`: which orders rest, what is left of each and its place in the queue, from DBN
 // market by order. The one place in Lapwing that knows these rules; docs/state.md states them.
 //
-// Entries and what they mean: proto/order_entry.h.
+// Entries and what they mean: lapwing/order_entry.h.
 //
 // Thread safety: immutable.
 #pragma once
 
-#include "proto/order_entry.h"
-#include "snapshot/fold/fold.h"
+#include "lapwing/fold.h"
+#include "lapwing/order_entry.h"
 
 namespace lapwing {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "proto/error.h"
+#include "lapwing/error.h"
 #include "snapshot/journal/segment_file.h"
 #include "snapshot/journal/time_index.h"
 

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "proto/identity.h"
+#include "lapwing/sequence.h"
 
 namespace lapwing {
 

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string>
 
-#include "proto/identity.h"
+#include "lapwing/sequence.h"
 #include "proto/journal_format.h"
 #include "proto/ring_layout.h"
 

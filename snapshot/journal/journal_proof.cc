@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "proto/error.h"
+#include "lapwing/error.h"
 #include "snapshot/journal/segment_reader.h"
 
 namespace lapwing {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "proto/identity.h"
+#include "lapwing/sequence.h"
 #include "snapshot/journal/journal_damage.h"
 #include "snapshot/journal/journal_files.h"
 #include "snapshot/journal/session_log.h"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "proto/error.h"
+#include "lapwing/error.h"
 #include "snapshot/journal/journal_files.h"
 #include "snapshot/journal/retention_file.h"
 #include "snapshot/journal/segment_reader.h"

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <filesystem>
 
-#include "proto/error.h"
+#include "lapwing/error.h"
 #include "testing/journal_fixture.h"
 
 namespace lapwing {

@@ -12,8 +12,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "lapwing/sequence.h"
 #include "os/io.h"
-#include "proto/identity.h"
 #include "snapshot/journal/journal_files.h"
 
 namespace lapwing {

@@ -3,7 +3,7 @@
 #include <xxhash.h>
 
 #include "absl/strings/str_cat.h"
-#include "proto/error.h"
+#include "lapwing/error.h"
 
 namespace lapwing {
 namespace {

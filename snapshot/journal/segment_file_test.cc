@@ -2,7 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "proto/error.h"
+#include "lapwing/error.h"
 
 namespace lapwing {
 namespace {

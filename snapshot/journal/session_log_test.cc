@@ -6,8 +6,8 @@
 #include <fstream>
 #include <optional>
 
+#include "lapwing/error.h"
 #include "os/posix_io.h"
-#include "proto/error.h"
 #include "testing/sim_disk.h"
 #include "testing/temporary_directory.h"
 

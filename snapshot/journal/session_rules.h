@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "proto/identity.h"
+#include "lapwing/sequence.h"
 #include "proto/journal_format.h"
 
 namespace lapwing {

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <span>
 
-#include "proto/identity.h"
+#include "lapwing/sequence.h"
 #include "proto/journal_format.h"
 #include "snapshot/journal/journal_geometry.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <span>
 
-#include "proto/error.h"
+#include "lapwing/error.h"
 #include "snapshot/journal/sum_file.h"
 
 namespace lapwing {

@@ -11,8 +11,8 @@
 #include <optional>
 
 #include "absl/status/statusor.h"
+#include "lapwing/sequence.h"
 #include "os/io.h"
-#include "proto/identity.h"
 #include "proto/journal_format.h"
 #include "snapshot/journal/journal_geometry.h"
 

@@ -4,7 +4,7 @@
 #include <optional>
 #include <span>
 
-#include "proto/error.h"
+#include "lapwing/error.h"
 #include "snapshot/journal/time_index.h"
 
 namespace lapwing {

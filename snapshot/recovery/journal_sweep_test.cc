@@ -8,7 +8,7 @@
 #include <map>
 #include <memory>
 
-#include "proto/error.h"
+#include "lapwing/error.h"
 #include "snapshot/journal/journal_reader.h"
 #include "snapshot/recovery/recovery.h"
 #include "testing/journal_fixture.h"

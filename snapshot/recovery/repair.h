@@ -25,9 +25,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "lapwing/sequence.h"
 #include "os/exclusive_lock.h"
 #include "os/io.h"
-#include "proto/identity.h"
 #include "snapshot/recovery/recovery.h"
 #include "snapshot/recovery/verify.h"
 

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <map>
 
-#include "proto/error.h"
+#include "lapwing/error.h"
 #include "snapshot/journal/journal_reader.h"
 #include "testing/journal_fixture.h"
 #include "testing/journal_on_sim_disk.h"

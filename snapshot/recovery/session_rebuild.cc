@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "proto/error.h"
+#include "lapwing/error.h"
 #include "snapshot/archive/archiver.h"
 #include "snapshot/journal/journal_files.h"
 #include "snapshot/journal/segment_file.h"

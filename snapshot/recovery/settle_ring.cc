@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "proto/error.h"
+#include "lapwing/error.h"
 #include "proto/shared_words.h"
 #include "snapshot/journal/segment_creation.h"
 #include "snapshot/journal/segment_file.h"

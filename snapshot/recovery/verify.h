@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "lapwing/sequence.h"
 #include "os/io.h"
-#include "proto/identity.h"
 #include "snapshot/journal/journal_damage.h"
 
 namespace lapwing {

@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 #include <filesystem>
 
-#include "proto/error.h"
+#include "lapwing/error.h"
 #include "testing/journal_fixture.h"
 
 namespace lapwing {

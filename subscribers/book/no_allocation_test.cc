@@ -3,7 +3,7 @@
 #include <random>
 #include <vector>
 
-#include "subscribers/book/order_books.h"
+#include "lapwing/order_books.h"
 #include "testing/counted_allocations.h"
 
 namespace lapwing {

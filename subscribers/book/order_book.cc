@@ -1,4 +1,4 @@
-#include "subscribers/book/order_book.h"
+#include "lapwing/order_book.h"
 
 #include <algorithm>
 #include <span>

@@ -1,4 +1,4 @@
-#include "subscribers/book/order_books.h"
+#include "lapwing/order_books.h"
 
 #include <catch2/catch.hpp>
 #include <limits>

@@ -1,4 +1,4 @@
-#include "subscribers/book/price_ladder.h"
+#include "lapwing/detail/price_ladder.h"
 
 #include <catch2/catch.hpp>
 #include <limits>

@@ -6,8 +6,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "bus/control_client.h"
+#include "lapwing/error.h"
 #include "os/kernel.h"
-#include "proto/error.h"
 #include "snapshot/checkpoint/checkpoint_directory.h"
 #include "snapshot/checkpoint/checkpoint_writer.h"
 #include "snapshot/fold/entry_digest.h"

@@ -17,10 +17,10 @@
 #include <thread>
 
 #include "absl/status/status.h"
+#include "lapwing/fold.h"
+#include "lapwing/sequence.h"
 #include "os/io.h"
-#include "proto/identity.h"
 #include "proto/shared_words.h"
-#include "snapshot/fold/fold.h"
 #include "subscribers/checkpointer/state_store.h"
 
 namespace lapwing {

@@ -1,4 +1,4 @@
-#include "subscribers/checkpointer/checkpointer.h"
+#include "lapwing/checkpointer.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "lapwing/error.h"
 #include "os/kernel.h"
 #include "os/posix_io.h"
-#include "proto/error.h"
 #include "snapshot/bus_directory.h"
 #include "snapshot/checkpoint/checkpoint.h"
 #include "snapshot/checkpoint/checkpoint_directory.h"

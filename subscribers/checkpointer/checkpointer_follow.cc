@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "lapwing/checkpointer.h"
+#include "lapwing/error.h"
 #include "os/kernel.h"
-#include "proto/error.h"
-#include "subscribers/checkpointer/checkpointer.h"
 
 namespace lapwing {
 

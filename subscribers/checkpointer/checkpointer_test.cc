@@ -1,12 +1,12 @@
 // The checkpointer on a bus whose every step is the test's: what it keeps is what the fold makes of
 // the same history in memory.
-#include "subscribers/checkpointer/checkpointer.h"
+#include "lapwing/checkpointer.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <filesystem>
 
-#include "proto/error.h"
+#include "lapwing/error.h"
 #include "testing/checkpointer_fixture.h"
 
 namespace lapwing {

@@ -8,8 +8,8 @@
 #include <cerrno>
 #include <csignal>
 
+#include "lapwing/error.h"
 #include "os/posix_io.h"
-#include "proto/error.h"
 #include "testing/checkpointer_fixture.h"
 #include "testing/skip.h"
 

@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "snapshot/fold/fold.h"
+#include "lapwing/fold.h"
 
 namespace lapwing {
 

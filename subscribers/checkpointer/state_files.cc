@@ -15,7 +15,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "proto/error.h"
+#include "lapwing/error.h"
 #include "subscribers/checkpointer/store_needs.h"
 
 namespace lapwing {

@@ -18,8 +18,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "lapwing/fold.h"
 #include "proto/checkpoint_format.h"
-#include "snapshot/fold/fold.h"
 #include "subscribers/checkpointer/state_store.h"
 
 namespace lapwing {

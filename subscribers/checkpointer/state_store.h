@@ -31,8 +31,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "snapshot/fold/fold.h"
-#include "subscribers/subscriber.h"
+#include "lapwing/fold.h"
+#include "lapwing/subscriber.h"
 
 namespace lapwing {
 

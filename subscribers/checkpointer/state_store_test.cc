@@ -8,8 +8,8 @@
 #include <fstream>
 #include <random>
 
+#include "lapwing/error.h"
 #include "os/kernel.h"
-#include "proto/error.h"
 #include "snapshot/fold/entry_digest.h"
 #include "snapshot/fold/memory_state.h"
 #include "testing/child_process.h"

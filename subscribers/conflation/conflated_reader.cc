@@ -1,4 +1,4 @@
-#include "subscribers/conflation/conflated_reader.h"
+#include "lapwing/conflation.h"
 
 #include <algorithm>
 #include <limits>
@@ -6,10 +6,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "lapwing/error.h"
+#include "lapwing/fold.h"
 #include "os/kernel.h"
 #include "proto/checkpoint_format.h"
-#include "proto/error.h"
-#include "snapshot/fold/fold.h"
 #include "snapshot/fold/latest_fold.h"
 
 namespace lapwing {

@@ -1,5 +1,5 @@
 // The conflated reader on a bus and a clock that the test drives.
-#include "subscribers/conflation/conflated_reader.h"
+#include "lapwing/conflation.h"
 
 #include <catch2/catch.hpp>
 #include <map>
@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "lapwing/error.h"
 #include "os/kernel.h"
-#include "proto/error.h"
 #include "testing/bus_fixture.h"
 
 namespace lapwing {

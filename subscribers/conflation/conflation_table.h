@@ -12,7 +12,7 @@
 #include <span>
 #include <vector>
 
-#include "proto/identity.h"
+#include "lapwing/sequence.h"
 
 namespace lapwing {
 

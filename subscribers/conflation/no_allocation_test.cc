@@ -1,7 +1,7 @@
 // Counts what the whole program allocates: no other test runs meanwhile.
 #include <cstring>
 
-#include "subscribers/conflation/conflated_reader.h"
+#include "lapwing/conflation.h"
 #include "testing/bus_fixture.h"
 #include "testing/counted_allocations.h"
 

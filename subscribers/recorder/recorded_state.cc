@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "proto/error.h"
-#include "proto/order_entry.h"
+#include "lapwing/error.h"
+#include "lapwing/order_entry.h"
 #include "snapshot/fold/order_fold.h"
 
 namespace lapwing {

@@ -16,9 +16,9 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "proto/dbn.h"
-#include "proto/identity.h"
-#include "snapshot/fold/fold.h"
+#include "lapwing/dbn.h"
+#include "lapwing/fold.h"
+#include "lapwing/sequence.h"
 
 namespace lapwing {
 

@@ -5,7 +5,7 @@
 #include <random>
 #include <vector>
 
-#include "proto/error.h"
+#include "lapwing/error.h"
 #include "testing/order_records.h"
 
 namespace lapwing {

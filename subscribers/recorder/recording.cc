@@ -1,10 +1,10 @@
-#include "subscribers/recorder/recording.h"
+#include "lapwing/recording.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "proto/error.h"
+#include "lapwing/error.h"
 #include "snapshot/dbn/dbn_metadata.h"
 
 namespace lapwing {

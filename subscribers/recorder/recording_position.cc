@@ -3,8 +3,8 @@
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
+#include "lapwing/error.h"
 #include "os/small_file.h"
-#include "proto/error.h"
 #include "subscribers/recorder/rotation.h"
 
 namespace lapwing {

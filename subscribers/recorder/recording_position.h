@@ -18,9 +18,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "lapwing/dbn.h"
+#include "lapwing/subscriber.h"
 #include "os/io.h"
-#include "proto/dbn.h"
-#include "subscribers/subscriber.h"
 
 namespace lapwing {
 

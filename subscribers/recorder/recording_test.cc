@@ -1,4 +1,4 @@
-#include "subscribers/recorder/recording.h"
+#include "lapwing/recording.h"
 
 #include <catch2/catch.hpp>
 #include <filesystem>

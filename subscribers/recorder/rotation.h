@@ -23,7 +23,7 @@
 #include <span>
 #include <string>
 
-#include "proto/dbn.h"
+#include "lapwing/dbn.h"
 
 namespace lapwing {
 

@@ -1,6 +1,6 @@
 """DBN files of a test's own making, for where there are no real ones.
 
-A file has as many records as the tests need and no more. Layouts: proto/dbn.h. The metadata is that
+A file has as many records as the tests need and no more. Layouts: include/lapwing/dbn.h. The metadata is that
 of DBN version 3, whose fields are in snapshot/dbn/dbn_metadata.cc.
 """
 

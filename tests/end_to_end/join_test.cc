@@ -5,8 +5,8 @@
 #include <random>
 #include <thread>
 
+#include "lapwing/error.h"
 #include "os/posix_io.h"
-#include "proto/error.h"
 #include "testing/environment.h"
 #include "testing/ring_spec.h"
 #include "testing/temporary_directory.h"

@@ -20,10 +20,10 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "lapwing/load_state.h"
+#include "lapwing/subscriber.h"
 #include "os/kernel.h"
 #include "snapshot/fold/memory_state.h"
-#include "subscribers/load_state.h"
-#include "subscribers/subscriber.h"
 
 namespace lapwing {
 namespace {

@@ -19,9 +19,9 @@
 #include <utility>
 #include <vector>
 
+#include "lapwing/publisher.h"
+#include "lapwing/subscriber.h"
 #include "os/kernel.h"
-#include "publisher/publisher.h"
-#include "subscribers/subscriber.h"
 
 namespace lapwing {
 

@@ -56,9 +56,11 @@ def include_directions(tree):
             path = match[1]
             if path.startswith(EXTERNAL_IN_QUOTES):
                 continue
+            if path.startswith("lapwing/"):
+                path = f"include/{path}"
             if path not in tree:
                 yield source.finding(line, f'"{path}" is not a file of this tree')
-            elif allowed and path.split("/")[0] not in allowed | tests:
+            elif allowed and path.split("/")[0] not in allowed | tests | {"include"}:
                 yield source.finding(line, f"{source.layer} does not know {path.split('/')[0]}")
 
 

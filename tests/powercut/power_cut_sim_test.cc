@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-#include "proto/gap.h"
+#include "lapwing/gap.h"
 #include "snapshot/journal/journal_reader.h"
 #include "snapshot/recovery/recovery.h"
 #include "testing/archive_fixture.h"

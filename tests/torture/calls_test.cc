@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "channel/duplex.h"
+#include "lapwing/duplex.h"
 #include "os/kernel.h"
 #include "testing/child_process.h"
 #include "testing/temporary_directory.h"

@@ -14,9 +14,9 @@
 #include <thread>
 #include <vector>
 
-#include "channel/consumer.h"
-#include "channel/listener.h"
-#include "channel/producer.h"
+#include "lapwing/consumer.h"
+#include "lapwing/listener.h"
+#include "lapwing/producer.h"
 #include "testing/temporary_directory.h"
 #include "tests/torture/stepped_child.h"
 

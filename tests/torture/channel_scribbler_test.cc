@@ -20,10 +20,10 @@
 #include <utility>
 #include <vector>
 
-#include "channel/consumer.h"
 #include "channel/handshake.h"
-#include "channel/listener.h"
-#include "channel/producer.h"
+#include "lapwing/consumer.h"
+#include "lapwing/listener.h"
+#include "lapwing/producer.h"
 #include "os/kernel.h"
 #include "testing/child_process.h"
 #include "testing/hostile_channel.h"

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "channel/channel_census.h"
-#include "channel/consumer.h"
-#include "channel/listener.h"
-#include "channel/producer.h"
+#include "lapwing/consumer.h"
+#include "lapwing/listener.h"
+#include "lapwing/producer.h"
 #include "os/kernel.h"
 #include "testing/child_process.h"
 #include "testing/temporary_directory.h"

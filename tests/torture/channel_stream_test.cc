@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "channel/consumer.h"
-#include "channel/listener.h"
-#include "channel/producer.h"
+#include "lapwing/consumer.h"
+#include "lapwing/listener.h"
+#include "lapwing/producer.h"
 #include "os/kernel.h"
 #include "proto/shared_words.h"
 #include "testing/child_process.h"

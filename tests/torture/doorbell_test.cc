@@ -24,15 +24,15 @@
 #include <string>
 #include <thread>
 
+#include "lapwing/publisher.h"
+#include "lapwing/subscriber.h"
 #include "os/kernel.h"
 #include "os/unique_fd.h"
 #include "os/waiter.h"
 #include "proto/ring_layout.h"
 #include "proto/shared_words.h"
 #include "publisher/file_thread.h"
-#include "publisher/publisher.h"
 #include "snapshot/bus_directory.h"
-#include "subscribers/subscriber.h"
 #include "testing/environment.h"
 #include "testing/temporary_directory.h"
 #include "tests/end_to_end/stream.h"

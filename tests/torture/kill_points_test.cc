@@ -20,12 +20,12 @@
 #include <vector>
 
 #include "bus/ring_map.h"
+#include "lapwing/publisher.h"
+#include "lapwing/subscriber.h"
 #include "os/kernel.h"
 #include "os/posix_io.h"
 #include "os/uring_write_queue.h"
-#include "publisher/publisher.h"
 #include "snapshot/bus_directory.h"
-#include "subscribers/subscriber.h"
 #include "testing/temporary_directory.h"
 
 namespace lapwing {

@@ -6,8 +6,8 @@
 
 #include "absl/status/status.h"
 #include "bench/peers/cpp/scenarios.h"
-#include "publisher/publisher.h"
-#include "subscribers/subscriber.h"
+#include "lapwing/publisher.h"
+#include "lapwing/subscriber.h"
 
 namespace lapwing::peers {
 namespace {

@@ -3,9 +3,9 @@
 #include <vector>
 
 #include "bench/peers/cpp/scenarios.h"
-#include "channel/consumer.h"
-#include "channel/listener.h"
-#include "channel/producer.h"
+#include "lapwing/consumer.h"
+#include "lapwing/listener.h"
+#include "lapwing/producer.h"
 
 namespace lapwing::peers {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "proto/identity.h"
+#include "lapwing/sequence.h"
 
 namespace lapwing {
 

@@ -29,13 +29,13 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "proto/gap.h"
-#include "proto/identity.h"
-#include "proto/order_entry.h"
-#include "snapshot/fold/fold.h"
+#include "lapwing/fold.h"
+#include "lapwing/gap.h"
+#include "lapwing/order_book.h"
+#include "lapwing/order_entry.h"
+#include "lapwing/sequence.h"
+#include "lapwing/subscriber.h"
 #include "snapshot/fold/order_fold.h"
-#include "subscribers/book/order_book.h"
-#include "subscribers/subscriber.h"
 
 namespace lapwing {
 

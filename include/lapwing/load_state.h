@@ -23,10 +23,10 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "proto/identity.h"
-#include "snapshot/fold/fold.h"
+#include "lapwing/fold.h"
+#include "lapwing/sequence.h"
+#include "lapwing/subscriber.h"
 #include "snapshot/fold/memory_state.h"
-#include "subscribers/subscriber.h"
 
 namespace lapwing {
 

@@ -23,10 +23,10 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "channel/channel.h"
 #include "channel/end.h"
-#include "channel/frame_reader.h"
-#include "channel/listener.h"
+#include "lapwing/channel.h"
+#include "lapwing/detail/frame_reader.h"
+#include "lapwing/listener.h"
 
 namespace lapwing {
 

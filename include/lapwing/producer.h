@@ -22,10 +22,10 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "channel/channel.h"
 #include "channel/end.h"
-#include "channel/frame_writer.h"
-#include "channel/listener.h"
+#include "lapwing/channel.h"
+#include "lapwing/detail/frame_writer.h"
+#include "lapwing/listener.h"
 
 namespace lapwing {
 

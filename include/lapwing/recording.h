@@ -31,12 +31,12 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "lapwing/dbn.h"
+#include "lapwing/subscriber.h"
 #include "os/io.h"
-#include "proto/dbn.h"
 #include "snapshot/dbn/dbn_writer.h"
 #include "subscribers/recorder/recording_position.h"
 #include "subscribers/recorder/rotation.h"
-#include "subscribers/subscriber.h"
 
 namespace lapwing {
 

@@ -19,7 +19,7 @@
 // or, where no checkpoint can be used, kNoSnapshot and then every record from the oldest. The state
 // is loaded in slices of kSnapshotSliceBytes, one a poll, verified as a whole before its first
 // entry is told, and held (mapped, or in memory) until it is complete.
-// subscribers/load_state.h does all of it in one call.
+// lapwing/load_state.h does all of it in one call.
 //
 // Thread safety: one thread. Writes nothing that a publisher reads; maps the ring read-only. No
 // allocation and no system call while records are there to be read in the ring.
@@ -35,9 +35,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "lapwing/gap.h"
+#include "lapwing/sequence.h"
 #include "os/waiter.h"
-#include "proto/gap.h"
-#include "proto/identity.h"
 #include "snapshot/journal/missing_file.h"
 
 namespace lapwing {

@@ -2,7 +2,7 @@
 //
 //   if (const lapwing::PriceLevel* bid = book.best(lapwing::dbn::Side::kBid)) use(bid->price);
 //
-// It holds the entries of the fold `orders` (proto/order_entry.h) and keeps its levels in step with
+// It holds the entries of the fold `orders` (lapwing/order_entry.h) and keeps its levels in step with
 // them; what an add, a modify or a cancel means is the fold's business. OrderBooks owns it.
 //
 // Cost: the best level, the number of levels and a level by its index in constant time; a change
@@ -26,11 +26,11 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "proto/dbn.h"
-#include "proto/identity.h"
-#include "proto/order_entry.h"
+#include "lapwing/dbn.h"
+#include "lapwing/detail/price_ladder.h"
+#include "lapwing/order_entry.h"
+#include "lapwing/sequence.h"
 #include "snapshot/fold/order_fold.h"
-#include "subscribers/book/price_ladder.h"
 
 namespace lapwing {
 

@@ -12,7 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "proto/dbn.h"
+#include "lapwing/dbn.h"
 
 namespace lapwing {
 

@@ -32,10 +32,10 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "lapwing/sequence.h"
 #include "os/io.h"
 #include "os/lock_retry.h"
 #include "proto/control_frames.h"
-#include "proto/identity.h"
 #include "proto/journal_format.h"
 #include "proto/ring_layout.h"
 #include "proto/shared_words.h"

@@ -28,12 +28,12 @@
 
 #include "absl/status/statusor.h"
 #include "channel/call_table.h"
-#include "channel/channel.h"
 #include "channel/end.h"
-#include "channel/frame_reader.h"
-#include "channel/frame_writer.h"
 #include "channel/inbox.h"
-#include "channel/listener.h"
+#include "lapwing/channel.h"
+#include "lapwing/detail/frame_reader.h"
+#include "lapwing/detail/frame_writer.h"
+#include "lapwing/listener.h"
 
 namespace lapwing {
 

@@ -16,8 +16,8 @@
 #include <optional>
 #include <string>
 
+#include "lapwing/detail/channel_layout.h"
 #include "os/waiter.h"
-#include "proto/channel_layout.h"
 
 namespace lapwing {
 

@@ -14,7 +14,7 @@
 #include <cstdint>
 #include <span>
 
-#include "proto/channel_layout.h"
+#include "lapwing/detail/channel_layout.h"
 #include "proto/shared_words.h"
 
 namespace lapwing {

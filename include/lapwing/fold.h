@@ -20,8 +20,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "proto/gap.h"
-#include "proto/identity.h"
+#include "lapwing/gap.h"
+#include "lapwing/sequence.h"
 
 namespace lapwing {
 

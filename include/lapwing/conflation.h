@@ -30,8 +30,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "lapwing/subscriber.h"
 #include "subscribers/conflation/conflation_table.h"
-#include "subscribers/subscriber.h"
 
 namespace lapwing {
 

@@ -2,7 +2,7 @@
 //
 // An error is a value: cold paths return absl::Status or absl::StatusOr, made here so that each has
 // a number that never changes its meaning between releases (docs/abi.golden). The message says what
-// happened, where, and what to do next. A gap in the data is not an error: see proto/gap.h.
+// happened, where, and what to do next. A gap in the data is not an error: see lapwing/gap.h.
 //
 // Thread safety: everything here is a pure function.
 #pragma once

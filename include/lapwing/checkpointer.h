@@ -31,13 +31,13 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "lapwing/fold.h"
+#include "lapwing/subscriber.h"
 #include "os/io.h"
-#include "snapshot/fold/fold.h"
 #include "subscribers/checkpointer/checkpoint_job.h"
 #include "subscribers/checkpointer/pending_records.h"
 #include "subscribers/checkpointer/state_store.h"
 #include "subscribers/checkpointer/trouble.h"
-#include "subscribers/subscriber.h"
 
 namespace lapwing {
 
