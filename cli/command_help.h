@@ -11,7 +11,7 @@ namespace lapwing::cli {
 
 inline constexpr char kExitCodesHelp[] =
     "Exit codes: 0 done; 1 any other error; 2 wrong usage; 3 stopped at a gap; 4 damaged data;\n"
-    "5 publisher gone and not back within --reattach, or the other side of a channel gone;\n"
+    "5 no publisher within --reattach, or the other side of a channel is gone;\n"
     "6 done, but records or messages were lost.";
 
 // `about` is the summary, an empty line, and the examples and remarks.

@@ -37,7 +37,8 @@ inline CLI::Validator as_duration_ns() {
   const auto convert = [](std::string& text) -> std::string {
     const absl::Duration duration = parse_duration(text);
     if (duration == absl::ZeroDuration()) {
-      return absl::StrCat(text, " is no duration above 0: give one like 250ms, 10s, 5m, 1h or 1d");
+      return absl::StrCat(text,
+                          " is not a duration above 0; give one like 250ms, 10s, 5m, 1h or 1d");
     }
     text = absl::StrCat(absl::ToInt64Nanoseconds(duration));
     return {};

@@ -18,15 +18,14 @@ namespace {
 
 constexpr char kAbout[] =
     "Lapwing: a broadcast bus for market data on one machine.\n\n"
-    "One process publishes, any number follow; every record is also in a journal, so whoever "
-    "falls\n"
-    "behind, crashes or comes late misses nothing.\n\n"
+    "One process publishes and any number of processes subscribe. Every record is also in a\n"
+    "journal, so a subscriber that falls behind, crashes or joins late misses nothing.\n\n"
     "  lapwing publish --bus ./es --source synthetic:records=1000000 --linger 60\n"
     "  lapwing tail    --bus ./es --from start\n"
     "  lapwing book    --bus ./es --follow\n"
     "  lapwing record  --bus ./es --from start --out es.dbn.zst --until-closed\n"
     "  lapwing info    --bus ./es\n\n"
-    "And channels, from one process to one other, which never overwrite:\n\n"
+    "Channels carry messages from one process to one other and never overwrite them:\n\n"
     "  lapwing pipe --listen /run/x.sock > copy\n"
     "  lapwing pipe --connect /run/x.sock < file";
 

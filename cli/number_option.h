@@ -32,7 +32,7 @@ inline CLI::Validator whole_number(std::uint64_t min, std::uint64_t max = kNoMax
   const auto check = [min, max](const std::string& text) -> std::string {
     std::uint64_t value = 0;
     if (absl::SimpleAtoi(text, &value) && value >= min && value <= max) return {};
-    return absl::StrCat(text, " is no whole number", bounds_text(min, max));
+    return absl::StrCat(text, " is not a whole number", bounds_text(min, max));
   };
   return CLI::Validator(check, "");
 }
@@ -57,7 +57,7 @@ inline CLI::Validator size_in_bytes(std::uint64_t min, std::uint64_t max = kNoMa
   const auto convert = [min, max](std::string& text) -> std::string {
     std::uint64_t bytes = 0;
     if (!parse_bytes(text, bytes) || bytes < min || bytes > max) {
-      return absl::StrCat(text, " is no size", bounds_text(min, max),
+      return absl::StrCat(text, " is not a size", bounds_text(min, max),
                           " bytes; give one like 65536, 64K, 100M or 1G");
     }
     text = absl::StrCat(bytes);
@@ -73,7 +73,7 @@ inline CLI::Validator number_up_to(double max) {
   const auto check = [max](const std::string& text) -> std::string {
     double value = 0;
     if (absl::SimpleAtod(text, &value) && value >= 0 && value <= max) return {};
-    return absl::StrCat(text, " is no number from 0 to ", max);
+    return absl::StrCat(text, " is not a number from 0 to ", max);
   };
   return CLI::Validator(check, "");
 }

@@ -62,9 +62,9 @@ void signal_before_the_processor_limit() {
 // there may be no memory.
 [[noreturn]] void say_and_end() {
   constexpr std::string_view kSaid =
-      "lapwing: ended by an error that nothing catches, most likely since memory or threads ran "
-      "out; raise the limits (ulimit -v, ulimit -u, or the container's). The next run goes on as "
-      "after a kill\n";
+      "lapwing: ended by an unexpected error, most likely because memory or threads ran out; raise "
+      "the limits (ulimit -v, ulimit -u, or the container's). The next run continues as after a "
+      "kill\n";
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, kSaid.data(), kSaid.size());
   _exit(kExitOther);
 }
@@ -112,8 +112,8 @@ std::string words_for(const std::exception& error, const std::string& command) {
                         ": raise the limit on processes (ulimit -u), on address space (ulimit -v), "
                         "or the container's");
   }
-  return absl::StrCat("`lapwing ", command, "` met what it does not expect: ", error.what(),
-                      "; what was durable stays, and the next run goes on as after a kill");
+  return absl::StrCat("`lapwing ", command, "` ended with an unexpected error: ", error.what(),
+                      "; durable records are safe, and the next run continues as after a kill");
 }
 
 }  // namespace lapwing::cli

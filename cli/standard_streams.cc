@@ -28,16 +28,17 @@ bool allows(int fd, int refused_mode) {
 
 absl::Status lost_output(int sys_errno) {
   if (!has_standard_output()) {
-    return make_error(Errc::kSystem,
-                      "standard output is closed: what was to be shown is lost; give one");
+    return make_error(
+        Errc::kSystem,
+        "standard output is closed and the output is lost; redirect it to a file or a pipe");
   }
   if (is_output_unread()) {
     return make_error(Errc::kSystem, "standard output is closed: its reader has ended");
   }
   // An earlier write may have failed, of which the reason is not known any more.
-  const char kLost[] = "cannot write all of it to standard output";
+  const char kLost[] = "cannot write all output to standard output";
   if (sys_errno != 0) return make_system_error(sys_errno, kLost);
-  return make_error(Errc::kSystem, absl::StrCat(kLost, ": its disk is full, or it failed"));
+  return make_error(Errc::kSystem, absl::StrCat(kLost, ": its disk is full or failed"));
 }
 
 }  // namespace

@@ -36,8 +36,8 @@ void on_processor_limit(int) {
   if (processor_time_flag.is_set()) return;
   processor_time_flag.set();
   constexpr std::string_view kSaid =
-      "lapwing: the limit on processor time (ulimit -t) is reached: ending before the feed or the "
-      "work does; raise it\n";
+      "lapwing: the limit on processor time (ulimit -t) is reached; the work ends early; raise the "
+      "limit\n";
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, kSaid.data(), kSaid.size());
   if (!catching_flag.is_set()) _exit(kExitOther);
   request_stop();

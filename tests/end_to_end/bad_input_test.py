@@ -50,15 +50,15 @@ class Numbers(harness.BusTest):
     def test_what_is_no_number_is_refused_before_anything_is_done(self):
         for text in ("-1", "1.5", "many", "99999999999999999999"):
             for command, option in self.WHOLE:
-                self.refuse(command, option, text, "is no whole number from")
+                self.refuse(command, option, text, "is not a whole number from")
         for text in ("-1", "1.5G", "5Q", "16777216T"):
             for command, option in self.SIZES:
-                self.refuse(command, option, text, "is no size from")
+                self.refuse(command, option, text, "is not a size from")
         for text in ("-1", "soon", "nan", "1e10"):
             for command, option in self.FRACTIONS:
-                self.refuse(command, option, text, "is no number from 0 to 1e+09")
+                self.refuse(command, option, text, "is not a number from 0 to 1e+09")
         for text in ("-1", "soon", "nan"):
-            self.refuse("tail", "--reattach", text, "is no number from 0 to inf")
+            self.refuse("tail", "--reattach", text, "is not a number from 0 to inf")
 
     def test_a_size_may_have_a_unit(self):
         self.run_to_end("publish", "publish", "--source", "synthetic:records=3000",
