@@ -36,15 +36,14 @@ constexpr char kAbout[] =
     "  lapwing book --bus ./es --instrument ESH4 --depth 20\n"
     "  lapwing book --bus ./es --at 1000,2000 --json    right after those records\n"
     "  lapwing book --bus ./es --until-closed --summary\n\n"
-    "Orders, size and price of the bids, then price, size and orders of the asks. More than four\n"
-    "books are shown as a list of their best prices.\n"
-    "A book is shown between two events of the venue, never within one; --at alone shows it right\n"
-    "after the record that was asked for, and says so where that is inside an event. STALE marks "
-    "a\n"
-    "book of which records were lost: it is good again from its next clear or snapshot.\n"
-    "Where the bus keeps no journal, a book begins with what the ring holds.\n"
-    "--json is an object a line for each book, prices in units of 1e-9. The summary's digest is\n"
-    "that of the state of all books, as of its sequence: two that agree in both are equal.";
+    "Each line has orders, size and price of a bid, then price, size and orders of an ask. More\n"
+    "than four books are shown as a list of their best prices. A book is shown only between two\n"
+    "events of the venue. Only --at shows it right after the given record, and says so if that\n"
+    "is inside an event. STALE marks a book that lost records; its next clear or snapshot makes\n"
+    "it good again. If the bus keeps no journal, the books begin with the oldest record in the\n"
+    "ring. --json prints one object a line for each book, prices in units of 1e-9. The digest\n"
+    "of --summary is that of the state of all books as of its sequence: if both are equal, the\n"
+    "states are equal.";
 
 constexpr std::size_t kBooksInFullMax = 4;
 constexpr std::uint64_t kBlockNs = 1'000'000'000;   // between two blocks that are no terminal's
@@ -127,14 +126,16 @@ absl::Status Book::check_beginning(Sequence first) {
   snapshot_is_too_new_ = options_.follow.from != "start";
   return make_error(
       Errc::kNotFound,
-      absl::StrCat("--at ", options_.at.front(), ": what is kept begins with record ", first,
-                   snapshot_is_too_new_ ? "; --from start may begin earlier" : ""));
+      absl::StrCat("--at ", options_.at.front(), ": the books begin at record ", first,
+                   snapshot_is_too_new_ ? "; try --from start, which may begin earlier" : ""));
 }
 
 absl::Status Book::take_state(const Item& item, const Subscriber& subscriber) {
   if (auto status = check_schema(subscriber.schema()); !status.ok()) return status;
   if (!books_.take(item, subscriber.record())) {
-    return make_error(Errc::kRecordSize, "an entry of the state is none of the fold orders");
+    return make_error(
+        Errc::kRecordSize,
+        "an entry of the state is not one of the fold orders; the books cannot be shown");
   }
   return absl::OkStatus();
 }
@@ -264,19 +265,19 @@ absl::Status Book::finish(const FollowResult& result) {
   if (!all_asked_shown()) {
     return make_error(Errc::kNotFound,
                       absl::StrCat("--at ", options_.at[asked_], ": the last record is ",
-                                   books_.sequence(), "; --follow waits for more"));
+                                   books_.sequence(), "; add --follow to wait for more"));
   }
   if (options_.at.empty() && (shown_ != books_.sequence() || !ever_shown_)) {
     if (auto status = show(); !status.ok()) return status;
   }
   if (ever_shown_ || !result.status.ok()) return result.status;
   if (!filter_ || books_.books().empty()) {
-    say("no book yet: the bus has no record");
+    say("there is no book yet: the bus has no records");
     return absl::OkStatus();
   }
   return make_error(Errc::kNotFound,
                     absl::StrCat("no book of ", options_.instrument,
-                                 "; without --instrument all are shown, ", books_.books().size()));
+                                 "; leave out --instrument to show all ", books_.books().size()));
 }
 
 void Book::print_summary(const FollowResult& result) const {
@@ -334,8 +335,8 @@ bool Book::use_ring_alone() {
   if (options_.free_start) options_.follow.from = "start";
   if (options_.free_policy) options_.follow.on_gap = "skip";
   say(absl::StrCat("bus ", options_.follow.bus,
-                   " keeps no journal: the books begin with what its ring holds, and what is "
-                   "lapped is lost"));
+                   " keeps no journal: the books begin with the oldest record in its ring, and a "
+                   "lap is a loss"));
   return true;
 }
 
@@ -366,12 +367,12 @@ void add_book(CLI::App& app, Run& run) {
   command
       .add_option("--from", options->follow.from,
                   "where to begin: snapshot (the newest checkpoint; without one, start), or start "
-                  "(the oldest record kept)")
+                  "(the oldest retained record)")
       ->capture_default_str()
       ->check(CLI::IsMember({"snapshot", "start"}));
   command
       .add_option("--instrument", options->instrument,
-                  "only this instrument: its number, or a symbol the feed's metadata knows")
+                  "only this instrument: its number, or a symbol from the feed's metadata")
       ->type_name("ID|SYMBOL");
   command.add_option("--depth", options->depth, "levels of each side; 0: all")
       ->check(whole_number(0))
@@ -380,12 +381,12 @@ void add_book(CLI::App& app, Run& run) {
       ->type_name("N");
   command
       .add_option("--at", options->at,
-                  "the books right after these records, then end: a number or a list, 100,200")
+                  "show the books right after these records, then end: a number or a list, 100,200")
       ->delimiter(',')
       ->check(whole_number(1))
       ->type_name("SEQUENCE,…");
-  command.add_flag("--json", options->json, "a line of JSON for each book");
-  command.add_flag("--follow", options->live, "go on as records come");
+  command.add_flag("--json", options->json, "print a line of JSON for each book");
+  command.add_flag("--follow", options->live, "continue as records arrive");
   add_policy_options(command, options->follow);
   add_end_options(command, options->follow);
   command.callback([options, &run, &command] {

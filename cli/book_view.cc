@@ -63,16 +63,17 @@ std::string spread_text(const OrderBook& book, int decimals) {
 std::string stale_text(const OrderBook& book) {
   if (!book.stale()) return "";
   if ((book.state()->msg.flags & dbn::kFlagSnapshot) != 0) {
-    return "STALE: within a snapshot that is not at its end\n";
+    return "STALE: inside a snapshot that has not ended\n";
   }
   constexpr char kUntil[] = "; good again from the next clear or snapshot\n";
   const Sequence lost = book.lost_through();
-  if (lost == kNoSequence) return absl::StrCat("STALE: the feed says that it may be wrong", kUntil);
+  if (lost == kNoSequence)
+    return absl::StrCat("STALE: the feed marked it as possibly wrong", kUntil);
   // A book that is known since the loss may have been doubted by the feed alone: its entry does not
   // say which it was.
   const bool known_since = book.state()->place > lost;
   return absl::StrCat("STALE since record ", lost, " was lost",
-                      known_since ? ", or since the feed said that it may be wrong" : "", kUntil);
+                      known_since ? ", or since the feed marked it as possibly wrong" : "", kUntil);
 }
 
 std::string side_text(const PriceLevel& level, const std::string& price, bool is_bid) {
@@ -162,9 +163,9 @@ std::string BookView::text(const OrderBook& book, Sequence sequence, std::size_t
       absl::StrFormat("%s  publisher %d  at %d  %s\n%s, %s\n", name(book), book.publisher_id(),
                       sequence, time_of(book), size_text(book), spread_text(book, decimals));
   absl::StrAppend(&out, stale_text(book));
-  if (!book.settled()) absl::StrAppend(&out, "INSIDE AN EVENT: more of it is to come\n");
+  if (!book.settled()) absl::StrAppend(&out, "INSIDE AN EVENT: more of the event follows\n");
   if (book.state() != nullptr && book.state()->msg.size > 0) {
-    absl::StrAppendFormat(&out, "%d records did not fit what rested, the last of them %d\n",
+    absl::StrAppendFormat(&out, "%d records contradicted the resting orders, the last one %d\n",
                           book.state()->msg.size, book.state()->msg.order_id);
   }
   return out + ladder_text(book, decimals, depth);
@@ -172,8 +173,9 @@ std::string BookView::text(const OrderBook& book, Sequence sequence, std::size_t
 
 std::string BookView::list_heading(Sequence sequence, std::size_t books) {
   return absl::StrFormat(
-      "%d books at %d; --instrument shows one with its depth\n%-24s %9s %s\n", books, sequence,
-      "instrument", "publisher",
+      "%d books at %d; --instrument shows the levels of one\n"
+      "%-24s %9s %s\n",
+      books, sequence, "instrument", "publisher",
       absl::StrFormat("%10s %14s | %-14s %10s %8s", "size", "bid", "ask", "size", "orders"));
 }
 

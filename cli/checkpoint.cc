@@ -27,16 +27,16 @@ namespace lapwing::cli {
 namespace {
 
 constexpr char kAbout[] =
-    "Keep the state of a bus: who joins with --from snapshot begins with it.\n\n"
+    "Keep the state of a bus, so that subscribers can join with --from snapshot.\n\n"
     "  lapwing checkpoint --bus ./es --fold orders\n"
     "  lapwing checkpoint --bus ./es --fold latest --every 1000000 --keep 2\n"
     "  lapwing checkpoint --bus ./es --fold orders --every 5m --prune-journal\n"
     "  lapwing checkpoint --bus ./es --fold orders --until-closed --summary\n\n"
-    "Folds: orders (what rests in a market-by-order feed), latest (the last record of each\n"
-    "instrument or key). The state is kept in DIR/checkpoint/FOLD/state, a checkpoint of it is\n"
-    "written beside it now and then. A second run goes on exactly where the first one was, even\n"
-    "if that was killed. With --prune-journal the publisher drops the journal's files below the\n"
-    "oldest checkpoint that is kept. Runs as the owner of the bus directory.";
+    "Folds: orders (the resting orders of a market-by-order feed), latest (the last record of\n"
+    "each instrument or key). The state is kept in DIR/checkpoint/FOLD/state; checkpoints of it\n"
+    "are written beside it. A second run continues exactly where the first one ended, even if\n"
+    "that was killed. With --prune-journal the publisher removes the journal's files below the\n"
+    "oldest checkpoint that is kept. Run it as the owner of the bus directory.";
 
 constexpr std::uint64_t kTickNs = 100'000'000;
 constexpr std::uint64_t kBusPollNs = 10'000'000;
@@ -61,8 +61,9 @@ absl::Status parse_every(const std::string& text, CheckpointerOptions& options) 
   }
   return make_error(
       Errc::kInvalidArgument,
-      absl::StrCat("--every ", text,
-                   ": give a number of records, 1000000 say, or a time: 30s, 5m, 1d"));
+      absl::StrCat(
+          "--every ", text,
+          " is not valid; give a number of records, for example 1000000, or a time: 30s, 5m, 1d"));
 }
 
 class CheckpointCommand {
@@ -130,7 +131,7 @@ absl::Status CheckpointCommand::open() {
   checkpointer_ = *std::move(opened);
   if (const std::optional<StorePosition>& at = checkpointer_->committed()) {
     say_beside_progress(
-        absl::StrCat("fold ", options_.fold, " goes on after record ", at->at.sequence));
+        absl::StrCat("fold ", options_.fold, " continues after record ", at->at.sequence));
   }
   return absl::OkStatus();
 }
@@ -199,15 +200,17 @@ void add_checkpoint(CLI::App& app, Run& run) {
   CLI::App& command = add_command(app, "checkpoint", kAbout);
   add_bus_option(command, options->follow.bus);
   command.add_option("--fold", options->fold, "orders or latest")->required()->type_name("FOLD");
-  command.add_option("--every", options->every, "a checkpoint after so many records, or so long")
+  command
+      .add_option("--every", options->every,
+                  "write a checkpoint after this many records, or this time")
       ->capture_default_str()
       ->type_name("RECORDS|DURATION");
-  command.add_option("--keep", options->keep, "how many checkpoints are kept")
+  command.add_option("--keep", options->keep, "number of checkpoints to keep")
       ->capture_default_str()
       ->check(whole_number(1))
       ->type_name("N");
   command.add_flag("--prune-journal", options->prune_journal,
-                   "let the publisher drop journal files below the oldest checkpoint");
+                   "ask the publisher to remove journal files below the oldest checkpoint");
   add_end_options(command, options->follow);
   command.callback(
       [options, &run] { run = [options] { return CheckpointCommand(*options).run(); }; });

@@ -19,9 +19,8 @@ namespace lapwing::cli {
 namespace {
 
 constexpr char kAbout[] =
-    "Write a range of a bus's records into a DBN file, raw or zstd.\n\n"
-    "  lapwing export --bus ./es --out es.dbn.zst                 all that is kept, up to "
-    "now\n"
+    "Write a range of a bus's records into a DBN file, raw or zstd by its name.\n\n"
+    "  lapwing export --bus ./es --out es.dbn.zst                 all retained records, up to now\n"
     "  lapwing export --bus ./es --out part.dbn --first 1000 --last 1999";
 
 struct ExportOptions {
@@ -126,13 +125,14 @@ void add_export(CLI::App& app, Run& run) {
   command.add_option("--out", options->out, "the DBN file; zstd if its name ends in .zst")
       ->required()
       ->type_name("FILE");
-  command.add_option("--first", options->first, "first sequence (default: the oldest kept)")
+  command.add_option("--first", options->first, "first sequence (default: the oldest retained)")
       ->check(whole_number(1))
       ->type_name("N");
-  command.add_option("--last", options->last, "last sequence (default: the newest there is)")
+  command.add_option("--last", options->last, "last sequence (default: the newest)")
       ->check(whole_number(1))
       ->type_name("N");
-  command.add_flag("--summary", options->summary, "end with one line of JSON on standard output");
+  command.add_flag("--summary", options->summary,
+                   "print one line of JSON on standard output at the end");
   command.callback([options, &run] { run = [options] { return Export(*options).run(); }; });
 }
 

@@ -44,11 +44,11 @@ absl::StatusOr<Start> parse_from(const std::string& from) {
           static_cast<std::uint64_t>(absl::ToUnixNanos(std::max(time, absl::UnixEpoch()))));
     }
   }
-  return make_error(Errc::kInvalidArgument,
-                    absl::StrCat("--from ", from,
-                                 ": give live, start, seq:N (N from 1), "
-                                 "time:RFC3339, e.g. time:2026-11-20T14:30:00Z, snapshot or "
-                                 "snapshot:FOLD"));
+  return make_error(
+      Errc::kInvalidArgument,
+      absl::StrCat("--from ", from,
+                   " is not valid; use live, start, seq:N (N from 1), time:RFC3339 (for example "
+                   "time:2026-11-20T14:30:00Z), snapshot or snapshot:FOLD"));
 }
 
 OnGap parse_on_gap(const std::string& text) {
@@ -239,7 +239,7 @@ nlohmann::ordered_json latency_json(const Histogram& latency) {
           {"max", latency.max()}};
 }
 
-// One line for a person: "gap 101..200 (100 records, lapped), the journal holds it".
+// One line for a person: "gap 101..200 (100 records, lapped), the journal has it".
 std::string describe(const Item& item, const Subscriber& subscriber) {
   const Gap& gap = item.gap;
   const std::string range = absl::StrCat(gap.first, "..", gap.last, " (", gap.count(), " records, ",
@@ -248,19 +248,19 @@ std::string describe(const Item& item, const Subscriber& subscriber) {
       subscriber.text().empty() ? std::string() : absl::StrCat(": ", subscriber.text());
   switch (item.kind) {
     case ItemKind::kGap:
-      return absl::StrCat("gap ", range, gap.fillable ? ", the journal holds it" : "", because);
+      return absl::StrCat("gap ", range, gap.fillable ? ", the journal has it" : "", because);
     case ItemKind::kLost:
       return absl::StrCat("lost ", range, because);
     case ItemKind::kSession:
-      return absl::StrCat("session goes on at ", item.sequence);
+      return absl::StrCat("session continues at ", item.sequence);
     case ItemKind::kReset:
       return absl::StrCat("reset at ", item.sequence, because);
     case ItemKind::kCaughtUp:
       return absl::StrCat("caught up at ", item.sequence, because);
     case ItemKind::kStale:
-      return absl::StrCat("stale: silent after ", item.sequence);
+      return absl::StrCat("stale: no record after ", item.sequence);
     case ItemKind::kPublisherGone:
-      return absl::StrCat("publisher gone after ", item.sequence, "; waiting for it to come back");
+      return absl::StrCat("publisher gone after ", item.sequence, "; waiting for it or a new one");
     case ItemKind::kClosed:
       return absl::StrCat("closed cleanly after ", item.sequence);
     case ItemKind::kEnded:
@@ -280,16 +280,16 @@ std::string describe(const Item& item, const Subscriber& subscriber) {
 }  // namespace
 
 void add_bus_option(CLI::App& command, std::string& bus) {
-  command.add_option("--bus", bus, "the bus: its directory")->required()->type_name("DIR");
+  command.add_option("--bus", bus, "directory of the bus")->required()->type_name("DIR");
 }
 
 void add_follow_options(CLI::App& command, FollowOptions& options) {
   add_bus_option(command, options.bus);
   command
       .add_option("--from", options.from,
-                  "where to begin: live (the next record), start (the oldest kept), seq:N, "
-                  "time:RFC3339 (a little before that time), or snapshot (the state as of the "
-                  "newest checkpoint, then the records after it; snapshot:FOLD for one fold)")
+                  "where to begin: live (the next record), start (the oldest retained record), "
+                  "seq:N, time:RFC3339 (at or shortly before that time), or snapshot (the state of "
+                  "the newest checkpoint, then the records after it; snapshot:FOLD names the fold)")
       ->capture_default_str()
       ->type_name("WHERE");
   command.add_option("--count", options.count, "end after this many records")
@@ -300,20 +300,21 @@ void add_follow_options(CLI::App& command, FollowOptions& options) {
 
 void add_end_options(CLI::App& command, FollowOptions& options) {
   command.add_flag("--until-closed", options.until_closed,
-                   "end when the publisher has closed its session cleanly");
+                   "end when the publisher closes its session cleanly");
   command
       .add_option("--reattach", options.reattach_seconds,
-                  "seconds to wait for the bus, or for a publisher that is gone to come back")
+                  "seconds to wait for the bus to appear, or for a publisher to return")
       ->capture_default_str()
       ->check(number_up_to(std::numeric_limits<double>::infinity()))
       ->type_name("SECONDS");
-  command.add_flag("--summary", options.summary, "end with one line of JSON on standard output");
+  command.add_flag("--summary", options.summary,
+                   "print one line of JSON on standard output at the end");
 }
 
 void add_policy_options(CLI::App& command, FollowOptions& options) {
   command
       .add_option("--on-gap", options.on_gap,
-                  "when lapped: fill from the journal, skip what was missed, or stop")
+                  "when lapped: fill the gap from the journal, skip it, or stop")
       ->capture_default_str()
       ->check(CLI::IsMember({"fill", "skip", "stop"}));
   add_wait_option(command, options.wait, "records");

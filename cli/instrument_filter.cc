@@ -30,7 +30,7 @@ void InstrumentFilter::look_up() {
     if (metadata.ok()) ids_ = dbn::SymbolTable(*metadata).instrument_ids(instrument_);
   }
   if (ids_->empty()) {
-    say(absl::StrCat("the feed's metadata knows no symbol ", instrument_,
+    say(absl::StrCat("the feed's metadata has no symbol ", instrument_,
                      "; give the instrument's number"));
   }
 }

@@ -28,15 +28,16 @@ namespace lapwing::cli {
 namespace {
 
 constexpr char kAbout[] =
-    "Put a feed on a bus.\n\n"
+    "Publish a feed on a bus.\n\n"
     "  lapwing publish --bus ./es --source dbn:es.mbo.dbn.zst --pace recorded\n"
     "  zstd -dc day.dbn.zst | lapwing publish --bus ./day --source dbn:-\n"
     "  lapwing publish --bus ./syn --source synthetic:records=5000000 --pace 1000000 \\\n"
     "      --await 2 --summary\n"
     "  lapwing publish --bus ./again --source journal:./es --pace recorded*10\n"
     "  lapwing publish --bus ./es --source dbn:es.mbo.dbn.zst --resume   after a kill\n\n"
-    "SIGTERM, SIGINT and SIGHUP close the session cleanly: everything is made durable first.\n"
-    "If the journal fails or is shed while live goes on, the end is 6 and says what it lost.";
+    "SIGTERM, SIGINT and SIGHUP close the session cleanly, after everything is durable. If the\n"
+    "journal fails or is shed, live delivery continues. At the end a message says which records\n"
+    "the journal lost, and the exit code is 6.";
 
 constexpr std::uint64_t kAwaitPollNs = 10'000'000;
 
@@ -66,8 +67,10 @@ absl::StatusOr<std::optional<unsigned>> find_group(const std::string& name) {
   if (name.empty()) return std::nullopt;
   if (unsigned number = 0; absl::SimpleAtoi(name, &number)) return number;
   if (const group* entry = getgrnam(name.c_str()); entry != nullptr) return entry->gr_gid;
-  return make_error(Errc::kInvalidArgument,
-                    absl::StrCat("--group ", name, ": no such group on this machine"));
+  return make_error(
+      Errc::kInvalidArgument,
+      absl::StrCat("--group ", name,
+                   ": no such group on this machine; give the name or number of an existing one"));
 }
 
 // A stop that came while the source was silent: a proper end, not an error of the source.
@@ -137,7 +140,7 @@ absl::Status Publish::open() {
   const absl::StatusOr<Pace> pace = parse_pace(options_.pace);
   if (!pace.ok()) return pace.status();
   if (options_.resume && options_.journal == "none") {
-    return make_error(Errc::kInvalidArgument, "--resume needs a journal: leave out --journal none");
+    return make_error(Errc::kInvalidArgument, "--resume needs a journal; leave out --journal none");
   }
   FeedOptions feed_options;
   feed_options.batch_by_burst = pace->by_burst();
@@ -150,7 +153,7 @@ absl::Status Publish::open() {
   if (options_.restamp && restamped_ == nullptr) {
     return make_error(Errc::kInvalidArgument,
                       absl::StrCat("--restamp: records of schema ", feed_->description().schema,
-                                   " have no ts_recv to set"));
+                                   " have no ts_recv to set; leave it out"));
   }
   absl::StatusOr<PublisherOptions> publisher = publisher_options();
   if (!publisher.ok()) return publisher.status();
@@ -231,7 +234,7 @@ bool Publish::warn_of_records_not_journaled(const absl::Status& closed) {
   const Sequence head = publisher_->head();
   if (errc_of(closed) != Errc::kJournalFailed || durable >= head) return false;
   warn(absl::StrCat("records ", durable + 1, " to ", head, " (", head - durable,
-                    " of them) are lost to the journal: only who followed live has them"));
+                    " records) are not in the journal; only live subscribers have them"));
   return true;
 }
 
@@ -245,8 +248,8 @@ int Publish::run() {
   progress_.clear();
   if (!played.ok()) warn(std::string(played.message()));
   if (feed_->skipped() > 0) {
-    warn(absl::StrCat(feed_->skipped(), " records of another type than ",
-                      feed_->description().schema, " were left out"));
+    warn(absl::StrCat(feed_->skipped(), " records whose type is not ", feed_->description().schema,
+                      " were skipped"));
   }
   if (played.ok()) linger();
   const absl::Status closed = publisher_->close();
@@ -266,22 +269,25 @@ void add_feed_options(CLI::App& command, PublishOptions& options) {
       ->required();
   command
       .add_option("--pace", options.pace,
-                  "max, recorded (silences cut to one second), recorded*N, or records a second")
+                  "max, recorded (pauses cut to one second), recorded*N (N times as fast), or a "
+                  "number of records a second")
       ->capture_default_str();
-  command.add_option("--loop", options.loop, "passes over the source; 0: for ever")
+  command.add_option("--loop", options.loop, "passes over the source; 0: repeat forever")
       ->check(whole_number(0))
       ->capture_default_str()
       ->type_name("N");
   command.add_flag("--resume", options.resume,
-                   "skip as many records of the source as the journal already holds from it");
-  command.add_option("--await", options.await, "wait for this many subscribers first")
+                   "skip the records of the source that the journal already holds");
+  command
+      .add_option("--await", options.await,
+                  "wait for this many subscribers before the first record")
       ->check(whole_number(0))
       ->type_name("N");
   command.add_flag("--restamp", options.restamp,
-                   "set ts_recv to the time of publishing, for --latency");
+                   "set ts_recv to the time of publishing, for tail --latency");
   command
       .add_option("--linger", options.linger_seconds,
-                  "keep the bus open for so many seconds after the source has ended")
+                  "keep the bus open for this long after the source ends")
       ->capture_default_str()
       ->check(number_up_to(kSecondsMax))
       ->type_name("SECONDS");
@@ -295,18 +301,19 @@ void add_ring_options(CLI::App& command, PublishOptions& options) {
       ->type_name("SLOTS");
   command
       .add_option("--ring-dir", options.ring_directory,
-                  "a directory on tmpfs for the ring file (default: the bus directory if it is "
-                  "on tmpfs, else one of your own in /dev/shm)")
+                  "directory on tmpfs for the ring file (default: the bus directory if it is on "
+                  "tmpfs, else a private directory in /dev/shm)")
       ->type_name("DIR");
-  command.add_flag("--huge-pages", options.huge_pages, "back the ring by huge pages, or fail");
-  command.add_option("--group", options.group, "a group whose members may read the bus")
+  command.add_flag("--huge-pages", options.huge_pages,
+                   "use huge pages for the ring; fail if there are none");
+  command.add_option("--group", options.group, "group whose members may read the bus")
       ->type_name("G");
 }
 
 void add_journal_options(CLI::App& command, PublishOptions& options) {
   command
       .add_option("--journal", options.journal,
-                  "where the journal is kept (default: in the bus directory), or none")
+                  "directory of the journal (default: in the bus directory), or none")
       ->type_name("DIR|none");
   command
       .add_option("--segment-bytes", options.segment_bytes,
@@ -316,7 +323,7 @@ void add_journal_options(CLI::App& command, PublishOptions& options) {
       ->type_name("BYTES");
   command
       .add_option("--sync-interval", options.sync_interval_ms,
-                  "milliseconds between syncs; 0: only when asked")
+                  "milliseconds between syncs; 0: only on request")
       ->capture_default_str()
       ->check(number_up_to(kSecondsMax))
       ->type_name("MS");
@@ -327,9 +334,8 @@ void add_journal_options(CLI::App& command, PublishOptions& options) {
       ->type_name("BYTES");
   command
       .add_option("--on-journal-lag", options.on_journal_lag,
-                  "when the disk is a whole ring behind: wait for it, or shed, which ends the "
-                  "journal as failed at the first moment it is too slow; live goes on, and the "
-                  "exit code is 6")
+                  "when the disk is a whole ring behind: wait for it, or shed: end the journal as "
+                  "failed and continue live without it (exit code 6)")
       ->capture_default_str()
       ->check(CLI::IsMember({"wait", "shed"}));
   command
@@ -349,7 +355,8 @@ void add_publish(CLI::App& app, Run& run) {
   add_feed_options(command, *options);
   add_ring_options(command, *options);
   add_journal_options(command, *options);
-  command.add_flag("--summary", options->summary, "end with one line of JSON on standard output");
+  command.add_flag("--summary", options->summary,
+                   "print one line of JSON on standard output at the end");
   command.callback([options, &run] { run = [options] { return Publish(*options).run(); }; });
 }
 

@@ -29,21 +29,19 @@ constexpr char kAbout[] =
     "  lapwing record --bus ./es --from live --out es.dbn\n"
     "  lapwing record --bus ./es --from snapshot --out es.dbn.zst\n"
     "  lapwing record --bus ./es --out es.dbn.zst --rotate-every 1h --rotate-bytes 1G\n\n"
-    "A signal ends the file properly. A second run with the same --out goes on where the first "
-    "one\n"
-    "was, even if that was killed: FILE.position beside the file says where. If the history it\n"
-    "belongs to is gone (a power cut, another journal), it says so. FILE.lock keeps a second one "
-    "out\n"
-    "that would record there at the same time.\n\n"
-    "With --from snapshot a new recording begins with the state, as the records of a venue's own\n"
-    "snapshot (a clear, then the orders as adds, flagged SNAPSHOT), and goes on with what "
-    "follows.\n"
-    "Cut short before the state is complete, it begins anew.\n\n"
+    "A signal ends the file cleanly. A second run with the same --out continues exactly where\n"
+    "the first one ended, even if that was killed: FILE.position beside the file has the\n"
+    "position. If the history of that position is gone (a power cut, another journal), a reset\n"
+    "is reported. FILE.lock prevents two recorders of one file.\n\n"
+    "With --from snapshot a new recording begins with the state, as the records of a venue's\n"
+    "own snapshot (a clear, then the orders as adds, flagged SNAPSHOT), and continues with the\n"
+    "records after it. A recording that is interrupted before the state is complete begins\n"
+    "again.\n\n"
     "With --rotate-bytes or --rotate-every the recording is a series of files, each complete by\n"
-    "itself: es.000001.20261120T143000Z.dbn.zst, es.000002.…, numbered, with the time (ts_recv)\n"
-    "of the first record. Periods begin at full multiples of the duration in UTC, by ts_recv: an\n"
-    "hour on the hour, a day at midnight. A venue's event is not cut in two. A second run may\n"
-    "give other limits; they hold from then on. Files that are full may be moved away.";
+    "itself: es.000001.20261120T143000Z.dbn.zst, es.000002.…, with a number and the time\n"
+    "(ts_recv) of the first record. Periods begin at full multiples of the duration in UTC, by\n"
+    "ts_recv: an hour on the hour, a day at midnight. A venue's event is not split. A second\n"
+    "run may give other limits; they apply from then on. Finished files may be moved away.";
 
 constexpr std::uint64_t kCommitNs = 500'000'000;
 constexpr char kLockSuffix[] = ".lock";
@@ -101,7 +99,8 @@ int Record::run() {
   if (!subscriber_options.ok()) return fail(subscriber_options.status());
   subscriber_options->resume = recording_.position();
   if (subscriber_options->resume) {
-    say(absl::StrCat(options_.out, " goes on after record ", subscriber_options->resume->sequence));
+    say(absl::StrCat(options_.out, " continues after record ",
+                     subscriber_options->resume->sequence));
   }
   Subscriber subscriber(*std::move(subscriber_options));
   FollowHandlers handlers;
@@ -129,8 +128,9 @@ int Record::run() {
 
 int record(const RecordOptions& options) {
   // Two recorders of one recording would cut each other's records off.
-  const auto lock = ExclusiveLock::take(options.out + kLockSuffix, kRecorderLockRetryNs,
-                                        "records it; end that, or record to another name");
+  const auto lock =
+      ExclusiveLock::take(options.out + kLockSuffix, kRecorderLockRetryNs,
+                          "records to it; stop that process, or choose another --out");
   if (!lock.ok()) return fail(lock.status());
   PosixDisk disk;
   auto recording = Recording::prepare(disk, {options.out, options.rotation, [&] {
@@ -152,12 +152,12 @@ void add_record(CLI::App& app, Run& run) {
       ->type_name("FILE");
   command
       .add_option("--rotate-bytes", options->rotation.bytes,
-                  "go on in another file once one has reached so many bytes (64K, 100M, 1G, …)")
+                  "begin another file after this many bytes (64K, 100M, 1G, …)")
       ->transform(size_in_bytes(kRotateBytesMin))
       ->type_name("BYTES");
   command
       .add_option("--rotate-every", options->rotation.every_ns,
-                  "go on in another file with every period of the clock (10s, 5m, 1h, 1d, …)")
+                  "begin another file at each period of the clock (10s, 5m, 1h, 1d, …)")
       ->transform(as_duration_ns())
       ->type_name("DURATION");
   command.callback([options, &run] { run = [options] { return record(*options); }; });

@@ -42,20 +42,18 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr char kAbout[] =
-    "Look into the newest good checkpoint of a bus.\n\n"
+    "Show the newest good checkpoint of a bus.\n\n"
     "  lapwing state --bus ./es                             which it is, and how old\n"
     "  lapwing state --bus ./es --fold latest --key ESH4    an instrument's last records\n"
-    "  lapwing state --bus ./es --fold orders --key ESH4    the orders that rest in its book\n"
+    "  lapwing state --bus ./es --fold orders --key ESH4    the resting orders of its book\n"
     "  lapwing state --bus ./es --key 17077/6411802         one order of an instrument\n"
     "  lapwing state --bus ./kv --key 42                    the pair of a kv16 bus\n"
     "  lapwing state --bus ./es --entries --limit 10 --json\n"
     "  lapwing state --bus ./es --at 1200000                the checkpoint as of that record\n\n"
-    "Needs no publisher and changes nothing. Checkpoints that cannot be used, and why, are "
-    "listed.\n"
-    "Ends with 1 if there is none, or no such entry; with 4 if there are damaged ones only. JSON "
-    "is\n"
-    "one object a line. An order is shown with what is left of it, after the number of the record\n"
-    "that gave it its place in the queue.";
+    "Needs no publisher and changes nothing. Unusable checkpoints are listed with the reason.\n"
+    "The exit code is 1 if there is no checkpoint or no such entry, and 4 if all checkpoints\n"
+    "are damaged. JSON is one object a line. An order is shown with its remaining size, after\n"
+    "the number of the record that gave it its place in the queue.";
 
 struct StateOptions {
   std::string bus;
@@ -110,9 +108,9 @@ class StateCommand {
 // What the bus's journal says of a checkpoint, with a publisher or without.
 absl::StatusOr<CheckpointJudge> StateCommand::judge() const {
   if (bus_.journal_root.empty()) {
-    return make_error(Errc::kNoJournal, absl::StrCat("bus ", options_.bus,
-                                                     " keeps no journal, and without one there are "
-                                                     "no checkpoints"));
+    return make_error(
+        Errc::kNoJournal,
+        absl::StrCat("bus ", options_.bus, " keeps no journal, so it has no checkpoints"));
   }
   const absl::StatusOr<Attachment> remains = Attachment::to_remains(options_.bus, bus_);
   if (!remains.ok()) return remains.status();
@@ -154,8 +152,9 @@ absl::Status StateCommand::open() {
 absl::StatusOr<Selection> StateCommand::select_pair() const {
   std::uint64_t number = 0;
   if (!absl::SimpleAtoi(options_.key, &number)) {
-    return make_error(Errc::kInvalidArgument,
-                      absl::StrCat("--key ", options_.key, ": a key of a kv16 bus is a number"));
+    return make_error(
+        Errc::kInvalidArgument,
+        absl::StrCat("--key ", options_.key, ": a key of a kv16 bus is a number; give one"));
   }
   std::array<std::byte, sizeof number> key;
   write_big_endian(number, key.data());
@@ -173,11 +172,10 @@ absl::StatusOr<Selection> StateCommand::select_instrument() const {
     std::uint64_t number = 0;
     if (fold_->shape().name != kFoldOrders ||
         !absl::SimpleAtoi(options_.key.substr(slash + 1), &number)) {
-      return make_error(
-          Errc::kInvalidArgument,
-          absl::StrCat("--key ", options_.key,
-                       ": give an instrument, or of the fold orders INSTRUMENT/ORDER with the "
-                       "order's number"));
+      return make_error(Errc::kInvalidArgument,
+                        absl::StrCat("--key ", options_.key,
+                                     " is not valid; give an instrument, or for the fold orders "
+                                     "INSTRUMENT/ORDER with the order's number"));
     }
     order_id = number;
   }
@@ -286,23 +284,23 @@ void add_state(CLI::App& app, Run& run) {
   CLI::App& command = add_command(app, "state", kAbout);
   add_bus_option(command, options->bus);
   command
-      .add_option("--fold", options->fold,
-                  "orders or latest; without it orders where the bus has them")
+      .add_option("--fold", options->fold, "orders or latest (default: orders if the bus has them)")
       ->type_name("FOLD");
   command
-      .add_option("--at", options->at, "the checkpoint as of this record, not the newest good one")
+      .add_option("--at", options->at,
+                  "the checkpoint as of this record instead of the newest good one")
       ->check(whole_number(1))
       ->type_name("SEQUENCE");
-  CLI::Option* const key = command.add_option(
-      "--key", options->key,
-      "show its entries: an instrument's number or symbol, INSTRUMENT/ORDER, or a kv16 key");
+  CLI::Option* const key = command.add_option("--key", options->key,
+                                              "show the entries of a key: an instrument's number "
+                                              "or symbol, INSTRUMENT/ORDER, or a kv16 key");
   key->type_name("KEY");
   CLI::Option* const entries = command.add_flag("--entries", options->entries, "show all entries");
   entries->excludes(key);
-  command.add_option("--limit", options->limit, "show at most so many entries")
+  command.add_option("--limit", options->limit, "show at most this many entries")
       ->check(whole_number(1))
       ->type_name("N");
-  command.add_flag("--json", options->json, "as JSON");
+  command.add_flag("--json", options->json, "print JSON");
   command.callback([options, &run] { run = [options] { return StateCommand(*options).run(); }; });
 }
 

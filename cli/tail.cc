@@ -27,20 +27,18 @@ constexpr char kAbout[] =
     "  lapwing tail --bus ./es --from start --count 10  the ten oldest\n"
     "  lapwing tail --bus ./es --from time:2026-11-20T14:30:00Z --format json\n"
     "  lapwing tail --bus ./es --instrument ESH4 --on-gap stop\n"
-    "  lapwing tail --bus ./es --from snapshot          the orders that rest, then what changes\n"
+    "  lapwing tail --bus ./es --from snapshot          the resting orders, then the changes\n"
     "  lapwing tail --bus ./es --conflate 250ms         at most four a second of each key\n"
     "  lapwing tail --bus ./es --from start --until-closed --format none --summary\n\n"
     "Records go to standard output, events (gaps, sessions, losses) to standard error; with\n"
-    "--format json both go to standard output. From a snapshot the state comes first, marked as "
-    "such:\n"
-    "`state` before a line, \"state\": true in JSON, the sequence is an order's place (0 where a "
-    "fold\n"
-    "has none). --count, the summary's records and its digest are of what comes after the state."
-    "\n\n"
-    "With --conflate an interval's newest record of each key is shown: of each instrument, of\n"
-    "each side of one where the records are market by order, or of kv16's key. A line ends with\n"
-    "the number of older ones it stands for (+12; in JSON \"conflated\"). An event ends the\n"
-    "interval early. --count counts lines.";
+    "--format json both go to standard output. With --from snapshot the state comes first. It\n"
+    "is marked: `state` before the line, \"state\": true in JSON. Its sequence is the order's\n"
+    "place (0 if the fold has none). --count, and the summary's records and digest, cover only\n"
+    "the records after the state.\n\n"
+    "With --conflate only the newest record of each key in each interval is shown. The key is\n"
+    "the instrument; for market by order the instrument and its side; for kv16 the record's\n"
+    "key. A line ends with the number of older records it replaces (+12; in JSON \"conflated\").\n"
+    "An event ends the interval early. --count counts lines.";
 
 struct TailOptions {
   FollowOptions follow;
@@ -212,16 +210,17 @@ void add_tail(CLI::App& app, Run& run) {
   add_policy_options(command, options->follow);
   command
       .add_option("--instrument", options->instrument,
-                  "only this instrument: its number, or a symbol the feed's metadata knows")
+                  "only this instrument: its number, or a symbol from the feed's metadata")
       ->type_name("ID|SYMBOL");
   command.add_flag("--latency", options->latency,
-                   "measure from ts_recv to delivery (publish with --restamp)");
+                   "measure the time from ts_recv to delivery (use publish --restamp)");
   command
-      .add_option("--conflate", options->conflate_ns,
-                  "show of each key the newest record of an interval, and how many it stands for")
+      .add_option(
+          "--conflate", options->conflate_ns,
+          "show only the newest record of each key in each interval, and how many it replaces")
       ->transform(as_duration_ns())
       ->type_name("DURATION");
-  command.add_option("--format", options->format, "text, json (a line each), or none")
+  command.add_option("--format", options->format, "text, json (one object a line), or none")
       ->capture_default_str()
       ->check(CLI::IsMember({"text", "json", "none"}));
   command.callback([options, &run] { run = [options] { return Tail(*options).run(); }; });

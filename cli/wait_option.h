@@ -13,8 +13,9 @@ namespace lapwing::cli {
 // `what` is what is waited for: "records".
 inline void add_wait_option(CLI::App& command, std::string& wait, const std::string& what) {
   command
-      .add_option("--wait", wait,
-                  "how to wait for " + what + ": busy (a core, lowest latency), backoff, or park")
+      .add_option(
+          "--wait", wait,
+          "how to wait for " + what + ": busy (uses a core, lowest latency), backoff, or park")
       ->capture_default_str()
       ->check(CLI::IsMember({"busy", "backoff", "park"}));
 }

@@ -272,13 +272,14 @@ class Losses(harness.BusTest):
         self.assertIn("STALE since record ", shown.out(), shown.err())
         asked = self.start("at", "book", "--from", "start", "--on-gap", "skip", "--at", 1)
         self.assertEqual(asked.wait(), 1)
-        self.assertIn("--at 1: what is kept begins with record ", asked.err())
+        self.assertIn("--at 1: the books begin at record ", asked.err())
 
     def test_nothing_has_to_be_said_for_what_the_ring_holds(self):
         self.publish_without_journal("--source", FLOW, "--linger", 600)
         self.until_head(RECORDS)
         shown = self.run_to_end("book", "book")
-        self.assertIn("keeps no journal: the books begin with what its ring holds", shown.err())
+        self.assertIn("keeps no journal: the books begin with the oldest record in its ring",
+                      shown.err())
         self.assertIn(f"SYN1 (1)  publisher 60000  at {RECORDS}  ", shown.out())
         self.assertNotIn("STALE", shown.out())
         for option, value, why in (("--from", "snapshot", "no start from a snapshot is possible"),
@@ -311,7 +312,7 @@ class FromASnapshot(harness.BusTest):
               f"digest {start['digest']} at {start['sequence']}")
         before = snapshot["state_as_of"] - 1
         early = self.run_to_end("early", "book", "--at", before, "--from", "snapshot", expect=1)
-        self.assertIn("--from start may begin earlier", early.err())
+        self.assertIn("try --from start, which may begin earlier", early.err())
         chosen = self.run_to_end("chosen", "book", "--at", before, "--summary").summary()
         self.assertNotIn("state_as_of", chosen)  # nobody said where to begin: at the start
         shown = self.run_to_end("text", "book").out().splitlines()[3:]

@@ -89,8 +89,8 @@ class Checkpoints(CheckpointTest):
             time.sleep(chance.uniform(0.0, 0.4))  # the random moment itself
             if running.kill() != -9:
                 self.fail(running.err())
-            if "goes on after record" in running.err():
-                at = int(running.err().split("goes on after record")[1].split()[0])
+            if "continues after record" in running.err():
+                at = int(running.err().split("continues after record")[1].split()[0])
                 self.assertGreaterEqual(at, begun or 0)
                 begun = at
         self.assertIsNotNone(begun, "no run came as far as a commit")

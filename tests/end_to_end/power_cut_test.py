@@ -154,7 +154,7 @@ class PowerCut(harness.BusTest):
         went_on = self.start("went-on", "checkpoint", "--fold", "orders", "--until-closed",
                              "--summary", bus=bus)
         self.assertEqual(went_on.wait(), 6, went_on.err())
-        words = went_on.err().split("goes on after record ")
+        words = went_on.err().split("continues after record ")
         if len(words) > 1:
             self.assertLessEqual(int(words[1].split()[0]), kept)
         self.assertNotIn("reset", went_on.err())
@@ -203,7 +203,7 @@ class PowerCut(harness.BusTest):
                         "--ring-dir", self.ring, bus=bus)
         went_on = self.start("went-on", "checkpoint", "--fold", "orders", "--until-closed", bus=bus)
         self.assertEqual(went_on.wait(), 6, went_on.err())  # the void is lost, nothing else is
-        self.assertIn(f"goes on after record {kept[1]}\n", went_on.err())
+        self.assertIn(f"continues after record {kept[1]}\n", went_on.err())
         self.assertNotIn("pruned", went_on.err())
         self.unmount()
 

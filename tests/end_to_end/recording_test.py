@@ -135,7 +135,7 @@ class RecordingsOfEs(EsTest):
         self.assertEqual(flow.publisher.wait(), 0, flow.publisher.err())
         last = self.record("recorder-last", out)
         self.assertEqual(last.wait(), 0, last.err())
-        self.assertIn("goes on after record", last.err())
+        self.assertIn("continues after record", last.err())
         self.assert_same_as_source(out)
 
     def test_a_signal_ends_the_file_properly(self):
@@ -221,7 +221,7 @@ class ASeriesOfFiles(EsTest):
         flow.end()
         self.assertEqual(flow.publisher.wait(), 0, flow.publisher.err())
         self.assertEqual(last.wait(), 0, last.err())
-        self.assertIn("goes on after record", last.err())
+        self.assertIn("continues after record", last.err())
         files = self.series(out)
         self.assertGreater(len(files), 10, "void: hardly a rotation")
         self.assert_same_as_source(*files)

@@ -99,7 +99,7 @@ class State(harness.BusTest):
         order = next(entry for entry in entries if entry["action"] == "A")
         key = f"SYN{order['instrument_id']}/{order['order_id']}"
         self.assertEqual(self.lines("--key", key), [order])
-        self.assertIn("knows no symbol SYN", self.refused(1, "--key", "SYN"))
+        self.assertIn("has no symbol SYN", self.refused(1, "--key", "SYN"))
 
     def test_a_key_of_a_kv16_bus_gives_its_pair(self):
         # Of which the first key is 0.
