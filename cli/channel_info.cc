@@ -135,7 +135,8 @@ void print_channel(const Json& channel) {
             << channel["session"].get<std::string>() << ", "
             << absl::StrFormat("%.1f s old\n", channel["age_seconds"].get<double>());
   for (const Json& side : channel["sides"]) std::cout << side_text(side);
-  if (channel["sides"].size() == 1) std::cout << "  the other side is gone, or not to be seen\n";
+  if (channel["sides"].size() == 1)
+    std::cout << "  the other side is gone, or not visible to this user\n";
   for (const Json& direction : channel["directions"]) std::cout << direction_text(direction);
 }
 
@@ -160,12 +161,13 @@ int show_channels(const std::string& path, bool json) {
   }
   const std::size_t hidden = census->processes_not_looked_at;
   if (!path.empty() && channels.empty()) {
-    return fail(make_error(
-        Errc::kNotFound, absl::StrCat("no channel is open at ", wanted,
-                                      hidden > 0 ? absl::StrCat(", as far as this user may see (",
-                                                                hidden, " processes are another's)")
-                                                 : "",
-                                      "; `lapwing info --channels` lists all there are")));
+    return fail(
+        make_error(Errc::kNotFound,
+                   absl::StrCat("no channel is open at ", wanted,
+                                hidden > 0 ? absl::StrCat(", as far as this user can see (", hidden,
+                                                          " processes belong to other users)")
+                                           : "",
+                                "; `lapwing info --channels` lists all channels")));
   }
   if (json) {
     const Json all = {{"channels", channels}, {"processes_not_looked_at", hidden}};
@@ -174,7 +176,7 @@ int show_channels(const std::string& path, bool json) {
   }
   for (const Json& channel : channels) print_channel(channel);
   if (channels.empty()) std::cout << "no channels\n";
-  if (hidden > 0) std::cout << hidden << " processes are another user's and were not looked at\n";
+  if (hidden > 0) std::cout << hidden << " processes belong to other users and were not read\n";
   return kExitDone;
 }
 

@@ -20,30 +20,30 @@ constexpr std::uint64_t kTakeOverNs = 10'000'000'000;
 void add_keep_options(CLI::App& command, ChannelPlace& place) {
   CLI::Option* listen = command.get_option("--listen");
   command
-      .add_flag("--keep", place.keep,
-                "serve one peer after another, until interrupted, instead of ending with the first")
+      .add_flag(
+          "--keep", place.keep,
+          "serve one peer after another, until interrupted, instead of ending after the first")
       ->needs(listen);
   command
       .add_flag("--take-over", place.take_over,
-                "take the listening socket over from the process that has it (which must have been "
-                "started with --keep, or wait for its first peer), so that no connect fails")
+                "take over the listening socket from the process that has it, so that no connect "
+                "fails; that process must have --keep, or still wait for its first peer")
       ->needs(listen);
 }
 
 CLI::Option* add_retry_option(CLI::App& command, ChannelPlace& place) {
   return command
       .add_option("--retry", place.retry_seconds,
-                  "keep trying for so long while nobody listens, and wait so long to be served")
+                  "keep trying for this long while nobody listens, and wait this long to be served")
       ->check(number_up_to(kSecondsMax))
       ->type_name("SECONDS");
 }
 
 void add_size_options(CLI::App& command, ChannelChoice& choice) {
   command
-      .add_option(
-          "--capacity", choice.capacity,
-          "bytes of messages that may be under way, a power of two (64K, 1M, ...); default: "
-          "twice the largest message, at least 1M")
+      .add_option("--capacity", choice.capacity,
+                  "bytes of messages in flight, a power of two (64K, 1M, …); default: twice the "
+                  "largest message, at least 1M")
       ->transform(size_in_bytes(1))
       ->type_name("BYTES");
   command.add_option("--max-message", choice.message_bytes_max, "bytes of the largest message")
@@ -54,17 +54,19 @@ void add_size_options(CLI::App& command, ChannelChoice& choice) {
 
 void add_channel_options(CLI::App& command, ChannelChoice& choice) {
   add_wait_option(command, choice.wait, "the other side");
-  command.add_flag("--huge-pages", choice.huge_pages, "back the memory by huge pages, or fail");
+  command.add_flag("--huge-pages", choice.huge_pages,
+                   "use huge pages for the memory; fail if there are none");
   command
-      .add_option("--numa-node", choice.numa_node, "put this side's memory on this node, or fail")
+      .add_option("--numa-node", choice.numa_node,
+                  "allocate this side's memory on this node, or fail")
       ->check(whole_number(0, 1023))
       ->type_name("N");
   command
       .add_option("--expect-uid", choice.expected_uid,
-                  "the user at the other end (default: this user, or root)")
+                  "user id of the other side (default: this user, or root)")
       ->check(whole_number(0, std::numeric_limits<uid_t>::max()))
       ->type_name("UID");
-  command.add_option("--name", choice.name, "what `lapwing info --channels` shows for this side")
+  command.add_option("--name", choice.name, "name of this side in `lapwing info --channels`")
       ->type_name("NAME");
 }
 
@@ -98,7 +100,7 @@ absl::StatusOr<ChannelListener> open_listener(const ChannelPlace& place,
   if (listener.ok() || !is_worth_a_retry(listener.status())) return listener;
   return make_error(errc_of(listener.status()),
                     absl::StrCat(std::string(listener.status().message()),
-                                 ", or leave --take-over out, and this process makes the socket"));
+                                 ", or leave out --take-over to make the socket"));
 }
 
 void tell_refusals(const ChannelListener& listener, std::uint64_t& told) {

@@ -30,8 +30,7 @@ ChannelWait::Ready ChannelWait::poll_once(int channel_fd, int stream_fd, short s
   if (ready < 0 && errno != EINTR) {
     status_ = make_system_error(
         errno,
-        "cannot wait for the channel: the system call poll is needed, and a container may "
-        "have to allow it");
+        "cannot wait for the channel: the system call poll failed; a container must allow it");
   }
   if (ready <= 0) return {};
   if (entries[3].revents != 0) tend();

@@ -83,15 +83,15 @@ absl::Status MessageWriter::failure(int sys_errno, std::size_t torn_bytes) const
   const std::string what =
       sys_errno == EPIPE ? "standard output is closed: its reader has ended"
       : sys_errno == EINTR
-          ? "stopped while standard output took nothing more"
+          ? "stopped while standard output accepted no more bytes"
           : std::string(make_system_error(sys_errno, "writing standard output").message());
   const std::string torn =
-      torn_bytes == 0 ? "" : absl::StrCat(" but for its first ", torn_bytes, " bytes");
+      torn_bytes == 0 ? "" : absl::StrCat(" except its first ", torn_bytes, " bytes");
   const std::string before =
-      written_ == 0 ? "" : absl::StrCat(", those before it are (", written_, ")");
+      written_ == 0 ? "" : absl::StrCat(", those before it were (", written_, ")");
   return make_error(
       errc_of(make_system_error(sys_errno, "")),
-      absl::StrCat(what, "; message ", written_ + 1, " is not written", torn, before));
+      absl::StrCat(what, "; message ", written_ + 1, " was not written", torn, before));
 }
 
 absl::Status MessageWriter::closed() const {

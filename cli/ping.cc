@@ -35,8 +35,9 @@ constexpr char kAbout[] =
     "  lapwing ping /run/ping.sock                             100,000 of them, flat out\n"
     "  lapwing ping /run/ping.sock --wait busy                 on both sides: lowest latency\n"
     "  lapwing ping /run/ping.sock --count 1000 --interval 0.01 --size 4K --json\n\n"
-    "Times are of one round trip, in microseconds. With --interval each call finds the other side\n"
-    "asleep, unless that waits busily. The first 1,000 calls, or a tenth, are not counted.";
+    "Times are of one round trip, in microseconds. With --interval each call finds the other\n"
+    "side asleep, unless that side uses --wait busy. The first 1,000 calls, or a tenth if that\n"
+    "is less, are not counted.";
 
 constexpr std::uint64_t kPingBytesMax = 1 << 20;
 constexpr std::uint64_t kCountMax = 1'000'000'000'000;
@@ -78,8 +79,9 @@ absl::Status Ping::no_reply(ChannelResult result) const {
   if (result == ChannelResult::kTimedOut) {
     return make_error(
         Errc::kTimedOut,
-        absl::StrCat(options_.place.connect, " did not reply within ", kReplyNs / 1'000'000'000,
-                     " s; the process there is stopped or busy"));
+        absl::StrCat(
+            options_.place.connect, " did not reply within ", kReplyNs / 1'000'000'000,
+            " s: its process is stopped or busy; check it with `lapwing info --channels`"));
   }
   const absl::Status& why = duplex_->status();
   return make_error(
@@ -100,9 +102,10 @@ absl::Status Ping::round_trip() {
     const std::uint64_t end_ns = monotonic_ns();
     if (reply.result != ChannelResult::kOk) return no_reply(reply.result);
     if (reply.is_error || !std::ranges::equal(reply.payload, payload_)) {
-      return make_error(Errc::kProtocol, absl::StrCat(options_.place.connect,
-                                                      " does not send back what it is sent; is "
-                                                      "`lapwing ping --listen` running there?"));
+      return make_error(Errc::kProtocol,
+                        absl::StrCat(options_.place.connect,
+                                     " did not return the bytes it was sent; check that `lapwing "
+                                     "ping --listen` runs there"));
     }
     last_ns_ = std::max<std::uint64_t>(end_ns - begin_ns, 1);
     break;
@@ -260,7 +263,7 @@ void add_ping(CLI::App& app, Run& run) {
   auto options = std::make_shared<PingOptions>();
   options->channel.name = "lapwing ping";
   CLI::App& command = add_command(app, "ping", kAbout);
-  CLI::Option* path = command.add_option("path", options->place.connect, "the socket to ping");
+  CLI::Option* path = command.add_option("path", options->place.connect, "socket to ping");
   path->type_name("PATH");
   command.add_option("--listen", options->place.listen, "answer at PATH, one peer after another")
       ->type_name("PATH")
@@ -270,17 +273,18 @@ void add_ping(CLI::App& app, Run& run) {
       ->check(whole_number(1, kCountMax))
       ->capture_default_str()
       ->type_name("N");
-  command.add_option("--size", options->size, "bytes there and back, up to 1M")
+  command.add_option("--size", options->size, "bytes of a message, up to 1M")
       ->needs(path)
       ->transform(size_in_bytes(0, kPingBytesMax))
       ->capture_default_str()
       ->type_name("BYTES");
-  command.add_option("--interval", options->interval_seconds, "from one call to the next")
+  command.add_option("--interval", options->interval_seconds, "time from one call to the next")
       ->needs(path)
       ->check(number_up_to(3600))
       ->capture_default_str()
       ->type_name("SECONDS");
-  command.add_flag("--json", options->json, "one line of JSON, times in nanoseconds")->needs(path);
+  command.add_flag("--json", options->json, "print one line of JSON, times in nanoseconds")
+      ->needs(path);
   add_retry_option(command, options->place)->needs(path);
   add_channel_options(command, options->channel);
   command.callback([options, &run] { run = [options] { return run_ping(*options); }; });

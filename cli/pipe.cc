@@ -26,16 +26,15 @@ constexpr char kAbout[] =
     "Carry standard input to another process's standard output over a channel.\n\n"
     "  lapwing pipe --listen /run/x.sock > copy           the listening side receives,\n"
     "  lapwing pipe --connect /run/x.sock < file          the connecting side sends\n"
-    "  lapwing pipe --listen /run/x.sock --send < feed    either side may do either\n"
+    "  lapwing pipe --listen /run/x.sock --send < feed    either side can do either\n"
     "  lapwing pipe --connect /run/x.sock --receive | consumer\n"
     "  tail -F app.log | lapwing pipe --connect /run/log.sock --messages lines --retry 60\n"
     "  lapwing pipe --listen /run/log.sock --messages lines --keep >> all.log\n"
     "  lapwing pipe --listen /run/log.sock --messages lines --keep --take-over >> all.log\n\n"
-    "With --messages lines each line is a message, without its line feed, and the receiver puts "
-    "one\n"
-    "behind each; with raw, what a read gives is. Give both sides the same. Nothing is ever\n"
-    "dropped: a sender waits for its receiver, and ends with 0 only when everything it read was\n"
-    "written there. SIGINT, SIGTERM and SIGHUP end either side properly.";
+    "With --messages lines each line is a message without its line feed, and the receiver\n"
+    "appends one. With raw each read is a message. Give both sides the same value. Nothing is\n"
+    "ever dropped: a sender waits for its receiver, and exits with 0 only when the receiver has\n"
+    "written everything. SIGINT, SIGTERM and SIGHUP end either side cleanly.";
 
 class Pipe {
  public:
@@ -77,17 +76,17 @@ absl::Status Pipe::check() const {
   }
   if (!options_.sends() && options_.shapes_messages) {
     return wrong(
-        "--capacity, --max-message and --type are the sending side's to give; this one "
-        "receives (see --send)");
+        "--capacity, --max-message and --type belong to the sending side; this side receives (see "
+        "--send)");
   }
   if (options_.show_types && (options_.sends() || !options_.by_line())) {
-    return wrong("--show-types is for the side that receives, with --messages lines");
+    return wrong("--show-types needs the receiving side and --messages lines");
   }
   if (options_.sends() && !has_standard_input()) {
-    return wrong("standard input is closed; give one");
+    return wrong("standard input is closed; redirect it from a file or a pipe");
   }
   if (!options_.sends() && !has_standard_output()) {
-    return wrong("standard output is closed; give one");
+    return wrong("standard output is closed; redirect it to a file or a pipe");
   }
   return absl::OkStatus();
 }
@@ -193,7 +192,7 @@ int Pipe::run() {
   const int code = status.ok() ? kExitDone : fail(status);
   if (code == kExitDone && sender_.unsent_bytes() > 0) {
     say(absl::StrCat("stopped; ", sender_.unsent_bytes(),
-                     " bytes of standard input were read and not sent"));
+                     " bytes of standard input were read but not sent"));
   }
   if (options_.summary) print_summary();
   if (options_.summary && !std::cerr && code == kExitDone) return kExitOther;  // it is not shown
@@ -201,11 +200,12 @@ int Pipe::run() {
 }
 
 void add_pipe_options(CLI::App& command, PipeOptions& options) {
-  CLI::Option* listen =
-      command.add_option("--listen", options.place.listen, "make a socket at PATH and wait there")
-          ->type_name("PATH");
+  CLI::Option* listen = command
+                            .add_option("--listen", options.place.listen,
+                                        "make a socket at PATH and wait for the other side")
+                            ->type_name("PATH");
   CLI::Option* connect =
-      command.add_option("--connect", options.place.connect, "connect to the one at PATH")
+      command.add_option("--connect", options.place.connect, "connect to the socket at PATH")
           ->type_name("PATH")
           ->excludes(listen);
   CLI::Option* send =
@@ -215,7 +215,7 @@ void add_pipe_options(CLI::App& command, PipeOptions& options) {
   command.add_option("--messages", options.messages, "what a message is: lines, or raw")
       ->capture_default_str()
       ->check(CLI::IsMember({"lines", "raw"}));
-  command.add_option("--type", options.type, "the type of the messages sent")
+  command.add_option("--type", options.type, "type of the messages sent")
       ->check(whole_number(0, std::numeric_limits<std::uint32_t>::max()))
       ->capture_default_str()
       ->type_name("N");
@@ -225,7 +225,8 @@ void add_pipe_options(CLI::App& command, PipeOptions& options) {
   add_keep_options(command, options.place);
   add_size_options(command, options.channel);
   add_channel_options(command, options.channel);
-  command.add_flag("--summary", options.summary, "end with one line of JSON on standard error");
+  command.add_flag("--summary", options.summary,
+                   "print one line of JSON on standard error at the end");
 }
 
 }  // namespace

@@ -67,8 +67,8 @@ absl::Status PipeReceiver::write(std::size_t count) {
 absl::Status PipeReceiver::ended(ChannelResult result) {
   if (result == ChannelResult::kClosed) return absl::OkStatus();
   const absl::Status& why = consumer_->status();
-  return make_error(errc_of(why), absl::StrCat(std::string(why.message()), "; it had sent ",
-                                               received_, " messages, and all are written"));
+  return make_error(errc_of(why), absl::StrCat(std::string(why.message()), "; all ", received_,
+                                               " messages that it had sent are written"));
 }
 
 }  // namespace lapwing::cli

@@ -146,15 +146,15 @@ absl::Status PipeSender::peer_ended() {
   const absl::Status& why = producer_->status();
   return make_error(
       errc_of(why) == Errc::kCorrupt ? Errc::kCorrupt : Errc::kPeerGone,
-      absl::StrCat(std::string(why.message()), "; of ", sent_,
-                   " messages sent to it, it had taken ", producer_->counters().messages_released,
-                   is_done() ? "" : ", and standard input is not at its end"));
+      absl::StrCat(std::string(why.message()), "; of ", sent_, " messages sent, it received ",
+                   producer_->counters().messages_released,
+                   is_done() ? "" : ", and standard input has not ended"));
 }
 
 absl::Status PipeSender::too_long(const std::string& bytes) const {
   return make_error(Errc::kLimit,
                     absl::StrCat("line ", lines_->number(), " of standard input has ", bytes,
-                                 ", and a message takes at most ", producer_->message_bytes_max(),
+                                 ", but a message has at most ", producer_->message_bytes_max(),
                                  "; the lines before it were sent; give a larger --max-message"));
 }
 

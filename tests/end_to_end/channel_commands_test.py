@@ -236,10 +236,10 @@ class SidesThatDie(ChannelTest):
         pouring = self.pour(sender)
         self.until_out(receiver, "20000\n")
         receiver.kill()
-        self.assert_ends(sender, PEER_GONE, str(receiver.pid), "not at its end")
+        self.assert_ends(sender, PEER_GONE, str(receiver.pid), "has not ended")
         summary = self.summary(sender)
         taken = summary["messages"] - summary["lost"]
-        self.assertIn(f"of {summary['messages']} messages sent to it, it had taken {taken}",
+        self.assertIn(f"of {summary['messages']} messages sent, it received {taken}",
                       sender.err())
         self.assertLessEqual(taken, receiver.out().count("\n"), "taken means written")
         pouring.join()
@@ -247,7 +247,7 @@ class SidesThatDie(ChannelTest):
     def test_a_dead_receiver_is_noticed_while_the_input_is_silent(self):
         sender, receiver = self.pair()
         receiver.kill()
-        self.assert_ends(sender, PEER_GONE, "of 1 messages sent to it, it had taken 1")
+        self.assert_ends(sender, PEER_GONE, "of 1 messages sent, it received 1")
 
     def test_a_dead_sender_is_noticed_while_it_is_silent(self):
         sender, receiver = self.pair("--wait", "park")
@@ -280,7 +280,7 @@ class SidesThatDie(ChannelTest):
         time.sleep(1)  # time enough to end, had it not to wait
         self.assertTrue(sender.alive())
         receiver.kill()
-        self.assert_ends(sender, PEER_GONE, "of 2 messages sent to it, it had taken 1")
+        self.assert_ends(sender, PEER_GONE, "of 2 messages sent, it received 1")
 
     def test_a_stopped_sender_is_not_dead(self):
         sender, receiver = self.pair()
@@ -297,7 +297,7 @@ class SidesThatDie(ChannelTest):
             self.feed(sender, b"second\nunfinished")
             self.until_out(receiver, "second\n")
             sender.signal(number)
-            self.assert_ends(sender, DONE, "10 bytes of standard input were read and not sent")
+            self.assert_ends(sender, DONE, "10 bytes of standard input were read but not sent")
             self.assert_ends(receiver, DONE)
             self.assertEqual(receiver.out(), "first\nsecond\n")
 
@@ -333,8 +333,8 @@ class OutputsAndInputsThatFail(ChannelTest):
         with open("/dev/full", "wb") as full:
             receiver = self.pipe("receiver", "--listen", "--messages", "lines", stdout=full)
         sender = self.send_lines(PEER_GONE)
-        self.assert_ends(receiver, OTHER, "No space left on device", "message 1 is not written")
-        self.assertIn("it had taken 0", sender.err())
+        self.assert_ends(receiver, OTHER, "No space left on device", "message 1 was not written")
+        self.assertIn("it received 0", sender.err())
 
     def test_a_disk_that_fills_up(self):
         limit = 100_000
@@ -347,9 +347,9 @@ class OutputsAndInputsThatFail(ChannelTest):
         written = (self.folder / "limited").read_bytes()
         self.assertEqual(written, self.LINES[:limit])
         whole = written.count(b"\n")
-        self.assertIn(f"message {whole + 1} is not written", receiver.err())
+        self.assertIn(f"message {whole + 1} was not written", receiver.err())
         self.assertEqual(self.summary(receiver)["messages"], whole)
-        self.assertIn(f"it had taken {whole}", sender.err())
+        self.assertIn(f"it received {whole}", sender.err())
 
     def test_a_reader_that_ends(self):
         receiver = self.pipe("receiver", "--listen", "--messages", "lines", stdout=subprocess.PIPE)
@@ -357,7 +357,7 @@ class OutputsAndInputsThatFail(ChannelTest):
         self.feed(sender, b"first\n")
         self.assertEqual(receiver.process.stdout.readline(), b"first\n")
         receiver.process.stdout.close()
-        self.assert_ends(receiver, OTHER, "standard output is closed", "message 2 is not written")
+        self.assert_ends(receiver, OTHER, "standard output is closed", "message 2 was not written")
         self.assert_ends(sender, PEER_GONE)
 
     def test_standard_descriptors_that_are_closed(self):
@@ -423,8 +423,8 @@ class WrongArguments(ChannelTest):
                 (("requires --listen",), ("pipe", "--connect", path, "--keep")),
                 (("requires --listen",), ("pipe", "--connect", path, "--take-over")),
                 (("lines,raw",), ("pipe", "--listen", path, "--messages", "words")),
-                (("sending side's",), ("pipe", "--listen", path, "--capacity", "1M")),
-                (("sending side's",), ("pipe", "--listen", path, "--type", 1)),
+                (("sending side",), ("pipe", "--listen", path, "--capacity", "1M")),
+                (("sending side",), ("pipe", "--listen", path, "--type", 1)),
                 (("--messages lines",), ("pipe", "--listen", path, "--show-types")),
                 (("power of two", "262144"), ("pipe", "--listen", path, "--send", "--capacity",
                                               1000)),
@@ -453,7 +453,7 @@ class WrongArguments(ChannelTest):
 
     def test_places_where_no_channel_can_be(self):
         self.refuse(OTHER, (self.path, "start one there"), "pipe", "--connect", self.path)
-        self.refuse(OTHER, (self.path, "leave --take-over out"), "pipe", "--listen", self.path,
+        self.refuse(OTHER, (self.path, "leave out --take-over"), "pipe", "--listen", self.path,
                     "--take-over")
         self.refuse(OTHER, ("/nowhere",), "pipe", "--listen", "/nowhere/x.sock")
         self.refuse(OTHER, (self.path, "--channels"), "info", "--channel", self.path)
@@ -555,7 +555,7 @@ class Listeners(ChannelTest):
         self.feed(sender, b"three\n")
         self.until_out(second, "three\n")
         self.end_input(sender)
-        self.assert_ends(sender, LOST, "of 2 messages sent to it, it had taken 1")
+        self.assert_ends(sender, LOST, "of 2 messages sent, it received 1")
         self.assert_ends(second, DONE)
         self.assertEqual(self.summary(sender)["lost"], 1)
 
