@@ -25,13 +25,14 @@ namespace lapwing::cli {
 namespace {
 
 constexpr char kAbout[] =
-    "Show what a bus or a channel is, where it stands, and whether it is well.\n\n"
+    "Show the state of a bus or of channels.\n\n"
     "  lapwing info --bus ./es                  needs no publisher\n"
     "  lapwing info --bus ./es --json\n"
-    "  lapwing info --channels                  every channel of this machine, and who waits\n"
-    "  lapwing info --channel /run/x.sock       those of one socket\n\n"
-    "Channels are read where the processes hold them: nothing is connected to, and stopped ones\n"
-    "are shown as well. Those of other users' processes are for root alone.";
+    "  lapwing info --channels                  every channel of this machine, and which sides "
+    "wait\n"
+    "  lapwing info --channel /run/x.sock       the channels of one socket\n\n"
+    "Channels are read from the processes that hold them. Nothing connects to them, so stopped\n"
+    "processes are shown as well. Only root sees channels of other users' processes.";
 
 struct InfoOptions {
   std::string bus;
@@ -206,7 +207,7 @@ int show_info(const InfoOptions& options) {
   }
   if (options.bus.empty()) {
     return fail(make_error(Errc::kInvalidArgument,
-                           "info needs one of --bus DIR, --channel PATH and --channels"));
+                           "info needs one of --bus DIR, --channel PATH or --channels"));
   }
   const absl::StatusOr<Json> info = gather(options.bus);
   if (!info.ok()) return fail(info.status());
@@ -223,15 +224,15 @@ int show_info(const InfoOptions& options) {
 void add_info(CLI::App& app, Run& run) {
   auto options = std::make_shared<InfoOptions>();
   CLI::App& command = add_command(app, "info", kAbout);
-  CLI::Option* bus = command.add_option("--bus", options->bus, "the bus: its directory");
+  CLI::Option* bus = command.add_option("--bus", options->bus, "directory of the bus");
   bus->type_name("DIR");
   CLI::Option* channel =
-      command.add_option("--channel", options->channel, "the channels of the socket at PATH");
+      command.add_option("--channel", options->channel, "channels of the socket at PATH");
   channel->type_name("PATH")->excludes(bus);
-  command.add_flag("--channels", options->channels, "all channels that this user may look at")
+  command.add_flag("--channels", options->channels, "all channels that this user may read")
       ->excludes(bus)
       ->excludes(channel);
-  command.add_flag("--json", options->json, "as JSON");
+  command.add_flag("--json", options->json, "print JSON");
   command.callback([options, &run] { run = [options] { return show_info(*options); }; });
 }
 

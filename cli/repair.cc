@@ -23,12 +23,11 @@ namespace lapwing::cli {
 namespace {
 
 constexpr char kAbout[] =
-    "Heal a journal as far as that is possible without inventing anything.\n\n"
+    "Repair a journal as far as possible without inventing records.\n\n"
     "  lapwing repair --bus ./es\n\n"
-    "Makes second copies and indexes anew. Damaged records stay as they are, and their journal is\n"
-    "ended: the next publisher begins a new one at sequence 1. Needs the publisher to be down. "
-    "Look\n"
-    "first with verify.";
+    "Restores second copies and indexes. Damaged records stay as they are, and their journal is\n"
+    "ended: the next publisher begins a new one at sequence 1. No publisher may be running. Run\n"
+    "verify first.";
 
 constexpr std::uint64_t kLockWaitNs = 1'000'000'000;
 
@@ -49,7 +48,7 @@ absl::Status check_journal_is_meant(const RepairOptions& options, const std::str
   if (!is_link && std::filesystem::equivalent(root, named, none)) return absl::OkStatus();
   return make_error(Errc::kInvalidArgument,
                     absl::StrCat(options.bus, "/", kBusFileName, " says that the journal is in ",
-                                 root, ", and repair changes what is there: add --journal ", root,
+                                 root, " and repair would change it; add --journal ", root,
                                  " if that is this bus's journal"));
 }
 
@@ -90,7 +89,7 @@ int repair(const RepairOptions& options) {
     std::cout << json_text(json, 2) << '\n';
   } else {
     for (const std::string& line : report->done) std::cout << printable(line) << '\n';
-    if (report->done.empty()) std::cout << "nothing was to be done\n";
+    if (report->done.empty()) std::cout << "nothing to repair\n";
     print_verify(report->remaining);
   }
   return verify_exit_code(report->remaining);
@@ -103,9 +102,10 @@ void add_repair(CLI::App& app, Run& run) {
   CLI::App& command = add_command(app, "repair", kAbout);
   add_bus_option(command, options->bus);
   command
-      .add_option("--journal", options->journal, "the journal, if it is not in the bus directory")
+      .add_option("--journal", options->journal,
+                  "directory of the journal, if it is not in the bus directory")
       ->option_text("DIR");
-  command.add_flag("--json", options->json, "as JSON");
+  command.add_flag("--json", options->json, "print JSON");
   command.callback([options, &run] { run = [options] { return repair(*options); }; });
 }
 

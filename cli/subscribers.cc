@@ -18,7 +18,7 @@ namespace lapwing::cli {
 namespace {
 
 constexpr char kAbout[] =
-    "Show who is attached to a bus, how far each has come, and what it missed.\n\n"
+    "Show a bus's subscribers, how far behind each one is, and what it lost.\n\n"
     "  lapwing subscribers --bus ./es\n"
     "  lapwing subscribers --bus ./es --json";
 
@@ -67,7 +67,7 @@ int print_json(const PublisherAnswer& answer) {
 
 int print_table(const PublisherAnswer& answer) {
   std::cout << absl::StrFormat("%8s %6s  %-16s %-8s %14s %10s %8s %8s %8s\n", "pid", "uid", "name",
-                               "state", "position", "behind", "gaps", "lost", "filled");
+                               "state", "position", "lag", "gaps", "lost", "filled");
   for (const SubscriberInfoFrame& info : answer.list.subscribers) {
     const Sequence head = answer.welcome.head;
     const Sequence behind = head > info.position ? head - info.position : 0;
@@ -76,7 +76,7 @@ int print_table(const PublisherAnswer& answer) {
                                  info.position, behind, info.gaps, info.lost, info.filled);
   }
   std::cout << answer.list.subscribers.size() << " attached; " << answer.list.end.refused
-            << " refused and " << answer.list.end.dropped << " dropped so far\n";
+            << " refused and " << answer.list.end.dropped << " disconnected so far\n";
   return kExitDone;
 }
 
@@ -92,7 +92,7 @@ void add_subscribers(CLI::App& app, Run& run) {
   auto options = std::make_shared<SubscribersOptions>();
   CLI::App& command = add_command(app, "subscribers", kAbout);
   add_bus_option(command, options->bus);
-  command.add_flag("--json", options->json, "as JSON");
+  command.add_flag("--json", options->json, "print JSON");
   command.callback([options, &run] { run = [options] { return show_subscribers(*options); }; });
 }
 

@@ -18,7 +18,8 @@ constexpr char kAbout[] =
     "Check every header, checksum and stamp of a bus's journal.\n\n"
     "  lapwing verify --bus ./es\n"
     "  lapwing verify --bus ./es --json\n\n"
-    "Changes nothing, and may run beside a publisher. Ends with 4 if anything is damaged.";
+    "Changes nothing, and may run beside a publisher. The exit code is 4 if anything is\n"
+    "damaged.";
 
 struct VerifyOptions {
   std::string bus;
@@ -49,7 +50,7 @@ void add_verify(CLI::App& app, Run& run) {
   auto options = std::make_shared<VerifyOptions>();
   CLI::App& command = add_command(app, "verify", kAbout);
   add_bus_option(command, options->bus);
-  command.add_flag("--json", options->json, "as JSON");
+  command.add_flag("--json", options->json, "print JSON");
   command.callback([options, &run] { run = [options] { return verify(*options); }; });
 }
 

@@ -51,7 +51,7 @@ class Repair(harness.BusTest):
 
     def test_of_a_journal_that_is_well_does_nothing(self):
         before = self.sessions.read_bytes()
-        self.assertIn("nothing was to be done", self.run_to_end("repair", "repair").out())
+        self.assertIn("nothing to repair", self.run_to_end("repair", "repair").out())
         self.assertEqual(self.sessions.read_bytes(), before)
         self.assert_whole()
 
