@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -15,14 +16,13 @@
 #include "absl/status/status.h"
 #include "absl/strings/numbers.h"
 #include "lapwing/publisher.h"
-#include "os/kernel.h"
 #include "publisher/feeds/feed.h"
 #include "publisher/feeds/pacer.h"
 
 namespace lapwing::bench {
 namespace {
 
-constexpr std::uint64_t kDeadlineNs = 120'000'000'000;
+constexpr std::chrono::seconds kPatience{120};
 
 // There is nothing to read, and nobody any more who could write it.
 bool input_has_ended() {
@@ -34,7 +34,7 @@ absl::Status publish_next(Publisher& publisher, Feed& feed, Pacer& pacer) {
   const absl::StatusOr<FeedBatch> batch = feed.next();
   if (!batch.ok()) return batch.status();
   if (!pacer.wait(batch->time_ns, batch->records.size() / publisher.record_bytes())) return {};
-  return publisher.publish_batch(batch->records) == kNoSequence ? publisher.status()
+  return publisher.publish_batch(batch->records) == kNoSequence ? publisher.last_error()
                                                                 : absl::OkStatus();
 }
 
@@ -49,16 +49,16 @@ absl::Status run(const std::string& directory, std::uint64_t backlog, const std:
   options.record_bytes = (*feed)->description().record_bytes;
   options.metadata = (*feed)->description().metadata;
   options.source_id = (*feed)->description().source_id;
-  absl::StatusOr<std::unique_ptr<Publisher>> opened = Publisher::open(std::move(options));
+  absl::StatusOr<Publisher> opened = Publisher::open(std::move(options));
   if (!opened.ok()) return opened.status();
-  Publisher& publisher = **opened;
+  Publisher& publisher = *opened;
 
   SystemPaceClock clock;
   Pacer at_once(Pace{}, clock, [] { return false; });
   while (publisher.head() < backlog) {
     if (absl::Status status = publish_next(publisher, **feed, at_once); !status.ok()) return status;
   }
-  if (absl::Status status = publisher.flush(monotonic_ns() + kDeadlineNs); !status.ok()) {
+  if (absl::Status status = publisher.flush(kPatience); !status.ok()) {
     return status;
   }
   std::cout << publisher.head() << std::endl;

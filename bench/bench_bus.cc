@@ -3,30 +3,24 @@
 #include <utility>
 
 #include "bench/slow_disk.h"
-#include "os/kernel.h"
+#include "publisher/publisher_set_up.h"
 
 namespace lapwing::bench {
-namespace {
 
-constexpr std::uint64_t kAttachTurnNs = 10'000'000;
-
-}  // namespace
-
-std::unique_ptr<Publisher> open_publisher(const Setting& setting, Placement placement,
-                                          const std::string& directory, Journal journal,
-                                          std::uint64_t sync_interval_ns,
-                                          std::uint32_t record_bytes) {
-  PublisherOptions options;
+ClosingPublisher open_publisher(const Setting& setting, Placement placement,
+                                const std::string& directory, Journal journal,
+                                std::uint64_t sync_interval_ns, std::uint32_t record_bytes) {
+  PublisherSetUp options;
   options.directory = directory;
   options.record_bytes = record_bytes;
   options.capacity = capacity_for(setting);
   options.ring_directory = setting.ring_directory;
   options.journal = journal != Journal::kNone;
   if (journal == Journal::kSlowDisk) put_journal_on_slow_disk(options);
-  options.sync_interval_ns = sync_interval_ns;
-  options.retention.bytes_max = kRetainBytes;
+  options.sync_interval = std::chrono::nanoseconds(sync_interval_ns);
+  options.retain_bytes = kRetainBytes;
   pin_to_core(placement.second);
-  std::unique_ptr<Publisher> publisher = value_or_fail(Publisher::open(std::move(options)));
+  ClosingPublisher publisher = value_or_fail(closing(open_with_seams(std::move(options))));
   pin_to_core(placement.first);
   return publisher;
 }
@@ -41,9 +35,9 @@ SubscriberOptions subscriber_options(const std::string& directory, WaitStrategy 
 }
 
 void await_join(Subscriber& subscriber) {
-  Item item;
-  while (item.kind != ItemKind::kCaughtUp) {
-    item = subscriber.wait(monotonic_ns() + kAttachTurnNs);
+  for (;;) {
+    const Item item = subscriber.wait(Deadline::never());
+    if (item.kind == ItemKind::kCaughtUp) return;
     if (item.kind == ItemKind::kEnded) fail(subscriber.status().ToString());
   }
 }

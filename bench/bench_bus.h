@@ -5,9 +5,9 @@
 // its publisher has closed.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <string>
 
@@ -16,6 +16,7 @@
 #include "bench/rows.h"
 #include "lapwing/publisher.h"
 #include "lapwing/subscriber.h"
+#include "testing/closing_publisher.h"
 
 namespace lapwing::bench {
 
@@ -34,24 +35,24 @@ inline constexpr std::uint64_t kSyncIntervalNs = 10'000'000;  // as by default
 
 // Opens a publisher with its service and file threads on placement.second and leaves the caller,
 // who will publish, on placement.first.
-std::unique_ptr<Publisher> open_publisher(const Setting& setting, Placement placement,
-                                          const std::string& directory, Journal journal,
-                                          std::uint64_t sync_interval_ns = kSyncIntervalNs,
-                                          std::uint32_t record_bytes = kRecordBytes);
+ClosingPublisher open_publisher(const Setting& setting, Placement placement,
+                                const std::string& directory, Journal journal,
+                                std::uint64_t sync_interval_ns = kSyncIntervalNs,
+                                std::uint32_t record_bytes = kRecordBytes);
 
 // For a bus without a journal: from the next record on, gaps reported and skipped.
 SubscriberOptions subscriber_options(const std::string& directory, WaitStrategy wait);
 // For the deadline of a busy wait: a side that fails must not leave the other one spinning.
-inline constexpr std::uint64_t kHangNs = 60'000'000'000;
+inline constexpr std::chrono::seconds kHang{60};
 // Returns once the subscriber has joined: what is published from now on, it gets or reports.
 void await_join(Subscriber& subscriber);
 
 // Fail the benchmark unless everything was published.
 inline void publish_or_fail(Publisher& publisher, std::span<const std::byte> record) {
-  if (publisher.publish(record) == kNoSequence) fail(publisher.status().ToString());
+  if (publisher.publish(record) == kNoSequence) fail(publisher.last_error().ToString());
 }
 inline void publish_batch_or_fail(Publisher& publisher, std::span<const std::byte> records) {
-  if (publisher.publish_batch(records) == kNoSequence) fail(publisher.status().ToString());
+  if (publisher.publish_batch(records) == kNoSequence) fail(publisher.last_error().ToString());
 }
 
 }  // namespace lapwing::bench

@@ -3,6 +3,7 @@
 // Thread safety: one thread in each process.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -13,9 +14,9 @@
 #include "bench/private_directory.h"
 #include "bench/rows.h"
 #include "lapwing/consumer.h"
+#include "lapwing/detail/channel_layout.h"
 #include "lapwing/listener.h"
 #include "lapwing/producer.h"
-#include "os/kernel.h"
 
 namespace lapwing::bench {
 
@@ -37,15 +38,15 @@ class ChannelPlace {
 
   template <typename End>
   End accept(const ChannelOptions& options) {
-    return value_or_fail(End::accept(listener_, options, monotonic_ns() + kOpenNs));
+    return value_or_fail(End::accept(listener_, options, kOpen));
   }
   template <typename End>
   End connect(const ChannelOptions& options) const {
-    return value_or_fail(End::connect(path(), options, monotonic_ns() + kOpenNs));
+    return value_or_fail(End::connect(path(), options, kOpen));
   }
 
  private:
-  static constexpr std::uint64_t kOpenNs = 60'000'000'000;
+  static constexpr std::chrono::seconds kOpen{60};
 
   std::string path() const { return absl::StrCat(directory_.path(), "/channel.sock"); }
 
@@ -60,15 +61,15 @@ inline ChannelOptions channel_options(WaitStrategy wait) {
 }
 
 template <typename End>
-[[noreturn, gnu::noinline, gnu::cold]] void fail_with(ChannelResult result, const End& end) {
+[[noreturn, gnu::noinline, gnu::cold]] void fail_with(Errc result, const End& end) {
   fail(absl::StrCat(name_of(result), ": ", end.status().ToString()));
 }
 
 // Fails the benchmark unless the operation of that end succeeded. Nothing but a comparison in what
 // is timed: it stands behind each operation.
 template <typename End>
-[[gnu::always_inline]] inline void ok_or_fail(ChannelResult result, const End& end) {
-  if (result != ChannelResult::kOk) [[unlikely]]
+[[gnu::always_inline]] inline void ok_or_fail(Errc result, const End& end) {
+  if (result != Errc::kOk) [[unlikely]]
     fail_with(result, end);
 }
 

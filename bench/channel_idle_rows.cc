@@ -9,6 +9,7 @@
 #include "bench/rows.h"
 #include "bench/samples.h"
 #include "bench/two_processes.h"
+#include "channel/session.h"
 
 namespace lapwing::bench {
 namespace {
@@ -45,7 +46,7 @@ void sleep_and_wake(ChannelConsumer& in, std::size_t bytes, Bed& bed) {
     bed.bedtimes.store(n, std::memory_order_release);
     const Peek peek = in.peek();
     bed.woken_ns = monotonic_ns();
-    if (peek.result == ChannelResult::kClosed) return;
+    if (peek.result == Errc::kClosed) return;
     ok_or_fail(peek.result, in);
     if (peek.message.payload.size() != bytes) fail("a message of another size");
     bed.slept = in.counters().sleeps != sleeps;
@@ -110,18 +111,19 @@ struct IdleShares {
 void idle_as_consumer(const ChannelPlace& place, std::uint64_t idle_ns, IdleShares& shares) {
   auto in = place.connect<ChannelConsumer>(channel_options(WaitStrategy::kPark));
   shares.consumer_percent = idle_percent(idle_ns, [&](std::uint64_t deadline_ns) {
-    if (in.peek(deadline_ns).result != ChannelResult::kTimedOut) fail("a message out of nowhere");
+    const Peek peek = in.peek(Deadline::at_monotonic_ns(deadline_ns));
+    if (peek.result != Errc::kTimedOut) fail("a message out of nowhere");
   });
 }
 
 void idle_as_producer(const ChannelPlace& place, std::uint64_t idle_ns, IdleShares& shares) {
   auto out = place.connect<ChannelProducer>(channel_options(WaitStrategy::kPark));
-  while (out.try_claim(kMessageBytes).result == ChannelResult::kOk) {
+  while (out.try_claim(kMessageBytes).result == Errc::kOk) {
     ok_or_fail(out.commit(kMessageBytes, kMessageType), out);
   }
   shares.producer_percent = idle_percent(idle_ns, [&](std::uint64_t deadline_ns) {
-    const Claim claim = out.claim(kMessageBytes, deadline_ns);
-    if (claim.result != ChannelResult::kTimedOut) fail("room out of nowhere");
+    const Claim claim = out.claim(kMessageBytes, Deadline::at_monotonic_ns(deadline_ns));
+    if (claim.result != Errc::kTimedOut) fail("room out of nowhere");
   });
 }
 

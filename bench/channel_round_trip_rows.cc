@@ -157,7 +157,7 @@ double call_round_trip_ns(const Setting& setting, Placement placement, std::size
       ok_or_fail(duplex.reply(in.call, in.payload, in.type), duplex);
     }
     // The reply is read before the client closes; until then this side stays.
-    if (duplex.next().result != ChannelResult::kClosed) fail("a call too many");
+    if (duplex.next().result != Errc::kClosed) fail("a call too many");
   });
   pin_to_core(placement.first);
   auto duplex = place.accept<Duplex>(options);

@@ -11,9 +11,10 @@
 
 #include "bench/bench_bus.h"
 #include "bench/stamped_record.h"
+#include "lapwing/detail/atomic_word.h"
 #include "os/kernel.h"
 #include "os/waiter.h"
-#include "proto/shared_words.h"
+#include "proto/ring_words.h"
 #include "publisher/feeds/pacer.h"
 #include "publisher/service_thread.h"
 
@@ -86,13 +87,13 @@ void stand_by(const Elsewhere& elsewhere, const CrowdSpec& spec, Leaving&& leavi
   }
 }
 
-// `count` records that have just been read, the last of them `last`.
-void look_at(const std::byte* batch, std::size_t count, Sequence last, CrowdSight& sight) {
+// `count` records that have just been read, the first of them `first`.
+void look_at(const std::byte* rows, std::size_t count, Sequence first, CrowdSight& sight) {
   std::uint64_t now = ticks_after_reads();
   for (std::size_t i = 0; i < count; ++i) {
-    const StampedRecord record(batch + i * kRecordBytes);
+    const StampedRecord record(rows + i * kRecordBytes);
     if (!record.whole()) ++sight.torn;
-    if (record.number() != last - count + 1 + i) ++sight.out_of_order;
+    if (record.number() != first + i) ++sight.out_of_order;
     now = std::max(now, record.due_ticks());
     sight.ages_ns.add(
         static_cast<std::uint64_t>(static_cast<double>(now - record.due_ticks()) * ns_per_tick()));
@@ -130,19 +131,15 @@ CrowdSight Crowd::await_records(std::uint64_t records) const {
 
 void Crowd::subscribe(const CrowdSpec& spec, Board& board, std::size_t member) {
   Seat& seat = board.seats[member];
-  Subscriber subscriber(subscriber_options(spec.directory, spec.wait));
+  Subscriber subscriber =
+      value_or_fail(Subscriber::open(subscriber_options(spec.directory, spec.wait)));
   await_join(subscriber);
   board.present.fetch_add(1);
-  std::vector<std::byte> batch(kReadRecords * kRecordBytes);
+  std::vector<std::byte> rows(kReadRecords * kRecordBytes);
   while (board.leaving != member) {
-    const Item item = subscriber.wait(monotonic_ns() + kParkNsMax);
-    if (item.kind == ItemKind::kEnded) return;
-    if (spec.timed && item.kind == ItemKind::kRecord) {
-      look_at(subscriber.record().data(), 1, item.sequence, seat.sight);
-    }
-    while (const std::size_t count = subscriber.poll_batch(batch)) {
-      if (spec.timed) look_at(batch.data(), count, subscriber.counters().last, seat.sight);
-    }
+    const Batch batch = subscriber.read(rows, std::chrono::nanoseconds(kParkNsMax));
+    if (batch.result != Errc::kOk && batch.result != Errc::kTimedOut) return;
+    if (spec.timed) look_at(rows.data(), batch.count, batch.first, seat.sight);
     const SubscriberCounters counters = subscriber.counters();
     seat.sight.received = counters.records;
     seat.sight.lost = counters.lost;

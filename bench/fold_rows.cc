@@ -11,10 +11,10 @@
 #include "bench/rows.h"
 #include "bench/samples.h"
 #include "lapwing/kv16.h"
+#include "lapwing/memory_state.h"
 #include "lapwing/order_books.h"
 #include "publisher/feeds/feed.h"
 #include "publisher/feeds/kv16_feed.h"
-#include "snapshot/fold/memory_state.h"
 #include "snapshot/fold/order_fold.h"
 
 namespace lapwing::bench {
@@ -171,7 +171,8 @@ double book_ns(const std::vector<dbn::MboMsg>& records, int passes) {
   Sequence n = 0;
   const OrderBook* book = nullptr;
   return pass_ns(records, passes, [&](const dbn::MboMsg& record) {
-    books.apply(++n, std::as_bytes(std::span(&record, 1)));
+    if (!books.apply(++n, std::as_bytes(std::span(&record, 1))))
+      fail("a record of the feed is no order");
     if (book == nullptr) book = books.find_book(record.hd.publisher_id, record.hd.instrument_id);
     return touch_of(*book);
   });

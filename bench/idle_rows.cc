@@ -14,7 +14,7 @@
 #include "bench/samples.h"
 #include "bench/two_processes.h"
 #include "os/kernel.h"
-#include "proto/shared_words.h"
+#include "proto/ring_words.h"
 
 namespace lapwing::bench {
 namespace {
@@ -51,11 +51,14 @@ void idle_as_publisher(const Setting& setting, Placement placement, const std::s
 void idle_as_subscriber(const std::string& directory, std::uint64_t idle_ns, IdleShares& shares) {
   SubscriberOptions options = subscriber_options(directory, WaitStrategy::kPark);
   options.on_gap = OnGap::kFill;
-  Subscriber subscriber(options);
+  Subscriber subscriber = value_or_fail(Subscriber::open(std::move(options)));
   await_join(subscriber);
   shares.ready = 1;
   shares.subscriber_percent = idle_percent(idle_ns, [&](std::uint64_t deadline_ns) {
-    while (monotonic_ns() < deadline_ns) subscriber.wait(deadline_ns);
+    const Deadline deadline = Deadline::at_monotonic_ns(deadline_ns);
+    while (!deadline.has_passed()) {
+      if (subscriber.wait(deadline).kind == ItemKind::kEnded) fail(subscriber.status().ToString());
+    }
   });
   bump_bell(&shares.done_bell);
   futex_wake_all(&shares.done_bell);
@@ -100,24 +103,25 @@ long sleeps_so_far() {
 
 // A sample is the age of the first record after a wait that slept.
 void receive_parked(const std::string& directory, std::size_t wakes, Wakes& result) {
-  Subscriber subscriber(subscriber_options(directory, WaitStrategy::kPark));
+  Subscriber subscriber =
+      value_or_fail(Subscriber::open(subscriber_options(directory, WaitStrategy::kPark)));
   await_join(subscriber);
   result.attached = 1;
   std::vector<double> ages_ns;
   bool waited = false;
   long sleeps = sleeps_so_far();
   while (ages_ns.size() < wakes) {
-    Item item = subscriber.poll();
+    Item item = subscriber.wait(Deadline::now());
     if (item.kind == ItemKind::kNothing) {
       waited = true;
-      item = subscriber.wait(monotonic_ns() + kParkNsMax);
+      item = subscriber.wait(std::chrono::nanoseconds(kParkNsMax));
     }
     if (item.kind == ItemKind::kEnded) fail(subscriber.status().ToString());
     if (item.kind != ItemKind::kRecord) continue;
     if (waited) {
       const std::uint64_t now_ns = monotonic_ns();
       std::uint64_t published_ns = 0;
-      std::memcpy(&published_ns, subscriber.record().data(), sizeof published_ns);
+      std::memcpy(&published_ns, item.record.data(), sizeof published_ns);
       const long sleeps_before = std::exchange(sleeps, sleeps_so_far());
       if (sleeps > sleeps_before) ages_ns.push_back(static_cast<double>(now_ns - published_ns));
     }

@@ -14,7 +14,7 @@
 #include "bench/stamped_record.h"
 #include "bench/two_processes.h"
 #include "bus/ring_map.h"
-#include "proto/shared_words.h"
+#include "proto/ring_words.h"
 #include "snapshot/bus_directory.h"
 
 namespace lapwing::bench {

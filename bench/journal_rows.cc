@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::uint64_t kSustainedBytes = std::uint64_t{2} << 30;  // of slots
 constexpr std::uint64_t kSustainedBytesQuick = std::uint64_t{16} << 20;
-constexpr std::uint64_t kFlushDeadlineNs = 60'000'000'000;
+constexpr std::chrono::seconds kFlushPatience{60};
 constexpr std::uint64_t kCatchUpRecords = std::uint64_t{1} << 22;  // 256 MiB of slots
 constexpr std::uint64_t kCatchUpRecordsQuick = std::uint64_t{1} << 15;
 constexpr std::size_t kReadRecords = 4096;  // into one buffer, as a late joiner reads
@@ -31,7 +31,7 @@ Measurement publish_to_disk(const Setting& setting, Placement placement, std::ui
   for (std::uint64_t record = 0; record < bytes / kSlotBytes; record += kBatchRecords) {
     publish_batch_or_fail(*publisher, source.next_batch());
   }
-  ok_or_fail(publisher->flush(monotonic_ns() + kFlushDeadlineNs));
+  ok_or_fail(publisher->flush(kFlushPatience));
   const double seconds = static_cast<double>(monotonic_ns() - start_ns) / 1e9;
   const PublisherCounters counters = publisher->counters();
   ok_or_fail(publisher->close());

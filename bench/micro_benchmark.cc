@@ -45,24 +45,24 @@ void publish_batch(benchmark::State& state) {
 }
 
 // One iteration takes a whole refill, so that pausing the clock does not count.
-template <typename Take>
-void drain(benchmark::State& state, Take&& take) {
+template <typename TakeSome>
+void drain(benchmark::State& state, TakeSome&& take_some) {
   BusBench bench;
   for (auto _ : state) {
     state.PauseTiming();
     bench.refill();
     state.ResumeTiming();
-    for (std::size_t taken = 0; taken < BusBench::kRefillRecords;) taken += take(bench);
+    for (std::size_t taken = 0; taken < BusBench::kRefillRecords;) taken += take_some(bench);
   }
   state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(BusBench::kRefillRecords));
 }
 
-void poll(benchmark::State& state) {
-  drain(state, [](BusBench& bench) { return bench.poll() ? std::size_t{1} : 0; });
+void take(benchmark::State& state) {
+  drain(state, [](BusBench& bench) { return bench.take() ? std::size_t{1} : 0; });
 }
 
-void poll_batch(benchmark::State& state) {
-  drain(state, [](BusBench& bench) { return bench.poll_batch(); });
+void read(benchmark::State& state) {
+  drain(state, [](BusBench& bench) { return bench.read(); });
 }
 
 constexpr std::int64_t kKv = 16, kMbo = 56, kMbp1 = 80;  // record bytes
@@ -75,8 +75,8 @@ BENCHMARK_TEMPLATE(load_slot, VectorForm)->Arg(kKv)->Arg(kMbo)->Arg(kMbp1);
 BENCHMARK(try_read);
 BENCHMARK(publish);
 BENCHMARK(publish_batch);
-BENCHMARK(poll);
-BENCHMARK(poll_batch);
+BENCHMARK(take)->Name("poll");  // as in lapwing_instructions
+BENCHMARK(read)->Name("poll_batch");
 
 }  // namespace
 }  // namespace lapwing::bench

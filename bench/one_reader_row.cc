@@ -9,14 +9,13 @@
 #include "bench/rows.h"
 #include "bench/two_processes.h"
 #include "os/kernel.h"
-#include "proto/shared_words.h"
 
 namespace lapwing::bench {
 namespace {
 
 constexpr std::size_t kRecords = 16'000'000;
 constexpr std::size_t kWords = kRecordBytes / 8;
-constexpr std::size_t kReadRecords = 256;    // at most, in one poll_batch
+constexpr std::size_t kReadRecords = 256;    // at most, in one read
 constexpr std::size_t kPublishRecords = 32;  // in one publish_batch
 constexpr std::size_t kScratchRecords = 512;
 
@@ -40,25 +39,20 @@ void check(const std::byte* record, Sequence expected, Received& received) {
 }
 
 void receive(const std::string& directory, std::size_t records, Received& received) {
-  Subscriber subscriber(subscriber_options(directory, WaitStrategy::kBusy));
+  Subscriber subscriber =
+      value_or_fail(Subscriber::open(subscriber_options(directory, WaitStrategy::kBusy)));
   await_join(subscriber);
   received.attached = 1;
-  std::vector<std::byte> batch(kReadRecords * kRecordBytes);
+  std::vector<std::byte> rows(kReadRecords * kRecordBytes);
   std::uint64_t start_ns = 0;
   std::uint64_t end_ns = 0;  // of the last record: closing is not what is measured
-  for (Item item; item.kind != ItemKind::kClosed; item = subscriber.poll()) {
-    if (item.kind == ItemKind::kEnded) fail(subscriber.status().ToString());
-    if (item.kind == ItemKind::kNothing) spin_pause();
-    if (item.kind == ItemKind::kRecord) {
-      if (start_ns == 0) start_ns = monotonic_ns();
-      check(subscriber.record().data(), item.sequence, received);
-    }
-    while (const std::size_t count = subscriber.poll_batch(batch)) {
-      if (start_ns == 0) start_ns = monotonic_ns();
-      const Sequence first = subscriber.counters().last - count + 1;
-      for (std::size_t i = 0; i < count; ++i) {
-        check(batch.data() + i * kRecordBytes, first + i, received);
-      }
+  for (;;) {
+    const Batch batch = subscriber.read(rows, Deadline::never());
+    if (batch.result != Errc::kOk) fail(subscriber.status().ToString());
+    if (batch.event && batch.event->kind == ItemKind::kClosed) break;
+    if (batch.count > 0 && start_ns == 0) start_ns = monotonic_ns();
+    for (std::size_t i = 0; i < batch.count; ++i) {
+      check(rows.data() + i * kRecordBytes, batch.first + i, received);
     }
     if (end_ns == 0 && subscriber.counters().last == records) end_ns = monotonic_ns();
   }

@@ -12,9 +12,8 @@
 #include "bench/lines.h"
 #include "bench/stamped_record.h"
 #include "bench/two_processes.h"
-#include "os/kernel.h"
 #include "proto/ring_layout.h"
-#include "proto/shared_words.h"
+#include "testing/closing_publisher.h"
 
 namespace lapwing::bench {
 namespace {
@@ -68,29 +67,33 @@ class Arrivals {
 
 // A carrier has a Reader, made in the reading process, which returns once it misses nothing that is
 // sent from then on, and a Writer, made in the writing one, on placement.first. Both readers wait
-// busily for what comes next.
+// busily for what comes next, and take it; kNoSequence: nothing comes any more.
+using Words = std::array<std::uint64_t, StampedRecord::kWords>;
 
 class Bus {
  public:
   class Reader {
    public:
     explicit Reader(const Bus& bus)
-        : subscriber_(subscriber_options(bus.directory_.path(), WaitStrategy::kBusy)) {
+        : subscriber_(value_or_fail(
+              Subscriber::open(subscriber_options(bus.directory_.path(), WaitStrategy::kBusy)))) {
       await_join(subscriber_);
     }
-    Item next() {
-      const Item item = subscriber_.wait(deadline_ns_);
-      if (item.kind == ItemKind::kEnded) fail(subscriber_.status().ToString());
-      if (item.kind == ItemKind::kNothing) fail("silence in the middle of a load");
-      return item;
+    Sequence take(Words& words) {
+      for (;;) {
+        const Taken taken = subscriber_.take(words, deadline_);
+        if (taken.result == Errc::kOk) return taken.sequence;
+        if (taken.result == Errc::kTimedOut) fail("silence in the middle of a load");
+        if (taken.result != Errc::kEventDue) fail(subscriber_.status().ToString());
+        if (subscriber_.wait(deadline_).kind == ItemKind::kClosed) return kNoSequence;
+      }
     }
-    const std::byte* record() const { return subscriber_.record().data(); }
     std::uint64_t records() const { return subscriber_.counters().records; }
     std::uint64_t lost() const { return subscriber_.counters().lost; }
 
    private:
     Subscriber subscriber_;
-    std::uint64_t deadline_ns_ = monotonic_ns() + kHangNs;
+    Deadline deadline_ = kHang;
   };
 
   class Writer {
@@ -104,7 +107,7 @@ class Bus {
     void close() { ok_or_fail(publisher_->close()); }
 
    private:
-    std::unique_ptr<Publisher> publisher_;
+    ClosingPublisher publisher_;
   };
 
   Bus(const Setting& setting, const Schedule&)
@@ -127,30 +130,22 @@ class BareLines {
         is_sent(bare.lines_[n], n);
       }
     }
-    Item next() {
-      Item item;
-      if (records_ == bare_.records_) {
-        item.kind = ItemKind::kClosed;
-        return item;
-      }
+    Sequence take(Words& words) {
+      if (records_ == bare_.records_) return kNoSequence;
       const Line& line = bare_.lines_[records_ + 1];
       spin_until([&] { return is_sent(line, records_ + 1); });
-      for (std::size_t i = 0; i < record_.size(); ++i) {
-        record_[i] = line.words[i + 1].load(std::memory_order_relaxed);
+      for (std::size_t i = 0; i < words.size(); ++i) {
+        words[i] = line.words[i + 1].load(std::memory_order_relaxed);
       }
       bare_.headway_.took(++records_);
-      item.kind = ItemKind::kRecord;
-      item.sequence = records_;
-      return item;
+      return records_;
     }
-    const std::byte* record() const { return std::as_bytes(std::span(record_)).data(); }
     std::uint64_t records() const { return records_; }
     std::uint64_t lost() const { return 0; }
 
    private:
     const BareLines& bare_;
     std::uint64_t records_ = 0;
-    std::array<std::uint64_t, StampedRecord::kWords> record_{};
   };
 
   class Writer {
@@ -159,7 +154,7 @@ class BareLines {
       pin_to_core(placement.first);
     }
     void send(std::uint64_t n, const StampedRecord& record) {
-      std::array<std::uint64_t, StampedRecord::kWords> words;
+      Words words;
       std::memcpy(words.data(), record.bytes().data(), sizeof words);
       bare_.headway_.await(n);
       Line& line = bare_.lines_[n];
@@ -200,8 +195,9 @@ void receive(const Carrier& carrier, std::size_t records, Arrived& arrived) {
   Arrivals arrivals(records, arrived);
   typename Carrier::Reader reader(carrier);
   arrived.attached = 1;
-  for (Item item; item.kind != ItemKind::kClosed; item = reader.next()) {
-    if (item.kind == ItemKind::kRecord) arrivals.take(reader.record(), item.sequence);
+  Words words;
+  while (const Sequence n = reader.take(words)) {
+    arrivals.take(std::as_bytes(std::span(words)).data(), n);
   }
   arrivals.hand_over(reader.records(), reader.lost());
 }

@@ -19,6 +19,7 @@
 #include "bench/private_directory.h"
 #include "bench/record_source.h"
 #include "proto/slot_form.h"
+#include "testing/closing_publisher.h"
 
 namespace lapwing::bench {
 
@@ -103,7 +104,6 @@ class ChannelBench {
   ChannelBench() : messages_(kBatchRecords) {
     ChannelPlace place(kOperationsSetting);
     const ChannelOptions options = channel_options(WaitStrategy::kBusy);
-    // As long as neither end is used, it belongs to no thread.
     std::thread connecting([&] {
       consumer_ = std::make_unique<ChannelConsumer>(place.connect<ChannelConsumer>(options));
     });
@@ -147,7 +147,7 @@ class ChannelBench {
     for (std::size_t i = 0; i < kRefillMessages; ++i) send();
   }
   void drain() {
-    while (consumer_->try_receive(copy_).result == ChannelResult::kOk) {
+    while (consumer_->try_receive(copy_).result == Errc::kOk) {
     }
   }
 
@@ -174,31 +174,33 @@ class BusBench {
   explicit BusBench(std::uint32_t record_bytes = kRecordBytes)
       : publisher_(open_publisher(kOperationsSetting, straight_placement(), directory_.path(),
                                   Journal::kNone, kSyncIntervalNs, record_bytes)),
-        subscriber_(subscriber_options(directory_.path(), WaitStrategy::kBusy)),
+        subscriber_(value_or_fail(
+            Subscriber::open(subscriber_options(directory_.path(), WaitStrategy::kBusy)))),
         source_(record_bytes),
-        batch_(kBatchRecords * record_bytes) {
+        record_(record_bytes),
+        rows_(kBatchRecords * record_bytes) {
     await_join(subscriber_);
   }
 
   void publish() { publish_or_fail(*publisher_, source_.next()); }
   void publish_batch() { publish_batch_or_fail(*publisher_, source_.next_batch()); }
 
-  // Half a ring of records to be polled, and no event among them.
-  static constexpr std::uint64_t kNoDeadlineNs = UINT64_MAX;
+  // Half a ring of records to be taken, and no event among them.
   static constexpr std::size_t kRefillRecords = kCapacityQuick / 2;
   void refill() {
     for (std::size_t i = 0; i < kRefillRecords; i += kBatchRecords) publish_batch();
   }
-  bool poll() { return subscriber_.poll().kind == ItemKind::kRecord; }
-  bool wait() { return subscriber_.wait(kNoDeadlineNs).kind == ItemKind::kRecord; }
-  std::size_t poll_batch() { return subscriber_.poll_batch(batch_); }
+  bool take() { return subscriber_.take(record_).result == Errc::kOk; }
+  bool wait() { return subscriber_.wait(Deadline::never()).kind == ItemKind::kRecord; }
+  std::size_t read() { return subscriber_.read(rows_).count; }
 
  private:
   PrivateDirectory directory_{kOperationsDirectory};
-  std::unique_ptr<Publisher> publisher_;
+  ClosingPublisher publisher_;
   Subscriber subscriber_;
   RecordSource source_;
-  std::vector<std::byte> batch_;
+  std::vector<std::byte> record_;
+  std::vector<std::byte> rows_;
 };
 
 }  // namespace lapwing::bench

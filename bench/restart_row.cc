@@ -12,7 +12,7 @@
 #include "bench/stamped_record.h"
 #include "bench/two_processes.h"
 #include "os/kernel.h"
-#include "proto/shared_words.h"
+#include "proto/ring_words.h"
 
 namespace lapwing::bench {
 namespace {
@@ -48,11 +48,10 @@ void publish_until_killed(const Setting& setting, Placement placement, const std
 template <typename Enough>
 void read_until(Subscriber& subscriber, Sequence& last, Enough&& enough) {
   for (;;) {
-    const Item item = subscriber.poll();
+    const Item item = subscriber.wait(Deadline::never());
     if (item.kind == ItemKind::kEnded) fail(subscriber.status().ToString());
-    if (item.kind == ItemKind::kNothing) spin_pause();
     if (item.kind == ItemKind::kRecord) {
-      const StampedRecord record(subscriber.record().data());
+      const StampedRecord record(item.record.data());
       if (item.sequence != last + 1 || record.number() != item.sequence || !record.whole()) {
         fail(absl::StrCat("record ", item.sequence, " came after ", last, " across a restart"));
       }
@@ -82,7 +81,7 @@ Measurement restart(Setting setting, Placement placement) {
   options.start = Start::oldest();
   options.on_gap = OnGap::kFill;
   ring_bell(board->start_first);
-  Subscriber subscriber(options);
+  Subscriber subscriber = value_or_fail(Subscriber::open(std::move(options)));
   const Sequence enough = setting.quick ? kBeforeKillQuick : kBeforeKill;
   Sequence last = 0;
   read_until(subscriber, last, [&](const Item&) { return last >= enough; });

@@ -9,7 +9,6 @@
 #include "bench/ping_pong.h"
 #include "bench/rows.h"
 #include "bench/two_processes.h"
-#include "os/kernel.h"
 
 namespace lapwing::bench {
 namespace {
@@ -59,10 +58,9 @@ double ring_round_trip_ns(const Setting& setting, Placement placement, std::size
 }
 
 // Two buses: a publisher and a subscriber that waits busily in each process.
-std::span<const std::byte> await_record(Subscriber& subscriber, std::uint64_t deadline_ns) {
-  const Item item = subscriber.wait(deadline_ns);
-  if (item.kind != ItemKind::kRecord) fail("an event in the middle of a round trip, or silence");
-  return subscriber.record();
+void await_record(Subscriber& subscriber, Record& record, Deadline deadline) {
+  if (subscriber.take(record, deadline).result == Errc::kOk) return;
+  fail("an event in the middle of a round trip, or silence");
 }
 
 void await_other_side(Subscriber& subscriber, std::atomic<int>& joined) {
@@ -78,22 +76,26 @@ double bus_round_trip_ns(const Setting& setting, Placement placement, std::size_
   const Shared<std::atomic<int>> joined;
   Child echo(placement.second, [&] {
     const auto out = open_publisher(setting, swapped(placement), pong.path(), Journal::kNone);
-    Subscriber in(subscriber_options(ping.path(), WaitStrategy::kBusy));
+    Subscriber in =
+        value_or_fail(Subscriber::open(subscriber_options(ping.path(), WaitStrategy::kBusy)));
     await_other_side(in, *joined);
-    const std::uint64_t deadline_ns = monotonic_ns() + kHangNs;
+    Record record(kRecordBytes);
+    const Deadline deadline = kHang;
     for (std::size_t n = 1; n <= warm_up + round_trips; ++n) {
-      publish_or_fail(*out, await_record(in, deadline_ns));
+      await_record(in, record, deadline);
+      publish_or_fail(*out, record);
     }
   });
   const auto out = open_publisher(setting, placement, ping.path(), Journal::kNone);
-  Subscriber in(subscriber_options(pong.path(), WaitStrategy::kBusy));
+  Subscriber in =
+      value_or_fail(Subscriber::open(subscriber_options(pong.path(), WaitStrategy::kBusy)));
   await_other_side(in, *joined);
   Record record(kRecordBytes);
-  const std::uint64_t deadline_ns = monotonic_ns() + kHangNs;
+  const Deadline deadline = kHang;
   const double median = median_round_trip_ns(warm_up, round_trips, [&](std::uint64_t n) {
     std::memcpy(record.data(), &n, sizeof n);
     publish_or_fail(*out, record);
-    await_record(in, deadline_ns);
+    await_record(in, record, deadline);
   });
   echo.join();
   return median;

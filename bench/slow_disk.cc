@@ -114,7 +114,7 @@ absl::Status SlowDisk::sync_directory(const std::string& path) {
   return PosixDisk::sync_directory(path);
 }
 
-void put_journal_on_slow_disk(PublisherOptions& options) {
+void put_journal_on_slow_disk(PublisherSetUp& options) {
   options.make_disk = [] { return std::make_unique<SlowDisk>(DiskSpeed{}, DiskClock::real()); };
   // Without the publisher's lock, which is there for publishers that are killed.
   options.make_queue = [] {

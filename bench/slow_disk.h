@@ -17,9 +17,9 @@
 #include <string>
 #include <vector>
 
-#include "lapwing/publisher.h"
 #include "os/io.h"
 #include "os/posix_io.h"
+#include "publisher/publisher_set_up.h"
 
 namespace lapwing::bench {
 
@@ -86,6 +86,6 @@ class SlowDisk final : public PosixDisk {
 };
 
 // Puts the journal of a publisher that is to be opened on such a disk.
-void put_journal_on_slow_disk(PublisherOptions& options);
+void put_journal_on_slow_disk(PublisherSetUp& options);
 
 }  // namespace lapwing::bench

@@ -8,6 +8,8 @@
 #include <cerrno>
 #include <fstream>
 
+#include "proto/journal_format.h"
+#include "testing/closing_publisher.h"
 #include "testing/temporary_directory.h"
 
 namespace lapwing::bench {
@@ -128,15 +130,15 @@ TEST_CASE_METHOD(SlowDiskTest, "Names, headers and their syncs are as slow") {
 
 TEST_CASE("A journal on a slow disk is a whole journal") {
   const TemporaryDirectory directory;
-  PublisherOptions options;
+  PublisherSetUp options;
   options.directory = directory.file("bus");
   options.capacity = 1024;
   options.segment_bytes = kSegmentSlotBytesMin;
-  options.sync_interval_ns = kMs;
+  options.sync_interval = std::chrono::milliseconds(1);
   std::string said;
   options.log = [&](const std::string& line) { said += line; };
   put_journal_on_slow_disk(options);
-  auto publisher = Publisher::open(options);
+  auto publisher = closing(open_with_seams(options));
   REQUIRE(publisher.ok());
   CHECK(said.find("slowed down") != std::string::npos);
   const std::vector<std::byte> record((*publisher)->record_bytes());

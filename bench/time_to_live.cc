@@ -3,6 +3,7 @@
 //
 //   lapwing_time_to_live BUS start|snapshot      one line of JSON when it has caught up, then it
 //   ends
+#include <chrono>
 #include <cstdlib>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -11,15 +12,15 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "lapwing/error.h"
 #include "lapwing/load_state.h"
+#include "lapwing/memory_state.h"
 #include "lapwing/subscriber.h"
-#include "os/kernel.h"
-#include "snapshot/fold/memory_state.h"
 
 namespace lapwing::bench {
 namespace {
 
-constexpr std::uint64_t kDeadlineNs = 120'000'000'000;
+constexpr std::chrono::seconds kPatience{120};
 constexpr std::size_t kBatchRecords = 1024;
 
 int fail(const absl::Status& status) {
@@ -38,7 +39,7 @@ void say(Sequence as_of, const SubscriberCounters& counters, const MemoryState& 
 }
 
 int from_snapshot(const SubscriberOptions& options) {
-  auto loaded = load_state(options, monotonic_ns() + kDeadlineNs);
+  auto loaded = load_state(options, kPatience);
   if (!loaded.ok()) return fail(loaded.status());
   say(loaded->as_of(), loaded->subscriber().counters(), loaded->state());
   return 0;
@@ -48,21 +49,20 @@ int from_start(const SubscriberOptions& options) {
   const auto fold = make_fold("orders", "dbn.mbo");
   if (!fold.ok()) return fail(fold.status());
   MemoryState state((*fold)->shape());
-  const std::uint32_t record_bytes = (*fold)->shape().record_bytes;
-  std::vector<std::byte> batch(kBatchRecords * record_bytes);
-  Subscriber subscriber(options);
-  for (Item item; item.kind != ItemKind::kCaughtUp;) {
-    item = subscriber.wait(monotonic_ns() + kDeadlineNs);
-    if (item.kind == ItemKind::kEnded) return fail(subscriber.status());
-    if (item.kind != ItemKind::kRecord) continue;
-    (*fold)->apply(item.sequence, subscriber.record(), state);
-    const std::size_t count = subscriber.poll_batch(batch);
-    const Sequence first = subscriber.counters().last - count + 1;
-    for (std::size_t i = 0; i < count; ++i) {
-      (*fold)->apply(first + i, std::span(batch).subspan(i * record_bytes, record_bytes), state);
+  std::vector<std::byte> rows(kBatchRecords * (*fold)->shape().record_bytes);
+  auto subscriber = Subscriber::open(options);
+  if (!subscriber.ok()) return fail(subscriber.status());
+  for (;;) {
+    const Batch batch = subscriber->read(rows, kPatience);
+    if (batch.event && batch.event->kind == ItemKind::kEnded) return fail(subscriber->status());
+    if (batch.result != Errc::kOk) return fail(make_error(batch.result, "no orders came"));
+    if (batch.event && batch.event->kind == ItemKind::kCaughtUp) break;
+    for (std::size_t i = 0; i < batch.count; ++i) {
+      (*fold)->apply(batch.first + i, std::span(rows).subspan(i * batch.row_bytes, batch.row_bytes),
+                     state);
     }
   }
-  say(subscriber.counters().last, subscriber.counters(), state);
+  say(subscriber->counters().last, subscriber->counters(), state);
   return 0;
 }
 

@@ -11,8 +11,8 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "lapwing/detail/atomic_word.h"
 #include "os/kernel.h"
-#include "proto/shared_words.h"
 
 namespace lapwing::bench {
 namespace {

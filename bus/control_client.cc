@@ -10,6 +10,8 @@
 #include "lapwing/error.h"
 #include "os/kernel.h"
 #include "os/printable.h"
+#include "os/system_error.h"
+#include "proto/text_field.h"
 
 namespace lapwing {
 namespace {

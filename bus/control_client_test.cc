@@ -4,6 +4,7 @@
 #include <csignal>
 #include <thread>
 
+#include "proto/text_field.h"
 #include "testing/control_fixture.h"
 
 namespace lapwing {

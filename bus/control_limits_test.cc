@@ -4,6 +4,7 @@
 
 #include "bus/control_server.h"
 #include "os/kernel.h"
+#include "proto/text_field.h"
 #include "testing/control_fixture.h"
 
 namespace lapwing {

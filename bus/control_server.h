@@ -27,7 +27,6 @@
 #include "lapwing/error.h"
 #include "proto/control_frames.h"
 #include "proto/ring_layout.h"
-#include "proto/shared_words.h"
 
 namespace lapwing {
 

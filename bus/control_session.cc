@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "os/kernel.h"
 #include "os/printable.h"
+#include "proto/text_field.h"
 
 namespace lapwing {
 

@@ -11,7 +11,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "os/system_error.h"
 #include "proto/ring_layout.h"
+#include "proto/text_field.h"
 
 namespace lapwing {
 namespace {

@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_format.h"
 #include "lapwing/error.h"
+#include "os/system_error.h"
 #include "proto/ring_layout.h"
 
 namespace lapwing {

@@ -16,8 +16,11 @@
 #include "os/huge_pages.h"
 #include "os/kernel.h"
 #include "os/mapping.h"
+#include "os/system_error.h"
 #include "os/unique_fd.h"
-#include "proto/shared_words.h"
+#include "proto/ring_words.h"
+#include "proto/slot_stamp.h"
+#include "proto/text_field.h"
 
 namespace lapwing {
 namespace {

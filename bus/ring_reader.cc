@@ -1,4 +1,5 @@
 #include "bus/ring_reader.h"
+#include "proto/slot_stamp.h"
 
 #include <algorithm>
 

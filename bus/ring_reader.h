@@ -9,8 +9,9 @@
 
 #include "bus/ring_map.h"
 #include "lapwing/sequence.h"
-#include "proto/shared_words.h"
+#include "proto/ring_words.h"
 #include "proto/slot_form.h"
+#include "proto/slot_words.h"
 
 namespace lapwing {
 

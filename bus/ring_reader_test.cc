@@ -5,6 +5,8 @@
 #include <optional>
 #include <vector>
 
+#include "lapwing/detail/atomic_word.h"
+#include "proto/slot_stamp.h"
 #include "testing/ring_spec.h"
 
 namespace lapwing {
@@ -86,7 +88,7 @@ TEST_CASE("A record that is being overwritten is lapped, and the next is tried a
   ring.publish(1, capacity);
   // W1 of capacity + 1 and no more: the publisher stands in the middle of it.
   Word* const stamp = reinterpret_cast<Word*>(ring.file.slot(capacity + 1));
-  internal::store(*stamp, writing_stamp(capacity + 1), std::memory_order_release);
+  detail::store(*stamp, writing_stamp(capacity + 1), std::memory_order_release);
   const RingReadResult lapped = ring.read(1);
   CHECK(lapped.outcome == RingRead::kLapped);
   CHECK(lapped.resume == capacity / 8);

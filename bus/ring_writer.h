@@ -8,7 +8,7 @@
 #include <cstdint>
 
 #include "bus/ring_file.h"
-#include "proto/shared_words.h"
+#include "proto/ring_words.h"
 #include "proto/slot_form.h"
 
 namespace lapwing {

@@ -16,10 +16,9 @@
 #include <vector>
 
 #include "lapwing/detail/channel_layout.h"
+#include "lapwing/duplex.h"
 
 namespace lapwing {
-
-using CallId = std::uint64_t;  // call_number(); 0 is none
 
 // A reply that has come.
 struct StoredReply {

@@ -17,7 +17,9 @@
 #include "absl/strings/str_cat.h"
 #include "channel/memory_file.h"
 #include "lapwing/error.h"
+#include "os/system_error.h"
 #include "os/unique_fd.h"
+#include "proto/text_field.h"
 
 namespace lapwing {
 namespace {

@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "channel/memory_file.h"
+#include "proto/text_field.h"
 #include "testing/channel_fixture.h"
 
 namespace lapwing {
@@ -70,9 +71,9 @@ TEST_CASE("Both sides of an open channel are found, each once, the listening one
 
 TEST_CASE("The census says what was sent, what is under way, and who sleeps") {
   ChannelPair pair({});
-  for (int i = 0; i < 5; ++i) REQUIRE(pair.producer().send({}, 0) == ChannelResult::kOk);
-  REQUIRE(pair.consumer().try_peek().result == ChannelResult::kOk);
-  REQUIRE(pair.consumer().release() == ChannelResult::kOk);
+  for (int i = 0; i < 5; ++i) REQUIRE(pair.producer().send({}, 0) == Errc::kOk);
+  REQUIRE(pair.consumer().try_peek().result == Errc::kOk);
+  REQUIRE(pair.consumer().release() == Errc::kOk);
   auto channel = find(pair.producer().session_id());
   REQUIRE(channel);
   REQUIRE(channel->sides.size() == 2);
@@ -87,15 +88,15 @@ TEST_CASE("The census says what was sent, what is under way, and who sleeps") {
 
   std::array<Message, 8> rest;
   REQUIRE(pair.consumer().try_peek_batch(rest).count == 4);
-  REQUIRE(pair.consumer().release() == ChannelResult::kOk);
-  REQUIRE(pair.consumer().prepare_to_poll());
+  REQUIRE(pair.consumer().release() == Errc::kOk);
+  REQUIRE(pair.consumer().arm());
   channel = find(pair.producer().session_id());
   REQUIRE(channel);
   CHECK(channel->sides[1].sleeps());
   CHECK_FALSE(channel->sides[0].sleeps());
   // Had the census written anything, or taken a packet, this would not work.
-  REQUIRE(pair.producer().send({}, 0) == ChannelResult::kOk);
-  CHECK_FALSE(pair.consumer().prepare_to_poll());
+  REQUIRE(pair.producer().send({}, 0) == Errc::kOk);
+  CHECK_FALSE(pair.consumer().arm());
 }
 
 TEST_CASE("A channel that has ended on both sides is not found") {

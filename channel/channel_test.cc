@@ -13,21 +13,21 @@ namespace {
 
 TEST_CASE("A message arrives with its bytes and its type") {
   ChannelPair pair({});
-  REQUIRE(pair.producer().send(bytes_of("an order"), 7) == ChannelResult::kOk);
+  REQUIRE(pair.producer().send(bytes_of("an order"), 7) == Errc::kOk);
   const Peek peek = pair.consumer().try_peek();
-  REQUIRE(peek.result == ChannelResult::kOk);
+  REQUIRE(peek.result == Errc::kOk);
   CHECK(text_of(peek.message.payload) == "an order");
   CHECK(peek.message.type == 7);
-  CHECK(pair.consumer().release() == ChannelResult::kOk);
-  CHECK(pair.consumer().try_peek().result == ChannelResult::kWouldBlock);
+  CHECK(pair.consumer().release() == Errc::kOk);
+  CHECK(pair.consumer().try_peek().result == Errc::kWouldBlock);
 }
 
 TEST_CASE("An empty message is a message") {
   ChannelPair pair({});
-  REQUIRE(pair.producer().send({}, 3) == ChannelResult::kOk);
+  REQUIRE(pair.producer().send({}, 3) == Errc::kOk);
   std::array<std::byte, 8> buffer;
   const Received received = pair.consumer().try_receive(buffer);
-  CHECK(received.result == ChannelResult::kOk);
+  CHECK(received.result == Errc::kOk);
   CHECK(received.size == 0);
   CHECK(received.type == 3);
 }
@@ -35,26 +35,28 @@ TEST_CASE("An empty message is a message") {
 TEST_CASE("A parked consumer is woken by a commit, and a parked producer by a release") {
   ChannelPair pair({.capacity = 1024, .message_bytes_max = 400, .wait = WaitStrategy::kPark});
   constexpr int kMessages = 2000;
+  int sent = 0;
   std::thread sender([&] {
     for (int i = 0; i < kMessages; ++i) {
-      pair.producer().send(std::as_bytes(std::span(&i, 1)), 0, soon());
+      sent += pair.producer().send(std::as_bytes(std::span(&i, 1)), 0, soon()) == Errc::kOk;
     }
     pair.producer().close();
   });
   int expected = 0;
   for (;;) {
     const Peek peek = pair.consumer().peek(soon());
-    if (peek.result != ChannelResult::kOk) {
-      CHECK(peek.result == ChannelResult::kClosed);
+    if (peek.result != Errc::kOk) {
+      CHECK(peek.result == Errc::kClosed);
       break;
     }
     int got = -1;
     REQUIRE(peek.message.payload.size() == sizeof got);
     std::memcpy(&got, peek.message.payload.data(), sizeof got);
     REQUIRE(got == expected++);
-    REQUIRE(pair.consumer().release() == ChannelResult::kOk);
+    REQUIRE(pair.consumer().release() == Errc::kOk);
   }
   sender.join();
+  CHECK(sent == kMessages);
   CHECK(expected == kMessages);
   INFO(pair.producer().counters().sleeps << ' ' << pair.consumer().counters().sleeps);
   CHECK(pair.consumer().counters().sleeps + pair.producer().counters().sleeps > 0);
@@ -75,15 +77,15 @@ TEST_CASE("A batch with a corrupt frame in it has no messages") {
   store_frame_stamp(second, writer.position());
   std::array<Message, 4> batch;
   const PeekBatch peeked = consumer.try_peek_batch(batch);
-  CHECK(peeked.result == ChannelResult::kCorrupt);
+  CHECK(peeked.result == Errc::kCorrupt);
   CHECK(peeked.count == 0);
 }
 
 TEST_CASE("What was staged and not committed is never sent, however the producer ends") {
   ChannelPair pair({});
-  REQUIRE(pair.producer().try_send({}, 1) == ChannelResult::kOk);
-  REQUIRE(pair.producer().try_claim(0).result == ChannelResult::kOk);
-  REQUIRE(pair.producer().stage(0, 2) == ChannelResult::kOk);
+  REQUIRE(pair.producer().try_send({}, 1) == Errc::kOk);
+  REQUIRE(pair.producer().try_claim(0).result == Errc::kOk);
+  REQUIRE(pair.producer().stage(0, 2) == Errc::kOk);
   SECTION("by a close") {
     pair.producer().close();
   }
@@ -91,96 +93,96 @@ TEST_CASE("What was staged and not committed is never sent, however the producer
     const ChannelProducer gone = std::move(pair.producer());
   }
   CHECK(pair.consumer().peek(soon()).message.type == 1);
-  REQUIRE(pair.consumer().release() == ChannelResult::kOk);
-  CHECK(pair.consumer().peek(soon()).result == ChannelResult::kClosed);
+  REQUIRE(pair.consumer().release() == Errc::kOk);
+  CHECK(pair.consumer().peek(soon()).result == Errc::kClosed);
 }
 
 TEST_CASE("A drain says whether everything was released, also after the consumer has closed") {
   ChannelPair pair({});
-  REQUIRE(pair.producer().try_send({}, 0) == ChannelResult::kOk);
-  REQUIRE(pair.consumer().try_peek().result == ChannelResult::kOk);
+  REQUIRE(pair.producer().try_send({}, 0) == Errc::kOk);
+  REQUIRE(pair.consumer().try_peek().result == Errc::kOk);
   const auto close_and_notice = [&] {
     pair.consumer().close();
-    REQUIRE_FALSE(pair.producer().prepare_to_poll(0));
+    REQUIRE_FALSE(pair.producer().arm(0));
   };
   SECTION("it was") {
-    REQUIRE(pair.consumer().release() == ChannelResult::kOk);
+    REQUIRE(pair.consumer().release() == Errc::kOk);
     close_and_notice();
-    CHECK(pair.producer().drain() == ChannelResult::kOk);
-    CHECK(pair.producer().try_send({}, 0) == ChannelResult::kClosed);
+    CHECK(pair.producer().drain() == Errc::kOk);
+    CHECK(pair.producer().try_send({}, 0) == Errc::kClosed);
   }
   SECTION("it was not") {
     close_and_notice();
-    CHECK(pair.producer().drain() == ChannelResult::kClosed);
+    CHECK(pair.producer().drain() == Errc::kClosed);
   }
   SECTION("something was staged") {
-    REQUIRE(pair.consumer().release() == ChannelResult::kOk);
-    REQUIRE(pair.producer().try_claim(0).result == ChannelResult::kOk);
-    REQUIRE(pair.producer().stage(0, 0) == ChannelResult::kOk);
+    REQUIRE(pair.consumer().release() == Errc::kOk);
+    REQUIRE(pair.producer().try_claim(0).result == Errc::kOk);
+    REQUIRE(pair.producer().stage(0, 0) == Errc::kOk);
     close_and_notice();
-    CHECK(pair.producer().drain() == ChannelResult::kClosed);
+    CHECK(pair.producer().drain() == Errc::kClosed);
   }
 }
 
 TEST_CASE("The sender's counters say how many of its messages the other side has released") {
   ChannelPair pair({});
-  for (int i = 0; i < 3; ++i) REQUIRE(pair.producer().send({}, 0) == ChannelResult::kOk);
+  for (int i = 0; i < 3; ++i) REQUIRE(pair.producer().send({}, 0) == Errc::kOk);
   CHECK(pair.producer().counters().messages_sent == 3);
   CHECK(pair.producer().counters().messages_released == 0);
-  REQUIRE(pair.consumer().try_peek().result == ChannelResult::kOk);
-  REQUIRE(pair.consumer().release() == ChannelResult::kOk);
+  REQUIRE(pair.consumer().try_peek().result == Errc::kOk);
+  REQUIRE(pair.consumer().release() == Errc::kOk);
   CHECK(pair.producer().counters().messages_released == 1);
 }
 
 TEST_CASE("Waiting in an event loop is counted as any other wait") {
   ChannelPair pair({.capacity = 1024, .message_bytes_max = 400});
-  REQUIRE(pair.consumer().prepare_to_poll());
+  REQUIRE(pair.consumer().arm());
   CHECK(pair.consumer().counters().empty_waits == 1);
   CHECK(pair.consumer().counters().sleeps == 1);
-  while (pair.producer().try_send({}, 0) == ChannelResult::kOk) {
+  while (pair.producer().try_send({}, 0) == Errc::kOk) {
   }
-  REQUIRE(pair.producer().prepare_to_poll(0));
+  REQUIRE(pair.producer().arm(0));
   CHECK(pair.producer().counters().full_waits == 1);
   CHECK(pair.producer().counters().sleeps == 1);
-  CHECK_FALSE(pair.consumer().prepare_to_poll());
+  CHECK_FALSE(pair.consumer().arm());
   CHECK(pair.consumer().counters().empty_waits == 1);
 }
 
 TEST_CASE("What is staged becomes visible when there is no room for more") {
   ChannelPair pair({.capacity = 1024, .message_bytes_max = 400});
   std::uint32_t staged = 0;
-  while (pair.producer().try_claim(400).result == ChannelResult::kOk) {
-    REQUIRE(pair.consumer().try_peek().result == ChannelResult::kWouldBlock);
-    REQUIRE(pair.producer().stage(400, ++staged) == ChannelResult::kOk);
+  while (pair.producer().try_claim(400).result == Errc::kOk) {
+    REQUIRE(pair.consumer().try_peek().result == Errc::kWouldBlock);
+    REQUIRE(pair.producer().stage(400, ++staged) == Errc::kOk);
   }
   REQUIRE(staged == 2);
   for (std::uint32_t type = 1; type <= staged; ++type) {
     REQUIRE(pair.consumer().try_peek().message.type == type);
-    REQUIRE(pair.consumer().release() == ChannelResult::kOk);
+    REQUIRE(pair.consumer().release() == Errc::kOk);
   }
 }
 
 TEST_CASE("A producer that always finds room learns all the same that its consumer has gone") {
   ChannelPair pair({});
   pair.consumer().close();
-  const std::uint64_t deadline_ns = soon();
-  ChannelResult result = ChannelResult::kOk;
-  while (result == ChannelResult::kOk && monotonic_ns() < deadline_ns) {
+  const Deadline deadline = soon();
+  Errc result = Errc::kOk;
+  while (result == Errc::kOk && !deadline.has_passed()) {
     result = pair.producer().try_claim(1).result;
   }
-  CHECK(result == ChannelResult::kClosed);
+  CHECK(result == Errc::kClosed);
 }
 
 TEST_CASE("A wake-up that was not waited for does not end the next poll") {
   ChannelPair pair({});
-  REQUIRE(pair.consumer().prepare_to_poll());
-  REQUIRE(pair.producer().try_send({}, 0) == ChannelResult::kOk);
-  REQUIRE(pair.consumer().try_peek().result == ChannelResult::kOk);
-  REQUIRE(pair.consumer().release() == ChannelResult::kOk);
-  REQUIRE(pair.consumer().prepare_to_poll());
+  REQUIRE(pair.consumer().arm());
+  REQUIRE(pair.producer().try_send({}, 0) == Errc::kOk);
+  REQUIRE(pair.consumer().try_peek().result == Errc::kOk);
+  REQUIRE(pair.consumer().release() == Errc::kOk);
+  REQUIRE(pair.consumer().arm());
   pollfd entry{pair.consumer().fd(), POLLIN, 0};
   CHECK(poll(&entry, 1, 0) == 0);
-  REQUIRE(pair.producer().try_send({}, 0) == ChannelResult::kOk);
+  REQUIRE(pair.producer().try_send({}, 0) == Errc::kOk);
   CHECK(poll(&entry, 1, 0) == 1);
 }
 
@@ -198,45 +200,47 @@ TEST_CASE("What came between the last look and the end is still found") {
     Message message;
     const FrameReader::Look seen = reader.look(reader.position(), message);
     if (++looks == closes_at_look) {  // right behind this look
-      CHECK(sender.try_send({}, 7) == ChannelResult::kOk);
+      CHECK(sender.try_send({}, 7) == Errc::kOk);
       sender.close();
     }
-    return seen == FrameReader::Look::kMessage ? ChannelResult::kOk : ChannelResult::kWouldBlock;
+    return seen == FrameReader::Look::kMessage ? Errc::kOk : Errc::kWouldBlock;
   };
-  CHECK(raw.session->wait(look, soon(), raw.session->own().words().empty_waits) ==
-        ChannelResult::kOk);
+  CHECK(raw.session->wait(look, soon().monotonic_ns(), raw.session->own().words().empty_waits) ==
+        Errc::kOk);
 }
 
 TEST_CASE("A sleep is ended by one wake-up, however much is sent") {
   ChannelPair pair({});
   for (std::uint64_t sleep = 1; sleep <= 3; ++sleep) {
-    REQUIRE(pair.consumer().prepare_to_poll());
-    for (int i = 0; i < 10; ++i) REQUIRE(pair.producer().try_send({}, 0) == ChannelResult::kOk);
+    REQUIRE(pair.consumer().arm());
+    for (int i = 0; i < 10; ++i) REQUIRE(pair.producer().try_send({}, 0) == Errc::kOk);
     CHECK(pair.producer().counters().wakes == sleep);
-    while (pair.consumer().try_peek().result == ChannelResult::kOk) {
-      REQUIRE(pair.consumer().release() == ChannelResult::kOk);
+    while (pair.consumer().try_peek().result == Errc::kOk) {
+      REQUIRE(pair.consumer().release() == Errc::kOk);
     }
   }
 }
 
 TEST_CASE("Who has waited in an event loop and then waits in an operation is woken, too") {
   ChannelPair pair({.wait = WaitStrategy::kPark});
-  REQUIRE(pair.consumer().prepare_to_poll());
+  REQUIRE(pair.consumer().arm());
+  std::array<Errc, 2> sent{};
   std::thread sender([&] {
-    pair.producer().send({}, 1, soon());
+    sent[0] = pair.producer().send({}, 1, soon());
     while (pair.consumer().counters().sleeps < 3) std::this_thread::yield();
-    pair.producer().send({}, 2, soon());
+    sent[1] = pair.producer().send({}, 2, soon());
   });
   wait_readable(pair.consumer().fd(), kChannelTestNs);
-  const ChannelResult first = pair.consumer().try_peek().result;
-  const ChannelResult released = pair.consumer().release();
-  const bool polls = pair.consumer().prepare_to_poll();  // takes the packet of the first sleep
+  const Errc first = pair.consumer().try_peek().result;
+  const Errc released = pair.consumer().release();
+  const bool polls = pair.consumer().arm();  // takes the packet of the first sleep
   const std::uint64_t begin_ns = monotonic_ns();
   const Peek second = pair.consumer().peek(soon());
   const std::uint64_t peeked_ns = monotonic_ns() - begin_ns;
   sender.join();
-  CHECK(first == ChannelResult::kOk);
-  CHECK(released == ChannelResult::kOk);
+  CHECK(sent == std::array{Errc::kOk, Errc::kOk});
+  CHECK(first == Errc::kOk);
+  CHECK(released == Errc::kOk);
   CHECK(polls);
   CHECK(second.message.type == 2);
   // Where the sender was kept from sending, the clock has ended whole sleeps, and the message may
@@ -250,19 +254,20 @@ TEST_CASE("Who has waited in an event loop and then waits in an operation is wok
 
 TEST_CASE("A wake-up that the kernel could not take is sent by the next operation") {
   ChannelPair pair({});
-  REQUIRE(pair.consumer().prepare_to_poll());  // it sleeps
+  REQUIRE(pair.consumer().arm());  // it sleeps
   const auto filler = make_frame<WakeFrame>(FrameType::kWake);
   while (send_frame(pair.producer().fd(), filler) == SendOutcome::kSent) {
   }
-  REQUIRE(pair.producer().try_send({}, 1) == ChannelResult::kOk);  // no room for a packet
+  REQUIRE(pair.producer().try_send({}, 1) == Errc::kOk);  // no room for a packet
   CHECK(pair.producer().counters().wakes == 0);
   Packet packet;
-  while (receive_frame(pair.consumer().fd(), packet, channel_frame_bytes) ==
+  while (receive_frame(pair.consumer().fd(), packet, channel_frame_length) ==
          ReceiveOutcome::kFrame) {
   }
-  REQUIRE(pair.producer().try_send({}, 2) == ChannelResult::kOk);
+  REQUIRE(pair.producer().try_send({}, 2) == Errc::kOk);
   CHECK(pair.producer().counters().wakes == 1);
-  CHECK(receive_frame(pair.consumer().fd(), packet, channel_frame_bytes) == ReceiveOutcome::kFrame);
+  CHECK(receive_frame(pair.consumer().fd(), packet, channel_frame_length) ==
+        ReceiveOutcome::kFrame);
 }
 
 }  // namespace

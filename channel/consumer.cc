@@ -4,85 +4,91 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "channel/handshake.h"
+#include "channel/listener_core.h"
+#include "channel/open_end.h"
+#include "channel/session.h"
 #include "lapwing/error.h"
+#include "lapwing/listener.h"
 
 namespace lapwing {
 
-ChannelConsumer::ChannelConsumer(std::unique_ptr<ChannelSession> opened)
+ChannelConsumer::ChannelConsumer(ChannelHandle opened)
     : ChannelEnd(std::move(opened)), reader_(make_reader()) {}
 
 absl::StatusOr<ChannelConsumer> ChannelConsumer::connect(const std::string& path,
                                                          const ChannelOptions& options,
-                                                         std::uint64_t deadline_ns) {
+                                                         Deadline deadline) {
   return end_of<ChannelConsumer>(
-      connect_channel(path, ChannelRole::kConsumer, options, deadline_ns));
+      connect_channel(path, ChannelRole::kConsumer, options, deadline.monotonic_ns()));
 }
 
 absl::StatusOr<ChannelConsumer> ChannelConsumer::accept(ChannelListener& listener,
                                                         const ChannelOptions& options,
-                                                        std::uint64_t deadline_ns) {
-  return end_of<ChannelConsumer>(listener.accept(ChannelRole::kConsumer, options, deadline_ns));
+                                                        Deadline deadline) {
+  return end_of<ChannelConsumer>(listener.core().accept(ChannelRole::kConsumer, options, deadline));
 }
 
-ChannelResult ChannelConsumer::bad_frame(ChannelPosition position) {
+Errc ChannelConsumer::bad_frame(ChannelPosition position) {
   return session().corrupt(absl::StrCat("the frame at position ", position,
                                         " is none that a producer can have left there"));
 }
 
 // Borrows what is there; nothing is borrowed if there is nothing, or something corrupt among it.
-ChannelResult ChannelConsumer::borrow_all(std::span<Message> messages, std::size_t& count) {
+Errc ChannelConsumer::borrow_all(std::span<Message> messages, std::size_t& count) {
   borrowed_ = 0;
   count = 0;
   ChannelPosition from = reader_.position();
   while (count < messages.size()) {
-    const ChannelResult seen = look(from, messages[count]);
-    if (seen == ChannelResult::kWouldBlock) break;
-    if (seen != ChannelResult::kOk) {
+    const Errc seen = look(from, messages[count]);
+    if (seen == Errc::kWouldBlock) break;
+    if (seen != Errc::kOk) {
       count = 0;
       return seen;
     }
     from = messages[count].end;
     ++count;
   }
-  if (count == 0) return ChannelResult::kWouldBlock;
+  if (count == 0) return Errc::kWouldBlock;
   borrowed_ = count;
   borrowed_end_ = from;
-  return ChannelResult::kOk;
+  return Errc::kOk;
 }
 
-ChannelResult ChannelConsumer::wait_further(Message& message, std::uint64_t deadline_ns) {
-  return session().wait_further([&] { return look(reader_.position(), message); }, deadline_ns);
+Errc ChannelConsumer::wait_further(Message& message, Deadline deadline) {
+  return session().wait_further([&] { return look(reader_.position(), message); },
+                                deadline.monotonic_ns());
 }
 
 PeekBatch ChannelConsumer::try_peek_batch(std::span<Message> messages) {
   PeekBatch batch;
-  if (batch.result = enter_to_read(); batch.result != ChannelResult::kOk) return batch;
+  if (batch.result = enter_to_read(); batch.result != Errc::kOk) return batch;
   if (messages.empty()) {
     batch.result = session().misuse(
         make_error(Errc::kInvalidArgument, "a batch of no messages; give room for one at least"));
     return batch;
   }
   batch.result = borrow_all(messages, batch.count);
-  if (batch.result == ChannelResult::kWouldBlock) batch.result = session().nothing_there();
+  if (batch.result == Errc::kWouldBlock) batch.result = session().nothing_there();
   return batch;
 }
 
-PeekBatch ChannelConsumer::peek_batch(std::span<Message> messages, std::uint64_t deadline_ns) {
+PeekBatch ChannelConsumer::peek_batch(std::span<Message> messages, Deadline deadline) {
   PeekBatch batch = try_peek_batch(messages);
-  if (batch.result != ChannelResult::kWouldBlock) return batch;
-  batch.result = session().wait_on([&] { return borrow_all(messages, batch.count); }, deadline_ns,
-                                   words().empty_waits);
+  if (batch.result != Errc::kWouldBlock) return batch;
+  batch.result = session().wait_on([&] { return borrow_all(messages, batch.count); },
+                                   deadline.monotonic_ns(), words().empty_waits);
   return batch;
 }
 
-ChannelResult ChannelConsumer::nothing_borrowed() {
+Errc ChannelConsumer::nothing_borrowed() {
   return session().misuse(make_error(Errc::kInvalidArgument,
                                      "nothing is borrowed: it was released already, or never "
                                      "peeked"));
 }
 
-ChannelResult ChannelConsumer::release(std::span<const Message> batch, std::size_t count) {
-  if (const ChannelResult entered = enter_to_read(); entered != ChannelResult::kOk) return entered;
+Errc ChannelConsumer::release(std::span<const Message> batch, std::size_t count) {
+  if (const Errc entered = enter_to_read(); entered != Errc::kOk) return entered;
   if (count == 0 || count > batch.size() || count > borrowed_ ||
       batch.front().end <= reader_.position() || batch[count - 1].end < batch.front().end ||
       batch[count - 1].end > borrowed_end_) {
@@ -98,7 +104,7 @@ ChannelResult ChannelConsumer::release(std::span<const Message> batch, std::size
 Received ChannelConsumer::copy_out(const Peek& peek, std::span<std::byte> buffer) {
   Received received;
   received.result = peek.result;
-  if (peek.result != ChannelResult::kOk) return received;
+  if (peek.result != Errc::kOk) return received;
   received.size = peek.message.payload.size();
   received.type = peek.message.type;
   if (received.size > buffer.size()) {
@@ -120,12 +126,12 @@ Received ChannelConsumer::try_receive(std::span<std::byte> buffer) {
   return copy_out(try_peek(), buffer);
 }
 
-Received ChannelConsumer::receive(std::span<std::byte> buffer, std::uint64_t deadline_ns) {
-  return copy_out(peek(deadline_ns), buffer);
+Received ChannelConsumer::receive(std::span<std::byte> buffer, Deadline deadline) {
+  return copy_out(peek(deadline), buffer);
 }
 
-bool ChannelConsumer::prepare_to_poll() {
-  if (enter_to_read() != ChannelResult::kOk || session().end() != ChannelResult::kOk) return false;
+bool ChannelConsumer::arm() {
+  if (enter_to_read() != Errc::kOk || session().end() != Errc::kOk) return false;
   Message message;
   const bool polls = session().prepare_to_poll([&] { return look(reader_.position(), message); });
   if (polls) count_one(words().empty_waits);

@@ -25,11 +25,11 @@ struct DuplexPair {
   Duplex& server() { return ends.second; }
 
   // Starts a call and lets the server take it.
-  CallId call_taken(const std::string& text, std::uint64_t deadline_ns = kNoDeadline) {
-    const StartedCall started = client().try_start(bytes_of(text), 1, deadline_ns);
-    REQUIRE(started.result == ChannelResult::kOk);
+  CallId call_taken(const std::string& text, Deadline deadline = Deadline::never()) {
+    const StartedCall started = client().try_start(bytes_of(text), 1, deadline);
+    REQUIRE(started.result == Errc::kOk);
     const Incoming in = server().try_next();
-    REQUIRE(in.result == ChannelResult::kOk);
+    REQUIRE(in.result == Errc::kOk);
     REQUIRE(in.call == started.call);
     REQUIRE(text_of(in.payload) == text);
     return started.call;
@@ -46,9 +46,9 @@ std::string number(std::uint64_t n) {
 TEST_CASE("A call gets the reply to it") {
   DuplexPair pair;
   const CallId call = pair.call_taken("how much?");
-  REQUIRE(pair.server().reply(call, bytes_of("ten"), 6) == ChannelResult::kOk);
+  REQUIRE(pair.server().reply(call, bytes_of("ten"), 6) == Errc::kOk);
   const Reply reply = pair.client().finish(call);
-  REQUIRE(reply.result == ChannelResult::kOk);
+  REQUIRE(reply.result == Errc::kOk);
   CHECK_FALSE(reply.is_error);
   CHECK(reply.type == 6);
   CHECK(text_of(reply.payload) == "ten");
@@ -57,9 +57,9 @@ TEST_CASE("A call gets the reply to it") {
 TEST_CASE("A server's error arrives as a value") {
   DuplexPair pair;
   const CallId call = pair.call_taken("divide by 0");
-  REQUIRE(pair.server().reply_error(call, 33, "cannot divide by 0") == ChannelResult::kOk);
+  REQUIRE(pair.server().reply_error(call, 33, "cannot divide by 0") == Errc::kOk);
   const Reply reply = pair.client().finish(call);
-  REQUIRE(reply.result == ChannelResult::kOk);
+  REQUIRE(reply.result == Errc::kOk);
   CHECK(reply.is_error);
   CHECK(reply.code == 33);
   CHECK(text_of(reply.payload) == "cannot divide by 0");
@@ -78,28 +78,28 @@ TEST_CASE("64 calls in flight get their own replies, in whatever order these com
       to_answer.push_back(call);
     }
     REQUIRE(asked.size() == kWindow);
-    CHECK(pair.client().try_start(bytes_of("one more"), 1).result == ChannelResult::kWouldBlock);
+    CHECK(pair.client().try_start(bytes_of("one more"), 1).result == Errc::kWouldBlock);
     std::shuffle(to_answer.begin(), to_answer.end(), random);
     for (const CallId call : to_answer) {
-      REQUIRE(pair.server().reply(call, bytes_of("re " + asked[call]), 2) == ChannelResult::kOk);
+      REQUIRE(pair.server().reply(call, bytes_of("re " + asked[call]), 2) == Errc::kOk);
     }
     const bool as_they_come = round % 2 == 0;
     for (const auto& [call, text] : asked) {
       const Reply reply =
           as_they_come ? pair.client().try_finish_any() : pair.client().finish(call);
-      REQUIRE(reply.result == ChannelResult::kOk);
+      REQUIRE(reply.result == Errc::kOk);
       REQUIRE(text_of(reply.payload) == "re " + asked.at(reply.call));
       if (as_they_come) REQUIRE(reply.call == to_answer.front());
       to_answer.erase(std::find(to_answer.begin(), to_answer.end(), reply.call));
     }
     REQUIRE(to_answer.empty());
   }
-  CHECK(pair.client().try_finish_any().result == ChannelResult::kMisuse);
+  CHECK(pair.client().try_finish_any().result == Errc::kMisuse);
 }
 
 TEST_CASE("A duplex that waits in an event loop counts it as any other wait") {
   DuplexPair pair;
-  REQUIRE(pair.client().prepare_to_poll());
+  REQUIRE(pair.client().arm());
   CHECK(pair.client().counters().empty_waits == 1);
   CHECK(pair.client().counters().sleeps == 1);
 }
@@ -107,12 +107,12 @@ TEST_CASE("A duplex that waits in an event loop counts it as any other wait") {
 TEST_CASE("A call whose deadline passes is over, and its late reply is dropped and counted") {
   DuplexPair pair;
   for (std::uint64_t round = 1; round <= 300; ++round) {  // more than there are places
-    const CallId call = pair.call_taken("slow", monotonic_ns());
-    CHECK(pair.client().finish(call).result == ChannelResult::kTimedOut);
-    CHECK(pair.client().finish(call).result == ChannelResult::kMisuse);  // it ended once
-    REQUIRE(pair.server().reply(call, bytes_of("too late"), 0) == ChannelResult::kOk);
+    const CallId call = pair.call_taken("slow", Deadline::now());
+    CHECK(pair.client().finish(call).result == Errc::kTimedOut);
+    CHECK(pair.client().finish(call).result == Errc::kMisuse);  // it ended once
+    REQUIRE(pair.server().reply(call, bytes_of("too late"), 0) == Errc::kOk);
     const CallId next = pair.call_taken("next");
-    REQUIRE(pair.server().reply(next, bytes_of("in time"), 0) == ChannelResult::kOk);
+    REQUIRE(pair.server().reply(next, bytes_of("in time"), 0) == Errc::kOk);
     CHECK(text_of(pair.client().finish(next).payload) == "in time");
     CHECK(pair.client().duplex_counters().late_replies == round);
   }
@@ -120,27 +120,27 @@ TEST_CASE("A call whose deadline passes is over, and its late reply is dropped a
 
 TEST_CASE("An expired call keeps its place until its reply has come") {
   DuplexPair pair({.call_window = 1});
-  const CallId call = pair.call_taken("slow", monotonic_ns());
-  CHECK(pair.client().try_finish_any().result == ChannelResult::kTimedOut);
-  CHECK(pair.client().try_start(bytes_of("next"), 0).result == ChannelResult::kWouldBlock);
-  REQUIRE(pair.server().reply(call, {}, 0) == ChannelResult::kOk);
-  CHECK(pair.client().try_start(bytes_of("next"), 0).result == ChannelResult::kOk);
+  const CallId call = pair.call_taken("slow", Deadline::now());
+  CHECK(pair.client().try_finish_any().result == Errc::kTimedOut);
+  CHECK(pair.client().try_start(bytes_of("next"), 0).result == Errc::kWouldBlock);
+  REQUIRE(pair.server().reply(call, {}, 0) == Errc::kOk);
+  CHECK(pair.client().try_start(bytes_of("next"), 0).result == Errc::kOk);
 }
 
 TEST_CASE("The server of a call that was cancelled or expired can know of it") {
   DuplexPair pair;
   const CallId cancelled = pair.call_taken("never mind");
-  const CallId expired = pair.call_taken("too slow", monotonic_ns());
+  const CallId expired = pair.call_taken("too slow", Deadline::now());
   const CallId kept = pair.call_taken("do it");
-  REQUIRE(pair.client().cancel(cancelled) == ChannelResult::kOk);
-  REQUIRE(pair.client().finish(expired).result == ChannelResult::kTimedOut);
-  CHECK(pair.server().try_next().result == ChannelResult::kWouldBlock);
+  REQUIRE(pair.client().cancel(cancelled) == Errc::kOk);
+  REQUIRE(pair.client().finish(expired).result == Errc::kTimedOut);
+  CHECK(pair.server().try_next().result == Errc::kWouldBlock);
   CHECK(pair.server().is_cancelled(cancelled));
   CHECK(pair.server().is_cancelled(expired));
   CHECK_FALSE(pair.server().is_cancelled(kept));
-  CHECK(pair.client().finish(cancelled).result == ChannelResult::kMisuse);
+  CHECK(pair.client().finish(cancelled).result == Errc::kMisuse);
   for (const CallId call : {cancelled, expired, kept}) {
-    CHECK(pair.server().reply(call, {}, 0) == ChannelResult::kOk);
+    CHECK(pair.server().reply(call, {}, 0) == Errc::kOk);
   }
   CHECK(pair.client().try_finish_any().call == kept);
   CHECK(pair.client().duplex_counters().late_replies == 2);
@@ -150,51 +150,51 @@ TEST_CASE("A server that does nothing but work on a call can ask whether it was 
   DuplexPair pair;
   const CallId call = pair.call_taken("never mind");
   CHECK_FALSE(pair.server().is_cancelled(call));
-  REQUIRE(pair.client().cancel(call) == ChannelResult::kOk);
+  REQUIRE(pair.client().cancel(call) == Errc::kOk);
   CHECK(pair.server().is_cancelled(call));
 }
 
 TEST_CASE("A cancellation that crosses the reply is no concern of either side") {
   DuplexPair pair;
   const CallId call = pair.call_taken("quick");
-  REQUIRE(pair.server().reply(call, {}, 0) == ChannelResult::kOk);
-  REQUIRE(pair.client().cancel(call) == ChannelResult::kOk);
+  REQUIRE(pair.server().reply(call, {}, 0) == Errc::kOk);
+  REQUIRE(pair.client().cancel(call) == Errc::kOk);
   const CallId next = pair.call_taken("next");
   CHECK_FALSE(pair.server().is_cancelled(next));
-  CHECK(pair.server().reply(next, bytes_of("fine"), 0) == ChannelResult::kOk);
+  CHECK(pair.server().reply(next, bytes_of("fine"), 0) == Errc::kOk);
   CHECK(text_of(pair.client().finish(next).payload) == "fine");
 }
 
 TEST_CASE("A reply that came before its call was cancelled leaves no place taken") {
   DuplexPair pair({.call_window = 1});
   const CallId call = pair.call_taken("quick");
-  REQUIRE(pair.server().reply(call, {}, 0) == ChannelResult::kOk);
-  CHECK(pair.client().try_next().result == ChannelResult::kWouldBlock);  // takes the reply in
-  REQUIRE(pair.client().cancel(call) == ChannelResult::kOk);
-  CHECK(pair.client().try_start({}, 0).result == ChannelResult::kOk);
+  REQUIRE(pair.server().reply(call, {}, 0) == Errc::kOk);
+  CHECK(pair.client().try_next().result == Errc::kWouldBlock);  // takes the reply in
+  REQUIRE(pair.client().cancel(call) == Errc::kOk);
+  CHECK(pair.client().try_start({}, 0).result == Errc::kOk);
 }
 
 TEST_CASE("A call that could not be sent leaves no place taken") {
   DuplexPair pair({.capacity = 1024, .message_bytes_max = 400, .call_window = 2});
   const std::vector<std::byte> large(400);
-  for (int i = 0; i < 2; ++i) REQUIRE(pair.client().try_send(large, 0) == ChannelResult::kOk);
+  for (int i = 0; i < 2; ++i) REQUIRE(pair.client().try_send(large, 0) == Errc::kOk);
   for (int i = 0; i < 3; ++i) {
-    CHECK(pair.client().try_start(large, 0).result == ChannelResult::kWouldBlock);
-    CHECK(pair.client().start(large, 0, monotonic_ns()).result == ChannelResult::kTimedOut);
+    CHECK(pair.client().try_start(large, 0).result == Errc::kWouldBlock);
+    CHECK(pair.client().start(large, 0, Deadline::now()).result == Errc::kTimedOut);
   }
-  REQUIRE(pair.server().try_next().result == ChannelResult::kOk);
+  REQUIRE(pair.server().try_next().result == Errc::kOk);
   for (int i = 0; i < 2; ++i) {
-    CHECK(pair.client().try_start({}, 0).result == ChannelResult::kOk);
+    CHECK(pair.client().try_start({}, 0).result == Errc::kOk);
   }
 }
 
 TEST_CASE("What was taken stays as it is while the inbox fills") {
   DuplexPair pair({.call_window = 1});
-  REQUIRE(pair.server().try_send(bytes_of("first"), 0) == ChannelResult::kOk);
+  REQUIRE(pair.server().try_send(bytes_of("first"), 0) == Errc::kOk);
   const Incoming first = pair.client().try_next();
-  REQUIRE(pair.server().try_send(bytes_of("other"), 0) == ChannelResult::kOk);
-  REQUIRE(pair.server().try_start(bytes_of("calls"), 0).result == ChannelResult::kOk);
-  REQUIRE(pair.client().try_send({}, 0) == ChannelResult::kOk);  // takes both in
+  REQUIRE(pair.server().try_send(bytes_of("other"), 0) == Errc::kOk);
+  REQUIRE(pair.server().try_start(bytes_of("calls"), 0).result == Errc::kOk);
+  REQUIRE(pair.client().try_send({}, 0) == Errc::kOk);  // takes both in
   CHECK(text_of(first.payload) == "first");
   CHECK(text_of(pair.client().try_next().payload) == "other");
   CHECK(text_of(pair.client().try_next().payload) == "calls");
@@ -202,12 +202,12 @@ TEST_CASE("What was taken stays as it is while the inbox fills") {
 
 TEST_CASE("One-way messages and calls arrive in the order in which they were sent") {
   DuplexPair pair;
-  REQUIRE(pair.client().try_send(bytes_of("first"), 1) == ChannelResult::kOk);
+  REQUIRE(pair.client().try_send(bytes_of("first"), 1) == Errc::kOk);
   const StartedCall call = pair.client().try_start(bytes_of("second"), 2);
-  REQUIRE(pair.client().try_send(bytes_of("third"), 3) == ChannelResult::kOk);
+  REQUIRE(pair.client().try_send(bytes_of("third"), 3) == Errc::kOk);
   for (const std::string expected : {"first", "second", "third"}) {
     const Incoming in = pair.server().try_next();
-    REQUIRE(in.result == ChannelResult::kOk);
+    REQUIRE(in.result == Errc::kOk);
     CHECK(text_of(in.payload) == expected);
     CHECK(in.is_call() == (in.call == call.call && call.call != 0));
   }
@@ -215,44 +215,47 @@ TEST_CASE("One-way messages and calls arrive in the order in which they were sen
 
 TEST_CASE("One-way messages wait for those that the other side has not taken") {
   DuplexPair pair({.call_window = 3});
-  for (int i = 0; i < 3; ++i) REQUIRE(pair.client().try_send({}, 0) == ChannelResult::kOk);
+  for (int i = 0; i < 3; ++i) REQUIRE(pair.client().try_send({}, 0) == Errc::kOk);
   for (int round = 0; round < 100; ++round) {
-    CHECK(pair.client().try_send({}, 0) == ChannelResult::kWouldBlock);
+    CHECK(pair.client().try_send({}, 0) == Errc::kWouldBlock);
     // A reply comes through all the same.
     const StartedCall call = pair.client().try_start({}, 1);
-    REQUIRE(call.result == ChannelResult::kOk);
+    REQUIRE(call.result == Errc::kOk);
     for (int i = 0; i < 3; ++i) {
       REQUIRE_FALSE(pair.server().try_next().is_call());
-      REQUIRE(pair.client().try_send({}, 0) == ChannelResult::kOk);
+      REQUIRE(pair.client().try_send({}, 0) == Errc::kOk);
     }
     REQUIRE(pair.server().try_next().call == call.call);
-    REQUIRE(pair.server().reply(call.call, {}, 0) == ChannelResult::kOk);
-    REQUIRE(pair.client().finish(call.call).result == ChannelResult::kOk);
+    REQUIRE(pair.server().reply(call.call, {}, 0) == Errc::kOk);
+    REQUIRE(pair.client().finish(call.call).result == Errc::kOk);
   }
 }
 
 TEST_CASE("A sender of one-way messages that sleeps is woken when one is taken") {
   DuplexPair pair({.call_window = 1, .wait = WaitStrategy::kPark});
   constexpr int kMessages = 3000;
+  int sent = 0;
   std::thread sender([&] {
-    for (int i = 0; i < kMessages; ++i)
-      pair.client().send({}, static_cast<std::uint32_t>(i), soon());
+    for (int i = 0; i < kMessages; ++i) {
+      sent += pair.client().send({}, static_cast<std::uint32_t>(i), soon()) == Errc::kOk;
+    }
   });
   for (std::uint32_t i = 0; i < kMessages; ++i) {
     const Incoming in = pair.server().next(soon());
-    REQUIRE(in.result == ChannelResult::kOk);
+    REQUIRE(in.result == Errc::kOk);
     REQUIRE(in.type == i);
   }
   sender.join();
+  CHECK(sent == kMessages);
 }
 
 // More in the ring than a duplex takes in at a time, and the reply behind it.
 CallId reply_behind_many(DuplexPair& pair) {
   const CallId call = pair.call_taken("last");
   for (std::uint32_t i = 0; i < 3000; ++i) {
-    REQUIRE(pair.server().try_send({}, i) == ChannelResult::kOk);
+    REQUIRE(pair.server().try_send({}, i) == Errc::kOk);
   }
-  REQUIRE(pair.server().reply(call, bytes_of("here"), 0) == ChannelResult::kOk);
+  REQUIRE(pair.server().reply(call, bytes_of("here"), 0) == Errc::kOk);
   return call;
 }
 const ChannelOptions kLargeWindow = {.call_window = 4096, .wait = WaitStrategy::kPark};
@@ -266,8 +269,8 @@ TEST_CASE("Nobody sleeps while there is more than is taken in at a time") {
   }
   SECTION("polling for it") {
     int turns = 0;
-    while (pair.client().try_finish_any().result == ChannelResult::kWouldBlock) {
-      REQUIRE_FALSE(pair.client().prepare_to_poll());
+    while (pair.client().try_finish_any().result == Errc::kWouldBlock) {
+      REQUIRE_FALSE(pair.client().arm());
       REQUIRE(++turns < 10);
     }
   }
@@ -277,15 +280,15 @@ TEST_CASE("Nobody polls while there is more than is taken in at a time") {
   DuplexPair pair(kLargeWindow);
   std::vector<CallId> calls;
   for (int i = 0; i < 4000; ++i) calls.push_back(pair.call_taken("never mind"));
-  for (const CallId call : calls) REQUIRE(pair.client().cancel(call) == ChannelResult::kOk);
+  for (const CallId call : calls) REQUIRE(pair.client().cancel(call) == Errc::kOk);
   for (const CallId call : calls) {
-    REQUIRE(pair.server().reply(call, {}, 0) == ChannelResult::kOk);
+    REQUIRE(pair.server().reply(call, {}, 0) == Errc::kOk);
   }
-  REQUIRE(pair.server().try_send(bytes_of("here"), 0) == ChannelResult::kOk);
+  REQUIRE(pair.server().try_send(bytes_of("here"), 0) == Errc::kOk);
   // Nothing comes of what is taken in first.
   Incoming in = pair.client().try_next();
-  for (int i = 0; i < 10 && in.result == ChannelResult::kWouldBlock; ++i) {
-    REQUIRE_FALSE(pair.client().prepare_to_poll());
+  for (int i = 0; i < 10 && in.result == Errc::kWouldBlock; ++i) {
+    REQUIRE_FALSE(pair.client().arm());
     in = pair.client().try_next();
   }
   CHECK(text_of(in.payload) == "here");
@@ -300,7 +303,7 @@ TEST_CASE("What stands behind more than is taken in at a time is read after a cl
   }
   SECTION("by who tries") {
     Reply reply = pair.client().try_finish_any();
-    for (int i = 0; i < 10 && reply.result == ChannelResult::kWouldBlock; ++i) {
+    for (int i = 0; i < 10 && reply.result == Errc::kWouldBlock; ++i) {
       reply = pair.client().try_finish_any();
     }
     CHECK(text_of(reply.payload) == "here");
@@ -310,24 +313,24 @@ TEST_CASE("What stands behind more than is taken in at a time is read after a cl
 TEST_CASE("Replies that nobody takes are named when they fill every place") {
   DuplexPair pair({.call_window = 2});
   for (int i = 0; i < 2; ++i) {
-    REQUIRE(pair.server().reply(pair.call_taken("x"), {}, 0) == ChannelResult::kOk);
+    REQUIRE(pair.server().reply(pair.call_taken("x"), {}, 0) == Errc::kOk);
   }
   const StartedCall refused = pair.client().start({}, 0);  // would never end
-  CHECK(refused.result == ChannelResult::kMisuse);
+  CHECK(refused.result == Errc::kMisuse);
   CHECK_THAT(std::string(pair.client().status().message()), Catch::Contains("finish_any"));
-  CHECK(pair.client().try_finish_any().result == ChannelResult::kOk);
-  CHECK(pair.client().try_start({}, 0).result == ChannelResult::kOk);
+  CHECK(pair.client().try_finish_any().result == Errc::kOk);
+  CHECK(pair.client().try_start({}, 0).result == Errc::kOk);
 }
 
 TEST_CASE("A duplex that closes answers what it has answered and ends the rest") {
   DuplexPair pair;
   const CallId answered = pair.call_taken("a");
   const CallId pending = pair.call_taken("b");
-  REQUIRE(pair.server().reply(answered, bytes_of("A"), 0) == ChannelResult::kOk);
+  REQUIRE(pair.server().reply(answered, bytes_of("A"), 0) == Errc::kOk);
   pair.server().close();
   CHECK(text_of(pair.client().finish(answered).payload) == "A");
-  CHECK(pair.client().finish(pending).result == ChannelResult::kClosed);
-  CHECK(pair.client().try_start({}, 0).result == ChannelResult::kClosed);
+  CHECK(pair.client().finish(pending).result == Errc::kClosed);
+  CHECK(pair.client().try_start({}, 0).result == Errc::kClosed);
   CHECK(errc_of(pair.client().status()) == Errc::kClosed);
 }
 
@@ -356,7 +359,7 @@ class SilentServer {
     auto listener = ChannelListener::listen(path);
     if (!listener.ok() || write(ready, "r", 1) != 1) _exit(1);
     auto duplex = Duplex::accept(*listener, {}, soon());
-    while (duplex.ok() && duplex->next(soon()).result == ChannelResult::kOk) {
+    while (duplex.ok() && duplex->next(soon()).result == Errc::kOk) {
     }
     _exit(0);
   }
@@ -376,8 +379,8 @@ TEST_CASE("Each call that is pending when its server is killed ends with peer go
     REQUIRE(calls.back() != 0);
   }
   server.kill();
-  for (const CallId call : calls) CHECK(client->finish(call).result == ChannelResult::kPeerGone);
-  CHECK(client->call({}, 0).result == ChannelResult::kPeerGone);
+  for (const CallId call : calls) CHECK(client->finish(call).result == Errc::kPeerGone);
+  CHECK(client->call({}, 0).result == Errc::kPeerGone);
   CHECK(errc_of(client->status()) == Errc::kPeerGone);
 }
 
@@ -385,32 +388,31 @@ TEST_CASE("What cannot be right is refused, said, and changes nothing") {
   DuplexPair pair({.capacity = 4096, .message_bytes_max = 100});
   const CallId call = pair.call_taken("x");
   const std::vector<std::byte> large(101);
-  CHECK(pair.client().try_start(large, 0).result == ChannelResult::kMisuse);
+  CHECK(pair.client().try_start(large, 0).result == Errc::kMisuse);
   CHECK_THAT(std::string(pair.client().status().message()), Catch::Contains("101"));
-  CHECK(pair.server().reply(call, large, 0) == ChannelResult::kMisuse);
-  CHECK(pair.server().reply(call + kWindow, {}, 0) == ChannelResult::kMisuse);
-  CHECK(pair.server().reply(0, {}, 0) == ChannelResult::kMisuse);
-  CHECK(pair.client().finish(call + 1).result == ChannelResult::kMisuse);
-  CHECK(pair.client().cancel(0) == ChannelResult::kMisuse);
-  REQUIRE(pair.server().reply(call, {}, 0) == ChannelResult::kOk);
-  CHECK(pair.server().reply(call, {}, 0) == ChannelResult::kMisuse);  // a second time
-  REQUIRE(pair.client().finish(call).result == ChannelResult::kOk);
+  CHECK(pair.server().reply(call, large, 0) == Errc::kMisuse);
+  CHECK(pair.server().reply(call + kWindow, {}, 0) == Errc::kMisuse);
+  CHECK(pair.server().reply(0, {}, 0) == Errc::kMisuse);
+  CHECK(pair.client().finish(call + 1).result == Errc::kMisuse);
+  CHECK(pair.client().cancel(0) == Errc::kMisuse);
+  REQUIRE(pair.server().reply(call, {}, 0) == Errc::kOk);
+  CHECK(pair.server().reply(call, {}, 0) == Errc::kMisuse);  // a second time
+  REQUIRE(pair.client().finish(call).result == Errc::kOk);
 
   Duplex moved = std::move(pair.client());
-  CHECK(pair.client().call({}, 0).result == ChannelResult::kMisuse);
-  CHECK(pair.client().try_next().result == ChannelResult::kMisuse);
+  CHECK(pair.client().call({}, 0).result == Errc::kMisuse);
+  CHECK(pair.client().try_next().result == Errc::kMisuse);
   CHECK(errc_of(pair.client().status()) == Errc::kClosed);
   CHECK_FALSE(pair.client().is_cancelled(call));
   moved.close();
-  CHECK(moved.call({}, 0).result == ChannelResult::kMisuse);
+  CHECK(moved.call({}, 0).result == Errc::kMisuse);
   CHECK(errc_of(moved.status()) == Errc::kClosed);
 }
 
 TEST_CASE("An error's text that is too long is cut") {
   DuplexPair pair({.capacity = 4096, .message_bytes_max = 10});
   const CallId call = pair.call_taken("x");
-  REQUIRE(pair.server().reply_error(call, 1, "a text of more than ten bytes") ==
-          ChannelResult::kOk);
+  REQUIRE(pair.server().reply_error(call, 1, "a text of more than ten bytes") == Errc::kOk);
   CHECK(text_of(pair.client().finish(call).payload) == "a text of ");
 }
 
@@ -458,13 +460,13 @@ TEST_CASE("A peer that breaks the rules of calls is cut off") {
   SECTION("a reply to a call that was made long ago") {
     const CallId call = victim.try_start({}, 0).call;
     peer.send(call, CallKind::kReply);
-    REQUIRE(victim.finish(call).result == ChannelResult::kOk);
+    REQUIRE(victim.finish(call).result == Errc::kOk);
     peer.send(call, CallKind::kReply);
   }
   SECTION("a reply to an earlier call in the place of one that waits") {
     const CallId earlier = victim.try_start({}, 0).call;
     peer.send(earlier, CallKind::kReply);
-    REQUIRE(victim.finish(earlier).result == ChannelResult::kOk);
+    REQUIRE(victim.finish(earlier).result == Errc::kOk);
     const CallId later = victim.try_start({}, 0).call;
     REQUIRE(call_place(later, 4) == call_place(earlier, 4));
     peer.send(earlier, CallKind::kReply);
@@ -486,19 +488,19 @@ TEST_CASE("A peer that breaks the rules of calls is cut off") {
     peer.send(4, CallKind{6});
   }
   SECTION("more one-way messages taken than were sent") {
-    for (int i = 0; i < 4; ++i) REQUIRE(victim.try_send({}, 0) == ChannelResult::kOk);
+    for (int i = 0; i < 4; ++i) REQUIRE(victim.try_send({}, 0) == Errc::kOk);
     store_tally(peer.words().taken, 5);
-    CHECK(victim.try_send({}, 0) == ChannelResult::kCorrupt);
+    CHECK(victim.try_send({}, 0) == Errc::kCorrupt);
   }
   SECTION("fewer one-way messages taken than before") {
     store_tally(peer.words().taken, 4);
-    for (int i = 0; i < 8; ++i) REQUIRE(victim.try_send({}, 0) == ChannelResult::kOk);
+    for (int i = 0; i < 8; ++i) REQUIRE(victim.try_send({}, 0) == Errc::kOk);
     store_tally(peer.words().taken, 3);
-    CHECK(victim.try_send({}, 0) == ChannelResult::kCorrupt);
+    CHECK(victim.try_send({}, 0) == Errc::kCorrupt);
   }
-  CHECK(victim.try_next().result == ChannelResult::kCorrupt);
+  CHECK(victim.try_next().result == Errc::kCorrupt);
   CHECK(errc_of(victim.status()) == Errc::kCorrupt);
-  CHECK(victim.try_start({}, 0).result == ChannelResult::kCorrupt);
+  CHECK(victim.try_start({}, 0).result == Errc::kCorrupt);
 }
 
 TEST_CASE("A peer that replies to a call before it was sent is cut off") {
@@ -506,7 +508,7 @@ TEST_CASE("A peer that replies to a call before it was sent is cut off") {
   const std::vector<std::byte> large(300);
   for (int i = 0; i < 2; ++i) REQUIRE(peer.victim().try_start(large, 0).call != 0);
   peer.send(call_number(3, 4, 2), CallKind::kReply);
-  CHECK(peer.victim().try_start(large, 0).result == ChannelResult::kCorrupt);  // there is no room
+  CHECK(peer.victim().try_start(large, 0).result == Errc::kCorrupt);  // there is no room
 }
 
 TEST_CASE("Cancellations of calls that are not there change nothing") {
@@ -514,7 +516,7 @@ TEST_CASE("Cancellations of calls that are not there change nothing") {
   for (CallId call = 0; call < 100; ++call) peer.send(call, CallKind::kCancel);
   peer.send(4, CallKind::kCall);
   const Incoming in = peer.victim().try_next();
-  REQUIRE(in.result == ChannelResult::kOk);
+  REQUIRE(in.result == Errc::kOk);
   CHECK(in.call == 4);
   CHECK_FALSE(peer.victim().is_cancelled(4));
 }

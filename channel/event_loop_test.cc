@@ -10,6 +10,7 @@
 #include <optional>
 #include <vector>
 
+#include "channel/listener_core.h"
 #include "lapwing/listener.h"
 #include "testing/raw_channel_peer.h"
 
@@ -30,7 +31,7 @@ struct Loop {
     return is_readable(here.listener.fd(), kHangMs);
   }
   absl::StatusOr<ChannelConsumer> accept() {
-    return ChannelConsumer::accept(here.listener, kSmall, monotonic_ns());
+    return ChannelConsumer::accept(here.listener, kSmall, Deadline::now());
   }
   // Whether nobody can be served, and nothing is left to do. Where so much time has passed that
   // those who are silent are due, there may be.
@@ -52,7 +53,7 @@ void say_hello(const RawPeer& peer) {
 
 // A successor by hand, that has asked.
 UniqueFd ask_for_socket(const std::string& path) {
-  UniqueFd successor = *connect_local(path, soon(), kChannelSocket);
+  UniqueFd successor = *connect_local(path, soon().monotonic_ns(), kChannelSocket);
   auto ask = make_frame<TakeOverFrame>(FrameType::kTakeOver);
   ask.abi_version = kAbiVersion;
   REQUIRE(send_frame(successor.get(), ask) == SendOutcome::kSent);
@@ -62,7 +63,7 @@ UniqueFd ask_for_socket(const std::string& path) {
 bool says_it_has_the_socket(const UniqueFd& successor, std::uint64_t began_ns) {
   Packet packet;
   std::vector<UniqueFd> descriptors;
-  REQUIRE(await_with_descriptors(successor.get(), packet, descriptors, soon()) ==
+  REQUIRE(await_with_descriptors(successor.get(), packet, descriptors, soon().monotonic_ns()) ==
           ReceiveOutcome::kFrame);
   CHECK(packet.as<FrameHeader>().type == FrameType::kHandedOver);
   send_frame(successor.get(), make_frame<TakenOverFrame>(FrameType::kTakenOver));
@@ -97,7 +98,7 @@ TEST_CASE("An event loop serves every client, however many come, beside those wh
       Packet packet;
       std::vector<UniqueFd> descriptors;
       served += peer.try_to_send_hello({file.get()}) &&
-                await_with_descriptors(peer.fd.get(), packet, descriptors, soon()) ==
+                await_with_descriptors(peer.fd.get(), packet, descriptors, soon().monotonic_ns()) ==
                     ReceiveOutcome::kFrame &&
                 packet.as<FrameHeader>().type == FrameType::kChannelWelcome;
       shaking_hands.pop_front();

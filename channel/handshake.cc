@@ -12,6 +12,7 @@
 #include "os/kernel.h"
 #include "os/printable.h"
 #include "proto/channel_frames.h"
+#include "proto/text_field.h"
 
 namespace lapwing {
 namespace {

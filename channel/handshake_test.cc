@@ -195,7 +195,7 @@ TEST_CASE("Two producers tell each other what they are") {
     return ChannelProducer::connect(here.path, kSmall, soon()).status();
   });
   while (here.listener.refused() == 0) {
-    const auto nobody = ChannelProducer::accept(here.listener, kSmall, monotonic_ns());
+    const auto nobody = ChannelProducer::accept(here.listener, kSmall, Deadline::now());
     REQUIRE(errc_of(nobody.status()) == Errc::kTimedOut);
   }
   const absl::Status told = connecting.get();
@@ -251,13 +251,13 @@ TEST_CASE("A listener that has no descriptor left gets back those of peers that 
   } while (others.back().valid());
 
   const auto accept_error = [&] {
-    return errc_of(ChannelConsumer::accept(here.listener, kSmall, 0).status());
+    return errc_of(ChannelConsumer::accept(here.listener, kSmall, Deadline::now()).status());
   };
   const Errc first_error = accept_error();
   const bool first_was_late = monotonic_ns() - begin_ns >= kHandshakeNs;
-  const std::uint64_t deadline_ns = soon();
+  const Deadline deadline = soon();
   Errc error = first_error;
-  while (error == Errc::kLimit && monotonic_ns() < deadline_ns) {
+  while (error == Errc::kLimit && !deadline.has_passed()) {
     wait_readable(-1, 10'000'000);
     error = accept_error();
   }
@@ -286,7 +286,7 @@ TEST_CASE("A peer of a user who is not expected is refused, told so, and the nex
     });
     const std::uint64_t before = listener->refused();
     while (listener->refused() == before) {
-      const auto nobody = ChannelConsumer::accept(*listener, kSmall, monotonic_ns() + 10'000'000);
+      const auto nobody = ChannelConsumer::accept(*listener, kSmall, std::chrono::milliseconds(10));
       REQUIRE(errc_of(nobody.status()) == Errc::kTimedOut);
     }
     const int code = stranger.wait();
@@ -301,7 +301,7 @@ TEST_CASE("A peer of a user who is not expected is refused, told so, and the nex
         .capacity = 1024, .message_bytes_max = 100, .expected_peer_uid = 0};
     auto producer = ChannelProducer::connect(path, options, soon());
     if (!producer.ok()) return said->say(std::string(producer.status().message()));
-    return producer->send(bytes_of("expected"), 1) == ChannelResult::kOk ? 0 : 1;
+    return producer->send(bytes_of("expected"), 1) == Errc::kOk ? 0 : 1;
   });
   auto consumer = ChannelConsumer::accept(*listener, kSmall, soon());
   REQUIRE(consumer.ok());
@@ -322,7 +322,7 @@ TEST_CASE("A flood of peers that are not expected does not keep the listener fro
   REQUIRE(seteuid(kOtherTestUser) == 0);
   std::vector<absl::StatusOr<UniqueFd>> flood;
   for (std::uint64_t i = 0; i < kFlood; ++i) {
-    flood.push_back(connect_local(path, soon(), kChannelSocket));
+    flood.push_back(connect_local(path, soon().monotonic_ns(), kChannelSocket));
   }
   REQUIRE(seteuid(0) == 0);
   CHECK(listener->tend().ok());
@@ -346,13 +346,13 @@ TEST_CASE("Who connects refuses a listener of a user it does not expect") {
 TEST_CASE("Connecting ends with the reason when the listener is not as it should be") {
   const TemporaryDirectory directory;
   const std::string path = directory.file("channel.sock");
-  const auto connect_status = [&](std::uint64_t deadline_ns) {
-    return ChannelProducer::connect(path, kSmall, deadline_ns).status();
+  const auto connect_status = [&](Deadline deadline) {
+    return ChannelProducer::connect(path, kSmall, deadline).status();
   };
   CHECK(errc_of(connect_status(soon())) == Errc::kNoBus);
   auto raw = listen_local(path, 0600, {}, kChannelSocket);
   REQUIRE(raw.ok());
-  const absl::Status stopped = connect_status(monotonic_ns() + 20'000'000);
+  const absl::Status stopped = connect_status(std::chrono::milliseconds(20));
   CHECK(errc_of(stopped) == Errc::kTimedOut);
   CHECK(says(stopped.message(), "did not answer in time"));
   UniqueFd(accept4(raw->get(), nullptr, nullptr, SOCK_CLOEXEC)).reset();

@@ -42,7 +42,7 @@ class HostilePeer {
       : random_(random),
         geometry_(geometry),
         memory_(make_memory(role, geometry)),
-        fd_(*connect_local(path, soon(), kChannelSocket)) {
+        fd_(*connect_local(path, soon().monotonic_ns(), kChannelSocket)) {
     auto hello = make_frame<ChannelHelloFrame>(FrameType::kChannelHello);
     hello.abi_version = kAbiVersion;
     hello.role = role;
@@ -176,10 +176,10 @@ class HostilePeer {
 
 // --- The victims: each does something, and answers what came of it
 
-using Results = std::map<ChannelResult, std::uint64_t>;
+using Results = std::map<Errc, std::uint64_t>;
 
-std::uint64_t a_deadline(Random& random) {
-  return monotonic_ns() + random.below(kWaitNsMax);
+Deadline a_deadline(Random& random) {
+  return std::chrono::nanoseconds(random.below(kWaitNsMax));
 }
 
 class ConsumerVictim {
@@ -191,7 +191,7 @@ class ConsumerVictim {
       : maximum_(geometry.maximum),
         consumer_(*ChannelConsumer::accept(listener, options, soon())) {}
 
-  ChannelResult step(Random& random) {
+  Errc step(Random& random) {
     switch (random.below(10)) {
       case 0:
         return read(consumer_.try_peek());
@@ -212,18 +212,18 @@ class ConsumerVictim {
         return consumer_.receive(buffer, a_deadline(random)).result;
       }
       default:
-        return consumer_.prepare_to_poll() ? ChannelResult::kWouldBlock : ChannelResult::kOk;
+        return consumer_.arm() ? Errc::kWouldBlock : Errc::kOk;
     }
   }
-  ChannelResult try_again() { return consumer_.try_peek().result; }
+  Errc try_again() { return consumer_.try_peek().result; }
   const absl::Status& status() const { return consumer_.status(); }
 
  private:
-  ChannelResult read(const Peek& peek) {
-    if (peek.result == ChannelResult::kOk) read(peek.message);
+  Errc read(const Peek& peek) {
+    if (peek.result == Errc::kOk) read(peek.message);
     return peek.result;
   }
-  ChannelResult read(const PeekBatch& peeked) {
+  Errc read(const PeekBatch& peeked) {
     for (std::size_t i = 0; i < peeked.count; ++i) read(batch_[i]);
     return peeked.result;
   }
@@ -247,7 +247,7 @@ class ProducerVictim {
       : maximum_(geometry.maximum),
         producer_(*ChannelProducer::accept(listener, options, soon())) {}
 
-  ChannelResult step(Random& random) {
+  Errc step(Random& random) {
     const std::size_t size = random.below(maximum_ + 1ULL);
     switch (random.below(10)) {
       case 0:
@@ -271,14 +271,14 @@ class ProducerVictim {
       case 8:
         return producer_.drain(a_deadline(random));
       default:
-        return producer_.prepare_to_poll(size) ? ChannelResult::kWouldBlock : ChannelResult::kOk;
+        return producer_.arm(size) ? Errc::kWouldBlock : Errc::kOk;
     }
   }
-  ChannelResult try_again() { return producer_.try_claim(0).result; }
+  Errc try_again() { return producer_.try_claim(0).result; }
   const absl::Status& status() const { return producer_.status(); }
 
  private:
-  static ChannelResult write(const Claim& claim) {
+  static Errc write(const Claim& claim) {
     if (!claim.payload.empty()) std::memset(claim.payload.data(), 0x5a, claim.payload.size());
     return claim.result;
   }
@@ -295,7 +295,7 @@ class DuplexVictim {
                const FrameGeometry& geometry)
       : maximum_(geometry.maximum), duplex_(*Duplex::accept(listener, options, soon())) {}
 
-  ChannelResult step(Random& random) {
+  Errc step(Random& random) {
     const std::vector<std::byte> payload(random.below(maximum_ + 1ULL));
     switch (random.below(14)) {
       case 0:
@@ -325,10 +325,10 @@ class DuplexVictim {
       case 12:
         return duplex_.send(payload, 7, a_deadline(random));
       default:
-        return duplex_.prepare_to_poll() ? ChannelResult::kWouldBlock : ChannelResult::kOk;
+        return duplex_.arm() ? Errc::kWouldBlock : Errc::kOk;
     }
   }
-  ChannelResult try_again() { return duplex_.try_next().result; }
+  Errc try_again() { return duplex_.try_next().result; }
   const absl::Status& status() const { return duplex_.status(); }
 
   // Forged ones that were taken for good, of all victims.
@@ -336,19 +336,19 @@ class DuplexVictim {
   static inline std::uint64_t incomings = 0;
 
  private:
-  ChannelResult read(const Reply& reply) {
+  Errc read(const Reply& reply) {
     REQUIRE(reply.payload.size() <= maximum_);
-    replies += reply.result == ChannelResult::kOk;
+    replies += reply.result == Errc::kOk;
     return reply.result;
   }
-  ChannelResult read(const Incoming& incoming) {
+  Errc read(const Incoming& incoming) {
     REQUIRE(incoming.payload.size() <= maximum_);
-    incomings += incoming.result == ChannelResult::kOk;
-    if (incoming.result == ChannelResult::kOk) taken_ = incoming.call;
+    incomings += incoming.result == Errc::kOk;
+    if (incoming.result == Errc::kOk) taken_ = incoming.call;
     return incoming.result;
   }
-  ChannelResult note(const StartedCall& started) {
-    if (started.result == ChannelResult::kOk) started_ = started.call;
+  Errc note(const StartedCall& started) {
+    if (started.result == Errc::kOk) started_ = started.call;
     return started.result;
   }
 
@@ -380,17 +380,16 @@ FrameGeometry any_channel_geometry(ChannelRole role, Random& random) {
   return geometry;
 }
 
-bool has_ended(ChannelResult result) {
-  return result == ChannelResult::kClosed || result == ChannelResult::kPeerGone ||
-         result == ChannelResult::kCorrupt;
+bool has_ended(Errc result) {
+  return result == Errc::kClosed || result == Errc::kPeerGone || result == Errc::kCorrupt;
 }
 
 // The end is final, and a corrupt one is told to whoever can still see it.
 template <typename Victim>
-void check_end(Victim& victim, ChannelResult result, const HostilePeer& peer) {
-  if (result != ChannelResult::kCorrupt) return;
+void check_end(Victim& victim, Errc result, const HostilePeer& peer) {
+  if (result != Errc::kCorrupt) return;
   CHECK(errc_of(victim.status()) == Errc::kCorrupt);
-  CHECK(victim.try_again() == ChannelResult::kCorrupt);
+  CHECK(victim.try_again() == Errc::kCorrupt);
   CHECK(peer.victim_state() == ChannelState::kCorrupt);
 }
 
@@ -415,12 +414,11 @@ Results torment(std::uint64_t seed, std::uint64_t variants) {
     for (std::uint64_t i = 0; i < kVariantsPerChannel; ++i, ++done) {
       peer.act();
       const std::uint64_t before_ns = monotonic_ns();
-      const ChannelResult result = victim.step(random);
+      const Errc result = victim.step(random);
       ++results[result];
       INFO("seed " << seed << ", variant " << done << ": " << name_of(result));
       if (monotonic_ns() - before_ns > kChannelTestNs) FAIL("a call did not come back in time");
-      const bool waited =
-          result == ChannelResult::kWouldBlock || result == ChannelResult::kTimedOut;
+      const bool waited = result == Errc::kWouldBlock || result == Errc::kTimedOut;
       if (Victim::kWaitsForRoomAlone && waited && !peer.says_what_may_be())
         FAIL("the victim waits for what cannot be");
       if (!has_ended(result)) continue;
@@ -435,18 +433,17 @@ Results torment(std::uint64_t seed, std::uint64_t variants) {
 void check_results(const Results& results, std::uint64_t variants) {
   for (const auto& [result, count] : results) {
     INFO(name_of(result) << ": " << count);
-    CHECK(result <= ChannelResult::kMisuse);
+    CHECK(result <= Errc::kMisuse);
   }
-  for (const ChannelResult expected :
-       {ChannelResult::kOk, ChannelResult::kWouldBlock, ChannelResult::kTimedOut,
-        ChannelResult::kCorrupt, ChannelResult::kMisuse}) {
+  for (const Errc expected :
+       {Errc::kOk, Errc::kWouldBlock, Errc::kTimedOut, Errc::kCorrupt, Errc::kMisuse}) {
     INFO(name_of(expected));
     REQUIRE(results.contains(expected));
     CHECK(results.at(expected) > variants / 1000);
   }
-  CHECK(results.contains(ChannelResult::kPeerGone));
+  CHECK(results.contains(Errc::kPeerGone));
   // More than one in 300: those are the packets that have no place on the socket.
-  CHECK(results.at(ChannelResult::kCorrupt) > variants / 60);
+  CHECK(results.at(Errc::kCorrupt) > variants / 60);
 }
 
 TEST_CASE("A consumer with a hostile producer answers every call, and closes what is corrupt") {
@@ -477,7 +474,7 @@ TEST_CASE("A producer whose consumer's words flip while it looks answers every c
     std::thread flipper([&] {
       while (!stop.load(std::memory_order_relaxed)) peer.flip();
     });
-    ChannelResult result = ChannelResult::kOk;
+    Errc result = Errc::kOk;
     for (std::uint64_t i = 0; i < kVariantsPerChannel && !has_ended(result); ++i, ++done) {
       result = victim.step(random);
       ++results[result];
@@ -486,8 +483,8 @@ TEST_CASE("A producer whose consumer's words flip while it looks answers every c
     flipper.join();
     check_end(victim, result, peer);
   }
-  CHECK(results[ChannelResult::kOk] > 0);
-  CHECK(results[ChannelResult::kCorrupt] > 0);
+  CHECK(results[Errc::kOk] > 0);
+  CHECK(results[Errc::kCorrupt] > 0);
 }
 
 }  // namespace

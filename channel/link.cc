@@ -33,8 +33,9 @@ Link::Peer Link::look() {
   return last_;
 }
 
-void Link::await(std::uint64_t timeout_ns) const {
-  wait_readable(fd_.get(), timeout_ns);
+void Link::await(int other, std::uint64_t timeout_ns) const {
+  pollfd entries[] = {{fd_.get(), POLLIN, 0}, {other, POLLIN, 0}};
+  wait_any_readable(entries, monotonic_ns() + timeout_ns);
 }
 
 SendOutcome Link::wake() {

@@ -30,8 +30,9 @@ class Link {
   // Takes the packets that wait, at most kPacketsPerLook, and says whether the other side is still
   // there. One system call if there are none. Any answer but kThere is final.
   Peer look();
-  // Sleeps until a packet waits or the other side has gone, at most `timeout_ns`. Takes nothing.
-  void await(std::uint64_t timeout_ns) const;
+  // Sleeps until a packet waits, the other side has gone or `other` is readable, at most
+  // `timeout_ns`. Takes nothing.
+  void await(int other, std::uint64_t timeout_ns) const;
   // Sends a wake-up. Never blocks.
   SendOutcome wake();
   // Ends the connection for both, also where a forked child holds the descriptor, too.

@@ -220,14 +220,14 @@ bool judge(Race& race, const std::string& path) {
   // The name at the path has to be the winner's.
   return (first_won ? second : first).outcome == Errc::kBusTaken &&
          (first_won ? first : second).outcome == Errc::kOk &&
-         connect_local(path, soon(), kChannelSocket).ok();
+         connect_local(path, soon().monotonic_ns(), kChannelSocket).ok();
 }
 
 // So many rounds, and more until both have won and they have met: where others want the processors,
 // that may take a while.
 int run_race(Race& race, std::size_t self, const std::string& path, std::uint64_t rounds) {
   run_on_processor(self);  // else they would run one after the other
-  const std::uint64_t deadline_ns = soon();
+  const Deadline deadline = soon();
   for (std::uint64_t round = 1; !race.enough; ++round) {
     if (self == 0) std::filesystem::remove(path);
     if (self == 0 && round % 2 == 0 && !listen_local(path, 0600, {}, kChannelSocket).ok()) return 2;
@@ -248,7 +248,7 @@ int run_race(Race& race, std::size_t self, const std::string& path, std::uint64_
                                 name_of(race.racers[1].outcome));
     }
     const bool has_all = race.overlapped > 0 && race.won[0] > 0 && race.won[1] > 0;
-    if (self == 0) race.enough = round >= rounds && (has_all || monotonic_ns() > deadline_ns);
+    if (self == 0) race.enough = round >= rounds && (has_all || deadline.has_passed());
     race.meet(3 * round);
   }
   return 0;

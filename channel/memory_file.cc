@@ -15,12 +15,13 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "lapwing/detail/channel_words.h"
 #include "lapwing/error.h"
 #include "os/huge_pages.h"
 #include "os/kernel.h"
 #include "os/mapping.h"
 #include "os/numa_node.h"
-#include "proto/shared_words.h"
+#include "os/system_error.h"
 
 namespace lapwing {
 namespace {

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::uint64_t kOperationsPerRing = 10'000;
 constexpr std::size_t kBatchMax = 12;
-constexpr std::uint64_t kPast = 1;  // a deadline
+constexpr Deadline kPast = Deadline::at_monotonic_ns(1);
 constexpr std::uint32_t kOffsets[] = {kPayloadOffsetPacked, kPayloadOffsetAligned};
 
 struct Geometry {
@@ -59,46 +59,46 @@ class BareEnds {
     ring_.writer.abort();
     switch (ring_.writer.claim(static_cast<std::uint32_t>(size))) {
       case FrameWriter::Room::kYes:
-        return {ChannelResult::kOk, ring_.writer.payload()};
+        return {Errc::kOk, ring_.writer.payload()};
       case FrameWriter::Room::kFull:
         commit_staged();
-        return {ChannelResult::kWouldBlock, {}};
+        return {Errc::kWouldBlock, {}};
       case FrameWriter::Room::kCorrupt:
         break;
     }
-    return {ChannelResult::kCorrupt, {}};
+    return {Errc::kCorrupt, {}};
   }
-  ChannelResult stage(std::size_t actual, std::uint32_t type) {
+  Errc stage(std::size_t actual, std::uint32_t type) {
     ring_.writer.stage(static_cast<std::uint32_t>(actual), type);
-    return ChannelResult::kOk;
+    return Errc::kOk;
   }
-  ChannelResult commit(std::size_t actual, std::uint32_t type) {
+  Errc commit(std::size_t actual, std::uint32_t type) {
     stage(actual, type);
     return commit_staged();
   }
-  ChannelResult commit_staged() {
+  Errc commit_staged() {
     if (ring_.writer.has_staged()) ring_.writer.publish();
-    return ChannelResult::kOk;
+    return Errc::kOk;
   }
-  ChannelResult abort() {
+  Errc abort() {
     ring_.writer.abort();
-    return ChannelResult::kOk;
+    return Errc::kOk;
   }
   PeekBatch peek_batch(std::span<Message> messages) {
     PeekBatch batch;
     ChannelPosition from = ring_.reader.position();
     while (batch.count < messages.size()) {
       const FrameReader::Look seen = ring_.reader.look(from, messages[batch.count]);
-      if (seen == FrameReader::Look::kCorrupt) return {ChannelResult::kCorrupt, 0};
+      if (seen == FrameReader::Look::kCorrupt) return {Errc::kCorrupt, 0};
       if (seen == FrameReader::Look::kEmpty) break;
       from = messages[batch.count++].end;
     }
-    if (batch.count == 0) batch.result = ChannelResult::kWouldBlock;
+    if (batch.count == 0) batch.result = Errc::kWouldBlock;
     return batch;
   }
-  ChannelResult release(std::span<const Message> batch, std::size_t count) {
+  Errc release(std::span<const Message> batch, std::size_t count) {
     ring_.reader.release(batch[count - 1].end, count);
-    return ChannelResult::kOk;
+    return Errc::kOk;
   }
   FrameRing& ring() { return ring_; }
 
@@ -120,16 +120,12 @@ class ChannelEnds {
   ChannelConsumer& consumer() { return pair_.consumer(); }
 
   Claim claim(std::size_t size) { return producer().try_claim(size); }
-  ChannelResult stage(std::size_t actual, std::uint32_t type) {
-    return producer().stage(actual, type);
-  }
-  ChannelResult commit(std::size_t actual, std::uint32_t type) {
-    return producer().commit(actual, type);
-  }
-  ChannelResult commit_staged() { return producer().commit_staged(); }
-  ChannelResult abort() { return producer().abort(); }
+  Errc stage(std::size_t actual, std::uint32_t type) { return producer().stage(actual, type); }
+  Errc commit(std::size_t actual, std::uint32_t type) { return producer().commit(actual, type); }
+  Errc commit_staged() { return producer().commit_staged(); }
+  Errc abort() { return producer().abort(); }
   PeekBatch peek_batch(std::span<Message> messages) { return consumer().try_peek_batch(messages); }
-  ChannelResult release(std::span<const Message> batch, std::size_t count) {
+  Errc release(std::span<const Message> batch, std::size_t count) {
     return consumer().release(batch, count);
   }
 
@@ -185,7 +181,7 @@ class Machine {
         return claimed_ ? finish_claim(true) : claim();
       case 6:
         publish_model();
-        return ends_.commit_staged() == ChannelResult::kOk ? nullptr : "commit_staged";
+        return ends_.commit_staged() == Errc::kOk ? nullptr : "commit_staged";
       case 7:
         return abort();
       default:
@@ -238,9 +234,9 @@ class Machine {
       publish_model();  // a full channel hides nothing
       ++tally_.full;
       if (was_empty) return "an empty ring refuses a legal message";
-      return got.result == ChannelResult::kWouldBlock ? nullptr : "there is no room for a claim";
+      return got.result == Errc::kWouldBlock ? nullptr : "there is no room for a claim";
     }
-    if (got.result != ChannelResult::kOk) return "there is room for a claim";
+    if (got.result != Errc::kOk) return "there is room for a claim";
     if (got.payload.size() != size) return "a claim is as large as was asked for";
     if (!is_aligned(got.payload.data())) return "a claim is aligned as was asked for";
     claimed_ = {got.payload, place_for(size)};
@@ -277,16 +273,16 @@ class Machine {
                              claimed_->payload.begin() + static_cast<std::ptrdiff_t>(actual)),
                        type, position_});
     claimed_.reset();
-    if (hidden) return ends_.stage(actual, type) == ChannelResult::kOk ? nullptr : "stage";
+    if (hidden) return ends_.stage(actual, type) == Errc::kOk ? nullptr : "stage";
     publish_model();
-    return ends_.commit(actual, type) == ChannelResult::kOk ? nullptr : "commit";
+    return ends_.commit(actual, type) == Errc::kOk ? nullptr : "commit";
   }
 
   const char* abort() {
     if (!claimed_) return nullptr;
     claimed_.reset();
     ++tally_.aborted;
-    return ends_.abort() == ChannelResult::kOk ? nullptr : "abort";
+    return ends_.abort() == Errc::kOk ? nullptr : "abort";
   }
 
   void publish_model() {
@@ -305,9 +301,9 @@ class Machine {
     borrowed_ = std::min(wanted, visible_.size());
     if (borrowed_ == 0) {
       ++tally_.empty;
-      return batch.result == ChannelResult::kWouldBlock ? nullptr : "there is nothing to peek";
+      return batch.result == Errc::kWouldBlock ? nullptr : "there is nothing to peek";
     }
-    if (batch.result != ChannelResult::kOk) return "there is something to peek";
+    if (batch.result != Errc::kOk) return "there is something to peek";
     if (batch.count != borrowed_) return "a batch has as many as are there";
     for (std::size_t i = 0; i < borrowed_; ++i) {
       if (!is_same(batch_[i], visible_[i])) return "what is peeked is what was sent";
@@ -320,7 +316,7 @@ class Machine {
     for (std::size_t i = 0; i < count; ++i) {
       if (!is_same(batch[i], visible_[i])) return "what is borrowed stays as it was";
     }
-    if (ends_.release(batch, count) != ChannelResult::kOk) return "release";
+    if (ends_.release(batch, count) != Errc::kOk) return "release";
     tally_.partly_released += count != borrowed_;
     borrowed_ -= count;
     released_of_batch_ += count;
@@ -357,13 +353,13 @@ class Machine {
     }
     publish_model();
     if (random_.one_in(2)) {
-      const ChannelResult result = ends_.producer().try_send(payload, type);
-      const ChannelResult expected = has_room ? ChannelResult::kOk : ChannelResult::kWouldBlock;
+      const Errc result = ends_.producer().try_send(payload, type);
+      const Errc expected = has_room ? Errc::kOk : Errc::kWouldBlock;
       return result == expected ? nullptr : "try_send";
     }
     counted_.full_waits += !has_room;
-    const ChannelResult result = ends_.producer().send(payload, type, kPast);
-    const ChannelResult expected = has_room ? ChannelResult::kOk : ChannelResult::kTimedOut;
+    const Errc result = ends_.producer().send(payload, type, kPast);
+    const Errc expected = has_room ? Errc::kOk : Errc::kTimedOut;
     return result == expected ? nullptr : "send";
   }
 
@@ -376,16 +372,16 @@ class Machine {
     if (visible_.empty()) {
       ++tally_.empty;
       counted_.empty_waits += waits;
-      return got.result == (waits ? ChannelResult::kTimedOut : ChannelResult::kWouldBlock)
+      return got.result == (waits ? Errc::kTimedOut : Errc::kWouldBlock)
                  ? nullptr
                  : "there is nothing to receive";
     }
     const Modelled& next = visible_.front();
     if (next.payload.size() > buffer.size()) {
       ++tally_.misused;
-      return got.result == ChannelResult::kMisuse ? nullptr : "the buffer is too small";
+      return got.result == Errc::kMisuse ? nullptr : "the buffer is too small";
     }
-    if (got.result != ChannelResult::kOk) return "there is something to receive";
+    if (got.result != Errc::kOk) return "there is something to receive";
     if (got.type != next.type || !is_same(std::span(buffer).first(got.size), next.payload)) {
       return "what is received is what was sent";
     }
@@ -399,36 +395,35 @@ class Machine {
     if (random_.one_in(4)) {
       claimed_.reset();  // a claim that is refused gives up the one before, too
       const Claim claim = producer.try_claim(geometry_.maximum + 1 + random_.below(1000));
-      return claim.result == ChannelResult::kMisuse ? nullptr : "a claim above the maximum";
+      return claim.result == Errc::kMisuse ? nullptr : "a claim above the maximum";
     }
     if (claimed_) {
       const std::size_t beyond = claimed_->payload.size() + 1 + random_.below(100);
-      const ChannelResult result =
+      const Errc result =
           random_.one_in(2) ? producer.commit(beyond, 0) : producer.stage(beyond, 0);
-      return result == ChannelResult::kMisuse ? nullptr : "a commit of more than was claimed";
+      return result == Errc::kMisuse ? nullptr : "a commit of more than was claimed";
     }
     const std::uint64_t which = random_.below(3);
-    const ChannelResult result = which == 0   ? producer.commit(0, 0)
-                                 : which == 1 ? producer.stage(0, 0)
-                                              : producer.abort();
-    return result == ChannelResult::kMisuse ? nullptr : "a commit or abort without a claim";
+    const Errc result = which == 0   ? producer.commit(0, 0)
+                        : which == 1 ? producer.stage(0, 0)
+                                     : producer.abort();
+    return result == Errc::kMisuse ? nullptr : "a commit or abort without a claim";
   }
 
   const char* misuse_consumer() {
     ++tally_.misused;
     ChannelConsumer& consumer = ends_.consumer();
     if (borrowed_ == 0 && random_.one_in(2)) {
-      return consumer.release() == ChannelResult::kMisuse ? nullptr : "a release of nothing";
+      return consumer.release() == Errc::kMisuse ? nullptr : "a release of nothing";
     }
     if (released_of_batch_ != 0 && random_.one_in(2)) {
       const std::size_t again_count = 1 + random_.below(released_of_batch_ + borrowed_);
-      const ChannelResult again = consumer.release(batch_, again_count);
-      return again == ChannelResult::kMisuse ? nullptr : "a release of what was released";
+      const Errc again = consumer.release(batch_, again_count);
+      return again == Errc::kMisuse ? nullptr : "a release of what was released";
     }
     const std::span<const Message> batch = std::span(batch_).subspan(released_of_batch_, borrowed_);
     const std::size_t count = random_.one_in(2) ? 0 : borrowed_ + 1;
-    return consumer.release(batch, count) == ChannelResult::kMisuse ? nullptr
-                                                                    : "a release of others";
+    return consumer.release(batch, count) == Errc::kMisuse ? nullptr : "a release of others";
   }
 
   // --- After each operation

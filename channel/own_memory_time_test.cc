@@ -63,12 +63,12 @@ TEST_CASE("Who accepts can be interrupted while it makes its memory, and the pee
 
 TEST_CASE("Memory that is not ready by the deadline ends a connect") {
   Listening here;
-  const std::uint64_t deadline_ns = monotonic_ns() + 20'000'000;
+  const Deadline deadline = std::chrono::milliseconds(20);
   const auto options = in_steps([&] {
-    while (monotonic_ns() < deadline_ns) wait_readable(-1, 1'000'000);
+    while (!deadline.has_passed()) wait_readable(-1, 1'000'000);
     return false;
   });
-  const auto producer = ChannelProducer::connect(here.path, options, deadline_ns);
+  const auto producer = ChannelProducer::connect(here.path, options, deadline);
   CHECK(errc_of(producer.status()) == Errc::kTimedOut);
   check_next_is_served(here.listener);
 }

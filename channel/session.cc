@@ -1,6 +1,7 @@
 #include "channel/session.h"
 
 #include <sched.h>
+#include <sys/eventfd.h>
 
 #include <algorithm>
 #include <utility>
@@ -8,19 +9,20 @@
 #include "absl/strings/str_cat.h"
 #include "lapwing/error.h"
 #include "os/kernel.h"
+#include "os/waiter.h"
 
 namespace lapwing {
 
+static_assert(kSpinTurns == kBackoffSpins / kSpinsPerClock);
+
 ChannelSession::ChannelSession(Link link, OwnMemory own, PeerMemory peer, ChannelBarrier barrier,
                                const ChannelOptions& options, std::string peer_name)
-    : link_(std::move(link)),
+    : ChannelCore(own.words(), peer.words(), barrier, options.wait),
+      link_(std::move(link)),
       own_(std::move(own)),
       peer_(std::move(peer)),
-      own_words_(own_.words()),
-      peer_words_(peer_.words()),
-      barrier_(barrier),
-      strategy_(options.wait),
-      peer_name_(std::move(peer_name)) {}
+      peer_name_(std::move(peer_name)),
+      wake_up_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
 
 ChannelSession::~ChannelSession() {
   close();
@@ -38,28 +40,32 @@ ChannelCounters ChannelSession::counters() const {
   return counters;
 }
 
-ChannelResult ChannelSession::ended() {
-  status_ = why_ended_;
+Errc ChannelCore::ended() {
+  auto& session = static_cast<ChannelSession&>(*this);
+  session.status_ = session.why_ended_;
   return end_;
 }
 
 // What comes after each round of spinning, or instead of it.
-ChannelResult ChannelSession::wait_longer(absl::FunctionRef<ChannelResult()> look,
-                                          std::uint64_t deadline_ns) {
+Errc ChannelSession::wait_longer(absl::FunctionRef<Errc()> look, std::uint64_t deadline_ns) {
   const std::uint64_t now = monotonic_ns();
   if (now - looked_ns_ >= kPeerLookNs) {
     looked_ns_ = now;
     take_peer_state(link_.look());
   }
-  if (end_ != ChannelResult::kOk) {
-    const ChannelResult left = look();  // what it did before it ended
-    if (left != ChannelResult::kWouldBlock) return left;
+  if (end_ != Errc::kOk) {
+    const Errc left = look();  // what it did before it ended
+    if (left != Errc::kWouldBlock) return left;
     if (!more_to_see_) return ended();
   }
-  if (now >= deadline_ns) return ChannelResult::kTimedOut;
+  if (interrupted_.take()) {
+    drain_eventfd(wake_up_.get());
+    return Errc::kInterrupted;
+  }
+  if (now >= deadline_ns) return Errc::kTimedOut;
   if (more_to_see_) return look();
   if (strategy_ == WaitStrategy::kBackoff) ++turns_;
-  if (spins_now() != 0) return ChannelResult::kWouldBlock;
+  if (spins_now() != 0) return Errc::kWouldBlock;
   if (strategy_ == WaitStrategy::kBackoff && turns_ < kSpinTurns + kBackoffYields) {
     sched_yield();
     return look();
@@ -67,18 +73,17 @@ ChannelResult ChannelSession::wait_longer(absl::FunctionRef<ChannelResult()> loo
   return park(look, std::min(deadline_ns, now + kChannelSleepNsMax));
 }
 
-// T1 to T4 (proto/shared_words.h).
-ChannelResult ChannelSession::park(absl::FunctionRef<ChannelResult()> look,
-                                   std::uint64_t until_ns) {
-  raise_ticket();                     // T1, T2
-  const ChannelResult seen = look();  // T3
-  if (seen == ChannelResult::kWouldBlock && !more_to_see_) {
+// T1 to T4 (lapwing/detail/channel_words.h).
+Errc ChannelSession::park(absl::FunctionRef<Errc()> look, std::uint64_t until_ns) {
+  raise_ticket();            // T1, T2
+  const Errc seen = look();  // T3
+  if (seen == Errc::kWouldBlock && !more_to_see_) {
     count_one(own_words_.sleeps);
     const std::uint64_t now = monotonic_ns();
-    if (now < until_ns) link_.await(until_ns - now);  // T4
+    if (now < until_ns) await_peer(until_ns - now);  // T4
   }
   lower_ticket();
-  if (seen != ChannelResult::kWouldBlock) return seen;
+  if (seen != Errc::kWouldBlock) return seen;
   take_peer_state(link_.look());  // also takes the packet
   return look();
 }
@@ -98,12 +103,12 @@ void ChannelSession::lower_ticket() {
   store_ticket(own_words_, ++ticket_);
 }
 
-bool ChannelSession::prepare_to_poll(absl::FunctionRef<ChannelResult()> look) {
+bool ChannelSession::prepare_to_poll(absl::FunctionRef<Errc()> look) {
   if (ticket_sleeps(ticket_)) lower_ticket();
   take_peer_state(link_.look());  // packets of earlier sleeps
-  if (end_ != ChannelResult::kOk) return false;
+  if (end_ != Errc::kOk) return false;
   raise_ticket();
-  if (look() == ChannelResult::kWouldBlock && !more_to_see_) {
+  if (look() == Errc::kWouldBlock && !more_to_see_) {
     count_one(own_words_.sleeps);
     return true;
   }
@@ -113,8 +118,9 @@ bool ChannelSession::prepare_to_poll(absl::FunctionRef<ChannelResult()> look) {
 
 // A packet that the kernel had no memory for leaves the ticket unanswered: the next operation tries
 // again.
-void ChannelSession::answer(Word ticket) {
-  switch (link_.wake()) {
+void ChannelCore::answer(Word ticket) {
+  auto& session = static_cast<ChannelSession&>(*this);
+  switch (session.link_.wake()) {
     case SendOutcome::kSent:
       answered_ = ticket;
       return count_one(own_words_.wakes);
@@ -122,44 +128,61 @@ void ChannelSession::answer(Word ticket) {
       return;
     case SendOutcome::kClosed:
       answered_ = ticket;
-      return take_peer_state(Link::Peer::kGone);
+      return session.take_peer_state(Link::Peer::kGone);
   }
 }
 
-void ChannelSession::look_at_peer() {
+Errc ChannelCore::look_at_peer() {
+  auto& session = static_cast<ChannelSession&>(*this);
+  if (waiting_) return session.overlap();
   calls_until_clock_ = kCallsPerClock;
   const std::uint64_t now = monotonic_ns();
-  if (now - looked_ns_ < kPeerLookNs) return;
-  looked_ns_ = now;
-  take_peer_state(link_.look());
+  if (now - session.looked_ns_ < kPeerLookNs) return Errc::kOk;
+  session.looked_ns_ = now;
+  session.take_peer_state(session.link_.look());
+  return Errc::kOk;
+}
+
+Errc ChannelSession::overlap() {
+  calls_until_clock_ = 1;
+  return Errc::kMisuse;
+}
+
+// Until a packet or an interrupt comes. Every other call meanwhile comes upon waiting_.
+void ChannelSession::await_peer(std::uint64_t timeout_ns) {
+  waiting_ = true;
+  const std::uint32_t calls = std::exchange(calls_until_clock_, 1);
+  link_.await(wake_up_.get(), timeout_ns);
+  calls_until_clock_ = calls;
+  waiting_ = false;
 }
 
 void ChannelSession::take_peer_state(Link::Peer peer) {
-  if (peer == Link::Peer::kThere || end_ != ChannelResult::kOk) return;
+  if (peer == Link::Peer::kThere || end_ != Errc::kOk) return;
   if (peer == Link::Peer::kViolation) {
     corrupt("it sent a packet that has no place on a channel's socket");
     return;
   }
   switch (load_channel_state(peer_words_)) {
     case ChannelState::kClosed:
-      return finish(ChannelResult::kClosed,
+      return finish(Errc::kClosed,
                     make_error(Errc::kClosed, absl::StrCat(peer_name_, " closed the channel")));
     case ChannelState::kCorrupt:
-      return finish(ChannelResult::kPeerGone,
+      return finish(Errc::kPeerGone,
                     make_error(Errc::kPeerGone,
                                absl::StrCat(peer_name_,
                                             " closed the channel because this side wrote what no "
                                             "correct one writes; see its log")));
     default:
       return finish(
-          ChannelResult::kPeerGone,
+          Errc::kPeerGone,
           make_error(Errc::kPeerGone, absl::StrCat(peer_name_,
                                                    " ended without closing the channel; "
                                                    "connect or accept again for a new one")));
   }
 }
 
-void ChannelSession::finish(ChannelResult end, absl::Status why) {
+void ChannelSession::finish(Errc end, absl::Status why) {
   end_ = end;
   why_ended_ = std::move(why);
 }
@@ -168,35 +191,24 @@ void ChannelSession::close() {
   if (link_.fd() < 0) return;
   store_channel_state(own_words_, ChannelState::kClosed);
   link_.close();
-  if (end_ == ChannelResult::kOk) {
-    finish(ChannelResult::kMisuse,
+  if (end_ == Errc::kOk) {
+    finish(Errc::kMisuse,
            make_error(Errc::kClosed, "this end of the channel was closed by its own close()"));
   }
 }
 
-ChannelResult ChannelSession::corrupt(const std::string& what) {
+Errc ChannelSession::corrupt(const std::string& what) {
   store_channel_state(own_words_, ChannelState::kCorrupt);
   link_.close();
-  finish(ChannelResult::kCorrupt,
+  finish(Errc::kCorrupt,
          make_error(Errc::kCorrupt, absl::StrCat("the channel to ", peer_name_,
                                                  " is corrupt and was closed: ", what,
                                                  "; restart that process, and look into it")));
   return ended();
 }
 
-bool ChannelSession::is_own_thread() {
-#ifndef NDEBUG
-  if (thread_ == std::thread::id()) thread_ = std::this_thread::get_id();
-  return thread_ == std::this_thread::get_id();
-#else
-  return true;
-#endif
-}
-
-absl::Status ChannelSession::wrong_thread() {
-  return make_error(Errc::kInvalidArgument,
-                    "an end of a channel was used by a second thread; it belongs to the first that "
-                    "used it");
+void DeleteChannelSession::operator()(ChannelCore* core) const {
+  delete static_cast<ChannelSession*>(core);
 }
 
 }  // namespace lapwing

@@ -37,7 +37,7 @@ void check_serves(ChannelListener& listener, std::future<absl::StatusOr<ChannelP
   INFO(consumer.status() << ' ' << producer.status());
   REQUIRE(consumer.ok());
   REQUIRE(producer.ok());
-  REQUIRE(producer->send(bytes_of("served"), 1) == ChannelResult::kOk);
+  REQUIRE(producer->send(bytes_of("served"), 1) == Errc::kOk);
   CHECK(text_of(consumer->peek(soon()).message.payload) == "served");
 }
 
@@ -48,10 +48,10 @@ void check_serves(ChannelListener& listener) {
 // Tends until the listener has been handed over, or has noted one more refusal.
 absl::Status tend_until_decided(ChannelListener& listener) {
   const std::uint64_t before = listener.refused();
-  const std::uint64_t deadline_ns = soon();
+  const Deadline deadline = soon();
   for (;;) {
     const absl::Status status = listener.tend();
-    if (!status.ok() || listener.refused() != before || monotonic_ns() >= deadline_ns) {
+    if (!status.ok() || listener.refused() != before || deadline.has_passed()) {
       return status;
     }
     wait_readable(listener.fd(), 1'000'000);
@@ -61,7 +61,7 @@ absl::Status tend_until_decided(ChannelListener& listener) {
 // A successor that does the exchange by hand.
 struct RawSuccessor {
   explicit RawSuccessor(const std::string& path)
-      : fd(*connect_local(path, soon(), kChannelSocket)) {}
+      : fd(*connect_local(path, soon().monotonic_ns(), kChannelSocket)) {}
 
   void ask(std::uint32_t abi_version = kAbiVersion) const {
     auto frame = make_frame<TakeOverFrame>(FrameType::kTakeOver);
@@ -114,7 +114,7 @@ TEST_CASE("A successor serves everybody who waits, and the old one goes on with 
   }
   for (auto& client : waiting) CHECK(client.get().ok());
   check_serves(*next);
-  REQUIRE(producer->send(bytes_of("undisturbed"), 1) == ChannelResult::kOk);
+  REQUIRE(producer->send(bytes_of("undisturbed"), 1) == Errc::kOk);
   CHECK(text_of(consumer->peek(soon()).message.payload) == "undisturbed");
   old.listener.reset();  // leaves the name, which is the successor's now
   check_serves(*next);

@@ -7,6 +7,7 @@
 
 #include "lapwing/error.h"
 #include "os/kernel.h"
+#include "os/system_error.h"
 
 namespace lapwing {
 namespace {

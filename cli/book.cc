@@ -73,10 +73,10 @@ class Book {
  private:
   FollowResult follow_bus();
   bool use_ring_alone();
-  FollowHandlers handlers(Subscriber& subscriber);
-  absl::Status take_state(const Item& item, const Subscriber& subscriber);
-  absl::Status take_records(Sequence first, std::span<const std::byte> records);
-  absl::Status take_event(const Item& item, const Subscriber& subscriber);
+  FollowHandlers handlers(const Subscriber& subscriber);
+  absl::Status take_state(std::span<const std::byte> entry, const Fold& fold);
+  absl::Status take_records(const FollowedRecords& records);
+  absl::Status take_event(const Event& event);
   absl::Status check_schema(const std::string& schema) const;
   absl::Status check_beginning(Sequence first);
   absl::Status tick();
@@ -130,20 +130,22 @@ absl::Status Book::check_beginning(Sequence first) {
                    snapshot_is_too_new_ ? "; try --from start, which may begin earlier" : ""));
 }
 
-absl::Status Book::take_state(const Item& item, const Subscriber& subscriber) {
-  if (auto status = check_schema(subscriber.schema()); !status.ok()) return status;
-  if (!books_.take(item, subscriber.record())) {
-    return make_error(
-        Errc::kRecordSize,
-        "an entry of the state is not one of the fold orders; the books cannot be shown");
-  }
-  return absl::OkStatus();
+absl::Status Book::take_state(std::span<const std::byte> entry, const Fold& fold) {
+  const Item item{.kind = ItemKind::kState, .sequence = fold.place_of(entry), .record = entry};
+  if (books_.take(item)) return absl::OkStatus();
+  return make_error(
+      Errc::kRecordSize,
+      "an entry of the state is not one of the fold orders; the books cannot be shown");
 }
 
-absl::Status Book::take_records(Sequence first, std::span<const std::byte> records) {
-  if (auto status = check_beginning(first); !status.ok()) return status;
-  for (std::size_t at = 0; at < records.size() && !done(); at += sizeof(dbn::MboMsg), ++first) {
-    books_.apply(first, records.subspan(at, sizeof(dbn::MboMsg)));
+absl::Status Book::take_records(const FollowedRecords& records) {
+  if (auto status = check_schema(records.schema); !status.ok()) return status;
+  if (auto status = check_beginning(records.first); !status.ok()) return status;
+  Sequence next = records.first;
+  for (std::size_t at = 0; at < records.bytes.size() && !done(); at += records.record_bytes) {
+    if (!books_.apply(next++, records.bytes.subspan(at, records.record_bytes))) {
+      return check_schema(absl::StrCat("records of ", records.record_bytes, " bytes"));
+    }
     if (!all_asked_shown()) {
       if (auto status = show_where_asked(); !status.ok()) return status;
     }
@@ -154,23 +156,24 @@ absl::Status Book::take_records(Sequence first, std::span<const std::byte> recor
   return absl::OkStatus();
 }
 
-absl::Status Book::take_event(const Item& item, const Subscriber& subscriber) {
-  if (auto status = check_schema(subscriber.schema()); !status.ok()) return status;
-  if (item.kind != ItemKind::kCaughtUp || options_.live) {
-    print_event(item, subscriber);
+absl::Status Book::take_event(const Event& event) {
+  if (auto status = check_schema(event.schema); !status.ok()) return status;
+  if (event.is_first_session) return absl::OkStatus();
+  if (event.kind != ItemKind::kCaughtUp || options_.live) {
+    print_event(event);
     screen_.keep();
   }
-  if (item.kind == ItemKind::kCaughtUp) caught_up_ns_ = monotonic_ns();
-  const bool is_loss = item.kind == ItemKind::kLost && item.gap.count() > 0;
-  const bool is_skipped = item.kind == ItemKind::kGap && options_.follow.on_gap == "skip";
-  if (item.kind == ItemKind::kSnapshotComplete || is_loss) {
-    const Sequence first = is_loss ? item.gap.last + 1 : item.sequence;
+  if (event.kind == ItemKind::kCaughtUp) caught_up_ns_ = monotonic_ns();
+  const bool is_loss = event.kind == ItemKind::kLost && event.gap.count() > 0;
+  const bool is_skipped = event.kind == ItemKind::kGap && options_.follow.on_gap == "skip";
+  if (event.kind == ItemKind::kSnapshotComplete || is_loss) {
+    const Sequence first = is_loss ? event.gap.last + 1 : event.sequence;
     if (auto status = check_beginning(first); !status.ok()) return status;
   }
   if (is_skipped) {
-    books_.lose(item.gap);
+    books_.lose(event.gap);
   } else {
-    books_.take(item, {});
+    books_.take(event);
   }
   due_ = due_ || (shows_live() && (is_loss || is_skipped));
   return show_where_asked();
@@ -297,19 +300,14 @@ void Book::print_summary(const FollowResult& result) const {
   std::cout << json_text(summary) << '\n';
 }
 
-FollowHandlers Book::handlers(Subscriber& subscriber) {
+FollowHandlers Book::handlers(const Subscriber& subscriber) {
   FollowHandlers handlers;
-  handlers.on_state = [this](const Item& item, const Subscriber& from) {
-    return take_state(item, from);
+  handlers.on_state = [this, &subscriber](std::span<const std::byte> entry) {
+    return take_state(entry, *subscriber.fold());
   };
-  handlers.on_records = [this, &subscriber](Sequence first, std::span<const std::byte> records) {
-    if (auto status = check_schema(subscriber.schema()); !status.ok()) return status;
-    return take_records(first, records);
-  };
-  handlers.on_event = [this](const Item& item, const Subscriber& from) {
-    return take_event(item, from);
-  };
-  handlers.done = [this](const Item&, Sequence) { return done(); };
+  handlers.on_records = [this](const FollowedRecords& records) { return take_records(records); };
+  handlers.on_event = [this](const Event& event) { return take_event(event); };
+  handlers.done = [this](const Event*, Sequence) { return done(); };
   handlers.on_tick = [this] { return tick(); };
   return handlers;
 }
@@ -325,8 +323,13 @@ FollowResult Book::follow_bus() {
   if (subscriber_options->start.kind == Start::Kind::kSnapshot) {
     subscriber_options->start = Start::snapshot(kFoldOrders);
   }
-  Subscriber subscriber(*std::move(subscriber_options));
-  return follow(subscriber, options_.follow, handlers(subscriber));
+  absl::StatusOr<Subscriber> subscriber = Subscriber::open(*std::move(subscriber_options));
+  if (!subscriber.ok()) {
+    result.status = subscriber.status();
+    return result;
+  }
+  RecordSource source(*std::move(subscriber));
+  return follow(source, options_.follow, handlers(source.subscriber()));
 }
 
 // Chooses what a bus without a journal can give, where nobody said otherwise. False: all was said.

@@ -12,6 +12,7 @@
 #include "cli/say.h"
 #include "lapwing/error.h"
 #include "os/kernel.h"
+#include "proto/text_field.h"
 
 namespace lapwing::cli {
 namespace {

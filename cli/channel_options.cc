@@ -1,6 +1,7 @@
 #include "cli/channel_options.h"
 
 #include <algorithm>
+#include <chrono>
 #include <limits>
 
 #include "absl/strings/str_cat.h"
@@ -95,8 +96,8 @@ absl::StatusOr<ChannelOptions> to_channel_options(const ChannelChoice& choice,
 absl::StatusOr<ChannelListener> open_listener(const ChannelPlace& place,
                                               const ChannelChoice& choice) {
   if (!place.take_over) return ChannelListener::listen(place.listen, choice.expected_uid);
-  absl::StatusOr<ChannelListener> listener =
-      ChannelListener::take_over(place.listen, monotonic_ns() + kTakeOverNs, choice.expected_uid);
+  absl::StatusOr<ChannelListener> listener = ChannelListener::take_over(
+      place.listen, std::chrono::nanoseconds(kTakeOverNs), choice.expected_uid);
   if (listener.ok() || !is_worth_a_retry(listener.status())) return listener;
   return make_error(errc_of(listener.status()),
                     absl::StrCat(std::string(listener.status().message()),

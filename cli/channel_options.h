@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 #include <CLI/CLI.hpp>
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -75,7 +76,8 @@ absl::StatusOr<End> connect_end(const ChannelPlace& place, const ChannelOptions&
   const auto retry_ns = static_cast<std::uint64_t>(place.retry_seconds * 1e9);
   const std::uint64_t answer_ns = retry_ns > kConnectNs ? retry_ns : kConnectNs;
   for (;;) {
-    absl::StatusOr<End> end = End::connect(place.connect, options, begin_ns + answer_ns);
+    absl::StatusOr<End> end =
+        End::connect(place.connect, options, Deadline::at_monotonic_ns(begin_ns + answer_ns));
     if (end.ok() || !is_worth_a_retry(end.status())) return end;
     if (monotonic_ns() >= begin_ns + retry_ns) return end;
     sleep_unless_stopped(kRetryPauseNs);
@@ -87,7 +89,8 @@ template <typename End>
 absl::StatusOr<End> accept_end(ChannelListener& listener, const ChannelOptions& options) {
   std::uint64_t told = listener.refused();
   for (;;) {
-    absl::StatusOr<End> end = End::accept(listener, options, monotonic_ns() + kAcceptTurnNs);
+    absl::StatusOr<End> end =
+        End::accept(listener, options, std::chrono::nanoseconds(kAcceptTurnNs));
     tell_refusals(listener, told);
     if (end.ok() || errc_of(end.status()) != Errc::kTimedOut || stop_requested()) return end;
   }

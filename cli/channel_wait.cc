@@ -9,6 +9,7 @@
 #include "cli/say.h"
 #include "cli/stop_signal.h"
 #include "lapwing/error.h"
+#include "os/system_error.h"
 
 namespace lapwing::cli {
 

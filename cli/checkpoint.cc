@@ -19,9 +19,9 @@
 #include "cli/record_format.h"
 #include "cli/say.h"
 #include "cli/stop_signal.h"
-#include "lapwing/checkpointer.h"
 #include "os/kernel.h"
 #include "snapshot/bus_directory.h"
+#include "subscribers/checkpointer/checkpointer.h"
 
 namespace lapwing::cli {
 namespace {
@@ -97,9 +97,9 @@ absl::StatusOr<CheckpointerOptions> CheckpointCommand::checkpointer_options() {
   options.keep = options_.keep;
   options.prune_journal = options_.prune_journal;
   options.log = [this](const std::string& line) { say_beside_progress(line); };
-  options.on_event = [this](const Item& item, const Subscriber& from) {
+  options.on_event = [this](const Event& event) {
     progress_.clear();
-    print_event(item, from);
+    print_event(event);
   };
   if (absl::Status every = parse_every(options_.every, options); !every.ok()) return every;
   return options;
@@ -120,7 +120,7 @@ absl::StatusOr<BusDescription> CheckpointCommand::await_bus(std::uint64_t reatta
 absl::Status CheckpointCommand::open() {
   absl::StatusOr<CheckpointerOptions> options = checkpointer_options();
   if (!options.ok()) return options.status();
-  const absl::StatusOr<BusDescription> bus = await_bus(options->subscriber.reattach_ns);
+  const absl::StatusOr<BusDescription> bus = await_bus(ns_of(options->subscriber.reattach));
   if (!bus.ok()) return bus.status();
   if (auto fits = check_schema(bus->schema, bus->record_bytes); !fits.ok()) return fits;
   absl::StatusOr<std::unique_ptr<Fold>> fold = make_fold(options_.fold, bus->schema);

@@ -44,9 +44,10 @@ FollowOptions follow_options(const ExportOptions& options) {
 }
 
 // What is there now has been seen: the join is complete, or no publisher is left to add to it.
-bool at_the_end(const Item& item) {
-  return item.kind == ItemKind::kCaughtUp || item.kind == ItemKind::kClosed ||
-         item.kind == ItemKind::kPublisherGone;
+bool at_the_end(const Event* event) {
+  return event != nullptr &&
+         (event->kind == ItemKind::kCaughtUp || event->kind == ItemKind::kClosed ||
+          event->kind == ItemKind::kPublisherGone);
 }
 
 class Export {
@@ -56,7 +57,7 @@ class Export {
 
  private:
   absl::Status open(const std::string& schema);
-  absl::Status write(const Subscriber& subscriber, std::span<const std::byte> records);
+  absl::Status write(const FollowedRecords& records);
 
   const ExportOptions& options_;
   PosixDisk disk_;
@@ -77,11 +78,11 @@ absl::Status Export::open(const std::string& schema) {
   return absl::OkStatus();
 }
 
-absl::Status Export::write(const Subscriber& subscriber, std::span<const std::byte> records) {
+absl::Status Export::write(const FollowedRecords& records) {
   if (writer_ == nullptr) {
-    if (absl::Status opened = open(subscriber.schema()); !opened.ok()) return opened;
+    if (absl::Status opened = open(records.schema); !opened.ok()) return opened;
   }
-  return writer_->write(records);
+  return writer_->write(records.bytes);
 }
 
 int Export::run() {
@@ -94,22 +95,20 @@ int Export::run() {
   absl::StatusOr<SubscriberOptions> subscriber_options =
       to_subscriber_options(follow_options_now, "export");
   if (!subscriber_options.ok()) return fail(subscriber_options.status());
-  Subscriber subscriber(*std::move(subscriber_options));
+  absl::StatusOr<Subscriber> subscriber = Subscriber::open(*std::move(subscriber_options));
+  if (!subscriber.ok()) return fail(subscriber.status());
+  RecordSource source(*std::move(subscriber));
   FollowHandlers handlers;
-  handlers.on_records = [&](Sequence, std::span<const std::byte> records) {
-    return write(subscriber, records);
-  };
-  handlers.on_event = [](const Item& item, const Subscriber& from) {
-    if (item.kind == ItemKind::kLost || item.kind == ItemKind::kReset) {
-      print_event(item, from);
-    }
+  handlers.on_records = [&](const FollowedRecords& records) { return write(records); };
+  handlers.on_event = [](const Event& event) {
+    if (event.kind == ItemKind::kLost || event.kind == ItemKind::kReset) print_event(event);
     return absl::OkStatus();
   };
-  handlers.done = [&](const Item& item, Sequence last) {
-    return at_the_end(item) || (options_.last != kNoSequence && last >= options_.last);
+  handlers.done = [&](const Event* event, Sequence last) {
+    return at_the_end(event) || (options_.last != kNoSequence && last >= options_.last);
   };
   catch_stop_signals();
-  FollowResult result = follow(subscriber, follow_options_now, handlers);
+  FollowResult result = follow(source, follow_options_now, handlers);
   if (writer_ != nullptr) result.status.Update(writer_->finish());
   if (options_.summary) print_summary(result, nullptr);
   if (!result.status.ok()) fail(result.status);

@@ -57,177 +57,189 @@ OnGap parse_on_gap(const std::string& text) {
 }
 
 // For ever if it is longer than a clock goes.
-std::uint64_t to_ns(double seconds) {
+std::chrono::nanoseconds to_duration(double seconds) {
   const double ns = seconds * 1e9;
-  constexpr auto kForever = std::numeric_limits<std::uint64_t>::max();
-  return ns < static_cast<double>(kForever) ? static_cast<std::uint64_t>(ns) : kForever;
+  constexpr auto kForever = std::chrono::nanoseconds::max();
+  return ns < static_cast<double>(kForever.count())
+             ? std::chrono::nanoseconds(static_cast<std::int64_t>(ns))
+             : kForever;
 }
 
 // The loop's state: hands batches and events on, and keeps what the summary needs.
-class Follower {
+class Loop {
  public:
-  Follower(Subscriber& subscriber, const FollowOptions& options, const FollowHandlers& handlers)
-      : subscriber_(subscriber), options_(options), handlers_(handlers), sum_(XXH3_createState()) {
+  Loop(RecordSource& source, const FollowOptions& options, const FollowHandlers& handlers)
+      : source_(source), options_(options), handlers_(handlers), sum_(XXH3_createState()) {
     XXH3_64bits_reset(sum_.get());
-    if (handlers.conflated != nullptr) result_.conflated = 0;
+    if (source.is_conflated()) result_.conflated = 0;
   }
 
   FollowResult run();
 
  private:
-  Item next(std::uint64_t deadline_ns);
-  bool take_batch();
-  bool take_event(const Item& item);
-  bool take_records(Sequence first, std::span<const std::byte> records);
-  bool keep_only_matching(Sequence first, std::span<const std::byte> records);
-  bool deliver(Sequence first, std::span<const std::byte> records);
-  void tell_schema_note();
+  bool take(const Batch& batch);
+  bool take_event(const Event& event);
+  bool take_state(const Batch& batch);
+  bool take_records(FollowedRecords records);
+  bool keep_only_matching(FollowedRecords records);
+  bool deliver(const FollowedRecords& records);
+  void print_schema_note(const std::string& note);
   bool tick(std::uint64_t now_ns);
   bool check(const absl::Status& status);
-  // Of what waited in a conflated reader the subscriber may have seen the end already.
-  std::size_t stride(std::span<const std::byte> records) const {
-    return handlers_.conflated == nullptr ? subscriber_.record_bytes() : records.size();
-  }
-  std::uint64_t room() const {
-    return options_.count == 0
-               ? kBatchRecords
-               : std::min<std::uint64_t>(kBatchRecords, options_.count - result_.records);
-  }
+  std::span<std::byte> room();
 
   struct FreeSum {
     void operator()(XXH3_state_t* state) const { XXH3_freeState(state); }
   };
 
-  Subscriber& subscriber_;
+  RecordSource& source_;
   const FollowOptions& options_;
   const FollowHandlers& handlers_;
   FollowResult result_;
-  std::vector<std::byte> batch_;
+  std::vector<std::byte> rows_;
   std::unique_ptr<XXH3_state_t, FreeSum> sum_;
   std::uint64_t next_tick_ns_ = 0;
-  std::string schema_note_;  // that was told
+  std::string schema_;  // of what is delivered
+  std::string schema_note_;
+  std::uint32_t record_bytes_ = 0;
   Progress progress_;
 };
 
-FollowResult Follower::run() {
+FollowResult Loop::run() {
   while (!stop_requested()) {
     const std::uint64_t now = monotonic_ns();
     if (!tick(now)) break;
-    const Item item = next(now + kTickNs);
-    if (subscriber_.schema_note() != schema_note_) tell_schema_note();
-    if (item.kind == ItemKind::kRecord && handlers_.conflated != nullptr) {
-      if (!take_records(item.sequence, handlers_.conflated->record())) break;
-    } else if (item.kind == ItemKind::kRecord) {
-      if (!take_records(item.sequence, subscriber_.record())) break;
-      if (!take_batch()) break;
-    } else if (item.kind == ItemKind::kState) {
-      if (handlers_.on_state && !check(handlers_.on_state(item, subscriber_))) break;
-    } else if (item.kind != ItemKind::kNothing && !take_event(item)) {
+    const Batch batch = source_.read(room(), Deadline::at_monotonic_ns(now + kTickNs));
+    if (batch.result == Errc::kTooSmall) {
+      rows_.resize(kBatchRecords * batch.row_bytes);
+    } else if (!take(batch)) {
       break;
     }
   }
   result_.digest = XXH3_64bits_digest(sum_.get());
-  result_.counters = subscriber_.counters();
+  result_.counters = source_.subscriber().counters();
   return std::move(result_);
 }
 
-// Before the first record that it is about, and again where another session says another thing.
-void Follower::tell_schema_note() {
-  schema_note_ = subscriber_.schema_note();
-  if (schema_note_.empty()) return;
-  progress_.clear();
-  std::cerr << "lapwing: " << schema_note_ << '\n';
+// Memory for as many rows as are still wanted.
+std::span<std::byte> Loop::room() {
+  const std::uint64_t wanted =
+      options_.count == 0 ? kBatchRecords : options_.count - result_.records;
+  if (record_bytes_ == 0 || wanted >= kBatchRecords) return rows_;
+  return std::span(rows_).first(std::min(wanted * record_bytes_, rows_.size()));
 }
 
-Item Follower::next(std::uint64_t deadline_ns) {
-  if (handlers_.conflated == nullptr) return subscriber_.wait(deadline_ns);
-  return handlers_.conflated->wait(deadline_ns);
+bool Loop::take(const Batch& batch) {
+  switch (batch.kind) {
+    case Batch::Kind::kNothing:
+      return true;
+    case Batch::Kind::kEvent:
+      return take_event(*batch.event);
+    case Batch::Kind::kState:
+      return take_state(batch);
+    case Batch::Kind::kRecords:
+      break;
+  }
+  return take_records({.first = batch.first,
+                       .bytes = std::span(rows_).first(batch.count * batch.row_bytes),
+                       .record_bytes = batch.row_bytes,
+                       .schema = schema_,
+                       .conflated = batch.conflated});
 }
 
-// Whatever follows the record that wait() found, without waiting again.
-bool Follower::take_batch() {
-  const std::size_t record_bytes = subscriber_.record_bytes();
-  batch_.resize(kBatchRecords * record_bytes);
-  while (!stop_requested()) {
-    const std::span<std::byte> out(batch_.data(), room() * record_bytes);
-    const std::size_t count = subscriber_.poll_batch(out);
-    if (count == 0) return true;
-    const Sequence first = subscriber_.counters().last - count + 1;
-    if (!take_records(first, out.first(count * record_bytes))) return false;
-    if (!tick(monotonic_ns())) return false;
+bool Loop::take_state(const Batch& batch) {
+  if (!handlers_.on_state) return true;
+  for (std::size_t i = 0; i < batch.count; ++i) {
+    const auto entry = std::span(rows_).subspan(i * batch.row_bytes, batch.row_bytes);
+    if (!check(handlers_.on_state(entry))) return false;
   }
   return true;
 }
 
-bool Follower::take_records(Sequence first, std::span<const std::byte> records) {
+bool Loop::take_records(FollowedRecords records) {
   if (options_.last != kNoSequence) {
-    const std::uint64_t wanted = first > options_.last ? 0 : options_.last - first + 1;
-    if (wanted < records.size() / stride(records)) {
-      records = records.first(wanted * stride(records));
+    const std::uint64_t wanted =
+        records.first > options_.last ? 0 : options_.last - records.first + 1;
+    if (wanted < records.bytes.size() / records.record_bytes) {
+      records.bytes = records.bytes.first(wanted * records.record_bytes);
     }
-    if (records.empty()) return false;
+    if (records.bytes.empty()) return false;
   }
   if (handlers_.keep) {
-    if (!keep_only_matching(first, records)) return false;
-  } else if (!deliver(first, records)) {
+    if (!keep_only_matching(records)) return false;
+  } else if (!deliver(records)) {
     return false;
   }
   result_.counted = options_.count != 0 && result_.records >= options_.count;
   if (result_.counted) return false;
-  return !(handlers_.done && handlers_.done(Item{}, subscriber_.counters().last));
+  return !(handlers_.done && handlers_.done(nullptr, source_.subscriber().counters().last));
 }
 
-bool Follower::keep_only_matching(Sequence first, std::span<const std::byte> records) {
-  const std::size_t record_bytes = stride(records);
-  for (std::size_t at = 0; at < records.size(); at += record_bytes, ++first) {
-    const std::span<const std::byte> record = records.subspan(at, record_bytes);
-    if (handlers_.keep(record) && !deliver(first, record)) return false;
+bool Loop::keep_only_matching(FollowedRecords records) {
+  const std::span<const std::byte> all = records.bytes;
+  for (std::size_t at = 0; at < all.size(); at += records.record_bytes, ++records.first) {
+    records.bytes = all.subspan(at, records.record_bytes);
+    if (handlers_.keep(records.bytes, schema_) && !deliver(records)) return false;
     if (options_.count != 0 && result_.records >= options_.count) return true;
   }
   return true;
 }
 
-bool Follower::deliver(Sequence first, std::span<const std::byte> records) {
-  const std::uint64_t count = records.size() / stride(records);
-  if (result_.first == kNoSequence) result_.first = first;
-  result_.last = first + count - 1;
+bool Loop::deliver(const FollowedRecords& records) {
+  const std::uint64_t count = records.bytes.size() / records.record_bytes;
+  if (result_.first == kNoSequence) result_.first = records.first;
+  result_.last = records.first + count - 1;
   result_.records += count;
-  if (result_.conflated) *result_.conflated += handlers_.conflated->conflated();
-  XXH3_64bits_update(sum_.get(), records.data(), records.size());
-  return !handlers_.on_records || check(handlers_.on_records(first, records));
+  if (result_.conflated) *result_.conflated += records.conflated;
+  XXH3_64bits_update(sum_.get(), records.bytes.data(), records.bytes.size());
+  return !handlers_.on_records || check(handlers_.on_records(records));
 }
 
-bool Follower::take_event(const Item& item) {
+// Before the first record that it is about, and again where another session says another thing.
+void Loop::print_schema_note(const std::string& note) {
+  if (note == schema_note_) return;
+  schema_note_ = note;
+  if (note.empty()) return;
   progress_.clear();
-  if (handlers_.on_event && !check(handlers_.on_event(item, subscriber_))) return false;
-  if (item.kind == ItemKind::kGap && options_.on_gap == "stop") result_.stopped_at_gap = true;
-  if (item.kind == ItemKind::kClosed) {
+  std::cerr << "lapwing: " << note << '\n';
+}
+
+bool Loop::take_event(const Event& event) {
+  if (event.kind == ItemKind::kSession || event.kind == ItemKind::kReset) {
+    schema_ = event.schema;
+    record_bytes_ = event.record_bytes;
+    rows_.resize(kBatchRecords * record_bytes_);
+    print_schema_note(event.schema_note);
+    result_.closed = false;
+  }
+  progress_.clear();
+  if (handlers_.on_event && !check(handlers_.on_event(event))) return false;
+  if (event.kind == ItemKind::kGap && options_.on_gap == "stop") result_.stopped_at_gap = true;
+  if (event.kind == ItemKind::kClosed) {
     result_.closed = true;
     if (options_.until_closed) return false;
   }
-  if (item.kind == ItemKind::kSnapshotComplete) result_.state_as_of = item.sequence;
-  if (item.kind == ItemKind::kSession || item.kind == ItemKind::kReset) result_.closed = false;
-  if (item.kind == ItemKind::kEnded) {
-    result_.status =
-        handlers_.conflated == nullptr ? subscriber_.status() : handlers_.conflated->status();
+  if (event.kind == ItemKind::kSnapshotComplete) result_.state_as_of = event.sequence;
+  if (event.kind == ItemKind::kEnded) {
+    result_.status = source_.status();
     return false;
   }
-  return !(handlers_.done && handlers_.done(item, subscriber_.counters().last));
+  return !(handlers_.done && handlers_.done(&event, source_.subscriber().counters().last));
 }
 
-bool Follower::tick(std::uint64_t now_ns) {
+bool Loop::tick(std::uint64_t now_ns) {
   if (now_ns < next_tick_ns_) return true;
   next_tick_ns_ = now_ns + kTickNs;
-  const std::uint64_t entries = subscriber_.counters().state;
+  const std::uint64_t entries = source_.subscriber().counters().state;
   if (result_.records == 0 && entries > 0) {
-    progress_.show("state:", entries, subscriber_.state_size(), "entries");
+    progress_.show("state:", entries, source_.subscriber().state_size(), "entries");
   } else {
     progress_.show("received", result_.records, options_.count);
   }
   return !handlers_.on_tick || check(handlers_.on_tick());
 }
 
-bool Follower::check(const absl::Status& status) {
+bool Loop::check(const absl::Status& status) {
   if (!status.ok()) result_.status = status;
   return status.ok();
 }
@@ -240,33 +252,32 @@ nlohmann::ordered_json latency_json(const Histogram& latency) {
 }
 
 // One line for a person: "gap 101..200 (100 records, lapped), the journal has it".
-std::string describe(const Item& item, const Subscriber& subscriber) {
-  const Gap& gap = item.gap;
+std::string describe(const Event& event) {
+  const Gap& gap = event.gap;
   const std::string range = absl::StrCat(gap.first, "..", gap.last, " (", gap.count(), " records, ",
                                          name_of(gap.cause), ")");
-  const std::string because =
-      subscriber.text().empty() ? std::string() : absl::StrCat(": ", subscriber.text());
-  switch (item.kind) {
+  const std::string because = event.text.empty() ? std::string() : absl::StrCat(": ", event.text);
+  switch (event.kind) {
     case ItemKind::kGap:
       return absl::StrCat("gap ", range, gap.fillable ? ", the journal has it" : "", because);
     case ItemKind::kLost:
       return absl::StrCat("lost ", range, because);
     case ItemKind::kSession:
-      return absl::StrCat("session continues at ", item.sequence);
+      return absl::StrCat("session continues at ", event.sequence);
     case ItemKind::kReset:
-      return absl::StrCat("reset at ", item.sequence, because);
+      return absl::StrCat("reset at ", event.sequence, because);
     case ItemKind::kCaughtUp:
-      return absl::StrCat("caught up at ", item.sequence, because);
+      return absl::StrCat("caught up at ", event.sequence, because);
     case ItemKind::kStale:
-      return absl::StrCat("stale: no record after ", item.sequence);
+      return absl::StrCat("stale: no record after ", event.sequence);
     case ItemKind::kPublisherGone:
-      return absl::StrCat("publisher gone after ", item.sequence, "; waiting for it or a new one");
+      return absl::StrCat("publisher gone after ", event.sequence, "; waiting for it or a new one");
     case ItemKind::kClosed:
-      return absl::StrCat("closed cleanly after ", item.sequence);
+      return absl::StrCat("closed cleanly after ", event.sequence);
     case ItemKind::kEnded:
       return absl::StrCat("ended", because);
     case ItemKind::kSnapshotComplete:
-      return absl::StrCat("snapshot complete at ", item.sequence, because);
+      return absl::StrCat("snapshot complete at ", event.sequence, because);
     case ItemKind::kNoSnapshot:
       return absl::StrCat("no snapshot", because);
     case ItemKind::kNothing:
@@ -330,13 +341,13 @@ absl::StatusOr<SubscriberOptions> to_subscriber_options(const FollowOptions& opt
   subscriber.start = *start;
   subscriber.on_gap = parse_on_gap(options.on_gap);
   subscriber.wait = parse_wait(options.wait);
-  subscriber.reattach_ns = to_ns(options.reattach_seconds);
+  subscriber.reattach = to_duration(options.reattach_seconds);
   return subscriber;
 }
 
-FollowResult follow(Subscriber& subscriber, const FollowOptions& options,
+FollowResult follow(RecordSource& source, const FollowOptions& options,
                     const FollowHandlers& handlers) {
-  return Follower(subscriber, options, handlers).run();
+  return Loop(source, options, handlers).run();
 }
 
 int FollowResult::exit_code(bool until_closed) const {
@@ -372,9 +383,9 @@ void print_summary(const FollowResult& result, const Histogram* latency) {
   std::cout << json_text(summary) << '\n';
 }
 
-void print_event(const Item& item, const Subscriber& subscriber) {
-  if (item.kind == ItemKind::kEnded && !subscriber.status().ok()) return;
-  say(describe(item, subscriber));
+void print_event(const Event& event) {
+  if (event.is_first_session || (event.kind == ItemKind::kEnded && !event.text.empty())) return;
+  say(describe(event));
 }
 
 }  // namespace lapwing::cli

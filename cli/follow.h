@@ -20,7 +20,7 @@
 #include "absl/status/statusor.h"
 #include "cli/histogram.h"
 #include "cli/progress.h"
-#include "lapwing/conflation.h"
+#include "cli/record_source.h"
 #include "lapwing/subscriber.h"
 
 namespace lapwing::cli {
@@ -49,22 +49,26 @@ void add_policy_options(CLI::App& command, FollowOptions& options);
 absl::StatusOr<SubscriberOptions> to_subscriber_options(const FollowOptions& options,
                                                         const std::string& name);
 
+// Records laid end to end, of one session.
+struct FollowedRecords {
+  Sequence first = kNoSequence;
+  std::span<const std::byte> bytes;
+  std::uint32_t record_bytes = 0;
+  const std::string& schema;
+  std::uint64_t conflated = 0;  // older ones that the one record stands for, of a ConflatedReader
+};
+
 // What a command does with what it follows. A returned error ends the run.
 struct FollowHandlers {
-  // Records laid end to end; the first has sequence `first`. Returns how many it counts as
-  // delivered to the user (a filter lets fewer pass); the digest covers what `keep` said to keep.
-  std::function<absl::Status(Sequence first, std::span<const std::byte> records)> on_records;
-  std::function<absl::Status(const Item& item, const Subscriber& subscriber)> on_event;
-  // An entry of the state that a start from a snapshot begins with: subscriber.record(). Empty:
-  // passed over.
-  std::function<absl::Status(const Item& item, const Subscriber& subscriber)> on_state;
-  // Reads the subscriber instead: records come one by one, and count as one, whatever they stand
-  // for.
-  ConflatedReader* conflated = nullptr;
+  std::function<absl::Status(const FollowedRecords& records)> on_records;
+  std::function<absl::Status(const Event& event)> on_event;
+  // An entry of the state that a start from a snapshot begins with. Empty: passed over.
+  std::function<absl::Status(std::span<const std::byte> entry)> on_state;
   // A record is kept if this is empty or says so.
-  std::function<bool(std::span<const std::byte> record)> keep;
-  // Where to end, besides --count and --until-closed. Looked at after every event and batch.
-  std::function<bool(const Item& item, Sequence last)> done;
+  std::function<bool(std::span<const std::byte> record, const std::string& schema)> keep;
+  // Where to end, besides --count and --until-closed. Asked after every event and every batch,
+  // which has no event.
+  std::function<bool(const Event* event, Sequence last)> done;
   // Called a few times a second while records come and while they do not.
   std::function<absl::Status()> on_tick;
 };
@@ -89,13 +93,14 @@ struct FollowResult {
 };
 
 // Follows until --count, --until-closed, a stop signal, the end, or an error.
-FollowResult follow(Subscriber& subscriber, const FollowOptions& options,
+FollowResult follow(RecordSource& source, const FollowOptions& options,
                     const FollowHandlers& handlers);
 
 // The summary's line of JSON on standard output; `latency` where it was asked for.
 void print_summary(const FollowResult& result, const Histogram* latency);
 
-// The event as a line on standard error. An end by an error is left to who prints that error.
-void print_event(const Item& item, const Subscriber& subscriber);
+// The event as a line on standard error. The first session is none; an end by an error is left to
+// the caller that prints that error.
+void print_event(const Event& event);
 
 }  // namespace lapwing::cli

@@ -16,7 +16,7 @@
 #include "cli/time_text.h"
 #include "os/kernel.h"
 #include "os/posix_io.h"
-#include "proto/shared_words.h"
+#include "proto/ring_words.h"
 #include "snapshot/bus_directory.h"
 #include "snapshot/journal/session_log.h"
 #include "subscribers/described_ring.h"

@@ -12,6 +12,7 @@
 #include "cli/say.h"
 #include "cli/standard_streams.h"
 #include "cli/stop_signal.h"
+#include "proto/slot_stamp.h"
 
 namespace lapwing::cli {
 namespace {

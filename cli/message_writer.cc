@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "cli/stop_signal.h"
 #include "lapwing/error.h"
+#include "os/system_error.h"
 
 namespace lapwing::cli {
 namespace {

@@ -2,6 +2,7 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <iostream>
 #include <limits>
@@ -23,6 +24,7 @@
 #include "cli/say.h"
 #include "cli/spin.h"
 #include "cli/stop_signal.h"
+#include "lapwing/detail/channel_layout.h"
 #include "lapwing/duplex.h"
 #include "os/kernel.h"
 
@@ -62,7 +64,7 @@ class Ping {
  private:
   absl::Status measure();
   absl::Status round_trip();
-  absl::Status no_reply(ChannelResult result) const;
+  absl::Status no_reply(Errc result) const;
   void rest(std::uint64_t until_ns) const;
   void print() const;
   void print_json() const;
@@ -75,8 +77,8 @@ class Ping {
   std::uint64_t min_ns_ = std::numeric_limits<std::uint64_t>::max();
 };
 
-absl::Status Ping::no_reply(ChannelResult result) const {
-  if (result == ChannelResult::kTimedOut) {
+absl::Status Ping::no_reply(Errc result) const {
+  if (result == Errc::kTimedOut) {
     return make_error(
         Errc::kTimedOut,
         absl::StrCat(
@@ -85,7 +87,7 @@ absl::Status Ping::no_reply(ChannelResult result) const {
   }
   const absl::Status& why = duplex_->status();
   return make_error(
-      result == ChannelResult::kClosed ? Errc::kPeerGone : errc_of(why),
+      result == Errc::kClosed ? Errc::kPeerGone : errc_of(why),
       absl::StrCat(std::string(why.message()), ", after ", round_trip_ns_.total(), " round trips"));
 }
 
@@ -93,14 +95,15 @@ absl::Status Ping::no_reply(ChannelResult result) const {
 absl::Status Ping::round_trip() {
   last_ns_ = 0;
   const std::uint64_t begin_ns = monotonic_ns();
-  const StartedCall call = duplex_->start(payload_, kPingType, begin_ns + kReplyNs);
-  if (call.result != ChannelResult::kOk) return no_reply(call.result);
+  const StartedCall call =
+      duplex_->start(payload_, kPingType, Deadline::at_monotonic_ns(begin_ns + kReplyNs));
+  if (call.result != Errc::kOk) return no_reply(call.result);
   for (std::uint64_t turn_ns = begin_ns; !stop_requested();) {
     turn_ns += kBusyTurnNs;
-    const Reply reply = duplex_->finish_any(turn_ns);
-    if (reply.result == ChannelResult::kTimedOut && reply.call == 0) continue;
+    const Reply reply = duplex_->finish_any(Deadline::at_monotonic_ns(turn_ns));
+    if (reply.result == Errc::kTimedOut && reply.call == 0) continue;
     const std::uint64_t end_ns = monotonic_ns();
-    if (reply.result != ChannelResult::kOk) return no_reply(reply.result);
+    if (reply.result != Errc::kOk) return no_reply(reply.result);
     if (reply.is_error || !std::ranges::equal(reply.payload, payload_)) {
       return make_error(Errc::kProtocol,
                         absl::StrCat(options_.place.connect,
@@ -200,17 +203,17 @@ class Echo {
 // kWouldBlock: nothing came, look around.
 Incoming Echo::next(Duplex& duplex, ChannelWait& wait) const {
   if (options_.channel.wait == "busy") {
-    Incoming incoming = duplex.next(monotonic_ns() + kBusyTurnNs);
-    if (incoming.result == ChannelResult::kTimedOut) incoming.result = ChannelResult::kWouldBlock;
+    Incoming incoming = duplex.next(std::chrono::nanoseconds(kBusyTurnNs));
+    if (incoming.result == Errc::kTimedOut) incoming.result = Errc::kWouldBlock;
     return incoming;
   }
   Incoming incoming;
   const auto found = [&] {
     incoming = duplex.try_next();
-    return incoming.result != ChannelResult::kWouldBlock;
+    return incoming.result != Errc::kWouldBlock;
   };
   if (found() || (options_.channel.wait == "backoff" && spin_until(found))) return incoming;
-  if (duplex.prepare_to_poll()) wait.wait(duplex.fd(), -1, 0);
+  if (duplex.arm()) wait.wait(duplex.fd(), -1, 0);
   return incoming;
 }
 
@@ -218,14 +221,14 @@ absl::Status Echo::serve(Duplex duplex, ChannelWait& wait) {
   while (!stop_requested()) {
     if (!wait.status().ok()) return wait.status();
     const Incoming incoming = next(duplex, wait);
-    if (incoming.result == ChannelResult::kWouldBlock) continue;
-    if (incoming.result == ChannelResult::kClosed) break;
-    if (incoming.result != ChannelResult::kOk) return duplex.status();
+    if (incoming.result == Errc::kWouldBlock) continue;
+    if (incoming.result == Errc::kClosed) break;
+    if (incoming.result != Errc::kOk) return duplex.status();
     if (!incoming.is_call()) continue;
-    const ChannelResult replied =
-        duplex.reply(incoming.call, incoming.payload, incoming.type, monotonic_ns() + kReplyNs);
-    if (replied == ChannelResult::kClosed) break;
-    if (replied != ChannelResult::kOk) return duplex.status();
+    const Errc replied = duplex.reply(incoming.call, incoming.payload, incoming.type,
+                                      std::chrono::nanoseconds(kReplyNs));
+    if (replied == Errc::kClosed) break;
+    if (replied != Errc::kOk) return duplex.status();
   }
   return absl::OkStatus();
 }

@@ -1,12 +1,12 @@
 #include "cli/pipe_receive.h"
 
+#include <chrono>
 #include <span>
 
 #include "absl/strings/str_cat.h"
 #include "cli/spin.h"
 #include "cli/stop_signal.h"
 #include "lapwing/error.h"
-#include "os/kernel.h"
 
 namespace lapwing::cli {
 
@@ -24,8 +24,8 @@ absl::Status PipeReceiver::receive_all() {
     if (!wait_->status().ok()) return wait_->status();
     const PeekBatch batch = next_batch();
     if (output_closed_) return writer_.closed();
-    if (batch.result == ChannelResult::kWouldBlock) continue;
-    if (batch.result != ChannelResult::kOk) return ended(batch.result);
+    if (batch.result == Errc::kWouldBlock) continue;
+    if (batch.result != Errc::kOk) return ended(batch.result);
     if (absl::Status status = write(batch.count); !status.ok()) return status;
   }
   return absl::OkStatus();
@@ -34,19 +34,19 @@ absl::Status PipeReceiver::receive_all() {
 // kWouldBlock: nothing came, look around.
 PeekBatch PipeReceiver::next_batch() {
   PeekBatch batch = consumer_->try_peek_batch(batch_);
-  if (batch.result != ChannelResult::kWouldBlock) return batch;
+  if (batch.result != Errc::kWouldBlock) return batch;
   if (options_.channel.wait == "busy") {
-    batch = consumer_->peek_batch(batch_, monotonic_ns() + kBusyTurnNs);
-    if (batch.result == ChannelResult::kTimedOut) batch.result = ChannelResult::kWouldBlock;
+    batch = consumer_->peek_batch(batch_, std::chrono::nanoseconds(kBusyTurnNs));
+    if (batch.result == Errc::kTimedOut) batch.result = Errc::kWouldBlock;
     wait_->look();
     return batch;
   }
   const auto found = [&] {
     batch = consumer_->try_peek_batch(batch_);
-    return batch.result != ChannelResult::kWouldBlock;
+    return batch.result != Errc::kWouldBlock;
   };
   if (options_.channel.wait == "backoff" && spin_until(found)) return batch;
-  if (!consumer_->prepare_to_poll()) return consumer_->try_peek_batch(batch_);
+  if (!consumer_->arm()) return consumer_->try_peek_batch(batch_);
   // Standard output with no events asked for: only its end is reported.
   output_closed_ = wait_->wait(consumer_->fd(), STDOUT_FILENO, 0).stream;
   return batch;
@@ -60,12 +60,13 @@ absl::Status PipeReceiver::write(std::size_t count) {
   }
   tally_.messages += written.messages;
   received_ += written.messages;
-  if (written.messages > 0) consumer_->release(messages, written.messages);
-  return written.status;
+  if (written.messages == 0) return written.status;
+  const Errc released = consumer_->release(messages, written.messages);
+  return released == Errc::kOk || !written.status.ok() ? written.status : ended(released);
 }
 
-absl::Status PipeReceiver::ended(ChannelResult result) {
-  if (result == ChannelResult::kClosed) return absl::OkStatus();
+absl::Status PipeReceiver::ended(Errc result) {
+  if (result == Errc::kClosed) return absl::OkStatus();
   const absl::Status& why = consumer_->status();
   return make_error(errc_of(why), absl::StrCat(std::string(why.message()), "; all ", received_,
                                                " messages that it had sent are written"));

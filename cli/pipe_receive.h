@@ -35,7 +35,7 @@ class PipeReceiver {
   absl::Status receive_all();
   PeekBatch next_batch();
   absl::Status write(std::size_t count);
-  absl::Status ended(ChannelResult result);
+  absl::Status ended(Errc result);
 
   const PipeOptions& options_;
   PipeTally& tally_;

@@ -4,13 +4,14 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
 #include "cli/spin.h"
 #include "cli/stop_signal.h"
 #include "lapwing/error.h"
-#include "os/kernel.h"
+#include "os/system_error.h"
 
 namespace lapwing::cli {
 namespace {
@@ -49,9 +50,9 @@ absl::Status PipeSender::send_all() {
 absl::Status PipeSender::await_input() {
   const ChannelWait::Ready ready = wait_->wait(producer_->fd(), STDIN_FILENO, POLLIN);
   if (ready.channel) {
-    producer_->prepare_to_poll(0);  // takes the packets that wait
+    (void)producer_->arm(0);  // takes the packets that wait
     const Claim room = producer_->try_claim(0);
-    if (room.result != ChannelResult::kOk && room.result != ChannelResult::kWouldBlock) {
+    if (room.result != Errc::kOk && room.result != Errc::kWouldBlock) {
       return peer_ended();
     }
   }
@@ -62,14 +63,14 @@ absl::Status PipeSender::await_input() {
 // What one read gives is a message, read into the channel's own memory.
 absl::Status PipeSender::send_raw() {
   const Claim room = await_room(producer_->message_bytes_max());
-  if (room.result == ChannelResult::kWouldBlock) return absl::OkStatus();  // a stop
-  if (room.result != ChannelResult::kOk) return peer_ended();
+  if (room.result == Errc::kWouldBlock) return absl::OkStatus();  // a stop
+  if (room.result != Errc::kOk) return peer_ended();
   const ssize_t got = read(STDIN_FILENO, room.payload.data(), room.payload.size());
   if (got < 0 && errno != EINTR && errno != EAGAIN) return read_error(errno);
   at_end_ = got == 0;
   if (got <= 0) return absl::OkStatus();
   const auto bytes = static_cast<std::size_t>(got);
-  if (producer_->commit(bytes, options_.type) != ChannelResult::kOk) return peer_ended();
+  if (producer_->commit(bytes, options_.type) != Errc::kOk) return peer_ended();
   ++sent_;
   ++tally_.messages;
   tally_.bytes += bytes;
@@ -87,20 +88,20 @@ absl::Status PipeSender::send_lines() {
 absl::Status PipeSender::send_read_lines() {
   while (const auto line = lines_->line()) {
     if (line->size() > producer_->message_bytes_max()) {
-      producer_->commit_staged();
+      (void)producer_->commit_staged();
       return too_long(absl::StrCat(line->size(), " bytes"));
     }
     const Claim room = await_room(line->size());
-    if (room.result == ChannelResult::kWouldBlock) break;  // a stop
-    if (room.result != ChannelResult::kOk) return peer_ended();
+    if (room.result == Errc::kWouldBlock) break;  // a stop
+    if (room.result != Errc::kOk) return peer_ended();
     if (!line->empty()) std::memcpy(room.payload.data(), line->data(), line->size());
-    if (producer_->stage(line->size(), options_.type) != ChannelResult::kOk) return peer_ended();
+    if (producer_->stage(line->size(), options_.type) != Errc::kOk) return peer_ended();
     ++sent_;
     ++tally_.messages;
     tally_.bytes += line->size();
     lines_->take();
   }
-  if (producer_->commit_staged() != ChannelResult::kOk) return peer_ended();
+  if (producer_->commit_staged() != Errc::kOk) return peer_ended();
   if (!stop_requested() && lines_->unread() > producer_->message_bytes_max()) {
     return too_long(absl::StrCat("more than ", producer_->message_bytes_max(), " bytes"));
   }
@@ -110,19 +111,19 @@ absl::Status PipeSender::send_read_lines() {
 // Room for a message; kWouldBlock if a stop was requested first.
 Claim PipeSender::await_room(std::size_t size) {
   Claim room = producer_->try_claim(size);
-  while (room.result == ChannelResult::kWouldBlock && !stop_requested() && wait_->status().ok()) {
+  while (room.result == Errc::kWouldBlock && !stop_requested() && wait_->status().ok()) {
     if (options_.channel.wait == "busy") {
-      room = producer_->claim(size, monotonic_ns() + kBusyTurnNs);
-      if (room.result == ChannelResult::kTimedOut) room.result = ChannelResult::kWouldBlock;
+      room = producer_->claim(size, std::chrono::nanoseconds(kBusyTurnNs));
+      if (room.result == Errc::kTimedOut) room.result = Errc::kWouldBlock;
       wait_->look();
       continue;
     }
     const auto found = [&] {
       room = producer_->try_claim(size);
-      return room.result != ChannelResult::kWouldBlock;
+      return room.result != Errc::kWouldBlock;
     };
     if (options_.channel.wait == "backoff" && spin_until(found)) break;
-    if (producer_->prepare_to_poll(size)) wait_->wait(producer_->fd(), -1, 0);
+    if (producer_->arm(size)) wait_->wait(producer_->fd(), -1, 0);
     room = producer_->try_claim(size);
   }
   return room;
@@ -131,9 +132,9 @@ Claim PipeSender::await_room(std::size_t size) {
 // The end is an end only when the other side has everything.
 absl::Status PipeSender::drain() {
   while (!stop_requested()) {
-    const ChannelResult drained = producer_->drain(monotonic_ns() + kBusyTurnNs);
-    if (drained == ChannelResult::kOk) break;
-    if (drained != ChannelResult::kTimedOut) {
+    const Errc drained = producer_->drain(std::chrono::nanoseconds(kBusyTurnNs));
+    if (drained == Errc::kOk) break;
+    if (drained != Errc::kTimedOut) {
       if (producer_->counters().messages_released == sent_) break;
       return peer_ended();
     }

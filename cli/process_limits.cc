@@ -16,6 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "cli/exit_codes.h"
 #include "lapwing/error.h"
+#include "proto/slot_stamp.h"
 
 namespace lapwing::cli {
 namespace {

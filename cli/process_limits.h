@@ -8,6 +8,7 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "proto/slot_stamp.h"
 
 namespace lapwing::cli {
 

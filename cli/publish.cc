@@ -53,7 +53,7 @@ struct PublishOptions {
   std::string ring_directory;
   bool huge_pages = false;
   std::string journal;
-  std::uint64_t segment_bytes = kSegmentSlotBytesDefault;
+  std::uint64_t segment_bytes = PublisherOptions{}.segment_bytes;
   double sync_interval_ms = 10;
   std::uint64_t retain_bytes = 0;
   std::string on_journal_lag = "wait";
@@ -99,7 +99,7 @@ class Publish {
 
   const PublishOptions& options_;
   std::unique_ptr<Feed> feed_;
-  std::unique_ptr<Publisher> publisher_;
+  std::optional<Publisher> publisher_;
   std::optional<Pacer> pacer_;
   SystemPaceClock clock_;
   const dbn::RecordSchema* restamped_ = nullptr;  // set with --restamp
@@ -125,8 +125,9 @@ absl::StatusOr<PublisherOptions> Publish::publisher_options() const {
   publisher.journal = options_.journal != "none";
   if (publisher.journal) publisher.journal_directory = options_.journal;
   publisher.segment_bytes = options_.segment_bytes;
-  publisher.sync_interval_ns = static_cast<std::uint64_t>(options_.sync_interval_ms * 1e6);
-  publisher.retention.bytes_max = options_.retain_bytes;
+  publisher.sync_interval =
+      std::chrono::nanoseconds(static_cast<std::int64_t>(options_.sync_interval_ms * 1e6));
+  publisher.retain_bytes = options_.retain_bytes;
   publisher.on_journal_lag =
       options_.on_journal_lag == "shed" ? OnJournalLag::kShed : OnJournalLag::kWait;
   publisher.on_journal_failure =
@@ -157,9 +158,9 @@ absl::Status Publish::open() {
   }
   absl::StatusOr<PublisherOptions> publisher = publisher_options();
   if (!publisher.ok()) return publisher.status();
-  absl::StatusOr<std::unique_ptr<Publisher>> opened = Publisher::open(*std::move(publisher));
+  absl::StatusOr<Publisher> opened = Publisher::open(*std::move(publisher));
   if (!opened.ok()) return opened.status();
-  publisher_ = *std::move(opened);
+  publisher_.emplace(*std::move(opened));
   pacer_.emplace(*pace, clock_, stop_requested);
   return absl::OkStatus();
 }
@@ -176,7 +177,7 @@ absl::Status Publish::publish(FeedBatch batch) {
   if (restamped_ != nullptr) restamp(batch.records, *restamped_, wall_ns());
   const std::uint64_t began = options_.summary ? monotonic_ns() : 0;
   if (publisher_->publish_batch(batch.records) == kNoSequence) {
-    return publisher_->status().ok() ? publisher_->last_error() : publisher_->status();
+    return publisher_->last_error();
   }
   if (options_.summary) publish_ns_.add((monotonic_ns() - began) / count, count);
   return absl::OkStatus();

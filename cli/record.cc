@@ -13,12 +13,12 @@
 #include "cli/number_option.h"
 #include "cli/say.h"
 #include "cli/stop_signal.h"
-#include "lapwing/recording.h"
 #include "os/exclusive_lock.h"
 #include "os/kernel.h"
 #include "os/posix_io.h"
 #include "snapshot/bus_directory.h"
 #include "subscribers/recorder/recorded_state.h"
+#include "subscribers/recorder/recording.h"
 
 namespace lapwing::cli {
 namespace {
@@ -60,8 +60,8 @@ class Record {
   int run();
 
  private:
-  absl::Status take(const Subscriber& subscriber, std::span<const std::byte> records);
-  absl::Status take_state(const Subscriber& subscriber);
+  absl::Status take(const FollowedRecords& records, const Subscriber& subscriber);
+  absl::Status take_state(const Event& event, const Subscriber& subscriber);
   absl::Status commit_if_due();
 
   const RecordOptions& options_;
@@ -71,17 +71,17 @@ class Record {
   std::uint64_t next_commit_ns_ = 0;
 };
 
-absl::Status Record::take(const Subscriber& subscriber, std::span<const std::byte> records) {
+absl::Status Record::take(const FollowedRecords& records, const Subscriber& subscriber) {
   const StoredPosition last = subscriber.position();
-  absl::Status appended = recording_.append({subscriber.schema(), records, last});
+  absl::Status appended = recording_.append({records.schema, records.bytes, last});
   if (appended.ok()) taken_ = last;
   return appended;
 }
 
-absl::Status Record::take_state(const Subscriber& subscriber) {
+absl::Status Record::take_state(const Event& event, const Subscriber& subscriber) {
   const std::vector<std::byte> records = state_.take_records();
   const StoredPosition as_of = subscriber.position();
-  absl::Status appended = recording_.append_state({subscriber.schema(), records, as_of});
+  absl::Status appended = recording_.append_state({event.schema, records, as_of});
   if (appended.ok() && !records.empty()) taken_ = as_of;
   return appended;
 }
@@ -97,27 +97,27 @@ int Record::run() {
   absl::StatusOr<SubscriberOptions> subscriber_options =
       to_subscriber_options(options_.follow, "record");
   if (!subscriber_options.ok()) return fail(subscriber_options.status());
-  subscriber_options->resume = recording_.position();
-  if (subscriber_options->resume) {
-    say(absl::StrCat(options_.out, " continues after record ",
-                     subscriber_options->resume->sequence));
+  if (const std::optional<StoredPosition> stored = recording_.position()) {
+    subscriber_options->start = Start::after(*stored);
+    say(absl::StrCat(options_.out, " continues after record ", stored->sequence));
   }
-  Subscriber subscriber(*std::move(subscriber_options));
+  absl::StatusOr<Subscriber> opened = Subscriber::open(*std::move(subscriber_options));
+  if (!opened.ok()) return fail(opened.status());
+  RecordSource source(*std::move(opened));
+  const Subscriber& subscriber = source.subscriber();
   FollowHandlers handlers;
-  handlers.on_records = [&](Sequence, std::span<const std::byte> records) {
-    return take(subscriber, records);
+  handlers.on_records = [&](const FollowedRecords& records) { return take(records, subscriber); };
+  handlers.on_state = [&](std::span<const std::byte> entry) {
+    return state_.add(*subscriber.fold(), entry);
   };
-  handlers.on_state = [&](const Item&, const Subscriber& from) {
-    return state_.add(*from.fold(), from.record());
-  };
-  handlers.on_event = [&](const Item& item, const Subscriber& from) {
-    print_event(item, from);
-    if (item.kind == ItemKind::kSnapshotComplete) return take_state(from);
+  handlers.on_event = [&](const Event& event) {
+    print_event(event);
+    if (event.kind == ItemKind::kSnapshotComplete) return take_state(event, subscriber);
     return absl::OkStatus();
   };
   handlers.on_tick = [&] { return commit_if_due(); };
   catch_stop_signals();
-  FollowResult result = follow(subscriber, options_.follow, handlers);
+  FollowResult result = follow(source, options_.follow, handlers);
   const absl::Status finished =
       recording_.finish(subscriber.schema(), taken_.value_or(subscriber.position()));
   if (result.status.ok()) result.status = finished;

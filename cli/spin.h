@@ -5,8 +5,8 @@
 
 #include <cstdint>
 
+#include "lapwing/detail/atomic_word.h"
 #include "os/kernel.h"
-#include "proto/shared_words.h"
 
 namespace lapwing::cli {
 

@@ -8,6 +8,7 @@
 #include <iostream>
 
 #include "lapwing/error.h"
+#include "os/system_error.h"
 
 namespace lapwing::cli {
 namespace {

@@ -29,6 +29,7 @@
 #include "lapwing/kv16.h"
 #include "os/kernel.h"
 #include "os/posix_io.h"
+#include "proto/text_field.h"
 #include "snapshot/checkpoint/checkpoint_directory.h"
 #include "snapshot/checkpoint/checkpoint_judge.h"
 #include "snapshot/checkpoint/checkpoint_ownership.h"

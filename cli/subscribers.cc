@@ -13,6 +13,7 @@
 #include "cli/publisher_query.h"
 #include "cli/say.h"
 #include "os/kernel.h"
+#include "proto/text_field.h"
 
 namespace lapwing::cli {
 namespace {

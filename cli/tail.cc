@@ -48,18 +48,18 @@ struct TailOptions {
   std::uint64_t conflate_ns = 0;  // 0: every record
 };
 
-nlohmann::ordered_json event_json(const Item& item, const Subscriber& subscriber) {
-  nlohmann::ordered_json event = {{"event", name_of(item.kind)}};
-  if (item.sequence != kNoSequence) event["seq"] = item.sequence;
-  if (item.kind == ItemKind::kGap || item.kind == ItemKind::kLost) {
-    event["first"] = item.gap.first;
-    event["last"] = item.gap.last;
-    event["cause"] = name_of(item.gap.cause);
-    event["resume"] = item.gap.resume;
-    event["fillable"] = item.gap.fillable;
+nlohmann::ordered_json event_json(const Event& event) {
+  nlohmann::ordered_json line = {{"event", name_of(event.kind)}};
+  if (event.sequence != kNoSequence) line["seq"] = event.sequence;
+  if (event.kind == ItemKind::kGap || event.kind == ItemKind::kLost) {
+    line["first"] = event.gap.first;
+    line["last"] = event.gap.last;
+    line["cause"] = name_of(event.gap.cause);
+    line["resume"] = event.gap.resume;
+    line["fillable"] = event.gap.fillable;
   }
-  if (!subscriber.text().empty()) event["text"] = subscriber.text();
-  return event;
+  if (!event.text.empty()) line["text"] = event.text;
+  return line;
 }
 
 class Tail {
@@ -68,22 +68,19 @@ class Tail {
       : options_(options),
         output_(options.format == "json"   ? OutputFormat::kJson
                 : options.format == "none" ? OutputFormat::kNone
-                                           : OutputFormat::kText) {}
+                                           : OutputFormat::kText),
+        conflated_(options.conflate_ns != 0) {}
 
   int run();
 
  private:
+  absl::StatusOr<RecordSource> open();
   const RecordFormat& format(const std::string& schema);
-  // Of the record at hand. What waits in a conflated reader may be of the bus before a reset.
-  const std::string& record_schema(const Subscriber& subscriber) const {
-    return conflated_ ? conflated_->schema() : subscriber.schema();
-  }
   void choose_instrument();
-  absl::Status show_records(const Subscriber& subscriber, Sequence first,
-                            std::span<const std::byte> records);
-  absl::Status show_state(const Item& item, const Subscriber& subscriber);
-  void show_record(Sequence n, std::span<const std::byte> record) const;
-  absl::Status show_event(const Item& item, const Subscriber& subscriber) const;
+  absl::Status show_records(const FollowedRecords& records);
+  absl::Status show_state(std::span<const std::byte> entry, const Subscriber& subscriber);
+  void show_record(Sequence n, std::span<const std::byte> record, std::uint64_t conflated) const;
+  absl::Status show_event(const Event& event) const;
   void measure(std::span<const std::byte> record, std::uint64_t now_wall_ns);
 
   const TailOptions& options_;
@@ -91,7 +88,7 @@ class Tail {
   std::optional<RecordFormat> format_;
   std::string schema_;  // that it is for
   std::optional<InstrumentFilter> filter_;
-  std::optional<ConflatedReader> conflated_;
+  bool conflated_ = false;
   Histogram latency_;
 };
 
@@ -110,42 +107,40 @@ void Tail::measure(std::span<const std::byte> record, std::uint64_t now_wall_ns)
   if (sent && *sent <= now_wall_ns) latency_.add(now_wall_ns - *sent);
 }
 
-absl::Status Tail::show_records(const Subscriber& subscriber, Sequence first,
-                                std::span<const std::byte> records) {
+absl::Status Tail::show_records(const FollowedRecords& records) {
   if (output_ == OutputFormat::kNone && !options_.latency) return absl::OkStatus();
-  const std::size_t record_bytes = conflated_ ? records.size() : subscriber.record_bytes();
-  format(record_schema(subscriber));
+  format(records.schema);
   const std::uint64_t now = options_.latency ? wall_ns() : 0;
-  for (std::size_t at = 0; at < records.size(); at += record_bytes, ++first) {
-    const std::span<const std::byte> record = records.subspan(at, record_bytes);
+  Sequence next = records.first;
+  for (std::size_t at = 0; at < records.bytes.size(); at += records.record_bytes) {
+    const std::span<const std::byte> record = records.bytes.subspan(at, records.record_bytes);
     if (options_.latency) measure(record, now);
-    show_record(first, record);
+    show_record(next++, record, records.conflated);
   }
   return output_ == OutputFormat::kNone ? absl::OkStatus() : flush_output();
 }
 
 // An entry that begins with a record of the schema is shown as that record.
-absl::Status Tail::show_state(const Item& item, const Subscriber& subscriber) {
+absl::Status Tail::show_state(std::span<const std::byte> entry, const Subscriber& subscriber) {
   const std::uint32_t leading = subscriber.fold()->shape().entry_record_bytes;
   const bool is_record = leading == subscriber.record_bytes();
-  const std::span<const std::byte> entry =
-      is_record ? subscriber.record().first(leading) : subscriber.record();
+  const Sequence place = subscriber.fold()->place_of(entry);
+  if (is_record) entry = entry.first(leading);
   const RecordFormat as_bytes("");
   const RecordFormat& shown = is_record ? format(subscriber.schema()) : as_bytes;
   if (filter_ && is_record && !filter_->matches(shown.instrument_id(entry)))
     return absl::OkStatus();
-  if (output_ == OutputFormat::kText)
-    std::cout << "state " << shown.text(item.sequence, entry) << '\n';
+  if (output_ == OutputFormat::kText) std::cout << "state " << shown.text(place, entry) << '\n';
   if (output_ == OutputFormat::kJson) {
-    nlohmann::ordered_json line = shown.json(item.sequence, entry);
+    nlohmann::ordered_json line = shown.json(place, entry);
     line["state"] = true;
     std::cout << json_text(line) << '\n';
   }
   return std::cout ? absl::OkStatus() : flush_output();
 }
 
-void Tail::show_record(Sequence n, std::span<const std::byte> record) const {
-  const std::uint64_t conflated = conflated_ ? conflated_->conflated() : 0;
+void Tail::show_record(Sequence n, std::span<const std::byte> record,
+                       std::uint64_t conflated) const {
   if (output_ == OutputFormat::kText) {
     std::cout << format_->text(n, record);
     if (conflated > 0) std::cout << "  +" << conflated;
@@ -157,45 +152,50 @@ void Tail::show_record(Sequence n, std::span<const std::byte> record) const {
   }
 }
 
-absl::Status Tail::show_event(const Item& item, const Subscriber& subscriber) const {
+absl::Status Tail::show_event(const Event& event) const {
+  if (event.is_first_session) return absl::OkStatus();
   if (output_ == OutputFormat::kJson) {
-    std::cout << json_text(event_json(item, subscriber)) << '\n';
+    std::cout << json_text(event_json(event)) << '\n';
     return flush_output();
   }
-  print_event(item, subscriber);
+  print_event(event);
   return absl::OkStatus();
 }
 
-int Tail::run() {
-  absl::StatusOr<SubscriberOptions> subscriber_options =
-      to_subscriber_options(options_.follow, "tail");
-  if (!subscriber_options.ok()) return fail(subscriber_options.status());
-  Subscriber subscriber(*std::move(subscriber_options));
-  FollowHandlers handlers;
-  if (options_.conflate_ns != 0) {
-    ConflationOptions conflation;
-    conflation.interval_ns = options_.conflate_ns;
-    conflated_.emplace(subscriber, std::move(conflation));
-    handlers.conflated = &*conflated_;
+absl::StatusOr<RecordSource> Tail::open() {
+  absl::StatusOr<SubscriberOptions> options = to_subscriber_options(options_.follow, "tail");
+  if (!options.ok()) return options.status();
+  if (!conflated_) {
+    absl::StatusOr<Subscriber> subscriber = Subscriber::open(*std::move(options));
+    if (!subscriber.ok()) return subscriber.status();
+    return RecordSource(*std::move(subscriber));
   }
+  absl::StatusOr<ConflatedReader> reader = ConflatedReader::open(
+      *std::move(options), {.interval = std::chrono::nanoseconds(options_.conflate_ns)});
+  if (!reader.ok()) return reader.status();
+  return RecordSource(*std::move(reader));
+}
+
+int Tail::run() {
+  absl::StatusOr<RecordSource> source = open();
+  if (!source.ok()) return fail(source.status());
+  FollowHandlers handlers;
   choose_instrument();
   if (filter_) {
-    handlers.keep = [&](std::span<const std::byte> record) {
-      return filter_->matches(format(record_schema(subscriber)).instrument_id(record));
+    handlers.keep = [&](std::span<const std::byte> record, const std::string& schema) {
+      return filter_->matches(format(schema).instrument_id(record));
     };
   }
-  handlers.on_records = [&](Sequence first, std::span<const std::byte> records) {
-    return show_records(subscriber, first, records);
+  handlers.on_records = [&](const FollowedRecords& records) { return show_records(records); };
+  handlers.on_state = [&](std::span<const std::byte> entry) {
+    return show_state(entry, source->subscriber());
   };
-  handlers.on_state = [&](const Item& item, const Subscriber& from) {
-    return show_state(item, from);
-  };
-  handlers.on_event = [&](const Item& item, const Subscriber& from) {
-    if (item.kind == ItemKind::kReset) choose_instrument();  // the feed may know other symbols
-    return show_event(item, from);
+  handlers.on_event = [&](const Event& event) {
+    if (event.kind == ItemKind::kReset) choose_instrument();  // the feed may know other symbols
+    return show_event(event);
   };
   catch_stop_signals();
-  const FollowResult result = follow(subscriber, options_.follow, handlers);
+  const FollowResult result = follow(*source, options_.follow, handlers);
   if (options_.follow.summary) print_summary(result, options_.latency ? &latency_ : nullptr);
   if (!result.status.ok()) fail(result.status);
   return result.exit_code(options_.follow.until_closed);

@@ -1,11 +1,15 @@
 # The two kinds of target the project has: a layer's library and a test program beside it.
 # Every layer lists its sources; nothing is globbed.
 
+# For this project's own targets. What others link (LapwingPackage.cmake) has none of it.
 add_library(lapwing_flags INTERFACE)
 target_include_directories(lapwing_flags INTERFACE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include)
 target_compile_options(lapwing_flags INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wold-style-cast
-  -Wnon-virtual-dtor -Wimplicit-fallthrough -Werror)
+  -Wnon-virtual-dtor -Wimplicit-fallthrough)
+if(PROJECT_IS_TOP_LEVEL)
+  target_compile_options(lapwing_flags INTERFACE -Werror)
+endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   # libstdc++ 12's std::stable_sort trips it and hides that from gcc alone; gcc checks our code.
   target_compile_options(lapwing_flags INTERFACE -Wno-deprecated-declarations)
@@ -34,6 +38,9 @@ function(lapwing_library name)
   cmake_parse_arguments(arg "" "" "SOURCES;DEPENDS" ${ARGN})
   add_library(${name} STATIC ${arg_SOURCES})
   target_link_libraries(${name} PUBLIC lapwing_flags ${arg_DEPENDS})
+  # A user may put the archive into a shared library.
+  set_target_properties(${name} PROPERTIES
+    POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
   if(LAPWING_SANITIZE)
     # Eight sources at a time build faster; the release build compiles each alone. gcc takes the
     # sources for headers then, and warns of types that a header should not use.

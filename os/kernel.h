@@ -6,6 +6,7 @@
 
 #include <poll.h>
 
+#include <chrono>
 #include <cstdint>
 #include <span>
 
@@ -19,12 +20,22 @@ namespace lapwing {
 inline constexpr std::uint64_t kNsPerMs = 1'000'000;
 inline constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
 
+// A duration of the public interface; a negative one is none.
+constexpr std::uint64_t ns_of(std::chrono::nanoseconds duration) {
+  return duration.count() > 0 ? static_cast<std::uint64_t>(duration.count()) : 0;
+}
+
 std::uint64_t monotonic_ns();  // CLOCK_MONOTONIC
 std::uint64_t wall_ns();       // CLOCK_REALTIME, UTC
 
 // Sleeps while *word == expected, at most timeout_ns. The word may lie in a read-only shared
 // mapping. Returns on a wake, a changed word, a signal or the timeout; the caller looks for itself.
 void futex_wait(const std::uint32_t* word, std::uint32_t expected, std::uint64_t timeout_ns);
+// The same for two words: returns when either wakes. A kernel without futex_waitv sleeps on the first
+// alone.
+void futex_wait_either(const std::uint32_t* first, std::uint32_t first_expected,
+                       const std::uint32_t* second, std::uint32_t second_expected,
+                       std::uint64_t timeout_ns);
 // Wakes every thread of every process that sleeps on the word. Returns how many it woke.
 int futex_wake_all(std::uint32_t* word);
 

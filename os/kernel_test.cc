@@ -19,7 +19,7 @@
 
 #include "lapwing/error.h"
 #include "os/mapping.h"
-#include "proto/shared_words.h"
+#include "proto/thread_words.h"
 #include "testing/skip.h"
 
 namespace lapwing {

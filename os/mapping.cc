@@ -9,6 +9,7 @@
 
 #include "lapwing/error.h"
 #include "os/huge_pages.h"
+#include "os/system_error.h"
 #include "proto/ring_layout.h"
 
 namespace lapwing {

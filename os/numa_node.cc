@@ -13,6 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "lapwing/error.h"
+#include "os/system_error.h"
 
 namespace lapwing {
 namespace {

@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "lapwing/error.h"
 #include "os/lock_retry.h"
+#include "os/system_error.h"
 
 namespace lapwing {
 namespace {

@@ -7,16 +7,12 @@
 
 #include <cstdint>
 
+#include "lapwing/detail/atomic_word.h"
+#include "lapwing/waiting.h"
+#include "os/interrupt.h"
 #include "proto/ring_layout.h"
-#include "proto/shared_words.h"
 
 namespace lapwing {
-
-enum class WaitStrategy : std::uint32_t {
-  kBusy = 1,     // spin with pause
-  kBackoff = 2,  // spin, then yield, then park
-  kPark = 3,     // park at once
-};
 
 inline constexpr std::uint64_t kParkNsMax = 100'000'000;
 inline constexpr std::uint32_t kBackoffSpins = 2000;
@@ -28,7 +24,9 @@ constexpr bool may_park(WaitStrategy strategy) {
 
 class Waiter {
  public:
-  explicit Waiter(WaitStrategy strategy) : strategy_(strategy) {}
+  // `interrupt`, where there is one, ends a turn that sleeps.
+  explicit Waiter(WaitStrategy strategy, const Interrupt* interrupt = nullptr)
+      : strategy_(strategy), interrupt_(interrupt) {}
 
   // One turn of waiting for head to pass `seen`. Returns soon after it did, after one pause (busy),
   // or at the latest at deadline_ns (CLOCK_MONOTONIC) or after kParkNsMax. The caller looks for
@@ -49,6 +47,7 @@ class Waiter {
 
  private:
   WaitStrategy strategy_;
+  const Interrupt* interrupt_;
   std::uint32_t turns_ = 0;
 };
 

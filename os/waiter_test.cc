@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "os/kernel.h"
-#include "proto/shared_words.h"
+#include "proto/ring_words.h"
 
 namespace lapwing {
 namespace {

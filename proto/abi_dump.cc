@@ -356,7 +356,8 @@ void dump_errors(Dump& dump) {
   ENUM(Errc, kOk, kInvalidArgument, kNoBus, kBusTaken, kNotPermitted, kNoSpace, kSystem, kDamaged,
        kAbiMismatch, kNotALapwingFile, kJournalFailed, kNoJournal, kPruned, kTimedOut,
        kPublisherGone, kRefused, kProtocol, kBadInput, kRecordSize, kPathTooLong, kClosed, kReset,
-       kUnsupported, kLimit, kNotFound, kStoppedAtGap, kPeerGone, kCorrupt);
+       kUnsupported, kLimit, kNotFound, kStoppedAtGap, kPeerGone, kCorrupt,
+       kWouldBlock, kMisuse, kInterrupted, kTooSmall, kNoMemory, kForked, kEventDue);
 }
 
 void dump_gap(Dump& dump) {

@@ -1,4 +1,4 @@
-// The ring file, byte for byte. No behaviour; the slot protocol over it is proto/shared_words.h,
+// The ring file, byte for byte. No behaviour; the slot protocol over it is proto/slot_words.h,
 // the document is docs/formats.md.
 //
 //   page 0      RingHeader  written once, before the file gets its final name
@@ -12,14 +12,12 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "lapwing/detail/memory_layout.h"
+#include "lapwing/journal_state.h"
 #include "lapwing/sequence.h"
 
 namespace lapwing {
 
-// Version of everything in proto/ that two processes share. docs/ABI.md says when it is raised.
-inline constexpr std::uint32_t kAbiVersion = 1;
-
-inline constexpr std::uint64_t kPageBytes = 4096;
 inline constexpr std::uint32_t kRecordBytesMin = 8;
 inline constexpr std::uint32_t kRecordBytesMax = 4088;
 inline constexpr std::uint32_t kRecordBytesDefault = 56;
@@ -98,22 +96,6 @@ static_assert(offsetof(RingHeader, directory_inode) == 224);
 static_assert(offsetof(RingHeader, checksum) == 4088);
 
 enum class RingState : std::uint64_t { kRunning = 1, kClosed = 2 };
-
-enum class JournalState : std::uint32_t {
-  kNone = 0,    // this bus keeps no journal
-  kGood = 1,    // archiving
-  kFailed = 2,  // the first failed write or sync; durable is frozen, live goes on
-  kShed = 3,    // --on-journal-lag shed: the disk was one moment too slow; durable is frozen
-};
-
-// Adjacent lines are prefetched in pairs, so each word has 128 bytes of its own.
-inline constexpr std::size_t kWordStride = 128;
-
-struct alignas(kWordStride) PaddedWord {
-  std::uint64_t value;
-  std::uint8_t padding[kWordStride - sizeof(std::uint64_t)];
-};
-static_assert(sizeof(PaddedWord) == kWordStride);
 
 struct RingWords {
   PaddedWord head;           // newest published sequence

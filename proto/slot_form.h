@@ -1,7 +1,7 @@
 // The form of the slot protocol that a build uses: moves of words, or vector moves on x86-64; and
 // the prefetch that goes with it.
 //
-// Thread safety: as the protocol in proto/shared_words.h, which explains W1 to W3 and R1 to R3.
+// Thread safety: as the protocol in proto/slot_words.h, which explains W1 to W3 and R1 to R3.
 //
 // Vector moves are outside the C++ memory model, and so outside the proof. They rest on x86-64
 // keeping stores in order among themselves and loads among themselves at any width, and on asm
@@ -14,7 +14,7 @@
 #include <cstddef>
 #include <cstring>
 
-#include "proto/shared_words.h"
+#include "proto/slot_words.h"
 
 // ThreadSanitizer does not see into asm. gcc says it by a macro, clang by a feature.
 #if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)

@@ -1,4 +1,7 @@
 #include "proto/slot_form.h"
+#include "lapwing/detail/atomic_word.h"
+#include "proto/ring_layout.h"
+#include "proto/slot_stamp.h"
 
 #include <sys/mman.h>
 
@@ -121,7 +124,7 @@ TEMPLATE_TEST_CASE("A record that is being written is not there yet, and the one
   alignas(16) std::byte slot[64] = {};
   std::byte record[56] = {};
   TestType::store_slot(slot, 5, record, 56);
-  internal::store(*reinterpret_cast<Word*>(slot), writing_stamp(69), std::memory_order_release);
+  detail::store(*reinterpret_cast<Word*>(slot), writing_stamp(69), std::memory_order_release);
   CHECK(TestType::load_slot(slot, 69, record, 56).outcome == SlotRead::kNotYet);
   const SlotReadResult gone = TestType::load_slot(slot, 5, record, 56);
   CHECK(gone.outcome == SlotRead::kNewer);

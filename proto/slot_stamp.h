@@ -1,5 +1,5 @@
 // The arithmetic of a slot: which sequence its stamp speaks of, and what a reader that was lapped
-// may conclude from it. The atomic accesses are in proto/shared_words.h.
+// may conclude from it. The atomic accesses are in proto/slot_words.h.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -7,11 +7,10 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "lapwing/detail/atomic_word.h"
 #include "lapwing/sequence.h"
 
 namespace lapwing {
-
-using Word = std::uint64_t;
 
 constexpr Word writing_stamp(Sequence n) {
   return 2 * n - 1;

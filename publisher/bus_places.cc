@@ -8,6 +8,7 @@
 #include "bus/control_socket.h"
 #include "bus/ring_directory.h"
 #include "lapwing/error.h"
+#include "os/system_error.h"
 
 namespace lapwing {
 

@@ -10,15 +10,15 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "bus/open_ring.h"
-#include "lapwing/publisher.h"
 #include "publisher/left_rings.h"
+#include "publisher/publisher_set_up.h"
 #include "snapshot/bus_directory.h"
 
 namespace lapwing {
 
 class BusPlaces {
  public:
-  explicit BusPlaces(const PublisherOptions& options) : options_(options) {}
+  explicit BusPlaces(const PublisherSetUp& options) : options_(options) {}
 
   std::string journal_root() const;
   // Those that only one publisher may use: the bus's and, since another bus may be told to write
@@ -39,7 +39,7 @@ class BusPlaces {
   absl::Status check_nobody_publishes() const;
 
  private:
-  const PublisherOptions& options_;
+  const PublisherSetUp& options_;
 };
 
 // What a directory is called.

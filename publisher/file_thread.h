@@ -19,7 +19,7 @@
 
 #include "bus/ring_file.h"
 #include "lapwing/error.h"
-#include "proto/shared_words.h"
+#include "proto/thread_words.h"
 #include "publisher/idle_sleeper.h"
 #include "publisher/journal_gate.h"
 #include "snapshot/archive/archiver.h"
@@ -44,7 +44,7 @@ class FileThread {
   };
 
   FileThread(std::unique_ptr<Archiver> archiver, RingWords& words, std::uint64_t capacity,
-             bool stop_on_failure, Hooks hooks);
+             bool stop_on_failure, JournalGate& gate, Hooks hooks);
   ~FileThread();
 
   absl::Status start();
@@ -52,7 +52,6 @@ class FileThread {
   // still. Idempotent. A failed journal's failure is returned.
   absl::Status close();
 
-  JournalGate& gate() { return gate_; }
   IdleSleeper& sleeper() { return sleeper_; }
 
   void request_flush(Asker asker, Sequence through);
@@ -83,7 +82,7 @@ class FileThread {
   bool stop_on_failure_;
   Hooks hooks_;
 
-  JournalGate gate_;
+  JournalGate& gate_;
   IdleSleeper sleeper_;
   std::array<SingleWriterWord, 2> flush_through_;  // by asker
   SingleWriterWord prune_below_;

@@ -1,7 +1,7 @@
 // A thread's bed: an eventfd that others signal, and the flag by which the publish path knows to do
 // so.
 //
-// The protocol and its argument are at IdleFlag in proto/shared_words.h; this adds the system
+// The protocol and its argument are at IdleFlag in proto/thread_words.h; this adds the system
 // calls.
 //
 // Thread safety: signal() and attend() from any thread; the rest by the sleeping thread.
@@ -14,7 +14,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "os/kernel.h"
-#include "proto/shared_words.h"
+#include "proto/ring_words.h"
+#include "proto/thread_words.h"
 
 namespace lapwing {
 

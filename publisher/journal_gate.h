@@ -2,16 +2,19 @@
 //
 // The file thread raises the limit as blocks reach the disk; the publishing thread compares a
 // sequence with the limit it already holds and comes here only when that is reached. Waiting is a
-// futex on a private word that changes before every wake (proto/shared_words.h, load_bell).
+// futex on a private word that changes before every wake (proto/ring_words.h, load_bell).
 //
-// Thread safety: raise, end and nudge by the file thread; the rest by the publishing thread.
+// Thread safety: raise and end by the file thread; nudge by any thread and by a signal handler; the
+// rest by the publishing thread.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "lapwing/sequence.h"
 #include "os/kernel.h"
-#include "proto/shared_words.h"
+#include "proto/ring_words.h"
+#include "proto/thread_words.h"
 
 namespace lapwing {
 
@@ -32,7 +35,7 @@ class JournalGate {
     ring();
   }
 
-  // Something else that the publishing thread may be waiting for has moved: durable.
+  // Something else that the publishing thread may be waiting for has moved: durable, an interrupt.
   void nudge() { ring(); }
 
   Sequence limit() const { return limit_.load(); }
@@ -40,12 +43,16 @@ class JournalGate {
 
   // The bell to hand to wait(), loaded before the condition is looked at.
   std::uint32_t bell() const { return load_bell(&bell_); }
-  // Sleeps until the bell differs from `seen`, at most kGateWaitNsMax.
-  void wait(std::uint32_t seen) const { futex_wait(&bell_, seen, kGateWaitNsMax); }
+  // Sleeps until the bell differs from `seen`, at most until deadline_ns and kGateWaitNsMax.
+  void wait(std::uint32_t seen, std::uint64_t deadline_ns) const {
+    const std::uint64_t now_ns = monotonic_ns();
+    if (deadline_ns <= now_ns) return;
+    futex_wait(&bell_, seen, std::min(deadline_ns - now_ns, kGateWaitNsMax));
+  }
 
  private:
   void ring() {
-    bump_bell(&bell_);
+    bump_shared_bell(&bell_);
     futex_wake_all(&bell_);
   }
 

@@ -5,14 +5,16 @@
 #include <vector>
 
 #include "bus/ring_reader.h"
+#include "proto/text_field.h"
 #include "snapshot/journal/session_log.h"
+#include "testing/closing_publisher.h"
 #include "testing/publisher_fixture.h"
 
 namespace lapwing {
 namespace {
 
 // A journal of which nothing is left but a void through `last`.
-void leave_void_through(const PublisherOptions& options, Sequence last) {
+void leave_void_through(const PublisherSetUp& options, Sequence last) {
   open_publisher(options);  // makes the directories
   const std::string root = options.directory + "/" + kJournalDirectoryName;
   std::filesystem::remove_all(root);
@@ -59,7 +61,7 @@ constexpr Sequence kLast = kSequenceMax - 1;  // of which the next one has a sta
 
 TEST_CASE("The last sequence is published, archived and read; the one after it is refused") {
   const TemporaryDirectory directory;
-  const PublisherOptions options = options_for(directory);
+  const PublisherSetUp options = options_for(directory);
   leave_void_through(options, kFirst - 1);
   const auto publisher = open_publisher(options);
   REQUIRE(publisher->first() == kFirst);
@@ -70,7 +72,7 @@ TEST_CASE("The last sequence is published, archived and read; the one after it i
   CHECK(publisher->publish(std::as_bytes(std::span(records[11]))) == kNoSequence);
   CHECK(errc_of(publisher->status()) == Errc::kLimit);
   CHECK(publisher->head() == kLast);
-  CHECK(publisher->flush(monotonic_ns() + kHangNs).ok());
+  CHECK(publisher->flush(Deadline::at_monotonic_ns(monotonic_ns() + kHangNs)).ok());
 
   const RingMap map = map_ring(options);
   const RingReader reader(map);
@@ -89,9 +91,9 @@ TEST_CASE("The last sequence is published, archived and read; the one after it i
 
 TEST_CASE("A journal that has come to the last sequence is not continued, and its name is said") {
   const TemporaryDirectory directory;
-  const PublisherOptions options = options_for(directory);
+  const PublisherSetUp options = options_for(directory);
   leave_void_through(options, Sequence{1} << 63);
-  const auto refused = Publisher::open(options);
+  const auto refused = closing(open_with_seams(options));
   REQUIRE(errc_of(refused.status()) == Errc::kLimit);
   CHECK_THAT(std::string(refused.status().message()), Catch::Contains(options.directory));
 }

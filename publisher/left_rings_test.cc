@@ -12,8 +12,11 @@
 #include <map>
 
 #include "os/exclusive_lock.h"
+#include "os/system_error.h"
+#include "proto/text_field.h"
 #include "snapshot/journal/session_log.h"
 #include "testing/child_process.h"
+#include "testing/closing_publisher.h"
 #include "testing/publisher_fixture.h"
 
 namespace lapwing {
@@ -22,18 +25,18 @@ namespace {
 constexpr std::size_t kRecords = 100;
 
 // A publisher that published kRecords and was killed.
-void leave_killed(const PublisherOptions& options) {
+void leave_killed(const PublisherSetUp& options) {
   ChildProcess child([&] {
-    const absl::StatusOr<std::unique_ptr<Publisher>> publisher = Publisher::open(options);
+    const absl::StatusOr<ClosingPublisher> publisher = closing(open_with_seams(options));
     if (!publisher.ok()) return 1;
-    (*publisher)->publish_batch(bytes_of(records_from(1, kRecords)));
+    (void)(*publisher)->publish_batch(bytes_of(records_from(1, kRecords)));
     return kill(getpid(), SIGKILL);
   });
   REQUIRE(child.wait() == -SIGKILL);
 }
 
-PublisherOptions copy_of(const PublisherOptions& original, const std::string& directory) {
-  PublisherOptions copy = original;
+PublisherSetUp copy_of(const PublisherSetUp& original, const std::string& directory) {
+  PublisherSetUp copy = original;
   copy.directory = directory;
   std::filesystem::create_directory(directory);
   for (const auto& entry : std::filesystem::recursive_directory_iterator(original.directory)) {
@@ -56,18 +59,18 @@ struct Start {
 };
 
 // Starts a publisher, notes what it logs, and closes it.
-Start start(PublisherOptions options) {
+Start start(PublisherSetUp options) {
   Start result;
   options.log = [&](const std::string& line) { result.lines.push_back(line); };
-  absl::StatusOr<std::unique_ptr<Publisher>> publisher = Publisher::open(options);
+  absl::StatusOr<ClosingPublisher> publisher = closing(open_with_seams(options));
   result.status = publisher.status();
   if (!publisher.ok()) return result;
-  result.how = (*publisher)->settled().how;
+  result.how = (*publisher)->last_session().how;
   result.status = (*publisher)->close();
   return result;
 }
 
-std::string ring_of(const PublisherOptions& options) {
+std::string ring_of(const PublisherSetUp& options) {
   return read_bus_description(options.directory).value().ring_path;
 }
 
@@ -77,7 +80,7 @@ std::string content_of(const std::string& path) {
 }
 
 // A journal whose only session is open and says that its ring is at `ring_path`.
-void craft_journal(const PublisherOptions& options, const Id128& session,
+void craft_journal(const PublisherSetUp& options, const Id128& session,
                    const std::string& ring_path) {
   const std::string root = options.directory + "/" + kJournalDirectoryName;
   std::filesystem::create_directories(root);
@@ -128,9 +131,9 @@ class LostSessionsDisk final : public PosixDisk {
 
 TEST_CASE("A publisher on a copy leaves the original's ring, and the original loses nothing") {
   const TemporaryDirectory directory;
-  const PublisherOptions original = options_for(directory);
+  const PublisherSetUp original = options_for(directory);
   leave_killed(original);
-  const PublisherOptions copy = copy_of(original, directory.file("copy"));
+  const PublisherSetUp copy = copy_of(original, directory.file("copy"));
   const std::string ring = ring_of(original);
   const Start on_copy = start(copy);
   REQUIRE(on_copy.status.ok());
@@ -138,16 +141,16 @@ TEST_CASE("A publisher on a copy leaves the original's ring, and the original lo
   CHECK(on_copy.says("belongs to another directory, of which this one is a copy"));
   REQUIRE(std::filesystem::exists(ring));
   const auto publisher = open_publisher(original);
-  CHECK(publisher->settled().how == Settlement::kRecovered);
+  CHECK(publisher->last_session().how == Settlement::kRecovered);
   CHECK(publisher->first() == kRecords + 1);
   CHECK_FALSE(std::filesystem::exists(ring));
 }
 
 TEST_CASE("A publisher on a copy leaves the ring of a publisher that lives") {
   const TemporaryDirectory directory;
-  const PublisherOptions original = options_for(directory);
+  const PublisherSetUp original = options_for(directory);
   const auto publisher = open_publisher(original);
-  const PublisherOptions copy = copy_of(original, directory.file("copy"));
+  const PublisherSetUp copy = copy_of(original, directory.file("copy"));
   const std::string ring = ring_of(original);
   CHECK(start(copy).status.ok());
   CHECK(std::filesystem::exists(ring));
@@ -157,21 +160,21 @@ TEST_CASE("A publisher on a copy leaves the ring of a publisher that lives") {
 
 TEST_CASE("Another bus that comes to lie where one was leaves the ring of the one that was") {
   const TemporaryDirectory directory;
-  const PublisherOptions options = options_for(directory);
+  const PublisherSetUp options = options_for(directory);
   leave_killed(options);
   std::filesystem::rename(options.directory, directory.file("moved"));
   const Start newcomer = start(options);
   REQUIRE(newcomer.status.ok());
   CHECK(newcomer.how == Settlement::kFresh);
   CHECK(newcomer.says("is of another bus directory and is left alone"));
-  PublisherOptions moved = options;
+  PublisherSetUp moved = options;
   moved.directory = directory.file("moved");
   CHECK(start(moved).how == Settlement::kRecovered);
 }
 
 TEST_CASE("A file that `sessions` calls the ring and that is none is left as it is") {
   const TemporaryDirectory directory;
-  const PublisherOptions options = options_for(directory);
+  const PublisherSetUp options = options_for(directory);
   const Id128 session = random_id().value();
   SECTION("called otherwise") {
     const std::string victim = directory.file("thesis.txt");
@@ -199,7 +202,7 @@ TEST_CASE("A file that `sessions` calls the ring and that is none is left as it 
     CHECK(content_of(victim) == "ten years");
   }
   SECTION("the ring of another bus, whose publisher is dead") {
-    PublisherOptions other = options_for(directory);
+    PublisherSetUp other = options_for(directory);
     other.directory = directory.file("other");
     leave_killed(other);
     const BusDescription theirs = read_bus_description(other.directory).value();
@@ -213,9 +216,9 @@ TEST_CASE("A file that `sessions` calls the ring and that is none is left as it 
 TEST_CASE(
     "A bus that is moved for good under its publisher is closed where it is, and goes on there") {
   const TemporaryDirectory directory;
-  PublisherOptions options = options_for(directory);
+  PublisherSetUp options = options_for(directory);
   const auto publisher = open_publisher(options);
-  publisher->publish_batch(bytes_of(records_from(1, kRecords)));
+  (void)publisher->publish_batch(bytes_of(records_from(1, kRecords)));
   std::filesystem::rename(options.directory, directory.file("moved"));
   REQUIRE(publisher->close().ok());
   options.directory = directory.file("moved");
@@ -226,15 +229,15 @@ TEST_CASE(
 
 TEST_CASE("A ring stays where the end of its failed journal could not be recorded") {
   const TemporaryDirectory directory;
-  const PublisherOptions options = options_for(directory);
+  const PublisherSetUp options = options_for(directory);
   bool lost = false;
-  PublisherOptions on_sick_disk = options;
+  PublisherSetUp on_sick_disk = options;
   on_sick_disk.make_disk = [&] { return std::make_unique<LostSessionsDisk>(lost); };
   on_sick_disk.make_queue = [] { return std::make_unique<FailingQueue>(0); };
   auto publisher = open_publisher(on_sick_disk);
   const std::string ring = ring_of(options);
   lost = true;
-  publisher->publish_batch(bytes_of(records_from(1, kRecords)));
+  (void)publisher->publish_batch(bytes_of(records_from(1, kRecords)));
   CHECK_FALSE(publisher->close().ok());
   CHECK(std::filesystem::exists(ring));
   publisher.reset();

@@ -10,6 +10,7 @@
 #include "os/exclusive_lock.h"
 #include "publisher/lock_watch.h"
 #include "snapshot/journal/session_log.h"
+#include "testing/closing_publisher.h"
 #include "testing/publisher_fixture.h"
 
 namespace lapwing {
@@ -17,7 +18,7 @@ namespace {
 
 constexpr std::size_t kRecords = 100;
 
-std::vector<std::string> lock_files(const PublisherOptions& options) {
+std::vector<std::string> lock_files(const PublisherSetUp& options) {
   const std::string journal = options.directory + "/" + kJournalDirectoryName;
   std::vector<std::string> paths = {options.directory + "/" + kLockFileName};
   if (options.journal) paths.push_back(journal + "/" + kLockFileName);
@@ -25,7 +26,7 @@ std::vector<std::string> lock_files(const PublisherOptions& options) {
 }
 
 // Every file of the bus but its lock files, with what is in it.
-std::map<std::string, std::string> files_of(const PublisherOptions& options) {
+std::map<std::string, std::string> files_of(const PublisherSetUp& options) {
   std::map<std::string, std::string> files;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(options.directory)) {
     if (!entry.is_regular_file() || entry.path().filename() == kLockFileName) continue;
@@ -64,12 +65,12 @@ class Lines {
 
 TEST_CASE("A second publisher is refused and changes nothing, even where the locks were removed") {
   const TemporaryDirectory directory;
-  PublisherOptions options = options_for(directory);
+  PublisherSetUp options = options_for(directory);
   options.take_over_ns = 0;
-  options.sync_interval_ns = 0;  // no file changes by itself
+  options.sync_interval = std::chrono::nanoseconds(0);  // no file changes by itself
   auto publisher = open_publisher(options);
   REQUIRE(publisher->publish_batch(bytes_of(records_from(1, kRecords))) == kRecords);
-  REQUIRE(publisher->flush(monotonic_ns() + kHangNs).ok());
+  REQUIRE(publisher->flush(Deadline::at_monotonic_ns(monotonic_ns() + kHangNs)).ok());
   const std::string socket = options.directory + "/" + kControlSocketName;
   const std::string ring = read_bus_description(options.directory)->ring_path;
   std::string witness;
@@ -100,7 +101,7 @@ TEST_CASE("A second publisher is refused and changes nothing, even where the loc
   std::string refusal;
   do {  // again, where the first publisher has made its locks anew meanwhile
     for (const std::string& lock : lock_files(options)) std::filesystem::remove(lock);
-    const auto second = Publisher::open(options);
+    const auto second = closing(open_with_seams(options));
     REQUIRE(errc_of(second.status()) == Errc::kBusTaken);
     refusal = std::string(second.status().message());
   } while (refusal.find(kLockFileName) != std::string::npos);
@@ -112,27 +113,27 @@ TEST_CASE("A second publisher is refused and changes nothing, even where the loc
 
 TEST_CASE("Without a journal the socket and the ring tell that a publisher lives") {
   const TemporaryDirectory directory;
-  PublisherOptions options = options_for(directory);
+  PublisherSetUp options = options_for(directory);
   options.take_over_ns = 0;
   options.journal = false;
   const auto publisher = open_publisher(options);
   if (GENERATE(false, true)) std::filesystem::remove(options.directory + "/" + kControlSocketName);
   for (const std::string& lock : lock_files(options)) std::filesystem::remove(lock);
-  CHECK(errc_of(Publisher::open(options).status()) == Errc::kBusTaken);
+  CHECK(errc_of(closing(open_with_seams(options)).status()) == Errc::kBusTaken);
 }
 
 TEST_CASE("A publisher that was closed is in nobody's way, though its object is still there") {
   const TemporaryDirectory directory;
-  PublisherOptions options = options_for(directory);
+  PublisherSetUp options = options_for(directory);
   const auto first = open_publisher(options);
-  first->publish_batch(bytes_of(records_from(1, kRecords)));
+  (void)first->publish_batch(bytes_of(records_from(1, kRecords)));
   REQUIRE(first->close().ok());
   CHECK(open_publisher(options)->first() == kRecords + 1);
 }
 
 TEST_CASE("A publisher whose lock files were removed makes them again, and says so") {
   const TemporaryDirectory directory;
-  PublisherOptions options = options_for(directory);
+  PublisherSetUp options = options_for(directory);
   options.journal = GENERATE(true, false);
   Lines lines;
   options.log = lines.sink();
@@ -168,7 +169,7 @@ TEST_CASE("A lock whose directory was moved is not made again where another dire
 
 TEST_CASE("A lock that another process put in the place of ours is told, and taken when it ends") {
   const TemporaryDirectory directory;
-  PublisherOptions options = options_for(directory);
+  PublisherSetUp options = options_for(directory);
   Lines lines;
   options.log = lines.sink();
   const auto publisher = open_publisher(options);

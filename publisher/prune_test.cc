@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::uint64_t kSegmentSlots = kSegmentSlotBytesMin / 64;
 
-ControlClient connect_tool(const PublisherOptions& options) {
+ControlClient connect_tool(const PublisherSetUp& options) {
   auto client = ControlClient::connect({.path = options.directory + "/" + kControlSocketName,
                                         .role = ClientRole::kTool,
                                         .name = "pruner"},
@@ -31,7 +31,7 @@ Sequence segment_first(std::uint64_t segment) {
   return segment * kSegmentSlots + 1;
 }
 
-bool segment_is_there(const Publisher& publisher, const PublisherOptions& options,
+bool segment_is_there(const Publisher& publisher, const PublisherSetUp& options,
                       std::uint64_t segment) {
   const std::string journal = options.directory + "/journal/" + publisher.journal_id().hex();
   for (const char* const suffix : {"jnl", "sum", "idx"}) {
@@ -43,14 +43,14 @@ bool segment_is_there(const Publisher& publisher, const PublisherOptions& option
 void publish_durably(Publisher& publisher, std::size_t count) {
   const std::vector<Record> records = records_from(publisher.head() + 1, count);
   REQUIRE(publisher.publish_batch(bytes_of(records)) != kNoSequence);
-  REQUIRE(publisher.flush(monotonic_ns() + kHangNs).ok());
+  REQUIRE(publisher.flush(Deadline::at_monotonic_ns(monotonic_ns() + kHangNs)).ok());
 }
 
 }  // namespace
 
 TEST_CASE("A prune is answered once the segments are gone, with the oldest that is left") {
   const TemporaryDirectory directory;
-  const PublisherOptions options = options_for(directory);
+  const PublisherSetUp options = options_for(directory);
   const auto publisher = open_publisher(options);
   ControlClient client = connect_tool(options);
   for (std::uint64_t gone = 2; gone <= 20; gone += 2) {
@@ -65,7 +65,7 @@ TEST_CASE("A prune is answered once the segments are gone, with the oldest that 
 
 TEST_CASE("A prune that finds nothing to remove is answered, the same or a smaller one again too") {
   const TemporaryDirectory directory;
-  const PublisherOptions options = options_for(directory);
+  const PublisherSetUp options = options_for(directory);
   const auto publisher = open_publisher(options);
   ControlClient client = connect_tool(options);
   CHECK(prune(client, kSequenceMax).value() == 1);  // nothing is durable
@@ -77,7 +77,7 @@ TEST_CASE("A prune that finds nothing to remove is answered, the same or a small
 
 TEST_CASE("A prune beyond durable is of what is durable by then, not of records to come") {
   const TemporaryDirectory directory;
-  const PublisherOptions options = options_for(directory);
+  const PublisherSetUp options = options_for(directory);
   const auto publisher = open_publisher(options);
   ControlClient client = connect_tool(options);
   publish_durably(*publisher, 2 * kSegmentSlots + 5);
@@ -89,7 +89,7 @@ TEST_CASE("A prune beyond durable is of what is durable by then, not of records 
 
 TEST_CASE("Where no journal is kept, a prune is answered so") {
   const TemporaryDirectory directory;
-  PublisherOptions options = options_for(directory);
+  PublisherSetUp options = options_for(directory);
   options.journal = false;
   const auto publisher = open_publisher(options);
   ControlClient client = connect_tool(options);
@@ -98,12 +98,13 @@ TEST_CASE("Where no journal is kept, a prune is answered so") {
 
 TEST_CASE("Of a journal that has failed, nothing is pruned, and the answer says why") {
   const TemporaryDirectory directory;
-  PublisherOptions options = options_for(directory);
+  PublisherSetUp options = options_for(directory);
   options.make_queue = [] { return std::make_unique<FailingQueue>(3); };
   const auto publisher = open_publisher(options);
   const std::vector<Record> records = records_from(1, 30 * kCapacity);
   REQUIRE(publisher->publish_batch(bytes_of(records)) == records.size());
-  REQUIRE(errc_of(publisher->flush(monotonic_ns() + kHangNs)) == Errc::kJournalFailed);
+  REQUIRE(errc_of(publisher->flush(Deadline::at_monotonic_ns(monotonic_ns() + kHangNs))) ==
+          Errc::kJournalFailed);
   ControlClient client = connect_tool(options);
   for (int i = 0; i < 2; ++i) {
     CHECK(errc_of(prune(client, kSequenceMax).status()) == Errc::kJournalFailed);
@@ -113,7 +114,7 @@ TEST_CASE("Of a journal that has failed, nothing is pruned, and the answer says 
 
 TEST_CASE("A prune that waits when the publisher closes is told that it closed") {
   const TemporaryDirectory directory;
-  PublisherOptions options = options_for(directory);
+  PublisherSetUp options = options_for(directory);
   std::atomic<bool> hold = false;
   options.make_queue = [&] {
     return std::make_unique<HoldingQueue>(hold, WriteRequest::Kind::kSyncDirectory);

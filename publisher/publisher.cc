@@ -1,15 +1,20 @@
 #include "lapwing/publisher.h"
 
 #include <algorithm>
-#include <cassert>
 #include <filesystem>
-#include <thread>
+#include <tuple>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "bus/ring_writer.h"
+#include "os/system_error.h"
+#include "proto/busy_flag.h"
+#include "proto/control_frames.h"
+#include "proto/text_field.h"
+#include "publisher/closing_threads.h"
 #include "publisher/file_thread.h"
 #include "publisher/lock_watch.h"
+#include "publisher/publisher_set_up.h"
 #include "publisher/service_thread.h"
 #include "publisher/session_start.h"
 
@@ -30,10 +35,33 @@ absl::Status make_absolute(std::string& path) {
   return absl::OkStatus();
 }
 
+absl::Status overlap() {
+  return make_error(Errc::kMisuse,
+                    "another call on this publisher is under way: one thread at a time");
+}
+
+SubscriberInfo info_of(const SubscriberInfoFrame& frame) {
+  SubscriberInfo info;
+  info.name = get_text(frame.name);
+  info.pid = frame.pid;
+  info.uid = frame.uid;
+  info.reads = frame.role == ClientRole::kSubscriber;
+  info.may_park = frame.may_park != 0;
+  info.reported = frame.reported != 0;
+  info.position = frame.position;
+  info.records = frame.records;
+  info.gaps = frame.gaps;
+  info.lost = frame.lost;
+  info.filled = frame.filled;
+  info.connected_wall_ns = frame.connected_wall_ns;
+  info.reported_wall_ns = frame.reported_wall_ns;
+  return info;
+}
+
 }  // namespace
 
 struct Publisher::State {
-  PublisherOptions options;
+  PublisherSetUp options;
   StartedSession session;                   // before the threads: they borrow from it
   LockWatch lock_watch;                     // of the session's locks
   std::unique_ptr<FileThread> file_thread;  // null without a journal
@@ -43,15 +71,22 @@ struct Publisher::State {
   RingWriter writer;
   Sequence head;
   Sequence limit;  // what the gate last allowed; 0 once publishing has ended
-  // A batch moves head at least this often (stamp_is_corrupt in proto/shared_words.h asks for it).
+  // A batch moves head at least this often (stamp_is_corrupt in proto/slot_stamp.h asks for it).
   std::uint64_t head_stride;
   absl::Status status;
   absl::Status last_error;
-  bool closed = false;
+  BusyFlag waiting;  // taken: a call of publish(), flush() or close() waits
   PublisherCounters counters;
-  std::thread::id publishing_thread;
+  InterruptFlag interrupted;
+  JournalGate gate;  // here and not in the file thread: interrupt() rings it at any time
 
-  State(PublisherOptions given, StartedSession started)
+  // The end: begun by the publishing thread, done by another one.
+  bool closing = false;
+  StickyFlag left;  // nobody asks how it ended: the log says so
+  StickyFlag closed;
+  absl::Status close_result;  // once it is closed
+
+  State(PublisherSetUp given, StartedSession started)
       : options(std::move(given)),
         session(std::move(started)),
         lock_watch(session.locks, [this](const std::string& line) { log(line); }),
@@ -59,6 +94,30 @@ struct Publisher::State {
         head(session.first() - 1),
         limit(kPublishedMax),
         head_stride(session.ring->header().capacity / kHeadStrideParts) {}
+
+  // While one lasts, every other call finds `waiting` set, and publish() comes upon it since the
+  // limit is 0.
+  class WaitingCall {
+   public:
+    explicit WaitingCall(State& state) : state_(state), is_first_(state.waiting.try_take()) {
+      if (!is_first_) return;
+      limit_ = state.limit;
+      state.limit = 0;
+    }
+    ~WaitingCall() {
+      if (!is_first_) return;
+      state_.limit = limit_;
+      state_.waiting.release();
+    }
+    // False: another call waits.
+    bool is_first() const { return is_first_; }
+    void end(Sequence limit) { limit_ = limit; }
+
+   private:
+    State& state_;
+    const bool is_first_;
+    Sequence limit_ = 0;  // when it is over
+  };
 
   RingWords& words() { return session.ring->words(); }
   void log(const std::string& line) const {
@@ -79,19 +138,21 @@ struct Publisher::State {
     return anyone_asleep() ? attend() : n;
   }
   [[gnu::cold]] Sequence refuse_size(std::size_t bytes);
-  Sequence gate_limit() const { return std::min(file_thread->gate().limit(), kPublishedMax); }
+  Sequence gate_limit() const { return std::min(gate.limit(), kPublishedMax); }
   Sequence publish_by_call(Sequence n, const std::byte* record);
-  Sequence publish_beyond_limit(Sequence n, const std::byte* record);
+  Sequence publish_beyond_limit(Sequence n, const std::byte* record, Deadline deadline);
   void store_run(const std::byte* record, std::uint64_t count);
-  bool admit(Sequence n);
-  bool wait_for_journal(Sequence n);
+  bool admit(Sequence n, Deadline deadline);
+  bool wait_for_journal(Sequence n, Deadline deadline);
+  absl::Status why_not_to_wait(Deadline deadline);
   bool anyone_asleep() const {
     return service_thread->sleeper().wants_attention() ||
            (file_thread != nullptr && file_thread->sleeper().wants_attention());
   }
   [[gnu::cold]] Sequence attend();
-  void check_thread();
-  absl::Status close();
+  void begin_close();
+  absl::Status wait_for_close(Deadline deadline);
+  void close();
   absl::Status remove_names();
 };
 
@@ -103,7 +164,7 @@ absl::Status Publisher::State::start_threads() {
     hooks.on_turn = [this](std::uint64_t now_ns) { lock_watch.look(now_ns); };
     file_thread = std::make_unique<FileThread>(
         std::move(session.archiver), words(), session.ring->header().capacity,
-        options.on_journal_failure == OnJournalFailure::kStop, std::move(hooks));
+        options.on_journal_failure == OnJournalFailure::kStop, gate, std::move(hooks));
     limit = gate_limit();
   }
   ServiceThread::Hooks hooks;
@@ -163,16 +224,25 @@ void Publisher::State::store_run(const std::byte* record, std::uint64_t count) {
 }
 
 // Cold: n is beyond the limit that was last seen. True if n may be written now.
-bool Publisher::State::admit(Sequence n) {
+bool Publisher::State::admit(Sequence n, Deadline deadline) {
+  if (waiting.is_taken()) {
+    last_error = overlap();
+    return false;
+  }
+  last_error = status;
   if (!status.ok()) return false;
   if (n > kPublishedMax) {
-    status = make_error(Errc::kLimit, absl::StrCat("sequence ", kPublishedMax,
-                                                   " is the last that a bus can have: begin "
-                                                   "another bus"));
+    last_error = status =
+        make_error(Errc::kLimit, absl::StrCat("sequence ", kPublishedMax,
+                                              " is the last that a bus can have: begin "
+                                              "another bus"));
     limit = 0;
     return false;
   }
-  if (file_thread == nullptr) return true;
+  if (file_thread == nullptr) {
+    limit = kPublishedMax;
+    return true;
+  }
   limit = gate_limit();
   if (n <= limit) return true;
   if (options.on_journal_lag == OnJournalLag::kShed) {
@@ -180,26 +250,45 @@ bool Publisher::State::admit(Sequence n) {
   } else {
     ++counters.journal_stalls;
   }
-  return wait_for_journal(n);
+  return wait_for_journal(n, deadline);
 }
 
-bool Publisher::State::wait_for_journal(Sequence n) {
-  JournalGate& gate = file_thread->gate();
+bool Publisher::State::wait_for_journal(Sequence n, Deadline deadline) {
   const std::uint64_t began_ns = monotonic_ns();
   file_thread->sleeper().signal();
+  WaitingCall call(*this);
+  if (!call.is_first()) {
+    last_error = overlap();
+    return false;
+  }
   for (;;) {
     const std::uint32_t bell = gate.bell();
-    limit = gate_limit();
-    if (n <= limit || gate.ended()) break;
-    gate.wait(bell);
+    if (n <= gate_limit() || gate.ended()) break;
+    last_error = why_not_to_wait(deadline);
+    if (!last_error.ok()) break;
+    gate.wait(bell, deadline.monotonic_ns());
   }
   const std::uint64_t waited_ns = monotonic_ns() - began_ns;
   counters.journal_stall_ns_max = std::max(counters.journal_stall_ns_max, waited_ns);
   counters.journal_stall_ns_total += waited_ns;
+  if (!last_error.ok()) return false;
+  call.end(gate_limit());
   if (!gate.ended()) return true;
-  status = file_thread->failure();
-  limit = 0;
+  last_error = status = file_thread->failure();
+  call.end(0);
   return false;
+}
+
+absl::Status Publisher::State::why_not_to_wait(Deadline deadline) {
+  if (interrupted.take()) {
+    return make_error(Errc::kInterrupted, "interrupt() ended the wait for the journal");
+  }
+  if (!deadline.has_passed()) return absl::OkStatus();
+  return make_error(
+      Errc::kTimedOut,
+      absl::StrCat("the journal is behind: archived is ", load_archived(words()), ", durable ",
+                   load_durable(words()), ", head ", head,
+                   "; try again, or look at the disk under ", session.description.journal_root));
 }
 
 // A sleeper wants to be told, or the journal has ended and publishing may have to. Returns head.
@@ -207,44 +296,59 @@ Sequence Publisher::State::attend() {
   if (service_thread->sleeper().attend()) ++counters.idle_wakes;
   if (file_thread == nullptr || !file_thread->sleeper().attend()) return head;
   ++counters.idle_wakes;
-  if (!file_thread->gate().ended()) return head;
+  if (!gate.ended()) return head;
   status = file_thread->failure();
   limit = 0;
   return head;
 }
 
-void Publisher::State::check_thread() {
-#ifndef NDEBUG
-  if (publishing_thread == std::thread::id()) publishing_thread = std::this_thread::get_id();
-  assert(publishing_thread == std::this_thread::get_id() && "one thread publishes, ever");
-#endif
+absl::StatusOr<Publisher> Publisher::open(PublisherOptions options, Deadline deadline) {
+  PublisherSetUp set_up{std::move(options)};
+  const std::uint64_t now_ns = monotonic_ns();
+  set_up.take_over_ns = deadline.monotonic_ns() - std::min(now_ns, deadline.monotonic_ns());
+  return open_with_seams(std::move(set_up));
 }
 
-absl::StatusOr<std::unique_ptr<Publisher>> Publisher::open(PublisherOptions options) {
+absl::StatusOr<Publisher> open_with_seams(PublisherSetUp set_up) {
   // bus.json and `sessions` are read by processes with other working directories.
   for (std::string* const path :
-       {&options.directory, &options.journal_directory, &options.ring_directory}) {
+       {&set_up.directory, &set_up.journal_directory, &set_up.ring_directory}) {
     if (absl::Status made = make_absolute(*path); !made.ok()) return made;
   }
-  absl::StatusOr<StartedSession> session = start_session(options);
+  absl::StatusOr<StartedSession> session = start_session(set_up);
   if (!session.ok()) return session.status();
-  auto state = std::make_unique<State>(std::move(options), *std::move(session));
+  auto state = std::make_shared<Publisher::State>(std::move(set_up), *std::move(session));
   if (state->options.on_step) state->options.on_step("open-socket");
-  absl::Status started = state->start_threads();
-  std::unique_ptr<Publisher> publisher(new Publisher(std::move(state)));
-  if (!started.ok()) return started;  // the destructor closes what was begun
-  return publisher;
+  if (absl::Status started = state->start_threads(); !started.ok()) {
+    state->begin_close();
+    state->close();
+    return started;
+  }
+  return Publisher(std::move(state));
 }
 
-Publisher::Publisher(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Publisher::Publisher(std::shared_ptr<State> state) : state_(std::move(state)) {}
+Publisher::Publisher(Publisher&&) noexcept = default;
+
+Publisher& Publisher::operator=(Publisher&& other) noexcept {
+  if (this == &other) return *this;
+  leave();
+  state_ = std::move(other.state_);
+  return *this;
+}
 
 Publisher::~Publisher() {
-  if (absl::Status closed = close(); !closed.ok()) state_->log(std::string(closed.message()));
+  leave();
 }
 
-Sequence Publisher::publish(std::span<const std::byte> record) {
+void Publisher::leave() {
+  if (state_ == nullptr || state_->closing) return;
+  state_->left.set();
+  close(Deadline::now()).IgnoreError();
+}
+
+Sequence Publisher::publish(std::span<const std::byte> record, Deadline deadline) {
   State& state = *state_;
-  state.check_thread();
   // What is shorter would be published with the memory behind it.
   if (record.size() != state.writer.record_bytes()) [[unlikely]] {
     return state.refuse_size(record.size());
@@ -253,7 +357,7 @@ Sequence Publisher::publish(std::span<const std::byte> record) {
   // keeps the stack out of it: a publish waits for its stores, and what is pushed is stored.
   const Sequence n = state.head + 1;
   if (n > state.limit) [[unlikely]] {
-    return state.publish_beyond_limit(n, record.data());
+    return state.publish_beyond_limit(n, record.data(), deadline);
   }
   if (state.writer.store_inline(n, record.data())) [[likely]] {
     return state.announce(n);
@@ -277,14 +381,14 @@ Sequence Publisher::publish(std::span<const std::byte> record) {
 
 // Cold: n is beyond the limit that was last seen.
 [[gnu::noinline]] Sequence Publisher::State::publish_beyond_limit(Sequence n,
-                                                                  const std::byte* record) {
-  return admit(n) ? publish_by_call(n, record) : kNoSequence;
+                                                                  const std::byte* record,
+                                                                  Deadline deadline) {
+  return admit(n, deadline) ? publish_by_call(n, record) : kNoSequence;
 }
 
-Sequence Publisher::publish_batch(std::span<const std::byte> records) {
+Sequence Publisher::publish_batch(std::span<const std::byte> records, Deadline deadline) {
   State& state = *state_;
   const std::size_t record_bytes = state.writer.record_bytes();
-  state.check_thread();
   if (records.size() % record_bytes != 0) [[unlikely]] {
     return state.refuse_size(records.size());
   }
@@ -292,7 +396,7 @@ Sequence Publisher::publish_batch(std::span<const std::byte> records) {
   for (std::uint64_t left = records.size() / record_bytes; left > 0;) {
     const std::uint64_t run = std::min({left, state.head_stride, state.allowed(left)});
     if (run == 0) [[unlikely]] {
-      if (!state.admit(state.head + 1)) return kNoSequence;
+      if (!state.admit(state.head + 1, deadline)) return kNoSequence;
       continue;
     }
     state.store_run(record, run);
@@ -310,50 +414,69 @@ const absl::Status& Publisher::last_error() const {
   return state_->last_error;
 }
 
-absl::Status Publisher::flush(std::uint64_t deadline_ns) {
+absl::Status Publisher::flush(Deadline deadline) {
   State& state = *state_;
-  if (state.closed) return state.status;
+  if (state.closing) return state.status;
   if (state.file_thread == nullptr) {
     return make_error(Errc::kNoJournal, "this bus keeps no journal: nothing can be made durable");
   }
   state.file_thread->request_flush(FileThread::Asker::kPublishingThread, state.head);
+  State::WaitingCall call(state);
+  if (!call.is_first()) return overlap();
   for (;;) {
-    const std::uint32_t bell = state.file_thread->gate().bell();
+    const std::uint32_t bell = state.gate.bell();
     if (durable() >= state.head) return absl::OkStatus();
     if (journal().state != JournalState::kGood) return state.file_thread->failure();
-    if (monotonic_ns() >= deadline_ns) {
-      return make_error(Errc::kTimedOut,
-                        absl::StrCat("the journal was not durable through ", state.head,
-                                     " by the deadline; durable is ", durable()));
-    }
-    state.file_thread->gate().wait(bell);
+    if (absl::Status why = state.why_not_to_wait(deadline); !why.ok()) return why;
+    state.gate.wait(bell, deadline.monotonic_ns());
   }
 }
 
-absl::Status Publisher::State::close() {
-  if (closed) return absl::OkStatus();
-  closed = true;
+// By the publishing thread: nothing is published any more.
+void Publisher::State::begin_close() {
+  closing = true;
+  limit = 0;
+  if (status.ok()) status = make_error(Errc::kClosed, "the publisher was closed");
+}
+
+// By one thread, once.
+void Publisher::State::close() {
   const auto step = [this](const char* name) {
     if (options.on_step) options.on_step(name);
   };
-  absl::Status result;
   step("close-journal");
-  if (file_thread != nullptr) result = file_thread->close();
+  if (file_thread != nullptr) close_result = file_thread->close();
   step("close-ring");
   store_ring_state(words(), RingState::kClosed);
   step("close-socket");
   if (service_thread != nullptr) service_thread->close();
   step("unlink-ring");
-  result.Update(remove_names());
-  limit = 0;
-  if (status.ok()) status = make_error(Errc::kClosed, "the publisher was closed");
+  close_result.Update(remove_names());
   // The write queue holds the lock too (see make_write_queue), so it goes first.
   file_thread.reset();
   session.queue.reset();
   session.sessions.reset();
   session.ring->let_go();
   session.locks.clear();
-  return result;
+  closed.set();
+  gate.nudge();
+}
+
+absl::Status Publisher::State::wait_for_close(Deadline deadline) {
+  WaitingCall call(*this);
+  if (!call.is_first()) return overlap();
+  for (;;) {
+    const std::uint32_t bell = gate.bell();
+    if (closed.is_set()) return close_result;
+    if (interrupted.take()) {
+      return make_error(Errc::kInterrupted,
+                        "interrupt() ended the wait for the close, which goes on");
+    }
+    if (deadline.has_passed()) {
+      return make_error(Errc::kTimedOut, "the close was not over by the deadline, and goes on");
+    }
+    gate.wait(bell, deadline.monotonic_ns());
+  }
 }
 
 // A journal that has failed and whose end could not be recorded leaves its ring: page 1 says what
@@ -371,8 +494,23 @@ absl::Status Publisher::State::remove_names() {
   return result;
 }
 
-absl::Status Publisher::close() {
-  return state_->close();
+absl::Status Publisher::close(Deadline deadline) {
+  if (state_->waiting.is_taken()) return overlap();
+  if (!state_->closing) {
+    state_->begin_close();
+    run_closing([state = state_] {
+      state->close();
+      if (state->left.is_set() && !state->close_result.ok()) {
+        state->log(std::string(state->close_result.message()));
+      }
+    });
+  }
+  return state_->wait_for_close(deadline);
+}
+
+void Publisher::interrupt() noexcept {
+  state_->interrupted.raise();
+  state_->gate.nudge();
 }
 
 std::uint32_t Publisher::record_bytes() const {
@@ -382,19 +520,22 @@ Sequence Publisher::first() const {
   return state_->session.first();
 }
 Sequence Publisher::head() const {
-  return state_->head;
+  return load_head(state_->words());
 }
 Sequence Publisher::durable() const {
   return load_durable(state_->words());
 }
-const Id128& Publisher::session_id() const {
+Id128 Publisher::session_id() const {
   return state_->session.ring->header().session_id;
 }
-const Id128& Publisher::journal_id() const {
+Id128 Publisher::journal_id() const {
   return state_->session.ring->header().journal_id;
 }
-const Settled& Publisher::settled() const {
-  return state_->session.settled;
+LastSession Publisher::last_session() const {
+  const Settled& settled = state_->session.settled;
+  LastSession last{.how = settled.how};
+  if (settled.new_void) std::tie(last.void_first, last.void_last) = *settled.new_void;
+  return last;
 }
 std::uint64_t Publisher::source_offset() const {
   return state_->session.source_offset;
@@ -412,8 +553,12 @@ PublisherCounters Publisher::counters() const {
   return counters;
 }
 
-std::vector<SubscriberInfoFrame> Publisher::subscribers() const {
-  return state_->service_thread->subscribers();
+std::vector<SubscriberInfo> Publisher::subscribers() const {
+  std::vector<SubscriberInfo> list;
+  for (const SubscriberInfoFrame& frame : state_->service_thread->subscribers()) {
+    list.push_back(info_of(frame));
+  }
+  return list;
 }
 
 }  // namespace lapwing

@@ -1,5 +1,5 @@
 // The publisher as its user sees it: what publish promises, what waits, what fails and how.
-#include "lapwing/publisher.h"
+#include "publisher/publisher_set_up.h"
 
 #include <algorithm>
 #include <array>
@@ -18,13 +18,14 @@
 #include "bus/ring_reader.h"
 #include "os/exclusive_lock.h"
 #include "snapshot/journal/session_log.h"
+#include "testing/closing_publisher.h"
 #include "testing/publisher_fixture.h"
 
 namespace lapwing {
 
 TEST_CASE("Records are numbered from 1 and are in the ring as soon as publish returns") {
   const TemporaryDirectory directory;
-  const PublisherOptions options = options_for(directory);
+  const PublisherSetUp options = options_for(directory);
   const auto publisher = open_publisher(options);
   const RingMap map = map_ring(options);
   const RingReader reader(map);
@@ -41,7 +42,7 @@ TEST_CASE("Records are numbered from 1 and are in the ring as soon as publish re
 
 TEST_CASE("A clean close leaves nothing where the ring was") {
   const TemporaryDirectory directory;
-  const PublisherOptions options = options_for(directory);
+  const PublisherSetUp options = options_for(directory);
   const auto publisher = open_publisher(options);
   const auto bus = read_bus_description(options.directory);
   REQUIRE(bus.ok());
@@ -55,7 +56,7 @@ TEST_CASE("A clean close leaves nothing where the ring was") {
 
 TEST_CASE("A batch many times the ring gets through, with a journal and without") {
   const TemporaryDirectory directory;
-  PublisherOptions options = options_for(directory);
+  PublisherSetUp options = options_for(directory);
   options.journal = GENERATE(true, false);
   const auto publisher = open_publisher(options);
   const std::vector<Record> records = records_from(1, 20 * kCapacity + 7);
@@ -67,7 +68,7 @@ TEST_CASE("A batch many times the ring gets through, with a journal and without"
 
 TEST_CASE("No batch, however long, makes a reader take a good slot for a damaged one") {
   const TemporaryDirectory directory;
-  PublisherOptions options = options_for(directory);
+  PublisherSetUp options = options_for(directory);
   options.journal = false;  // with one, the gate moves head on
   const auto publisher = open_publisher(options);
   const RingMap map = map_ring(options);
@@ -100,22 +101,23 @@ TEST_CASE("No batch, however long, makes a reader take a good slot for a damaged
 
 TEST_CASE("flush returns once everything published is durable") {
   const TemporaryDirectory directory;
-  PublisherOptions options = options_for(directory);
-  options.sync_interval_ns = 0;  // only when asked
+  PublisherSetUp options = options_for(directory);
+  options.sync_interval = std::chrono::nanoseconds(0);  // only when asked
   const auto publisher = open_publisher(options);
   const std::vector<Record> records = records_from(1, 100);
   REQUIRE(publisher->publish_batch(bytes_of(records)) == 100);
   CHECK(publisher->durable() < 100);
-  REQUIRE(publisher->flush(monotonic_ns() + kHangNs).ok());
+  REQUIRE(publisher->flush(Deadline::at_monotonic_ns(monotonic_ns() + kHangNs)).ok());
   CHECK(publisher->durable() == 100);
 }
 
 TEST_CASE("flush without a journal is refused, not forgotten") {
   const TemporaryDirectory directory;
-  PublisherOptions options = options_for(directory);
+  PublisherSetUp options = options_for(directory);
   options.journal = false;
   const auto publisher = open_publisher(options);
-  CHECK(errc_of(publisher->flush(monotonic_ns() + kHangNs)) == Errc::kNoJournal);
+  CHECK(errc_of(publisher->flush(Deadline::at_monotonic_ns(monotonic_ns() + kHangNs))) ==
+        Errc::kNoJournal);
 }
 
 TEST_CASE("After close nothing is published and the reason is said") {
@@ -128,13 +130,14 @@ TEST_CASE("After close nothing is published and the reason is said") {
   CHECK(publisher->publish(std::as_bytes(std::span(record))) == kNoSequence);
   CHECK(publisher->publish_batch(std::as_bytes(std::span(record))) == kNoSequence);
   CHECK(errc_of(publisher->status()) == Errc::kClosed);
-  CHECK(errc_of(publisher->flush(monotonic_ns() + kHangNs)) == Errc::kClosed);
+  CHECK(errc_of(publisher->flush(Deadline::at_monotonic_ns(monotonic_ns() + kHangNs))) ==
+        Errc::kClosed);
   CHECK(publisher->head() == 1);
 }
 
 TEST_CASE("The next session goes on where a clean one ended, and leaves no ring behind") {
   const TemporaryDirectory directory;
-  const PublisherOptions options = options_for(directory);
+  const PublisherSetUp options = options_for(directory);
   std::string first_ring;
   {
     const auto publisher = open_publisher(options);
@@ -144,13 +147,13 @@ TEST_CASE("The next session goes on where a clean one ended, and leaves no ring 
   }
   CHECK_FALSE(std::filesystem::exists(first_ring));
   const auto publisher = open_publisher(options);
-  CHECK(publisher->settled().how == Settlement::kContinued);
+  CHECK(publisher->last_session().how == Settlement::kContinued);
   CHECK(publisher->first() == 78);
 }
 
 TEST_CASE("What a session published of a source is what the next one may skip") {
   const TemporaryDirectory directory;
-  PublisherOptions options = options_for(directory);
+  PublisherSetUp options = options_for(directory);
   options.source_id = 42;
   options.resume = true;
   const std::vector<Record> records = records_from(1, 50);
@@ -165,7 +168,7 @@ TEST_CASE("What a session published of a source is what the next one may skip") 
 
 TEST_CASE("A second publisher is refused while the first lives, and welcome after it") {
   const TemporaryDirectory directory;
-  const PublisherOptions options = options_for(directory);
+  const PublisherSetUp options = options_for(directory);
   {
     const auto publisher = open_publisher(options);
     const auto lock = ExclusiveLock::take(options.directory + "/" + kLockFileName, 0);
@@ -177,7 +180,7 @@ TEST_CASE("A second publisher is refused while the first lives, and welcome afte
 
 TEST_CASE("When a write fails, continue goes on live and says where durable stays") {
   const TemporaryDirectory directory;
-  PublisherOptions options = options_for(directory);
+  PublisherSetUp options = options_for(directory);
   std::vector<std::string> lines;
   std::mutex lines_mutex;
   options.log = [&](const std::string& line) {
@@ -188,7 +191,8 @@ TEST_CASE("When a write fails, continue goes on live and says where durable stay
   const auto publisher = open_publisher(options);
   const std::vector<Record> records = records_from(1, 30 * kCapacity);
   REQUIRE(publisher->publish_batch(bytes_of(records)) == records.size());
-  CHECK(errc_of(publisher->flush(monotonic_ns() + kHangNs)) == Errc::kJournalFailed);
+  CHECK(errc_of(publisher->flush(Deadline::at_monotonic_ns(monotonic_ns() + kHangNs))) ==
+        Errc::kJournalFailed);
   CHECK(publisher->journal().state == JournalState::kFailed);
   CHECK(publisher->journal().sys_errno == EIO);
   CHECK(publisher->durable() < records.size());
@@ -201,7 +205,7 @@ TEST_CASE("When a write fails, continue goes on live and says where durable stay
 
 TEST_CASE("When a write fails, stop ends publishing with the reason and keeps what is durable") {
   const TemporaryDirectory directory;
-  PublisherOptions options = options_for(directory);
+  PublisherSetUp options = options_for(directory);
   options.on_journal_failure = OnJournalFailure::kStop;
   options.make_queue = [] { return std::make_unique<FailingQueue>(3); };
   const auto publisher = open_publisher(options);
@@ -264,7 +268,7 @@ class BarredDisk final : public PosixDisk {
 
 TEST_CASE("A failed journal is said and holds nothing up while its end is still being recorded") {
   const TemporaryDirectory directory;
-  PublisherOptions options = options_for(directory);
+  PublisherSetUp options = options_for(directory);
   Barrier barrier;
   std::atomic<bool> hold = false;
   options.make_disk = [&] { return std::make_unique<BarredDisk>(barrier); };
@@ -284,7 +288,8 @@ TEST_CASE("A failed journal is said and holds nothing up while its end is still 
   hold = expected == JournalState::kShed;
   const std::vector<Record> records = records_from(1, 30 * kCapacity);
   CHECK(publisher->publish_batch(bytes_of(records)) == records.size());
-  CHECK(errc_of(publisher->flush(monotonic_ns() + kHangNs)) == Errc::kJournalFailed);
+  CHECK(errc_of(publisher->flush(Deadline::at_monotonic_ns(monotonic_ns() + kHangNs))) ==
+        Errc::kJournalFailed);
   CHECK(publisher->journal().state == expected);  // a start after a kill would find it
   PosixDisk disk;
   const auto sessions = SessionLog::open_read_only(disk, options.directory + "/journal");
@@ -298,7 +303,7 @@ TEST_CASE("A failed journal is said and holds nothing up while its end is still 
 
 TEST_CASE("After a failed journal the next session begins a new one at sequence 1") {
   const TemporaryDirectory directory;
-  PublisherOptions options = options_for(directory);
+  PublisherSetUp options = options_for(directory);
   Id128 failed_journal;
   {
     options.make_queue = [] { return std::make_unique<FailingQueue>(1); };
@@ -309,7 +314,7 @@ TEST_CASE("After a failed journal the next session begins a new one at sequence 
   }
   options.make_queue = nullptr;
   const auto publisher = open_publisher(options);
-  CHECK(publisher->settled().how == Settlement::kReset);
+  CHECK(publisher->last_session().how == Settlement::kReset);
   CHECK(publisher->first() == 1);
   CHECK(publisher->journal_id() != failed_journal);
 }
@@ -323,7 +328,7 @@ TEST_CASE("Each idle period costs the publish path one wake of each sleeper, how
     const std::uint64_t before = publisher->counters().idle_wakes;
     const std::uint64_t deadline_ns = monotonic_ns() + kHangNs;
     while (publisher->counters().idle_wakes == before && monotonic_ns() < deadline_ns) {
-      REQUIRE(publisher->flush(deadline_ns).ok());
+      REQUIRE(publisher->flush(Deadline::at_monotonic_ns(deadline_ns)).ok());
       futex_wait(reinterpret_cast<const std::uint32_t*>(&before),
                  static_cast<std::uint32_t>(before), 30'000'000);
       REQUIRE(publisher->publish(std::as_bytes(std::span(record))) != kNoSequence);
@@ -337,17 +342,17 @@ TEST_CASE("Each idle period costs the publish path one wake of each sleeper, how
 
 TEST_CASE("A start that fails after it began leaves nothing that stops the next one") {
   const TemporaryDirectory directory;
-  PublisherOptions options = options_for(directory);
+  PublisherSetUp options = options_for(directory);
   std::filesystem::create_directory(options.directory);
   std::filesystem::permissions(options.directory, std::filesystem::perms::owner_all);
   const std::string socket = options.directory + "/" + kControlSocketName;
   std::filesystem::create_directory(socket);
-  const auto refused = Publisher::open(options);
+  const auto refused = closing(open_with_seams(options));
   CHECK(errc_of(refused.status()) == Errc::kNotALapwingFile);
   std::filesystem::remove(socket);
   const auto publisher = open_publisher(options);
   CHECK(publisher->first() == 1);
-  CHECK_FALSE(publisher->settled().new_void.has_value());
+  CHECK_FALSE(publisher->last_session().void_first != kNoSequence);
 }
 
 }  // namespace lapwing

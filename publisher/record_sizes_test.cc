@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "snapshot/journal/journal_reader.h"
+#include "testing/closing_publisher.h"
 #include "testing/publisher_fixture.h"
 
 namespace lapwing {
@@ -24,7 +25,7 @@ std::vector<std::byte> records_of(Sequence first, std::size_t count, std::uint32
 }
 
 // One session of `count` records, in batches that divide nothing.
-void publish_session(const PublisherOptions& options, std::uint64_t count) {
+void publish_session(const PublisherSetUp& options, std::uint64_t count) {
   constexpr std::uint64_t kBatch = 37;
   const auto publisher = open_publisher(options);
   for (std::uint64_t left = count; left > 0;) {
@@ -37,7 +38,7 @@ void publish_session(const PublisherOptions& options, std::uint64_t count) {
 }
 
 // The last sequence that the journal gives, all before it being there and right.
-Sequence read_back(const PublisherOptions& options) {
+Sequence read_back(const PublisherSetUp& options) {
   const auto bus = read_bus_description(options.directory);
   REQUIRE(bus.ok());
   PosixDisk disk;
@@ -65,7 +66,7 @@ TEST_CASE("Records of every size come back from the journal as they were publish
        {8u, 9u, 15u, 24u, 25u, 56u, 57u, 80u, 1000u, 2040u, 2041u, 4087u, 4088u}) {
     INFO("records of " << record_bytes << " bytes");
     const TemporaryDirectory directory{TemporaryDirectory::in_memory()};
-    PublisherOptions options = options_for(directory);
+    PublisherSetUp options = options_for(directory);
     options.record_bytes = record_bytes;
     const std::uint64_t capacity = capacity_min(slot_bytes_for(record_bytes));
     options.capacity = capacity;
@@ -83,22 +84,22 @@ TEST_CASE("Records of every size come back from the journal as they were publish
 
 TEST_CASE("Records of a size that no bus carries are refused before anything is made") {
   const TemporaryDirectory directory;
-  PublisherOptions options = options_for(directory);
+  PublisherSetUp options = options_for(directory);
   options.record_bytes = GENERATE(0u, 1u, 7u, 4089u, UINT32_MAX);
-  CHECK(errc_of(Publisher::open(options).status()) == Errc::kRecordSize);
+  CHECK(errc_of(closing(open_with_seams(options)).status()) == Errc::kRecordSize);
   CHECK_FALSE(std::filesystem::exists(options.directory));
 }
 
 TEST_CASE("A schema that ships is refused with records of another size, before anything is made") {
   const TemporaryDirectory directory;
-  PublisherOptions options = options_for(directory);
+  PublisherSetUp options = options_for(directory);
   options.capacity = 0;
   const auto [schema, right] = GENERATE(std::pair("dbn.mbo", 56u), std::pair("dbn.trades", 48u),
                                         std::pair("dbn.mbp-1", 80u), std::pair("kv16", 16u));
   options.schema = schema;
   for (const std::uint32_t wrong : {right - 8, right + 8, 2 * right}) {
     options.record_bytes = wrong;
-    const absl::Status refused = Publisher::open(options).status();
+    const absl::Status refused = closing(open_with_seams(options)).status();
     CHECK(errc_of(refused) == Errc::kRecordSize);
     CHECK_THAT(std::string(refused.message()), Catch::Contains(std::to_string(right)));
     CHECK_FALSE(std::filesystem::exists(options.directory));
@@ -113,7 +114,7 @@ TEST_CASE("A schema that ships is refused with records of another size, before a
 
 TEST_CASE("A record of another size is refused, and changes nothing") {
   const TemporaryDirectory directory{TemporaryDirectory::in_memory()};
-  PublisherOptions options = options_for(directory);
+  PublisherSetUp options = options_for(directory);
   options.capacity = 0;
   options.record_bytes = GENERATE(16u, 56u, 57u);  // stored inline, and by a call
   const std::size_t right = options.record_bytes;

@@ -20,7 +20,7 @@
 #include "bus/control_server.h"
 #include "bus/ring_file.h"
 #include "lapwing/error.h"
-#include "proto/shared_words.h"
+#include "proto/thread_words.h"
 #include "publisher/idle_sleeper.h"
 
 namespace lapwing {

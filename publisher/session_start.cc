@@ -12,8 +12,12 @@
 #include "os/kernel.h"
 #include "os/lock_retry.h"
 #include "os/posix_io.h"
+#include "os/system_error.h"
 #include "os/uring_write_queue.h"
+#include "proto/control_frames.h"
+#include "proto/ring_words.h"
 #include "proto/shipped_schemas.h"
+#include "proto/text_field.h"
 #include "publisher/bus_places.h"
 #include "publisher/left_rings.h"
 
@@ -32,7 +36,7 @@ std::string clip(const std::string& text, std::size_t bytes_max) {
 }
 
 // Subscribers take records of these schemas apart.
-absl::Status check_schema(const PublisherOptions& options) {
+absl::Status check_schema(const PublisherSetUp& options) {
   if (schema_fits(options.schema, options.record_bytes)) return absl::OkStatus();
   return make_error(
       Errc::kRecordSize,
@@ -51,7 +55,7 @@ absl::Status check_length(const std::string& what, const std::string& path, std:
 // The starter's state, passed from step to step.
 class Starter {
  public:
-  explicit Starter(const PublisherOptions& options) : options_(options), places_(options) {}
+  explicit Starter(const PublisherSetUp& options) : options_(options), places_(options) {}
 
   absl::StatusOr<StartedSession> run();
 
@@ -76,7 +80,7 @@ class Starter {
     if (options_.log) options_.log(line);
   }
 
-  const PublisherOptions& options_;
+  const PublisherSetUp& options_;
   const BusPlaces places_;
   StartedSession session_;
   Id128 boot_id_;
@@ -317,8 +321,8 @@ absl::Status Starter::start_archiver() {
   archive.oldest = session_.settled.oldest;
   archive.capacity = ring.capacity;
   archive.ring_slots = session_.ring->slots();
-  archive.sync_interval_ns = options_.sync_interval_ns;
-  archive.retention = options_.retention;
+  archive.sync_interval_ns = ns_of(options_.sync_interval);
+  archive.retention = {options_.retain_bytes, ns_of(options_.retain_age)};
   archive.log = options_.log;
   absl::StatusOr<std::unique_ptr<Archiver>> archiver =
       Archiver::start(*session_.disk, *session_.queue, *session_.sessions, archive);
@@ -366,7 +370,7 @@ absl::Status remove_ring(RingFile& ring) {
   return removed;
 }
 
-absl::StatusOr<StartedSession> start_session(const PublisherOptions& options) {
+absl::StatusOr<StartedSession> start_session(const PublisherSetUp& options) {
   return Starter(options).run();
 }
 

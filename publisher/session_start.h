@@ -1,7 +1,7 @@
 // From a bus directory to a session ready to publish: lock, settle the past, make the ring, begin.
 //
 // The order is that of docs/durability.md, and a publisher may be killed before or after each
-// step: the next start repeats what is needed. PublisherOptions::on_step is called with each step's
+// step: the next start repeats what is needed. PublisherSetUp::on_step is called with each step's
 // name.
 //
 // Thread safety: one thread.
@@ -14,9 +14,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "bus/ring_file.h"
-#include "lapwing/publisher.h"
 #include "os/exclusive_lock.h"
 #include "os/io.h"
+#include "publisher/publisher_set_up.h"
 #include "snapshot/archive/archiver.h"
 #include "snapshot/bus_directory.h"
 #include "snapshot/journal/session_log.h"
@@ -43,7 +43,7 @@ struct StartedSession {
 
 // Every step up to, and not including, the control socket.
 // Errors: kBusTaken, kDamaged, kNoSpace, kNotPermitted, kInvalidArgument, kRecordSize, kSystem.
-absl::StatusOr<StartedSession> start_session(const PublisherOptions& options);
+absl::StatusOr<StartedSession> start_session(const PublisherSetUp& options);
 
 // Removes the ring's name and, once it is empty, the directory that a start made for the rings of
 // this bus. The bus is still locked, so no other start is about to use that.

@@ -11,6 +11,7 @@
 
 #include "os/exclusive_lock.h"
 #include "os/unique_fd.h"
+#include "testing/closing_publisher.h"
 #include "testing/other_user.h"
 #include "testing/publisher_fixture.h"
 
@@ -57,7 +58,7 @@ class LostWorkingDirectory {
 
 TEST_CASE("A publisher holds the lock of its journal, wherever that is, besides the bus's") {
   const TemporaryDirectory directory;
-  PublisherOptions options = options_for(directory);
+  PublisherSetUp options = options_for(directory);
   if (GENERATE(false, true)) options.journal_directory = directory.file("elsewhere");
   const auto publisher = open_publisher(options);
   const auto bus = read_bus_description(options.directory);
@@ -71,12 +72,12 @@ TEST_CASE("A publisher holds the lock of its journal, wherever that is, besides 
 
 TEST_CASE("A bus of one user is not given to a group, which could not read its history") {
   const TemporaryDirectory directory;
-  PublisherOptions options = options_for(directory);
+  PublisherSetUp options = options_for(directory);
   open_publisher(options);
   const std::string journal = options.directory + "/" + kJournalDirectoryName;
   REQUIRE(mode_of(options.directory) == 0700);
   options.group = getegid();
-  const auto refused = Publisher::open(options);
+  const auto refused = closing(open_with_seams(options));
   REQUIRE(errc_of(refused.status()) == Errc::kNotPermitted);
   CHECK(std::string(refused.status().message()).find("chmod -R g+rX") != std::string::npos);
   CHECK(mode_of(options.directory) == 0700);
@@ -85,7 +86,7 @@ TEST_CASE("A bus of one user is not given to a group, which could not read its h
 
 TEST_CASE("The names of the directories that hold a journal are synced with it") {
   const TemporaryDirectory directory;
-  PublisherOptions options = options_for(directory);
+  PublisherSetUp options = options_for(directory);
   std::vector<std::string> synced;
   options.make_disk = [&] { return std::make_unique<NotingDisk>(synced); };
   std::vector<std::string> expected = {directory.path(), options.directory};
@@ -103,10 +104,10 @@ TEST_CASE("The names of the directories that hold a journal are synced with it")
 
 TEST_CASE("A segment size out of bounds is refused with the bounds, and nothing is made") {
   const TemporaryDirectory directory;
-  PublisherOptions options = options_for(directory);
+  PublisherSetUp options = options_for(directory);
   options.segment_bytes =
       GENERATE(kSegmentSlotBytesMin / 2, kSegmentSlotBytesMin + 1, 2 * kSegmentSlotBytesMax);
-  const auto refused = Publisher::open(options);
+  const auto refused = closing(open_with_seams(options));
   REQUIRE(errc_of(refused.status()) == Errc::kInvalidArgument);
   const std::string message(refused.status().message());
   CHECK(message.find(std::to_string(kSegmentSlotBytesMax)) != std::string::npos);
@@ -118,7 +119,7 @@ TEST_CASE(
   if (geteuid() != 0) LAPWING_SKIP("a limit on processes that holds needs another user id");
   const TemporaryDirectory directory{TemporaryDirectory::in_memory()};
   REQUIRE(chmod(directory.path().c_str(), 0777) == 0);
-  PublisherOptions options = options_for(directory);
+  PublisherSetUp options = options_for(directory);
   options.make_queue = [] { return std::make_unique<PosixWriteQueue>(); };
   // Not the one place that this user has in /dev/shm: other tests may be at it.
   options.ring_directory = directory.file("rings");
@@ -127,29 +128,29 @@ TEST_CASE(
   const int line = run_as(kTestUser, kTestGroup, [&] {
     const rlimit one{1, 1};
     if (setrlimit(RLIMIT_NPROC, &one) != 0) return __LINE__;
-    return errc_of(Publisher::open(options).status()) == Errc::kSystem ? 0 : __LINE__;
+    return errc_of(closing(open_with_seams(options)).status()) == Errc::kSystem ? 0 : __LINE__;
   });
   REQUIRE(line == 0);
   const int again = run_as(kTestUser, kTestGroup, [&] {
-    const auto publisher = Publisher::open(options);
+    const auto publisher = closing(open_with_seams(options));
     if (!publisher.ok() || (*publisher)->first() != 1) return __LINE__;
-    return (*publisher)->settled().new_void ? __LINE__ : 0;
+    return (*publisher)->last_session().void_first != kNoSequence ? __LINE__ : 0;
   });
   REQUIRE(again == 0);
 }
 
 TEST_CASE("An absolute path needs no working directory, a relative one says that it does") {
   const TemporaryDirectory directory;
-  PublisherOptions options = options_for(directory);
+  PublisherSetUp options = options_for(directory);
   const LostWorkingDirectory lost;
-  CHECK(Publisher::open(options).ok());
+  CHECK(closing(open_with_seams(options)).ok());
   options.directory = "bus";
-  CHECK(errc_of(Publisher::open(options).status()) == Errc::kNotFound);
+  CHECK(errc_of(closing(open_with_seams(options)).status()) == Errc::kNotFound);
 }
 
 TEST_CASE("A bus in a directory with a long name is named by the beginning of it") {
   const TemporaryDirectory directory;
-  PublisherOptions options = options_for(directory);
+  PublisherSetUp options = options_for(directory);
   std::string umlauts = "x";
   for (int i = 0; i < 60; ++i) umlauts += "\u00e4";  // two bytes each
   options.directory = directory.file(umlauts);
@@ -165,7 +166,7 @@ TEST_CASE("A bus in a directory with a long name is named by the beginning of it
 
 TEST_CASE("A path that does not fit into the Welcome is refused, not cut short") {
   const TemporaryDirectory directory{TemporaryDirectory::in_memory()};
-  PublisherOptions options = options_for(directory);
+  PublisherSetUp options = options_for(directory);
   std::string deep = directory.path();
   for (int i = 0; i < 4; ++i) deep += "/" + std::string(120, 'd');
   std::filesystem::create_directories(deep);
@@ -176,7 +177,7 @@ TEST_CASE("A path that does not fit into the Welcome is refused, not cut short")
   SECTION("of the journal") {
     options.journal_directory = deep + "/" + std::string(30, 'j');
   }
-  const auto refused = Publisher::open(options);
+  const auto refused = closing(open_with_seams(options));
   CHECK(errc_of(refused.status()) == Errc::kPathTooLong);
   for (const auto& left : std::filesystem::recursive_directory_iterator(deep)) {
     CHECK(left.is_directory());  // no ring, no lock
@@ -186,14 +187,14 @@ TEST_CASE("A path that does not fit into the Welcome is refused, not cut short")
 TEST_CASE("A start that fails leaves nothing where its ring was") {
   const TemporaryDirectory directory;
   const TemporaryDirectory rings{TemporaryDirectory::in_memory()};
-  PublisherOptions options = options_for(directory);
+  PublisherSetUp options = options_for(directory);
   options.ring_directory = rings.path();
   options.on_step = [&](const std::string& step) {
     if (step != "announce") return;
     CHECK_FALSE(std::filesystem::is_empty(rings.path()));
     std::filesystem::create_directories(options.directory + "/bus.json/in-the-way");
   };
-  CHECK_FALSE(Publisher::open(options).ok());
+  CHECK_FALSE(closing(open_with_seams(options)).ok());
   CHECK(std::filesystem::is_empty(rings.path()));
 }
 

@@ -19,6 +19,7 @@
 #include "os/exclusive_lock.h"
 #include "os/posix_io.h"
 #include "os/small_file.h"
+#include "os/system_error.h"
 #include "proto/ring_layout.h"
 #include "snapshot/checkpoint/checkpoint_directory.h"
 #include "snapshot/journal/session_log.h"

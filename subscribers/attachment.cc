@@ -7,6 +7,7 @@
 #include "lapwing/error.h"
 #include "os/kernel.h"
 #include "proto/shipped_schemas.h"
+#include "proto/text_field.h"
 #include "subscribers/described_ring.h"
 
 namespace lapwing {

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "lapwing/error.h"
+#include "os/waiter.h"
 
 namespace lapwing {
 

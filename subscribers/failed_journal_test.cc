@@ -81,10 +81,9 @@ TEST_CASE("A join to a failed journal goes on and says that it is not durable, a
   CHECK(trace.lines == Lines{"1..500", "caught-up 500"});
   const std::string why =
       shed ? "was given up because its disk was too slow" : "has failed (errno 28)";
-  CHECK(trace.subscriber.text() == absl::StrCat("not durable: the journal of bus ", bus.directory(),
-                                                " ", why,
-                                                ", sequences after 200 may be lost in a crash; "
-                                                "restart the publisher"));
+  CHECK(trace.text == absl::StrCat("not durable: the journal of bus ", bus.directory(), " ", why,
+                                   ", sequences after 200 may be lost in a crash; "
+                                   "restart the publisher"));
 }
 
 TEST_CASE("A live start joins a session whose journal has failed") {
@@ -106,7 +105,7 @@ TEST_CASE(
   start_failed(bus);
   if (!alive) bus.kill();
   SubscriberOptions options = bus.options();
-  options.resume = position_at(taken);
+  options.start = Start::after(position_at(taken));
   Trace trace(bus, options);
   REQUIRE(trace.until(ItemKind::kCaughtUp));
   Lines expected;
@@ -119,7 +118,7 @@ TEST_CASE("A stored position beyond the head of a living session is reset, faile
   TestBus bus;
   start_failed(bus);
   SubscriberOptions options = bus.options();
-  options.resume = position_at(kHead + 1);
+  options.start = Start::after(position_at(kHead + 1));
   Trace trace(bus, options);
   REQUIRE(trace.until(ItemKind::kReset));
   CHECK(trace.says("ends at 2500"));
@@ -184,7 +183,7 @@ TEST_CASE("After a failed journal the next session is another history, told once
   CHECK(trace->subscriber.counters().lost == 0);
 
   SubscriberOptions options = bus.options();
-  options.resume = stored;
+  options.start = Start::after(stored);
   Trace resumed(bus, options);
   REQUIRE(resumed.until(ItemKind::kCaughtUp));
   CHECK(resumed.lines == Lines{"reset 1", "1..20", "caught-up 20"});
@@ -229,7 +228,7 @@ TEST_CASE("What a closed publisher left of a failed journal is read once, and th
   start_failed(bus);
   bus.close();
   SubscriberOptions options = bus.options();
-  options.reattach_ns = 50'000'000;
+  options.reattach = std::chrono::nanoseconds(50'000'000);
   Trace late(bus, options);
   REQUIRE(late.until(ItemKind::kEnded));
   CHECK(late.lines == Lines{"1..1500", "caught-up 1500", "publisher-gone 1500", "ended 1500"});

@@ -4,13 +4,13 @@
 #include <cstring>
 #include <utility>
 
+#include "lapwing/detail/atomic_word.h"
 #include "os/kernel.h"
-#include "proto/shared_words.h"
 
 namespace lapwing {
 
 Follower::Follower(SubscriberOptions options)
-    : options_(std::move(options)), search_(options_), waiter_(options_.wait) {}
+    : options_(std::move(options)), search_(options_), waiter_(options_.wait, &interrupt_) {}
 
 Item Follower::wait(std::uint64_t deadline_ns) {
   Item item;
@@ -20,11 +20,123 @@ Item Follower::wait(std::uint64_t deadline_ns) {
       waiter_.reset();
       return item;
     }
+    if (deadline_ns == 0 || resting_.is_taken()) return item;
     if (!spin() && !rest(deadline_ns)) return item;
   }
 }
 
+// What a wait that gave nothing is to be called.
+Errc Follower::why_nothing(std::uint64_t deadline_ns) {
+  if (std::exchange(misused_, false)) return Errc::kMisuse;
+  if (std::exchange(interrupted_, false)) return Errc::kInterrupted;
+  return deadline_ns == 0 ? Errc::kWouldBlock : Errc::kTimedOut;
+}
+
+Taken Follower::take_slowly(std::span<std::byte> record, std::uint64_t deadline_ns) {
+  if (introduced_ && record.size() != record_bytes_ && !event_is_due()) return {Errc::kRecordSize};
+  if (records_waited_ != counters().records) waiter_.reset();
+  for (;;) {
+    Item item;
+    poll_into(item);
+    switch (item.kind) {
+      case ItemKind::kNothing:
+        break;
+      case ItemKind::kRecord:
+        std::memcpy(record.data(), record_, record.size());
+        return {Errc::kOk, item.sequence};
+      case ItemKind::kEnded:
+        return {why_ended()};
+      default:
+        put_back(item);
+        return {Errc::kEventDue};
+    }
+    records_waited_ = counters().records;
+    if (deadline_ns == 0 || resting_.is_taken()) return {why_nothing(deadline_ns)};
+    // What comes while this spins goes straight into the caller's memory.
+    if (spin()) {
+      if (next_ < attention_ && ring_->try_read(next_, record.data()).outcome == RingRead::kRecord)
+          [[likely]] {
+        ledger_.take(next_, 1);
+        return {Errc::kOk, next_++};
+      }
+    } else if (!rest(deadline_ns)) {
+      return {why_nothing(deadline_ns)};
+    }
+  }
+}
+
+std::optional<Item> Follower::take_event() {
+  if (!event_is_due() || met_->kind == ItemKind::kState) return std::nullopt;
+  attention_ = 0;
+  return due_event();
+}
+
+// Whether an event comes before the next record, as far as can be seen now; takes no record.
+bool Follower::event_is_due() {
+  for (int turns = 0; turns < kTurnsMax && !met_ && block_begin_ == block_end_; ++turns) {
+    if (resting_.is_taken()) return false;
+    const Turn taken = turn({});
+    if (!taken) continue;
+    if (taken->event.kind == ItemKind::kNothing) return false;
+    put_back(taken->event);
+  }
+  return met_.has_value();
+}
+
+Batch Follower::read(std::span<std::byte> rows, std::uint64_t deadline_ns, Item& due) {
+  if (introduced_ && rows.size() < record_bytes_) {
+    if (!event_is_due()) return {.result = Errc::kTooSmall, .row_bytes = record_bytes_};
+  } else if (introduced_ && !resting_.is_taken()) {
+    if (const std::size_t count = poll_batch(rows); count > 0) {
+      return {Errc::kOk, Batch::Kind::kRecords, next_ - count, count, record_bytes_};
+    }
+    if (deadline_ns == 0 && !met_) return {.result = why_nothing(deadline_ns)};
+  }
+  const Item item = wait(deadline_ns);
+  if (item.kind == ItemKind::kNothing) return {.result = why_nothing(deadline_ns)};
+  if (item.kind == ItemKind::kState) return read_state(rows, item);
+  if (item.kind == ItemKind::kRecord) {
+    std::memcpy(rows.data(), record_, record_bytes_);
+    const std::size_t count = 1 + poll_batch(rows.subspan(record_bytes_));
+    return {Errc::kOk, Batch::Kind::kRecords, next_ - count, count, record_bytes_};
+  }
+  due = item;
+  const Errc result = item.kind == ItemKind::kEnded ? why_ended() : Errc::kOk;
+  return {.result = result, .kind = Batch::Kind::kEvent};
+}
+
+// `first` and what follows it of the state.
+Batch Follower::read_state(std::span<std::byte> rows, const Item& first) {
+  const std::uint32_t row_bytes = told_bytes_;
+  if (rows.size() < row_bytes) {
+    put_back(first);
+    return {.result = Errc::kTooSmall, .row_bytes = row_bytes};
+  }
+  std::size_t count = 0;
+  for (Item item = first; item.kind != ItemKind::kNothing; item = wait(0)) {
+    if (item.kind != ItemKind::kState || (count + 1) * row_bytes > rows.size()) {
+      put_back(item);
+      break;
+    }
+    std::memcpy(rows.data() + count * row_bytes, record_, row_bytes);
+    ++count;
+  }
+  return {Errc::kOk, Batch::Kind::kState, kNoSequence, count, row_bytes};
+}
+
+bool Follower::arm() {
+  if (descriptor_ == nullptr || resting_.is_taken() || event_is_due()) return false;
+  if (block_begin_ < block_end_) return false;
+  if (ring_ != nullptr && (phase_ == Phase::kLive ? ring_->has(next_) : lag() > 0)) return false;
+  arm_descriptor();
+  return true;
+}
+
 Item Follower::poll_slowly() {
+  if (resting_.is_taken()) {
+    misused_ = true;
+    return {};
+  }
   for (int turns = 0; turns < kTurnsMax; ++turns) {
     if (block_begin_ < block_end_) return serve_from_block();
     // kLive keeps block_ empty: the hot path uses its first place.
@@ -36,7 +148,6 @@ Item Follower::poll_slowly() {
     block_begin_ = 0;
     block_end_ = taken->records;
   }
-  if (descriptor_) arm_descriptor();
   return {};
 }
 
@@ -63,7 +174,6 @@ std::size_t Follower::poll_batch(std::span<std::byte> out) {
     copied += taken->records;
     if (came_close_) break;
   }
-  if (copied == 0 && descriptor_ && !met_) arm_descriptor();
   return copied;
 }
 
@@ -125,12 +235,14 @@ Follower::Turn Follower::turn(std::span<std::byte> out) {
 // What is to be said before record next_ is delivered, if anything; moves attention_ on.
 std::optional<Item> Follower::due_event() {
   std::optional<Item> due = std::exchange(met_, std::nullopt);
+  const bool reads = phase_ == Phase::kCatchUp || phase_ == Phase::kLive;
+  if (!due && reads && !introduced_) due = introduce(next_);
   if (!due && pending_) {
     due = pending_->item;
     text_ = std::move(pending_->text);
     pending_.reset();
   }
-  if (phase_ != Phase::kCatchUp && phase_ != Phase::kLive) return due;
+  if (!reads) return due;
   if (!due && trail_.step(next_)) {
     ledger_.session_seen();
     text_.clear();
@@ -146,10 +258,17 @@ std::optional<Item> Follower::due_event() {
   return due;
 }
 
+// The first session, of which the record at `first` comes first.
+Item Follower::introduce(Sequence first) {
+  introduced_ = true;
+  text_.clear();
+  return {ItemKind::kSession, first, {}};
+}
+
 void Follower::set_attention() {
   attention_ = std::min(next_ + kUpkeepRecords, trail_.next_first());
   if (!caught_up_) attention_ = std::min(attention_, caught_up_at_ + 1);
-  if (pending_) attention_ = 0;
+  if (pending_ || met_ || !introduced_) attention_ = 0;
 }
 
 Follower::Turn Follower::on_catch_up(std::span<std::byte> out) {

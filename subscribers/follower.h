@@ -52,7 +52,9 @@
 #include "absl/status/statusor.h"
 #include "bus/ring_reader.h"
 #include "lapwing/subscriber.h"
+#include "os/interrupt.h"
 #include "os/waiter.h"
+#include "proto/busy_flag.h"
 #include "snapshot/journal/journal_reader.h"
 #include "subscribers/attachment.h"
 #include "subscribers/bus_search.h"
@@ -70,10 +72,11 @@ inline constexpr std::uint32_t kSpins = 64;            // empty polls between tw
 inline constexpr std::uint64_t kSocketCheckNs = 1'000'000;
 inline constexpr std::uint64_t kHeartbeatFreshNs = 2 * kHeartbeatIntervalNs;
 inline constexpr std::uint64_t kHeartbeatLostNs = 5 * kHeartbeatIntervalNs;
-inline constexpr std::uint64_t kCatchUpPauseNs = 1'000'000;  // for the archiver to catch up
-inline constexpr std::size_t kBlockBytes = 256 * 1024;       // read from the journal at a time
-inline constexpr int kTurnsMax = 16;                         // changes of phase within one call
-inline constexpr int kBehindPauses = 32;                     // about a microsecond: fall_behind()
+inline constexpr std::uint64_t kCatchUpPauseNs = 1'000'000;     // for the archiver to catch up
+inline constexpr std::uint64_t kInterruptPauseNs = 20'000'000;  // where nothing wakes a sleep
+inline constexpr std::size_t kBlockBytes = 256 * 1024;          // read from the journal at a time
+inline constexpr int kTurnsMax = 16;                            // changes of phase within one call
+inline constexpr int kBehindPauses = 32;  // about a microsecond: fall_behind()
 
 class Follower {
  public:
@@ -81,13 +84,30 @@ class Follower {
   Follower(const Follower&) = delete;
   Follower& operator=(const Follower&) = delete;
 
-  Item poll() {
-    Item item;
-    poll_into(item);
-    return item;
-  }
-  std::size_t poll_batch(std::span<std::byte> out);
+  // As the public calls of the same names; an event is an Item here, and its words are text().
   Item wait(std::uint64_t deadline_ns);
+  Taken take(std::span<std::byte> record, std::uint64_t deadline_ns) {
+    if (phase_ == Phase::kLive && next_ < attention_ && record.size() == record_bytes_) [[likely]] {
+      if (ring_->try_read(next_, record.data()).outcome == RingRead::kRecord) [[likely]] {
+        ledger_.take(next_, 1);
+        return {Errc::kOk, next_++};
+      }
+    }
+    return take_slowly(record, deadline_ns);
+  }
+  std::optional<Item> take_event();
+  // Without the event itself: `due` is it.
+  Batch read(std::span<std::byte> rows, std::uint64_t deadline_ns, Item& due);
+  void interrupt() noexcept { interrupt_.raise(); }
+  bool arm();
+  // Of the session that is read; 0 while there is none.
+  Sequence head() const { return attachment_ ? attachment_->newest() : kNoSequence; }
+  Sequence next() const { return next_; }
+  // An event that was taken from wait() is the next one again.
+  void put_back(const Item& item) {
+    met_ = item;
+    attention_ = 0;
+  }
 
   std::span<const std::byte> record() const { return {record_, told_bytes_}; }
   std::uint32_t record_bytes() const { return record_bytes_; }
@@ -101,6 +121,9 @@ class Follower {
   Sequence durable() const;
   Id128 session_id() const { return trail_.empty() ? Id128{} : trail_.session_of(counters().last); }
   const SubscriberCounters& counters() const { return ledger_.counters(); }
+  const Id128& journal_id() const { return journal_id_; }
+  // Of the session that is read now.
+  const Id128& current_session() const { return session_id_; }
   absl::StatusOr<int> descriptor();
 
  private:
@@ -156,12 +179,20 @@ class Follower {
     item = poll_slowly();
   }
   Item poll_slowly();
+  std::size_t poll_batch(std::span<std::byte> out);
+  Taken take_slowly(std::span<std::byte> record, std::uint64_t deadline_ns);
+  Batch read_state(std::span<std::byte> rows, const Item& first);
+  Batch too_small(std::span<std::byte> rows, Item& due);
+  bool event_is_due();
+  Errc why_nothing(std::uint64_t deadline_ns);
+  Errc why_ended() const { return status_.ok() ? Errc::kClosed : errc_of(status_); }
   Item serve_from_block();
   void fall_behind();
   std::uint64_t copy_from_block(std::span<std::byte> out);
   void count(std::uint64_t records);
   Turn turn(std::span<std::byte> out);
   std::optional<Item> due_event();
+  Item introduce(Sequence first);
   void set_attention();
 
   // One function for each phase; kEnded needs none.
@@ -229,6 +260,29 @@ class Follower {
   // True while `archived` can still move.
   bool archiving() const { return ending_ == Ending::kNone && attachment_->archiving(); }
 
+  // While the one thread rests, every other call comes upon it: attention_ is 0.
+  class Resting {
+   public:
+    explicit Resting(Follower& follower)
+        : follower_(follower), is_first_(follower.resting_.try_take()) {
+      if (!is_first_) return;
+      attention_ = follower.attention_;
+      follower.attention_ = 0;
+    }
+    ~Resting() {
+      if (!is_first_) return;
+      follower_.attention_ = attention_;
+      follower_.resting_.release();
+    }
+    // False: another call rests.
+    bool is_first() const { return is_first_; }
+
+   private:
+    Follower& follower_;
+    const bool is_first_;
+    Sequence attention_ = 0;
+  };
+
   const SubscriberOptions options_;
 
   // What the hot path touches.
@@ -269,6 +323,7 @@ class Follower {
   bool caught_up_ = false;     // reported
   Sequence joined_at_ = 0;     // H
   Sequence caught_up_at_ = 0;  // F
+  bool introduced_ = false;    // the first session was delivered, as an event
   bool from_oldest_ = false;   // asked for what there is, not for a sequence
   bool floating_ = false;      // start live without a publisher: begins with the next session
   std::string not_durable_;    // why what was joined is not; told with `caught up`
@@ -289,8 +344,14 @@ class Follower {
   absl::Status status_;
   std::string text_;
 
+  Interrupt interrupt_;
+  bool interrupted_ = false;  // the last wait was ended by it
+  BusyFlag resting_;
+  std::uint64_t records_waited_ = 0;  // delivered when the last wait began
+  bool misused_ = false;              // the last call came while another one was resting
+
   // Upkeep.
-  Waiter waiter_;
+  Waiter waiter_;  // borrows interrupt_
   Reporter reporter_;
   std::unique_ptr<WakeDescriptor> descriptor_;
   std::uint64_t socket_checked_ns_ = 0;

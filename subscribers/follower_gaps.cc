@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "lapwing/error.h"
 #include "os/kernel.h"
+#include "snapshot/journal/missing_file.h"
 #include "subscribers/follower.h"
 
 namespace lapwing {
@@ -137,7 +138,7 @@ bool Follower::may_come_back(const JournalRun& hole) {
   const std::uint64_t now = monotonic_ns();
   if (!missing_) missing_ = MissingFiles{now, now};
   if (hole.directory == AnchorState::kRemoved) return false;
-  if (now - missing_->since_ns >= options_.missing_file_grace_ns) return false;
+  if (now - missing_->since_ns >= ns_of(options_.missing_file_grace)) return false;
   missing_->retry_ns = now + kMissingFileRetryNs;
   return true;
 }

@@ -30,8 +30,8 @@ std::string why_failed(const FlushAnswer& answer) {
 
 Follower::Turn Follower::on_seeking() {
   const std::uint64_t now = monotonic_ns();
-  if (seek_ends_ns_ == 0) seek_ends_ns_ = after(now, options_.reattach_ns);
-  std::uint64_t greeting_ends_ns = after(now, options_.flush_timeout_ns);
+  if (seek_ends_ns_ == 0) seek_ends_ns_ = after(now, ns_of(options_.reattach));
+  std::uint64_t greeting_ends_ns = after(now, ns_of(options_.flush_timeout));
   if (joined_) greeting_ends_ns = std::max(greeting_ends_ns, seek_ends_ns_);
   absl::StatusOr<std::optional<Attachment>> found = search_.step(now, greeting_ends_ns);
   if (!found.ok()) {
@@ -46,8 +46,8 @@ Follower::Turn Follower::on_seeking() {
 }
 
 Follower::Turn Follower::give_up_seeking(const absl::Status& reason) {
-  const std::string within =
-      absl::StrCat(" within ", seconds(options_.reattach_ns), ": ", std::string(reason.message()));
+  const std::string within = absl::StrCat(" within ", seconds(ns_of(options_.reattach)), ": ",
+                                          std::string(reason.message()));
   if (!joined_) {
     return end(
         make_error(Errc::kNoBus, absl::StrCat("no bus came up at ", options_.directory, within)));
@@ -99,7 +99,7 @@ Follower::Turn Follower::join() {
   if (absl::Status asked = attachment_->control()->begin_flush(joined_at_); !asked.ok()) {
     if (errc_of(asked) != Errc::kPublisherGone) return end(std::move(asked));
   }
-  flush_ends_ns_ = after(monotonic_ns(), options_.flush_timeout_ns);
+  flush_ends_ns_ = after(monotonic_ns(), ns_of(options_.flush_timeout));
   phase_ = Phase::kFlushing;
   return again();
 }
@@ -116,7 +116,7 @@ Follower::Turn Follower::on_flushing() {
   return end(make_error(
       Errc::kTimedOut,
       absl::StrCat("the publisher of bus ", options_.directory, " did not make sequence ",
-                   joined_at_, " durable within ", seconds(options_.flush_timeout_ns),
+                   joined_at_, " durable within ", seconds(ns_of(options_.flush_timeout)),
                    ": its disk may be too slow or its process stopped; look at it, then join again "
                    "or allow more time")));
 }
@@ -134,10 +134,11 @@ Follower::Turn Follower::on_flush_answer(const FlushAnswer& answer) {
 
 // Steps 3 and 4: S by the chosen start, then the stream from S + 1.
 Follower::Turn Follower::begin() {
-  if (options_.start.kind == Start::Kind::kSnapshot && !options_.resume) return begin_snapshot();
+  if (options_.start.kind == Start::Kind::kSnapshot && !options_.start.position)
+    return begin_snapshot();
   absl::StatusOr<StartingPoint> start = choose_start(options_, *attachment_, joined_at_);
   if (!start.ok()) return end(start.status());
-  from_oldest_ = options_.start.kind == Start::Kind::kOldest && !options_.resume;
+  from_oldest_ = options_.start.kind == Start::Kind::kOldest && !options_.start.position;
   return begin_at(*std::move(start));
 }
 
@@ -146,13 +147,13 @@ Follower::Turn Follower::begin_at(StartingPoint start) {
   journal_id_ = attachment_->journal_id();
   trail_.start(attachment_->sessions(), next_);
   ledger_.session_seen();
-  floating_ = options_.start.kind == Start::Kind::kLive && !options_.resume &&
+  floating_ = options_.start.kind == Start::Kind::kLive && !options_.start.position &&
               attachment_->control() == nullptr;
   if (!start.reset.empty()) {
-    before_beginning_ = *options_.resume;
+    before_beginning_ = *options_.start.position;
     pending_ = Announcement{{ItemKind::kReset, next_, {}}, std::move(start.reset)};
-  } else if (options_.resume) {
-    ledger_.resume_after(options_.resume->sequence);
+  } else if (options_.start.position) {
+    ledger_.resume_after(options_.start.position->sequence);
   }
   enter_stream();
   return again();
@@ -242,7 +243,10 @@ Follower::Turn Follower::leave() {
   attention_ = 0;
   // A publisher that was only silent may go on and die later: what it leaves then is another look.
   search_.start(how == Ending::kSilent ? Id128{} : session_id_, closed);
-  if (closed) return event(ItemKind::kClosed, last);
+  if (closed) {
+    if (options_.end_at_close) phase_ = Phase::kEnded;
+    return event(ItemKind::kClosed, last);
+  }
   // A socket is also closed on a client that was dropped: first see whether the same session
   // answers. Not in this call: the records of one batch are of one session, and of one size.
   if (how == Ending::kHungUp) {
@@ -281,7 +285,7 @@ bool Follower::beginning_is_due() const {
 // again.
 StoredPosition Follower::position() const {
   if (beginning_is_due()) return before_beginning_;
-  if (trail_.empty()) return options_.resume.value_or(StoredPosition{});
+  if (trail_.empty()) return options_.start.position.value_or(StoredPosition{});
   const bool at_loss = met_ && (met_->kind == ItemKind::kLost || met_->kind == ItemKind::kGap);
   const Sequence next = at_loss ? met_->gap.first : next_;
   return {journal_id_, trail_.session_of(next), next - 1};

@@ -33,6 +33,10 @@ Follower::Turn Follower::on_snapshot() {
 
 // The next entry; after the last one the stream, from S + 1.
 Follower::Turn Follower::tell_state() {
+  if (!introduced_) {
+    const Item session = introduce(snapshot_->as_of() + 1);
+    return event(session.kind, session.sequence);
+  }
   const std::span<const std::byte> entry = snapshot_->next();
   if (!entry.empty()) {
     record_ = entry.data();

@@ -46,9 +46,9 @@ bool Follower::stale_due(std::uint64_t now_ns) {
     records_seen_ns_ = now_ns;
     stale_told_ = false;
   }
-  if (options_.stale_after_ns == 0 || stale_told_ || ending_ != Ending::kNone) return false;
+  if (ns_of(options_.stale_after) == 0 || stale_told_ || ending_ != Ending::kNone) return false;
   if (attachment_->heartbeat_age_ns(now_ns) > kHeartbeatFreshNs) return false;
-  stale_told_ = now_ns - records_seen_ns_ >= options_.stale_after_ns;
+  stale_told_ = now_ns - records_seen_ns_ >= ns_of(options_.stale_after);
   return stale_told_;
 }
 
@@ -73,10 +73,17 @@ bool Follower::spin() {
   return false;
 }
 
-// Waits a moment in the way the phase allows; false once deadline_ns has passed.
+// Waits a moment in the way the phase allows; false once deadline_ns has passed, or interrupted.
 bool Follower::rest(std::uint64_t deadline_ns) {
+  interrupted_ = interrupt_.take();
+  if (interrupted_) return false;
   const std::uint64_t now = monotonic_ns();
   if (now >= deadline_ns) return false;
+  const Resting resting(*this);
+  if (!resting.is_first()) {
+    misused_ = true;
+    return false;
+  }
   spins_left_ = 0;  // the next empty poll looks after everything
   int fd = -1;
   std::uint64_t until_ns = now + kCatchUpPauseNs;
@@ -103,7 +110,7 @@ bool Follower::rest(std::uint64_t deadline_ns) {
     case Phase::kEnded:
       break;
   }
-  until_ns = std::min(until_ns, deadline_ns);
+  until_ns = std::min({until_ns, deadline_ns, now + kInterruptPauseNs});
   wait_readable(fd, until_ns - std::min(until_ns, now));
   return true;
 }
@@ -130,7 +137,7 @@ absl::StatusOr<int> Follower::descriptor() {
   return descriptor_->fd();
 }
 
-// poll() has nothing to return.
+// There is nothing to deliver.
 void Follower::arm_descriptor() {
   if (phase_ == Phase::kSnapshot) return descriptor_->signal();  // the next slice
   if (phase_ != Phase::kLive) return descriptor_->arm(nullptr, kNoSequence);

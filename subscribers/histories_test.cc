@@ -15,7 +15,7 @@ TEST_CASE("A stored position counts as held when a power cut takes it") {
   bus.publish(64);
   bus.kill();
   SubscriberOptions options = bus.options();
-  options.resume = StoredPosition{JournalFixture::journal_id(), fixture_id(1), 64};
+  options.start = Start::after(StoredPosition{JournalFixture::journal_id(), fixture_id(1), 64});
   Trace trace(bus, options);
   REQUIRE(trace.until(ItemKind::kPublisherGone));
   bus.cut(40);
@@ -40,7 +40,7 @@ TEST_CASE("A stored position goes on after it, whatever sessions came since") {
         StoredPosition{JournalFixture::journal_id(), fixture_id(2), 100},
         StoredPosition{JournalFixture::journal_id(), fixture_id(2), 120}}) {
     SubscriberOptions options = bus.options();
-    options.resume = stored;
+    options.start = Start::after(stored);
     Trace trace(bus, options);
     REQUIRE(trace.until(ItemKind::kCaughtUp));
     CHECK(trace.subscriber.counters().first == stored.sequence + 1);
@@ -68,7 +68,7 @@ TEST_CASE("A stored position that this journal does not contain is reset, never 
   };
   for (const auto& [stored, why] : cases) {
     SubscriberOptions options = bus.options();
-    options.resume = stored;
+    options.start = Start::after(stored);
     Trace trace(bus, options);
     REQUIRE(trace.until(ItemKind::kReset));
     CHECK(trace.lines == Lines{"reset 1"});
@@ -85,7 +85,7 @@ TEST_CASE("A stored position that head does not count yet is continued") {
   bus.publish(100);
   bus.publish_without_head(5);  // in the middle of a batch
   SubscriberOptions options = bus.options();
-  options.resume = StoredPosition{JournalFixture::journal_id(), fixture_id(1), 105};
+  options.start = Start::after(StoredPosition{JournalFixture::journal_id(), fixture_id(1), 105});
   Trace trace(bus, options);
   REQUIRE(trace.until(ItemKind::kCaughtUp));
   bus.publish(1);
@@ -136,7 +136,7 @@ TEST_CASE("A reset that a batch meets with the end of the session before it is t
   const std::uint64_t deadline_ns = monotonic_ns() + 60'000'000'000;
   const auto take_batch = [&] {
     bus.turn();
-    REQUIRE(trace.subscriber.poll_batch(out) == 0);
+    REQUIRE(take_records(trace.subscriber, out) == 0);
     REQUIRE(monotonic_ns() < deadline_ns);
   };
   while (bus.server->subscriber_count() == 0) take_batch();

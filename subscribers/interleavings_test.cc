@@ -37,7 +37,7 @@ TEST_CASE("A publisher that is killed at any step of the handshake leaves all of
   bus.start();
   bus.publish(3000);
   SubscriberOptions options = bus.options();
-  if (!comes_back) options.reattach_ns = 0;
+  if (!comes_back) options.reattach = std::chrono::nanoseconds(0);
   Trace trace(bus, options);
   for (int i = 0; i < steps; ++i) trace.step();
   bus.publish_without_head(3);
@@ -62,18 +62,19 @@ TEST_CASE("A publisher that dies in every greeting is given up soon after the de
   TestBus bus;
   bus.begin_session();
   SubscriberOptions options = bus.options();
-  options.reattach_ns = 50'000'000;
-  Subscriber subscriber(options);
+  options.reattach = std::chrono::nanoseconds(50'000'000);
+  Subscriber subscriber = open_subscriber(options);
   Item item;
   const std::uint64_t deadline_ns = monotonic_ns() + 60'000'000'000;  // ends a hang
   while (item.kind == ItemKind::kNothing && monotonic_ns() < deadline_ns) {
     bus.open_socket();
     const std::size_t listening = open_descriptors();
     while (item.kind == ItemKind::kNothing && open_descriptors() == listening) {
-      item = subscriber.poll();
+      item = subscriber.wait(Deadline::now());
     }
     bus.kill();
-    if (item.kind == ItemKind::kNothing) item = subscriber.poll();  // meets the end of its greeting
+    if (item.kind == ItemKind::kNothing)
+      item = subscriber.wait(Deadline::now());  // meets the end of its greeting
   }
   CHECK(item.kind == ItemKind::kEnded);
   CHECK(errc_of(subscriber.status()) == Errc::kNoBus);

@@ -3,55 +3,85 @@
 #include <utility>
 
 #include "lapwing/error.h"
-#include "os/kernel.h"
 
 namespace lapwing {
 namespace {
 
-constexpr std::size_t kBatchRecords = 1024;
+constexpr std::size_t kBatchBytes = 64 * 1024;
 
 }  // namespace
 
-LoadedState::LoadedState(SubscriberOptions options)
-    : on_gap_(options.on_gap), subscriber_(std::move(options)) {}
+LoadedState::LoadedState(OnGap on_gap, Subscriber subscriber)
+    : on_gap_(on_gap), subscriber_(std::move(subscriber)) {}
 
-void LoadedState::take(const Item& item) {
-  switch (item.kind) {
-    case ItemKind::kRecord:
-      return take_record(item.sequence, subscriber_.record());
-    case ItemKind::kState:
-      return take_entry();
+Item LoadedState::wait(Deadline deadline) {
+  const Item item = subscriber_.wait(deadline);
+  if (item.kind == ItemKind::kRecord) fold_record(item.sequence, item.record);
+  if (item.kind == ItemKind::kState) fold_entry(item.record);
+  if (item.event != nullptr) fold_event(*item.event);
+  return item;
+}
+
+Taken LoadedState::take(std::span<std::byte> record, Deadline deadline) {
+  const Taken taken = subscriber_.take(record, deadline);
+  if (taken.result == Errc::kOk) fold_record(taken.sequence, record);
+  return taken;
+}
+
+Batch LoadedState::read(std::span<std::byte> rows, Deadline deadline) {
+  Batch batch = subscriber_.read(rows, deadline);
+  if (batch.event) {
+    fold_event(*batch.event);
+  } else {
+    fold_rows(batch, rows);
+  }
+  return batch;
+}
+
+void LoadedState::fold_rows(const Batch& batch, std::span<const std::byte> rows) {
+  for (std::size_t i = 0; i < batch.count; ++i) {
+    const auto row = rows.subspan(i * batch.row_bytes, batch.row_bytes);
+    if (batch.kind == Batch::Kind::kState) {
+      fold_entry(row);
+    } else {
+      fold_record(batch.first + i, row);
+    }
+  }
+}
+
+void LoadedState::fold_event(const Event& event) {
+  switch (event.kind) {
     case ItemKind::kSnapshotComplete:
       if (state_ == nullptr) begin(1);  // of a state without an entry
-      as_of_ = item.sequence;
-      origin_ = subscriber_.text();
+      as_of_ = event.sequence;
+      origin_ = event.text;
       return;
     case ItemKind::kNoSnapshot:
-      origin_ = subscriber_.text();
-      return begin(item.sequence);
+      origin_ = event.text;
+      return begin(event.sequence);
     case ItemKind::kReset:
-      return begin(item.sequence);
+      return begin(event.sequence);
     case ItemKind::kGap:
-      if (on_gap_ == OnGap::kSkip) fold().lose(item.gap, *state_);
+      if (on_gap_ == OnGap::kSkip) fold().lose(event.gap, *state_);
       return;
     case ItemKind::kLost:
-      if (item.gap.count() > 0) fold().lose(item.gap, *state_);
+      if (event.gap.count() > 0) fold().lose(event.gap, *state_);
       return;
     default:
       return;
   }
 }
 
-void LoadedState::take_record(Sequence sequence, std::span<const std::byte> record) {
+void LoadedState::fold_record(Sequence sequence, std::span<const std::byte> record) {
   fold().apply(sequence, record, *state_);
   as_of_ = sequence;
   settled_ = fold().settles(record);
 }
 
-void LoadedState::take_entry() {
+void LoadedState::fold_entry(std::span<const std::byte> entry) {
   if (state_ == nullptr) begin(1);
-  fold().key_of(subscriber_.record(), key_);
-  state_->put(key_, subscriber_.record());
+  fold().key_of(entry, key_);
+  state_->put(key_, entry);
 }
 
 // An empty state, of a history whose first record is `first`.
@@ -63,37 +93,40 @@ void LoadedState::begin(Sequence first) {
   if (first > 1) fold().lose({1, first - 1, first, GapCause::kPruned, false}, *state_);
 }
 
-absl::Status LoadedState::load(std::uint64_t deadline_ns) {
-  for (std::uint64_t items = 0;; ++items) {
-    const Item item = subscriber_.wait(deadline_ns);
-    if (item.kind == ItemKind::kEnded) return subscriber_.status();
-    // A wait returns what is there, however late it is. A record brings a batch with it.
-    const bool look = item.kind == ItemKind::kRecord || items % kBatchRecords == 0;
-    if (item.kind == ItemKind::kNothing || (look && monotonic_ns() >= deadline_ns)) {
+absl::Status LoadedState::load(Deadline deadline) {
+  std::vector<std::byte> rows(kBatchBytes);
+  for (;;) {
+    const Batch batch = read(rows, deadline);
+    if (batch.kind == Batch::Kind::kEvent && batch.event->kind == ItemKind::kEnded) {
+      return subscriber_.status();
+    }
+    if (batch.result == Errc::kInterrupted) {
+      return make_error(Errc::kInterrupted, "interrupt() ended the load of the state");
+    }
+    if (batch.result == Errc::kTooSmall) {
+      rows.resize(batch.row_bytes);
+      continue;
+    }
+    // A read returns what is there, however late it is.
+    if (batch.result != Errc::kOk || deadline.has_passed()) {
       return make_error(Errc::kTimedOut,
                         "the state was not loaded in time; allow more, or look whether the bus's "
                         "publisher answers (lapwing info)");
     }
-    take(item);
-    if (item.kind == ItemKind::kCaughtUp) return absl::OkStatus();
-    if (item.kind != ItemKind::kRecord) continue;
-    const std::size_t record_bytes = subscriber_.record_bytes();
-    batch_.resize(kBatchRecords * record_bytes);
-    const std::size_t count = subscriber_.poll_batch(batch_);
-    const Sequence first = subscriber_.counters().last - count + 1;
-    for (std::size_t i = 0; i < count; ++i) {
-      take_record(first + i, std::span(batch_).subspan(i * record_bytes, record_bytes));
-    }
+    if (batch.event && batch.event->kind == ItemKind::kCaughtUp) return absl::OkStatus();
   }
 }
 
-absl::StatusOr<LoadedState> load_state(SubscriberOptions options, std::uint64_t deadline_ns) {
-  if (options.start.kind != Start::Kind::kSnapshot || options.resume) {
+absl::StatusOr<LoadedState> load_state(SubscriberOptions options, Deadline deadline) {
+  if (options.start.kind != Start::Kind::kSnapshot) {
     return make_error(Errc::kInvalidArgument,
-                      "a state is loaded from a snapshot: give Start::snapshot() and no position");
+                      "a state is loaded from a snapshot: give Start::snapshot()");
   }
-  LoadedState loaded(std::move(options));
-  if (absl::Status done = loaded.load(deadline_ns); !done.ok()) return done;
+  const OnGap on_gap = options.on_gap;
+  absl::StatusOr<Subscriber> subscriber = Subscriber::open(std::move(options));
+  if (!subscriber.ok()) return subscriber.status();
+  LoadedState loaded(on_gap, *std::move(subscriber));
+  if (absl::Status done = loaded.load(deadline); !done.ok()) return done;
   return loaded;
 }
 

@@ -12,13 +12,11 @@ namespace lapwing {
 namespace {
 
 // Ends a hang; nothing is measured by it.
-std::uint64_t far_deadline() {
-  return monotonic_ns() + 60'000'000'000;
-}
+constexpr std::chrono::seconds kHang{60};
 
 // load_state() of a bus that closed: whatever is there then is all there is.
 LoadedState load_closed(const TestBus& bus, const std::shared_ptr<TestFold>& fold) {
-  auto loaded = load_state(bus.options(Start::snapshot(fold)), far_deadline());
+  auto loaded = load_state(bus.options(Start::snapshot(fold)), kHang);
   REQUIRE(loaded.ok());
   return *std::move(loaded);
 }
@@ -90,10 +88,10 @@ TEST_CASE("What comes after the call is taken item by item") {
   LoadedState loaded = load_closed(bus, fold);
   bus.start();
   bus.publish(700);
-  const std::uint64_t deadline_ns = far_deadline();
-  while (loaded.as_of() < 2700 && monotonic_ns() < deadline_ns) {
+  const Deadline deadline = kHang;
+  while (loaded.as_of() < 2700 && !deadline.has_passed()) {
     bus.turn();
-    loaded.take(loaded.subscriber().poll());
+    (void)loaded.wait(Deadline::now());
   }
   CHECK(loaded.state().digest() == state_of(*fold, bus, 2700).digest());
 
@@ -102,18 +100,18 @@ TEST_CASE("What comes after the call is taken item by item") {
     bus.close();
     bus.start();
     bus.publish(100);
-    while (loaded.as_of() != 100 && monotonic_ns() < deadline_ns) {
+    while (loaded.as_of() != 100 && !deadline.has_passed()) {
       bus.turn();
-      loaded.take(loaded.subscriber().poll());
+      (void)loaded.wait(Deadline::now());
     }
     CHECK(loaded.state().digest() == state_of(*fold, bus, 100).digest());
   }
   SECTION("what is lost is lost to it") {
     bus.publish(5000);
     bus.prune_below_segment(6);
-    while (loaded.as_of() < 7700 && monotonic_ns() < deadline_ns) {
+    while (loaded.as_of() < 7700 && !deadline.has_passed()) {
       bus.turn();
-      loaded.take(loaded.subscriber().poll());
+      (void)loaded.wait(Deadline::now());
     }
     MemoryState expected = state_of(*fold, bus, 2700);
     const SubscriberCounters& counters = loaded.subscriber().counters();
@@ -143,20 +141,23 @@ TEST_CASE("A state that is not complete at the deadline is not given, however mu
   bus.close();
   const auto fold = std::make_shared<SlowFold>();
   fold->until_ns = monotonic_ns() + 200'000'000;
-  const auto late = load_state(bus.options(Start::snapshot(fold)), fold->until_ns);
+  const auto late =
+      load_state(bus.options(Start::snapshot(fold)), Deadline::at_monotonic_ns(fold->until_ns));
   CHECK(errc_of(late.status()) == Errc::kTimedOut);
 }
 
 TEST_CASE("A state is asked for as one, and not given after the deadline") {
   TestBus bus;
-  CHECK(errc_of(load_state(bus.options(Start::oldest()), 0).status()) == Errc::kInvalidArgument);
+  CHECK(errc_of(load_state(bus.options(Start::oldest()), Deadline::now()).status()) ==
+        Errc::kInvalidArgument);
   SubscriberOptions continued = bus.options(Start::snapshot());
-  continued.resume = StoredPosition{};
-  CHECK(errc_of(load_state(continued, 0).status()) == Errc::kInvalidArgument);
-  CHECK(errc_of(load_state(bus.options(Start::snapshot()), 0).status()) == Errc::kTimedOut);
+  continued.start = Start::after({});
+  CHECK(errc_of(load_state(continued, Deadline::now()).status()) == Errc::kInvalidArgument);
+  CHECK(errc_of(load_state(bus.options(Start::snapshot()), Deadline::now()).status()) ==
+        Errc::kTimedOut);
   SubscriberOptions impatient = bus.options(Start::snapshot());
-  impatient.reattach_ns = 0;
-  CHECK(errc_of(load_state(impatient, far_deadline()).status()) == Errc::kNoBus);
+  impatient.reattach = {};
+  CHECK(errc_of(load_state(impatient, kHang).status()) == Errc::kNoBus);
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ struct Begun {
   }
   SubscriberOptions options(std::uint64_t grace_ns) const {
     SubscriberOptions options = bus.options();
-    options.missing_file_grace_ns = grace_ns;
+    options.missing_file_grace = std::chrono::nanoseconds(grace_ns);
     return options;
   }
   TestBus bus;

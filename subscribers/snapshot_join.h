@@ -33,6 +33,8 @@
 
 namespace lapwing {
 
+inline constexpr std::size_t kSnapshotSliceBytes = 1024 * 1024;  // read of a checkpoint at a time
+
 inline constexpr int kSnapshotListsMax = 8;
 
 // Ok if a fold of that shape is for the records of this bus. Errors: kInvalidArgument.

@@ -61,10 +61,14 @@ TEST_CASE("From a snapshot the state comes first, then every record after it") {
   join.publish_and_archive(1500);
   const std::string path = join.checkpoint(1200);
   join.begin();
-  REQUIRE(join.trace->until(ItemKind::kState));
+  std::size_t entry_bytes = 0;
+  while (entry_bytes == 0) {
+    const Item item = join.trace->step();
+    if (item.kind == ItemKind::kState) entry_bytes = item.record.size();
+  }
+  CHECK(entry_bytes == sizeof(TestFold::Entry));
   CHECK(join.trace->subscriber.state_size() == 300);
   CHECK(join.trace->subscriber.fold() == join.fold);
-  CHECK(join.trace->subscriber.record().size() == sizeof(TestFold::Entry));
   CHECK(join.trace->subscriber.record_bytes() == 56);
   REQUIRE(join.trace->until(ItemKind::kSnapshotComplete));
   CHECK(join.trace->says(absl::StrCat("300 entries from ", path)));
@@ -91,7 +95,7 @@ TEST_CASE("The entries and their places are those of the checkpoint, in the orde
   for (Item item = join.trace->step(); item.kind != ItemKind::kSnapshotComplete;
        item = join.trace->step()) {
     if (item.kind != ItemKind::kState) continue;
-    const auto entry = join.trace->subscriber.record();
+    const auto entry = item.record;
     join.fold->key_of(entry, key);
     CHECK(last_key < key);
     last_key = key;
@@ -282,7 +286,7 @@ TEST_CASE("A wait returns at its deadline while the state is loaded") {
   const std::string path = join.checkpoint(1200);
   join.begin();
   join.until_loading(path);
-  CHECK(join.trace->subscriber.wait(0).kind == ItemKind::kNothing);
+  CHECK(join.trace->subscriber.wait(Deadline::now()).kind == ItemKind::kNothing);
   CHECK(Join::is_open(path));
 }
 
@@ -291,7 +295,7 @@ TEST_CASE("A descriptor for event loops stays readable while the state is loaded
   join.publish_and_archive(1500);
   const std::string path = join.checkpoint(1200);
   join.begin();
-  const auto descriptor = join.trace->subscriber.descriptor();
+  const auto descriptor = join.trace->subscriber.fd();
   REQUIRE(descriptor.ok());
   join.until_loading(path);
   CHECK(is_readable(*descriptor));
@@ -517,7 +521,7 @@ TEST_CASE("Without a publisher the state is that of what it left") {
     join.bus.kill();
   }
   SubscriberOptions options = join.bus.options(Start::snapshot(join.fold));
-  options.reattach_ns = 0;
+  options.reattach = std::chrono::nanoseconds(0);
   join.trace.emplace(join.bus, options);
   CHECK_FALSE(join.trace->until(ItemKind::kStale));
   const Sequence last = closed ? 2000 : 2010;
@@ -554,7 +558,8 @@ TEST_CASE("A position that can be continued is, and no snapshot is looked at") {
   join.publish_and_archive(1500);
   join.checkpoint(1200);
   SubscriberOptions options = join.bus.options(Start::snapshot(join.fold));
-  options.resume = {join.bus.journal.current_journal_id(), join.bus.ring->header().session_id, 100};
+  options.start = Start::after(
+      {join.bus.journal.current_journal_id(), join.bus.ring->header().session_id, 100});
   join.trace.emplace(join.bus, options);
   REQUIRE(join.trace->until(ItemKind::kCaughtUp));
   CHECK(join.trace->lines == Lines{"101..1500", "caught-up 1500"});
@@ -642,12 +647,12 @@ TEST_CASE("A batch never contains what is no record, and stops before it") {
   Item item;
   while (item.kind != ItemKind::kSnapshotComplete) {
     join.bus.turn();
-    REQUIRE(subscriber.poll_batch(out) == 0);
+    REQUIRE(take_records(subscriber, out) == 0);
     REQUIRE(subscriber.position().sequence == kNoSequence);
-    item = subscriber.poll();
+    item = subscriber.wait(Deadline::now());
     if (item.kind == ItemKind::kState) {
       ++entries;
-      REQUIRE(subscriber.record().size() == sizeof(TestFold::Entry));
+      REQUIRE(item.record.size() == sizeof(TestFold::Entry));
     }
   }
   CHECK(entries == 300);
@@ -656,7 +661,7 @@ TEST_CASE("A batch never contains what is no record, and stops before it") {
   std::uint64_t records = 0;
   while (records < 300) {
     join.bus.turn();
-    const std::size_t count = subscriber.poll_batch(out);
+    const std::size_t count = take_records(subscriber, out);
     for (std::size_t i = 0; i < count; ++i) {
       const auto expected = join.bus.journal.record(1201 + records + i);
       REQUIRE(

@@ -193,10 +193,10 @@ class History {
     joined_ = MemoryState(fold_->shape());
     ++events_.joins;
   }
-  void take_entry() {
+  void take_entry(std::span<const std::byte> entry) {
     std::byte key[2];
-    fold_->key_of(subscriber_->record(), key);
-    joined_.put(key, subscriber_->record());
+    fold_->key_of(entry, key);
+    joined_.put(key, entry);
   }
   void take_snapshot(Sequence as_of) {
     REQUIRE(expected_ == 1);
@@ -227,8 +227,8 @@ class History {
     if (!subscriber_ || subscriber_->counters().sessions == 0) return;
     if (subscriber_->position().journal_id.is_zero() || begins_late_) return;
     SubscriberOptions options = bus_.options();
-    options.resume = subscriber_->position();
-    REQUIRE(options.resume->sequence == expected_ - 1);
+    options.start = Start::after(subscriber_->position());
+    REQUIRE(options.start.position->sequence == expected_ - 1);
     attach(options);
     ++events_.resumes;
   }
@@ -236,8 +236,8 @@ class History {
     if (subscriber_) check_counters();
     skips_ = below(3) == 0;
     options.on_gap = skips_ ? OnGap::kSkip : OnGap::kFill;
-    options.reattach_ns = 60'000'000'000;
-    subscriber_.emplace(options);
+    options.reattach = std::chrono::nanoseconds(60'000'000'000);
+    subscriber_.emplace(open_subscriber(options));
     caught_up_ = begins_late_ = false;
     records_ = lost_ = gaps_ = filled_ = fill_through_ = 0;
   }
@@ -247,14 +247,15 @@ class History {
     if (!subscriber_) return join();
     for (; count > 0; --count) {
       bus_.turn();
-      if (below(5) == 0) take_batch();
-      const Item item = subscriber_->poll();
-      if (item.kind == ItemKind::kRecord) {
-        take_record(item.sequence, subscriber_->record());
+      if (below(5) == 0) {
+        take_batch();
+      } else if (const Item item = subscriber_->wait(Deadline::now());
+                 item.kind == ItemKind::kRecord) {
+        take_record(item.sequence, item.record);
       } else if (item.kind == ItemKind::kState) {
-        take_entry();
-      } else {
-        take_event(item);
+        take_entry(item.record);
+      } else if (item.event != nullptr) {
+        take_event(*item.event);
       }
       if (subscriber_->counters().sessions == 0 || begins_late_) continue;  // not joined yet
       REQUIRE(subscriber_->position().sequence == expected_ - 1);
@@ -262,12 +263,18 @@ class History {
   }
   void take_batch() {
     batch_.resize((1 + below(200)) * 56);
-    const std::size_t count = subscriber_->poll_batch(batch_);
-    if (count > 0) begin_late(subscriber_->counters().last - count + 1);
-    for (std::size_t i = 0; i < count; ++i) {
-      take_record(expected_, std::span(batch_).subspan(i * 56, 56));
+    const Batch batch = subscriber_->read(batch_);
+    if (batch.event) take_event(*batch.event);
+    if (batch.count == 0) return;
+    const std::span<const std::byte> rows(batch_);
+    for (std::size_t i = 0; i < batch.count; ++i) {
+      const auto row = rows.subspan(i * batch.row_bytes, batch.row_bytes);
+      if (batch.kind == Batch::Kind::kState) {
+        take_entry(row);
+      } else {
+        take_record(batch.first + i, row);
+      }
     }
-    REQUIRE((count == 0 || subscriber_->counters().last == expected_ - 1));
   }
   // The first thing that is told after no snapshot: what is before it is not kept any more.
   void begin_late(Sequence n) {
@@ -285,26 +292,26 @@ class History {
     ++expected_;
   }
 
-  void take_event(const Item& item) {
-    INFO(name_of(item.kind) << " " << item.sequence << ", gap " << item.gap.first << ".."
-                            << item.gap.last << " " << name_of(item.gap.cause) << ": "
-                            << subscriber_->text());
-    REQUIRE(item.kind != ItemKind::kEnded);
-    if (item.kind == ItemKind::kCaughtUp) {
+  void take_event(const Event& event) {
+    INFO(name_of(event.kind) << " " << event.sequence << ", gap " << event.gap.first << ".."
+                             << event.gap.last << " " << name_of(event.gap.cause) << ": "
+                             << event.text);
+    REQUIRE(event.kind != ItemKind::kEnded);
+    if (event.kind == ItemKind::kCaughtUp) {
       REQUIRE_FALSE(caught_up_);
       caught_up_ = true;
     }
-    if (item.kind == ItemKind::kSnapshotComplete) take_snapshot(item.sequence);
-    if (item.kind == ItemKind::kNoSnapshot) take_no_snapshot(item.sequence);
-    if (item.kind == ItemKind::kSession) {
-      if (begins_late_) expected_ = std::max(expected_, item.sequence);
-      REQUIRE(item.sequence == expected_);
+    if (event.kind == ItemKind::kSnapshotComplete) take_snapshot(event.sequence);
+    if (event.kind == ItemKind::kNoSnapshot) take_no_snapshot(event.sequence);
+    if (event.kind == ItemKind::kSession && !event.is_first_session) {
+      if (begins_late_) expected_ = std::max(expected_, event.sequence);
+      REQUIRE(event.sequence == expected_);
     }
-    if (item.kind == ItemKind::kLost || item.kind == ItemKind::kGap) begin_late(item.gap.first);
-    if (item.kind == ItemKind::kReset) begins_late_ = false;
-    if (item.kind == ItemKind::kGap) take_gap(item.gap);
-    if (item.kind == ItemKind::kLost) take_loss(item.gap);
-    if (item.kind == ItemKind::kReset) take_reset(item.sequence);
+    if (event.kind == ItemKind::kLost || event.kind == ItemKind::kGap) begin_late(event.gap.first);
+    if (event.kind == ItemKind::kReset) begins_late_ = false;
+    if (event.kind == ItemKind::kGap) take_gap(event.gap);
+    if (event.kind == ItemKind::kLost) take_loss(event.gap);
+    if (event.kind == ItemKind::kReset) take_reset(event.sequence);
   }
   void take_gap(const Gap& gap) {
     REQUIRE(caught_up_);

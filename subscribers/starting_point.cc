@@ -53,14 +53,14 @@ absl::Status check_policy(const SubscriberOptions& options, const Attachment& at
 absl::Status check_start(const SubscriberOptions& options, const Attachment& attachment) {
   const Start::Kind kind = options.start.kind;
   const Sequence asked = options.start.value;
-  if (!options.resume && kind == Start::Kind::kSequence &&
+  if (!options.start.position && kind == Start::Kind::kSequence &&
       (asked == kNoSequence || asked > kSequenceMax)) {
     return make_error(Errc::kInvalidArgument,
                       absl::StrCat("sequence ", asked, " does not exist: those of a bus are 1 to ",
                                    kSequenceMax));
   }
   if (attachment.journal() != nullptr) return absl::OkStatus();
-  if (options.resume) return no_journal(options, "no stored position can be continued");
+  if (options.start.position) return no_journal(options, "no stored position can be continued");
   if (kind == Start::Kind::kSequence)
     return no_journal(options, "no start at a sequence is possible");
   if (kind == Start::Kind::kTime) return no_journal(options, "no start at a time is possible");
@@ -72,8 +72,9 @@ absl::Status check_start(const SubscriberOptions& options, const Attachment& att
 
 absl::StatusOr<StartingPoint> choose_start(const SubscriberOptions& options,
                                            const Attachment& attachment, Sequence newest) {
-  if (options.resume) return continue_after(*options.resume, attachment, newest);
+  if (options.start.position) return continue_after(*options.start.position, attachment, newest);
   switch (options.start.kind) {
+    case Start::Kind::kAfter:  // above
     case Start::Kind::kLive:
       break;
     case Start::Kind::kOldest:

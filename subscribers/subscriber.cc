@@ -2,63 +2,144 @@
 
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "lapwing/fold.h"
 #include "subscribers/follower.h"
 
 namespace lapwing {
 
-Subscriber::Subscriber(SubscriberOptions options)
-    : follower_(std::make_unique<Follower>(std::move(options))) {}
+struct Subscriber::State {
+  explicit State(SubscriberOptions options) : follower(std::move(options)) {}
+
+  Event event_of(const Item& item);
+  Item complete(Item item);
+
+  Follower follower;
+  // As of the last kSession or kReset that was delivered.
+  std::uint32_t record_bytes = 0;
+  std::string schema;
+  Event event;  // of the last item
+};
+
+Event Subscriber::State::event_of(const Item& item) {
+  Event made;
+  made.kind = item.kind;
+  made.sequence = item.sequence;
+  made.gap = item.gap;
+  made.record_bytes = follower.record_bytes();
+  made.schema = follower.schema();
+  made.schema_note = follower.schema_note();
+  made.journal_id = follower.journal_id();
+  made.session_id = follower.current_session();
+  made.is_first_session = item.kind == ItemKind::kSession && follower.counters().records == 0 &&
+                          follower.counters().sessions <= 1;
+  if (follower.fold() != nullptr) made.fold = follower.fold()->shape().name;
+  if (item.kind == ItemKind::kSnapshotComplete) made.state_entries = follower.state_size();
+  made.text = follower.text();
+  if (item.kind == ItemKind::kSession || item.kind == ItemKind::kReset) {
+    record_bytes = made.record_bytes;
+    schema = made.schema;
+  }
+  return made;
+}
+
+Item Subscriber::State::complete(Item item) {
+  switch (item.kind) {
+    case ItemKind::kNothing:
+      break;
+    case ItemKind::kRecord:
+    case ItemKind::kState:
+      item.record = follower.record();
+      break;
+    default:
+      event = event_of(item);
+      item.event = &event;
+  }
+  return item;
+}
+
+absl::StatusOr<Subscriber> Subscriber::open(SubscriberOptions options) {
+  if (options.directory.empty()) {
+    return make_error(Errc::kInvalidArgument, "a subscriber needs the directory of a bus");
+  }
+  if ((options.start.kind == Start::Kind::kAfter) != options.start.position.has_value()) {
+    return make_error(Errc::kInvalidArgument,
+                      "a stored position is continued by Start::after(position), and by no other "
+                      "start");
+  }
+  return Subscriber(std::make_unique<State>(std::move(options)));
+}
+
+Subscriber::Subscriber(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Subscriber::~Subscriber() = default;
 Subscriber::Subscriber(Subscriber&&) noexcept = default;
 Subscriber& Subscriber::operator=(Subscriber&&) noexcept = default;
 
-Item Subscriber::poll() {
-  return follower_->poll();
+Taken Subscriber::take(std::span<std::byte> record, Deadline deadline) {
+  return state_->follower.take(record, deadline.monotonic_ns());
 }
-Item Subscriber::wait(std::uint64_t deadline_ns) {
-  return follower_->wait(deadline_ns);
+
+std::optional<Event> Subscriber::take_event() {
+  const std::optional<Item> due = state_->follower.take_event();
+  return due ? std::optional(state_->event_of(*due)) : std::nullopt;
 }
-std::size_t Subscriber::poll_batch(std::span<std::byte> out) {
-  return follower_->poll_batch(out);
+
+Batch Subscriber::read(std::span<std::byte> rows, Deadline deadline) {
+  Item due;
+  Batch batch = state_->follower.read(rows, deadline.monotonic_ns(), due);
+  if (batch.kind == Batch::Kind::kEvent) batch.event = state_->event_of(due);
+  return batch;
 }
-std::span<const std::byte> Subscriber::record() const {
-  return follower_->record();
+
+Item Subscriber::wait(Deadline deadline) {
+  return state_->complete(state_->follower.wait(deadline.monotonic_ns()));
 }
-std::uint32_t Subscriber::record_bytes() const {
-  return follower_->record_bytes();
+
+void Subscriber::interrupt() noexcept {
+  state_->follower.interrupt();
 }
-const std::string& Subscriber::schema() const {
-  return follower_->schema();
+
+absl::StatusOr<int> Subscriber::fd() {
+  return state_->follower.descriptor();
 }
-const std::string& Subscriber::schema_note() const {
-  return follower_->schema_note();
+bool Subscriber::arm() {
+  return state_->follower.arm();
 }
+
 const std::shared_ptr<const Fold>& Subscriber::fold() const {
-  return follower_->fold();
+  return state_->follower.fold();
 }
 std::uint64_t Subscriber::state_size() const {
-  return follower_->state_size();
+  return state_->follower.state_size();
 }
-const absl::Status& Subscriber::status() const {
-  return follower_->status();
+const std::string& Subscriber::schema() const {
+  return state_->schema;
 }
-const std::string& Subscriber::text() const {
-  return follower_->text();
-}
-StoredPosition Subscriber::position() const {
-  return follower_->position();
-}
-Sequence Subscriber::durable() const {
-  return follower_->durable();
+std::uint32_t Subscriber::record_bytes() const {
+  return state_->record_bytes;
 }
 Id128 Subscriber::session_id() const {
-  return follower_->session_id();
+  return state_->follower.session_id();
 }
-const SubscriberCounters& Subscriber::counters() const {
-  return follower_->counters();
+const absl::Status& Subscriber::status() const {
+  return state_->follower.status();
 }
-absl::StatusOr<int> Subscriber::descriptor() {
-  return follower_->descriptor();
+StoredPosition Subscriber::position() const {
+  return state_->follower.position();
+}
+Sequence Subscriber::durable() const {
+  return state_->follower.durable();
+}
+Sequence Subscriber::head() const {
+  return state_->follower.head();
+}
+std::uint64_t Subscriber::lag() const {
+  const Sequence head = state_->follower.head();
+  const Sequence taken = state_->follower.next() - 1;
+  return head > taken ? head - taken : 0;
+}
+SubscriberCounters Subscriber::counters() const {
+  return state_->follower.counters();
 }
 
 }  // namespace lapwing

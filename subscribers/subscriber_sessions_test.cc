@@ -14,7 +14,7 @@ constexpr std::uint64_t kMs = 1'000'000;
 
 SubscriberOptions impatient(const TestBus& bus, Start start = Start::oldest()) {
   SubscriberOptions options = bus.options(start);
-  options.reattach_ns = 50 * kMs;
+  options.reattach = std::chrono::nanoseconds(50 * kMs);
   return options;
 }
 
@@ -150,7 +150,7 @@ TEST_CASE("A record that is published in the moment of the close is delivered be
     TestBus bus(false);
     bus.start();
     Trace trace(bus, bus.options());
-    REQUIRE(trace.subscriber.descriptor().ok());
+    REQUIRE(trace.subscriber.fd().ok());
     REQUIRE(trace.until(ItemKind::kCaughtUp));
     std::thread closing([&bus] {
       bus.publish(1);
@@ -158,7 +158,7 @@ TEST_CASE("A record that is published in the moment of the close is delivered be
     });
     std::vector<ItemKind> kinds;
     while (kinds.empty() || kinds.back() != ItemKind::kClosed) {
-      const Item item = trace.subscriber.poll();
+      const Item item = trace.subscriber.wait(Deadline::now());
       if (item.kind != ItemKind::kNothing) kinds.push_back(item.kind);
     }
     closing.join();
@@ -195,7 +195,7 @@ TEST_CASE("A publisher that does not come back ends the subscriber, and nothing 
   CHECK(trace.says(clean ? "closed" : "without a close"));
   CHECK(trace.says("within 0.05 s: no publisher runs at " + bus.directory()));
   CHECK(trace.says("continue from sequence 6"));
-  CHECK(trace.subscriber.poll().kind == ItemKind::kEnded);
+  CHECK(trace.subscriber.wait(Deadline::now()).kind == ItemKind::kEnded);
   bus.ring.reset();  // the publisher's own
   CHECK(open_descriptors() == before);
 }
@@ -420,7 +420,7 @@ TEST_CASE("A batch that reads a session to its end does not look for the next on
   std::vector<std::byte> out(100 * 56);
   const std::uint64_t deadline_ns = monotonic_ns() + 60'000 * kMs;
   while (open_descriptors() != before && monotonic_ns() < deadline_ns) {
-    REQUIRE(trace.subscriber.poll_batch(out) == 0);
+    REQUIRE(take_records(trace.subscriber, out) == 0);
   }
   CHECK(open_descriptors() == before);  // left, and not looking yet
 }
@@ -445,7 +445,7 @@ TEST_CASE("A publisher that never answers the flush ends the join in time, with 
   bus.publish(3000);
   bus.flush = FlushManner::kNever;
   SubscriberOptions options = bus.options();
-  options.flush_timeout_ns = 20 * kMs;
+  options.flush_timeout = std::chrono::nanoseconds(20 * kMs);
   Trace trace(bus, options);
   CHECK_FALSE(trace.until(ItemKind::kRecord));
   CHECK(trace.lines == Lines{"ended 0"});
@@ -461,12 +461,12 @@ TEST_CASE("A publisher that never answers the greeting ends the join in time, wi
   bus.start();
   const std::size_t before = open_descriptors();
   SubscriberOptions options = bus.options();
-  options.flush_timeout_ns = 20 * kMs;
-  Subscriber subscriber(options);  // and nobody turns the server
-  const Item item = subscriber.wait(monotonic_ns() + 60'000 * kMs);
-  CHECK(item.kind == ItemKind::kEnded);
+  options.flush_timeout = std::chrono::nanoseconds(20 * kMs);
+  Subscriber subscriber = open_subscriber(options);  // and nobody turns the server
+  const Item item = subscriber.wait(std::chrono::seconds(60));
+  REQUIRE(item.kind == ItemKind::kEnded);
   CHECK(errc_of(subscriber.status()) == Errc::kTimedOut);
-  CHECK(subscriber.text().find("does not answer") != std::string::npos);
+  CHECK(item.event->text.find("does not answer") != std::string::npos);
   CHECK(open_descriptors() == before);
 }
 
@@ -530,7 +530,7 @@ TEST_CASE("Until a reset is told, durable is of the history before it") {
          monotonic_ns() < deadline_ns) {
     CHECK(trace.subscriber.durable() == 300);
     bus.turn();
-    REQUIRE(trace.subscriber.poll_batch(out) == 0);
+    REQUIRE(take_records(trace.subscriber, out) == 0);
     if (bus.server->subscriber_count() == 1) break;  // what it met there waits to be told
   }
   CHECK(trace.subscriber.durable() == 300);

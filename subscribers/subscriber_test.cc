@@ -8,7 +8,10 @@
 #include <catch2/catch.hpp>
 #include <random>
 
+#include "lapwing/detail/atomic_word.h"
 #include "lapwing/error.h"
+#include "proto/slot_stamp.h"
+#include "proto/text_field.h"
 #include "testing/bus_fixture.h"
 
 namespace lapwing {
@@ -43,11 +46,11 @@ TEST_CASE("Options are named as far as they are meant, without a compiler's warn
   TestBus bus;
   bus.start();
   bus.publish(3);
-  Subscriber subscriber({.directory = bus.directory(), .start = Start::oldest()});
+  Subscriber subscriber = open_subscriber({.directory = bus.directory(), .start = Start::oldest()});
   Item item;
   while (item.kind != ItemKind::kRecord) {
     bus.turn();
-    item = subscriber.poll();
+    item = subscriber.wait(Deadline::now());
   }
   CHECK(item.sequence == 1);
 }
@@ -188,8 +191,8 @@ TEST_CASE("With stop the subscriber ends before the gap, and a stored position g
   CHECK(lapped.trace->step().kind == ItemKind::kEnded);
   CHECK(errc_of(lapped.trace->subscriber.status()) == Errc::kStoppedAtGap);
   SubscriberOptions options = lapped.bus.options();
-  options.resume = lapped.trace->subscriber.position();
-  CHECK(options.resume->sequence == 10);
+  options.start = Start::after(lapped.trace->subscriber.position());
+  CHECK(options.start.position->sequence == 10);
   Trace resumed(lapped.bus, options);
   REQUIRE(resumed.until(ItemKind::kCaughtUp));
   CHECK(resumed.lines ==
@@ -236,7 +239,7 @@ TEST_CASE("A bus without a journal refuses a sequence, a time, a stored position
   std::vector<SubscriberOptions> refused(4, bus.options());
   refused[0].start = Start::at(1);
   refused[1].start = Start::time(1);
-  refused[2].resume = StoredPosition{};
+  refused[2].start = Start::after({});
   refused[3].on_gap = OnGap::kFill;
   for (const SubscriberOptions& options : refused) {
     Trace trace(bus, options);
@@ -271,7 +274,7 @@ TEST_CASE("A loss that a batch has met is not passed before it is told") {
   std::vector<std::byte> out(56);
   for (int i = 0; i < 100; ++i) {
     bus.turn();
-    REQUIRE(trace.subscriber.poll_batch(out) == 0);
+    REQUIRE(take_records(trace.subscriber, out) == 0);
   }
   REQUIRE(trace.subscriber.counters().lost == 1949);  // it has met it
   CHECK(trace.subscriber.position().sequence == 99);
@@ -288,7 +291,7 @@ TEST_CASE("What was pruned since the ring last said so is lost under the right n
   bus.prune_below_segment(2, /*ring_says_so=*/false);  // by the next publisher
   Trace trace(bus, bus.options(Start::at(100)));
   REQUIRE(trace.until(ItemKind::kLost));
-  CHECK(trace.subscriber.text() == "sequences 100 to 2048 are no longer kept: the oldest is 2049");
+  CHECK(trace.text == "sequences 100 to 2048 are no longer kept: the oldest is 2049");
   REQUIRE(trace.until(ItemKind::kCaughtUp));
   CHECK(trace.lines == Lines{"lost 100..2048 pruned", "2049..5000", "caught-up 5000"});
 }
@@ -365,13 +368,13 @@ TEST_CASE("A batch copies what is there, and stops before an event that poll the
   TestBus bus;
   bus.start();
   bus.publish(3000);
-  Subscriber subscriber(bus.options());
+  Subscriber subscriber = open_subscriber(bus.options());
   std::vector<std::byte> out(100 * 56 + 55);  // room for 100, and a part of one
   Sequence taken = 0;
   bool caught_up = false;
   for (int i = 0; i < 100'000 && taken < 3010; ++i) {
     bus.turn();
-    const std::size_t count = subscriber.poll_batch(out);
+    const std::size_t count = take_records(subscriber, out);
     REQUIRE(count <= 100);
     for (std::size_t k = 0; k < count; ++k) {
       const auto expected = bus.journal.record(++taken);
@@ -380,7 +383,7 @@ TEST_CASE("A batch copies what is there, and stops before an event that poll the
     }
     REQUIRE(subscriber.counters().records == taken);
     if (count > 0) continue;
-    const Item item = subscriber.poll();
+    const Item item = subscriber.wait(Deadline::now());
     if (item.kind == ItemKind::kRecord) ++taken;
     if (item.kind != ItemKind::kCaughtUp) continue;
     REQUIRE(taken == 3000);
@@ -395,7 +398,7 @@ TEST_CASE("A subscriber goes from batches to single records and back without a h
   TestBus bus;
   bus.start();
   bus.publish(4000);
-  Subscriber subscriber(bus.options());
+  Subscriber subscriber = open_subscriber(bus.options());
   std::mt19937 random(7);
   std::vector<std::byte> out(300 * 56);
   Sequence taken = 0;
@@ -404,14 +407,14 @@ TEST_CASE("A subscriber goes from batches to single records and back without a h
     if (bus.next() <= 6000) bus.publish(std::min<Sequence>(random() % 40, 6001 - bus.next()));
     if (random() % 2 == 0) {
       const std::span<std::byte> room = std::span(out).first((1 + random() % 300) * 56);
-      const std::size_t count = subscriber.poll_batch(room);
+      const std::size_t count = take_records(subscriber, room);
       for (std::size_t k = 0; k < count; ++k) {
         const auto expected = bus.journal.record(++taken);
         REQUIRE(std::memcmp(expected.data(), out.data() + k * 56, 56) == 0);
       }
-    } else if (const Item item = subscriber.poll(); item.kind == ItemKind::kRecord) {
+    } else if (const Item item = subscriber.wait(Deadline::now()); item.kind == ItemKind::kRecord) {
       REQUIRE(item.sequence == ++taken);
-      REQUIRE(std::memcmp(subscriber.record().data(), bus.journal.record(taken).data(), 56) == 0);
+      REQUIRE(std::memcmp(item.record.data(), bus.journal.record(taken).data(), 56) == 0);
     }
     REQUIRE(subscriber.position().sequence == taken);
   }
@@ -423,7 +426,7 @@ TEST_CASE("A silent feed is stale once for each silence") {
   TestBus bus;
   bus.start();
   SubscriberOptions options = bus.options();
-  options.stale_after_ns = 20'000'000;
+  options.stale_after = std::chrono::nanoseconds(20'000'000);
   Trace trace(bus, options);
   for (int silence = 0; silence < 2; ++silence) {
     REQUIRE(trace.until(ItemKind::kStale));
@@ -464,22 +467,26 @@ TEST_CASE("The descriptor is readable when there is something to do, and only th
   TestBus bus;
   bus.start();
   Trace trace(bus, bus.options());
-  const auto descriptor = trace.subscriber.descriptor();
+  const auto descriptor = trace.subscriber.fd();
   REQUIRE(descriptor.ok());
   REQUIRE(trace.until(ItemKind::kCaughtUp));
   int quiet = 0;
+  // An event loop: read until nothing is there, each time it is readable.
+  const auto read_all = [&] {
+    do {
+      while (trace.step().kind != ItemKind::kNothing) {
+      }
+    } while (!trace.subscriber.arm());
+  };
   for (Sequence n = 1; n <= 20; ++n) {
-    while (trace.step().kind != ItemKind::kNothing) {
-    }
+    read_all();
     if (!readable(*descriptor, 0)) ++quiet;
     bus.publish(1);
     bump_bell(doorbell_address(bus.ring->words()));
     futex_wake_all(doorbell_address(bus.ring->words()));
-    // An event loop: poll until nothing, each time it is readable.
     while (trace.subscriber.counters().records < n) {
       REQUIRE(readable(*descriptor, 60'000));
-      while (trace.step().kind != ItemKind::kNothing) {
-      }
+      read_all();
     }
   }
   CHECK(trace.lines == Lines{"caught-up 0", "1..20"});
@@ -488,18 +495,21 @@ TEST_CASE("The descriptor is readable when there is something to do, and only th
   while (trace.lines.back() != "publisher-gone 20") {
     REQUIRE(readable(*descriptor, 60'000));
     REQUIRE(trace.step().kind != ItemKind::kEnded);
+    (void)trace.subscriber.arm();
   }
 }
 
 TEST_CASE("An event loop that polls only when it is told to follows a bus all its life") {
   TestBus bus;
   Trace trace(bus, bus.options());
-  const auto descriptor = trace.subscriber.descriptor();
+  const auto descriptor = trace.subscriber.fd();
   REQUIRE(descriptor.ok());
   const auto turn_of_the_loop = [&] {
     REQUIRE(readable(*descriptor, 60'000));
-    while (trace.step().kind != ItemKind::kNothing) {
-    }
+    do {
+      while (trace.step().kind != ItemKind::kNothing) {
+      }
+    } while (!trace.subscriber.arm());
   };
   const auto loop_until = [&](const std::string& line) {
     while (trace.lines.empty() || trace.lines.back() != line) turn_of_the_loop();
@@ -532,7 +542,7 @@ TEST_CASE("A wait beside a descriptor backs off, too, until it sleeps") {
   SubscriberOptions options = bus.options();
   options.wait = WaitStrategy::kBackoff;
   Trace trace(bus, options);
-  REQUIRE(trace.subscriber.descriptor().ok());
+  REQUIRE(trace.subscriber.fd().ok());
   REQUIRE(trace.until(ItemKind::kCaughtUp));
   rusage before{};
   rusage after{};
@@ -541,7 +551,7 @@ TEST_CASE("A wait beside a descriptor backs off, too, until it sleeps") {
   do {
     bus.turn();
     REQUIRE(getrusage(RUSAGE_THREAD, &before) == 0);
-    CHECK(trace.subscriber.wait(monotonic_ns() + 300'000'000).kind == ItemKind::kNothing);
+    CHECK(trace.subscriber.wait(std::chrono::milliseconds(300)).kind == ItemKind::kNothing);
     REQUIRE(getrusage(RUSAGE_THREAD, &after) == 0);
   } while (after.ru_nvcsw == before.ru_nvcsw && monotonic_ns() < hang_ns);
   CHECK(after.ru_nvcsw > before.ru_nvcsw);  // it left the core of its own will
@@ -551,8 +561,8 @@ TEST_CASE("A subscriber that spins has no descriptor, since nobody rings for it"
   TestBus bus;
   SubscriberOptions options = bus.options();
   options.wait = WaitStrategy::kBusy;
-  Subscriber subscriber(options);
-  CHECK(errc_of(subscriber.descriptor().status()) == Errc::kInvalidArgument);
+  Subscriber subscriber = open_subscriber(options);
+  CHECK(errc_of(subscriber.fd().status()) == Errc::kInvalidArgument);
 }
 
 TEST_CASE("A wait returns at its deadline, in every phase") {
@@ -560,11 +570,11 @@ TEST_CASE("A wait returns at its deadline, in every phase") {
   const auto strategy = GENERATE(WaitStrategy::kBusy, WaitStrategy::kBackoff, WaitStrategy::kPark);
   SubscriberOptions options = bus.options();
   options.wait = strategy;
-  Subscriber subscriber(options);
+  Subscriber subscriber = open_subscriber(options);
   const auto waits = [&] {
-    const std::uint64_t deadline_ns = monotonic_ns() + 5'000'000;
-    const Item item = subscriber.wait(deadline_ns);
-    return item.kind == ItemKind::kNothing && monotonic_ns() >= deadline_ns;
+    const Deadline deadline = std::chrono::milliseconds(5);
+    const Item item = subscriber.wait(deadline);
+    return item.kind == ItemKind::kNothing && deadline.has_passed();
   };
   CHECK(waits());  // seeking
   bus.start();
@@ -572,17 +582,19 @@ TEST_CASE("A wait returns at its deadline, in every phase") {
   bus.flush = FlushManner::kNever;
   while (!bus.server->flushes_waiting()) {
     bus.turn();
-    REQUIRE(subscriber.wait(monotonic_ns() + 1'000'000).kind == ItemKind::kNothing);
+    REQUIRE(subscriber.wait(std::chrono::milliseconds(1)).kind == ItemKind::kNothing);
   }
   CHECK(waits());  // flushing
   bus.flush = FlushManner::kAnswer;
   bus.turn();
-  const std::uint64_t far_ns = monotonic_ns() + 60'000'000'000;
-  CHECK(subscriber.wait(far_ns).kind == ItemKind::kRecord);
-  CHECK(subscriber.wait(far_ns).kind == ItemKind::kCaughtUp);
+  const Deadline far = std::chrono::seconds(60);
+  CHECK(subscriber.wait(far).kind == ItemKind::kSession);
+  CHECK(subscriber.wait(far).kind == ItemKind::kRecord);
+  CHECK(subscriber.wait(far).kind == ItemKind::kCaughtUp);
   CHECK(waits());  // live
   bus.publish(1);
-  CHECK(subscriber.wait(0).kind == ItemKind::kRecord);  // a passed deadline is no reason to miss it
+  CHECK(subscriber.wait(Deadline::now()).kind ==
+        ItemKind::kRecord);  // a passed deadline is no reason to miss it
 }
 
 TEST_CASE("A schema that its records have not the size of is not believed") {
@@ -593,12 +605,12 @@ TEST_CASE("A schema that its records have not the size of is not believed") {
   Trace live(bus, bus.options(Start::oldest()));
   REQUIRE(live.until_record(5));
   CHECK(live.subscriber.schema() == "bytes");
-  CHECK_THAT(live.subscriber.schema_note(), Catch::Contains("56 bytes dbn.mbp-1"));
+  CHECK_THAT(live.schema_note, Catch::Contains("56 bytes dbn.mbp-1"));
   bus.close();
   Trace remains(bus, bus.options(Start::oldest()));
   REQUIRE(remains.until_record(5));
   CHECK(remains.subscriber.schema() == "bytes");
-  CHECK_FALSE(remains.subscriber.schema_note().empty());
+  CHECK_FALSE(remains.schema_note.empty());
 }
 
 TEST_CASE("A schema that its records have the size of, or that does not ship, stands as it is") {
@@ -609,7 +621,7 @@ TEST_CASE("A schema that its records have the size of, or that does not ship, st
   Trace trace(bus, bus.options(Start::oldest()));
   REQUIRE(trace.until_record(5));
   CHECK(trace.subscriber.schema() == bus.schema);
-  CHECK(trace.subscriber.schema_note().empty());
+  CHECK(trace.schema_note.empty());
 }
 
 }  // namespace

@@ -4,7 +4,6 @@
 
 #include "os/kernel.h"
 #include "os/waiter.h"
-#include "proto/shared_words.h"
 #include "subscribers/helper_thread.h"
 
 namespace lapwing {

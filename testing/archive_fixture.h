@@ -11,10 +11,12 @@
 #include <string>
 #include <vector>
 
+#include "lapwing/detail/atomic_word.h"
 #include "lapwing/sequence.h"
 #include "os/io.h"
 #include "proto/journal_format.h"
-#include "proto/shared_words.h"
+#include "proto/slot_stamp.h"
+#include "proto/text_field.h"
 #include "snapshot/archive/archiver.h"
 #include "snapshot/archive/open_segment.h"
 #include "snapshot/journal/journal_geometry.h"

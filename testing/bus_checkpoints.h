@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "lapwing/memory_state.h"
 #include "snapshot/checkpoint/checkpoint_directory.h"
 #include "snapshot/checkpoint/checkpoint_writer.h"
-#include "snapshot/fold/memory_state.h"
 #include "testing/bus_fixture.h"
 
 namespace lapwing {

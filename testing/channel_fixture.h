@@ -2,13 +2,18 @@
 #pragma once
 
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <future>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "channel/handshake.h"
+#include "channel/session.h"
 #include "lapwing/consumer.h"
+#include "lapwing/detail/channel_layout.h"
 #include "lapwing/listener.h"
 #include "lapwing/producer.h"
 #include "os/kernel.h"
@@ -18,8 +23,8 @@ namespace lapwing {
 
 inline constexpr std::uint64_t kChannelTestNs = 60'000'000'000;  // a hang, and no measure
 
-inline std::uint64_t soon() {
-  return monotonic_ns() + kChannelTestNs;
+inline Deadline soon() {
+  return std::chrono::nanoseconds(kChannelTestNs);
 }
 
 // One end accepts in this thread, the other connects in another.
@@ -45,8 +50,8 @@ struct RawEnd {
   std::unique_ptr<ChannelSession> session;
 
   static absl::StatusOr<RawEnd> connect(const std::string& path, const ChannelOptions& options,
-                                        std::uint64_t deadline_ns) {
-    auto session = connect_channel(path, role, options, deadline_ns);
+                                        Deadline deadline) {
+    auto session = connect_channel(path, role, options, deadline.monotonic_ns());
     if (!session.ok()) return session.status();
     return RawEnd{std::move(*session)};
   }

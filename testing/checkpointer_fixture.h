@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "lapwing/checkpointer.h"
 #include "os/kernel.h"
 #include "snapshot/checkpoint/checkpoint_directory.h"
 #include "snapshot/fold/entry_digest.h"
+#include "subscribers/checkpointer/checkpointer.h"
 #include "testing/bus_fixture.h"
 #include "testing/tally_fold.h"
 
@@ -23,7 +23,7 @@ inline constexpr std::uint64_t kHangNs = 60'000 * kMs;
 inline CheckpointerOptions options_for(const TestBus& bus) {
   CheckpointerOptions options;
   options.subscriber = bus.options();
-  options.subscriber.reattach_ns = kHangNs;
+  options.subscriber.reattach = std::chrono::nanoseconds(kHangNs);
   options.batch_ns = 0;
   options.every_ns = 0;
   return options;

@@ -26,6 +26,7 @@
 #include "bus/control_client.h"
 #include "bus/control_server.h"
 #include "os/kernel.h"
+#include "proto/text_field.h"
 #include "testing/far_deadline.h"
 #include "testing/skip.h"
 #include "testing/temporary_directory.h"

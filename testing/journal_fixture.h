@@ -16,6 +16,7 @@
 #include "lapwing/sequence.h"
 #include "os/posix_io.h"
 #include "proto/journal_format.h"
+#include "proto/text_field.h"
 #include "snapshot/journal/journal_geometry.h"
 #include "snapshot/journal/session_log.h"
 #include "testing/temporary_directory.h"

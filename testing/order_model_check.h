@@ -7,7 +7,7 @@
 #include <cstring>
 #include <string>
 
-#include "snapshot/fold/memory_state.h"
+#include "lapwing/memory_state.h"
 #include "snapshot/fold/order_fold.h"
 #include "testing/order_model.h"
 

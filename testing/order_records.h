@@ -9,7 +9,7 @@
 #include <optional>
 #include <vector>
 
-#include "snapshot/fold/memory_state.h"
+#include "lapwing/memory_state.h"
 #include "snapshot/fold/order_fold.h"
 
 namespace lapwing {

@@ -16,10 +16,12 @@
 
 #include "bus/ring_map.h"
 #include "lapwing/error.h"
-#include "lapwing/publisher.h"
 #include "os/kernel.h"
 #include "os/posix_io.h"
+#include "proto/journal_format.h"
+#include "publisher/publisher_set_up.h"
 #include "snapshot/bus_directory.h"
+#include "testing/closing_publisher.h"
 #include "testing/temporary_directory.h"
 
 namespace lapwing {
@@ -45,8 +47,8 @@ inline std::span<const std::byte> bytes_of(const std::vector<Record>& records) {
   return std::as_bytes(std::span(records));
 }
 
-inline PublisherOptions options_for(const TemporaryDirectory& directory) {
-  PublisherOptions options;
+inline PublisherSetUp options_for(const TemporaryDirectory& directory) {
+  PublisherSetUp options;
   options.directory = directory.file("bus");
   options.record_bytes = sizeof(Record);
   options.capacity = kCapacity;
@@ -54,14 +56,14 @@ inline PublisherOptions options_for(const TemporaryDirectory& directory) {
   return options;
 }
 
-inline std::unique_ptr<Publisher> open_publisher(const PublisherOptions& options) {
-  absl::StatusOr<std::unique_ptr<Publisher>> publisher = Publisher::open(options);
+inline ClosingPublisher open_publisher(const PublisherSetUp& options) {
+  absl::StatusOr<ClosingPublisher> publisher = closing(open_with_seams(options));
   INFO(publisher.status().ToString());
   REQUIRE(publisher.ok());
   return *std::move(publisher);
 }
 
-inline RingMap map_ring(const PublisherOptions& options) {
+inline RingMap map_ring(const PublisherSetUp& options) {
   const auto bus = read_bus_description(options.directory);
   REQUIRE(bus.ok());
   auto map = RingMap::attach(bus->ring_path);

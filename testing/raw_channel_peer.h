@@ -13,7 +13,11 @@
 #include <vector>
 
 #include "channel/descriptors.h"
+#include "channel/handshake.h"
+#include "os/frame_socket.h"
+#include "os/local_socket.h"
 #include "proto/channel_frames.h"
+#include "proto/text_field.h"
 #include "testing/channel_fixture.h"
 
 namespace lapwing {
@@ -35,7 +39,8 @@ struct Listening {
 // A peer that does the handshake by hand, as wrong as a test wants it: a producer, where nothing
 // else is said.
 struct RawPeer {
-  explicit RawPeer(const std::string& path) : fd(*connect_local(path, soon(), kChannelSocket)) {
+  explicit RawPeer(const std::string& path)
+      : fd(*connect_local(path, soon().monotonic_ns(), kChannelSocket)) {
     header.role = ChannelRole::kProducer;
     header.session_id = *random_id();
     header.capacity = 1024;
@@ -121,12 +126,12 @@ inline void check_next_is_served(ChannelListener& listener) {
   INFO(consumer.status() << ' ' << producer.status());
   REQUIRE(consumer.ok());
   REQUIRE(producer.ok());
-  REQUIRE(producer->send(bytes_of("served"), 1) == ChannelResult::kOk);
+  REQUIRE(producer->send(bytes_of("served"), 1) == Errc::kOk);
   CHECK(text_of(consumer->peek(soon()).message.payload) == "served");
 }
 
 inline void accept_nobody(ChannelListener& listener) {
-  const auto nobody = ChannelConsumer::accept(listener, kSmall, 0);
+  const auto nobody = ChannelConsumer::accept(listener, kSmall, Deadline::now());
   CHECK(errc_of(nobody.status()) == Errc::kTimedOut);
 }
 

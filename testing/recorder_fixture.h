@@ -16,9 +16,9 @@
 #include <vector>
 
 #include "lapwing/error.h"
-#include "lapwing/recording.h"
 #include "os/io.h"
 #include "snapshot/dbn/dbn_reader.h"
+#include "subscribers/recorder/recording.h"
 #include "testing/dbn_files.h"
 #include "testing/sim_disk.h"
 

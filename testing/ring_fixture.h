@@ -5,7 +5,8 @@
 #include <vector>
 
 #include "proto/ring_layout.h"
-#include "proto/shared_words.h"
+#include "proto/ring_words.h"
+#include "proto/slot_words.h"
 #include "snapshot/recovery/recovery.h"
 #include "testing/journal_fixture.h"
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "lapwing/fold.h"
-#include "snapshot/fold/memory_state.h"
+#include "lapwing/memory_state.h"
 
 namespace lapwing {
 

@@ -4,6 +4,7 @@
 //   batches receive /tmp/ticks.sock &
 //   batches send /tmp/ticks.sock
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <cstring>
 #include <iostream>
@@ -13,7 +14,6 @@
 #include "lapwing/consumer.h"
 #include "lapwing/listener.h"
 #include "lapwing/producer.h"
-#include "os/kernel.h"
 
 namespace {
 
@@ -29,7 +29,7 @@ int fail(const absl::Status& status) {
 int receive(const std::string& path) {
   auto listener = lapwing::ChannelListener::listen(path);
   if (!listener.ok()) return fail(listener.status());
-  auto consumer = lapwing::ChannelConsumer::accept(*listener, {}, lapwing::kNoDeadline);
+  auto consumer = lapwing::ChannelConsumer::accept(*listener, {}, lapwing::Deadline::never());
   if (!consumer.ok()) return fail(consumer.status());
 
   std::array<lapwing::Message, 256> messages;
@@ -37,8 +37,8 @@ int receive(const std::string& path) {
   for (;;) {
     // As many as are there, at least one.
     const lapwing::PeekBatch batch = consumer->peek_batch(messages);
-    if (batch.result == lapwing::ChannelResult::kClosed) break;
-    if (batch.result != lapwing::ChannelResult::kOk) return fail(consumer->status());
+    if (batch.result == lapwing::Errc::kClosed) break;
+    if (batch.result != lapwing::Errc::kOk) return fail(consumer->status());
     for (const lapwing::Message& message : std::span(messages).first(batch.count)) {
       std::uint64_t tick = 0;
       std::memcpy(&tick, message.payload.data(), sizeof tick);
@@ -46,28 +46,29 @@ int receive(const std::string& path) {
     }
     // All that was borrowed. release(messages, n) gives back the first n only, for who wants the
     // producer to go on while the others are still in use.
-    consumer->release();
+    if (consumer->release() != lapwing::Errc::kOk) return fail(consumer->status());
   }
   std::cout << expected << " ticks in order\n";
   return 0;
 }
 
 int send(const std::string& path) {
-  const std::uint64_t deadline_ns = lapwing::monotonic_ns() + 10'000'000'000;
-  auto producer = lapwing::ChannelProducer::connect(path, {}, deadline_ns);
+  auto producer = lapwing::ChannelProducer::connect(path, {}, std::chrono::seconds(10));
   if (!producer.ok()) return fail(producer.status());
   for (std::uint64_t batch = 0; batch < kBatches; ++batch) {
     for (std::uint64_t i = 0; i < kTicksPerBatch; ++i) {
       const std::uint64_t tick = batch * kTicksPerBatch + i;
       const lapwing::Claim claim = producer->claim(sizeof tick);
-      if (claim.result != lapwing::ChannelResult::kOk) return fail(producer->status());
+      if (claim.result != lapwing::Errc::kOk) return fail(producer->status());
       std::memcpy(claim.payload.data(), &tick, sizeof tick);
       // A message, but one that the consumer does not see yet. If the channel is full, the next
       // claim shows what is staged before it waits, so no batch is too large.
-      producer->stage(sizeof tick, kTick);
+      if (producer->stage(sizeof tick, kTick) != lapwing::Errc::kOk) {
+        return fail(producer->status());
+      }
     }
     // Now all of them at once.
-    if (producer->commit_staged() != lapwing::ChannelResult::kOk) return fail(producer->status());
+    if (producer->commit_staged() != lapwing::Errc::kOk) return fail(producer->status());
   }
   producer->close();
   return 0;

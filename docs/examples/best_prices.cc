@@ -10,11 +10,8 @@
 
 #include "lapwing/order_books.h"
 #include "lapwing/subscriber.h"
-#include "os/kernel.h"
 
 namespace {
-
-constexpr std::uint64_t kWaitNs = 1'000'000'000;
 
 // What a strategy looks at, and whether it differs from last time.
 struct Touch {
@@ -29,29 +26,30 @@ Touch touch_of(const lapwing::OrderBook& book) {
   return {bid == nullptr ? 0 : bid->price, ask == nullptr ? 0 : ask->price};
 }
 
+int fail(const absl::Status& status) {
+  std::cerr << "best_prices: " << status.message() << '\n';
+  return 1;
+}
+
 int run(const std::string& bus, std::uint16_t publisher_id, std::uint32_t instrument_id) {
   // The state of the newest checkpoint, then every record after it.
-  lapwing::SubscriberOptions options;
-  options.directory = bus;
-  options.name = "best_prices";
-  options.start = lapwing::Start::snapshot("orders");
-  options.wait = lapwing::WaitStrategy::kPark;
-  lapwing::Subscriber subscriber(options);
+  auto subscriber = lapwing::Subscriber::open({.directory = bus,
+                                               .name = "best_prices",
+                                               .start = lapwing::Start::snapshot("orders"),
+                                               .wait = lapwing::WaitStrategy::kPark});
+  if (!subscriber.ok()) return fail(subscriber.status());
   lapwing::OrderBooks books;
   Touch last;
   std::uint64_t changes = 0;
   for (;;) {
-    const lapwing::Item item = subscriber.wait(lapwing::monotonic_ns() + kWaitNs);
+    const lapwing::Item item = subscriber->wait(lapwing::Deadline::never());
     // Records, losses, a snapshot: it knows what to do.
-    if (!books.take(item, subscriber.record())) {
-      std::cerr << "best_prices: the bus carries " << subscriber.schema() << ", no orders\n";
+    if (!books.take(item)) {
+      std::cerr << "best_prices: the bus carries " << subscriber->schema() << ", no orders\n";
       return 1;
     }
     if (item.kind == lapwing::ItemKind::kClosed) break;
-    if (item.kind == lapwing::ItemKind::kEnded) {
-      std::cerr << "best_prices: " << subscriber.status().message() << '\n';
-      return 1;
-    }
+    if (item.kind == lapwing::ItemKind::kEnded) return fail(subscriber->status());
     if (item.kind != lapwing::ItemKind::kRecord) continue;
     const lapwing::OrderBook* const book = books.find_book(publisher_id, instrument_id);
     // Within an event the book is halfway between two states that the venue was ever in.

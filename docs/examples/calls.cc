@@ -3,6 +3,7 @@
 //
 //   calls serve /tmp/roots.sock &
 //   calls ask /tmp/roots.sock
+#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -13,11 +14,9 @@
 
 #include "lapwing/duplex.h"
 #include "lapwing/listener.h"
-#include "os/kernel.h"
 
 namespace {
 
-constexpr std::uint64_t kSecondNs = 1'000'000'000;
 constexpr std::uint32_t kSquareRoot = 1;  // the types of requests and replies are the user's
 constexpr std::uint32_t kResult = 2;
 constexpr std::uint32_t kNoSuchRoot = 33;  // and so are the codes of errors
@@ -37,28 +36,33 @@ double number_of(std::span<const std::byte> payload) {
   return number;
 }
 
+lapwing::Errc answer(lapwing::Duplex& duplex, const lapwing::Incoming& incoming) {
+  const double number = number_of(incoming.payload);
+  if (incoming.type != kSquareRoot || number < 0) {
+    return duplex.reply_error(incoming.call, kNoSuchRoot, "there is no such root");
+  }
+  const double root = std::sqrt(number);
+  return duplex.reply(incoming.call, std::as_bytes(std::span(&root, 1)), kResult);
+}
+
 int serve(const std::string& path) {
   auto listener = lapwing::ChannelListener::listen(path);
   if (!listener.ok()) return fail(listener.status());
-  auto duplex = lapwing::Duplex::accept(*listener, {}, lapwing::kNoDeadline);
+  auto duplex = lapwing::Duplex::accept(*listener, {}, lapwing::Deadline::never());
   if (!duplex.ok()) return fail(duplex.status());
   for (;;) {
     // The next call, or one-way message. Its payload is ours until the next next().
     const lapwing::Incoming incoming = duplex->next();
-    if (incoming.result == lapwing::ChannelResult::kClosed) return 0;
-    if (incoming.result != lapwing::ChannelResult::kOk) return fail(duplex->status());
+    if (incoming.result == lapwing::Errc::kClosed) return 0;
+    if (incoming.result != lapwing::Errc::kOk) return fail(duplex->status());
     if (!incoming.is_call()) {
       std::cout << "told: " << text_of(incoming.payload) << std::endl;
       continue;
     }
-    // A reply may come at any time, and in any order; here it comes at once.
-    const double number = number_of(incoming.payload);
-    if (incoming.type != kSquareRoot || number < 0) {
-      duplex->reply_error(incoming.call, kNoSuchRoot, "there is no such root");
-      continue;
-    }
-    const double root = std::sqrt(number);
-    duplex->reply(incoming.call, std::as_bytes(std::span(&root, 1)), kResult);
+    // A reply may be sent at any time, and in any order; here it is sent at once.
+    const lapwing::Errc replied = answer(*duplex, incoming);
+    if (replied == lapwing::Errc::kClosed) return 0;
+    if (replied != lapwing::Errc::kOk) return fail(duplex->status());
   }
 }
 
@@ -66,9 +70,9 @@ int serve(const std::string& path) {
 // gone, and with it every call that is under way.
 bool print(double number, const lapwing::Reply& reply) {
   std::cout << "root of " << number << ": ";
-  if (reply.result == lapwing::ChannelResult::kTimedOut) {
+  if (reply.result == lapwing::Errc::kTimedOut) {
     std::cout << "no reply in time\n";
-  } else if (reply.result != lapwing::ChannelResult::kOk) {
+  } else if (reply.result != lapwing::Errc::kOk) {
     std::cout << "unknown\n";
     return false;
   } else if (reply.is_error) {
@@ -80,21 +84,21 @@ bool print(double number, const lapwing::Reply& reply) {
 }
 
 int ask(const std::string& path) {
-  auto duplex = lapwing::Duplex::connect(path, {}, lapwing::monotonic_ns() + 10 * kSecondNs);
+  auto duplex = lapwing::Duplex::connect(path, {}, std::chrono::seconds(10));
   if (!duplex.ok()) return fail(duplex.status());
 
   // One call, and its reply.
   const double two = 2;
-  const lapwing::Reply reply = duplex->call(std::as_bytes(std::span(&two, 1)), kSquareRoot,
-                                            lapwing::monotonic_ns() + kSecondNs);
+  const lapwing::Reply reply =
+      duplex->call(std::as_bytes(std::span(&two, 1)), kSquareRoot, std::chrono::seconds(1));
   if (!print(two, reply)) return fail(duplex->status());
 
   // Several under way at once; whichever ends first is taken first.
   std::map<lapwing::CallId, double> asked;
   for (const double number : {4.0, 9.0, -1.0}) {
-    const lapwing::StartedCall started = duplex->start(
-        std::as_bytes(std::span(&number, 1)), kSquareRoot, lapwing::monotonic_ns() + kSecondNs);
-    if (started.result != lapwing::ChannelResult::kOk) return fail(duplex->status());
+    const lapwing::StartedCall started =
+        duplex->start(std::as_bytes(std::span(&number, 1)), kSquareRoot, std::chrono::seconds(1));
+    if (started.result != lapwing::Errc::kOk) return fail(duplex->status());
     asked[started.call] = number;
   }
   while (!asked.empty()) {
@@ -106,7 +110,7 @@ int ask(const std::string& path) {
 
   // Nobody answers this one.
   const std::string text = "goodbye";
-  if (duplex->send(std::as_bytes(std::span(text)), 0) != lapwing::ChannelResult::kOk) {
+  if (duplex->send(std::as_bytes(std::span(text)), 0) != lapwing::Errc::kOk) {
     return fail(duplex->status());
   }
   duplex->close();

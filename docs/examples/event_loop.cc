@@ -16,8 +16,6 @@
 #include "lapwing/consumer.h"
 #include "lapwing/error.h"
 #include "lapwing/listener.h"
-#include "os/kernel.h"
-#include "os/unique_fd.h"
 
 namespace {
 
@@ -26,10 +24,11 @@ int fail(const std::string& why) {
   return 1;
 }
 
-lapwing::UniqueFd make_timer() {
-  lapwing::UniqueFd timer(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
+// A descriptor that ticks; -1: there is none. It lives as long as the process.
+int make_timer() {
+  const int timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
   const itimerspec every_100_ms = {{0, 100'000'000}, {0, 100'000'000}};
-  timerfd_settime(timer.get(), 0, &every_100_ms, nullptr);
+  timerfd_settime(timer, 0, &every_100_ms, nullptr);
   return timer;
 }
 
@@ -46,15 +45,16 @@ struct Totals {
 bool take_messages(lapwing::ChannelConsumer& consumer, Totals& totals) {
   for (int i = 0; i < kMessagesPerTurn; ++i) {
     const lapwing::Peek peek = consumer.try_peek();
-    if (peek.result == lapwing::ChannelResult::kWouldBlock) break;
-    if (peek.result == lapwing::ChannelResult::kClosed) return false;
-    if (peek.result != lapwing::ChannelResult::kOk) {
+    if (peek.result == lapwing::Errc::kWouldBlock) break;
+    if (peek.result == lapwing::Errc::kClosed) return false;
+    if (peek.result == lapwing::Errc::kOk) {
+      totals.bytes += peek.message.payload.size();
+      ++totals.messages;
+    }
+    if (peek.result != lapwing::Errc::kOk || consumer.release() != lapwing::Errc::kOk) {
       fail(std::string(consumer.status().message()));
       return false;
     }
-    totals.bytes += peek.message.payload.size();
-    ++totals.messages;
-    consumer.release();
   }
   return true;
 }
@@ -63,7 +63,7 @@ bool take_messages(lapwing::ChannelConsumer& consumer, Totals& totals) {
 absl::Status accept_all(lapwing::ChannelListener& listener,
                         std::vector<lapwing::ChannelConsumer>& consumers, Totals& totals) {
   for (;;) {
-    auto consumer = lapwing::ChannelConsumer::accept(listener, {}, lapwing::monotonic_ns());
+    auto consumer = lapwing::ChannelConsumer::accept(listener, {}, lapwing::Deadline::now());
     if (!consumer.ok()) return consumer.status();
     consumers.push_back(*std::move(consumer));
     ++totals.producers;
@@ -72,21 +72,21 @@ absl::Status accept_all(lapwing::ChannelListener& listener,
 
 // Sleeps until there is something to do for the listener, the timer or one of the consumers.
 // Returns whether there is for the listener.
-bool sleep(const lapwing::ChannelListener& listener, const lapwing::UniqueFd& timer,
+bool sleep(const lapwing::ChannelListener& listener, int timer,
            std::vector<lapwing::ChannelConsumer>& consumers, Totals& totals) {
-  std::vector<pollfd> entries = {{listener.fd(), POLLIN, 0}, {timer.get(), POLLIN, 0}};
+  std::vector<pollfd> entries = {{listener.fd(), POLLIN, 0}, {timer, POLLIN, 0}};
   // Says that this side is about to sleep, and looks once more. False: something came in between,
   // so there is nothing to sleep for. Without this call the descriptor stays silent, because the
   // producer makes no system call for a consumer that is awake.
   bool sleeps = true;
   for (lapwing::ChannelConsumer& consumer : consumers) {
-    sleeps = consumer.prepare_to_poll() && sleeps;
+    sleeps = consumer.arm() && sleeps;
     entries.push_back({consumer.fd(), POLLIN, 0});
   }
   poll(entries.data(), entries.size(), sleeps ? -1 : 0);
   std::uint64_t expirations = 0;
   if (entries[1].revents != 0 &&
-      read(timer.get(), &expirations, sizeof expirations) == sizeof expirations) {
+      read(timer, &expirations, sizeof expirations) == sizeof expirations) {
     totals.ticks += expirations;
   }
   return entries[0].revents != 0;
@@ -95,7 +95,8 @@ bool sleep(const lapwing::ChannelListener& listener, const lapwing::UniqueFd& ti
 int run(const std::string& path) {
   auto listener = lapwing::ChannelListener::listen(path);
   if (!listener.ok()) return fail(std::string(listener.status().message()));
-  const lapwing::UniqueFd timer = make_timer();
+  const int timer = make_timer();
+  if (timer < 0) return fail("there is no timer to be had");
   std::vector<lapwing::ChannelConsumer> consumers;
   Totals totals;
   while (totals.producers == 0 || !consumers.empty()) {

@@ -6,6 +6,7 @@
 #include <poll.h>
 
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <iostream>
 #include <string>
@@ -13,11 +14,8 @@
 #include "lapwing/consumer.h"
 #include "lapwing/error.h"
 #include "lapwing/listener.h"
-#include "os/kernel.h"
 
 namespace {
-
-constexpr std::uint64_t kSecondNs = 1'000'000'000;
 
 int fail(const absl::Status& status) {
   std::cerr << "hand_over: " << status.message() << '\n';
@@ -29,13 +27,13 @@ std::uint64_t serve(lapwing::ChannelConsumer& consumer, lapwing::ChannelListener
   std::uint64_t jobs = 0;
   for (;;) {
     const lapwing::Peek peek = consumer.try_peek();
-    if (peek.result == lapwing::ChannelResult::kOk) {
+    if (peek.result == lapwing::Errc::kOk) {
       ++jobs;
-      consumer.release();
+      if (consumer.release() != lapwing::Errc::kOk) return jobs;
       continue;
     }
-    if (peek.result != lapwing::ChannelResult::kWouldBlock) return jobs;
-    if (!consumer.prepare_to_poll()) continue;
+    if (peek.result != lapwing::Errc::kWouldBlock) return jobs;
+    if (!consumer.arm()) continue;
     std::array<pollfd, 2> entries = {{{consumer.fd(), POLLIN, 0}, {listener.fd(), POLLIN, 0}}};
     poll(entries.data(), entries.size(), -1);
     // Whoever connects is taken in; kClosed says that the successor has the socket.
@@ -49,7 +47,7 @@ int run(absl::StatusOr<lapwing::ChannelListener> listener) {
   if (!listener.ok()) return fail(listener.status());
   std::cout << "listening" << std::endl;
   while (!listener->handed_over()) {
-    auto consumer = lapwing::ChannelConsumer::accept(*listener, {}, lapwing::kNoDeadline);
+    auto consumer = lapwing::ChannelConsumer::accept(*listener, {}, lapwing::Deadline::never());
     if (lapwing::errc_of(consumer.status()) == lapwing::Errc::kClosed) {  // while nobody was here
       std::cout << "handed over" << std::endl;
       break;
@@ -66,8 +64,7 @@ int main(int argc, char** argv) {
   const std::string role = argc > 1 ? argv[1] : "";
   if (role == "listen" && argc == 3) return run(lapwing::ChannelListener::listen(argv[2]));
   if (role == "take-over" && argc == 3) {
-    const std::uint64_t deadline_ns = lapwing::monotonic_ns() + 10 * kSecondNs;
-    return run(lapwing::ChannelListener::take_over(argv[2], deadline_ns));
+    return run(lapwing::ChannelListener::take_over(argv[2], std::chrono::seconds(10)));
   }
   std::cerr << "usage: hand_over listen PATH | hand_over take-over PATH\n";
   return 2;

@@ -6,17 +6,15 @@
 //   late_joiner /tmp/es 1000
 //
 // Ends after so many records (1000 in this line), or when the bus is closed.
+#include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <iostream>
 #include <string>
 
 #include "lapwing/load_state.h"
-#include "os/kernel.h"
 
 namespace {
-
-constexpr std::uint64_t kPatienceNs = 30'000'000'000;
 
 int fail(const absl::Status& status) {
   std::cerr << "late_joiner: " << status.message() << '\n';
@@ -29,14 +27,12 @@ void show(const lapwing::LoadedState& loaded) {
 }
 
 int follow(const std::string& bus, std::uint64_t count) {
-  lapwing::SubscriberOptions options;
-  options.directory = bus;
-  options.name = "late_joiner";
-  // The newest checkpoint that is good. Without one the state is made of all records that are kept,
-  // which takes longer and is the same.
-  options.start = lapwing::Start::snapshot("orders");
   // Everything up to now, in one call: 10 ms or a minute, depending on how old the checkpoint is.
-  auto loaded = lapwing::load_state(options, lapwing::monotonic_ns() + kPatienceNs);
+  // It is the newest one that is good. Without one the state is made of all records that are kept,
+  // which takes longer and is the same.
+  auto loaded = lapwing::load_state(
+      {.directory = bus, .name = "late_joiner", .start = lapwing::Start::snapshot("orders")},
+      std::chrono::seconds(30));
   if (!loaded.ok()) return fail(loaded.status());
   std::cout << "begins with " << loaded->origin() << '\n';
   show(*loaded);
@@ -44,15 +40,13 @@ int follow(const std::string& bus, std::uint64_t count) {
   // From here on the state changes with every item, and nothing was missed in between.
   const lapwing::Sequence last = loaded->as_of() + count;
   while (loaded->as_of() < last) {
-    const std::uint64_t soon_ns = lapwing::monotonic_ns() + kPatienceNs;
-    const lapwing::Item item = loaded->subscriber().wait(soon_ns);
-    loaded->take(item);
+    const lapwing::Item item = loaded->wait(lapwing::Deadline::never());
     if (item.kind == lapwing::ItemKind::kClosed) break;
     if (item.kind == lapwing::ItemKind::kEnded) return fail(loaded->subscriber().status());
     // Every book that the loss may have touched is stale now; the fold knows which.
-    if (item.kind == lapwing::ItemKind::kLost) std::cout << loaded->subscriber().text() << '\n';
+    if (item.kind == lapwing::ItemKind::kLost) std::cout << item.event->text << '\n';
     // The publisher's history is another one: the state began anew with it.
-    if (item.kind == lapwing::ItemKind::kReset) std::cout << loaded->subscriber().text() << '\n';
+    if (item.kind == lapwing::ItemKind::kReset) std::cout << item.event->text << '\n';
   }
   show(*loaded);
   return 0;

@@ -2,6 +2,7 @@
 //
 //   orders receive /tmp/orders.sock &      listens, and ends when the sender has closed
 //   orders send /tmp/orders.sock 1000
+#include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -11,7 +12,6 @@
 #include "lapwing/consumer.h"
 #include "lapwing/listener.h"
 #include "lapwing/producer.h"
-#include "os/kernel.h"
 
 namespace {
 
@@ -35,7 +35,7 @@ int receive(const std::string& path) {
   auto listener = lapwing::ChannelListener::listen(path);
   if (!listener.ok()) return fail(listener.status());
   // Waits for a producer, which says how large the channel is.
-  auto consumer = lapwing::ChannelConsumer::accept(*listener, {}, lapwing::kNoDeadline);
+  auto consumer = lapwing::ChannelConsumer::accept(*listener, {}, lapwing::Deadline::never());
   if (!consumer.ok()) return fail(consumer.status());
 
   std::uint64_t orders = 0;
@@ -44,9 +44,9 @@ int receive(const std::string& path) {
     // Borrows the next message where the producer wrote it; waits until there is one.
     const lapwing::Peek peek = consumer->peek();
     // The producer has closed the channel, and everything it had sent was read.
-    if (peek.result == lapwing::ChannelResult::kClosed) break;
+    if (peek.result == lapwing::Errc::kClosed) break;
     // Anything else is no proper end: kPeerGone, it died; kCorrupt, it wrote nonsense.
-    if (peek.result != lapwing::ChannelResult::kOk) return fail(consumer->status());
+    if (peek.result != lapwing::Errc::kOk) return fail(consumer->status());
     if (peek.message.type == kNewOrder && peek.message.payload.size() == sizeof(Order)) {
       Order order;
       std::memcpy(&order, peek.message.payload.data(), sizeof order);
@@ -54,7 +54,7 @@ int receive(const std::string& path) {
       ++orders;
     }
     // Gives the memory back to the producer. The payload is not to be touched from here on.
-    consumer->release();
+    if (consumer->release() != lapwing::Errc::kOk) return fail(consumer->status());
   }
   std::cout << orders << " orders, worth " << sum / 1'000'000'000 << '\n';
   return 0;
@@ -64,18 +64,17 @@ int send(const std::string& path, std::uint64_t count) {
   // At most 4 KiB to a message and 64 KiB under way: the producer waits when the consumer is so far
   // behind. Nothing is ever overwritten.
   const lapwing::ChannelOptions options{.capacity = 64 * 1024, .message_bytes_max = 4096};
-  const std::uint64_t deadline_ns = lapwing::monotonic_ns() + 10'000'000'000;
-  auto producer = lapwing::ChannelProducer::connect(path, options, deadline_ns);
+  auto producer = lapwing::ChannelProducer::connect(path, options, std::chrono::seconds(10));
   if (!producer.ok()) return fail(producer.status());
 
   for (std::uint64_t id = 1; id <= count; ++id) {
     // Room for a message in the channel's own memory; waits while there is none.
     const lapwing::Claim claim = producer->claim(sizeof(Order));
-    if (claim.result != lapwing::ChannelResult::kOk) return fail(producer->status());
+    if (claim.result != lapwing::Errc::kOk) return fail(producer->status());
     const Order order{id, 4'700'250'000'000, 2, "ESH4"};
     std::memcpy(claim.payload.data(), &order, sizeof order);
     // From here on the consumer sees it. A smaller message than was claimed may be committed.
-    if (producer->commit(sizeof order, kNewOrder) != lapwing::ChannelResult::kOk) {
+    if (producer->commit(sizeof order, kNewOrder) != lapwing::Errc::kOk) {
       return fail(producer->status());
     }
   }

@@ -13,24 +13,21 @@
 
 #include "lapwing/error.h"
 #include "lapwing/producer.h"
-#include "os/kernel.h"
 
 namespace {
 
-constexpr std::uint64_t kSecondNs = 1'000'000'000;
 constexpr std::uint32_t kNumber = 1;
 
 // A new connection is a new session: nothing is left in it of an earlier one.
 absl::StatusOr<lapwing::ChannelProducer> connect(const std::string& path) {
-  const std::uint64_t give_up_ns = lapwing::monotonic_ns() + 60 * kSecondNs;
+  const lapwing::Deadline give_up = std::chrono::seconds(60);
   for (;;) {
-    auto producer =
-        lapwing::ChannelProducer::connect(path, {}, lapwing::monotonic_ns() + 5 * kSecondNs);
+    auto producer = lapwing::ChannelProducer::connect(path, {}, std::chrono::seconds(5));
     if (producer.ok()) return producer;
     // These two mean that nobody listens now, and somebody may soon. Any other error will stay.
     const lapwing::Errc code = lapwing::errc_of(producer.status());
     const bool may_come = code == lapwing::Errc::kNoBus || code == lapwing::Errc::kPeerGone;
-    if (!may_come || lapwing::monotonic_ns() >= give_up_ns) return producer;
+    if (!may_come || give_up.has_passed()) return producer;
     // There is nothing yet that could be waited for.
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
@@ -39,14 +36,14 @@ absl::StatusOr<lapwing::ChannelProducer> connect(const std::string& path) {
 // Sends from `first` on. Returns the number to go on with: count + 1, or the first that this
 // consumer had not taken when it went.
 std::uint64_t send(lapwing::ChannelProducer& producer, std::uint64_t first, std::uint64_t count) {
-  lapwing::ChannelResult result = lapwing::ChannelResult::kOk;
-  for (std::uint64_t n = first; n <= count && result == lapwing::ChannelResult::kOk; ++n) {
+  lapwing::Errc result = lapwing::Errc::kOk;
+  for (std::uint64_t n = first; n <= count && result == lapwing::Errc::kOk; ++n) {
     const std::string text = std::to_string(n);
     result = producer.send(std::as_bytes(std::span(text)), kNumber);
   }
   // Only what the consumer has released is certain to have been taken: wait for that.
-  if (result == lapwing::ChannelResult::kOk) result = producer.drain();
-  if (result == lapwing::ChannelResult::kOk) return count + 1;
+  if (result == lapwing::Errc::kOk) result = producer.drain();
+  if (result == lapwing::Errc::kOk) return count + 1;
   std::cerr << "reconnect: " << producer.status().message() << '\n';
   return first + producer.counters().messages_released;
 }

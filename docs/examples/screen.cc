@@ -3,18 +3,16 @@
 //
 //   lapwing publish --bus ./es --source synthetic:records=200000,instruments=3 --pace 50000 &
 //   screen ./es
-#include <cstring>
+#include <chrono>
+#include <cstdint>
 #include <iostream>
 #include <map>
 #include <utility>
 
 #include "lapwing/conflation.h"
 #include "lapwing/dbn.h"
-#include "os/kernel.h"
 
 namespace {
-
-constexpr std::uint64_t kIntervalNs = 250'000'000;
 
 struct Line {
   lapwing::dbn::MboMsg newest;
@@ -29,35 +27,36 @@ void draw(const Screen& screen) {
   }
 }
 
+int fail(const absl::Status& status) {
+  std::cerr << "screen: " << status.message() << '\n';
+  return 1;
+}
+
 int run(const char* bus) {
-  lapwing::SubscriberOptions options;
-  options.directory = bus;
-  options.name = "screen";
-  options.start = lapwing::Start::oldest();
-  lapwing::Subscriber subscriber(options);
-  lapwing::ConflatedReader reader(subscriber, {.interval_ns = kIntervalNs});
+  auto reader = lapwing::ConflatedReader::open(
+      {.directory = bus, .name = "screen", .start = lapwing::Start::oldest()},
+      {.interval = std::chrono::milliseconds(250)});
+  if (!reader.ok()) return fail(reader.status());
   Screen screen;
   for (;;) {
-    const lapwing::Item item = reader.wait(lapwing::monotonic_ns() + kIntervalNs);
-    if (item.kind == lapwing::ItemKind::kRecord) {
-      if (reader.schema() != lapwing::dbn::kSchemaMbo) {
-        std::cerr << "screen: the bus carries " << reader.schema() << ", no orders\n";
-        return 1;
-      }
-      lapwing::dbn::MboMsg order;
-      std::memcpy(&order, reader.record().data(), sizeof order);
+    lapwing::dbn::MboMsg order;
+    const lapwing::Taken taken = reader->take(order, lapwing::Deadline::never());
+    if (taken.result == lapwing::Errc::kOk) {
       Line& line = screen[{order.hd.instrument_id, order.side}];
       line.newest = order;
-      line.records += 1 + reader.conflated();
-    } else if (item.kind == lapwing::ItemKind::kClosed) {
-      break;
-    } else if (item.kind == lapwing::ItemKind::kEnded) {
-      std::cerr << "screen: " << reader.status().message() << '\n';
+      line.records += 1 + taken.conflated;
+      continue;
+    }
+    if (taken.result != lapwing::Errc::kEventDue) return fail(reader->status());
+    const lapwing::Event& event = *reader->wait(lapwing::Deadline::now()).event;
+    if (event.kind == lapwing::ItemKind::kClosed) break;
+    if (event.schema != lapwing::dbn::kSchemaMbo) {
+      std::cerr << "screen: the bus carries " << event.schema << ", no orders\n";
       return 1;
     }
   }
   draw(screen);
-  const lapwing::ConflationCounters& counters = reader.counters();
+  const lapwing::ConflationCounters counters = reader->counters();
   std::cout << counters.records << " records: " << counters.delivered << " shown, "
             << counters.conflated << " conflated\n";
   return 0;

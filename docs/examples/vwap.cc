@@ -13,14 +13,10 @@
 #include <string>
 
 #include "docs/examples/vwap_fold.h"
-#include "lapwing/checkpointer.h"
-#include "lapwing/subscriber.h"
-#include "os/kernel.h"
-#include "snapshot/fold/memory_state.h"
+#include "lapwing/load_state.h"
+#include "subscribers/checkpointer/checkpointer.h"
 
 namespace {
-
-constexpr std::uint64_t kSecondNs = 1'000'000'000;
 
 void print(const Tally& tally) {
   if (tally.instrument_id == 0) {
@@ -38,70 +34,39 @@ void print(const Tally& tally) {
               static_cast<double>(tally.low) / scale, static_cast<double>(tally.high) / scale);
 }
 
-int fail(const std::string& why) {
-  std::cerr << "vwap: " << why << '\n';
+int fail(const absl::Status& status) {
+  std::cerr << "vwap: " << status.message() << '\n';
   return 1;
-}
-
-lapwing::SubscriberOptions options_for(const std::string& directory) {
-  lapwing::SubscriberOptions options;
-  options.directory = directory;
-  options.name = "vwap";
-  return options;
 }
 
 int keep(const std::string& directory) {
   lapwing::CheckpointerOptions options;
-  options.subscriber = options_for(directory);
+  options.subscriber = {.directory = directory, .name = "vwap"};
   auto checkpointer = lapwing::Checkpointer::open(options, std::make_unique<VwapFold>());
-  if (!checkpointer.ok()) return fail(std::string(checkpointer.status().message()));
-  while (!(*checkpointer)->is_closed()) {
-    const absl::Status status = (*checkpointer)->run_until(lapwing::monotonic_ns() + kSecondNs);
-    if (!status.ok()) return fail(std::string(status.message()));
-  }
-  const absl::Status status = (*checkpointer)->finish();
-  return status.ok() ? 0 : fail(std::string(status.message()));
+  if (!checkpointer.ok()) return fail(checkpointer.status());
+  const std::uint64_t no_deadline = lapwing::Deadline::never().monotonic_ns();
+  if (absl::Status ended = (*checkpointer)->run_until(no_deadline); !ended.ok()) return fail(ended);
+  if (absl::Status kept = (*checkpointer)->finish(); !kept.ok()) return fail(kept);
+  return 0;
 }
 
 int show(const std::string& directory) {
-  const auto fold = std::make_shared<const VwapFold>();
-  lapwing::MemoryState state(fold->shape());
-  lapwing::SubscriberOptions options = options_for(directory);
-  options.start = lapwing::Start::snapshot(fold);
-  lapwing::Subscriber subscriber(options);
-  for (;;) {
-    const lapwing::Item item = subscriber.wait(lapwing::monotonic_ns() + kSecondNs);
-    switch (item.kind) {
-      case lapwing::ItemKind::kState: {
-        TallyKey key;
-        fold->key_of(subscriber.record(), key.bytes);
-        state.put(key.bytes, subscriber.record());
-        break;
-      }
-      case lapwing::ItemKind::kRecord:
-        fold->apply(item.sequence, subscriber.record(), state);
-        break;
-      case lapwing::ItemKind::kSnapshotComplete:
-        std::cerr << "vwap: the state as of record " << item.sequence << '\n';
-        break;
-      case lapwing::ItemKind::kNoSnapshot:  // what is pruned is lost to a sum
-        if (item.sequence > 1) fold->lose({.first = 1, .last = item.sequence - 1}, state);
-        break;
-      case lapwing::ItemKind::kLost:
-        fold->lose(item.gap, state);
-        break;
-      case lapwing::ItemKind::kReset:  // another history
-        state.clear();
-        break;
-      case lapwing::ItemKind::kEnded:
-        return fail(std::string(subscriber.status().message()));
-      case lapwing::ItemKind::kClosed:
-        state.for_each([](Bytes entry) { print(copy<Tally>(entry)); });
-        return 0;
-      default:
-        break;
-    }
+  auto loaded =
+      lapwing::load_state({.directory = directory,
+                           .name = "vwap",
+                           .start = lapwing::Start::snapshot(std::make_shared<VwapFold>())},
+                          lapwing::Deadline::never());
+  if (!loaded.ok()) return fail(loaded.status());
+  if (loaded->subscriber().state_size() > 0) {
+    std::cerr << "vwap: the state as of record " << loaded->as_of() << '\n';
   }
+  for (;;) {
+    const lapwing::Item item = loaded->wait(lapwing::Deadline::never());
+    if (item.kind == lapwing::ItemKind::kClosed) break;
+    if (item.kind == lapwing::ItemKind::kEnded) return fail(loaded->subscriber().status());
+  }
+  loaded->state().for_each([](Bytes entry) { print(copy<Tally>(entry)); });
+  return 0;
 }
 
 }  // namespace

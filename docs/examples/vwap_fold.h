@@ -5,6 +5,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <span>
@@ -13,7 +14,6 @@
 #include "absl/numeric/int128.h"
 #include "lapwing/dbn.h"
 #include "lapwing/fold.h"
-#include "snapshot/fold/key_bytes.h"
 
 using Bytes = std::span<const std::byte>;
 using lapwing::dbn::TradeMsg;
@@ -37,10 +37,13 @@ struct TallyKey {
   std::byte bytes[6];
 };
 
+// Big-endian: keys are sorted byte by byte, and shall be in the order of their numbers.
 inline TallyKey key_for(std::uint16_t publisher_id, std::uint32_t instrument_id) {
   TallyKey key;
-  lapwing::write_big_endian(publisher_id, key.bytes);
-  lapwing::write_big_endian(instrument_id, key.bytes + sizeof publisher_id);
+  std::uint64_t rest = std::uint64_t{publisher_id} << 32 | instrument_id;
+  for (std::size_t i = sizeof key.bytes; i > 0; rest >>= 8) {
+    key.bytes[--i] = static_cast<std::byte>(rest & 0xff);
+  }
   return key;
 }
 

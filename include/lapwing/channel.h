@@ -4,25 +4,21 @@
 // order, and never overwrites one: a producer that is ahead waits. docs/channel.md has the layout,
 // the protocol and what happens when either side fails.
 //
-// Thread safety: plain values. An end of a channel belongs to one thread at a time: the first that
-// uses it. Debug builds answer kMisuse to any other.
+// Threads: one thread at a time uses an end, any thread may. A call that overlaps one that sleeps is
+// answered with kMisuse; interrupt() may be called at any time.
 #pragma once
 
 #include <sys/types.h>
 
 #include <cstdint>
 #include <functional>
-#include <limits>
 #include <optional>
 #include <string>
 
-#include "lapwing/detail/channel_layout.h"
-#include "os/waiter.h"
+#include "lapwing/error.h"
+#include "lapwing/waiting.h"
 
 namespace lapwing {
-
-// Deadlines are CLOCK_MONOTONIC nanoseconds (monotonic_ns() of os/kernel.h).
-inline constexpr std::uint64_t kNoDeadline = std::numeric_limits<std::uint64_t>::max();
 
 inline constexpr std::uint64_t kChannelCapacityDefault = std::uint64_t{1} << 20;
 
@@ -48,37 +44,6 @@ struct ChannelOptions {
   std::function<bool()> is_interrupted = {};
 };
 
-enum class ChannelResult : std::uint32_t {
-  kOk = 0,
-  kWouldBlock = 1,  // try_…: no room, or no message
-  kTimedOut = 2,    // the deadline passed first
-  kClosed = 3,      // the other side closed; a consumer has read everything by now
-  kPeerGone = 4,    // the other side ended without closing; likewise
-  kCorrupt = 5,     // the other side wrote what no correct one writes; this end is closed
-  kMisuse = 6,      // the call cannot be right; nothing was changed
-};
-// For all but kOk, kWouldBlock and kTimedOut, status() of the end says more.
-
-constexpr const char* name_of(ChannelResult result) {
-  switch (result) {
-    case ChannelResult::kOk:
-      return "ok";
-    case ChannelResult::kWouldBlock:
-      return "would block";
-    case ChannelResult::kTimedOut:
-      return "timed out";
-    case ChannelResult::kClosed:
-      return "closed";
-    case ChannelResult::kPeerGone:
-      return "peer gone";
-    case ChannelResult::kCorrupt:
-      return "corrupt";
-    case ChannelResult::kMisuse:
-      return "misuse";
-  }
-  return "unknown";
-}
-
 // What an end has done so far. `lapwing info` shows both ends'.
 struct ChannelCounters {
   std::uint64_t messages_sent = 0;
@@ -86,7 +51,7 @@ struct ChannelCounters {
   std::uint64_t messages_released = 0;  // of those sent, by the other side, as it says
   std::uint64_t full_waits = 0;         // times it waited for room
   std::uint64_t empty_waits = 0;        // times it waited for a message
-  std::uint64_t sleeps = 0;             // times it slept, or said that it would (prepare_to_poll)
+  std::uint64_t sleeps = 0;             // times it slept, or said that it would (arm)
   std::uint64_t wakes = 0;              // times it woke the other side: a system call each
 };
 

@@ -1,5 +1,7 @@
 // Error numbers, one for every way an operation can fail, and the status that carries them.
 //
+//   if (lapwing::errc_of(status) == lapwing::Errc::kBusTaken) ...
+//
 // An error is a value: cold paths return absl::Status or absl::StatusOr, made here so that each has
 // a number that never changes its meaning between releases (docs/abi.golden). The message says what
 // happened, where, and what to do next. A gap in the data is not an error: see lapwing/gap.h.
@@ -7,9 +9,7 @@
 // Thread safety: everything here is a pure function.
 #pragma once
 
-#include <cerrno>
 #include <cstdint>
-#include <cstring>
 #include <string>
 
 #include "absl/status/status.h"
@@ -48,6 +48,13 @@ enum class Errc : std::uint32_t {
   kStoppedAtGap = 25,    // there was a gap, and the subscriber was told to end at one
   kPeerGone = 26,        // a channel's other side has ended, or nobody listens at its path
   kCorrupt = 27,         // a channel's other side wrote what the protocol does not allow
+  kWouldBlock = 28,      // nothing is there now, and the call was not to wait
+  kMisuse = 29,          // the call cannot be right, as two at a time on one object; no effect
+  kInterrupted = 30,     // interrupt() ended the wait
+  kTooSmall = 31,        // the caller's memory does not hold one row; nothing was consumed
+  kNoMemory = 32,        // memory could not be had
+  kForked = 33,          // the object belongs to the parent of this forked process
+  kEventDue = 34,        // an event stands before the next record: read it first
 };
 
 struct ErrorName {
@@ -85,11 +92,18 @@ inline constexpr ErrorName kErrorNames[] = {
     {Errc::kStoppedAtGap, "stopped-at-gap", absl::StatusCode::kAborted},
     {Errc::kPeerGone, "peer-gone", absl::StatusCode::kUnavailable},
     {Errc::kCorrupt, "corrupt", absl::StatusCode::kDataLoss},
+    {Errc::kWouldBlock, "would-block", absl::StatusCode::kUnavailable},
+    {Errc::kMisuse, "misuse", absl::StatusCode::kFailedPrecondition},
+    {Errc::kInterrupted, "interrupted", absl::StatusCode::kCancelled},
+    {Errc::kTooSmall, "too-small", absl::StatusCode::kInvalidArgument},
+    {Errc::kNoMemory, "no-memory", absl::StatusCode::kResourceExhausted},
+    {Errc::kForked, "forked", absl::StatusCode::kFailedPrecondition},
+    {Errc::kEventDue, "event-due", absl::StatusCode::kFailedPrecondition},
 };
 
 // The payload under which an absl::Status of ours carries its number in decimal.
 inline constexpr char kErrorPayload[] = "lapwing.error";
-// The payload under which make_system_error keeps the errno in decimal.
+// The payload under which a status keeps the errno of a failed system call in decimal.
 inline constexpr char kErrnoPayload[] = "lapwing.errno";
 
 constexpr const char* name_of(Errc code) {
@@ -99,7 +113,7 @@ constexpr const char* name_of(Errc code) {
   return "unknown";
 }
 
-namespace internal {
+namespace detail {
 
 // Through string_view: clang 19 and gcc 12 mangle Cord's constructor from std::string differently.
 inline absl::Cord decimal_cord(std::int64_t number) {
@@ -107,64 +121,21 @@ inline absl::Cord decimal_cord(std::int64_t number) {
   return absl::Cord(absl::string_view(text));
 }
 
-}  // namespace internal
+}  // namespace detail
 
 // A status with the number `code`. `message` says what happened, where, and what to do next.
-inline absl::Status make_error(Errc code, const std::string& message) {
+[[nodiscard]] inline absl::Status make_error(Errc code, const std::string& message) {
   for (const ErrorName& entry : kErrorNames) {
     if (entry.code != code) continue;
     absl::Status status(entry.status, message);
-    status.SetPayload(kErrorPayload, internal::decimal_cord(static_cast<std::uint32_t>(code)));
+    status.SetPayload(kErrorPayload, detail::decimal_cord(static_cast<std::uint32_t>(code)));
     return status;
   }
   return absl::InternalError(message);
 }
 
-// What to do about an errno that a limit of the process gives; empty for any other.
-constexpr const char* limit_remedy(int sys_errno) {
-  switch (sys_errno) {
-    case EMFILE:
-      return "; raise the limit on open files (ulimit -n)";
-    case EFBIG:
-      return "; raise the limit on a file's size (ulimit -f)";
-    case ENOMEM:
-      return "; free memory, or raise the limit on it (ulimit -v)";
-    default:
-      return "";
-  }
-}
-
-// A status for a failed system call: the errno chooses between kNoSpace, kNotPermitted, kNotFound
-// and kSystem, and its text ends the message, with limit_remedy(). `what` names the call's purpose
-// and the path.
-inline absl::Status make_system_error(int sys_errno, const std::string& what) {
-  Errc code = Errc::kSystem;
-  switch (sys_errno) {
-    case ENOSPC:
-    case EDQUOT:
-      code = Errc::kNoSpace;
-      break;
-    case EACCES:
-    case EPERM:
-    case EROFS:
-      code = Errc::kNotPermitted;
-      break;
-    case ENOENT:
-      code = Errc::kNotFound;
-      break;
-    default:
-      break;
-  }
-  char text[128];
-  absl::Status status = make_error(
-      code,
-      absl::StrCat(what, ": ", strerror_r(sys_errno, text, sizeof text), limit_remedy(sys_errno)));
-  status.SetPayload(kErrnoPayload, internal::decimal_cord(sys_errno));
-  return status;
-}
-
 // The number inside a status; kSystem for one that was not made by make_error.
-inline Errc errc_of(const absl::Status& status) {
+[[nodiscard]] inline Errc errc_of(const absl::Status& status) {
   if (status.ok()) return Errc::kOk;
   const auto payload = status.GetPayload(kErrorPayload);
   std::uint32_t number = 0;
@@ -172,8 +143,7 @@ inline Errc errc_of(const absl::Status& status) {
   return Errc::kSystem;
 }
 
-// The errno of a status made by make_system_error, 0 for any other: what page 1 and the control
-// frames say of a failed journal.
+// The errno of the system call that failed; 0: none did.
 inline int errno_of(const absl::Status& status) {
   const auto payload = status.GetPayload(kErrnoPayload);
   int number = 0;

@@ -25,6 +25,10 @@
 
 namespace lapwing {
 
+// The folds that Lapwing ships.
+inline constexpr char kFoldLatest[] = "latest";
+inline constexpr char kFoldOrders[] = "orders";
+
 // Where entries are. Keys are compared by memcmp and all have the fold's key_bytes, entries its
 // entry_bytes: for a key or an entry of another size nothing is found, put or erased.
 class FoldState {

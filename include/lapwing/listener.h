@@ -2,7 +2,7 @@
 //
 //   auto listener = lapwing::ChannelListener::listen("/run/orders.sock");
 //   for (;;) {
-//     auto consumer = lapwing::ChannelConsumer::accept(*listener, {}, lapwing::kNoDeadline);
+//     auto consumer = lapwing::ChannelConsumer::accept(*listener, {}, lapwing::Deadline::never());
 //     ...
 //   }
 //
@@ -14,35 +14,30 @@
 // passed until it answers kTimedOut.
 //
 //   while (poll(...) > 0 && entry.revents != 0) {
-//     auto consumer = lapwing::ChannelConsumer::accept(*listener, {}, lapwing::monotonic_ns());
+//     auto consumer = lapwing::ChannelConsumer::accept(*listener, {}, lapwing::Deadline::now());
 //     ...  // errc_of(consumer.status()) == Errc::kTimedOut: back to poll()
 //   }
 //
 // fd() covers whoever has connected and not yet said hello, and those who never do: it is readable
 // when the next one connects, says hello, leaves, or has been silent for too long.
 //
-// Thread safety: one thread. Owns the socket and, until it is handed over, its name.
+// Threads: one thread at a time, any thread. interrupt() at any time. Owns the socket and, until it is handed over, its name.
 #pragma once
 
 #include <sys/types.h>
 
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "channel/hand_over.h"
-#include "channel/handshake.h"
-#include "channel/watch.h"
+#include "lapwing/channel.h"
 
 namespace lapwing {
 
-// How long fd() leaves alone what failed for want of descriptors or memory.
-inline constexpr std::uint64_t kPauseNs = 100'000'000;
+class ListenerCore;
 
 class ChannelListener {
  public:
@@ -50,98 +45,51 @@ class ChannelListener {
   // `expected_peer_uid` if it is given. Errors: kBusTaken (somebody listens there; see take_over),
   // kNotALapwingFile (a file, link or directory is there) and kNotPermitted (another user's
   // socket), all of which leave it untouched; kNotFound, kPathTooLong, kSystem.
-  static absl::StatusOr<ChannelListener> listen(
+  [[nodiscard]] static absl::StatusOr<ChannelListener> listen(
       const std::string& path, std::optional<uid_t> expected_peer_uid = std::nullopt);
 
   // Becomes the listener in the place of the one that listens on `path` now, as soon as that one
   // calls accept() or tend(). It goes on serving the peer that it has. Whichever of the two dies
   // on the way, the other one listens. Errors: kNoBus and kPeerGone (nobody listens there: use
   // listen()), kTimedOut, kRefused, kNotPermitted, kProtocol.
-  static absl::StatusOr<ChannelListener> take_over(
-      const std::string& path, std::uint64_t deadline_ns,
+  [[nodiscard]] static absl::StatusOr<ChannelListener> take_over(
+      const std::string& path, Deadline deadline,
       std::optional<uid_t> expected_peer_uid = std::nullopt);
 
   ChannelListener(ChannelListener&&) noexcept;
-  ChannelListener& operator=(ChannelListener&&) = delete;
+  ChannelListener& operator=(ChannelListener&&) noexcept;
   // Removes the socket's name, unless it was handed over. Waits for a successor that is just taking
-  // it over, for kHandshakeNs at most.
+  // it over, for a second at most.
   ~ChannelListener();
 
-  const std::string& path() const { return path_; }
+  [[nodiscard]] const std::string& path() const;
 
-  // The next peer, for which this side is `role`; ChannelProducer::accept and its siblings call it.
-  // Peers that are not expected or do not keep to the protocol are refused, counted, and the next
-  // one is served. With a deadline that has passed it serves whoever can be served now. It blocks
-  // beyond its deadline only to make this side's memory. Errors: kTimedOut, kClosed (handed over),
-  // kLimit (no descriptors), kSystem, and those of OwnMemory.
-  absl::StatusOr<std::unique_ptr<ChannelSession>> accept(ChannelRole role,
-                                                         const ChannelOptions& options,
-                                                         std::uint64_t deadline_ns);
+  // ChannelProducer::accept and its siblings serve the next peer. Those that are not expected or do
+  // not keep to the protocol are refused and counted, and the next one is served. Errors of an
+  // accept: kTimedOut, kInterrupted, kClosed (handed over), kLimit (no descriptors), kNoSpace,
+  // kSystem. With a deadline that has passed it serves whoever can be served now; it waits beyond
+  // its deadline only to make this side's memory.
 
   // What accept() does besides serving, for while a peer is served: drops the silent, lets a
   // successor take over. To be called when fd() is readable. Never blocks. kClosed once handed
   // over; else as accept().
-  absl::Status tend();
+  [[nodiscard]] absl::Status tend();
   // Readable when the call that was made last, accept() or tend(), has something to do; to go from
   // tend() to accept(), call accept() before the next poll. -1 once handed over.
-  int fd() const { return watch_ ? watch_->fd() : -1; }
+  [[nodiscard]] int fd() const;
+  // Ends the accept() that is under way, or else the next one. From any thread, also from a signal
+  // handler.
+  void interrupt() noexcept;
 
-  bool handed_over() const { return handed_over_; }
-  std::uint64_t refused() const { return refused_; }  // peers, whatever the reason
-  const absl::Status& last_refusal() const { return last_refusal_; }
+  [[nodiscard]] bool handed_over() const;
+  [[nodiscard]] std::uint64_t refused() const;  // peers, whatever the reason
+  [[nodiscard]] const absl::Status& last_refusal() const;
+
+  ListenerCore& core() { return *core_; }  // not for users
 
  private:
-  // Connected, and not yet served: nothing of what it sent has been taken.
-  struct Waiting {
-    UniqueFd fd;
-    PeerCredentials peer;
-    std::uint64_t since_ns;
-    bool has_spoken = false;  // or left, as of the last peek
-    bool watched = false;
-  };
-  struct Peeked {
-    enum Kind { kNothing, kFrame, kNoFrame, kEnd } kind;
-    FrameType type;
-
-    bool is_take_over() const { return kind == kFrame && type == FrameType::kTakeOver; }
-  };
-  enum class Caller { kAccepts, kTends };  // whom fd() is to wake
-
-  ChannelListener(std::string path, UniqueFd fd, Watch watch,
-                  std::optional<uid_t> expected_peer_uid);
-  absl::StatusOr<std::unique_ptr<ChannelSession>> accept_now(ChannelRole role,
-                                                             const ChannelOptions& options);
-  absl::Status look_around();
-  absl::Status take_in();
-  bool make_room();
-  void begin_to_hand_over();
-  absl::Status go_on_handing_over();
-  absl::StatusOr<std::unique_ptr<ChannelSession>> serve_next(ChannelRole role,
-                                                             const ChannelOptions& options);
-  void drop_silent();
-  static Peeked peek(Waiting& waiting);
-  Waiting take(std::size_t index);
-  void turn_away(int fd, const absl::Status& why);
-  void note_refusal(const absl::Status& why);
-  void arm(Caller caller);
-  std::uint64_t watch_waiting(Caller caller, bool& has_room);
-  bool set_watched(int fd, bool& watched, bool wanted);
-  void remove_name();
-
-  std::string path_;
-  UniqueFd fd_;
-  std::optional<Watch> watch_;
-  std::optional<uid_t> expected_peer_uid_;
-  dev_t device_ = 0;
-  ino_t inode_ = 0;
-  std::vector<Waiting> waiting_;  // at most kPeersWaitingMax, in the order of connecting
-  std::optional<HandOver> hand_over_;
-  bool listening_watched_ = false;
-  bool successor_watched_ = false;
-  std::uint64_t pauses_until_ns_ = 0;  // no descriptor is left for who connects
-  bool handed_over_ = false;
-  std::uint64_t refused_ = 0;
-  absl::Status last_refusal_;
+  explicit ChannelListener(std::unique_ptr<ListenerCore> core);
+  std::unique_ptr<ListenerCore> core_;
 };
 
 }  // namespace lapwing

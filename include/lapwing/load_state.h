@@ -1,17 +1,17 @@
 // The folded state of a bus in one call: the newest checkpoint that is good, and every record from
 // there up to now.
 //
-//   const SubscriberOptions options{.directory = "/run/es", .start = Start::snapshot()};
-//   auto loaded = lapwing::load_state(options, deadline_ns);
+//   auto loaded = lapwing::load_state({.directory = "./es", .start = lapwing::Start::snapshot()},
+//                                     std::chrono::seconds(10));
 //   if (!loaded.ok()) return fail(loaded.status());
-//   use(loaded->state());                                       // as of loaded->as_of()
-//   for (;;) loaded->take(loaded->subscriber().wait(soon_ns));  // and on, record by record
+//   use(loaded->state());                                        // as of loaded->as_of()
+//   for (;;) loaded->wait(lapwing::Deadline::never());           // and on, record by record
 //
 // The whole state is held in memory, and while it is loaded the checkpoint's bytes besides: at most
 // twice its size in all. A state that is larger than that is read with Subscriber and
 // Start::snapshot() into something of your own, or looked into where it is (Checkpoint).
 //
-// Thread safety: one thread. Owns the subscriber and the state.
+// Threads: as a Subscriber.
 #pragma once
 
 #include <cstddef>
@@ -24,49 +24,58 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "lapwing/fold.h"
-#include "lapwing/sequence.h"
+#include "lapwing/memory_state.h"
 #include "lapwing/subscriber.h"
-#include "snapshot/fold/memory_state.h"
 
 namespace lapwing {
 
 class LoadedState {
  public:
-  const Fold& fold() const { return *subscriber_.fold(); }
-  const MemoryState& state() const { return *state_; }
-  // The last record that was folded; the subscriber goes on after it.
-  Sequence as_of() const { return as_of_; }
+  [[nodiscard]] const Fold& fold() const { return *subscriber_.fold(); }
+  [[nodiscard]] const MemoryState& state() const { return *state_; }
+  // The last record that was folded.
+  [[nodiscard]] Sequence as_of() const { return as_of_; }
   // Whether the state may be shown to others: false inside a venue's event (Fold::settles).
-  bool settled() const { return settled_; }
+  [[nodiscard]] bool settled() const { return settled_; }
   // From which checkpoint it is, and what was passed over; or why there was none.
-  const std::string& origin() const { return origin_; }
+  [[nodiscard]] const std::string& origin() const { return origin_; }
 
-  Subscriber& subscriber() { return subscriber_; }
-  // Folds what the subscriber gave last: a record, a loss, another history. Other events change
-  // nothing.
-  void take(const Item& item);
+  // As of a Subscriber; what they give is folded already.
+  [[nodiscard]] Item wait(Deadline deadline);
+  [[nodiscard]] Taken take(std::span<std::byte> record, Deadline deadline = Deadline::now());
+  template <TakenRecord Record>
+  [[nodiscard]] Taken take(Record& record, Deadline deadline = Deadline::now()) {
+    return take(std::as_writable_bytes(std::span(&record, 1)), deadline);
+  }
+  [[nodiscard]] Batch read(std::span<std::byte> rows, Deadline deadline = Deadline::now());
+  void interrupt() noexcept { subscriber_.interrupt(); }
+  [[nodiscard]] absl::StatusOr<int> fd() { return subscriber_.fd(); }
+  [[nodiscard]] bool arm() { return subscriber_.arm(); }
+  // Position, counters, status. Its records are not to be taken from there.
+  [[nodiscard]] const Subscriber& subscriber() const { return subscriber_; }
 
  private:
-  friend absl::StatusOr<LoadedState> load_state(SubscriberOptions, std::uint64_t);
-  explicit LoadedState(SubscriberOptions options);
-  absl::Status load(std::uint64_t deadline_ns);
-  void take_record(Sequence sequence, std::span<const std::byte> record);
-  void take_entry();
+  friend absl::StatusOr<LoadedState> load_state(SubscriberOptions, Deadline);
+  LoadedState(OnGap on_gap, Subscriber subscriber);
+  absl::Status load(Deadline deadline);
+  void fold_event(const Event& event);
+  void fold_record(Sequence sequence, std::span<const std::byte> record);
+  void fold_entry(std::span<const std::byte> entry);
+  void fold_rows(const Batch& batch, std::span<const std::byte> rows);
   void begin(Sequence first);
 
   OnGap on_gap_;
   Subscriber subscriber_;
   std::unique_ptr<MemoryState> state_;  // once the fold is known
   std::vector<std::byte> key_;
-  std::vector<std::byte> batch_;
   Sequence as_of_ = kNoSequence;
   bool settled_ = true;
   std::string origin_;
 };
 
 // Joins from a snapshot and folds everything up to the join (kCaughtUp). `options.start` is
-// Start::snapshot(…). Errors: kInvalidArgument for another start; kTimedOut at deadline_ns
-// (CLOCK_MONOTONIC); what ends a subscriber (Subscriber::status).
-absl::StatusOr<LoadedState> load_state(SubscriberOptions options, std::uint64_t deadline_ns);
+// Start::snapshot(…). Errors: kInvalidArgument for another start; kTimedOut; kInterrupted; what ends
+// a subscriber (Subscriber::status).
+[[nodiscard]] absl::StatusOr<LoadedState> load_state(SubscriberOptions options, Deadline deadline);
 
 }  // namespace lapwing

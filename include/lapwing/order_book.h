@@ -30,7 +30,6 @@
 #include "lapwing/detail/price_ladder.h"
 #include "lapwing/order_entry.h"
 #include "lapwing/sequence.h"
-#include "snapshot/fold/order_fold.h"
 
 namespace lapwing {
 

@@ -2,8 +2,7 @@
 //
 //   lapwing::OrderBooks books;
 //   for (;;) {
-//     const lapwing::Item item = subscriber.wait(deadline_ns);
-//     books.take(item, subscriber.record());
+//     if (!books.take(subscriber->wait(lapwing::Deadline::never()))) return fail("no orders");
 //     const lapwing::OrderBook* book = books.find_book(publisher_id, instrument_id);
 //     if (book != nullptr && book->settled() && !book->stale()) trade(*book);
 //   }
@@ -35,7 +34,6 @@
 #include "lapwing/order_entry.h"
 #include "lapwing/sequence.h"
 #include "lapwing/subscriber.h"
-#include "snapshot/fold/order_fold.h"
 
 namespace lapwing {
 
@@ -49,13 +47,15 @@ class OrderBooks final : public FoldState {
  public:
   explicit OrderBooks(OrderBooksOptions options = {});
 
-  // What a subscriber to a bus of dbn.mbo delivers, item by item, from the start or from a snapshot
-  // of the fold `orders`; `record` is Subscriber::record().
+  // What a subscriber to a bus of dbn.mbo delivers, from the start or from a snapshot of the fold
+  // `orders`: by wait(), or by read() into `rows`.
   // False: it is none of dbn.mbo or of that fold; without it the books are not those of the bus.
-  bool take(const Item& item, std::span<const std::byte> record);
-  // The same for whoever reads in batches, or from elsewhere. `record` is an MboMsg. False: it has
-  // not the size of one.
-  bool apply(Sequence sequence, std::span<const std::byte> record);
+  [[nodiscard]] bool take(const Item& item);
+  [[nodiscard]] bool take(const Batch& batch, std::span<const std::byte> rows);
+  void take(const Event& event);
+  // The same for records from elsewhere. `record` is an MboMsg. False: it does not have the size of
+  // one.
+  [[nodiscard]] bool apply(Sequence sequence, std::span<const std::byte> record);
   void lose(const Gap& gap);
   // Forgets everything; every OrderBook is gone.
   void clear();
@@ -92,7 +92,7 @@ class OrderBooks final : public FoldState {
   void erase_prefix(OrderBook& book, std::span<const std::byte> prefix);
 
   const OrderBooksOptions options_;
-  const OrderFold fold_;
+  const std::unique_ptr<const Fold> fold_;
   std::optional<OrderEntry> loss_;
   absl::flat_hash_map<BookId, std::unique_ptr<OrderBook>> books_;
   BookId last_id_ = 0;

@@ -1,5 +1,5 @@
-// The entries of the fold `orders`: a bus's DBN market-by-order state, byte for byte. No behaviour;
-// the document is docs/state.md.
+// The entries of the fold `orders`: a bus's DBN market-by-order state, byte for byte.
+// The document is docs/state.md.
 //
 // An entry begins with an MboMsg that says by itself what the entry is, so a checkpoint can be
 // delivered to whoever knows records and no entries:
@@ -13,6 +13,7 @@
 #include <cstdint>
 
 #include "lapwing/dbn.h"
+#include "lapwing/sequence.h"
 
 namespace lapwing {
 
@@ -50,6 +51,12 @@ static_assert(offsetof(OrderEntry, place) == 56);
 //   hd, ts_recv, sequence   as the record had them that `place` tells
 // And that of the loss: order_id is how many records were lost in all.
 inline constexpr std::uint8_t kOrderBookStaleFlags = dbn::kFlagSnapshot | dbn::kFlagMaybeBadBook;
+
+// Whether the orders of the book may differ from those of the venue. `lost_through` is the place of
+// the loss entry, kNoSequence where there is none.
+inline bool is_stale(const OrderEntry& book, Sequence lost_through) {
+  return book.place <= lost_through || (book.msg.flags & kOrderBookStaleFlags) != 0;
+}
 
 // How entries are sorted, by memcmp: integers are big-endian.
 struct OrderKey {

@@ -1,26 +1,30 @@
 // The publisher: one process's write end of a bus.
 //
-//   auto publisher = lapwing::Publisher::open({.directory = "/run/es", .record_bytes = 56});
-//   (*publisher)->publish(record);
+//   auto publisher = lapwing::Publisher::open({.directory = "./es", .record_bytes = sizeof(Quote)});
+//   if (!publisher.ok()) return fail(publisher.status());
+//   if (publisher->publish(quote) == lapwing::kNoSequence) return fail(publisher->last_error());
 //
-// Threads: the caller's publishing thread (only ever one; debug builds check), a service thread
-// (control socket, doorbell, heartbeat) and a file thread (journal). publish() makes no system call
-// and takes no lock but in three named cases: the first record after an idle period writes an
-// eventfd; a journal that is a whole ring behind makes it wait; the first record beyond a
-// reservation that has not come waits too.
+// publish() makes no system call and takes no lock, except in three cases: the first record after
+// an idle period writes an eventfd; a journal that is a whole ring behind makes it wait; the first
+// record beyond a reservation that has not arrived waits, too.
 //
-// Errors are values. publish() returns kNoSequence once publishing has ended, with kJournalFailed
-// under OnJournalFailure::kStop, or after close(); status() says why. It also does for a record of
-// another size, where it publishes nothing and changes nothing: status() stays ok, and last_error()
-// says what was wrong.
-// Nothing is lost silently: what a failed journal no longer holds is said on page 1, in the log and
-// in every Welcome.
+// Threads: one thread at a time, any thread; a call that overlaps another one is answered with
+// misuse. head(), durable(), journal(), subscribers(), subscriber_count() and interrupt() may be
+// called at any time. The library has two threads of its own: the service thread (control socket,
+// doorbell, heartbeat) and the file thread (journal).
+//
+// Errors are values. publish() returns kNoSequence when it published nothing, and last_error() says
+// why. Publishing ends for good when the journal fails under OnJournalFailure::kStop, and with
+// close(); status() says why. Nothing is lost silently: what a failed journal does not hold is in
+// the ring's header, in the log and in the answer to every subscriber that joins.
 //
 // Signals are the program's: the library changes no disposition. A program with a limit on the size
 // of its files (RLIMIT_FSIZE) ignores SIGXFSZ, so that a file at that limit is a failed write of
 // the journal (EFBIG) and not the end of the process.
 #pragma once
 
+#include <chrono>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -28,52 +32,56 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "lapwing/error.h"
+#include "lapwing/journal_state.h"
 #include "lapwing/sequence.h"
-#include "os/io.h"
-#include "os/lock_retry.h"
-#include "proto/control_frames.h"
-#include "proto/journal_format.h"
-#include "proto/ring_layout.h"
-#include "proto/shared_words.h"
-#include "snapshot/archive/archiver.h"
-#include "snapshot/recovery/recovery.h"
+#include "lapwing/waiting.h"
 
 namespace lapwing {
 
-enum class OnJournalLag : std::uint32_t { kWait = 1, kShed = 2 };
-enum class OnJournalFailure : std::uint32_t { kContinue = 1, kStop = 2 };
+// What publish() does while the journal is a whole ring behind.
+enum class OnJournalLag : std::uint32_t {
+  kWait = 1,  // waits for the disk
+  kShed = 2,  // gives the journal up for the rest of the session, and goes on live
+};
+// What publish() does once the journal has failed.
+enum class OnJournalFailure : std::uint32_t {
+  kContinue = 1,  // goes on live
+  kStop = 2,      // ends
+};
 
 struct PublisherOptions {
-  std::string directory;  // of the bus; made if it is missing
-  std::string name;       // of the bus; empty: the directory's last component
+  std::string directory = {};  // of the bus; made if it is missing
+  std::string name = {};       // of the bus; empty: the directory's last component
   std::string schema = "bytes";
-  std::uint32_t record_bytes = kRecordBytesDefault;
-  std::uint64_t capacity = 0;  // slots, a power of two; 0: see RingSpec
-  std::string ring_directory;  // empty: the bus directory on tmpfs, else a private one in /dev/shm
-  bool huge_pages = false;
+  std::uint32_t record_bytes = 56;
+  std::uint64_t capacity = 0;       // slots, a power of two; 0: what fits, up to 1,048,576
+  std::string ring_directory = {};  // empty: the bus directory on tmpfs, else one in /dev/shm
+  bool huge_pages = false;          // back the ring by huge pages, or fail
   bool journal = true;
-  std::string journal_directory;                           // empty: <directory>/journal
-  std::uint64_t segment_bytes = kSegmentSlotBytesDefault;  // of slots, a power of two
-  std::uint64_t sync_interval_ns = 10'000'000;
-  Retention retention;
+  std::string journal_directory = {};              // empty: <directory>/journal
+  std::uint64_t segment_bytes = 64 * 1024 * 1024;  // of slots, a power of two
+  std::chrono::nanoseconds sync_interval = std::chrono::milliseconds(10);  // 0: on request only
+  // Retention removes whole segments, the oldest first. 0: no limit.
+  std::uint64_t retain_bytes = 0;            // of durable segments
+  std::chrono::nanoseconds retain_age = {};  // of a segment's newest record
   OnJournalLag on_journal_lag = OnJournalLag::kWait;
   OnJournalFailure on_journal_failure = OnJournalFailure::kContinue;
-  std::uint64_t take_over_ns = kLockRetryNs;  // how long a start waits for another one to end
-  std::optional<unsigned> group;              // gid whose members may read
-  std::string metadata;                       // raw DBN metadata of the feed, may be empty
-  std::uint64_t source_id = 0;                // see SessionEntry
-  std::uint64_t source_offset = 0;            // ignored with `resume`
-  bool resume = false;  // source_offset becomes what the journal holds of source_id
-  std::function<void(const std::string& line)> log;  // called from any of the threads
-  // Seams for tests: the disk under the journal, and a call before each named step of a start or an
-  // end.
-  std::function<std::unique_ptr<Disk>()> make_disk;
-  std::function<std::unique_ptr<WriteQueue>()> make_queue;
-  std::function<void(const char* step)> on_step;
+  std::optional<unsigned> group = {};  // gid whose members may read
+  std::string metadata = {};           // raw DBN metadata of the feed
+  // A number for the source of the records and, where it is not its beginning, the record that
+  // comes first. With `resume` the journal says how many records of source_id it holds already:
+  // source_offset().
+  std::uint64_t source_id = 0;
+  std::uint64_t source_offset = 0;
+  bool resume = false;
+  std::function<void(const std::string& line)> log = {};  // called from any of the threads
 };
 
 struct PublisherCounters {
@@ -84,53 +92,111 @@ struct PublisherCounters {
   std::uint64_t doorbells = 0;   // wakes of parked subscribers
 };
 
+// How this start settled the session before it.
+struct LastSession {
+  Settlement how = Settlement::kFresh;
+  // The sequences that this start recorded as a void: 0, 0 where there are none.
+  Sequence void_first = kNoSequence;
+  Sequence void_last = kNoSequence;
+};
+
+// A client of the bus as the publisher knows it; zeros until it has reported.
+struct SubscriberInfo {
+  std::string name;
+  std::uint32_t pid = 0;
+  std::uint32_t uid = 0;
+  bool reads = false;     // a subscriber; else a tool that asks
+  bool may_park = false;  // it sleeps on the doorbell
+  bool reported = false;
+  Sequence position = kNoSequence;  // last record that it delivered
+  std::uint64_t records = 0;
+  std::uint64_t gaps = 0;
+  std::uint64_t lost = 0;
+  std::uint64_t filled = 0;
+  std::uint64_t connected_wall_ns = 0;  // UTC
+  std::uint64_t reported_wall_ns = 0;
+};
+
+// What publish() takes by reference: the bytes of a plain struct.
+template <typename Record>
+concept PlainRecord = std::is_class_v<Record> && std::is_trivially_copyable_v<Record> &&
+                      !std::convertible_to<const Record&, std::span<const std::byte>>;
+
+struct PublisherSetUp;
+
 class Publisher {
  public:
-  // Takes the lock, settles the last session, makes the ring, begins the session, opens the socket.
-  // Errors: kBusTaken, kDamaged, kNoSpace, kNotPermitted, kInvalidArgument, kPathTooLong, kSystem,
-  // …
-  static absl::StatusOr<std::unique_ptr<Publisher>> open(PublisherOptions options);
-  ~Publisher();  // closes cleanly if close() was not called
+  // Takes the bus's lock, settles the last session, makes the ring, begins a session and opens the
+  // control socket. Waits until the deadline for another publisher to end; the journal of the last
+  // session is read however long that takes.
+  // Errors: kBusTaken, kDamaged, kNoSpace, kNotPermitted, kInvalidArgument, kRecordSize,
+  // kPathTooLong, kNotALapwingFile, kSystem.
+  [[nodiscard]] static absl::StatusOr<Publisher> open(PublisherOptions options,
+                                                      Deadline deadline = std::chrono::seconds(10));
 
-  // Publishes one record of record_bytes() bytes; returns its sequence, or kNoSequence once
-  // publishing has ended, or where `record` has another size.
-  Sequence publish(std::span<const std::byte> record);
+  Publisher(Publisher&&) noexcept;
+  Publisher& operator=(Publisher&&) noexcept;
+  // Closes, if close() was not called; see there.
+  ~Publisher();
+
+  // Publishes one record of record_bytes() bytes and returns its sequence, or kNoSequence where
+  // nothing was published. Waits, at most until the deadline, only for the journal.
+  [[nodiscard]] Sequence publish(std::span<const std::byte> record,
+                                 Deadline deadline = Deadline::never());
+  template <PlainRecord Record>
+  [[nodiscard]] Sequence publish(const Record& record, Deadline deadline = Deadline::never()) {
+    return publish(std::as_bytes(std::span(&record, 1)), deadline);
+  }
   // Publishes records.size() / record_bytes() records laid end to end, in order; readers may take
   // each at once, head moves at the end or before a wait. Returns the sequence of the last, or
-  // kNoSequence if publishing ended on the way: head() then says how far it came. Where the size is
-  // no multiple of a record's, none is published.
-  Sequence publish_batch(std::span<const std::byte> records);
-  // Why publishing has ended; ok while it has not.
-  const absl::Status& status() const;
-  // Why the last call that was refused for a mistake of the caller's was: kRecordSize. Publishing
-  // goes on. ok while there was none; a later success leaves it. By the publishing thread.
-  const absl::Status& last_error() const;
+  // kNoSequence where not all of them were published: head() says how far it came. Where the size
+  // is no multiple of a record's, none is published.
+  [[nodiscard]] Sequence publish_batch(std::span<const std::byte> records,
+                                       Deadline deadline = Deadline::never());
+  // Why publishing has ended; ok while it has not. By the publishing thread.
+  [[nodiscard]] const absl::Status& status() const;
+  // Why the last publish() that returned kNoSequence did: kRecordSize, kTimedOut, kInterrupted,
+  // kMisuse (publishing goes on), or status(). A later success leaves it.
+  // By the publishing thread.
+  [[nodiscard]] const absl::Status& last_error() const;
 
-  // Waits until everything published is durable. Errors: kJournalFailed, kNoJournal, kTimedOut,
-  // kClosed.
-  absl::Status flush(std::uint64_t deadline_ns);
+  // Waits until everything published is durable.
+  // Errors: kJournalFailed, kNoJournal, kTimedOut, kInterrupted, kClosed, kMisuse.
+  [[nodiscard]] absl::Status flush(Deadline deadline);
 
-  // Ends the session: everything durable, `end` written, subscribers told, names removed.
-  // Idempotent.
-  absl::Status close();
+  // Ends the session: everything durable, the end recorded, subscribers told, names removed.
+  // Idempotent. kTimedOut: a thread of the library's own goes on with it, and status of a later
+  // close() tells how it ended. Without a call the destructor does the same and waits for nothing;
+  // a program that ends waits for such threads, for kCloseAtExitMax at most.
+  [[nodiscard]] absl::Status close(Deadline deadline = Deadline::never());
 
-  std::uint32_t record_bytes() const;
-  Sequence first() const;  // of this session
-  Sequence head() const;   // last published
-  Sequence durable() const;
-  const Id128& session_id() const;
-  const Id128& journal_id() const;
-  const Settled& settled() const;
-  std::uint64_t source_offset() const;  // records of the source that earlier sessions published
-  std::size_t subscriber_count() const;
-  JournalCondition journal() const;
-  PublisherCounters counters() const;  // by the publishing thread
-  std::vector<SubscriberInfoFrame> subscribers() const;
+  // Ends the wait in publish(), flush() or close() that is under way, or else the next one, with
+  // kInterrupted. From any thread, also from a signal handler.
+  void interrupt() noexcept;
+
+  [[nodiscard]] std::uint32_t record_bytes() const;
+  [[nodiscard]] Sequence first() const;  // of this session
+  [[nodiscard]] Sequence head() const;   // last published
+  [[nodiscard]] Sequence durable() const;
+  [[nodiscard]] Id128 session_id() const;
+  [[nodiscard]] Id128 journal_id() const;
+  [[nodiscard]] LastSession last_session() const;
+  // Records of the source that earlier sessions published.
+  [[nodiscard]] std::uint64_t source_offset() const;
+  [[nodiscard]] JournalCondition journal() const;
+  [[nodiscard]] PublisherCounters counters() const;  // by the publishing thread
+  [[nodiscard]] std::size_t subscriber_count() const;
+  [[nodiscard]] std::vector<SubscriberInfo> subscribers() const;
 
  private:
+  friend absl::StatusOr<Publisher> open_with_seams(PublisherSetUp set_up);
   struct State;
-  explicit Publisher(std::unique_ptr<State> state);
-  std::unique_ptr<State> state_;
+  explicit Publisher(std::shared_ptr<State> state);
+  void leave();
+  std::shared_ptr<State> state_;  // shared with the thread that closes
 };
+
+// How long a program that ends waits for closes that no call waits for.
+inline constexpr std::chrono::seconds kCloseAtExitMax{10};
 
 }  // namespace lapwing

@@ -1,13 +1,9 @@
-// Names that two processes must agree on: sequences, random 128-bit ids, fixed-width text.
-//
-// Thread safety: plain values and pure functions.
+// Names that processes agree on: sequences and random 128-bit ids.
 #pragma once
 
 #include <array>
 #include <compare>
-#include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -54,17 +50,5 @@ struct Id128 {
   }
 };
 static_assert(sizeof(Id128) == 16);
-
-// Text in a fixed field: zero-padded, always zero-terminated. What does not fit is cut.
-template <std::size_t kBytes>
-void set_text(char (&field)[kBytes], std::string_view text) {
-  std::memset(field, 0, kBytes);
-  std::memcpy(field, text.data(), text.size() < kBytes ? text.size() : kBytes - 1);
-}
-
-template <std::size_t kBytes>
-std::string get_text(const char (&field)[kBytes]) {
-  return std::string(field, strnlen(field, kBytes));
-}
 
 }  // namespace lapwing

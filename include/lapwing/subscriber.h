@@ -1,70 +1,97 @@
-// The subscriber: one process's read end of a bus. Joins at any point, misses nothing the journal
-// keeps, and says so, in band, where it cannot.
+// The subscriber: one process's read end of a bus. It joins at any point, misses nothing that the
+// journal keeps, and says so, in order, where it cannot.
 //
-//   lapwing::Subscriber subscriber({.directory = "/run/es", .start = lapwing::Start::oldest()});
+//   auto subscriber = lapwing::Subscriber::open({.directory = "./es"});
+//   Quote quote;
 //   for (;;) {
-//     const lapwing::Item item = subscriber.wait(deadline_ns);
-//     if (item.kind == lapwing::ItemKind::kRecord) use(item.sequence, subscriber.record());
+//     const lapwing::Taken taken = subscriber->take(quote, lapwing::Deadline::never());
+//     if (taken.result == lapwing::Errc::kOk) {
+//       on_quote(taken.sequence, quote);
+//     } else if (const auto event = subscriber->take_event()) {
+//       on_event(*event);
+//     } else {
+//       return fail(lapwing::name_of(taken.result), subscriber->status());
+//     }
 //   }
 //
-// Everything but opening happens inside poll and wait: finding the bus, the handshake and the flush
-// (docs/bootstrap.md), journal and ring, gaps, a publisher's death and return. Records and events
-// come in one order, and an event stands exactly where it belongs between two records.
+// Three ways to read, which may be mixed; each continues where the last one ended:
+//   take   one record into the caller's memory, and nothing else: the fastest
+//   read   rows of records or of a state, as many as are there, or one event
+//   wait   the next record, in place, or the next event
 //
-// A start from a snapshot tells the state first, an entry at a time, and then every record after
-// it:
-//   kState …               record() is one entry of the fold, state_size() says how many there are
-//   kSnapshotComplete S    the state is as of S; text() says from which checkpoint
-//   kRecord S+1 …
+// Everything but opening happens inside them: finding the bus, the handshake and the flush, journal
+// and ring, gaps, a publisher's death and return. Records and events come in one order, and an
+// event stands exactly where it belongs between two records. The first event is always kSession: it
+// says what records will come.
+//
+// A start from a snapshot delivers the state first, and then every record after it:
+//   kSession, kState …, kSnapshotComplete S, records S+1 …
 // or, where no checkpoint can be used, kNoSnapshot and then every record from the oldest. The state
-// is loaded in slices of kSnapshotSliceBytes, one a poll, verified as a whole before its first
-// entry is told, and held (mapped, or in memory) until it is complete.
+// is loaded in slices of 1 MiB and verified as a whole before its first entry is delivered.
 // lapwing/load_state.h does all of it in one call.
 //
-// Thread safety: one thread. Writes nothing that a publisher reads; maps the ring read-only. No
-// allocation and no system call while records are there to be read in the ring.
+// Threads: one thread at a time, any thread; a call that overlaps one that waits is answered with
+// kMisuse. interrupt() may be called at any time. A subscriber writes nothing that a publisher
+// reads, and maps the ring read-only. No allocation and no system call while records are there to
+// be read in the ring.
 #pragma once
 
+#include <chrono>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "lapwing/error.h"
 #include "lapwing/gap.h"
 #include "lapwing/sequence.h"
-#include "os/waiter.h"
-#include "snapshot/journal/missing_file.h"
+#include "lapwing/waiting.h"
 
 namespace lapwing {
 
 class Fold;
 
-// What is read of a checkpoint within one poll.
-inline constexpr std::size_t kSnapshotSliceBytes = 1024 * 1024;
+// A position that was stored somewhere (a recording, a consumer's own file) and is to be continued.
+struct StoredPosition {
+  Id128 journal_id = {};
+  Id128 session_id = {};
+  Sequence sequence = kNoSequence;  // last one that was taken; the subscriber goes on after it
 
+  friend bool operator==(const StoredPosition&, const StoredPosition&) = default;
+};
+
+// Where a subscriber begins.
 struct Start {
-  enum class Kind : std::uint32_t { kLive, kOldest, kSequence, kTime, kSnapshot };
-  Kind kind = Kind::kLive;
-  std::uint64_t value = 0;                // sequence, or UTC ns
-  std::string fold_name = "";             // kSnapshot; empty: what default_fold() says
-  std::shared_ptr<const Fold> fold = {};  // kSnapshot: one of your own, instead of a name
+  enum class Kind : std::uint32_t { kLive, kOldest, kSequence, kTime, kSnapshot, kAfter };
 
-  static Start live() { return {Kind::kLive}; }      // the next record to be published
-  static Start oldest() { return {Kind::kOldest}; }  // the oldest retained
-  static Start at(Sequence n) { return {Kind::kSequence, n}; }
+  Kind kind = Kind::kLive;
+  std::uint64_t value = 0;                      // sequence, or UTC ns
+  std::string fold_name = {};                   // kSnapshot; empty: what default_fold() says
+  std::shared_ptr<const Fold> fold = {};        // kSnapshot: one of your own, instead of a name
+  std::optional<StoredPosition> position = {};  // kAfter
+
+  static Start live() { return {}; }  // the next record to be published
+  static Start oldest() { return {.kind = Kind::kOldest}; }
+  static Start at(Sequence n) { return {.kind = Kind::kSequence, .value = n}; }
   // At or a little before.
-  static Start time(std::uint64_t wall_ns) { return {Kind::kTime, wall_ns}; }
+  static Start time(std::uint64_t utc_ns) { return {.kind = Kind::kTime, .value = utc_ns}; }
   // The state as of the newest checkpoint of that fold that is good, then the record after it.
   static Start snapshot(std::string fold_name = "") {
-    return {Kind::kSnapshot, 0, std::move(fold_name)};
+    return {.kind = Kind::kSnapshot, .fold_name = std::move(fold_name)};
   }
   static Start snapshot(std::shared_ptr<const Fold> fold) {
-    return {Kind::kSnapshot, 0, "", std::move(fold)};
+    return {.kind = Kind::kSnapshot, .fold = std::move(fold)};
+  }
+  // Continues a stored position. A history that is gone is kReset, then the oldest record.
+  static Start after(const StoredPosition& position) {
+    return {.kind = Kind::kAfter, .position = position};
   }
 };
 
@@ -77,34 +104,30 @@ enum class OnGap : std::uint32_t {
   kStop = 3,  // report it and end with kStoppedAtGap; position() is before the gap
 };
 
-// A position that was stored somewhere (a recording, a consumer's own file) and is to be continued.
-struct StoredPosition {
-  Id128 journal_id;
-  Id128 session_id;
-  Sequence sequence = 0;  // last one that was taken; the subscriber goes on after it
-};
-
 struct SubscriberOptions {
   std::string directory = {};
   std::string name = {};  // shown by `lapwing subscribers`
   Start start = {};
-  // Instead of `start`; a history that is gone is `reset`.
-  std::optional<StoredPosition> resume = {};
   OnGap on_gap = OnGap::kFill;
   WaitStrategy wait = WaitStrategy::kBackoff;
-  std::uint64_t reattach_ns = 30'000'000'000;  // how long to wait for a bus or publisher to come
-  std::uint64_t flush_timeout_ns = 10'000'000'000;
-  std::uint64_t stale_after_ns = 0;                           // 0: never
-  std::uint64_t missing_file_grace_ns = kMissingFileGraceNs;  // asked for again for so long
+  // After a clean close: true ends with kClosed, false waits for the next session.
+  bool end_at_close = false;
+  // How long to wait for a bus or a publisher to come (back).
+  std::chrono::nanoseconds reattach = std::chrono::seconds(30);
+  // How long the publisher may take to make durable what was published before the join.
+  std::chrono::nanoseconds flush_timeout = std::chrono::seconds(10);
+  std::chrono::nanoseconds stale_after = {};  // without a record; 0: never
+  // How long a journal file that is not there is asked for again, before its records are lost.
+  std::chrono::nanoseconds missing_file_grace = std::chrono::seconds(2);
 };
 
 enum class ItemKind : std::uint32_t {
-  kNothing = 0,        // nothing now; try again
-  kRecord = 1,         // subscriber.record() is record `sequence`
+  kNothing = 0,        // nothing by the deadline
+  kRecord = 1,         // `record` is record `sequence`
   kGap = 2,            // `gap`: a range that the ring did not give; fillable: the journal has it
   kLost = 3,           // `gap`: a range that nothing can give; counted as lost. Empty (count() 0)
                        // where a power cut took only what this subscriber has; text says so
-  kSession = 4,        // a new session goes on at `sequence`
+  kSession = 4,        // a session begins at `sequence`: the first one, or the next
   kReset = 5,          // another history: a new journal starts at `sequence`; text says why. With
                        // records that fold() is not for the subscriber ends instead
   kCaughtUp = 6,       // everything up to the join, `sequence`, has been delivered
@@ -112,8 +135,8 @@ enum class ItemKind : std::uint32_t {
   kPublisherGone = 8,  // the publisher ended without closing; waiting for the next
   kClosed = 9,         // the session was closed cleanly after `sequence`; all was delivered
   kEnded = 10,         // nothing more will come, all is closed; status() says why
-  kState = 11,         // subscriber.record() is an entry of the state, of state_size() in all;
-                       // `sequence` is its place where the fold has one (Fold::place_of), else 0
+  kState = 11,         // `record` is an entry of the state; `sequence` is its place where the fold
+                       // has one (Fold::place_of), else 0
   kSnapshotComplete = 12,  // the state is complete, as of `sequence`; text says from which
                            // checkpoint, and which newer ones were passed over and why
   kNoSnapshot = 13,        // no checkpoint can be used, text says why; `sequence`, the oldest that
@@ -155,16 +178,66 @@ constexpr const char* name_of(ItemKind kind) {
   return "unknown";
 }
 
+// What is not a record, whole: nothing of it has to be asked for elsewhere.
+struct Event {
+  ItemKind kind = ItemKind::kNothing;
+  Sequence sequence = kNoSequence;
+  Gap gap = {};  // kGap, kLost
+  // Of the records that follow.
+  std::uint32_t record_bytes = 0;
+  // "bytes", too, where the bus names a schema that Lapwing ships and its records do not have that
+  // one's size, so a cast by schema is safe; schema_note then says so, and is empty otherwise.
+  std::string schema = {};
+  std::string schema_note = {};
+  Id128 journal_id = {};
+  Id128 session_id = {};
+  bool is_first_session = false;    // kSession
+  std::string fold = {};            // of a start from a snapshot
+  std::uint64_t state_entries = 0;  // kSnapshotComplete: of the state
+  // In words: why a reset or a loss, which checkpoint, how a session ended, why the subscriber did;
+  // of kCaughtUp, why what was joined is not durable. Empty if it needs none.
+  std::string text = {};
+};
+
+// What wait() gives.
 struct Item {
   ItemKind kind = ItemKind::kNothing;
   Sequence sequence = kNoSequence;
-  Gap gap;
+  Gap gap = {};                            // kGap, kLost
+  std::span<const std::byte> record = {};  // kRecord, kState; valid until the next call
+  const Event* event = nullptr;            // every other kind but kNothing; likewise
+  std::uint64_t conflated = 0;  // by a ConflatedReader: older ones of its key that it stands for
+};
+
+// What take() gives. kOk: a record. kWouldBlock, kTimedOut, kInterrupted: nothing came. kEventDue:
+// an event or a state stands before the next record: take_event(), read() or wait() gives it. kRecordSize: the
+// bus has records of another size. kMisuse: another call is under way. Anything else is the end and
+// stays: kClosed after a clean close with end_at_close, else as status() says.
+struct Taken {
+  Errc result = Errc::kOk;
+  Sequence sequence = kNoSequence;
+  std::uint64_t conflated = 0;  // as in Item
+};
+
+// What read() gives. Results as of take(); kOk: rows, or one event. kTooSmall: the memory does not
+// hold a row of row_bytes; nothing was consumed. All rows of a batch are of one session, one size
+// and one kind, and their sequences follow one another.
+struct Batch {
+  enum class Kind : std::uint32_t { kNothing, kRecords, kState, kEvent };
+
+  Errc result = Errc::kOk;
+  Kind kind = Kind::kNothing;
+  Sequence first = kNoSequence;  // of the first record
+  std::size_t count = 0;         // rows
+  std::uint32_t row_bytes = 0;
+  std::optional<Event> event = {};
+  std::uint64_t conflated = 0;  // as in Item
 };
 
 struct SubscriberCounters {
   std::uint64_t records = 0;
-  Sequence first = 0;  // since the last reset
-  Sequence last = 0;
+  Sequence first = kNoSequence;  // since the last reset
+  Sequence last = kNoSequence;
   std::uint64_t gaps = 0;    // kGap items
   std::uint64_t lost = 0;    // records: of kLost items, and of gaps that were skipped
   std::uint64_t filled = 0;  // records of gaps that were delivered after all
@@ -175,65 +248,85 @@ struct SubscriberCounters {
   std::uint64_t state = 0;  // entries of kState items, which are no records
 };
 
-class Follower;
+// What take() fills.
+template <typename Record>
+concept TakenRecord =
+    std::is_class_v<Record> && std::is_trivially_copyable_v<Record> && !std::is_const_v<Record> &&
+    !std::convertible_to<Record&, std::span<std::byte>>;
 
 class Subscriber {
  public:
-  explicit Subscriber(SubscriberOptions options);
-  ~Subscriber();
+  // Checks the options. Waits for nothing: the bus is looked for by the calls that read.
+  // Errors: kInvalidArgument.
+  [[nodiscard]] static absl::StatusOr<Subscriber> open(SubscriberOptions options);
   Subscriber(Subscriber&&) noexcept;
   Subscriber& operator=(Subscriber&&) noexcept;
+  ~Subscriber();
 
-  // The next record or event if there is one now. Does not wait for records; while no bus is
-  // attached it may make system calls to look for one.
-  Item poll();
-  // The same, waiting with the chosen strategy until deadline_ns (CLOCK_MONOTONIC). For busy waits
-  // better than poll() in a loop of one's own: it looks at nothing but the next slot meanwhile.
-  Item wait(std::uint64_t deadline_ns);
-  // Copies up to out.size() / record_bytes() records that are there now, end to end; stops before
-  // an event, which the next poll() returns. Returns the records copied; their sequences are the
-  // last `count` up to counters().last. Where the call before came up to a busy publisher, it first
-  // lets that get ahead for about a microsecond: a reader at its heels slows both down.
-  std::size_t poll_batch(std::span<std::byte> out);
+  // Copies the next record; `record` has the size of the bus's records. With Deadline::now() it
+  // does not wait for records; while no bus is attached it may make system calls to look for one.
+  [[nodiscard]] Taken take(std::span<std::byte> record, Deadline deadline = Deadline::now());
+  template <TakenRecord Record>
+  [[nodiscard]] Taken take(Record& record, Deadline deadline = Deadline::now()) {
+    return take(std::as_writable_bytes(std::span(&record, 1)), deadline);
+  }
 
-  // The record of the last kRecord item, or the entry of the last kState item; valid until the next
-  // call.
-  std::span<const std::byte> record() const;
-  std::uint32_t record_bytes() const;  // 0 before the first attachment
-  // "bytes", too, where the bus says a schema that Lapwing ships and its records have not that
-  // one's size: who casts by schema() is safe. schema_note() then says so in words; else empty.
-  const std::string& schema() const;
-  const std::string& schema_note() const;
+  // The event that is due now, if one is; takes no record and no entry of a state.
+  [[nodiscard]] std::optional<Event> take_event();
+
+  // Copies rows, end to end, as many as are there and fit; waits until there is one, or an event.
+  // kTooSmall comes at once and again: call it with more memory.
+  // A reader that keeps up with a busy publisher first lets it get ahead for about a microsecond:
+  // taking each line while it is written slows both down.
+  [[nodiscard]] Batch read(std::span<std::byte> rows, Deadline deadline = Deadline::now());
+
+  // The next record in place, or the next event. For busy waits better than a loop of one's own:
+  // it looks at nothing but the next slot meanwhile.
+  [[nodiscard]] Item wait(Deadline deadline);
+
+  // Ends the wait that is under way, or else the next one. From any thread, also from a signal
+  // handler.
+  void interrupt() noexcept;
+
+  // For an event loop: a descriptor, and whether it may be waited for. arm() true: nothing is there
+  // now, and the descriptor becomes readable when there may be; that stands until the next call on
+  // this object. False: read at once. Costs a helper thread once it is asked for.
+  // Errors: kInvalidArgument for WaitStrategy::kBusy; kSystem, kLimit.
+  [[nodiscard]] absl::StatusOr<int> fd();
+  [[nodiscard]] bool arm();
 
   // Of a start from a snapshot, from the first kState, kSnapshotComplete or kNoSnapshot on: the
   // fold, otherwise null, and how many entries its state has.
-  const std::shared_ptr<const Fold>& fold() const;
-  std::uint64_t state_size() const;
+  [[nodiscard]] const std::shared_ptr<const Fold>& fold() const;
+  [[nodiscard]] std::uint64_t state_size() const;
+  // Of the session that was delivered last: from the first event on. "" and 0 before it.
+  [[nodiscard]] const std::string& schema() const;
+  [[nodiscard]] std::uint32_t record_bytes() const;
+  [[nodiscard]] Id128 session_id() const;
 
-  // Why nothing more will come (kEnded): kPublisherGone (it died or closed, and nobody came within
-  // reattach_ns), kNoBus (nobody came at all), kStoppedAtGap, kTimedOut, kNoJournal, kRefused, …
-  const absl::Status& status() const;
-  // The last event in words: why a reset or a loss, which checkpoint, how a session ended, why the
-  // subscriber did; of kCaughtUp, why what was joined is not durable. Empty if it needs none.
-  const std::string& text() const;
+  // Why nothing more will come (kEnded): ok after a clean close with end_at_close; kPublisherGone
+  // (it died or closed, and nobody came within `reattach`), kNoBus (nobody came at all),
+  // kStoppedAtGap, kTimedOut, kNoJournal, kRefused, …
+  [[nodiscard]] const absl::Status& status() const;
 
-  // The position to store; resume from it with SubscriberOptions::resume. Behind the last record,
-  // loss or reset that was told. Before kSnapshotComplete was told there is none: its sequence is
-  // kNoSequence, since whoever has half a state has nothing that could be continued.
-  StoredPosition position() const;
+  // The position to store; continue it with Start::after(). Behind the last record, loss or reset
+  // that was delivered. Before kSnapshotComplete was delivered there is none: its sequence is
+  // kNoSequence, since half a state is nothing that could be continued.
+  [[nodiscard]] StoredPosition position() const;
   // What is durable, as of now, of the history that position() is of: no power cut takes a record
   // up to here back. Never beyond what is left of the session that was read last, whatever the
   // next one has made durable. 0 before the first attachment and without a journal.
-  Sequence durable() const;
-  // The session of the last record that was delivered.
-  Id128 session_id() const;
-  const SubscriberCounters& counters() const;
-  // Readable when poll() has something to do; for event loops, which then call poll() until
-  // kNothing. Costs a helper thread once it is asked for. kInvalidArgument for WaitStrategy::kBusy.
-  absl::StatusOr<int> descriptor();
+  [[nodiscard]] Sequence durable() const;
+  // The newest record of the session that is being read, as of now, and how many records the
+  // subscriber is behind it. 0 while no bus is attached.
+  [[nodiscard]] Sequence head() const;
+  [[nodiscard]] std::uint64_t lag() const;
+  [[nodiscard]] SubscriberCounters counters() const;
 
  private:
-  std::unique_ptr<Follower> follower_;
+  struct State;
+  explicit Subscriber(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
 };
 
 }  // namespace lapwing

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "lapwing/error.h"
+#include "os/system_error.h"
 #include "publisher/feeds/record_times.h"
 
 namespace lapwing {

@@ -8,6 +8,8 @@
 #include "absl/strings/str_cat.h"
 #include "lapwing/error.h"
 #include "os/kernel.h"
+#include "os/system_error.h"
+#include "proto/text_field.h"
 #include "publisher/feeds/record_times.h"
 #include "snapshot/bus_directory.h"
 #include "snapshot/journal/journal_files.h"

@@ -8,9 +8,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "lapwing/detail/atomic_word.h"
 #include "lapwing/error.h"
 #include "os/kernel.h"
-#include "proto/shared_words.h"
 
 namespace lapwing {
 namespace {

@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "lapwing/error.h"
+#include "os/system_error.h"
 #include "snapshot/archive/block_writer.h"
 #include "snapshot/archive/segment_pool.h"
 #include "snapshot/archive/sync_cycle.h"

@@ -55,7 +55,6 @@
 #include "absl/status/statusor.h"
 #include "os/io.h"
 #include "proto/journal_format.h"
-#include "proto/shared_words.h"
 #include "snapshot/archive/segment_retention.h"
 #include "snapshot/journal/journal_geometry.h"
 #include "snapshot/journal/session_log.h"

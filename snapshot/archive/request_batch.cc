@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "lapwing/error.h"
+#include "os/system_error.h"
 #include "proto/ring_layout.h"
 #include "snapshot/journal/journal_geometry.h"
 

@@ -11,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "lapwing/error.h"
 #include "os/posix_io.h"
+#include "proto/text_field.h"
 #include "snapshot/checkpoint/checkpoint_ownership.h"
 
 namespace lapwing {

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "lapwing/error.h"
+#include "proto/text_field.h"
 
 namespace lapwing {
 namespace {

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "lapwing/error.h"
+#include "os/system_error.h"
 
 namespace lapwing {
 namespace {

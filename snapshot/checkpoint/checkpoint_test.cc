@@ -5,7 +5,8 @@
 #include <catch2/catch.hpp>
 
 #include "lapwing/error.h"
-#include "snapshot/fold/memory_state.h"
+#include "lapwing/memory_state.h"
+#include "proto/text_field.h"
 #include "testing/checkpoint_fixture.h"
 
 namespace lapwing {

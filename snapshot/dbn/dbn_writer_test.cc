@@ -6,6 +6,7 @@
 
 #include "lapwing/error.h"
 #include "os/posix_io.h"
+#include "os/system_error.h"
 #include "snapshot/dbn/dbn_reader.h"
 #include "testing/dbn_files.h"
 #include "testing/temporary_directory.h"

@@ -14,8 +14,6 @@
 
 namespace lapwing {
 
-inline constexpr char kFoldLatest[] = "latest";
-
 // nullptr for a schema that Lapwing does not ship.
 std::unique_ptr<Fold> make_latest_fold(std::string_view schema);
 

@@ -7,7 +7,7 @@
 #include "lapwing/dbn.h"
 #include "lapwing/error.h"
 #include "lapwing/kv16.h"
-#include "snapshot/fold/memory_state.h"
+#include "lapwing/memory_state.h"
 
 namespace lapwing {
 namespace {

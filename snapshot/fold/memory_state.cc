@@ -1,4 +1,4 @@
-#include "snapshot/fold/memory_state.h"
+#include "lapwing/memory_state.h"
 
 #include <algorithm>
 #include <array>
@@ -11,6 +11,7 @@
 #include "absl/container/btree_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/numeric/int128.h"
+#include "lapwing/detail/atomic_word.h"
 #include "proto/checkpoint_format.h"
 #include "snapshot/fold/entry_digest.h"
 #include "snapshot/fold/key_bytes.h"

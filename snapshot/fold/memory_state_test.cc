@@ -1,4 +1,4 @@
-#include "snapshot/fold/memory_state.h"
+#include "lapwing/memory_state.h"
 
 #include <malloc.h>
 

@@ -11,8 +11,6 @@
 
 namespace lapwing {
 
-inline constexpr char kFoldOrders[] = "orders";
-
 // Keys of the entries, for whoever looks into a state.
 OrderKey loss_key();
 OrderKey book_key(std::uint16_t publisher_id, std::uint32_t instrument_id);
@@ -23,12 +21,6 @@ inline std::span<const std::byte> bytes_of(const OrderKey& key) {
 }
 
 OrderEntryKind kind_of(const OrderEntry& entry);
-
-// Whether the orders of the book may differ from those of the venue. `lost_through` is the place of
-// the loss entry, kNoSequence where there is none.
-inline bool is_stale(const OrderEntry& book, Sequence lost_through) {
-  return book.place <= lost_through || (book.msg.flags & kOrderBookStaleFlags) != 0;
-}
 
 class OrderFold : public Fold {
  public:

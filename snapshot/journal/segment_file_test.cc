@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "lapwing/error.h"
+#include "proto/text_field.h"
 
 namespace lapwing {
 namespace {

@@ -4,8 +4,9 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "lapwing/detail/atomic_word.h"
 #include "lapwing/error.h"
-#include "proto/shared_words.h"
+#include "proto/slot_stamp.h"
 #include "snapshot/journal/segment_file.h"
 #include "snapshot/journal/sum_file.h"
 

@@ -8,6 +8,7 @@
 
 #include "lapwing/error.h"
 #include "os/posix_io.h"
+#include "proto/text_field.h"
 #include "testing/sim_disk.h"
 #include "testing/temporary_directory.h"
 

@@ -5,7 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "lapwing/error.h"
-#include "proto/shared_words.h"
+#include "proto/ring_words.h"
+#include "proto/text_field.h"
 #include "snapshot/journal/journal_files.h"
 #include "snapshot/journal/journal_proof.h"
 #include "snapshot/journal/retention_file.h"

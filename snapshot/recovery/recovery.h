@@ -15,6 +15,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "lapwing/journal_state.h"
 #include "os/io.h"
 #include "proto/ring_layout.h"
 #include "snapshot/journal/journal_geometry.h"
@@ -32,14 +33,6 @@ struct RingImage {
 // Maps the ring file at `path` for as long as recovery runs; nullopt if it is not there, or not of
 // the directory whose journal this is. kBusTaken: its publisher lives.
 using RingOpener = std::function<absl::StatusOr<std::optional<RingImage>>(const std::string& path)>;
-
-enum class Settlement : std::uint32_t {
-  kFresh = 1,      // no journal yet: a new journal id, sequence 1
-  kContinued = 2,  // the last session had ended cleanly
-  kRecovered = 3,  // killed: the ring file gave what was missing
-  kCut = 4,        // power cut or no ring file: cut at durable, the rest reserved is a void
-  kReset = 5,      // failed journal: a new journal id, sequence 1
-};
 
 struct Settled {
   Settlement how = Settlement::kFresh;

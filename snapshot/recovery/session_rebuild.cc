@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "lapwing/error.h"
+#include "proto/text_field.h"
 #include "snapshot/archive/archiver.h"
 #include "snapshot/journal/journal_files.h"
 #include "snapshot/journal/segment_file.h"

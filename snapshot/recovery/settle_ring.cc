@@ -7,7 +7,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "lapwing/error.h"
-#include "proto/shared_words.h"
+#include "proto/ring_words.h"
+#include "proto/slot_words.h"
 #include "snapshot/journal/segment_creation.h"
 #include "snapshot/journal/segment_file.h"
 #include "snapshot/journal/sum_file.h"

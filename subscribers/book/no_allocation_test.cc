@@ -46,7 +46,7 @@ class Flow {
     record.action = action;
     record.side = id % 2 == 0 ? dbn::Side::kBid : dbn::Side::kAsk;
     record.flags = n_ % 3 == 0 ? dbn::kFlagLast : 0;
-    books_.apply(n_, std::as_bytes(std::span(&record, 1)));
+    (void)books_.apply(n_, std::as_bytes(std::span(&record, 1)));
   }
 
   OrderBooks& books_;

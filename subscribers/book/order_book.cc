@@ -1,5 +1,7 @@
 #include "lapwing/order_book.h"
 
+#include "snapshot/fold/order_fold.h"
+
 #include <algorithm>
 #include <span>
 #include <utility>

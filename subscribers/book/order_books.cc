@@ -6,6 +6,7 @@
 
 #include "snapshot/fold/entry_digest.h"
 #include "snapshot/fold/key_bytes.h"
+#include "snapshot/fold/order_fold.h"
 
 namespace lapwing {
 namespace {
@@ -56,32 +57,45 @@ const std::byte* as_bytes(const OrderEntry* entry) {
 
 }  // namespace
 
-OrderBooks::OrderBooks(OrderBooksOptions options) : options_(options) {}
+OrderBooks::OrderBooks(OrderBooksOptions options)
+    : options_(options), fold_(std::make_unique<OrderFold>()) {}
 
-bool OrderBooks::take(const Item& item, Bytes record) {
-  switch (item.kind) {
-    case ItemKind::kRecord:
-      return apply(item.sequence, record);
-    case ItemKind::kState:
-      return load(record);
+bool OrderBooks::take(const Item& item) {
+  if (item.kind == ItemKind::kRecord) return apply(item.sequence, item.record);
+  if (item.kind == ItemKind::kState) return load(item.record);
+  if (item.event != nullptr) take(*item.event);
+  return true;
+}
+
+bool OrderBooks::take(const Batch& batch, Bytes rows) {
+  if (batch.event) take(*batch.event);
+  for (std::size_t i = 0; i < batch.count; ++i) {
+    const Bytes row = rows.subspan(i * batch.row_bytes, batch.row_bytes);
+    const bool is_state = batch.kind == Batch::Kind::kState;
+    if (!(is_state ? load(row) : apply(batch.first + i, row))) return false;
+  }
+  return true;
+}
+
+void OrderBooks::take(const Event& event) {
+  switch (event.kind) {
     case ItemKind::kSnapshotComplete:
-      sequence_ = item.sequence;
-      return true;
+      sequence_ = event.sequence;
+      return;
     case ItemKind::kLost:
-      if (item.gap.count() > 0) lose(item.gap);
-      return true;
+      if (event.gap.count() > 0) lose(event.gap);
+      return;
     case ItemKind::kReset:
-      clear();
-      return true;
+      return clear();
     default:
-      return true;
+      return;
   }
 }
 
 bool OrderBooks::load(Bytes entry) {
   if (entry.size() != sizeof(OrderEntry)) return false;
   OrderKey key;
-  fold_.key_of(entry, std::as_writable_bytes(std::span(&key, 1)));
+  fold_->key_of(entry, std::as_writable_bytes(std::span(&key, 1)));
   put(bytes_of(key), entry);
   return true;
 }
@@ -91,7 +105,7 @@ bool OrderBooks::apply(Sequence sequence, Bytes record) {
   if (sequence > sequence_ + 1) {
     lose({sequence_ + 1, sequence - 1, sequence, GapCause::kPruned, false});
   }
-  fold_.apply(sequence, record, *this);
+  fold_->apply(sequence, record, *this);
   sequence_ = sequence;
   dbn::MboMsg msg;
   std::memcpy(&msg, record.data(), sizeof msg);
@@ -102,7 +116,7 @@ bool OrderBooks::apply(Sequence sequence, Bytes record) {
 }
 
 void OrderBooks::lose(const Gap& gap) {
-  fold_.lose(gap, *this);
+  fold_->lose(gap, *this);
   sequence_ = std::max(sequence_, gap.last);
 }
 

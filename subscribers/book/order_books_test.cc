@@ -148,7 +148,7 @@ TEST_CASE("random records give the levels of the entries that the fold gives a m
     } else {
       const dbn::MboMsg record = dice.record();
       fold.apply(n, bytes_of(record), naive);
-      books.apply(n, bytes_of(record));
+      REQUIRE(books.apply(n, bytes_of(record)));
       const OrderBook* const book =
           books.find_book(record.hd.publisher_id, record.hd.instrument_id);
       if (book != nullptr) REQUIRE(book->last_sequence() == n);
@@ -177,7 +177,7 @@ class ByHand {
     return record;
   }
   void take(Sequence n, const dbn::MboMsg& record) {
-    books.take({ItemKind::kRecord, n, {}}, bytes_of(record));
+    REQUIRE(books.take(Item{.kind = ItemKind::kRecord, .sequence = n, .record = bytes_of(record)}));
   }
   void add(Sequence n, dbn::Side side, std::uint64_t id, std::int64_t price, std::uint32_t size) {
     take(n, record(dbn::Action::kAdd, side, id, price, size));
@@ -187,7 +187,7 @@ class ByHand {
   }
   void lose(Sequence first, Sequence last) {
     const Gap gap{first, last, last + 1, GapCause::kLapped, false};
-    books.take({ItemKind::kLost, kNoSequence, gap}, {});
+    books.take(Event{.kind = ItemKind::kLost, .gap = gap});
   }
   const OrderBook& book() { return *books.find_book(1, 7); }
   std::vector<std::uint64_t> queue(dbn::Side side, std::size_t index) {
@@ -266,7 +266,7 @@ TEST_CASE_METHOD(ByHand, "a loss makes every book stale until its clear") {
 
 TEST_CASE_METHOD(ByHand, "a loss of nothing is none") {
   add(1, dbn::Side::kBid, 1, 100, 5);
-  books.take({ItemKind::kLost, kNoSequence, {2, 1, 2, GapCause::kVoid, false}}, {});
+  books.take(Event{.kind = ItemKind::kLost, .gap = {2, 1, 2, GapCause::kVoid, false}});
   CHECK_FALSE(book().stale());
 }
 
@@ -291,7 +291,7 @@ TEST_CASE_METHOD(ByHand, "a record that comes twice is no loss") {
 TEST_CASE_METHOD(ByHand, "another history begins with nothing") {
   add(1, dbn::Side::kBid, 1, 100, 5);
   lose(2, 4);
-  books.take({ItemKind::kReset, 1, {}}, {});
+  books.take(Event{.kind = ItemKind::kReset, .sequence = 1});
   CHECK(books.books().empty());
   CHECK(books.digest() == OrderBooks().digest());
   add(1, dbn::Side::kBid, 1, 100, 5);
@@ -307,21 +307,23 @@ TEST_CASE("a state that is loaded, in the order of its keys, goes on as the one 
   for (int round = 0; round < 200; ++round) {
     for (std::uint64_t i = dice.below(40); i > 0; --i) {
       const dbn::MboMsg record = dice.record();
-      saved.apply(++n, bytes_of(record));
+      REQUIRE(saved.apply(++n, bytes_of(record)));
       fold.apply(n, bytes_of(record), naive);
     }
     OrderBooks loaded;
     saved.for_each_entry([&](const OrderEntry& entry) {
-      loaded.take({ItemKind::kState, entry.place, {}}, bytes_of(entry));
+      REQUIRE(loaded.take(
+          Item{.kind = ItemKind::kState, .sequence = entry.place, .record = bytes_of(entry)}));
     });
-    loaded.take({ItemKind::kSnapshotComplete, n, {}}, {});
+    loaded.take(Event{.kind = ItemKind::kSnapshotComplete, .sequence = n});
     REQUIRE(loaded.sequence() == n);
     REQUIRE(loaded.digest() == saved.digest());
     check_same(loaded, naive);
     const dbn::MboMsg record = dice.record();
-    saved.apply(++n, bytes_of(record));
+    REQUIRE(saved.apply(++n, bytes_of(record)));
     fold.apply(n, bytes_of(record), naive);
-    loaded.take({ItemKind::kRecord, n, {}}, bytes_of(record));
+    REQUIRE(
+        loaded.take(Item{.kind = ItemKind::kRecord, .sequence = n, .record = bytes_of(record)}));
     check_same(loaded, naive);
     REQUIRE(loaded.digest() == saved.digest());
   }
@@ -357,9 +359,9 @@ TEST_CASE("What is no record of dbn.mbo and no entry of the fold is refused, and
   const dbn::MboMsg record = hand.record(dbn::Action::kAdd, dbn::Side::kBid, 2, 100, 5);
   for (const std::size_t size : {std::size_t{0}, std::size_t{48}, sizeof record - 1}) {
     const std::vector<std::byte> trade(size);  // of its own, so that a sanitizer knows its end
-    CHECK_FALSE(hand.books.take({ItemKind::kRecord, 2, {}}, trade));
+    CHECK_FALSE(hand.books.take(Item{.kind = ItemKind::kRecord, .sequence = 2, .record = trade}));
     CHECK_FALSE(hand.books.apply(2, trade));
-    CHECK_FALSE(hand.books.take({ItemKind::kState, 0, {}}, trade));
+    CHECK_FALSE(hand.books.take(Item{.kind = ItemKind::kState, .record = trade}));
     CHECK(hand.books.find(trade) == nullptr);
     hand.books.put(trade, trade);
     hand.books.erase(trade);
@@ -367,7 +369,8 @@ TEST_CASE("What is no record of dbn.mbo and no entry of the fold is refused, and
   hand.books.erase_prefix(std::vector<std::byte>(sizeof(OrderKey) + 1));
   CHECK(hand.books.digest() == before);
   CHECK(hand.books.sequence() == 1);
-  CHECK(hand.books.take({ItemKind::kRecord, 2, {}}, bytes_of(record)));
+  CHECK(
+      hand.books.take(Item{.kind = ItemKind::kRecord, .sequence = 2, .record = bytes_of(record)}));
   CHECK(hand.books.order_count() == 2);
 }
 

@@ -20,7 +20,7 @@
 #include "lapwing/fold.h"
 #include "lapwing/sequence.h"
 #include "os/io.h"
-#include "proto/shared_words.h"
+#include "proto/thread_words.h"
 #include "subscribers/checkpointer/state_store.h"
 
 namespace lapwing {

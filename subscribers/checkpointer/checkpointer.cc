@@ -1,4 +1,4 @@
-#include "lapwing/checkpointer.h"
+#include "subscribers/checkpointer/checkpointer.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -11,6 +11,7 @@
 #include "lapwing/error.h"
 #include "os/kernel.h"
 #include "os/posix_io.h"
+#include "os/system_error.h"
 #include "snapshot/bus_directory.h"
 #include "snapshot/checkpoint/checkpoint.h"
 #include "snapshot/checkpoint/checkpoint_directory.h"
@@ -170,7 +171,7 @@ absl::Status Checkpointer::reopen_store() {
     job_->give_up();
     end_job();
   }
-  subscriber_.reset();
+  subscriber_ = absl::UnknownError("not open");
   absl::Status opened = store_->reopen();
   if (!opened.ok() && !may_pass(opened)) return opened;
   store_trouble_.note(opened);

@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "lapwing/checkpointer.h"
 #include "lapwing/error.h"
 #include "os/kernel.h"
+#include "subscribers/checkpointer/checkpointer.h"
 
 namespace lapwing {
 
@@ -16,19 +16,18 @@ void Checkpointer::reopen_subscriber() {
   SubscriberOptions options = options_.subscriber;
   options.start = Start::oldest();
   options.on_gap = OnGap::kFill;
-  options.resume.reset();
   folded_ = {};
   next_ = 1;
   if (committed()) {
     folded_ = committed()->at;
-    options.resume = folded_;
+    options.start = Start::after(folded_);
     next_ = folded_.sequence + 1;
   }
   pending_.clear();
   discarding_ = false;
   durable_moved_ns_ = monotonic_ns();
   durable_seen_ = 0;
-  subscriber_.emplace(std::move(options));
+  subscriber_ = Subscriber::open(std::move(options));
 }
 
 absl::Status Checkpointer::read(std::uint64_t deadline_ns) {
@@ -41,24 +40,20 @@ absl::Status Checkpointer::read(std::uint64_t deadline_ns) {
   }
   std::vector<std::byte> unwanted(discarding_ ? kFoldRecords * fold_->shape().record_bytes : 0);
   const std::span<std::byte> room = discarding_ ? std::span(unwanted) : pending_.room();
-  if (const std::size_t count = subscriber_->poll_batch(room); count > 0)
-    return take_records(count);
   const bool waits_for_durable = !pending_.is_empty() && !discarding_;
-  const Item item =
-      subscriber_->wait(waits_for_durable ? std::min(deadline_ns, now + kDurablePauseNs)
-                                          : std::min(deadline_ns, now + options_.batch_ns));
-  if (item.kind == ItemKind::kNothing) return absl::OkStatus();
-  if (item.kind != ItemKind::kRecord) return take_event(item);
-  const std::span<const std::byte> record = subscriber_->record();
-  if (record.size() <= room.size()) std::copy(record.begin(), record.end(), room.begin());
-  return take_records(1);
+  const std::uint64_t pause_ns = waits_for_durable ? kDurablePauseNs : options_.batch_ns;
+  const Batch batch =
+      subscriber_->read(room, Deadline::at_monotonic_ns(std::min(deadline_ns, now + pause_ns)));
+  if (batch.kind == Batch::Kind::kRecords) return take_records(batch);
+  if (batch.event) return take_event(*batch.event);
+  return batch.result == Errc::kTooSmall ? check_records() : absl::OkStatus();
 }
 
 // They stand where pending_ has room, and belong to it only if they are what the fold is of. They
 // are of one session, and so is all that is pending: an event stands between two sessions.
-absl::Status Checkpointer::take_records(std::size_t count) {
+absl::Status Checkpointer::take_records(const Batch& batch) {
   if (absl::Status fits = check_records(); !fits.ok() || discarding_) return fits;
-  pending_.added(count, subscriber_->counters().last - count + 1);
+  pending_.added(batch.count, batch.first);
   pending_of_ = {subscriber_->position().journal_id, subscriber_->session_id(), kNoSequence};
   return absl::OkStatus();
 }
@@ -146,16 +141,17 @@ void Checkpointer::lose_through(Sequence last, GapCause cause) {
   next_ = last + 1;
 }
 
-absl::Status Checkpointer::take_event(const Item& item) {
-  if (options_.on_event) options_.on_event(item, *subscriber_);
-  switch (item.kind) {
+absl::Status Checkpointer::take_event(const Event& event) {
+  if (options_.on_event) options_.on_event(event);
+  switch (event.kind) {
     case ItemKind::kSession:
+      if (event.is_first_session) break;
       if (discarding_) return catch_up_with_discarded();
       fold_ready(true);  // the next session begins behind what is durable of the last
       discarding_ = !pending_.is_empty();
       break;
     case ItemKind::kLost:
-      return take_loss(item);
+      return take_loss(event.gap);
     case ItemKind::kReset:
       return take_reset();
     case ItemKind::kClosed:
@@ -174,14 +170,14 @@ absl::Status Checkpointer::take_event(const Item& item) {
   return absl::OkStatus();
 }
 
-absl::Status Checkpointer::take_loss(const Item& item) {
+absl::Status Checkpointer::take_loss(const Gap& gap) {
   if (discarding_) return catch_up_with_discarded();
   fold_ready(true);
   // What a cut took waits here and was never durable: the void has it. (Its gap may begin behind
   // it, or be empty.)
-  if (item.gap.cause == GapCause::kVoid) pending_.clear();
+  if (gap.cause == GapCause::kVoid) pending_.clear();
   if (pending_.is_empty()) {
-    lose_through(item.gap.last, item.gap.cause);
+    lose_through(gap.last, gap.cause);
   } else {
     discarding_ = true;  // a loss among what is not durable: it is met again once that is settled
   }

@@ -1,6 +1,6 @@
 // The checkpointer on a bus whose every step is the test's: what it keeps is what the fold makes of
 // the same history in memory.
-#include "lapwing/checkpointer.h"
+#include "subscribers/checkpointer/checkpointer.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>

@@ -10,6 +10,7 @@
 
 #include "lapwing/error.h"
 #include "os/posix_io.h"
+#include "os/system_error.h"
 #include "testing/checkpointer_fixture.h"
 #include "testing/skip.h"
 

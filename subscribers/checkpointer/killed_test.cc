@@ -7,11 +7,11 @@
 #include <filesystem>
 #include <random>
 
-#include "lapwing/checkpointer.h"
 #include "lapwing/error.h"
 #include "os/posix_io.h"
 #include "snapshot/checkpoint/checkpoint_directory.h"
 #include "snapshot/fold/entry_digest.h"
+#include "subscribers/checkpointer/checkpointer.h"
 #include "testing/bus_fixture.h"
 #include "testing/child_process.h"
 #include "testing/environment.h"

@@ -16,6 +16,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "lapwing/error.h"
+#include "os/system_error.h"
+#include "proto/text_field.h"
 #include "subscribers/checkpointer/store_needs.h"
 
 namespace lapwing {

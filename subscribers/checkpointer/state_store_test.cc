@@ -9,9 +9,9 @@
 #include <random>
 
 #include "lapwing/error.h"
+#include "lapwing/memory_state.h"
 #include "os/kernel.h"
 #include "snapshot/fold/entry_digest.h"
-#include "snapshot/fold/memory_state.h"
 #include "testing/child_process.h"
 #include "testing/tally_fold.h"
 #include "testing/temporary_directory.h"

@@ -17,6 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "lapwing/error.h"
 #include "os/posix_io.h"
+#include "os/system_error.h"
 #include "subscribers/helper_thread.h"
 
 namespace lapwing {

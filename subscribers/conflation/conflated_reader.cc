@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "lapwing/error.h"
@@ -11,8 +13,15 @@
 #include "os/kernel.h"
 #include "proto/checkpoint_format.h"
 #include "snapshot/fold/latest_fold.h"
+#include "subscribers/conflation/conflation_table.h"
 
 namespace lapwing {
+namespace {
+
+constexpr std::size_t kConflationBatchRecords = 256;
+constexpr int kBatchesPerCall = 16;  // of one that does not wait
+
+}  // namespace
 
 absl::StatusOr<ConflationKey> latest_key(const std::string& schema) {
   absl::StatusOr<std::unique_ptr<Fold>> made = make_fold(kFoldLatest, schema);
@@ -27,138 +36,299 @@ absl::StatusOr<ConflationKey> latest_key(const std::string& schema) {
                                          std::span<std::byte> key) { fold->key_of(record, key); }};
 }
 
-ConflatedReader::ConflatedReader(Subscriber& subscriber, ConflationOptions options)
-    : subscriber_(subscriber), options_([&] {
-        options.interval_ns = std::max<std::uint64_t>(options.interval_ns, 1);
-        if (!options.now_ns) options.now_ns = monotonic_ns;
-        return std::move(options);
-      }()) {}
-
-Item ConflatedReader::poll() {
-  for (;;) {
-    if (const std::optional<Item> item = next()) return *item;
-    if (take_batch()) continue;
-    const Item item = subscriber_.poll();
-    if (item.kind == ItemKind::kNothing) return {};
-    take(item);
+struct ConflatedReader::State {
+  State(Subscriber opened, ConflationOptions given)
+      : subscriber(std::move(opened)), options(std::move(given)) {
+    if (!options.now_ns) options.now_ns = monotonic_ns;
   }
-}
 
-Item ConflatedReader::wait(std::uint64_t deadline_ns) {
-  for (;;) {
+  Item wait(Deadline deadline);
+  std::optional<Item> next();
+  Item deliver();
+  Errc why_nothing(Deadline deadline);
+  void put_batch();
+  bool take_batch();
+  void hold(const Item& item);
+  void take(const Item& item);
+  bool is_prepared() const;
+  absl::Status prepare();
+  bool interval_over(std::uint64_t now) const;
+  std::uint64_t interval_ns() const { return ns_of(options.interval); }
+  std::uint32_t waiting() const { return table ? table->size() : 0; }
+  std::uint64_t rest_ns() const;
+  const absl::Status& status() const { return failure.ok() ? subscriber.status() : failure; }
+
+  Subscriber subscriber;
+  ConflationOptions options;
+
+  // Of the schema at hand.
+  std::string schema;
+  std::uint32_t record_bytes = 0;
+  ConflationKey key;
+  std::vector<std::byte> key_bytes;  // of the record at hand
+  std::optional<ConflationTable> table;
+
+  // Records that are not in the table yet.
+  std::vector<std::byte> batch;
+  std::size_t batch_at = 0;   // bytes
+  std::size_t batch_end = 0;  // bytes
+  Sequence batch_next = kNoSequence;
+
+  bool delivering = false;   // all that waits, before anything else is taken
+  std::optional<Item> held;  // an event, or an entry of a state, that follows it
+  Event held_event;          // of which this is
+  std::vector<std::byte> held_row;
+  Event event;                   // that was delivered last
+  std::optional<Item> put_back;  // by take(): the next item
+  std::uint64_t ends_ns = 0;     // the interval, while something waits
+  ConflationCounters counters;
+  absl::Status failure;
+};
+
+Item ConflatedReader::State::wait(Deadline deadline) {
+  if (put_back) return *std::exchange(put_back, std::nullopt);
+  const std::uint64_t deadline_ns = deadline.monotonic_ns();
+  // A feed that never pauses must not hold a call that is not to wait.
+  for (int batches = 0;; ++batches) {
     if (const std::optional<Item> item = next()) return *item;
     const bool took = take_batch();
-    const std::uint64_t now = monotonic_ns();
-    if (took && now >= deadline_ns) return {};  // more is there, and waits for the next call
-    if (took) continue;
+    const std::uint64_t now = deadline_ns == 0 ? 0 : monotonic_ns();
+    const bool is_over = deadline_ns == 0 ? batches >= kBatchesPerCall : now >= deadline_ns;
+    if (took && is_over) return {};  // more waits for the next call
+    if (took || held) continue;
     const std::uint64_t until = waiting() > 0 ? now + rest_ns() : deadline_ns;
-    const Item item = subscriber_.wait(std::min(deadline_ns, until));
+    const Item item = subscriber.wait(Deadline::at_monotonic_ns(std::min(deadline_ns, until)));
     if (item.kind != ItemKind::kNothing) {
       take(item);
-    } else if (now >= deadline_ns) {
+    } else if (now >= deadline_ns || until >= deadline_ns) {
       return {};
+    } else if (monotonic_ns() < until) {
+      return {};  // interrupted
     }
   }
 }
 
-std::uint64_t ConflatedReader::rest_ns() const {
+std::uint64_t ConflatedReader::State::rest_ns() const {
   if (waiting() == 0) return std::numeric_limits<std::uint64_t>::max();
-  const std::uint64_t now = options_.now_ns();
-  return interval_over(now) ? 0 : ends_ns_ - now;
+  const std::uint64_t now = options.now_ns();
+  return interval_over(now) ? 0 : ends_ns - now;
 }
 
 // A clock that was set back ends the interval too.
-bool ConflatedReader::interval_over(std::uint64_t now) const {
-  return now >= ends_ns_ || ends_ns_ - now > options_.interval_ns;
+bool ConflatedReader::State::interval_over(std::uint64_t now) const {
+  return now >= ends_ns || ends_ns - now > interval_ns();
 }
 
 // What is due before the subscriber is asked again.
-std::optional<Item> ConflatedReader::next() {
+std::optional<Item> ConflatedReader::State::next() {
   for (;;) {
     put_batch();
-    if (waiting() > 0 && interval_over(options_.now_ns())) delivering_ = true;
-    if (delivering_ && waiting() > 0) return deliver();
-    delivering_ = false;
-    if (held_) {
-      record_ = subscriber_.record();
-      return std::exchange(held_, std::nullopt);
+    if (waiting() > 0 && interval_over(options.now_ns())) delivering = true;
+    if (delivering && waiting() > 0) return deliver();
+    delivering = false;
+    if (held) {
+      Item item = *std::exchange(held, std::nullopt);
+      if (item.event != nullptr) {
+        event = std::move(held_event);
+        item.event = &event;
+      }
+      return item;
     }
-    if (batch_at_ == batch_end_) break;
+    if (batch_at == batch_end) break;
   }
-  if (!failure_.ok()) return Item{ItemKind::kEnded, kNoSequence, {}};
+  if (!failure.ok()) {
+    event = {.kind = ItemKind::kEnded, .text = std::string(failure.message())};
+    return Item{.kind = ItemKind::kEnded, .event = &event};
+  }
   return std::nullopt;
 }
 
-Item ConflatedReader::deliver() {
-  const ConflationTable::Waiting waiting = table_->take_front();
-  record_ = waiting.record;
-  conflated_ = waiting.conflated;
-  ++counters_.delivered;
-  return {ItemKind::kRecord, waiting.sequence, {}};
+Item ConflatedReader::State::deliver() {
+  const ConflationTable::Waiting waiting = table->take_front();
+  ++counters.delivered;
+  return {.kind = ItemKind::kRecord,
+          .sequence = waiting.sequence,
+          .record = waiting.record,
+          .conflated = waiting.conflated};
 }
 
 // As far as there is room for new keys.
-void ConflatedReader::put_batch() {
-  if (delivering_ || batch_at_ == batch_end_) return;
-  if (waiting() == 0)
-    ends_ns_ = (options_.now_ns() / options_.interval_ns + 1) * options_.interval_ns;
+void ConflatedReader::State::put_batch() {
+  if (delivering || batch_at == batch_end) return;
+  if (waiting() == 0) ends_ns = (options.now_ns() / interval_ns() + 1) * interval_ns();
   const std::uint32_t waited = waiting();
-  const std::size_t begin = batch_at_;
-  const std::span<std::byte> key(key_bytes_);
-  for (; batch_at_ < batch_end_; batch_at_ += record_bytes_, ++batch_next_) {
-    const auto record = std::span<const std::byte>(batch_).subspan(batch_at_, record_bytes_);
-    key_.of(record, key);
-    if (table_->put(key, batch_next_, record)) continue;
-    ++counters_.early;
-    delivering_ = true;
+  const std::size_t begin = batch_at;
+  const std::span<std::byte> key_of_record(key_bytes);
+  for (; batch_at < batch_end; batch_at += record_bytes, ++batch_next) {
+    const auto record = std::span<const std::byte>(batch).subspan(batch_at, record_bytes);
+    key.of(record, key_of_record);
+    if (table->put(key_of_record, batch_next, record)) continue;
+    ++counters.early;
+    delivering = true;
     break;
   }
-  const std::uint64_t put = (batch_at_ - begin) / record_bytes_;
-  counters_.records += put;
-  counters_.conflated += put - (waiting() - waited);
+  const std::uint64_t put = (batch_at - begin) / record_bytes;
+  counters.records += put;
+  counters.conflated += put - (waiting() - waited);
 }
 
 // What the subscriber has now, as far as an event. False: it has none, or has to say so itself.
-bool ConflatedReader::take_batch() {
-  if (!failure_.ok() || !is_prepared()) return false;
-  const std::size_t count = subscriber_.poll_batch(batch_);
-  batch_at_ = 0;
-  batch_end_ = count * record_bytes_;
-  batch_next_ = subscriber_.counters().last - count + 1;
-  return count > 0;
+bool ConflatedReader::State::take_batch() {
+  if (!failure.ok() || !is_prepared()) return false;
+  Batch read = subscriber.read(batch);
+  if (read.kind == Batch::Kind::kEvent) {
+    held_event = *std::move(read.event);
+    hold({.kind = held_event.kind,
+          .sequence = held_event.sequence,
+          .gap = held_event.gap,
+          .event = &held_event});
+    return false;
+  }
+  if (read.kind == Batch::Kind::kState || read.result == Errc::kTooSmall) return false;
+  batch_at = 0;
+  batch_end = read.count * record_bytes;
+  batch_next = read.first;
+  return read.count > 0;
 }
 
-void ConflatedReader::take(const Item& item) {
-  if (item.kind != ItemKind::kRecord) {
-    held_ = item;
-    delivering_ = true;
+void ConflatedReader::State::hold(const Item& item) {
+  held = item;
+  delivering = true;
+}
+
+void ConflatedReader::State::take(const Item& item) {
+  if (item.kind == ItemKind::kState) {
+    held_row.assign(item.record.begin(), item.record.end());
+    hold(item);
+    held->record = held_row;
     return;
   }
-  if (!is_prepared()) failure_ = prepare();
-  if (!failure_.ok()) return;
-  const std::span<const std::byte> record = subscriber_.record();
-  std::copy(record.begin(), record.end(), batch_.begin());
-  batch_at_ = 0;
-  batch_end_ = record_bytes_;
-  batch_next_ = item.sequence;
+  if (item.kind != ItemKind::kRecord) {
+    held_event = *item.event;
+    hold(item);
+    return;
+  }
+  if (!is_prepared()) failure = prepare();
+  if (!failure.ok()) return;
+  std::copy(item.record.begin(), item.record.end(), batch.begin());
+  batch_at = 0;
+  batch_end = record_bytes;
+  batch_next = item.sequence;
 }
 
-bool ConflatedReader::is_prepared() const {
-  return table_ && record_bytes_ == subscriber_.record_bytes() && schema_ == subscriber_.schema();
+bool ConflatedReader::State::is_prepared() const {
+  return table && record_bytes == subscriber.record_bytes() && schema == subscriber.schema();
 }
 
 // For the first record, and for the first after a bus was replaced: nothing waits.
-absl::Status ConflatedReader::prepare() {
-  absl::StatusOr<ConflationKey> key =
-      options_.key.of ? options_.key : latest_key(subscriber_.schema());
-  if (!key.ok()) return key.status();
-  schema_ = subscriber_.schema();
-  record_bytes_ = subscriber_.record_bytes();
-  key_ = *std::move(key);
-  key_bytes_.resize(key_.key_bytes);
-  batch_.resize(kConflationBatchRecords * record_bytes_);
-  table_.emplace(key_.key_bytes, record_bytes_, options_.keys_max);
+absl::Status ConflatedReader::State::prepare() {
+  absl::StatusOr<ConflationKey> found =
+      options.key.of ? options.key : latest_key(subscriber.schema());
+  if (!found.ok()) return found.status();
+  schema = subscriber.schema();
+  record_bytes = subscriber.record_bytes();
+  key = *std::move(found);
+  key_bytes.resize(key.key_bytes);
+  batch.resize(kConflationBatchRecords * record_bytes);
+  table.emplace(key.key_bytes, record_bytes, options.keys_max);
   return absl::OkStatus();
+}
+
+Errc ConflatedReader::State::why_nothing(Deadline deadline) {
+  if (deadline == Deadline::now()) return Errc::kWouldBlock;
+  return deadline.has_passed() ? Errc::kTimedOut : Errc::kInterrupted;
+}
+
+absl::StatusOr<ConflatedReader> ConflatedReader::open(SubscriberOptions subscriber,
+                                                      ConflationOptions options) {
+  if (options.interval.count() <= 0) {
+    return make_error(Errc::kInvalidArgument, "an interval of conflation is above 0");
+  }
+  absl::StatusOr<Subscriber> opened = Subscriber::open(std::move(subscriber));
+  if (!opened.ok()) return opened.status();
+  return ConflatedReader(std::make_unique<State>(*std::move(opened), std::move(options)));
+}
+
+ConflatedReader::ConflatedReader(std::unique_ptr<State> state) : state_(std::move(state)) {}
+ConflatedReader::ConflatedReader(ConflatedReader&&) noexcept = default;
+ConflatedReader& ConflatedReader::operator=(ConflatedReader&&) noexcept = default;
+ConflatedReader::~ConflatedReader() = default;
+
+Item ConflatedReader::wait(Deadline deadline) {
+  return state_->wait(deadline);
+}
+
+Taken ConflatedReader::take(std::span<std::byte> record, Deadline deadline) {
+  const Item item = state_->wait(deadline);
+  switch (item.kind) {
+    case ItemKind::kNothing:
+      return {state_->why_nothing(deadline)};
+    case ItemKind::kRecord:
+      if (item.record.size() != record.size()) {
+        state_->put_back = item;
+        return {Errc::kRecordSize};
+      }
+      std::copy(item.record.begin(), item.record.end(), record.begin());
+      return {Errc::kOk, item.sequence, item.conflated};
+    case ItemKind::kEnded:
+      return {status().ok() ? Errc::kClosed : errc_of(status())};
+    default:
+      state_->put_back = item;
+      return {Errc::kEventDue};
+  }
+}
+
+Batch ConflatedReader::read(std::span<std::byte> rows, Deadline deadline) {
+  const Item item = state_->wait(deadline);
+  if (item.kind == ItemKind::kNothing) return {.result = state_->why_nothing(deadline)};
+  if (item.event != nullptr) {
+    Batch batch{.kind = Batch::Kind::kEvent, .event = *item.event};
+    if (item.kind == ItemKind::kEnded) {
+      batch.result = status().ok() ? Errc::kClosed : errc_of(status());
+    }
+    return batch;
+  }
+  const auto row_bytes = static_cast<std::uint32_t>(item.record.size());
+  if (rows.size() < row_bytes) {
+    state_->put_back = item;
+    return {.result = Errc::kTooSmall, .row_bytes = row_bytes};
+  }
+  std::copy(item.record.begin(), item.record.end(), rows.begin());
+  const bool is_state = item.kind == ItemKind::kState;
+  return {.kind = is_state ? Batch::Kind::kState : Batch::Kind::kRecords,
+          .first = is_state ? kNoSequence : item.sequence,
+          .count = 1,
+          .row_bytes = row_bytes,
+          .conflated = item.conflated};
+}
+
+void ConflatedReader::interrupt() noexcept {
+  state_->subscriber.interrupt();
+}
+
+std::uint32_t ConflatedReader::waiting() const {
+  return state_->waiting();
+}
+std::chrono::nanoseconds ConflatedReader::interval_left() const {
+  if (waiting() == 0) return std::chrono::nanoseconds::max();
+  return std::chrono::nanoseconds(state_->rest_ns());
+}
+ConflationCounters ConflatedReader::counters() const {
+  return state_->counters;
+}
+const absl::Status& ConflatedReader::status() const {
+  return state_->status();
+}
+const Subscriber& ConflatedReader::subscriber() const {
+  return state_->subscriber;
+}
+absl::StatusOr<int> ConflatedReader::fd() {
+  return state_->subscriber.fd();
+}
+bool ConflatedReader::arm() {
+  const bool ready = state_->put_back || state_->held || state_->delivering ||
+                     state_->batch_at < state_->batch_end;
+  return !ready && state_->subscriber.arm();
 }
 
 }  // namespace lapwing

@@ -33,6 +33,12 @@ ConflationKey number_modulo(const TestBus& bus, std::uint64_t keys) {
           }};
 }
 
+ConflatedReader open_reader(SubscriberOptions subscriber, ConflationOptions options) {
+  auto opened = ConflatedReader::open(std::move(subscriber), std::move(options));
+  REQUIRE(opened.ok());
+  return *std::move(opened);
+}
+
 // A number that the record begins with, modulo `keys`.
 std::uint64_t content_modulo(std::span<const std::byte> record, std::uint64_t keys) {
   std::uint64_t value = 0;
@@ -48,32 +54,32 @@ ConflationKey content_key(std::uint64_t keys) {
 
 // A reader and what it gave: "7+2" for record 7 that stands for two more, a word for each event.
 struct Screen {
-  Screen(TestBus& driven, ConflationKey key, std::uint32_t keys_max = 1'000)
-      : bus(driven), subscriber(driven.options()) {
+  Screen(TestBus& driven, ConflationKey key, std::uint32_t keys_max = 1'000) : bus(driven) {
     ConflationOptions options;
-    options.interval_ns = kIntervalNs;
+    options.interval = std::chrono::nanoseconds(kIntervalNs);
     options.keys_max = keys_max;
     options.key = std::move(key);
     options.now_ns = [this] { return now_ns; };
-    reader.emplace(subscriber, std::move(options));
+    auto opened = ConflatedReader::open(driven.options(), std::move(options));
+    REQUIRE(opened.ok());
+    reader.emplace(*std::move(opened));
   }
 
   Item step() {
     bus.turn();
-    const Item item = reader->poll();
-    const ConflationCounters& counters = reader->counters();
+    const Item item = reader->wait(Deadline::now());
+    const ConflationCounters counters = reader->counters();
     REQUIRE(counters.records == counters.delivered + counters.conflated + reader->waiting());
     if (item.kind == ItemKind::kNothing) return item;
+    if (item.event != nullptr && item.event->is_first_session) return item;
     if (item.kind != ItemKind::kRecord) {
       lines.push_back(name_of(item.kind));
       return item;
     }
     const std::vector<std::byte> expected = bus.journal.record(item.sequence);
-    const auto record = reader->record();
-    REQUIRE(std::equal(record.begin(), record.end(), expected.begin(), expected.end()));
-    lines.push_back(reader->conflated() == 0
-                        ? absl::StrCat(item.sequence)
-                        : absl::StrCat(item.sequence, "+", reader->conflated()));
+    REQUIRE(std::equal(item.record.begin(), item.record.end(), expected.begin(), expected.end()));
+    lines.push_back(item.conflated == 0 ? absl::StrCat(item.sequence)
+                                        : absl::StrCat(item.sequence, "+", item.conflated));
     return item;
   }
   void until_quiet() {
@@ -88,7 +94,6 @@ struct Screen {
   }
 
   TestBus& bus;
-  Subscriber subscriber;
   std::uint64_t now_ns = 5'000;
   std::optional<ConflatedReader> reader;
   std::vector<std::string> lines;
@@ -111,12 +116,12 @@ TEST_CASE("Nothing is delivered within an interval, and of each key the newest a
   screen.until_quiet();
   REQUIRE(screen.lines.empty());
   CHECK(screen.reader->waiting() == 3);
-  CHECK(screen.reader->rest_ns() == 1);
+  CHECK(screen.reader->interval_left().count() == 1);
   screen.now_ns += 1;
   screen.until_quiet();
   CHECK(screen.lines == Lines{"6+1", "7+2", "8+2"});
   CHECK(screen.reader->waiting() == 0);
-  CHECK(screen.reader->rest_ns() == std::numeric_limits<std::uint64_t>::max());
+  CHECK(screen.reader->interval_left() == std::chrono::nanoseconds::max());
   bus.publish(1);
   screen.until_quiet();
   CHECK(screen.after_interval() == Lines{"9"});
@@ -153,7 +158,7 @@ TEST_CASE("A lap is told between the records around it") {
   CHECK(screen.lines == Lines{"10+9", "gap"});
   CHECK(screen.after_interval() ==
         Lines{absl::StrCat(10 + 2 * TestBus::kCapacity, "+", 2 * TestBus::kCapacity - 1)});
-  CHECK(screen.subscriber.counters().lost == 0);
+  CHECK(screen.reader->subscriber().counters().lost == 0);
 }
 
 TEST_CASE("One key more than there is room for ends the interval early") {
@@ -186,16 +191,15 @@ TEST_CASE("A schema without a key ends the reader with words") {
   TestBus bus;
   bus.start();
   bus.publish(1);
-  Subscriber subscriber(bus.options());
-  ConflatedReader reader(subscriber, {});
+  ConflatedReader reader = open_reader(bus.options(), {});
   Item item;
   do {
     bus.turn();
-    item = reader.poll();
+    item = reader.wait(Deadline::now());
   } while (item.kind != ItemKind::kEnded);
   CHECK(errc_of(reader.status()) == Errc::kInvalidArgument);
   CHECK(std::string(reader.status().message()).find("bytes") != std::string::npos);
-  CHECK(reader.poll().kind == ItemKind::kEnded);
+  CHECK(reader.wait(Deadline::now()).kind == ItemKind::kEnded);
 }
 
 TEST_CASE("Every schema that ships has a key") {
@@ -219,9 +223,9 @@ TEST_CASE("Whatever is published when, each key ends with its newest record and 
       if (item.kind != ItemKind::kRecord) return item.kind != ItemKind::kNothing;
       REQUIRE(item.sequence > last);
       last = item.sequence;
-      const std::uint64_t key = content_modulo(screen.reader->record(), keys);
+      const std::uint64_t key = content_modulo(item.record, keys);
       shown[key] = item.sequence;
-      counted[key] += 1 + screen.reader->conflated();
+      counted[key] += 1 + item.conflated;
       return true;
     };
     Sequence published = 0;
@@ -256,24 +260,23 @@ TEST_CASE("Whatever is published when, each key ends with its newest record and 
 TEST_CASE("Waiting comes back at its deadline from a feed that never pauses") {
   TestBus bus;
   bus.start();
-  Subscriber subscriber(bus.options());
   const std::uint64_t deadline_ns = monotonic_ns() + 50'000'000;
   bool was_late = false;
   ConflationOptions options;
-  options.interval_ns = 1'000'000'000;
+  options.interval = std::chrono::seconds(1);
   options.key = content_key(1);
   options.now_ns = [&] {  // the interval never ends
     was_late = was_late || monotonic_ns() > deadline_ns + 20'000'000'000;
     if (!was_late) bus.publish(1);
     return 1;
   };
-  ConflatedReader reader(subscriber, options);
+  ConflatedReader reader = open_reader(bus.options(), options);
   bus.publish(1);
   while (reader.waiting() == 0) {
     bus.turn();
-    reader.wait(0);
+    (void)reader.wait(Deadline::now());
   }
-  CHECK(reader.wait(deadline_ns).kind == ItemKind::kNothing);
+  CHECK(reader.wait(Deadline::at_monotonic_ns(deadline_ns)).kind == ItemKind::kNothing);
   CHECK_FALSE(was_late);
   CHECK(reader.counters().conflated > 0);
 }
@@ -284,15 +287,14 @@ TEST_CASE("Waiting comes back with the interval's end, and with the deadline") {
   bus.publish(3);
   bus.close();
   SubscriberOptions options = bus.options();
-  options.reattach_ns = 0;
-  Subscriber subscriber(options);
+  options.reattach = {};
   ConflationOptions conflation;
-  conflation.interval_ns = 1'000'000;
+  conflation.interval = std::chrono::milliseconds(1);
   conflation.key = content_key(1);
-  ConflatedReader reader(subscriber, conflation);
+  ConflatedReader reader = open_reader(options, conflation);
   std::vector<ItemKind> kinds;
   do {
-    kinds.push_back(reader.wait(monotonic_ns() + 10'000'000).kind);
+    kinds.push_back(reader.wait(std::chrono::milliseconds(10)).kind);
   } while (kinds.back() != ItemKind::kEnded);
   CHECK(reader.counters().delivered ==
         kinds.size() -
@@ -300,7 +302,7 @@ TEST_CASE("Waiting comes back with the interval's end, and with the deadline") {
               return kind != ItemKind::kRecord;
             })));
   CHECK(reader.counters().records == 3);
-  CHECK(reader.wait(monotonic_ns()).kind == ItemKind::kEnded);
+  CHECK(reader.wait(Deadline::now()).kind == ItemKind::kEnded);
 }
 
 }  // namespace lapwing

@@ -12,10 +12,9 @@ TEST_CASE("A conflated reader allocates nothing once its keys have been as many 
   constexpr std::uint64_t kRecords = 500;  // an interval's, less than the ring holds
   TestBus bus;
   bus.start();
-  Subscriber subscriber(bus.options());
   std::uint64_t now_ns = 0;
   ConflationOptions options;
-  options.interval_ns = 1'000;
+  options.interval = std::chrono::nanoseconds(1'000);
   options.now_ns = [&] { return now_ns; };
   options.key = {sizeof kKeys, [](std::span<const std::byte> record, std::span<std::byte> key) {
                    std::uint64_t value = 0;
@@ -23,7 +22,9 @@ TEST_CASE("A conflated reader allocates nothing once its keys have been as many 
                    value %= kKeys;
                    std::memcpy(key.data(), &value, sizeof value);
                  }};
-  ConflatedReader reader(subscriber, options);
+  auto opened = ConflatedReader::open(bus.options(), options);
+  REQUIRE(opened.ok());
+  ConflatedReader& reader = *opened;
   std::uint64_t allocated = 0;
   std::uint64_t shown = 0;
   for (int interval = 0; interval < 40; ++interval) {
@@ -31,7 +32,7 @@ TEST_CASE("A conflated reader allocates nothing once its keys have been as many 
     for (int polls = 0; polls < 500; ++polls) {
       bus.turn();
       const std::uint64_t before = allocations;
-      shown += reader.poll().kind == ItemKind::kRecord ? 1U : 0U;
+      shown += reader.wait(Deadline::now()).kind == ItemKind::kRecord ? 1U : 0U;
       if (interval >= 20) allocated += allocations - before;
     }
     now_ns += 1'000;

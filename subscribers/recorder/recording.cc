@@ -1,4 +1,4 @@
-#include "lapwing/recording.h"
+#include "subscribers/recorder/recording.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "lapwing/recording.h"
+#include "subscribers/recorder/recording.h"
 
 #include <catch2/catch.hpp>
 #include <filesystem>

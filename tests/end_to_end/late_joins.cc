@@ -7,6 +7,7 @@
 // multiple of kDigestEvery. A joiner goes on from its snapshot until it has caught up and is at
 // such a sequence, and compares there. Not thread-safe but where it says so.
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdlib>
 #include <iostream>
@@ -21,18 +22,21 @@
 
 #include "absl/strings/str_cat.h"
 #include "lapwing/load_state.h"
+#include "lapwing/memory_state.h"
 #include "lapwing/subscriber.h"
-#include "os/kernel.h"
-#include "snapshot/fold/memory_state.h"
 
 namespace lapwing {
 namespace {
 
 constexpr Sequence kDigestEvery = 500;
 constexpr int kJoinersAtOnce = 4;
-constexpr Sequence kMomentMax = 4000;                   // records until the next join, at most
-constexpr std::uint64_t kDeadlineNs = 600'000'000'000;  // ends a hang
-constexpr std::uint64_t kWaitNs = 100'000'000;
+constexpr Sequence kMomentMax = 4000;      // records until the next join, at most
+constexpr std::chrono::minutes kHang{10};  // ends one
+constexpr std::chrono::milliseconds kStopLatency{100};
+
+std::string text_of(const Item& item) {
+  return item.event == nullptr ? "" : item.event->text;
+}
 
 // The subscriber that was there from the start. It has a thread of its own; the rest is for any.
 class Reference {
@@ -67,22 +71,23 @@ class Reference {
     SubscriberOptions options;
     options.directory = bus_;
     options.start = Start::oldest();
-    Subscriber subscriber(options);
+    auto subscriber = Subscriber::open(std::move(options));
+    if (!subscriber.ok()) return fail(std::string(subscriber.status().message()));
     const auto fold = make_fold("orders", "dbn.mbo");
     MemoryState state((*fold)->shape());
     Sequence expected = 1;
-    const std::uint64_t deadline_ns = monotonic_ns() + kDeadlineNs;
+    const Deadline deadline = kHang;
     while (!stop_) {
-      const Item item = subscriber.wait(monotonic_ns() + kWaitNs);
+      const Item item = subscriber->wait(kStopLatency);
       if (item.kind == ItemKind::kRecord && item.sequence == expected) {
-        (*fold)->apply(item.sequence, subscriber.record(), state);
+        (*fold)->apply(item.sequence, item.record, state);
         if (expected % kDigestEvery == 0) publish(expected, state.digest());
         ++expected;
       } else if (item.kind == ItemKind::kRecord || item.kind == ItemKind::kLost ||
                  item.kind == ItemKind::kReset || item.kind == ItemKind::kEnded ||
-                 monotonic_ns() > deadline_ns) {
+                 deadline.has_passed()) {
         return fail(absl::StrCat("the reference got ", name_of(item.kind), " ", item.sequence,
-                                 " after ", expected - 1, ": ", subscriber.text()));
+                                 " after ", expected - 1, ": ", text_of(item)));
       }
     }
   }
@@ -123,15 +128,14 @@ std::string join(const std::string& bus, Reference& reference, Tally& tally) {
   SubscriberOptions options;
   options.directory = bus;
   options.start = Start::snapshot("orders");
-  const std::uint64_t deadline_ns = monotonic_ns() + kDeadlineNs;
-  auto loaded = load_state(options, deadline_ns);
+  const Deadline deadline = kHang;
+  auto loaded = load_state(options, deadline);
   if (!loaded.ok()) return std::string(loaded.status().message());
   while (loaded->as_of() % kDigestEvery != 0) {
-    const Item item = loaded->subscriber().wait(deadline_ns);
+    const Item item = loaded->wait(deadline);
     if (item.kind == ItemKind::kNothing || item.kind == ItemKind::kEnded) {
-      return absl::StrCat("ended at ", loaded->as_of(), ": ", loaded->subscriber().text());
+      return absl::StrCat("ended at ", loaded->as_of(), ": ", text_of(item));
     }
-    loaded->take(item);
   }
   const SubscriberCounters counters = loaded->subscriber().counters();
   if (counters.state == 0) return absl::StrCat("not from a snapshot: ", loaded->origin());

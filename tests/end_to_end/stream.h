@@ -8,9 +8,11 @@
 
 #include <array>
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <csignal>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -19,17 +21,17 @@
 #include <utility>
 #include <vector>
 
-#include "lapwing/publisher.h"
 #include "lapwing/subscriber.h"
-#include "os/kernel.h"
+#include "publisher/publisher_set_up.h"
+#include "testing/closing_publisher.h"
 
 namespace lapwing {
 
 inline constexpr std::uint64_t kRingSlots = 1024;  // the smallest for these records
 
 // Ends a hang; nothing is measured by it.
-inline std::uint64_t far_deadline() {
-  return monotonic_ns() + 120'000 * kNsPerMs;
+inline Deadline far_deadline() {
+  return std::chrono::minutes(2);
 }
 
 // Record n: each of its words depends on n and on its place.
@@ -40,8 +42,8 @@ inline StreamRecord stream_record(Sequence n) {
   return record;
 }
 
-inline PublisherOptions stream_options(const std::string& directory) {
-  PublisherOptions options;
+inline PublisherSetUp stream_options(const std::string& directory) {
+  PublisherSetUp options;
   options.directory = directory;
   options.record_bytes = sizeof(StreamRecord);
   options.capacity = kRingSlots;
@@ -49,8 +51,8 @@ inline PublisherOptions stream_options(const std::string& directory) {
   return options;
 }
 
-inline std::unique_ptr<Publisher> open_publisher(PublisherOptions options) {
-  auto publisher = Publisher::open(std::move(options));
+inline ClosingPublisher open_publisher(PublisherSetUp options) {
+  auto publisher = closing(open_with_seams(std::move(options)));
   if (!publisher.ok()) UNSCOPED_INFO(publisher.status());
   REQUIRE(publisher.ok());
   return *std::move(publisher);
@@ -108,35 +110,54 @@ class PublisherProcess {
 // stead by a sentence in `defect`, because assertions belong to the test's own thread.
 class Proof {
  public:
-  explicit Proof(SubscriberOptions options) : subscriber(std::move(options)) {}
+  explicit Proof(SubscriberOptions options)
+      : subscriber(Subscriber::open(std::move(options)).value()) {}
 
-  // Waits for the next record or event until deadline_ns and checks it; kNothing at the deadline.
-  Item next(std::uint64_t deadline_ns) {
-    const Item item = subscriber.wait(deadline_ns);
-    check(item);
-    return item;
+  // Waits for the next record or event until the deadline and checks it; kNothing at the deadline.
+  ItemKind next(Deadline deadline) {
+    const Item item = subscriber.wait(deadline);
+    if (item.kind == ItemKind::kRecord) {
+      StreamRecord record;
+      std::memcpy(record.data(), item.record.data(), sizeof record);
+      check_record(item.sequence, record);
+    }
+    if (item.event != nullptr) check(*item.event);
+    return item.kind;
   }
-  // Takes a batch of up to `count_max` records, if any are there.
-  std::size_t next_batch(std::size_t count_max) {
-    batch_.resize(count_max);
-    const std::size_t count = subscriber.poll_batch(std::as_writable_bytes(std::span(batch_)));
-    for (std::size_t i = 0; i < count; ++i) check_record(last + 1, batch_[i]);
-    if (count > 0 && subscriber.counters().last != last) fail("a batch ends elsewhere", last);
-    return count;
+  // The same for one record in memory of its own: an event stays where it is until next().
+  ItemKind take_next(Deadline deadline) {
+    StreamRecord record;
+    const Taken taken = subscriber.take(record, deadline);
+    if (taken.result != Errc::kOk) return next(Deadline::now());
+    check_record(taken.sequence, record);
+    return ItemKind::kRecord;
+  }
+  // The same for up to `count_max` records, if any are there, or an event; waits for neither.
+  ItemKind next_batch(std::size_t count_max) {
+    rows_.resize(count_max);
+    const Batch batch = subscriber.read(std::as_writable_bytes(std::span(rows_)));
+    if (batch.event) {
+      check(*batch.event);
+      return batch.event->kind;
+    }
+    for (std::size_t i = 0; i < batch.count; ++i) check_record(batch.first + i, rows_[i]);
+    if (batch.count == 0) return ItemKind::kNothing;
+    if (subscriber.counters().last != last) fail("a batch ends elsewhere", last);
+    return ItemKind::kRecord;
   }
   // Waits for an item of this kind; false if the subscriber ended before, or the deadline passed.
-  bool until(ItemKind kind, std::uint64_t deadline_ns = far_deadline()) {
+  bool until(ItemKind kind, Deadline deadline = far_deadline()) {
     for (;;) {
-      const Item item = next(deadline_ns);
-      if (item.kind == kind) return true;
-      if (item.kind == ItemKind::kEnded || item.kind == ItemKind::kNothing) return false;
+      const ItemKind came = next(deadline);
+      if (came == kind) return true;
+      if (came == ItemKind::kEnded || came == ItemKind::kNothing) return false;
       if (!defect.empty()) return false;
     }
   }
   bool until_sequence(Sequence n) {
     while (last < n && defect.empty()) {
-      const Item item = next(far_deadline());
-      if (item.kind == ItemKind::kEnded || item.kind == ItemKind::kNothing) return false;
+      const ItemKind came = next(far_deadline());
+      if (came == ItemKind::kEnded || came == ItemKind::kNothing) return false;
     }
     return last >= n;
   }
@@ -144,32 +165,33 @@ class Proof {
   Subscriber subscriber;
   Sequence last = 0;  // everything up to here was delivered, or reported as skipped or lost
   std::uint64_t records = 0;
-  std::uint64_t skipped = 0;  // records of reported gaps (policy skip) and losses
-  std::uint64_t gone = 0;     // publisher-gone events
-  std::uint64_t sessions = 0;
-  bool skips_gaps = false;  // policy skip: a gap is skipped when it is reported
+  std::uint64_t skipped = 0;   // records of reported gaps (policy skip) and losses
+  std::uint64_t gone = 0;      // publisher-gone events
+  std::uint64_t sessions = 0;  // the first included
+  bool skips_gaps = false;     // policy skip: a gap is skipped when it is reported
   std::string defect;
+  std::string text;  // of the last event
 
  private:
-  void check(const Item& item) {
-    switch (item.kind) {
-      case ItemKind::kRecord: {
-        StreamRecord record;
-        std::memcpy(record.data(), subscriber.record().data(), sizeof record);
-        return check_record(item.sequence, record);
-      }
+  void check(const Event& event) {
+    text = event.text;
+    switch (event.kind) {
       case ItemKind::kGap:
-        if (item.gap.first != last + 1 || item.gap.last < item.gap.first) {
-          fail("a gap does not begin where it should", item.gap.first);
+        if (event.gap.first != last + 1 || event.gap.last < event.gap.first) {
+          fail("a gap does not begin where it should", event.gap.first);
         }
-        if (skips_gaps) skip(item.gap);
+        if (skips_gaps) skip(event.gap);
         return;
       case ItemKind::kLost:
-        return skip(item.gap);
+        return skip(event.gap);
       case ItemKind::kPublisherGone:
         ++gone;
         return;
       case ItemKind::kSession:
+        if (event.is_first_session != (sessions == 0)) {
+          fail("a session is not told to be the first, or another one is", event.sequence);
+        }
+        if (event.record_bytes != sizeof(StreamRecord)) fail("another size", event.sequence);
         ++sessions;
         return;
       default:
@@ -191,7 +213,7 @@ class Proof {
     if (defect.empty()) defect = what + ": sequence " + std::to_string(n);
   }
 
-  std::vector<StreamRecord> batch_;
+  std::vector<StreamRecord> rows_;
 };
 
 inline std::size_t open_descriptors() {

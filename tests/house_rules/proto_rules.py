@@ -10,12 +10,14 @@ DUMP = "proto/abi_dump."
 # The part of the agreement that users see, too.
 PUBLIC_AGREEMENT = {
     f"include/lapwing/{name}.h"
-    for name in ("dbn", "detail/channel_layout", "error", "gap", "kv16", "order_entry", "sequence")
+    for name in ("dbn", "detail/channel_layout", "detail/channel_words",
+                 "detail/memory_layout", "error", "gap", "journal_state", "kv16", "order_entry",
+                 "sequence")
 }
 
 # Types that code in proto/ uses and that no two processes share.
 NOT_LAYOUTS = {
-    "ChannelBarrier", "ErrorName", "FrameSize", "JournalCondition", "RecordSchema", "SlotProtocol",
+    "ChannelBarrier", "ErrorName", "FrameSize", "JournalCondition", "RecordSchema", "Settlement", "SlotProtocol",
     "SlotRead", "SlotReadResult", "VectorMoves", "WordMoves",
 }
 # Tables; the golden file has a line for each row.

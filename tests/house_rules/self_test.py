@@ -67,7 +67,7 @@ CASES = {
     ),
     code.atomics_in_one_file: (
         [
-            {"proto/shared_words.h": "std::atomic<int> a;\n"},
+            {"proto/slot_words.h": "std::atomic<int> a;\n"},
             {"bus/a_test.cc": "std::atomic<int> a;\n", "tests/t.cc": "std::atomic<int> a;\n"},
             {"bus/a.cc": "// std::atomic is not used here\nint atomic_count;\n"},
         ],

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <iostream>
@@ -16,6 +17,7 @@
 #include <vector>
 
 #include "lapwing/duplex.h"
+#include "lapwing/listener.h"
 #include "os/kernel.h"
 #include "testing/child_process.h"
 #include "testing/temporary_directory.h"
@@ -31,19 +33,23 @@ constexpr std::uint32_t kRequest = 1;
 constexpr std::uint32_t kAnswer = 2;
 constexpr std::uint32_t kDone = 3;  // one-way: this side makes no more calls
 
+Deadline hang_deadline() {
+  return std::chrono::nanoseconds(kHangNs);
+}
+
 std::uint64_t wanted(const char* name, std::uint64_t otherwise) {
   const char* const text = std::getenv(name);
   return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
 }
 
 absl::StatusOr<Duplex> connect_until_there(const std::string& path, const ChannelOptions& options) {
-  const std::uint64_t deadline_ns = monotonic_ns() + kHangNs;
+  const Deadline deadline = hang_deadline();
   for (;;) {
-    auto duplex = Duplex::connect(path, options, deadline_ns);
+    auto duplex = Duplex::connect(path, options, deadline);
     // Nothing is there yet, or a socket on which the other side is about to listen.
     const Errc code = errc_of(duplex.status());
     const bool may_come = code == Errc::kNoBus || code == Errc::kPeerGone;
-    if (!may_come || monotonic_ns() >= deadline_ns) return duplex;
+    if (!may_come || deadline.has_passed()) return duplex;
     wait_readable(-1, 1'000'000);
   }
 }
@@ -57,16 +63,16 @@ std::span<const std::byte> bytes_of(const Value& value) {
 int serve_successors(const std::string& path) {
   auto listener = ChannelListener::listen(path);
   if (!listener.ok()) return 2;
-  auto duplex = Duplex::accept(*listener, {}, monotonic_ns() + kHangNs);
+  auto duplex = Duplex::accept(*listener, {}, hang_deadline());
   if (!duplex.ok()) return 3;
   for (;;) {
-    const Incoming in = duplex->next(monotonic_ns() + kHangNs);
-    if (in.result == ChannelResult::kClosed) return 0;
+    const Incoming in = duplex->next(hang_deadline());
+    if (in.result == Errc::kClosed) return 0;
     std::uint64_t n = 0;
-    if (in.result != ChannelResult::kOk || in.payload.size() != sizeof n) return 4;
+    if (in.result != Errc::kOk || in.payload.size() != sizeof n) return 4;
     std::memcpy(&n, in.payload.data(), sizeof n);
     ++n;
-    if (duplex->reply(in.call, bytes_of(n), kAnswer) != ChannelResult::kOk) return 5;
+    if (duplex->reply(in.call, bytes_of(n), kAnswer) != Errc::kOk) return 5;
   }
 }
 
@@ -82,9 +88,9 @@ TEST_CASE("Every one of millions of calls, one at a time, gets its own reply") {
   const std::uint64_t start_ns = monotonic_ns();
   std::uint64_t wrong = 0;
   for (std::uint64_t n = 0; n < count && wrong == 0; ++n) {
-    const Reply reply = client->call(bytes_of(n), kRequest, monotonic_ns() + kHangNs);
+    const Reply reply = client->call(bytes_of(n), kRequest, hang_deadline());
     std::uint64_t answer = 0;
-    if (reply.result != ChannelResult::kOk || reply.payload.size() != sizeof answer) {
+    if (reply.result != Errc::kOk || reply.payload.size() != sizeof answer) {
       FAIL(name_of(reply.result) << " at call " << n << ": " << client->status());
     }
     std::memcpy(&answer, reply.payload.data(), sizeof answer);
@@ -111,9 +117,9 @@ class Caller {
     do {
       if (!start_calls() || !serve_all() || !take_replies()) return false;
     } while (monotonic_ns() < end_ns || (!was_full() && monotonic_ns() < end_ns + kHangNs));
-    if (duplex_.send({}, kDone, hang()) != ChannelResult::kOk) return say("sending the end");
+    if (duplex_.send({}, kDone, hang_deadline()) != Errc::kOk) return say("sending the end");
     while (!other_is_done_) {
-      if (!take(duplex_.next(hang()))) return false;
+      if (!take(duplex_.next(hang_deadline()))) return false;
     }
     return true;
   }
@@ -126,7 +132,6 @@ class Caller {
   static constexpr std::size_t kBytesMax = 1500;
   static constexpr std::size_t kBatch = 64;  // the window
 
-  static std::uint64_t hang() { return monotonic_ns() + kHangNs; }
   bool say(const char* what) {
     std::cerr << "pid " << getpid() << ", " << what << ": " << duplex_.status() << '\n';
     return false;
@@ -144,8 +149,9 @@ class Caller {
       std::array<std::byte, kBytesMax> payload;
       std::memcpy(payload.data(), &seed, sizeof seed);
       for (std::size_t at = 8; at < size; ++at) payload[at] = content(seed, at);
-      const StartedCall started = duplex_.start(std::span(payload).first(size), kRequest, hang());
-      if (started.result != ChannelResult::kOk) return say("starting a call");
+      const StartedCall started =
+          duplex_.start(std::span(payload).first(size), kRequest, hang_deadline());
+      if (started.result != Errc::kOk) return say("starting a call");
       asked_[started.call] = {seed, size};
       ++calls_;
     }
@@ -155,20 +161,20 @@ class Caller {
   bool serve_all() {
     for (;;) {
       const Incoming in = duplex_.try_next();
-      if (in.result == ChannelResult::kWouldBlock) return true;
+      if (in.result == Errc::kWouldBlock) return true;
       if (!take(in)) return false;
     }
   }
 
   bool take(const Incoming& in) {
-    if (in.result != ChannelResult::kOk) return say("waiting for calls");
+    if (in.result != Errc::kOk) return say("waiting for calls");
     if (in.type == kDone) {
       other_is_done_ = true;
       return true;
     }
     std::vector<std::byte> answer(in.payload.begin(), in.payload.end());
     for (std::byte& byte : answer) byte = ~byte;
-    if (duplex_.reply(in.call, answer, kAnswer, hang()) != ChannelResult::kOk) {
+    if (duplex_.reply(in.call, answer, kAnswer, hang_deadline()) != Errc::kOk) {
       return say("answering");
     }
     ++served_;
@@ -180,11 +186,11 @@ class Caller {
     while (!asked_.empty()) {
       if (!serve_all()) return false;
       const Reply reply = duplex_.try_finish_any();
-      if (reply.result == ChannelResult::kWouldBlock) {
+      if (reply.result == Errc::kWouldBlock) {
         wait_for_anything();
         continue;
       }
-      if (reply.result != ChannelResult::kOk) return say("waiting for replies");
+      if (reply.result != Errc::kOk) return say("waiting for replies");
       const auto asked = asked_.find(reply.call);
       if (asked == asked_.end() || !is_answer(reply, asked->second)) return say("a wrong reply");
       asked_.erase(asked);
@@ -193,7 +199,7 @@ class Caller {
   }
 
   void wait_for_anything() {
-    if (duplex_.prepare_to_poll()) wait_readable(duplex_.fd(), kNsPerSecond);
+    if (duplex_.arm()) wait_readable(duplex_.fd(), kNsPerSecond);
   }
 
   struct Asked {
@@ -227,12 +233,12 @@ TEST_CASE("Two sides that call each other through full rings do not stand still"
   ChildProcess other([&] {
     auto listener = ChannelListener::listen(path);
     if (!listener.ok()) return 2;
-    auto duplex = Duplex::accept(*listener, options, monotonic_ns() + kHangNs);
+    auto duplex = Duplex::accept(*listener, options, hang_deadline());
     if (!duplex.ok()) return 3;
     Caller caller(*duplex, 1);
     if (!caller.run(seconds * kNsPerSecond)) return 4;
     // Stays until the other side has read the end.
-    if (duplex->next(monotonic_ns() + kHangNs).result != ChannelResult::kClosed) return 5;
+    if (duplex->next(hang_deadline()).result != Errc::kClosed) return 5;
     return caller.was_full() ? 0 : 6;  // 6: void
   });
   auto duplex = connect_until_there(path, options);

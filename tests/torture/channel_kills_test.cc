@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
@@ -33,8 +34,8 @@ constexpr ChannelPosition kOperationAt = (kReadBefore + kUnread) * 64;
 constexpr std::uint64_t kRingful = kCapacity / 64;
 constexpr std::uint32_t kNextSession = 0xfeed;  // type of the message that a new session brings
 
-std::uint64_t hang_deadline() {
-  return monotonic_ns() + kHangNs;
+Deadline hang_deadline() {
+  return std::chrono::nanoseconds(kHangNs);
 }
 
 // How the survivor spends the time until the kill.
@@ -63,7 +64,7 @@ struct Notes {
   std::uint64_t stamp_address = 0;          // in the victim: of the operation's first frame
   std::uint64_t messages = 0;               // the survivor got, or sent
   std::uint64_t released = 0;               // of those that it sent
-  ChannelResult end = ChannelResult::kOk;   // how the channel ended for it
+  Errc end = Errc::kOk;                     // how the channel ended for it
   std::uint64_t learned_ns = 0;
   Complaint complaint{};
 };
@@ -95,7 +96,7 @@ const Sending kSendings[] = {
      [](ChannelProducer& producer, std::span<const Outgoing> messages) {
        const Claim claim = producer.claim(messages[0].payload.size() + 9);
        std::memcpy(claim.payload.data(), messages[0].payload.data(), messages[0].payload.size());
-       producer.commit(messages[0].payload.size(), messages[0].type);
+       (void)producer.commit(messages[0].payload.size(), messages[0].type);
      }},
     {"stage three and commit",
      {kSmall, 0, kSmall},
@@ -103,25 +104,25 @@ const Sending kSendings[] = {
        for (const Outgoing& message : messages) {
          const Claim claim = producer.claim(message.payload.size());
          std::memcpy(claim.payload.data(), message.payload.data(), message.payload.size());
-         producer.stage(message.payload.size(), message.type);
+         (void)producer.stage(message.payload.size(), message.type);
        }
-       producer.commit_staged();
+       (void)producer.commit_staged();
      }},
     {"send over the end of the ring",
      {kLarge},
      [](ChannelProducer& producer, std::span<const Outgoing> messages) {
-       producer.send(messages[0].payload, messages[0].type);
+       (void)producer.send(messages[0].payload, messages[0].type);
      }},
     {"send a batch over the end of the ring",
      {kSmall, kLarge, kSmall},
      [](ChannelProducer& producer, std::span<const Outgoing> messages) {
-       producer.send_batch(messages);
+       (void)producer.send_batch(messages);
      }},
     {"claim and give up",
      {},
      [](ChannelProducer& producer, std::span<const Outgoing>) {
-       producer.claim(kLarge);
-       producer.abort();
+       (void)producer.claim(kLarge);
+       (void)producer.abort();
      }},
     {"close", {}, [](ChannelProducer& producer, std::span<const Outgoing>) { producer.close(); }},
 };
@@ -148,8 +149,10 @@ int send_as_victim(SteppedChild::Marks& marks, const std::string& path, const Se
   notes.stamp_address = reinterpret_cast<std::uint64_t>(first.payload.data()) -
                         kPayloadOffsetPacked + kOperationAt % kCapacity;
   for (std::uint64_t i = 0; i < kReadBefore + kUnread; ++i) {
-    if (i == kReadBefore) producer->drain(hang_deadline());
-    producer->send(messages[i].payload, messages[i].type, hang_deadline());
+    if (i == kReadBefore && producer->drain(hang_deadline()) != Errc::kOk) return 3;
+    if (producer->send(messages[i].payload, messages[i].type, hang_deadline()) != Errc::kOk) {
+      return 3;
+    }
   }
   marks.begin();
   sending.act(*producer, std::span(messages).subspan(kReadBefore + kUnread));
@@ -172,8 +175,8 @@ int check_next_session(ChannelListener& listener, Survivor survivor, const Id128
     const Peek peek = next->peek(hang_deadline());
     if (peek.message.type != kNextSession) return notes.complaint.say("nothing from the next peer");
   } else {
-    if (next->send({}, kNextSession, hang_deadline()) != ChannelResult::kOk ||
-        next->drain(hang_deadline()) != ChannelResult::kOk) {
+    if (next->send({}, kNextSession, hang_deadline()) != Errc::kOk ||
+        next->drain(hang_deadline()) != Errc::kOk) {
       return notes.complaint.say("the next peer takes nothing");
     }
   }
@@ -192,7 +195,7 @@ int survive_as_consumer(ChannelListener& listener, Survivor survivor, const Send
       if (survivor == Survivor::kElsewhere) await_kill(notes);
     }
     const Peek peek = consumer->peek(hang_deadline());
-    if (peek.result != ChannelResult::kOk) {
+    if (peek.result != Errc::kOk) {
       notes.learned_ns = monotonic_ns();
       notes.end = peek.result;
       break;
@@ -201,8 +204,8 @@ int survive_as_consumer(ChannelListener& listener, Survivor survivor, const Send
       return notes.complaint.say("a message that was never sent");
     }
     ++notes.messages;
-    const ChannelResult released = consumer->release();
-    if (released != ChannelResult::kOk) return notes.complaint.say(name_of(released));
+    const Errc released = consumer->release();
+    if (released != Errc::kOk) return notes.complaint.say(name_of(released));
   }
   if (consumer->try_peek().result != notes.end) return notes.complaint.say("another end");
   return check_next_session<ChannelConsumer>(listener, survivor, consumer->session_id(), notes);
@@ -218,15 +221,17 @@ struct Taking {
 
 const Taking kTakings[] = {
     {"peek", 0, 0,
-     [](ChannelConsumer& consumer, std::span<const Message>) { consumer.try_peek(); }},
+     [](ChannelConsumer& consumer, std::span<const Message>) { (void)consumer.try_peek(); }},
     {"release", 1, 1,
-     [](ChannelConsumer& consumer, std::span<const Message>) { consumer.release(); }},
+     [](ChannelConsumer& consumer, std::span<const Message>) { (void)consumer.release(); }},
     {"release a part of a batch", 5, 3,
-     [](ChannelConsumer& consumer, std::span<const Message> batch) { consumer.release(batch, 3); }},
+     [](ChannelConsumer& consumer, std::span<const Message> batch) {
+       (void)consumer.release(batch, 3);
+     }},
     {"receive", 0, 1,
      [](ChannelConsumer& consumer, std::span<const Message>) {
        std::array<std::byte, kSmall> buffer;
-       consumer.try_receive(buffer);
+       (void)consumer.try_receive(buffer);
      }},
     {"close", 0, 0, [](ChannelConsumer& consumer, std::span<const Message>) { consumer.close(); }},
 };
@@ -237,7 +242,10 @@ int take_as_victim(SteppedChild::Marks& marks, const std::string& path, const Ta
   if (!consumer.ok()) return 2;
   while (!notes.waiting.load()) std::this_thread::yield();
   std::array<Message, 8> batch;
-  if (taking.borrow != 0) consumer->peek_batch(std::span(batch).first(taking.borrow));
+  if (taking.borrow != 0) {
+    const PeekBatch borrowed = consumer->peek_batch(std::span(batch).first(taking.borrow));
+    if (borrowed.count != taking.borrow) return 3;
+  }
   marks.begin();
   taking.act(*consumer, batch);
   marks.end();
@@ -248,13 +256,13 @@ int survive_as_producer(ChannelListener& listener, Survivor survivor, Notes& not
   auto producer = ChannelProducer::accept(listener, options_of(survivor), hang_deadline());
   if (!producer.ok()) return notes.complaint.say(std::string(producer.status().message()));
   std::array<std::byte, kSmall> payload{};
-  while (producer->try_send(payload, 0) == ChannelResult::kOk) ++notes.messages;
+  while (producer->try_send(payload, 0) == Errc::kOk) ++notes.messages;
   if (notes.messages != kRingful) return notes.complaint.say("not a ringful");
   notes.waiting.store(true);
   if (survivor == Survivor::kElsewhere) await_kill(notes);
   for (;;) {
     notes.end = producer->send(payload, 0, hang_deadline());
-    if (notes.end != ChannelResult::kOk) break;
+    if (notes.end != Errc::kOk) break;
     ++notes.messages;
   }
   notes.learned_ns = monotonic_ns();
@@ -296,12 +304,12 @@ bool is_asleep(pid_t pid) {
 
 // Returns when the survivor is where it is to be when the victim dies.
 void await_waiting(const Notes& notes, Survivor survivor, pid_t pid) {
-  const std::uint64_t deadline_ns = hang_deadline();
-  while (!notes.waiting.load() && monotonic_ns() < deadline_ns) std::this_thread::yield();
+  const Deadline deadline = hang_deadline();
+  while (!notes.waiting.load() && !deadline.has_passed()) std::this_thread::yield();
   const bool sleeps = survivor == Survivor::kParked || survivor == Survivor::kBackingOff;
-  while (sleeps && !is_asleep(pid) && monotonic_ns() < deadline_ns) std::this_thread::yield();
+  while (sleeps && !is_asleep(pid) && !deadline.has_passed()) std::this_thread::yield();
   INFO("the survivor never came to wait; it says: " << notes.complaint.text);
-  REQUIRE(monotonic_ns() < deadline_ns);
+  REQUIRE_FALSE(deadline.has_passed());
 }
 
 // Ends the survivor's wait for a next peer by being one.
@@ -311,12 +319,12 @@ void be_next_peer(const std::string& path) {
   INFO(end.status());
   REQUIRE(end.ok());
   if constexpr (std::is_same_v<End, ChannelProducer>) {
-    CHECK(end->send({}, kNextSession, hang_deadline()) == ChannelResult::kOk);
-    end->drain(hang_deadline());
+    CHECK(end->send({}, kNextSession, hang_deadline()) == Errc::kOk);
+    CHECK(end->drain(hang_deadline()) != Errc::kTimedOut);
   } else {
     CHECK(end->peek(hang_deadline()).message.type == kNextSession);
-    CHECK(end->release() == ChannelResult::kOk);
-    end->peek(hang_deadline());
+    CHECK(end->release() == Errc::kOk);
+    CHECK(end->peek(hang_deadline()).result == Errc::kClosed);
   }
 }
 
@@ -372,10 +380,10 @@ Outcome kill_sender(const Sending& sending, Survivor survivor, std::uint64_t ste
   REQUIRE(code == 0);
   CHECK(notes->messages == kReadBefore + kUnread + (outcome.visible ? sending.sizes.size() : 0));
   const bool closes = std::string(sending.name) == "close";
-  if (!closes) CHECK(notes->end == ChannelResult::kPeerGone);
-  if (closes && steps == 0) CHECK(notes->end == ChannelResult::kPeerGone);
-  if (closes && outcome.over) CHECK(notes->end == ChannelResult::kClosed);
-  CHECK((notes->end == ChannelResult::kPeerGone || notes->end == ChannelResult::kClosed));
+  if (!closes) CHECK(notes->end == Errc::kPeerGone);
+  if (closes && steps == 0) CHECK(notes->end == Errc::kPeerGone);
+  if (closes && outcome.over) CHECK(notes->end == Errc::kClosed);
+  CHECK((notes->end == Errc::kPeerGone || notes->end == Errc::kClosed));
   if (!closes) delays.add(survivor, *notes);
   return outcome;
 }
@@ -398,8 +406,8 @@ bool kill_taker(const Taking& taking, Survivor survivor, std::uint64_t steps, De
   INFO("the survivor says: " << notes->complaint.text);
   REQUIRE(code == 0);
   const bool closes = std::string(taking.name) == "close";
-  const bool closed = notes->end == ChannelResult::kClosed;
-  CHECK((notes->end == ChannelResult::kPeerGone || (closes && closed)));
+  const bool closed = notes->end == Errc::kClosed;
+  CHECK((notes->end == Errc::kPeerGone || (closes && closed)));
   if (closes && over) CHECK(closed);
   CHECK((notes->released == 0 || notes->released == taking.released_max));
   if (steps == 0) CHECK(notes->released == 0);
@@ -463,7 +471,7 @@ struct Sleeper {
 
 int sleep_as_consumer(const std::string& path, Notes&) {
   auto consumer = ChannelConsumer::connect(path, options_of(Survivor::kParked), hang_deadline());
-  return consumer.ok() && consumer->peek(hang_deadline()).result == ChannelResult::kOk ? 0 : 1;
+  return consumer.ok() && consumer->peek(hang_deadline()).result == Errc::kOk ? 0 : 1;
 }
 
 // Sends now and then to a consumer that slept when it died, until it learns it.
@@ -476,7 +484,7 @@ int survive_sleeping_consumer(ChannelListener& listener, Notes& notes) {
   do {
     notes.end = producer->send({}, 0, hang_deadline());
     ++notes.messages;
-  } while (notes.end == ChannelResult::kOk);
+  } while (notes.end == Errc::kOk);
   notes.learned_ns = monotonic_ns();
   return notes.messages <= kRingful + 1 ? 0 : notes.complaint.say("it sent more than a ringful");
 }
@@ -486,7 +494,7 @@ int sleep_as_producer(const std::string& path, Notes& notes) {
   if (!producer.ok()) return 2;
   for (;;) {
     if (notes.messages == kRingful) notes.waiting.store(true);
-    if (producer->send({}, 0, hang_deadline()) != ChannelResult::kOk) return 1;
+    if (producer->send({}, 0, hang_deadline()) != Errc::kOk) return 1;
     ++notes.messages;
   }
 }
@@ -498,9 +506,9 @@ int survive_sleeping_producer(ChannelListener& listener, Notes& notes) {
   std::uint64_t got = 0;
   for (;;) {
     notes.end = consumer->peek(hang_deadline()).result;
-    if (notes.end != ChannelResult::kOk) break;
+    if (notes.end != Errc::kOk) break;
     ++got;
-    if (consumer->release() != ChannelResult::kOk) return notes.complaint.say("no release");
+    if (consumer->release() != Errc::kOk) return notes.complaint.say("no release");
   }
   notes.learned_ns = monotonic_ns();
   return got == kRingful ? 0 : notes.complaint.say("it got " + std::to_string(got));
@@ -533,7 +541,7 @@ TEST_CASE("An end that is killed in its sleep leaves what is there, and is known
       const int code = living.wait();
       INFO("the survivor says: " << notes->complaint.text);
       CHECK(code == 0);
-      CHECK(notes->end == ChannelResult::kPeerGone);
+      CHECK(notes->end == Errc::kPeerGone);
       delays.add(Survivor::kElsewhere, *notes);
     }
     delays.print(sleeper.name);
@@ -550,11 +558,11 @@ int serve_until_next(ChannelListener& listener, Notes& notes) {
         ChannelConsumer::accept(listener, options_of(Survivor::kParked), hang_deadline());
     if (!consumer.ok()) return notes.complaint.say(std::string(consumer.status().message()));
     const Peek peek = consumer->peek(hang_deadline());
-    if (peek.result == ChannelResult::kOk) return peek.message.type == kNextSession ? 0 : 1;
+    if (peek.result == Errc::kOk) return peek.message.type == kNextSession ? 0 : 1;
     notes.end = peek.result;
     notes.learned_ns = monotonic_ns();
     ++notes.messages;
-    if (peek.result != ChannelResult::kPeerGone) return notes.complaint.say(name_of(peek.result));
+    if (peek.result != Errc::kPeerGone) return notes.complaint.say(name_of(peek.result));
   }
 }
 
@@ -587,7 +595,7 @@ bool kill_connecting(SteppedChild::By by, std::uint64_t steps, Notes& notes) {
 // Connects until it is served what the next listener sends; everything else has to be the end of
 // the one that was killed.
 int connect_until_next(const std::string& path, Notes& notes) {
-  const std::uint64_t deadline_ns = hang_deadline();
+  const Deadline deadline = hang_deadline();
   for (;;) {
     auto consumer = ChannelConsumer::connect(path, options_of(Survivor::kParked), hang_deadline());
     const Errc failed = errc_of(consumer.status());
@@ -596,14 +604,14 @@ int connect_until_next(const std::string& path, Notes& notes) {
     }
     if (consumer.ok()) {
       const Peek peek = consumer->peek(hang_deadline());
-      if (peek.result == ChannelResult::kOk && peek.message.type == kNextSession) {
-        return consumer->release() == ChannelResult::kOk ? 0 : 1;
+      if (peek.result == Errc::kOk && peek.message.type == kNextSession) {
+        return consumer->release() == Errc::kOk ? 0 : 1;
       }
       notes.end = peek.result;
       ++notes.messages;
-      if (peek.result != ChannelResult::kPeerGone) return notes.complaint.say(name_of(peek.result));
+      if (peek.result != Errc::kPeerGone) return notes.complaint.say(name_of(peek.result));
     }
-    if (monotonic_ns() >= deadline_ns) return notes.complaint.say("nobody listens any more");
+    if (deadline.has_passed()) return notes.complaint.say("nobody listens any more");
     wait_readable(-1, 1'000'000);
   }
 }
@@ -630,8 +638,8 @@ bool kill_listening(SteppedChild::By by, std::uint64_t steps, Notes& notes) {
   REQUIRE(listener.ok());
   auto next = ChannelProducer::accept(*listener, options_of(Survivor::kParked), hang_deadline());
   REQUIRE(next.ok());
-  CHECK(next->send({}, kNextSession, hang_deadline()) == ChannelResult::kOk);
-  CHECK(next->drain(hang_deadline()) == ChannelResult::kOk);
+  CHECK(next->send({}, kNextSession, hang_deadline()) == Errc::kOk);
+  CHECK(next->drain(hang_deadline()) == Errc::kOk);
   const int code = living.wait();
   INFO("the survivor says: " << notes.complaint.text);
   REQUIRE(code == 0);

@@ -3,12 +3,14 @@
 // the silence here is several.
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "channel/channel_census.h"
+#include "channel/session.h"
 #include "lapwing/consumer.h"
 #include "lapwing/listener.h"
 #include "lapwing/producer.h"
@@ -22,6 +24,10 @@ namespace {
 constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
 constexpr std::uint64_t kHangNs = 60 * kNsPerSecond;
 constexpr std::uint64_t kRingful = 16;  // messages of no bytes in the ring
+
+Deadline hang_deadline() {
+  return std::chrono::nanoseconds(kHangNs);
+}
 
 std::uint64_t silence_ns() {
   return count_from("LAPWING_SILENT_SECONDS", 3) * kNsPerSecond;
@@ -45,8 +51,8 @@ struct Notes {
 
 // Waits for a count to come so far.
 bool reaches(const std::atomic<std::uint64_t>& count, std::uint64_t value) {
-  const std::uint64_t deadline_ns = monotonic_ns() + kHangNs;
-  while (count.load() < value && monotonic_ns() < deadline_ns) wait_readable(-1, 100'000);
+  const Deadline deadline = hang_deadline();
+  while (count.load() < value && !deadline.has_passed()) wait_readable(-1, 100'000);
   return count.load() >= value;
 }
 
@@ -82,68 +88,68 @@ bool keep_silent(Notes& notes, std::uint64_t nth_wait, const Id128& session_id) 
 }
 
 template <typename Wait>
-ChannelResult timed(Notes& notes, const Wait& wait) {
+Errc timed(Notes& notes, const Wait& wait) {
   const std::uint64_t begin_ns = monotonic_ns();
   notes.waits.fetch_add(1);
-  const ChannelResult result = wait(begin_ns + silence_ns() + kHangNs);
+  const Errc result = wait(Deadline::at_monotonic_ns(begin_ns + silence_ns() + kHangNs));
   notes.waited_ns = std::max(notes.waited_ns, monotonic_ns() - begin_ns);
   return result;
 }
 
 int send_around_a_silence(const std::string& path, WaitStrategy wait, Notes& notes) {
-  auto producer = ChannelProducer::connect(path, options_of(wait), monotonic_ns() + kHangNs);
+  auto producer = ChannelProducer::connect(path, options_of(wait), hang_deadline());
   if (!producer.ok()) return notes.complaint.say(std::string(producer.status().message()));
-  if (producer->try_send({}, 1) != ChannelResult::kOk) return 1;
+  if (producer->try_send({}, 1) != Errc::kOk) return 1;
   if (!keep_silent(notes, 2, producer->session_id())) return notes.complaint.say("nobody waits");
-  const ChannelResult result = producer->try_send({}, 2);
-  if (result != ChannelResult::kOk) return notes.complaint.say(name_of(result));
-  return producer->drain(monotonic_ns() + kHangNs) == ChannelResult::kOk ? 0 : 1;
+  const Errc result = producer->try_send({}, 2);
+  if (result != Errc::kOk) return notes.complaint.say(name_of(result));
+  return producer->drain(hang_deadline()) == Errc::kOk ? 0 : 1;
 }
 
 int take_around_a_silence(ChannelListener& listener, WaitStrategy wait, Notes& notes) {
-  auto consumer = ChannelConsumer::accept(listener, options_of(wait), monotonic_ns() + kHangNs);
+  auto consumer = ChannelConsumer::accept(listener, options_of(wait), hang_deadline());
   if (!consumer.ok()) return notes.complaint.say(std::string(consumer.status().message()));
   for (std::uint32_t type = 1; type <= 2; ++type) {
     Peek peek;
-    const ChannelResult result = timed(notes, [&](std::uint64_t deadline_ns) {
-      peek = consumer->peek(deadline_ns);
+    const Errc result = timed(notes, [&](Deadline deadline) {
+      peek = consumer->peek(deadline);
       return peek.result;
     });
-    if (result != ChannelResult::kOk) return notes.complaint.say(name_of(result));
+    if (result != Errc::kOk) return notes.complaint.say(name_of(result));
     if (peek.message.type != type) return notes.complaint.say("another message");
-    consumer->release();
+    if (consumer->release() != Errc::kOk) return notes.complaint.say("no release");
   }
   notes.sleeps = consumer->counters().sleeps;
-  const ChannelResult end = consumer->peek(monotonic_ns() + kHangNs).result;
-  return end == ChannelResult::kClosed ? 0 : notes.complaint.say(name_of(end));
+  const Errc end = consumer->peek(hang_deadline()).result;
+  return end == Errc::kClosed ? 0 : notes.complaint.say(name_of(end));
 }
 
 int release_after_a_silence(ChannelListener& listener, WaitStrategy wait, Notes& notes) {
-  auto consumer = ChannelConsumer::accept(listener, options_of(wait), monotonic_ns() + kHangNs);
+  auto consumer = ChannelConsumer::accept(listener, options_of(wait), hang_deadline());
   if (!consumer.ok()) return notes.complaint.say(std::string(consumer.status().message()));
   if (!keep_silent(notes, kRingful + 1, consumer->session_id())) {
     return notes.complaint.say("nobody waits");
   }
   for (;;) {
-    const ChannelResult result = consumer->peek(monotonic_ns() + kHangNs).result;
-    if (result == ChannelResult::kClosed) break;
-    if (result != ChannelResult::kOk) return notes.complaint.say(name_of(result));
+    const Errc result = consumer->peek(hang_deadline()).result;
+    if (result == Errc::kClosed) break;
+    if (result != Errc::kOk) return notes.complaint.say(name_of(result));
     notes.taken.fetch_add(1);
-    consumer->release();
+    if (consumer->release() != Errc::kOk) return notes.complaint.say("no release");
   }
   return notes.taken.load() == kRingful + 1 ? 0 : notes.complaint.say("not all of them");
 }
 
 int send_a_ringful_and_one(const std::string& path, WaitStrategy wait, Notes& notes) {
-  auto producer = ChannelProducer::connect(path, options_of(wait), monotonic_ns() + kHangNs);
+  auto producer = ChannelProducer::connect(path, options_of(wait), hang_deadline());
   if (!producer.ok()) return notes.complaint.say(std::string(producer.status().message()));
   for (std::uint64_t i = 0; i <= kRingful; ++i) {
-    const ChannelResult result =
-        timed(notes, [&](std::uint64_t deadline_ns) { return producer->send({}, 1, deadline_ns); });
-    if (result != ChannelResult::kOk) return notes.complaint.say(name_of(result));
+    const Errc result =
+        timed(notes, [&](Deadline deadline) { return producer->send({}, 1, deadline); });
+    if (result != Errc::kOk) return notes.complaint.say(name_of(result));
   }
   notes.sleeps = producer->counters().sleeps;
-  return producer->drain(monotonic_ns() + kHangNs) == ChannelResult::kOk ? 0 : 1;
+  return producer->drain(hang_deadline()) == Errc::kOk ? 0 : 1;
 }
 
 // Two processes of which one is silent; the other waited for all that time, and slept several times
@@ -202,29 +208,27 @@ namespace {
 
 // As long as the test wants: it may be stopped as well, for any time.
 int send_numbers(const std::string& path, Notes& notes) {
-  auto producer =
-      ChannelProducer::connect(path, options_of(WaitStrategy::kPark), monotonic_ns() + kHangNs);
+  auto producer = ChannelProducer::connect(path, options_of(WaitStrategy::kPark), hang_deadline());
   if (!producer.ok()) return notes.complaint.say(std::string(producer.status().message()));
   for (std::uint64_t i = 0; !notes.stop.load(); ++i) {
-    const ChannelResult result =
-        producer->send({}, static_cast<std::uint32_t>(i), monotonic_ns() + kHangNs);
-    if (result != ChannelResult::kOk) return notes.complaint.say(name_of(result));
+    const Errc result = producer->send({}, static_cast<std::uint32_t>(i), hang_deadline());
+    if (result != Errc::kOk) return notes.complaint.say(name_of(result));
     notes.sent.store(i + 1);
   }
-  return producer->drain(monotonic_ns() + kHangNs) == ChannelResult::kOk ? 0 : 1;
+  return producer->drain(hang_deadline()) == Errc::kOk ? 0 : 1;
 }
 
 int take_numbers(ChannelListener& listener, Notes& notes) {
   auto consumer =
-      ChannelConsumer::accept(listener, options_of(WaitStrategy::kPark), monotonic_ns() + kHangNs);
+      ChannelConsumer::accept(listener, options_of(WaitStrategy::kPark), hang_deadline());
   if (!consumer.ok()) return notes.complaint.say(std::string(consumer.status().message()));
   for (std::uint64_t i = 0;; ++i) {
-    const Peek peek = consumer->peek(monotonic_ns() + kHangNs);
-    if (peek.result == ChannelResult::kClosed) return 0;
-    if (peek.result != ChannelResult::kOk) return notes.complaint.say(name_of(peek.result));
+    const Peek peek = consumer->peek(hang_deadline());
+    if (peek.result == Errc::kClosed) return 0;
+    if (peek.result != Errc::kOk) return notes.complaint.say(name_of(peek.result));
     if (peek.message.type != static_cast<std::uint32_t>(i))
       return notes.complaint.say("another number");
-    consumer->release();
+    if (consumer->release() != Errc::kOk) return notes.complaint.say("no release");
     notes.taken.store(i + 1);
   }
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <random>
@@ -13,10 +14,10 @@
 #include <vector>
 
 #include "lapwing/consumer.h"
+#include "lapwing/detail/atomic_word.h"
 #include "lapwing/listener.h"
 #include "lapwing/producer.h"
 #include "os/kernel.h"
-#include "proto/shared_words.h"
 #include "testing/child_process.h"
 #include "testing/temporary_directory.h"
 
@@ -51,8 +52,8 @@ struct Report {
   Told consumer;
 };
 
-std::uint64_t hang_deadline() {
-  return monotonic_ns() + kHangNs;
+Deadline hang_deadline() {
+  return std::chrono::nanoseconds(kHangNs);
 }
 
 // The stream's bytes from `offset` on. Words, since a byte at a time would be the slowest part.
@@ -156,19 +157,20 @@ class Sender : Party {
 
   int go() {
     while (!done()) {
-      if (const ChannelResult result = send_some(); result != ChannelResult::kOk) {
+      if (const Errc result = send_some(); result != Errc::kOk) {
         return fail(name_of(result));
       }
     }
-    producer_.send({}, kEndOfStream, hang_deadline());
-    const ChannelResult drained = producer_.drain(hang_deadline());
+    const Errc ended = producer_.send({}, kEndOfStream, hang_deadline());
+    if (ended != Errc::kOk) return fail(name_of(ended));
+    const Errc drained = producer_.drain(hang_deadline());
     told_.bytes = bytes_;
     told_.counters = producer_.counters();
-    return drained == ChannelResult::kOk ? 0 : fail(name_of(drained));
+    return drained == Errc::kOk ? 0 : fail(name_of(drained));
   }
 
  private:
-  ChannelResult send_some() {
+  Errc send_some() {
     switch (random_() % 6) {
       case 0:
         return claim_and_commit(0);
@@ -186,28 +188,28 @@ class Sender : Party {
   }
 
   // Claims perhaps more than it commits, and gives a claim up now and then.
-  ChannelResult claim_and_commit(std::size_t surplus) {
+  Errc claim_and_commit(std::size_t surplus) {
     const std::size_t size = sizes_.next();
     const std::size_t claimed =
         std::min<std::size_t>(size + surplus, run_.options.message_bytes_max);
-    if (surplus % 10 == 1 && producer_.try_claim(claimed).result == ChannelResult::kOk) {
-      producer_.abort();
+    if (surplus % 10 == 1 && producer_.try_claim(claimed).result == Errc::kOk) {
+      if (const Errc aborted = producer_.abort(); aborted != Errc::kOk) return aborted;
     }
     const Claim claim = producer_.claim(claimed, hang_deadline());
-    if (claim.result != ChannelResult::kOk) return claim.result;
+    if (claim.result != Errc::kOk) return claim.result;
     fill(claim.payload.first(size), bytes_);
-    const ChannelResult committed = producer_.commit(size, type_);
+    const Errc committed = producer_.commit(size, type_);
     count(size, producer_.counters());
     return committed;
   }
 
-  ChannelResult stage_some() {
+  Errc stage_some() {
     for (std::size_t left = 1 + random_() % kBatch; left > 0; --left) {
       const std::size_t size = sizes_.next();
       const Claim claim = producer_.claim(size, hang_deadline());
-      if (claim.result != ChannelResult::kOk) return claim.result;
+      if (claim.result != Errc::kOk) return claim.result;
       fill(claim.payload, bytes_);
-      if (producer_.stage(size, type_) != ChannelResult::kOk) return ChannelResult::kMisuse;
+      if (producer_.stage(size, type_) != Errc::kOk) return Errc::kMisuse;
       count(size, producer_.counters());
     }
     return producer_.commit_staged();
@@ -225,25 +227,25 @@ class Sender : Party {
     batched_ = 0;
   }
 
-  ChannelResult send_copied() {
-    const ChannelResult result = producer_.send(next_payload(0), type_, hang_deadline());
+  Errc send_copied() {
+    const Errc result = producer_.send(next_payload(0), type_, hang_deadline());
     count_batch(1);
     return result;
   }
 
   // Without waiting: tries until there is room.
-  ChannelResult send_tight() {
+  Errc send_tight() {
     const std::span<const std::byte> payload = next_payload(0);
-    const std::uint64_t deadline_ns = hang_deadline();
-    ChannelResult result = ChannelResult::kWouldBlock;
-    while (result == ChannelResult::kWouldBlock && monotonic_ns() < deadline_ns) {
+    const Deadline deadline = hang_deadline();
+    Errc result = Errc::kWouldBlock;
+    while (result == Errc::kWouldBlock && !deadline.has_passed()) {
       result = producer_.try_send(payload, type_);
     }
     count_batch(1);
     return result;
   }
 
-  ChannelResult send_batch() {
+  Errc send_batch() {
     std::array<Outgoing, kBatch> batch;
     const std::size_t size = 1 + random_() % kBatch;
     for (std::size_t i = 0; i < size; ++i) {
@@ -255,7 +257,7 @@ class Sender : Party {
     const SentBatch tried = producer_.try_send_batch(whole);
     const SentBatch rest = producer_.send_batch(whole.subspan(tried.count), hang_deadline());
     count_batch(size);
-    if (tried.count + rest.count != size) return ChannelResult::kMisuse;
+    if (tried.count + rest.count != size) return Errc::kMisuse;
     return rest.result;
   }
 
@@ -278,8 +280,8 @@ class Taker : Party {
     told_.bytes = bytes_;
     told_.counters = consumer_.counters();
     if (!done()) return fail("the end came too early");
-    const ChannelResult left = consumer_.peek(hang_deadline()).result;
-    return left == ChannelResult::kClosed ? 0 : fail(name_of(left));
+    const Errc left = consumer_.peek(hang_deadline()).result;
+    return left == Errc::kClosed ? 0 : fail(name_of(left));
   }
 
  private:
@@ -295,7 +297,7 @@ class Taker : Party {
         break;
     }
     const Peek peek = consumer_.try_peek();
-    return peek.result == ChannelResult::kWouldBlock ? 0 : take_in_place(peek);
+    return peek.result == Errc::kWouldBlock ? 0 : take_in_place(peek);
   }
 
   int check(std::uint32_t type, std::span<const std::byte> payload) {
@@ -319,14 +321,14 @@ class Taker : Party {
   }
 
   int take_in_place(const Peek& peek) {
-    if (peek.result != ChannelResult::kOk) return fail(name_of(peek.result));
+    if (peek.result != Errc::kOk) return fail(name_of(peek.result));
     if (const int code = check(peek.message.type, peek.message.payload); code != 0) return code;
-    const ChannelResult released = consumer_.release();
-    return released == ChannelResult::kOk ? 0 : fail(name_of(released));
+    const Errc released = consumer_.release();
+    return released == Errc::kOk ? 0 : fail(name_of(released));
   }
 
   int take_copied(const Received& received) {
-    if (received.result != ChannelResult::kOk) return fail(name_of(received.result));
+    if (received.result != Errc::kOk) return fail(name_of(received.result));
     return check(received.type, std::span(buffer_).first(received.size));
   }
 
@@ -334,7 +336,7 @@ class Taker : Party {
   int take_batch() {
     std::array<Message, kBatch> batch;
     const PeekBatch peeked = consumer_.peek_batch(batch, hang_deadline());
-    if (peeked.result != ChannelResult::kOk) return fail(name_of(peeked.result));
+    if (peeked.result != Errc::kOk) return fail(name_of(peeked.result));
     const std::size_t kept = random_() % (peeked.count + 1);
     for (std::size_t i = 0; i < kept; ++i) {
       if (const int code = check(batch[i].type, batch[i].payload); code != 0) return code;
@@ -342,8 +344,8 @@ class Taker : Party {
     std::span<const Message> left = std::span(batch).first(kept);
     while (!left.empty()) {
       const std::size_t step = 1 + random_() % left.size();
-      const ChannelResult released = consumer_.release(left, step);
-      if (released != ChannelResult::kOk) return fail(name_of(released));
+      const Errc released = consumer_.release(left, step);
+      if (released != Errc::kOk) return fail(name_of(released));
       left = left.subspan(step);
     }
     return 0;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <optional>
@@ -24,8 +25,8 @@ constexpr std::size_t kClients = 3;
 constexpr std::uint32_t kSteady = 0x57ead1;  // type of the messages of the steady client
 constexpr int kHandedOver = 42;              // exit code of a listener that was taken over
 
-std::uint64_t hang_deadline() {
-  return monotonic_ns() + kHangNs;
+Deadline hang_deadline() {
+  return std::chrono::nanoseconds(kHangNs);
 }
 
 ChannelOptions small_options() {
@@ -52,9 +53,9 @@ int connect_often(const std::string& path, Notes& notes, Complaint& complaint) {
   while (!notes.stop.load()) {
     auto producer = ChannelProducer::connect(path, small_options(), hang_deadline());
     if (!producer.ok()) return complaint.say(std::string(producer.status().message()));
-    ChannelResult result = producer->send({}, 1, hang_deadline());
-    if (result == ChannelResult::kOk) result = producer->drain(hang_deadline());
-    if (result != ChannelResult::kOk) return complaint.say(name_of(result));
+    Errc result = producer->send({}, 1, hang_deadline());
+    if (result == Errc::kOk) result = producer->drain(hang_deadline());
+    if (result != Errc::kOk) return complaint.say(name_of(result));
     notes.connected.fetch_add(1);
   }
   return 0;
@@ -66,31 +67,34 @@ int send_steadily(const std::string& path, Notes& notes) {
   if (!producer.ok()) return notes.steady_says.say(std::string(producer.status().message()));
   while (!notes.stop.load()) {
     const std::uint64_t number = notes.steady_sent.load();
-    const ChannelResult result =
+    const Errc result =
         producer->send(std::as_bytes(std::span(&number, 1)), kSteady, hang_deadline());
-    if (result != ChannelResult::kOk) return notes.steady_says.say(name_of(result));
+    if (result != Errc::kOk) return notes.steady_says.say(name_of(result));
     notes.steady_sent.fetch_add(1);
     wait_readable(-1, kNsPerMs);
   }
-  return producer->drain(hang_deadline()) == ChannelResult::kOk ? 0 : 1;
+  return producer->drain(hang_deadline()) == Errc::kOk ? 0 : 1;
 }
 
 // What has come from the steady client. False: it is over, or something is missing.
 bool take_steady(ChannelConsumer& steady, Notes& notes) {
   for (;;) {
     const Peek peek = steady.try_peek();
-    if (peek.result == ChannelResult::kWouldBlock) return true;
-    if (peek.result == ChannelResult::kClosed) return false;
+    if (peek.result == Errc::kWouldBlock) return true;
+    if (peek.result == Errc::kClosed) return false;
     std::uint64_t number = 0;
-    if (peek.result == ChannelResult::kOk && peek.message.payload.size() == sizeof number) {
+    if (peek.result == Errc::kOk && peek.message.payload.size() == sizeof number) {
       std::memcpy(&number, peek.message.payload.data(), sizeof number);
     }
-    if (peek.result != ChannelResult::kOk || number != notes.steady_received.load()) {
+    if (peek.result != Errc::kOk || number != notes.steady_received.load()) {
       notes.listeners_say.say(std::string("the steady client: ") + name_of(peek.result));
       return false;
     }
     notes.steady_received.fetch_add(1);
-    steady.release();
+    if (const Errc released = steady.release(); released != Errc::kOk) {
+      notes.listeners_say.say(std::string("the steady client: ") + name_of(released));
+      return false;
+    }
   }
 }
 
@@ -101,7 +105,7 @@ int serve(ChannelListener listener, Notes& notes) {
   bool steady_is_over = false;
   for (;;) {
     auto consumer =
-        ChannelConsumer::accept(listener, small_options(), monotonic_ns() + 2 * kNsPerMs);
+        ChannelConsumer::accept(listener, small_options(), std::chrono::milliseconds(2));
     if (steady && !steady_is_over) steady_is_over = !take_steady(*steady, notes);
     const Errc failed = errc_of(consumer.status());
     if (failed == Errc::kTimedOut) continue;
@@ -110,13 +114,15 @@ int serve(ChannelListener listener, Notes& notes) {
       return notes.listeners_say.say(std::string(consumer.status().message()));
     }
     const Peek peek = consumer->peek(hang_deadline());
-    if (peek.result != ChannelResult::kOk) return notes.listeners_say.say(name_of(peek.result));
+    if (peek.result != Errc::kOk) return notes.listeners_say.say(name_of(peek.result));
     if (peek.message.type == kSteady) {
       steady.emplace(std::move(*consumer));
       continue;
     }
     notes.received.fetch_add(1);
-    consumer->release();
+    if (const Errc released = consumer->release(); released != Errc::kOk) {
+      return notes.listeners_say.say(name_of(released));
+    }
   }
   while (steady && !steady_is_over) {
     steady_is_over = !take_steady(*steady, notes);
@@ -140,8 +146,8 @@ int take_over_and_serve(const std::string& path, std::uint64_t generation, Notes
 }
 
 bool await(const std::atomic<std::uint64_t>& word, std::uint64_t value) {
-  const std::uint64_t deadline_ns = hang_deadline();
-  while (word.load() < value && monotonic_ns() < deadline_ns) wait_readable(-1, kNsPerMs / 5);
+  const Deadline deadline = hang_deadline();
+  while (word.load() < value && !deadline.has_passed()) wait_readable(-1, kNsPerMs / 5);
   return word.load() >= value;
 }
 
@@ -201,8 +207,8 @@ int connect_once(const std::string& path, Notes& notes) {
     notes.clients_say[0].say(std::string(producer.status().message()));
     return static_cast<int>(errc_of(producer.status()));
   }
-  return producer->send({}, 1, hang_deadline()) == ChannelResult::kOk &&
-                 producer->drain(hang_deadline()) == ChannelResult::kOk
+  return producer->send({}, 1, hang_deadline()) == Errc::kOk &&
+                 producer->drain(hang_deadline()) == Errc::kOk
              ? 0
              : 1;
 }
@@ -212,9 +218,9 @@ int serve_one(ChannelListener& listener, Notes& notes) {
   // It may have handed over in its last turn, before it was told to go on.
   if (!consumer.ok() && listener.handed_over()) return kHandedOver;
   if (!consumer.ok()) return notes.listeners_say.say(std::string(consumer.status().message()));
-  const ChannelResult result = consumer->peek(hang_deadline()).result;
-  if (result != ChannelResult::kOk) return notes.listeners_say.say(name_of(result));
-  return consumer->release() == ChannelResult::kOk ? 0 : 1;
+  const Errc result = consumer->peek(hang_deadline()).result;
+  if (result != Errc::kOk) return notes.listeners_say.say(name_of(result));
+  return consumer->release() == Errc::kOk ? 0 : 1;
 }
 
 // Lets successors try until told to go on; then serves the client that has waited.
@@ -280,9 +286,9 @@ int succeed_and_serve_one(const std::string& path, Notes& notes) {
 
 // Tries again if the listener died under it.
 int connect_until_served(const std::string& path, Notes& notes) {
-  const std::uint64_t deadline_ns = hang_deadline();
+  const Deadline deadline = hang_deadline();
   int code = 1;
-  while (code != 0 && monotonic_ns() < deadline_ns) {
+  while (code != 0 && !deadline.has_passed()) {
     code = connect_once(path, notes);
     const bool died = code == static_cast<int>(Errc::kPeerGone) ||
                       code == static_cast<int>(Errc::kNoBus) || code == 0;

@@ -10,16 +10,18 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <random>
 #include <string>
 #include <thread>
 
+#include "channel/session.h"
 #include "lapwing/consumer.h"
+#include "lapwing/detail/atomic_word.h"
 #include "lapwing/listener.h"
 #include "lapwing/producer.h"
 #include "os/kernel.h"
-#include "proto/shared_words.h"
 #include "testing/child_process.h"
 #include "testing/temporary_directory.h"
 
@@ -59,8 +61,8 @@ struct Exchange {
   Complaint waker_says{};
 };
 
-std::uint64_t hang_deadline() {
-  return monotonic_ns() + kHangNs;
+Deadline hang_deadline() {
+  return std::chrono::nanoseconds(kHangNs);
 }
 
 // The side that waits: calls `wait` once a cycle with a deadline, and again while that passes.
@@ -72,14 +74,14 @@ class Waiter {
   int go(const Wait& wait) {
     exchange_.ready.store(true);
     for (std::uint64_t cycle = 1; cycle <= run_.cycles; ++cycle) {
-      ChannelResult result = ChannelResult::kTimedOut;
-      while (result == ChannelResult::kTimedOut) {
+      Errc result = Errc::kTimedOut;
+      while (result == Errc::kTimedOut) {
         const std::uint64_t deadline_ns = monotonic_ns() + duration();
         clock_ended_ns = 0;
-        result = wait(deadline_ns);
+        result = wait(Deadline::at_monotonic_ns(deadline_ns));
         judge(cycle, result, deadline_ns);
       }
-      if (result != ChannelResult::kOk) return exchange_.waiter_says.say(name_of(result));
+      if (result != Errc::kOk) return exchange_.waiter_says.say(name_of(result));
       exchange_.taken.store(cycle);
     }
     return 0;
@@ -89,17 +91,16 @@ class Waiter {
   // Most deadlines are far; a few pass while nothing comes.
   std::uint64_t duration() { return random_() % 8 != 0 ? kLongNs : random_() % 40'000; }
 
-  void judge(std::uint64_t cycle, ChannelResult result, std::uint64_t deadline_ns) {
+  void judge(std::uint64_t cycle, Errc result, std::uint64_t deadline_ns) {
     const std::uint64_t end_ns = monotonic_ns();
     const bool there = exchange_.there_cycle.load() == cycle;
     const std::uint64_t there_ns = there ? exchange_.there_ns.load() : end_ns;
     const std::uint64_t for_ns = end_ns - std::min(end_ns, there_ns);
     exchange_.there_ns_max = std::max(exchange_.there_ns_max, for_ns);
-    const bool passed_over =
-        result == ChannelResult::kTimedOut && there_ns + kThereNs < deadline_ns;
+    const bool passed_over = result == Errc::kTimedOut && there_ns + kThereNs < deadline_ns;
     const bool slept_through = there && there_ns < clock_ended_ns;
     if (passed_over || slept_through) ++exchange_.lost;
-    if (result == ChannelResult::kTimedOut) ++exchange_.timed_out;
+    if (result == Errc::kTimedOut) ++exchange_.timed_out;
   }
 
   const Run& run_;
@@ -121,8 +122,8 @@ class Waker {
         return exchange_.waker_says.say("cycle " + std::to_string(cycle - 1) + " was never taken");
       }
       pass(gap);
-      const ChannelResult result = act();
-      if (result != ChannelResult::kOk) return exchange_.waker_says.say(name_of(result));
+      const Errc result = act();
+      if (result != Errc::kOk) return exchange_.waker_says.say(name_of(result));
       exchange_.there_ns.store(monotonic_ns());
       exchange_.there_cycle.store(cycle);
     }
@@ -163,12 +164,12 @@ class Waker {
 
   template <typename Condition>
   static bool await(const Condition& condition) {
-    const std::uint64_t deadline_ns = hang_deadline();
+    const Deadline deadline = hang_deadline();
     for (std::uint32_t turns = 0; !condition(); ++turns) {
       spin_pause();
       if (turns % 1024 != 1023) continue;
       std::this_thread::yield();
-      if (monotonic_ns() >= deadline_ns) return false;
+      if (deadline.has_passed()) return false;
     }
     return true;
   }
@@ -194,14 +195,14 @@ int produce(const Run& run, const std::string& path, Exchange& exchange) {
     code = Waker(run, exchange).go([&] { return producer->try_send({}, 1); });
     exchange.waker = producer->counters();
   } else {
-    while (producer->try_send({}, 1) == ChannelResult::kOk) {
+    while (producer->try_send({}, 1) == Errc::kOk) {
     }
-    code = Waiter(run, exchange).go([&](std::uint64_t deadline_ns) {
-      return producer->send({}, 1, deadline_ns);
+    code = Waiter(run, exchange).go([&](Deadline deadline) {
+      return producer->send({}, 1, deadline);
     });
     exchange.waiter = producer->counters();
   }
-  producer->drain(hang_deadline());
+  (void)producer->drain(hang_deadline());
   return code;
 }
 
@@ -211,20 +212,22 @@ int consume(const Run& run, ChannelListener& listener, Exchange& exchange) {
   if (!consumer.ok()) return exchange.waker_says.say(std::string(consumer.status().message()));
   int code = 0;
   if (run.side == Side::kEmpty) {
-    code = Waiter(run, exchange).go([&](std::uint64_t deadline_ns) {
-      const ChannelResult result = consumer->peek(deadline_ns).result;
-      return result == ChannelResult::kOk ? consumer->release() : result;
+    code = Waiter(run, exchange).go([&](Deadline deadline) {
+      const Errc result = consumer->peek(deadline).result;
+      return result == Errc::kOk ? consumer->release() : result;
     });
     exchange.waiter = consumer->counters();
   } else {
     code = Waker(run, exchange).go([&] {
-      const ChannelResult result = consumer->peek(hang_deadline()).result;
-      return result == ChannelResult::kOk ? consumer->release() : result;
+      const Errc result = consumer->peek(hang_deadline()).result;
+      return result == Errc::kOk ? consumer->release() : result;
     });
     exchange.waker = consumer->counters();
-    while (consumer->try_peek().result == ChannelResult::kOk) consumer->release();
+    while (consumer->try_peek().result == Errc::kOk) {
+      if (consumer->release() != Errc::kOk) return exchange.waker_says.say("no release");
+    }
   }
-  consumer->peek(hang_deadline());  // the producer leaves first
+  (void)consumer->peek(hang_deadline());  // the producer leaves first
   return code;
 }
 

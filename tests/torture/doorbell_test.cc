@@ -17,6 +17,7 @@
 
 #include <atomic>
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <cstdarg>
 #include <cstdint>
 #include <cstdio>
@@ -24,15 +25,16 @@
 #include <string>
 #include <thread>
 
-#include "lapwing/publisher.h"
 #include "lapwing/subscriber.h"
 #include "os/kernel.h"
 #include "os/unique_fd.h"
 #include "os/waiter.h"
 #include "proto/ring_layout.h"
-#include "proto/shared_words.h"
+#include "proto/ring_words.h"
 #include "publisher/file_thread.h"
+#include "publisher/publisher_set_up.h"
 #include "snapshot/bus_directory.h"
+#include "testing/closing_publisher.h"
 #include "testing/environment.h"
 #include "testing/temporary_directory.h"
 #include "tests/end_to_end/stream.h"
@@ -92,10 +94,11 @@ class Reader {
     options.directory = directory;
     options.wait = WaitStrategy::kPark;
     options.on_gap = OnGap::kSkip;
-    Subscriber subscriber(options);
+    Subscriber subscriber = Subscriber::open(std::move(options)).value();
     while (!stop_ && !closed_ && !ended_) {
-      const Item item = manner == Manner::kWait ? subscriber.wait(monotonic_ns() + kSleepNs)
-                                                : wait_for_descriptor(subscriber);
+      const Item item = manner == Manner::kWait
+                            ? subscriber.wait(std::chrono::nanoseconds(kSleepNs))
+                            : wait_for_descriptor(subscriber);
       if (item.kind == ItemKind::kRecord) taken_ = item.sequence;
       closed_ = item.kind == ItemKind::kClosed;
       ended_ = item.kind == ItemKind::kEnded;
@@ -103,9 +106,10 @@ class Reader {
   }
 
   static Item wait_for_descriptor(Subscriber& subscriber) {
-    const auto fd = subscriber.descriptor();
-    const Item item = subscriber.poll();
-    if (item.kind == ItemKind::kNothing && fd.ok()) wait_readable(*fd, kSleepNs);
+    const auto fd = subscriber.fd();
+    const Item item = subscriber.wait(Deadline::now());
+    const bool nothing = item.kind == ItemKind::kNothing;
+    if (nothing && fd.ok() && subscriber.arm()) wait_readable(*fd, kSleepNs);
     return item;
   }
 
@@ -138,8 +142,8 @@ class WritableWords {
   void* page_;
 };
 
-std::unique_ptr<Publisher> open_bus(const std::string& directory) {
-  PublisherOptions options = stream_options(directory);
+ClosingPublisher open_bus(const std::string& directory) {
+  PublisherSetUp options = stream_options(directory);
   options.journal = false;  // who waits for one sleeps on a futex, too
   forget_sleeps();
   return open_publisher(options);

@@ -13,19 +13,23 @@
 
 #include <array>
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <cstring>
 #include <memory>
 #include <set>
 #include <string>
 #include <vector>
 
-#include "bus/ring_map.h"
-#include "lapwing/publisher.h"
+#include "lapwing/detail/atomic_word.h"
 #include "lapwing/subscriber.h"
-#include "os/kernel.h"
 #include "os/posix_io.h"
 #include "os/uring_write_queue.h"
+#include "proto/journal_format.h"
+#include "proto/ring_layout.h"
+#include "proto/slot_stamp.h"
+#include "publisher/publisher_set_up.h"
 #include "snapshot/bus_directory.h"
+#include "testing/closing_publisher.h"
 #include "testing/temporary_directory.h"
 
 namespace lapwing {
@@ -38,7 +42,7 @@ constexpr std::uint64_t kSegmentBytes = kSegmentSlotBytesMin;  // 1,024 slots: m
 constexpr Sequence kRecords = 6000;
 constexpr Sequence kRecordsAfter = 300;
 constexpr std::size_t kBatch = 37;  // divides neither block nor ring
-constexpr std::uint64_t kHangNs = 60'000'000'000;
+constexpr std::chrono::seconds kHang{60};
 
 Record record_of(Sequence n) {
   Record record{};
@@ -154,13 +158,13 @@ class KillingQueue final : public WriteQueue {
   std::unique_ptr<WriteQueue> real_;
 };
 
-PublisherOptions options_for(const std::string& directory) {
-  PublisherOptions options;
+PublisherSetUp options_for(const std::string& directory) {
+  PublisherSetUp options;
   options.directory = directory;
   options.record_bytes = sizeof(Record);
   options.capacity = kCapacity;
   options.segment_bytes = kSegmentBytes;
-  options.sync_interval_ns = 1'000'000;
+  options.sync_interval = std::chrono::milliseconds(1);
   return options;
 }
 
@@ -185,13 +189,13 @@ void leave_half_written(const std::string& ring_path, Sequence n, int stores) {
 [[noreturn]] void live_as_child(const std::string& directory, const KillPoint& point,
                                 Notes& notes) {
   auto countdown = std::make_shared<Countdown>(point, notes);
-  PublisherOptions options = options_for(directory);
+  PublisherSetUp options = options_for(directory);
   options.make_disk = [&] { return std::make_unique<KillingDisk>(countdown); };
   options.make_queue = [&] { return std::make_unique<KillingQueue>(countdown, point.writes_done); };
   options.on_step = [&](const char* step) {
     if (point.step == step) end_here();
   };
-  auto publisher = Publisher::open(options);
+  auto publisher = closing(open_with_seams(options));
   if (!publisher.ok()) _exit(2);
   std::vector<Record> batch(kBatch);
   while ((*publisher)->head() < kRecords) {
@@ -235,10 +239,10 @@ Life run_child(const std::string& directory, const KillPoint& point) {
 
 // Goes on after the child, and closes. Returns the last sequence.
 Sequence publish_after(const std::string& directory) {
-  auto publisher = Publisher::open(options_for(directory));
+  auto publisher = closing(open_with_seams(options_for(directory)));
   INFO(publisher.status().ToString());
   REQUIRE(publisher.ok());
-  CHECK_FALSE((*publisher)->settled().new_void.has_value());
+  CHECK_FALSE((*publisher)->last_session().void_first != kNoSequence);
   for (Sequence i = 0; i < kRecordsAfter; ++i) {
     const Record record = record_of((*publisher)->head() + 1);
     REQUIRE((*publisher)->publish(std::as_bytes(std::span(record))) != kNoSequence);
@@ -252,22 +256,23 @@ Sequence read_everything(const std::string& directory) {
   SubscriberOptions options;
   options.directory = directory;
   options.start = Start::oldest();
-  options.reattach_ns = 0;
-  Subscriber subscriber(options);
+  options.reattach = std::chrono::nanoseconds(0);
+  auto subscriber = Subscriber::open(std::move(options));
+  REQUIRE(subscriber.ok());
   Sequence expected = 1;
-  const std::uint64_t deadline_ns = monotonic_ns() + kHangNs;
+  const Deadline deadline = kHang;
   for (;;) {
-    const Item item = subscriber.wait(deadline_ns);
+    const Item item = subscriber->wait(deadline);
     if (item.kind == ItemKind::kRecord) {
       REQUIRE(item.sequence == expected);
       const Record record = record_of(expected);
-      REQUIRE(std::memcmp(subscriber.record().data(), record.data(), sizeof record) == 0);
+      REQUIRE(std::memcmp(item.record.data(), record.data(), sizeof record) == 0);
       ++expected;
     } else if (item.kind == ItemKind::kClosed) {
-      CHECK(subscriber.counters().lost == 0);
+      CHECK(subscriber->counters().lost == 0);
       return expected - 1;
     } else {
-      INFO(name_of(item.kind) << ": " << subscriber.text());
+      INFO(name_of(item.kind) << ": " << (item.event == nullptr ? "" : item.event->text));
       REQUIRE((item.kind == ItemKind::kSession || item.kind == ItemKind::kCaughtUp));
     }
   }

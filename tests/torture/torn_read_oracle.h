@@ -21,8 +21,10 @@
 #include <functional>
 #include <vector>
 
+#include "lapwing/detail/atomic_word.h"
 #include "proto/ring_layout.h"
-#include "proto/shared_words.h"
+#include "proto/ring_words.h"
+#include "proto/slot_words.h"
 
 namespace lapwing::torture {
 

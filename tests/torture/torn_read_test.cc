@@ -14,7 +14,9 @@
 #include <new>
 #include <thread>
 
+#include "lapwing/detail/atomic_word.h"
 #include "proto/slot_form.h"
+#include "proto/slot_stamp.h"
 #include "tests/torture/torn_read_oracle.h"
 
 namespace lapwing::torture {
@@ -182,7 +184,7 @@ struct ReadsWithoutLookingAgain : SlotProtocol<Moves> {
   static SlotReadResult load_slot(const std::byte* slot, Sequence n, std::byte* record,
                                   std::size_t record_bytes) {
     const Word* const words = reinterpret_cast<const Word*>(slot);
-    const Word before = internal::load(words[0], std::memory_order_acquire);
+    const Word before = detail::load(words[0], std::memory_order_acquire);
     if (before != ready_stamp(n)) return judge_stamp(before, n);
     Moves::load_words(words + 1, record, record_bytes);
     return {SlotRead::kRecord, before};
@@ -196,7 +198,7 @@ struct WritesWithoutOddStamp : SlotProtocol<Moves> {
                          std::size_t record_bytes) {
     Word* const words = reinterpret_cast<Word*>(slot);
     Moves::store_words(words + 1, record, record_bytes);
-    internal::store(words[0], ready_stamp(n), std::memory_order_release);
+    detail::store(words[0], ready_stamp(n), std::memory_order_release);
   }
 };
 
@@ -206,7 +208,7 @@ struct WritesStampFirst : SlotProtocol<Moves> {
   static void store_slot(std::byte* slot, Sequence n, const std::byte* record,
                          std::size_t record_bytes) {
     Word* const words = reinterpret_cast<Word*>(slot);
-    internal::store(words[0], ready_stamp(n), std::memory_order_release);
+    detail::store(words[0], ready_stamp(n), std::memory_order_release);
     Moves::store_words(words + 1, record, record_bytes);
   }
 };

@@ -1,10 +1,10 @@
 // Lapwing's bus, without a journal as its peers have none, used as README.md says: batches where
 // there are batches, busy readers.
-#include <memory>
+#include <chrono>
 #include <optional>
+#include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "bench/peers/cpp/scenarios.h"
 #include "lapwing/publisher.h"
 #include "lapwing/subscriber.h"
@@ -14,11 +14,10 @@ namespace {
 
 constexpr std::uint64_t kSendRecordsMax = 32;
 constexpr std::uint64_t kReadRecordsMax = 256;
-constexpr std::uint64_t kJoinTurnNs = 10'000'000;
-constexpr std::uint64_t kWaitNs = 100'000'000;
+constexpr std::chrono::milliseconds kPatience{100};
 constexpr std::uint64_t kWaitsBetweenClocks = 1024;
 
-std::unique_ptr<Publisher> open_publisher(const Options& options, const std::string& name) {
+Publisher open_publisher(const Options& options, const std::string& name) {
   PublisherOptions publisher_options;
   publisher_options.directory = options.path(name);
   publisher_options.ring_directory = options.shared;
@@ -30,11 +29,13 @@ std::unique_ptr<Publisher> open_publisher(const Options& options, const std::str
   return *std::move(publisher);
 }
 
-void await_join(Subscriber& subscriber) {
-  Item item;
-  while (item.kind != ItemKind::kCaughtUp) {
-    item = subscriber.wait(now_ns() + kJoinTurnNs);
-    if (item.kind == ItemKind::kEnded) fail(subscriber.status().ToString());
+Subscriber join(SubscriberOptions options) {
+  auto subscriber = Subscriber::open(std::move(options));
+  if (!subscriber.ok()) fail(subscriber.status().ToString());
+  for (;;) {
+    const Item item = subscriber->wait(Deadline::never());
+    if (item.kind == ItemKind::kCaughtUp) return *std::move(subscriber);
+    if (item.kind == ItemKind::kEnded) fail(subscriber->status().ToString());
   }
 }
 
@@ -44,7 +45,7 @@ class LapwingBus {
       : words_(options.words()),
         in_batches_(!options.both_ways()),
         unsent_(kSendRecordsMax * words_),
-        batch_(kReadRecordsMax * words_) {
+        rows_(kReadRecordsMax * words_) {
     if (options.sends_first() || options.both_ways()) {
       out_ = open_publisher(options, options.sends_first() ? "ping" : "pong");
     }
@@ -53,8 +54,7 @@ class LapwingBus {
       subscriber_options.directory = options.path(options.sends_first() ? "pong" : "ping");
       subscriber_options.on_gap = OnGap::kSkip;
       subscriber_options.wait = WaitStrategy::kBusy;
-      in_.emplace(std::move(subscriber_options));
-      await_join(*in_);
+      in_ = join(std::move(subscriber_options));
     }
   }
 
@@ -66,40 +66,54 @@ class LapwingBus {
     if (count == 0) return 0;
     const auto records = std::as_bytes(std::span(unsent_.data(), count * words_));
     const Sequence sequence = count == 1 ? out_->publish(records) : out_->publish_batch(records);
-    if (sequence == kNoSequence) fail(out_->status().ToString());
+    if (sequence == kNoSequence) fail(out_->last_error().ToString());
     return count;
   }
 
   template <typename F>
   std::uint64_t receive(F&& on_record) {
-    if (in_batches_) {
-      const std::uint64_t count = in_->poll_batch(std::as_writable_bytes(std::span(batch_)));
-      for (std::uint64_t i = 0; i < count; ++i) on_record(&batch_[i * words_]);
-      if (count != 0) return count;
-    }
-    const Item item = in_batches_ ? in_->poll() : in_->wait(deadline());
-    if (item.kind == ItemKind::kEnded) fail(in_->status().ToString());
-    if (item.kind != ItemKind::kRecord) return 0;
-    // The subscriber's own copy, aligned for any record.
-    on_record(reinterpret_cast<const std::uint64_t*>(in_->record().data()));
-    return 1;
+    return in_batches_ ? receive_batch(on_record) : receive_one(on_record);
   }
 
  private:
-  // Of a wait; one for many, as a program would that has something else to do now and then.
-  std::uint64_t deadline() {
-    if (waits_++ % kWaitsBetweenClocks == 0) deadline_ns_ = now_ns() + kWaitNs;
-    return deadline_ns_;
+  template <typename F>
+  std::uint64_t receive_batch(F& on_record) {
+    const Batch batch = in_->read(std::as_writable_bytes(std::span(rows_)));
+    if (batch.result == Errc::kWouldBlock) return 0;
+    if (batch.result != Errc::kOk) fail(in_->status().ToString());
+    for (std::uint64_t i = 0; i < batch.count; ++i) on_record(&rows_[i * words_]);
+    return batch.count;
   }
 
-  std::unique_ptr<Publisher> out_;
+  template <typename F>
+  std::uint64_t receive_one(F& on_record) {
+    const Taken taken =
+        in_->take(std::as_writable_bytes(std::span(rows_.data(), words_)), deadline());
+    if (taken.result == Errc::kOk) {
+      on_record(rows_.data());
+      return 1;
+    }
+    if (taken.result == Errc::kTimedOut) return 0;
+    const bool is_event =
+        taken.result == Errc::kEventDue && in_->wait(Deadline::now()).kind != ItemKind::kNothing;
+    if (!is_event) fail(in_->status().ToString());
+    return 0;
+  }
+
+  // Of a wait; one for many, as a program would that has something else to do now and then.
+  Deadline deadline() {
+    if (waits_++ % kWaitsBetweenClocks == 0) deadline_ = kPatience;
+    return deadline_;
+  }
+
+  std::optional<Publisher> out_;
   std::optional<Subscriber> in_;
   std::size_t words_;
   bool in_batches_;
   std::vector<std::uint64_t> unsent_;
-  std::vector<std::uint64_t> batch_;
+  std::vector<std::uint64_t> rows_;
   std::uint64_t waits_ = 0;
-  std::uint64_t deadline_ns_ = 0;
+  Deadline deadline_ = Deadline::now();
 };
 
 }  // namespace

@@ -1,4 +1,5 @@
 // Lapwing's channel: claimed and peeked in place, staged and taken in batches where there are many.
+#include <chrono>
 #include <optional>
 #include <vector>
 
@@ -10,11 +11,11 @@
 namespace lapwing::peers {
 namespace {
 
-constexpr std::uint64_t kOpenNs = 60'000'000'000;
+constexpr std::chrono::seconds kOpen{60};
 constexpr std::uint64_t kSendMessagesMax = 32;
 constexpr std::uint64_t kReadMessagesMax = 256;
 constexpr std::uint32_t kMessageType = 1;
-constexpr std::uint64_t kWaitNs = 100'000'000;
+constexpr std::chrono::milliseconds kWait{100};
 constexpr std::uint64_t kWaitsBetweenClocks = 1024;
 
 template <typename T>
@@ -43,7 +44,7 @@ class LapwingChannel {
     std::uint64_t staged = 0;
     for (; staged < count; ++staged) {
       const Claim claim = out_->try_claim(bytes());
-      if (claim.result == ChannelResult::kWouldBlock) break;
+      if (claim.result == Errc::kWouldBlock) break;
       ok_or_fail(claim.result, *out_);
       fill(reinterpret_cast<std::uint64_t*>(claim.payload.data()), words_, first + staged);
       ok_or_fail(
@@ -58,7 +59,7 @@ class LapwingChannel {
   std::uint64_t receive(F&& on_record) {
     if (in_batches_) return receive_batch(on_record);
     const Peek peek = in_->peek(deadline());
-    if (peek.result == ChannelResult::kTimedOut) return 0;
+    if (peek.result == Errc::kTimedOut) return 0;
     ok_or_fail(peek.result, *in_);
     on_record(words_of(peek.message));
     ok_or_fail(in_->release(), *in_);
@@ -70,8 +71,7 @@ class LapwingChannel {
   std::uint64_t receive_batch(F&& on_record) {
     const PeekBatch batch = in_->try_peek_batch(messages_);
     // A producer that has ended leaves what it sent; the subscriber ends when it has that.
-    if (batch.result == ChannelResult::kWouldBlock || batch.result == ChannelResult::kClosed)
-      return 0;
+    if (batch.result == Errc::kWouldBlock || batch.result == Errc::kClosed) return 0;
     ok_or_fail(batch.result, *in_);
     for (std::size_t i = 0; i < batch.count; ++i) on_record(words_of(messages_[i]));
     ok_or_fail(in_->release(), *in_);
@@ -79,16 +79,16 @@ class LapwingChannel {
   }
 
   // Of a wait; one for many, as a program would that has something else to do now and then.
-  std::uint64_t deadline() {
-    if (waits_++ % kWaitsBetweenClocks == 0) deadline_ns_ = now_ns() + kWaitNs;
-    return deadline_ns_;
+  Deadline deadline() {
+    if (waits_++ % kWaitsBetweenClocks == 0) deadline_ = kWait;
+    return deadline_;
   }
   static const std::uint64_t* words_of(const Message& message) {
     return reinterpret_cast<const std::uint64_t*>(message.payload.data());
   }
   template <typename End>
-  static void ok_or_fail(ChannelResult result, const End& end) {
-    if (result == ChannelResult::kOk) return;
+  static void ok_or_fail(Errc result, const End& end) {
+    if (result == Errc::kOk) return;
     fail(std::string(name_of(result)) + ": " + end.status().ToString());
   }
   std::uint32_t bytes() const { return static_cast<std::uint32_t>(words_ * 8); }
@@ -101,20 +101,19 @@ class LapwingChannel {
   template <typename End>
   static End connect(const Options& options, const std::string& name) {
     await_file(options, name + ".sock");
-    return value_or_fail(
-        End::connect(options.path(name + ".sock"), channel_options(), now_ns() + kOpenNs));
+    return value_or_fail(End::connect(options.path(name + ".sock"), channel_options(), kOpen));
   }
   template <typename End>
   static End accept(const Options& options, const std::string& name) {
     auto listener = value_or_fail(ChannelListener::listen(options.path(name + ".sock")));
-    return value_or_fail(End::accept(listener, channel_options(), now_ns() + kOpenNs));
+    return value_or_fail(End::accept(listener, channel_options(), kOpen));
   }
 
   std::size_t words_;
   bool in_batches_;
   std::vector<Message> messages_;
   std::uint64_t waits_ = 0;
-  std::uint64_t deadline_ns_ = 0;
+  Deadline deadline_ = Deadline::now();
   std::optional<ChannelProducer> out_;
   std::optional<ChannelConsumer> in_;
 };

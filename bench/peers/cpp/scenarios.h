@@ -26,7 +26,7 @@
 #include "bench/peers/cpp/options.h"
 #include "bench/peers/cpp/report.h"
 #include "bench/peers/cpp/silences.h"
-#include "proto/shared_words.h"
+#include "lapwing/detail/atomic_word.h"
 
 namespace lapwing::peers {
 

@@ -1,5 +1,5 @@
 // The memory files of a channel, byte for byte. No behaviour; the protocol over them is part 4 of
-// proto/shared_words.h, the document is docs/channel.md.
+// lapwing/detail/channel_words.h, the document is docs/channel.md.
 //
 // Each side of a channel owns one sealed file in memory, which the other maps read-only:
 //
@@ -18,8 +18,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "lapwing/detail/memory_layout.h"
 #include "lapwing/sequence.h"
-#include "proto/ring_layout.h"
 
 namespace lapwing {
 

@@ -1,5 +1,4 @@
-// Reads messages from one direction of a channel: the consumer's half of the frame protocol (part 4
-// of proto/shared_words.h), without sockets and without waiting.
+// Reads messages from one direction of a channel: the consumer's half of the frame protocol (lapwing/detail/channel_words.h), without sockets and without waiting.
 //
 // The memory is the producer's, and the producer may be hostile: each word is copied once, and only
 // a copy that was checked is used. A payload that is borrowed can still change while it is read;
@@ -13,7 +12,7 @@
 #include <span>
 
 #include "lapwing/detail/channel_layout.h"
-#include "proto/shared_words.h"
+#include "lapwing/detail/channel_words.h"
 
 namespace lapwing {
 

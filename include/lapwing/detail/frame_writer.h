@@ -1,5 +1,5 @@
 // Writes messages into one direction of a channel: the producer's half of the frame protocol
-// (part 4 of proto/shared_words.h), without sockets and without waiting.
+// (lapwing/detail/channel_words.h), without sockets and without waiting.
 //
 // Thread safety: one thread. Owns nothing: the memory outlives it.
 //
@@ -15,7 +15,7 @@
 #include <span>
 
 #include "lapwing/detail/channel_layout.h"
-#include "proto/shared_words.h"
+#include "lapwing/detail/channel_words.h"
 
 namespace lapwing {
 

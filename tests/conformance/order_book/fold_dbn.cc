@@ -14,8 +14,8 @@
 #include <cstring>
 #include <vector>
 
+#include "lapwing/memory_state.h"
 #include "snapshot/dbn/dbn_reader.h"
-#include "snapshot/fold/memory_state.h"
 #include "snapshot/fold/order_fold.h"
 
 namespace lapwing {

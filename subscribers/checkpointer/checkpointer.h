@@ -57,7 +57,7 @@ struct CheckpointerOptions {
   std::uint64_t batch_ns = kBatchNs;
   std::uint64_t hot_bytes_max = kHotBytesMax;
   std::function<void(const std::string& line)> log = [](const std::string&) {};
-  std::function<void(const Item& item, const Subscriber& subscriber)> on_event;
+  std::function<void(const Event& event)> on_event;
   // Seams for tests: limits, the disk under the checkpoints, a call before each named step.
   std::size_t pending_bytes_max = kPendingBytesMax;
   std::uint64_t durable_stall_ns = kDurableStallNs;
@@ -110,9 +110,9 @@ class Checkpointer {
 
   // Following: checkpointer_follow.cc.
   absl::Status read(std::uint64_t deadline_ns);
-  absl::Status take_records(std::size_t count);
-  absl::Status take_event(const Item& item);
-  absl::Status take_loss(const Item& item);
+  absl::Status take_records(const Batch& batch);
+  absl::Status take_event(const Event& event);
+  absl::Status take_loss(const Gap& gap);
   absl::Status take_reset();
   void fold_ready(bool all);
   void fold(std::size_t records, bool settles);
@@ -151,7 +151,7 @@ class Checkpointer {
   const std::unique_ptr<Disk> disk_;
   const std::string directory_;  // of the checkpoints
   std::unique_ptr<StateStore> store_;
-  std::optional<Subscriber> subscriber_;
+  absl::StatusOr<Subscriber> subscriber_ = absl::UnknownError("not open");
 
   PendingRecords pending_;
   StoredPosition pending_of_;  // their journal and session

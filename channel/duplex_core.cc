@@ -1,0 +1,362 @@
+#include "channel/duplex_core.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "channel/session.h"
+#include "lapwing/error.h"
+#include "os/kernel.h"
+
+namespace lapwing {
+namespace {
+
+// A peer that sends without end must not hold a wait beyond its deadline.
+constexpr int kMessagesPerPump = 1024;
+
+}  // namespace
+
+DuplexCore::DuplexCore(ChannelHandle opened)
+    : ChannelEnd(std::move(opened)),
+      writer_(make_writer()),
+      reader_(make_reader()),
+      calls_(session().peer().header().call_window),
+      inbox_(session().own().header().call_window) {}
+
+Errc DuplexCore::enter_to_send(std::size_t size) {
+  if (const Errc entered = enter(); entered != Errc::kOk) return entered;
+  if (size <= writer_.message_bytes_max()) return Errc::kOk;
+  return too_large(size, writer_.message_bytes_max());
+}
+
+Errc DuplexCore::pump() {
+  for (int i = 0; i < kMessagesPerPump; ++i) {
+    Message message;
+    const FrameReader::Look seen = reader_.look(reader_.position(), message);
+    if (seen == FrameReader::Look::kEmpty) {
+      session().look_left_more(false);
+      return Errc::kOk;
+    }
+    if (seen == FrameReader::Look::kCorrupt || !deliver(message)) {
+      return session().corrupt(absl::StrCat("what stands at position ", reader_.position(),
+                                            " is none that a duplex can have sent there"));
+    }
+    reader_.release(message.end, 1);
+    session().wake_peer();
+  }
+  session().look_left_more(true);
+  return Errc::kOk;
+}
+
+bool DuplexCore::deliver(const Message& message) {
+  CallHead head;
+  std::memcpy(&head, reader_.call_head(message), sizeof head);
+  switch (head.kind) {
+    case CallKind::kOneWay:
+      return inbox_.add_one_way(message.type, message.payload);
+    case CallKind::kCall:
+      return inbox_.add_call(head.call, message.type, message.payload);
+    case CallKind::kReply:
+      return calls_.complete(head.call, message.type, 0, false, message.payload);
+    case CallKind::kErrorReply:
+      return calls_.complete(head.call, message.type, head.code, true, message.payload);
+    case CallKind::kCancel:
+      inbox_.cancel(head.call);
+      return true;
+  }
+  return false;
+}
+
+Errc DuplexCore::try_put(const Sending& sending) {
+  switch (writer_.claim(static_cast<std::uint32_t>(sending.payload.size()))) {
+    case FrameWriter::Room::kYes:
+      break;
+    case FrameWriter::Room::kFull:
+      return Errc::kWouldBlock;
+    case FrameWriter::Room::kCorrupt:
+      return released_too_much(writer_);
+  }
+  std::memcpy(writer_.call_head(), &sending.head, sizeof sending.head);
+  if (!sending.payload.empty()) {
+    std::memcpy(writer_.payload().data(), sending.payload.data(), sending.payload.size());
+  }
+  writer_.stage(static_cast<std::uint32_t>(sending.payload.size()), sending.type);
+  writer_.publish();
+  session().wake_peer();
+  return Errc::kOk;
+}
+
+Errc DuplexCore::look_for_room(const Sending& sending) {
+  if (const Errc pumped = pump(); pumped != Errc::kOk) return pumped;
+  return session().end() == Errc::kOk ? try_put(sending) : Errc::kWouldBlock;
+}
+
+Errc DuplexCore::put(const Sending& sending, Deadline deadline) {
+  const Errc now = try_put(sending);
+  if (now != Errc::kWouldBlock) return now;
+  return session().wait([&] { return look_for_room(sending); }, deadline.monotonic_ns(),
+                        full_waits());
+}
+
+// Calling.
+
+Errc DuplexCore::look_for_place() {
+  if (calls_.has_free_place()) return Errc::kOk;
+  if (const Errc pumped = pump(); pumped != Errc::kOk) return pumped;
+  if (calls_.has_free_place()) return Errc::kOk;
+  if (!calls_.only_untaken()) return Errc::kWouldBlock;
+  return session().misuse(
+      make_error(Errc::kLimit,
+                 "every call that the other side takes at once has its reply, and none was "
+                 "taken; take replies with finish() or finish_any() before starting more"));
+}
+
+StartedCall DuplexCore::send_call(std::span<const std::byte> payload, std::uint32_t type,
+                                  Deadline deadline, bool waits) {
+  StartedCall started;
+  started.result = enter_to_send(payload.size());
+  if (started.result != Errc::kOk) return started;
+  started.result = look_for_place();
+  if (started.result == Errc::kWouldBlock && waits) {
+    started.result =
+        session().wait([&] { return look_for_place(); }, deadline.monotonic_ns(), empty_waits());
+  }
+  if (started.result != Errc::kOk) return started;
+  const CallId call = calls_.reserve();
+  const Sending sending{{call, CallKind::kCall, 0}, payload, type};
+  started.result = waits ? put(sending, deadline) : look_for_room(sending);
+  if (started.result == Errc::kOk) {
+    calls_.start(call, deadline.monotonic_ns());
+    started.call = call;
+  } else {
+    calls_.forget(call);
+  }
+  return started;
+}
+
+StartedCall DuplexCore::try_start(std::span<const std::byte> payload, std::uint32_t type,
+                                  Deadline deadline) {
+  return send_call(payload, type, deadline, false);
+}
+
+StartedCall DuplexCore::start(std::span<const std::byte> payload, std::uint32_t type,
+                              Deadline deadline) {
+  return send_call(payload, type, deadline, true);
+}
+
+Reply DuplexCore::call(std::span<const std::byte> payload, std::uint32_t type, Deadline deadline) {
+  const StartedCall started = start(payload, type, deadline);
+  if (started.result == Errc::kOk) return finish(started.call);
+  Reply reply;
+  reply.result = started.result;
+  return reply;
+}
+
+Errc DuplexCore::look_for_reply(CallId call) {
+  if (const Errc pumped = pump(); pumped != Errc::kOk) return pumped;
+  return calls_.fate(call) == CallTable::Fate::kDone ? Errc::kOk : Errc::kWouldBlock;
+}
+
+Reply DuplexCore::finish(CallId call) {
+  Reply reply;
+  reply.call = call;
+  if (reply.result = enter_to_read(); reply.result != Errc::kOk) return reply;
+  if (calls_.fate(call) == CallTable::Fate::kUnknown) {
+    reply.result = no_such_call(call, "is under way: it never was, or has ended");
+    return reply;
+  }
+  reply.result =
+      session().wait([&] { return look_for_reply(call); }, calls_.deadline_ns(call), empty_waits());
+  if (reply.result == Errc::kOk) return take_reply(call);
+  if (reply.result == Errc::kTimedOut) return expire(call);
+  return reply;
+}
+
+Reply DuplexCore::take_reply(CallId call) {
+  const StoredReply& stored = calls_.take(call);
+  return {Errc::kOk, call, stored.is_error, stored.code, stored.type, stored.payload};
+}
+
+// Tells the server, if there is room for that; its reply comes all the same, and is dropped.
+Reply DuplexCore::expire(CallId call) {
+  calls_.abandon(call);
+  if (session().end() == Errc::kOk) try_put({{call, CallKind::kCancel, 0}, {}, 0});
+  Reply reply;
+  reply.result = Errc::kTimedOut;
+  reply.call = call;
+  return reply;
+}
+
+Errc DuplexCore::look_for_any_reply() {
+  if (const Errc pumped = pump(); pumped != Errc::kOk) return pumped;
+  return calls_.first_done() != 0 ? Errc::kOk : Errc::kWouldBlock;
+}
+
+Reply DuplexCore::try_finish_any() {
+  Reply reply;
+  if (reply.result = enter_to_read(); reply.result != Errc::kOk) return reply;
+  reply.result = look_for_any_reply();
+  if (reply.result == Errc::kOk) return take_reply(calls_.first_done());
+  if (reply.result != Errc::kWouldBlock) return reply;
+  const CallId next = calls_.first_to_expire();
+  if (next == 0) {
+    reply.result = no_such_call(0, "is under way");
+  } else if (calls_.deadline_ns(next) <= monotonic_ns()) {
+    return expire(next);
+  } else {
+    reply.result = session().nothing_there();
+  }
+  return reply;
+}
+
+Reply DuplexCore::finish_any(Deadline deadline) {
+  Reply reply = try_finish_any();
+  if (reply.result != Errc::kWouldBlock) return reply;
+  const CallId next = calls_.first_to_expire();
+  const std::uint64_t expires_ns = calls_.deadline_ns(next);
+  reply.result = session().wait_on([&] { return look_for_any_reply(); },
+                                   std::min(deadline.monotonic_ns(), expires_ns), empty_waits());
+  if (reply.result == Errc::kOk) return take_reply(calls_.first_done());
+  if (reply.result == Errc::kTimedOut && expires_ns <= deadline.monotonic_ns()) return expire(next);
+  return reply;
+}
+
+Errc DuplexCore::cancel(CallId call) {
+  if (const Errc entered = enter_to_read(); entered != Errc::kOk) return entered;
+  switch (calls_.fate(call)) {
+    case CallTable::Fate::kWaiting:
+      expire(call);
+      return Errc::kOk;
+    case CallTable::Fate::kDone:
+      calls_.take(call);
+      return Errc::kOk;
+    case CallTable::Fate::kUnknown:
+      break;
+  }
+  return no_such_call(call, "is under way: it never was, or has ended");
+}
+
+// Serving.
+
+Errc DuplexCore::look_for_incoming() {
+  if (const Errc pumped = pump(); pumped != Errc::kOk) return pumped;
+  return inbox_.empty() ? Errc::kWouldBlock : Errc::kOk;
+}
+
+Incoming DuplexCore::take_incoming() {
+  const InboxEntry& entry = inbox_.take();
+  if (entry.call == 0) {
+    store_tally(words().taken, inbox_.one_ways_taken());
+    session().wake_peer();
+  }
+  return {Errc::kOk, entry.call, entry.type, entry.payload};
+}
+
+Incoming DuplexCore::try_next() {
+  Incoming incoming;
+  if (incoming.result = enter_to_read(); incoming.result != Errc::kOk) return incoming;
+  incoming.result = look_for_incoming();
+  if (incoming.result == Errc::kOk) return take_incoming();
+  if (incoming.result == Errc::kWouldBlock) incoming.result = session().nothing_there();
+  return incoming;
+}
+
+Incoming DuplexCore::next(Deadline deadline) {
+  Incoming incoming = try_next();
+  if (incoming.result != Errc::kWouldBlock) return incoming;
+  incoming.result = session().wait_on([&] { return look_for_incoming(); }, deadline.monotonic_ns(),
+                                      empty_waits());
+  return incoming.result == Errc::kOk ? take_incoming() : incoming;
+}
+
+Errc DuplexCore::answer(const Sending& sending, Deadline deadline) {
+  const Errc entered = enter_to_send(sending.payload.size());
+  if (entered != Errc::kOk) return entered;
+  if (!inbox_.is_open(sending.head.call)) {
+    return no_such_call(sending.head.call,
+                        "waits for an answer: next() did not return it, or it "
+                        "was answered");
+  }
+  const Errc sent = put(sending, deadline);
+  if (sent == Errc::kOk) inbox_.answer(sending.head.call);
+  return sent;
+}
+
+Errc DuplexCore::reply(CallId call, std::span<const std::byte> payload, std::uint32_t type,
+                       Deadline deadline) {
+  return answer({{call, CallKind::kReply, 0}, payload, type}, deadline);
+}
+
+Errc DuplexCore::reply_error(CallId call, std::uint32_t code, const std::string& text,
+                             Deadline deadline) {
+  const std::size_t size = std::min<std::size_t>(text.size(), writer_.message_bytes_max());
+  const std::span<const std::byte> payload = std::as_bytes(std::span(text)).first(size);
+  return answer({{call, CallKind::kErrorReply, code}, payload, 0}, deadline);
+}
+
+bool DuplexCore::is_cancelled(CallId call) {
+  if (enter_to_read() == Errc::kOk) pump();
+  return has_session() && inbox_.is_cancelled(call);
+}
+
+// One-way messages.
+
+Errc DuplexCore::look_for_credit() {
+  const std::uint32_t window = session().peer().header().call_window;
+  if (one_ways_sent_ - one_ways_taken_ < window) return Errc::kOk;
+  if (const Errc pumped = pump(); pumped != Errc::kOk) return pumped;
+  const std::uint64_t taken = load_tally(session().peer().words().taken.value);
+  if (taken < one_ways_taken_ || taken > one_ways_sent_) {
+    return session().corrupt(absl::StrCat("it says that it has taken ", taken,
+                                          " one-way messages and was sent ", one_ways_sent_));
+  }
+  one_ways_taken_ = taken;
+  return one_ways_sent_ - taken < window ? Errc::kOk : Errc::kWouldBlock;
+}
+
+Errc DuplexCore::try_send(std::span<const std::byte> payload, std::uint32_t type) {
+  if (const Errc entered = enter_to_send(payload.size()); entered != Errc::kOk) {
+    return entered;
+  }
+  if (const Errc credit = look_for_credit(); credit != Errc::kOk) return credit;
+  const Errc sent = look_for_room({{0, CallKind::kOneWay, 0}, payload, type});
+  if (sent == Errc::kOk) ++one_ways_sent_;
+  return sent;
+}
+
+Errc DuplexCore::send(std::span<const std::byte> payload, std::uint32_t type, Deadline deadline) {
+  if (const Errc entered = enter_to_send(payload.size()); entered != Errc::kOk) {
+    return entered;
+  }
+  const Errc credit =
+      session().wait([&] { return look_for_credit(); }, deadline.monotonic_ns(), full_waits());
+  if (credit != Errc::kOk) return credit;
+  const Errc sent = put({{0, CallKind::kOneWay, 0}, payload, type}, deadline);
+  if (sent == Errc::kOk) ++one_ways_sent_;
+  return sent;
+}
+
+// The rest.
+
+bool DuplexCore::arm() {
+  if (enter_to_read() != Errc::kOk || session().end() != Errc::kOk) return false;
+  const bool polls = session().prepare_to_poll([&] {
+    const Errc reply = look_for_any_reply();
+    return reply == Errc::kWouldBlock ? look_for_incoming() : reply;
+  });
+  if (polls) count_one(empty_waits());
+  return polls;
+}
+
+void DuplexCore::close() {
+  if (has_session()) session().close();
+}
+
+Errc DuplexCore::no_such_call(CallId call, const char* expected) {
+  return session().misuse(
+      make_error(Errc::kNotFound, call == 0 ? absl::StrCat("no call ", expected)
+                                            : absl::StrCat("no call ", call, " ", expected)));
+}
+
+}  // namespace lapwing

@@ -1,0 +1,115 @@
+// The duplex itself (lapwing/duplex.h is its public face): two directions of frames, the calls that
+// this side has made, and the inbox of those that the other side has.
+//
+// Thread safety: as its session.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "channel/call_table.h"
+#include "channel/inbox.h"
+#include "lapwing/detail/channel_end.h"
+#include "lapwing/detail/frame_reader.h"
+#include "lapwing/detail/frame_writer.h"
+#include "lapwing/duplex.h"
+
+namespace lapwing {
+
+class DuplexCore : public ChannelEnd {
+ public:
+  // Of a session that was opened in this role.
+  explicit DuplexCore(ChannelHandle opened);
+
+  // Calls and waits for the reply, at most until the deadline.
+  Reply call(std::span<const std::byte> payload, std::uint32_t type,
+             Deadline deadline = Deadline::never());
+
+  // Sends a request whose reply is to come until deadline, which also limits how long this waits
+  // for room. kWouldBlock (try_start): the other side has as many unanswered as it takes, or there
+  // is no room. kMisuse: the payload is above the maximum, or every place holds a reply that was
+  // not taken.
+  StartedCall try_start(std::span<const std::byte> payload, std::uint32_t type,
+                        Deadline deadline = Deadline::never());
+  StartedCall start(std::span<const std::byte> payload, std::uint32_t type,
+                    Deadline deadline = Deadline::never());
+  // The end of that call: waits for it until the call's own deadline. kMisuse: there is no such
+  // call, or it has ended already.
+  Reply finish(CallId call);
+  // The next call to end, whichever it is; until `deadline`, when call is 0. kMisuse: no call is
+  // under way.
+  Reply try_finish_any();
+  Reply finish_any(Deadline deadline = Deadline::never());
+  // Ends a call without a reply, and tells the server if there is room. kMisuse as with finish().
+  Errc cancel(CallId call);
+
+  // The next call or one-way message of the other side.
+  Incoming try_next();
+  Incoming next(Deadline deadline = Deadline::never());
+  // Answers a call that next() returned, in any order. kMisuse: it is none, or was answered.
+  Errc reply(CallId call, std::span<const std::byte> payload, std::uint32_t type,
+             Deadline deadline = Deadline::never());
+  Errc reply_error(CallId call, std::uint32_t code, const std::string& text,
+                   Deadline deadline = Deadline::never());
+  // Whether the caller has given the call up: it must still be answered, however briefly. Takes in
+  // what has arrived, so that a server may ask while it works on a call.
+  bool is_cancelled(CallId call);
+
+  // Sends a one-way message. It waits while the other side has as many that its application has not
+  // taken as it allows.
+  Errc try_send(std::span<const std::byte> payload, std::uint32_t type);
+  Errc send(std::span<const std::byte> payload, std::uint32_t type,
+            Deadline deadline = Deadline::never());
+
+  // For an event loop. True: nothing has arrived, and fd() becomes readable when something may
+  // have; then use try_next() and try_finish_any(). False: use them at once. It looks neither for
+  // room to send nor at the calls' deadlines.
+  bool arm();
+
+  // Ends both directions. Idempotent.
+  void close();
+
+  DuplexCounters duplex_counters() const { return {calls_.late_replies()}; }
+  std::uint32_t message_bytes_max() const { return writer_.message_bytes_max(); }
+
+ private:
+  // One frame to be sent.
+  struct Sending {
+    CallHead head;
+    std::span<const std::byte> payload;
+    std::uint32_t type;
+  };
+  Errc enter_to_send(std::size_t size);
+  // Takes in what has arrived. kOk, or kCorrupt.
+  Errc pump();
+  bool deliver(const Message& message);
+  Errc try_put(const Sending& sending);
+  Errc put(const Sending& sending, Deadline deadline);
+  Errc answer(const Sending& sending, Deadline deadline);
+  // What the operations wait for. Each takes in first what has arrived.
+  Errc look_for_room(const Sending& sending);
+  Errc look_for_place();
+  Errc look_for_credit();
+  Errc look_for_reply(CallId call);
+  Errc look_for_any_reply();
+  Errc look_for_incoming();
+  StartedCall send_call(std::span<const std::byte> payload, std::uint32_t type, Deadline deadline,
+                        bool waits);
+  Reply take_reply(CallId call);
+  Reply expire(CallId call);
+  Incoming take_incoming();
+  Errc no_such_call(CallId call, const char* expected);
+  PaddedWord& full_waits() { return words().full_waits; }
+  PaddedWord& empty_waits() { return words().empty_waits; }
+
+  FrameWriter writer_;
+  FrameReader reader_;
+  CallTable calls_;
+  Inbox inbox_;
+  std::uint64_t one_ways_sent_ = 0;
+  std::uint64_t one_ways_taken_ = 0;  // by the other side, as last seen
+};
+
+}  // namespace lapwing

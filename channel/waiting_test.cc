@@ -1,0 +1,154 @@
+// What other threads may do with an end: use it after this one, call it while this one sleeps in a
+// call, and end that sleep.
+
+#include <chrono>
+#include <future>
+#include <string>
+#include <thread>
+
+#include "lapwing/duplex.h"
+#include "testing/channel_fixture.h"
+#include "testing/skip.h"
+
+namespace lapwing {
+namespace {
+
+#if defined(__SANITIZE_THREAD__)
+constexpr bool kThreadSanitizer = true;
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+constexpr bool kThreadSanitizer = true;
+#else
+constexpr bool kThreadSanitizer = false;
+#endif
+#else
+constexpr bool kThreadSanitizer = false;
+#endif
+
+constexpr std::size_t kLarge = 400;  // two of them fill the channel
+const ChannelOptions kParks{
+    .capacity = 1024, .message_bytes_max = kLarge, .wait = WaitStrategy::kPark};
+
+// Calls from when another thread sleeps in `end` until it is answered with misuse.
+template <typename End, typename Call>
+bool comes_to_misuse(const End& end, const Call& call) {
+  const Deadline deadline = soon();
+  while (end.counters().sleeps == 0 && !deadline.has_passed()) std::this_thread::yield();
+  while (!deadline.has_passed()) {
+    if (call() == Errc::kMisuse) return true;
+  }
+  return false;
+}
+
+// `wait` waits for what does not come.
+template <typename Wait, typename Interrupt>
+void check_interrupt(const Wait& wait, const Interrupt& interrupt) {
+  std::thread other([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    interrupt();
+  });
+  const Errc under_way = wait(soon());
+  other.join();
+  CHECK(under_way == Errc::kInterrupted);
+  CHECK(wait(Deadline::now()) == Errc::kTimedOut);
+  interrupt();
+  interrupt();
+  CHECK(wait(soon()) == Errc::kInterrupted);
+  CHECK(wait(Deadline::now()) == Errc::kTimedOut);
+}
+
+TEST_CASE("An end may go from one thread to another between operations") {
+  ChannelPair pair({});
+  REQUIRE(pair.producer().try_send(bytes_of("x"), 0) == Errc::kOk);
+  Errc sent = Errc::kMisuse;
+  std::thread([&] { sent = pair.producer().try_send({}, 0); }).join();
+  CHECK(sent == Errc::kOk);
+  CHECK(pair.producer().counters().messages_sent == 2);
+}
+
+TEST_CASE("A call that overlaps one that sleeps is misuse, and disturbs nothing") {
+  if (kThreadSanitizer) LAPWING_SKIP("the misuse is a data race, which a sanitizer reports");
+  ChannelPair pair(kParks);
+  SECTION("of a producer that waits for room") {
+    const std::string large(kLarge, 'x');
+    while (pair.producer().try_send(bytes_of(large), 1) == Errc::kOk) {
+    }
+    auto waiting =
+        std::async(std::launch::async, [&] { return pair.producer().claim(kLarge, soon()); });
+    CHECK(
+        comes_to_misuse(pair.producer(), [&] { return pair.producer().try_claim(kLarge).result; }));
+    CHECK(pair.producer().status().ok());
+    for (int i = 0; i < 2; ++i) {
+      REQUIRE(pair.consumer().try_peek().result == Errc::kOk);
+      REQUIRE(pair.consumer().release() == Errc::kOk);
+    }
+    const Claim claim = waiting.get();
+    CHECK(claim.result == Errc::kOk);
+    CHECK(claim.payload.size() == kLarge);
+    REQUIRE(pair.producer().commit(kLarge, 2) == Errc::kOk);
+    CHECK(pair.consumer().peek(soon()).message.type == 2);
+  }
+  SECTION("of a consumer that waits for a message") {
+    auto waiting = std::async(std::launch::async, [&] { return pair.consumer().peek(soon()); });
+    CHECK(comes_to_misuse(pair.consumer(), [&] { return pair.consumer().try_peek().result; }));
+    CHECK(pair.consumer().status().ok());
+    REQUIRE(pair.producer().try_send(bytes_of("it"), 3) == Errc::kOk);
+    const Peek peek = waiting.get();
+    CHECK(peek.result == Errc::kOk);
+    CHECK(text_of(peek.message.payload) == "it");
+    CHECK(pair.consumer().release() == Errc::kOk);
+  }
+}
+
+TEST_CASE("interrupt ends the wait under way, or the next, once") {
+  const WaitStrategy strategy =
+      GENERATE(WaitStrategy::kBusy, WaitStrategy::kBackoff, WaitStrategy::kPark);
+  ChannelOptions options = kParks;
+  options.wait = strategy;
+  SECTION("of a producer that claims") {
+    ChannelPair pair(options);
+    const std::string large(kLarge, 'x');
+    while (pair.producer().try_send(bytes_of(large), 1) == Errc::kOk) {
+    }
+    check_interrupt(
+        [&](Deadline deadline) { return pair.producer().claim(kLarge, deadline).result; },
+        [&] { pair.producer().interrupt(); });
+    CHECK(pair.producer().status().ok());
+    REQUIRE(pair.consumer().try_peek().result == Errc::kOk);
+    REQUIRE(pair.consumer().release() == Errc::kOk);
+    CHECK(pair.producer().claim(1, soon()).result == Errc::kOk);
+  }
+  SECTION("of a consumer that peeks") {
+    ChannelPair pair(options);
+    check_interrupt([&](Deadline deadline) { return pair.consumer().peek(deadline).result; },
+                    [&] { pair.consumer().interrupt(); });
+    CHECK(pair.consumer().status().ok());
+    REQUIRE(pair.producer().try_send({}, 4) == Errc::kOk);
+    CHECK(pair.consumer().peek(soon()).message.type == 4);
+  }
+  SECTION("of a duplex that waits for what comes next") {
+    const TemporaryDirectory directory;
+    auto [duplex, other] =
+        make_ends<Duplex, Duplex>(directory.file("duplex.sock"), options, options);
+    Duplex& waits = duplex;
+    check_interrupt([&](Deadline deadline) { return waits.next(deadline).result; },
+                    [&] { waits.interrupt(); });
+    CHECK(waits.status().ok());
+    REQUIRE(other.try_send({}, 5) == Errc::kOk);
+    CHECK(waits.next(soon()).type == 5);
+  }
+}
+
+TEST_CASE("interrupt ends the accept under way, or the next, once") {
+  const TemporaryDirectory directory;
+  auto listener = ChannelListener::listen(directory.file("channel.sock"));
+  REQUIRE(listener.ok());
+  check_interrupt(
+      [&](Deadline deadline) {
+        return errc_of(ChannelConsumer::accept(*listener, kParks, deadline).status());
+      },
+      [&] { listener->interrupt(); });
+}
+
+}  // namespace
+}  // namespace lapwing

@@ -1,0 +1,54 @@
+# The library that others link: lapwing::lapwing, one static archive of all rooms with the headers of
+# include/lapwing, and its installation. docs/api.md says how to use it.
+#
+# An archive gives a program the objects that it uses. Only a Checkpointer uses RocksDB, so only
+# lapwing::checkpoints, which adds it, needs RocksDB to be there.
+
+set(LAPWING_ROOMS
+  lapwing_os lapwing_uring lapwing_bus lapwing_channel lapwing_snapshot lapwing_archive
+  lapwing_publisher lapwing_subscribers lapwing_conflation)
+
+add_library(lapwing_package STATIC)
+foreach(room IN LISTS LAPWING_ROOMS)
+  target_sources(lapwing_package PRIVATE $<TARGET_OBJECTS:${room}>)
+endforeach()
+set_target_properties(lapwing_package PROPERTIES
+  OUTPUT_NAME lapwing EXPORT_NAME lapwing LINKER_LANGUAGE CXX)
+target_compile_features(lapwing_package PUBLIC cxx_std_20)
+target_include_directories(lapwing_package INTERFACE
+  $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>)
+target_link_libraries(lapwing_package INTERFACE
+  absl::cord absl::flat_hash_map absl::status absl::statusor absl::strings
+  $<LINK_ONLY:absl::btree> $<LINK_ONLY:absl::flat_hash_set> $<LINK_ONLY:absl::int128>
+  $<LINK_ONLY:absl::str_format>
+  $<LINK_ONLY:PkgConfig::URING> $<LINK_ONLY:PkgConfig::XXHASH> $<LINK_ONLY:PkgConfig::ZSTD>
+  $<LINK_ONLY:Threads::Threads>)
+add_library(lapwing::lapwing ALIAS lapwing_package)
+
+if(NOT LAPWING_INSTALL)
+  return()
+endif()
+
+include(CMakePackageConfigHelpers)
+include(GNUInstallDirs)
+set(package_directory ${CMAKE_INSTALL_LIBDIR}/cmake/lapwing)
+install(TARGETS lapwing_package EXPORT lapwing ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/lapwing DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+  FILES_MATCHING PATTERN "*.h")
+install(EXPORT lapwing NAMESPACE lapwing:: DESTINATION ${package_directory})
+configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/lapwing-config.cmake.in
+  ${PROJECT_BINARY_DIR}/lapwing-config.cmake INSTALL_DESTINATION ${package_directory})
+# Before 1.0.0 a minor version may change the source interface.
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/lapwing-config-version.cmake
+  COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/lapwing-config.cmake
+  ${PROJECT_BINARY_DIR}/lapwing-config-version.cmake DESTINATION ${package_directory})
+# The prefix as seen from the file, so that what is installed can be moved.
+file(RELATIVE_PATH LAPWING_PREFIX_FROM_PC
+  /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
+configure_file(${PROJECT_SOURCE_DIR}/cmake/lapwing-cpp.pc.in ${PROJECT_BINARY_DIR}/lapwing-cpp.pc
+  @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/lapwing-cpp.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+if(TARGET lapwing)
+  install(TARGETS lapwing RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()

@@ -1,0 +1,38 @@
+// An atomic access to a word of shared memory, and the pause of a spin. The protocols that use them,
+// each with its argument: proto/slot_words.h, proto/ring_words.h, proto/thread_words.h and
+// lapwing/detail/channel_words.h. Nothing else touches an atomic; tests/house_rules checks that, and
+// tests/model runs all protocols and their wrong variants under a C11 memory-model checker.
+//
+// Thread safety: the store_ functions of those files belong to the one thread that owns the word;
+// every load_ may run in any thread of any process that maps the word, read-only mappings included.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace lapwing {
+
+using Word = std::uint64_t;
+
+namespace detail {
+inline Word load(const Word& word, std::memory_order order) {
+  // atomic_ref of a const object arrives with C++26; a lock-free load never writes.
+  return std::atomic_ref<Word>(const_cast<Word&>(word)).load(order);
+}
+inline void store(Word& word, Word value, std::memory_order order) {
+  std::atomic_ref<Word>(word).store(value, order);
+}
+static_assert(std::atomic_ref<Word>::is_always_lock_free);
+
+}  // namespace detail
+
+// The pause that belongs into every spin: without it the shared line itself moves slower.
+inline void spin_pause() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("isb" ::: "memory");
+#endif
+}
+
+}  // namespace lapwing

@@ -1,0 +1,70 @@
+// What producer and consumer have in common: the session of which each is one end.
+//
+// Thread safety: as its session. An end that was moved from answers kMisuse to everything.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "lapwing/channel.h"
+#include "lapwing/detail/channel_core.h"
+#include "lapwing/detail/frame_reader.h"
+#include "lapwing/detail/frame_writer.h"
+#include "lapwing/sequence.h"
+
+namespace lapwing {
+
+class ChannelSession;
+
+class ChannelEnd {
+ public:
+  // For an event loop, together with arm(); -1 once closed.
+  [[nodiscard]] int fd() const;
+  // Why the last operation that was not kOk, kWouldBlock, kTimedOut or kInterrupted did not succeed.
+  [[nodiscard]] const absl::Status& status() const;
+  [[nodiscard]] ChannelCounters counters() const;
+  [[nodiscard]] Id128 session_id() const;  // another one for each connection
+  // Ends the wait that is under way, or else the next one, with kInterrupted. From any thread, also
+  // from a signal handler.
+  void interrupt() noexcept;
+
+ protected:
+  explicit ChannelEnd(ChannelHandle session) : session_(std::move(session)) {}
+  ChannelEnd(ChannelEnd&&) = default;
+  ChannelEnd& operator=(ChannelEnd&&) = default;
+  ~ChannelEnd() = default;
+
+  // The first step of every operation: kOk, or why there is nothing to be done.
+  [[gnu::always_inline]] Errc enter() {
+    if (session_ == nullptr) [[unlikely]]
+      return Errc::kMisuse;
+    return session_->enter();
+  }
+  // The same where a peer that has ended is no reason not to read what it had sent.
+  [[gnu::always_inline]] Errc enter_to_read() {
+    const Errc entered = enter();
+    const bool readable = entered == Errc::kClosed || entered == Errc::kPeerGone;
+    return readable ? Errc::kOk : entered;
+  }
+
+  ChannelCore& core() { return *session_; }
+  ChannelSession& session();  // channel/session.h
+  bool has_session() const { return session_ != nullptr; }
+  ChannelWords& words() { return session_->own_words(); }
+
+  // The two directions of the session.
+  FrameWriter make_writer();
+  FrameReader make_reader();
+
+  // What both kinds of sender say of a size and of a peer's position that cannot be.
+  Errc too_large(std::size_t size, std::uint32_t message_bytes_max);
+  Errc released_too_much(const FrameWriter& writer);
+
+ private:
+  const ChannelSession& session() const;
+  ChannelHandle session_;  // null: moved from
+};
+
+}  // namespace lapwing

@@ -1,0 +1,22 @@
+// What every memory file that processes share is made of. No behaviour.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace lapwing {
+
+// Version of everything that two processes share. docs/ABI.md says when it is raised.
+inline constexpr std::uint32_t kAbiVersion = 1;
+inline constexpr std::uint64_t kPageBytes = 4096;
+
+// Adjacent lines are prefetched in pairs, so each word has 128 bytes of its own.
+inline constexpr std::size_t kWordStride = 128;
+
+struct alignas(kWordStride) PaddedWord {
+  std::uint64_t value;
+  std::uint8_t padding[kWordStride - sizeof(std::uint64_t)];
+};
+static_assert(sizeof(PaddedWord) == kWordStride);
+
+}  // namespace lapwing

@@ -1,0 +1,29 @@
+// How the journal of a bus is, and how a start found it.
+#pragma once
+
+#include <cstdint>
+
+namespace lapwing {
+
+enum class JournalState : std::uint32_t {
+  kNone = 0,    // this bus keeps no journal
+  kGood = 1,    // archiving
+  kFailed = 2,  // the first failed write or sync; durable is frozen, live goes on
+  kShed = 3,    // OnJournalLag::kShed: the disk was one moment too slow; durable is frozen
+};
+
+struct JournalCondition {
+  JournalState state = JournalState::kNone;
+  int sys_errno = 0;  // of a failed journal
+};
+
+// How a start settled the session before it (docs/durability.md).
+enum class Settlement : std::uint32_t {
+  kFresh = 1,      // no journal yet: a new journal id, sequence 1
+  kContinued = 2,  // the last session had ended cleanly
+  kRecovered = 3,  // killed: the ring file gave what was missing
+  kCut = 4,        // power cut or no ring file: cut at durable, the rest reserved is a void
+  kReset = 5,      // failed journal: a new journal id, sequence 1
+};
+
+}  // namespace lapwing

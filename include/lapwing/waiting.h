@@ -1,0 +1,74 @@
+// How long a call may wait, and how it waits.
+//
+//   subscriber->wait(std::chrono::milliseconds(100));  // at most 100 ms from now
+//   subscriber->wait(lapwing::Deadline::never());
+//   subscriber->wait(lapwing::Deadline::now());        // takes what is there, does not wait
+//
+// A duration counts from where the Deadline is made: one that is made before a loop ends the loop,
+// one that is made in each call limits each call.
+//
+// A plain number is no deadline, so a relative time cannot be taken for an absolute one.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <limits>
+
+namespace lapwing {
+
+// A point in time, on the monotonic clock (CLOCK_MONOTONIC), by which a call returns.
+class Deadline {
+ public:
+  // So long from now. A duration that is negative has passed; one beyond the clock's range is
+  // never().
+  template <typename Rep, typename Period>
+  Deadline(std::chrono::duration<Rep, Period> from_now)  // NOLINT: implicit on purpose
+      : Deadline(after(from_now)) {}
+  Deadline(std::chrono::steady_clock::time_point at)  // NOLINT: implicit on purpose
+      : ns_(at.time_since_epoch().count() < 0
+                ? 0
+                : static_cast<std::uint64_t>(
+                      std::chrono::nanoseconds(at.time_since_epoch()).count())) {}
+
+  static constexpr Deadline never() { return Deadline(kNever); }
+  // Has passed: the call does what it can at once.
+  static constexpr Deadline now() { return Deadline(0); }
+  // Nanoseconds of CLOCK_MONOTONIC.
+  static constexpr Deadline at_monotonic_ns(std::uint64_t ns) { return Deadline(ns); }
+
+  constexpr std::uint64_t monotonic_ns() const { return ns_; }
+  constexpr bool is_never() const { return ns_ == kNever; }
+  bool has_passed() const { return !is_never() && clock_ns() >= ns_; }
+
+  friend constexpr auto operator<=>(Deadline, Deadline) = default;
+
+ private:
+  static constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
+
+  explicit constexpr Deadline(std::uint64_t ns) : ns_(ns) {}
+  static std::uint64_t clock_ns() {
+    return static_cast<std::uint64_t>(
+        std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count());
+  }
+  template <typename Rep, typename Period>
+  static Deadline after(std::chrono::duration<Rep, Period> from_now) {
+    // In floating point first: the cast to whole nanoseconds could overflow.
+    const double ns = std::chrono::duration<double, std::nano>(from_now).count();
+    if (!(ns > 0)) return now();
+    if (ns >= kFarthestNs) return never();
+    const auto whole = std::chrono::duration_cast<std::chrono::nanoseconds>(from_now).count();
+    return Deadline(clock_ns() + static_cast<std::uint64_t>(whole));
+  }
+  static constexpr double kFarthestNs = 9e18;  // 285 years
+
+  std::uint64_t ns_;
+};
+
+// How a reader waits for the next record, or an end of a channel for the other side.
+enum class WaitStrategy : std::uint32_t {
+  kBusy = 1,     // spins; needs a core of its own
+  kBackoff = 2,  // spins for a while, then yields, then sleeps
+  kPark = 3,     // sleeps at once
+};
+
+}  // namespace lapwing

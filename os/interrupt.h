@@ -1,0 +1,38 @@
+// Ends one wait of another thread: the one that is under way, or the next.
+//
+// Thread safety: raise() from any thread and from a signal handler; the rest by the one that waits.
+#pragma once
+
+#include <cstdint>
+
+#include "os/kernel.h"
+#include "proto/ring_words.h"
+#include "proto/thread_words.h"
+
+namespace lapwing {
+
+class Interrupt {
+ public:
+  void raise() {
+    flag_.raise();
+    bump_shared_bell(&bell_);
+    futex_wake_all(&bell_);
+  }
+  // True once for all raises so far.
+  bool take() { return flag_.take(); }
+  bool is_raised() const { return flag_.is_raised(); }
+
+  // Loaded before is_raised() and the other condition are looked at; sleeps until either word
+  // changes.
+  std::uint32_t bell() const { return load_bell(&bell_); }
+  void wait_beside(const std::uint32_t* word, std::uint32_t expected, std::uint32_t bell,
+                   std::uint64_t timeout_ns) const {
+    futex_wait_either(word, expected, &bell_, bell, timeout_ns);
+  }
+
+ private:
+  InterruptFlag flag_;
+  std::uint32_t bell_ = 0;
+};
+
+}  // namespace lapwing

@@ -1,0 +1,110 @@
+// The words on page 1 of the ring file. The publisher's process writes, everyone reads.
+#pragma once
+
+#include <cstdint>
+
+#include "lapwing/detail/atomic_word.h"
+#include "lapwing/journal_state.h"
+#include "lapwing/sequence.h"
+#include "proto/ring_layout.h"
+
+namespace lapwing {
+
+// W4, partner load_head. Weaker, and a reader that sees head = n might not yet find n in its slot,
+// and the file thread might write a block to disk before its words are there.
+inline void store_head(RingWords& words, Sequence n) {
+  detail::store(words.head.value, n, std::memory_order_release);
+}
+inline Sequence load_head(const RingWords& words) {
+  return detail::load(words.head.value, std::memory_order_acquire);
+}
+
+// Partner load_archived: in a reader it promises that the journal's files hold every sequence up to
+// it; in the publishing thread, that the file thread has done reading the slots (so overwriting may
+// begin). Weaker, and the next lap might be written to disk over the record before it.
+inline void store_archived(RingWords& words, Sequence n) {
+  detail::store(words.archived.value, n, std::memory_order_release);
+}
+inline Sequence load_archived(const RingWords& words) {
+  return detail::load(words.archived.value, std::memory_order_acquire);
+}
+
+// Partner load_durable. Release, so that whoever reads the files after seeing it finds their sums.
+inline void store_durable(RingWords& words, Sequence n) {
+  detail::store(words.durable.value, n, std::memory_order_release);
+}
+inline Sequence load_durable(const RingWords& words) {
+  return detail::load(words.durable.value, std::memory_order_acquire);
+}
+
+// Partner load_oldest. Moved before the files below it are unlinked, so a reader that finds a file
+// missing and then loads this word learns that it was pruned.
+inline void store_oldest(RingWords& words, Sequence n) {
+  detail::store(words.oldest.value, n, std::memory_order_release);
+}
+inline Sequence load_oldest(const RingWords& words) {
+  return detail::load(words.oldest.value, std::memory_order_acquire);
+}
+
+// One word, so that state and errno are never seen apart.
+inline void store_journal_condition(RingWords& words, JournalCondition condition) {
+  const Word packed = static_cast<Word>(condition.state) |
+                      static_cast<Word>(static_cast<std::uint32_t>(condition.sys_errno)) << 32;
+  detail::store(words.journal_state.value, packed, std::memory_order_release);
+}
+inline JournalCondition load_journal_condition(const RingWords& words) {
+  const Word packed = detail::load(words.journal_state.value, std::memory_order_acquire);
+  return {static_cast<JournalState>(packed & 0xffffffff), static_cast<int>(packed >> 32)};
+}
+
+// A plain clock: nothing else is ordered by it.
+inline void store_heartbeat(RingWords& words, std::uint64_t monotonic_ns) {
+  detail::store(words.heartbeat.value, monotonic_ns, std::memory_order_relaxed);
+}
+inline std::uint64_t load_heartbeat(const RingWords& words) {
+  return detail::load(words.heartbeat.value, std::memory_order_relaxed);
+}
+
+// Stored after the last record; partner load_ring_state. A reader that sees kClosed tries its slot
+// once more before it believes the end: the acquire makes every record published before the close
+// visible.
+inline void store_ring_state(RingWords& words, RingState state) {
+  detail::store(words.state.value, static_cast<Word>(state), std::memory_order_release);
+}
+inline RingState load_ring_state(const RingWords& words) {
+  return static_cast<RingState>(detail::load(words.state.value, std::memory_order_acquire));
+}
+
+// The doorbell is a 32-bit futex word in the low half of its field.
+inline std::uint32_t* doorbell_address(RingWords& words) {
+  return reinterpret_cast<std::uint32_t*>(&words.doorbell.value);
+}
+inline const std::uint32_t* doorbell_address(const RingWords& words) {
+  return reinterpret_cast<const std::uint32_t*>(&words.doorbell.value);
+}
+
+// A futex word that changes before every wake.
+//
+//     sleeper                                   waker
+//     S1 b = bell            acquire            P1 make the condition true
+//     S2 look at the condition; true: go        P2 bell = bell + 1   release
+//     S3 FUTEX_WAIT(bell, b)                    P3 FUTEX_WAKE(bell)
+//
+// If S2 missed P1, then S1 did not read P2's value (its acquire would have shown P1), so either P2
+// comes before S3, which returns at once because bell != b, or S3 sleeps first and P3 wakes it. A
+// bell that does not change (P2 missing), or P2 before P1, loses the wake.
+inline std::uint32_t load_bell(const std::uint32_t* bell) {
+  return std::atomic_ref<std::uint32_t>(*const_cast<std::uint32_t*>(bell))
+      .load(std::memory_order_acquire);
+}
+inline void bump_bell(std::uint32_t* bell) {
+  // Only one thread bumps a given bell, so a load and a store do.
+  std::atomic_ref<std::uint32_t> ref(*bell);
+  ref.store(ref.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+}
+// The same for a bell that several threads ring.
+inline void bump_shared_bell(std::uint32_t* bell) {
+  std::atomic_ref<std::uint32_t>(*bell).fetch_add(1, std::memory_order_release);
+}
+
+}  // namespace lapwing

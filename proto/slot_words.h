@@ -1,0 +1,172 @@
+// The slot protocol: how one publisher hands a record to any number of readers that it does not
+// know. A slot is a 64-bit stamp and the record as 64-bit words, the last zero-padded.
+//
+//     publisher writes n                        subscriber reads n
+//     W1 stamp  = 2n-1  release                 R1 a = stamp  acquire     must be 2n
+//     W2 word_i = v_i   release                 R2 x_i = word_i  acquire
+//     W3 stamp  = 2n    release                 R3 stamp  acquire         must still be 2n
+//     W4 head   = n     release
+//
+// Not older: R1 reads W3(n), so every W2(n) happens before R2.
+// Not newer: if R2 read a word of m > n, that W2(m) (release) and R2 (acquire) synchronise. W1(m)
+// comes before W2(m), so R3 must see 2m-1 or later, which is not 2n, and the copy is thrown away.
+// An accepted record is therefore exactly what was published. On x86-64 all of this is plain moves.
+// That much holds with W1 and R3 relaxed. They are release and acquire because a reader that finds
+// itself lapped goes on from there: behind R1 and R3 it must see every head and every `archived`
+// that the publisher saw or stored before W1(m), or it takes a good stamp for damage, or a record
+// that is in the journal for lost.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "lapwing/detail/atomic_word.h"
+#include "lapwing/sequence.h"
+#include "proto/slot_stamp.h"
+
+namespace lapwing {
+
+enum class SlotRead {
+  kRecord,  // the copy is exactly record n
+  kNotYet,  // record n is not in the slot yet
+  kNewer,   // the slot holds, or is being given, a later record
+};
+
+// The outcome and the stamp that decided it.
+struct SlotReadResult {
+  SlotRead outcome;
+  Word stamp;
+};
+
+constexpr SlotReadResult judge_stamp(Word stamp, Sequence n) {
+  if (stamp > ready_stamp(n)) return {SlotRead::kNewer, stamp};
+  return {SlotRead::kNotYet, stamp};
+}
+
+// A look that only asks whether to look: whoever is told yes reads by load_slot, and its R1 orders.
+inline bool slot_is_ready(const std::byte* slot, Sequence n) {
+  const Word& stamp = *reinterpret_cast<const Word*>(slot);
+  return detail::load(stamp, std::memory_order_relaxed) >= ready_stamp(n);
+}
+
+// Calls move(0) … move(count - 1): without a loop where the compiler knows the count.
+template <typename Move>
+[[gnu::always_inline]] inline void for_each_word(std::size_t count, const Move& move) {
+  if (__builtin_constant_p(count)) {
+#pragma GCC unroll 16
+    for (std::size_t i = 0; i < count; ++i) move(i);
+  } else {
+    for (std::size_t i = 0; i < count; ++i) move(i);
+  }
+}
+
+// Moves of one word, each with its order. Correct on every processor.
+struct WordMoves {
+  // W2 for all words of a record of `bytes` bytes. Reads no other byte; zero-pads the last word.
+  [[gnu::always_inline]] static void store_words(Word* words, const std::byte* record,
+                                                 std::size_t bytes) {
+    for_each_word(bytes / 8, [=](std::size_t i) {
+      Word value;
+      std::memcpy(&value, record + 8 * i, 8);
+      // W2, partner R2. Weaker, and R2 may read this word while R3 still reads the old stamp.
+      detail::store(words[i], value, std::memory_order_release);
+    });
+    if (bytes % 8 != 0) {
+      Word value = 0;
+      std::memcpy(&value, record + bytes / 8 * 8, bytes % 8);
+      detail::store(words[bytes / 8], value, std::memory_order_release);  // W2
+    }
+  }
+
+  // R2 for all words of a record of `bytes` bytes. Writes no other byte.
+  [[gnu::always_inline]] static void load_words(const Word* words, std::byte* record,
+                                                std::size_t bytes) {
+    for_each_word(bytes / 8, [=](std::size_t i) {
+      // R2, partner W2(m > n). Weaker, and R3 may be read before this word was.
+      const Word value = detail::load(words[i], std::memory_order_acquire);
+      std::memcpy(record + 8 * i, &value, 8);
+    });
+    if (bytes % 8 != 0) {
+      const Word value = detail::load(words[bytes / 8], std::memory_order_acquire);  // R2
+      std::memcpy(record + bytes / 8 * 8, &value, bytes % 8);
+    }
+  }
+};
+
+// The protocol, given the moves of the words between the stamps. Of DBN's MboMsg and Mbp1Msg the
+// compiler sees the size, and the moves become straight-line code (docs/adr/0005-slot-moves.md).
+template <typename Moves>
+struct SlotProtocol {
+  // Writes record n into `slot`. Reads exactly `record_bytes` bytes of `record`, at any alignment.
+  static void store_slot(std::byte* slot, Sequence n, const std::byte* record,
+                         std::size_t record_bytes) {
+    if (!store_inline(slot, n, record, record_bytes)) store_any(slot, n, record, record_bytes);
+  }
+  // The same where no call is needed, so that the caller keeps no registers; else returns false.
+  [[gnu::always_inline]] static bool store_inline(std::byte* slot, Sequence n,
+                                                  const std::byte* record,
+                                                  std::size_t record_bytes) {
+    if (record_bytes == 56) return store(slot, n, record, 56), true;
+    if (record_bytes == 80) return store(slot, n, record, 80), true;
+    return false;
+  }
+
+  // Copies record n out of `slot` into `record` (`record_bytes` bytes). One pass, wait-free
+  // whatever the writer does. `record` holds garbage unless the outcome is kRecord.
+  [[gnu::always_inline]] static SlotReadResult load_slot(const std::byte* slot, Sequence n,
+                                                         std::byte* record,
+                                                         std::size_t record_bytes) {
+    if (record_bytes == 56) return load(slot, n, record, 56);
+    if (record_bytes == 80) return load(slot, n, record, 80);
+    return load_any(slot, n, record, record_bytes);
+  }
+
+ private:
+  // A compiler that knows the caller's buffer would warn of overruns where records are larger.
+  template <typename Byte>
+  [[gnu::always_inline]] static void forget_size(Byte*& record) {
+    asm("" : "+r"(record));
+  }
+
+  [[gnu::always_inline]] static void store(std::byte* slot, Sequence n, const std::byte* record,
+                                           std::size_t record_bytes) {
+    forget_size(record);
+    Word* const words = reinterpret_cast<Word*>(slot);
+    // W1, partners R3 and R1. W2's release orders it before every word; without it a reader that
+    // copies old and new words would find the old stamp still in place. Weaker, and a reader that
+    // it laps may go on with a head or an `archived` from long before.
+    detail::store(words[0], writing_stamp(n), std::memory_order_release);
+    Moves::store_words(words + 1, record, record_bytes);  // W2
+    // W3, partner R1. Weaker, and R1 may accept the stamp before the words are there.
+    detail::store(words[0], ready_stamp(n), std::memory_order_release);
+  }
+
+  [[gnu::always_inline]] static SlotReadResult load(const std::byte* slot, Sequence n,
+                                                    std::byte* record, std::size_t record_bytes) {
+    forget_size(record);
+    const Word* const words = reinterpret_cast<const Word*>(slot);
+    // R1, partner W3(n). Weaker, and R2 may read words from before n was written.
+    const Word before = detail::load(words[0], std::memory_order_acquire);
+    if (before != ready_stamp(n)) return judge_stamp(before, n);
+    Moves::load_words(words + 1, record, record_bytes);  // R2
+    // R3, partners W1(m > n) and W3(m > n). R2's acquire orders it after every word. Weaker, and a
+    // lapped reader may go on with a head or an `archived` from long before.
+    const Word after = detail::load(words[0], std::memory_order_acquire);
+    if (after != ready_stamp(n)) return judge_stamp(after, n);
+    return {SlotRead::kRecord, after};
+  }
+
+  [[gnu::noinline]] static void store_any(std::byte* slot, Sequence n, const std::byte* record,
+                                          std::size_t record_bytes) {
+    store(slot, n, record, record_bytes);
+  }
+  [[gnu::noinline]] static SlotReadResult load_any(const std::byte* slot, Sequence n,
+                                                   std::byte* record, std::size_t record_bytes) {
+    return load(slot, n, record, record_bytes);
+  }
+};
+
+using WordForm = SlotProtocol<WordMoves>;  // proto/slot_form.h says which form a build uses
+
+}  // namespace lapwing

@@ -1,0 +1,56 @@
+#include "publisher/closing_threads.h"
+
+#include <condition_variable>
+#include <cstdlib>
+#include <mutex>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "lapwing/publisher.h"
+
+namespace lapwing {
+namespace {
+
+struct Pending {
+  std::mutex mutex;
+  std::condition_variable none;
+  int threads = 0;  // under the mutex
+};
+
+// Never destroyed: a thread may outlive the program's statics.
+Pending& pending() {
+  static Pending* const only = [] {
+    std::atexit([] {
+      Pending& left = pending();
+      std::unique_lock lock(left.mutex);
+      left.none.wait_for(lock, kCloseAtExitMax, [&] { return left.threads == 0; });
+    });
+    return new Pending;
+  }();
+  return *only;
+}
+
+}  // namespace
+
+void run_closing(std::function<void()> work) {
+  Pending& all = pending();
+  {
+    const std::lock_guard lock(all.mutex);
+    ++all.threads;
+  }
+  const auto run = [&all, work = std::move(work)]() mutable {
+    work();
+    work = nullptr;  // what it owns goes before the program may end
+    const std::lock_guard lock(all.mutex);
+    if (--all.threads == 0) all.none.notify_all();
+  };
+  try {
+    std::thread(run).detach();
+  } catch (const std::system_error&) {
+    auto here = run;
+    here();
+  }
+}
+
+}  // namespace lapwing

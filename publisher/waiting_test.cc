@@ -1,0 +1,154 @@
+// What a publisher's calls do while the disk stands still: they end at their deadline, by interrupt,
+// or are answered with misuse where they overlap.
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+#include "lapwing/publisher.h"
+#include "publisher/publisher_set_up.h"
+#include "testing/publisher_fixture.h"
+
+namespace lapwing {
+namespace {
+
+constexpr std::chrono::seconds kHang{60};
+constexpr std::chrono::milliseconds kSoon{20};
+
+// A bus whose journal does nothing from open() on, until `hold` is false again.
+struct StandingDisk {
+  StandingDisk() {
+    options.make_queue = [this] {
+      return std::make_unique<HoldingQueue>(hold, WriteRequest::Kind::kWrite);
+    };
+  }
+  ~StandingDisk() { hold = false; }  // before the publisher closes
+
+  void open() {
+    publisher = open_publisher(options);
+    hold = true;
+  }
+  // Fills the ring: the next record has to wait for the journal.
+  Sequence fill() {
+    open();
+    const Record record = record_of(1);
+    while (publisher->publish(record, kSoon) != kNoSequence) continue;
+    INFO(publisher->last_error().ToString());
+    REQUIRE(errc_of(publisher->last_error()) == Errc::kTimedOut);
+    return publisher->head();
+  }
+
+  TemporaryDirectory directory;
+  PublisherSetUp options = options_for(directory);
+  std::atomic<bool> hold{false};
+  ClosingPublisher publisher;
+};
+
+TEST_CASE("A publish that waits for the journal ends at its deadline, and nothing is published") {
+  StandingDisk disk;
+  const Sequence head = disk.fill();
+  const ClosingPublisher& publisher = disk.publisher;
+  CHECK(publisher->publish(record_of(head + 1), kSoon) == kNoSequence);
+  CHECK(errc_of(publisher->last_error()) == Errc::kTimedOut);
+  CHECK(publisher->head() == head);
+  CHECK(publisher->status().ok());
+  const std::vector<Record> two = records_from(head + 1, 2);
+  CHECK(publisher->publish_batch(bytes_of(two), Deadline::now()) == kNoSequence);
+  CHECK(errc_of(publisher->last_error()) == Errc::kTimedOut);
+  disk.hold = false;
+  CHECK(publisher->publish(record_of(head + 1), kHang) == head + 1);
+}
+
+TEST_CASE("interrupt ends the wait for the journal, or the next one, once") {
+  StandingDisk disk;
+  const Sequence head = disk.fill();
+  const ClosingPublisher& publisher = disk.publisher;
+  std::thread other([&] {
+    std::this_thread::sleep_for(kSoon);
+    publisher->interrupt();
+  });
+  CHECK(publisher->publish(record_of(head + 1), kHang) == kNoSequence);
+  CHECK(errc_of(publisher->last_error()) == Errc::kInterrupted);
+  other.join();
+  publisher->interrupt();
+  CHECK(errc_of(publisher->flush(kHang)) == Errc::kInterrupted);
+  CHECK(errc_of(publisher->flush(kSoon)) == Errc::kTimedOut);
+  CHECK(publisher->head() == head);
+}
+
+TEST_CASE("A call that overlaps one that waits is misuse, and publishes nothing") {
+  StandingDisk disk;
+  const Sequence head = disk.fill();
+  const ClosingPublisher& publisher = disk.publisher;
+  std::thread other([&] {
+    absl::Status flushed;
+    do {  // a publish below may be under way just now
+      flushed = publisher->flush(kHang);
+    } while (errc_of(flushed) == Errc::kMisuse);
+    CHECK(flushed.ok());
+  });
+  for (const Deadline deadline = kHang; !deadline.has_passed();) {
+    REQUIRE(publisher->publish(record_of(head + 1), Deadline::now()) == kNoSequence);
+    if (errc_of(publisher->last_error()) == Errc::kMisuse) break;
+  }
+  CHECK(errc_of(publisher->last_error()) == Errc::kMisuse);
+  CHECK(errc_of(publisher->flush(Deadline::now())) == Errc::kMisuse);
+  CHECK(errc_of(publisher->close(Deadline::now())) == Errc::kMisuse);
+  disk.hold = false;
+  other.join();
+  CHECK(publisher->head() == head);
+  CHECK(publisher->publish(record_of(head + 1)) == head + 1);
+}
+
+TEST_CASE("A close that the disk holds up goes on by itself, and says later how it ended") {
+  StandingDisk disk;
+  disk.open();
+  const ClosingPublisher& publisher = disk.publisher;
+  REQUIRE(publisher->publish(record_of(1)) == 1);
+  CHECK(errc_of(publisher->close(kSoon)) == Errc::kTimedOut);
+  CHECK(publisher->publish(record_of(2)) == kNoSequence);
+  CHECK(errc_of(publisher->last_error()) == Errc::kClosed);
+  publisher->interrupt();
+  CHECK(errc_of(publisher->close(kHang)) == Errc::kInterrupted);
+  disk.hold = false;
+  CHECK(publisher->close(kHang).ok());
+  CHECK(open_publisher(disk.options)->first() == 2);
+}
+
+TEST_CASE("A destructor waits for no disk, and the session is closed all the same") {
+  StandingDisk disk;
+  {
+    absl::StatusOr<Publisher> publisher = open_with_seams(disk.options);
+    REQUIRE(publisher.ok());
+    disk.hold = true;
+    REQUIRE(publisher->publish(record_of(1)) == 1);
+  }
+  CHECK(disk.hold);  // it came back while the disk stood still
+  disk.hold = false;
+  const auto next = open_publisher(disk.options);
+  CHECK(next->first() == 2);
+  CHECK(next->last_session().how == Settlement::kContinued);
+}
+
+TEST_CASE("A start gives another publisher until its deadline to end") {
+  TemporaryDirectory directory;
+  const auto publisher = open_publisher(options_for(directory));
+  const absl::StatusOr<Publisher> second = Publisher::open(options_for(directory), Deadline::now());
+  CHECK(errc_of(second.status()) == Errc::kBusTaken);
+}
+
+TEST_CASE("A record is published by reference, and its size is its type's") {
+  TemporaryDirectory directory;
+  struct Quote {
+    std::uint64_t words[7];
+  };
+  struct Short {
+    std::uint64_t words[6];
+  };
+  const auto publisher = open_publisher(options_for(directory));
+  CHECK(publisher->publish(Quote{{1, 2, 3, 4, 5, 6, 7}}) == 1);
+  CHECK(publisher->publish(Short{}) == kNoSequence);
+  CHECK(errc_of(publisher->last_error()) == Errc::kRecordSize);
+}
+
+}  // namespace
+}  // namespace lapwing

@@ -1,0 +1,259 @@
+// The three ways to read, and what ends a wait.
+#include <chrono>
+#include <cstring>
+#include <thread>
+#include <vector>
+
+#include "lapwing/subscriber.h"
+#include "testing/bus_fixture.h"
+
+namespace lapwing {
+namespace {
+
+constexpr std::chrono::seconds kHang{60};
+
+struct Record {
+  std::uint64_t words[7];
+};
+static_assert(sizeof(Record) == 56);
+
+bool is_published(const TestBus& bus, Sequence n, const void* bytes) {
+  return std::memcmp(bytes, bus.journal.record(n).data(), 56) == 0;
+}
+
+// Until the next event, which is not consumed; records are.
+Errc take_all(TestBus& bus, Subscriber& subscriber, Sequence& last) {
+  Record record{};
+  for (;;) {
+    bus.turn();
+    const Taken taken = subscriber.take(record);
+    if (taken.result == Errc::kWouldBlock) return taken.result;
+    if (taken.result != Errc::kOk) return taken.result;
+    REQUIRE(taken.sequence == last + 1);
+    REQUIRE(is_published(bus, taken.sequence, &record));
+    last = taken.sequence;
+  }
+}
+
+Event next_event(TestBus& bus, Subscriber& subscriber) {
+  for (const Deadline deadline = kHang; !deadline.has_passed();) {
+    bus.turn();
+    const Item item = subscriber.wait(Deadline::now());
+    if (item.event != nullptr) return *item.event;
+    REQUIRE(item.kind == ItemKind::kNothing);
+  }
+  FAIL("no event came");
+  return {};
+}
+
+TEST_CASE("The first event says what records will come") {
+  TestBus bus;
+  bus.start();
+  bus.publish(5);
+  Subscriber subscriber = open_subscriber(bus.options());
+  CHECK(subscriber.record_bytes() == 0);
+  const Event first = next_event(bus, subscriber);
+  CHECK(first.kind == ItemKind::kSession);
+  CHECK(first.is_first_session);
+  CHECK(first.sequence == 1);
+  CHECK(first.record_bytes == 56);
+  CHECK(first.schema == "bytes");
+  CHECK(first.session_id == bus.ring->header().session_id);
+  CHECK(first.journal_id == bus.journal.current_journal_id());
+  CHECK(subscriber.record_bytes() == 56);
+}
+
+TEST_CASE("take gives records and nothing else, and leaves an event where it is") {
+  TestBus bus;
+  bus.start();
+  bus.publish(100);
+  Subscriber subscriber = open_subscriber(bus.options());
+  Sequence last = 0;
+  Record record{};
+  while (subscriber.take(record).result != Errc::kEventDue) bus.turn();
+  CHECK(subscriber.take(record).result == Errc::kEventDue);  // until it is read
+  CHECK(next_event(bus, subscriber).kind == ItemKind::kSession);
+  CHECK(take_all(bus, subscriber, last) == Errc::kEventDue);
+  CHECK(last == 100);
+  CHECK(subscriber.position().sequence == 100);
+  CHECK(next_event(bus, subscriber).kind == ItemKind::kCaughtUp);
+  CHECK(take_all(bus, subscriber, last) == Errc::kWouldBlock);
+  bus.publish(3);
+  CHECK(take_all(bus, subscriber, last) == Errc::kWouldBlock);
+  CHECK(last == 103);
+  CHECK(subscriber.counters().records == 103);
+  CHECK(subscriber.head() == 103);
+  CHECK(subscriber.lag() == 0);
+  bus.publish(4);
+  CHECK(subscriber.lag() == 4);
+}
+
+TEST_CASE("take refuses memory of another size than a record, and loses nothing by it") {
+  TestBus bus;
+  bus.start();
+  bus.publish(3);
+  Subscriber subscriber = open_subscriber(bus.options());
+  REQUIRE(next_event(bus, subscriber).kind == ItemKind::kSession);
+  std::vector<std::byte> memory(80);
+  for (const std::size_t size : {std::size_t{0}, std::size_t{55}, std::size_t{57}, memory.size()}) {
+    CHECK(subscriber.take(std::span(memory).first(size)).result == Errc::kRecordSize);
+  }
+  CHECK(subscriber.position().sequence == 0);
+  Sequence last = 0;
+  CHECK(take_all(bus, subscriber, last) == Errc::kEventDue);
+  CHECK(last == 3);
+}
+
+TEST_CASE("read gives rows, with their first sequence and count, or one event") {
+  TestBus bus;
+  bus.start();
+  bus.publish(3000);
+  Subscriber subscriber = open_subscriber(bus.options());
+  std::vector<std::byte> rows(100 * 56 + 55);  // room for 100, and a part of one
+  std::vector<ItemKind> events;
+  Sequence last = 0;
+  for (const Deadline deadline = kHang; last < 3010 && !deadline.has_passed();) {
+    bus.turn();
+    const Batch batch = subscriber.read(rows);
+    if (batch.result == Errc::kWouldBlock) continue;
+    REQUIRE(batch.result == Errc::kOk);
+    if (batch.kind == Batch::Kind::kEvent) {
+      CHECK(batch.count == 0);
+      events.push_back(batch.event->kind);
+      if (events.back() == ItemKind::kCaughtUp) bus.publish(10);
+      continue;
+    }
+    REQUIRE(batch.kind == Batch::Kind::kRecords);
+    REQUIRE(batch.first == last + 1);
+    REQUIRE(batch.count <= 100);
+    REQUIRE(batch.row_bytes == 56);
+    for (std::size_t i = 0; i < batch.count; ++i) {
+      REQUIRE(is_published(bus, batch.first + i, rows.data() + i * 56));
+    }
+    last += batch.count;
+    REQUIRE(subscriber.position().sequence == last);
+  }
+  CHECK(last == 3010);
+  CHECK(events == std::vector{ItemKind::kSession, ItemKind::kCaughtUp});
+}
+
+TEST_CASE("read says how large a row is where the memory holds none, and consumes nothing") {
+  TestBus bus;
+  bus.start();
+  bus.publish(3);
+  Subscriber subscriber = open_subscriber(bus.options());
+  std::vector<std::byte> rows(55);
+  while (subscriber.read(rows).kind != Batch::Kind::kEvent) bus.turn();  // an event needs no memory
+  for (int i = 0; i < 3; ++i) {
+    bus.turn();
+    const Batch batch = subscriber.read(rows);
+    CHECK(batch.result == Errc::kTooSmall);
+    CHECK(batch.row_bytes == 56);
+  }
+  CHECK(subscriber.position().sequence == 0);
+  Sequence last = 0;
+  CHECK(take_all(bus, subscriber, last) == Errc::kEventDue);
+  CHECK(last == 3);
+  // An event comes through whatever memory there is.
+  CHECK(subscriber.read(rows).event->kind == ItemKind::kCaughtUp);
+}
+
+TEST_CASE("After a clean close a subscriber that is told to ends, and well") {
+  TestBus bus;
+  bus.start();
+  bus.publish(10);
+  SubscriberOptions options = bus.options();
+  options.end_at_close = true;
+  Subscriber subscriber = open_subscriber(options);
+  Record record{};
+  Sequence last = 0;
+  REQUIRE(next_event(bus, subscriber).kind == ItemKind::kSession);
+  REQUIRE(take_all(bus, subscriber, last) == Errc::kEventDue);
+  REQUIRE(next_event(bus, subscriber).kind == ItemKind::kCaughtUp);
+  bus.close();
+  CHECK(next_event(bus, subscriber).kind == ItemKind::kClosed);
+  CHECK(subscriber.take(record, Deadline::never()).result == Errc::kClosed);
+  CHECK(subscriber.take(record, Deadline::never()).result == Errc::kClosed);
+  CHECK(subscriber.status().ok());
+  CHECK(last == 10);
+}
+
+// What a call does while nothing comes.
+template <typename Call>
+void interrupt_ends(Subscriber& subscriber, const Call& call) {
+  std::thread other([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    subscriber.interrupt();
+  });
+  CHECK(call() == Errc::kInterrupted);
+  other.join();
+}
+
+TEST_CASE("interrupt ends the wait under way, in every phase and every way to wait, or the next") {
+  TestBus bus;
+  SubscriberOptions options = bus.options();
+  options.wait = GENERATE(WaitStrategy::kBusy, WaitStrategy::kBackoff, WaitStrategy::kPark);
+  Subscriber subscriber = open_subscriber(options);
+  Record record{};
+  const auto take = [&] { return subscriber.take(record, kHang).result; };
+  interrupt_ends(subscriber, take);  // no bus is there
+  bus.start();
+  REQUIRE(next_event(bus, subscriber).kind == ItemKind::kSession);
+  REQUIRE(next_event(bus, subscriber).kind == ItemKind::kCaughtUp);
+  interrupt_ends(subscriber, take);
+  std::vector<std::byte> rows(560);
+  interrupt_ends(subscriber, [&] { return subscriber.read(rows, kHang).result; });
+  subscriber.interrupt();
+  subscriber.interrupt();
+  CHECK(take() == Errc::kInterrupted);
+  CHECK(subscriber.take(record, std::chrono::milliseconds(1)).result == Errc::kTimedOut);  // once
+  bus.publish(1);
+  CHECK(take() == Errc::kOk);
+}
+
+TEST_CASE("A call that overlaps one that waits is misuse, and disturbs nothing") {
+  TestBus bus;
+  SubscriberOptions options = bus.options();
+  options.wait = WaitStrategy::kPark;
+  Subscriber subscriber = open_subscriber(options);
+  bus.start();
+  REQUIRE(next_event(bus, subscriber).kind == ItemKind::kSession);
+  REQUIRE(next_event(bus, subscriber).kind == ItemKind::kCaughtUp);
+  Record record{};
+  Taken waited;
+  std::thread waiting([&] { waited = subscriber.take(record, kHang); });
+  Record another{};
+  Errc overlapped = Errc::kOk;
+  for (const Deadline deadline = kHang; overlapped != Errc::kMisuse && !deadline.has_passed();) {
+    overlapped = subscriber.take(another).result;
+  }
+  CHECK(overlapped == Errc::kMisuse);
+  bus.publish(1);
+  bump_bell(doorbell_address(bus.ring->words()));
+  futex_wake_all(doorbell_address(bus.ring->words()));
+  waiting.join();
+  CHECK(waited.result == Errc::kOk);
+  CHECK(waited.sequence == 1);
+  CHECK(is_published(bus, 1, &record));
+}
+
+TEST_CASE("A deadline is no number, and one beyond the clock is never") {
+  STATIC_REQUIRE_FALSE(std::is_convertible_v<std::uint64_t, Deadline>);
+  STATIC_REQUIRE_FALSE(std::is_constructible_v<Deadline, int>);
+  CHECK(Deadline(std::chrono::hours::max()).is_never());
+  CHECK(Deadline(std::chrono::seconds(-1)) == Deadline::now());
+  CHECK(Deadline::now().has_passed());
+  CHECK_FALSE(Deadline::never().has_passed());
+  CHECK_FALSE(Deadline(std::chrono::hours(1)).has_passed());
+  CHECK(Deadline(std::chrono::steady_clock::now()).has_passed());
+}
+
+TEST_CASE("Options that contradict each other are refused when it is opened") {
+  CHECK(errc_of(Subscriber::open({}).status()) == Errc::kInvalidArgument);
+  SubscriberOptions options{.directory = "./nowhere"};
+  options.start.position = StoredPosition{};  // of a start that is not after()
+  CHECK(errc_of(Subscriber::open(options).status()) == Errc::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace lapwing

@@ -1,0 +1,55 @@
+// A program of somebody else's: two threads, and a channel between them.
+#include <cstdint>
+#include <cstring>
+#include <iostream>
+#include <string>
+#include <thread>
+
+#include "lapwing/consumer.h"
+#include "lapwing/listener.h"
+#include "lapwing/producer.h"
+
+namespace {
+
+constexpr std::chrono::seconds kPatience{30};
+constexpr std::uint64_t kMessages = 1000;
+
+bool send(const std::string& path) {
+  auto producer = lapwing::ChannelProducer::connect(path, {}, kPatience);
+  if (!producer.ok()) return false;
+  for (std::uint64_t i = 0; i < kMessages; ++i) {
+    const lapwing::Claim claim = producer->claim(sizeof i, kPatience);
+    if (claim.result != lapwing::Errc::kOk) return false;
+    std::memcpy(claim.payload.data(), &i, sizeof i);
+    if (producer->commit(sizeof i, 1) != lapwing::Errc::kOk) return false;
+  }
+  return producer->drain(kPatience) == lapwing::Errc::kOk;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 2) return 2;
+  const std::string path = std::string(argv[1]) + ".sock";
+  auto listener = lapwing::ChannelListener::listen(path);
+  if (!listener.ok()) {
+    std::cerr << listener.status() << '\n';
+    return 1;
+  }
+  bool sent = false;
+  std::thread other([&] { sent = send(path); });
+  std::uint64_t received = 0;
+  auto consumer = lapwing::ChannelConsumer::accept(*listener, {}, kPatience);
+  if (consumer.ok()) {
+    for (; received < kMessages; ++received) {
+      const lapwing::Peek peek = consumer->peek(kPatience);
+      std::uint64_t number = 0;
+      if (peek.result != lapwing::Errc::kOk || peek.message.payload.size() != sizeof number) break;
+      std::memcpy(&number, peek.message.payload.data(), sizeof number);
+      if (number != received || consumer->release() != lapwing::Errc::kOk) break;
+    }
+  }
+  other.join();
+  std::cout << "received " << received << '\n';
+  return sent && received == kMessages ? 0 : 1;
+}

@@ -1,0 +1,40 @@
+// A program of somebody else's: reads quotes, typed, from the oldest to the close.
+#include <cstdint>
+#include <iostream>
+
+#include "lapwing/subscriber.h"
+
+struct Quote {
+  std::uint64_t ts_event;
+  std::int64_t bid;
+  std::int64_t ask;
+};
+
+int main(int argc, char** argv) {
+  if (argc != 2) return 2;
+  auto subscriber = lapwing::Subscriber::open(
+      {.directory = argv[1], .start = lapwing::Start::oldest(), .end_at_close = true});
+  if (!subscriber.ok()) {
+    std::cerr << subscriber.status() << '\n';
+    return 1;
+  }
+  std::uint64_t quotes = 0;
+  for (;;) {
+    Quote quote;
+    const lapwing::Taken taken = subscriber->take(quote, std::chrono::seconds(30));
+    if (taken.result == lapwing::Errc::kOk) {
+      if (quote.ts_event != taken.sequence || quote.ask != quote.bid + 1) return 1;
+      ++quotes;
+    } else if (const auto event = subscriber->take_event()) {
+      if (event->kind == lapwing::ItemKind::kEnded) break;
+      std::cerr << lapwing::name_of(event->kind) << '\n';
+    } else if (taken.result == lapwing::Errc::kClosed) {
+      break;
+    } else {
+      std::cerr << lapwing::name_of(taken.result) << ": " << subscriber->status() << '\n';
+      return 1;
+    }
+  }
+  std::cout << "read " << quotes << '\n';
+  return subscriber->status().ok() && quotes == 1000 ? 0 : 1;
+}

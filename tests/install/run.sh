@@ -1,0 +1,77 @@
+#!/usr/bin/env bash
+# Installs a build into an empty prefix, and builds and runs three programs outside the tree by
+# find_package, by pkg-config and by FetchContent, with no other include path.
+#   tests/install/run.sh [BUILD]     default: build/release, where `lapwing_package` is built
+set -uo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+build=${1:-${LAPWING_BUILD_DIR:-$root/build/release}}
+work=$(mktemp -d "${TMPDIR:-/tmp}/lapwing-install.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+passed=0
+failed=0
+
+check() {  # NAME COMMAND...
+  local name=$1
+  shift
+  if "$@" >"$work/output" 2>&1; then
+    passed=$((passed + 1))
+  else
+    failed=$((failed + 1))
+    echo "FAILED: $name"
+    tail -n 30 "$work/output"
+  fi
+}
+
+run_all() {  # WAY DIRECTORY: the three programs, on a bus of their own
+  local bus=$work/bus-$1
+  check "$1: publish" "$2/publish" "$bus"
+  check "$1: subscribe" "$2/subscribe" "$bus"
+  check "$1: channel" "$2/channel" "$work/$1"
+}
+
+must() {
+  if ! "$@" >"$work/output" 2>&1; then
+    echo "FAILED: $*"
+    tail -n 30 "$work/output"
+    exit 1
+  fi
+}
+
+cp -r "$root/tests/install/consumer" "$work/consumer"
+must cmake --install "$build" --prefix "$work/prefix"
+prefix=$work/prefix
+
+# Only the public headers, and nothing of the rooms.
+(cd "$root/include" && find lapwing -name '*.h' | sort) >"$work/public"
+(cd "$prefix/include" && find . -type f | sed 's|^\./||' | sort) >"$work/installed"
+if ! diff "$work/public" "$work/installed"; then
+  echo "FAILED: what is installed is not what is public"
+  exit 1
+fi
+
+must cmake -S "$work/consumer" -B "$work/found" -DCMAKE_PREFIX_PATH="$prefix" \
+  -DCMAKE_BUILD_TYPE=Release
+must cmake --build "$work/found" -j2
+run_all find_package "$work/found"
+
+export PKG_CONFIG_PATH=$(dirname "$(find "$prefix" -name lapwing-cpp.pc)")
+mkdir "$work/pkgconfig"
+for program in publish subscribe channel; do
+  # shellcheck disable=SC2046
+  must g++ -O2 -Wall -Wextra -Wpedantic -Werror "$work/consumer/$program.cc" \
+    -o "$work/pkgconfig/$program" $(pkg-config --cflags --libs --static lapwing-cpp)
+done
+run_all pkg-config "$work/pkgconfig"
+
+launcher=()
+if command -v ccache >/dev/null; then
+  export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=true
+  launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
+fi
+must cmake -S "$work/consumer" -B "$work/fetched" -DLAPWING_SOURCE="$root" \
+  -DCMAKE_BUILD_TYPE=RelWithDebInfo "${launcher[@]}"
+must cmake --build "$work/fetched" -j2
+run_all FetchContent "$work/fetched"
+
+echo "$passed passed, $failed failed, 0 skipped"
+[[ $failed == 0 && $passed == 9 ]]
