@@ -13,6 +13,7 @@ Follower::Follower(SubscriberOptions options)
     : options_(std::move(options)), search_(options_), waiter_(options_.wait, &interrupt_) {}
 
 Item Follower::wait(std::uint64_t deadline_ns) {
+  interrupted_ = misused_ = false;
   Item item;
   for (;;) {
     poll_into(item);
@@ -35,6 +36,7 @@ Errc Follower::why_nothing(std::uint64_t deadline_ns) {
 Taken Follower::take_slowly(std::span<std::byte> record, std::uint64_t deadline_ns) {
   if (introduced_ && record.size() != record_bytes_ && !event_is_due()) return {Errc::kRecordSize};
   if (records_waited_ != counters().records) waiter_.reset();
+  interrupted_ = misused_ = false;
   for (;;) {
     Item item;
     poll_into(item);
@@ -84,11 +86,12 @@ bool Follower::event_is_due() {
 }
 
 Batch Follower::read(std::span<std::byte> rows, std::uint64_t deadline_ns, Item& due) {
+  interrupted_ = misused_ = false;
   if (introduced_ && rows.size() < record_bytes_) {
     if (!event_is_due()) return {.result = Errc::kTooSmall, .row_bytes = record_bytes_};
   } else if (introduced_ && !resting_.is_taken()) {
     if (const std::size_t count = poll_batch(rows); count > 0) {
-      return {Errc::kOk, Batch::Kind::kRecords, next_ - count, count, record_bytes_};
+      return records(count);
     }
     if (deadline_ns == 0 && !met_) return {.result = why_nothing(deadline_ns)};
   }
@@ -98,11 +101,16 @@ Batch Follower::read(std::span<std::byte> rows, std::uint64_t deadline_ns, Item&
   if (item.kind == ItemKind::kRecord) {
     std::memcpy(rows.data(), record_, record_bytes_);
     const std::size_t count = 1 + poll_batch(rows.subspan(record_bytes_));
-    return {Errc::kOk, Batch::Kind::kRecords, next_ - count, count, record_bytes_};
+    return records(count);
   }
   due = item;
   const Errc result = item.kind == ItemKind::kEnded ? why_ended() : Errc::kOk;
   return {.result = result, .kind = Batch::Kind::kEvent};
+}
+
+// The last `count` that were delivered. (next_ may be behind a gap that is met already.)
+Batch Follower::records(std::size_t count) const {
+  return {Errc::kOk, Batch::Kind::kRecords, counters().last - count + 1, count, record_bytes_};
 }
 
 // `first` and what follows it of the state.

@@ -181,6 +181,7 @@ class Follower {
   Item poll_slowly();
   std::size_t poll_batch(std::span<std::byte> out);
   Taken take_slowly(std::span<std::byte> record, std::uint64_t deadline_ns);
+  Batch records(std::size_t count) const;
   Batch read_state(std::span<std::byte> rows, const Item& first);
   Batch too_small(std::span<std::byte> rows, Item& due);
   bool event_is_due();

@@ -273,7 +273,7 @@ TEST_CASE(
   for (; item.kind == ItemKind::kNothing && Join::is_open(path); item = join.trace->step())
     ++slices;
   CHECK(slices >= 1);
-  CHECK(item.kind == (damaged ? ItemKind::kNothing : ItemKind::kState));
+  CHECK(item.kind == (damaged ? ItemKind::kNothing : ItemKind::kSession));
   REQUIRE(join.trace->until(ItemKind::kCaughtUp));
   CHECK(join.trace->lines ==
         (damaged ? Lines{"no-snapshot 1", "1..1500", "caught-up 1500"}

@@ -270,7 +270,7 @@ TEST_CASE("A loss that a batch has met is not passed before it is told") {
   bus.archive(5000);
   bus.prune_below_segment(2);
   Trace trace(bus, bus.options(Start::at(100)));
-  REQUIRE(trace.until_attached());
+  REQUIRE(trace.until(ItemKind::kSession));
   std::vector<std::byte> out(56);
   for (int i = 0; i < 100; ++i) {
     bus.turn();

@@ -56,6 +56,7 @@ CASES = {
         ],
         [
             {"tests/t.h": HEADER, "bus/a.cc": '#include "tests/t.h"\n'},
+            {"proto/p.h": HEADER, "include/lapwing/l.h": HEADER + '#include "proto/p.h"\n'},
             {"bus/b.h": HEADER, "proto/p.cc": '#include "bus/b.h"\n'},
             {"snapshot/s.h": HEADER, "bus/b.cc": '#include "snapshot/s.h"\n'},
             {"bus/b.h": HEADER, "snapshot/s.cc": '#include "bus/b.h"\n'},

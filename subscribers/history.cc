@@ -1,0 +1,120 @@
+#include "lapwing/history.h"
+
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "lapwing/error.h"
+#include "snapshot/bus_directory.h"
+#include "subscribers/attachment.h"
+
+namespace lapwing {
+namespace {
+
+absl::StatusOr<Attachment> attach(const std::string& directory) {
+  const absl::StatusOr<BusDescription> bus = read_bus_description(directory);
+  if (!bus.ok()) return bus.status();
+  if (bus->journal_root.empty()) {
+    return make_error(Errc::kNoJournal, absl::StrCat("the bus in ", directory,
+                                                     " keeps no journal: there is no history"));
+  }
+  return Attachment::to_remains(directory, *bus);
+}
+
+}  // namespace
+
+struct History::State {
+  absl::Status open();
+  absl::Status go_on();
+
+  std::string directory;
+  std::optional<Attachment> attachment;
+  absl::Status status;
+};
+
+absl::Status History::State::open() {
+  absl::StatusOr<Attachment> attached = attach(directory);
+  if (!attached.ok()) return attached.status();
+  attachment.emplace(*std::move(attached));
+  return absl::OkStatus();
+}
+
+// Nothing more is there. A session that has ended may have been followed by another one, and one
+// that was settled by now has an end.
+absl::Status History::State::go_on() {
+  const absl::StatusOr<BusDescription> bus = read_bus_description(directory);
+  if (!bus.ok()) return bus.status();
+  const bool same = bus->session_id == attachment->session_id() && !bus->closed;
+  if (same && attachment->map() != nullptr && !attachment->ring_closed()) return absl::OkStatus();
+  return open();
+}
+
+absl::StatusOr<History> History::open(const std::string& directory) {
+  auto state = std::make_unique<State>();
+  state->directory = directory;
+  if (absl::Status opened = state->open(); !opened.ok()) return opened;
+  return History(std::move(state));
+}
+
+History::History(std::unique_ptr<State> state) : state_(std::move(state)) {}
+History::History(History&&) noexcept = default;
+History& History::operator=(History&&) noexcept = default;
+History::~History() = default;
+
+HistoryInfo History::info() const {
+  const Attachment& attachment = *state_->attachment;
+  const JournalBounds bounds = attachment.bounds();
+  return {.schema = attachment.schema(),
+          .record_bytes = attachment.record_bytes(),
+          .journal_id = attachment.journal_id(),
+          .oldest = bounds.oldest,
+          .archived = bounds.archived,
+          .durable = bounds.durable};
+}
+
+Batch History::read(Sequence first, std::span<std::byte> rows) {
+  State& state = *state_;
+  const auto failed = [&state](absl::Status why) {
+    state.status = std::move(why);
+    return Batch{.result = errc_of(state.status)};
+  };
+  if (first == kNoSequence || first > kSequenceMax) {
+    return failed(make_error(Errc::kInvalidArgument,
+                             absl::StrCat(first, " is no sequence: the first record is 1")));
+  }
+  const std::uint32_t record_bytes = state.attachment->record_bytes();
+  if (rows.size() < record_bytes) return {.result = Errc::kTooSmall, .row_bytes = record_bytes};
+  if (first > state.attachment->bounds().archived) {
+    if (absl::Status went_on = state.go_on(); !went_on.ok()) return failed(std::move(went_on));
+  }
+  const JournalBounds bounds = state.attachment->bounds();
+  if (first > bounds.archived) return {.result = Errc::kWouldBlock};
+  const absl::StatusOr<JournalRun> run = state.attachment->journal()->read(first, bounds, rows);
+  if (!run.ok()) return failed(run.status());
+  if (run->count > 0) {
+    return {.kind = Batch::Kind::kRecords,
+            .first = first,
+            .count = run->count,
+            .row_bytes = record_bytes};
+  }
+  if (!run->gap) return {.result = Errc::kWouldBlock};
+  Batch batch{.kind = Batch::Kind::kEvent};
+  batch.event = Event{.kind = ItemKind::kLost,
+                      .sequence = first,
+                      .gap = {first, run->gap_last, run->gap_last + 1, run->cause, false},
+                      .record_bytes = record_bytes,
+                      .schema = state.attachment->schema(),
+                      .journal_id = state.attachment->journal_id(),
+                      .text = run->detail};
+  return batch;
+}
+
+absl::StatusOr<Sequence> History::find_time(std::uint64_t utc_ns) {
+  return state_->attachment->journal()->find_time(utc_ns, state_->attachment->bounds());
+}
+
+const absl::Status& History::status() const {
+  return state_->status;
+}
+
+}  // namespace lapwing
