@@ -6,7 +6,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "bus/control_client.h"
+#include "bus/control/client.h"
 #include "proto/control_frames.h"
 
 namespace lapwing::cli {

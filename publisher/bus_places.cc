@@ -5,7 +5,7 @@
 #include <filesystem>
 
 #include "absl/strings/str_cat.h"
-#include "bus/control_socket.h"
+#include "bus/control/socket.h"
 #include "bus/ring_directory.h"
 #include "lapwing/error.h"
 #include "os/system_error.h"

@@ -6,7 +6,7 @@
 #include <map>
 #include <mutex>
 
-#include "bus/control_socket.h"
+#include "bus/control/socket.h"
 #include "os/exclusive_lock.h"
 #include "publisher/lock_watch.h"
 #include "snapshot/journal/session_log.h"

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <thread>
 
-#include "bus/control_client.h"
+#include "bus/control/client.h"
 #include "snapshot/journal/segment_file.h"
 #include "testing/publisher_fixture.h"
 

@@ -14,7 +14,7 @@
 #include <thread>
 #include <vector>
 
-#include "bus/control_socket.h"
+#include "bus/control/socket.h"
 #include "bus/ring_reader.h"
 #include "os/exclusive_lock.h"
 #include "snapshot/journal/session_log.h"

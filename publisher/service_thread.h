@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "bus/control_server.h"
+#include "bus/control/server.h"
 #include "bus/ring_file.h"
 #include "lapwing/error.h"
 #include "proto/thread_words.h"

@@ -17,7 +17,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "bus/control_client.h"
+#include "bus/control/client.h"
 #include "bus/ring_map.h"
 #include "bus/ring_reader.h"
 #include "lapwing/sequence.h"

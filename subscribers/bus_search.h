@@ -19,7 +19,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "bus/control_client.h"
+#include "bus/control/client.h"
 #include "lapwing/sequence.h"
 #include "lapwing/subscriber.h"
 #include "snapshot/bus_directory.h"

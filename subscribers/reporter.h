@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "bus/control_client.h"
+#include "bus/control/client.h"
 #include "lapwing/sequence.h"
 #include "lapwing/subscriber.h"
 #include "proto/control_frames.h"

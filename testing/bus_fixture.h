@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "bus/control_server.h"
+#include "bus/control/server.h"
 #include "lapwing/subscriber.h"
 #include "proto/text_field.h"
 #include "snapshot/bus_directory.h"

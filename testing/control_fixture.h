@@ -23,8 +23,8 @@
 
 #include <catch2/catch.hpp>
 
-#include "bus/control_client.h"
-#include "bus/control_server.h"
+#include "bus/control/client.h"
+#include "bus/control/server.h"
 #include "os/kernel.h"
 #include "proto/text_field.h"
 #include "testing/far_deadline.h"

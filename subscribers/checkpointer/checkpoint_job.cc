@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "bus/control_client.h"
+#include "bus/control/client.h"
 #include "lapwing/error.h"
 #include "os/kernel.h"
 #include "snapshot/checkpoint/checkpoint_directory.h"

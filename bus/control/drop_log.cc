@@ -1,4 +1,4 @@
-#include "bus/drop_log.h"
+#include "bus/control/drop_log.h"
 
 #include <iterator>
 

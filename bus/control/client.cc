@@ -1,4 +1,4 @@
-#include "bus/control_client.h"
+#include "bus/control/client.h"
 
 #include <poll.h>
 #include <time.h>

@@ -1,4 +1,4 @@
-#include "bus/control_sessions.h"
+#include "bus/control/sessions.h"
 
 #include <sys/epoll.h>
 #include <sys/resource.h>

@@ -1,4 +1,4 @@
-#include "bus/control_client.h"
+#include "bus/control/client.h"
 
 #include <atomic>
 #include <csignal>

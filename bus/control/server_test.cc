@@ -1,4 +1,4 @@
-#include "bus/control_server.h"
+#include "bus/control/server.h"
 
 #include <sys/stat.h>
 

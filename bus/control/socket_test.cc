@@ -1,4 +1,4 @@
-#include "bus/control_socket.h"
+#include "bus/control/socket.h"
 
 #include <sys/stat.h>
 

@@ -22,8 +22,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "bus/control_socket.h"
-#include "bus/drop_log.h"
+#include "bus/control/drop_log.h"
+#include "bus/control/socket.h"
 #include "lapwing/error.h"
 #include "proto/control_frames.h"
 #include "proto/ring_layout.h"

@@ -11,7 +11,7 @@
 #include <string>
 #include <utility>
 
-#include "bus/rate_window.h"
+#include "bus/control/rate_window.h"
 
 namespace lapwing {
 

@@ -1,5 +1,5 @@
 // Who is connected to the control server: accepting, admission, limits, refusals and drops. What is
-// said is the server's business (control_server.cc).
+// said is the server's business (server.cc).
 //
 // Thread safety: one thread. Owns the listening socket, its name, the epoll and every client's
 // socket.
@@ -26,9 +26,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "bus/control_session.h"
-#include "bus/control_socket.h"
-#include "bus/drop_log.h"
+#include "bus/control/drop_log.h"
+#include "bus/control/session.h"
+#include "bus/control/socket.h"
 #include "lapwing/error.h"
 
 namespace lapwing {

@@ -4,8 +4,8 @@
 #include <map>
 #include <random>
 
-#include "bus/control_client.h"
-#include "bus/control_server.h"
+#include "bus/control/client.h"
+#include "bus/control/server.h"
 #include "os/kernel.h"
 #include "testing/control_fixture.h"
 

@@ -2,7 +2,7 @@
 
 #include <sys/ioctl.h>
 
-#include "bus/control_server.h"
+#include "bus/control/server.h"
 #include "os/kernel.h"
 #include "proto/text_field.h"
 #include "testing/control_fixture.h"

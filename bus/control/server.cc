@@ -1,4 +1,4 @@
-#include "bus/control_server.h"
+#include "bus/control/server.h"
 
 #include <algorithm>
 #include <deque>
@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "bus/control_session.h"
-#include "bus/control_sessions.h"
+#include "bus/control/session.h"
+#include "bus/control/sessions.h"
 
 namespace lapwing {
 namespace {

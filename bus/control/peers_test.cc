@@ -3,8 +3,8 @@
 #include <grp.h>
 #include <sys/stat.h>
 
-#include "bus/control_client.h"
-#include "bus/control_server.h"
+#include "bus/control/client.h"
+#include "bus/control/server.h"
 #include "testing/control_fixture.h"
 
 namespace lapwing {

@@ -1,4 +1,4 @@
-#include "bus/control_session.h"
+#include "bus/control/session.h"
 
 #include <sys/socket.h>
 

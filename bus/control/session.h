@@ -15,8 +15,8 @@
 #include <string>
 #include <vector>
 
-#include "bus/control_socket.h"
-#include "bus/rate_window.h"
+#include "bus/control/rate_window.h"
+#include "bus/control/socket.h"
 #include "proto/control_frames.h"
 
 namespace lapwing {

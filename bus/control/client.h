@@ -12,7 +12,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "bus/control_socket.h"
+#include "bus/control/socket.h"
 #include "proto/control_frames.h"
 #include "proto/ring_layout.h"
 
