@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "bus/control/controlled_publisher.h"
 #include "bus/ring_writer.h"
 #include "os/system_error.h"
 #include "proto/busy_flag.h"
@@ -60,7 +61,7 @@ SubscriberInfo info_of(const SubscriberInfoFrame& frame) {
 
 }  // namespace
 
-struct Publisher::State {
+struct Publisher::State : ControlledPublisher {
   PublisherSetUp options;
   StartedSession session;                   // before the threads: they borrow from it
   LockWatch lock_watch;                     // of the session's locks
@@ -120,12 +121,18 @@ struct Publisher::State {
   };
 
   RingWords& words() { return session.ring->words(); }
-  void log(const std::string& line) const {
+
+  // ControlledPublisher, on the service thread; log() on any.
+  WelcomeFrame welcome() override;
+  void flush_wanted(Sequence through) override;
+  void prune_wanted(Sequence below) override;
+  std::optional<Errc> prune_result() override;
+  void on_heartbeat(std::uint64_t now_ns) override;
+  void log(const std::string& line) const override {
     if (options.log) options.log(line);
   }
 
   absl::Status start_threads();
-  WelcomeFrame welcome();
   // How many of the next `wanted` records the journal has let in already.
   std::uint64_t allowed(std::uint64_t wanted) const {
     const std::uint64_t room = limit > head ? limit - head : 0;
@@ -167,31 +174,32 @@ absl::Status Publisher::State::start_threads() {
         options.on_journal_failure == OnJournalFailure::kStop, gate, std::move(hooks));
     limit = gate_limit();
   }
-  ServiceThread::Hooks hooks;
-  hooks.welcome = [this] { return welcome(); };
-  hooks.flush_wanted = [this](Sequence through) {
-    if (file_thread == nullptr) return;
-    file_thread->request_flush(FileThread::Asker::kServiceThread, through);
-  };
-  hooks.prune_wanted = [this](Sequence below) {
-    if (file_thread != nullptr) file_thread->request_prune(below);
-  };
-  hooks.prune_result = [this]() -> std::optional<Errc> {
-    return file_thread != nullptr ? file_thread->prune_result() : Errc::kNoJournal;
-  };
-  // The service thread waits for no file; without a file thread there is nobody else to look.
-  hooks.on_beat = [this](std::uint64_t now_ns) {
-    if (file_thread == nullptr) lock_watch.look(now_ns);
-  };
-  hooks.log = [this](const std::string& line) { log(line); };
   service_thread = std::make_unique<ServiceThread>(
       ServerOptions{absl::StrCat(options.directory, "/", kControlSocketName), options.group},
-      *session.ring, std::move(hooks));
+      *session.ring, *this);
   if (absl::Status started = service_thread->start(); !started.ok()) return started;
   return file_thread != nullptr ? file_thread->start() : absl::OkStatus();
 }
 
-// On the service thread. Durable is read before head, so a client never sees durable beyond head.
+void Publisher::State::flush_wanted(Sequence through) {
+  if (file_thread == nullptr) return;
+  file_thread->request_flush(FileThread::Asker::kServiceThread, through);
+}
+
+void Publisher::State::prune_wanted(Sequence below) {
+  if (file_thread != nullptr) file_thread->request_prune(below);
+}
+
+std::optional<Errc> Publisher::State::prune_result() {
+  return file_thread != nullptr ? file_thread->prune_result() : Errc::kNoJournal;
+}
+
+// The service thread waits for no file; without a file thread there is nobody else to look.
+void Publisher::State::on_heartbeat(std::uint64_t now_ns) {
+  if (file_thread == nullptr) lock_watch.look(now_ns);
+}
+
+// Durable is read before head, so a client never sees durable beyond head.
 WelcomeFrame Publisher::State::welcome() {
   const RingHeader& ring = session.ring->header();
   WelcomeFrame frame = make_frame<WelcomeFrame>(FrameType::kWelcome);

@@ -17,8 +17,9 @@ constexpr std::uint64_t kListIntervalNs = 100'000'000;
 
 }  // namespace
 
-ServiceThread::ServiceThread(ServerOptions options, const RingFile& ring, Hooks hooks)
-    : options_(std::move(options)), ring_(&ring), words_(&ring.words()), hooks_(std::move(hooks)) {
+ServiceThread::ServiceThread(ServerOptions options, const RingFile& ring,
+                             ControlledPublisher& publisher)
+    : options_(std::move(options)), ring_(&ring), words_(&ring.words()), publisher_(&publisher) {
   head_seen_ = load_head(*words_);
 }
 
@@ -27,9 +28,8 @@ ServiceThread::~ServiceThread() {
 }
 
 absl::Status ServiceThread::start() {
-  ServerHooks hooks{hooks_.welcome, hooks_.flush_wanted, hooks_.prune_wanted, hooks_.log};
   absl::StatusOr<std::unique_ptr<ControlServer>> server =
-      ControlServer::start(options_, std::move(hooks));
+      ControlServer::start(options_, *publisher_);
   if (!server.ok()) return server.status();
   server_ = *std::move(server);
   if (absl::Status made = sleeper_.init(); !made.ok()) return made;
@@ -63,7 +63,7 @@ void ServiceThread::run() {
 void ServiceThread::answer() {
   server_->answer_flushes(load_durable(*words_), load_journal_condition(*words_));
   while (server_->prune_waiting()) {  // the answer to one announces the next
-    const std::optional<Errc> result = hooks_.prune_result();
+    const std::optional<Errc> result = publisher_->prune_result();
     if (!result) return;
     server_->answer_prune(load_oldest(*words_), *result);
   }
@@ -73,15 +73,16 @@ void ServiceThread::beat(std::uint64_t now_ns) {
   if (now_ns < next_heartbeat_ns_) return;
   next_heartbeat_ns_ = now_ns + kHeartbeatNs;
   store_heartbeat(*words_, now_ns);
-  hooks_.on_beat(now_ns);
+  publisher_->on_heartbeat(now_ns);
   if (name_lost_ || ring_->still_named()) return;
   name_lost_ = true;
-  hooks_.log(absl::StrCat("the ring file ", ring_->path(),
-                          " was deleted by somebody: attached subscribers go on, new ones cannot "
-                          "attach, and a kill would "
-                          "lose what is not archived; restart the publisher, and keep its files (a "
-                          "systemd user may need "
-                          "RemoveIPC=no or `loginctl enable-linger`, or a --ring-dir of its own)"));
+  publisher_->log(
+      absl::StrCat("the ring file ", ring_->path(),
+                   " was deleted by somebody: attached subscribers go on, new ones cannot "
+                   "attach, and a kill would "
+                   "lose what is not archived; restart the publisher, and keep its files (a "
+                   "systemd user may need "
+                   "RemoveIPC=no or `loginctl enable-linger`, or a --ring-dir of its own)"));
 }
 
 // Tells parked subscribers of what was published since the last time, if it is time to look.

@@ -8,18 +8,15 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <mutex>
-#include <optional>
-#include <string>
 #include <thread>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "bus/control/controlled_publisher.h"
 #include "bus/control/server.h"
 #include "bus/ring_file.h"
-#include "lapwing/error.h"
 #include "proto/thread_words.h"
 #include "publisher/idle_sleeper.h"
 
@@ -31,21 +28,12 @@ inline constexpr std::uint64_t kHeartbeatNs = kHeartbeatIntervalNs / 2;
 
 class ServiceThread {
  public:
-  struct Hooks {
-    std::function<WelcomeFrame()> welcome;
-    std::function<void(Sequence through)> flush_wanted;
-    std::function<void(Sequence below)> prune_wanted;
-    // What became of the prune that was wanted last; nothing while it is under way.
-    std::function<std::optional<Errc>()> prune_result;
-    std::function<void(std::uint64_t now_ns)> on_beat;
-    std::function<void(const std::string& line)> log;
-  };
-
-  ServiceThread(ServerOptions options, const RingFile& ring, Hooks hooks);
+  // Borrows both.
+  ServiceThread(ServerOptions options, const RingFile& ring, ControlledPublisher& publisher);
   ~ServiceThread();
 
   absl::Status start();
-  // Rings the doorbell a last time, answers what waits, closes every session, joins the thread.
+  // Rings the doorbell a last time, answers what waits, closes every connection, joins the thread.
   void close();
 
   IdleSleeper& sleeper() { return sleeper_; }
@@ -69,7 +57,7 @@ class ServiceThread {
   ServerOptions options_;
   const RingFile* ring_;
   RingWords* words_;
-  Hooks hooks_;
+  ControlledPublisher* publisher_;
   std::unique_ptr<ControlServer> server_;
   IdleSleeper sleeper_;
   StickyFlag closing_;

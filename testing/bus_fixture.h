@@ -20,13 +20,14 @@
 #include "proto/text_field.h"
 #include "snapshot/bus_directory.h"
 #include "testing/journal_fixture.h"
+#include "testing/quiet_publisher.h"
 #include "testing/ring_spec.h"
 
 namespace lapwing {
 
 enum class FlushManner { kAnswer, kNever };
 
-class TestBus {
+class TestBus : public QuietPublisher {
  public:
   static constexpr std::uint64_t kCapacity = 1024;  // the smallest for 56-byte records
 
@@ -70,12 +71,7 @@ class TestBus {
     describe(description(false));
   }
   void open_socket() {
-    ServerHooks hooks;
-    hooks.welcome = [this] { return welcome(); };
-    hooks.flush_wanted = [](Sequence) {};
-    hooks.prune_wanted = [](Sequence) {};
-    hooks.log = [](const std::string&) {};
-    auto started = ControlServer::start({directory_ / kControlSocketName, std::nullopt}, hooks);
+    auto started = ControlServer::start({directory_ / kControlSocketName, std::nullopt}, *this);
     REQUIRE(started.ok());
     server = *std::move(started);
   }
@@ -225,7 +221,7 @@ class TestBus {
     ++next_;
   }
 
-  WelcomeFrame welcome() const {
+  WelcomeFrame welcome() override {
     const RingHeader& header = ring->header();
     WelcomeFrame frame = make_frame<WelcomeFrame>(FrameType::kWelcome);
     frame.session_id = header.session_id;

@@ -1,4 +1,5 @@
-// What the control socket's tests share: a directory, a server with recording hooks, a bare client.
+// What the control socket's tests share: a directory, a server with a publisher that writes down
+// what it is asked, a bare client.
 #pragma once
 
 #include <poll.h>
@@ -28,6 +29,7 @@
 #include "os/kernel.h"
 #include "proto/text_field.h"
 #include "testing/far_deadline.h"
+#include "testing/quiet_publisher.h"
 #include "testing/skip.h"
 #include "testing/temporary_directory.h"
 
@@ -37,8 +39,29 @@ inline std::string socket_in(const std::string& directory) {
   return directory + "/" + kControlSocketName;
 }
 
-// A server whose hooks answer from plain fields and write down what they were asked.
+// A server and the publisher that it asks, which answers from plain fields and writes down what it
+// was asked.
 class TestServer {
+  class AskedPublisher : public QuietPublisher {
+   public:
+    explicit AskedPublisher(TestServer& test) : test_(&test) {}
+    WelcomeFrame welcome() override { return test_->welcome; }
+    void flush_wanted(Sequence through) override {
+      test_->flushes_wanted.push_back(through);
+      if (test_->on_flush_wanted) test_->on_flush_wanted(through);
+    }
+    void prune_wanted(Sequence below) override {
+      test_->prunes_wanted.push_back(below);
+      if (test_->on_prune_wanted) test_->on_prune_wanted(below);
+    }
+    void log(const std::string& line) const override { test_->log.push_back(line); }
+
+   private:
+    TestServer* test_;
+  };
+
+  AskedPublisher publisher_{*this};
+
  public:
   explicit TestServer(std::optional<unsigned> group = std::nullopt, const std::string& where = "")
       : path_(socket_in(where.empty() ? directory.path() : where)) {
@@ -48,18 +71,7 @@ class TestServer {
     welcome.has_journal = 1;
     welcome.journal_state = static_cast<std::uint32_t>(JournalState::kGood);
     set_text(welcome.bus_name, "test");
-    ServerHooks hooks;
-    hooks.welcome = [this] { return welcome; };
-    hooks.flush_wanted = [this](Sequence through) {
-      flushes_wanted.push_back(through);
-      if (on_flush_wanted) on_flush_wanted(through);
-    };
-    hooks.prune_wanted = [this](Sequence below) {
-      prunes_wanted.push_back(below);
-      if (on_prune_wanted) on_prune_wanted(below);
-    };
-    hooks.log = [this](const std::string& line) { log.push_back(line); };
-    auto started = ControlServer::start({path_, group}, std::move(hooks));
+    auto started = ControlServer::start({path_, group}, publisher_);
     REQUIRE(started.ok());
     server = *std::move(started);
   }

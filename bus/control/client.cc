@@ -229,7 +229,7 @@ absl::StatusOr<FrameType> ControlClient::receive(Packet& packet, std::uint64_t d
 }
 
 // The next frame that is not the late answer to a flush. After a failure the answer may still come,
-// and nothing would tell it from the answer to the next question: the session ends.
+// and nothing would tell it from the answer to the next question: the connection ends.
 absl::StatusOr<FrameType> ControlClient::receive_untagged(Packet& packet,
                                                           std::uint64_t deadline_ns) {
   for (;;) {

@@ -70,7 +70,7 @@ class ControlClient {
     EndOfListFrame end;
   };
   // The answers to these two carry no tag, so a wait that fails, by kTimedOut too, closes the
-  // session. Errors: as for flush; prune also the publisher's own, such as kNotPermitted and
+  // connection. Errors: as for flush; prune also the publisher's own, such as kNotPermitted and
   // kNoJournal.
   absl::StatusOr<SubscriberList> list_subscribers(std::uint64_t deadline_ns);
   absl::StatusOr<Sequence> prune(Sequence below, std::uint64_t deadline_ns);

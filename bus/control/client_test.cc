@@ -279,11 +279,8 @@ TEST_CASE("A publisher that is killed is seen as gone") {
   REQUIRE(publisher >= 0);
   if (publisher == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    ServerHooks hooks;
-    hooks.welcome = [] { return make_frame<WelcomeFrame>(FrameType::kWelcome); };
-    hooks.log = [](const std::string&) {};
-    auto server =
-        ControlServer::start({socket_in(directory.path()), std::nullopt}, std::move(hooks));
+    QuietPublisher quiet;
+    auto server = ControlServer::start({socket_in(directory.path()), std::nullopt}, quiet);
     if (!server.ok() || write(ready[1], "x", 1) != 1) _exit(1);
     for (;;) {
       pollfd entry{(*server)->epoll_fd(), POLLIN, 0};

@@ -1,328 +1,324 @@
 #include "bus/control/server.h"
 
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
-#include <deque>
-#include <span>
+#include <cerrno>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "bus/control/session.h"
-#include "bus/control/sessions.h"
+#include "os/system_error.h"
+#include "proto/ring_layout.h"
+#include "proto/text_field.h"
 
 namespace lapwing {
 namespace {
 
-constexpr int kFramesPerTurn = 4;       // read from one client
-constexpr int kListFramesPerTurn = 64;  // sent to one client
+// The work of one turn. epoll hands out ready sockets in rotation, so a client that always has more
+// to say waits for all others in between.
+constexpr int kEventsPerTurn = 16;
+constexpr int kAcceptsPerTurn = 4;
 
-struct WaitingFlush {
-  SessionId session;
-  std::uint64_t tag;
-  Sequence through;
-};
+// Descriptors that clients leave to the rest of the process: a publisher that cannot open its next
+// segment would lose its journal.
+constexpr std::size_t kDescriptorsReserved = 256;
+constexpr std::size_t kClientsAlways = 16;  // however few descriptors there are
 
-struct WaitingPrune {
-  SessionId session;
-  Sequence below;
-};
+// A member of the group gets this part of the clients' limit, so that none can lock out the others.
+constexpr std::size_t kUserParts = 2;
 
-}  // namespace
+// Room in the kernel for frames that a client does not read: 1,024 such clients cost the publisher
+// 64 MiB (the kernel doubles the figure), not the default's 208 MiB.
+constexpr int kSendBufferBytes = 32 * 1024;
 
-struct ControlServer::State {
-  void serve(ControlSession& session, ControlSessions::Readiness readiness);
-  void write_frames(ControlSession& session);
-  void read_frames(ControlSession& session);
-  void handle(ControlSession& session, const Packet& packet);
+constexpr ConnectionId kListenerId = 0;  // as epoll's data; connections start at 1
 
-  void on_hello(ControlSession& session, const HelloFrame& hello);
-  void on_flush(ControlSession& session, const FlushFrame& flush);
-  void on_report(ControlSession& session, const ReportFrame& report);
-  void on_list(ControlSession& session);
-  void on_prune(ControlSession& session, const PruneFrame& prune);
-
-  void answer_flush(ControlSession& session, const WaitingFlush& flush, Sequence durable,
-                    JournalCondition journal);
-  void answer_prune(ControlSession& session, Sequence oldest, Errc result);
-  void stream_list(ControlSession& session);
-  EndOfListFrame end_of_list(const ListCursor& cursor) const;
-
-  template <typename Frame>
-  void post(ControlSession& session, const Frame& frame) {
-    sessions->post(session, std::as_bytes(std::span(&frame, 1)));
-  }
-  void violation(ControlSession& session, const std::string& why) {
-    sessions->drop(session, DropReason::kBadFrame, Errc::kProtocol, why);
-  }
-  void forget_ended();
-
-  ServerHooks hooks;
-  std::unique_ptr<ControlSessions> sessions;
-  std::vector<WaitingFlush> flushes;
-  std::deque<WaitingPrune> prunes;  // the first has been announced
-  bool in_turn = false;
-};
-
-void ControlServer::State::serve(ControlSession& session, ControlSessions::Readiness readiness) {
-  if (readiness.writable) write_frames(session);
-  if (readiness.readable && !session.ended()) read_frames(session);
-  sessions->watch(session);
+std::size_t clients_max() {
+  rlimit descriptors{};
+  if (getrlimit(RLIMIT_NOFILE, &descriptors) != 0) return kClientsMax;
+  if (descriptors.rlim_cur >= kClientsMax + kDescriptorsReserved) return kClientsMax;
+  if (descriptors.rlim_cur <= kClientsAlways + kDescriptorsReserved) return kClientsAlways;
+  return descriptors.rlim_cur - kDescriptorsReserved;
 }
 
-void ControlServer::State::write_frames(ControlSession& session) {
-  if (!session.send_queued()) return sessions->end(session);
-  if (session.queue_empty() && session.list) stream_list(session);
-}
-
-void ControlServer::State::read_frames(ControlSession& session) {
-  Packet packet;
-  for (int i = 0; i < kFramesPerTurn && !session.ended(); ++i) {
-    switch (receive_frame(session.fd(), packet)) {
-      case ReceiveOutcome::kWouldBlock:
-        return;
-      case ReceiveOutcome::kClosed:
-        return sessions->end(session);
-      case ReceiveOutcome::kViolation:
-        return violation(session, "a packet is not a frame of the control protocol");
-      case ReceiveOutcome::kFrame:
-        break;
-    }
-    if (!sessions->admit_frame(session)) {
-      return sessions->drop(session, DropReason::kTooManyFrames, Errc::kLimit,
-                            absl::StrCat("more than ", kFramesPerSecondMax, " frames in a second"));
-    }
-    handle(session, packet);
-  }
-}
-
-void ControlServer::State::handle(ControlSession& session, const Packet& packet) {
-  const FrameType type = packet.as<FrameHeader>().type;
-  if (session.greeted() == (type == FrameType::kHello)) {
-    return violation(session,
-                     session.greeted() ? "a second Hello" : "the first frame is not a Hello");
-  }
-  switch (type) {
-    case FrameType::kHello:
-      return on_hello(session, packet.as<HelloFrame>());
-    case FrameType::kFlush:
-      return on_flush(session, packet.as<FlushFrame>());
-    case FrameType::kReport:
-      return on_report(session, packet.as<ReportFrame>());
-    case FrameType::kListSubscribers:
-      return on_list(session);
-    case FrameType::kPrune:
-      return on_prune(session, packet.as<PruneFrame>());
-    default:
-      return violation(session, absl::StrCat("a frame of type ", static_cast<int>(type),
-                                             " comes from publishers only"));
-  }
-}
-
-void ControlServer::State::on_hello(ControlSession& session, const HelloFrame& hello) {
-  if (hello.abi_version != kAbiVersion) {
-    return sessions->drop(
-        session, DropReason::kAbiMismatch, Errc::kAbiMismatch,
-        absl::StrCat("the publisher speaks ABI version ", kAbiVersion, ", the client version ",
-                     hello.abi_version, "; install the same release of Lapwing on both sides"));
-  }
-  if (hello.role != ClientRole::kSubscriber && hello.role != ClientRole::kTool) {
-    return violation(session, "a Hello with an unknown role");
-  }
-  sessions->greet(session, hello);
-  WelcomeFrame welcome = hooks.welcome();
-  welcome.header = make_frame<WelcomeFrame>(FrameType::kWelcome).header;
-  post(session, welcome);
-}
-
-void ControlServer::State::on_flush(ControlSession& session, const FlushFrame& flush) {
-  const WelcomeFrame now = hooks.welcome();
-  const WaitingFlush waiting{session.id(), flush.tag, std::min(flush.through, now.head)};
-  const JournalCondition journal{static_cast<JournalState>(now.journal_state), now.journal_errno};
-  if (waiting.through <= now.durable || journal.state != JournalState::kGood) {
-    return answer_flush(session, waiting, now.durable, journal);
-  }
-  if (session.flushes_waiting == kFlushesWaitingMax) {
-    return sessions->drop(session, DropReason::kTooManyFrames, Errc::kLimit,
-                          absl::StrCat("more than ", kFlushesWaitingMax, " flushes waiting"));
-  }
-  ++session.flushes_waiting;
-  flushes.push_back(waiting);
-  hooks.flush_wanted(waiting.through);
-}
-
-void ControlServer::State::on_report(ControlSession& session, const ReportFrame& report) {
-  if (report.state < ClientState::kJoining || report.state > ClientState::kStopped) {
-    return violation(session, "a Report with an unknown state");
-  }
-  session.take_report(report);
-}
-
-void ControlServer::State::on_list(ControlSession& session) {
-  if (session.list) return violation(session, "the list was asked for again before its end");
-  session.list = ListCursor{0, sessions->next_id(), 0};  // goes out when the socket is writable
-}
-
-void ControlServer::State::on_prune(ControlSession& session, const PruneFrame& prune) {
-  if (!ControlSessions::is_owner(session.peer()))
-    return answer_prune(session, 0, Errc::kNotPermitted);
-  if (session.prune_waiting) {
-    return violation(session, "a second Prune before the first was answered");
-  }
-  session.prune_waiting = true;
-  prunes.push_back({session.id(), prune.below});
-  if (prunes.size() == 1) hooks.prune_wanted(prune.below);
-}
-
-void ControlServer::State::answer_flush(ControlSession& session, const WaitingFlush& flush,
-                                        Sequence durable, JournalCondition journal) {
-  if (flush.through <= durable) {
-    FlushedFrame answer = make_frame<FlushedFrame>(FrameType::kFlushed);
-    answer.tag = flush.tag;
-    answer.durable = durable;
-    return post(session, answer);
-  }
-  FlushFailedFrame answer = make_frame<FlushFailedFrame>(FrameType::kFlushFailed);
-  answer.tag = flush.tag;
-  answer.durable = durable;
-  answer.journal_state = static_cast<std::uint32_t>(journal.state);
-  answer.sys_errno = journal.sys_errno;
-  post(session, answer);
-}
-
-void ControlServer::State::answer_prune(ControlSession& session, Sequence oldest, Errc result) {
-  PrunedFrame answer = make_frame<PrunedFrame>(FrameType::kPruned);
-  answer.oldest = oldest;
-  answer.error = static_cast<std::uint32_t>(result);
-  post(session, answer);
-}
-
-// Past the queue: a list longer than the queue must not get the asker dropped.
-void ControlServer::State::stream_list(ControlSession& session) {
-  ListCursor& cursor = *session.list;
-  for (int i = 0; i < kListFramesPerTurn; ++i) {
-    const ControlSession* const next = sessions->next_subscriber(cursor.next);
-    const bool at_end = next == nullptr || next->id() >= cursor.end;
-    const SendOutcome outcome = at_end ? send_frame(session.fd(), end_of_list(cursor))
-                                       : send_frame(session.fd(), next->info());
-    if (outcome == SendOutcome::kClosed) return sessions->end(session);
-    if (outcome == SendOutcome::kWouldBlock) return;
-    if (at_end) return session.list.reset();
-    cursor.next = next->id() + 1;
-    ++cursor.count;
-  }
-}
-
-EndOfListFrame ControlServer::State::end_of_list(const ListCursor& cursor) const {
-  EndOfListFrame frame = make_frame<EndOfListFrame>(FrameType::kEndOfList);
-  frame.count = cursor.count;
-  frame.refused = sessions->drops().refused();
-  frame.dropped = sessions->drops().dropped();
+RefusedFrame refused_frame(Errc code, const std::string& why) {
+  RefusedFrame frame = make_frame<RefusedFrame>(FrameType::kRefused);
+  frame.error = static_cast<std::uint32_t>(code);
+  frame.abi_version = kAbiVersion;
+  set_text(frame.message, why);
   return frame;
 }
 
-// What an ended session still waited for. The first prune stays: it has been announced, and its
-// answer will find nobody.
-void ControlServer::State::forget_ended() {
-  for (const SessionId id : sessions->erase_ended()) {
-    std::erase_if(flushes, [id](const WaitingFlush& flush) { return flush.session == id; });
-    if (prunes.empty()) continue;
-    const auto is_its = [id](const WaitingPrune& prune) { return prune.session == id; };
-    prunes.erase(std::remove_if(prunes.begin() + 1, prunes.end(), is_its), prunes.end());
+bool set_interest(int epoll, int operation, int fd, std::uint32_t events, ConnectionId id) {
+  epoll_event event{};
+  event.events = events;
+  event.data.u64 = id;
+  return epoll_ctl(epoll, operation, fd, &event) == 0;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<ControlServer>> ControlServer::start(
+    const ServerOptions& options, ControlledPublisher& publisher) {
+  std::unique_ptr<ControlServer> server(new ControlServer(options, publisher));
+  if (absl::Status status = server->open(); !status.ok()) return status;
+  return server;
+}
+
+ControlServer::ControlServer(const ServerOptions& options, ControlledPublisher& publisher)
+    : options_(options),
+      publisher_(&publisher),
+      drops_([&publisher](const std::string& line) { publisher.log(line); }) {}
+
+absl::Status ControlServer::open() {
+  epoll_.reset(epoll_create1(EPOLL_CLOEXEC));
+  if (!epoll_.valid()) return make_system_error(errno, "making the control socket's epoll");
+  absl::StatusOr<UniqueFd> listener =
+      listen_control(options_.path, options_.group ? 0660 : 0600, options_.group);
+  if (!listener.ok()) return listener.status();
+  listener_ = *std::move(listener);
+  struct stat name{};
+  if (lstat(options_.path.c_str(), &name) != 0) {
+    return make_system_error(errno, absl::StrCat("looking at the control socket ", options_.path));
   }
+  name_device_ = name.st_dev;
+  name_inode_ = name.st_ino;
+  if (!set_interest(epoll_.get(), EPOLL_CTL_ADD, listener_.get(), EPOLLIN, kListenerId)) {
+    return make_system_error(errno, absl::StrCat("watching the control socket ", options_.path));
+  }
+  return absl::OkStatus();
 }
 
-ControlServer::ControlServer(std::unique_ptr<State> state) : state_(std::move(state)) {}
-
-ControlServer::~ControlServer() = default;
-
-absl::StatusOr<std::unique_ptr<ControlServer>> ControlServer::start(ServerOptions options,
-                                                                    ServerHooks hooks) {
-  auto sessions = ControlSessions::listen(options.path, options.group, hooks.log);
-  if (!sessions.ok()) return sessions.status();
-  auto state = std::make_unique<State>();
-  state->hooks = std::move(hooks);
-  state->sessions = *std::move(sessions);
-  return std::unique_ptr<ControlServer>(new ControlServer(std::move(state)));
-}
-
-int ControlServer::epoll_fd() const {
-  return state_->sessions->epoll_fd();
+void ControlServer::close() {
+  if (closed()) return;
+  struct stat name{};
+  // The name goes first, so that nobody finds one that nobody listens on.
+  if (lstat(options_.path.c_str(), &name) == 0 && name.st_dev == name_device_ &&
+      name.st_ino == name_inode_) {
+    unlink(options_.path.c_str());
+  }
+  shutdown(listener_.get(), SHUT_RDWR);  // also for a forked child that holds it
+  listener_.reset();
+  for (auto& [id, connection] : connections_) end(connection);
+  handshakes_.clear();
+  erase_ended();
 }
 
 std::uint64_t ControlServer::turn(std::uint64_t now_ns) {
-  State& s = *state_;
-  if (s.sessions->closed()) return UINT64_MAX;
-  s.in_turn = true;
-  const std::uint64_t deadline_ns =
-      s.sessions->turn(now_ns, [&s](ControlSession& session, ControlSessions::Readiness readiness) {
-        s.serve(session, readiness);
-      });
-  s.in_turn = false;
-  s.forget_ended();
-  return deadline_ns;
+  if (closed()) return UINT64_MAX;
+  now_ns_ = now_ns;
+  in_turn_ = true;
+  resume_accepting();
+  epoll_event events[kEventsPerTurn];
+  const int ready = epoll_wait(epoll_.get(), events, kEventsPerTurn, 0);
+  for (int i = 0; i < ready; ++i) {
+    const epoll_event event = events[i];
+    if (event.data.u64 == kListenerId) {
+      accept_clients();
+    } else if (ControlConnection* const connection = find(event.data.u64)) {
+      if ((event.events & EPOLLOUT) != 0) connection->write_frames();
+      // A hang-up or an error shows in reading.
+      const bool readable = (event.events & ~std::uint32_t{EPOLLOUT}) != 0;
+      if (readable && !connection->ended()) connection->read_frames();
+      watch(*connection);
+    }
+  }
+  expire_handshakes();
+  drops_.catch_up(now_ns);
+  in_turn_ = false;
+  erase_ended();
+  return next_deadline();
 }
 
 void ControlServer::answer_flushes(Sequence durable, JournalCondition journal) {
-  State& s = *state_;
-  std::vector<WaitingFlush> answered;
-  std::erase_if(s.flushes, [&](const WaitingFlush& flush) {
-    if (flush.through > durable && journal.state == JournalState::kGood) return false;
-    answered.push_back(flush);
-    return true;
-  });
-  for (const WaitingFlush& flush : answered) {
-    ControlSession* const session = s.sessions->find(flush.session);
-    if (session == nullptr) continue;  // ended while an earlier answer went out
-    --session->flushes_waiting;
-    s.answer_flush(*session, flush, durable, journal);
+  if (flushes_waiting_ == 0) return;
+  for (auto& [id, connection] : connections_) {
+    flushes_waiting_ -= connection.answer_flushes(durable, journal);
   }
-  if (!s.in_turn) s.forget_ended();
+  if (!in_turn_) erase_ended();
 }
 
 void ControlServer::answer_prune(Sequence oldest, Errc result) {
-  State& s = *state_;
-  if (s.prunes.empty()) return;
-  if (ControlSession* const session = s.sessions->find(s.prunes.front().session)) {
-    session->prune_waiting = false;
-    s.answer_prune(*session, oldest, result);
+  if (prunes_.empty()) return;
+  if (ControlConnection* const connection = find(prunes_.front().connection)) {
+    connection->answer_prune(oldest, result);
   }
-  s.prunes.pop_front();
-  if (!s.prunes.empty()) s.hooks.prune_wanted(s.prunes.front().below);
-  if (!s.in_turn) s.forget_ended();
-}
-
-bool ControlServer::flushes_waiting() const {
-  return !state_->flushes.empty();
-}
-
-bool ControlServer::prune_waiting() const {
-  return !state_->prunes.empty();
-}
-
-std::size_t ControlServer::subscriber_count() const {
-  return state_->sessions->subscriber_count();
-}
-
-std::size_t ControlServer::parking_count() const {
-  return state_->sessions->parking_count();
-}
-
-std::uint64_t ControlServer::dropped(DropReason reason) const {
-  return state_->sessions->drops().count(reason);
+  prunes_.pop_front();
+  if (!prunes_.empty()) publisher_->prune_wanted(prunes_.front().below);
+  if (!in_turn_) erase_ended();
 }
 
 std::vector<SubscriberInfoFrame> ControlServer::subscribers() const {
   std::vector<SubscriberInfoFrame> infos;
-  const ControlSessions& sessions = *state_->sessions;
-  for (const ControlSession* session = sessions.next_subscriber(0); session != nullptr;
-       session = sessions.next_subscriber(session->id() + 1)) {
-    infos.push_back(session->info());
+  for (const auto& [id, connection] : connections_) {
+    if (connection.is_subscriber() && !connection.ended()) infos.push_back(connection.info());
   }
   return infos;
 }
 
-void ControlServer::close() {
-  state_->sessions->close();
-  state_->forget_ended();
+void ControlServer::accept_clients() {
+  for (int i = 0; i < kAcceptsPerTurn; ++i) {
+    UniqueFd fd(accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    if (fd.valid()) {
+      admit(std::move(fd));
+    } else if (errno == EAGAIN) {
+      return;
+    } else if (errno != EINTR && errno != ECONNABORTED) {
+      return pause_accepting(errno);
+    }
+  }
+}
+
+void ControlServer::admit(UniqueFd fd) {
+  const absl::StatusOr<PeerCredentials> peer = peer_credentials(fd.get());
+  if (!peer.ok()) return;  // nobody to refuse
+  if (!allowed(fd.get(), *peer)) {
+    return refuse(fd.get(), *peer, DropReason::kPeerNotAllowed, Errc::kNotPermitted,
+                  "only the bus's owner, root and members of the bus's group may connect");
+  }
+  if (const std::size_t limit = clients_max(); connections_.size() >= limit) {
+    return refuse(
+        fd.get(), *peer, DropReason::kTooManyClients, Errc::kLimit,
+        absl::StrCat("the publisher has ", limit, " clients, its limit (at most ", kClientsMax,
+                     ", and ", kDescriptorsReserved, " less than its limit on open files)"));
+  }
+  if (const std::size_t limit = clients_max() / kUserParts;
+      !is_owner(*peer) && count_of_user(peer->uid) >= limit) {
+    return refuse(fd.get(), *peer, DropReason::kTooManyClients, Errc::kLimit,
+                  absl::StrCat("user ", peer->uid, " has ", limit,
+                               " clients already, the limit for a user other than the bus's owner "
+                               "and root"));
+  }
+  setsockopt(fd.get(), SOL_SOCKET, SO_SNDBUF, &kSendBufferBytes, sizeof kSendBufferBytes);
+  if (!set_interest(epoll_.get(), EPOLL_CTL_ADD, fd.get(), EPOLLIN, next_id_)) {
+    return pause_accepting(errno);
+  }
+  const ConnectionId id = next_id_++;
+  connections_.try_emplace(id, id, std::move(fd), *peer, *this, *publisher_);
+  handshakes_.push_back({id, now_ns_ + kHandshakeNs});
+}
+
+bool ControlServer::allowed(int fd, const PeerCredentials& peer) const {
+  if (is_owner(peer)) return true;
+  return options_.group && peer_in_group(fd, peer, *options_.group);
+}
+
+bool ControlServer::is_owner(const PeerCredentials& peer) {
+  return peer.uid == geteuid() || peer.uid == 0;
+}
+
+std::size_t ControlServer::count_of_user(uid_t uid) const {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      connections_, [uid](const auto& entry) { return entry.second.peer().uid == uid; }));
+}
+
+void ControlServer::refuse(int fd, const PeerCredentials& peer, DropReason reason, Errc code,
+                           const std::string& why) {
+  send_frame(fd, refused_frame(code, why));
+  drops_.add(reason, absl::StrCat("pid ", peer.pid, ", user ", peer.uid), why, now_ns_);
+}
+
+// Until a descriptor is free the listener stays readable; watching it would burn a core.
+void ControlServer::pause_accepting(int error) {
+  set_interest(epoll_.get(), EPOLL_CTL_MOD, listener_.get(), 0, kListenerId);
+  accept_again_ns_ = now_ns_ + kAcceptPauseNs;
+  drops_.add(DropReason::kOutOfDescriptors, "for a moment whoever connects",
+             absl::StrCat(make_system_error(error, "accepting a client").message(),
+                          "; raise the publisher's limit on open files"),
+             now_ns_);
+}
+
+void ControlServer::resume_accepting() {
+  if (accept_again_ns_ == 0 || now_ns_ < accept_again_ns_) return;
+  accept_again_ns_ = 0;
+  set_interest(epoll_.get(), EPOLL_CTL_MOD, listener_.get(), EPOLLIN, kListenerId);
+}
+
+void ControlServer::expire_handshakes() {
+  for (; !handshakes_.empty(); handshakes_.pop_front()) {
+    ControlConnection* const connection = find(handshakes_.front().connection);
+    if (connection == nullptr || connection->greeted()) continue;
+    if (now_ns_ < handshakes_.front().deadline_ns) return;
+    drop(*connection, DropReason::kHandshakeTimeout, Errc::kTimedOut,
+         absl::StrCat("no Hello within ", kHandshakeNs / 1'000'000, " ms"));
+  }
+}
+
+std::uint64_t ControlServer::next_deadline() const {
+  std::uint64_t deadline = drops_.deadline_ns();
+  if (!handshakes_.empty()) deadline = std::min(deadline, handshakes_.front().deadline_ns);
+  if (accept_again_ns_ != 0) deadline = std::min(deadline, accept_again_ns_);
+  return deadline;
+}
+
+ControlConnection* ControlServer::find(ConnectionId id) {
+  const auto found = connections_.find(id);
+  return found == connections_.end() || found->second.ended() ? nullptr : &found->second;
+}
+
+const ControlConnection* ControlServer::next_subscriber(ConnectionId from) const {
+  for (auto it = connections_.lower_bound(from); it != connections_.end(); ++it) {
+    if (it->second.is_subscriber() && !it->second.ended()) return &it->second;
+  }
+  return nullptr;
+}
+
+void ControlServer::count_subscriber(const ControlConnection& connection) {
+  if (!connection.is_subscriber()) return;
+  ++subscriber_count_;
+  if (connection.may_park()) ++parking_count_;
+}
+
+void ControlServer::want_flush(Sequence through) {
+  ++flushes_waiting_;
+  publisher_->flush_wanted(through);
+}
+
+void ControlServer::want_prune(ConnectionId id, Sequence below) {
+  prunes_.push_back({id, below});
+  if (prunes_.size() == 1) publisher_->prune_wanted(below);
+}
+
+void ControlServer::watch(ControlConnection& connection) {
+  if (connection.ended() || connection.wants_writable() == connection.watched_for_writing) return;
+  connection.watched_for_writing = connection.wants_writable();
+  const std::uint32_t events = connection.watched_for_writing ? EPOLLIN | EPOLLOUT : EPOLLIN;
+  set_interest(epoll_.get(), EPOLL_CTL_MOD, connection.fd(), events, connection.id());
+}
+
+void ControlServer::drop(ControlConnection& connection, DropReason reason, Errc code,
+                         const std::string& why) {
+  send_frame(connection.fd(), refused_frame(code, why));
+  drops_.add(reason, connection.description(), why, now_ns_);
+  end(connection);
+}
+
+void ControlServer::end(ControlConnection& connection) {
+  if (connection.ended()) return;
+  if (connection.is_subscriber()) {
+    --subscriber_count_;
+    if (connection.may_park()) --parking_count_;
+  }
+  flushes_waiting_ -= connection.flushes_waiting();
+  // Closing alone would not do it while a forked child holds the descriptor.
+  epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, connection.fd(), nullptr);
+  connection.close();
+  ended_.push_back(connection.id());
+}
+
+// The first prune stays although its client is gone: it has been announced, and its answer will
+// find nobody.
+void ControlServer::erase_ended() {
+  for (const ConnectionId id : std::exchange(ended_, {})) {
+    connections_.erase(id);
+    if (prunes_.empty()) continue;
+    const auto is_its = [id](const WaitingPrune& prune) { return prune.connection == id; };
+    prunes_.erase(std::remove_if(prunes_.begin() + 1, prunes_.end(), is_its), prunes_.end());
+  }
 }
 
 }  // namespace lapwing

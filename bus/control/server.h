@@ -1,20 +1,32 @@
-// The publisher's end of the control socket: sessions, their limits, and what each client reported.
+// The publisher's end of the control socket: accepting, admission, limits, refusals and drops. The
+// dialogue with a client is its connection's business (connection.h).
 //
-// Thread safety: one thread (the service thread). Owns the listening socket and every client's.
-// The server answers Hello, ListSubscribers and Report by itself; Flush and Prune go to the
-// ServerHooks, and their answers come back through answer_flushes() and answer_prune().
+// Thread safety: one thread (the service thread). Owns the listening socket, its name, the epoll
+// and every connection.
 //
-// Limits (here and in proto/control_frames.h): clients, frame rate, handshake time, queued frames,
-// work per turn. Who breaks one is refused or dropped, told why if the socket takes it, counted
-// with the reason and logged; the log itself is limited. No client can block the thread or starve
-// another.
+// Hello, ListSubscribers and Report are answered here; Flush and Prune go to the publisher, and
+// their answers come back through answer_flushes() and answer_prune(). The owner calls
+// answer_flushes() whenever durable or the journal's condition has changed, and after every turn
+// while flushes_waiting(): durable may have moved since the connection asked for the Welcome.
 //
-// The owner calls answer_flushes() whenever durable or the journal's condition has changed, and
-// after every turn while flushes_waiting(): durable may have moved since the welcome hook looked.
+// Limits (in connection.h and proto/control_frames.h): clients, frame rate, handshake time, queued
+// frames, work per turn. A client that exceeds one is refused or dropped, told why if the socket
+// takes it, counted with the reason and logged; the log itself is limited. No client can block the
+// thread or starve another.
+//
+// Invariants
+//  1. A connection that ends is closed at once but erased only after the turn or the answers, so a
+//     reference stays valid for as long as a frame of it is being handled.
+//  2. An id is never reused: an event or an answer for a connection that has ended finds nobody.
+//  3. A turn does a bounded amount of work; what is left keeps epoll_fd() readable.
 #pragma once
 
+#include <sys/types.h>
+
+#include <cstddef>
 #include <cstdint>
-#include <functional>
+#include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -22,42 +34,32 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "bus/control/connection.h"
+#include "bus/control/controlled_publisher.h"
 #include "bus/control/drop_log.h"
 #include "bus/control/socket.h"
 #include "lapwing/error.h"
+#include "lapwing/journal_state.h"
+#include "lapwing/sequence.h"
 #include "proto/control_frames.h"
-#include "proto/ring_layout.h"
 
 namespace lapwing {
-
-inline constexpr std::size_t kFlushesWaitingMax = 8;  // of one client, then it is dropped
 
 struct ServerOptions {
   std::string path;               // of the socket
   std::optional<unsigned> group;  // gid whose members may connect, besides the owner and root
 };
 
-// All are required. They are called by turn() and answer_prune(), in the server's thread, and may
-// answer at once.
-struct ServerHooks {
-  // The Welcome frame as of now, durable read before head.
-  std::function<WelcomeFrame()> welcome;
-  // A client wants everything up to `through` durable; answered later by answer_flushes.
-  std::function<void(Sequence through)> flush_wanted;
-  // The owner or root wants whole segments below this pruned; answered later by answer_prune.
-  std::function<void(Sequence below)> prune_wanted;
-  // What happened to a client, for the log.
-  std::function<void(const std::string& line)> log;
-};
-
 class ControlServer {
  public:
-  // Errors: those of listen_control; kSystem without epoll.
-  static absl::StatusOr<std::unique_ptr<ControlServer>> start(ServerOptions options,
-                                                              ServerHooks hooks);
-  ~ControlServer();
+  // Borrows the publisher. Errors: those of listen_control; kSystem without epoll.
+  static absl::StatusOr<std::unique_ptr<ControlServer>> start(const ServerOptions& options,
+                                                              ControlledPublisher& publisher);
+  ~ControlServer() { close(); }
+  ControlServer(const ControlServer&) = delete;
+  ControlServer& operator=(const ControlServer&) = delete;
 
-  int epoll_fd() const;  // readable when turn() has work
+  int epoll_fd() const { return epoll_.get(); }  // readable when turn() has work
   // Accepts, reads, answers, expires; never blocks. Returns the monotonic time of the next deadline
   // it wants a turn for (UINT64_MAX: none).
   std::uint64_t turn(std::uint64_t now_ns);
@@ -66,21 +68,82 @@ class ControlServer {
   void answer_flushes(Sequence durable, JournalCondition journal);
   // Answers the prune that prune_wanted announced; another one is announced only after that.
   void answer_prune(Sequence oldest, Errc result);
-  bool flushes_waiting() const;
-  bool prune_waiting() const;
+  bool flushes_waiting() const { return flushes_waiting_ > 0; }
+  bool prune_waiting() const { return !prunes_.empty(); }
 
-  std::size_t subscriber_count() const;  // role kSubscriber, after Hello
-  std::size_t parking_count() const;     // of those that said they may park
-  std::uint64_t dropped(DropReason reason) const;
+  std::size_t subscriber_count() const { return subscriber_count_; }  // after Hello
+  std::size_t parking_count() const { return parking_count_; }        // that said they may park
+  std::uint64_t dropped(DropReason reason) const { return drops_.count(reason); }
   std::vector<SubscriberInfoFrame> subscribers() const;
 
-  // Removes the socket's name, if it is still ours, and closes every session. Idempotent.
+  // Removes the socket's name, if it is still ours, and closes every connection. Idempotent.
   void close();
 
  private:
-  struct State;
-  explicit ControlServer(std::unique_ptr<State> state);
-  std::unique_ptr<State> state_;
+  friend class ControlConnection;
+
+  struct Handshake {
+    ConnectionId connection;
+    std::uint64_t deadline_ns;
+  };
+  struct WaitingPrune {
+    ConnectionId connection;
+    Sequence below;
+  };
+
+  ControlServer(const ServerOptions& options, ControlledPublisher& publisher);
+
+  // What a connection asks for.
+  std::uint64_t now_ns() const { return now_ns_; }
+  ConnectionId next_id() const { return next_id_; }
+  const DropLog& drops() const { return drops_; }
+  // The first subscriber with an id of at least `from`; null: none.
+  const ControlConnection* next_subscriber(ConnectionId from) const;
+  // Of the bus, or root: the kernel's word, not the client's.
+  static bool is_owner(const PeerCredentials& peer);
+  void count_subscriber(const ControlConnection& connection);
+  void want_flush(Sequence through);
+  void want_prune(ConnectionId id, Sequence below);
+  // Makes epoll look for writability exactly while the connection wants to write.
+  void watch(ControlConnection& connection);
+  // Tells the client why, as far as its socket takes it, and ends the connection.
+  void drop(ControlConnection& connection, DropReason reason, Errc code, const std::string& why);
+  void end(ControlConnection& connection);
+
+  absl::Status open();
+  bool closed() const { return !listener_.valid(); }
+  void accept_clients();
+  void admit(UniqueFd fd);
+  bool allowed(int fd, const PeerCredentials& peer) const;
+  std::size_t count_of_user(uid_t uid) const;
+  void refuse(int fd, const PeerCredentials& peer, DropReason reason, Errc code,
+              const std::string& why);
+  void pause_accepting(int error);
+  void resume_accepting();
+  void expire_handshakes();
+  std::uint64_t next_deadline() const;
+  ControlConnection* find(ConnectionId id);  // unless it has ended
+  void erase_ended();
+
+  ServerOptions options_;
+  ControlledPublisher* publisher_;
+  DropLog drops_;
+  UniqueFd epoll_;
+  UniqueFd listener_;  // invalid once closed
+  dev_t name_device_ = 0;
+  ino_t name_inode_ = 0;
+
+  std::map<ConnectionId, ControlConnection> connections_;
+  ConnectionId next_id_ = 1;
+  std::vector<ConnectionId> ended_;   // to be erased
+  std::deque<Handshake> handshakes_;  // who owes a Hello, the longest first
+  std::deque<WaitingPrune> prunes_;   // the first has been announced
+  std::size_t flushes_waiting_ = 0;   // of all connections
+  std::size_t subscriber_count_ = 0;
+  std::size_t parking_count_ = 0;
+  std::uint64_t now_ns_ = 0;           // of the current or last turn
+  std::uint64_t accept_again_ns_ = 0;  // 0: accepting
+  bool in_turn_ = false;
 };
 
 }  // namespace lapwing

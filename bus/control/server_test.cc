@@ -168,7 +168,7 @@ TEST_CASE("A flush whose client is gone is forgotten") {
   server.server->answer_flushes(90, kGoodJournal);
 }
 
-TEST_CASE("A hook may answer a flush at once") {
+TEST_CASE("A publisher may answer a flush at once") {
   TestServer server;
   server.on_flush_wanted = [&server](Sequence through) {
     server.server->answer_flushes(through, kGoodJournal);
@@ -272,7 +272,7 @@ TEST_CASE("A client that dies leaves the list") {
   close(welcomed[1]);
 }
 
-TEST_CASE("A session's end is final although a forked child still holds its descriptors") {
+TEST_CASE("A connection's end is final although a forked child still holds its descriptors") {
   TestServer server;
   BareClient dropped = greeted(server);
   BareClient closed = greeted(server);
@@ -343,7 +343,7 @@ TEST_CASE("The answer to a prune whose client is gone goes to nobody else") {
   CHECK(third.expect<PrunedFrame>(FrameType::kPruned).oldest == 30);
 }
 
-TEST_CASE("Closing removes the name and ends every session") {
+TEST_CASE("Closing removes the name and ends every connection") {
   TestServer server;
   BareClient client = greeted(server);
   REQUIRE(client.send(flush_frame(1, 90)));

@@ -1,0 +1,265 @@
+#include "bus/control/connection.h"
+
+#include <sys/socket.h>
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "bus/control/server.h"
+#include "os/kernel.h"
+#include "os/printable.h"
+#include "proto/ring_layout.h"
+#include "proto/text_field.h"
+
+namespace lapwing {
+namespace {
+
+constexpr int kFramesPerTurn = 4;       // read from one client
+constexpr int kListFramesPerTurn = 64;  // sent to one client
+
+}  // namespace
+
+ControlConnection::ControlConnection(ConnectionId id, UniqueFd fd, const PeerCredentials& peer,
+                                     ControlServer& server, ControlledPublisher& publisher)
+    : id_(id),
+      fd_(std::move(fd)),
+      peer_(peer),
+      server_(&server),
+      publisher_(&publisher),
+      connected_wall_ns_(wall_ns()),
+      pid_(static_cast<std::uint32_t>(peer.pid)) {}
+
+SubscriberInfoFrame ControlConnection::info() const {
+  SubscriberInfoFrame info = make_frame<SubscriberInfoFrame>(FrameType::kSubscriberInfo);
+  const bool reported = reported_wall_ns_ != 0;
+  info.pid = pid_;
+  info.uid = peer_.uid;
+  info.role = role_;
+  info.state = reported ? report_.state : ClientState::kJoining;
+  info.may_park = may_park_ ? 1 : 0;
+  info.reported = reported ? 1 : 0;
+  info.position = report_.position;
+  info.records = report_.records;
+  info.gaps = report_.gaps;
+  info.lost = report_.lost;
+  info.filled = report_.filled;
+  info.connected_wall_ns = connected_wall_ns_;
+  info.reported_wall_ns = reported_wall_ns_;
+  set_text(info.name, name_);
+  return info;
+}
+
+std::string ControlConnection::description() const {
+  return absl::StrCat(name_.empty() ? "a client" : name_, " (pid ", pid_, ", user ", peer_.uid,
+                      ")");
+}
+
+void ControlConnection::read_frames() {
+  Packet packet;
+  for (int i = 0; i < kFramesPerTurn && !ended(); ++i) {
+    switch (receive_frame(fd(), packet)) {
+      case ReceiveOutcome::kWouldBlock:
+        return;
+      case ReceiveOutcome::kClosed:
+        return server_->end(*this);
+      case ReceiveOutcome::kViolation:
+        return violation("a packet is not a frame of the control protocol");
+      case ReceiveOutcome::kFrame:
+        break;
+    }
+    if (!frames_.admit(server_->now_ns())) {
+      return server_->drop(*this, DropReason::kTooManyFrames, Errc::kLimit,
+                           absl::StrCat("more than ", kFramesPerSecondMax, " frames in a second"));
+    }
+    handle(packet);
+  }
+}
+
+void ControlConnection::handle(const Packet& packet) {
+  const FrameType type = packet.as<FrameHeader>().type;
+  if (greeted_ == (type == FrameType::kHello)) {
+    return violation(greeted_ ? "a second Hello" : "the first frame is not a Hello");
+  }
+  switch (type) {
+    case FrameType::kHello:
+      return on_hello(packet.as<HelloFrame>());
+    case FrameType::kFlush:
+      return on_flush(packet.as<FlushFrame>());
+    case FrameType::kReport:
+      return on_report(packet.as<ReportFrame>());
+    case FrameType::kListSubscribers:
+      return on_list();
+    case FrameType::kPrune:
+      return on_prune(packet.as<PruneFrame>());
+    default:
+      return violation(
+          absl::StrCat("a frame of type ", static_cast<int>(type), " comes from publishers only"));
+  }
+}
+
+void ControlConnection::on_hello(const HelloFrame& hello) {
+  if (hello.abi_version != kAbiVersion) {
+    return server_->drop(
+        *this, DropReason::kAbiMismatch, Errc::kAbiMismatch,
+        absl::StrCat("the publisher speaks ABI version ", kAbiVersion, ", the client version ",
+                     hello.abi_version, "; install the same release of Lapwing on both sides"));
+  }
+  if (hello.role != ClientRole::kSubscriber && hello.role != ClientRole::kTool) {
+    return violation("a Hello with an unknown role");
+  }
+  greeted_ = true;
+  name_ = printable(get_text(hello.name));
+  role_ = hello.role;
+  may_park_ = hello.may_park != 0;
+  // The kernel does not know the pid of a peer in another pid namespace; then its own word must do.
+  if (pid_ == 0) pid_ = hello.pid;
+  server_->count_subscriber(*this);
+  WelcomeFrame welcome = publisher_->welcome();
+  welcome.header = make_frame<WelcomeFrame>(FrameType::kWelcome).header;
+  post(welcome);
+}
+
+void ControlConnection::on_flush(const FlushFrame& asked) {
+  const WelcomeFrame now = publisher_->welcome();
+  FlushFrame flush = asked;
+  flush.through = std::min(asked.through, now.head);
+  const JournalCondition journal{static_cast<JournalState>(now.journal_state), now.journal_errno};
+  if (flush.through <= now.durable || journal.state != JournalState::kGood) {
+    return answer_flush(flush, now.durable, journal);
+  }
+  if (flushes_.size() == kFlushesWaitingMax) {
+    return server_->drop(*this, DropReason::kTooManyFrames, Errc::kLimit,
+                         absl::StrCat("more than ", kFlushesWaitingMax, " flushes waiting"));
+  }
+  flushes_.push_back(flush);
+  server_->want_flush(flush.through);
+}
+
+void ControlConnection::on_report(const ReportFrame& report) {
+  if (report.state < ClientState::kJoining || report.state > ClientState::kStopped) {
+    return violation("a Report with an unknown state");
+  }
+  report_ = report;
+  reported_wall_ns_ = wall_ns();
+}
+
+void ControlConnection::on_list() {
+  if (list_) return violation("the list was asked for again before its end");
+  list_ = ListCursor{0, server_->next_id(), 0};  // goes out when the socket is writable
+}
+
+void ControlConnection::on_prune(const PruneFrame& prune) {
+  if (!ControlServer::is_owner(peer_)) return answer_prune(0, Errc::kNotPermitted);
+  if (prune_waits_) return violation("a second Prune before the first was answered");
+  prune_waits_ = true;
+  server_->want_prune(id_, prune.below);
+}
+
+std::size_t ControlConnection::answer_flushes(Sequence durable, JournalCondition journal) {
+  std::vector<FlushFrame> answered;
+  std::erase_if(flushes_, [&](const FlushFrame& flush) {
+    if (flush.through > durable && journal.state == JournalState::kGood) return false;
+    answered.push_back(flush);
+    return true;
+  });
+  for (const FlushFrame& flush : answered) {
+    if (!ended()) answer_flush(flush, durable, journal);
+  }
+  return answered.size();
+}
+
+void ControlConnection::answer_flush(const FlushFrame& flush, Sequence durable,
+                                     JournalCondition journal) {
+  if (flush.through <= durable) {
+    FlushedFrame answer = make_frame<FlushedFrame>(FrameType::kFlushed);
+    answer.tag = flush.tag;
+    answer.durable = durable;
+    return post(answer);
+  }
+  FlushFailedFrame answer = make_frame<FlushFailedFrame>(FrameType::kFlushFailed);
+  answer.tag = flush.tag;
+  answer.durable = durable;
+  answer.journal_state = static_cast<std::uint32_t>(journal.state);
+  answer.sys_errno = journal.sys_errno;
+  post(answer);
+}
+
+void ControlConnection::answer_prune(Sequence oldest, Errc result) {
+  prune_waits_ = false;
+  PrunedFrame answer = make_frame<PrunedFrame>(FrameType::kPruned);
+  answer.oldest = oldest;
+  answer.error = static_cast<std::uint32_t>(result);
+  post(answer);
+}
+
+void ControlConnection::write_frames() {
+  if (!send_queued()) return server_->end(*this);
+  if (queue_.empty() && list_) stream_list();
+}
+
+// Past the queue: a list longer than the queue must not get the asker dropped.
+void ControlConnection::stream_list() {
+  for (int i = 0; i < kListFramesPerTurn; ++i) {
+    const ControlConnection* const next = server_->next_subscriber(list_->next);
+    const bool at_end = next == nullptr || next->id() >= list_->end;
+    const SendOutcome outcome =
+        at_end ? send_frame(fd(), end_of_list()) : send_frame(fd(), next->info());
+    if (outcome == SendOutcome::kClosed) return server_->end(*this);
+    if (outcome == SendOutcome::kWouldBlock) return;
+    if (at_end) return list_.reset();
+    list_->next = next->id() + 1;
+    ++list_->count;
+  }
+}
+
+EndOfListFrame ControlConnection::end_of_list() const {
+  EndOfListFrame frame = make_frame<EndOfListFrame>(FrameType::kEndOfList);
+  frame.count = list_->count;
+  frame.refused = server_->drops().refused();
+  frame.dropped = server_->drops().dropped();
+  return frame;
+}
+
+void ControlConnection::violation(const std::string& why) {
+  server_->drop(*this, DropReason::kBadFrame, Errc::kProtocol, why);
+}
+
+void ControlConnection::post_bytes(std::span<const std::byte> frame) {
+  if (queue_.empty()) {
+    const SendOutcome outcome = send_frame(fd(), frame);
+    if (outcome == SendOutcome::kSent) return;
+    if (outcome == SendOutcome::kClosed) return server_->end(*this);
+  }
+  if (queue_.size() == kFramesQueuedMax) {
+    return server_->drop(*this, DropReason::kQueueFull, Errc::kLimit,
+                         absl::StrCat("more than ", kFramesQueuedMax, " answers were not read"));
+  }
+  queue_.emplace_back(frame.begin(), frame.end());
+  server_->watch(*this);
+}
+
+// Sends what the socket takes of the queue. False: the client is gone.
+bool ControlConnection::send_queued() {
+  while (!queue_.empty()) {
+    switch (send_frame(fd(), queue_.front())) {
+      case SendOutcome::kSent:
+        queue_.pop_front();
+        break;
+      case SendOutcome::kWouldBlock:
+        return true;
+      case SendOutcome::kClosed:
+        return false;
+    }
+  }
+  return true;
+}
+
+// A child that the publisher's process forked may hold the descriptor, too; the client must learn
+// of the end all the same.
+void ControlConnection::close() {
+  shutdown(fd_.get(), SHUT_RDWR);
+  fd_.reset();
+  flushes_.clear();
+}
+
+}  // namespace lapwing

@@ -1,0 +1,117 @@
+// One client's connection to the control server: who the client is, what it reported, and the
+// dialogue with it.
+//
+// Thread safety: one thread. Owns the client's socket.
+//
+// Invariants
+//  1. Frames leave in the order in which they were posted; at most kFramesQueuedMax wait.
+//  2. wants_writable() exactly while a frame or a part of a list waits for room in the socket.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "bus/control/controlled_publisher.h"
+#include "bus/control/rate_window.h"
+#include "bus/control/socket.h"
+#include "lapwing/error.h"
+#include "lapwing/journal_state.h"
+#include "lapwing/sequence.h"
+#include "proto/control_frames.h"
+
+namespace lapwing {
+
+class ControlServer;
+
+inline constexpr std::size_t kFlushesWaitingMax = 8;  // of one client, then it is dropped
+
+using ConnectionId = std::uint64_t;  // in the order of connecting, never reused
+
+class ControlConnection {
+ public:
+  ControlConnection(ConnectionId id, UniqueFd fd, const PeerCredentials& peer,
+                    ControlServer& server, ControlledPublisher& publisher);
+
+  ConnectionId id() const { return id_; }
+  int fd() const { return fd_.get(); }
+  const PeerCredentials& peer() const { return peer_; }
+  bool greeted() const { return greeted_; }
+  bool is_subscriber() const { return greeted_ && role_ == ClientRole::kSubscriber; }
+  bool may_park() const { return may_park_; }
+  SubscriberInfoFrame info() const;
+  // "name (pid 12, user 1000)", for the log.
+  std::string description() const;
+
+  // Both do a bounded amount of work, and either may end the connection.
+  void read_frames();
+  void write_frames();
+  bool wants_writable() const { return !queue_.empty() || list_.has_value(); }
+
+  // Completes every flush at or below `durable`; fails the others unless the journal is good.
+  // Returns how many flushes that were.
+  std::size_t answer_flushes(Sequence durable, JournalCondition journal);
+  void answer_prune(Sequence oldest, Errc result);
+  std::size_t flushes_waiting() const { return flushes_.size(); }
+
+  bool ended() const { return !fd_.valid(); }
+  // For the server: see ControlServer::end.
+  void close();
+
+  bool watched_for_writing = false;  // the server's note
+
+ private:
+  // How far a list of the subscribers has been sent. It goes out as the socket drains, straight
+  // from the live connections, so a long list needs no queue; who connects after the question is
+  // not in it.
+  struct ListCursor {
+    ConnectionId next = 0;
+    ConnectionId end = 0;
+    std::uint64_t count = 0;
+  };
+
+  void handle(const Packet& packet);
+  void on_hello(const HelloFrame& hello);
+  void on_flush(const FlushFrame& flush);
+  void on_report(const ReportFrame& report);
+  void on_list();
+  void on_prune(const PruneFrame& prune);
+  void answer_flush(const FlushFrame& flush, Sequence durable, JournalCondition journal);
+  void stream_list();
+  EndOfListFrame end_of_list() const;
+  void violation(const std::string& why);
+
+  // Sends a frame, or queues it; drops a client that reads too little.
+  template <typename Frame>
+  void post(const Frame& frame) {
+    post_bytes(std::as_bytes(std::span(&frame, 1)));
+  }
+  void post_bytes(std::span<const std::byte> frame);
+  bool send_queued();
+
+  ConnectionId id_;
+  UniqueFd fd_;
+  PeerCredentials peer_;
+  ControlServer* server_;
+  ControlledPublisher* publisher_;
+  std::uint64_t connected_wall_ns_;
+  bool greeted_ = false;
+  std::string name_;
+  ClientRole role_ = ClientRole::kTool;
+  bool may_park_ = false;
+  std::uint32_t pid_ = 0;
+  ReportFrame report_{};
+  std::uint64_t reported_wall_ns_ = 0;  // 0: no report has come
+  RateWindow frames_{kFramesPerSecondMax};
+  std::vector<FlushFrame> flushes_;  // that wait, `through` clamped to head
+  bool prune_waits_ = false;
+  std::optional<ListCursor> list_;
+  std::deque<std::vector<std::byte>> queue_;
+};
+
+}  // namespace lapwing
