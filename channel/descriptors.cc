@@ -81,7 +81,7 @@ ReceiveOutcome receive_with_descriptors(int fd, Packet& packet,
   take_descriptors(message, descriptors);  // also from an empty packet, which looks like the end
   packet.size = static_cast<std::size_t>(got);
   const bool whole = packet.size <= sizeof packet.bytes && (message.msg_flags & MSG_CTRUNC) == 0;
-  if (whole && check_frame(packet, channel_frame_bytes).ok()) return ReceiveOutcome::kFrame;
+  if (whole && check_frame(packet, channel_frame_length).ok()) return ReceiveOutcome::kFrame;
   descriptors.clear();
   return got == 0 ? ReceiveOutcome::kClosed : ReceiveOutcome::kViolation;
 }

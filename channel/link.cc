@@ -11,7 +11,7 @@ namespace lapwing {
 namespace {
 
 bool is_wake(const Packet& packet) {
-  const absl::StatusOr<FrameType> type = check_frame(packet, channel_frame_bytes);
+  const absl::StatusOr<FrameType> type = check_frame(packet, channel_frame_length);
   return type.ok() && *type == FrameType::kWake;
 }
 

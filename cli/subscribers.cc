@@ -51,6 +51,7 @@ int print_json(const PublisherAnswer& answer) {
                     {"state", state_name(info.state)},
                     {"parks", info.may_park != 0},
                     {"position", info.position},
+                    {"head_seen", info.head_seen},
                     {"records", info.records},
                     {"gaps", info.gaps},
                     {"lost", info.lost},

@@ -39,7 +39,7 @@ Received receive_packet(int fd, std::span<std::byte> bytes) {
 
 }  // namespace
 
-absl::StatusOr<FrameType> check_frame(const Packet& packet, FrameBytes bytes_of) {
+absl::StatusOr<FrameType> check_frame(const Packet& packet, FrameLengths length_of) {
   if (packet.size < sizeof(FrameHeader)) {
     return make_error(Errc::kProtocol,
                       absl::StrCat("a packet of ", packet.size, " bytes is shorter than a frame's ",
@@ -56,12 +56,12 @@ absl::StatusOr<FrameType> check_frame(const Packet& packet, FrameBytes bytes_of)
         absl::StrCat("a packet does not start like a frame of version ", kFrameVersion, ": magic ",
                      absl::Hex(header.magic), ", version ", header.version));
   }
-  const std::size_t expected = bytes_of(header.type);
-  if (expected == 0 || expected != packet.size || header.length != packet.size) {
-    return make_error(
-        Errc::kProtocol,
-        absl::StrCat("a frame of type ", static_cast<int>(header.type), " came with ", packet.size,
-                     " bytes and says ", header.length, "; it has ", expected));
+  const FrameLength length = length_of(header.type);
+  if (packet.size < length.min || packet.size > length.max || header.length != packet.size) {
+    return make_error(Errc::kProtocol,
+                      absl::StrCat("a frame of type ", static_cast<int>(header.type), " came with ",
+                                   packet.size, " bytes and says ", header.length, "; it has ",
+                                   length.min, " to ", length.max));
   }
   return header.type;
 }
@@ -76,7 +76,7 @@ SendOutcome send_frame(int fd, std::span<const std::byte> frame) {
   }
 }
 
-ReceiveOutcome receive_frame(int fd, Packet& packet, FrameBytes bytes_of) {
+ReceiveOutcome receive_frame(int fd, Packet& packet, FrameLengths length_of) {
   bool reset_seen = false;
   for (;;) {
     const auto [got, is_end] = receive_packet(fd, packet.bytes);
@@ -88,7 +88,8 @@ ReceiveOutcome receive_frame(int fd, Packet& packet, FrameBytes bytes_of) {
     if (got < 0) return ReceiveOutcome::kClosed;
     if (is_end) return ReceiveOutcome::kClosed;
     packet.size = static_cast<std::size_t>(got);
-    return check_frame(packet, bytes_of).ok() ? ReceiveOutcome::kFrame : ReceiveOutcome::kViolation;
+    return check_frame(packet, length_of).ok() ? ReceiveOutcome::kFrame
+                                               : ReceiveOutcome::kViolation;
   }
 }
 

@@ -5,6 +5,7 @@
 // SIGPIPE.
 #pragma once
 
+#include <algorithm>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -29,20 +30,23 @@ struct Packet {
   alignas(8) std::byte bytes[kFrameBytesMax];
   std::size_t size = 0;
 
+  // After check_frame. Of a longer frame its beginning; what a shorter one lacks is zero.
   template <typename Frame>
-  Frame as() const {  // after check_frame
-    Frame frame;
-    std::memcpy(&frame, bytes, sizeof frame);
+  Frame as() const {
+    Frame frame{};
+    std::memcpy(&frame, bytes, std::min(size, sizeof frame));
     return frame;
   }
 };
 
-// How long a frame of a type is, and 0 for a type that does not exist: one protocol's answer.
-using FrameBytes = std::size_t (*)(FrameType type);
+// How long a frame of a type may be, and {0, 0} for a type that does not exist: one protocol's
+// answer.
+using FrameLengths = FrameLength (*)(FrameType type);
 
-// The frame's type, if magic, version, type and length fit the packet's bytes; kProtocol otherwise.
-// A packet whose size is larger than its bytes was truncated, which never fits.
-absl::StatusOr<FrameType> check_frame(const Packet& packet, FrameBytes bytes_of = frame_bytes);
+// The frame's type, if magic, version and length fit the packet's bytes; kProtocol otherwise. A
+// packet whose size is larger than its bytes was truncated, which never fits.
+absl::StatusOr<FrameType> check_frame(const Packet& packet,
+                                      FrameLengths length_of = control_frame_length);
 
 enum class SendOutcome { kSent, kWouldBlock, kClosed };
 SendOutcome send_frame(int fd, std::span<const std::byte> frame);
@@ -56,6 +60,6 @@ enum class ReceiveOutcome { kFrame, kWouldBlock, kClosed, kViolation };
 // Never blocks. kViolation: a packet that is empty, truncated or fails check_frame. An empty packet
 // directly before the end is told from the end where packets come with their sender's credentials
 // (a publisher's side); anyone else takes it for the end.
-ReceiveOutcome receive_frame(int fd, Packet& packet, FrameBytes bytes_of = frame_bytes);
+ReceiveOutcome receive_frame(int fd, Packet& packet, FrameLengths length_of = control_frame_length);
 
 }  // namespace lapwing

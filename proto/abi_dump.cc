@@ -311,7 +311,22 @@ void dump_frame_constants(Dump& dump) {
   dump.header("control_frames.h");
   CONSTANT(kFrameMagic);
   CONSTANT(kFrameVersion);
+  CONSTANT(kControlVersion);
+  CONSTANT(kServedVersionMin);
+  CONSTANT(kClientVersionMin);
   CONSTANT(kFrameBytesMax);
+  CONSTANT(kHelloBytesFirst);
+  CONSTANT(kWelcomeBytesFirst);
+  CONSTANT(kRefusedBytesFirst);
+  CONSTANT(kFlushBytesFirst);
+  CONSTANT(kFlushedBytesFirst);
+  CONSTANT(kFlushFailedBytesFirst);
+  CONSTANT(kReportBytesFirst);
+  CONSTANT(kListSubscribersBytesFirst);
+  CONSTANT(kSubscriberInfoBytesFirst);
+  CONSTANT(kEndOfListBytesFirst);
+  CONSTANT(kPruneBytesFirst);
+  CONSTANT(kPrunedBytesFirst);
   CONSTANT(kClientsMax);
   CONSTANT(kFramesQueuedMax);
   CONSTANT(kFramesPerSecondMax);
@@ -326,9 +341,9 @@ void dump_frame_constants(Dump& dump) {
 
 void dump_handshake_frames(Dump& dump) {
   STRUCT(FrameHeader, magic, version, type, length, reserved);
-  STRUCT(HelloFrame, header, abi_version, role, pid, may_park, name);
+  STRUCT(HelloFrame, header, abi_version, role, pid, may_park, name, version, min_version);
   STRUCT(WelcomeFrame, header, session_id, journal_id, session_first_sequence, durable, head,
-         capacity, slot_bytes, record_bytes, has_journal, journal_state, journal_errno, reserved,
+         capacity, slot_bytes, record_bytes, has_journal, journal_state, journal_errno, version,
          schema, bus_name, ring_path, journal_path);
   STRUCT(RefusedFrame, header, error, abi_version, message);
 }
@@ -337,13 +352,13 @@ void dump_request_frames(Dump& dump) {
   STRUCT(FlushFrame, header, tag, through);
   STRUCT(FlushedFrame, header, tag, durable);
   STRUCT(FlushFailedFrame, header, tag, durable, journal_state, sys_errno);
-  STRUCT(ReportFrame, header, position, records, gaps, lost, filled, state, reserved);
-  STRUCT(ListSubscribersFrame, header);
+  STRUCT(ReportFrame, header, position, records, gaps, lost, filled, state, reserved, head);
+  STRUCT(ListSubscribersFrame, header, tag);
   STRUCT(SubscriberInfoFrame, header, pid, uid, role, state, may_park, reported, position, records,
-         gaps, lost, filled, connected_wall_ns, reported_wall_ns, name);
-  STRUCT(EndOfListFrame, header, count, refused, dropped);
-  STRUCT(PruneFrame, header, below);
-  STRUCT(PrunedFrame, header, oldest, error, reserved);
+         gaps, lost, filled, connected_wall_ns, reported_wall_ns, name, tag, head_seen);
+  STRUCT(EndOfListFrame, header, count, refused, dropped, tag);
+  STRUCT(PruneFrame, header, below, tag);
+  STRUCT(PrunedFrame, header, oldest, error, reserved, tag);
 }
 
 void dump_errors(Dump& dump) {

@@ -79,6 +79,11 @@ constexpr std::size_t channel_frame_bytes(FrameType type) {
   }
 }
 
+// Both sides of a channel are of one release: a frame has exactly the size of its type.
+constexpr FrameLength channel_frame_length(FrameType type) {
+  return {channel_frame_bytes(type), channel_frame_bytes(type)};
+}
+
 // Limits of a listener.
 inline constexpr std::size_t kPeersWaitingMax = 64;  // connected and not yet served
 

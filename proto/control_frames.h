@@ -1,8 +1,14 @@
 // The control socket's frames, byte for byte: AF_UNIX, SOCK_SEQPACKET, one frame a packet.
 // No behaviour; the document is docs/formats.md.
 //
-// A frame has the fixed size of its type. A receiver checks magic, version, type and length against
-// the bytes that arrived before it looks at anything else; a packet of length 0 is a violation.
+// A receiver checks magic, version and length against the bytes that arrived before it looks at
+// anything else; a packet of length 0 is a violation. A newer peer may send what this release does
+// not know, and an older one less than it knows:
+//  - a frame of an unknown type is skipped;
+//  - a known frame may be longer than its struct: the rest is ignored;
+//  - it may be shorter, down to the size it had in the first version (k...BytesFirst): the fields
+//    that it lacks are zero, which must mean "not said".
+// So a frame grows at its end only, and a field never changes its meaning.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +19,14 @@
 namespace lapwing {
 
 inline constexpr std::uint32_t kFrameMagic = 0x4657504c;  // "LPWF"
-inline constexpr std::uint16_t kFrameVersion = 1;
+inline constexpr std::uint16_t kFrameVersion = 1;         // of the header and of the rules above
+
+// What can be said. A client says which versions it speaks, and the publisher chooses.
+//  1  frames have exactly their first sizes; unknown ones are violations
+//  2  the rules above; tags of List and Prune; the head that a subscriber saw
+inline constexpr std::uint32_t kControlVersion = 2;    // the newest
+inline constexpr std::uint32_t kServedVersionMin = 1;  // the oldest that a publisher serves
+inline constexpr std::uint32_t kClientVersionMin = 2;  // the oldest that a client can do with
 
 enum class FrameType : std::uint16_t {
   kHello = 1,            // subscriber -> publisher
@@ -68,13 +81,18 @@ struct HelloFrame {
   std::uint32_t pid;
   std::uint32_t may_park;  // 1: ring the doorbell for me
   char name[64];
+  std::uint32_t version;      // the newest that the client speaks; 0: 1
+  std::uint32_t min_version;  // the oldest; 0: 1
 };
-static_assert(sizeof(HelloFrame) == 96);
+inline constexpr std::size_t kHelloBytesFirst = 96;
+static_assert(sizeof(HelloFrame) == 104);
 static_assert(offsetof(HelloFrame, abi_version) == 16);
 static_assert(offsetof(HelloFrame, role) == 20);
 static_assert(offsetof(HelloFrame, pid) == 24);
 static_assert(offsetof(HelloFrame, may_park) == 28);
 static_assert(offsetof(HelloFrame, name) == 32);
+static_assert(offsetof(HelloFrame, version) == 96);
+static_assert(offsetof(HelloFrame, min_version) == 100);
 
 struct WelcomeFrame {
   FrameHeader header;
@@ -89,12 +107,13 @@ struct WelcomeFrame {
   std::uint32_t has_journal;
   std::uint32_t journal_state;  // JournalState
   std::int32_t journal_errno;
-  std::uint32_t reserved;
+  std::uint32_t version;  // what both speak from here on; 0: 1
   char schema[32];
   char bus_name[64];
   char ring_path[512];
   char journal_path[512];
 };
+inline constexpr std::size_t kWelcomeBytesFirst = 1224;
 static_assert(sizeof(WelcomeFrame) == 1224);
 static_assert(offsetof(WelcomeFrame, session_id) == 16);
 static_assert(offsetof(WelcomeFrame, journal_id) == 32);
@@ -107,6 +126,7 @@ static_assert(offsetof(WelcomeFrame, record_bytes) == 84);
 static_assert(offsetof(WelcomeFrame, has_journal) == 88);
 static_assert(offsetof(WelcomeFrame, journal_state) == 92);
 static_assert(offsetof(WelcomeFrame, journal_errno) == 96);
+static_assert(offsetof(WelcomeFrame, version) == 100);
 static_assert(offsetof(WelcomeFrame, schema) == 104);
 static_assert(offsetof(WelcomeFrame, bus_name) == 136);
 static_assert(offsetof(WelcomeFrame, ring_path) == 200);
@@ -118,6 +138,7 @@ struct RefusedFrame {
   std::uint32_t abi_version;  // the publisher's
   char message[256];
 };
+inline constexpr std::size_t kRefusedBytesFirst = 280;
 static_assert(sizeof(RefusedFrame) == 280);
 static_assert(offsetof(RefusedFrame, error) == 16);
 static_assert(offsetof(RefusedFrame, abi_version) == 20);
@@ -128,6 +149,7 @@ struct FlushFrame {
   std::uint64_t tag;      // comes back in the answer
   std::uint64_t through;  // highest sequence seen; clamped to head
 };
+inline constexpr std::size_t kFlushBytesFirst = 32;
 static_assert(sizeof(FlushFrame) == 32);
 static_assert(offsetof(FlushFrame, tag) == 16);
 static_assert(offsetof(FlushFrame, through) == 24);
@@ -137,6 +159,7 @@ struct FlushedFrame {
   std::uint64_t tag;
   std::uint64_t durable;  // not below what was asked for, clamped to head
 };
+inline constexpr std::size_t kFlushedBytesFirst = 32;
 static_assert(sizeof(FlushedFrame) == 32);
 static_assert(offsetof(FlushedFrame, tag) == 16);
 static_assert(offsetof(FlushedFrame, durable) == 24);
@@ -148,6 +171,7 @@ struct FlushFailedFrame {
   std::uint32_t journal_state;  // JournalState
   std::int32_t sys_errno;
 };
+inline constexpr std::size_t kFlushFailedBytesFirst = 40;
 static_assert(sizeof(FlushFailedFrame) == 40);
 static_assert(offsetof(FlushFailedFrame, tag) == 16);
 static_assert(offsetof(FlushFailedFrame, durable) == 24);
@@ -163,19 +187,25 @@ struct ReportFrame {
   std::uint64_t filled;
   ClientState state;
   std::uint32_t reserved;
+  std::uint64_t head;  // the newest sequence that the subscriber saw; 0: not said
 };
-static_assert(sizeof(ReportFrame) == 64);
+inline constexpr std::size_t kReportBytesFirst = 64;
+static_assert(sizeof(ReportFrame) == 72);
 static_assert(offsetof(ReportFrame, position) == 16);
 static_assert(offsetof(ReportFrame, records) == 24);
 static_assert(offsetof(ReportFrame, gaps) == 32);
 static_assert(offsetof(ReportFrame, lost) == 40);
 static_assert(offsetof(ReportFrame, filled) == 48);
 static_assert(offsetof(ReportFrame, state) == 56);
+static_assert(offsetof(ReportFrame, head) == 64);
 
 struct ListSubscribersFrame {
   FrameHeader header;
+  std::uint64_t tag;  // comes back in each answer
 };
-static_assert(sizeof(ListSubscribersFrame) == 16);
+inline constexpr std::size_t kListSubscribersBytesFirst = 16;
+static_assert(sizeof(ListSubscribersFrame) == 24);
+static_assert(offsetof(ListSubscribersFrame, tag) == 16);
 
 struct SubscriberInfoFrame {
   FrameHeader header;
@@ -193,8 +223,11 @@ struct SubscriberInfoFrame {
   std::uint64_t connected_wall_ns;
   std::uint64_t reported_wall_ns;
   char name[64];
+  std::uint64_t tag;
+  std::uint64_t head_seen;  // `head` of its last Report
 };
-static_assert(sizeof(SubscriberInfoFrame) == 160);
+inline constexpr std::size_t kSubscriberInfoBytesFirst = 160;
+static_assert(sizeof(SubscriberInfoFrame) == 176);
 static_assert(offsetof(SubscriberInfoFrame, pid) == 16);
 static_assert(offsetof(SubscriberInfoFrame, uid) == 20);
 static_assert(offsetof(SubscriberInfoFrame, role) == 24);
@@ -209,67 +242,93 @@ static_assert(offsetof(SubscriberInfoFrame, filled) == 72);
 static_assert(offsetof(SubscriberInfoFrame, connected_wall_ns) == 80);
 static_assert(offsetof(SubscriberInfoFrame, reported_wall_ns) == 88);
 static_assert(offsetof(SubscriberInfoFrame, name) == 96);
+static_assert(offsetof(SubscriberInfoFrame, tag) == 160);
+static_assert(offsetof(SubscriberInfoFrame, head_seen) == 168);
 
 struct EndOfListFrame {
   FrameHeader header;
   std::uint64_t count;
-  std::uint64_t refused;  // sessions refused since the publisher started, all reasons
+  std::uint64_t refused;  // clients refused since the publisher started, all reasons
   std::uint64_t dropped;  // clients dropped since then, all reasons
+  std::uint64_t tag;
 };
-static_assert(sizeof(EndOfListFrame) == 40);
+inline constexpr std::size_t kEndOfListBytesFirst = 40;
+static_assert(sizeof(EndOfListFrame) == 48);
 static_assert(offsetof(EndOfListFrame, count) == 16);
 static_assert(offsetof(EndOfListFrame, refused) == 24);
 static_assert(offsetof(EndOfListFrame, dropped) == 32);
+static_assert(offsetof(EndOfListFrame, tag) == 40);
 
 struct PruneFrame {
   FrameHeader header;
   std::uint64_t below;  // whole segments below this sequence may go
+  std::uint64_t tag;    // comes back in the answer
 };
-static_assert(sizeof(PruneFrame) == 24);
+inline constexpr std::size_t kPruneBytesFirst = 24;
+static_assert(sizeof(PruneFrame) == 32);
 static_assert(offsetof(PruneFrame, below) == 16);
+static_assert(offsetof(PruneFrame, tag) == 24);
 
 struct PrunedFrame {
   FrameHeader header;
   std::uint64_t oldest;  // the oldest sequence now retained
   std::uint32_t error;   // Errc
   std::uint32_t reserved;
+  std::uint64_t tag;
 };
-static_assert(sizeof(PrunedFrame) == 32);
+inline constexpr std::size_t kPrunedBytesFirst = 32;
+static_assert(sizeof(PrunedFrame) == 40);
 static_assert(offsetof(PrunedFrame, oldest) == 16);
 static_assert(offsetof(PrunedFrame, error) == 24);
+static_assert(offsetof(PrunedFrame, tag) == 32);
 
-inline constexpr std::size_t kFrameBytesMax = sizeof(WelcomeFrame);
+// The longest frame that is received, of whatever type: room for those of newer peers.
+inline constexpr std::size_t kFrameBytesMax = 2048;
+static_assert(sizeof(WelcomeFrame) <= kFrameBytesMax);
 
-// The exact size of a frame of this type; 0 for a type that has no place on a control socket.
-constexpr std::size_t frame_bytes(FrameType type) {
+// The bytes of a frame of this type in the first version; 0 for a type that has no place on a
+// control socket, or that this release does not know.
+constexpr std::size_t first_frame_bytes(FrameType type) {
   switch (type) {
     case FrameType::kHello:
-      return sizeof(HelloFrame);
+      return kHelloBytesFirst;
     case FrameType::kWelcome:
-      return sizeof(WelcomeFrame);
+      return kWelcomeBytesFirst;
     case FrameType::kRefused:
-      return sizeof(RefusedFrame);
+      return kRefusedBytesFirst;
     case FrameType::kFlush:
-      return sizeof(FlushFrame);
+      return kFlushBytesFirst;
     case FrameType::kFlushed:
-      return sizeof(FlushedFrame);
+      return kFlushedBytesFirst;
     case FrameType::kFlushFailed:
-      return sizeof(FlushFailedFrame);
+      return kFlushFailedBytesFirst;
     case FrameType::kReport:
-      return sizeof(ReportFrame);
+      return kReportBytesFirst;
     case FrameType::kListSubscribers:
-      return sizeof(ListSubscribersFrame);
+      return kListSubscribersBytesFirst;
     case FrameType::kSubscriberInfo:
-      return sizeof(SubscriberInfoFrame);
+      return kSubscriberInfoBytesFirst;
     case FrameType::kEndOfList:
-      return sizeof(EndOfListFrame);
+      return kEndOfListBytesFirst;
     case FrameType::kPrune:
-      return sizeof(PruneFrame);
+      return kPruneBytesFirst;
     case FrameType::kPruned:
-      return sizeof(PrunedFrame);
+      return kPrunedBytesFirst;
     default:
       return 0;
   }
+}
+
+// How long a frame may be.
+struct FrameLength {
+  std::size_t min;
+  std::size_t max;
+};
+
+// On a control socket: at least as in the first version. An unknown type is a header and anything.
+constexpr FrameLength control_frame_length(FrameType type) {
+  const std::size_t first = first_frame_bytes(type);
+  return {first != 0 ? first : sizeof(FrameHeader), kFrameBytesMax};
 }
 
 // Limits of the publisher's side of the socket.

@@ -50,6 +50,7 @@ SubscriberInfo info_of(const SubscriberInfoFrame& frame) {
   info.may_park = frame.may_park != 0;
   info.reported = frame.reported != 0;
   info.position = frame.position;
+  info.head_seen = frame.head_seen;
   info.records = frame.records;
   info.gaps = frame.gaps;
   info.lost = frame.lost;

@@ -50,7 +50,8 @@ Follower::Turn Follower::on_lap(const RingReadResult& read) {
 
 void Follower::end_at_gap(const Gap& gap) {
   if (attachment_->control() != nullptr) {
-    reporter_.send(*attachment_->control(), next_ - 1, counters(), ClientState::kStopped);
+    reporter_.send(*attachment_->control(), next_ - 1, attachment_->newest(), counters(),
+                   ClientState::kStopped);
   }
   end(make_error(Errc::kStoppedAtGap,
                  absl::StrCat("stopped at a gap, ", name_of(gap.cause), ", of sequences ",

@@ -54,7 +54,8 @@ bool Follower::stale_due(std::uint64_t now_ns) {
 
 void Follower::report(std::uint64_t now_ns) {
   if (attachment_->control() == nullptr) return;
-  reporter_.report(*attachment_->control(), now_ns, next_ - 1, counters(), client_state());
+  reporter_.report(*attachment_->control(), now_ns, next_ - 1, attachment_->newest(), counters(),
+                   client_state());
 }
 
 ClientState Follower::client_state() const {

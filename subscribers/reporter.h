@@ -4,6 +4,7 @@
 // Thread safety: one thread.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "bus/control/client.h"
@@ -18,22 +19,24 @@ inline constexpr std::uint64_t kReportNsMax = 5'000'000'000;
 
 class Reporter {
  public:
-  // Reports if it is time to. `position` is the last sequence delivered or passed over.
-  void report(ControlClient& control, std::uint64_t now_ns, Sequence position,
+  // Reports if it is time to. `position` is the last sequence delivered or passed over, `head` the
+  // newest that is published, as far as the subscriber sees.
+  void report(ControlClient& control, std::uint64_t now_ns, Sequence position, Sequence head,
               const SubscriberCounters& counters, ClientState state) {
     const bool changed = position != position_ || state != state_;
     if (now_ns - reported_ns_ < (changed ? kReportNsMin : kReportNsMax)) return;
     reported_ns_ = now_ns;
-    send(control, position, counters, state);
+    send(control, position, head, counters, state);
   }
 
   // Reports at once: the last word before the socket is closed.
-  void send(ControlClient& control, Sequence position, const SubscriberCounters& counters,
-            ClientState state) {
+  void send(ControlClient& control, Sequence position, Sequence head,
+            const SubscriberCounters& counters, ClientState state) {
     position_ = position;
     state_ = state;
     ReportFrame frame = make_frame<ReportFrame>(FrameType::kReport);
     frame.position = position;
+    frame.head = std::max(head, position);  // head moves behind a batch that is being published
     frame.records = counters.records;
     frame.gaps = counters.gaps;
     frame.lost = counters.lost;

@@ -12,6 +12,7 @@
 #include "lapwing/error.h"
 #include "proto/slot_stamp.h"
 #include "proto/text_field.h"
+#include "subscribers/reporter.h"
 #include "testing/bus_fixture.h"
 
 namespace lapwing {
@@ -463,6 +464,30 @@ TEST_CASE("The publisher learns where a subscriber is") {
   CHECK(reported(2003, ClientState::kLive));
 }
 
+TEST_CASE("The publisher learns which head a subscriber saw, however far behind it is") {
+  TestBus bus;
+  bus.start();
+  Trace trace(bus, bus.options());
+  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  bool seen_behind = false;
+  for (const std::uint64_t deadline_ns = monotonic_ns() + 60'000'000'000;
+       !seen_behind && monotonic_ns() < deadline_ns;) {
+    bus.publish(900);
+    const std::uint64_t published_ns = monotonic_ns();
+    while (monotonic_ns() < published_ns + 2 * kReportNsMin) bus.turn();
+    for (int i = 0; i < 1000; ++i) {
+      trace.step();
+      bus.turn();
+      const auto clients = bus.server->subscribers();
+      REQUIRE(clients.size() == 1);
+      CHECK(clients[0].head_seen >= clients[0].position);
+      CHECK(clients[0].head_seen <= bus.head());
+      seen_behind |= clients[0].head_seen == bus.head() && clients[0].position < bus.head();
+    }
+  }
+  CHECK(seen_behind);
+}
+
 TEST_CASE("The descriptor is readable when there is something to do, and only then") {
   TestBus bus;
   bus.start();
@@ -593,8 +618,8 @@ TEST_CASE("A wait returns at its deadline, in every phase") {
   CHECK(subscriber.wait(far).kind == ItemKind::kCaughtUp);
   CHECK(waits());  // live
   bus.publish(1);
-  CHECK(subscriber.wait(Deadline::now()).kind ==
-        ItemKind::kRecord);  // a passed deadline is no reason to miss it
+  // A passed deadline is no reason to miss it.
+  CHECK(subscriber.wait(Deadline::now()).kind == ItemKind::kRecord);
 }
 
 TEST_CASE("A schema that its records have not the size of is not believed") {

@@ -121,6 +121,9 @@ class BareClient {
   bool send(const Frame& frame) {
     return send_frame(fd_.get(), frame) == SendOutcome::kSent;
   }
+  bool send_packet(const std::vector<std::byte>& packet) {
+    return send_bytes(packet.data(), packet.size());
+  }
   bool send_bytes(const void* bytes, std::size_t size) {
     return ::send(fd_.get(), bytes, size, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0;
   }
@@ -153,7 +156,21 @@ inline HelloFrame hello_frame(const std::string& name = "bare",
   hello.role = role;
   hello.pid = static_cast<std::uint32_t>(getpid());
   set_text(hello.name, name);
+  hello.version = kControlVersion;
+  hello.min_version = kClientVersionMin;
   return hello;
+}
+
+inline WelcomeFrame welcome_frame() {
+  WelcomeFrame welcome = make_frame<WelcomeFrame>(FrameType::kWelcome);
+  welcome.version = kControlVersion;
+  return welcome;
+}
+
+inline ListSubscribersFrame list_frame(std::uint64_t tag = 1) {
+  ListSubscribersFrame list = make_frame<ListSubscribersFrame>(FrameType::kListSubscribers);
+  list.tag = tag;
+  return list;
 }
 
 inline FlushFrame flush_frame(std::uint64_t tag, Sequence through) {
@@ -184,6 +201,24 @@ std::span<const std::byte> bytes_of(const Frame& frame) {
   return std::as_bytes(std::span(&frame, 1));
 }
 
+// The frame as a release would send it to which it has `size` bytes: cut, or with a tail of noise.
+template <typename Frame>
+std::vector<std::byte> resized(Frame frame, std::size_t size) {
+  frame.header.length = static_cast<std::uint32_t>(size);
+  const std::span<const std::byte> bytes = bytes_of(frame);
+  std::vector<std::byte> packet(bytes.begin(), bytes.end());
+  packet.resize(size, std::byte{0xee});
+  return packet;
+}
+
+// What no release sends yet.
+inline std::vector<std::byte> unknown_frame(std::size_t size = sizeof(FrameHeader)) {
+  struct UnknownFrame {
+    FrameHeader header;
+  };
+  return resized(make_frame<UnknownFrame>(static_cast<FrameType>(1000)), size);
+}
+
 // A publisher that says what the test tells it to.
 class ScriptedPublisher {
  public:
@@ -194,20 +229,23 @@ class ScriptedPublisher {
   }
 
   std::string path() const { return socket_in(directory_.path()); }
-  // Accepts a client and sends it this instead of a Welcome.
-  absl::StatusOr<ControlClient> connect_answering(std::span<const std::byte> first_packet) {
-    std::thread publisher([this, first_packet] {
+  // Accepts a client and sends it this instead of a Welcome, and then, if given, a second packet.
+  absl::StatusOr<ControlClient> connect_answering(std::span<const std::byte> first_packet,
+                                                  std::span<const std::byte> second_packet = {}) {
+    std::thread publisher([this, first_packet, second_packet] {
       pollfd entry{listener_.get(), POLLIN, 0};
       poll(&entry, 1, 60'000);
       peer_.reset(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
       send(first_packet);
+      if (!second_packet.empty()) send(second_packet);
     });
     auto client = ControlClient::connect({.path = path(), .name = "es"}, far_deadline());
     publisher.join();
     return client;
   }
   ControlClient connect() {
-    auto client = connect_answering(bytes_of(make_frame<WelcomeFrame>(FrameType::kWelcome)));
+    const WelcomeFrame welcome = welcome_frame();
+    auto client = connect_answering(bytes_of(welcome));
     REQUIRE(client.ok());
     Packet packet;
     REQUIRE(receive_frame(peer(), packet) == ReceiveOutcome::kFrame);

@@ -69,7 +69,7 @@ struct RawPeer {
   std::string refusal() const {
     wait_readable(fd.get(), kChannelTestNs);
     Packet packet;
-    if (receive_frame(fd.get(), packet, channel_frame_bytes) != ReceiveOutcome::kFrame) {
+    if (receive_frame(fd.get(), packet, channel_frame_length) != ReceiveOutcome::kFrame) {
       return "(told nothing)";
     }
     if (packet.as<FrameHeader>().type != FrameType::kRefused) return "(told something else)";

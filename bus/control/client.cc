@@ -19,8 +19,8 @@ namespace {
 // A deadline that has passed: look, and do not wait.
 constexpr std::uint64_t kNoWait = 0;
 
-// The most frames that publisher_gone() discards in one call; the next call goes on.
-constexpr int kLateFramesMax = 64;
+// The most frames that one call passes over without waiting; the next call goes on.
+constexpr int kFramesPassedMax = 64;
 
 // A state that this release does not know is a violation: no meaning is guessed.
 bool is_known(std::uint32_t journal_state) {
@@ -30,6 +30,24 @@ bool is_known(std::uint32_t journal_state) {
 template <typename Frame>
 std::span<const std::byte> bytes_of(const Frame& frame) {
   return std::as_bytes(std::span(&frame, 1));
+}
+
+// The tag of a frame that answers a request; 0: it does not.
+std::uint64_t tag_of_answer(FrameType type, const Packet& packet) {
+  switch (type) {
+    case FrameType::kFlushed:
+      return packet.as<FlushedFrame>().tag;
+    case FrameType::kFlushFailed:
+      return packet.as<FlushFailedFrame>().tag;
+    case FrameType::kSubscriberInfo:
+      return packet.as<SubscriberInfoFrame>().tag;
+    case FrameType::kEndOfList:
+      return packet.as<EndOfListFrame>().tag;
+    case FrameType::kPruned:
+      return packet.as<PrunedFrame>().tag;
+    default:
+      return 0;
+  }
 }
 
 }  // namespace
@@ -66,6 +84,8 @@ absl::Status ControlClient::say_hello(const ClientOptions& options, std::uint64_
   hello.pid = static_cast<std::uint32_t>(getpid());
   hello.may_park = options.may_park ? 1 : 0;
   set_text(hello.name, options.name);
+  hello.version = kControlVersion;
+  hello.min_version = kClientVersionMin;
   // A publisher that refuses may have closed before the Hello could be sent; its reason is there to
   // be read all the same.
   absl::Status sent = send(bytes_of(hello), deadline_ns);
@@ -78,6 +98,13 @@ absl::Status ControlClient::take_welcome(std::uint64_t deadline_ns) {
   if (!type.ok()) return type.status();
   if (*type != FrameType::kWelcome) return violation(*type);
   welcome_ = packet.as<WelcomeFrame>();
+  if (welcome_.version < kClientVersionMin || welcome_.version > kControlVersion) {
+    return make_error(Errc::kAbiMismatch,
+                      absl::StrCat("the publisher at ", path_, " chose version ", welcome_.version,
+                                   " of the control protocol, and this program speaks ",
+                                   kClientVersionMin, " to ", kControlVersion,
+                                   "; install the same release of Lapwing on both sides"));
+  }
   return is_known(welcome_.journal_state) ? absl::OkStatus() : violation(*type);
 }
 
@@ -99,33 +126,22 @@ absl::StatusOr<std::optional<FlushAnswer>> ControlClient::flush_answer() {
 
 absl::Status ControlClient::ask_flush(Sequence through, std::uint64_t deadline_ns) {
   FlushFrame flush = make_frame<FlushFrame>(FrameType::kFlush);
-  flush.tag = ++flush_tag_;
+  flush.tag = flush_tag_ = ++tag_;
   flush.through = through;
   return send(bytes_of(flush), deadline_ns);
 }
 
 absl::StatusOr<FlushAnswer> ControlClient::take_flush_answer(std::uint64_t deadline_ns) {
-  for (;;) {
-    Packet packet;
-    const absl::StatusOr<FrameType> type = receive(packet, deadline_ns);
-    if (!type.ok()) return type.status();
-    FlushAnswer answer;
-    std::uint64_t tag = 0;
-    if (*type == FrameType::kFlushed) {
-      const FlushedFrame frame = packet.as<FlushedFrame>();
-      tag = frame.tag;
-      answer = {true, frame.durable, 0, JournalState::kGood};
-    } else if (*type == FrameType::kFlushFailed) {
-      const FlushFailedFrame frame = packet.as<FlushFailedFrame>();
-      if (!is_known(frame.journal_state)) return violation(*type);
-      tag = frame.tag;
-      answer = {false, frame.durable, frame.sys_errno,
-                static_cast<JournalState>(frame.journal_state)};
-    }
-    if (tag == 0 || tag > flush_tag_) return violation(*type);
-    if (tag == flush_tag_) return answer;
-    // An older tag is the late answer to a flush that timed out.
+  Packet packet;
+  const absl::StatusOr<FrameType> type = receive_answer(packet, flush_tag_, deadline_ns);
+  if (!type.ok()) return type.status();
+  if (*type == FrameType::kFlushed) {
+    return FlushAnswer{true, packet.as<FlushedFrame>().durable, 0, JournalState::kGood};
   }
+  const FlushFailedFrame failed = packet.as<FlushFailedFrame>();
+  if (*type != FrameType::kFlushFailed || !is_known(failed.journal_state)) return violation(*type);
+  return FlushAnswer{false, failed.durable, failed.sys_errno,
+                     static_cast<JournalState>(failed.journal_state)};
 }
 
 void ControlClient::report(const ReportFrame& report) {
@@ -137,7 +153,7 @@ void ControlClient::report(const ReportFrame& report) {
 bool ControlClient::publisher_gone() {
   if (!fd_.valid()) return true;
   Packet packet;
-  for (int i = 0; i < kLateFramesMax; ++i) {
+  for (int i = 0; i < kFramesPassedMax; ++i) {
     switch (receive_frame(fd_.get(), packet)) {
       case ReceiveOutcome::kFrame:
         break;
@@ -154,12 +170,13 @@ bool ControlClient::publisher_gone() {
 
 absl::StatusOr<ControlClient::SubscriberList> ControlClient::list_subscribers(
     std::uint64_t deadline_ns) {
-  const auto ask = make_frame<ListSubscribersFrame>(FrameType::kListSubscribers);
+  auto ask = make_frame<ListSubscribersFrame>(FrameType::kListSubscribers);
+  ask.tag = ++tag_;
   if (absl::Status status = send(bytes_of(ask), deadline_ns); !status.ok()) return status;
   SubscriberList list{};
   for (;;) {
     Packet packet;
-    const absl::StatusOr<FrameType> type = receive_untagged(packet, deadline_ns);
+    const absl::StatusOr<FrameType> type = receive_answer(packet, ask.tag, deadline_ns);
     if (!type.ok()) return type.status();
     if (*type == FrameType::kSubscriberInfo && list.subscribers.size() < kClientsMax) {
       list.subscribers.push_back(packet.as<SubscriberInfoFrame>());
@@ -167,7 +184,6 @@ absl::StatusOr<ControlClient::SubscriberList> ControlClient::list_subscribers(
       list.end = packet.as<EndOfListFrame>();
       return list;
     } else {
-      fd_.reset();
       return violation(*type);
     }
   }
@@ -176,14 +192,12 @@ absl::StatusOr<ControlClient::SubscriberList> ControlClient::list_subscribers(
 absl::StatusOr<Sequence> ControlClient::prune(Sequence below, std::uint64_t deadline_ns) {
   PruneFrame ask = make_frame<PruneFrame>(FrameType::kPrune);
   ask.below = below;
+  ask.tag = ++tag_;
   if (absl::Status status = send(bytes_of(ask), deadline_ns); !status.ok()) return status;
   Packet packet;
-  const absl::StatusOr<FrameType> type = receive_untagged(packet, deadline_ns);
+  const absl::StatusOr<FrameType> type = receive_answer(packet, ask.tag, deadline_ns);
   if (!type.ok()) return type.status();
-  if (*type != FrameType::kPruned) {
-    fd_.reset();
-    return violation(*type);
-  }
+  if (*type != FrameType::kPruned) return violation(*type);
   const PrunedFrame answer = packet.as<PrunedFrame>();
   const Errc code = static_cast<Errc>(answer.error);
   if (code == Errc::kOk) return answer.oldest;
@@ -206,14 +220,17 @@ absl::Status ControlClient::send(std::span<const std::byte> frame, std::uint64_t
   }
 }
 
-// The next frame; a Refused has become its error.
+// The next frame of a type that this release knows; a Refused has become its error. The others are
+// a newer publisher's: they are skipped, but keep nobody beyond the deadline.
 absl::StatusOr<FrameType> ControlClient::receive(Packet& packet, std::uint64_t deadline_ns) {
-  for (;;) {
+  for (int skipped = 0;;) {
     switch (receive_frame(fd_.get(), packet)) {
       case ReceiveOutcome::kFrame: {
         const FrameType type = packet.as<FrameHeader>().type;
         if (type == FrameType::kRefused) return refusal(packet.as<RefusedFrame>());
-        return type;
+        if (first_frame_bytes(type) != 0) return type;
+        if (++skipped < kFramesPassedMax || monotonic_ns() < deadline_ns) continue;
+        return no_answer();
       }
       case ReceiveOutcome::kClosed:
         return gone();
@@ -228,16 +245,17 @@ absl::StatusOr<FrameType> ControlClient::receive(Packet& packet, std::uint64_t d
   }
 }
 
-// The next frame that is not the late answer to a flush. After a failure the answer may still come,
-// and nothing would tell it from the answer to the next question: the connection ends.
-absl::StatusOr<FrameType> ControlClient::receive_untagged(Packet& packet,
-                                                          std::uint64_t deadline_ns) {
-  for (;;) {
+// The next answer to the request with this tag. Answers to earlier ones, which timed out, are
+// passed over, as long as the deadline allows.
+absl::StatusOr<FrameType> ControlClient::receive_answer(Packet& packet, std::uint64_t tag,
+                                                        std::uint64_t deadline_ns) {
+  for (int passed = 0;;) {
     const absl::StatusOr<FrameType> type = receive(packet, deadline_ns);
-    if (!type.ok()) fd_.reset();
-    if (!type.ok() || (*type != FrameType::kFlushed && *type != FrameType::kFlushFailed)) {
-      return type;
-    }
+    if (!type.ok()) return type;
+    const std::uint64_t answered = tag_of_answer(*type, packet);
+    if (answered == tag && tag != 0) return type;
+    if (answered == 0 || answered > tag_) return violation(*type);
+    if (++passed >= kFramesPassedMax && monotonic_ns() >= deadline_ns) return no_answer();
   }
 }
 
@@ -254,12 +272,14 @@ absl::Status ControlClient::wait_for(short events, std::uint64_t deadline_ns) {
     if (ready < 0 && errno != EINTR) {
       return make_system_error(errno, absl::StrCat("waiting for the publisher at ", path_));
     }
-    if (ready == 0) {
-      return make_error(Errc::kTimedOut,
-                        absl::StrCat("the publisher at ", path_,
-                                     " did not answer in time; is it stopped or overloaded?"));
-    }
+    if (ready == 0) return no_answer();
   }
+}
+
+absl::Status ControlClient::no_answer() const {
+  return make_error(Errc::kTimedOut,
+                    absl::StrCat("the publisher at ", path_,
+                                 " did not answer in time; is it stopped or overloaded?"));
 }
 
 absl::Status ControlClient::gone() const {
@@ -277,13 +297,15 @@ absl::Status ControlClient::violation(FrameType type) const {
 
 absl::Status ControlClient::refusal(const RefusedFrame& refused) const {
   const std::string reason = printable(get_text(refused.message));
-  if (refused.error == static_cast<std::uint32_t>(Errc::kAbiMismatch)) {
+  const bool other_release = refused.error == static_cast<std::uint32_t>(Errc::kAbiMismatch);
+  if (other_release && refused.abi_version != kAbiVersion) {
     return make_error(Errc::kAbiMismatch,
                       absl::StrCat("the publisher at ", path_, " speaks ABI version ",
                                    refused.abi_version, ", this program version ", kAbiVersion,
                                    "; install the same release of Lapwing on both sides"));
   }
-  return make_error(Errc::kRefused, absl::StrCat("the publisher at ", path_, " refused: ", reason));
+  return make_error(other_release ? Errc::kAbiMismatch : Errc::kRefused,
+                    absl::StrCat("the publisher at ", path_, " refused: ", reason));
 }
 
 }  // namespace lapwing

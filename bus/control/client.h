@@ -36,7 +36,8 @@ struct FlushAnswer {
 class ControlClient {
  public:
   // Connects and shakes hands. Errors: those of connect_control, kRefused with the publisher's
-  // reason, kAbiMismatch, kTimedOut, kPublisherGone, kProtocol.
+  // reason, kAbiMismatch (also if the two have no version of the control protocol in common),
+  // kTimedOut, kPublisherGone, kProtocol.
   static absl::StatusOr<ControlClient> connect(const ClientOptions& options,
                                                std::uint64_t deadline_ns);
 
@@ -69,9 +70,8 @@ class ControlClient {
     std::vector<SubscriberInfoFrame> subscribers;
     EndOfListFrame end;
   };
-  // The answers to these two carry no tag, so a wait that fails, by kTimedOut too, closes the
-  // connection. Errors: as for flush; prune also the publisher's own, such as kNotPermitted and
-  // kNoJournal.
+  // Errors: as for flush; prune also the publisher's own, such as kNotPermitted, kNoJournal, and
+  // kLimit while an earlier prune of this client is under way.
   absl::StatusOr<SubscriberList> list_subscribers(std::uint64_t deadline_ns);
   absl::StatusOr<Sequence> prune(Sequence below, std::uint64_t deadline_ns);
 
@@ -84,8 +84,10 @@ class ControlClient {
   absl::StatusOr<FlushAnswer> take_flush_answer(std::uint64_t deadline_ns);
   absl::Status send(std::span<const std::byte> frame, std::uint64_t deadline_ns);
   absl::StatusOr<FrameType> receive(Packet& packet, std::uint64_t deadline_ns);
-  absl::StatusOr<FrameType> receive_untagged(Packet& packet, std::uint64_t deadline_ns);
+  absl::StatusOr<FrameType> receive_answer(Packet& packet, std::uint64_t tag,
+                                           std::uint64_t deadline_ns);
   absl::Status wait_for(short events, std::uint64_t deadline_ns);
+  absl::Status no_answer() const;
   absl::Status gone() const;
   absl::Status violation(FrameType type) const;
   absl::Status refusal(const RefusedFrame& refused) const;
@@ -93,7 +95,8 @@ class ControlClient {
   UniqueFd fd_;
   std::string path_;
   WelcomeFrame welcome_{};
-  std::uint64_t flush_tag_ = 0;  // of the last flush asked for
+  std::uint64_t tag_ = 0;        // of the last request
+  std::uint64_t flush_tag_ = 0;  // of the last flush
 };
 
 }  // namespace lapwing

@@ -45,6 +45,7 @@ SubscriberInfoFrame ControlConnection::info() const {
   info.filled = report_.filled;
   info.connected_wall_ns = connected_wall_ns_;
   info.reported_wall_ns = reported_wall_ns_;
+  info.head_seen = report_.head;
   set_text(info.name, name_);
   return info;
 }
@@ -88,10 +89,11 @@ void ControlConnection::handle(const Packet& packet) {
     case FrameType::kReport:
       return on_report(packet.as<ReportFrame>());
     case FrameType::kListSubscribers:
-      return on_list();
+      return on_list(packet.as<ListSubscribersFrame>());
     case FrameType::kPrune:
       return on_prune(packet.as<PruneFrame>());
     default:
+      if (first_frame_bytes(type) == 0) return;  // a newer client's: counted, and skipped
       return violation(
           absl::StrCat("a frame of type ", static_cast<int>(type), " comes from publishers only"));
   }
@@ -104,10 +106,21 @@ void ControlConnection::on_hello(const HelloFrame& hello) {
         absl::StrCat("the publisher speaks ABI version ", kAbiVersion, ", the client version ",
                      hello.abi_version, "; install the same release of Lapwing on both sides"));
   }
+  const std::uint32_t newest = std::max(hello.version, 1U);
+  const std::uint32_t oldest = std::max(hello.min_version, 1U);
+  const std::uint32_t version = std::min(newest, kControlVersion);
+  if (version < std::max(oldest, kServedVersionMin)) {
+    return server_->drop(
+        *this, DropReason::kAbiMismatch, Errc::kAbiMismatch,
+        absl::StrCat("the publisher speaks versions ", kServedVersionMin, " to ", kControlVersion,
+                     " of the control protocol, the client ", oldest, " to ", newest,
+                     "; install the same release of Lapwing on both sides"));
+  }
   if (hello.role != ClientRole::kSubscriber && hello.role != ClientRole::kTool) {
     return violation("a Hello with an unknown role");
   }
   greeted_ = true;
+  version_ = version;
   name_ = printable(get_text(hello.name));
   role_ = hello.role;
   may_park_ = hello.may_park != 0;
@@ -116,6 +129,7 @@ void ControlConnection::on_hello(const HelloFrame& hello) {
   server_->count_subscriber(*this);
   WelcomeFrame welcome = publisher_->welcome();
   welcome.header = make_frame<WelcomeFrame>(FrameType::kWelcome).header;
+  welcome.version = version_;
   post(welcome);
 }
 
@@ -143,15 +157,15 @@ void ControlConnection::on_report(const ReportFrame& report) {
   reported_wall_ns_ = wall_ns();
 }
 
-void ControlConnection::on_list() {
-  if (list_) return violation("the list was asked for again before its end");
-  list_ = ListCursor{0, server_->next_id(), 0};  // goes out when the socket is writable
+// A list that has not ended gives way: its client has stopped waiting for it.
+void ControlConnection::on_list(const ListSubscribersFrame& list) {
+  list_ = ListCursor{0, server_->next_id(), list.tag, 0};  // goes out when the socket is writable
 }
 
 void ControlConnection::on_prune(const PruneFrame& prune) {
-  if (!ControlServer::is_owner(peer_)) return answer_prune(0, Errc::kNotPermitted);
-  if (prune_waits_) return violation("a second Prune before the first was answered");
-  prune_waits_ = true;
+  if (!ControlServer::is_owner(peer_)) return answer_prune(prune.tag, 0, Errc::kNotPermitted);
+  if (prune_tag_) return answer_prune(prune.tag, 0, Errc::kLimit);
+  prune_tag_ = prune.tag;
   server_->want_prune(id_, prune.below);
 }
 
@@ -185,10 +199,14 @@ void ControlConnection::answer_flush(const FlushFrame& flush, Sequence durable,
 }
 
 void ControlConnection::answer_prune(Sequence oldest, Errc result) {
-  prune_waits_ = false;
+  if (prune_tag_) answer_prune(*std::exchange(prune_tag_, std::nullopt), oldest, result);
+}
+
+void ControlConnection::answer_prune(std::uint64_t tag, Sequence oldest, Errc result) {
   PrunedFrame answer = make_frame<PrunedFrame>(FrameType::kPruned);
   answer.oldest = oldest;
   answer.error = static_cast<std::uint32_t>(result);
+  answer.tag = tag;
   post(answer);
 }
 
@@ -202,8 +220,7 @@ void ControlConnection::stream_list() {
   for (int i = 0; i < kListFramesPerTurn; ++i) {
     const ControlConnection* const next = server_->next_subscriber(list_->next);
     const bool at_end = next == nullptr || next->id() >= list_->end;
-    const SendOutcome outcome =
-        at_end ? send_frame(fd(), end_of_list()) : send_frame(fd(), next->info());
+    const SendOutcome outcome = at_end ? send(end_of_list()) : send(list_entry(*next));
     if (outcome == SendOutcome::kClosed) return server_->end(*this);
     if (outcome == SendOutcome::kWouldBlock) return;
     if (at_end) return list_.reset();
@@ -212,9 +229,16 @@ void ControlConnection::stream_list() {
   }
 }
 
+SubscriberInfoFrame ControlConnection::list_entry(const ControlConnection& subscriber) const {
+  SubscriberInfoFrame frame = subscriber.info();
+  frame.tag = list_->tag;
+  return frame;
+}
+
 EndOfListFrame ControlConnection::end_of_list() const {
   EndOfListFrame frame = make_frame<EndOfListFrame>(FrameType::kEndOfList);
   frame.count = list_->count;
+  frame.tag = list_->tag;
   frame.refused = server_->drops().refused();
   frame.dropped = server_->drops().dropped();
   return frame;

@@ -56,6 +56,7 @@ class ControlConnection {
   // Completes every flush at or below `durable`; fails the others unless the journal is good.
   // Returns how many flushes that were.
   std::size_t answer_flushes(Sequence durable, JournalCondition journal);
+  // Answers the prune that waits.
   void answer_prune(Sequence oldest, Errc result);
   std::size_t flushes_waiting() const { return flushes_.size(); }
 
@@ -72,6 +73,7 @@ class ControlConnection {
   struct ListCursor {
     ConnectionId next = 0;
     ConnectionId end = 0;
+    std::uint64_t tag = 0;
     std::uint64_t count = 0;
   };
 
@@ -79,17 +81,32 @@ class ControlConnection {
   void on_hello(const HelloFrame& hello);
   void on_flush(const FlushFrame& flush);
   void on_report(const ReportFrame& report);
-  void on_list();
+  void on_list(const ListSubscribersFrame& list);
   void on_prune(const PruneFrame& prune);
   void answer_flush(const FlushFrame& flush, Sequence durable, JournalCondition journal);
+  void answer_prune(std::uint64_t tag, Sequence oldest, Errc result);
   void stream_list();
+  SubscriberInfoFrame list_entry(const ControlConnection& subscriber) const;
   EndOfListFrame end_of_list() const;
   void violation(const std::string& why);
 
   // Sends a frame, or queues it; drops a client that reads too little.
   template <typename Frame>
-  void post(const Frame& frame) {
-    post_bytes(std::as_bytes(std::span(&frame, 1)));
+  void post(Frame frame) {
+    post_bytes(bytes_for_client(frame));
+  }
+  // Past the queue.
+  template <typename Frame>
+  SendOutcome send(Frame frame) {
+    return send_frame(fd(), bytes_for_client(frame));
+  }
+  // A client of version 1 takes frames of exactly their first sizes.
+  template <typename Frame>
+  std::span<const std::byte> bytes_for_client(Frame& frame) const {
+    if (version_ == 1) {
+      frame.header.length = static_cast<std::uint32_t>(first_frame_bytes(frame.header.type));
+    }
+    return std::as_bytes(std::span(&frame, 1)).first(frame.header.length);
   }
   void post_bytes(std::span<const std::byte> frame);
   bool send_queued();
@@ -101,6 +118,7 @@ class ControlConnection {
   ControlledPublisher* publisher_;
   std::uint64_t connected_wall_ns_;
   bool greeted_ = false;
+  std::uint32_t version_ = 0;  // of the dialogue, once greeted
   std::string name_;
   ClientRole role_ = ClientRole::kTool;
   bool may_park_ = false;
@@ -108,8 +126,8 @@ class ControlConnection {
   ReportFrame report_{};
   std::uint64_t reported_wall_ns_ = 0;  // 0: no report has come
   RateWindow frames_{kFramesPerSecondMax};
-  std::vector<FlushFrame> flushes_;  // that wait, `through` clamped to head
-  bool prune_waits_ = false;
+  std::vector<FlushFrame> flushes_;         // that wait, `through` clamped to head
+  std::optional<std::uint64_t> prune_tag_;  // of the prune that waits
   std::optional<ListCursor> list_;
   std::deque<std::vector<std::byte>> queue_;
 };

@@ -194,9 +194,10 @@ TEST_CASE("The list shows what each subscriber said and did not say") {
   report.lost = 5;
   report.filled = 7;
   report.state = ClientState::kFilling;
+  report.head = 60;
   REQUIRE(first.send(report));
   server.settle();
-  REQUIRE(tool.send(make_frame<ListSubscribersFrame>(FrameType::kListSubscribers)));
+  REQUIRE(tool.send(list_frame()));
   server.settle();
   const auto info = tool.expect<SubscriberInfoFrame>(FrameType::kSubscriberInfo);
   CHECK(get_text(info.name) == "es ?[2J");
@@ -206,6 +207,7 @@ TEST_CASE("The list shows what each subscriber said and did not say") {
   CHECK(info.may_park == 1);
   CHECK(info.reported == 1);
   CHECK(info.position == 55);
+  CHECK(info.head_seen == 60);
   CHECK(info.records == 50);
   CHECK(info.gaps == 2);
   CHECK(info.lost == 5);
@@ -234,7 +236,7 @@ TEST_CASE("The end of the list carries the refusals and drops so far") {
     server.settle();
   }
   BareClient tool = greeted(server, hello_frame("tool", ClientRole::kTool));
-  REQUIRE(tool.send(make_frame<ListSubscribersFrame>(FrameType::kListSubscribers)));
+  REQUIRE(tool.send(list_frame()));
   server.settle();
   const auto end = tool.expect<EndOfListFrame>(FrameType::kEndOfList);
   CHECK(end.count == 0);
@@ -320,6 +322,37 @@ TEST_CASE("Prunes are announced one by one and each gets its own answer") {
         static_cast<std::uint32_t>(Errc::kNoJournal));
   server.server->answer_prune(25, Errc::kOk);  // nobody waits
   CHECK(first.nothing_there());
+}
+
+TEST_CASE("Every answer to a list repeats the tag of its request") {
+  TestServer server;
+  BareClient subscriber = greeted(server);
+  BareClient tool = greeted(server, hello_frame("tool", ClientRole::kTool));
+  for (const std::uint64_t tag : {std::uint64_t{7}, UINT64_MAX}) {
+    REQUIRE(tool.send(list_frame(tag)));
+    server.settle();
+    CHECK(tool.expect<SubscriberInfoFrame>(FrameType::kSubscriberInfo).tag == tag);
+    CHECK(tool.expect<EndOfListFrame>(FrameType::kEndOfList).tag == tag);
+  }
+}
+
+TEST_CASE("The answer to a prune, a refusal too, repeats the tag of its request") {
+  TestServer server;
+  PruneFrame prune = make_frame<PruneFrame>(FrameType::kPrune);
+  BareClient client = greeted(server);
+  prune.tag = 5;
+  REQUIRE(client.send(prune));
+  prune.tag = 6;  // before the first is answered
+  REQUIRE(client.send(prune));
+  server.settle();
+  const auto refused = client.expect<PrunedFrame>(FrameType::kPruned);
+  CHECK(refused.tag == 6);
+  CHECK(refused.error == static_cast<std::uint32_t>(Errc::kLimit));
+  CHECK(server.prunes_wanted.size() == 1);
+  server.server->answer_prune(25, Errc::kNoJournal);
+  const auto answer = client.expect<PrunedFrame>(FrameType::kPruned);
+  CHECK(answer.tag == 5);
+  CHECK(answer.error == static_cast<std::uint32_t>(Errc::kNoJournal));
 }
 
 TEST_CASE("The answer to a prune whose client is gone goes to nobody else") {

@@ -35,7 +35,7 @@ enum class Errc : std::uint32_t {
   kPruned = 12,          // the journal no longer keeps that sequence
   kTimedOut = 13,        // a deadline passed before the other side answered
   kPublisherGone = 14,   // the publisher's process ended without closing
-  kRefused = 15,         // the publisher refused the session; the message carries its reason
+  kRefused = 15,         // the publisher refused the connection; the message carries its reason
   kProtocol = 16,        // a frame violates the control protocol
   kBadInput = 17,        // a feed's bytes are not what its format says
   kRecordSize = 18,      // records of this size or type do not fit this bus

@@ -108,7 +108,8 @@ struct SubscriberInfo {
   bool reads = false;     // a subscriber; else a tool that asks
   bool may_park = false;  // it sleeps on the doorbell
   bool reported = false;
-  Sequence position = kNoSequence;  // last record that it delivered
+  Sequence position = kNoSequence;   // last record that it delivered
+  Sequence head_seen = kNoSequence;  // newest record that it saw; kNoSequence: it did not say
   std::uint64_t records = 0;
   std::uint64_t gaps = 0;
   std::uint64_t lost = 0;

@@ -114,6 +114,8 @@ class Checkpoints(CheckpointTest):
         told = self.run_to_end("subscribers", "subscribers", "--json").out()
         for name in ("checkpoint-orders", "checkpoint-latest"):
             self.assertIn(name, told)
+        for subscriber in json.loads(told)["subscribers"]:
+            self.assertGreaterEqual(subscriber["head_seen"], subscriber["position"])
         self.assertEqual((first.stop(), other.stop()), (DONE, DONE))
         publisher.stop()
 
