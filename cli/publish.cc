@@ -185,7 +185,7 @@ absl::Status Publish::publish(FeedBatch batch) {
 
 absl::Status Publish::play() {
   const std::uint64_t skip = publisher_->source_offset();
-  absl::StatusOr<FeedBatch> batch = skip_records(*feed_, skip);
+  absl::StatusOr<FeedBatch> batch = skip_records(*feed_, skip, stop_fd());
   while (batch.ok() && !stop_requested()) {
     if (!batch->records.empty()) {
       if (absl::Status published = publish(*batch); !published.ok()) return published;
@@ -193,8 +193,8 @@ absl::Status Publish::play() {
       progress_.show("published", skip + publisher_->head() - publisher_->first() + 1,
                      feed_->total());
     }
-    batch = feed_->next();
-    if (batch.ok() && batch->records.empty()) return absl::OkStatus();
+    batch = await_batch(*feed_, stop_fd());
+    if (batch.ok() && batch->ended()) return absl::OkStatus();
   }
   return stopped_while_waiting(batch.status()) ? absl::OkStatus() : batch.status();
 }

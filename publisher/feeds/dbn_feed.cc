@@ -31,6 +31,7 @@ absl::StatusOr<std::unique_ptr<Feed>> DbnFeed::open(const std::string& path,
   std::unique_ptr<DbnFeed> feed(new DbnFeed(*std::move(reader), options.batch_by_burst));
   if (auto status = feed->choose_schema(); !status.ok()) return status;
   if (auto status = feed->describe(path); !status.ok()) return status;
+  feed->reader_->stop_waiting();
   return feed;
 }
 
@@ -97,6 +98,7 @@ absl::StatusOr<FeedBatch> DbnFeed::next() {
     const bool first = size == 0;
     // An error comes again at the next call, once this batch is delivered.
     const auto record = peek(first);
+    if (first && errc_of(record.status()) == Errc::kTimedOut) return FeedBatch{.nothing_yet = true};
     if (!record.ok() && first) return record.status();
     if (!record.ok() || record->empty()) break;
     if (first || batch_by_burst_) {
@@ -112,9 +114,9 @@ absl::StatusOr<FeedBatch> DbnFeed::next() {
   return batch;
 }
 
-absl::StatusOr<std::span<const std::byte>> DbnFeed::peek(bool may_wait) {
+absl::StatusOr<std::span<const std::byte>> DbnFeed::peek(bool may_read) {
   while (pending_.empty()) {
-    if (!may_wait && !reader_->buffered()) break;
+    if (!may_read && !reader_->buffered()) break;
     const auto record = reader_->next();
     if (!record.ok()) return record.status();
     if (record->empty()) break;

@@ -26,6 +26,7 @@ class DbnFeed : public Feed {
 
   const FeedDescription& description() const override { return description_; }
   absl::StatusOr<FeedBatch> next() override;
+  int fd() const override { return reader_->fd(); }
   absl::Status rewind() override;
   std::uint64_t skipped() const override { return skipped_; }
 
@@ -33,9 +34,9 @@ class DbnFeed : public Feed {
   DbnFeed(std::unique_ptr<DbnReader> reader, bool batch_by_burst);
   absl::Status choose_schema();
   absl::Status describe(const std::string& path);
-  // The next record that fits the bus, without taking it; empty: the end, or none is at hand and
-  // `may_wait` is false.
-  absl::StatusOr<std::span<const std::byte>> peek(bool may_wait);
+  // The next record that fits the bus, without taking it; empty: the end, or none is in the reader's
+  // buffer and `may_read` is false. Errors: those of DbnReader::next().
+  absl::StatusOr<std::span<const std::byte>> peek(bool may_read);
 
   std::unique_ptr<DbnReader> reader_;
   const bool batch_by_burst_;

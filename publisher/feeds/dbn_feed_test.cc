@@ -1,11 +1,19 @@
 #include "publisher/feeds/dbn_feed.h"
 
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <catch2/catch.hpp>
+#include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <string>
+#include <thread>
 
 #include "lapwing/error.h"
+#include "os/unique_fd.h"
 #include "publisher/feeds/record_times.h"
 #include "testing/dbn_files.h"
 #include "testing/temporary_directory.h"
@@ -166,6 +174,88 @@ TEST_CASE("A file is one source whatever path leads to it") {
   CHECK(open_dbn(directory.path() + "/./f")->description().source_id == id);
   CHECK(open_dbn(directory.file("f"), {.passes = 3})->description().source_id == id);
   CHECK(open_dbn(directory.file("g"))->description().source_id != id);
+}
+
+// A named pipe with metadata in it, which a feed reads and a test writes.
+class FeedPipe {
+ public:
+  FeedPipe() {
+    REQUIRE(::mkfifo(path().c_str(), 0600) == 0);
+    writer_.reset(::open(path().c_str(), O_RDWR | O_CLOEXEC));  // waits for no reader
+    REQUIRE(writer_.valid());
+    send(mbo_metadata());
+  }
+  std::string path() const { return directory_.file("pipe"); }
+  void send(const std::string& bytes) {
+    const bool sent =
+        ::write(writer_.get(), bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size());
+    if (!sent) FAIL("write: errno " << errno);
+  }
+  void close() { writer_.reset(); }
+
+ private:
+  TemporaryDirectory directory_;
+  UniqueFd writer_;
+};
+
+bool readable(int fd) {
+  pollfd entry{fd, POLLIN, 0};
+  return ::poll(&entry, 1, 0) > 0;
+}
+
+TEST_CASE("A feed of a pipe says that there is nothing yet, and what to wait for") {
+  FeedPipe pipe;
+  const auto feed = open_dbn(pipe.path(), {.batch_by_burst = false});
+  pipe.send(mbo_records(1, 2) + mbo_records(3, 1).substr(0, 20));
+  CHECK(text(feed->next()->records) == mbo_records(1, 2));
+  for (int i = 0; i < 2; ++i) {
+    const auto nothing = feed->next();
+    REQUIRE(nothing.ok());
+    CHECK(nothing->nothing_yet);
+    CHECK_FALSE(nothing->ended());
+  }
+  CHECK_FALSE(readable(feed->fd()));
+  pipe.send(mbo_records(3, 1).substr(20));
+  CHECK(readable(feed->fd()));
+  CHECK(text(feed->next()->records) == mbo_records(3, 1));
+  pipe.close();
+  CHECK(readable(feed->fd()));
+  CHECK(feed->next()->ended());
+}
+
+TEST_CASE("Waiting for a feed ends with the next batch, or with the stop") {
+  FeedPipe pipe;
+  const auto feed = open_dbn(pipe.path(), {.batch_by_burst = false});
+  int stop[2];
+  REQUIRE(::pipe2(stop, O_CLOEXEC) == 0);
+  std::thread sender([&pipe] { pipe.send(mbo_records(1, 1)); });
+  CHECK(text(await_batch(*feed, stop[0])->records) == mbo_records(1, 1));
+  sender.join();
+  std::thread stopper([&stop] {
+    if (::write(stop[1], "x", 1) != 1) ::close(stop[1]);
+  });
+  CHECK(errc_of(await_batch(*feed, stop[0]).status()) == Errc::kClosed);
+  stopper.join();
+  pipe.send(mbo_records(2, 1));
+  CHECK(text(await_batch(*feed, stop[0])->records) == mbo_records(2, 1));  // what is there, first
+  ::close(stop[0]);
+  ::close(stop[1]);
+}
+
+TEST_CASE("Records are skipped over pauses of the feed") {
+  FeedPipe pipe;
+  const auto feed = open_dbn(pipe.path(), {.batch_by_burst = false});
+  std::thread sender([&pipe] {
+    const std::string records = mbo_records(1, 5);
+    for (std::size_t at = 0; at < records.size(); at += 28) pipe.send(records.substr(at, 28));
+    pipe.close();
+  });
+  std::string rest;
+  for (auto batch = skip_records(*feed, 3); !batch->ended(); batch = await_batch(*feed)) {
+    rest += text(batch->records);
+  }
+  sender.join();
+  CHECK(rest == mbo_records(4, 2));
 }
 
 TEST_CASE("A looped file is separated by clears") {

@@ -3,8 +3,8 @@
 //
 //   auto feed = open_feed("dbn:es.mbo.dbn.zst", {});
 //   for (;;) {
-//     auto batch = (*feed)->next();
-//     if (!batch.ok() || batch->records.empty()) break;
+//     auto batch = await_batch(**feed, stop_fd);
+//     if (!batch.ok() || batch->ended()) break;
 //     publisher->publish_batch(batch->records);
 //   }
 //
@@ -40,8 +40,11 @@ struct FeedDescription {
 // A run of records laid end to end. Valid until the next call on the feed; the caller may change
 // the records in place (restamp).
 struct FeedBatch {
-  std::span<std::byte> records;  // a multiple of record_bytes; empty: the feed has ended
+  std::span<std::byte> records = {};  // a multiple of record_bytes
   std::uint64_t time_ns = 0;  // of the first record (ts_recv, else ts_event), for pacing; 0: none
+  bool nothing_yet = false;   // no whole record is at hand: fd() is readable when that may change
+
+  bool ended() const { return records.empty() && !nothing_yet; }
 };
 
 struct FeedOptions {
@@ -49,7 +52,8 @@ struct FeedOptions {
   // Without, batches are as large as they can be.
   bool batch_by_burst = true;
   std::uint64_t passes = 1;  // how often the source is played, 0: for ever; see looping_feed.h
-  // Asked now and then while a feed waits for standard input; true: next() gives up with kClosed.
+  // Asked now and then while open_feed waits for the beginning of standard input; true: it gives up
+  // with kClosed.
   std::function<bool()> stopped = {};
 };
 
@@ -57,11 +61,12 @@ class Feed {
  public:
   virtual ~Feed() = default;
   virtual const FeedDescription& description() const = 0;
-  // The next run, at most kFeedBatchMax records. Blocks for standard input only, and only while not
-  // one whole record is at hand. An error ends the feed; what came before it has been delivered.
-  // Errors: kBadInput with file, byte offset and record number; kDamaged; kClosed
-  // (stopped); kSystem.
+  // The next run, at most kFeedBatchMax records; never waits for a pipe or a network. An error ends
+  // the feed; what came before it has been delivered. Errors: kBadInput with file, byte offset and
+  // record number; kDamaged; kSystem.
   virtual absl::StatusOr<FeedBatch> next() = 0;
+  // What to poll for reading while there is nothing yet; -1 for a feed that always has something.
+  virtual int fd() const { return -1; }
   // Starts again from the first record; kUnsupported for a stream.
   virtual absl::Status rewind() = 0;
   // Records of another type or size than the bus's that were left out so far.
@@ -76,9 +81,13 @@ class Feed {
 absl::StatusOr<std::unique_ptr<Feed>> open_feed(const std::string& specification,
                                                 const FeedOptions& options);
 
+// next(), which waits for as long as there is nothing yet. Errors: those of next(); kClosed once
+// `stop_fd` is readable while it waits (-1: never).
+absl::StatusOr<FeedBatch> await_batch(Feed& feed, int stop_fd = -1);
+
 // Passes over the feed's first `count` records and returns the rest of the batch in which that
-// ends, empty if the feed ends first. For --resume.
-absl::StatusOr<FeedBatch> skip_records(Feed& feed, std::uint64_t count);
+// ends, ended() if the feed ends first. Waits as await_batch does. For --resume.
+absl::StatusOr<FeedBatch> skip_records(Feed& feed, std::uint64_t count, int stop_fd = -1);
 
 // XXH3-64 of a canonical specification, never 0.
 std::uint64_t source_id_of(const std::string& canonical_specification);

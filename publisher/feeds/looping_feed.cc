@@ -29,6 +29,7 @@ absl::StatusOr<FeedBatch> LoopingFeed::next() {
       if (mbo_) note_instruments(batch->records);
       return batch;
     }
+    if (batch->nothing_yet) return batch;
     const bool last_pass = passes_ != 0 && pass_ + 1 >= passes_;
     if (last_pass || pass_is_empty_) return batch;
     if (auto status = source_->rewind(); !status.ok()) return status;

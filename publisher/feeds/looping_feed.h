@@ -25,6 +25,7 @@ class LoopingFeed : public Feed {
 
   const FeedDescription& description() const override { return source_->description(); }
   absl::StatusOr<FeedBatch> next() override;
+  int fd() const override { return source_->fd(); }
   absl::Status rewind() override;
   std::uint64_t skipped() const override { return source_->skipped(); }
 

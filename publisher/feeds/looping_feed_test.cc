@@ -1,8 +1,10 @@
 #include "publisher/feeds/looping_feed.h"
 
 #include <catch2/catch.hpp>
+#include <cstdint>
 #include <cstring>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "lapwing/error.h"
@@ -21,6 +23,10 @@ class ListFeed : public Feed {
   absl::StatusOr<FeedBatch> next() override {
     const std::size_t count = std::min<std::size_t>(3, records_.size() - at_);
     FeedBatch batch;
+    if (at_ == pauses_at && !std::exchange(paused_, true)) {
+      batch.nothing_yet = true;
+      return batch;
+    }
     batch.records = std::as_writable_bytes(std::span(records_).subspan(at_, count));
     at_ += count;
     return batch;
@@ -28,16 +34,19 @@ class ListFeed : public Feed {
   absl::Status rewind() override {
     if (!can_rewind) return make_error(Errc::kUnsupported, "a stream");
     at_ = 0;
+    paused_ = false;
     return absl::OkStatus();
   }
   std::uint64_t skipped() const override { return 0; }
 
   bool can_rewind = true;
+  std::size_t pauses_at = SIZE_MAX;  // there is nothing yet, once in a pass
 
  private:
   FeedDescription description_;
   std::vector<dbn::MboMsg> records_;
   std::size_t at_ = 0;
+  bool paused_ = false;
 };
 
 dbn::MboMsg add(std::uint32_t instrument, std::uint64_t order_id) {
@@ -142,6 +151,22 @@ TEST_CASE("Skipping counts the clears between the passes too") {
       CHECK(play(*feed).size() == whole.size() - skip - here);
     }
   }
+}
+
+TEST_CASE("A source that has nothing yet has not ended its pass") {
+  auto source = std::make_unique<ListFeed>(std::vector{add(7, 1), add(7, 2), add(7, 3), add(7, 4)},
+                                           dbn::kSchemaMbo);
+  source->pauses_at = GENERATE(0U, 3U);
+  const auto feed = LoopingFeed::open(std::move(source), 2);
+  REQUIRE(feed.ok());
+  std::size_t records = 0;
+  int pauses = 0;
+  for (auto batch = (*feed)->next(); !batch->ended(); batch = (*feed)->next()) {
+    pauses += batch->nothing_yet ? 1 : 0;
+    records += batch->records.size() / sizeof(dbn::MboMsg);
+  }
+  CHECK(pauses == 2);
+  CHECK(records == 4 + 1 + 4);
 }
 
 }  // namespace lapwing

@@ -1,10 +1,13 @@
+#include <poll.h>
 #include <xxhash.h>
 
+#include <cerrno>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "lapwing/error.h"
+#include "os/system_error.h"
 #include "publisher/feeds/dbn_feed.h"
 #include "publisher/feeds/feed.h"
 #include "publisher/feeds/journal_feed.h"
@@ -48,11 +51,26 @@ absl::StatusOr<std::unique_ptr<Feed>> open_feed(const std::string& specification
   return LoopingFeed::open(*std::move(source), options.passes);
 }
 
-absl::StatusOr<FeedBatch> skip_records(Feed& feed, std::uint64_t count) {
-  const std::size_t record_bytes = feed.description().record_bytes;
+absl::StatusOr<FeedBatch> await_batch(Feed& feed, int stop_fd) {
   for (;;) {
     auto batch = feed.next();
-    if (!batch.ok() || batch->records.empty()) return batch;
+    if (!batch.ok() || !batch->nothing_yet) return batch;
+    pollfd descriptors[] = {{feed.fd(), POLLIN, 0}, {stop_fd, POLLIN, 0}};
+    if (poll(descriptors, 2, -1) < 0 && errno != EINTR) {
+      return make_system_error(errno, absl::StrCat("waiting for ", feed.description().name));
+    }
+    if (descriptors[1].revents != 0) {
+      return make_error(Errc::kClosed,
+                        absl::StrCat("stopped while waiting for ", feed.description().name));
+    }
+  }
+}
+
+absl::StatusOr<FeedBatch> skip_records(Feed& feed, std::uint64_t count, int stop_fd) {
+  const std::size_t record_bytes = feed.description().record_bytes;
+  for (;;) {
+    auto batch = await_batch(feed, stop_fd);
+    if (!batch.ok() || batch->ended()) return batch;
     const std::uint64_t here = batch->records.size() / record_bytes;
     if (here > count) {
       batch->records = batch->records.subspan(static_cast<std::size_t>(count) * record_bytes);

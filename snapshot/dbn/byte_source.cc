@@ -85,11 +85,15 @@ ByteSource::~ByteSource() {
 }
 
 absl::StatusOr<std::size_t> ByteSource::read(std::span<std::byte> out) {
-  if (failure_.ok() && form_ == Form::kUnknown) failure_ = detect();
+  if (failure_.ok() && form_ == Form::kUnknown) {
+    absl::Status detected = detect();
+    if (errc_of(detected) == Errc::kTimedOut) return detected;
+    failure_ = std::move(detected);
+  }
   if (!failure_.ok()) return failure_;
   const auto count = form_ == Form::kZstd ? read_zstd(out) : read_raw(out);
   if (!count.ok()) {
-    failure_ = count.status();
+    if (errc_of(count.status()) != Errc::kTimedOut) failure_ = count.status();
   } else {
     decoded_offset_ += *count;
   }
@@ -118,8 +122,13 @@ std::string ByteSource::place(std::uint64_t decoded_offset) const {
 }
 
 // Waits until a read would not block, or `stopped` says to give up. Without it the read itself
-// waits.
+// waits. A source that does not wait looks only.
 absl::Status ByteSource::wait_readable() const {
+  if (!waits_) {
+    pollfd descriptor{fd_, POLLIN, 0};
+    if (::poll(&descriptor, 1, 0) > 0) return absl::OkStatus();
+    return make_error(Errc::kTimedOut, absl::StrCat(name_, " has nothing yet"));
+  }
   if (!stopped_) return absl::OkStatus();
   for (;;) {
     if (stopped_()) return given_up(name_);

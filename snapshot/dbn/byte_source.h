@@ -40,8 +40,12 @@ class ByteSource {
 
   // Decoded bytes, as many as are at hand, at least one unless it is the end; 0: the end. `out` is
   // not empty. Errors, from then on: kBadInput with file offset and decoded offset, kClosed
-  // (`stopped` while it waited), kSystem.
+  // (`stopped` while it waited), kSystem. kTimedOut, for this call only: nothing is at hand, and
+  // this source does not wait.
   absl::StatusOr<std::size_t> read(std::span<std::byte> out);
+  // From now on read() does not wait; fd() is readable when it is worth calling again.
+  void stop_waiting() { waits_ = false; }
+  int fd() const { return fd_; }
   // Starts again from the first byte. kUnsupported for what cannot seek.
   absl::Status rewind();
 
@@ -69,6 +73,7 @@ class ByteSource {
   int fd_;
   std::string name_;
   Stopped stopped_;
+  bool waits_ = true;
   Form form_ = Form::kUnknown;
   std::vector<std::byte> buffer_;
   std::size_t begin_ = 0;

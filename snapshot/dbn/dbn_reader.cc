@@ -125,6 +125,7 @@ absl::Status DbnReader::refill() {
 }
 
 absl::Status DbnReader::fail(const absl::Status& status) {
+  if (errc_of(status) == Errc::kTimedOut) return status;  // a part of a record stays for next time
   failure_ = make_error(errc_of(status),
                         absl::StrCat(message_of(status), " [", records_, " records came before]"));
   return failure_;

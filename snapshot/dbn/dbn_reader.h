@@ -44,7 +44,8 @@ class DbnReader {
   bool compressed() const { return source_->compressed(); }
 
   // The next record, as many bytes as its header says; empty: the end. Valid until the next call.
-  // Errors, from then on: kBadInput, kClosed, kSystem.
+  // Errors, from then on: kBadInput, kClosed, kSystem. kTimedOut, for this call only: no whole
+  // record is at hand, and this reader does not wait.
   absl::StatusOr<std::span<const std::byte>> next() {
     if (!failure_.ok()) return failure_;
     if (!buffered()) {
@@ -52,6 +53,10 @@ class DbnReader {
     }
     return take();
   }
+
+  // From now on next() does not wait; fd() is readable when it is worth calling again.
+  void stop_waiting() { source_->stop_waiting(); }
+  int fd() const { return source_->fd(); }
 
   // True if next() has a record, or an error, without reading from the descriptor.
   bool buffered() const {

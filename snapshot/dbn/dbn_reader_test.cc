@@ -283,4 +283,35 @@ TEST_CASE("A record that has arrived on a pipe is not kept waiting for the next"
   CHECK(errc_of((*reader)->rewind()) == Errc::kUnsupported);
 }
 
+TEST_CASE("A reader that does not wait says that there is nothing yet, and goes on where it was") {
+  int ends[2];
+  REQUIRE(::pipe2(ends, O_CLOEXEC) == 0);
+  const auto send = [&](const std::string& bytes) {
+    REQUIRE(::write(ends[1], bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size()));
+  };
+  const bool compressed = GENERATE(false, true);
+  const auto form = [&](const std::string& bytes) {
+    return compressed ? zstd_frame(bytes) : bytes;
+  };
+  send(form(mbo_metadata()));
+  const auto reader = DbnReader::open(ByteSource::adopt(ends[0], "a pipe"));
+  REQUIRE(reader.ok());
+  (*reader)->stop_waiting();
+  CHECK((*reader)->fd() == ends[0]);
+  const std::string record = form(mbo_records(1, 1));
+  const std::size_t parts[] = {0, 1, record.size() / 2};
+  for (std::size_t part = 0; part < 3; ++part) {
+    if (part > 0) send(record.substr(parts[part - 1], parts[part] - parts[part - 1]));
+    CHECK(errc_of((*reader)->next().status()) == Errc::kTimedOut);
+    CHECK(errc_of((*reader)->next().status()) == Errc::kTimedOut);
+  }
+  send(record.substr(parts[2]));
+  const auto got = (*reader)->next();
+  REQUIRE(got.ok());
+  CHECK(std::string(reinterpret_cast<const char*>(got->data()), got->size()) == mbo_records(1, 1));
+  CHECK(errc_of((*reader)->next().status()) == Errc::kTimedOut);
+  ::close(ends[1]);
+  CHECK((*reader)->next()->empty());  // the end
+}
+
 }  // namespace lapwing
