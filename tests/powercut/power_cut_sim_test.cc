@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "lapwing/gap.h"
+#include "proto/ring_words.h"
 #include "snapshot/journal/journal_reader.h"
 #include "snapshot/recovery/recovery.h"
 #include "testing/archive_fixture.h"
