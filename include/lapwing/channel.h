@@ -4,8 +4,8 @@
 // order, and never overwrites one: a producer that is ahead waits. docs/channel.md has the layout,
 // the protocol and what happens when either side fails.
 //
-// Threads: one thread at a time uses an end, any thread may. A call that overlaps one that sleeps is
-// answered with kMisuse; interrupt() may be called at any time.
+// Threads: one thread at a time uses an end, any thread may. A call that overlaps one that sleeps
+// returns kMisuse. interrupt() may be called at any time.
 #pragma once
 
 #include <sys/types.h>
@@ -33,7 +33,7 @@ struct ChannelOptions {
   WaitStrategy wait = WaitStrategy::kBackoff;
   bool huge_pages = false;                      // fails loudly where they are not to be had
   std::optional<int> numa_node = std::nullopt;  // where this side's memory lies; fails loudly
-  // When connecting, who may listen; unset: this process's own user, or root.
+  // When connecting: the user that must be listening; unset: this process's own user, or root.
   std::optional<uid_t> expected_peer_uid = std::nullopt;
   // Off: no membarrier system call before a sleep, but a fence of some 10 ns for every message on
   // both sides. Used only if both sides have it on.

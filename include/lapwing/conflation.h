@@ -36,7 +36,7 @@ namespace lapwing {
 
 inline constexpr std::uint32_t kConflationKeysMax = 65'536;
 
-// What records are told apart by: `of` writes key_bytes bytes.
+// The key of a record: `of` writes key_bytes bytes.
 struct ConflationKey {
   std::uint32_t key_bytes = 0;
   std::function<void(std::span<const std::byte> record, std::span<std::byte> key)> of = {};

@@ -5,15 +5,15 @@
 //     const lapwing::Peek peek = consumer->peek();
 //     if (peek.result != lapwing::Errc::kOk) return fail(consumer->status());
 //     handle(peek.message.type, peek.message.payload);  // in place: no copy
-//     consumer->release();
+//     if (consumer->release() != lapwing::Errc::kOk) return fail(consumer->status());
 //   }
 //
 // A borrowed payload lies in the producer's memory, which a hostile producer can change while it is
-// read: whoever must validate what an untrusted process sends uses receive(), which copies.
+// read. A consumer that must validate what an untrusted process sends uses receive(), which copies.
 //
 // Threads: one thread at a time, any thread; see lapwing/channel.h.
-// Errors: see Errc. After the producer has closed or died, everything it had committed is
-// still read first; then comes kClosed or kPeerGone.
+// Errors: see Errc. After the producer has closed or died, the consumer still reads everything that
+// was committed; then it gets kClosed or kPeerGone.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +28,7 @@
 
 namespace lapwing {
 
-// A borrowed message, valid until it is released or the consumer goes.
+// A borrowed message, valid until it is released or the consumer is destroyed.
 struct Peek {
   Errc result = Errc::kOk;
   Message message;
@@ -59,7 +59,7 @@ class ChannelConsumer : public ChannelEnd {
   [[nodiscard]] static absl::StatusOr<ChannelConsumer> accept(ChannelListener& listener,
                                                               const ChannelOptions& options,
                                                               Deadline deadline);
-  // Of a session that was opened in this role.
+  // Of a channel that was opened in this role.
   explicit ChannelConsumer(ChannelHandle opened);
 
   // Borrows the first message that is not released. Peeking again borrows the same one.
@@ -82,12 +82,12 @@ class ChannelConsumer : public ChannelEnd {
   [[nodiscard]] Received receive(std::span<std::byte> buffer,
                                  Deadline deadline = Deadline::never());
 
-  // For an event loop. True: there is no message, and fd() becomes readable when there may be one;
-  // then try again. False: try at once.
-  // It stands until the next operation of this end.
+  // For an event loop. True: there is no message, and fd() becomes readable when there may be one.
+  // False: try at once. The answer stands until the next operation of this end.
   [[nodiscard]] bool arm();
 
-  // Ends the channel; the producer is told. What is borrowed stays valid until the object goes.
+  // Ends the channel; the producer learns it at once. What is borrowed stays valid until the object
+  // is destroyed.
   // Idempotent.
   void close();
 

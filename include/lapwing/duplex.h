@@ -8,9 +8,9 @@
 //
 // Both sides may call and serve, and send one-way messages besides. Many calls may be under way,
 // and replies come in any order. Each side says how many calls it takes unanswered, and as many
-// one-way messages (ChannelOptions::call_window); whoever waits in an operation of a duplex takes
-// in what arrives meanwhile (replies to their calls, all else to an inbox of that size), so two
-// sides that both send into full rings make room for each other. Only next() and reply() make room
+// one-way messages (ChannelOptions::call_window). An operation that waits takes in what arrives
+// meanwhile (replies to their calls, all else to an inbox of that size), so two sides that both send
+// into full rings make room for each other. Only next() and reply() make room
 // in a window: two sides that each wait for the other's, and do neither, wait to their deadlines.
 //
 // Payloads are copied on both sides: what operations return lies in this process's memory.
@@ -100,7 +100,7 @@ class Duplex {
   // under way.
   [[nodiscard]] Reply try_finish_any();
   [[nodiscard]] Reply finish_any(Deadline deadline = Deadline::never());
-  // Ends a call without a reply, and tells the server if there is room. kMisuse as with finish().
+  // Ends a call without a reply, and notifies the server if there is room. kMisuse as with finish().
   [[nodiscard]] Errc cancel(CallId call);
 
   // The next call or one-way message of the other side.
@@ -122,9 +122,8 @@ class Duplex {
                           Deadline deadline = Deadline::never());
 
   // For an event loop. True: nothing has arrived, and fd() becomes readable when something may
-  // have; then use try_next() and try_finish_any(). False: use them at once. It looks neither for
-  // room to send nor at the calls' deadlines.
-  // It stands until the next operation of this end.
+  // have; then use try_next() and try_finish_any(). False: use them at once. Room to send and the
+  // calls' deadlines do not count. The answer stands until the next operation of this end.
   [[nodiscard]] bool arm();
 
   // Ends both directions. Idempotent.

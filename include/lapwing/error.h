@@ -45,7 +45,7 @@ enum class Errc : std::uint32_t {
   kUnsupported = 22,     // this kernel, container or file system cannot do it
   kLimit = 23,           // a named limit is exhausted
   kNotFound = 24,        // a file, symbol or sequence that was asked for does not exist
-  kStoppedAtGap = 25,    // there was a gap, and the subscriber was told to end at one
+  kStoppedAtGap = 25,    // there was a gap, and the policy was to end at one
   kPeerGone = 26,        // a channel's other side has ended, or nobody listens at its path
   kCorrupt = 27,         // a channel's other side wrote what the protocol does not allow
   kWouldBlock = 28,      // nothing is there now, and the call was not to wait

@@ -7,8 +7,8 @@
 //   }
 //
 // A new process of the same program can take the listening socket over while this one still serves
-// its peer: take_over() there, tend() or accept() here. Whoever connects meanwhile waits in the
-// socket, or comes along with it; no connect fails.
+// its peer: take_over() there, tend() or accept() here. Clients that connect meanwhile wait in the
+// socket, or are handed over with it; no connect fails.
 //
 // In an event loop: poll fd(), and when it is readable call accept() with a deadline that has
 // passed until it answers kTimedOut.
@@ -18,10 +18,11 @@
 //     ...  // errc_of(consumer.status()) == Errc::kTimedOut: back to poll()
 //   }
 //
-// fd() covers whoever has connected and not yet said hello, and those who never do: it is readable
-// when the next one connects, says hello, leaves, or has been silent for too long.
+// fd() covers clients whose handshake is under way, too: it is readable when a client connects, says
+// hello, leaves, or has been silent for too long.
 //
-// Threads: one thread at a time, any thread. interrupt() at any time. Owns the socket and, until it is handed over, its name.
+// Threads: one thread at a time, any thread; interrupt() at any time.
+// Ownership: the socket and, until it is handed over, its name.
 #pragma once
 
 #include <sys/types.h>
@@ -67,12 +68,11 @@ class ChannelListener {
   // ChannelProducer::accept and its siblings serve the next peer. Those that are not expected or do
   // not keep to the protocol are refused and counted, and the next one is served. Errors of an
   // accept: kTimedOut, kInterrupted, kClosed (handed over), kLimit (no descriptors), kNoSpace,
-  // kSystem. With a deadline that has passed it serves whoever can be served now; it waits beyond
-  // its deadline only to make this side's memory.
+  // kSystem. With a deadline that has passed it serves a client that can be served now; it waits
+  // beyond its deadline only to make this side's memory.
 
-  // What accept() does besides serving, for while a peer is served: drops the silent, lets a
-  // successor take over. To be called when fd() is readable. Never blocks. kClosed once handed
-  // over; else as accept().
+  // For while a peer is served: drops clients that stay silent, and lets a successor take over. Call
+  // it when fd() is readable. Never blocks. kClosed once handed over; else as accept().
   [[nodiscard]] absl::Status tend();
   // Readable when the call that was made last, accept() or tend(), has something to do; to go from
   // tend() to accept(), call accept() before the next poll. -1 once handed over.

@@ -75,7 +75,7 @@ class OrderBooks final : public FoldState {
   // XXH3-64 over them.
   std::uint64_t digest() const;
 
-  // FoldState: for the fold, and for whoever loads a state.
+  // FoldState: for the fold, and for code that loads a state.
   const std::byte* find(std::span<const std::byte> key) override;
   void put(std::span<const std::byte> key, std::span<const std::byte> entry) override;
   void erase(std::span<const std::byte> key) override;

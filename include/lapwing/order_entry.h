@@ -2,7 +2,7 @@
 // The document is docs/state.md.
 //
 // An entry begins with an MboMsg that says by itself what the entry is, so a checkpoint can be
-// delivered to whoever knows records and no entries:
+// delivered to readers that know records and no entries:
 //   order  action A, flags SNAPSHOT, size: what is left of it
 //   top    action A, flags SNAPSHOT and TOP: the only price that a feed of tops gives for a side
 //   book   action R, side N: how far the orders of its instrument may be believed

@@ -93,7 +93,7 @@ class ChannelProducer : public ChannelEnd {
   // It stands until the next operation of this end.
   [[nodiscard]] bool arm(std::size_t size);
 
-  // Ends the channel; the consumer reads what was committed, and is then told. What is only staged
+  // Ends the channel; the consumer reads what was committed, and then gets kClosed. What is only staged
   // is never sent. A claim's memory stays valid until the object goes. Idempotent.
   void close();
 
