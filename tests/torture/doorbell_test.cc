@@ -241,8 +241,12 @@ long __wrap_syscall(long number, ...) {
   long arguments[6];
   for (long& argument : arguments) argument = va_arg(list, long);
   va_end(list);
-  const bool sleep = number == SYS_futex && static_cast<int>(arguments[1]) == FUTEX_WAIT;
-  const timespec far{static_cast<time_t>(lapwing::kSleepNs / 1'000'000'000), 0};
+  const bool one = number == SYS_futex && static_cast<int>(arguments[1]) == FUTEX_WAIT;
+  const bool either = number == SYS_futex_waitv;  // the bell first, then the interrupt
+  const bool sleep = one || either;
+  const std::uint64_t until_ns = (either ? lapwing::monotonic_ns() : 0) + lapwing::kSleepNs;
+  const timespec far{static_cast<time_t>(until_ns / 1'000'000'000),
+                     static_cast<long>(until_ns % 1'000'000'000)};
   if (sleep) {
     arguments[3] = reinterpret_cast<long>(&far);
     lapwing::sleeps.asleep = true;
