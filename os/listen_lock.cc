@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "lapwing/error.h"
 #include "os/kernel.h"
+#include "os/path.h"
 #include "os/system_error.h"
 
 namespace lapwing {

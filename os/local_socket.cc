@@ -17,6 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "os/kernel.h"
 #include "os/system_error.h"
+#include "os/path.h"
 
 namespace lapwing {
 namespace {
@@ -252,12 +253,6 @@ absl::StatusOr<UniqueFd> connect_local(const std::string& path, std::uint64_t de
     return make_system_error(errno, absl::StrCat("making a ", kind.name, " non-blocking"));
   }
   return fd;
-}
-
-std::string directory_of(const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  if (slash == std::string::npos) return ".";
-  return slash == 0 ? "/" : path.substr(0, slash);
 }
 
 absl::StatusOr<PeerCredentials> peer_credentials(int fd) {

@@ -56,9 +56,6 @@ absl::Status check_unserved(const std::string& path, const SocketKind& kind);
 absl::StatusOr<UniqueFd> connect_local(const std::string& path, std::uint64_t deadline_ns,
                                        const SocketKind& kind);
 
-// The directory that `path` is in; "." if it has none.
-std::string directory_of(const std::string& path);
-
 // Who the other end was when it connected or listened; the kernel says so, not the peer.
 absl::StatusOr<PeerCredentials> peer_credentials(int fd);
 // Whether `group` is the peer's group or one of its supplementary groups.

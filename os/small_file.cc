@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "lapwing/error.h"
 #include "os/posix_io.h"
+#include "os/whole_file.h"
 
 namespace lapwing {
 
@@ -17,19 +18,10 @@ absl::Status replace_file(const std::string& directory, const std::string& name,
 absl::Status replace_file(Disk& disk, const std::string& directory, const std::string& name,
                           const std::string& content) {
   const std::string path = absl::StrCat(directory, "/", name);
-  const std::string temporary = absl::StrCat(path, ".new");
-  const auto stale = disk.exists(temporary);
-  if (!stale.ok()) return stale.status();
-  absl::Status status = *stale ? disk.remove(temporary) : absl::OkStatus();
-  if (!status.ok()) return status;
-  const auto file = disk.open(temporary, {OpenMode::kCreate});
+  const auto file = create_unfinished(disk, path);
   if (!file.ok()) return file.status();
-  OpenFile owned(disk, *file);
-  status = disk.write_at(*file, 0, std::as_bytes(std::span(content)));
-  if (status.ok()) status = disk.sync(*file);
-  if (status.ok()) status = disk.rename(temporary, path);
-  if (status.ok()) status = disk.sync_directory(directory);
-  return status;
+  const absl::Status written = disk.write_at(file->get(), 0, std::as_bytes(std::span(content)));
+  return written.ok() ? finish_file(disk, *file, path) : written;
 }
 
 absl::StatusOr<std::string> read_small_file(const std::string& path, std::size_t bytes_max) {

@@ -1,7 +1,6 @@
 // Small files that are read and replaced as a whole: bus.json, metadata, a recording's position.
 //
-// Replacing writes a temporary name, syncs, renames, syncs the directory: a reader finds the old
-// file or the new one, never a part, and so does a starter after a power cut.
+// A file is replaced by a whole one (os/whole_file.h).
 //
 // Thread safety: free functions; one writer for a file.
 #pragma once

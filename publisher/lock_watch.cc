@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "lapwing/error.h"
-#include "os/local_socket.h"
+#include "os/path.h"
 
 namespace lapwing {
 namespace {

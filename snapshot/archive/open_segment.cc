@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "lapwing/error.h"
+#include "os/whole_file.h"
 #include "snapshot/journal/segment_file.h"
 #include "snapshot/journal/sum_file.h"
 #include "snapshot/journal/time_index.h"

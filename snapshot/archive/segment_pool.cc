@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "lapwing/error.h"
 #include "os/system_error.h"
+#include "os/whole_file.h"
 #include "snapshot/journal/segment_file.h"
 #include "snapshot/journal/sum_file.h"
 
@@ -17,12 +18,6 @@ constexpr std::uint64_t kTagsPerPreparation = 16;
 std::size_t slot_count(const JournalGeometry& geometry) {
   return std::clamp<std::size_t>(kSumMemoryBytesMax / sum_file_bytes(geometry), kOpenSegmentsMin,
                                  kOpenSegmentsMax);
-}
-
-bool is_unfinished(const std::string& name) {
-  const std::string suffix = kUnfinishedSuffix;
-  return name.size() > suffix.size() &&
-         name.compare(name.size() - suffix.size(), suffix.size(), suffix) == 0;
 }
 
 }  // namespace
@@ -56,9 +51,10 @@ absl::Status SegmentPool::remove_leftovers(const std::vector<std::string>& names
     const bool orphan =
         (parse_segment_name(name, "sum", number) || parse_segment_name(name, "idx", number)) &&
         !std::ranges::binary_search(segments, number);
-    if (!orphan && !is_unfinished(name)) continue;
-    const absl::Status status = files_.disk().remove(files_.options().directory + "/" + name);
-    if (!status.ok() && errc_of(status) != Errc::kNotFound) return status;
+    if (!orphan && !name.ends_with(kUnfinishedSuffix)) continue;
+    const absl::Status status =
+        remove_if_there(files_.disk(), files_.options().directory + "/" + name);
+    if (!status.ok()) return status;
   }
   return absl::OkStatus();
 }
@@ -181,10 +177,10 @@ void SegmentPool::give_up(Slot& slot) {
       files_.disk().names(files_.path(number, "jnl"), slot.segment.data.get()).value_or(false);
   next_number_ = std::min(next_number_, number);
   close(slot);
-  if (own) remove_if_there(number, "jnl").IgnoreError();
+  if (own) remove(number, "jnl").IgnoreError();
   if (files_.disk().exists(files_.path(number, "jnl")).value_or(true)) return;
-  remove_if_there(number, "sum").IgnoreError();
-  remove_if_there(number, "idx").IgnoreError();
+  remove(number, "sum").IgnoreError();
+  remove(number, "idx").IgnoreError();
 }
 
 bool SegmentPool::is_taken(std::uint64_t number) {
@@ -232,21 +228,20 @@ absl::Status SegmentPool::discard_beyond(Sequence last) {
     close(slot);
   }
   absl::Status status;
-  for (const std::uint64_t number : unused) status.Update(remove_if_there(number, "jnl"));
+  for (const std::uint64_t number : unused) status.Update(remove(number, "jnl"));
   if (status.ok() && !unused.empty()) {
     status = files_.disk().sync_directory(files_.options().directory);
   }
   if (!status.ok()) return status;  // the next start removes what has no .jnl
   for (const std::uint64_t number : unused) {
-    status.Update(remove_if_there(number, "sum"));
-    status.Update(remove_if_there(number, "idx"));
+    status.Update(remove(number, "sum"));
+    status.Update(remove(number, "idx"));
   }
   return status;
 }
 
-absl::Status SegmentPool::remove_if_there(std::uint64_t number, const char* suffix) {
-  const absl::Status status = files_.disk().remove(files_.path(number, suffix));
-  return errc_of(status) == Errc::kNotFound ? absl::OkStatus() : status;
+absl::Status SegmentPool::remove(std::uint64_t number, const char* suffix) {
+  return remove_if_there(files_.disk(), files_.path(number, suffix));
 }
 
 }  // namespace lapwing

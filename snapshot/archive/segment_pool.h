@@ -108,7 +108,7 @@ class SegmentPool {
   void give_up(Slot& slot);
   void note_if_lost(const OpenSegment& segment);
   void close(Slot& slot);
-  absl::Status remove_if_there(std::uint64_t number, const char* suffix);
+  absl::Status remove(std::uint64_t number, const char* suffix);
 
   SegmentFiles files_;
   std::uint64_t tag_base_;

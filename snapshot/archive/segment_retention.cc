@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "lapwing/error.h"
+#include "os/whole_file.h"
 #include "snapshot/journal/segment_file.h"
 #include "snapshot/journal/time_index.h"
 
@@ -133,10 +133,10 @@ void SegmentRetention::give_up_front(WriteQueue& queue) {
 }
 
 bool SegmentRetention::unlink(const char* suffix) {
-  const absl::Status status = disk_.remove(segment_path(options_.directory, given_up_, suffix));
-  const bool gone = status.ok() || errc_of(status) == Errc::kNotFound;
-  if (!gone) note_failure(status);
-  return gone;
+  const absl::Status status =
+      remove_if_there(disk_, segment_path(options_.directory, given_up_, suffix));
+  if (!status.ok()) note_failure(status);
+  return status.ok();
 }
 
 void SegmentRetention::note_failure(const absl::Status& why) {

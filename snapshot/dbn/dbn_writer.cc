@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "lapwing/dbn.h"
 #include "lapwing/error.h"
+#include "os/path.h"
 #include "snapshot/dbn/dbn_metadata.h"
 #include "snapshot/dbn/dbn_reader.h"
 
@@ -16,12 +17,6 @@ namespace lapwing {
 namespace {
 
 constexpr char kZstdSuffix[] = ".zst";
-
-std::string directory_of(const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  if (slash == std::string::npos) return ".";
-  return slash == 0 ? "/" : path.substr(0, slash);
-}
 
 // Reads a recording to its end; the metadata, the records and whether it is zstd come with the
 // reader.

@@ -6,9 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "lapwing/error.h"
-#include "snapshot/journal/segment_file.h"
+#include "os/whole_file.h"
 #include "snapshot/journal/time_index.h"
 
 namespace lapwing {
@@ -70,16 +69,13 @@ absl::Status rewrite_index(const JournalFiles& files, std::uint64_t segment) {
   const absl::StatusOr<OpenFile> file = create_unfinished(disk, path);
   if (!file.ok()) return file.status();
   std::uint64_t offset = 0;
-  absl::Status status = for_each_entry(files, segment, [&](const TimeEntry& entry, bool) {
+  const absl::Status status = for_each_entry(files, segment, [&](const TimeEntry& entry, bool) {
                           if (!time_entry_valid(files.journal_id, entry)) return absl::OkStatus();
                           const auto bytes = std::as_bytes(std::span(&entry, 1));
                           offset += bytes.size();
                           return disk.write_at(file->get(), offset - bytes.size(), bytes);
                         }).status();
-  if (status.ok()) status = disk.sync(file->get());
-  if (status.ok()) status = disk.rename(absl::StrCat(path, kUnfinishedSuffix), path);
-  if (status.ok()) status = disk.sync_directory(files.directory);
-  return status;
+  return status.ok() ? finish_file(disk, *file, path) : status;
 }
 
 }  // namespace lapwing

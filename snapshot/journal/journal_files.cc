@@ -51,16 +51,4 @@ absl::StatusOr<std::vector<JournalDirectory>> list_journals(Disk& disk,
   return journals;
 }
 
-absl::StatusOr<OpenFile> create_unfinished(Disk& disk, const std::string& path,
-                                           unsigned permissions) {
-  const std::string unfinished = absl::StrCat(path, kUnfinishedSuffix);
-  const auto stale = disk.exists(unfinished);
-  if (!stale.ok()) return stale.status();
-  const absl::Status removed = *stale ? disk.remove(unfinished) : absl::OkStatus();
-  if (!removed.ok()) return removed;
-  const auto file = disk.open(unfinished, {.mode = OpenMode::kCreate, .permissions = permissions});
-  if (!file.ok()) return file.status();
-  return OpenFile(disk, *file);
-}
-
 }  // namespace lapwing

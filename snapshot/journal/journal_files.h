@@ -44,8 +44,4 @@ struct JournalDirectory {
 absl::StatusOr<std::vector<JournalDirectory>> list_journals(Disk& disk,
                                                             const std::string& journal_root);
 
-// Makes the file `path` under its unfinished name; what a killed starter left there is replaced.
-absl::StatusOr<OpenFile> create_unfinished(Disk& disk, const std::string& path,
-                                           unsigned permissions = 0600);
-
 }  // namespace lapwing

@@ -8,8 +8,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "lapwing/error.h"
+#include "os/whole_file.h"
 #include "proto/journal_format.h"
-#include "snapshot/journal/segment_file.h"
 
 namespace lapwing {
 namespace {
@@ -53,12 +53,10 @@ absl::Status write_oldest(const JournalFiles& files, FileHandle file, Sequence o
 
 absl::StatusOr<OpenFile> create(const JournalFiles& files, unsigned permissions) {
   const std::string path = path_of(files);
-  auto file = create_unfinished(*files.disk, path, permissions);
+  auto file = create_unfinished(*files.disk, path, {.permissions = permissions});
   if (!file.ok()) return file.status();
   absl::Status status = write_oldest(files, file->get(), 1);
-  if (status.ok()) status = files.disk->sync(file->get());
-  if (status.ok()) status = files.disk->rename(absl::StrCat(path, kUnfinishedSuffix), path);
-  if (status.ok()) status = files.disk->sync_directory(files.directory);
+  if (status.ok()) status = finish_file(*files.disk, *file, path);
   if (!status.ok()) return status;
   return file;
 }

@@ -12,10 +12,6 @@
 
 namespace lapwing {
 
-// A segment under preparation is "<name>.jnl.new" (and .sum.new, .idx.new) until it is whole and
-// synced.
-inline constexpr char kUnfinishedSuffix[] = ".new";
-
 SegmentHeader make_segment_header(const Id128& journal_id, const JournalGeometry& geometry,
                                   std::uint64_t segment, const std::string& schema,
                                   std::uint64_t wall_ns);

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "lapwing/error.h"
+#include "os/whole_file.h"
 #include "snapshot/journal/index_file.h"
 #include "snapshot/journal/journal_files.h"
 #include "snapshot/journal/journal_proof.h"
@@ -43,7 +44,6 @@ class Repairer {
   absl::Status end_open_session(SessionLog& sessions, const SessionRecord& session);
   absl::Status end_with_empty_session(SessionLog& sessions, const SessionRecord& before);
   absl::Status copy_aside(const std::string& suffix);
-  absl::Status remove_if_there(const std::string& path);
 
   std::string path(const std::string& name) const {
     return absl::StrCat(request_.journal_root, "/", name);
@@ -109,7 +109,7 @@ absl::Status Repairer::rebuild_sessions(const SessionLog& valid) {
   absl::Status status;
   for (const char* const suffix : {"", kCopySuffix}) {
     if (status.ok()) status = copy_aside(suffix);
-    if (status.ok()) status = remove_if_there(absl::StrCat(path(kRebuiltName), suffix));
+    if (status.ok()) status = remove_if_there(disk_, absl::StrCat(path(kRebuiltName), suffix));
   }
   if (status.ok()) status = disk_.sync_directory(request_.journal_root);
   if (!status.ok()) return status;
@@ -195,11 +195,6 @@ absl::Status Repairer::copy_aside(const std::string& suffix) {
     if (!status.ok()) return status;
     offset += *read;
   }
-}
-
-absl::Status Repairer::remove_if_there(const std::string& file) {
-  const absl::Status status = disk_.remove(file);
-  return errc_of(status) == Errc::kNotFound ? absl::OkStatus() : status;
 }
 
 // Opening for writing heals.

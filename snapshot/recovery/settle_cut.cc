@@ -6,7 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "lapwing/error.h"
+#include "os/whole_file.h"
 #include "snapshot/journal/segment_file.h"
 #include "snapshot/journal/sum_file.h"
 
@@ -48,7 +48,6 @@ class Cutter {
   absl::Status keep_aside(FileHandle file, std::uint64_t segment, const Extent& extent);
   absl::Status copy(FileHandle from, FileHandle to, const Extent& extent);
   absl::Status zero(FileHandle file, const Extent& extent);
-  absl::Status remove_if_there(const std::string& path);
   absl::StatusOr<OpenFile> open(const std::string& path, OpenMode mode);
 
   Disk& disk_;
@@ -83,11 +82,6 @@ absl::StatusOr<OpenFile> Cutter::open(const std::string& path, OpenMode mode) {
   return OpenFile(disk_, *file);
 }
 
-absl::Status Cutter::remove_if_there(const std::string& path) {
-  const absl::Status status = disk_.remove(path);
-  return errc_of(status) == Errc::kNotFound ? absl::OkStatus() : status;
-}
-
 // The name .jnl goes first and is synced, so that no power cut leaves one without its companions,
 // or a hole between segments.
 absl::Status Cutter::drop_segment(std::uint64_t segment) {
@@ -105,8 +99,8 @@ absl::Status Cutter::drop_segment(std::uint64_t segment) {
     log_.push_back(absl::StrCat("kept what was never durable in ", aside_path(segment)));
   }
   if (status.ok()) status = disk_.sync_directory(files_.directory);
-  if (status.ok()) status = remove_if_there(files_.path(segment, "sum"));
-  if (status.ok()) status = remove_if_there(files_.path(segment, "idx"));
+  if (status.ok()) status = remove_if_there(disk_, files_.path(segment, "sum"));
+  if (status.ok()) status = remove_if_there(disk_, files_.path(segment, "idx"));
   return status;
 }
 
@@ -163,16 +157,11 @@ absl::Status Cutter::keep_aside(FileHandle file, std::uint64_t segment, const Ex
   const std::string path = aside_path(segment);
   const auto there = disk_.exists(path);
   if (!there.ok() || *there) return there.status();
-  const std::string unfinished = absl::StrCat(path, kUnfinishedSuffix);
-  absl::Status status = remove_if_there(unfinished);
-  if (!status.ok()) return status;
-  const auto aside = open(unfinished, OpenMode::kCreate);
+  const auto aside = create_unfinished(disk_, path);
   if (!aside.ok()) return aside.status();
-  status = copy(file, aside->get(), {0, kSegmentHeaderBytes});
+  absl::Status status = copy(file, aside->get(), {0, kSegmentHeaderBytes});
   if (status.ok()) status = copy(file, aside->get(), extent);
-  if (status.ok()) status = disk_.sync(aside->get());
-  if (status.ok()) status = disk_.rename(unfinished, path);
-  if (status.ok()) status = disk_.sync_directory(files_.directory);
+  if (status.ok()) status = finish_file(disk_, *aside, path);
   if (status.ok()) log_.push_back(absl::StrCat("kept what was never durable in ", path));
   return status;
 }

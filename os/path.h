@@ -1,0 +1,17 @@
+// Paths as text, without asking the file system.
+//
+// Thread safety: pure functions.
+#pragma once
+
+#include <string>
+
+namespace lapwing {
+
+// The directory that `path` is in; "." if it has none.
+inline std::string directory_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+}  // namespace lapwing

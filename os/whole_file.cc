@@ -1,0 +1,33 @@
+#include "os/whole_file.h"
+
+#include "lapwing/error.h"
+#include "os/path.h"
+
+namespace lapwing {
+
+absl::StatusOr<OpenFile> create_unfinished(Disk& disk, const std::string& path,
+                                           OpenOptions options) {
+  const std::string unfinished = path + kUnfinishedSuffix;
+  const auto stale = disk.exists(unfinished);
+  if (!stale.ok()) return stale.status();
+  const absl::Status removed = *stale ? disk.remove(unfinished) : absl::OkStatus();
+  if (!removed.ok()) return removed;
+  options.mode = OpenMode::kCreate;
+  const auto file = disk.open(unfinished, options);
+  if (!file.ok()) return file.status();
+  return OpenFile(disk, *file);
+}
+
+absl::Status finish_file(Disk& disk, const OpenFile& file, const std::string& path) {
+  absl::Status status = disk.sync(file.get());
+  if (status.ok()) status = disk.rename(path + kUnfinishedSuffix, path);
+  if (status.ok()) status = disk.sync_directory(directory_of(path));
+  return status;
+}
+
+absl::Status remove_if_there(Disk& disk, const std::string& path) {
+  const absl::Status status = disk.remove(path);
+  return errc_of(status) == Errc::kNotFound ? absl::OkStatus() : status;
+}
+
+}  // namespace lapwing
