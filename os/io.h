@@ -3,8 +3,9 @@
 //
 // Disk is synchronous: names, headers, small files, everything readers and recovery do. WriteQueue
 // is asynchronous: the archiver's writes and syncs. Implementations: PosixDisk and PosixWriteQueue
-// (os/posix_io.h), UringWriteQueue (os/uring_write_queue.h, a target of its own), and
-// the simulated disk of the tests (testing/sim_disk.h).
+// (os/posix_io.h), SynchronousWriteQueue (os/synchronous_write_queue.h: whatever call one gives it),
+// UringWriteQueue (os/uring_write_queue.h, a target of its own), and the simulated disk of the tests
+// (testing/sim_disk.h).
 //
 // Thread safety: a Disk may be used from several threads; a WriteQueue belongs to one.
 #pragma once

@@ -16,8 +16,8 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "os/kernel.h"
-#include "os/system_error.h"
 #include "os/path.h"
+#include "os/system_error.h"
 
 namespace lapwing {
 namespace {

@@ -347,28 +347,8 @@ absl::StatusOr<bool> PosixDisk::names(const std::string& path, FileHandle file) 
   return make_system_error(errno, absl::StrCat("cannot look for ", path));
 }
 
-std::string PosixWriteQueue::description() const {
-  return reason_.empty() ? "posix" : absl::StrCat("posix (", reason_, ")");
-}
-
-void PosixWriteQueue::register_memory(std::span<const std::byte>) {}
-
-bool PosixWriteQueue::submit(const WriteRequest& request) {
-  if (count_ == requests_.size()) return false;
-  requests_[(begin_ + count_) % requests_.size()] = request;
-  ++count_;
-  return true;
-}
-
-std::size_t PosixWriteQueue::reap(std::span<WriteCompletion> out, std::uint64_t) {
-  std::size_t stored = 0;
-  while (stored < out.size() && count_ > 0) {
-    const WriteRequest& request = requests_[begin_];
-    out[stored++] = {request.tag, run_request(request)};
-    begin_ = (begin_ + 1) % requests_.size();
-    --count_;
-  }
-  return stored;
-}
+PosixWriteQueue::PosixWriteQueue(const std::string& reason)
+    : SynchronousWriteQueue(reason.empty() ? "posix" : absl::StrCat("posix (", reason, ")"),
+                            run_request) {}
 
 }  // namespace lapwing

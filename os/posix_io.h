@@ -4,13 +4,12 @@
 // PosixDisk: thread-safe, holds no state but the group and the anchors. A FileHandle is a file
 // descriptor, so that UringWriteQueue can use it. Every call retries on EINTR; every descriptor is
 // close-on-exec.
-// PosixWriteQueue: one thread; runs its requests in order inside reap().
+// PosixWriteQueue: one thread; a SynchronousWriteQueue.
 //
 // Errors: kNotFound, kNotPermitted, kNoSpace, kNotALapwingFile (a link, directory, socket or device
 // where a file should be), otherwise kSystem; the message names the call's purpose and the path.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -22,6 +21,7 @@
 #include "absl/status/statusor.h"
 #include "os/directory_anchors.h"
 #include "os/io.h"
+#include "os/synchronous_write_queue.h"
 
 namespace lapwing {
 
@@ -67,24 +67,10 @@ class PosixDisk : public Disk {
 // The request by plain system calls, here and now: what its completion's result says.
 std::int64_t run_request(const WriteRequest& request);
 
-inline constexpr std::size_t kPosixQueueDepth = 64;
-
-class PosixWriteQueue final : public WriteQueue {
+class PosixWriteQueue final : public SynchronousWriteQueue {
  public:
   // `reason` says why it is not io_uring; it ends the description. May be empty.
-  explicit PosixWriteQueue(std::string reason = "") : reason_(std::move(reason)) {}
-
-  std::string description() const override;
-  void register_memory(std::span<const std::byte> memory) override;
-  bool submit(const WriteRequest& request) override;
-  std::size_t reap(std::span<WriteCompletion> out, std::uint64_t wait_ns) override;
-  std::size_t in_flight() const override { return count_; }
-
- private:
-  std::string reason_;
-  std::array<WriteRequest, kPosixQueueDepth> requests_{};  // a ring: begin_ … begin_ + count_ - 1
-  std::size_t begin_ = 0;
-  std::size_t count_ = 0;
+  explicit PosixWriteQueue(const std::string& reason = "");
 };
 
 }  // namespace lapwing

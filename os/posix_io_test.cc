@@ -136,7 +136,7 @@ TEST_CASE("The POSIX queue runs requests in order and gives errors back as compl
 
 TEST_CASE("A full POSIX queue takes no request until it is reaped") {
   PosixWriteQueue queue;
-  for (std::size_t i = 0; i < kPosixQueueDepth; ++i) REQUIRE(queue.submit(WriteRequest{}));
+  for (std::size_t i = 0; i < kSynchronousQueueDepth; ++i) REQUIRE(queue.submit(WriteRequest{}));
   CHECK_FALSE(queue.submit(WriteRequest{}));
   std::vector<WriteCompletion> done(1);
   REQUIRE(queue.reap(done, 0) == 1);

@@ -25,21 +25,29 @@ absl::StatusOr<OpenFile> SegmentFiles::open(const std::string& path, OpenMode mo
   return OpenFile(disk_, *file);
 }
 
-absl::StatusOr<OpenFile> SegmentFiles::open_data(const std::string& path, OpenMode mode) {
-  absl::StatusOr<OpenFile> file = open(path, mode, direct_.value_or(false));
-  if (!file.ok() || direct_.has_value()) return file;
-  const std::uint32_t alignment = options_.try_direct_io ? disk_.direct_alignment(file->get()) : 0;
+absl::StatusOr<OpenFile> SegmentFiles::create(std::uint64_t number, const char* suffix,
+                                              bool direct) {
+  return create_unfinished(disk_, path(number, suffix),
+                           {.direct = direct, .permissions = options_.file_permissions});
+}
+
+// The first .jnl, open without it, decides on direct I/O, and is opened again with it.
+absl::StatusOr<OpenFile> SegmentFiles::choose_io(absl::StatusOr<OpenFile> data,
+                                                 const std::string& path) {
+  if (!data.ok() || direct_.has_value()) return data;
+  const std::uint32_t alignment = options_.try_direct_io ? disk_.direct_alignment(data->get()) : 0;
   direct_ = alignment != 0 && alignment <= kPageBytes;
-  if (!*direct_) return file;
+  if (!*direct_) return data;
   return open(path, OpenMode::kReadWrite, true);
 }
 
 absl::Status SegmentFiles::create(std::uint64_t number, OpenSegment& segment) {
-  auto data = open_data(unfinished_path(number, "jnl"), OpenMode::kCreate);
+  auto data =
+      choose_io(create(number, "jnl", direct_.value_or(false)), unfinished_path(number, "jnl"));
   if (!data.ok()) return data.status();
-  auto sums = open(unfinished_path(number, "sum"), OpenMode::kCreate, false);
+  auto sums = create(number, "sum");
   if (!sums.ok()) return sums.status();
-  auto index = open(unfinished_path(number, "idx"), OpenMode::kCreate, false);
+  auto index = create(number, "idx");
   if (!index.ok()) return index.status();
   segment.number = number;
   segment.data = *std::move(data);
@@ -49,10 +57,11 @@ absl::Status SegmentFiles::create(std::uint64_t number, OpenSegment& segment) {
 }
 
 absl::Status SegmentFiles::open_existing(std::uint64_t number, OpenSegment& segment) {
-  auto data = open_data(path(number, "jnl"), OpenMode::kReadWrite);
+  const std::string name = path(number, "jnl");
+  auto data = choose_io(open(name, OpenMode::kReadWrite, direct_.value_or(false)), name);
   if (!data.ok()) return data.status();
   if (const absl::Status status = check_data(*data, number); !status.ok()) return status;
-  auto sums = open(path(number, "sum"), OpenMode::kReadWrite, false);
+  auto sums = open(path(number, "sum"), OpenMode::kReadWrite);
   if (!sums.ok()) return sums.status();
   const auto sums_size = disk_.size(sums->get());
   if (!sums_size.ok()) return sums_size.status();
@@ -62,9 +71,9 @@ absl::Status SegmentFiles::open_existing(std::uint64_t number, OpenSegment& segm
                                    sum_file_bytes(options_.geometry)));
   }
   // A hint: it begins anew where somebody has removed it.
-  auto index = open(path(number, "idx"), OpenMode::kReadWrite, false);
+  auto index = open(path(number, "idx"), OpenMode::kReadWrite);
   if (errc_of(index.status()) == Errc::kNotFound) {
-    index = open(path(number, "idx"), OpenMode::kCreate, false);
+    index = open(path(number, "idx"), OpenMode::kCreate);
   }
   if (!index.ok()) return index.status();
   segment.number = number;

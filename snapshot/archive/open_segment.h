@@ -70,8 +70,9 @@ class SegmentFiles {
   absl::Status open_existing(std::uint64_t number, OpenSegment& segment);
 
  private:
-  absl::StatusOr<OpenFile> open(const std::string& path, OpenMode mode, bool direct);
-  absl::StatusOr<OpenFile> open_data(const std::string& path, OpenMode mode);
+  absl::StatusOr<OpenFile> open(const std::string& path, OpenMode mode, bool direct = false);
+  absl::StatusOr<OpenFile> create(std::uint64_t number, const char* suffix, bool direct = false);
+  absl::StatusOr<OpenFile> choose_io(absl::StatusOr<OpenFile> data, const std::string& path);
   absl::Status check_data(const OpenFile& data, std::uint64_t number);
   absl::Status find_index_end(OpenSegment& segment);
 

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "lapwing/error.h"
+#include "os/synchronous_write_queue.h"
 #include "snapshot/journal/segment_file.h"
 
 namespace lapwing {
@@ -19,6 +20,28 @@ absl::Status with_more(const absl::Status& status, const std::string& more) {
     longer.SetPayload(type, payload);
   });
   return longer;
+}
+
+// The request as a call of the disk: what its completion says.
+std::int64_t run_on(Disk& disk, const std::string& directory, const WriteRequest& request) {
+  absl::Status status;
+  switch (request.kind) {
+    case WriteRequest::Kind::kWrite:
+      status = disk.write_at(request.file, request.offset, request.bytes);
+      break;
+    case WriteRequest::Kind::kSync:
+      status = disk.sync(request.file);
+      break;
+    case WriteRequest::Kind::kSyncDirectory:
+      status = disk.sync_directory(directory);
+      break;
+    case WriteRequest::Kind::kAllocate:
+      status = disk.allocate(request.file, request.offset);
+      break;
+  }
+  if (status.ok()) return static_cast<std::int64_t>(request.bytes.size());
+  const int sys_errno = errno_of(status);
+  return -(sys_errno != 0 ? sys_errno : EIO);
 }
 
 }  // namespace
@@ -169,6 +192,28 @@ void SegmentPreparation::undo() {
     (void)files_->disk().remove(files_->unfinished_path(number_, suffix));
     (void)files_->disk().remove(files_->path(number_, suffix));
   }
+}
+
+absl::Status create_segment(Disk& disk, const SegmentOptions& options, std::uint64_t number,
+                            std::uint64_t wall_ns) {
+  const auto opened = disk.open(options.directory, {.mode = OpenMode::kDirectory});
+  if (!opened.ok()) return opened.status();
+  const OpenFile directory(disk, *opened);
+  SegmentFiles files(disk, options);
+  OpenSegment segment;
+  segment.sum_entries.resize(options.geometry.blocks_per_segment());
+  SynchronousWriteQueue queue("synchronous", [&](const WriteRequest& request) {
+    return run_on(disk, options.directory, request);
+  });
+  SegmentPreparation preparation;
+  preparation.begin(files, directory, segment, number, true, wall_ns);
+  while (preparation.advance(queue, 0, true) == SegmentPreparation::State::kUnderWay) {
+    WriteCompletion done{};
+    if (queue.reap(std::span(&done, 1), 0) == 1) preparation.complete(done.tag, done.result);
+  }
+  if (preparation.state() == SegmentPreparation::State::kReady) return absl::OkStatus();
+  preparation.undo();
+  return preparation.failure();
 }
 
 }  // namespace lapwing

@@ -3,7 +3,9 @@
 // Creating: under unfinished names, allocate all of it, write the header and a .sum file of zeros,
 // sync both; give .sum and .idx their names and sync the directory; give .jnl its name and sync the
 // directory. So whatever has a name .jnl is whole and has its companions, whenever the power goes.
-// Allocations, writes and syncs go through the queue; opening and renaming are synchronous.
+// Allocations, writes and syncs go through the queue; opening and renaming are synchronous. The
+// archiver prepares segments ahead of need, and recovery (create_segment) those that a killed
+// publisher had not prepared.
 //
 // Adopting: a segment left prepared by a killed publisher, or the one in which the last session
 // ended. Its header and sizes are checked, and the directory is synced, since its name may not be.
@@ -64,5 +66,10 @@ class SegmentPreparation {
   Page header_;
   absl::Status failure_;
 };
+
+// Creates, at once, a segment that has no .jnl yet: each request is a call of the disk. What an
+// earlier attempt left unfinished is replaced. Errors: kNoSpace, kNotPermitted, kSystem.
+absl::Status create_segment(Disk& disk, const SegmentOptions& options, std::uint64_t number,
+                            std::uint64_t wall_ns);
 
 }  // namespace lapwing

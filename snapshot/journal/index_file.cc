@@ -70,11 +70,12 @@ absl::Status rewrite_index(const JournalFiles& files, std::uint64_t segment) {
   if (!file.ok()) return file.status();
   std::uint64_t offset = 0;
   const absl::Status status = for_each_entry(files, segment, [&](const TimeEntry& entry, bool) {
-                          if (!time_entry_valid(files.journal_id, entry)) return absl::OkStatus();
-                          const auto bytes = std::as_bytes(std::span(&entry, 1));
-                          offset += bytes.size();
-                          return disk.write_at(file->get(), offset - bytes.size(), bytes);
-                        }).status();
+                                if (!time_entry_valid(files.journal_id, entry))
+                                  return absl::OkStatus();
+                                const auto bytes = std::as_bytes(std::span(&entry, 1));
+                                offset += bytes.size();
+                                return disk.write_at(file->get(), offset - bytes.size(), bytes);
+                              }).status();
   return status.ok() ? finish_file(disk, *file, path) : status;
 }
 

@@ -9,7 +9,7 @@
 #include "lapwing/error.h"
 #include "proto/ring_words.h"
 #include "proto/slot_words.h"
-#include "snapshot/journal/segment_creation.h"
+#include "snapshot/archive/segment_preparation.h"
 #include "snapshot/journal/segment_file.h"
 #include "snapshot/journal/sum_file.h"
 
@@ -138,11 +138,17 @@ absl::Status RingTail::write_segment(std::uint64_t segment, std::uint64_t first_
 
 absl::Status RingTail::write(Sequence durable, Sequence last, const std::string& schema,
                              std::uint64_t wall_ns) {
+  Disk& disk = *files_.disk;
   const JournalGeometry& geometry = files_.geometry;
+  const SegmentOptions options{.directory = files_.directory,
+                               .schema = schema,
+                               .journal_id = files_.journal_id,
+                               .geometry = geometry,
+                               .try_direct_io = false};
   if (last <= durable) return absl::OkStatus();
   // The killed publisher may not have come to sync the name of its newest segment; sums on the
   // medium must not speak of a segment that a power cut takes away.
-  if (absl::Status synced = files_.disk->sync_directory(files_.directory);
+  if (absl::Status synced = disk.sync_directory(files_.directory);
       !synced.ok() && errc_of(synced) != Errc::kNotFound) {
     return synced;
   }
@@ -151,16 +157,16 @@ absl::Status RingTail::write(Sequence durable, Sequence last, const std::string&
     const std::uint64_t segment = geometry.segment_of(geometry.block_first(block));
     const std::uint64_t segment_end = (segment + 1) * geometry.blocks_per_segment();
     const std::uint64_t until = std::min(last_block, segment_end - 1);
-    const auto there = files_.disk->exists(files_.path(segment, "jnl"));
+    const auto there = disk.exists(files_.path(segment, "jnl"));
     if (!there.ok()) return there.status();
     absl::Status status =
-        *there ? absl::OkStatus() : create_segment(files_, segment, schema, wall_ns);
+        *there ? absl::OkStatus() : create_segment(disk, options, segment, wall_ns);
     if (status.ok()) status = write_segment(segment, block, until, last);
     if (!status.ok()) return status;
     block = until + 1;
   }
   // A segment may have got its name just before the publisher was killed.
-  return files_.disk->sync_directory(files_.directory);
+  return disk.sync_directory(files_.directory);
 }
 
 }  // namespace lapwing
