@@ -10,6 +10,8 @@
 
 #include "lapwing/error.h"
 #include "snapshot/journal/journal_reader.h"
+#include "snapshot/journal/segment_file.h"
+#include "snapshot/journal/sum_file.h"
 #include "snapshot/recovery/recovery.h"
 #include "testing/journal_fixture.h"
 #include "testing/journal_on_sim_disk.h"
@@ -307,7 +309,7 @@ struct Interrupted {
 TEST_CASE(
     "Recovery that is killed at every operation ends, when run again, as if it had not been") {
   Interrupted world;
-  world.ring.publish(1801, 1900);
+  world.ring.publish(1801, 2100);  // into segment 2, which nobody has prepared
   std::uint64_t stops = 0;
   for (std::uint64_t operations = 0;; ++operations) {
     const auto disk = simulate(world.journal, operations + 1);
@@ -320,9 +322,9 @@ TEST_CASE(
     const auto second =
         settle_on(*disk, world.journal, world.ring.opener(), JournalFixture::boot_id());
     REQUIRE(second.ok());
-    REQUIRE(second->next == 1901);
+    REQUIRE(second->next == 2101);
     const auto reader = open_reader(*disk, world.journal);
-    REQUIRE(deliver(*reader, world.journal, *reader->settled_bounds()).right == 1900);
+    REQUIRE(deliver(*reader, world.journal, *reader->settled_bounds()).right == 2100);
   }
   REQUIRE(stops > 20);
 }
@@ -361,6 +363,49 @@ TEST_CASE("Power that goes at every operation of a recovery costs nothing that w
   }
   REQUIRE(cuts > 0);
   REQUIRE(recovered > 0);
+}
+
+TEST_CASE(
+    "A segment that recovery creates has its name only once it is whole, whatever power does") {
+  Interrupted world;
+  world.ring.publish(1801, 2100);  // into segment 2, which nobody has prepared
+  const auto bytes_of = [](Disk& disk, const std::string& path) {
+    const auto file = disk.open(path, {OpenMode::kRead});
+    INFO(path);
+    REQUIRE(file.ok());
+    std::vector<std::byte> bytes(*disk.size(*file));
+    REQUIRE(*disk.read_at(*file, 0, bytes) == bytes.size());
+    disk.close(*file);
+    return bytes;
+  };
+  std::uint64_t named = 0;
+  std::uint64_t unnamed = 0;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    for (std::uint64_t operations = 0;; ++operations) {
+      const auto disk = simulate(world.journal, seed * 1000 + operations);
+      disk->stop_after(operations);
+      const auto first =
+          settle_on(*disk, world.journal, world.ring.opener(), JournalFixture::boot_id());
+      disk->power_cut();
+      const std::string jnl = world.journal.file(2, "jnl");
+      if (*disk->exists(jnl)) {
+        ++named;
+        const JournalGeometry& geometry = world.journal.geometry();
+        const std::vector<std::byte> bytes = bytes_of(*disk, jnl);
+        REQUIRE(bytes.size() == segment_file_bytes(geometry));
+        SegmentHeader header;
+        std::memcpy(&header, bytes.data(), sizeof header);
+        REQUIRE(check_segment_header(header, JournalFixture::journal_id(), geometry, 2, jnl).ok());
+        REQUIRE(bytes_of(*disk, world.journal.file(2, "sum")).size() == sum_file_bytes(geometry));
+        REQUIRE(*disk->exists(world.journal.file(2, "idx")));
+      } else {
+        ++unnamed;
+      }
+      if (first.ok()) break;
+    }
+  }
+  REQUIRE(named > 0);
+  REQUIRE(unnamed > 0);
 }
 
 TEST_CASE("A cut that is stopped at every operation, by a kill or by the power, ends the same") {
