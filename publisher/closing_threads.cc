@@ -3,11 +3,11 @@
 #include <condition_variable>
 #include <cstdlib>
 #include <mutex>
-#include <system_error>
 #include <thread>
 #include <utility>
 
 #include "lapwing/publisher.h"
+#include "os/start_thread.h"
 
 namespace lapwing {
 namespace {
@@ -45,9 +45,10 @@ void run_closing(std::function<void()> work) {
     const std::lock_guard lock(all.mutex);
     if (--all.threads == 0) all.none.notify_all();
   };
-  try {
-    std::thread(run).detach();
-  } catch (const std::system_error&) {
+  std::thread thread;
+  if (start_thread(thread, "lapwing-closing", run).ok()) {
+    thread.detach();
+  } else {
     auto here = run;
     here();
   }

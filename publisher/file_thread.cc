@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "lapwing/detail/atomic_word.h"
-#include "publisher/start_thread.h"
+#include "os/start_thread.h"
 
 namespace lapwing {
 namespace {
@@ -36,7 +36,7 @@ FileThread::~FileThread() {
 
 absl::Status FileThread::start() {
   if (absl::Status made = sleeper_.init(); !made.ok()) return made;
-  return start_thread(thread_, "lapwing-file", [this] { run(); });
+  return start_thread(thread_, "lapwing-file", [this] { run(); }, kPromptTimerSlackNs);
 }
 
 absl::Status FileThread::close() {

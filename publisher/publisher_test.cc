@@ -1,12 +1,16 @@
 // The publisher as its user sees it: what publish promises, what waits, what fails and how.
 #include "publisher/publisher_set_up.h"
 
+#include <signal.h>
+
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <filesystem>
+#include <fstream>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -52,6 +56,34 @@ TEST_CASE("A clean close leaves nothing where the ring was") {
   REQUIRE(publisher->close().ok());
   CHECK_FALSE(std::filesystem::exists(home));
   CHECK(std::filesystem::exists(home.parent_path()));
+}
+
+TEST_CASE("A publisher's threads leave signals to the threads of the program") {
+  const TemporaryDirectory directory;
+  const auto publisher = open_publisher(options_for(directory));
+  const auto word_of = [](const std::filesystem::path& path, const std::string& label) {
+    std::ifstream file(path);
+    std::string word;
+    while (!label.empty() && file >> word && word != label) continue;
+    file >> word;
+    return word;
+  };
+  // A thread that has no name yet has not come to its own mask either.
+  std::map<std::string, std::uint64_t> blocked;
+  while (!blocked.contains("lapwing-file") || !blocked.contains("lapwing-service")) {
+    for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+      const std::string name = word_of(task.path() / "comm", "");
+      const std::string mask = word_of(task.path() / "status", "SigBlk:");
+      if (name.starts_with("lapwing-")) blocked[name] = std::stoull(mask, nullptr, 16);
+    }
+    std::this_thread::yield();
+  }
+  for (const auto& [name, mask] : blocked) {
+    for (const int signal : {SIGINT, SIGTERM, SIGUSR1}) {
+      INFO(name << ", signal " << signal);
+      CHECK((mask >> (signal - 1) & 1) == 1);
+    }
+  }
 }
 
 TEST_CASE("A batch many times the ring gets through, with a journal and without") {

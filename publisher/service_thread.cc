@@ -7,8 +7,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "os/kernel.h"
+#include "os/start_thread.h"
 #include "publisher/file_thread.h"
-#include "publisher/start_thread.h"
 
 namespace lapwing {
 namespace {
@@ -33,7 +33,7 @@ absl::Status ServiceThread::start() {
   if (!server.ok()) return server.status();
   server_ = *std::move(server);
   if (absl::Status made = sleeper_.init(); !made.ok()) return made;
-  return start_thread(thread_, "lapwing-service", [this] { run(); });
+  return start_thread(thread_, "lapwing-service", [this] { run(); }, kPromptTimerSlackNs);
 }
 
 void ServiceThread::close() {

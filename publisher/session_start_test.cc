@@ -128,7 +128,7 @@ TEST_CASE(
   const int line = run_as(kTestUser, kTestGroup, [&] {
     const rlimit one{1, 1};
     if (setrlimit(RLIMIT_NPROC, &one) != 0) return __LINE__;
-    return errc_of(closing(open_with_seams(options)).status()) == Errc::kSystem ? 0 : __LINE__;
+    return errc_of(closing(open_with_seams(options)).status()) == Errc::kLimit ? 0 : __LINE__;
   });
   REQUIRE(line == 0);
   const int again = run_as(kTestUser, kTestGroup, [&] {

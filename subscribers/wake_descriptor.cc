@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "os/kernel.h"
+#include "os/start_thread.h"
 #include "os/waiter.h"
-#include "subscribers/helper_thread.h"
 
 namespace lapwing {
 
@@ -12,8 +12,8 @@ absl::StatusOr<std::unique_ptr<WakeDescriptor>> WakeDescriptor::start() {
   absl::StatusOr<UniqueFd> event = make_eventfd();
   if (!event.ok()) return event.status();
   std::unique_ptr<WakeDescriptor> descriptor(new WakeDescriptor(*std::move(event)));
-  const absl::Status started = start_helper_thread(descriptor->helper_, "lapwing-bell",
-                                                   [wake = descriptor.get()] { wake->run(); });
+  const absl::Status started =
+      start_thread(descriptor->helper_, "lapwing-bell", [wake = descriptor.get()] { wake->run(); });
   if (!started.ok()) return started;
   return descriptor;
 }

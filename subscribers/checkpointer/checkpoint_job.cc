@@ -8,10 +8,10 @@
 #include "bus/control/client.h"
 #include "lapwing/error.h"
 #include "os/kernel.h"
+#include "os/start_thread.h"
 #include "snapshot/checkpoint/checkpoint_directory.h"
 #include "snapshot/checkpoint/checkpoint_writer.h"
 #include "snapshot/fold/entry_digest.h"
-#include "subscribers/helper_thread.h"
 
 namespace lapwing {
 namespace {
@@ -93,7 +93,7 @@ absl::StatusOr<std::unique_ptr<CheckpointJob>> CheckpointJob::start(CheckpointTa
         return make_checkpoint(what, of, *stop);
       });
   job->result_ = work.get_future();
-  absl::Status started = start_helper_thread(job->thread_, "lapwing-ckpt", std::move(work));
+  absl::Status started = start_thread(job->thread_, "lapwing-ckpt", std::move(work));
   if (!started.ok()) return started;
   return job;
 }

@@ -17,8 +17,8 @@
 #include "absl/strings/str_cat.h"
 #include "lapwing/error.h"
 #include "os/posix_io.h"
+#include "os/start_thread.h"
 #include "os/system_error.h"
-#include "subscribers/helper_thread.h"
 
 namespace lapwing {
 namespace {
@@ -66,7 +66,7 @@ absl::Status check_threads() {
   absl::Status status;
   for (std::thread& thread : threads) {
     if (status.ok()) {
-      status = start_helper_thread(thread, "lapwing-probe", [&tried] { tried.wait(); });
+      status = start_thread(thread, "lapwing-probe", [&tried] { tried.wait(); });
     }
   }
   if (!status.ok()) {

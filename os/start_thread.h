@@ -1,0 +1,62 @@
+// Starts a thread of the library in a program that is somebody else's: the program's signal handlers
+// run on the program's own threads.
+//
+// Thread safety: free function.
+#pragma once
+
+#include <pthread.h>
+#include <signal.h>
+#include <sys/prctl.h>
+
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "lapwing/error.h"
+
+namespace lapwing {
+
+// For a thread that looks at something many times a second: the default of 50 µs would stretch every
+// look at head, and double the doorbell's interval.
+inline constexpr unsigned long kPromptTimerSlackNs = 1000;
+
+// All signals but those that a fault of the thread itself raises: a program that reports its crashes
+// reports those of this thread, too.
+inline sigset_t signals_of_others() {
+  sigset_t signals;
+  sigfillset(&signals);
+  for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS}) {
+    sigdelset(&signals, fault);
+  }
+  return signals;
+}
+
+// `name` is a literal of at most 15 characters, for ps and debuggers. Errors: kLimit, where the
+// user's limit on processes (ulimit -u) or the container's is reached.
+template <typename Body>
+absl::Status start_thread(std::thread& thread, const char* name, Body body,
+                          unsigned long timer_slack_ns = 0) {
+  const sigset_t blocked = signals_of_others();
+  sigset_t before;
+  pthread_sigmask(SIG_BLOCK, &blocked, &before);
+  absl::Status started;
+  try {
+    thread = std::thread([name, timer_slack_ns, run = std::move(body)]() mutable {
+      pthread_setname_np(pthread_self(), name);
+      if (timer_slack_ns != 0) prctl(PR_SET_TIMERSLACK, timer_slack_ns);
+      run();
+    });
+  } catch (const std::system_error& error) {
+    started =
+        make_error(Errc::kLimit,
+                   absl::StrCat("starting the thread ", name, ": ", error.what(),
+                                "; raise the limit on processes (ulimit -u, or the container's) or "
+                                "on address space (ulimit -v)"));
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return started;
+}
+
+}  // namespace lapwing
