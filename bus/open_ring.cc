@@ -14,17 +14,11 @@
 #include "absl/strings/str_cat.h"
 #include "bus/ring_directory.h"
 #include "lapwing/error.h"
+#include "os/file_lock.h"
 #include "os/system_error.h"
 
 namespace lapwing {
 namespace {
-
-struct flock whole_file(short type) {
-  struct flock lock{};
-  lock.l_type = type;
-  lock.l_whence = SEEK_SET;
-  return lock;
-}
 
 // O_PATH first: opening a device, or a FIFO, does something to it.
 absl::StatusOr<UniqueFd> open_regular(const std::string& path) {
@@ -137,21 +131,8 @@ bool is_ring_path(const std::string& path, const Id128& session_id) {
          given.filename() == ring_file_name(session_id);
 }
 
-absl::Status hold_ring(int fd, const std::string& path) {
-  struct flock whole = whole_file(F_WRLCK);
-  if (fcntl(fd, F_OFD_SETLK, &whole) == 0) return absl::OkStatus();
-  return make_system_error(errno, absl::StrCat("locking the ring file ", path));
-}
-
-void let_go_of_ring(int fd) {
-  struct flock whole = whole_file(F_UNLCK);
-  fcntl(fd, F_OFD_SETLK, &whole);
-}
-
 absl::StatusOr<bool> OpenRing::is_held() const {
-  struct flock whole = whole_file(F_RDLCK);  // only a write lock is in its way
-  if (fcntl(fd_.get(), F_OFD_GETLK, &whole) == 0) return whole.l_type != F_UNLCK;
-  return make_system_error(errno, absl::StrCat("asking who holds the ring file ", path()));
+  return is_whole_file_locked(fd_.get(), path());
 }
 
 absl::StatusOr<OpenRing> OpenRing::open(const std::string& path) {

@@ -71,10 +71,6 @@ class OpenRing {
   RingHeader header_;
 };
 
-// The publisher's: from here on is_held() is true. `fd` may write and nobody else has the file.
-absl::Status hold_ring(int fd, const std::string& path);
-void let_go_of_ring(int fd);
-
 // What is wrong with `header` as the first page of a file of `file_bytes`, if anything.
 // Errors: kNotALapwingFile, kAbiMismatch, kDamaged.
 absl::Status check_ring_header(const RingHeader& header, std::uint64_t file_bytes,

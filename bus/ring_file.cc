@@ -210,7 +210,9 @@ absl::StatusOr<RingFile> RingFile::create(const RingSpec& spec) {
       NamedFile::of(fd->get(), absl::StrCat(spec.directory, "/", name));
   if (!file.ok()) return file.status();
   const std::string path = file->path();
-  if (absl::Status held = hold_ring(fd->get(), path); !held.ok()) return held;
+  if (const int failure = lock_whole_file(fd->get()); failure != 0) {
+    return make_system_error(failure, absl::StrCat("locking the ring file ", path));
+  }
 
   const std::uint64_t bytes = ring_file_bytes(*capacity, slot_bytes);
   auto region = map_pages(fd->get(), bytes, spec.directory, spec.huge_pages);

@@ -22,6 +22,7 @@
 #include "bus/ring_directory.h"
 #include "bus/ring_map.h"
 #include "lapwing/sequence.h"
+#include "os/file_lock.h"
 #include "os/named_file.h"
 #include "proto/ring_layout.h"
 
@@ -73,7 +74,7 @@ class RingFile {
   // Removes the name, if it is still this file's; mappings stay valid.
   absl::Status unlink() { return file_.unlink(); }
   // The publisher has ended, though this process goes on: whoever comes next may take the file.
-  void let_go() { let_go_of_ring(fd_.get()); }
+  void let_go() { unlock_whole_file(fd_.get()); }
 
  private:
   RingFile(UniqueFd fd, NamedFile file, const RingHeader& header,

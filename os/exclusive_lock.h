@@ -10,9 +10,10 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 
 #include "absl/status/statusor.h"
-#include "os/lock_retry.h"
+#include "os/file_lock.h"
 
 namespace lapwing {
 
@@ -29,20 +30,16 @@ class ExclusiveLock {
       const std::string& path, std::uint64_t retry_ns,
       const std::string& does = "publishes here; end it, or choose another directory");
 
-  ExclusiveLock(ExclusiveLock&& other) noexcept;
-  ExclusiveLock& operator=(ExclusiveLock&& other) noexcept;
-  ~ExclusiveLock();
-  int fd() const { return fd_; }
-  const std::string& path() const { return path_; }
+  int fd() const { return lock_.fd.get(); }
+  const std::string& path() const { return lock_.file.path(); }
 
   // False once somebody has removed the lock's file, or put another in its place: whoever starts
   // now finds no lock. Errors: those of looking.
-  absl::StatusOr<bool> is_named() const;
+  absl::StatusOr<bool> is_named() const { return lock_.file.is_named(); }
 
  private:
-  ExclusiveLock(int fd, std::string path) : fd_(fd), path_(std::move(path)) {}
-  int fd_ = -1;
-  std::string path_;
+  explicit ExclusiveLock(LockFile lock) : lock_(std::move(lock)) {}
+  LockFile lock_;
 };
 
 }  // namespace lapwing

@@ -11,11 +11,11 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 
 #include "absl/status/statusor.h"
+#include "os/file_lock.h"
 #include "os/local_socket.h"
-#include "os/named_file.h"
-#include "os/unique_fd.h"
 
 namespace lapwing {
 
@@ -34,10 +34,9 @@ class ListenLock {
   ~ListenLock();
 
  private:
-  ListenLock(UniqueFd fd, NamedFile file);
+  explicit ListenLock(LockFile lock) : lock_(std::move(lock)) {}
 
-  UniqueFd fd_;
-  NamedFile file_;
+  LockFile lock_;
 };
 
 }  // namespace lapwing

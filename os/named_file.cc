@@ -20,9 +20,13 @@ absl::StatusOr<NamedFile> NamedFile::of(int fd, std::string path) {
   return NamedFile(std::move(path), found.st_dev, found.st_ino);
 }
 
-bool NamedFile::still_named() const {
+absl::StatusOr<bool> NamedFile::is_named() const {
   struct stat found{};
-  return lstat(path_.c_str(), &found) == 0 && found.st_dev == device_ && found.st_ino == inode_;
+  if (lstat(path_.c_str(), &found) == 0) {
+    return found.st_dev == device_ && found.st_ino == inode_;
+  }
+  if (errno == ENOENT) return false;
+  return make_system_error(errno, absl::StrCat("looking at ", path_));
 }
 
 absl::Status NamedFile::unlink() const {

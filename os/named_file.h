@@ -19,7 +19,10 @@ class NamedFile {
   static absl::StatusOr<NamedFile> of(int fd, std::string path);
 
   const std::string& path() const { return path_; }
-  bool still_named() const;
+  // Errors: those of looking, but that nothing is there.
+  absl::StatusOr<bool> is_named() const;
+  // False, too, where one cannot look.
+  bool still_named() const { return is_named().value_or(false); }
   // Removes the name, if it is still this file's; a name that is gone is no error.
   absl::Status unlink() const;
 

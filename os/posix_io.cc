@@ -11,7 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "lapwing/error.h"
-#include "os/lock_retry.h"
+#include "os/file_lock.h"
 #include "os/system_error.h"
 
 namespace lapwing {
@@ -194,16 +194,8 @@ absl::StatusOr<std::uint64_t> PosixDisk::size(FileHandle file) {
   return static_cast<std::uint64_t>(status.st_size);
 }
 
-// A write lock of the open file description: who may only read the file cannot take it away, and no
-// close() of another descriptor of this process gives it up.
 absl::Status PosixDisk::lock(FileHandle file, std::uint64_t retry_ns) {
-  struct flock whole{};
-  whole.l_type = F_WRLCK;
-  whole.l_whence = SEEK_SET;
-  const int failure = retry_lock(retry_ns, [&] {
-    if (::fcntl(file, F_OFD_SETLK, &whole) == 0) return 0;
-    return errno == EACCES ? EWOULDBLOCK : errno;
-  });
+  const int failure = retry_lock(retry_ns, [&] { return lock_whole_file(file); });
   if (failure == 0) return absl::OkStatus();
   if (failure != EWOULDBLOCK) return file_error(failure, "lock", file);
   return make_error(Errc::kBusTaken, absl::StrCat(path_of(file),

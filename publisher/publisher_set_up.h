@@ -7,8 +7,8 @@
 
 #include "absl/status/statusor.h"
 #include "lapwing/publisher.h"
+#include "os/file_lock.h"
 #include "os/io.h"
-#include "os/lock_retry.h"
 
 namespace lapwing {
 

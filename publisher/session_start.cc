@@ -9,8 +9,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "lapwing/error.h"
+#include "os/file_lock.h"
 #include "os/kernel.h"
-#include "os/lock_retry.h"
 #include "os/posix_io.h"
 #include "os/system_error.h"
 #include "os/uring_write_queue.h"

@@ -23,8 +23,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "os/file_lock.h"
 #include "os/io.h"
-#include "os/lock_retry.h"
 #include "proto/journal_format.h"
 #include "snapshot/journal/session_rules.h"
 

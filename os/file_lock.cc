@@ -1,0 +1,92 @@
+#include "os/file_lock.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "lapwing/error.h"
+#include "os/system_error.h"
+
+namespace lapwing {
+namespace {
+
+constexpr int kAttemptsMin = 100;  // whatever the time
+
+absl::Status not_a_lock(const std::string& path) {
+  return make_error(Errc::kNotALapwingFile,
+                    absl::StrCat(path, " is not a lock file of ours; move it away"));
+}
+
+absl::StatusOr<UniqueFd> open_lock(const std::string& path, bool own_file_only) {
+  UniqueFd fd;
+  do {
+    // O_NONBLOCK: a fifo does not hold us up.
+    fd.reset(::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600));
+  } while (!fd.valid() && errno == EINTR);
+  struct stat found{};
+  if (!fd.valid() || ::fstat(fd.get(), &found) != 0) {
+    if (errno == ELOOP || errno == EISDIR || errno == ENXIO) return not_a_lock(path);
+    return make_system_error(errno, absl::StrCat("cannot open the lock ", path));
+  }
+  if (!S_ISREG(found.st_mode)) return not_a_lock(path);
+  if (!own_file_only || found.st_uid == ::geteuid()) return fd;
+  return make_error(Errc::kNotPermitted, absl::StrCat(path, " belongs to user ", found.st_uid,
+                                                      "; let that user remove it"));
+}
+
+struct flock whole_file(short type) {
+  struct flock lock{};
+  lock.l_type = type;
+  lock.l_whence = SEEK_SET;
+  return lock;
+}
+
+}  // namespace
+
+absl::StatusOr<LockFile> take_lock_file(const std::string& path, const LockFileOptions& options) {
+  const auto now = [] { return std::chrono::steady_clock::now(); };
+  const auto deadline = now() + std::chrono::nanoseconds(options.retry_ns);
+  for (int attempt = 0; attempt < kAttemptsMin || now() < deadline; ++attempt) {
+    absl::StatusOr<UniqueFd> fd = open_lock(path, options.own_file_only);
+    if (!fd.ok()) return fd.status();
+    absl::StatusOr<NamedFile> file = NamedFile::of(fd->get(), path);
+    if (!file.ok()) return file.status();
+    const auto left = std::max(deadline - now(), std::chrono::nanoseconds(0));
+    const int failure = retry_lock(
+        static_cast<std::uint64_t>(left.count()),
+        [&] { return ::flock(fd->get(), LOCK_EX | LOCK_NB) == 0 ? 0 : errno; },
+        options.interval_ms);
+    if (failure == EWOULDBLOCK) return LockFile{*std::move(fd), *std::move(file), false};
+    if (failure != 0) return make_system_error(failure, absl::StrCat("cannot lock ", path));
+    const absl::StatusOr<bool> named = file->is_named();
+    if (!named.ok()) return named.status();
+    if (*named) return LockFile{*std::move(fd), *std::move(file), true};
+    // Removed meanwhile: it keeps nobody out.
+  }
+  return make_error(Errc::kBusTaken,
+                    absl::StrCat("another process removes ", path, " again and again"));
+}
+
+int lock_whole_file(int fd) {
+  struct flock whole = whole_file(F_WRLCK);
+  if (::fcntl(fd, F_OFD_SETLK, &whole) == 0) return 0;
+  return errno == EACCES ? EWOULDBLOCK : errno;
+}
+
+void unlock_whole_file(int fd) {
+  struct flock whole = whole_file(F_UNLCK);
+  ::fcntl(fd, F_OFD_SETLK, &whole);
+}
+
+absl::StatusOr<bool> is_whole_file_locked(int fd, const std::string& path) {
+  struct flock whole = whole_file(F_RDLCK);  // only a write lock is in its way
+  if (::fcntl(fd, F_OFD_GETLK, &whole) == 0) return whole.l_type != F_UNLCK;
+  return make_system_error(errno, absl::StrCat("asking who holds ", path));
+}
+
+}  // namespace lapwing

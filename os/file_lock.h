@@ -1,0 +1,68 @@
+// Locks of files, of the open file description: the kernel holds one until every duplicate of its
+// descriptor is closed, and no close() of another descriptor of this process gives it up.
+//
+// Two kinds that do not see each other. flock() is for a file that is there to be locked. The lock
+// of a range (F_OFD_SETLK), of the whole file here, is for a file of contents: who may only read it
+// cannot take that one away.
+//
+// Thread safety: free functions.
+#pragma once
+
+#include <poll.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "os/named_file.h"
+#include "os/unique_fd.h"
+
+namespace lapwing {
+
+// How long, and how often, a starter asks for a lock: the kernel may still be ending the last write
+// of a publisher that was killed, and holds its locks until then.
+inline constexpr std::uint64_t kLockRetryNs = 10'000'000'000;
+inline constexpr int kLockRetryIntervalMs = 20;
+
+// Calls attempt() until it gives something else than EWOULDBLOCK or EINTR, or retry_ns have passed.
+// attempt() gives 0 or an errno; the last one is returned, EWOULDBLOCK for a lock that stays taken.
+template <typename Attempt>
+int retry_lock(std::uint64_t retry_ns, Attempt attempt, int interval_ms = kLockRetryIntervalMs) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::nanoseconds(retry_ns);
+  for (;;) {
+    const int failure = attempt();
+    if (failure == EINTR) continue;
+    if (failure != EWOULDBLOCK) return failure;
+    if (std::chrono::steady_clock::now() >= deadline) return EWOULDBLOCK;
+    ::poll(nullptr, 0, interval_ms);
+  }
+}
+
+// A file that is there to be locked, open, and whether the lock is ours. If it is, the name was the
+// file's after the lock was taken: a holder may remove it.
+struct LockFile {
+  UniqueFd fd;
+  NamedFile file;
+  bool is_ours = false;
+};
+
+struct LockFileOptions {
+  std::uint64_t retry_ns = kLockRetryNs;
+  int interval_ms = kLockRetryIntervalMs;
+  bool own_file_only = false;  // another user's file is kNotPermitted, and is not waited for
+};
+
+// Makes `path` (0600) if it is not there, and takes its flock. Errors: kBusTaken (somebody removes
+// the file again and again), kNotALapwingFile (not a plain file), kNotPermitted, kNotFound (the
+// directory), kSystem.
+absl::StatusOr<LockFile> take_lock_file(const std::string& path, const LockFileOptions& options);
+
+// The lock of the whole file, for writing; the descriptor may write. 0, EWOULDBLOCK, or an errno.
+int lock_whole_file(int fd);
+void unlock_whole_file(int fd);
+// Whether another open file description has it. Errors: those of asking.
+absl::StatusOr<bool> is_whole_file_locked(int fd, const std::string& path);
+
+}  // namespace lapwing
