@@ -1,7 +1,6 @@
 #include "os/directory_anchors.h"
 
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -30,16 +29,12 @@ std::vector<std::string> components_of(const std::string& path) {
 
 }  // namespace
 
-HeldDirectory::~HeldDirectory() {
-  ::close(fd_);
-}
-
 // The root itself may be a link: whoever runs the bus may have put its journal on another disk.
 void DirectoryAnchors::add(const std::string& directory) {
   const int fd = ::open(directory.c_str(), kHeld);
   const std::lock_guard lock(mutex_);
   std::erase_if(anchors_, [&](const Anchor& anchor) { return anchor.path == directory; });
-  if (fd >= 0) anchors_.push_back({directory, std::make_shared<const HeldDirectory>(fd)});
+  if (fd >= 0) anchors_.push_back({directory, std::make_shared<const UniqueFd>(fd)});
 }
 
 DirectoryAnchors::Anchor DirectoryAnchors::find(const std::string& path) const {
@@ -62,7 +57,7 @@ PathPlace DirectoryAnchors::place_of(const std::string& path) const {
   for (std::size_t i = 0; i + 1 < components.size(); ++i) {
     const int fd = ::openat(place.at(), components[i].c_str(), kHeld | O_NOFOLLOW);
     if (fd < 0) return {nullptr, path, errno};
-    place.directory = std::make_shared<const HeldDirectory>(fd);
+    place.directory = std::make_shared<const UniqueFd>(fd);
   }
   return place;
 }
@@ -70,7 +65,7 @@ PathPlace DirectoryAnchors::place_of(const std::string& path) const {
 AnchorState DirectoryAnchors::state_of(const std::string& path) const {
   const Anchor anchor = find(path);
   struct stat held;
-  if (anchor.path.empty() || ::fstat(anchor.directory->fd(), &held) != 0) {
+  if (anchor.path.empty() || ::fstat(anchor.directory->get(), &held) != 0) {
     return AnchorState::kStands;
   }
   if (held.st_nlink == 0) return AnchorState::kRemoved;

@@ -15,29 +15,17 @@
 #include <vector>
 
 #include "os/io.h"
+#include "os/unique_fd.h"
 
 namespace lapwing {
 
-// An open directory, closed with its last owner.
-class HeldDirectory {
- public:
-  explicit HeldDirectory(int fd) : fd_(fd) {}
-  ~HeldDirectory();
-  HeldDirectory(const HeldDirectory&) = delete;
-  HeldDirectory& operator=(const HeldDirectory&) = delete;
-  int fd() const { return fd_; }
-
- private:
-  int fd_;
-};
-
 // Where a path is looked up: a name relative to a directory, for the system calls that end in "at".
 struct PathPlace {
-  std::shared_ptr<const HeldDirectory> directory;  // null: the path is below no anchor
-  std::string name;                                // one component, or the whole path
+  std::shared_ptr<const UniqueFd> directory;  // null: the path is below no anchor
+  std::string name;                           // one component, or the whole path
   int sys_errno = 0;  // why a directory on the way cannot be had; then there is no place
 
-  int at() const { return directory == nullptr ? AT_FDCWD : directory->fd(); }
+  int at() const { return directory == nullptr ? AT_FDCWD : directory->get(); }
   bool anchored() const { return directory != nullptr || sys_errno != 0; }
 };
 
@@ -52,7 +40,7 @@ class DirectoryAnchors {
  private:
   struct Anchor {
     std::string path;
-    std::shared_ptr<const HeldDirectory> directory;
+    std::shared_ptr<const UniqueFd> directory;
   };
   // The innermost anchor that `path` is, or is below; its path is empty if there is none.
   Anchor find(const std::string& path) const;

@@ -275,16 +275,13 @@ absl::Status PosixDisk::sync_directory(const std::string& path) {
 }
 
 absl::StatusOr<std::vector<std::string>> PosixDisk::list(const std::string& directory) {
-  const int opened = at_place(anchors_, directory, [](int at, const char* name) {
+  UniqueFd opened(at_place(anchors_, directory, [](int at, const char* name) {
     const int no_link = at == AT_FDCWD ? 0 : O_NOFOLLOW;
     return ::openat(at, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | no_link);
-  });
-  DIR* const stream = opened < 0 ? nullptr : ::fdopendir(opened);
-  if (stream == nullptr) {
-    const int sys_errno = errno;
-    if (opened >= 0) ::close(opened);
-    return make_system_error(sys_errno, absl::StrCat("cannot list ", directory));
-  }
+  }));
+  DIR* const stream = opened.valid() ? ::fdopendir(opened.get()) : nullptr;
+  if (stream == nullptr) return make_system_error(errno, absl::StrCat("cannot list ", directory));
+  opened.release();  // it is the stream's now
   std::vector<std::string> names;
   errno = 0;
   while (const dirent* const entry = ::readdir(stream)) {

@@ -20,6 +20,7 @@
 #include "os/posix_io.h"
 #include "os/small_file.h"
 #include "os/system_error.h"
+#include "os/unique_fd.h"
 #include "proto/ring_layout.h"
 #include "snapshot/checkpoint/checkpoint_directory.h"
 #include "snapshot/journal/session_log.h"
@@ -33,17 +34,6 @@ constexpr unsigned kDirectoryMode = 0700;
 constexpr unsigned kGroupDirectoryMode = 0750;
 constexpr unsigned kGroupReads = 0050;
 constexpr char kNewDirectorySuffix[] = ".lapwing-new-";
-
-// Owns a directory's descriptor for the length of a check.
-struct DirectoryFd {
-  explicit DirectoryFd(int number) : fd(number) {}
-  DirectoryFd(const DirectoryFd&) = delete;
-  DirectoryFd& operator=(const DirectoryFd&) = delete;
-  ~DirectoryFd() {
-    if (fd >= 0) ::close(fd);
-  }
-  const int fd;
-};
 
 absl::Status check_ownership(const std::string& directory, const struct stat& info) {
   if (info.st_uid != ::geteuid() && info.st_uid != 0) {
@@ -83,8 +73,8 @@ absl::Status check_group(const std::string& directory, const struct stat& info, 
                       directory));
 }
 
-DirectoryFd open_directory(const std::string& directory) {
-  return DirectoryFd(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+UniqueFd open_directory(const std::string& directory) {
+  return UniqueFd(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
 }
 
 absl::Status cannot_make(int sys_errno, const std::string& directory) {
@@ -106,8 +96,8 @@ absl::StatusOr<bool> make_if_missing(const std::string& directory, std::optional
   }
   if (!group) return true;
   absl::Status made = absl::OkStatus();
-  if (const DirectoryFd opened = open_directory(path); opened.fd >= 0) {
-    made = give_to_group(directory, opened.fd, *group);
+  if (const UniqueFd opened = open_directory(path); opened.valid()) {
+    made = give_to_group(directory, opened.get(), *group);
   } else {
     made = cannot_make(errno, directory);
   }
@@ -240,19 +230,19 @@ absl::Status prepare_directory(const std::string& directory, DirectoryUse use,
                                std::optional<unsigned> group) {
   const absl::StatusOr<bool> made = make_if_missing(directory, group);
   if (!made.ok()) return made.status();
-  const DirectoryFd opened = open_directory(directory);
-  if (opened.fd < 0 && (errno == ENOTDIR || errno == ELOOP)) {
+  const UniqueFd opened = open_directory(directory);
+  if (!opened.valid() && (errno == ENOTDIR || errno == ELOOP)) {
     return make_error(Errc::kNotALapwingFile,
                       absl::StrCat(directory, " is not a directory (links are not followed)"));
   }
   struct stat info{};
-  if (opened.fd < 0 || ::fstat(opened.fd, &info) != 0) {
+  if (!opened.valid() || ::fstat(opened.get(), &info) != 0) {
     return make_system_error(errno, absl::StrCat("cannot open the directory ", directory));
   }
   absl::Status status = check_ownership(directory, info);
   if (!status.ok() || *made) return status;
   if (use == DirectoryUse::kRingHome) {
-    return group ? give_to_group(directory, opened.fd, *group) : status;
+    return group ? give_to_group(directory, opened.get(), *group) : status;
   }
   status = check_content(directory, use);
   if (!status.ok() || !group) return status;

@@ -49,40 +49,38 @@ struct ByteSource::Decoder {
 absl::StatusOr<std::unique_ptr<ByteSource>> ByteSource::open(const std::string& path,
                                                              Stopped stopped) {
   if (path == "-") {
-    const int fd = ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0);
-    if (fd < 0) return make_system_error(errno, "cannot use standard input");
-    return adopt(fd, "standard input", std::move(stopped));
+    UniqueFd fd(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0));
+    if (!fd.valid()) return make_system_error(errno, "cannot use standard input");
+    return adopt(std::move(fd), "standard input", std::move(stopped));
   }
-  int fd = -1;
+  UniqueFd fd;
   do {
-    fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (fd < 0 && errno == EINTR && stopped && stopped()) return given_up(path);
-  } while (fd < 0 && errno == EINTR);
-  if (fd < 0) return make_system_error(errno, absl::StrCat("cannot open ", path));
-  std::unique_ptr<ByteSource> source = adopt(fd, path, std::move(stopped));
+    fd.reset(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!fd.valid() && errno == EINTR && stopped && stopped()) return given_up(path);
+  } while (!fd.valid() && errno == EINTR);
+  if (!fd.valid()) return make_system_error(errno, absl::StrCat("cannot open ", path));
   struct stat status{};
-  if (::fstat(fd, &status) != 0)
+  if (::fstat(fd.get(), &status) != 0)
     return make_system_error(errno, absl::StrCat("cannot stat ", path));
   if (S_ISDIR(status.st_mode)) {
     return make_error(Errc::kBadInput,
                       absl::StrCat(path, " is a directory; give a .dbn or .dbn.zst file in it"));
   }
-  return source;
+  return adopt(std::move(fd), path, std::move(stopped));
 }
 
-std::unique_ptr<ByteSource> ByteSource::adopt(int fd, const std::string& name, Stopped stopped) {
-  return std::unique_ptr<ByteSource>(new ByteSource(fd, name, std::move(stopped)));
+std::unique_ptr<ByteSource> ByteSource::adopt(UniqueFd fd, const std::string& name,
+                                              Stopped stopped) {
+  return std::unique_ptr<ByteSource>(new ByteSource(std::move(fd), name, std::move(stopped)));
 }
 
-ByteSource::ByteSource(int fd, std::string name, Stopped stopped)
-    : fd_(fd),
+ByteSource::ByteSource(UniqueFd fd, std::string name, Stopped stopped)
+    : fd_(std::move(fd)),
       name_(std::move(name)),
       stopped_(std::move(stopped)),
       buffer_(kByteSourceBufferBytes) {}
 
-ByteSource::~ByteSource() {
-  ::close(fd_);
-}
+ByteSource::~ByteSource() = default;
 
 absl::StatusOr<std::size_t> ByteSource::read(std::span<std::byte> out) {
   if (failure_.ok() && form_ == Form::kUnknown) {
@@ -101,7 +99,7 @@ absl::StatusOr<std::size_t> ByteSource::read(std::span<std::byte> out) {
 }
 
 absl::Status ByteSource::rewind() {
-  if (::lseek(fd_, 0, SEEK_SET) != 0) {
+  if (::lseek(fd(), 0, SEEK_SET) != 0) {
     return make_error(Errc::kUnsupported, absl::StrCat(name_,
                                                        " cannot be read a second time; save it "
                                                        "to a file and give the file"));
@@ -125,14 +123,14 @@ std::string ByteSource::place(std::uint64_t decoded_offset) const {
 // waits. A source that does not wait looks only.
 absl::Status ByteSource::wait_readable() const {
   if (!waits_) {
-    pollfd descriptor{fd_, POLLIN, 0};
+    pollfd descriptor{fd(), POLLIN, 0};
     if (::poll(&descriptor, 1, 0) > 0) return absl::OkStatus();
     return make_error(Errc::kTimedOut, absl::StrCat(name_, " has nothing yet"));
   }
   if (!stopped_) return absl::OkStatus();
   for (;;) {
     if (stopped_()) return given_up(name_);
-    pollfd descriptor{fd_, POLLIN, 0};
+    pollfd descriptor{fd(), POLLIN, 0};
     const int ready = ::poll(&descriptor, 1, kByteSourceWaitMs);
     if (ready > 0) return absl::OkStatus();
     if (ready < 0 && errno != EINTR) {
@@ -147,7 +145,7 @@ absl::Status ByteSource::fill() {
   if (auto status = wait_readable(); !status.ok()) return status;
   ssize_t count = 0;
   do {
-    count = ::read(fd_, buffer_.data() + end_, buffer_.size() - end_);
+    count = ::read(fd(), buffer_.data() + end_, buffer_.size() - end_);
   } while (count < 0 && errno == EINTR);
   if (count < 0) {
     return make_system_error(errno, absl::StrCat("cannot read ", name_, " at byte ", fetched_));

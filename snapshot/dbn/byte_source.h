@@ -17,6 +17,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "os/unique_fd.h"
 
 namespace lapwing {
 
@@ -31,8 +32,9 @@ class ByteSource {
   // `path` may be "-": standard input. Errors: kNotFound, kNotPermitted, kBadInput (a directory).
   static absl::StatusOr<std::unique_ptr<ByteSource>> open(const std::string& path,
                                                           Stopped stopped = {});
-  // Takes over the descriptor; `name` is for messages.
-  static std::unique_ptr<ByteSource> adopt(int fd, const std::string& name, Stopped stopped = {});
+  // `name` is for messages.
+  static std::unique_ptr<ByteSource> adopt(UniqueFd fd, const std::string& name,
+                                           Stopped stopped = {});
 
   ByteSource(const ByteSource&) = delete;
   ByteSource& operator=(const ByteSource&) = delete;
@@ -45,7 +47,7 @@ class ByteSource {
   absl::StatusOr<std::size_t> read(std::span<std::byte> out);
   // From now on read() does not wait; fd() is readable when it is worth calling again.
   void stop_waiting() { waits_ = false; }
-  int fd() const { return fd_; }
+  int fd() const { return fd_.get(); }
   // Starts again from the first byte. kUnsupported for what cannot seek.
   absl::Status rewind();
 
@@ -59,7 +61,7 @@ class ByteSource {
   struct Decoder;
   enum class Form { kUnknown, kRaw, kZstd };
 
-  ByteSource(int fd, std::string name, Stopped stopped);
+  ByteSource(UniqueFd fd, std::string name, Stopped stopped);
   absl::Status wait_readable() const;
   absl::Status fill();
   absl::Status detect();
@@ -70,7 +72,7 @@ class ByteSource {
   // File offset of the next byte that has not been used.
   std::uint64_t file_offset() const { return fetched_ - buffered(); }
 
-  int fd_;
+  UniqueFd fd_;
   std::string name_;
   Stopped stopped_;
   bool waits_ = true;

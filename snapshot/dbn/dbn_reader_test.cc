@@ -254,7 +254,7 @@ TEST_CASE("A reader that waits for a pipe gives up when it is told to, not befor
     stop = stop || ++asked == 5;
     return stop;
   };
-  const auto reader = DbnReader::open(ByteSource::adopt(ends[0], "a pipe", stopped));
+  const auto reader = DbnReader::open(ByteSource::adopt(UniqueFd(ends[0]), "a pipe", stopped));
   REQUIRE(reader.ok());
   CHECK((*reader)->next()->size() == 56);
   CHECK_FALSE(stop);
@@ -270,7 +270,7 @@ TEST_CASE("A record that has arrived on a pipe is not kept waiting for the next"
     REQUIRE(::write(ends[1], bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size()));
   };
   send(mbo_metadata() + mbo_records(1, 2) + mbo_records(3, 1).substr(0, 20));
-  const auto reader = DbnReader::open(ByteSource::adopt(ends[0], "a pipe"));
+  const auto reader = DbnReader::open(ByteSource::adopt(UniqueFd(ends[0]), "a pipe"));
   REQUIRE(reader.ok());
   CHECK((*reader)->next()->size() == 56);
   CHECK((*reader)->buffered());
@@ -294,7 +294,7 @@ TEST_CASE("A reader that does not wait says that there is nothing yet, and goes 
     return compressed ? zstd_frame(bytes) : bytes;
   };
   send(form(mbo_metadata()));
-  const auto reader = DbnReader::open(ByteSource::adopt(ends[0], "a pipe"));
+  const auto reader = DbnReader::open(ByteSource::adopt(UniqueFd(ends[0]), "a pipe"));
   REQUIRE(reader.ok());
   (*reader)->stop_waiting();
   CHECK((*reader)->fd() == ends[0]);
