@@ -9,10 +9,9 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "os/pages.h"
 
 namespace lapwing {
-
-inline constexpr std::uint64_t kHugePageBytes = 2 * 1024 * 1024;
 
 // What is to have huge pages, in the words of the messages.
 struct HugePageUse {

@@ -8,12 +8,6 @@
 #include "lapwing/error.h"
 
 namespace lapwing {
-namespace {
-
-constexpr std::uintptr_t kHugePageBytes = 2 * 1024 * 1024;
-
-}  // namespace
-
 absl::StatusOr<Pages> Pages::make(int file, int protection, int flags, std::uint64_t bytes,
                                   std::uint64_t mapped_bytes) {
   Pages pages;

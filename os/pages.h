@@ -12,6 +12,8 @@
 
 namespace lapwing {
 
+inline constexpr std::uint64_t kHugePageBytes = 2 * 1024 * 1024;
+
 class Pages {
  public:
   // Zeroed, writable, huge where the kernel has huge ones. Errors: kLimit, with the bytes that were
