@@ -1,7 +1,9 @@
 #include "bus/ring_reader.h"
-#include "proto/slot_stamp.h"
 
 #include <algorithm>
+
+#include "proto/hot_sizes.h"
+#include "proto/slot_stamp.h"
 
 namespace lapwing {
 namespace {
@@ -32,12 +34,10 @@ RingReadResult RingReader::explain(SlotReadResult read, Sequence n) const {
   return {RingRead::kLapped, resume_after_lap(n, read.stamp, newest, capacity_)};
 }
 
-// The compiler is given the size where it is one of DBN's, as in SlotProtocol: a loop around
-// straight-line code.
-template <std::size_t kBytes>
-RingRun RingReader::run_of(Sequence first, std::byte* out, std::uint64_t room,
+// `record_bytes` is a KnownSize, for a loop around straight-line code, or the number.
+template <typename Size>
+RingRun RingReader::run_of(Size record_bytes, Sequence first, std::byte* out, std::uint64_t room,
                            Sequence& seen_head) const {
-  const std::size_t record_bytes = kBytes != 0 ? kBytes : record_bytes_;
   for (std::uint64_t i = 0; i < room; ++i) {
     const Sequence n = first + i;
     if (n + kReadAheadSlots <= seen_head) {
@@ -55,9 +55,9 @@ RingRun RingReader::run_of(Sequence first, std::byte* out, std::uint64_t room,
 RingRun RingReader::read_run(Sequence first, std::byte* out, std::uint64_t room,
                              Sequence& seen_head) const {
   if (room > 0 && first < ring_first_) return {0, settle_below_first(first)};
-  if (record_bytes_ == 56) return run_of<56>(first, out, room, seen_head);
-  if (record_bytes_ == 80) return run_of<80>(first, out, room, seen_head);
-  return run_of<0>(first, out, room, seen_head);
+  return with_hot_size(
+      record_bytes_, [&](auto bytes) { return run_of(bytes, first, out, room, seen_head); },
+      [&] { return run_of(std::size_t{record_bytes_}, first, out, room, seen_head); });
 }
 
 RingReadResult RingReader::settle_below_first(Sequence n) const {

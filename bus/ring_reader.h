@@ -85,8 +85,9 @@ class RingReader {
   const std::byte* slot(Sequence n) const {
     return slots_ + (((n - 1) & (capacity_ - 1)) << slot_shift_);
   }
-  template <std::size_t kBytes>
-  RingRun run_of(Sequence first, std::byte* out, std::uint64_t room, Sequence& seen_head) const;
+  template <typename Size>
+  RingRun run_of(Size record_bytes, Sequence first, std::byte* out, std::uint64_t room,
+                 Sequence& seen_head) const;
   RingReadResult explain(SlotReadResult read, Sequence n) const;
   RingReadResult settle_below_first(Sequence n) const;
 

@@ -23,6 +23,7 @@
 
 #include "lapwing/detail/atomic_word.h"
 #include "lapwing/sequence.h"
+#include "proto/hot_sizes.h"
 #include "proto/slot_stamp.h"
 
 namespace lapwing {
@@ -94,8 +95,8 @@ struct WordMoves {
   }
 };
 
-// The protocol, given the moves of the words between the stamps. Of DBN's MboMsg and Mbp1Msg the
-// compiler sees the size, and the moves become straight-line code (docs/adr/0005-slot-moves.md).
+// The protocol, given the moves of the words between the stamps; of hot sizes they become
+// straight-line code.
 template <typename Moves>
 struct SlotProtocol {
   // Writes record n into `slot`. Reads exactly `record_bytes` bytes of `record`, at any alignment.
@@ -107,9 +108,13 @@ struct SlotProtocol {
   [[gnu::always_inline]] static bool store_inline(std::byte* slot, Sequence n,
                                                   const std::byte* record,
                                                   std::size_t record_bytes) {
-    if (record_bytes == 56) return store(slot, n, record, 56), true;
-    if (record_bytes == 80) return store(slot, n, record, 80), true;
-    return false;
+    return with_hot_size(
+        record_bytes,
+        [=](auto bytes) __attribute__((always_inline)) {
+          store(slot, n, record, bytes);
+          return true;
+        },
+        [] { return false; });
   }
 
   // Copies record n out of `slot` into `record` (`record_bytes` bytes). One pass, wait-free
@@ -117,9 +122,10 @@ struct SlotProtocol {
   [[gnu::always_inline]] static SlotReadResult load_slot(const std::byte* slot, Sequence n,
                                                          std::byte* record,
                                                          std::size_t record_bytes) {
-    if (record_bytes == 56) return load(slot, n, record, 56);
-    if (record_bytes == 80) return load(slot, n, record, 80);
-    return load_any(slot, n, record, record_bytes);
+    return with_hot_size(
+        record_bytes,
+        [=](auto bytes) __attribute__((always_inline)) { return load(slot, n, record, bytes); },
+        [=] { return load_any(slot, n, record, record_bytes); });
   }
 
  private:
