@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <xxhash.h>
 
 #include <bit>
 #include <cerrno>
@@ -16,6 +15,7 @@
 #include "lapwing/error.h"
 #include "os/file_lock.h"
 #include "os/system_error.h"
+#include "proto/header_checksum.h"
 
 namespace lapwing {
 namespace {
@@ -79,10 +79,6 @@ bool are_sound_sequences(const RingHeader& header) {
 }
 
 }  // namespace
-
-std::uint64_t checksum_of(const RingHeader& header) {
-  return XXH3_64bits(&header, offsetof(RingHeader, checksum));
-}
 
 absl::Status check_ring_header(const RingHeader& header, std::uint64_t file_bytes,
                                const std::string& path) {

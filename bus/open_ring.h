@@ -76,7 +76,4 @@ class OpenRing {
 absl::Status check_ring_header(const RingHeader& header, std::uint64_t file_bytes,
                                const std::string& path);
 
-// XXH3-64 of everything before the checksum.
-std::uint64_t checksum_of(const RingHeader& header);
-
 }  // namespace lapwing

@@ -18,6 +18,7 @@
 #include "os/mapping.h"
 #include "os/system_error.h"
 #include "os/unique_fd.h"
+#include "proto/header_checksum.h"
 #include "proto/ring_words.h"
 #include "proto/slot_stamp.h"
 #include "proto/text_field.h"

@@ -13,6 +13,7 @@
 
 #include "lapwing/error.h"
 #include "os/huge_pages.h"
+#include "proto/header_checksum.h"
 #include "proto/text_field.h"
 #include "testing/other_user.h"
 #include "testing/ring_spec.h"

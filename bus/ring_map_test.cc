@@ -13,6 +13,7 @@
 #include <random>
 
 #include "lapwing/error.h"
+#include "proto/header_checksum.h"
 #include "proto/text_field.h"
 #include "testing/ring_spec.h"
 

@@ -1,11 +1,10 @@
 #include "snapshot/checkpoint/checkpoint_header.h"
 
-#include <xxhash.h>
-
 #include <limits>
 
 #include "absl/strings/str_cat.h"
 #include "lapwing/error.h"
+#include "proto/header_checksum.h"
 #include "proto/text_field.h"
 
 namespace lapwing {
@@ -14,10 +13,6 @@ namespace {
 constexpr std::uint64_t kSumsAlignment = 8;
 // No file is longer; whatever is below it can be multiplied and rounded up without a wrap.
 constexpr std::uint64_t kFileBytesMax = std::numeric_limits<std::int64_t>::max();
-
-std::uint64_t checksum_of(const CheckpointHeader& header) {
-  return XXH3_64bits(&header, offsetof(CheckpointHeader, checksum));
-}
 
 template <std::size_t kBytes>
 bool is_text(const char (&field)[kBytes]) {

@@ -1,7 +1,5 @@
 #include "snapshot/journal/retention_file.h"
 
-#include <xxhash.h>
-
 #include <algorithm>
 #include <span>
 #include <utility>
@@ -9,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "lapwing/error.h"
 #include "os/whole_file.h"
+#include "proto/header_checksum.h"
 #include "proto/journal_format.h"
 
 namespace lapwing {
@@ -18,10 +17,6 @@ constexpr std::size_t kCopies = 2;
 
 std::string path_of(const JournalFiles& files) {
   return absl::StrCat(files.directory, "/", kRetentionFileName);
-}
-
-std::uint64_t checksum_of(const RetentionEntry& entry) {
-  return XXH3_64bits(&entry, offsetof(RetentionEntry, checksum));
 }
 
 bool is_valid(const RetentionEntry& entry, const JournalFiles& files) {

@@ -1,17 +1,12 @@
 #include "snapshot/journal/segment_file.h"
 
-#include <xxhash.h>
-
 #include "absl/strings/str_cat.h"
 #include "lapwing/error.h"
+#include "proto/header_checksum.h"
 #include "proto/text_field.h"
 
 namespace lapwing {
 namespace {
-
-std::uint64_t checksum_of(const SegmentHeader& header) {
-  return XXH3_64bits(&header, offsetof(SegmentHeader, checksum));
-}
 
 absl::Status damaged(const std::string& path, const std::string& what) {
   return make_error(Errc::kDamaged,

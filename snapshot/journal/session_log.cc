@@ -1,13 +1,12 @@
 #include "snapshot/journal/session_log.h"
 
-#include <xxhash.h>
-
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
 #include "lapwing/error.h"
+#include "os/kernel.h"
+#include "proto/header_checksum.h"
 #include "snapshot/journal/journal_files.h"
 
 namespace lapwing {
@@ -17,21 +16,11 @@ constexpr std::size_t kEntriesPerRead = 64;
 
 enum class EntryState { kEmpty, kValid, kBad };
 
-std::uint64_t checksum_of(const SessionEntry& entry) {
-  return XXH3_64bits(&entry, offsetof(SessionEntry, checksum));
-}
-
 EntryState state_of(const SessionEntry& entry, std::uint64_t index) {
   static constexpr SessionEntry kZeros{};
   if (std::memcmp(&entry, &kZeros, sizeof entry) == 0) return EntryState::kEmpty;
   const bool valid = entry.checksum == checksum_of(entry) && entry.index == index;
   return valid ? EntryState::kValid : EntryState::kBad;
-}
-
-std::uint64_t now_wall_ns() {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return static_cast<std::uint64_t>(
-      std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
 }
 
 // What stands at `index` and after it; zeros beyond the file's end and where there is no file.
@@ -273,7 +262,7 @@ absl::Status SessionLog::append(SessionEntry entry) {
   if (const absl::Status room = make_room(entry.kind); !room.ok()) return room;
   entry.version = kJournalVersion;
   entry.index = next_index_;
-  if (entry.wall_ns == 0) entry.wall_ns = now_wall_ns();
+  if (entry.wall_ns == 0) entry.wall_ns = wall_ns();
   entry.checksum = checksum_of(entry);
   failure_ = write_copies(entry);
   if (!failure_.ok()) return failure_;
