@@ -216,7 +216,10 @@ absl::Status Settler::look_at_tail() {
 }
 
 absl::StatusOr<Settled> Settler::act() {
-  absl::Status status;
+  const auto then = [this](const absl::Status& done, Settlement how) -> absl::StatusOr<Settled> {
+    if (!done.ok()) return done;
+    return how == Settlement::kReset ? new_journal(how) : continued(how);
+  };
   switch (decide(facts_)) {
     case SettleRow::kRefuse:
       return refusal();
@@ -227,21 +230,13 @@ absl::StatusOr<Settled> Settler::act() {
     case SettleRow::kContinue:
       return continued(Settlement::kContinued);
     case SettleRow::kFail:
-      status = end_failed();
-      if (!status.ok()) return status;
-      return new_journal(Settlement::kReset);
+      return then(end_failed(), Settlement::kReset);
     case SettleRow::kUnused:
-      status = end_unused();
-      if (!status.ok()) return status;
-      return continued(Settlement::kRecovered);
+      return then(end_unused(), Settlement::kRecovered);
     case SettleRow::kRecover:
-      status = recover();
-      if (!status.ok()) return status;
-      return continued(Settlement::kRecovered);
+      return then(recover(), Settlement::kRecovered);
     case SettleRow::kCut:
-      status = cut();
-      if (!status.ok()) return status;
-      return continued(Settlement::kCut);
+      return then(cut(), Settlement::kCut);
   }
   return make_error(Errc::kSystem, "the table of recovery has no such row");
 }
