@@ -163,4 +163,11 @@ class OpenFile {
   FileHandle file_ = kNoFile;
 };
 
+inline absl::StatusOr<OpenFile> open_file(Disk& disk, const std::string& path,
+                                          const OpenOptions& options) {
+  const absl::StatusOr<FileHandle> file = disk.open(path, options);
+  if (!file.ok()) return file.status();
+  return OpenFile(disk, *file);
+}
+
 }  // namespace lapwing

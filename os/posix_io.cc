@@ -249,10 +249,9 @@ absl::Status PosixDisk::make_directory(const std::string& path, unsigned permiss
     }
     return make_system_error(sys_errno, absl::StrCat("cannot make the directory ", path));
   }
-  const auto opened = open(path, {.mode = OpenMode::kDirectory});
+  const auto opened = open_file(*this, path, {.mode = OpenMode::kDirectory});
   if (!opened.ok()) return opened.status();
-  const OpenFile directory(*this, *opened);
-  return share(directory.get(), path, permissions);
+  return share(opened->get(), path, permissions);
 }
 
 // Gives a new directory its group and its mode.
@@ -267,10 +266,9 @@ absl::Status PosixDisk::share(int directory, const std::string& path, unsigned p
 }
 
 absl::Status PosixDisk::sync_directory(const std::string& path) {
-  const auto opened = open(path, {.mode = OpenMode::kDirectory});
+  const auto opened = open_file(*this, path, {.mode = OpenMode::kDirectory});
   if (!opened.ok()) return opened.status();
-  const OpenFile directory(*this, *opened);
-  if (retry_on_eintr([&] { return ::fsync(directory.get()); }) == 0) return absl::OkStatus();
+  if (retry_on_eintr([&] { return ::fsync(opened->get()); }) == 0) return absl::OkStatus();
   return make_system_error(errno, absl::StrCat("cannot sync the directory ", path));
 }
 

@@ -31,17 +31,16 @@ absl::StatusOr<std::string> read_small_file(const std::string& path, std::size_t
 
 absl::StatusOr<std::string> read_small_file(Disk& disk, const std::string& path,
                                             std::size_t bytes_max) {
-  const auto file = disk.open(path, {OpenMode::kRead});
+  const auto file = open_file(disk, path, {OpenMode::kRead});
   if (!file.ok()) return file.status();
-  OpenFile owned(disk, *file);
-  const auto size = disk.size(*file);
+  const auto size = disk.size(file->get());
   if (!size.ok()) return size.status();
   if (*size > bytes_max) {
     return make_error(Errc::kDamaged,
                       absl::StrCat(path, " has ", *size, " bytes, more than ", bytes_max));
   }
   std::string content(*size, '\0');
-  const auto read = disk.read_at(*file, 0, std::as_writable_bytes(std::span(content)));
+  const auto read = disk.read_at(file->get(), 0, std::as_writable_bytes(std::span(content)));
   if (!read.ok()) return read.status();
   content.resize(*read);
   return content;

@@ -13,9 +13,7 @@ absl::StatusOr<OpenFile> create_unfinished(Disk& disk, const std::string& path,
   const absl::Status removed = *stale ? disk.remove(unfinished) : absl::OkStatus();
   if (!removed.ok()) return removed;
   options.mode = OpenMode::kCreate;
-  const auto file = disk.open(unfinished, options);
-  if (!file.ok()) return file.status();
-  return OpenFile(disk, *file);
+  return open_file(disk, unfinished, options);
 }
 
 absl::Status finish_file(Disk& disk, const OpenFile& file, const std::string& path) {

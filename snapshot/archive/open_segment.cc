@@ -19,10 +19,8 @@ std::string SegmentFiles::unfinished_path(std::uint64_t number, const char* suff
 }
 
 absl::StatusOr<OpenFile> SegmentFiles::open(const std::string& path, OpenMode mode, bool direct) {
-  const auto file =
-      disk_.open(path, {.mode = mode, .direct = direct, .permissions = options_.file_permissions});
-  if (!file.ok()) return file.status();
-  return OpenFile(disk_, *file);
+  return open_file(disk_, path,
+                   {.mode = mode, .direct = direct, .permissions = options_.file_permissions});
 }
 
 absl::StatusOr<OpenFile> SegmentFiles::create(std::uint64_t number, const char* suffix,

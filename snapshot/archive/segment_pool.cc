@@ -29,9 +29,9 @@ SegmentPool::SegmentPool(Disk& disk, const SegmentOptions& options, std::uint64_
 
 absl::StatusOr<std::vector<std::uint64_t>> SegmentPool::open() {
   const std::string& path = files_.options().directory;
-  const auto directory = files_.disk().open(path, {.mode = OpenMode::kDirectory});
+  auto directory = open_file(files_.disk(), path, {.mode = OpenMode::kDirectory});
   if (!directory.ok()) return directory.status();
-  directory_ = OpenFile(files_.disk(), *directory);
+  directory_ = *std::move(directory);
   const auto names = files_.disk().list(path);
   if (!names.ok()) return names.status();
   std::vector<std::uint64_t> segments;

@@ -196,9 +196,8 @@ void SegmentPreparation::undo() {
 
 absl::Status create_segment(Disk& disk, const SegmentOptions& options, std::uint64_t number,
                             std::uint64_t wall_ns) {
-  const auto opened = disk.open(options.directory, {.mode = OpenMode::kDirectory});
+  const auto opened = open_file(disk, options.directory, {.mode = OpenMode::kDirectory});
   if (!opened.ok()) return opened.status();
-  const OpenFile directory(disk, *opened);
   SegmentFiles files(disk, options);
   OpenSegment segment;
   segment.sum_entries.resize(options.geometry.blocks_per_segment());
@@ -206,7 +205,7 @@ absl::Status create_segment(Disk& disk, const SegmentOptions& options, std::uint
     return run_on(disk, options.directory, request);
   });
   SegmentPreparation preparation;
-  preparation.begin(files, directory, segment, number, true, wall_ns);
+  preparation.begin(files, *opened, segment, number, true, wall_ns);
   while (preparation.advance(queue, 0, true) == SegmentPreparation::State::kUnderWay) {
     WriteCompletion done{};
     if (queue.reap(std::span(&done, 1), 0) == 1) preparation.complete(done.tag, done.result);

@@ -14,9 +14,9 @@ absl::Status SegmentRetention::open(const std::vector<std::uint64_t>& present,
   for (const std::uint64_t segment : present) {
     if (segment < session_segment) before_.push_back(segment);
   }
-  const auto directory = disk_.open(options_.directory, {.mode = OpenMode::kDirectory});
+  auto directory = open_file(disk_, options_.directory, {.mode = OpenMode::kDirectory});
   if (!directory.ok()) return directory.status();
-  directory_ = OpenFile(disk_, *directory);
+  directory_ = *std::move(directory);
   auto file = RetentionFile::open(files(), options_.file_permissions);
   if (file.ok()) file_ = *std::move(file);
   return file.status();
@@ -108,10 +108,9 @@ bool SegmentRetention::is_too_old(std::uint64_t wall_ns) {
 
 // 0: nobody knows.
 std::uint64_t SegmentRetention::newest_wall_ns(std::uint64_t segment) {
-  const auto opened = disk_.open(segment_path(options_.directory, segment, "idx"), {});
+  const auto opened = open_file(disk_, segment_path(options_.directory, segment, "idx"), {});
   if (!opened.ok()) return 0;
-  const OpenFile index(disk_, *opened);
-  const auto newest = newest_time_entry(disk_, index.get(), options_.journal_id);
+  const auto newest = newest_time_entry(disk_, opened->get(), options_.journal_id);
   return newest.ok() && newest->has_value() ? (*newest)->wall_ns : 0;
 }
 

@@ -103,13 +103,13 @@ DbnWriter::~DbnWriter() {
 }
 
 absl::Status DbnWriter::open(OpenMode mode) {
-  const auto file = disk_.open(path_, {.mode = mode, .permissions = kRecordingPermissions});
+  auto file = open_file(disk_, path_, {.mode = mode, .permissions = kRecordingPermissions});
   if (!file.ok()) {
     finished_ = true;
     return file.status();
   }
-  file_ = OpenFile(disk_, *file);
-  const auto size = disk_.size(*file);
+  file_ = *std::move(file);
+  const auto size = disk_.size(file_.get());
   if (!size.ok()) return fail(size.status());
   file_bytes_ = *size;
   return absl::OkStatus();

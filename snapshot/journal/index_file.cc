@@ -24,17 +24,16 @@ struct IndexExtent {
 absl::StatusOr<IndexExtent> for_each_entry(
     const JournalFiles& files, std::uint64_t segment,
     const std::function<absl::Status(const TimeEntry& entry, bool is_last)>& visit) {
-  const auto file = files.disk->open(files.path(segment, "idx"), {OpenMode::kRead});
+  const auto file = open_file(*files.disk, files.path(segment, "idx"), {OpenMode::kRead});
   if (errc_of(file.status()) == Errc::kNotFound) return IndexExtent{.missing = true};
   if (!file.ok()) return file.status();
-  const OpenFile owned(*files.disk, *file);
-  const auto size = files.disk->size(*file);
+  const auto size = files.disk->size(file->get());
   if (!size.ok()) return size.status();
   const std::uint64_t written = *size / sizeof(TimeEntry);
   const std::uint64_t count = std::min(written, index_entries_max(files.geometry));
   std::vector<TimeEntry> chunk(kEntriesPerRead);
   for (std::uint64_t begin = 0; begin < count; begin += kEntriesPerRead) {
-    const auto read = files.disk->read_at(*file, begin * sizeof(TimeEntry),
+    const auto read = files.disk->read_at(file->get(), begin * sizeof(TimeEntry),
                                           std::as_writable_bytes(std::span(chunk)));
     if (!read.ok()) return read.status();
     for (std::size_t i = 0; i < *read / sizeof(TimeEntry); ++i) {

@@ -59,12 +59,11 @@ absl::StatusOr<OpenFile> create(const JournalFiles& files, unsigned permissions)
 }  // namespace
 
 absl::StatusOr<Sequence> read_retained_from(const JournalFiles& files) {
-  const auto file = files.disk->open(path_of(files), {OpenMode::kRead});
+  const auto file = open_file(*files.disk, path_of(files), {OpenMode::kRead});
   const Errc code = errc_of(file.status());
   if (code == Errc::kNotFound || code == Errc::kNotALapwingFile) return Sequence{1};
   if (!file.ok()) return file.status();
-  const OpenFile owned(*files.disk, *file);
-  return read_oldest(files, *file);
+  return read_oldest(files, file->get());
 }
 
 // The names first: whatever retention removes between the two looks is in the second.
@@ -80,17 +79,16 @@ absl::StatusOr<RetainedSegments> list_retained(const JournalFiles& files) {
 }
 
 absl::StatusOr<RetentionFile> RetentionFile::open(const JournalFiles& files, unsigned permissions) {
-  const auto there = files.disk->open(path_of(files), {OpenMode::kReadWrite});
+  auto there = open_file(*files.disk, path_of(files), {OpenMode::kReadWrite});
   if (errc_of(there.status()) == Errc::kNotFound) {
     auto made = create(files, permissions);
     if (!made.ok()) return made.status();
     return RetentionFile(files, *std::move(made), 1);
   }
   if (!there.ok()) return there.status();
-  OpenFile file(*files.disk, *there);
-  const auto oldest = read_oldest(files, file.get());
+  const auto oldest = read_oldest(files, there->get());
   if (!oldest.ok()) return oldest.status();
-  return RetentionFile(files, std::move(file), *oldest);
+  return RetentionFile(files, *std::move(there), *oldest);
 }
 
 absl::Status RetentionFile::write(Sequence oldest) {

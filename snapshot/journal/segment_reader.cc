@@ -31,22 +31,22 @@ void SegmentReader::close() {
 absl::Status SegmentReader::open(std::uint64_t segment) {
   close();
   const std::string path = files_.path(segment, "jnl");
-  const auto jnl = files_.disk->open(path, {OpenMode::kRead});
+  auto jnl = open_file(*files_.disk, path, {OpenMode::kRead});
   if (!jnl.ok()) return jnl.status();
-  OpenFile opened(*files_.disk, *jnl);
   SegmentHeader header{};
-  const auto read = files_.disk->read_at(*jnl, 0, std::as_writable_bytes(std::span(&header, 1)));
+  const auto read =
+      files_.disk->read_at(jnl->get(), 0, std::as_writable_bytes(std::span(&header, 1)));
   if (!read.ok()) return read.status();
   const absl::Status checked =
       check_segment_header(header, files_.journal_id, files_.geometry, segment, path);
   if (!checked.ok()) return checked;
-  const auto sum = files_.disk->open(files_.path(segment, "sum"), {OpenMode::kRead});
+  auto sum = open_file(*files_.disk, files_.path(segment, "sum"), {OpenMode::kRead});
   if (sum.ok()) {
-    sum_ = OpenFile(*files_.disk, *sum);
+    sum_ = *std::move(sum);
   } else if (errc_of(sum.status()) != Errc::kNotFound) {
     return sum.status();
   }
-  jnl_ = std::move(opened);
+  jnl_ = *std::move(jnl);
   segment_ = segment;
   return absl::OkStatus();
 }

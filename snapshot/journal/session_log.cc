@@ -137,10 +137,10 @@ absl::Status SessionLog::create_missing() {
   bool created = false;
   for (std::size_t copy = 0; copy < kCopies; ++copy) {
     if (files_[copy].valid()) continue;
-    const auto file = disk_->open(path(copy), {OpenMode::kCreate});
+    auto file = open_file(*disk_, path(copy), {OpenMode::kCreate});
     if (!file.ok()) return file.status();
-    files_[copy] = OpenFile(*disk_, *file);
-    const absl::Status locked = disk_->lock(*file, 0);
+    files_[copy] = *std::move(file);
+    const absl::Status locked = disk_->lock(files_[copy].get(), 0);
     if (!locked.ok()) return locked;
     created = true;
   }
@@ -149,9 +149,9 @@ absl::Status SessionLog::create_missing() {
 
 absl::Status SessionLog::open_files(OpenMode mode) {
   for (std::size_t copy = 0; copy < kCopies; ++copy) {
-    const auto file = disk_->open(path(copy), {mode});
+    auto file = open_file(*disk_, path(copy), {mode});
     if (file.ok()) {
-      files_[copy] = OpenFile(*disk_, *file);
+      files_[copy] = *std::move(file);
     } else if (errc_of(file.status()) != Errc::kNotFound) {
       return file.status();
     }

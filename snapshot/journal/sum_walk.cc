@@ -24,12 +24,12 @@ class Walk {
   }
 
   absl::StatusOr<Step> segment(std::uint64_t segment, std::uint64_t first_block) {
-    const auto file = files_.disk->open(files_.path(segment, "sum"), {OpenMode::kRead});
+    const auto file = open_file(*files_.disk, files_.path(segment, "sum"), {OpenMode::kRead});
     if (errc_of(file.status()) == Errc::kNotFound) return missing(segment);
     if (!file.ok()) return file.status();
-    const OpenFile owned(*files_.disk, *file);
     std::fill(entries_.begin(), entries_.end(), SumEntry{});
-    const auto read = files_.disk->read_at(*file, 0, std::as_writable_bytes(std::span(entries_)));
+    const auto read =
+        files_.disk->read_at(file->get(), 0, std::as_writable_bytes(std::span(entries_)));
     if (!read.ok()) return read.status();
     if (*read < sum_file_bytes(files_.geometry)) note_cut_short(segment, *read);
     const std::uint64_t base = segment * entries_.size();

@@ -50,18 +50,17 @@ struct IndexAnswer {
 
 absl::StatusOr<IndexAnswer> ask_index(const JournalFiles& files, std::uint64_t segment,
                                       std::uint64_t wall_ns) {
-  const auto opened = files.disk->open(files.path(segment, "idx"), {OpenMode::kRead});
+  const auto opened = open_file(*files.disk, files.path(segment, "idx"), {OpenMode::kRead});
   if (errc_of(opened.status()) == Errc::kNotFound) return IndexAnswer{};
   if (!opened.ok()) return opened.status();
-  const OpenFile index(*files.disk, *opened);
-  const auto newest = newest_time_entry(*files.disk, *opened, files.journal_id);
+  const auto newest = newest_time_entry(*files.disk, opened->get(), files.journal_id);
   if (!newest.ok()) return newest.status();
   if (!newest->has_value() || (*newest)->wall_ns < wall_ns) return IndexAnswer{*newest, false};
-  const auto bytes = files.disk->size(*opened);
+  const auto bytes = files.disk->size(opened->get());
   if (!bytes.ok()) return bytes.status();
   const std::uint64_t count =
       std::min(*bytes / sizeof(TimeEntry), index_entries_max(files.geometry));
-  return IndexAnswer{last_before(files, index, count, wall_ns), true};
+  return IndexAnswer{last_before(files, *opened, count, wall_ns), true};
 }
 
 }  // namespace

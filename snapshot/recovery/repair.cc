@@ -84,11 +84,10 @@ absl::Status Repairer::check_start() {
 absl::Status Repairer::check_unused() {
   for (const char* const suffix : {"", kCopySuffix}) {
     const auto file =
-        disk_.open(absl::StrCat(path(kSessionsFileName), suffix), {OpenMode::kReadWrite});
+        open_file(disk_, absl::StrCat(path(kSessionsFileName), suffix), {OpenMode::kReadWrite});
     if (errc_of(file.status()) == Errc::kNotFound) continue;
     if (!file.ok()) return file.status();
-    const OpenFile owned(disk_, *file);
-    const absl::Status locked = disk_.lock(*file, 0);
+    const absl::Status locked = disk_.lock(file->get(), 0);
     if (!locked.ok()) return locked;
   }
   return absl::OkStatus();
@@ -176,22 +175,21 @@ void Repairer::say_rebuilt(const SessionLog& valid, const UnlistedJournals& unli
 }
 
 absl::Status Repairer::copy_aside(const std::string& suffix) {
-  const auto from = disk_.open(absl::StrCat(path(kSessionsFileName), suffix), {OpenMode::kRead});
+  const auto from =
+      open_file(disk_, absl::StrCat(path(kSessionsFileName), suffix), {OpenMode::kRead});
   if (errc_of(from.status()) == Errc::kNotFound) return absl::OkStatus();
   if (!from.ok()) return from.status();
-  const OpenFile from_owned(disk_, *from);
-  const auto to = disk_.open(
-      absl::StrCat(path(kSessionsFileName), suffix, ".damaged-", request_.fresh_id.hex()),
+  const auto to = open_file(
+      disk_, absl::StrCat(path(kSessionsFileName), suffix, ".damaged-", request_.fresh_id.hex()),
       {OpenMode::kCreate});
   if (!to.ok()) return to.status();
-  const OpenFile to_owned(disk_, *to);
   const auto chunk = std::make_unique<std::byte[]>(kCopyChunkBytes);
   for (std::uint64_t offset = 0;;) {
-    const auto read = disk_.read_at(*from, offset, std::span(chunk.get(), kCopyChunkBytes));
+    const auto read = disk_.read_at(from->get(), offset, std::span(chunk.get(), kCopyChunkBytes));
     if (!read.ok()) return read.status();
-    if (*read == 0) return disk_.sync(*to);
+    if (*read == 0) return disk_.sync(to->get());
     const absl::Status status =
-        disk_.write_at(*to, offset, std::span<const std::byte>(chunk.get(), *read));
+        disk_.write_at(to->get(), offset, std::span<const std::byte>(chunk.get(), *read));
     if (!status.ok()) return status;
     offset += *read;
   }

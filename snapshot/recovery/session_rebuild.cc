@@ -88,12 +88,11 @@ absl::Status Inspection::run() {
 
 // A header that does not check says nothing; those that do must agree.
 absl::Status Inspection::look_at_header(std::uint64_t segment) {
-  const auto file = disk_.open(path(segment, "jnl"), {});
+  const auto file = open_file(disk_, path(segment, "jnl"), {});
   if (errc_of(file.status()) == Errc::kNotALapwingFile) return absl::OkStatus();
   if (!file.ok()) return file.status();
-  const OpenFile owned(disk_, *file);
   SegmentHeader header{};
-  const auto read = disk_.read_at(*file, 0, std::as_writable_bytes(std::span(&header, 1)));
+  const auto read = disk_.read_at(file->get(), 0, std::as_writable_bytes(std::span(&header, 1)));
   if (!read.ok()) return read.status();
   const auto geometry = sane_geometry(header);
   if (!geometry ||
@@ -117,18 +116,17 @@ absl::Status Inspection::look_at_header(std::uint64_t segment) {
 // The newest sequence that a sum of this segment covers. All entries are looked at: there may be
 // holes between them.
 absl::StatusOr<bool> Inspection::find_newest_sum(std::uint64_t segment) {
-  const auto file = disk_.open(path(segment, "sum"), {});
+  const auto file = open_file(disk_, path(segment, "sum"), {});
   const Errc code = errc_of(file.status());
   if (code == Errc::kNotFound || code == Errc::kNotALapwingFile) return false;
   if (!file.ok()) return file.status();
-  const OpenFile owned(disk_, *file);
   const JournalGeometry& geometry = journal_.geometry;
   const std::uint64_t base = segment * geometry.blocks_per_segment();
   std::vector<SumEntry> entries(kEntriesPerRead);
   for (std::uint64_t at = 0; at < geometry.blocks_per_segment(); at += entries.size()) {
     std::fill(entries.begin(), entries.end(), SumEntry{});
-    const auto read =
-        disk_.read_at(*file, at * sizeof(SumEntry), std::as_writable_bytes(std::span(entries)));
+    const auto read = disk_.read_at(file->get(), at * sizeof(SumEntry),
+                                    std::as_writable_bytes(std::span(entries)));
     if (!read.ok()) return read.status();
     const std::uint64_t count =
         std::min<std::uint64_t>(entries.size(), geometry.blocks_per_segment() - at);

@@ -48,7 +48,9 @@ class Cutter {
   absl::Status keep_aside(FileHandle file, std::uint64_t segment, const Extent& extent);
   absl::Status copy(FileHandle from, FileHandle to, const Extent& extent);
   absl::Status zero(FileHandle file, const Extent& extent);
-  absl::StatusOr<OpenFile> open(const std::string& path, OpenMode mode);
+  absl::StatusOr<OpenFile> open(const std::string& path, OpenMode mode) {
+    return open_file(disk_, path, {mode});
+  }
 
   Disk& disk_;
   const JournalFiles& files_;
@@ -74,12 +76,6 @@ absl::Status Cutter::run() {
     if (!status.ok()) return status;
   }
   return segments->empty() ? absl::OkStatus() : disk_.sync_directory(files_.directory);
-}
-
-absl::StatusOr<OpenFile> Cutter::open(const std::string& path, OpenMode mode) {
-  const auto file = disk_.open(path, {mode});
-  if (!file.ok()) return file.status();
-  return OpenFile(disk_, *file);
 }
 
 // The name .jnl goes first and is synced, so that no power cut leaves one without its companions,

@@ -35,9 +35,9 @@ absl::Status RingTail::load_disk_block(std::uint64_t block) {
   disk_page_.fill(std::byte{0});
   if (disk_segment_ != segment) {
     disk_file_.close();
-    const auto file = files_.disk->open(files_.path(segment, "jnl"), {OpenMode::kRead});
+    auto file = open_file(*files_.disk, files_.path(segment, "jnl"), {OpenMode::kRead});
     if (!file.ok() && errc_of(file.status()) != Errc::kNotFound) return file.status();
-    if (file.ok()) disk_file_ = OpenFile(*files_.disk, *file);
+    if (file.ok()) disk_file_ = *std::move(file);
     disk_segment_ = segment;
   }
   if (disk_file_.valid()) {
@@ -106,14 +106,12 @@ absl::Status RingTail::write_segment(std::uint64_t segment, std::uint64_t first_
                                      std::uint64_t last_block, Sequence last) {
   Disk& disk = *files_.disk;
   const JournalGeometry& geometry = files_.geometry;
-  const auto jnl = disk.open(files_.path(segment, "jnl"), {OpenMode::kReadWrite});
+  const auto jnl = open_file(disk, files_.path(segment, "jnl"), {OpenMode::kReadWrite});
   if (!jnl.ok()) return jnl.status();
-  const OpenFile jnl_owned(disk, *jnl);
-  const auto sum = disk.open(files_.path(segment, "sum"), {OpenMode::kReadWrite});
+  const auto sum = open_file(disk, files_.path(segment, "sum"), {OpenMode::kReadWrite});
   if (!sum.ok()) return sum.status();
-  const OpenFile sum_owned(disk, *sum);
   // A file that was cut short gets its size back.
-  absl::Status status = disk.allocate(*jnl, segment_file_bytes(geometry));
+  absl::Status status = disk.allocate(jnl->get(), segment_file_bytes(geometry));
   if (!status.ok()) return status;
   std::vector<SumEntry> sums;
   for (std::uint64_t block = first_block; block <= last_block; ++block) {
@@ -121,18 +119,19 @@ absl::Status RingTail::write_segment(std::uint64_t segment, std::uint64_t first_
     std::uint32_t count = 0;
     status = compose(block, last, page, count);
     if (status.ok()) {
-      status = disk.write_at(*jnl, geometry.offset_of(geometry.block_first(block)), page);
+      status = disk.write_at(jnl->get(), geometry.offset_of(geometry.block_first(block)), page);
     }
     if (!status.ok()) return status;
     sums.push_back(make_sum(files_.journal_id, block,
                             std::span(page).first(std::size_t{count} * geometry.slot_bytes),
                             count));
   }
-  status = disk.sync(*jnl);
+  status = disk.sync(jnl->get());
   if (status.ok()) {
-    status = disk.write_at(*sum, sum_offset(geometry, first_block), std::as_bytes(std::span(sums)));
+    status = disk.write_at(sum->get(), sum_offset(geometry, first_block),
+                           std::as_bytes(std::span(sums)));
   }
-  if (status.ok()) status = disk.sync(*sum);
+  if (status.ok()) status = disk.sync(sum->get());
   return status;
 }
 
