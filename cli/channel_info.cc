@@ -7,10 +7,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "channel/channel_census.h"
 #include "cli/exit_codes.h"
 #include "cli/say.h"
 #include "lapwing/error.h"
+#include "monitor/channel_status.h"
 #include "os/kernel.h"
 #include "proto/text_field.h"
 

@@ -18,7 +18,8 @@ LAYER_USES = {
     "snapshot": {"snapshot", "os", "proto"},
     "publisher": {"publisher", "bus", "snapshot", "os", "proto"},
     "subscribers": {"subscribers", "bus", "snapshot", "os", "proto"},
-    "cli": {"cli", "publisher", "subscribers", "bus", "channel", "snapshot", "os", "proto"},
+    "monitor": {"monitor", "subscribers", "bus", "channel", "snapshot", "os", "proto"},
+    "cli": {"cli", "monitor", "publisher", "subscribers", "bus", "channel", "snapshot", "os", "proto"},
     "bindings": {"bindings", "publisher", "subscribers", "bus", "channel", "snapshot", "os", "proto"},
 }
 EXTERNAL_IN_QUOTES = ("absl/",)
@@ -52,7 +53,7 @@ FILE_LINES_MAX = 500
 
 
 def include_directions(tree):
-    """include/lapwing <- proto <- os <- bus, channel, snapshot <- publisher, subscribers <- cli."""
+    """include/lapwing <- proto <- os <- bus, channel, snapshot <- publisher, subscribers <- monitor, cli."""
     for source in tree.cpp():
         allowed = LAYER_USES.get(source.layer)
         tests = {"testing", "tests"} if source.is_test else set()

@@ -11,7 +11,7 @@ PRUNED = re.compile(r"^(\.git|\.cache|\.venv|__pycache__|target|build(-.*)?)$")
 TEST_SUPPORT = ("proto/abi_dump.",)
 BINARY = (".zst", ".png", ".pyc", ".bin")
 
-LAYERS = ("include", "proto", "os", "bus", "channel", "snapshot", "publisher", "subscribers", "cli", "bindings")
+LAYERS = ("include", "proto", "os", "bus", "channel", "snapshot", "publisher", "subscribers", "monitor", "cli", "bindings")
 
 # Comments, string and character literals of C++; raw strings are not used in this project's code.
 _COMMENT_OR_LITERAL = re.compile(

@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "channel/channel_census.h"
 #include "channel/session.h"
 #include "lapwing/consumer.h"
 #include "lapwing/listener.h"
 #include "lapwing/producer.h"
+#include "monitor/channel_status.h"
 #include "os/kernel.h"
 #include "testing/child_process.h"
 #include "testing/temporary_directory.h"

@@ -1,4 +1,4 @@
-#include "channel/channel_census.h"
+#include "monitor/channel_status.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -1,6 +1,6 @@
 // What the census finds, and what it must not be taken in by.
 
-#include "channel/channel_census.h"
+#include "monitor/channel_status.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
