@@ -1,19 +1,16 @@
 // lapwing subscribers: who is attached, where they are, what they missed.
 #include <iostream>
 #include <memory>
-#include <nlohmann/json.hpp>
+#include <string>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "bus/control/client.h"
 #include "cli/command_help.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
 #include "cli/follow.h"
-#include "cli/publisher_query.h"
 #include "cli/say.h"
-#include "os/kernel.h"
-#include "proto/text_field.h"
+#include "cli/status_json.h"
+#include "monitor/bus_status.h"
 
 namespace lapwing::cli {
 namespace {
@@ -28,64 +25,28 @@ struct SubscribersOptions {
   bool json = false;
 };
 
-const char* state_name(ClientState state) {
-  switch (state) {
-    case ClientState::kJoining:
-      return "joining";
-    case ClientState::kLive:
-      return "live";
-    case ClientState::kFilling:
-      return "filling";
-    case ClientState::kStopped:
-      return "stopped";
-  }
-  return "unknown";
-}
-
-int print_json(const PublisherAnswer& answer) {
-  nlohmann::ordered_json list = nlohmann::ordered_json::array();
-  for (const SubscriberInfoFrame& info : answer.list.subscribers) {
-    list.push_back({{"pid", info.pid},
-                    {"uid", info.uid},
-                    {"name", get_text(info.name)},
-                    {"state", state_name(info.state)},
-                    {"parks", info.may_park != 0},
-                    {"position", info.position},
-                    {"head_seen", info.head_seen},
-                    {"records", info.records},
-                    {"gaps", info.gaps},
-                    {"lost", info.lost},
-                    {"filled", info.filled},
-                    {"connected_ns", info.connected_wall_ns},
-                    {"reported_ns", info.reported_wall_ns}});
-  }
-  const nlohmann::ordered_json out = {{"head", answer.welcome.head},
-                                      {"subscribers", list},
-                                      {"refused", answer.list.end.refused},
-                                      {"dropped", answer.list.end.dropped}};
-  std::cout << json_text(out, 2) << '\n';
-  return kExitDone;
-}
-
-int print_table(const PublisherAnswer& answer) {
+void print_table(const PublisherStatus& publisher) {
   std::cout << absl::StrFormat("%8s %6s  %-16s %-8s %14s %10s %8s %8s %8s\n", "pid", "uid", "name",
                                "state", "position", "lag", "gaps", "lost", "filled");
-  for (const SubscriberInfoFrame& info : answer.list.subscribers) {
-    const Sequence head = answer.welcome.head;
-    const Sequence behind = head > info.position ? head - info.position : 0;
-    std::cout << absl::StrFormat("%8d %6d  %-16s %-8s %14d %10d %8d %8d %8d\n", info.pid, info.uid,
-                                 printable(get_text(info.name)), state_name(info.state),
-                                 info.position, behind, info.gaps, info.lost, info.filled);
+  for (const SubscriberStatus& subscriber : publisher.subscribers) {
+    std::cout << absl::StrFormat("%8d %6d  %-16s %-8s %14d %10d %8d %8d %8d\n", subscriber.pid,
+                                 subscriber.uid, printable(subscriber.name),
+                                 name_of(subscriber.state), subscriber.position, subscriber.lag,
+                                 subscriber.gaps, subscriber.lost, subscriber.filled);
   }
-  std::cout << answer.list.subscribers.size() << " attached; " << answer.list.end.refused
-            << " refused and " << answer.list.end.dropped << " disconnected so far\n";
-  return kExitDone;
+  std::cout << publisher.subscribers.size() << " attached; " << publisher.clients_refused
+            << " refused and " << publisher.clients_dropped << " disconnected so far\n";
 }
 
 int show_subscribers(const SubscribersOptions& options) {
-  const absl::StatusOr<PublisherAnswer> answer = ask_publisher(options.bus);
-  if (!answer.ok()) return fail(answer.status());
-  return options.json ? print_json(*answer) : print_table(*answer);
+  const absl::StatusOr<PublisherStatus> publisher = ask_publisher(options.bus);
+  if (!publisher.ok()) return fail(publisher.status());
+  if (options.json) {
+    std::cout << json_text(publisher_json(*publisher), 2) << '\n';
+  } else {
+    print_table(*publisher);
+  }
+  return kExitDone;
 }
 
 }  // namespace

@@ -1,0 +1,15 @@
+// What --json prints of a bus: one function a type, and every key in one file.
+//
+// Thread safety: pure functions.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "monitor/bus_status.h"
+
+namespace lapwing::cli {
+
+nlohmann::ordered_json bus_json(const BusStatus& bus);
+nlohmann::ordered_json publisher_json(const PublisherStatus& publisher);
+
+}  // namespace lapwing::cli

@@ -1,0 +1,148 @@
+#include "monitor/bus_status.h"
+
+#include "absl/strings/str_cat.h"
+#include "bus/control/client.h"
+#include "bus/ring_map.h"
+#include "lapwing/error.h"
+#include "os/kernel.h"
+#include "os/posix_io.h"
+#include "proto/ring_words.h"
+#include "proto/text_field.h"
+#include "snapshot/journal/session_log.h"
+#include "subscribers/described_ring.h"
+
+namespace lapwing {
+namespace {
+
+RingStatus status_of(const RingMap& ring) {
+  const RingWords& words = ring.words();
+  const JournalCondition journal = load_journal_condition(words);
+  const std::uint64_t beat = load_heartbeat(words);
+  const std::uint64_t now = monotonic_ns();
+  return {.path = ring.path(),
+          .publisher_pid = ring.header().publisher_pid,
+          .state = load_ring_state(words),
+          .heartbeat_age_ns = now > beat ? now - beat : 0,
+          .session_first = ring.header().session_first_sequence,
+          .head = load_head(words),
+          .archived = load_archived(words),
+          .durable = load_durable(words),
+          .oldest = load_oldest(words),
+          .journal = journal};
+}
+
+absl::StatusOr<RingStatus> read_ring(const std::string& directory, const BusDescription& bus) {
+  const absl::StatusOr<OpenRing> ring = open_described_ring(directory, bus);
+  const absl::StatusOr<RingMap> map = ring.ok() ? RingMap::attach(*ring) : ring.status();
+  if (map.ok()) return status_of(*map);
+  if (bus.closed) return make_error(Errc::kNotFound, "the session was closed");
+  return map.status();
+}
+
+SubscriberStatus status_of(const SubscriberInfoFrame& info, Sequence head) {
+  return {.pid = info.pid,
+          .uid = info.uid,
+          .name = get_text(info.name),
+          .state = info.state,
+          .may_park = info.may_park != 0,
+          .position = info.position,
+          .lag = head > info.position ? head - info.position : 0,
+          .head_seen = info.head_seen,
+          .records = info.records,
+          .gaps = info.gaps,
+          .lost = info.lost,
+          .filled = info.filled,
+          .connected_wall_ns = info.connected_wall_ns,
+          .reported_wall_ns = info.reported_wall_ns};
+}
+
+absl::StatusOr<std::vector<SessionRecord>> read_sessions(const std::string& journal_root) {
+  if (journal_root.empty()) return std::vector<SessionRecord>{};
+  PosixDisk disk;
+  const absl::StatusOr<SessionLog> log = SessionLog::open_read_only(disk, journal_root);
+  if (!log.ok()) return log.status();
+  return log->sessions();
+}
+
+}  // namespace
+
+absl::StatusOr<BusStatus> gather_bus_status(const std::string& directory) {
+  const absl::StatusOr<BusDescription> bus = read_bus_description(directory);
+  if (!bus.ok()) return bus.status();
+  return BusStatus{.directory = directory,
+                   .description = *bus,
+                   .ring = read_ring(directory, *bus),
+                   .publisher = ask_publisher(directory),
+                   .sessions = read_sessions(bus->journal_root)};
+}
+
+absl::StatusOr<PublisherStatus> ask_publisher(const std::string& directory) {
+  const std::uint64_t deadline_ns = monotonic_ns() + kPublisherAnswerNs;
+  absl::StatusOr<ControlClient> client =
+      ControlClient::connect({.path = absl::StrCat(directory, "/", kControlSocketName),
+                              .role = ClientRole::kTool,
+                              .name = "lapwing"},
+                             deadline_ns);
+  if (!client.ok()) return client.status();
+  const absl::StatusOr<ControlClient::SubscriberList> list = client->list_subscribers(deadline_ns);
+  if (!list.ok()) return list.status();
+  PublisherStatus status{.head = client->welcome().head,
+                         .subscribers = {},
+                         .clients_refused = list->end.refused,
+                         .clients_dropped = list->end.dropped};
+  for (const SubscriberInfoFrame& info : list->subscribers) {
+    status.subscribers.push_back(status_of(info, status.head));
+  }
+  return status;
+}
+
+const char* name_of(RingState state) {
+  return state == RingState::kRunning ? "running" : "closed";
+}
+
+const char* name_of(JournalState state) {
+  switch (state) {
+    case JournalState::kNone:
+      return "none";
+    case JournalState::kGood:
+      return "good";
+    case JournalState::kFailed:
+      return "failed";
+    case JournalState::kShed:
+      return "shed";
+  }
+  return "unknown";
+}
+
+const char* name_of(ClientState state) {
+  switch (state) {
+    case ClientState::kJoining:
+      return "joining";
+    case ClientState::kLive:
+      return "live";
+    case ClientState::kFilling:
+      return "filling";
+    case ClientState::kStopped:
+      return "stopped";
+  }
+  return "unknown";
+}
+
+const char* name_of(const std::optional<SessionEntry>& end) {
+  if (!end) return "open";
+  switch (end->how) {
+    case SessionEnd::kNone:
+      return "unknown";
+    case SessionEnd::kClosed:
+      return "closed";
+    case SessionEnd::kRecovered:
+      return "recovered";
+    case SessionEnd::kCut:
+      return "cut";
+    case SessionEnd::kFailed:
+      return "failed";
+  }
+  return "unknown";
+}
+
+}  // namespace lapwing

@@ -1,0 +1,89 @@
+// What is known of a bus, as plain values: what its files say, where its ring stands, what its
+// publisher answers. `lapwing info` and `lapwing subscribers` show it.
+//
+// Nothing is written. The publisher alone is waited for, kPublisherAnswerNs at most. The parts are
+// read one after the other while the bus goes on, so they may be of different moments: a ring that
+// is gone beside a publisher that answers, say.
+//
+// Thread safety: free functions.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "lapwing/journal_state.h"
+#include "lapwing/sequence.h"
+#include "proto/control_frames.h"
+#include "proto/ring_layout.h"
+#include "snapshot/bus_directory.h"
+#include "snapshot/journal/session_rules.h"
+
+namespace lapwing {
+
+// A publisher that has not answered by then counts as one that does not answer.
+inline constexpr std::uint64_t kPublisherAnswerNs = 2'000'000'000;
+
+// The ring of the newest session. The words are what its publisher last stored, alive or dead.
+struct RingStatus {
+  std::string path;
+  std::uint32_t publisher_pid = 0;
+  RingState state = RingState::kRunning;
+  std::uint64_t heartbeat_age_ns = 0;
+  Sequence session_first = 0;
+  Sequence head = 0;
+  Sequence archived = 0;
+  Sequence durable = 0;
+  Sequence oldest = 0;
+  JournalCondition journal;
+};
+
+// A subscriber, as it last reported to the publisher.
+struct SubscriberStatus {
+  std::uint32_t pid = 0;
+  std::uint32_t uid = 0;
+  std::string name;
+  ClientState state = ClientState::kJoining;  // any number: it is what a peer sent
+  bool may_park = false;
+  Sequence position = 0;   // last sequence delivered
+  std::uint64_t lag = 0;   // records between `position` and the publisher's head
+  Sequence head_seen = 0;  // newest sequence that it saw; 0: not said
+  std::uint64_t records = 0;
+  std::uint64_t gaps = 0;
+  std::uint64_t lost = 0;
+  std::uint64_t filled = 0;
+  std::uint64_t connected_wall_ns = 0;
+  std::uint64_t reported_wall_ns = 0;
+};
+
+// What the publisher answers.
+struct PublisherStatus {
+  Sequence head = 0;
+  std::vector<SubscriberStatus> subscribers;
+  std::uint64_t clients_refused = 0;  // since it started, all reasons
+  std::uint64_t clients_dropped = 0;
+};
+
+struct BusStatus {
+  std::string directory;  // as it was asked for
+  BusDescription description;
+  absl::StatusOr<RingStatus> ring;                      // or why there is none to read
+  absl::StatusOr<PublisherStatus> publisher;            // or why none answers
+  absl::StatusOr<std::vector<SessionRecord>> sessions;  // of the journal; none without a journal
+};
+
+// Errors: those of read_bus_description. What else is wrong stands in the parts.
+absl::StatusOr<BusStatus> gather_bus_status(const std::string& directory);
+
+// The publisher's answer alone; needs no bus.json. Errors: those of ControlClient::connect.
+absl::StatusOr<PublisherStatus> ask_publisher(const std::string& directory);
+
+// Words for people and for JSON; "unknown" for a number that has no name.
+const char* name_of(RingState state);
+const char* name_of(JournalState state);
+const char* name_of(ClientState state);
+const char* name_of(const std::optional<SessionEntry>& end);  // of a session; "open": not ended
+
+}  // namespace lapwing

@@ -1,0 +1,399 @@
+// What is gathered of a bus in each of its states.
+
+#include "monitor/bus_status.h"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <future>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "bus/control/client.h"
+#include "lapwing/error.h"
+#include "os/kernel.h"
+#include "proto/ring_words.h"
+#include "testing/bus_fixture.h"
+#include "testing/control_fixture.h"
+#include "testing/other_user.h"
+
+namespace lapwing {
+namespace {
+
+// Does `work` in another thread while the bus's own takes its turns.
+template <typename Work>
+auto beside(TestBus& bus, Work work) {
+  auto done = std::async(std::launch::async, work);
+  while (done.wait_for(std::chrono::seconds(0)) != std::future_status::ready) bus.turn();
+  return done.get();
+}
+
+absl::StatusOr<BusStatus> try_gather(TestBus& bus) {
+  return beside(bus, [directory = bus.directory()] { return gather_bus_status(directory); });
+}
+BusStatus gather(TestBus& bus) {
+  absl::StatusOr<BusStatus> status = try_gather(bus);
+  REQUIRE(status.ok());
+  return *std::move(status);
+}
+
+// Attached, and has sent this report.
+ControlClient reporting(TestBus& bus, const std::string& name, bool may_park,
+                        const ReportFrame& report) {
+  auto client = beside(bus, [&, path = socket_in(bus.directory())] {
+    return ControlClient::connect({.path = path, .name = name, .may_park = may_park},
+                                  far_deadline());
+  });
+  REQUIRE(client.ok());
+  client->report(report);
+  bus.turn();
+  return *std::move(client);
+}
+
+ReportFrame report_at(Sequence position, ClientState state) {
+  ReportFrame report{};
+  report.position = position;
+  report.records = position + 1;
+  report.gaps = position + 2;
+  report.lost = position + 3;
+  report.filled = position + 4;
+  report.head = position + 5;
+  report.state = state;
+  return report;
+}
+
+void overwrite(const std::string& path, const std::string& content) {
+  std::ofstream(path, std::ios::binary) << content;
+}
+
+TEST_CASE("A bus whose publisher lives has a ring, an answer and an open session") {
+  TestBus bus;
+  bus.start();
+  bus.publish(300);
+  bus.archive(200);
+  bus.archive_unsynced(250);
+  const BusStatus status = gather(bus);
+  CHECK(status.directory == bus.directory());
+  CHECK(status.description == bus.description(false));
+  REQUIRE(status.ring.ok());
+  CHECK(status.ring->path == bus.ring->path());
+  CHECK(status.ring->publisher_pid == static_cast<std::uint32_t>(getpid()));
+  CHECK(status.ring->state == RingState::kRunning);
+  CHECK(status.ring->session_first == 1);
+  CHECK(status.ring->head == 300);
+  CHECK(status.ring->archived == 250);
+  CHECK(status.ring->durable == 200);
+  CHECK(status.ring->oldest == 1);
+  REQUIRE(status.publisher.ok());
+  CHECK(status.publisher->head == 300);
+  CHECK(status.publisher->subscribers.empty());
+  REQUIRE(status.sessions.ok());
+  REQUIRE(status.sessions->size() == 1);
+  const SessionRecord& session = status.sessions->front();
+  CHECK(session.begin.session_id == status.description.session_id);
+  CHECK(session.first() == 1);
+  CHECK(session.reserved_through == bus.reserved());
+  CHECK_FALSE(session.end.has_value());
+}
+
+TEST_CASE("A heartbeat's age is the time since the publisher's last beat") {
+  TestBus bus;
+  bus.start();
+  bus.beating = false;
+  bus.kill();
+  const std::uint64_t beat = monotonic_ns() - 5'000'000'000;
+  store_heartbeat(bus.ring->words(), beat);
+  const BusStatus status = gather(bus);
+  REQUIRE(status.ring.ok());
+  CHECK(status.ring->heartbeat_age_ns >= 5'000'000'000);
+  CHECK(status.ring->heartbeat_age_ns <= monotonic_ns() - beat);
+  store_heartbeat(bus.ring->words(), monotonic_ns() + 60'000'000'000);  // of no clock of ours
+  CHECK(gather(bus).ring->heartbeat_age_ns == 0);
+}
+
+TEST_CASE("Each subscriber's last report is in the publisher's answer") {
+  TestBus bus;
+  bus.start();
+  bus.publish(100);
+  const auto es = reporting(bus, "es", true, report_at(60, ClientState::kLive));
+  const auto nq = reporting(bus, "nq", false, report_at(200, ClientState::kFilling));
+  const BusStatus status = gather(bus);
+  REQUIRE(status.publisher.ok());
+  REQUIRE(status.publisher->subscribers.size() == 2);
+  const SubscriberStatus& first = status.publisher->subscribers[0];
+  CHECK(first.pid == static_cast<std::uint32_t>(getpid()));
+  CHECK(first.uid == getuid());
+  CHECK(first.name == "es");
+  CHECK(first.state == ClientState::kLive);
+  CHECK(first.may_park);
+  CHECK(first.position == 60);
+  CHECK(first.lag == 40);
+  CHECK(first.records == 61);
+  CHECK(first.gaps == 62);
+  CHECK(first.lost == 63);
+  CHECK(first.filled == 64);
+  CHECK(first.head_seen == 65);
+  CHECK(first.connected_wall_ns > 0);
+  CHECK(first.reported_wall_ns >= first.connected_wall_ns);
+  const SubscriberStatus& second = status.publisher->subscribers[1];
+  CHECK(second.name == "nq");
+  CHECK(second.state == ClientState::kFilling);
+  CHECK_FALSE(second.may_park);
+  CHECK(second.lag == 0);  // a report beyond head is no negative lag
+}
+
+TEST_CASE("Clients that the publisher refused and those that it dropped are counted apart") {
+  TestBus bus;
+  bus.start();
+  HelloFrame of_another_release = hello_frame();
+  of_another_release.abi_version = kAbiVersion + 1;
+  BareClient refused(socket_in(bus.directory()));
+  REQUIRE(refused.send(of_another_release));
+  std::vector<ControlClient> dropped;
+  for (int i = 0; i < 2; ++i) {
+    dropped.push_back(reporting(bus, "es", false, report_at(1, ClientState::kLive)));
+    REQUIRE(send(dropped.back().fd(), "no frame", 8, MSG_NOSIGNAL) == 8);
+    bus.turn();
+  }
+  const BusStatus status = gather(bus);
+  REQUIRE(status.publisher.ok());
+  CHECK(status.publisher->clients_refused == 1);
+  CHECK(status.publisher->clients_dropped == 2);
+  CHECK(status.publisher->subscribers.empty());
+}
+
+TEST_CASE("A publisher is asked without bus.json, and a tool is no subscriber") {
+  TestBus bus;
+  bus.start();
+  std::filesystem::remove(bus.directory() + "/" + kBusFileName);
+  const auto answer =
+      beside(bus, [directory = bus.directory()] { return ask_publisher(directory); });
+  REQUIRE(answer.ok());
+  CHECK(answer->subscribers.empty());
+  CHECK(answer->clients_refused == 0);
+  CHECK(answer->clients_dropped == 0);
+}
+
+TEST_CASE("A closed bus has no ring, nobody who answers, and a session that has ended") {
+  TestBus bus;
+  bus.start();
+  bus.publish(70);
+  bus.close();
+  const BusStatus status = gather(bus);
+  CHECK(status.description.closed);
+  CHECK(errc_of(status.ring.status()) == Errc::kNotFound);
+  CHECK(status.ring.status().message() == "the session was closed");
+  CHECK_FALSE(status.publisher.ok());
+  REQUIRE(status.sessions.ok());
+  REQUIRE(status.sessions->size() == 1);
+  REQUIRE(status.sessions->front().end.has_value());
+  CHECK(status.sessions->front().end->how == SessionEnd::kClosed);
+  CHECK(status.sessions->front().end->last == 70);
+}
+
+TEST_CASE("The ring that a killed publisher left is read") {
+  TestBus bus;
+  bus.start();
+  bus.publish(70);
+  bus.archive(64);
+  bus.kill();
+  const BusStatus status = gather(bus);
+  CHECK_FALSE(status.publisher.ok());
+  REQUIRE(status.ring.ok());
+  CHECK(status.ring->state == RingState::kRunning);
+  CHECK(status.ring->head == 70);
+  CHECK(status.ring->durable == 64);
+  REQUIRE(status.sessions.ok());
+  CHECK_FALSE(status.sessions->front().end.has_value());
+
+  REQUIRE(bus.ring->unlink().ok());  // the machine was started anew
+  const BusStatus later = gather(bus);
+  CHECK(errc_of(later.ring.status()) == Errc::kNotFound);
+  CHECK(later.ring.status().message() != "the session was closed");
+  CHECK(later.sessions.ok());
+}
+
+TEST_CASE("Every session of the journal is there, with its end and its void") {
+  TestBus bus(true, 1024);
+  bus.start();
+  bus.publish(70);
+  bus.kill();
+  bus.recover();
+  bus.start();
+  bus.publish(30);
+  bus.kill();
+  bus.cut(80);
+  bus.start();
+  const BusStatus status = gather(bus);
+  REQUIRE(status.sessions.ok());
+  REQUIRE(status.sessions->size() == 3);
+  const auto& sessions = *status.sessions;
+  CHECK(sessions[0].end->how == SessionEnd::kRecovered);
+  CHECK(sessions[0].end->void_first == 0);
+  CHECK(sessions[1].first() == 71);
+  CHECK(sessions[1].end->how == SessionEnd::kCut);
+  CHECK(sessions[1].end->last == 80);
+  CHECK(sessions[1].end->void_first == 81);
+  CHECK(sessions[1].end->void_last == sessions[1].reserved_through);
+  CHECK(sessions[2].first() == sessions[1].reserved_through + 1);
+  REQUIRE(status.ring.ok());
+  CHECK(status.ring->session_first == sessions[2].first());
+}
+
+TEST_CASE("A journal that has failed, or gave records up, is the ring's to say, with its errno") {
+  TestBus bus;
+  bus.start();
+  bus.publish(64);
+  const JournalState state = GENERATE(JournalState::kFailed, JournalState::kShed);
+  bus.fail_journal({state, 28});
+  const BusStatus status = gather(bus);
+  REQUIRE(status.ring.ok());
+  CHECK(status.ring->journal.state == state);
+  CHECK(status.ring->journal.sys_errno == 28);
+}
+
+TEST_CASE("A bus without a journal has no sessions, and that is no error") {
+  TestBus bus(false);
+  bus.start();
+  bus.publish(10);
+  const BusStatus status = gather(bus);
+  CHECK(status.description.journal_root.empty());
+  REQUIRE(status.sessions.ok());
+  CHECK(status.sessions->empty());
+  REQUIRE(status.ring.ok());
+  CHECK(status.ring->journal.state == JournalState::kNone);
+  CHECK(status.publisher.ok());
+}
+
+TEST_CASE("A damaged session log takes the sessions away, and nothing else") {
+  TestBus bus;
+  bus.start();
+  bus.publish(10);
+  for (const char* suffix : {"", kCopySuffix}) {
+    const std::string path = absl::StrCat(bus.journal.root(), "/", kSessionsFileName, suffix);
+    put_bytes(path, 70, "damage", 6);
+  }
+  const BusStatus status = gather(bus);
+  CHECK(errc_of(status.sessions.status()) == Errc::kDamaged);
+  CHECK(status.ring.ok());
+  CHECK(status.publisher.ok());
+}
+
+TEST_CASE("Without a bus.json that can be read there is no status") {
+  TestBus bus;
+  bus.start();
+  const std::string path = bus.directory() + "/" + kBusFileName;
+  overwrite(path, "{");
+  CHECK(errc_of(try_gather(bus).status()) == Errc::kDamaged);
+  std::filesystem::remove(path);
+  CHECK(errc_of(try_gather(bus).status()) == Errc::kNoBus);
+  CHECK(errc_of(gather_bus_status(bus.directory() + "/nowhere").status()) == Errc::kNoBus);
+}
+
+TEST_CASE("A copy of a bus directory does not pass for the bus that runs") {
+  TestBus bus(false);
+  bus.start();
+  const TestDirectory copy;
+  std::filesystem::copy(bus.directory() + "/" + kBusFileName, copy / kBusFileName);
+  const auto status = gather_bus_status(copy.path());
+  REQUIRE(status.ok());
+  CHECK(errc_of(status->ring.status()) == Errc::kNotFound);
+  CHECK_FALSE(status->publisher.ok());
+}
+
+TEST_CASE("A publisher that stands still is waited for until its time is up, and no part is lost") {
+  TestBus bus;
+  bus.start();
+  bus.publish(10);
+  const auto status = gather_bus_status(bus.directory());  // nobody takes the bus's turns
+  REQUIRE(status.ok());
+  CHECK(errc_of(status->publisher.status()) == Errc::kTimedOut);
+  REQUIRE(status->ring.ok());
+  CHECK(status->ring->head == 10);
+  CHECK(status->sessions.ok());
+}
+
+// Its directory and its journal are removed while it is asked.
+class VanishingBus : public TestBus {
+ public:
+  int asked = 0;
+
+ private:
+  WelcomeFrame welcome() override {
+    ++asked;
+    std::filesystem::remove_all(journal.root());
+    std::filesystem::remove_all(directory());
+    return make_frame<WelcomeFrame>(FrameType::kWelcome);
+  }
+};
+
+TEST_CASE("Of a bus that vanishes while it is looked at, what was read before is there") {
+  VanishingBus bus;
+  bus.start();
+  bus.publish(10);
+  const BusStatus status = gather(bus);
+  CHECK(bus.asked == 1);
+  CHECK(status.description == bus.description(false));
+  REQUIRE(status.ring.ok());
+  CHECK(status.ring->head == 10);
+  CHECK(status.publisher.ok());
+  CHECK(errc_of(status.sessions.status()) == Errc::kNotFound);
+}
+
+TEST_CASE("Another user's bus is not permitted, as a whole or in each part, and is not damaged") {
+  if (geteuid() != 0) LAPWING_SKIP("needs root, to be another user");
+  TestBus bus;
+  bus.start();
+  bus.publish(10);
+  const std::string& directory = bus.directory();
+  const auto not_permitted = [](const absl::Status& status) {
+    return errc_of(status) == Errc::kNotPermitted;
+  };
+  CHECK(run_as(kTestUser, kTestGroup, [&] {
+          return not_permitted(gather_bus_status(directory).status()) ? 0 : __LINE__;
+        }) == 0);
+
+  std::filesystem::permissions(directory, std::filesystem::perms(0755));
+  std::filesystem::permissions(directory + "/" + kBusFileName, std::filesystem::perms(0644));
+  CHECK(run_as(kTestUser, kTestGroup, [&] {
+          const auto status = gather_bus_status(directory);
+          if (!status.ok()) return __LINE__;
+          if (status->description != bus.description(false)) return __LINE__;
+          if (!not_permitted(status->ring.status())) return __LINE__;
+          if (!not_permitted(status->publisher.status())) return __LINE__;
+          return not_permitted(status->sessions.status()) ? 0 : __LINE__;
+        }) == 0);
+}
+
+template <typename State>
+std::set<std::string> names_of(std::initializer_list<State> states) {
+  std::set<std::string> names;
+  for (const State& state : states) names.insert(name_of(state));
+  return names;
+}
+
+TEST_CASE("Every state has a name of its own, and a number from elsewhere is unknown") {
+  CHECK(names_of({JournalState::kNone, JournalState::kGood, JournalState::kFailed,
+                  JournalState::kShed, static_cast<JournalState>(77)}) ==
+        std::set<std::string>{"none", "good", "failed", "shed", "unknown"});
+  CHECK(names_of({ClientState::kJoining, ClientState::kLive, ClientState::kFilling,
+                  ClientState::kStopped, static_cast<ClientState>(0)}) ==
+        std::set<std::string>{"joining", "live", "filling", "stopped", "unknown"});
+  CHECK(names_of({RingState::kRunning, RingState::kClosed}) ==
+        std::set<std::string>{"running", "closed"});
+  const auto ended = [](SessionEnd how) {
+    SessionEntry end{};
+    end.how = how;
+    return std::optional(end);
+  };
+  CHECK(names_of<std::optional<SessionEntry>>(
+            {std::nullopt, ended(SessionEnd::kNone), ended(SessionEnd::kClosed),
+             ended(SessionEnd::kRecovered), ended(SessionEnd::kCut), ended(SessionEnd::kFailed)}) ==
+        std::set<std::string>{"open", "unknown", "closed", "recovered", "cut", "failed"});
+}
+
+}  // namespace
+}  // namespace lapwing
