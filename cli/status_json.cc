@@ -62,6 +62,47 @@ Json subscriber_json(const SubscriberStatus& subscriber) {
           {"reported_ns", subscriber.reported_wall_ns}};
 }
 
+Json side_json(const ChannelSideStatus& side) {
+  Json json = {{"pid", side.pid},
+               {"claimed_pid", side.claimed_pid},
+               {"name", printable(side.name)},
+               {"role", name_of(side.role)},
+               {"listens", side.listens},
+               {"stopped", side.stopped},
+               {"parked", side.parked},
+               {"state", name_of(side.state)},
+               {"full_waits", side.full_waits},
+               {"empty_waits", side.empty_waits},
+               {"sleeps", side.sleeps},
+               {"wakes", side.wakes}};
+  if (side.role == ChannelRole::kDuplex) json["call_window"] = side.call_window;
+  return json;
+}
+
+Json direction_json(const ChannelDirectionStatus& direction) {
+  Json json = {{"sender", direction.sender},
+               {"capacity", direction.capacity},
+               {"max_message", direction.message_bytes_max},
+               {"aligned", direction.aligned},
+               {"messages_sent", direction.sent.messages},
+               {"frame_bytes_sent", direction.sent.frame_bytes}};
+  if (!direction.receiver) return json;
+  json["receiver"] = *direction.receiver;
+  json["messages_received"] = direction.received.messages;
+  json["frame_bytes_received"] = direction.received.frame_bytes;
+  json["messages_in_flight"] = direction.in_flight.messages;
+  json["frame_bytes_in_flight"] = direction.in_flight.frame_bytes;
+  return json;
+}
+
+Json channel_json(const ChannelStatus& channel) {
+  return {{"path", printable(channel.path)},
+          {"session", channel.session_id.hex()},
+          {"age_seconds", static_cast<double>(channel.age_ns / kNsPerMs) / 1e3},
+          {"sides", list_json(channel.sides, side_json)},
+          {"directions", list_json(channel.directions, direction_json)}};
+}
+
 }  // namespace
 
 Json bus_json(const BusStatus& bus) {
@@ -100,6 +141,11 @@ Json publisher_json(const PublisherStatus& publisher) {
           {"subscribers", list_json(publisher.subscribers, subscriber_json)},
           {"refused", publisher.clients_refused},
           {"dropped", publisher.clients_dropped}};
+}
+
+Json channels_json(const ChannelList& list) {
+  return {{"channels", list_json(list.channels, channel_json)},
+          {"processes_not_looked_at", list.processes_not_looked_at}};
 }
 
 }  // namespace lapwing::cli

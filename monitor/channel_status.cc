@@ -17,6 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "channel/memory_file.h"
 #include "lapwing/error.h"
+#include "os/kernel.h"
 #include "os/system_error.h"
 #include "os/unique_fd.h"
 #include "proto/text_field.h"
@@ -60,27 +61,88 @@ bool read_words(int fd, ChannelWords& words) {
 // Which file it is, whoever holds it.
 using FileId = std::pair<dev_t, ino_t>;
 
+// What one memory file says.
+struct FoundSide {
+  Id128 session_id;
+  std::string path;
+  std::uint64_t created_wall_ns = 0;
+  ChannelSideStatus side;
+  ChannelDirectionStatus sends;  // without a receiver
+  MessageCount received;
+};
+
+FoundSide side_of(const ChannelHeader& header, const ChannelWords& words, pid_t pid) {
+  FoundSide found;
+  found.session_id = header.session_id;
+  found.created_wall_ns = header.created_wall_ns;
+  found.side = {.pid = pid,
+                .claimed_pid = header.pid,
+                .name = get_text(header.name),
+                .role = header.role,
+                .state = static_cast<ChannelState>(words.state.value),
+                .listens = header.listens == 1,
+                .stopped = false,
+                .parked = words.ticket.value % 2 != 0,
+                .call_window = header.call_window,
+                .full_waits = words.full_waits.value,
+                .empty_waits = words.empty_waits.value,
+                .sleeps = words.sleeps.value,
+                .wakes = words.wakes.value};
+  found.sends.sender = pid;
+  found.sends.capacity = header.capacity;
+  found.sends.message_bytes_max = header.message_bytes_max;
+  found.sends.aligned = header.payload_offset == kPayloadOffsetAligned;
+  found.sends.sent = {words.sent.messages, words.sent.position};
+  found.received = {words.received.messages, words.received.position};
+  return found;
+}
+
+std::uint64_t above(std::uint64_t more, std::uint64_t less) {
+  return more > less ? more - less : 0;
+}
+
+// `sides`: those of one session, at least one.
+ChannelStatus status_of(const std::vector<FoundSide>& sides, std::uint64_t now_wall_ns) {
+  ChannelStatus channel;
+  channel.session_id = sides.front().session_id;
+  channel.path = sides.front().path;
+  channel.age_ns = above(now_wall_ns, sides.front().created_wall_ns);
+  for (std::size_t i = 0; i < sides.size(); ++i) {
+    channel.sides.push_back(sides[i].side);
+    if (sides[i].sends.capacity == 0) continue;
+    ChannelDirectionStatus& direction = channel.directions.emplace_back(sides[i].sends);
+    if (sides.size() != 2) continue;
+    const FoundSide& other = sides[1 - i];
+    direction.receiver = other.side.pid;
+    direction.received = other.received;
+    direction.in_flight = {above(direction.sent.messages, other.received.messages),
+                           above(direction.sent.frame_bytes, other.received.frame_bytes)};
+  }
+  return channel;
+}
+
 class Census {
  public:
-  absl::StatusOr<ChannelCensus> take();
+  absl::StatusOr<ChannelList> take();
 
  private:
   void look_at(const fs::path& process, pid_t pid);
   void look_at_file(const fs::path& link, const fs::path& process, pid_t pid);
-  ChannelCensus pair_up();
+  void pair_up();
 
-  ChannelCensus census_;
-  std::map<FileId, ChannelSide> sides_;
+  ChannelList list_;
+  std::map<FileId, FoundSide> sides_;
 };
 
-absl::StatusOr<ChannelCensus> Census::take() {
+absl::StatusOr<ChannelList> Census::take() {
   std::error_code error;
   for (fs::directory_iterator entry("/proc", error), end; !error && entry != end;
        entry.increment(error)) {
     if (const auto pid = pid_of(entry->path())) look_at(entry->path(), *pid);
   }
   if (error) return make_system_error(error.value(), "looking for channels in /proc");
-  return pair_up();
+  pair_up();
+  return std::move(list_);
 }
 
 void Census::look_at(const fs::path& process, pid_t pid) {
@@ -89,13 +151,13 @@ void Census::look_at(const fs::path& process, pid_t pid) {
        entry.increment(error)) {
     std::error_code gone;
     if (fs::read_symlink(entry->path(), gone) != link_text()) continue;
-    if (sides_.size() >= kCensusSidesMax) {
-      census_.is_complete = false;
+    if (sides_.size() >= kChannelSidesMax) {
+      list_.is_complete = false;
       return;
     }
     look_at_file(entry->path(), process, pid);
   }
-  if (error.value() == EACCES || error.value() == EPERM) ++census_.processes_not_looked_at;
+  if (error.value() == EACCES || error.value() == EPERM) ++list_.processes_not_looked_at;
 }
 
 // What is no channel's file, or gone by now, is passed over.
@@ -104,53 +166,60 @@ void Census::look_at_file(const fs::path& link, const fs::path& process, pid_t p
   struct stat found{};
   if (!fd.valid() || fstat(fd.get(), &found) != 0) return;
   const absl::StatusOr<ChannelHeader> header = read_channel_header(fd.get(), link.string());
-  ChannelSide side;
-  if (!header.ok() || !read_words(fd.get(), side.words)) return;
+  ChannelWords words{};
+  if (!header.ok() || !read_words(fd.get(), words)) return;
   const FileId id(found.st_dev, found.st_ino);
   const auto known = sides_.find(id);
   // A child that has not called exec has it, too: the one that says so is the owner.
   if (known != sides_.end() && header->pid != static_cast<std::uint32_t>(pid)) return;
-  side.pid = pid;
-  side.stopped = is_stopped(process);
+  FoundSide side = side_of(*header, words, pid);
+  side.side.stopped = is_stopped(process);
   side.path = absolute_path(process, get_text(header->path));
-  side.header = *header;
   sides_[id] = std::move(side);
 }
 
-ChannelCensus Census::pair_up() {
-  std::map<Id128, CensusChannel> by_session;
-  for (auto& [id, side] : sides_) {
-    CensusChannel& channel = by_session[side.header.session_id];
-    channel.session_id = side.header.session_id;
-    channel.sides.push_back(std::move(side));
+void Census::pair_up() {
+  const std::uint64_t now = wall_ns();
+  std::map<Id128, std::vector<FoundSide>> by_session;
+  for (auto& [id, side] : sides_) by_session[side.session_id].push_back(std::move(side));
+  for (auto& [session_id, sides] : by_session) {
+    std::stable_sort(sides.begin(), sides.end(), [](const FoundSide& a, const FoundSide& b) {
+      return a.side.listens > b.side.listens;
+    });
+    list_.channels.push_back(status_of(sides, now));
   }
-  for (auto& [session_id, channel] : by_session) {
-    std::stable_sort(channel.sides.begin(), channel.sides.end(),
-                     [](const ChannelSide& a, const ChannelSide& b) {
-                       return a.header.listens > b.header.listens;
-                     });
-    census_.channels.push_back(std::move(channel));
-  }
-  std::stable_sort(census_.channels.begin(), census_.channels.end(),
-                   [](const CensusChannel& a, const CensusChannel& b) {
-                     return a.sides.front().path < b.sides.front().path;
-                   });
-  return std::move(census_);
-}
-
-std::uint64_t above(std::uint64_t more, std::uint64_t less) {
-  return more > less ? more - less : 0;
+  std::stable_sort(list_.channels.begin(), list_.channels.end(),
+                   [](const ChannelStatus& a, const ChannelStatus& b) { return a.path < b.path; });
 }
 
 }  // namespace
 
-absl::StatusOr<ChannelCensus> take_channel_census() {
+absl::StatusOr<ChannelList> gather_channel_status() {
   return Census().take();
 }
 
-ChannelBacklog backlog_of(const ChannelSide& sender, const ChannelSide& receiver) {
-  return {above(sender.words.sent.messages, receiver.words.received.messages),
-          above(sender.words.sent.position, receiver.words.received.position)};
+const char* name_of(ChannelRole role) {
+  switch (role) {
+    case ChannelRole::kProducer:
+      return "producer";
+    case ChannelRole::kConsumer:
+      return "consumer";
+    case ChannelRole::kDuplex:
+      return "duplex";
+  }
+  return "unknown";
+}
+
+const char* name_of(ChannelState state) {
+  switch (state) {
+    case ChannelState::kOpen:
+      return "open";
+    case ChannelState::kClosed:
+      return "closed";
+    case ChannelState::kCorrupt:
+      return "corrupt";
+  }
+  return "unknown";
 }
 
 }  // namespace lapwing

@@ -10,12 +10,14 @@
 // while both go on: differences between the sides are of no exact moment, and may be off by what
 // was under way.
 //
-// Thread safety: a free function. Errors: see take_channel_census.
+// Thread safety: free functions. Errors: see gather_channel_status.
 #pragma once
 
 #include <sys/types.h>
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,40 +27,64 @@
 
 namespace lapwing {
 
-inline constexpr std::size_t kCensusSidesMax = 16'384;  // of channels; what is beyond is left out
+inline constexpr std::size_t kChannelSidesMax = 16'384;  // what is beyond is left out
 
 // One side of a channel.
-struct ChannelSide {
-  pid_t pid = 0;         // that has the file; header.pid is what that process says
-  bool stopped = false;  // by a signal or a debugger
-  std::string path;      // of the socket: header.path, from the process's directory on
-  ChannelHeader header{};
-  ChannelWords words{};
-
-  bool sleeps() const { return words.ticket.value % 2 != 0; }  // or is about to
+struct ChannelSideStatus {
+  pid_t pid = 0;                  // that has the file
+  std::uint32_t claimed_pid = 0;  // what that process says
+  std::string name;
+  ChannelRole role = ChannelRole::kProducer;
+  ChannelState state = ChannelState::kOpen;  // any number: it is what the side says
+  bool listens = false;                      // false: it connected
+  bool stopped = false;                      // by a signal or a debugger
+  bool parked = false;                       // sleeps, or is about to
+  std::uint32_t call_window = 0;             // calls that it takes unanswered; 0 but for a duplex
+  std::uint64_t full_waits = 0;              // times it waited for room
+  std::uint64_t empty_waits = 0;             // times it waited for a message
+  std::uint64_t sleeps = 0;
+  std::uint64_t wakes = 0;  // times it woke the other side
 };
 
-struct CensusChannel {
+struct MessageCount {
+  std::uint64_t messages = 0;
+  std::uint64_t frame_bytes = 0;
+};
+
+// What one side sends to the other.
+struct ChannelDirectionStatus {
+  pid_t sender = 0;
+  std::uint64_t capacity = 0;  // bytes of room
+  std::uint32_t message_bytes_max = 0;
+  bool aligned = false;  // payloads, to 64 bytes
+  MessageCount sent;     // what the sender has committed
+  // None, and so nothing below: the other side is gone, or is not to be looked at.
+  std::optional<pid_t> receiver;
+  MessageCount received;   // what it has released
+  MessageCount in_flight;  // sent and not received; 0 rather than less
+};
+
+struct ChannelStatus {
   Id128 session_id;
+  std::string path;  // of the socket, absolute
+  std::uint64_t age_ns = 0;
   // The one that listened first. One only if the other is gone, or is not to be looked at; more if
   // somebody lies.
-  std::vector<ChannelSide> sides;
+  std::vector<ChannelSideStatus> sides;
+  std::vector<ChannelDirectionStatus> directions;  // of the sides that send, in that order
 };
 
-struct ChannelCensus {
-  std::vector<CensusChannel> channels;      // by path, then session
+struct ChannelList {
+  std::vector<ChannelStatus> channels;      // by path, then session
   std::size_t processes_not_looked_at = 0;  // another user's, or protected
-  bool is_complete = true;                  // false: kCensusSidesMax was reached
+  bool is_complete = true;                  // false: kChannelSidesMax was reached
 };
 
 // Errors: kNotFound, kNotPermitted, kSystem: /proc is not to be read.
-absl::StatusOr<ChannelCensus> take_channel_census();
+absl::StatusOr<ChannelList> gather_channel_status();
 
-// What `sender` has committed and `receiver` has not released. 0 rather than less.
-struct ChannelBacklog {
-  std::uint64_t messages;
-  std::uint64_t bytes;  // of frames
-};
-ChannelBacklog backlog_of(const ChannelSide& sender, const ChannelSide& receiver);
+// Words for people and for JSON; "unknown" for a number that has no name.
+const char* name_of(ChannelRole role);
+const char* name_of(ChannelState state);
 
 }  // namespace lapwing

@@ -58,12 +58,12 @@ bool reaches(const std::atomic<std::uint64_t>& count, std::uint64_t value) {
 
 // How often the other side of this process's channel has slept, seen from outside: it waits.
 std::uint64_t sleeps_of_other(const Id128& session_id) {
-  const absl::StatusOr<ChannelCensus> census = take_channel_census();
-  if (!census.ok()) return 0;
-  for (const CensusChannel& channel : census->channels) {
+  const absl::StatusOr<ChannelList> list = gather_channel_status();
+  if (!list.ok()) return 0;
+  for (const ChannelStatus& channel : list->channels) {
     if (channel.session_id != session_id) continue;
-    for (const ChannelSide& side : channel.sides) {
-      if (side.pid != getpid()) return side.words.sleeps.value;
+    for (const ChannelSideStatus& side : channel.sides) {
+      if (side.pid != getpid()) return side.sleeps;
     }
   }
   return 0;
