@@ -46,9 +46,16 @@ absl::Status check_journal_is_meant(const RepairOptions& options, const std::str
                                 : options.journal;
   const bool is_link = std::filesystem::is_symlink(named, none);
   if (!is_link && std::filesystem::equivalent(root, named, none)) return absl::OkStatus();
+  const std::string said =
+      absl::StrCat(options.bus, "/", kBusFileName, " says that the journal is in ", root);
+  if (!std::filesystem::exists(root, none)) {
+    return make_error(Errc::kInvalidArgument,
+                      absl::StrCat(said,
+                                   ", where nothing is; put it back if it was moved, or "
+                                   "start a publisher, which begins a new one"));
+  }
   return make_error(Errc::kInvalidArgument,
-                    absl::StrCat(options.bus, "/", kBusFileName, " says that the journal is in ",
-                                 root, " and repair would change it; add --journal ", root,
+                    absl::StrCat(said, " and repair would change it; add --journal ", root,
                                  " if that is this bus's journal"));
 }
 
@@ -59,7 +66,8 @@ absl::StatusOr<RepairReport> run_repair(const RepairOptions& options) {
   const absl::StatusOr<BusDescription> bus = read_bus_description(options.bus);
   if (!bus.ok()) return bus.status();
   const absl::StatusOr<ExclusiveLock> lock =
-      ExclusiveLock::take(absl::StrCat(*root, "/", kLockFileName), kLockWaitNs);
+      ExclusiveLock::take(absl::StrCat(*root, "/", kLockFileName), kLockWaitNs,
+                          "publishes or repairs here; end it, then repair again");
   if (!lock.ok()) return lock.status();
   const absl::StatusOr<DirectoryIdentity> directory = directory_identity(*root);
   if (!directory.ok()) return directory.status();

@@ -18,7 +18,9 @@ namespace {
 constexpr char kAbout[] =
     "Show a bus's subscribers, how far behind each one is, and what it lost.\n\n"
     "  lapwing subscribers --bus ./es\n"
-    "  lapwing subscribers --bus ./es --json";
+    "  lapwing subscribers --bus ./es --json\n\n"
+    "The publisher has to run, since it is asked. Each line is what the subscriber last reported;\n"
+    "its lag is counted from the publisher's newest record.";
 
 struct SubscribersOptions {
   std::string bus;

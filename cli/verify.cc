@@ -19,7 +19,7 @@ constexpr char kAbout[] =
     "  lapwing verify --bus ./es\n"
     "  lapwing verify --bus ./es --json\n\n"
     "Changes nothing, and may run beside a publisher. The exit code is 4 if anything is\n"
-    "damaged.";
+    "damaged; each finding says what to do about it.";
 
 struct VerifyOptions {
   std::string bus;

@@ -65,6 +65,10 @@ ReportFrame report_at(Sequence position, ClientState state) {
   return report;
 }
 
+bool says(const absl::Status& status, const std::string& words) {
+  return status.message().find(words) != std::string::npos;
+}
+
 void overwrite(const std::string& path, const std::string& content) {
   std::ofstream(path, std::ios::binary) << content;
 }
@@ -301,7 +305,19 @@ TEST_CASE("A copy of a bus directory does not pass for the bus that runs") {
   const auto status = gather_bus_status(copy.path());
   REQUIRE(status.ok());
   CHECK(errc_of(status->ring.status()) == Errc::kNotFound);
+  CHECK(says(status->ring.status(), "is a copy; read that one"));
   CHECK_FALSE(status->publisher.ok());
+}
+
+TEST_CASE("A bus.json that names something else as its ring is named, and is not believed") {
+  TestBus bus;
+  bus.start();
+  BusDescription description = bus.description(false);
+  description.ring_path = "/etc/passwd";
+  bus.describe(description);
+  const BusStatus status = gather(bus);
+  CHECK(errc_of(status.ring.status()) == Errc::kNotFound);
+  CHECK(says(status.ring.status(), bus.directory() + "/bus.json gives /etc/passwd"));
 }
 
 TEST_CASE("A publisher that stands still is waited for until its time is up, and no part is lost") {
@@ -341,6 +357,7 @@ TEST_CASE("Of a bus that vanishes while it is looked at, what was read before is
   CHECK(status.ring->head == 10);
   CHECK(status.publisher.ok());
   CHECK(errc_of(status.sessions.status()) == Errc::kNotFound);
+  CHECK(says(status.sessions.status(), "put it back"));
 }
 
 TEST_CASE("Another user's bus is not permitted, as a whole or in each part, and is not damaged") {
@@ -353,7 +370,8 @@ TEST_CASE("Another user's bus is not permitted, as a whole or in each part, and 
     return errc_of(status) == Errc::kNotPermitted;
   };
   CHECK(run_as(kTestUser, kTestGroup, [&] {
-          return not_permitted(gather_bus_status(directory).status()) ? 0 : __LINE__;
+          const absl::Status refused = gather_bus_status(directory).status();
+          return not_permitted(refused) && says(refused, "ask its owner") ? 0 : __LINE__;
         }) == 0);
 
   std::filesystem::permissions(directory, std::filesystem::perms(0755));

@@ -257,8 +257,17 @@ absl::StatusOr<BusDescription> read_bus_description(const std::string& directory
     if (bus.ok()) bus->journal_root = from_bus_directory(directory, bus->journal_root);
     return bus;
   }
-  if (errc_of(text.status()) != Errc::kNotFound) return text.status();
-  return make_error(Errc::kNoBus, absl::StrCat("no bus at ", directory, ": there is no ", path));
+  switch (errc_of(text.status())) {
+    case Errc::kNotFound:
+      return make_error(Errc::kNoBus, absl::StrCat("no bus at ", directory, ": there is no ", path,
+                                                   "; check the path, or start a publisher there"));
+    case Errc::kNotPermitted:
+      return make_error(
+          Errc::kNotPermitted,
+          absl::StrCat(text.status().message(), "; ask its owner for the publisher's group"));
+    default:
+      return text.status();
+  }
 }
 
 absl::Status write_bus_description(const std::string& directory, const BusDescription& description,

@@ -9,8 +9,9 @@ absl::StatusOr<OpenRing> open_described_ring(const std::string& bus_directory,
                                              const BusDescription& bus) {
   if (!is_ring_path(bus.ring_path, bus.session_id)) {
     return make_error(Errc::kNotFound,
-                      absl::StrCat(kBusFileName, " gives ", bus.ring_path,
-                                   " as the ring of its session, and no ring is called so"));
+                      absl::StrCat(bus_directory, "/", kBusFileName, " gives ", bus.ring_path,
+                                   " as the ring of its session, and no ring is called so; a "
+                                   "publisher that starts rewrites it"));
   }
   absl::StatusOr<OpenRing> ring = OpenRing::open(bus.ring_path);
   if (!ring.ok()) return ring;
@@ -18,9 +19,10 @@ absl::StatusOr<OpenRing> open_described_ring(const std::string& bus_directory,
       directory_identity(bus.journal_root.empty() ? bus_directory : bus.journal_root);
   if (!owner.ok()) return owner.status();
   if (ring->belongs_to(*owner)) return ring;
-  return make_error(Errc::kNotFound, absl::StrCat("the ring file ", bus.ring_path,
-                                                  " belongs to another directory, of which ",
-                                                  bus_directory, " is a copy"));
+  return make_error(
+      Errc::kNotFound,
+      absl::StrCat("the ring file ", bus.ring_path, " belongs to another directory, of which ",
+                   bus_directory, " is a copy; read that one, or start a publisher here"));
 }
 
 }  // namespace lapwing

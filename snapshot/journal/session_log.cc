@@ -82,7 +82,10 @@ absl::StatusOr<SessionLog> SessionLog::open_damaged(Disk& disk, const std::strin
   absl::Status status = log.open_files(OpenMode::kRead);
   if (status.ok()) status = log.refresh();
   if (status.ok() && !log.files_[0].valid() && !log.files_[1].valid()) {
-    status = make_error(Errc::kNotFound, absl::StrCat(log.path(0), ": there is no journal here"));
+    status = make_error(Errc::kNotFound,
+                        absl::StrCat(log.path(0),
+                                     ": there is no journal here; put it back if it was moved, or "
+                                     "start a publisher, which begins a new one"));
   }
   damage = errc_of(status) == Errc::kDamaged ? status : absl::OkStatus();
   if (!status.ok() && damage.ok()) return status;

@@ -2,12 +2,13 @@
 
 import json
 import pathlib
+import shutil
 import struct
 import unittest
 
 import harness
 
-DAMAGED = 4
+OTHER, USAGE, DAMAGED = 1, 2, 4
 ENTRY_BYTES = 512      # of sessions
 KIND_AT, FIRST_AT = 4, 64
 TIME_ENTRY_BYTES = 32
@@ -115,6 +116,38 @@ class Repair(harness.BusTest):
         anew = self.run_to_end("anew", "publish", *source)
         self.assertIn("a new one begins at sequence 1", anew.err())
         self.assertEqual(self.verify()["findings"], [])
+
+    def refused(self, name, expect=OTHER, bus=None):
+        """What the command that cannot do its work says."""
+        return self.run_to_end(name, name, expect=expect, bus=bus).err()
+
+    def test_beside_a_publisher_says_whose_end_it_needs(self):
+        publisher = self.start("publish", "publish", "--source", "synthetic:records=10",
+                               "--linger", 600)
+        self.until_head(2 * RECORDS + 10)
+        said = self.refused("repair")
+        self.assertIn(f"is held by process {publisher.pid}, which publishes or repairs here", said)
+        self.assertIn("end it, then repair again", said)
+
+    def test_of_a_journal_that_is_gone_says_what_to_do_about_it(self):
+        shutil.rmtree(self.root)
+        for command, code in (("repair", USAGE), ("verify", OTHER), ("info", OTHER)):
+            said = self.refused(command, code)
+            self.assertIn(str(self.root), said)
+            self.assertIn("start a publisher, which begins a new one", said)
+            self.assertNotIn("--journal", said)
+
+        self.run_to_end("anew", "publish", "--source", f"synthetic:records={2 * RECORDS}")
+        self.assert_whole()
+
+    def test_of_a_bus_without_a_journal_says_that_there_is_none(self):
+        bus = str(self.folder / "bare")
+        self.run_to_end("bare", "publish", "--journal", "none", "--source", "synthetic:records=10",
+                        bus=bus)
+        for command in ("repair", "verify"):
+            said = self.refused(command, bus=bus)
+            self.assertIn(f"bus {bus} keeps no journal, so there is none to verify or repair",
+                          said)
 
 
 if __name__ == "__main__":
