@@ -115,7 +115,7 @@ Batch Follower::records(std::size_t count) const {
 
 // `first` and what follows it of the state.
 Batch Follower::read_state(std::span<std::byte> rows, const Item& first) {
-  const std::uint32_t row_bytes = told_bytes_;
+  const std::uint32_t row_bytes = row_bytes_;
   if (rows.size() < row_bytes) {
     put_back(first);
     return {.result = Errc::kTooSmall, .row_bytes = row_bytes};

@@ -109,7 +109,7 @@ class Follower {
     attention_ = 0;
   }
 
-  std::span<const std::byte> record() const { return {record_, told_bytes_}; }
+  std::span<const std::byte> record() const { return {record_, row_bytes_}; }
   std::uint32_t record_bytes() const { return record_bytes_; }
   const std::string& schema() const { return schema_; }
   const std::string& schema_note() const { return schema_note_; }
@@ -221,7 +221,7 @@ class Follower {
 
   // The state before the stream: follower_snapshot.cc.
   Turn begin_snapshot();
-  Turn tell_state();
+  Turn deliver_state();
   Turn without_snapshot();
   void end_snapshot();
 
@@ -296,7 +296,7 @@ class Follower {
   bool came_close_ = false;           // the last run ended behind the newest record
   DeliveryLedger ledger_;
   const std::byte* record_ = nullptr;
-  std::uint32_t told_bytes_ = 0;  // at record_: of a record, or of an entry of the state
+  std::uint32_t row_bytes_ = 0;  // at record_: of a record, or of an entry of the state
   std::uint32_t record_bytes_ = 0;
   std::vector<std::byte> block_;   // records read in kCatchUp; in kLive its first place is used
   std::uint64_t block_begin_ = 0;  // those of block_ that are not delivered yet
@@ -358,7 +358,7 @@ class Follower {
   std::uint64_t socket_checked_ns_ = 0;
   std::uint64_t records_seen_ = 0;     // by stale_due …
   std::uint64_t records_seen_ns_ = 0;  // … when they last changed
-  bool stale_told_ = false;
+  bool stale_delivered_ = false;
 };
 
 }  // namespace lapwing

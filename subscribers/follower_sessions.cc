@@ -73,7 +73,7 @@ Follower::Turn Follower::on_found(Attachment found) {
   record_bytes_ = attachment_->record_bytes();
   block_.resize(std::max<std::size_t>(kBlockBytes / record_bytes_, 1) * record_bytes_);
   record_ = block_.data();
-  told_bytes_ = record_bytes_;
+  row_bytes_ = record_bytes_;
   seek_ends_ns_ = 0;
   reporter_.restart();
   if (!joined_) return join();
@@ -220,7 +220,7 @@ void Follower::enter_stream() {
   socket_checked_ns_ = 0;
   records_seen_ = counters().records;
   records_seen_ns_ = monotonic_ns();
-  stale_told_ = false;
+  stale_delivered_ = false;
   set_attention();
 }
 

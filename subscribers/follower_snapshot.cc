@@ -1,4 +1,4 @@
-// How the follower begins with a state: a checkpoint, told entry by entry, before the stream.
+// How the follower begins with a state: a checkpoint, delivered entry by entry, before the stream.
 #include <algorithm>
 #include <utility>
 
@@ -18,7 +18,7 @@ Follower::Turn Follower::begin_snapshot() {
 }
 
 Follower::Turn Follower::on_snapshot() {
-  if (snapshot_->progress() == SnapshotJoin::Progress::kLoaded) return tell_state();
+  if (snapshot_->progress() == SnapshotJoin::Progress::kLoaded) return deliver_state();
   snapshot_->step(*attachment_);
   if (snapshot_->progress() == SnapshotJoin::Progress::kLoading) {
     report(monotonic_ns());
@@ -27,12 +27,12 @@ Follower::Turn Follower::on_snapshot() {
   fold_ = snapshot_->fold();
   if (snapshot_->progress() == SnapshotJoin::Progress::kNone) return without_snapshot();
   state_size_ = snapshot_->size();
-  told_bytes_ = fold_->shape().entry_bytes;
+  row_bytes_ = fold_->shape().entry_bytes;
   return again();
 }
 
 // The next entry; after the last one the stream, from S + 1.
-Follower::Turn Follower::tell_state() {
+Follower::Turn Follower::deliver_state() {
   if (!introduced_) {
     const Item session = introduce(snapshot_->as_of() + 1);
     return event(session.kind, session.sequence);
@@ -67,7 +67,7 @@ Follower::Turn Follower::without_snapshot() {
 void Follower::end_snapshot() {
   snapshot_.reset();
   record_ = block_.data();
-  told_bytes_ = record_bytes_;
+  row_bytes_ = record_bytes_;
 }
 
 }  // namespace lapwing

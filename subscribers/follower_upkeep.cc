@@ -44,12 +44,13 @@ bool Follower::stale_due(std::uint64_t now_ns) {
   if (counters().records != records_seen_) {
     records_seen_ = counters().records;
     records_seen_ns_ = now_ns;
-    stale_told_ = false;
+    stale_delivered_ = false;
   }
-  if (ns_of(options_.stale_after) == 0 || stale_told_ || ending_ != Ending::kNone) return false;
+  if (ns_of(options_.stale_after) == 0 || stale_delivered_ || ending_ != Ending::kNone)
+    return false;
   if (attachment_->heartbeat_age_ns(now_ns) > kHeartbeatFreshNs) return false;
-  stale_told_ = now_ns - records_seen_ns_ >= ns_of(options_.stale_after);
-  return stale_told_;
+  stale_delivered_ = now_ns - records_seen_ns_ >= ns_of(options_.stale_after);
+  return stale_delivered_;
 }
 
 void Follower::report(std::uint64_t now_ns) {

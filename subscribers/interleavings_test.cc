@@ -24,7 +24,7 @@ void check_all_of(const Trace& trace, Sequence last) {
   CHECK(counters.out_of_order == 0);
 }
 
-std::size_t times_told(const Trace& trace, const std::string& event) {
+std::size_t times_delivered(const Trace& trace, const std::string& event) {
   return static_cast<std::size_t>(
       std::count_if(trace.lines.begin(), trace.lines.end(),
                     [&](const std::string& line) { return line.rfind(event, 0) == 0; }));
@@ -55,7 +55,7 @@ TEST_CASE("A publisher that is killed at any step of the handshake leaves all of
     check_all_of(trace, 3003);
   }
   CHECK(trace.subscriber.counters().lost == 0);
-  CHECK(times_told(trace, "caught-up") == 1);
+  CHECK(times_delivered(trace, "caught-up") == 1);
 }
 
 TEST_CASE("A publisher that dies in every greeting is given up soon after the deadline") {
@@ -98,8 +98,8 @@ TEST_CASE("A power cut at any step of the handshake takes what it says, and noth
   REQUIRE(trace.until_record(first + 9));
   trace.until_quiet();
   check_all_of(trace, first + 9);
-  CHECK(times_told(trace, "lost") == 1);
-  CHECK(times_told(trace, "caught-up") == 1);
+  CHECK(times_delivered(trace, "lost") == 1);
+  CHECK(times_delivered(trace, "caught-up") == 1);
 }
 
 TEST_CASE("Two restarts within one search for the next session are told one after the other") {
@@ -121,9 +121,9 @@ TEST_CASE("Two restarts within one search for the next session are told one afte
   check_all_of(trace, 30);
   CHECK(trace.subscriber.counters().lost == 0);
   CHECK(trace.subscriber.counters().sessions == 3);
-  CHECK(times_told(trace, "session 11") == 1);
-  CHECK(times_told(trace, "session 21") == 1);
-  CHECK(times_told(trace, "reset") == 0);
+  CHECK(times_delivered(trace, "session 11") == 1);
+  CHECK(times_delivered(trace, "session 21") == 1);
+  CHECK(times_delivered(trace, "reset") == 0);
 }
 
 TEST_CASE("What a stopped publisher went on with before it was greeted again is not a gap") {

@@ -129,8 +129,8 @@ void SnapshotJoin::pass_over(const absl::Status& why) {
 }
 
 std::span<const std::byte> SnapshotJoin::next() {
-  if (told_ == checkpoint_->size()) return {};
-  return checkpoint_->entry(told_++);
+  if (delivered_ == checkpoint_->size()) return {};
+  return checkpoint_->entry(delivered_++);
 }
 
 }  // namespace lapwing

@@ -88,7 +88,7 @@ class SnapshotJoin {
   bool overtaken_ = false;                // one of the list was removed, or pruned past
   std::vector<std::string> passed_over_;  // a line for each of the list
   std::optional<Checkpoint> checkpoint_;
-  std::uint64_t told_ = 0;  // entries
+  std::uint64_t delivered_ = 0;  // entries
   std::string text_;
 };
 

@@ -89,16 +89,16 @@ rocksdb::Options rocksdb_options() {
   return options;
 }
 
-// The process that holds RocksDB's lock; 0: none, or it cannot be told.
+// The process that holds RocksDB's lock; 0: none, or it cannot be found out.
 pid_t holder_of(const std::string& lock_path) {
   const int fd = ::open(lock_path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
   if (fd < 0) return 0;
   struct flock lock{};
   lock.l_type = F_WRLCK;
   lock.l_whence = SEEK_SET;
-  const bool told = ::fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+  const bool known = ::fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
   ::close(fd);
-  return told ? lock.l_pid : 0;
+  return known ? lock.l_pid : 0;
 }
 
 // What an error of RocksDB is to us, and what to do about it.
