@@ -68,21 +68,16 @@ Taken Follower::take_slowly(std::span<std::byte> record, std::uint64_t deadline_
 }
 
 std::optional<Item> Follower::take_event() {
-  if (!event_is_due() || met_->kind == ItemKind::kState) return std::nullopt;
-  attention_ = 0;
-  return due_event();
+  if (!event_is_due() || outbox_.first().kind == ItemKind::kState) return std::nullopt;
+  return deliver_event();
 }
 
 // Whether an event comes before the next record, as far as can be seen now; takes no record.
 bool Follower::event_is_due() {
-  for (int turns = 0; turns < kTurnsMax && !met_ && block_begin_ == block_end_; ++turns) {
-    if (resting_.is_taken()) return false;
-    const Turn taken = turn({});
-    if (!taken) continue;
-    if (taken->event.kind == ItemKind::kNothing) return false;
-    put_back(taken->event);
+  for (int turns = 0; turns < kTurnsMax && outbox_.empty() && block_begin_ == block_end_; ++turns) {
+    if (resting_.is_taken() || turn({})) break;
   }
-  return met_.has_value();
+  return !outbox_.empty();
 }
 
 Batch Follower::read(std::span<std::byte> rows, std::uint64_t deadline_ns, Item& due) {
@@ -93,7 +88,7 @@ Batch Follower::read(std::span<std::byte> rows, std::uint64_t deadline_ns, Item&
     if (const std::size_t count = poll_batch(rows); count > 0) {
       return records(count);
     }
-    if (deadline_ns == 0 && !met_) return {.result = why_nothing(deadline_ns)};
+    if (deadline_ns == 0 && outbox_.empty()) return {.result = why_nothing(deadline_ns)};
   }
   const Item item = wait(deadline_ns);
   if (item.kind == ItemKind::kNothing) return {.result = why_nothing(deadline_ns)};
@@ -108,7 +103,7 @@ Batch Follower::read(std::span<std::byte> rows, std::uint64_t deadline_ns, Item&
   return {.result = result, .kind = Batch::Kind::kEvent};
 }
 
-// The last `count` that were delivered. (next_ may be behind a gap that is met already.)
+// The last `count` that were delivered. (next_ may be behind a gap that is announced already.)
 Batch Follower::records(std::size_t count) const {
   return {Errc::kOk, Batch::Kind::kRecords, counters().last - count + 1, count, record_bytes_};
 }
@@ -146,15 +141,15 @@ Item Follower::poll_slowly() {
     return {};
   }
   for (int turns = 0; turns < kTurnsMax; ++turns) {
+    if (!outbox_.empty()) return deliver_event();
     if (block_begin_ < block_end_) return serve_from_block();
     // kLive keeps block_ empty: the hot path uses its first place.
     const std::span<std::byte> all(block_);
     const Turn taken = turn(phase_ == Phase::kLive ? all.first(record_bytes_) : all);
     if (!taken) continue;
-    if (taken->event.kind != ItemKind::kNothing) return taken->event;
-    if (taken->records == 0) break;
+    if (*taken == 0) break;
     block_begin_ = 0;
-    block_end_ = taken->records;
+    block_end_ = *taken;
   }
   return {};
 }
@@ -162,7 +157,7 @@ Item Follower::poll_slowly() {
 std::size_t Follower::poll_batch(std::span<std::byte> out) {
   if (came_close_) fall_behind();
   std::size_t copied = 0;
-  for (int turns = 0; turns < kTurnsMax && !met_;) {
+  for (int turns = 0; turns < kTurnsMax && outbox_.empty();) {
     const std::span<std::byte> room = out.subspan(copied * record_bytes_);
     if (record_bytes_ != 0 && room.size() < record_bytes_) return copied;
     if (block_begin_ < block_end_) {
@@ -172,14 +167,9 @@ std::size_t Follower::poll_batch(std::span<std::byte> out) {
     const Turn taken = turn(room);
     turns += taken ? 0 : 1;
     if (!taken) continue;
-    if (taken->event.kind != ItemKind::kNothing) {
-      met_ = taken->event;
-      attention_ = 0;
-      return copied;
-    }
-    if (taken->records == 0) break;
-    count(taken->records);
-    copied += taken->records;
+    if (*taken == 0) break;
+    count(*taken);
+    copied += *taken;
     if (came_close_) break;
   }
   return copied;
@@ -217,12 +207,10 @@ void Follower::count(std::uint64_t records) {
   next_ += records;
 }
 
-// One turn of the machine. Records go into `out`, as many as fit and are there before the next
-// event.
+// One turn of the machine, while the outbox is empty. Records go into `out`, as many as fit and are
+// there before the next event.
 Follower::Turn Follower::turn(std::span<std::byte> out) {
-  if (next_ >= attention_) {
-    if (const std::optional<Item> due = due_event()) return Outcome{0, *due};
-  }
+  if (next_ >= attention_ && reads() && reach_place()) return again();
   switch (phase_) {
     case Phase::kSeeking:
       return on_seeking();
@@ -237,46 +225,50 @@ Follower::Turn Follower::turn(std::span<std::byte> out) {
     case Phase::kEnded:
       break;
   }
-  return event(ItemKind::kEnded, next_ - 1);
+  return announce(ItemKind::kEnded, next_ - 1,
+                  status_.ok() ? left_ : std::string(status_.message()));
 }
 
-// What is to be said before record next_ is delivered, if anything; moves attention_ on.
-std::optional<Item> Follower::due_event() {
-  std::optional<Item> due = std::exchange(met_, std::nullopt);
-  const bool reads = phase_ == Phase::kCatchUp || phase_ == Phase::kLive;
-  if (!due && reads && !introduced_) due = introduce(next_);
-  if (!due && pending_) {
-    due = pending_->item;
-    text_ = std::move(pending_->text);
-    pending_.reset();
-  }
-  if (!reads) return due;
-  if (!due && trail_.step(next_)) {
-    ledger_.session_seen();
-    text_.clear();
-    due = Item{ItemKind::kSession, next_, {}};
-  } else if (!due && !caught_up_ && next_ > caught_up_at_) {
-    caught_up_ = true;
-    text_ = std::exchange(not_durable_, "");
-    due = Item{ItemKind::kCaughtUp, caught_up_at_, {}};
-  } else if (!due) {
-    report(monotonic_ns());
-  }
+Follower::Turn Follower::announce(ItemKind kind, Sequence sequence, std::string text,
+                                  const Gap& gap) {
+  outbox_.add({kind, sequence, gap}, std::move(text));
+  attention_ = 0;
+  return again();
+}
+
+Item Follower::deliver_event() {
+  const Item item = outbox_.take();
   set_attention();
-  return due;
+  return item;
+}
+
+// Announces what has its place before record next_; where that is nothing, does the upkeep. False:
+// nothing was announced.
+bool Follower::reach_place() {
+  if (trail_.step(next_)) {
+    ledger_.session_seen();
+    announce(ItemKind::kSession, next_);
+  } else if (!caught_up_ && next_ > caught_up_at_) {
+    caught_up_ = true;
+    announce(ItemKind::kCaughtUp, caught_up_at_, std::exchange(not_durable_, ""));
+  } else {
+    report(monotonic_ns());
+    set_attention();
+  }
+  return !outbox_.empty();
 }
 
 // The first session, of which the record at `first` comes first.
-Item Follower::introduce(Sequence first) {
+Follower::Turn Follower::introduce(Sequence first) {
   introduced_ = true;
-  text_.clear();
-  return {ItemKind::kSession, first, {}};
+  return announce(ItemKind::kSession, first);
 }
 
 void Follower::set_attention() {
+  attention_ = 0;
+  if (!reads() || !outbox_.empty()) return;
   attention_ = std::min(next_ + kUpkeepRecords, trail_.next_first());
   if (!caught_up_) attention_ = std::min(attention_, caught_up_at_ + 1);
-  if (pending_ || met_ || !introduced_) attention_ = 0;
 }
 
 Follower::Turn Follower::on_catch_up(std::span<std::byte> out) {
@@ -295,7 +287,7 @@ Follower::Turn Follower::on_catch_up(std::span<std::byte> out) {
 Follower::Turn Follower::on_live(std::span<std::byte> out) {
   const RingRun run = ring_->read_run(next_, out.data(), room_in(out), seen_head_);
   came_close_ = run.records >= kRunRecordsMin && run.end.outcome == RingRead::kEmpty;
-  if (run.records > 0 || run.end.outcome == RingRead::kRecord) return gave(run.records);
+  if (run.records > 0 || run.end.outcome == RingRead::kRecord) return run.records;
   if (run.end.outcome != RingRead::kEmpty) return on_lap(run.end);
   return ending_ == Ending::kNone ? on_idle() : leave();
 }

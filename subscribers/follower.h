@@ -9,8 +9,8 @@
 //   kFlushing  waits for F: everything up to the    kSnapshot          a state was asked for
 //              join is durable                      kCatchUp, kLive    otherwise
 //                                                   kEnded             no answer in time
-//   kSnapshot  loads a slice of a checkpoint, or    kCatchUp, kLive    all of it is told, or there
-//              tells an entry of it                                    is none to be used
+//   kSnapshot  loads a slice of a checkpoint, or    kCatchUp, kLive    all is delivered, or there is
+//              delivers an entry of it                                 none to be used
 //                                                   kEnded             no such fold
 //   kCatchUp   reads the journal up to `archived`,  kLive    the ring holds the next record with
 //              the ring for what lies beyond                 half its slots to spare
@@ -59,6 +59,7 @@
 #include "subscribers/attachment.h"
 #include "subscribers/bus_search.h"
 #include "subscribers/delivery_ledger.h"
+#include "subscribers/outbox.h"
 #include "subscribers/reporter.h"
 #include "subscribers/session_trail.h"
 #include "subscribers/snapshot_join.h"
@@ -105,7 +106,7 @@ class Follower {
   Sequence next() const { return next_; }
   // An event that was taken from wait() is the next one again.
   void put_back(const Item& item) {
-    met_ = item;
+    outbox_.put_back(item);
     attention_ = 0;
   }
 
@@ -116,7 +117,7 @@ class Follower {
   const std::shared_ptr<const Fold>& fold() const { return fold_; }
   std::uint64_t state_size() const { return state_size_; }
   const absl::Status& status() const { return status_; }
-  const std::string& text() const { return text_; }
+  const std::string& text() const { return outbox_.text(); }
   StoredPosition position() const;
   Sequence durable() const;
   Id128 session_id() const { return trail_.empty() ? Id128{} : trail_.session_of(counters().last); }
@@ -138,25 +139,11 @@ class Follower {
     kRemains,  // there was no publisher to begin with
   };
 
-  // An event that waits for its place, and its words.
-  struct Announcement {
-    Item item;
-    std::string text;
-  };
-
-  // What a turn gave: records in the caller's memory, not counted yet, or an event, or neither. A
-  // Turn without an outcome has only moved the machine on: take another one.
-  struct Outcome {
-    std::uint64_t records = 0;
-    Item event;
-  };
-  using Turn = std::optional<Outcome>;
+  // What a turn gave: how many records in the caller's memory, not counted yet, or nothing for now.
+  // Without a value it has only moved the machine on, or announced an event: take another turn.
+  using Turn = std::optional<std::uint64_t>;
   static Turn again() { return std::nullopt; }
-  static Turn nothing() { return Outcome{}; }
-  static Turn gave(std::uint64_t records) { return Outcome{records, {}}; }
-  static Turn event(ItemKind kind, Sequence sequence, const Gap& gap = {}) {
-    return Outcome{0, {kind, sequence, gap}};
-  }
+  static Turn nothing() { return 0; }
 
   // poll() in place; `item` comes as nothing. An item that is handed on is copied by wider moves
   // than it was written by a moment ago, and they would have to wait for it.
@@ -192,8 +179,10 @@ class Follower {
   std::uint64_t copy_from_block(std::span<std::byte> out);
   void count(std::uint64_t records);
   Turn turn(std::span<std::byte> out);
-  std::optional<Item> due_event();
-  Item introduce(Sequence first);
+  Turn announce(ItemKind kind, Sequence sequence, std::string text = {}, const Gap& gap = {});
+  Item deliver_event();
+  bool reach_place();
+  Turn introduce(Sequence first);
   void set_attention();
 
   // One function for each phase; kEnded needs none.
@@ -212,7 +201,6 @@ class Follower {
   void rejoin();
   void start_over(std::string why);
   void pass_over_void();
-  bool beginning_is_due() const;
   void enter_stream();
   Turn leave();
   Turn give_up_seeking(const absl::Status& reason);
@@ -257,6 +245,7 @@ class Follower {
     const std::uint64_t places = out.size() / record_bytes_;
     return places < attention_ - next_ ? places : attention_ - next_;
   }
+  bool reads() const { return phase_ == Phase::kCatchUp || phase_ == Phase::kLive; }
   JournalReader* journal() const { return attachment_->journal(); }
   // True while `archived` can still move.
   bool archiving() const { return ending_ == Ending::kNone && attachment_->archiving(); }
@@ -324,10 +313,10 @@ class Follower {
   bool caught_up_ = false;     // reported
   Sequence joined_at_ = 0;     // H
   Sequence caught_up_at_ = 0;  // F
-  bool introduced_ = false;    // the first session was delivered, as an event
+  bool introduced_ = false;    // the first session was announced
   bool from_oldest_ = false;   // asked for what there is, not for a sequence
   bool floating_ = false;      // start live without a publisher: begins with the next session
-  std::string not_durable_;    // why what was joined is not; told with `caught up`
+  std::string not_durable_;    // why what was joined is not; goes with `caught up`
   std::uint64_t flush_ends_ns_ = 0;
   std::optional<SnapshotJoin> snapshot_;  // kSnapshot
   std::shared_ptr<const Fold> fold_;
@@ -336,14 +325,13 @@ class Follower {
   // Between sessions.
   BusSearch search_;
   std::uint64_t seek_ends_ns_ = 0;  // 0: not seeking yet
-  std::optional<Item> gone_;        // to be reported unless the same session answers again
+  std::string left_;                // how the session ended that was left last
+  std::optional<Sequence> gone_;    // its last, to be reported unless it answers again
 
-  std::optional<Announcement> pending_;  // came with the attachment: due before its first record
-  Sequence durable_when_left_ = 0;       // of the session that was left last
-  std::optional<Item> met_;              // by poll_batch, for the next poll
-  StoredPosition before_beginning_;      // position() until a beginning of either is told
+  Outbox outbox_;                    // attention_ is 0 while there is something in it
+  Sequence durable_when_left_ = 0;   // of the session that was left last
+  StoredPosition before_beginning_;  // position() until the outbox's beginning is delivered
   absl::Status status_;
-  std::string text_;
 
   Interrupt interrupt_;
   bool interrupted_ = false;  // the last wait was ended by it

@@ -25,10 +25,10 @@ Follower::Turn Follower::on_lap(const RingReadResult& read) {
     return again();
   }
   const Gap gap{next_, resume - 1, resume, cause, may_be_filled(next_, resume - 1, cause)};
-  text_.clear();
+  std::string text;
   if (corrupt) {
-    text_ = absl::StrCat("the ring's slot of sequence ", next_, " holds stamp ", read.stamp,
-                         ", which no correct publisher can have written");
+    text = absl::StrCat("the ring's slot of sequence ", next_, " holds stamp ", read.stamp,
+                        ", which no correct publisher can have written");
   }
   switch (options_.on_gap) {
     case OnGap::kFill:
@@ -43,9 +43,10 @@ Follower::Turn Follower::on_lap(const RingReadResult& read) {
     case OnGap::kStop:
       ledger_.gap_stopped_at();
       end_at_gap(gap);
+      text = std::string(status_.message());
       break;
   }
-  return event(ItemKind::kGap, gap.first, gap);
+  return announce(ItemKind::kGap, gap.first, std::move(text), gap);
 }
 
 void Follower::end_at_gap(const Gap& gap) {
@@ -74,7 +75,7 @@ Follower::Turn Follower::from_journal(const JournalBounds& bounds, std::span<std
   if (!run.ok()) return end(run.status());
   if (run->count > 0) {
     missing_.reset();
-    return gave(run->count);
+    return run->count;
   }
   if (run->gap) return on_hole(*run, out);
   return on_idle();
@@ -84,7 +85,7 @@ Follower::Turn Follower::from_journal(const JournalBounds& bounds, std::span<std
 // has failed, or `archived` has passed it meanwhile.
 Follower::Turn Follower::from_ring_beyond_archived(std::span<std::byte> out) {
   const auto [records, read] = ring_->read_run(next_, out.data(), room_in(out), seen_head_);
-  if (records > 0) return gave(records);
+  if (records > 0) return records;
   if (read.outcome == RingRead::kEmpty) {
     phase_ = Phase::kLive;
     return again();
@@ -112,7 +113,7 @@ Follower::Turn Follower::on_hole(const JournalRun& hole, std::span<std::byte> ou
   Sequence last = hole.gap_last;
   if (ring_ != nullptr && hole.cause != GapCause::kVoid) {
     const RingReadResult read = ring_->try_read(next_, out.data());
-    if (read.outcome == RingRead::kRecord) return gave(1);
+    if (read.outcome == RingRead::kRecord) return 1;
     if (read.outcome == RingRead::kLapped) last = std::min(last, read.resume - 1);
     if (read.outcome == RingRead::kCorrupt) last = next_;
   }
@@ -148,8 +149,7 @@ Follower::Turn Follower::lose(Sequence last, GapCause cause, std::string why) {
   const Gap gap{next_, last, last + 1, cause, false};
   ledger_.lost(gap);
   next_ = last + 1;
-  text_ = std::move(why);
-  return event(ItemKind::kLost, gap.first, gap);
+  return announce(ItemKind::kLost, gap.first, std::move(why), gap);
 }
 
 // What is missing in [first, last] of a void, and what this subscriber has of the void that the

@@ -40,7 +40,9 @@ Follower::Turn Follower::on_seeking() {
     return silent ? give_up_seeking(found.status()) : end(found.status());
   }
   if (*found) return on_found(*std::move(*found));
-  if (gone_ && search_.unanswered()) return Outcome{0, *std::exchange(gone_, std::nullopt)};
+  if (gone_ && search_.unanswered()) {
+    return announce(ItemKind::kPublisherGone, *std::exchange(gone_, std::nullopt), left_);
+  }
   if (now < seek_ends_ns_ || search_.undecided(now, seek_ends_ns_)) return nothing();
   return give_up_seeking(search_.reason());
 }
@@ -53,7 +55,7 @@ Follower::Turn Follower::give_up_seeking(const absl::Status& reason) {
         make_error(Errc::kNoBus, absl::StrCat("no bus came up at ", options_.directory, within)));
   }
   return end(
-      make_error(Errc::kPublisherGone, absl::StrCat(text_, "; no publisher came (back)", within,
+      make_error(Errc::kPublisherGone, absl::StrCat(left_, "; no publisher came (back)", within,
                                                     "; then continue from sequence ", next_)));
 }
 
@@ -78,14 +80,14 @@ Follower::Turn Follower::on_found(Attachment found) {
   reporter_.restart();
   if (!joined_) return join();
   ledger_.reattached();
+  const std::optional<Sequence> gone = std::exchange(gone_, std::nullopt);
   if (same_session) {
     floating_ = false;  // its publisher was only slow to come: live begins here
   } else {
+    if (gone) announce(ItemKind::kPublisherGone, *gone, left_);
     rejoin();
   }
   enter_stream();
-  const std::optional<Item> gone = std::exchange(gone_, std::nullopt);
-  if (gone && !same_session) return Outcome{0, *gone};
   return again();
 }
 
@@ -149,9 +151,10 @@ Follower::Turn Follower::begin_at(StartingPoint start) {
   ledger_.session_seen();
   floating_ = options_.start.kind == Start::Kind::kLive && !options_.start.position &&
               attachment_->control() == nullptr;
+  if (!introduced_) introduce(next_);
   if (!start.reset.empty()) {
     before_beginning_ = *options_.start.position;
-    pending_ = Announcement{{ItemKind::kReset, next_, {}}, std::move(start.reset)};
+    announce(ItemKind::kReset, next_, std::move(start.reset));
   } else if (options_.start.position) {
     ledger_.resume_after(options_.start.position->sequence);
   }
@@ -194,11 +197,11 @@ void Follower::start_over(std::string why) {
   ledger_.restart();
   ledger_.session_seen();
   trail_.start(attachment_->sessions(), next_);
-  pending_ = Announcement{{ItemKind::kReset, next_, {}}, std::move(why)};
+  announce(ItemKind::kReset, next_, std::move(why));
 }
 
 // A power cut that took exactly what this subscriber has, and no more, leaves nothing to lose. It
-// is told all the same, by a range of no records, because the journal does not hold what it holds.
+// gets an event all the same, with a range of no records, because the journal does not hold what it holds.
 void Follower::pass_over_void() {
   Sequence first = 0;
   Sequence last = 0;
@@ -206,7 +209,7 @@ void Follower::pass_over_void() {
   if (!journal()->sessions().in_void(journal_id_, next_ - 1, first, last)) return;
   if (last != next_ - 1 || ledger_.held() < first) return;
   const Gap nothing_lost{next_, last, next_, GapCause::kVoid, false};
-  pending_ = Announcement{{ItemKind::kLost, next_, nothing_lost}, void_text(first, last)};
+  announce(ItemKind::kLost, next_, void_text(first, last), nothing_lost);
 }
 
 // Step 4: the ring with a quarter of its slots to spare, the journal otherwise.
@@ -232,11 +235,11 @@ Follower::Turn Follower::leave() {
   // A start in the future may not have been reached.
   const Sequence last =
       counters().records > 0 ? next_ - 1 : std::min(next_ - 1, attachment_->newest());
-  text_ = absl::StrCat(
+  left_ = absl::StrCat(
       "session ", session_id_.hex(), " of bus ", options_.directory,
       closed ? " was closed after sequence " : " ended without a close after sequence ", last);
   if (how == Ending::kSilent) {
-    absl::StrAppend(&text_, ": its publisher has not moved for ", seconds(kHeartbeatLostNs));
+    absl::StrAppend(&left_, ": its publisher has not moved for ", seconds(kHeartbeatLostNs));
   }
   close_everything();
   phase_ = Phase::kSeeking;
@@ -245,24 +248,23 @@ Follower::Turn Follower::leave() {
   search_.start(how == Ending::kSilent ? Id128{} : session_id_, closed);
   if (closed) {
     if (options_.end_at_close) phase_ = Phase::kEnded;
-    return event(ItemKind::kClosed, last);
+    return announce(ItemKind::kClosed, last, left_);
   }
   // A socket is also closed on a client that was dropped: first see whether the same session
   // answers. Not in this call: the records of one batch are of one session, and of one size.
   if (how == Ending::kHungUp) {
-    gone_ = Item{ItemKind::kPublisherGone, last, {}};
+    gone_ = last;
     return nothing();
   }
-  return event(ItemKind::kPublisherGone, last);
+  return announce(ItemKind::kPublisherGone, last, left_);
 }
 
 Follower::Turn Follower::end(absl::Status status) {
   status_ = std::move(status);
-  text_ = std::string(status_.message());
   close_everything();
   phase_ = Phase::kEnded;
   attention_ = 0;
-  return event(ItemKind::kEnded, next_ - 1);
+  return again();
 }
 
 void Follower::close_everything() {
@@ -272,29 +274,19 @@ void Follower::close_everything() {
   attachment_.reset();
 }
 
-// The stream begins (anew) with an event that is not told yet.
-bool Follower::beginning_is_due() const {
-  const auto begins = [](const Item& item) {
-    return item.kind == ItemKind::kReset || item.kind == ItemKind::kSnapshotComplete ||
-           item.kind == ItemKind::kNoSnapshot;
-  };
-  return (pending_ && begins(pending_->item)) || (met_ && begins(*met_));
-}
-
-// What was met and is not told yet is not passed: whoever stores the position now is to be told
-// again.
+// Stays before an event that is announced and not delivered: whoever stores the position now gets
+// it again.
 StoredPosition Follower::position() const {
-  if (beginning_is_due()) return before_beginning_;
+  if (outbox_.has_beginning()) return before_beginning_;
   if (trail_.empty()) return options_.start.position.value_or(StoredPosition{});
-  const bool at_loss = met_ && (met_->kind == ItemKind::kLost || met_->kind == ItemKind::kGap);
-  const Sequence next = at_loss ? met_->gap.first : next_;
+  const Sequence next = outbox_.loss_is_first() ? outbox_.first().gap.first : next_;
   return {journal_id_, trail_.session_of(next), next - 1};
 }
 
 // A session that is over keeps what its end says and no more: what a cut took of it is never
 // durable, although `durable` of the next session lies beyond it.
 Sequence Follower::durable() const {
-  if (!attachment_ || beginning_is_due()) return durable_when_left_;
+  if (!attachment_ || outbox_.has_beginning()) return durable_when_left_;
   if (journal() == nullptr || trail_.empty()) return 0;
   const Sequence durable = attachment_->bounds().durable;
   const SessionRecord* const session = journal()->sessions().find(trail_.current());

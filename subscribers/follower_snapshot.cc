@@ -33,24 +33,21 @@ Follower::Turn Follower::on_snapshot() {
 
 // The next entry; after the last one the stream, from S + 1.
 Follower::Turn Follower::deliver_state() {
-  if (!introduced_) {
-    const Item session = introduce(snapshot_->as_of() + 1);
-    return event(session.kind, session.sequence);
-  }
+  if (!introduced_) return introduce(snapshot_->as_of() + 1);
   const std::span<const std::byte> entry = snapshot_->next();
   if (!entry.empty()) {
     record_ = entry.data();
     ledger_.take_state();
-    return event(ItemKind::kState, fold_->place_of(entry));
+    return announce(ItemKind::kState, fold_->place_of(entry));
   }
   const Sequence as_of = snapshot_->as_of();
   // Newer than F where it was written during the join.
   caught_up_at_ = std::max(caught_up_at_, as_of);
-  text_ = snapshot_->text();
+  std::string text = snapshot_->text();
   end_snapshot();
   begin_at({as_of + 1, ""});
   ledger_.resume_after(as_of);
-  return event(ItemKind::kSnapshotComplete, as_of);
+  return announce(ItemKind::kSnapshotComplete, as_of, std::move(text));
 }
 
 // Whoever asked for a state has to know of everything that is not in it: what goes missing before
@@ -60,8 +57,8 @@ Follower::Turn Follower::without_snapshot() {
   end_snapshot();
   const StartingPoint oldest{oldest_of(*attachment_), ""};
   absl::StrAppend(&why, "; begins with sequence ", oldest.next, ", the oldest that is kept");
-  pending_ = Announcement{{ItemKind::kNoSnapshot, oldest.next, {}}, std::move(why)};
-  return begin_at(oldest);
+  begin_at(oldest);
+  return announce(ItemKind::kNoSnapshot, oldest.next, std::move(why));
 }
 
 void Follower::end_snapshot() {

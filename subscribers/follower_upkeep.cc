@@ -19,8 +19,7 @@ Follower::Turn Follower::on_idle() {
   watch_publisher(now);
   report(now);
   if (!stale_due(now)) return nothing();
-  text_.clear();
-  return event(ItemKind::kStale, next_ - 1);
+  return announce(ItemKind::kStale, next_ - 1);
 }
 
 // Sets ending_ if the session will get no more records.

@@ -1,0 +1,58 @@
+// The events of a subscriber that are due before its next record, each with its words.
+//
+// They are delivered in the order in which they were added. One that was taken and could not be
+// delivered is put back, and is the first one again.
+//
+// Thread safety: one thread.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "lapwing/subscriber.h"
+
+namespace lapwing {
+
+class Outbox {
+ public:
+  bool empty() const { return entries_.empty(); }
+  // Not empty: the one that is delivered first.
+  const Item& first() const { return entries_.front().item; }
+  // Whether one is in it with which the records begin: a reset, or the end of a state.
+  bool has_beginning() const {
+    return std::any_of(entries_.begin(), entries_.end(), [](const Entry& entry) {
+      return entry.item.kind == ItemKind::kReset ||
+             entry.item.kind == ItemKind::kSnapshotComplete ||
+             entry.item.kind == ItemKind::kNoSnapshot;
+    });
+  }
+
+  // Whether the first one says that records are missing.
+  bool loss_is_first() const {
+    return !empty() && (first().kind == ItemKind::kGap || first().kind == ItemKind::kLost);
+  }
+
+  void add(const Item& item, std::string text) { entries_.push_back({item, std::move(text)}); }
+  // Not empty. Its words are text() from now on.
+  Item take() {
+    Entry entry = std::move(entries_.front());
+    entries_.erase(entries_.begin());
+    text_ = std::move(entry.text);
+    return entry.item;
+  }
+  // Of the item that was taken last.
+  void put_back(const Item& item) { entries_.insert(entries_.begin(), {item, text_}); }
+  const std::string& text() const { return text_; }
+
+ private:
+  struct Entry {
+    Item item;
+    std::string text;
+  };
+  std::vector<Entry> entries_;
+  std::string text_;
+};
+
+}  // namespace lapwing
