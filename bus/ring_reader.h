@@ -59,6 +59,12 @@ class RingReader {
   // The oldest sequence that can still be read; head + 1 at most.
   Sequence oldest() const { return ring_oldest(ring_first_, head(), capacity_); }
 
+  // How many records there are from `next` on, which may lie beyond head.
+  std::uint64_t lag(Sequence next) const {
+    const Sequence newest = head();
+    return newest >= next ? newest - next + 1 : 0;
+  }
+
   // One pass, no loop. `out` has record_bytes() bytes and holds garbage unless the outcome is
   // kRecord. A sequence below the ring's first, 0 included, is lapped: the zeroed memory of a slot
   // that was never written does not answer for it.

@@ -10,7 +10,10 @@
 namespace lapwing {
 
 Follower::Follower(SubscriberOptions options)
-    : options_(std::move(options)), search_(options_), waiter_(options_.wait, &interrupt_) {}
+    : options_(std::move(options)),
+      catch_up_(options_.missing_file_grace),
+      search_(options_),
+      waiter_(options_.wait, &interrupt_) {}
 
 Item Follower::wait(std::uint64_t deadline_ns) {
   interrupted_ = misused_ = false;
@@ -74,7 +77,7 @@ std::optional<Item> Follower::take_event() {
 
 // Whether an event comes before the next record, as far as can be seen now; takes no record.
 bool Follower::event_is_due() {
-  for (int turns = 0; turns < kTurnsMax && outbox_.empty() && block_begin_ == block_end_; ++turns) {
+  for (int turns = 0; turns < kTurnsMax && outbox_.empty() && block_.empty(); ++turns) {
     if (resting_.is_taken() || turn({})) break;
   }
   return !outbox_.empty();
@@ -129,8 +132,10 @@ Batch Follower::read_state(std::span<std::byte> rows, const Item& first) {
 
 bool Follower::arm() {
   if (descriptor_ == nullptr || resting_.is_taken() || event_is_due()) return false;
-  if (block_begin_ < block_end_) return false;
-  if (ring_ != nullptr && (phase_ == Phase::kLive ? ring_->has(next_) : lag() > 0)) return false;
+  if (!block_.empty()) return false;
+  if (ring_ != nullptr && (phase_ == Phase::kLive ? ring_->has(next_) : ring_->lag(next_) > 0)) {
+    return false;
+  }
   arm_descriptor();
   return true;
 }
@@ -142,14 +147,17 @@ Item Follower::poll_slowly() {
   }
   for (int turns = 0; turns < kTurnsMax; ++turns) {
     if (!outbox_.empty()) return deliver_event();
-    if (block_begin_ < block_end_) return serve_from_block();
+    if (!block_.empty()) {
+      record_ = block_.take();
+      count(1);
+      return {ItemKind::kRecord, next_ - 1, {}};
+    }
     // kLive keeps block_ empty: the hot path uses its first place.
-    const std::span<std::byte> all(block_);
+    const std::span<std::byte> all = block_.room();
     const Turn taken = turn(phase_ == Phase::kLive ? all.first(record_bytes_) : all);
     if (!taken) continue;
     if (*taken == 0) break;
-    block_begin_ = 0;
-    block_end_ = *taken;
+    block_.filled(*taken);
   }
   return {};
 }
@@ -160,8 +168,10 @@ std::size_t Follower::poll_batch(std::span<std::byte> out) {
   for (int turns = 0; turns < kTurnsMax && outbox_.empty();) {
     const std::span<std::byte> room = out.subspan(copied * record_bytes_);
     if (record_bytes_ != 0 && room.size() < record_bytes_) return copied;
-    if (block_begin_ < block_end_) {
-      copied += copy_from_block(room);
+    if (!block_.empty()) {
+      const std::uint64_t records = block_.take(room);
+      count(records);
+      copied += records;
       continue;
     }
     const Turn taken = turn(room);
@@ -179,23 +189,6 @@ std::size_t Follower::poll_batch(std::span<std::byte> out) {
 void Follower::fall_behind() {
   came_close_ = false;
   for (int i = 0; i < kBehindPauses; ++i) spin_pause();
-}
-
-Item Follower::serve_from_block() {
-  record_ = block_.data() + block_begin_ * record_bytes_;
-  ++block_begin_;
-  count(1);
-  return {ItemKind::kRecord, next_ - 1, {}};
-}
-
-// Delivers records of block_ into `out`, which has room for one at least; returns how many.
-std::uint64_t Follower::copy_from_block(std::span<std::byte> out) {
-  const std::uint64_t records =
-      std::min<std::uint64_t>(block_end_ - block_begin_, out.size() / record_bytes_);
-  std::memcpy(out.data(), block_.data() + block_begin_ * record_bytes_, records * record_bytes_);
-  block_begin_ += records;
-  count(records);
-  return records;
 }
 
 void Follower::count(std::uint64_t records) {
@@ -272,16 +265,28 @@ void Follower::set_attention() {
 }
 
 Follower::Turn Follower::on_catch_up(std::span<std::byte> out) {
-  if (room_in(out) == 0) return nothing();
-  if (ring_ != nullptr && next_ >= ring_floor_ && next_ >= ring_->oldest() &&
-      lag() <= ring_->capacity() / 2) {
-    phase_ = Phase::kLive;
-    return again();
+  const std::uint64_t room = room_in(out);
+  if (room == 0) return nothing();
+  CatchUp::Read read = catch_up_.read(*attachment_, next_, out.first(room * record_bytes_),
+                                      ending_ != Ending::kNone, seen_head_);
+  switch (read.outcome) {
+    case CatchUp::Outcome::kRecords:
+      return read.records;
+    case CatchUp::Outcome::kNothing:
+      return on_idle();
+    case CatchUp::Outcome::kAgain:
+      return again();
+    case CatchUp::Outcome::kInRing:
+      phase_ = Phase::kLive;
+      return again();
+    case CatchUp::Outcome::kHole:
+      return on_hole(std::move(read));
+    case CatchUp::Outcome::kAtEnd:
+      return leave();
+    case CatchUp::Outcome::kFailed:
+      break;
   }
-  const JournalBounds bounds = attachment_->bounds();
-  if (next_ <= bounds.archived) return from_journal(bounds, out);
-  if (ring_ != nullptr) return from_ring_beyond_archived(out);
-  return leave();
+  return end(std::move(read.status));
 }
 
 Follower::Turn Follower::on_live(std::span<std::byte> out) {

@@ -55,11 +55,12 @@
 #include "os/interrupt.h"
 #include "os/waiter.h"
 #include "proto/busy_flag.h"
-#include "snapshot/journal/journal_reader.h"
 #include "subscribers/attachment.h"
 #include "subscribers/bus_search.h"
+#include "subscribers/catch_up.h"
 #include "subscribers/delivery_ledger.h"
 #include "subscribers/outbox.h"
+#include "subscribers/record_block.h"
 #include "subscribers/reporter.h"
 #include "subscribers/session_trail.h"
 #include "subscribers/snapshot_join.h"
@@ -75,7 +76,6 @@ inline constexpr std::uint64_t kHeartbeatFreshNs = 2 * kHeartbeatIntervalNs;
 inline constexpr std::uint64_t kHeartbeatLostNs = 5 * kHeartbeatIntervalNs;
 inline constexpr std::uint64_t kCatchUpPauseNs = 1'000'000;     // for the archiver to catch up
 inline constexpr std::uint64_t kInterruptPauseNs = 20'000'000;  // where nothing wakes a sleep
-inline constexpr std::size_t kBlockBytes = 256 * 1024;          // read from the journal at a time
 inline constexpr int kTurnsMax = 16;                            // changes of phase within one call
 inline constexpr int kBehindPauses = 32;  // about a microsecond: fall_behind()
 
@@ -149,10 +149,10 @@ class Follower {
   // than it was written by a moment ago, and they would have to wait for it.
   [[gnu::always_inline]] void poll_into(Item& item) {
     if (phase_ == Phase::kLive && next_ < attention_) [[likely]] {
-      const RingRead outcome = ring_->try_read(next_, block_.data()).outcome;
+      const RingRead outcome = ring_->try_read(next_, block_.first_place()).outcome;
       if (outcome == RingRead::kRecord) [[likely]] {
         ledger_.take(next_, 1);
-        record_ = block_.data();
+        record_ = block_.first_place();
         item.kind = ItemKind::kRecord;
         item.sequence = next_++;
         return;
@@ -174,9 +174,7 @@ class Follower {
   bool event_is_due();
   Errc why_nothing(std::uint64_t deadline_ns);
   Errc why_ended() const { return status_.ok() ? Errc::kClosed : errc_of(status_); }
-  Item serve_from_block();
   void fall_behind();
-  std::uint64_t copy_from_block(std::span<std::byte> out);
   void count(std::uint64_t records);
   Turn turn(std::span<std::byte> out);
   Turn announce(ItemKind kind, Sequence sequence, std::string text = {}, const Gap& gap = {});
@@ -213,15 +211,11 @@ class Follower {
   Turn without_snapshot();
   void end_snapshot();
 
-  // Laps, and holes in the journal: follower_gaps.cc.
+  // Laps and holes: follower_gaps.cc.
   Turn on_lap(const RingReadResult& read);
   void end_at_gap(const Gap& gap);
   bool may_be_filled(Sequence first, Sequence last, GapCause cause) const;
-  Turn from_journal(const JournalBounds& bounds, std::span<std::byte> out);
-  Turn from_ring_beyond_archived(std::span<std::byte> out);
-  Turn on_hole(const JournalRun& hole, std::span<std::byte> out);
-  bool may_come_back(const JournalRun& hole);
-  Turn lose(Sequence last, GapCause cause, std::string why);
+  Turn on_hole(CatchUp::Read hole);
   std::string void_text(Sequence first, Sequence last) const;
   bool joining_from_oldest() const;
 
@@ -236,10 +230,6 @@ class Follower {
   ClientState client_state() const;
   void arm_descriptor();
 
-  std::uint64_t lag() const {
-    const Sequence head = ring_->head();
-    return head >= next_ ? head - next_ + 1 : 0;
-  }
   // Records that may be delivered into `out` before the next event.
   std::uint64_t room_in(std::span<std::byte> out) const {
     const std::uint64_t places = out.size() / record_bytes_;
@@ -247,8 +237,6 @@ class Follower {
   }
   bool reads() const { return phase_ == Phase::kCatchUp || phase_ == Phase::kLive; }
   JournalReader* journal() const { return attachment_->journal(); }
-  // True while `archived` can still move.
-  bool archiving() const { return ending_ == Ending::kNone && attachment_->archiving(); }
 
   // While the one thread rests, every other call comes upon it: attention_ is 0.
   class Resting {
@@ -287,16 +275,7 @@ class Follower {
   const std::byte* record_ = nullptr;
   std::uint32_t row_bytes_ = 0;  // at record_: of a record, or of an entry of the state
   std::uint32_t record_bytes_ = 0;
-  std::vector<std::byte> block_;   // records read in kCatchUp; in kLive its first place is used
-  std::uint64_t block_begin_ = 0;  // those of block_ that are not delivered yet
-  std::uint64_t block_end_ = 0;
-
-  // Files of the journal that are not there, one after the other, and nothing was read since.
-  struct MissingFiles {
-    std::uint64_t since_ns = 0;
-    std::uint64_t retry_ns = 0;  // when they are asked for again
-  };
-  std::optional<MissingFiles> missing_;
+  RecordBlock block_;  // records read in kCatchUp; empty in kLive, where its first place is used
 
   // The session.
   std::optional<Attachment> attachment_;  // in every phase but kSeeking and kEnded
@@ -306,7 +285,7 @@ class Follower {
   std::string schema_;
   std::string schema_note_;
   Ending ending_ = Ending::kNone;
-  Sequence ring_floor_ = 0;  // kCatchUp does not go back to the ring below this
+  CatchUp catch_up_;
 
   // The join.
   bool joined_ = false;        // attached once

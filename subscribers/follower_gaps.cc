@@ -1,11 +1,8 @@
-// What the follower does about laps in the ring and holes in the journal.
-#include <algorithm>
+// What the follower does about laps in the ring and about records that neither place has.
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "lapwing/error.h"
-#include "os/kernel.h"
-#include "snapshot/journal/missing_file.h"
 #include "subscribers/follower.h"
 
 namespace lapwing {
@@ -16,7 +13,7 @@ Follower::Turn Follower::on_lap(const RingReadResult& read) {
   const Sequence resume = corrupt ? next_ + 1 : read.resume;
   const GapCause cause = corrupt ? GapCause::kDamaged : GapCause::kLapped;
   if (!caught_up_ && journal() != nullptr) {
-    ring_floor_ = resume;
+    catch_up_.keep_to_journal_below(resume);
     phase_ = Phase::kCatchUp;
     return again();
   }
@@ -33,7 +30,7 @@ Follower::Turn Follower::on_lap(const RingReadResult& read) {
   switch (options_.on_gap) {
     case OnGap::kFill:
       ledger_.gap_to_fill(gap);
-      ring_floor_ = resume;
+      catch_up_.keep_to_journal_below(resume);
       phase_ = Phase::kCatchUp;
       break;
     case OnGap::kSkip:
@@ -65,91 +62,18 @@ bool Follower::may_be_filled(Sequence first, Sequence last, GapCause cause) cons
   if (journal() == nullptr) return false;
   const JournalBounds bounds = attachment_->bounds();
   if (first < bounds.oldest) return false;
-  return last <= bounds.archived || (cause == GapCause::kLapped && archiving());
+  return last <= bounds.archived ||
+         (cause == GapCause::kLapped && ending_ == Ending::kNone && attachment_->archiving());
 }
 
-Follower::Turn Follower::from_journal(const JournalBounds& bounds, std::span<std::byte> out) {
-  if (missing_ && monotonic_ns() < missing_->retry_ns) return on_idle();
-  const absl::StatusOr<JournalRun> run =
-      journal()->read(next_, bounds, out.first(room_in(out) * record_bytes_));
-  if (!run.ok()) return end(run.status());
-  if (run->count > 0) {
-    missing_.reset();
-    return run->count;
-  }
-  if (run->gap) return on_hole(*run, out);
-  return on_idle();
-}
-
-// Record next_ is beyond `archived`, so its slot cannot have been overwritten: unless the journal
-// has failed, or `archived` has passed it meanwhile.
-Follower::Turn Follower::from_ring_beyond_archived(std::span<std::byte> out) {
-  const auto [records, read] = ring_->read_run(next_, out.data(), room_in(out), seen_head_);
-  if (records > 0) return records;
-  if (read.outcome == RingRead::kEmpty) {
-    phase_ = Phase::kLive;
-    return again();
-  }
-  // Loaded after the stamp: what let the slot be overwritten is seen here.
-  if (next_ <= attachment_->bounds().archived) return again();
-  if (archiving()) return on_idle();
-  if (read.outcome == RingRead::kCorrupt) {
-    return lose(next_, GapCause::kDamaged,
-                absl::StrCat("sequence ", next_, " is damaged in the ring (stamp ", read.stamp,
-                             ") and not in the journal"));
-  }
-  if (joining_from_oldest()) {
-    next_ = read.resume;
-    return again();
-  }
-  return lose(read.resume - 1, GapCause::kLapped,
-              absl::StrCat("sequences ", next_, " to ", read.resume - 1,
-                           " were overwritten in the ring after the journal had failed"));
-}
-
-// The journal says that it does not hold next_ … hole.gap_last. The ring still may, unless that
-// range never existed.
-Follower::Turn Follower::on_hole(const JournalRun& hole, std::span<std::byte> out) {
-  Sequence last = hole.gap_last;
-  if (ring_ != nullptr && hole.cause != GapCause::kVoid) {
-    const RingReadResult read = ring_->try_read(next_, out.data());
-    if (read.outcome == RingRead::kRecord) return 1;
-    if (read.outcome == RingRead::kLapped) last = std::min(last, read.resume - 1);
-    if (read.outcome == RingRead::kCorrupt) last = next_;
-  }
-  if (hole.cause != GapCause::kDamaged && joining_from_oldest()) {
-    next_ = last + 1;
-    return again();
-  }
-  if (hole.cause == GapCause::kVoid) return lose(last, hole.cause, void_text(next_, last));
-  if (hole.missing_file) {
-    if (may_come_back(hole)) return on_idle();
-    return lose(last, hole.cause,
-                absl::StrCat(hole.detail, "; it was asked for in vain for ",
-                             (monotonic_ns() - missing_->since_ns) / kNsPerMs, " ms"));
-  }
-  if (hole.cause == GapCause::kDamaged) return lose(last, hole.cause, hole.detail);
-  return lose(last, hole.cause,
-              absl::StrCat("sequences ", next_, " to ", last, " are no longer kept: the oldest is ",
-                           hole.gap_last + 1));
-}
-
-// Whether to ask again for a file that is missing rather than to report its records as lost. Time
-// runs from the first of several that are missing in a row.
-bool Follower::may_come_back(const JournalRun& hole) {
-  const std::uint64_t now = monotonic_ns();
-  if (!missing_) missing_ = MissingFiles{now, now};
-  if (hole.directory == AnchorState::kRemoved) return false;
-  if (now - missing_->since_ns >= ns_of(options_.missing_file_grace)) return false;
-  missing_->retry_ns = now + kMissingFileRetryNs;
-  return true;
-}
-
-Follower::Turn Follower::lose(Sequence last, GapCause cause, std::string why) {
-  const Gap gap{next_, last, last + 1, cause, false};
+// Records next_ … hole.last cannot be had.
+Follower::Turn Follower::on_hole(CatchUp::Read hole) {
+  const Gap gap{next_, hole.last, hole.last + 1, hole.cause, false};
+  if (hole.cause == GapCause::kVoid) hole.detail = void_text(gap.first, gap.last);
+  next_ = gap.last + 1;
+  if (hole.cause != GapCause::kDamaged && joining_from_oldest()) return again();
   ledger_.lost(gap);
-  next_ = last + 1;
-  return announce(ItemKind::kLost, gap.first, std::move(why), gap);
+  return announce(ItemKind::kLost, gap.first, std::move(hole.detail), gap);
 }
 
 // What is missing in [first, last] of a void, and what this subscriber has of the void that the

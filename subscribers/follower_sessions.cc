@@ -73,8 +73,8 @@ Follower::Turn Follower::on_found(Attachment found) {
   schema_ = attachment_->schema();
   schema_note_ = attachment_->schema_note();
   record_bytes_ = attachment_->record_bytes();
-  block_.resize(std::max<std::size_t>(kBlockBytes / record_bytes_, 1) * record_bytes_);
-  record_ = block_.data();
+  block_.resize(record_bytes_);
+  record_ = block_.first_place();
   row_bytes_ = record_bytes_;
   seek_ends_ns_ = 0;
   reporter_.restart();
@@ -215,10 +215,9 @@ void Follower::pass_over_void() {
 // Step 4: the ring with a quarter of its slots to spare, the journal otherwise.
 void Follower::enter_stream() {
   const bool in_ring = ring_ != nullptr && next_ >= ring_->oldest() &&
-                       lag() <= ring_->capacity() - ring_->capacity() / 4;
+                       ring_->lag(next_) <= ring_->capacity() - ring_->capacity() / 4;
   phase_ = journal() == nullptr || in_ring ? Phase::kLive : Phase::kCatchUp;
-  ring_floor_ = 0;
-  missing_.reset();
+  catch_up_.start();
   seen_head_ = 0;
   socket_checked_ns_ = 0;
   records_seen_ = counters().records;

@@ -63,7 +63,7 @@ Follower::Turn Follower::without_snapshot() {
 
 void Follower::end_snapshot() {
   snapshot_.reset();
-  record_ = block_.data();
+  record_ = block_.first_place();
   row_bytes_ = record_bytes_;
 }
 
