@@ -6,8 +6,10 @@
 
 #include <poll.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <limits>
 #include <span>
 
 #include "absl/status/status.h"
@@ -23,6 +25,15 @@ inline constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
 // A duration of the public interface; a negative one is none.
 constexpr std::uint64_t ns_of(std::chrono::nanoseconds duration) {
   return duration.count() > 0 ? static_cast<std::uint64_t>(duration.count()) : 0;
+}
+
+constexpr double seconds_of(std::uint64_t ns) {
+  return static_cast<double>(ns) / double{kNsPerSecond};
+}
+
+// now_ns + ns, or the end of time.
+constexpr std::uint64_t after_ns(std::uint64_t now_ns, std::uint64_t ns) {
+  return now_ns + std::min(ns, std::numeric_limits<std::uint64_t>::max() - now_ns);
 }
 
 std::uint64_t monotonic_ns();  // CLOCK_MONOTONIC

@@ -1,26 +1,33 @@
 #include "subscribers/bus_search.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "lapwing/error.h"
+#include "os/kernel.h"
 #include "os/waiter.h"
 
 namespace lapwing {
 
-BusSearch::BusSearch(const SubscriberOptions& options) : directory_(options.directory) {
+BusSearch::BusSearch(const SubscriberOptions& options)
+    : directory_(options.directory),
+      reattach_ns_(ns_of(options.reattach)),
+      flush_timeout_ns_(ns_of(options.flush_timeout)) {
   client_options_.path = absl::StrCat(options.directory, "/", kControlSocketName);
   client_options_.role = ClientRole::kSubscriber;
   client_options_.name = options.name;
   client_options_.may_park = may_park(options.wait);
 }
 
-void BusSearch::start(const Id128& known, bool known_closed) {
+void BusSearch::start(LeftSession left) {
   stop();
   // bus.json may call a session closed of which the journal does not say so, because it had failed
   // before: who has looked at that once need not look again.
-  known_closed_ = known_closed || (known == known_ && known_closed_);
-  known_ = known;
+  known_closed_ = left.closed || (left.id == known_ && known_closed_);
+  known_ = left.id;
+  left_ = std::move(left);
+  ends_ns_.reset();
   next_step_ns_ = 0;
   unanswered_ = absl::OkStatus();
   remains_ = Id128{};
@@ -30,12 +37,37 @@ void BusSearch::stop() {
   greeting_.reset();
 }
 
-BusSearch::Found BusSearch::step(std::uint64_t now_ns, std::uint64_t greeting_ends_ns) {
-  if (greeting_) return greet(now_ns);
+BusSearch::Found BusSearch::step(std::uint64_t now_ns) {
+  if (!ends_ns_) ends_ns_ = after_ns(now_ns, reattach_ns_);
+  Found found = greeting_ ? greet(now_ns) : look(now_ns);
+  // Who was there before and does not answer any more is gone rather than slow.
+  if (left_ && errc_of(found.status()) == Errc::kTimedOut) return give_up(found.status());
+  return found;
+}
+
+BusSearch::Found BusSearch::look(std::uint64_t now_ns) {
   if (now_ns < next_step_ns_) return std::nullopt;
   next_step_ns_ = now_ns + kSearchIntervalNs;
-  greeting_ends_ns_ = greeting_ends_ns;
+  greeting_ends_ns_ = after_ns(now_ns, flush_timeout_ns_);
+  if (left_) greeting_ends_ns_ = std::max(greeting_ends_ns_, *ends_ns_);
   return connect(now_ns);
+}
+
+absl::Status BusSearch::given_up(std::uint64_t now_ns) const {
+  if (now_ns < *ends_ns_ || greeting_) return absl::OkStatus();
+  if (!remains_.is_zero() && now_ns - *ends_ns_ < kUndecidedNsMax) return absl::OkStatus();
+  return give_up(unanswered_);
+}
+
+absl::Status BusSearch::give_up(const absl::Status& reason) const {
+  const std::string within =
+      absl::StrCat(" within ", seconds_of(reattach_ns_), " s: ", std::string(reason.message()));
+  if (!left_) {
+    return make_error(Errc::kNoBus, absl::StrCat("no bus came up at ", directory_, within));
+  }
+  return make_error(Errc::kPublisherGone,
+                    absl::StrCat(left_->how, "; no publisher came (back)", within,
+                                 "; then continue from sequence ", left_->next));
 }
 
 BusSearch::Found BusSearch::connect(std::uint64_t now_ns) {

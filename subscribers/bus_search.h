@@ -9,10 +9,12 @@
 // moment before it opens the socket. A session that was read to its end is not taken a second time,
 // unless it was closed since: then it had not ended.
 //
+// The search is given up `reattach` after its first step, but not while something was found and
+// the next steps show what it is.
+//
 // Thread safety: one thread. Owns the socket until the attachment does.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -31,31 +33,36 @@ inline constexpr std::uint64_t kSearchIntervalNs = 10'000'000;
 inline constexpr std::uint64_t kRemainsGraceNs = 500'000'000;
 inline constexpr std::uint64_t kUndecidedNsMax = 2 * kRemainsGraceNs;
 
+// The session that was read last.
+struct LeftSession {
+  Id128 id;                     // zero: it may be taken again, if it is found closed
+  bool closed = false;          // its end was a close
+  std::string how = {};         // it ended, in words
+  Sequence next = kNoSequence;  // the subscriber goes on with this one
+};
+
 class BusSearch {
  public:
   explicit BusSearch(const SubscriberOptions& options);
 
-  // Begins to look, from the next step on. A session that is `known` was read to its end, which was
-  // a close or not.
-  void start(const Id128& known, bool known_closed);
+  // Begins to look for what comes after a session, from the next step on. The first search needs
+  // none.
+  void start(LeftSession left);
   // Closes what is open.
   void stop();
 
   // One step; never blocks. The session, if one was found; nothing if not yet. Errors are final: no
   // permission, another ABI, a refusal, damage, kTimedOut for a publisher that accepts and says
-  // nothing. `greeting_ends_ns` is the deadline of a greeting that begins in this step.
-  absl::StatusOr<std::optional<Attachment>> step(std::uint64_t now_ns,
-                                                 std::uint64_t greeting_ends_ns);
+  // nothing; where one was left, that is kPublisherGone.
+  absl::StatusOr<std::optional<Attachment>> step(std::uint64_t now_ns);
 
-  // The last attempt found nobody, or nobody any more, to talk to; why.
+  // The last attempt found nobody, or nobody any more, to talk to.
   bool unanswered() const { return !greeting_ && !unanswered_.ok(); }
-  const absl::Status& reason() const { return unanswered_; }
-  // Something was found, and the steps to come will tell what it is: soon after `deadline_ns` at
-  // the latest, whatever comes and goes.
-  bool undecided(std::uint64_t now_ns, std::uint64_t deadline_ns) const {
-    if (greeting_) return true;
-    return !remains_.is_zero() && now_ns - std::min(now_ns, deadline_ns) < kUndecidedNsMax;
-  }
+  // After a step: ok, or why the search is given up: kNoBus; kPublisherGone where one was left.
+  absl::Status given_up(std::uint64_t now_ns) const;
+  // How the session ended that was left last, in words. There was one.
+  const std::string& left() const { return left_->how; }
+
   // When the next step is due, and the descriptor that may make it due earlier (-1: none).
   std::uint64_t next_step_ns() const { return greeting_ ? greeting_ends_ns_ : next_step_ns_; }
   int fd() const { return greeting_ ? greeting_->fd() : -1; }
@@ -65,17 +72,23 @@ class BusSearch {
     return bus.session_id == known_ && (known_closed_ || !bus.closed);
   }
   using Found = absl::StatusOr<std::optional<Attachment>>;
+  Found look(std::uint64_t now_ns);
   Found connect(std::uint64_t now_ns);
   Found greet(std::uint64_t now_ns);
   Found look_at_remains(std::uint64_t now_ns);
   Found nobody(absl::Status reason);
+  absl::Status give_up(const absl::Status& reason) const;
 
-  std::string directory_;
+  const std::string directory_;
+  const std::uint64_t reattach_ns_;
+  const std::uint64_t flush_timeout_ns_;
   ClientOptions client_options_;
+  std::optional<std::uint64_t> ends_ns_;  // from the first step on
   std::uint64_t next_step_ns_ = 0;
   std::uint64_t greeting_ends_ns_ = 0;
   std::optional<ControlClient> greeting_;
   absl::Status unanswered_;
+  std::optional<LeftSession> left_;     // none: it is the first search
   Id128 known_;                         // session that was read to its end …
   bool known_closed_ = false;           // … and it was a close
   Id128 remains_;                       // session in bus.json that nobody answers for …

@@ -219,7 +219,7 @@ Follower::Turn Follower::turn(std::span<std::byte> out) {
       break;
   }
   return announce(ItemKind::kEnded, next_ - 1,
-                  status_.ok() ? left_ : std::string(status_.message()));
+                  status_.ok() ? search_.left() : std::string(status_.message()));
 }
 
 Follower::Turn Follower::announce(ItemKind kind, Sequence sequence, std::string text,

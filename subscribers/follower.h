@@ -201,7 +201,6 @@ class Follower {
   void pass_over_void();
   void enter_stream();
   Turn leave();
-  Turn give_up_seeking(const absl::Status& reason);
   Turn end(absl::Status status);
   void close_everything();
 
@@ -303,9 +302,8 @@ class Follower {
 
   // Between sessions.
   BusSearch search_;
-  std::uint64_t seek_ends_ns_ = 0;  // 0: not seeking yet
-  std::string left_;                // how the session ended that was left last
-  std::optional<Sequence> gone_;    // its last, to be reported unless it answers again
+  std::optional<Sequence>
+      gone_;  // last of the session left, to be reported unless it answers again
 
   Outbox outbox_;                    // attention_ is 0 while there is something in it
   Sequence durable_when_left_ = 0;   // of the session that was left last

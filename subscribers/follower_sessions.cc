@@ -1,6 +1,5 @@
 // How the follower finds a session, joins it, leaves it at its end and goes on with the next.
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -11,16 +10,6 @@
 namespace lapwing {
 namespace {
 
-std::string seconds(std::uint64_t ns) {
-  return absl::StrCat(static_cast<double>(ns) / double{kNsPerSecond}, " s");
-}
-
-// now + ns, or the end of time.
-std::uint64_t after(std::uint64_t now_ns, std::uint64_t ns) {
-  const std::uint64_t end = std::numeric_limits<std::uint64_t>::max();
-  return ns < end - now_ns ? now_ns + ns : end;
-}
-
 std::string why_failed(const FlushAnswer& answer) {
   if (answer.journal == JournalState::kShed) return "was given up because its disk was too slow";
   return absl::StrCat("has failed (errno ", answer.sys_errno, ")");
@@ -30,33 +19,14 @@ std::string why_failed(const FlushAnswer& answer) {
 
 Follower::Turn Follower::on_seeking() {
   const std::uint64_t now = monotonic_ns();
-  if (seek_ends_ns_ == 0) seek_ends_ns_ = after(now, ns_of(options_.reattach));
-  std::uint64_t greeting_ends_ns = after(now, ns_of(options_.flush_timeout));
-  if (joined_) greeting_ends_ns = std::max(greeting_ends_ns, seek_ends_ns_);
-  absl::StatusOr<std::optional<Attachment>> found = search_.step(now, greeting_ends_ns);
-  if (!found.ok()) {
-    // Who was joined once and does not answer any more is gone rather than slow.
-    const bool silent = joined_ && errc_of(found.status()) == Errc::kTimedOut;
-    return silent ? give_up_seeking(found.status()) : end(found.status());
-  }
+  absl::StatusOr<std::optional<Attachment>> found = search_.step(now);
+  if (!found.ok()) return end(found.status());
   if (*found) return on_found(*std::move(*found));
   if (gone_ && search_.unanswered()) {
-    return announce(ItemKind::kPublisherGone, *std::exchange(gone_, std::nullopt), left_);
+    return announce(ItemKind::kPublisherGone, *std::exchange(gone_, std::nullopt), search_.left());
   }
-  if (now < seek_ends_ns_ || search_.undecided(now, seek_ends_ns_)) return nothing();
-  return give_up_seeking(search_.reason());
-}
-
-Follower::Turn Follower::give_up_seeking(const absl::Status& reason) {
-  const std::string within = absl::StrCat(" within ", seconds(ns_of(options_.reattach)), ": ",
-                                          std::string(reason.message()));
-  if (!joined_) {
-    return end(
-        make_error(Errc::kNoBus, absl::StrCat("no bus came up at ", options_.directory, within)));
-  }
-  return end(
-      make_error(Errc::kPublisherGone, absl::StrCat(left_, "; no publisher came (back)", within,
-                                                    "; then continue from sequence ", next_)));
+  absl::Status given_up = search_.given_up(now);
+  return given_up.ok() ? nothing() : end(std::move(given_up));
 }
 
 Follower::Turn Follower::on_found(Attachment found) {
@@ -76,7 +46,6 @@ Follower::Turn Follower::on_found(Attachment found) {
   block_.resize(record_bytes_);
   record_ = block_.first_place();
   row_bytes_ = record_bytes_;
-  seek_ends_ns_ = 0;
   reporter_.restart();
   if (!joined_) return join();
   ledger_.reattached();
@@ -84,7 +53,7 @@ Follower::Turn Follower::on_found(Attachment found) {
   if (same_session) {
     floating_ = false;  // its publisher was only slow to come: live begins here
   } else {
-    if (gone) announce(ItemKind::kPublisherGone, *gone, left_);
+    if (gone) announce(ItemKind::kPublisherGone, *gone, search_.left());
     rejoin();
   }
   enter_stream();
@@ -101,7 +70,7 @@ Follower::Turn Follower::join() {
   if (absl::Status asked = attachment_->control()->begin_flush(joined_at_); !asked.ok()) {
     if (errc_of(asked) != Errc::kPublisherGone) return end(std::move(asked));
   }
-  flush_ends_ns_ = after(monotonic_ns(), ns_of(options_.flush_timeout));
+  flush_ends_ns_ = after_ns(monotonic_ns(), ns_of(options_.flush_timeout));
   phase_ = Phase::kFlushing;
   return again();
 }
@@ -117,10 +86,11 @@ Follower::Turn Follower::on_flushing() {
   if (monotonic_ns() < flush_ends_ns_) return nothing();
   return end(make_error(
       Errc::kTimedOut,
-      absl::StrCat("the publisher of bus ", options_.directory, " did not make sequence ",
-                   joined_at_, " durable within ", seconds(ns_of(options_.flush_timeout)),
-                   ": its disk may be too slow or its process stopped; look at it, then join again "
-                   "or allow more time")));
+      absl::StrCat(
+          "the publisher of bus ", options_.directory, " did not make sequence ", joined_at_,
+          " durable within ", seconds_of(ns_of(options_.flush_timeout)),
+          " s: its disk may be too slow or its process stopped; look at it, then join again "
+          "or allow more time")));
 }
 
 Follower::Turn Follower::on_flush_answer(const FlushAnswer& answer) {
@@ -234,20 +204,21 @@ Follower::Turn Follower::leave() {
   // A start in the future may not have been reached.
   const Sequence last =
       counters().records > 0 ? next_ - 1 : std::min(next_ - 1, attachment_->newest());
-  left_ = absl::StrCat(
+  std::string text = absl::StrCat(
       "session ", session_id_.hex(), " of bus ", options_.directory,
       closed ? " was closed after sequence " : " ended without a close after sequence ", last);
   if (how == Ending::kSilent) {
-    absl::StrAppend(&left_, ": its publisher has not moved for ", seconds(kHeartbeatLostNs));
+    absl::StrAppend(&text, ": its publisher has not moved for ", seconds_of(kHeartbeatLostNs),
+                    " s");
   }
   close_everything();
   phase_ = Phase::kSeeking;
   attention_ = 0;
   // A publisher that was only silent may go on and die later: what it leaves then is another look.
-  search_.start(how == Ending::kSilent ? Id128{} : session_id_, closed);
+  search_.start({how == Ending::kSilent ? Id128{} : session_id_, closed, text, next_});
   if (closed) {
     if (options_.end_at_close) phase_ = Phase::kEnded;
-    return announce(ItemKind::kClosed, last, left_);
+    return announce(ItemKind::kClosed, last, std::move(text));
   }
   // A socket is also closed on a client that was dropped: first see whether the same session
   // answers. Not in this call: the records of one batch are of one session, and of one size.
@@ -255,7 +226,7 @@ Follower::Turn Follower::leave() {
     gone_ = last;
     return nothing();
   }
-  return announce(ItemKind::kPublisherGone, last, left_);
+  return announce(ItemKind::kPublisherGone, last, std::move(text));
 }
 
 Follower::Turn Follower::end(absl::Status status) {
