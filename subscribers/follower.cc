@@ -12,6 +12,7 @@ namespace lapwing {
 Follower::Follower(SubscriberOptions options)
     : options_(std::move(options)),
       catch_up_(options_.missing_file_grace),
+      backlog_(options_),
       search_(options_),
       waiter_(options_.wait, &interrupt_) {}
 
@@ -241,9 +242,8 @@ bool Follower::reach_place() {
   if (trail_.step(next_)) {
     ledger_.session_seen();
     announce(ItemKind::kSession, next_);
-  } else if (!caught_up_ && next_ > caught_up_at_) {
-    caught_up_ = true;
-    announce(ItemKind::kCaughtUp, caught_up_at_, std::exchange(not_durable_, ""));
+  } else if (backlog_.step(next_)) {
+    announce(ItemKind::kCaughtUp, backlog_.last(), backlog_.not_durable());
   } else {
     report(monotonic_ns());
     set_attention();
@@ -260,8 +260,7 @@ Follower::Turn Follower::introduce(Sequence first) {
 void Follower::set_attention() {
   attention_ = 0;
   if (!reads() || !outbox_.empty()) return;
-  attention_ = std::min(next_ + kUpkeepRecords, trail_.next_first());
-  if (!caught_up_) attention_ = std::min(attention_, caught_up_at_ + 1);
+  attention_ = std::min({next_ + kUpkeepRecords, trail_.next_first(), backlog_.next_due()});
 }
 
 Follower::Turn Follower::on_catch_up(std::span<std::byte> out) {

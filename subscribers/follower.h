@@ -56,6 +56,7 @@
 #include "os/waiter.h"
 #include "proto/busy_flag.h"
 #include "subscribers/attachment.h"
+#include "subscribers/backlog.h"
 #include "subscribers/bus_search.h"
 #include "subscribers/catch_up.h"
 #include "subscribers/delivery_ledger.h"
@@ -193,7 +194,6 @@ class Follower {
   // Joining, leaving and coming back: follower_sessions.cc.
   Turn on_found(Attachment found);
   Turn join();
-  Turn on_flush_answer(const FlushAnswer& answer);
   Turn begin();
   Turn begin_at(StartingPoint start);
   void rejoin();
@@ -287,15 +287,10 @@ class Follower {
   CatchUp catch_up_;
 
   // The join.
-  bool joined_ = false;        // attached once
-  bool caught_up_ = false;     // reported
-  Sequence joined_at_ = 0;     // H
-  Sequence caught_up_at_ = 0;  // F
-  bool introduced_ = false;    // the first session was announced
-  bool from_oldest_ = false;   // asked for what there is, not for a sequence
-  bool floating_ = false;      // start live without a publisher: begins with the next session
-  std::string not_durable_;    // why what was joined is not; goes with `caught up`
-  std::uint64_t flush_ends_ns_ = 0;
+  bool joined_ = false;  // attached once
+  Backlog backlog_;
+  bool introduced_ = false;  // the first session was announced
+  bool floating_ = false;    // start live without a publisher: begins with the next session
   std::optional<SnapshotJoin> snapshot_;  // kSnapshot
   std::shared_ptr<const Fold> fold_;
   std::uint64_t state_size_ = 0;

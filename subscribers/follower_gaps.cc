@@ -12,7 +12,7 @@ Follower::Turn Follower::on_lap(const RingReadResult& read) {
   const bool corrupt = read.outcome == RingRead::kCorrupt;
   const Sequence resume = corrupt ? next_ + 1 : read.resume;
   const GapCause cause = corrupt ? GapCause::kDamaged : GapCause::kLapped;
-  if (!caught_up_ && journal() != nullptr) {
+  if (!backlog_.caught_up() && journal() != nullptr) {
     catch_up_.keep_to_journal_below(resume);
     phase_ = Phase::kCatchUp;
     return again();
@@ -94,7 +94,8 @@ std::string Follower::void_text(Sequence first, Sequence last) const {
 // Whoever asked for the oldest record, and has none yet of those up to the join, loses nothing by
 // what is not there any more.
 bool Follower::joining_from_oldest() const {
-  return from_oldest_ && !caught_up_ && counters().records == 0;
+  return options_.start.kind == Start::Kind::kOldest && !backlog_.caught_up() &&
+         counters().records == 0;
 }
 
 }  // namespace lapwing

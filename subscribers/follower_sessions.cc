@@ -8,14 +8,6 @@
 #include "subscribers/follower.h"
 
 namespace lapwing {
-namespace {
-
-std::string why_failed(const FlushAnswer& answer) {
-  if (answer.journal == JournalState::kShed) return "was given up because its disk was too slow";
-  return absl::StrCat("has failed (errno ", answer.sys_errno, ")");
-}
-
-}  // namespace
 
 Follower::Turn Follower::on_seeking() {
   const std::uint64_t now = monotonic_ns();
@@ -64,53 +56,28 @@ Follower::Turn Follower::on_found(Attachment found) {
 // what it left.
 Follower::Turn Follower::join() {
   joined_ = true;
-  joined_at_ = attachment_->newest();
-  caught_up_at_ = joined_at_;
+  backlog_.begin(attachment_->newest());
   if (attachment_->control() == nullptr || journal() == nullptr) return begin();
-  if (absl::Status asked = attachment_->control()->begin_flush(joined_at_); !asked.ok()) {
-    if (errc_of(asked) != Errc::kPublisherGone) return end(std::move(asked));
+  if (absl::Status asked = backlog_.ask(*attachment_->control(), monotonic_ns()); !asked.ok()) {
+    return end(std::move(asked));
   }
-  flush_ends_ns_ = after_ns(monotonic_ns(), ns_of(options_.flush_timeout));
   phase_ = Phase::kFlushing;
   return again();
 }
 
 Follower::Turn Follower::on_flushing() {
-  const absl::StatusOr<std::optional<FlushAnswer>> answer = attachment_->control()->flush_answer();
-  if (!answer.ok()) {
-    if (errc_of(answer.status()) != Errc::kPublisherGone) return end(answer.status());
-    ending_ = Ending::kHungUp;  // everything up to H is in what it left
-    return begin();
-  }
-  if (*answer) return on_flush_answer(**answer);
-  if (monotonic_ns() < flush_ends_ns_) return nothing();
-  return end(make_error(
-      Errc::kTimedOut,
-      absl::StrCat(
-          "the publisher of bus ", options_.directory, " did not make sequence ", joined_at_,
-          " durable within ", seconds_of(ns_of(options_.flush_timeout)),
-          " s: its disk may be too slow or its process stopped; look at it, then join again "
-          "or allow more time")));
-}
-
-Follower::Turn Follower::on_flush_answer(const FlushAnswer& answer) {
-  if (answer.ok) {
-    caught_up_at_ = std::max(caught_up_at_, answer.durable);
-  } else {
-    not_durable_ = absl::StrCat("not durable: the journal of bus ", options_.directory, " ",
-                                why_failed(answer), ", sequences after ", answer.durable,
-                                " may be lost in a crash; restart the publisher");
-  }
+  const absl::StatusOr<bool> flushed = backlog_.flushed(*attachment_->control(), monotonic_ns());
+  if (flushed.ok()) return *flushed ? begin() : nothing();
+  if (errc_of(flushed.status()) != Errc::kPublisherGone) return end(flushed.status());
+  ending_ = Ending::kHungUp;
   return begin();
 }
 
 // Steps 3 and 4: S by the chosen start, then the stream from S + 1.
 Follower::Turn Follower::begin() {
-  if (options_.start.kind == Start::Kind::kSnapshot && !options_.start.position)
-    return begin_snapshot();
-  absl::StatusOr<StartingPoint> start = choose_start(options_, *attachment_, joined_at_);
+  if (options_.start.kind == Start::Kind::kSnapshot) return begin_snapshot();
+  absl::StatusOr<StartingPoint> start = choose_start(options_, *attachment_, backlog_.joined_at());
   if (!start.ok()) return end(start.status());
-  from_oldest_ = options_.start.kind == Start::Kind::kOldest && !options_.start.position;
   return begin_at(*std::move(start));
 }
 
@@ -119,8 +86,7 @@ Follower::Turn Follower::begin_at(StartingPoint start) {
   journal_id_ = attachment_->journal_id();
   trail_.start(attachment_->sessions(), next_);
   ledger_.session_seen();
-  floating_ = options_.start.kind == Start::Kind::kLive && !options_.start.position &&
-              attachment_->control() == nullptr;
+  floating_ = options_.start.kind == Start::Kind::kLive && attachment_->control() == nullptr;
   if (!introduced_) introduce(next_);
   if (!start.reset.empty()) {
     before_beginning_ = *options_.start.position;
@@ -162,7 +128,7 @@ void Follower::start_over(std::string why) {
   before_beginning_ = position();
   next_ = oldest_of(*attachment_);
   journal_id_ = attachment_->journal_id();
-  caught_up_at_ = attachment_->newest();
+  backlog_.restart(attachment_->newest());
   floating_ = false;
   ledger_.restart();
   ledger_.session_seen();

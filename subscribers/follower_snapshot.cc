@@ -1,5 +1,4 @@
 // How the follower begins with a state: a checkpoint, delivered entry by entry, before the stream.
-#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -41,8 +40,7 @@ Follower::Turn Follower::deliver_state() {
     return announce(ItemKind::kState, fold_->place_of(entry));
   }
   const Sequence as_of = snapshot_->as_of();
-  // Newer than F where it was written during the join.
-  caught_up_at_ = std::max(caught_up_at_, as_of);
+  backlog_.extend(as_of);  // newer than F where it was written during the join
   std::string text = snapshot_->text();
   end_snapshot();
   begin_at({as_of + 1, ""});

@@ -59,7 +59,7 @@ void Follower::report(std::uint64_t now_ns) {
 }
 
 ClientState Follower::client_state() const {
-  if (!caught_up_) return ClientState::kJoining;
+  if (!backlog_.caught_up()) return ClientState::kJoining;
   return phase_ == Phase::kCatchUp ? ClientState::kFilling : ClientState::kLive;
 }
 
@@ -102,7 +102,7 @@ bool Follower::rest(std::uint64_t deadline_ns) {
       break;
     case Phase::kFlushing:
       fd = attachment_->control()->fd();
-      until_ns = flush_ends_ns_;
+      until_ns = backlog_.flush_ends_ns();
       break;
     case Phase::kSnapshot:
       return true;  // there is more of it to load
