@@ -113,14 +113,14 @@ void Follower::rejoin() {
     return start_over(absl::StrCat("the journal was rewritten: it does not list session ",
                                    trail_.current().hex(), " any more, which was read before"));
   }
-  trail_.extend(attachment_->sessions());
   const Sequence first = attachment_->session_first();
-  if (std::exchange(floating_, false)) next_ = std::max(next_, first);
   if (trail_.current() != session_id_ && ledger_.held() >= first) {
     return start_over(absl::StrCat("the journal was rewritten: session ", session_id_.hex(),
                                    " begins at sequence ", first, ", but ", ledger_.held(),
                                    " was delivered before"));
   }
+  trail_.extend(attachment_->sessions());
+  if (std::exchange(floating_, false)) next_ = std::max(next_, first);
   pass_over_void();
 }
 

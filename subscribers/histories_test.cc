@@ -153,5 +153,29 @@ TEST_CASE("A reset that a batch meets with the end of the session before it is t
   CHECK(trace.lines == Lines{"1..10", "caught-up 10", "publisher-gone 10", "reset 1", "1..5"});
 }
 
+TEST_CASE("A position stored before a reset is of the session that was read, and is reset again") {
+  CaughtUp joined(100);
+  auto& [bus, trace] = joined;
+  bus.kill();
+  bus.put_back(50);
+  bus.start();
+  bus.publish(100);  // up to 150: the new session has a record 100, too
+  std::vector<std::byte> record(56);
+  const std::uint64_t deadline_ns = monotonic_ns() + 60'000'000'000;
+  StoredPosition stored;
+  for (ItemKind kind = ItemKind::kNothing; kind != ItemKind::kReset;) {
+    REQUIRE(monotonic_ns() < deadline_ns);
+    bus.turn();
+    if (trace.subscriber.take(record).result != Errc::kEventDue) continue;
+    stored = trace.subscriber.position();
+    kind = trace.subscriber.take_event().value().kind;
+  }
+  CHECK(stored.session_id == fixture_id(1));
+  CHECK(stored.sequence == 100);
+  Trace resumed(bus, bus.options(Start::after(stored)));
+  REQUIRE(resumed.until(ItemKind::kReset));
+  CHECK(resumed.says("but what is left of that session ends at 50"));
+}
+
 }  // namespace
 }  // namespace lapwing
