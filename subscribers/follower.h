@@ -123,7 +123,7 @@ class Follower {
   Sequence durable() const;
   Id128 session_id() const { return trail_.empty() ? Id128{} : trail_.session_of(counters().last); }
   const SubscriberCounters& counters() const { return ledger_.counters(); }
-  const Id128& journal_id() const { return journal_id_; }
+  const Id128& journal_id() const { return trail_.journal_id(); }
   // Of the session that is read now.
   const Id128& current_session() const { return session_id_; }
   absl::StatusOr<int> descriptor();
@@ -280,7 +280,6 @@ class Follower {
   std::optional<Attachment> attachment_;  // in every phase but kSeeking and kEnded
   SessionTrail trail_;
   Id128 session_id_;
-  Id128 journal_id_;
   std::string schema_;
   std::string schema_note_;
   Ending ending_ = Ending::kNone;

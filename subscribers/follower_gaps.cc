@@ -81,7 +81,7 @@ Follower::Turn Follower::on_hole(CatchUp::Read hole) {
 std::string Follower::void_text(Sequence first, Sequence last) const {
   Sequence void_first = first;
   Sequence void_last = last;
-  journal()->sessions().in_void(journal_id_, last, void_first, void_last);
+  journal()->sessions().in_void(trail_.journal_id(), last, void_first, void_last);
   std::string text = absl::StrCat("sequences ", void_first, " to ", void_last,
                                   " were lost in a crash and will never exist");
   if (ledger_.held() >= void_first) {

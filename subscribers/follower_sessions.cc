@@ -83,8 +83,7 @@ Follower::Turn Follower::begin() {
 
 Follower::Turn Follower::begin_at(StartingPoint start) {
   next_ = start.next;
-  journal_id_ = attachment_->journal_id();
-  trail_.start(attachment_->sessions(), next_);
+  trail_.start(attachment_->journal_id(), attachment_->sessions(), next_);
   ledger_.session_seen();
   floating_ = options_.start.kind == Start::Kind::kLive && attachment_->control() == nullptr;
   if (!introduced_) introduce(next_);
@@ -100,39 +99,21 @@ Follower::Turn Follower::begin_at(StartingPoint start) {
 
 // Another session: of the same journal, which goes on at the kept position, or of another history.
 void Follower::rejoin() {
-  if (journal() == nullptr) {
-    return start_over(
-        "the next session keeps no journal to continue from: its sequences begin anew");
-  }
-  if (attachment_->journal_id() != journal_id_) {
-    return start_over(absl::StrCat("what was delivered is of history ", journal_id_.hex(),
-                                   ", but this bus now keeps journal ",
-                                   attachment_->journal_id().hex()));
-  }
-  if (journal()->sessions().find(trail_.current()) == nullptr) {
-    return start_over(absl::StrCat("the journal was rewritten: it does not list session ",
-                                   trail_.current().hex(), " any more, which was read before"));
-  }
-  const Sequence first = attachment_->session_first();
-  if (trail_.current() != session_id_ && ledger_.held() >= first) {
-    return start_over(absl::StrCat("the journal was rewritten: session ", session_id_.hex(),
-                                   " begins at sequence ", first, ", but ", ledger_.held(),
-                                   " was delivered before"));
-  }
+  std::string why = why_start_over(trail_, ledger_.held(), *attachment_);
+  if (!why.empty()) return start_over(std::move(why));
   trail_.extend(attachment_->sessions());
-  if (std::exchange(floating_, false)) next_ = std::max(next_, first);
+  if (std::exchange(floating_, false)) next_ = std::max(next_, attachment_->session_first());
   pass_over_void();
 }
 
 void Follower::start_over(std::string why) {
   before_beginning_ = position();
   next_ = oldest_of(*attachment_);
-  journal_id_ = attachment_->journal_id();
   backlog_.restart(attachment_->newest());
   floating_ = false;
   ledger_.restart();
   ledger_.session_seen();
-  trail_.start(attachment_->sessions(), next_);
+  trail_.start(attachment_->journal_id(), attachment_->sessions(), next_);
   announce(ItemKind::kReset, next_, std::move(why));
 }
 
@@ -142,7 +123,7 @@ void Follower::pass_over_void() {
   Sequence first = 0;
   Sequence last = 0;
   if (ledger_.held() == kNoSequence) return;
-  if (!journal()->sessions().in_void(journal_id_, next_ - 1, first, last)) return;
+  if (!journal()->sessions().in_void(trail_.journal_id(), next_ - 1, first, last)) return;
   if (last != next_ - 1 || ledger_.held() < first) return;
   const Gap nothing_lost{next_, last, next_, GapCause::kVoid, false};
   announce(ItemKind::kLost, next_, void_text(first, last), nothing_lost);
@@ -215,8 +196,7 @@ void Follower::close_everything() {
 StoredPosition Follower::position() const {
   if (outbox_.has_beginning()) return before_beginning_;
   if (trail_.empty()) return options_.start.position.value_or(StoredPosition{});
-  const Sequence next = outbox_.loss_is_first() ? outbox_.first().gap.first : next_;
-  return {journal_id_, trail_.session_of(next), next - 1};
+  return trail_.position(outbox_.loss_is_first() ? outbox_.first().gap.first : next_);
 }
 
 // A session that is over keeps what its end says and no more: what a cut took of it is never

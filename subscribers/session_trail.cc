@@ -4,7 +4,8 @@
 
 namespace lapwing {
 
-void SessionTrail::start(std::vector<SessionLeg> legs, Sequence next) {
+void SessionTrail::start(const Id128& journal_id, std::vector<SessionLeg> legs, Sequence next) {
+  journal_id_ = journal_id;
   legs_ = std::move(legs);
   current_ = 0;
   while (next_first() <= next) ++current_;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "lapwing/sequence.h"
+#include "lapwing/subscriber.h"
 
 namespace lapwing {
 
@@ -24,16 +25,19 @@ struct SessionLeg {
 
 class SessionTrail {
  public:
-  // Begins at position `next`, in the last session that begins at or before it. `legs` is not
-  // empty.
-  void start(std::vector<SessionLeg> legs, Sequence next);
+  // Begins at position `next` of a journal, in the last session that begins at or before it. `legs`
+  // is not empty.
+  void start(const Id128& journal_id, std::vector<SessionLeg> legs, Sequence next);
   // Takes a longer list of the same journal and stays in the current session.
   void extend(std::vector<SessionLeg> legs);
 
   bool empty() const { return legs_.empty(); }
+  const Id128& journal_id() const { return journal_id_; }
   const Id128& current() const { return legs_[current_].id; }
   // The session that record `next` belongs to or will.
   const Id128& session_of(Sequence next) const;
+  // What to store by whom that record comes next.
+  StoredPosition position(Sequence next) const { return {journal_id_, session_of(next), next - 1}; }
   // Where the session after the current one begins; kNeverSequence if none is known.
   Sequence next_first() const {
     return current_ + 1 < legs_.size() ? legs_[current_ + 1].first : kNeverSequence;
@@ -42,6 +46,7 @@ class SessionTrail {
   bool step(Sequence next);
 
  private:
+  Id128 journal_id_;
   std::vector<SessionLeg> legs_;
   std::size_t current_ = 0;
 };

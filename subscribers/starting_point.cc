@@ -92,6 +92,26 @@ absl::StatusOr<StartingPoint> choose_start(const SubscriberOptions& options,
   return StartingPoint{newest + 1, ""};
 }
 
+std::string why_start_over(const SessionTrail& trail, Sequence held, const Attachment& attachment) {
+  if (attachment.journal() == nullptr) {
+    return "the next session keeps no journal to continue from: its sequences begin anew";
+  }
+  if (attachment.journal_id() != trail.journal_id()) {
+    return absl::StrCat("what was delivered is of history ", trail.journal_id().hex(),
+                        ", but this bus now keeps journal ", attachment.journal_id().hex());
+  }
+  if (attachment.journal()->sessions().find(trail.current()) == nullptr) {
+    return absl::StrCat("the journal was rewritten: it does not list session ",
+                        trail.current().hex(), " any more, which was read before");
+  }
+  if (trail.current() != attachment.session_id() && held >= attachment.session_first()) {
+    return absl::StrCat("the journal was rewritten: session ", attachment.session_id().hex(),
+                        " begins at sequence ", attachment.session_first(), ", but ", held,
+                        " was delivered before");
+  }
+  return "";
+}
+
 Sequence oldest_of(const Attachment& attachment) {
   const Sequence in_ring = attachment.ring() != nullptr ? attachment.ring()->oldest() : 1;
   if (attachment.journal() == nullptr) return in_ring;

@@ -1,4 +1,4 @@
-// Which sequence a subscriber that joins takes first.
+// Which sequence a subscriber that joins, or comes back, takes first.
 //
 // Thread safety: free functions over what the caller owns.
 #pragma once
@@ -29,6 +29,10 @@ absl::Status check_start(const SubscriberOptions& options, const Attachment& att
 // Errors: those of find_time.
 absl::StatusOr<StartingPoint> choose_start(const SubscriberOptions& options,
                                            const Attachment& attachment, Sequence newest);
+
+// Why a subscriber that is at `trail` and holds records up to `held` cannot go on with the session
+// that it has found, which is another one: of another history. Empty if it can.
+std::string why_start_over(const SessionTrail& trail, Sequence held, const Attachment& attachment);
 
 // The oldest sequence that is still to be had.
 Sequence oldest_of(const Attachment& attachment);
