@@ -9,13 +9,6 @@
 
 namespace lapwing {
 
-Follower::Follower(SubscriberOptions options)
-    : options_(std::move(options)),
-      catch_up_(options_.missing_file_grace),
-      backlog_(options_),
-      search_(options_),
-      waiter_(options_.wait, &interrupt_) {}
-
 Item Follower::wait(std::uint64_t deadline_ns) {
   interrupted_ = misused_ = false;
   Item item;
@@ -267,7 +260,7 @@ Follower::Turn Follower::on_catch_up(std::span<std::byte> out) {
   const std::uint64_t room = room_in(out);
   if (room == 0) return nothing();
   CatchUp::Read read = catch_up_.read(*attachment_, next_, out.first(room * record_bytes_),
-                                      ending_ != Ending::kNone, seen_head_);
+                                      watch_.ended(), seen_head_);
   switch (read.outcome) {
     case CatchUp::Outcome::kRecords:
       return read.records;
@@ -293,7 +286,7 @@ Follower::Turn Follower::on_live(std::span<std::byte> out) {
   came_close_ = run.records >= kRunRecordsMin && run.end.outcome == RingRead::kEmpty;
   if (run.records > 0 || run.end.outcome == RingRead::kRecord) return run.records;
   if (run.end.outcome != RingRead::kEmpty) return on_lap(run.end);
-  return ending_ == Ending::kNone ? on_idle() : leave();
+  return watch_.ended() ? leave() : on_idle();
 }
 
 }  // namespace lapwing

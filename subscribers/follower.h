@@ -29,8 +29,8 @@
 // lapped: who is still in the journal after `caught up` stays there until the ring holds the next
 // record.
 //
-// The end of a session. A closed socket, a silent heartbeat or the ring's `closed` only set
-// ending_; the ring is read once more after that, and the first empty read is the end (leave()).
+// The end of a session. A closed socket, a silent heartbeat or the ring's `closed` only end the
+// watch (publisher_watch.h); the ring is read once more after that, and the first empty read is the end (leave()).
 //
 // Events due at a sequence (a session begins, F is passed) and the upkeep every kUpkeepRecords
 // records share one comparison of the hot path: attention_ is the first of them.
@@ -46,7 +46,7 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <vector>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -61,6 +61,7 @@
 #include "subscribers/catch_up.h"
 #include "subscribers/delivery_ledger.h"
 #include "subscribers/outbox.h"
+#include "subscribers/publisher_watch.h"
 #include "subscribers/record_block.h"
 #include "subscribers/reporter.h"
 #include "subscribers/session_trail.h"
@@ -72,9 +73,6 @@ namespace lapwing {
 
 inline constexpr std::uint64_t kUpkeepRecords = 4096;  // delivered between two looks at the clock
 inline constexpr std::uint32_t kSpins = 64;            // empty polls between two looks at the clock
-inline constexpr std::uint64_t kSocketCheckNs = 1'000'000;
-inline constexpr std::uint64_t kHeartbeatFreshNs = 2 * kHeartbeatIntervalNs;
-inline constexpr std::uint64_t kHeartbeatLostNs = 5 * kHeartbeatIntervalNs;
 inline constexpr std::uint64_t kCatchUpPauseNs = 1'000'000;     // for the archiver to catch up
 inline constexpr std::uint64_t kInterruptPauseNs = 20'000'000;  // where nothing wakes a sleep
 inline constexpr int kTurnsMax = 16;                            // changes of phase within one call
@@ -82,7 +80,7 @@ inline constexpr int kBehindPauses = 32;  // about a microsecond: fall_behind()
 
 class Follower {
  public:
-  explicit Follower(SubscriberOptions options);
+  explicit Follower(SubscriberOptions options) : options_(std::move(options)) {}
   Follower(const Follower&) = delete;
   Follower& operator=(const Follower&) = delete;
 
@@ -131,15 +129,6 @@ class Follower {
  private:
   enum class Phase { kSeeking, kFlushing, kSnapshot, kCatchUp, kLive, kEnded };
 
-  // Why the session that is being read will get no more records.
-  enum class Ending {
-    kNone,
-    kHungUp,   // its socket was closed: by death, by a close, or because this client was dropped
-    kSilent,   // its heartbeat stopped; the process may be stopped rather than dead
-    kClosed,   // its ring says so
-    kRemains,  // there was no publisher to begin with
-  };
-
   // What a turn gave: how many records in the caller's memory, not counted yet, or nothing for now.
   // Without a value it has only moved the machine on, or announced an event: take another turn.
   using Turn = std::optional<std::uint64_t>;
@@ -171,7 +160,6 @@ class Follower {
   Taken take_slowly(std::span<std::byte> record, std::uint64_t deadline_ns);
   Batch records(std::size_t count) const;
   Batch read_state(std::span<std::byte> rows, const Item& first);
-  Batch too_small(std::span<std::byte> rows, Item& due);
   bool event_is_due();
   Errc why_nothing(std::uint64_t deadline_ns);
   Errc why_ended() const { return status_.ok() ? Errc::kClosed : errc_of(status_); }
@@ -223,8 +211,6 @@ class Follower {
   bool spin();
   bool rest(std::uint64_t deadline_ns);
   void rest_in_ring(std::uint64_t deadline_ns);
-  void watch_publisher(std::uint64_t now_ns);
-  bool stale_due(std::uint64_t now_ns);
   void report(std::uint64_t now_ns);
   ClientState client_state() const;
   void arm_descriptor();
@@ -282,12 +268,12 @@ class Follower {
   Id128 session_id_;
   std::string schema_;
   std::string schema_note_;
-  Ending ending_ = Ending::kNone;
-  CatchUp catch_up_;
+  PublisherWatch watch_{options_.stale_after};
+  CatchUp catch_up_{options_.missing_file_grace};
 
   // The join.
   bool joined_ = false;  // attached once
-  Backlog backlog_;
+  Backlog backlog_{options_};
   bool introduced_ = false;  // the first session was announced
   bool floating_ = false;    // start live without a publisher: begins with the next session
   std::optional<SnapshotJoin> snapshot_;  // kSnapshot
@@ -295,9 +281,8 @@ class Follower {
   std::uint64_t state_size_ = 0;
 
   // Between sessions.
-  BusSearch search_;
-  std::optional<Sequence>
-      gone_;  // last of the session left, to be reported unless it answers again
+  BusSearch search_{options_};
+  std::optional<Sequence> gone_;  // last of a session, to be reported unless that answers again
 
   Outbox outbox_;                    // attention_ is 0 while there is something in it
   Sequence durable_when_left_ = 0;   // of the session that was left last
@@ -311,13 +296,9 @@ class Follower {
   bool misused_ = false;              // the last call came while another one was resting
 
   // Upkeep.
-  Waiter waiter_;  // borrows interrupt_
+  Waiter waiter_{options_.wait, &interrupt_};  // borrows interrupt_
   Reporter reporter_;
   std::unique_ptr<WakeDescriptor> descriptor_;
-  std::uint64_t socket_checked_ns_ = 0;
-  std::uint64_t records_seen_ = 0;     // by stale_due …
-  std::uint64_t records_seen_ns_ = 0;  // … when they last changed
-  bool stale_delivered_ = false;
 };
 
 }  // namespace lapwing

@@ -63,7 +63,7 @@ bool Follower::may_be_filled(Sequence first, Sequence last, GapCause cause) cons
   const JournalBounds bounds = attachment_->bounds();
   if (first < bounds.oldest) return false;
   return last <= bounds.archived ||
-         (cause == GapCause::kLapped && ending_ == Ending::kNone && attachment_->archiving());
+         (cause == GapCause::kLapped && !watch_.ended() && attachment_->archiving());
 }
 
 // Records next_ … hole.last cannot be had.

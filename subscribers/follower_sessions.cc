@@ -31,7 +31,7 @@ Follower::Turn Follower::on_found(Attachment found) {
   attachment_.emplace(std::move(found));
   session_id_ = attachment_->session_id();
   ring_ = attachment_->ring();
-  ending_ = attachment_->control() != nullptr ? Ending::kNone : Ending::kRemains;
+  watch_.attach(attachment_->control() != nullptr);
   schema_ = attachment_->schema();
   schema_note_ = attachment_->schema_note();
   record_bytes_ = attachment_->record_bytes();
@@ -69,7 +69,7 @@ Follower::Turn Follower::on_flushing() {
   const absl::StatusOr<bool> flushed = backlog_.flushed(*attachment_->control(), monotonic_ns());
   if (flushed.ok()) return *flushed ? begin() : nothing();
   if (errc_of(flushed.status()) != Errc::kPublisherGone) return end(flushed.status());
-  ending_ = Ending::kHungUp;
+  watch_.hung_up();
   return begin();
 }
 
@@ -136,16 +136,13 @@ void Follower::enter_stream() {
   phase_ = journal() == nullptr || in_ring ? Phase::kLive : Phase::kCatchUp;
   catch_up_.start();
   seen_head_ = 0;
-  socket_checked_ns_ = 0;
-  records_seen_ = counters().records;
-  records_seen_ns_ = monotonic_ns();
-  stale_delivered_ = false;
+  watch_.start(counters().records, monotonic_ns());
   set_attention();
 }
 
-// The session is read to its end: the ring was empty once more after ending_ was set.
+// The session is read to its end: the ring was empty once more after the watch had seen the end.
 Follower::Turn Follower::leave() {
-  const Ending how = ending_;
+  const Ending how = watch_.ending();
   attachment_->hang_up();
   const bool closed = attachment_->closed();
   // A start in the future may not have been reached.

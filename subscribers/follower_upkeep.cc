@@ -16,40 +16,10 @@ Follower::Turn Follower::on_idle() {
   }
   if (descriptor_ == nullptr) spins_left_ = kSpins;
   const std::uint64_t now = monotonic_ns();
-  watch_publisher(now);
+  watch_.look(*attachment_, now);
   report(now);
-  if (!stale_due(now)) return nothing();
+  if (!watch_.stale_due(*attachment_, counters().records, now)) return nothing();
   return announce(ItemKind::kStale, next_ - 1);
-}
-
-// Sets ending_ if the session will get no more records.
-void Follower::watch_publisher(std::uint64_t now_ns) {
-  if (ending_ != Ending::kNone) return;
-  if (attachment_->ring_closed()) {
-    ending_ = Ending::kClosed;
-    return;
-  }
-  if (now_ns - socket_checked_ns_ < kSocketCheckNs) return;
-  socket_checked_ns_ = now_ns;
-  if (attachment_->control()->publisher_gone()) {
-    ending_ = Ending::kHungUp;
-  } else if (attachment_->heartbeat_age_ns(now_ns) > kHeartbeatLostNs) {
-    ending_ = Ending::kSilent;
-  }
-}
-
-// True once for each silence of stale_after_ns while the publisher lives.
-bool Follower::stale_due(std::uint64_t now_ns) {
-  if (counters().records != records_seen_) {
-    records_seen_ = counters().records;
-    records_seen_ns_ = now_ns;
-    stale_delivered_ = false;
-  }
-  if (ns_of(options_.stale_after) == 0 || stale_delivered_ || ending_ != Ending::kNone)
-    return false;
-  if (attachment_->heartbeat_age_ns(now_ns) > kHeartbeatFreshNs) return false;
-  stale_delivered_ = now_ns - records_seen_ns_ >= ns_of(options_.stale_after);
-  return stale_delivered_;
 }
 
 void Follower::report(std::uint64_t now_ns) {
@@ -117,7 +87,7 @@ bool Follower::rest(std::uint64_t deadline_ns) {
 }
 
 void Follower::rest_in_ring(std::uint64_t deadline_ns) {
-  if (ending_ != Ending::kNone) return;  // the ring is to be read once more at once
+  if (watch_.ended()) return;  // the ring is to be read once more at once
   // A start in the future, or a batch whose head has not moved yet, waits for head to move at all.
   const Sequence seen = std::min(next_ - 1, ring_->head());
   waiter_.turn(attachment_->map()->words(), seen, deadline_ns);
