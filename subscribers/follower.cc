@@ -10,30 +10,23 @@
 namespace lapwing {
 
 Item Follower::wait(std::uint64_t deadline_ns) {
-  interrupted_ = misused_ = false;
+  calls_.begin();
   Item item;
   for (;;) {
     poll_into(item);
     if (item.kind != ItemKind::kNothing) {
-      waiter_.reset();
+      calls_.waiter().reset();
       return item;
     }
-    if (deadline_ns == 0 || resting_.is_taken()) return item;
+    if (deadline_ns == 0 || calls_.another_rests()) return item;
     if (!spin() && !rest(deadline_ns)) return item;
   }
 }
 
-// What a wait that gave nothing is to be called.
-Errc Follower::why_nothing(std::uint64_t deadline_ns) {
-  if (std::exchange(misused_, false)) return Errc::kMisuse;
-  if (std::exchange(interrupted_, false)) return Errc::kInterrupted;
-  return deadline_ns == 0 ? Errc::kWouldBlock : Errc::kTimedOut;
-}
-
 Taken Follower::take_slowly(std::span<std::byte> record, std::uint64_t deadline_ns) {
   if (introduced_ && record.size() != record_bytes_ && !event_is_due()) return {Errc::kRecordSize};
-  if (records_waited_ != counters().records) waiter_.reset();
-  interrupted_ = misused_ = false;
+  if (records_waited_ != counters().records) calls_.waiter().reset();
+  calls_.begin();
   for (;;) {
     Item item;
     poll_into(item);
@@ -50,7 +43,7 @@ Taken Follower::take_slowly(std::span<std::byte> record, std::uint64_t deadline_
         return {Errc::kEventDue};
     }
     records_waited_ = counters().records;
-    if (deadline_ns == 0 || resting_.is_taken()) return {why_nothing(deadline_ns)};
+    if (deadline_ns == 0 || calls_.another_rests()) return {calls_.why_nothing(deadline_ns)};
     // What comes while this spins goes straight into the caller's memory.
     if (spin()) {
       if (next_ < attention_ && ring_->try_read(next_, record.data()).outcome == RingRead::kRecord)
@@ -59,7 +52,7 @@ Taken Follower::take_slowly(std::span<std::byte> record, std::uint64_t deadline_
         return {Errc::kOk, next_++};
       }
     } else if (!rest(deadline_ns)) {
-      return {why_nothing(deadline_ns)};
+      return {calls_.why_nothing(deadline_ns)};
     }
   }
 }
@@ -72,23 +65,23 @@ std::optional<Item> Follower::take_event() {
 // Whether an event comes before the next record, as far as can be seen now; takes no record.
 bool Follower::event_is_due() {
   for (int turns = 0; turns < kTurnsMax && outbox_.empty() && block_.empty(); ++turns) {
-    if (resting_.is_taken() || turn({})) break;
+    if (calls_.another_rests() || turn({})) break;
   }
   return !outbox_.empty();
 }
 
 Batch Follower::read(std::span<std::byte> rows, std::uint64_t deadline_ns, Item& due) {
-  interrupted_ = misused_ = false;
+  calls_.begin();
   if (introduced_ && rows.size() < record_bytes_) {
     if (!event_is_due()) return {.result = Errc::kTooSmall, .row_bytes = record_bytes_};
-  } else if (introduced_ && !resting_.is_taken()) {
+  } else if (introduced_ && !calls_.another_rests()) {
     if (const std::size_t count = poll_batch(rows); count > 0) {
       return records(count);
     }
-    if (deadline_ns == 0 && outbox_.empty()) return {.result = why_nothing(deadline_ns)};
+    if (deadline_ns == 0 && outbox_.empty()) return {.result = calls_.why_nothing(deadline_ns)};
   }
   const Item item = wait(deadline_ns);
-  if (item.kind == ItemKind::kNothing) return {.result = why_nothing(deadline_ns)};
+  if (item.kind == ItemKind::kNothing) return {.result = calls_.why_nothing(deadline_ns)};
   if (item.kind == ItemKind::kState) return read_state(rows, item);
   if (item.kind == ItemKind::kRecord) {
     std::memcpy(rows.data(), record_, record_bytes_);
@@ -125,7 +118,7 @@ Batch Follower::read_state(std::span<std::byte> rows, const Item& first) {
 }
 
 bool Follower::arm() {
-  if (descriptor_ == nullptr || resting_.is_taken() || event_is_due()) return false;
+  if (descriptor_ == nullptr || calls_.another_rests() || event_is_due()) return false;
   if (!block_.empty()) return false;
   if (ring_ != nullptr && (phase_ == Phase::kLive ? ring_->has(next_) : ring_->lag(next_) > 0)) {
     return false;
@@ -135,8 +128,8 @@ bool Follower::arm() {
 }
 
 Item Follower::poll_slowly() {
-  if (resting_.is_taken()) {
-    misused_ = true;
+  if (calls_.another_rests()) {
+    calls_.refuse();
     return {};
   }
   for (int turns = 0; turns < kTurnsMax; ++turns) {

@@ -52,12 +52,10 @@
 #include "absl/status/statusor.h"
 #include "bus/ring_reader.h"
 #include "lapwing/subscriber.h"
-#include "os/interrupt.h"
-#include "os/waiter.h"
-#include "proto/busy_flag.h"
 #include "subscribers/attachment.h"
 #include "subscribers/backlog.h"
 #include "subscribers/bus_search.h"
+#include "subscribers/call_wait.h"
 #include "subscribers/catch_up.h"
 #include "subscribers/delivery_ledger.h"
 #include "subscribers/outbox.h"
@@ -98,7 +96,7 @@ class Follower {
   std::optional<Item> take_event();
   // Without the event itself: `due` is it.
   Batch read(std::span<std::byte> rows, std::uint64_t deadline_ns, Item& due);
-  void interrupt() noexcept { interrupt_.raise(); }
+  void interrupt() noexcept { calls_.raise(); }
   bool arm();
   // Of the session that is read; 0 while there is none.
   Sequence head() const { return attachment_ ? attachment_->newest() : kNoSequence; }
@@ -161,7 +159,6 @@ class Follower {
   Batch records(std::size_t count) const;
   Batch read_state(std::span<std::byte> rows, const Item& first);
   bool event_is_due();
-  Errc why_nothing(std::uint64_t deadline_ns);
   Errc why_ended() const { return status_.ok() ? Errc::kClosed : errc_of(status_); }
   void fall_behind();
   void count(std::uint64_t records);
@@ -223,29 +220,6 @@ class Follower {
   bool reads() const { return phase_ == Phase::kCatchUp || phase_ == Phase::kLive; }
   JournalReader* journal() const { return attachment_->journal(); }
 
-  // While the one thread rests, every other call comes upon it: attention_ is 0.
-  class Resting {
-   public:
-    explicit Resting(Follower& follower)
-        : follower_(follower), is_first_(follower.resting_.try_take()) {
-      if (!is_first_) return;
-      attention_ = follower.attention_;
-      follower.attention_ = 0;
-    }
-    ~Resting() {
-      if (!is_first_) return;
-      follower_.attention_ = attention_;
-      follower_.resting_.release();
-    }
-    // False: another call rests.
-    bool is_first() const { return is_first_; }
-
-   private:
-    Follower& follower_;
-    const bool is_first_;
-    Sequence attention_ = 0;
-  };
-
   const SubscriberOptions options_;
 
   // What the hot path touches.
@@ -289,14 +263,10 @@ class Follower {
   StoredPosition before_beginning_;  // position() until the outbox's beginning is delivered
   absl::Status status_;
 
-  Interrupt interrupt_;
-  bool interrupted_ = false;  // the last wait was ended by it
-  BusyFlag resting_;
+  CallWait calls_{options_.wait};
   std::uint64_t records_waited_ = 0;  // delivered when the last wait began
-  bool misused_ = false;              // the last call came while another one was resting
 
   // Upkeep.
-  Waiter waiter_{options_.wait, &interrupt_};  // borrows interrupt_
   Reporter reporter_;
   std::unique_ptr<WakeDescriptor> descriptor_;
 };

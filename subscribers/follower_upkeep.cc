@@ -36,9 +36,9 @@ ClientState Follower::client_state() const {
 // Where spinning is the way to wait: looks at the next stamp, and at nothing else, until something
 // is there (true) or it is time to look after everything (false).
 bool Follower::spin() {
-  if (phase_ != Phase::kLive || !waiter_.spinning()) return false;
+  if (phase_ != Phase::kLive || !calls_.waiter().spinning()) return false;
   for (; spins_left_ > 0; --spins_left_) {
-    waiter_.spin();
+    calls_.waiter().spin();
     if (ring_->has(next_)) return true;
   }
   return false;
@@ -46,13 +46,12 @@ bool Follower::spin() {
 
 // Waits a moment in the way the phase allows; false once deadline_ns has passed, or interrupted.
 bool Follower::rest(std::uint64_t deadline_ns) {
-  interrupted_ = interrupt_.take();
-  if (interrupted_) return false;
+  if (calls_.take_interrupt()) return false;
   const std::uint64_t now = monotonic_ns();
   if (now >= deadline_ns) return false;
-  const Resting resting(*this);
-  if (!resting.is_first()) {
-    misused_ = true;
+  const CallWait::Rest rest(calls_, attention_);
+  if (!rest.is_held()) {
+    calls_.refuse();
     return false;
   }
   spins_left_ = 0;  // the next empty poll looks after everything
@@ -60,8 +59,8 @@ bool Follower::rest(std::uint64_t deadline_ns) {
   std::uint64_t until_ns = now + kCatchUpPauseNs;
   switch (phase_) {
     case Phase::kLive:
-      if (waiter_.spinning()) {
-        waiter_.spin();
+      if (calls_.waiter().spinning()) {
+        calls_.waiter().spin();
       } else {
         rest_in_ring(deadline_ns);
       }
@@ -90,7 +89,7 @@ void Follower::rest_in_ring(std::uint64_t deadline_ns) {
   if (watch_.ended()) return;  // the ring is to be read once more at once
   // A start in the future, or a batch whose head has not moved yet, waits for head to move at all.
   const Sequence seen = std::min(next_ - 1, ring_->head());
-  waiter_.turn(attachment_->map()->words(), seen, deadline_ns);
+  calls_.waiter().turn(attachment_->map()->words(), seen, deadline_ns);
 }
 
 absl::StatusOr<int> Follower::descriptor() {
