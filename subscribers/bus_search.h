@@ -60,8 +60,8 @@ class BusSearch {
   bool unanswered() const { return !greeting_ && !unanswered_.ok(); }
   // After a step: ok, or why the search is given up: kNoBus; kPublisherGone where one was left.
   absl::Status given_up(std::uint64_t now_ns) const;
-  // How the session ended that was left last, in words. There was one.
-  const std::string& left() const { return left_->how; }
+  // How the session ended that was left last, in words.
+  std::string left() const { return left_ ? left_->how : ""; }
 
   // When the next step is due, and the descriptor that may make it due earlier (-1: none).
   std::uint64_t next_step_ns() const { return greeting_ ? greeting_ends_ns_ : next_step_ns_; }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 
 #include "lapwing/gap.h"
@@ -15,6 +16,9 @@ namespace lapwing {
 
 class DeliveryLedger {
  public:
+  // What take() touches stands first.
+  static constexpr std::size_t kHotBytes = 32;
+
   const SubscriberCounters& counters() const { return counters_; }
 
   // Records first … first + count - 1 are handed out; count is not 0.
@@ -82,8 +86,10 @@ class DeliveryLedger {
     counters_.out_of_order += again - (repeats_last ? 1 : 0);
   }
 
-  SubscriberCounters counters_;
   Sequence expected_ = kNoSequence;  // what follows the last record; none: a history begins
+  SubscriberCounters counters_;
+  static_assert(sizeof(expected_) + offsetof(SubscriberCounters, last) + sizeof(Sequence) ==
+                kHotBytes);
   Sequence resumed_after_ = kNoSequence;
   Sequence fill_through_ = kNoSequence;  // last sequence of the gap that is being filled
 };

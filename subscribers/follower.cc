@@ -24,7 +24,8 @@ Item Follower::wait(std::uint64_t deadline_ns) {
 }
 
 Taken Follower::take_slowly(std::span<std::byte> record, std::uint64_t deadline_ns) {
-  if (introduced_ && record.size() != record_bytes_ && !event_is_due()) return {Errc::kRecordSize};
+  if (introduced_ && record.size() != cursor_.record_bytes && !event_is_due())
+    return {Errc::kRecordSize};
   if (records_waited_ != counters().records) calls_.waiter().reset();
   calls_.begin();
   for (;;) {
@@ -46,10 +47,9 @@ Taken Follower::take_slowly(std::span<std::byte> record, std::uint64_t deadline_
     if (deadline_ns == 0 || calls_.another_rests()) return {calls_.why_nothing(deadline_ns)};
     // What comes while this spins goes straight into the caller's memory.
     if (spin()) {
-      if (next_ < attention_ && ring_->try_read(next_, record.data()).outcome == RingRead::kRecord)
+      if (cursor_.next < cursor_.attention && cursor_.take(record.data()) == RingRead::kRecord)
           [[likely]] {
-        ledger_.take(next_, 1);
-        return {Errc::kOk, next_++};
+        return {Errc::kOk, cursor_.next - 1};
       }
     } else if (!rest(deadline_ns)) {
       return {calls_.why_nothing(deadline_ns)};
@@ -72,8 +72,8 @@ bool Follower::event_is_due() {
 
 Batch Follower::read(std::span<std::byte> rows, std::uint64_t deadline_ns, Item& due) {
   calls_.begin();
-  if (introduced_ && rows.size() < record_bytes_) {
-    if (!event_is_due()) return {.result = Errc::kTooSmall, .row_bytes = record_bytes_};
+  if (introduced_ && rows.size() < cursor_.record_bytes) {
+    if (!event_is_due()) return {.result = Errc::kTooSmall, .row_bytes = cursor_.record_bytes};
   } else if (introduced_ && !calls_.another_rests()) {
     if (const std::size_t count = poll_batch(rows); count > 0) {
       return records(count);
@@ -84,8 +84,8 @@ Batch Follower::read(std::span<std::byte> rows, std::uint64_t deadline_ns, Item&
   if (item.kind == ItemKind::kNothing) return {.result = calls_.why_nothing(deadline_ns)};
   if (item.kind == ItemKind::kState) return read_state(rows, item);
   if (item.kind == ItemKind::kRecord) {
-    std::memcpy(rows.data(), record_, record_bytes_);
-    const std::size_t count = 1 + poll_batch(rows.subspan(record_bytes_));
+    std::memcpy(rows.data(), record_, cursor_.record_bytes);
+    const std::size_t count = 1 + poll_batch(rows.subspan(cursor_.record_bytes));
     return records(count);
   }
   due = item;
@@ -93,9 +93,10 @@ Batch Follower::read(std::span<std::byte> rows, std::uint64_t deadline_ns, Item&
   return {.result = result, .kind = Batch::Kind::kEvent};
 }
 
-// The last `count` that were delivered. (next_ may be behind a gap that is announced already.)
+// The last `count` that were delivered. (cursor_.next may be behind a gap that is announced already.)
 Batch Follower::records(std::size_t count) const {
-  return {Errc::kOk, Batch::Kind::kRecords, counters().last - count + 1, count, record_bytes_};
+  return {Errc::kOk, Batch::Kind::kRecords, counters().last - count + 1, count,
+          cursor_.record_bytes};
 }
 
 // `first` and what follows it of the state.
@@ -120,7 +121,9 @@ Batch Follower::read_state(std::span<std::byte> rows, const Item& first) {
 bool Follower::arm() {
   if (descriptor_ == nullptr || calls_.another_rests() || event_is_due()) return false;
   if (!block_.empty()) return false;
-  if (ring_ != nullptr && (phase_ == Phase::kLive ? ring_->has(next_) : ring_->lag(next_) > 0)) {
+  if (cursor_.ring != nullptr &&
+      (cursor_.phase == Phase::kLive ? cursor_.ring->has(cursor_.next)
+                                     : cursor_.ring->lag(cursor_.next) > 0)) {
     return false;
   }
   arm_descriptor();
@@ -137,11 +140,11 @@ Item Follower::poll_slowly() {
     if (!block_.empty()) {
       record_ = block_.take();
       count(1);
-      return {ItemKind::kRecord, next_ - 1, {}};
+      return {ItemKind::kRecord, cursor_.next - 1, {}};
     }
     // kLive keeps block_ empty: the hot path uses its first place.
     const std::span<std::byte> all = block_.room();
-    const Turn taken = turn(phase_ == Phase::kLive ? all.first(record_bytes_) : all);
+    const Turn taken = turn(cursor_.phase == Phase::kLive ? all.first(cursor_.record_bytes) : all);
     if (!taken) continue;
     if (*taken == 0) break;
     block_.filled(*taken);
@@ -153,8 +156,8 @@ std::size_t Follower::poll_batch(std::span<std::byte> out) {
   if (came_close_) fall_behind();
   std::size_t copied = 0;
   for (int turns = 0; turns < kTurnsMax && outbox_.empty();) {
-    const std::span<std::byte> room = out.subspan(copied * record_bytes_);
-    if (record_bytes_ != 0 && room.size() < record_bytes_) return copied;
+    const std::span<std::byte> room = out.subspan(copied * cursor_.record_bytes);
+    if (cursor_.record_bytes != 0 && room.size() < cursor_.record_bytes) return copied;
     if (!block_.empty()) {
       const std::uint64_t records = block_.take(room);
       count(records);
@@ -179,19 +182,19 @@ void Follower::fall_behind() {
 }
 
 void Follower::count(std::uint64_t records) {
-  if (phase_ == Phase::kCatchUp) {
-    ledger_.take_caught_up(next_, records);
+  if (cursor_.phase == Phase::kCatchUp) {
+    cursor_.ledger.take_caught_up(cursor_.next, records);
   } else {
-    ledger_.take(next_, records);
+    cursor_.ledger.take(cursor_.next, records);
   }
-  next_ += records;
+  cursor_.next += records;
 }
 
 // One turn of the machine, while the outbox is empty. Records go into `out`, as many as fit and are
 // there before the next event.
 Follower::Turn Follower::turn(std::span<std::byte> out) {
-  if (next_ >= attention_ && reads() && reach_place()) return again();
-  switch (phase_) {
+  if (cursor_.next >= cursor_.attention && reads() && reach_place()) return again();
+  switch (cursor_.phase) {
     case Phase::kSeeking:
       return on_seeking();
     case Phase::kFlushing:
@@ -205,14 +208,14 @@ Follower::Turn Follower::turn(std::span<std::byte> out) {
     case Phase::kEnded:
       break;
   }
-  return announce(ItemKind::kEnded, next_ - 1,
+  return announce(ItemKind::kEnded, cursor_.next - 1,
                   status_.ok() ? search_.left() : std::string(status_.message()));
 }
 
 Follower::Turn Follower::announce(ItemKind kind, Sequence sequence, std::string text,
                                   const Gap& gap) {
   outbox_.add({kind, sequence, gap}, std::move(text));
-  attention_ = 0;
+  cursor_.attention = 0;
   return again();
 }
 
@@ -222,13 +225,13 @@ Item Follower::deliver_event() {
   return item;
 }
 
-// Announces what has its place before record next_; where that is nothing, does the upkeep. False:
+// Announces what has its place before record cursor_.next; where that is nothing, does the upkeep. False:
 // nothing was announced.
 bool Follower::reach_place() {
-  if (trail_.step(next_)) {
-    ledger_.session_seen();
-    announce(ItemKind::kSession, next_);
-  } else if (backlog_.step(next_)) {
+  if (trail_.step(cursor_.next)) {
+    cursor_.ledger.session_seen();
+    announce(ItemKind::kSession, cursor_.next);
+  } else if (backlog_.step(cursor_.next)) {
     announce(ItemKind::kCaughtUp, backlog_.last(), backlog_.not_durable());
   } else {
     report(monotonic_ns());
@@ -244,16 +247,18 @@ Follower::Turn Follower::introduce(Sequence first) {
 }
 
 void Follower::set_attention() {
-  attention_ = 0;
+  cursor_.attention = 0;
   if (!reads() || !outbox_.empty()) return;
-  attention_ = std::min({next_ + kUpkeepRecords, trail_.next_first(), backlog_.next_due()});
+  cursor_.attention =
+      std::min({cursor_.next + kUpkeepRecords, trail_.next_first(), backlog_.next_due()});
 }
 
 Follower::Turn Follower::on_catch_up(std::span<std::byte> out) {
   const std::uint64_t room = room_in(out);
   if (room == 0) return nothing();
-  CatchUp::Read read = catch_up_.read(*attachment_, next_, out.first(room * record_bytes_),
-                                      watch_.ended(), seen_head_);
+  CatchUp::Read read =
+      catch_up_.read(*attachment_, cursor_.next, out.first(room * cursor_.record_bytes),
+                     watch_.ended(), seen_head_);
   switch (read.outcome) {
     case CatchUp::Outcome::kRecords:
       return read.records;
@@ -262,7 +267,7 @@ Follower::Turn Follower::on_catch_up(std::span<std::byte> out) {
     case CatchUp::Outcome::kAgain:
       return again();
     case CatchUp::Outcome::kInRing:
-      phase_ = Phase::kLive;
+      cursor_.phase = Phase::kLive;
       return again();
     case CatchUp::Outcome::kHole:
       return on_hole(std::move(read));
@@ -275,7 +280,7 @@ Follower::Turn Follower::on_catch_up(std::span<std::byte> out) {
 }
 
 Follower::Turn Follower::on_live(std::span<std::byte> out) {
-  const RingRun run = ring_->read_run(next_, out.data(), room_in(out), seen_head_);
+  const RingRun run = cursor_.ring->read_run(cursor_.next, out.data(), room_in(out), seen_head_);
   came_close_ = run.records >= kRunRecordsMin && run.end.outcome == RingRead::kEmpty;
   if (run.records > 0 || run.end.outcome == RingRead::kRecord) return run.records;
   if (run.end.outcome != RingRead::kEmpty) return on_lap(run.end);

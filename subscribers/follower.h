@@ -21,7 +21,7 @@
 //
 // The splice. A record at or below `archived` is in the journal; one beyond it cannot be
 // overwritten in the ring. So kCatchUp always finds its next record in one of the two, whatever the
-// publisher does meanwhile, and next_ moves only over what was delivered or reported.
+// publisher does meanwhile, and cursor_.next moves only over what was delivered or reported.
 //
 // Laps. Until `caught up` the history that was asked for is in the journal, so a lap during the
 // join only leads back to it, whatever the policy (without a journal it is a gap at once). After
@@ -33,7 +33,7 @@
 // watch (publisher_watch.h); the ring is read once more after that, and the first empty read is the end (leave()).
 //
 // Events due at a sequence (a session begins, F is passed) and the upkeep every kUpkeepRecords
-// records share one comparison of the hot path: attention_ is the first of them.
+// records share one comparison of the hot path: cursor_.attention is the first of them.
 //
 // Thread safety: one thread, but for the descriptor's helper (wake_descriptor.h).
 // Ownership: owns the attachment; kEnded has closed everything but the descriptor.
@@ -50,14 +50,13 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "bus/ring_reader.h"
 #include "lapwing/subscriber.h"
 #include "subscribers/attachment.h"
 #include "subscribers/backlog.h"
 #include "subscribers/bus_search.h"
 #include "subscribers/call_wait.h"
 #include "subscribers/catch_up.h"
-#include "subscribers/delivery_ledger.h"
+#include "subscribers/cursor.h"
 #include "subscribers/outbox.h"
 #include "subscribers/publisher_watch.h"
 #include "subscribers/record_block.h"
@@ -85,10 +84,9 @@ class Follower {
   // As the public calls of the same names; an event is an Item here, and its words are text().
   Item wait(std::uint64_t deadline_ns);
   Taken take(std::span<std::byte> record, std::uint64_t deadline_ns) {
-    if (phase_ == Phase::kLive && next_ < attention_ && record.size() == record_bytes_) [[likely]] {
-      if (ring_->try_read(next_, record.data()).outcome == RingRead::kRecord) [[likely]] {
-        ledger_.take(next_, 1);
-        return {Errc::kOk, next_++};
+    if (cursor_.is_live() && record.size() == cursor_.record_bytes) [[likely]] {
+      if (cursor_.take(record.data()) == RingRead::kRecord) [[likely]] {
+        return {Errc::kOk, cursor_.next - 1};
       }
     }
     return take_slowly(record, deadline_ns);
@@ -100,15 +98,15 @@ class Follower {
   bool arm();
   // Of the session that is read; 0 while there is none.
   Sequence head() const { return attachment_ ? attachment_->newest() : kNoSequence; }
-  Sequence next() const { return next_; }
+  Sequence next() const { return cursor_.next; }
   // An event that was taken from wait() is the next one again.
   void put_back(const Item& item) {
     outbox_.put_back(item);
-    attention_ = 0;
+    cursor_.attention = 0;
   }
 
   std::span<const std::byte> record() const { return {record_, row_bytes_}; }
-  std::uint32_t record_bytes() const { return record_bytes_; }
+  std::uint32_t record_bytes() const { return cursor_.record_bytes; }
   const std::string& schema() const { return schema_; }
   const std::string& schema_note() const { return schema_note_; }
   const std::shared_ptr<const Fold>& fold() const { return fold_; }
@@ -118,15 +116,13 @@ class Follower {
   StoredPosition position() const;
   Sequence durable() const;
   Id128 session_id() const { return trail_.empty() ? Id128{} : trail_.session_of(counters().last); }
-  const SubscriberCounters& counters() const { return ledger_.counters(); }
+  const SubscriberCounters& counters() const { return cursor_.ledger.counters(); }
   const Id128& journal_id() const { return trail_.journal_id(); }
   // Of the session that is read now.
   const Id128& current_session() const { return session_id_; }
   absl::StatusOr<int> descriptor();
 
  private:
-  enum class Phase { kSeeking, kFlushing, kSnapshot, kCatchUp, kLive, kEnded };
-
   // What a turn gave: how many records in the caller's memory, not counted yet, or nothing for now.
   // Without a value it has only moved the machine on, or announced an event: take another turn.
   using Turn = std::optional<std::uint64_t>;
@@ -136,13 +132,12 @@ class Follower {
   // poll() in place; `item` comes as nothing. An item that is handed on is copied by wider moves
   // than it was written by a moment ago, and they would have to wait for it.
   [[gnu::always_inline]] void poll_into(Item& item) {
-    if (phase_ == Phase::kLive && next_ < attention_) [[likely]] {
-      const RingRead outcome = ring_->try_read(next_, block_.first_place()).outcome;
+    if (cursor_.is_live()) [[likely]] {
+      const RingRead outcome = cursor_.take(block_.first_place());
       if (outcome == RingRead::kRecord) [[likely]] {
-        ledger_.take(next_, 1);
         record_ = block_.first_place();
         item.kind = ItemKind::kRecord;
-        item.sequence = next_++;
+        item.sequence = cursor_.next - 1;
         return;
       }
       if (outcome == RingRead::kEmpty && spins_left_ > 0) {
@@ -214,27 +209,23 @@ class Follower {
 
   // Records that may be delivered into `out` before the next event.
   std::uint64_t room_in(std::span<std::byte> out) const {
-    const std::uint64_t places = out.size() / record_bytes_;
-    return places < attention_ - next_ ? places : attention_ - next_;
+    const std::uint64_t places = out.size() / cursor_.record_bytes;
+    return places < cursor_.attention - cursor_.next ? places : cursor_.attention - cursor_.next;
   }
-  bool reads() const { return phase_ == Phase::kCatchUp || phase_ == Phase::kLive; }
+  bool reads() const { return cursor_.phase == Phase::kCatchUp || cursor_.phase == Phase::kLive; }
   JournalReader* journal() const { return attachment_->journal(); }
 
-  const SubscriberOptions options_;
-
-  // What the hot path touches.
-  Phase phase_ = Phase::kSeeking;
-  const RingReader* ring_ = nullptr;  // the attachment's; null if it has none
-  Sequence next_ = 1;                 // the next sequence to deliver
-  Sequence attention_ = 0;            // from here on a turn is needed before the next record
-  std::uint32_t spins_left_ = 0;      // empty polls that need no turn: on_idle
-  Sequence seen_head_ = 0;            // of the ring: RingReader::read_run
-  bool came_close_ = false;           // the last run ended behind the newest record
-  DeliveryLedger ledger_;
-  const std::byte* record_ = nullptr;
-  std::uint32_t row_bytes_ = 0;  // at record_: of a record, or of an entry of the state
-  std::uint32_t record_bytes_ = 0;
+  // For each record.
+  Cursor cursor_;
+  // For each call that reads.
+  const std::byte* record_ = nullptr;  // of row_bytes_, a record or an entry of the state
+  std::uint32_t row_bytes_ = 0;
+  std::uint32_t spins_left_ = 0;  // empty polls that need no turn: on_idle
+  bool came_close_ = false;       // the last run ended behind the newest record
+  Sequence seen_head_ = 0;        // of the ring: RingReader::read_run
   RecordBlock block_;  // records read in kCatchUp; empty in kLive, where its first place is used
+
+  const SubscriberOptions options_;
 
   // The session.
   std::optional<Attachment> attachment_;  // in every phase but kSeeking and kEnded
@@ -258,7 +249,7 @@ class Follower {
   BusSearch search_{options_};
   std::optional<Sequence> gone_;  // last of a session, to be reported unless that answers again
 
-  Outbox outbox_;                    // attention_ is 0 while there is something in it
+  Outbox outbox_;                    // cursor_.attention is 0 while there is something in it
   Sequence durable_when_left_ = 0;   // of the session that was left last
   StoredPosition before_beginning_;  // position() until the outbox's beginning is delivered
   absl::Status status_;

@@ -6,39 +6,40 @@
 #include "subscribers/follower.h"
 
 namespace lapwing {
-// The ring has no record next_ any more (lapped), or something else in its place (corrupt), which
+// The ring has no record cursor_.next any more (lapped), or something else in its place (corrupt), which
 // is treated as a lap of one record.
 Follower::Turn Follower::on_lap(const RingReadResult& read) {
   const bool corrupt = read.outcome == RingRead::kCorrupt;
-  const Sequence resume = corrupt ? next_ + 1 : read.resume;
+  const Sequence resume = corrupt ? cursor_.next + 1 : read.resume;
   const GapCause cause = corrupt ? GapCause::kDamaged : GapCause::kLapped;
   if (!backlog_.caught_up() && journal() != nullptr) {
     catch_up_.keep_to_journal_below(resume);
-    phase_ = Phase::kCatchUp;
+    cursor_.phase = Phase::kCatchUp;
     return again();
   }
   if (!corrupt && joining_from_oldest()) {
-    next_ = resume;
+    cursor_.next = resume;
     return again();
   }
-  const Gap gap{next_, resume - 1, resume, cause, may_be_filled(next_, resume - 1, cause)};
+  const Gap gap{cursor_.next, resume - 1, resume, cause,
+                may_be_filled(cursor_.next, resume - 1, cause)};
   std::string text;
   if (corrupt) {
-    text = absl::StrCat("the ring's slot of sequence ", next_, " holds stamp ", read.stamp,
+    text = absl::StrCat("the ring's slot of sequence ", cursor_.next, " holds stamp ", read.stamp,
                         ", which no correct publisher can have written");
   }
   switch (options_.on_gap) {
     case OnGap::kFill:
-      ledger_.gap_to_fill(gap);
+      cursor_.ledger.gap_to_fill(gap);
       catch_up_.keep_to_journal_below(resume);
-      phase_ = Phase::kCatchUp;
+      cursor_.phase = Phase::kCatchUp;
       break;
     case OnGap::kSkip:
-      ledger_.gap_skipped(gap);
-      next_ = resume;
+      cursor_.ledger.gap_skipped(gap);
+      cursor_.next = resume;
       break;
     case OnGap::kStop:
-      ledger_.gap_stopped_at();
+      cursor_.ledger.gap_stopped_at();
       end_at_gap(gap);
       text = std::string(status_.message());
       break;
@@ -48,7 +49,7 @@ Follower::Turn Follower::on_lap(const RingReadResult& read) {
 
 void Follower::end_at_gap(const Gap& gap) {
   if (attachment_->control() != nullptr) {
-    reporter_.send(*attachment_->control(), next_ - 1, attachment_->newest(), counters(),
+    reporter_.send(*attachment_->control(), cursor_.next - 1, attachment_->newest(), counters(),
                    ClientState::kStopped);
   }
   end(make_error(Errc::kStoppedAtGap,
@@ -66,13 +67,13 @@ bool Follower::may_be_filled(Sequence first, Sequence last, GapCause cause) cons
          (cause == GapCause::kLapped && !watch_.ended() && attachment_->archiving());
 }
 
-// Records next_ … hole.last cannot be had.
+// Records cursor_.next … hole.last cannot be had.
 Follower::Turn Follower::on_hole(CatchUp::Read hole) {
-  const Gap gap{next_, hole.last, hole.last + 1, hole.cause, false};
+  const Gap gap{cursor_.next, hole.last, hole.last + 1, hole.cause, false};
   if (hole.cause == GapCause::kVoid) hole.detail = void_text(gap.first, gap.last);
-  next_ = gap.last + 1;
+  cursor_.next = gap.last + 1;
   if (hole.cause != GapCause::kDamaged && joining_from_oldest()) return again();
-  ledger_.lost(gap);
+  cursor_.ledger.lost(gap);
   return announce(ItemKind::kLost, gap.first, std::move(hole.detail), gap);
 }
 
@@ -84,8 +85,8 @@ std::string Follower::void_text(Sequence first, Sequence last) const {
   journal()->sessions().in_void(trail_.journal_id(), last, void_first, void_last);
   std::string text = absl::StrCat("sequences ", void_first, " to ", void_last,
                                   " were lost in a crash and will never exist");
-  if (ledger_.held() >= void_first) {
-    absl::StrAppend(&text, "; this subscriber holds ", void_first, " to ", ledger_.held(),
+  if (cursor_.ledger.held() >= void_first) {
+    absl::StrAppend(&text, "; this subscriber holds ", void_first, " to ", cursor_.ledger.held(),
                     ", which the journal does not");
   }
   return text;

@@ -30,17 +30,17 @@ Follower::Turn Follower::on_found(Attachment found) {
   const bool same_session = joined_ && found.session_id() == session_id_;
   attachment_.emplace(std::move(found));
   session_id_ = attachment_->session_id();
-  ring_ = attachment_->ring();
+  cursor_.ring = attachment_->ring();
   watch_.attach(attachment_->control() != nullptr);
   schema_ = attachment_->schema();
   schema_note_ = attachment_->schema_note();
-  record_bytes_ = attachment_->record_bytes();
-  block_.resize(record_bytes_);
+  cursor_.record_bytes = attachment_->record_bytes();
+  block_.resize(cursor_.record_bytes);
   record_ = block_.first_place();
-  row_bytes_ = record_bytes_;
+  row_bytes_ = cursor_.record_bytes;
   reporter_.restart();
   if (!joined_) return join();
-  ledger_.reattached();
+  cursor_.ledger.reattached();
   const std::optional<Sequence> gone = std::exchange(gone_, std::nullopt);
   if (same_session) {
     floating_ = false;  // its publisher was only slow to come: live begins here
@@ -61,7 +61,7 @@ Follower::Turn Follower::join() {
   if (absl::Status asked = backlog_.ask(*attachment_->control(), monotonic_ns()); !asked.ok()) {
     return end(std::move(asked));
   }
-  phase_ = Phase::kFlushing;
+  cursor_.phase = Phase::kFlushing;
   return again();
 }
 
@@ -82,16 +82,16 @@ Follower::Turn Follower::begin() {
 }
 
 Follower::Turn Follower::begin_at(StartingPoint start) {
-  next_ = start.next;
-  trail_.start(attachment_->journal_id(), attachment_->sessions(), next_);
-  ledger_.session_seen();
+  cursor_.next = start.next;
+  trail_.start(attachment_->journal_id(), attachment_->sessions(), cursor_.next);
+  cursor_.ledger.session_seen();
   floating_ = options_.start.kind == Start::Kind::kLive && attachment_->control() == nullptr;
-  if (!introduced_) introduce(next_);
+  if (!introduced_) introduce(cursor_.next);
   if (!start.reset.empty()) {
     before_beginning_ = *options_.start.position;
-    announce(ItemKind::kReset, next_, std::move(start.reset));
+    announce(ItemKind::kReset, cursor_.next, std::move(start.reset));
   } else if (options_.start.position) {
-    ledger_.resume_after(options_.start.position->sequence);
+    cursor_.ledger.resume_after(options_.start.position->sequence);
   }
   enter_stream();
   return again();
@@ -99,22 +99,23 @@ Follower::Turn Follower::begin_at(StartingPoint start) {
 
 // Another session: of the same journal, which goes on at the kept position, or of another history.
 void Follower::rejoin() {
-  std::string why = why_start_over(trail_, ledger_.held(), *attachment_);
+  std::string why = why_start_over(trail_, cursor_.ledger.held(), *attachment_);
   if (!why.empty()) return start_over(std::move(why));
   trail_.extend(attachment_->sessions());
-  if (std::exchange(floating_, false)) next_ = std::max(next_, attachment_->session_first());
+  if (std::exchange(floating_, false))
+    cursor_.next = std::max(cursor_.next, attachment_->session_first());
   pass_over_void();
 }
 
 void Follower::start_over(std::string why) {
   before_beginning_ = position();
-  next_ = oldest_of(*attachment_);
+  cursor_.next = oldest_of(*attachment_);
   backlog_.restart(attachment_->newest());
   floating_ = false;
-  ledger_.restart();
-  ledger_.session_seen();
-  trail_.start(attachment_->journal_id(), attachment_->sessions(), next_);
-  announce(ItemKind::kReset, next_, std::move(why));
+  cursor_.ledger.restart();
+  cursor_.ledger.session_seen();
+  trail_.start(attachment_->journal_id(), attachment_->sessions(), cursor_.next);
+  announce(ItemKind::kReset, cursor_.next, std::move(why));
 }
 
 // A power cut that took exactly what this subscriber has, and no more, leaves nothing to lose. It
@@ -122,18 +123,19 @@ void Follower::start_over(std::string why) {
 void Follower::pass_over_void() {
   Sequence first = 0;
   Sequence last = 0;
-  if (ledger_.held() == kNoSequence) return;
-  if (!journal()->sessions().in_void(trail_.journal_id(), next_ - 1, first, last)) return;
-  if (last != next_ - 1 || ledger_.held() < first) return;
-  const Gap nothing_lost{next_, last, next_, GapCause::kVoid, false};
-  announce(ItemKind::kLost, next_, void_text(first, last), nothing_lost);
+  if (cursor_.ledger.held() == kNoSequence) return;
+  if (!journal()->sessions().in_void(trail_.journal_id(), cursor_.next - 1, first, last)) return;
+  if (last != cursor_.next - 1 || cursor_.ledger.held() < first) return;
+  const Gap nothing_lost{cursor_.next, last, cursor_.next, GapCause::kVoid, false};
+  announce(ItemKind::kLost, cursor_.next, void_text(first, last), nothing_lost);
 }
 
 // Step 4: the ring with a quarter of its slots to spare, the journal otherwise.
 void Follower::enter_stream() {
-  const bool in_ring = ring_ != nullptr && next_ >= ring_->oldest() &&
-                       ring_->lag(next_) <= ring_->capacity() - ring_->capacity() / 4;
-  phase_ = journal() == nullptr || in_ring ? Phase::kLive : Phase::kCatchUp;
+  const bool in_ring =
+      cursor_.ring != nullptr && cursor_.next >= cursor_.ring->oldest() &&
+      cursor_.ring->lag(cursor_.next) <= cursor_.ring->capacity() - cursor_.ring->capacity() / 4;
+  cursor_.phase = journal() == nullptr || in_ring ? Phase::kLive : Phase::kCatchUp;
   catch_up_.start();
   seen_head_ = 0;
   watch_.start(counters().records, monotonic_ns());
@@ -147,7 +149,7 @@ Follower::Turn Follower::leave() {
   const bool closed = attachment_->closed();
   // A start in the future may not have been reached.
   const Sequence last =
-      counters().records > 0 ? next_ - 1 : std::min(next_ - 1, attachment_->newest());
+      counters().records > 0 ? cursor_.next - 1 : std::min(cursor_.next - 1, attachment_->newest());
   std::string text = absl::StrCat(
       "session ", session_id_.hex(), " of bus ", options_.directory,
       closed ? " was closed after sequence " : " ended without a close after sequence ", last);
@@ -156,12 +158,12 @@ Follower::Turn Follower::leave() {
                     " s");
   }
   close_everything();
-  phase_ = Phase::kSeeking;
-  attention_ = 0;
+  cursor_.phase = Phase::kSeeking;
+  cursor_.attention = 0;
   // A publisher that was only silent may go on and die later: what it leaves then is another look.
-  search_.start({how == Ending::kSilent ? Id128{} : session_id_, closed, text, next_});
+  search_.start({how == Ending::kSilent ? Id128{} : session_id_, closed, text, cursor_.next});
   if (closed) {
-    if (options_.end_at_close) phase_ = Phase::kEnded;
+    if (options_.end_at_close) cursor_.phase = Phase::kEnded;
     return announce(ItemKind::kClosed, last, std::move(text));
   }
   // A socket is also closed on a client that was dropped: first see whether the same session
@@ -176,15 +178,15 @@ Follower::Turn Follower::leave() {
 Follower::Turn Follower::end(absl::Status status) {
   status_ = std::move(status);
   close_everything();
-  phase_ = Phase::kEnded;
-  attention_ = 0;
+  cursor_.phase = Phase::kEnded;
+  cursor_.attention = 0;
   return again();
 }
 
 void Follower::close_everything() {
   durable_when_left_ = durable();
   search_.stop();
-  ring_ = nullptr;
+  cursor_.ring = nullptr;
   attachment_.reset();
 }
 
@@ -193,7 +195,7 @@ void Follower::close_everything() {
 StoredPosition Follower::position() const {
   if (outbox_.has_beginning()) return before_beginning_;
   if (trail_.empty()) return options_.start.position.value_or(StoredPosition{});
-  return trail_.position(outbox_.loss_is_first() ? outbox_.first().gap.first : next_);
+  return trail_.position(outbox_.loss_is_first() ? outbox_.first().gap.first : cursor_.next);
 }
 
 // A session that is over keeps what its end says and no more: what a cut took of it is never

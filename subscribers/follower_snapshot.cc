@@ -12,7 +12,7 @@ Follower::Turn Follower::begin_snapshot() {
       SnapshotJoin::begin(options_.start, options_.directory, *attachment_);
   if (!snapshot.ok()) return end(snapshot.status());
   snapshot_.emplace(*std::move(snapshot));
-  phase_ = Phase::kSnapshot;
+  cursor_.phase = Phase::kSnapshot;
   return again();
 }
 
@@ -36,7 +36,7 @@ Follower::Turn Follower::deliver_state() {
   const std::span<const std::byte> entry = snapshot_->next();
   if (!entry.empty()) {
     record_ = entry.data();
-    ledger_.take_state();
+    cursor_.ledger.take_state();
     return announce(ItemKind::kState, fold_->place_of(entry));
   }
   const Sequence as_of = snapshot_->as_of();
@@ -44,7 +44,7 @@ Follower::Turn Follower::deliver_state() {
   std::string text = snapshot_->text();
   end_snapshot();
   begin_at({as_of + 1, ""});
-  ledger_.resume_after(as_of);
+  cursor_.ledger.resume_after(as_of);
   return announce(ItemKind::kSnapshotComplete, as_of, std::move(text));
 }
 
@@ -62,7 +62,7 @@ Follower::Turn Follower::without_snapshot() {
 void Follower::end_snapshot() {
   snapshot_.reset();
   record_ = block_.first_place();
-  row_bytes_ = record_bytes_;
+  row_bytes_ = cursor_.record_bytes;
 }
 
 }  // namespace lapwing

@@ -19,27 +19,27 @@ Follower::Turn Follower::on_idle() {
   watch_.look(*attachment_, now);
   report(now);
   if (!watch_.stale_due(*attachment_, counters().records, now)) return nothing();
-  return announce(ItemKind::kStale, next_ - 1);
+  return announce(ItemKind::kStale, cursor_.next - 1);
 }
 
 void Follower::report(std::uint64_t now_ns) {
   if (attachment_->control() == nullptr) return;
-  reporter_.report(*attachment_->control(), now_ns, next_ - 1, attachment_->newest(), counters(),
-                   client_state());
+  reporter_.report(*attachment_->control(), now_ns, cursor_.next - 1, attachment_->newest(),
+                   counters(), client_state());
 }
 
 ClientState Follower::client_state() const {
   if (!backlog_.caught_up()) return ClientState::kJoining;
-  return phase_ == Phase::kCatchUp ? ClientState::kFilling : ClientState::kLive;
+  return cursor_.phase == Phase::kCatchUp ? ClientState::kFilling : ClientState::kLive;
 }
 
 // Where spinning is the way to wait: looks at the next stamp, and at nothing else, until something
 // is there (true) or it is time to look after everything (false).
 bool Follower::spin() {
-  if (phase_ != Phase::kLive || !calls_.waiter().spinning()) return false;
+  if (cursor_.phase != Phase::kLive || !calls_.waiter().spinning()) return false;
   for (; spins_left_ > 0; --spins_left_) {
     calls_.waiter().spin();
-    if (ring_->has(next_)) return true;
+    if (cursor_.ring->has(cursor_.next)) return true;
   }
   return false;
 }
@@ -49,7 +49,7 @@ bool Follower::rest(std::uint64_t deadline_ns) {
   if (calls_.take_interrupt()) return false;
   const std::uint64_t now = monotonic_ns();
   if (now >= deadline_ns) return false;
-  const CallWait::Rest rest(calls_, attention_);
+  const CallWait::Rest rest(calls_, cursor_.attention);
   if (!rest.is_held()) {
     calls_.refuse();
     return false;
@@ -57,7 +57,7 @@ bool Follower::rest(std::uint64_t deadline_ns) {
   spins_left_ = 0;  // the next empty poll looks after everything
   int fd = -1;
   std::uint64_t until_ns = now + kCatchUpPauseNs;
-  switch (phase_) {
+  switch (cursor_.phase) {
     case Phase::kLive:
       if (calls_.waiter().spinning()) {
         calls_.waiter().spin();
@@ -88,7 +88,7 @@ bool Follower::rest(std::uint64_t deadline_ns) {
 void Follower::rest_in_ring(std::uint64_t deadline_ns) {
   if (watch_.ended()) return;  // the ring is to be read once more at once
   // A start in the future, or a batch whose head has not moved yet, waits for head to move at all.
-  const Sequence seen = std::min(next_ - 1, ring_->head());
+  const Sequence seen = std::min(cursor_.next - 1, cursor_.ring->head());
   calls_.waiter().turn(attachment_->map()->words(), seen, deadline_ns);
 }
 
@@ -109,9 +109,9 @@ absl::StatusOr<int> Follower::descriptor() {
 
 // There is nothing to deliver.
 void Follower::arm_descriptor() {
-  if (phase_ == Phase::kSnapshot) return descriptor_->signal();  // the next slice
-  if (phase_ != Phase::kLive) return descriptor_->arm(nullptr, kNoSequence);
-  descriptor_->arm(attachment_->map(), std::min(next_ - 1, ring_->head()));
+  if (cursor_.phase == Phase::kSnapshot) return descriptor_->signal();  // the next slice
+  if (cursor_.phase != Phase::kLive) return descriptor_->arm(nullptr, kNoSequence);
+  descriptor_->arm(attachment_->map(), std::min(cursor_.next - 1, cursor_.ring->head()));
 }
 
 }  // namespace lapwing
