@@ -18,7 +18,7 @@
 #include "os/posix_io.h"
 #include "snapshot/bus_directory.h"
 #include "subscribers/recorder/recorded_state.h"
-#include "subscribers/recorder/recording.h"
+#include "subscribers/recorder/recording_files.h"
 
 namespace lapwing::cli {
 namespace {
@@ -55,7 +55,7 @@ struct RecordOptions {
 
 class Record {
  public:
-  Record(const RecordOptions& options, Recording& recording)
+  Record(const RecordOptions& options, RecordingFiles& recording)
       : options_(options), recording_(recording) {}
   int run();
 
@@ -65,7 +65,7 @@ class Record {
   absl::Status commit_if_due();
 
   const RecordOptions& options_;
-  Recording& recording_;
+  RecordingFiles& recording_;
   std::optional<StoredPosition> taken_;  // of the last record that went into the recording
   RecordedState state_;
   std::uint64_t next_commit_ns_ = 0;
@@ -133,9 +133,9 @@ int record(const RecordOptions& options) {
                           "records to it; stop that process, or choose another --out");
   if (!lock.ok()) return fail(lock.status());
   PosixDisk disk;
-  auto recording = Recording::prepare(disk, {options.out, options.rotation, [&] {
-                                               return read_feed_metadata(options.follow.bus);
-                                             }});
+  auto recording = RecordingFiles::prepare(disk, {options.out, options.rotation, [&] {
+                                                    return read_feed_metadata(options.follow.bus);
+                                                  }});
   if (!recording.ok()) return fail(recording.status());
   return Record(options, **recording).run();
 }

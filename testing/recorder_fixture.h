@@ -18,7 +18,7 @@
 #include "lapwing/error.h"
 #include "os/io.h"
 #include "snapshot/dbn/dbn_reader.h"
-#include "subscribers/recorder/recording.h"
+#include "subscribers/recorder/recording_files.h"
 #include "testing/dbn_files.h"
 #include "testing/sim_disk.h"
 
@@ -53,28 +53,29 @@ inline StoredPosition feed_position(Sequence n) {
   return position;
 }
 
-inline RecordingOptions recording_options(const std::string& path, const Rotation& rotation) {
+inline RecordingFilesOptions recording_options(const std::string& path, const Rotation& rotation) {
   return {path, rotation, [] { return absl::StatusOr<std::string>(mbo_metadata()); }};
 }
 
-inline std::unique_ptr<Recording> prepared(Disk& disk, const RecordingOptions& options) {
-  auto recording = Recording::prepare(disk, options);
+inline std::unique_ptr<RecordingFiles> prepared(Disk& disk, const RecordingFilesOptions& options) {
+  auto recording = RecordingFiles::prepare(disk, options);
   INFO(recording.status());
   REQUIRE(recording.ok());
   return *std::move(recording);
 }
 
 // Appends [first, last] in one batch.
-inline absl::Status append(Recording& recording, Sequence first, Sequence last) {
+inline absl::Status append(RecordingFiles& recording, Sequence first, Sequence last) {
   const std::string bytes = feed_records(first, last - first + 1);
   return recording.append({dbn::kSchemaMbo, std::as_bytes(std::span(bytes)), feed_position(last)});
 }
 
 // What `lapwing record` does: from the recording's position to `last`, in batches and with commits
 // as chance has it, then the end. Returns the first error.
-inline absl::Status record_up_to(Disk& disk, const RecordingOptions& options, Sequence last,
+inline absl::Status record_up_to(Disk& disk, const RecordingFilesOptions& options, Sequence last,
                                  SimRandom& random) {
-  absl::StatusOr<std::unique_ptr<Recording>> recording = Recording::prepare(disk, options);
+  absl::StatusOr<std::unique_ptr<RecordingFiles>> recording =
+      RecordingFiles::prepare(disk, options);
   if (!recording.ok()) return recording.status();
   Sequence n = (*recording)->position() ? (*recording)->position()->sequence : 0;
   while (n < last) {

@@ -32,7 +32,7 @@ void cut_short(SimDisk& disk, Cut cut) {
 }
 
 // What FILE.position says after a cut is in the files already, whatever else is.
-void check_position(SimDisk& disk, const RecordingOptions& options) {
+void check_position(SimDisk& disk, const RecordingFilesOptions& options) {
   const auto position = read_position(disk, options.path);
   if (!position.ok()) {
     REQUIRE(errc_of(position.status()) == Errc::kNotFound);
@@ -55,7 +55,8 @@ TEST_CASE("A recorder that is cut short before any of its operations goes on exa
   const bool zstd = GENERATE(false, true);
   const bool by_time = GENERATE(false, true);
   const Cut cut = GENERATE(Cut::kKill, Cut::kPower, Cut::kFault);
-  const RecordingOptions options = recording_options(series_path(zstd), rotation_of(by_time, zstd));
+  const RecordingFilesOptions options =
+      recording_options(series_path(zstd), rotation_of(by_time, zstd));
   std::uint64_t cuts = 0;
   std::uint64_t files = 0;
   for (std::uint64_t step = 0;; ++step) {
@@ -93,7 +94,7 @@ TEST_CASE("A recorder that is cut short again and again still records each recor
     CAPTURE(zstd, static_cast<int>(cut), seed);
     SimDisk disk(kRoot, seed);
     SimRandom random(seed);
-    const RecordingOptions options =
+    const RecordingFilesOptions options =
         recording_options(series_path(zstd), rotation_of(seed % 2 == 0, zstd));
     for (int cuts = 0; cuts < 100; ++cuts) {
       disk.stop_after(random.below(60));
@@ -110,7 +111,8 @@ TEST_CASE("A recorder that is cut short again and again still records each recor
 
 TEST_CASE("A disk that is full stops a recording with a message, and room lets it go on exactly") {
   const bool zstd = GENERATE(false, true);
-  const RecordingOptions options = recording_options(series_path(zstd), rotation_of(true, zstd));
+  const RecordingFilesOptions options =
+      recording_options(series_path(zstd), rotation_of(true, zstd));
   std::uint64_t full = 0;
   for (std::uint64_t capacity = 1'000; capacity < 80'000; capacity += 499) {
     CAPTURE(zstd, capacity);

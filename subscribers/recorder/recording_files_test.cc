@@ -1,4 +1,4 @@
-#include "subscribers/recorder/recording.h"
+#include "subscribers/recorder/recording_files.h"
 
 #include <catch2/catch.hpp>
 #include <filesystem>
@@ -28,7 +28,7 @@ struct OnDisk {
   }
   std::vector<RecordedFile> files() { return read_series(disk, path); }
   std::string refusal(const Rotation& rotation) {
-    const auto refused = Recording::prepare(disk, recording_options(path, rotation));
+    const auto refused = RecordingFiles::prepare(disk, recording_options(path, rotation));
     REQUIRE(errc_of(refused.status()) == Errc::kInvalidArgument);
     return std::string(refused.status().message());
   }
@@ -139,7 +139,7 @@ TEST_CASE("An event without end is cut in two in the end") {
 
 TEST_CASE("A recording that begins with a state is continued behind it, or begins with it again") {
   OnDisk on;
-  const auto append_state = [](Recording& recording) {
+  const auto append_state = [](RecordingFiles& recording) {
     const std::string bytes = feed_records(4, 600);
     return recording.append_state(
         {dbn::kSchemaMbo, std::as_bytes(std::span(bytes)), feed_position(5'000)});
@@ -229,7 +229,7 @@ TEST_CASE("A position that is none of ours is refused, and nothing is touched") 
   OnDisk on;
   on.record(kBySecond, 30);
   write_file(position_path(on.path), GENERATE("", "{}", "[1]", "{\"journal\":\"zz\"}"));
-  const auto refused = Recording::prepare(on.disk, recording_options(on.path, kBySecond));
+  const auto refused = RecordingFiles::prepare(on.disk, recording_options(on.path, kBySecond));
   CHECK(errc_of(refused.status()) == Errc::kDamaged);
   check_series(on.files(), 1, 30);
 }
@@ -237,7 +237,7 @@ TEST_CASE("A position that is none of ours is refused, and nothing is touched") 
 TEST_CASE("Bytes that are no whole records are refused, and nothing of them is recorded") {
   const TemporaryDirectory directory;
   PosixDisk disk;
-  const RecordingOptions options = recording_options(directory.file("out.dbn"), {});
+  const RecordingFilesOptions options = recording_options(directory.file("out.dbn"), {});
   for (const std::size_t bytes : {std::size_t{1}, std::size_t{55}, std::size_t{111}}) {
     const std::vector<std::byte> cut(bytes);
     const RecordBatch batch{dbn::kSchemaMbo, cut, feed_position(2)};

@@ -1,4 +1,4 @@
-#include "subscribers/recorder/recording.h"
+#include "subscribers/recorder/recording_files.h"
 
 #include <algorithm>
 #include <utility>
@@ -32,9 +32,9 @@ absl::Status other_schema(const std::string& path, const std::string& recorded) 
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Recording>> Recording::prepare(Disk& disk,
-                                                              RecordingOptions options) {
-  std::unique_ptr<Recording> recording(new Recording(disk, std::move(options)));
+absl::StatusOr<std::unique_ptr<RecordingFiles>> RecordingFiles::prepare(
+    Disk& disk, RecordingFilesOptions options) {
+  std::unique_ptr<RecordingFiles> recording(new RecordingFiles(disk, std::move(options)));
   const std::string& path = recording->options_.path;
   absl::StatusOr<RecordingPosition> position = read_position(disk, path);
   if (errc_of(position.status()) == Errc::kNotFound) {
@@ -54,7 +54,7 @@ absl::StatusOr<std::unique_ptr<Recording>> Recording::prepare(Disk& disk,
   return recording;
 }
 
-absl::Status Recording::check_continuation() const {
+absl::Status RecordingFiles::check_continuation() const {
   if (options_.rotation.on() == (at_.part != 0)) return absl::OkStatus();
   return make_error(
       Errc::kInvalidArgument,
@@ -66,7 +66,7 @@ absl::Status Recording::check_continuation() const {
                          "): go on with a rotation, by size or time, or choose another name"));
 }
 
-absl::Status Recording::check_beginning() const {
+absl::Status RecordingFiles::check_beginning() const {
   const std::string directory = recording_directory(options_.path);
   const auto names = disk_.list(directory);
   if (!names.ok()) return names.status();
@@ -84,17 +84,17 @@ absl::Status Recording::check_beginning() const {
   return absl::OkStatus();
 }
 
-std::optional<StoredPosition> Recording::position() const {
+std::optional<StoredPosition> RecordingFiles::position() const {
   if (!continues_) return std::nullopt;
   return at_.position;
 }
 
-absl::Status Recording::append(const RecordBatch& batch) {
+absl::Status RecordingFiles::append(const RecordBatch& batch) {
   if (!failure_.ok()) return failure_;
   return keep(record(batch));
 }
 
-absl::Status Recording::record(const RecordBatch& batch) {
+absl::Status RecordingFiles::record(const RecordBatch& batch) {
   if (batch.records.empty()) return absl::OkStatus();
   if (schema_ == nullptr) {
     const dbn::RecordSchema* const schema = dbn::find_schema(batch.schema);
@@ -111,12 +111,12 @@ absl::Status Recording::record(const RecordBatch& batch) {
   return writer_->write(batch.records);
 }
 
-absl::Status Recording::append_state(const RecordBatch& batch) {
+absl::Status RecordingFiles::append_state(const RecordBatch& batch) {
   if (!failure_.ok()) return failure_;
   return keep(record_state(batch));
 }
 
-absl::Status Recording::record_state(const RecordBatch& batch) {
+absl::Status RecordingFiles::record_state(const RecordBatch& batch) {
   if (batch.records.empty()) return absl::OkStatus();
   const dbn::RecordSchema* const schema = dbn::find_schema(batch.schema);
   if (schema == nullptr) return no_dbn_schema(batch.schema);
@@ -133,7 +133,7 @@ absl::Status Recording::record_state(const RecordBatch& batch) {
   return writer_->write(batch.records);
 }
 
-absl::Status Recording::record_in_parts(const RecordBatch& batch) {
+absl::Status RecordingFiles::record_in_parts(const RecordBatch& batch) {
   const std::size_t record_bytes = schema_->record_bytes;
   StoredPosition before = batch.last;  // of the record before the one at hand
   before.sequence -= batch.records.size() / record_bytes;
@@ -151,7 +151,7 @@ absl::Status Recording::record_in_parts(const RecordBatch& batch) {
   return absl::OkStatus();
 }
 
-bool Recording::rotation_due(std::uint64_t time_ns) const {
+bool RecordingFiles::rotation_due(std::uint64_t time_ns) const {
   if (!has_records_) return false;
   if (event_records_ > 0 && event_records_ < kEventRecordsMax) return false;
   const Rotation& rotation = options_.rotation;
@@ -159,7 +159,7 @@ bool Recording::rotation_due(std::uint64_t time_ns) const {
   return rotation.is_over(at_.began_ns, time_ns);
 }
 
-absl::Status Recording::rotate(const StoredPosition& position, std::uint64_t time_ns) {
+absl::Status RecordingFiles::rotate(const StoredPosition& position, std::uint64_t time_ns) {
   if (absl::Status ended = writer_->finish(); !ended.ok()) return ended;
   RecordingPosition ended_file = at_;
   ended_file.position = position;
@@ -167,7 +167,7 @@ absl::Status Recording::rotate(const StoredPosition& position, std::uint64_t tim
   return begin_file(std::move(ended_file), time_ns);
 }
 
-absl::Status Recording::open(const std::string& schema, std::uint64_t time_ns) {
+absl::Status RecordingFiles::open(const std::string& schema, std::uint64_t time_ns) {
   const dbn::RecordSchema* const known = dbn::find_schema(schema);
   if (known == nullptr) return no_dbn_schema(schema);
   if (continues_ && schema != at_.schema) return other_schema(options_.path, at_.schema);
@@ -187,7 +187,7 @@ absl::Status Recording::open(const std::string& schema, std::uint64_t time_ns) {
 
 // What a killed run has made and FILE.position does not believe. Gone for good before another name
 // is written there.
-absl::Status Recording::remove_leftover() const {
+absl::Status RecordingFiles::remove_leftover() const {
   const std::string path = file_path(options_.path, at_);
   const auto exists = disk_.exists(path);
   if (!exists.ok() || !*exists) return exists.status();
@@ -196,7 +196,7 @@ absl::Status Recording::remove_leftover() const {
 }
 
 // Steps 2 and 3. FILE.position comes first: a file without one is never ours.
-absl::Status Recording::begin_file(RecordingPosition next, std::uint64_t time_ns) {
+absl::Status RecordingFiles::begin_file(RecordingPosition next, std::uint64_t time_ns) {
   const absl::StatusOr<std::string> raw_metadata = metadata(time_ns);
   if (!raw_metadata.ok()) return raw_metadata.status();
   // A number of which nothing is believed is given again.
@@ -227,7 +227,7 @@ absl::Status Recording::begin_file(RecordingPosition next, std::uint64_t time_ns
 
 // A file of a series says when it begins, as DBN's documentation has it for files that were split;
 // when it ends is not known yet.
-absl::StatusOr<std::string> Recording::metadata(std::uint64_t time_ns) const {
+absl::StatusOr<std::string> RecordingFiles::metadata(std::uint64_t time_ns) const {
   absl::StatusOr<std::string> raw = options_.feed_metadata();
   if (!raw.ok() || !options_.rotation.on() || time_ns == dbn::kUndefTimestamp) return raw;
   absl::Status set = dbn::set_time_range(*raw, time_ns, dbn::kUndefTimestamp);
@@ -235,7 +235,7 @@ absl::StatusOr<std::string> Recording::metadata(std::uint64_t time_ns) const {
   return raw;
 }
 
-absl::Status Recording::commit(const StoredPosition& position) {
+absl::Status RecordingFiles::commit(const StoredPosition& position) {
   if (!failure_.ok()) return failure_;
   if (writer_ == nullptr || !uncommitted_) return absl::OkStatus();
   const absl::StatusOr<std::uint64_t> bytes = writer_->commit();
@@ -249,13 +249,13 @@ absl::Status Recording::commit(const StoredPosition& position) {
   return keep(move_position(next));
 }
 
-absl::Status Recording::move_position(const RecordingPosition& position) {
+absl::Status RecordingFiles::move_position(const RecordingPosition& position) {
   absl::Status written = write_position(disk_, options_.path, position);
   if (written.ok()) at_ = position;
   return written;
 }
 
-absl::Status Recording::finish(const std::string& schema, const StoredPosition& position) {
+absl::Status RecordingFiles::finish(const std::string& schema, const StoredPosition& position) {
   if (!failure_.ok()) return failure_;
   const bool empty = writer_ == nullptr && !continues_;
   const bool joined = !schema.empty() && !position.session_id.is_zero();
@@ -268,7 +268,7 @@ absl::Status Recording::finish(const std::string& schema, const StoredPosition& 
 }
 
 // Keeps the first error, and says what it leaves.
-absl::Status Recording::keep(absl::Status status) {
+absl::Status RecordingFiles::keep(absl::Status status) {
   if (status.ok()) return status;
   const bool is_the_files = writer_ != nullptr && !writer_->cause().ok();
   failure_ = is_the_files ? writer_->cause() : std::move(status);

@@ -1,5 +1,6 @@
-// A recording: what a bus carries, in a DBN file or a series of them, with FILE.position beside it
-// (recording_position.h), so that it goes on exactly where it was: no record twice, none missing.
+// The files of a recording: what a bus carries, in a DBN file or a series of them, with
+// FILE.position beside it (recording_position.h), so that it goes on exactly where it was: no
+// record twice, none missing.
 //
 // commit() ends a zstd frame, syncs the file, and then moves FILE.position. After a crash the file
 // is cut back to what the position says when it is continued. So at any time a file up to its last
@@ -15,8 +16,8 @@
 // Invariant: a file that is not named by FILE.position is complete, or was never ours. Finished
 // files may be moved away; if the one that grows is gone, the series goes on with the next.
 //
-// Errors: the first one is final. What was committed before it stays, and a new Recording of the
-// same path goes on there.
+// Errors: the first one is final. What was committed before it stays, and a new object of the same
+// path goes on there.
 //
 // Thread safety: one thread. Borrows the Disk.
 #pragma once
@@ -40,7 +41,7 @@
 
 namespace lapwing {
 
-struct RecordingOptions {
+struct RecordingFilesOptions {
   std::string path;   // zstd if it ends in ".zst"; of a series: see rotation.h
   Rotation rotation;  // on: a series
   // The feed's DBN metadata, raw; asked for whenever a file is made.
@@ -54,12 +55,13 @@ struct RecordBatch {
   StoredPosition last;  // of the last of them
 };
 
-class Recording {
+class RecordingFiles {
  public:
   // Looks at what is there, and changes nothing. Errors: kInvalidArgument if it cannot be continued
   // so: other files stand there, a series would become one file or the other way about; kNotFound
   // (the directory), kDamaged, kNotPermitted, kSystem.
-  static absl::StatusOr<std::unique_ptr<Recording>> prepare(Disk& disk, RecordingOptions options);
+  static absl::StatusOr<std::unique_ptr<RecordingFiles>> prepare(Disk& disk,
+                                                                 RecordingFilesOptions options);
 
   // Where to go on; nullopt for a new recording.
   std::optional<StoredPosition> position() const;
@@ -80,7 +82,8 @@ class Recording {
   absl::Status finish(const std::string& schema, const StoredPosition& position);
 
  private:
-  Recording(Disk& disk, RecordingOptions options) : disk_(disk), options_(std::move(options)) {}
+  RecordingFiles(Disk& disk, RecordingFilesOptions options)
+      : disk_(disk), options_(std::move(options)) {}
 
   absl::Status check_continuation() const;
   absl::Status check_beginning() const;
@@ -97,7 +100,7 @@ class Recording {
   absl::Status keep(absl::Status status);
 
   Disk& disk_;
-  const RecordingOptions options_;
+  const RecordingFilesOptions options_;
   RecordingPosition at_;  // as FILE.position has it; 0 bytes of part 0 before there is one
   bool continues_ = false;
   bool file_gone_ = false;  // somebody has moved the file that grew
