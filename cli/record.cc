@@ -1,8 +1,10 @@
 // lapwing record: write what a bus carries into a DBN file, and go on with it after a crash.
+#include <chrono>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
-#include <vector>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "cli/command_help.h"
@@ -13,12 +15,8 @@
 #include "cli/number_option.h"
 #include "cli/say.h"
 #include "cli/stop_signal.h"
-#include "os/exclusive_lock.h"
+#include "lapwing/recording.h"
 #include "os/kernel.h"
-#include "os/posix_io.h"
-#include "snapshot/bus_directory.h"
-#include "subscribers/recorder/recorded_state.h"
-#include "subscribers/recorder/recording_files.h"
 
 namespace lapwing::cli {
 namespace {
@@ -44,53 +42,33 @@ constexpr char kAbout[] =
     "run may give other limits; they apply from then on. Finished files may be moved away.";
 
 constexpr std::uint64_t kCommitNs = 500'000'000;
-constexpr char kLockSuffix[] = ".lock";
-constexpr std::uint64_t kRecorderLockRetryNs = 1'000'000'000;  // for one that was killed to be gone
 
 struct RecordOptions {
   FollowOptions follow;
   std::string out;
-  Rotation rotation;
+  std::uint64_t rotate_bytes = 0;
+  std::uint64_t rotate_every_ns = 0;
 };
 
 class Record {
  public:
-  Record(const RecordOptions& options, RecordingFiles& recording)
-      : options_(options), recording_(recording) {}
+  Record(const RecordOptions& options, Recording recording)
+      : options_(options), recording_(std::move(recording)) {}
   int run();
 
  private:
-  absl::Status take(const FollowedRecords& records, const Subscriber& subscriber);
-  absl::Status take_state(const Event& event, const Subscriber& subscriber);
   absl::Status commit_if_due();
 
   const RecordOptions& options_;
-  RecordingFiles& recording_;
-  std::optional<StoredPosition> taken_;  // of the last record that went into the recording
-  RecordedState state_;
+  Recording recording_;
   std::uint64_t next_commit_ns_ = 0;
 };
 
-absl::Status Record::take(const FollowedRecords& records, const Subscriber& subscriber) {
-  const StoredPosition last = subscriber.position();
-  absl::Status appended = recording_.append({records.schema, records.bytes, last});
-  if (appended.ok()) taken_ = last;
-  return appended;
-}
-
-absl::Status Record::take_state(const Event& event, const Subscriber& subscriber) {
-  const std::vector<std::byte> records = state_.take_records();
-  const StoredPosition as_of = subscriber.position();
-  absl::Status appended = recording_.append_state({event.schema, records, as_of});
-  if (appended.ok() && !records.empty()) taken_ = as_of;
-  return appended;
-}
-
 absl::Status Record::commit_if_due() {
   const std::uint64_t now = monotonic_ns();
-  if (!taken_ || now < next_commit_ns_) return absl::OkStatus();
+  if (now < next_commit_ns_) return absl::OkStatus();
   next_commit_ns_ = now + kCommitNs;
-  return recording_.commit(*taken_);
+  return recording_.commit();
 }
 
 int Record::run() {
@@ -106,20 +84,21 @@ int Record::run() {
   RecordSource source(*std::move(opened));
   const Subscriber& subscriber = source.subscriber();
   FollowHandlers handlers;
-  handlers.on_records = [&](const FollowedRecords& records) { return take(records, subscriber); };
+  handlers.on_records = [&](const FollowedRecords& records) {
+    return recording_.append({records.schema, records.bytes, subscriber.position()});
+  };
   handlers.on_state = [&](std::span<const std::byte> entry) {
-    return state_.add(*subscriber.fold(), entry);
+    return recording_.append_state(*subscriber.fold(), entry);
   };
   handlers.on_event = [&](const Event& event) {
     print_event(event);
-    if (event.kind == ItemKind::kSnapshotComplete) return take_state(event, subscriber);
-    return absl::OkStatus();
+    if (event.kind != ItemKind::kSnapshotComplete) return absl::OkStatus();
+    return recording_.end_state(subscriber.position());
   };
   handlers.on_tick = [&] { return commit_if_due(); };
   catch_stop_signals();
   FollowResult result = follow(source, options_.follow, handlers);
-  const absl::Status finished =
-      recording_.finish(subscriber.schema(), taken_.value_or(subscriber.position()));
+  const absl::Status finished = recording_.finish(subscriber.schema(), subscriber.position());
   if (result.status.ok()) result.status = finished;
   if (options_.follow.summary) print_summary(result, nullptr);
   if (!result.status.ok()) fail(result.status);
@@ -127,17 +106,12 @@ int Record::run() {
 }
 
 int record(const RecordOptions& options) {
-  // Two recorders of one recording would cut each other's records off.
-  const auto lock =
-      ExclusiveLock::take(options.out + kLockSuffix, kRecorderLockRetryNs,
-                          "records to it; stop that process, or choose another --out");
-  if (!lock.ok()) return fail(lock.status());
-  PosixDisk disk;
-  auto recording = RecordingFiles::prepare(disk, {options.out, options.rotation, [&] {
-                                                    return read_feed_metadata(options.follow.bus);
-                                                  }});
+  absl::StatusOr<Recording> recording = Recording::open(
+      {.path = options.out,
+       .directory = options.follow.bus,
+       .rotation = {options.rotate_bytes, std::chrono::nanoseconds(options.rotate_every_ns)}});
   if (!recording.ok()) return fail(recording.status());
-  return Record(options, **recording).run();
+  return Record(options, *std::move(recording)).run();
 }
 
 }  // namespace
@@ -151,12 +125,12 @@ void add_record(CLI::App& app, Run& run) {
       ->required()
       ->type_name("FILE");
   command
-      .add_option("--rotate-bytes", options->rotation.bytes,
+      .add_option("--rotate-bytes", options->rotate_bytes,
                   "begin another file after this many bytes (64K, 100M, 1G, …)")
       ->transform(size_in_bytes(kRotateBytesMin))
       ->type_name("BYTES");
   command
-      .add_option("--rotate-every", options->rotation.every_ns,
+      .add_option("--rotate-every", options->rotate_every_ns,
                   "begin another file at each period of the clock (10s, 5m, 1h, 1d, …)")
       ->transform(as_duration_ns())
       ->type_name("DURATION");

@@ -6,7 +6,7 @@
 
 set(LAPWING_ROOMS
   lapwing_os lapwing_uring lapwing_bus lapwing_channel lapwing_snapshot lapwing_archive
-  lapwing_publisher lapwing_subscribers lapwing_conflation)
+  lapwing_publisher lapwing_subscribers lapwing_conflation lapwing_recorder)
 
 add_library(lapwing_package STATIC)
 foreach(room IN LISTS LAPWING_ROOMS)
@@ -20,7 +20,7 @@ target_include_directories(lapwing_package INTERFACE
 target_link_libraries(lapwing_package INTERFACE
   absl::cord absl::flat_hash_map absl::status absl::statusor absl::strings
   $<LINK_ONLY:absl::btree> $<LINK_ONLY:absl::flat_hash_set> $<LINK_ONLY:absl::int128>
-  $<LINK_ONLY:absl::str_format>
+  $<LINK_ONLY:absl::str_format> $<LINK_ONLY:absl::time>
   $<LINK_ONLY:PkgConfig::URING> $<LINK_ONLY:PkgConfig::XXHASH> $<LINK_ONLY:PkgConfig::ZSTD>
   $<LINK_ONLY:Threads::Threads>)
 add_library(lapwing::lapwing ALIAS lapwing_package)

@@ -85,7 +85,7 @@ absl::Status RecordingFiles::check_beginning() const {
 }
 
 std::optional<StoredPosition> RecordingFiles::position() const {
-  if (!continues_) return std::nullopt;
+  if (!at_.began()) return std::nullopt;
   return at_.position;
 }
 
@@ -156,7 +156,7 @@ bool RecordingFiles::rotation_due(std::uint64_t time_ns) const {
   if (event_records_ > 0 && event_records_ < kEventRecordsMax) return false;
   const Rotation& rotation = options_.rotation;
   if (rotation.bytes != 0 && writer_->bytes() >= rotation.bytes) return true;
-  return rotation.is_over(at_.began_ns, time_ns);
+  return is_over(rotation, at_.began_ns, time_ns);
 }
 
 absl::Status RecordingFiles::rotate(const StoredPosition& position, std::uint64_t time_ns) {

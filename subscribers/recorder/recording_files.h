@@ -33,6 +33,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "lapwing/dbn.h"
+#include "lapwing/recording.h"
 #include "lapwing/subscriber.h"
 #include "os/io.h"
 #include "snapshot/dbn/dbn_writer.h"
@@ -42,17 +43,10 @@
 namespace lapwing {
 
 struct RecordingFilesOptions {
-  std::string path;   // zstd if it ends in ".zst"; of a series: see rotation.h
-  Rotation rotation;  // on: a series
+  std::string path;
+  Rotation rotation;
   // The feed's DBN metadata, raw; asked for whenever a file is made.
   std::function<absl::StatusOr<std::string>()> feed_metadata;
-};
-
-// Records of one schema that follow one another on the bus, laid end to end.
-struct RecordBatch {
-  std::string schema;
-  std::span<const std::byte> records;
-  StoredPosition last;  // of the last of them
 };
 
 class RecordingFiles {
@@ -63,7 +57,7 @@ class RecordingFiles {
   static absl::StatusOr<std::unique_ptr<RecordingFiles>> prepare(Disk& disk,
                                                                  RecordingFilesOptions options);
 
-  // Where to go on; nullopt for a new recording.
+  // The last commit, where to go on; nullopt before the first one.
   std::optional<StoredPosition> position() const;
   std::uint64_t records() const { return records_; }  // in the whole recording
   std::uint64_t files() const { return files_; }      // written to by this object

@@ -12,7 +12,7 @@ namespace lapwing {
 namespace {
 
 constexpr Rotation kOneFile{};
-constexpr Rotation kBySecond{0, 1'000'000'000};  // 300 records a file
+constexpr Rotation kBySecond{.every = std::chrono::seconds(1)};  // 300 records a file
 constexpr Sequence kPerSecond = 300;
 
 struct OnDisk {
@@ -99,7 +99,7 @@ TEST_CASE("Each period has its file, however the recording was cut into runs and
 TEST_CASE("A file that has reached its size is followed by another at the event's end") {
   OnDisk on;
   on.path = on.directory.file("es.dbn");
-  on.record({kRotateBytesMin, 0}, 10'000);
+  on.record({.bytes = kRotateBytesMin}, 10'000);
   const auto files = on.files();
   check_series(files, 1, 10'000);
   REQUIRE(files.size() > 5);
@@ -123,7 +123,7 @@ TEST_CASE("A record of an earlier period stays in the file that is open") {
 TEST_CASE("An event without end is cut in two in the end") {
   OnDisk on;
   on.path = on.directory.file("es.dbn");
-  auto recording = prepared(on.disk, recording_options(on.path, {kRotateBytesMin, 0}));
+  auto recording = prepared(on.disk, recording_options(on.path, {.bytes = kRotateBytesMin}));
   const std::string record = feed_records(1, 1);  // not LAST
   std::string bytes;
   for (int i = 0; i < 1'000; ++i) bytes += record;
@@ -167,7 +167,7 @@ TEST_CASE("Other limits hold from the next run on, and one file does not become 
   OnDisk on;
   on.record(kBySecond, 450);
   CHECK(contains(on.refusal(kOneFile), "is a series of files"));
-  on.record({0, 2'000'000'000}, 3'000);
+  on.record({.every = std::chrono::seconds(2)}, 3'000);
   const auto files = on.files();
   check_series(files, 1, 3'000);
   REQUIRE(files.size() == 6);

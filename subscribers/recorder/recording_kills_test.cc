@@ -11,7 +11,7 @@ namespace {
 
 constexpr Sequence kRecords = 1'500;
 constexpr char kRoot[] = "/disk";
-constexpr std::uint64_t kPeriodNs = 1'000'000'000;  // 300 records
+constexpr std::chrono::seconds kPeriod{1};  // 300 records
 
 enum class Cut { kKill, kPower, kFault };
 
@@ -20,7 +20,7 @@ std::string series_path(bool zstd) {
 }
 
 Rotation rotation_of(bool by_time, bool zstd) {
-  return by_time ? Rotation{0, kPeriodNs} : Rotation{zstd ? 3'000U : 16'000U, 0};
+  return by_time ? Rotation{.every = kPeriod} : Rotation{.bytes = zstd ? 3'000U : 16'000U};
 }
 
 void cut_short(SimDisk& disk, Cut cut) {

@@ -44,6 +44,12 @@ std::size_t take_digits(absl::string_view& text) {
 
 }  // namespace
 
+bool is_over(const Rotation& rotation, std::uint64_t began_ns, std::uint64_t time_ns) {
+  const auto every_ns = static_cast<std::uint64_t>(rotation.every.count());
+  if (every_ns == 0 || time_ns == dbn::kUndefTimestamp) return false;
+  return began_ns == dbn::kUndefTimestamp || time_ns / every_ns > began_ns / every_ns;
+}
+
 std::string part_path(const std::string& path, std::uint64_t number, std::uint64_t time_ns) {
   const SplitPath parts = split(path);
   const std::string numbered = absl::StrFormat("%s.%06d", parts.stem, number);

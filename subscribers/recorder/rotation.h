@@ -5,7 +5,7 @@
 // The number orders them, whatever times the records carry; the time is ts_recv of the first
 // record. A file's name ends where the path's first dot is and goes on there.
 //
-// By time: a period begins at every multiple of `every_ns` since 1970 in UTC, and the first record
+// By time: a period begins at every multiple of `every` since 1970 in UTC, and the first record
 // whose ts_recv lies in a later period than that of the file begins a file. So the same records
 // make the same files, live or read from the journal a day later. A record of an earlier period,
 // out of order, stays in the file that is open.
@@ -24,24 +24,15 @@
 #include <string>
 
 #include "lapwing/dbn.h"
+#include "lapwing/recording.h"
 
 namespace lapwing {
 
-inline constexpr std::uint64_t kRotateBytesMin = 64 * 1024;
 inline constexpr std::uint64_t kEventRecordsMax = 65'536;
 
-struct Rotation {
-  std::uint64_t bytes = 0;     // 0: not by size
-  std::uint64_t every_ns = 0;  // 0: not by time
-
-  bool on() const { return bytes != 0 || every_ns != 0; }
-  // Whether a file whose first record is of `began_ns` is over at a record of `time_ns`. An
-  // undefined time ends nothing, and is over at the first time that is defined.
-  bool is_over(std::uint64_t began_ns, std::uint64_t time_ns) const {
-    if (every_ns == 0 || time_ns == dbn::kUndefTimestamp) return false;
-    return began_ns == dbn::kUndefTimestamp || time_ns / every_ns > began_ns / every_ns;
-  }
-};
+// Whether the period of a file whose first record is of `began_ns` is over at a record of
+// `time_ns`. An undefined time ends nothing, and is over at the first time that is defined.
+bool is_over(const Rotation& rotation, std::uint64_t began_ns, std::uint64_t time_ns);
 
 // `path` and the name of its file `number`; without the time where that is undefined.
 std::string part_path(const std::string& path, std::uint64_t number, std::uint64_t time_ns);

@@ -43,16 +43,16 @@ TEST_CASE("The names of a series' files are known again, and no others") {
 }
 
 TEST_CASE("A period is over with the first record of a later one, on the clock's boundaries") {
-  const Rotation hourly{0, kHourNs};
+  const Rotation hourly{0, std::chrono::hours(1)};
   const std::uint64_t began = kFeedBeginNs + 20 * 60 * kSecondNs;
-  CHECK_FALSE(hourly.is_over(began, kFeedBeginNs + kHourNs - 1));
-  CHECK(hourly.is_over(began, kFeedBeginNs + kHourNs));
-  CHECK(hourly.is_over(began, kFeedBeginNs + 30 * kHourNs));
-  CHECK_FALSE(hourly.is_over(began, kFeedBeginNs - 1));
-  CHECK_FALSE(hourly.is_over(began, dbn::kUndefTimestamp));
-  CHECK(hourly.is_over(dbn::kUndefTimestamp, began));
-  CHECK_FALSE(hourly.is_over(dbn::kUndefTimestamp, dbn::kUndefTimestamp));
-  CHECK_FALSE(Rotation{1, 0}.is_over(began, kFeedBeginNs + 30 * kHourNs));
+  CHECK_FALSE(is_over(hourly, began, kFeedBeginNs + kHourNs - 1));
+  CHECK(is_over(hourly, began, kFeedBeginNs + kHourNs));
+  CHECK(is_over(hourly, began, kFeedBeginNs + 30 * kHourNs));
+  CHECK_FALSE(is_over(hourly, began, kFeedBeginNs - 1));
+  CHECK_FALSE(is_over(hourly, began, dbn::kUndefTimestamp));
+  CHECK(is_over(hourly, dbn::kUndefTimestamp, began));
+  CHECK_FALSE(is_over(hourly, dbn::kUndefTimestamp, dbn::kUndefTimestamp));
+  CHECK_FALSE(is_over({.bytes = 1}, began, kFeedBeginNs + 30 * kHourNs));
 }
 
 TEST_CASE("An event ends with flag LAST, a trade by itself") {

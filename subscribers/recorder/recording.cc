@@ -1,0 +1,164 @@
+#include "lapwing/recording.h"
+
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "lapwing/error.h"
+#include "os/exclusive_lock.h"
+#include "os/kernel.h"
+#include "os/posix_io.h"
+#include "snapshot/bus_directory.h"
+#include "subscribers/recorder/recorded_state.h"
+#include "subscribers/recorder/recording_files.h"
+
+namespace lapwing {
+namespace {
+
+constexpr char kLockSuffix[] = ".lock";
+
+absl::Status check_options(const RecordingOptions& options) {
+  if (options.path.empty() || options.directory.empty()) {
+    return make_error(Errc::kInvalidArgument,
+                      "a recording needs the path of its file and the directory of its bus");
+  }
+  const Rotation& rotation = options.rotation;
+  if (rotation.bytes != 0 && rotation.bytes < kRotateBytesMin) {
+    return make_error(Errc::kInvalidArgument,
+                      absl::StrCat("a rotation after ", rotation.bytes, " bytes is too frequent; ",
+                                   "give at least ", kRotateBytesMin));
+  }
+  if (rotation.every.count() < 0) {
+    return make_error(Errc::kInvalidArgument,
+                      "a rotation by time needs a period above 0; give 0 for none");
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::string> feed_metadata(const std::string& directory) {
+  absl::StatusOr<std::string> raw = read_feed_metadata(directory);
+  if (!raw.ok() || !raw->empty()) return raw;
+  return make_error(Errc::kBadInput,
+                    absl::StrCat("the bus in ", directory,
+                                 " has no DBN metadata, with which a DBN file begins; publish with "
+                                 "metadata (PublisherOptions::metadata)"));
+}
+
+absl::Status misuse(const std::string& what) {
+  return make_error(Errc::kMisuse, what);
+}
+
+}  // namespace
+
+struct Recording::State {
+  State(RecordingOptions given, ExclusiveLock held)
+      : options(std::move(given)), lock(std::move(held)) {}
+  absl::Status open();
+  absl::Status append(const RecordBatch& batch);
+  absl::Status check_open() const;
+
+  const RecordingOptions options;
+  const ExclusiveLock lock;
+  PosixDisk disk;
+  std::unique_ptr<RecordingFiles> files;
+  RecordedState state;
+  std::string state_schema;
+  std::optional<StoredPosition> appended;  // of the last record
+  bool finished = false;
+};
+
+absl::Status Recording::State::open() {
+  auto prepared = RecordingFiles::prepare(
+      disk, {options.path, options.rotation,
+             [directory = options.directory] { return feed_metadata(directory); }});
+  if (!prepared.ok()) return prepared.status();
+  files = *std::move(prepared);
+  return absl::OkStatus();
+}
+
+absl::Status Recording::State::check_open() const {
+  if (!finished) return absl::OkStatus();
+  return misuse(absl::StrCat(options.path, " was finished; open it again to continue it"));
+}
+
+absl::Status Recording::State::append(const RecordBatch& batch) {
+  absl::Status done = files->append(batch);
+  if (done.ok() && !batch.records.empty()) appended = batch.last;
+  return done;
+}
+
+absl::StatusOr<Recording> Recording::open(RecordingOptions options, Deadline deadline) {
+  if (absl::Status valid = check_options(options); !valid.ok()) return valid;
+  // Two recorders of one recording would cut each other's records off.
+  const std::uint64_t now_ns = monotonic_ns();
+  const std::uint64_t until_ns = deadline.monotonic_ns();
+  absl::StatusOr<ExclusiveLock> lock =
+      ExclusiveLock::take(options.path + kLockSuffix, until_ns > now_ns ? until_ns - now_ns : 0,
+                          "records it; stop that process, or record to another name");
+  if (!lock.ok()) return lock.status();
+  auto state = std::make_unique<State>(std::move(options), *std::move(lock));
+  if (absl::Status opened = state->open(); !opened.ok()) return opened;
+  return Recording(std::move(state));
+}
+
+Recording::Recording(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Recording::Recording(Recording&&) noexcept = default;
+Recording& Recording::operator=(Recording&&) noexcept = default;
+Recording::~Recording() = default;
+
+std::optional<StoredPosition> Recording::position() const {
+  return state_->files->position();
+}
+
+absl::Status Recording::append(const RecordBatch& batch) {
+  if (absl::Status is_open = state_->check_open(); !is_open.ok()) return is_open;
+  state_->state = RecordedState();
+  return state_->append(batch);
+}
+
+absl::Status Recording::append_state(const Fold& fold, std::span<const std::byte> entries) {
+  State& state = *state_;
+  if (absl::Status is_open = state.check_open(); !is_open.ok()) return is_open;
+  if (state.appended || state.files->position()) {
+    return misuse(absl::StrCat(state.options.path,
+                               " has begun: a state stands at the beginning of a recording only"));
+  }
+  const std::size_t entry_bytes = fold.shape().entry_bytes;
+  if (entry_bytes == 0 || entries.size() % entry_bytes != 0) {
+    return make_error(Errc::kRecordSize,
+                      absl::StrCat(entries.size(), " bytes are no whole entries of ", entry_bytes,
+                                   " bytes; nothing of them was recorded"));
+  }
+  state.state_schema = fold.shape().schema;
+  for (std::size_t at = 0; at < entries.size(); at += entry_bytes) {
+    const absl::Status added = state.state.add(fold, entries.subspan(at, entry_bytes));
+    if (!added.ok()) return added;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Recording::end_state(const StoredPosition& as_of) {
+  State& state = *state_;
+  if (absl::Status is_open = state.check_open(); !is_open.ok()) return is_open;
+  const std::vector<std::byte> records = state.state.take_records();
+  absl::Status done = state.files->append_state({state.state_schema, records, as_of});
+  if (done.ok() && !records.empty()) state.appended = as_of;
+  return done;
+}
+
+absl::Status Recording::commit() {
+  if (!state_->appended) return absl::OkStatus();
+  return state_->files->commit(*state_->appended);
+}
+
+absl::Status Recording::finish(const std::string& schema, const StoredPosition& joined) {
+  if (absl::Status is_open = state_->check_open(); !is_open.ok()) return is_open;
+  state_->finished = true;
+  return state_->files->finish(schema, state_->appended.value_or(joined));
+}
+
+RecordingCounters Recording::counters() const {
+  return {.records = state_->files->records(), .files = state_->files->files()};
+}
+
+}  // namespace lapwing
