@@ -15,8 +15,8 @@
 #include "lapwing/kv16.h"
 #include "os/kernel.h"
 #include "os/posix_io.h"
-#include "snapshot/checkpoint/checkpoint.h"
 #include "snapshot/checkpoint/checkpoint_directory.h"
+#include "snapshot/checkpoint/loaded_checkpoint.h"
 
 namespace lapwing::bench {
 namespace {
@@ -94,7 +94,7 @@ template <typename Load>
 LoadTimes time_load(const Load& load) {
   LoadTimes times;
   const std::uint64_t start_ns = monotonic_ns();
-  std::optional<Checkpoint> checkpoint(value_or_fail(load()));
+  std::optional<LoadedCheckpoint> checkpoint(value_or_fail(load()));
   times.load_ns = monotonic_ns() - start_ns;
   checkpoint.reset();
   times.release_ns = monotonic_ns() - start_ns - times.load_ns;
@@ -124,10 +124,11 @@ RowResult run_checkpoint_load(const Setting& setting) {
       [&](Placement placement) {
         pin_to_core(placement.first);
         Measurement measurement;
-        const LoadTimes mapped = time_load([&] { return Checkpoint::load(file.path()); });
+        const LoadTimes mapped = time_load([&] { return LoadedCheckpoint::load(file.path()); });
         measurement.figure = gigabytes_per_second(file.bytes(), mapped.load_ns);
         CopyingDisk copying;
-        const LoadTimes copied = time_load([&] { return Checkpoint::load(copying, file.path()); });
+        const LoadTimes copied =
+            time_load([&] { return LoadedCheckpoint::load(copying, file.path()); });
         measurement.details = {
             {"given back in", static_cast<double>(mapped.release_ns) / 1e6, "ms"},
             {"read into memory of its own", gigabytes_per_second(file.bytes(), copied.load_ns),

@@ -125,7 +125,7 @@ absl::StatusOr<ChosenCheckpoint> StateCommand::choose(const CheckpointJudge& jud
   const absl::Status trusted = check_checkpoint_directory(directory);
   if (!trusted.ok()) return trusted;
   PosixDisk disk;
-  absl::StatusOr<Checkpoint> checkpoint = load_checkpoint(
+  absl::StatusOr<LoadedCheckpoint> checkpoint = load_checkpoint(
       disk, {*options_.at, checkpoint_path(directory, *options_.at)}, fold_->shape(), judge);
   if (!checkpoint.ok()) return checkpoint.status();
   return ChosenCheckpoint{*std::move(checkpoint), {}};
@@ -159,7 +159,7 @@ absl::StatusOr<Selection> StateCommand::select_pair() const {
   }
   std::array<std::byte, sizeof number> key;
   write_big_endian(number, key.data());
-  const Checkpoint& checkpoint = chosen_->checkpoint;
+  const LoadedCheckpoint& checkpoint = chosen_->checkpoint;
   const std::uint64_t begin = checkpoint.lower_bound(*fold_, key);
   const bool is_there = !checkpoint.find(*fold_, key).empty();
   return Selection{begin, begin + is_there, [](std::span<const std::byte>) { return true; }};
@@ -228,7 +228,7 @@ std::string StateCommand::entry_json(std::span<const std::byte> entry) const {
 }
 
 Json StateCommand::describe() const {
-  const Checkpoint& checkpoint = chosen_->checkpoint;
+  const LoadedCheckpoint& checkpoint = chosen_->checkpoint;
   const CheckpointHeader& header = checkpoint.header();
   return {{"checkpoint", path_},
           {"fold", get_text(header.fold)},

@@ -70,7 +70,7 @@ void SnapshotJoin::step(const Attachment& attachment) {
     return pass_over(make_error(errc_of(followed),
                                 absl::StrCat(file_.path, ": ", std::string(followed.message()))));
   }
-  absl::StatusOr<Checkpoint> checkpoint = load_->finish();
+  absl::StatusOr<LoadedCheckpoint> checkpoint = load_->finish();
   if (!checkpoint.ok()) return pass_over(checkpoint.status());
   checkpoint_.emplace(*std::move(checkpoint));
   progress_ = Progress::kLoaded;

@@ -26,9 +26,9 @@
 #include "lapwing/sequence.h"
 #include "lapwing/subscriber.h"
 #include "os/posix_io.h"
-#include "snapshot/checkpoint/checkpoint.h"
 #include "snapshot/checkpoint/checkpoint_directory.h"
 #include "snapshot/checkpoint/checkpoint_load.h"
+#include "snapshot/checkpoint/loaded_checkpoint.h"
 #include "subscribers/attachment.h"
 
 namespace lapwing {
@@ -87,7 +87,7 @@ class SnapshotJoin {
   std::optional<CheckpointLoad> load_;
   bool overtaken_ = false;                // one of the list was removed, or pruned past
   std::vector<std::string> passed_over_;  // a line for each of the list
-  std::optional<Checkpoint> checkpoint_;
+  std::optional<LoadedCheckpoint> checkpoint_;
   std::uint64_t delivered_ = 0;  // entries
   std::string text_;
 };

@@ -95,7 +95,7 @@ inline std::vector<Sequence> checkpoints_of(const TestBus& bus) {
 }
 
 inline std::uint64_t digest_of(const CheckpointFile& file) {
-  const auto checkpoint = Checkpoint::load(file.path);
+  const auto checkpoint = LoadedCheckpoint::load(file.path);
   INFO(checkpoint.status().ToString());
   REQUIRE(checkpoint.ok());
   CHECK(checkpoint->header().sequence == file.as_of);

@@ -51,7 +51,7 @@ class Subject {
   std::string path() const { return checkpoint_path(directory_.path(), kAsOf); }
   absl::Status load() {
     Disk& disk = mapped_ ? static_cast<Disk&>(posix_) : copying_;
-    return Checkpoint::load(disk, path()).status();
+    return LoadedCheckpoint::load(disk, path()).status();
   }
   // What loading it says once a bit is flipped. It is flipped back.
   absl::Status with_flip(std::uint64_t offset, unsigned bit) {

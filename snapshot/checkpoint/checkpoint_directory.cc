@@ -170,8 +170,9 @@ absl::StatusOr<CheckpointLoad> begin_checkpoint(Disk& disk, const CheckpointFile
   return load;
 }
 
-absl::StatusOr<Checkpoint> load_checkpoint(Disk& disk, const CheckpointFile& file,
-                                           const FoldShape& shape, const CheckpointJudge& judge) {
+absl::StatusOr<LoadedCheckpoint> load_checkpoint(Disk& disk, const CheckpointFile& file,
+                                                 const FoldShape& shape,
+                                                 const CheckpointJudge& judge) {
   absl::StatusOr<CheckpointLoad> load = begin_checkpoint(disk, file, shape, judge);
   if (!load.ok()) return load.status();
   return load->finish();
@@ -219,7 +220,7 @@ absl::StatusOr<KeptCheckpoints> retain_checkpoints(Disk& disk, const std::string
   KeptCheckpoints kept;
   std::uint64_t count = 0;
   for (const CheckpointFile& file : *files) {
-    const auto header = Checkpoint::read_header(disk, file.path);
+    const auto header = LoadedCheckpoint::read_header(disk, file.path);
     const Fate fate = fate_of(header, file, shape, journal_id, count >= keep);
     if (fate == Fate::kRemove) doomed.push_back(file.path);
     if (fate != Fate::kKeep) continue;

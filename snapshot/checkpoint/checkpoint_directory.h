@@ -18,8 +18,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "snapshot/checkpoint/checkpoint.h"
 #include "snapshot/checkpoint/checkpoint_load.h"
+#include "snapshot/checkpoint/loaded_checkpoint.h"
 
 namespace lapwing {
 
@@ -51,7 +51,7 @@ absl::StatusOr<std::vector<CheckpointFile>> list_checkpoints(
 using CheckpointJudge = std::function<absl::Status(const CheckpointHeader& header)>;
 
 struct ChosenCheckpoint {
-  Checkpoint checkpoint;
+  LoadedCheckpoint checkpoint;
   std::vector<std::string> skipped;  // a line for each newer one: which, and why
 };
 // The newest that is whole, of this fold, and that `judge` accepts. Errors: kNotFound that there is
@@ -66,8 +66,9 @@ absl::StatusOr<ChosenCheckpoint> choose_checkpoint(Disk& disk, const std::string
 
 // Loads one as choose_checkpoint() would: whole, of the sequence that its name says, of this fold,
 // accepted by `judge`; or begins to, and its end tells whether it is whole.
-absl::StatusOr<Checkpoint> load_checkpoint(Disk& disk, const CheckpointFile& file,
-                                           const FoldShape& shape, const CheckpointJudge& judge);
+absl::StatusOr<LoadedCheckpoint> load_checkpoint(Disk& disk, const CheckpointFile& file,
+                                                 const FoldShape& shape,
+                                                 const CheckpointJudge& judge);
 absl::StatusOr<CheckpointLoad> begin_checkpoint(Disk& disk, const CheckpointFile& file,
                                                 const FoldShape& shape,
                                                 const CheckpointJudge& judge);

@@ -54,13 +54,13 @@ absl::Status CheckpointLoad::step(std::uint64_t bytes_max) {
   return checked;
 }
 
-absl::StatusOr<Checkpoint> CheckpointLoad::finish() {
+absl::StatusOr<LoadedCheckpoint> CheckpointLoad::finish() {
   while (!verified_) {
     if (absl::Status status = step(std::numeric_limits<std::uint64_t>::max()); !status.ok()) {
       return status;
     }
   }
-  return Checkpoint(header_, std::move(pages_), entries_);
+  return LoadedCheckpoint(header_, std::move(pages_), entries_);
 }
 
 absl::Status CheckpointLoad::take_pages() {

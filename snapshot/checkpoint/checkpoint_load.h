@@ -16,15 +16,15 @@
 #include "os/io.h"
 #include "os/pages.h"
 #include "proto/checkpoint_format.h"
-#include "snapshot/checkpoint/checkpoint.h"
 #include "snapshot/checkpoint/checkpoint_header.h"
+#include "snapshot/checkpoint/loaded_checkpoint.h"
 
 namespace lapwing {
 
 class CheckpointLoad {
  public:
   // Opens the file and verifies its header, and that the file has the length it says; takes no
-  // memory for the entries yet. Errors, as of all of these: those of Checkpoint::load.
+  // memory for the entries yet. Errors, as of all of these: those of LoadedCheckpoint::load.
   static absl::StatusOr<CheckpointLoad> begin(Disk& disk, const std::string& path);
 
   const CheckpointHeader& header() const { return header_; }
@@ -33,7 +33,7 @@ class CheckpointLoad {
   absl::Status step(std::uint64_t bytes_max);
   bool done() const { return verified_; }
   // All steps that are left, and the checkpoint; once.
-  absl::StatusOr<Checkpoint> finish();
+  absl::StatusOr<LoadedCheckpoint> finish();
 
  private:
   CheckpointLoad(Disk& disk, std::string path, OpenFile file, const CheckpointHeader& header)

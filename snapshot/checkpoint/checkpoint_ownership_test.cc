@@ -95,7 +95,7 @@ TEST_CASE("A file is mapped only if nobody but this user and root can change it"
     const OpenFile owned(disk, *file);
     const auto pages = disk.map_finished(*file);
     if (pages) REQUIRE(pages->bytes().size() == std::filesystem::file_size(path));
-    REQUIRE(Checkpoint::load(path).ok());
+    REQUIRE(LoadedCheckpoint::load(path).ok());
     return pages.has_value();
   };
   REQUIRE(is_mapped());
@@ -112,7 +112,7 @@ TEST_CASE("A file is mapped only if nobody but this user and root can change it"
 
 TEST_CASE("A loaded checkpoint stays as it is when its file is removed") {
   const Bus bus;
-  const auto checkpoint = Checkpoint::load(checkpoint_path(bus.directory, 1));
+  const auto checkpoint = LoadedCheckpoint::load(checkpoint_path(bus.directory, 1));
   REQUIRE(checkpoint.ok());
   std::filesystem::remove(checkpoint_path(bus.directory, 1));
   REQUIRE(to_vector(checkpoint->entries()) == kFold.entries(0, 9));

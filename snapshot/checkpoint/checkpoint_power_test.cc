@@ -51,7 +51,7 @@ std::uint64_t count_operations() {
 
 // True if the new one has its name. Whatever has one is whole, and the old one is there.
 bool judge(Disk& disk) {
-  const auto old = Checkpoint::load(disk, checkpoint_path(kRoot, kOld));
+  const auto old = LoadedCheckpoint::load(disk, checkpoint_path(kRoot, kOld));
   INFO(old.status());
   REQUIRE(old.ok());
   REQUIRE(to_vector(old->entries()) == kFold.entries(0, kOldEntries));
@@ -59,7 +59,7 @@ bool judge(Disk& disk) {
   REQUIRE(files.ok());
   const bool is_new = files->size() == 2;
   if (is_new) {
-    const auto checkpoint = Checkpoint::load(disk, checkpoint_path(kRoot, kNew));
+    const auto checkpoint = LoadedCheckpoint::load(disk, checkpoint_path(kRoot, kNew));
     INFO(checkpoint.status());
     REQUIRE(checkpoint.ok());
     REQUIRE(to_vector(checkpoint->entries()) == kFold.entries(0, kNewEntries, 1));
@@ -162,7 +162,7 @@ TEST_CASE("Retention that is killed or cut off anywhere has taken none of those 
       REQUIRE(kept.ok() == (stop >= 4));  // three removed, and the directory synced
       cut ? disk.power_cut() : disk.kill();
       for (const Sequence sequence : {40u, 50u}) {
-        REQUIRE(Checkpoint::load(disk, checkpoint_path(kRoot, sequence)).ok());
+        REQUIRE(LoadedCheckpoint::load(disk, checkpoint_path(kRoot, sequence)).ok());
       }
       if (kept.ok()) {
         REQUIRE(kept->oldest == 40);

@@ -1,4 +1,4 @@
-#include "snapshot/checkpoint/checkpoint.h"
+#include "snapshot/checkpoint/loaded_checkpoint.h"
 
 #include <xxhash.h>
 
@@ -26,7 +26,7 @@ TEST_CASE("A checkpoint gives back what was written, whatever the number and siz
   SimDisk disk(kRoot, 1);
   REQUIRE(write_checkpoint(disk, kRoot, fold, fixture_identity(kAsOf), entries).ok());
 
-  const auto checkpoint = Checkpoint::load(disk, kPath);
+  const auto checkpoint = LoadedCheckpoint::load(disk, kPath);
   INFO(checkpoint.status().message());
   REQUIRE(checkpoint.ok());
   REQUIRE(checkpoint->identity() == fixture_identity(kAsOf));
@@ -59,8 +59,8 @@ TEST_CASE("How entries are cut into appends leaves no trace in the file") {
     at += bytes;
   }
   REQUIRE(writer->commit().ok());
-  const auto first = Checkpoint::load(disk, checkpoint_path(kRoot, 1));
-  const auto second = Checkpoint::load(disk, checkpoint_path(kRoot, 2));
+  const auto first = LoadedCheckpoint::load(disk, checkpoint_path(kRoot, 1));
+  const auto second = LoadedCheckpoint::load(disk, checkpoint_path(kRoot, 2));
   REQUIRE(first->header().sums_sum == second->header().sums_sum);
   REQUIRE(to_vector(first->entries()) == to_vector(second->entries()));
 }
@@ -71,7 +71,7 @@ TEST_CASE("Every entry is found by its key and no other key finds one") {
   SimDisk disk(kRoot, 1);
   REQUIRE(
       write_checkpoint(disk, kRoot, fold, fixture_identity(kAsOf), fold.entries(100, count)).ok());
-  const auto checkpoint = Checkpoint::load(disk, kPath);
+  const auto checkpoint = LoadedCheckpoint::load(disk, kPath);
   REQUIRE(checkpoint.ok());
   for (std::uint64_t i = 0; i < count; ++i) {
     const auto entry = checkpoint->find(fold, fold.key(100 + 2 * i));
@@ -138,7 +138,7 @@ TEST_CASE("A writer that is not committed leaves nothing, and one that was kille
   REQUIRE(disk.write_at(*left, 0, fold.entries(0, 9)).ok());
   disk.close(*left);
   REQUIRE(write_checkpoint(disk, kRoot, fold, fixture_identity(kAsOf), fold.entries(0, 3)).ok());
-  REQUIRE(Checkpoint::load(disk, kPath)->size() == 3);
+  REQUIRE(LoadedCheckpoint::load(disk, kPath)->size() == 3);
 }
 
 }  // namespace

@@ -13,9 +13,9 @@
 #include "os/posix_io.h"
 #include "os/system_error.h"
 #include "snapshot/bus_directory.h"
-#include "snapshot/checkpoint/checkpoint.h"
 #include "snapshot/checkpoint/checkpoint_directory.h"
 #include "snapshot/checkpoint/checkpoint_ownership.h"
+#include "snapshot/checkpoint/loaded_checkpoint.h"
 #include "snapshot/fold/entry_digest.h"
 
 namespace lapwing {
@@ -102,7 +102,7 @@ absl::Status Checkpointer::load_checkpoint() {
   if (!chosen.ok()) {
     return errc_of(chosen.status()) == Errc::kNotFound ? absl::OkStatus() : chosen.status();
   }
-  const Checkpoint& checkpoint = chosen->checkpoint;
+  const LoadedCheckpoint& checkpoint = chosen->checkpoint;
   std::vector<std::byte> key(shape.key_bytes);
   for (std::uint64_t i = 0; i < checkpoint.size(); ++i) {
     fold_->key_of(checkpoint.entry(i), key);

@@ -149,7 +149,7 @@ void check_checkpoints(const History& history) {
   const auto files = list_checkpoints(checkpoint_directory(history.bus.directory(), "tally"));
   REQUIRE(files.ok());
   for (const CheckpointFile& file : *files) {
-    const auto checkpoint = Checkpoint::load(file.path);
+    const auto checkpoint = LoadedCheckpoint::load(file.path);
     INFO(file.path << ": " << checkpoint.status().ToString());
     REQUIRE(checkpoint.ok());
     CHECK(checkpoint->header().sequence == file.as_of);

@@ -14,8 +14,8 @@
 #include <span>
 #include <vector>
 
-#include "snapshot/checkpoint/checkpoint.h"
 #include "snapshot/checkpoint/checkpoint_header.h"
+#include "snapshot/checkpoint/loaded_checkpoint.h"
 #include "testing/sim_disk.h"
 
 namespace lapwing {
@@ -134,7 +134,7 @@ void run(std::span<const std::byte> input) {
   demand(file.ok(), "no file");
   demand(disk.write_at(*file, 0, std::as_bytes(std::span(&header, 1))).ok(), "no header");
   demand(disk.write_at(*file, sizeof header, tail).ok(), "no tail");
-  const auto checkpoint = Checkpoint::load(disk, kPath);
+  const auto checkpoint = LoadedCheckpoint::load(disk, kPath);
   if (!checkpoint.ok()) return;
   ++tally.loaded;
   const auto entries = checkpoint->entries();

@@ -23,21 +23,21 @@ namespace lapwing {
 
 class Pages;
 
-class Checkpoint {
+class LoadedCheckpoint {
  public:
   // Reads the file in one sequential pass and verifies header and every block; checkpoint_load.h
   // does so piece by piece. Errors: kNotFound;
   // kNotALapwingFile; kAbiMismatch (another version); kDamaged with file, block and offset; kLimit
   // (no memory for it); kNotPermitted, kSystem.
-  static absl::StatusOr<Checkpoint> load(const std::string& path);
-  static absl::StatusOr<Checkpoint> load(Disk& disk, const std::string& path);
+  static absl::StatusOr<LoadedCheckpoint> load(const std::string& path);
+  static absl::StatusOr<LoadedCheckpoint> load(Disk& disk, const std::string& path);
   // The header alone, and that the file has the length it says: for listing.
   static absl::StatusOr<CheckpointHeader> read_header(const std::string& path);
   static absl::StatusOr<CheckpointHeader> read_header(Disk& disk, const std::string& path);
 
-  Checkpoint(Checkpoint&&) noexcept;
-  Checkpoint& operator=(Checkpoint&&) noexcept;
-  ~Checkpoint();
+  LoadedCheckpoint(LoadedCheckpoint&&) noexcept;
+  LoadedCheckpoint& operator=(LoadedCheckpoint&&) noexcept;
+  ~LoadedCheckpoint();
 
   const CheckpointHeader& header() const;
   CheckpointIdentity identity() const;
@@ -55,7 +55,7 @@ class Checkpoint {
   friend class CheckpointLoad;
   struct Impl;
   // `entries` are of `pages`.
-  Checkpoint(const CheckpointHeader& header, Pages pages, std::span<const std::byte> entries);
+  LoadedCheckpoint(const CheckpointHeader& header, Pages pages, std::span<const std::byte> entries);
   std::unique_ptr<Impl> impl_;
 };
 

@@ -1,4 +1,4 @@
-#include "snapshot/checkpoint/checkpoint.h"
+#include "snapshot/checkpoint/loaded_checkpoint.h"
 
 #include <array>
 #include <cstring>
@@ -11,58 +11,60 @@
 
 namespace lapwing {
 
-struct Checkpoint::Impl {
+struct LoadedCheckpoint::Impl {
   CheckpointHeader header;
   Pages pages;
   std::span<const std::byte> entries;  // of the pages
 };
 
-absl::StatusOr<Checkpoint> Checkpoint::load(const std::string& path) {
+absl::StatusOr<LoadedCheckpoint> LoadedCheckpoint::load(const std::string& path) {
   PosixDisk disk;
   return load(disk, path);
 }
 
-absl::StatusOr<Checkpoint> Checkpoint::load(Disk& disk, const std::string& path) {
+absl::StatusOr<LoadedCheckpoint> LoadedCheckpoint::load(Disk& disk, const std::string& path) {
   absl::StatusOr<CheckpointLoad> load = CheckpointLoad::begin(disk, path);
   if (!load.ok()) return load.status();
   return load->finish();
 }
 
-absl::StatusOr<CheckpointHeader> Checkpoint::read_header(const std::string& path) {
+absl::StatusOr<CheckpointHeader> LoadedCheckpoint::read_header(const std::string& path) {
   PosixDisk disk;
   return read_header(disk, path);
 }
 
-absl::StatusOr<CheckpointHeader> Checkpoint::read_header(Disk& disk, const std::string& path) {
+absl::StatusOr<CheckpointHeader> LoadedCheckpoint::read_header(Disk& disk,
+                                                               const std::string& path) {
   const absl::StatusOr<CheckpointLoad> load = CheckpointLoad::begin(disk, path);
   if (!load.ok()) return load.status();
   return load->header();
 }
 
-Checkpoint::Checkpoint(const CheckpointHeader& header, Pages pages,
-                       std::span<const std::byte> entries)
+LoadedCheckpoint::LoadedCheckpoint(const CheckpointHeader& header, Pages pages,
+                                   std::span<const std::byte> entries)
     : impl_(std::make_unique<Impl>(Impl{header, std::move(pages), entries})) {}
-Checkpoint::Checkpoint(Checkpoint&&) noexcept = default;
-Checkpoint& Checkpoint::operator=(Checkpoint&&) noexcept = default;
-Checkpoint::~Checkpoint() = default;
+LoadedCheckpoint::LoadedCheckpoint(LoadedCheckpoint&&) noexcept = default;
+LoadedCheckpoint& LoadedCheckpoint::operator=(LoadedCheckpoint&&) noexcept = default;
+LoadedCheckpoint::~LoadedCheckpoint() = default;
 
-const CheckpointHeader& Checkpoint::header() const {
+const CheckpointHeader& LoadedCheckpoint::header() const {
   return impl_->header;
 }
 
-CheckpointIdentity Checkpoint::identity() const {
+CheckpointIdentity LoadedCheckpoint::identity() const {
   return {header().journal_id, header().session_id, header().sequence};
 }
 
-std::span<const std::byte> Checkpoint::entries() const {
+std::span<const std::byte> LoadedCheckpoint::entries() const {
   return impl_->entries;
 }
 
-std::span<const std::byte> Checkpoint::entry(std::uint64_t index) const {
+std::span<const std::byte> LoadedCheckpoint::entry(std::uint64_t index) const {
   return entries().subspan(index * header().entry_bytes, header().entry_bytes);
 }
 
-std::uint64_t Checkpoint::lower_bound(const Fold& fold, std::span<const std::byte> key) const {
+std::uint64_t LoadedCheckpoint::lower_bound(const Fold& fold,
+                                            std::span<const std::byte> key) const {
   std::array<std::byte, kKeyBytesMax> there{};
   std::uint64_t begin = 0;
   std::uint64_t end = size();
@@ -78,8 +80,8 @@ std::uint64_t Checkpoint::lower_bound(const Fold& fold, std::span<const std::byt
   return begin;
 }
 
-std::span<const std::byte> Checkpoint::find(const Fold& fold,
-                                            std::span<const std::byte> key) const {
+std::span<const std::byte> LoadedCheckpoint::find(const Fold& fold,
+                                                  std::span<const std::byte> key) const {
   const std::uint64_t index = lower_bound(fold, key);
   if (index == size()) return {};
   std::array<std::byte, kKeyBytesMax> there{};
@@ -88,7 +90,7 @@ std::span<const std::byte> Checkpoint::find(const Fold& fold,
   return entry(index);
 }
 
-std::uint64_t Checkpoint::digest() const {
+std::uint64_t LoadedCheckpoint::digest() const {
   return digest_entries(entries());
 }
 
