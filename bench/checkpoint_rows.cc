@@ -124,7 +124,9 @@ RowResult run_checkpoint_load(const Setting& setting) {
       [&](Placement placement) {
         pin_to_core(placement.first);
         Measurement measurement;
-        const LoadTimes mapped = time_load([&] { return LoadedCheckpoint::load(file.path()); });
+        PosixDisk disk;
+        const LoadTimes mapped =
+            time_load([&] { return LoadedCheckpoint::load(disk, file.path()); });
         measurement.figure = gigabytes_per_second(file.bytes(), mapped.load_ns);
         CopyingDisk copying;
         const LoadTimes copied =

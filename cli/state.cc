@@ -26,16 +26,12 @@
 #include "cli/say.h"
 #include "cli/standard_streams.h"
 #include "cli/time_text.h"
+#include "lapwing/checkpoints.h"
 #include "lapwing/kv16.h"
 #include "os/kernel.h"
-#include "os/posix_io.h"
-#include "proto/text_field.h"
-#include "snapshot/checkpoint/checkpoint_directory.h"
-#include "snapshot/checkpoint/checkpoint_judge.h"
-#include "snapshot/checkpoint/checkpoint_ownership.h"
+#include "snapshot/bus_directory.h"
 #include "snapshot/fold/key_bytes.h"
 #include "snapshot/fold/order_fold.h"
-#include "subscribers/attachment.h"
 
 namespace lapwing::cli {
 namespace {
@@ -58,8 +54,8 @@ constexpr char kAbout[] =
 
 struct StateOptions {
   std::string bus;
-  std::string fold;  // empty: the schema's
-  std::optional<std::uint64_t> at;
+  std::string fold;           // empty: the schema's
+  Sequence at = kNoSequence;  // kNoSequence: the newest
   std::string key;
   bool entries = false;
   std::uint64_t limit = std::numeric_limits<std::uint64_t>::max();
@@ -80,8 +76,6 @@ class StateCommand {
 
  private:
   absl::Status open();
-  absl::StatusOr<CheckpointJudge> judge() const;
-  absl::StatusOr<ChosenCheckpoint> choose(const CheckpointJudge& judge) const;
   absl::StatusOr<Selection> select() const;
   absl::StatusOr<Selection> select_pair() const;
   absl::StatusOr<Selection> select_instrument() const;
@@ -90,63 +84,27 @@ class StateCommand {
   std::string entry_json(std::span<const std::byte> entry) const;
   Json describe() const;
   void print_text() const;
-  Sequence as_of() const { return chosen_->checkpoint.identity().sequence; }
-  bool shows_records() const {
-    return fold_->shape().entry_record_bytes == fold_->shape().record_bytes;
-  }
+  Sequence as_of() const { return checkpoint_->info().as_of; }
+  const FoldShape& shape() const { return checkpoint_->fold().shape(); }
+  bool shows_records() const { return shape().entry_record_bytes == shape().record_bytes; }
   std::span<const std::byte> shown(std::span<const std::byte> entry) const {
-    return shows_records() ? entry.first(fold_->shape().record_bytes) : entry;
+    return shows_records() ? entry.first(shape().record_bytes) : entry;
   }
 
   const StateOptions& options_;
-  BusDescription bus_;
-  std::unique_ptr<Fold> fold_;
   RecordFormat format_;
-  std::string path_;
-  std::optional<ChosenCheckpoint> chosen_;
+  std::optional<Checkpoint> checkpoint_;
 };
 
-// What the bus's journal says of a checkpoint, with a publisher or without.
-absl::StatusOr<CheckpointJudge> StateCommand::judge() const {
-  if (bus_.journal_root.empty()) {
-    return make_error(
-        Errc::kNoJournal,
-        absl::StrCat("bus ", options_.bus, " keeps no journal, so it has no checkpoints"));
-  }
-  const absl::StatusOr<Attachment> remains = Attachment::to_remains(options_.bus, bus_);
-  if (!remains.ok()) return remains.status();
-  return make_checkpoint_judge(remains->journal()->sessions(), bus_.journal_id,
-                               remains->bounds().durable);
-}
-
-absl::StatusOr<ChosenCheckpoint> StateCommand::choose(const CheckpointJudge& judge) const {
-  const std::string directory = checkpoint_directory(options_.bus, fold_->shape().name);
-  if (!options_.at) return choose_checkpoint(directory, fold_->shape(), judge);
-  const absl::Status trusted = check_checkpoint_directory(directory);
-  if (!trusted.ok()) return trusted;
-  PosixDisk disk;
-  absl::StatusOr<LoadedCheckpoint> checkpoint = load_checkpoint(
-      disk, {*options_.at, checkpoint_path(directory, *options_.at)}, fold_->shape(), judge);
-  if (!checkpoint.ok()) return checkpoint.status();
-  return ChosenCheckpoint{*std::move(checkpoint), {}};
-}
-
 absl::Status StateCommand::open() {
-  absl::StatusOr<BusDescription> bus = read_bus_description(options_.bus);
+  const absl::StatusOr<BusDescription> bus = read_bus_description(options_.bus);
   if (!bus.ok()) return bus.status();
-  bus_ = *std::move(bus);
-  if (auto fits = check_schema(bus_.schema, bus_.record_bytes); !fits.ok()) return fits;
-  absl::StatusOr<std::unique_ptr<Fold>> fold =
-      make_fold(options_.fold.empty() ? default_fold(bus_.schema) : options_.fold, bus_.schema);
-  if (!fold.ok()) return fold.status();
-  fold_ = *std::move(fold);
-  format_ = RecordFormat(shows_records() ? bus_.schema : "");
-  const absl::StatusOr<CheckpointJudge> judged = judge();
-  if (!judged.ok()) return judged.status();
-  absl::StatusOr<ChosenCheckpoint> chosen = choose(*judged);
-  if (!chosen.ok()) return chosen.status();
-  chosen_.emplace(*std::move(chosen));
-  path_ = checkpoint_path(checkpoint_directory(options_.bus, fold_->shape().name), as_of());
+  if (auto fits = check_schema(bus->schema, bus->record_bytes); !fits.ok()) return fits;
+  absl::StatusOr<Checkpoint> opened = Checkpoint::open(
+      {.directory = options_.bus, .fold_name = options_.fold, .as_of = options_.at});
+  if (!opened.ok()) return opened.status();
+  checkpoint_.emplace(*std::move(opened));
+  format_ = RecordFormat(shows_records() ? shape().schema : "");
   return absl::OkStatus();
 }
 
@@ -159,9 +117,8 @@ absl::StatusOr<Selection> StateCommand::select_pair() const {
   }
   std::array<std::byte, sizeof number> key;
   write_big_endian(number, key.data());
-  const LoadedCheckpoint& checkpoint = chosen_->checkpoint;
-  const std::uint64_t begin = checkpoint.lower_bound(*fold_, key);
-  const bool is_there = !checkpoint.find(*fold_, key).empty();
+  const std::uint64_t begin = checkpoint_->lower_bound(key);
+  const bool is_there = !checkpoint_->find(key).empty();
   return Selection{begin, begin + is_there, [](std::span<const std::byte>) { return true; }};
 }
 
@@ -171,8 +128,7 @@ absl::StatusOr<Selection> StateCommand::select_instrument() const {
   std::optional<std::uint64_t> order_id;
   if (slash != std::string::npos) {
     std::uint64_t number = 0;
-    if (fold_->shape().name != kFoldOrders ||
-        !absl::SimpleAtoi(options_.key.substr(slash + 1), &number)) {
+    if (shape().name != kFoldOrders || !absl::SimpleAtoi(options_.key.substr(slash + 1), &number)) {
       return make_error(Errc::kInvalidArgument,
                         absl::StrCat("--key ", options_.key,
                                      " is not valid; give an instrument, or for the fold orders "
@@ -182,7 +138,7 @@ absl::StatusOr<Selection> StateCommand::select_instrument() const {
   }
   auto filter = std::make_shared<InstrumentFilter>(options_.bus, options_.key.substr(0, slash));
   return Selection{
-      0, chosen_->checkpoint.size(), [this, filter, order_id](std::span<const std::byte> entry) {
+      0, checkpoint_->size(), [this, filter, order_id](std::span<const std::byte> entry) {
         if (!filter->matches(format_.instrument_id(shown(entry)))) return false;
         if (!order_id) return true;
         OrderEntry order;
@@ -193,17 +149,17 @@ absl::StatusOr<Selection> StateCommand::select_instrument() const {
 
 absl::StatusOr<Selection> StateCommand::select() const {
   if (options_.key.empty()) {
-    return Selection{0, options_.entries ? chosen_->checkpoint.size() : 0,
+    return Selection{0, options_.entries ? checkpoint_->size() : 0,
                      [](std::span<const std::byte>) { return true; }};
   }
-  return bus_.schema == kv16::kSchema ? select_pair() : select_instrument();
+  return shape().schema == kv16::kSchema ? select_pair() : select_instrument();
 }
 
 // A line for each. kNotFound if --key matches none.
 absl::Status StateCommand::print_entries(const Selection& selection) const {
   std::uint64_t count = 0;
   for (std::uint64_t i = selection.begin; i < selection.end && count < options_.limit; ++i) {
-    const std::span<const std::byte> entry = chosen_->checkpoint.entry(i);
+    const std::span<const std::byte> entry = checkpoint_->entry(i);
     if (!selection.matches(entry)) continue;
     ++count;
     std::cout << (options_.json ? entry_json(entry) : entry_text(entry)) << '\n';
@@ -215,12 +171,12 @@ absl::Status StateCommand::print_entries(const Selection& selection) const {
 
 // Where the fold keeps no place, no number stands before the record.
 std::string StateCommand::entry_text(std::span<const std::byte> entry) const {
-  const Sequence place = fold_->place_of(entry);
+  const Sequence place = checkpoint_->fold().place_of(entry);
   return place == kNoSequence ? format_.text(shown(entry)) : format_.text(place, shown(entry));
 }
 
 std::string StateCommand::entry_json(std::span<const std::byte> entry) const {
-  const Sequence place = fold_->place_of(entry);
+  const Sequence place = checkpoint_->fold().place_of(entry);
   Json line = {{"as_of", as_of()}};
   line.update(format_.json(place, shown(entry)));
   if (place == kNoSequence) line.erase("seq");
@@ -228,27 +184,26 @@ std::string StateCommand::entry_json(std::span<const std::byte> entry) const {
 }
 
 Json StateCommand::describe() const {
-  const LoadedCheckpoint& checkpoint = chosen_->checkpoint;
-  const CheckpointHeader& header = checkpoint.header();
-  return {{"checkpoint", path_},
-          {"fold", get_text(header.fold)},
-          {"fold_version", header.fold_version},
-          {"schema", get_text(header.schema)},
-          {"journal", header.journal_id.hex()},
-          {"session", header.session_id.hex()},
-          {"as_of", header.sequence},
-          {"written", time_text(header.created_wall_ns)},
-          {"age_ns", static_cast<std::int64_t>(wall_ns() - header.created_wall_ns)},
-          {"entries", checkpoint.size()},
-          {"entry_bytes", header.entry_bytes},
-          {"digest", absl::StrFormat("%016x", checkpoint.digest())},
-          {"skipped", chosen_->skipped}};
+  const CheckpointInfo& info = checkpoint_->info();
+  return {{"checkpoint", info.path},
+          {"fold", info.fold},
+          {"fold_version", info.fold_version},
+          {"schema", info.schema},
+          {"journal", info.journal_id.hex()},
+          {"session", info.session_id.hex()},
+          {"as_of", info.as_of},
+          {"written", time_text(info.written_wall_ns)},
+          {"age_ns", static_cast<std::int64_t>(wall_ns() - info.written_wall_ns)},
+          {"entries", info.entries},
+          {"entry_bytes", info.entry_bytes},
+          {"digest", absl::StrFormat("%016x", checkpoint_->digest())},
+          {"skipped", checkpoint_->passed_over()}};
 }
 
 void StateCommand::print_text() const {
   const Json about = describe();
   const absl::Duration age = absl::Nanoseconds(about["age_ns"].get<std::int64_t>());
-  std::cout << "checkpoint  " << printable(path_) << "\nfold        "
+  std::cout << "checkpoint  " << printable(checkpoint_->info().path) << "\nfold        "
             << printable(about["fold"].get<std::string>()) << ", version " << about["fold_version"]
             << ", of " << printable(about["schema"].get<std::string>()) << "\nas of       record "
             << about["as_of"] << " of journal " << about["journal"].get<std::string>()
@@ -256,7 +211,7 @@ void StateCommand::print_text() const {
             << absl::FormatDuration(absl::Trunc(age, absl::Milliseconds(1))) << " ago\nentries     "
             << about["entries"] << " of " << about["entry_bytes"] << " bytes\ndigest      "
             << about["digest"].get<std::string>() << '\n';
-  for (const std::string& line : chosen_->skipped) {
+  for (const std::string& line : checkpoint_->passed_over()) {
     std::cout << "skipped     " << printable(line) << '\n';
   }
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "os/kernel.h"
+#include "os/posix_io.h"
 #include "snapshot/checkpoint/checkpoint_directory.h"
 #include "snapshot/fold/entry_digest.h"
 #include "subscribers/checkpointer/checkpointer.h"
@@ -83,7 +84,8 @@ inline std::string tally_directory(const TestBus& bus) {
 }
 
 inline std::vector<CheckpointFile> files_of(const TestBus& bus) {
-  auto files = list_checkpoints(tally_directory(bus));
+  PosixDisk disk;
+  auto files = list_checkpoints(disk, tally_directory(bus));
   REQUIRE(files.ok());
   return *std::move(files);
 }
@@ -95,7 +97,8 @@ inline std::vector<Sequence> checkpoints_of(const TestBus& bus) {
 }
 
 inline std::uint64_t digest_of(const CheckpointFile& file) {
-  const auto checkpoint = LoadedCheckpoint::load(file.path);
+  PosixDisk disk;
+  const auto checkpoint = LoadedCheckpoint::load(disk, file.path);
   INFO(checkpoint.status().ToString());
   REQUIRE(checkpoint.ok());
   CHECK(checkpoint->header().sequence == file.as_of);

@@ -10,9 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "lapwing/error.h"
-#include "os/posix_io.h"
 #include "proto/text_field.h"
-#include "snapshot/checkpoint/checkpoint_ownership.h"
 
 namespace lapwing {
 namespace {
@@ -130,12 +128,6 @@ absl::StatusOr<std::string> make_checkpoint_directory(Disk& disk, const std::str
   return directory;
 }
 
-absl::StatusOr<std::vector<CheckpointFile>> list_checkpoints(const std::string& directory,
-                                                             std::vector<std::string>* strangers) {
-  PosixDisk disk;
-  return list_checkpoints(disk, directory, strangers);
-}
-
 absl::StatusOr<std::vector<CheckpointFile>> list_checkpoints(Disk& disk,
                                                              const std::string& directory,
                                                              std::vector<std::string>* strangers) {
@@ -176,15 +168,6 @@ absl::StatusOr<LoadedCheckpoint> load_checkpoint(Disk& disk, const CheckpointFil
   absl::StatusOr<CheckpointLoad> load = begin_checkpoint(disk, file, shape, judge);
   if (!load.ok()) return load.status();
   return load->finish();
-}
-
-absl::StatusOr<ChosenCheckpoint> choose_checkpoint(const std::string& directory,
-                                                   const FoldShape& shape,
-                                                   const CheckpointJudge& judge) {
-  const absl::Status trusted = check_checkpoint_directory(directory);
-  if (!trusted.ok()) return trusted;
-  PosixDisk disk;
-  return choose_checkpoint(disk, directory, shape, judge);
 }
 
 absl::StatusOr<ChosenCheckpoint> choose_checkpoint(Disk& disk, const std::string& directory,

@@ -4,8 +4,8 @@
 // What is taken for a checkpoint is a file of the name <as-of sequence, 20 digits>.ckpt whose
 // header says that sequence; links, directories and whatever else stands there never are. Whoever
 // can write to the directory can put a checkpoint there, so on the disk of this machine one that
-// belongs to a stranger, or that others may write to, is refused as a whole
-// (checkpoint_ownership.h).
+// belongs to a stranger, or that others may write to, is refused as a whole by whoever opens one for
+// a user (checkpoint_ownership.h). The functions here take the directory as it is.
 //
 // Thread safety: free functions; one writer for a directory (the checkpointer holds its store's
 // lock).
@@ -42,8 +42,6 @@ struct CheckpointFile {
 // `strangers`, if it is given. An empty list where there is no directory. Errors: kNotPermitted,
 // kNotALapwingFile (a link, say, in its place), kSystem.
 absl::StatusOr<std::vector<CheckpointFile>> list_checkpoints(
-    const std::string& directory, std::vector<std::string>* strangers = nullptr);
-absl::StatusOr<std::vector<CheckpointFile>> list_checkpoints(
     Disk& disk, const std::string& directory, std::vector<std::string>* strangers = nullptr);
 
 // Why a checkpoint that is whole may not be used here: of another journal or session, or newer than
@@ -56,10 +54,7 @@ struct ChosenCheckpoint {
 };
 // The newest that is whole, of this fold, and that `judge` accepts. Errors: kNotFound that there is
 // none, with a line for each that was skipped, or kDamaged if one of those is damaged; as
-// list_checkpoints(), and without a Disk also as check_checkpoint_directory().
-absl::StatusOr<ChosenCheckpoint> choose_checkpoint(const std::string& directory,
-                                                   const FoldShape& shape,
-                                                   const CheckpointJudge& judge);
+// list_checkpoints().
 absl::StatusOr<ChosenCheckpoint> choose_checkpoint(Disk& disk, const std::string& directory,
                                                    const FoldShape& shape,
                                                    const CheckpointJudge& judge);

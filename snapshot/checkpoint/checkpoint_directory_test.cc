@@ -143,7 +143,7 @@ TEST_CASE("Nothing but a file that is what its name says is taken for a checkpoi
   fs::copy_file(file("whole"), file("00000000000000000000.ckpt"));
   fs::create_directory(file("state"));
 
-  const auto chosen = choose_checkpoint(directory, kFold.shape(), nullptr);
+  const auto chosen = choose_checkpoint(disk, directory, kFold.shape(), nullptr);
   INFO(chosen.status());
   REQUIRE(chosen.ok());
   REQUIRE(chosen->checkpoint.identity().sequence == 10);
@@ -159,7 +159,7 @@ TEST_CASE("Nothing but a file that is what its name says is taken for a checkpoi
   }
 
   std::vector<std::string> strangers;
-  REQUIRE(list_checkpoints(directory, &strangers).ok());
+  REQUIRE(list_checkpoints(disk, directory, &strangers).ok());
   REQUIRE(strangers.size() == 6);
   for (const std::string& line : strangers) {
     CHECK_THAT(line, Contains(": is not named like a checkpoint") || Contains(": is not finished"));

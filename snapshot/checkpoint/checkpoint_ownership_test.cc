@@ -28,9 +28,7 @@ struct Bus {
     REQUIRE(
         write_checkpoint(disk, directory, kFold, fixture_identity(1), kFold.entries(0, 9)).ok());
   }
-  absl::Status choose() const {
-    return choose_checkpoint(directory, kFold.shape(), nullptr).status();
-  }
+  absl::Status trust() const { return check_checkpoint_directory(directory); }
 
   TemporaryDirectory root;
   std::string directory;
@@ -45,7 +43,7 @@ TEST_CASE("A finished checkpoint is writable by nobody, and its directories are 
     REQUIRE(::stat(directory.c_str(), &info) == 0);
     REQUIRE((info.st_mode & 07777) == 0700);
   }
-  REQUIRE(bus.choose().ok());
+  REQUIRE(bus.trust().ok());
 }
 
 TEST_CASE("Checkpoints in a directory that others may write to are not trusted") {
@@ -54,35 +52,33 @@ TEST_CASE("Checkpoints in a directory that others may write to are not trusted")
   const std::string directory = of_fold ? bus.directory : bus.root.file("checkpoint");
   const mode_t mode = GENERATE(0720u, 0702u, 0777u);
   REQUIRE(::chmod(directory.c_str(), mode) == 0);
-  REQUIRE(errc_of(bus.choose()) == Errc::kNotPermitted);
-  REQUIRE_THAT(std::string(bus.choose().message()), Catch::Contains("chmod go-w " + directory));
+  REQUIRE(errc_of(bus.trust()) == Errc::kNotPermitted);
+  REQUIRE_THAT(std::string(bus.trust().message()), Catch::Contains("chmod go-w " + directory));
   REQUIRE(::chmod(directory.c_str(), 0750) == 0);
-  REQUIRE(bus.choose().ok());
+  REQUIRE(bus.trust().ok());
 }
 
 TEST_CASE("A link in the place of a directory of checkpoints is not followed") {
   const Bus bus;
   std::filesystem::rename(bus.directory, bus.root.file("elsewhere"));
   std::filesystem::create_symlink(bus.root.file("elsewhere"), bus.directory);
-  REQUIRE(errc_of(bus.choose()) == Errc::kNotALapwingFile);
+  REQUIRE(errc_of(bus.trust()) == Errc::kNotALapwingFile);
 }
 
-TEST_CASE("Where there is no directory there is no checkpoint, and that is no other error") {
+TEST_CASE("Where there is no directory there is nobody to distrust") {
   const TemporaryDirectory root;
-  const auto status =
-      choose_checkpoint(checkpoint_directory(root.path(), "latest"), kFold.shape(), nullptr);
-  REQUIRE(errc_of(status.status()) == Errc::kNotFound);
+  REQUIRE(check_checkpoint_directory(checkpoint_directory(root.path(), "latest")).ok());
 }
 
 TEST_CASE("Checkpoints of somebody who is not the owner of the bus are not trusted") {
   if (::geteuid() != 0) LAPWING_SKIP("giving a directory to another user needs root");
   const Bus bus;
   REQUIRE(::chown(bus.directory.c_str(), kStranger, 0) == 0);
-  REQUIRE(errc_of(bus.choose()) == Errc::kNotPermitted);
-  REQUIRE_THAT(std::string(bus.choose().message()), Catch::Contains("not the owner"));
+  REQUIRE(errc_of(bus.trust()) == Errc::kNotPermitted);
+  REQUIRE_THAT(std::string(bus.trust().message()), Catch::Contains("not the owner"));
   // Of a bus that is a stranger's as a whole they are what they should be.
   REQUIRE(::chown(bus.root.path().c_str(), kStranger, 0) == 0);
-  REQUIRE(bus.choose().ok());
+  REQUIRE(bus.trust().ok());
 }
 
 TEST_CASE("A file is mapped only if nobody but this user and root can change it") {
@@ -95,7 +91,7 @@ TEST_CASE("A file is mapped only if nobody but this user and root can change it"
     const OpenFile owned(disk, *file);
     const auto pages = disk.map_finished(*file);
     if (pages) REQUIRE(pages->bytes().size() == std::filesystem::file_size(path));
-    REQUIRE(LoadedCheckpoint::load(path).ok());
+    REQUIRE(LoadedCheckpoint::load(disk, path).ok());
     return pages.has_value();
   };
   REQUIRE(is_mapped());
@@ -112,7 +108,8 @@ TEST_CASE("A file is mapped only if nobody but this user and root can change it"
 
 TEST_CASE("A loaded checkpoint stays as it is when its file is removed") {
   const Bus bus;
-  const auto checkpoint = LoadedCheckpoint::load(checkpoint_path(bus.directory, 1));
+  PosixDisk disk;
+  const auto checkpoint = LoadedCheckpoint::load(disk, checkpoint_path(bus.directory, 1));
   REQUIRE(checkpoint.ok());
   std::filesystem::remove(checkpoint_path(bus.directory, 1));
   REQUIRE(to_vector(checkpoint->entries()) == kFold.entries(0, 9));

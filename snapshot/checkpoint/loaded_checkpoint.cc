@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "os/pages.h"
-#include "os/posix_io.h"
 #include "snapshot/checkpoint/checkpoint_load.h"
 #include "snapshot/fold/entry_digest.h"
 
@@ -17,20 +16,10 @@ struct LoadedCheckpoint::Impl {
   std::span<const std::byte> entries;  // of the pages
 };
 
-absl::StatusOr<LoadedCheckpoint> LoadedCheckpoint::load(const std::string& path) {
-  PosixDisk disk;
-  return load(disk, path);
-}
-
 absl::StatusOr<LoadedCheckpoint> LoadedCheckpoint::load(Disk& disk, const std::string& path) {
   absl::StatusOr<CheckpointLoad> load = CheckpointLoad::begin(disk, path);
   if (!load.ok()) return load.status();
   return load->finish();
-}
-
-absl::StatusOr<CheckpointHeader> LoadedCheckpoint::read_header(const std::string& path) {
-  PosixDisk disk;
-  return read_header(disk, path);
 }
 
 absl::StatusOr<CheckpointHeader> LoadedCheckpoint::read_header(Disk& disk,

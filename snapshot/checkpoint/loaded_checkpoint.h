@@ -5,6 +5,9 @@
 // memory (docs/adr/0010-checkpoints-are-mapped.md has the figures and what can still go wrong). A
 // checkpoint whose file is removed meanwhile stays as it is.
 //
+// Takes any path: who may have put the file there is for the caller to check first, as
+// lapwing::Checkpoint does for users (checkpoint_ownership.h).
+//
 // Thread safety: immutable once loaded. Owns its memory.
 #pragma once
 
@@ -29,10 +32,8 @@ class LoadedCheckpoint {
   // does so piece by piece. Errors: kNotFound;
   // kNotALapwingFile; kAbiMismatch (another version); kDamaged with file, block and offset; kLimit
   // (no memory for it); kNotPermitted, kSystem.
-  static absl::StatusOr<LoadedCheckpoint> load(const std::string& path);
   static absl::StatusOr<LoadedCheckpoint> load(Disk& disk, const std::string& path);
   // The header alone, and that the file has the length it says: for listing.
-  static absl::StatusOr<CheckpointHeader> read_header(const std::string& path);
   static absl::StatusOr<CheckpointHeader> read_header(Disk& disk, const std::string& path);
 
   LoadedCheckpoint(LoadedCheckpoint&&) noexcept;

@@ -146,10 +146,11 @@ int live(const History& history, const KillPoint& point, Complaint& complaint) {
 
 // What is named as a checkpoint is one, and right.
 void check_checkpoints(const History& history) {
-  const auto files = list_checkpoints(checkpoint_directory(history.bus.directory(), "tally"));
+  PosixDisk disk;
+  const auto files = list_checkpoints(disk, checkpoint_directory(history.bus.directory(), "tally"));
   REQUIRE(files.ok());
   for (const CheckpointFile& file : *files) {
-    const auto checkpoint = LoadedCheckpoint::load(file.path);
+    const auto checkpoint = LoadedCheckpoint::load(disk, file.path);
     INFO(file.path << ": " << checkpoint.status().ToString());
     REQUIRE(checkpoint.ok());
     CHECK(checkpoint->header().sequence == file.as_of);
