@@ -21,7 +21,7 @@
 #include "cli/stop_signal.h"
 #include "os/kernel.h"
 #include "snapshot/bus_directory.h"
-#include "subscribers/checkpointer/checkpointer.h"
+#include "subscribers/checkpointer/checkpointer_core.h"
 
 namespace lapwing::cli {
 namespace {
@@ -49,7 +49,7 @@ struct CheckpointOptions {
   bool prune_journal = false;
 };
 
-absl::Status parse_every(const std::string& text, CheckpointerOptions& options) {
+absl::Status parse_every(const std::string& text, CheckpointerSetUp& options) {
   options.every_records = options.every_ns = 0;
   const absl::Duration time = parse_duration(text);
   if (time > absl::ZeroDuration()) {
@@ -72,7 +72,7 @@ class CheckpointCommand {
   int run();
 
  private:
-  absl::StatusOr<CheckpointerOptions> checkpointer_options();
+  absl::StatusOr<CheckpointerSetUp> checkpointer_options();
   absl::StatusOr<BusDescription> await_bus(std::uint64_t reattach_ns) const;
   absl::Status open();
   absl::Status follow();
@@ -84,15 +84,15 @@ class CheckpointCommand {
   }
 
   const CheckpointOptions& options_;
-  std::unique_ptr<Checkpointer> checkpointer_;
+  std::unique_ptr<CheckpointerCore> checkpointer_;
   Progress progress_;
 };
 
-absl::StatusOr<CheckpointerOptions> CheckpointCommand::checkpointer_options() {
+absl::StatusOr<CheckpointerSetUp> CheckpointCommand::checkpointer_options() {
   absl::StatusOr<SubscriberOptions> subscriber =
       to_subscriber_options(options_.follow, absl::StrCat("checkpoint-", options_.fold));
   if (!subscriber.ok()) return subscriber.status();
-  CheckpointerOptions options;
+  CheckpointerSetUp options;
   options.subscriber = *std::move(subscriber);
   options.keep = options_.keep;
   options.prune_journal = options_.prune_journal;
@@ -118,15 +118,15 @@ absl::StatusOr<BusDescription> CheckpointCommand::await_bus(std::uint64_t reatta
 }
 
 absl::Status CheckpointCommand::open() {
-  absl::StatusOr<CheckpointerOptions> options = checkpointer_options();
+  absl::StatusOr<CheckpointerSetUp> options = checkpointer_options();
   if (!options.ok()) return options.status();
   const absl::StatusOr<BusDescription> bus = await_bus(ns_of(options->subscriber.reattach));
   if (!bus.ok()) return bus.status();
   if (auto fits = check_schema(bus->schema, bus->record_bytes); !fits.ok()) return fits;
   absl::StatusOr<std::unique_ptr<Fold>> fold = make_fold(options_.fold, bus->schema);
   if (!fold.ok()) return fold.status();
-  absl::StatusOr<std::unique_ptr<Checkpointer>> opened =
-      Checkpointer::open(*std::move(options), *std::move(fold));
+  absl::StatusOr<std::unique_ptr<CheckpointerCore>> opened =
+      CheckpointerCore::open(*std::move(options), *std::move(fold));
   if (!opened.ok()) return opened.status();
   checkpointer_ = *std::move(opened);
   if (const std::optional<StorePosition>& at = checkpointer_->committed()) {

@@ -12,7 +12,7 @@
 #include "os/posix_io.h"
 #include "snapshot/checkpoint/checkpoint_directory.h"
 #include "snapshot/fold/entry_digest.h"
-#include "subscribers/checkpointer/checkpointer.h"
+#include "subscribers/checkpointer/checkpointer_core.h"
 #include "testing/bus_fixture.h"
 #include "testing/tally_fold.h"
 
@@ -21,8 +21,8 @@ namespace lapwing {
 inline constexpr std::uint64_t kMs = 1'000'000;
 inline constexpr std::uint64_t kHangNs = 60'000 * kMs;
 
-inline CheckpointerOptions options_for(const TestBus& bus) {
-  CheckpointerOptions options;
+inline CheckpointerSetUp options_for(const TestBus& bus) {
+  CheckpointerSetUp options;
   options.subscriber = bus.options();
   options.subscriber.reattach = std::chrono::nanoseconds(kHangNs);
   options.batch_ns = 0;
@@ -30,10 +30,10 @@ inline CheckpointerOptions options_for(const TestBus& bus) {
   return options;
 }
 
-inline std::unique_ptr<Checkpointer> open_checkpointer(const CheckpointerOptions& options,
-                                                       std::unique_ptr<Fold> fold = nullptr) {
+inline std::unique_ptr<CheckpointerCore> open_checkpointer(const CheckpointerSetUp& options,
+                                                           std::unique_ptr<Fold> fold = nullptr) {
   if (fold == nullptr) fold = std::make_unique<TallyFold>();
-  auto opened = Checkpointer::open(options, std::move(fold));
+  auto opened = CheckpointerCore::open(options, std::move(fold));
   INFO(opened.status().ToString());
   REQUIRE(opened.ok());
   return *std::move(opened);
@@ -41,7 +41,7 @@ inline std::unique_ptr<Checkpointer> open_checkpointer(const CheckpointerOptions
 
 // A checkpointer that follows a test's bus, each in turn.
 struct Following {
-  Following(TestBus& of, const CheckpointerOptions& options, std::unique_ptr<Fold> fold = nullptr)
+  Following(TestBus& of, const CheckpointerSetUp& options, std::unique_ptr<Fold> fold = nullptr)
       : bus(of), checkpointer(open_checkpointer(options, std::move(fold))) {}
 
   template <typename Condition>
@@ -72,7 +72,7 @@ struct Following {
   std::uint64_t digest() const { return checkpointer->digest().value(); }
 
   TestBus& bus;
-  std::unique_ptr<Checkpointer> checkpointer;
+  std::unique_ptr<CheckpointerCore> checkpointer;
 };
 
 inline Reference reference_of(const TestBus& bus) {

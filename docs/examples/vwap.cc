@@ -14,7 +14,7 @@
 
 #include "docs/examples/vwap_fold.h"
 #include "lapwing/load_state.h"
-#include "subscribers/checkpointer/checkpointer.h"
+#include "subscribers/checkpointer/checkpointer_core.h"
 
 namespace {
 
@@ -40,9 +40,9 @@ int fail(const absl::Status& status) {
 }
 
 int keep(const std::string& directory) {
-  lapwing::CheckpointerOptions options;
+  lapwing::CheckpointerSetUp options;
   options.subscriber = {.directory = directory, .name = "vwap"};
-  auto checkpointer = lapwing::Checkpointer::open(options, std::make_unique<VwapFold>());
+  auto checkpointer = lapwing::CheckpointerCore::open(options, std::make_unique<VwapFold>());
   if (!checkpointer.ok()) return fail(checkpointer.status());
   const std::uint64_t no_deadline = lapwing::Deadline::never().monotonic_ns();
   if (absl::Status ended = (*checkpointer)->run_until(no_deadline); !ended.ok()) return fail(ended);

@@ -6,13 +6,13 @@
 #include "absl/strings/str_cat.h"
 #include "lapwing/error.h"
 #include "os/kernel.h"
-#include "subscribers/checkpointer/checkpointer.h"
+#include "subscribers/checkpointer/checkpointer_core.h"
 
 namespace lapwing {
 
 // From the store's position, or from the oldest record that is kept. Forgets what was read and not
 // folded.
-void Checkpointer::reopen_subscriber() {
+void CheckpointerCore::reopen_subscriber() {
   SubscriberOptions options = options_.subscriber;
   options.start = Start::oldest();
   options.on_gap = OnGap::kFill;
@@ -30,7 +30,7 @@ void Checkpointer::reopen_subscriber() {
   subscriber_ = Subscriber::open(std::move(options));
 }
 
-absl::Status Checkpointer::read(std::uint64_t deadline_ns) {
+absl::Status CheckpointerCore::read(std::uint64_t deadline_ns) {
   watch_durable();
   if (discarding_ && subscriber_->durable() >= pending_.last()) return catch_up_with_discarded();
   const std::uint64_t now = monotonic_ns();
@@ -51,14 +51,14 @@ absl::Status Checkpointer::read(std::uint64_t deadline_ns) {
 
 // They stand where pending_ has room, and belong to it only if they are what the fold is of. They
 // are of one session, and so is all that is pending: an event stands between two sessions.
-absl::Status Checkpointer::take_records(const Batch& batch) {
+absl::Status CheckpointerCore::take_records(const Batch& batch) {
   if (absl::Status fits = check_records(); !fits.ok() || discarding_) return fits;
   pending_.added(batch.count, batch.first);
   pending_of_ = {subscriber_->position().journal_id, subscriber_->session_id(), kNoSequence};
   return absl::OkStatus();
 }
 
-absl::Status Checkpointer::check_records() const {
+absl::Status CheckpointerCore::check_records() const {
   const FoldShape& shape = fold_->shape();
   if (subscriber_->schema() == shape.schema && subscriber_->record_bytes() == shape.record_bytes) {
     return absl::OkStatus();
@@ -71,7 +71,7 @@ absl::Status Checkpointer::check_records() const {
 }
 
 // Notices that durable does not move although the buffer is full of what waits for it.
-void Checkpointer::watch_durable() {
+void CheckpointerCore::watch_durable() {
   const Sequence durable = subscriber_->durable();
   const std::uint64_t now = monotonic_ns();
   if (durable != durable_seen_ || !pending_.is_full()) durable_moved_ns_ = now;
@@ -84,7 +84,7 @@ void Checkpointer::watch_durable() {
 }
 
 // What was not kept is to be had again: from the last commit on, as after a restart.
-absl::Status Checkpointer::catch_up_with_discarded() {
+absl::Status CheckpointerCore::catch_up_with_discarded() {
   fold_ready(false);
   if (may_commit() && settled_) {
     if (absl::Status done = commit(); !done.ok()) return done;
@@ -96,7 +96,7 @@ absl::Status Checkpointer::catch_up_with_discarded() {
 
 // Folds what is durable, up to the last record that settles. With `all`, or where the buffer is
 // full of one event, also what does not settle.
-void Checkpointer::fold_ready(bool all) {
+void CheckpointerCore::fold_ready(bool all) {
   const std::size_t durable = pending_.count_through(subscriber_->durable());
   std::size_t settled = durable;
   while (settled > 0 && !fold_->settles(pending_.record(settled - 1))) --settled;
@@ -106,7 +106,7 @@ void Checkpointer::fold_ready(bool all) {
 }
 
 // `settles`: the state may be shown after the last of them.
-void Checkpointer::fold(std::size_t records, bool settles) {
+void CheckpointerCore::fold(std::size_t records, bool settles) {
   if (records == 0) return;
   // The beginning of what is kept, where nothing was lost on the way.
   lose_through(pending_.first() - 1, GapCause::kPruned);
@@ -133,7 +133,7 @@ void Checkpointer::fold(std::size_t records, bool settles) {
 }
 
 // Nothing can give what there was from next_ to `last`.
-void Checkpointer::lose_through(Sequence last, GapCause cause) {
+void CheckpointerCore::lose_through(Sequence last, GapCause cause) {
   if (last < next_) return;
   const Gap gap{next_, last, last + 1, cause, false};
   fold_->lose(gap, *store_);
@@ -141,7 +141,7 @@ void Checkpointer::lose_through(Sequence last, GapCause cause) {
   next_ = last + 1;
 }
 
-absl::Status Checkpointer::take_event(const Event& event) {
+absl::Status CheckpointerCore::take_event(const Event& event) {
   if (options_.on_event) options_.on_event(event);
   switch (event.kind) {
     case ItemKind::kSession:
@@ -170,7 +170,7 @@ absl::Status Checkpointer::take_event(const Event& event) {
   return absl::OkStatus();
 }
 
-absl::Status Checkpointer::take_loss(const Gap& gap) {
+absl::Status CheckpointerCore::take_loss(const Gap& gap) {
   if (discarding_) return catch_up_with_discarded();
   fold_ready(true);
   // What a cut took waits here and was never durable: the void has it. (Its gap may begin behind
@@ -185,7 +185,7 @@ absl::Status Checkpointer::take_loss(const Gap& gap) {
 }
 
 // Another history: nothing of what is kept is of it.
-absl::Status Checkpointer::take_reset() {
+absl::Status CheckpointerCore::take_reset() {
   if (job_) {
     job_->give_up();
     end_job();

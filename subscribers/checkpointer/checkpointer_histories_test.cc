@@ -93,7 +93,7 @@ class RandomHistory {
 
   std::mt19937_64 random_;
   TestBus bus_;
-  CheckpointerOptions options_;
+  CheckpointerSetUp options_;
   Reference reference_ = reference_of(bus_);
   std::unique_ptr<Following> following_;
   bool is_published_ = true;  // a publisher lives

@@ -1,6 +1,6 @@
 // The checkpointer on a bus whose every step is the test's: what it keeps is what the fold makes of
 // the same history in memory.
-#include "subscribers/checkpointer/checkpointer.h"
+#include "subscribers/checkpointer/checkpointer_core.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -132,7 +132,7 @@ TEST_CASE("A state that begins in the middle of the journal begins with a loss")
 
 TEST_CASE("A fold that never settles is kept all the same, and no checkpoint is made of it") {
   ClosedBus bus(5000);
-  CheckpointerOptions options = options_for(bus);
+  CheckpointerSetUp options = options_for(bus);
   options.pending_bytes_max = 100 * 56;
   options.hot_bytes_max = 1;
   options.every_records = 500;
@@ -152,7 +152,7 @@ TEST_CASE("A fold that never settles is kept all the same, and no checkpoint is 
 TEST_CASE("An event that is folded in parts is in no checkpoint before its end") {
   TestBus bus;
   bus.start();
-  CheckpointerOptions options = options_for(bus);
+  CheckpointerSetUp options = options_for(bus);
   options.pending_bytes_max = 3 * 56;
   options.every_records = 1;
   options.keep = 1000;
@@ -177,7 +177,7 @@ TEST_CASE("A bus whose durable stands still is followed on, and read again once 
   TestBus bus;
   bus.start();
   bus.publish(300);
-  CheckpointerOptions options = options_for(bus);
+  CheckpointerSetUp options = options_for(bus);
   options.pending_bytes_max = 50 * 56;
   options.durable_stall_ns = 5 * kMs;
   Following following(bus, options);
@@ -212,7 +212,7 @@ TEST_CASE("A bus whose durable stands still is followed on, and read again once 
 TEST_CASE("Checkpoints come after so many records, and the newest are kept") {
   TestBus bus;
   bus.start();
-  CheckpointerOptions options = options_for(bus);
+  CheckpointerSetUp options = options_for(bus);
   options.every_records = 100;
   options.keep = 2;
   Following following(bus, options);
@@ -235,7 +235,7 @@ TEST_CASE("Checkpoints come after so many records, and the newest are kept") {
 TEST_CASE("No checkpoint comes before so many records have come since the last one") {
   TestBus bus;
   bus.start();
-  CheckpointerOptions options = options_for(bus);
+  CheckpointerSetUp options = options_for(bus);
   options.every_records = 1000;
   Following following(bus, options);
   bus.publish(1200);

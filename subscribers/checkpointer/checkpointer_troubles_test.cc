@@ -51,7 +51,7 @@ class NoRoom {
 };
 
 absl::Status refusal(const TestBus& bus) {
-  return Checkpointer::open(options_for(bus), std::make_unique<TallyFold>()).status();
+  return CheckpointerCore::open(options_for(bus), std::make_unique<TallyFold>()).status();
 }
 
 }  // namespace
@@ -61,7 +61,7 @@ TEST_CASE("A full disk is told once, and the checkpoint is written when there is
   bus.start();
   bool full = true;
   std::vector<std::string> told;
-  CheckpointerOptions options = options_for(bus);
+  CheckpointerSetUp options = options_for(bus);
   options.every_records = 10;
   options.make_disk = [&] { return std::make_unique<FullDisk>(full); };
   options.log = [&](const std::string& line) { told.push_back(line); };
@@ -84,7 +84,7 @@ TEST_CASE("A last checkpoint that cannot be written is the error that the run en
   ClosedBus bus(200);
   const bool full = true;
   std::vector<std::string> told;
-  CheckpointerOptions options = options_for(bus);
+  CheckpointerSetUp options = options_for(bus);
   options.make_disk = [&] { return std::make_unique<FullDisk>(full); };
   options.log = [&](const std::string& line) { told.push_back(line); };
   Following following(bus, options);
@@ -100,7 +100,7 @@ TEST_CASE("What is kept gets its checkpoint in time, also where nothing new come
   bus.start();
   bus.publish(200);
   bus.archive(200);
-  CheckpointerOptions options = options_for(bus);
+  CheckpointerSetUp options = options_for(bus);
   options.every_ns = 100 * kMs;
   Following following(bus, options);
   REQUIRE(following.until([&] { return following.checkpointer->committed().has_value(); }));
@@ -113,7 +113,7 @@ TEST_CASE("A store that cannot be written to is told once, and goes on where its
   bus.publish(300);
   bus.archive(300);
   std::vector<std::string> told;
-  CheckpointerOptions options = options_for(bus);
+  CheckpointerSetUp options = options_for(bus);
   options.log = [&](const std::string& line) { told.push_back(line); };
   Following following(bus, options);
   REQUIRE(following.until_folded(280));
@@ -149,7 +149,7 @@ TEST_CASE("What was folded of an event when durable stood still is folded once")
   bus.publish(300);
   bus.archive(300);
   std::vector<std::string> told;
-  CheckpointerOptions options = options_for(bus);
+  CheckpointerSetUp options = options_for(bus);
   options.pending_bytes_max = 50 * 56;
   options.hot_bytes_max = 1;
   options.durable_stall_ns = 5 * kMs;

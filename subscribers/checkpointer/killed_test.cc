@@ -11,7 +11,7 @@
 #include "os/posix_io.h"
 #include "snapshot/checkpoint/checkpoint_directory.h"
 #include "snapshot/fold/entry_digest.h"
-#include "subscribers/checkpointer/checkpointer.h"
+#include "subscribers/checkpointer/checkpointer_core.h"
 #include "testing/bus_fixture.h"
 #include "testing/child_process.h"
 #include "testing/environment.h"
@@ -111,7 +111,7 @@ class History {
 // One life of a checkpointer; returns its exit code.
 int live(const History& history, const KillPoint& point, Complaint& complaint) {
   Countdown countdown(point);
-  CheckpointerOptions options;
+  CheckpointerSetUp options;
   options.subscriber = history.bus.options();
   options.batch_ns = 0;
   options.every_ns = 0;
@@ -122,9 +122,9 @@ int live(const History& history, const KillPoint& point, Complaint& complaint) {
   options.on_step = [&](const char* step) {
     if (countdown.is_here(step)) end_here();
   };
-  auto opened = Checkpointer::open(options, std::make_unique<TallyFold>());
+  auto opened = CheckpointerCore::open(options, std::make_unique<TallyFold>());
   if (!opened.ok()) return complaint.say(opened.status().ToString());
-  Checkpointer& checkpointer = **opened;
+  CheckpointerCore& checkpointer = **opened;
   if (const auto& at = checkpointer.committed()) {
     if (!history.is_right(at->at.sequence, checkpointer.digest().value())) {
       return complaint.say(absl::StrCat("the store is wrong as of ", at->at.sequence));

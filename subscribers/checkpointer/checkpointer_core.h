@@ -46,7 +46,7 @@ inline constexpr std::uint64_t kDurablePauseNs = 1'000'000;      // for the bus 
 inline constexpr std::uint64_t kDurableStallNs = 2'000'000'000;  // after which it does not
 inline constexpr std::size_t kFoldRecords = 1024;                // whose keys are read at once
 
-struct CheckpointerOptions {
+struct CheckpointerSetUp {
   // Where and how to follow. Its start, resume and policy are the checkpointer's own.
   SubscriberOptions subscriber;
   // A checkpoint after so many records or so much time, 0: not by that.
@@ -74,15 +74,15 @@ struct CheckpointerCounters {
   CheckpointResult last;  // the checkpoint that was written last
 };
 
-class Checkpointer {
+class CheckpointerCore {
  public:
   // Opens the store and tidies up behind whoever was killed. The bus directory is there, the bus
   // need not be. Errors: kInvalidArgument; kNotPermitted (the bus directory is another user's, or
   // others may write to that of the checkpoints); those of StateStore::open() and of
   // make_checkpoint_directory().
-  static absl::StatusOr<std::unique_ptr<Checkpointer>> open(CheckpointerOptions options,
-                                                            std::unique_ptr<Fold> fold);
-  ~Checkpointer();
+  static absl::StatusOr<std::unique_ptr<CheckpointerCore>> open(CheckpointerSetUp options,
+                                                                std::unique_ptr<Fold> fold);
+  ~CheckpointerCore();
 
   // Follows the bus until deadline_ns (CLOCK_MONOTONIC), a closed session or the end. Errors are
   // final: those of Subscriber::status(), kRecordSize (the bus carries other records now),
@@ -102,8 +102,8 @@ class Checkpointer {
   absl::StatusOr<std::uint64_t> digest() const;
 
  private:
-  Checkpointer(CheckpointerOptions options, std::unique_ptr<Fold> fold, std::unique_ptr<Disk> disk,
-               std::string directory);
+  CheckpointerCore(CheckpointerSetUp options, std::unique_ptr<Fold> fold,
+                   std::unique_ptr<Disk> disk, std::string directory);
 
   absl::Status start();
   absl::Status load_checkpoint();
@@ -122,7 +122,7 @@ class Checkpointer {
   absl::Status catch_up_with_discarded();
   void reopen_subscriber();
 
-  // Keeping: checkpointer.cc.
+  // Keeping: checkpointer_core.cc.
   absl::Status commit_if_due();
   absl::Status commit();
   static bool may_pass(const absl::Status& status);
@@ -146,7 +146,7 @@ class Checkpointer {
     if (options_.on_step) options_.on_step(name);
   }
 
-  const CheckpointerOptions options_;
+  const CheckpointerSetUp options_;
   const std::unique_ptr<Fold> fold_;
   const std::unique_ptr<Disk> disk_;
   const std::string directory_;  // of the checkpoints

@@ -1,4 +1,4 @@
-#include "subscribers/checkpointer/checkpointer.h"
+#include "subscribers/checkpointer/checkpointer_core.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -35,8 +35,8 @@ absl::Status check_owner(const std::string& bus) {
 
 }  // namespace
 
-Checkpointer::Checkpointer(CheckpointerOptions options, std::unique_ptr<Fold> fold,
-                           std::unique_ptr<Disk> disk, std::string directory)
+CheckpointerCore::CheckpointerCore(CheckpointerSetUp options, std::unique_ptr<Fold> fold,
+                                   std::unique_ptr<Disk> disk, std::string directory)
     : options_(std::move(options)),
       fold_(std::move(fold)),
       disk_(std::move(disk)),
@@ -46,10 +46,10 @@ Checkpointer::Checkpointer(CheckpointerOptions options, std::unique_ptr<Fold> fo
       checkpoint_trouble_("checkpoints can be written again", options_.log),
       prune_trouble_("the journal is pruned again", options_.log) {}
 
-Checkpointer::~Checkpointer() = default;
+CheckpointerCore::~CheckpointerCore() = default;
 
-absl::StatusOr<std::unique_ptr<Checkpointer>> Checkpointer::open(CheckpointerOptions options,
-                                                                 std::unique_ptr<Fold> fold) {
+absl::StatusOr<std::unique_ptr<CheckpointerCore>> CheckpointerCore::open(
+    CheckpointerSetUp options, std::unique_ptr<Fold> fold) {
   if (options.keep == 0) {
     return make_error(Errc::kInvalidArgument, "at least one checkpoint is to be kept");
   }
@@ -61,13 +61,13 @@ absl::StatusOr<std::unique_ptr<Checkpointer>> Checkpointer::open(CheckpointerOpt
   if (!directory.ok()) return directory.status();
   if (absl::Status trusted = check_checkpoint_directory(*directory); !trusted.ok()) return trusted;
   disk->anchor(*directory);
-  std::unique_ptr<Checkpointer> checkpointer(new Checkpointer(
+  std::unique_ptr<CheckpointerCore> checkpointer(new CheckpointerCore(
       std::move(options), std::move(fold), std::move(disk), *std::move(directory)));
   if (absl::Status started = checkpointer->start(); !started.ok()) return started;
   return checkpointer;
 }
 
-absl::Status Checkpointer::start() {
+absl::Status CheckpointerCore::start() {
   const std::string path = absl::StrCat(directory_, "/", kCheckpointStoreName);
   absl::StatusOr<std::unique_ptr<StateStore>> store =
       StateStore::open(path, fold_->shape(), options_.hot_bytes_max);
@@ -89,7 +89,7 @@ absl::Status Checkpointer::start() {
 
 // An empty store need not begin with the journal: the newest checkpoint of that journal is a state.
 // Whether its history is still that of the bus is the subscriber's to say.
-absl::Status Checkpointer::load_checkpoint() {
+absl::Status CheckpointerCore::load_checkpoint() {
   const absl::StatusOr<BusDescription> bus = read_bus_description(options_.subscriber.directory);
   if (!bus.ok()) return absl::OkStatus();
   const FoldShape& shape = fold_->shape();
@@ -115,7 +115,7 @@ absl::Status Checkpointer::load_checkpoint() {
   return store_->commit(StorePosition{{from.journal_id, from.session_id, from.sequence}, true});
 }
 
-absl::Status Checkpointer::run_until(std::uint64_t deadline_ns) {
+absl::Status CheckpointerCore::run_until(std::uint64_t deadline_ns) {
   closed_ = false;
   while (!closed_ && monotonic_ns() < deadline_ns) {
     if (job_ && job_->is_done()) end_job();
@@ -135,12 +135,12 @@ absl::Status Checkpointer::run_until(std::uint64_t deadline_ns) {
 }
 
 // A failure that may end by itself, or by what a person does.
-bool Checkpointer::may_pass(const absl::Status& status) {
+bool CheckpointerCore::may_pass(const absl::Status& status) {
   const Errc code = errc_of(status);
   return code == Errc::kNoSpace || code == Errc::kSystem;
 }
 
-absl::Status Checkpointer::commit_if_due() {
+absl::Status CheckpointerCore::commit_if_due() {
   const std::uint64_t now = monotonic_ns();
   const bool checkpoint = checkpoint_due(now);
   const bool by_time = now - committed_ns_ >= options_.batch_ns;
@@ -153,7 +153,7 @@ absl::Status Checkpointer::commit_if_due() {
 }
 
 // Commits what is folded. A failure that may pass is told, and leaves store_trouble_.
-absl::Status Checkpointer::commit() {
+absl::Status CheckpointerCore::commit() {
   step("before-batch");
   const absl::Status done = store_->commit(StorePosition{folded_, settled_});
   store_trouble_.note(done);
@@ -166,7 +166,7 @@ absl::Status Checkpointer::commit() {
 
 // RocksDB may hold anything after a failed write: the files say what it is. What was folded since
 // is folded again.
-absl::Status Checkpointer::reopen_store() {
+absl::Status CheckpointerCore::reopen_store() {
   if (job_) {
     job_->give_up();
     end_job();
@@ -179,23 +179,23 @@ absl::Status Checkpointer::reopen_store() {
   return absl::OkStatus();
 }
 
-bool Checkpointer::checkpoint_due(std::uint64_t now_ns) const {
+bool CheckpointerCore::checkpoint_due(std::uint64_t now_ns) const {
   if (job_ || checkpoint_trouble_.rests(now_ns)) return false;
   if (options_.every_records > 0 && records_since_ >= options_.every_records) return true;
   return options_.every_ns > 0 && now_ns - checkpointed_ns_ >= options_.every_ns;
 }
 
-bool Checkpointer::has_checkpoint_to_write() const {
+bool CheckpointerCore::has_checkpoint_to_write() const {
   return store_->failure().ok() && committed() && committed()->settled &&
          committed_through() > checkpointed_;
 }
 
-CheckpointTask Checkpointer::task(bool prune_journal) const {
+CheckpointTask CheckpointerCore::task(bool prune_journal) const {
   return {disk_.get(),  options_.subscriber.directory, directory_, fold_.get(), options_.keep,
           prune_journal};
 }
 
-void Checkpointer::start_checkpoint() {
+void CheckpointerCore::start_checkpoint() {
   step("before-checkpoint");
   absl::StatusOr<std::unique_ptr<CheckpointJob>> job =
       CheckpointJob::start(task(options_.prune_journal), store_->snapshot());
@@ -206,7 +206,7 @@ void Checkpointer::start_checkpoint() {
   job_records_ = records_since_;
 }
 
-void Checkpointer::end_job() {
+void CheckpointerCore::end_job() {
   const CheckpointResult result = job_->finish();
   job_.reset();
   take_result(result);
@@ -215,7 +215,7 @@ void Checkpointer::end_job() {
   records_since_ -= job_records_;
 }
 
-void Checkpointer::take_result(const CheckpointResult& result) {
+void CheckpointerCore::take_result(const CheckpointResult& result) {
   if (errc_of(result.written) == Errc::kClosed) return;
   checkpoint_trouble_.note(result.written.ok() ? result.retained : result.written);
   if (!result.written.ok()) return;
@@ -227,7 +227,7 @@ void Checkpointer::take_result(const CheckpointResult& result) {
 }
 
 // They are of a history that is gone, and their sequences may be above all that will come.
-void Checkpointer::remove_checkpoints() {
+void CheckpointerCore::remove_checkpoints() {
   const auto files = list_checkpoints(*disk_, directory_);
   absl::Status done = files.status();
   if (files.ok()) {
@@ -240,7 +240,7 @@ void Checkpointer::remove_checkpoints() {
   if (!done.ok()) options_.log(absl::StrCat("old checkpoints stay: ", std::string(done.message())));
 }
 
-absl::Status Checkpointer::finish() {
+absl::Status CheckpointerCore::finish() {
   if (store_trouble_.lasts()) return not_finished();
   fold_ready(false);
   if (may_commit() && settled_) {
@@ -261,13 +261,13 @@ absl::Status Checkpointer::finish() {
   return last.written;
 }
 
-absl::Status Checkpointer::not_finished() const {
+absl::Status CheckpointerCore::not_finished() const {
   return make_error(errc_of(store_->failure()),
                     absl::StrCat(std::string(store_->failure().message()),
                                  "; the next run goes on after record ", committed_through()));
 }
 
-absl::StatusOr<std::uint64_t> Checkpointer::digest() const {
+absl::StatusOr<std::uint64_t> CheckpointerCore::digest() const {
   if (!store_->failure().ok()) return store_->failure();
   if (!committed()) return EntryDigest().value();
   const bool is_known = counters_.checkpoints > 0 && counters_.last.as_of == committed_through();
