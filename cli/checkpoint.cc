@@ -1,4 +1,5 @@
 // lapwing checkpoint: keep the state that a fold makes of a bus, for those who join late.
+#include <chrono>
 #include <cstdint>
 #include <iostream>
 #include <memory>
@@ -19,9 +20,9 @@
 #include "cli/record_format.h"
 #include "cli/say.h"
 #include "cli/stop_signal.h"
+#include "lapwing/checkpointer.h"
 #include "os/kernel.h"
 #include "snapshot/bus_directory.h"
-#include "subscribers/checkpointer/checkpointer_core.h"
 
 namespace lapwing::cli {
 namespace {
@@ -38,7 +39,7 @@ constexpr char kAbout[] =
     "that was killed. With --prune-journal the publisher removes the journal's files below the\n"
     "oldest checkpoint that is kept. Run it as the owner of the bus directory.";
 
-constexpr std::uint64_t kTickNs = 100'000'000;
+constexpr std::chrono::milliseconds kTick{100};
 constexpr std::uint64_t kBusPollNs = 10'000'000;
 
 struct CheckpointOptions {
@@ -49,11 +50,12 @@ struct CheckpointOptions {
   bool prune_journal = false;
 };
 
-absl::Status parse_every(const std::string& text, CheckpointerSetUp& options) {
-  options.every_records = options.every_ns = 0;
+absl::Status parse_every(const std::string& text, CheckpointerOptions& options) {
+  options.every_records = 0;
+  options.every = {};
   const absl::Duration time = parse_duration(text);
   if (time > absl::ZeroDuration()) {
-    options.every_ns = static_cast<std::uint64_t>(absl::ToInt64Nanoseconds(time));
+    options.every = absl::ToChronoNanoseconds(time);
     return absl::OkStatus();
   }
   if (absl::SimpleAtoi(text, &options.every_records) && options.every_records > 0) {
@@ -72,7 +74,7 @@ class CheckpointCommand {
   int run();
 
  private:
-  absl::StatusOr<CheckpointerSetUp> checkpointer_options();
+  absl::StatusOr<CheckpointerOptions> checkpointer_options();
   absl::StatusOr<BusDescription> await_bus(std::uint64_t reattach_ns) const;
   absl::Status open();
   absl::Status follow();
@@ -84,16 +86,17 @@ class CheckpointCommand {
   }
 
   const CheckpointOptions& options_;
-  std::unique_ptr<CheckpointerCore> checkpointer_;
+  std::optional<Checkpointer> checkpointer_;
   Progress progress_;
 };
 
-absl::StatusOr<CheckpointerSetUp> CheckpointCommand::checkpointer_options() {
+absl::StatusOr<CheckpointerOptions> CheckpointCommand::checkpointer_options() {
   absl::StatusOr<SubscriberOptions> subscriber =
       to_subscriber_options(options_.follow, absl::StrCat("checkpoint-", options_.fold));
   if (!subscriber.ok()) return subscriber.status();
-  CheckpointerSetUp options;
+  CheckpointerOptions options;
   options.subscriber = *std::move(subscriber);
+  options.fold_name = options_.fold;
   options.keep = options_.keep;
   options.prune_journal = options_.prune_journal;
   options.log = [this](const std::string& line) { say_beside_progress(line); };
@@ -118,27 +121,24 @@ absl::StatusOr<BusDescription> CheckpointCommand::await_bus(std::uint64_t reatta
 }
 
 absl::Status CheckpointCommand::open() {
-  absl::StatusOr<CheckpointerSetUp> options = checkpointer_options();
+  absl::StatusOr<CheckpointerOptions> options = checkpointer_options();
   if (!options.ok()) return options.status();
   const absl::StatusOr<BusDescription> bus = await_bus(ns_of(options->subscriber.reattach));
   if (!bus.ok()) return bus.status();
   if (auto fits = check_schema(bus->schema, bus->record_bytes); !fits.ok()) return fits;
-  absl::StatusOr<std::unique_ptr<Fold>> fold = make_fold(options_.fold, bus->schema);
-  if (!fold.ok()) return fold.status();
-  absl::StatusOr<std::unique_ptr<CheckpointerCore>> opened =
-      CheckpointerCore::open(*std::move(options), *std::move(fold));
+  absl::StatusOr<Checkpointer> opened = Checkpointer::open(*std::move(options));
   if (!opened.ok()) return opened.status();
-  checkpointer_ = *std::move(opened);
-  if (const std::optional<StorePosition>& at = checkpointer_->committed()) {
+  checkpointer_.emplace(*std::move(opened));
+  if (const std::optional<StoredPosition> at = checkpointer_->committed()) {
     say_beside_progress(
-        absl::StrCat("fold ", options_.fold, " continues after record ", at->at.sequence));
+        absl::StrCat("fold ", options_.fold, " continues after record ", at->sequence));
   }
   return absl::OkStatus();
 }
 
 absl::Status CheckpointCommand::follow() {
   while (!stop_requested()) {
-    const absl::Status followed = checkpointer_->run_until(monotonic_ns() + kTickNs);
+    const absl::Status followed = checkpointer_->run(kTick);
     if (!followed.ok()) return followed;
     if (checkpointer_->is_closed() && options_.follow.until_closed) break;
     progress_.show("folded", checkpointer_->counters().records, 0);
@@ -156,15 +156,15 @@ int CheckpointCommand::exit_code(const absl::Status& status) const {
 void CheckpointCommand::print_summary() const {
   const CheckpointerCounters& counters = checkpointer_->counters();
   const absl::StatusOr<std::uint64_t> digest = checkpointer_->digest();
-  const std::optional<StorePosition>& at = checkpointer_->committed();
-  const double seconds = static_cast<double>(counters.last.write_ns) / 1e9;
+  const std::optional<StoredPosition> at = checkpointer_->committed();
+  const double seconds = std::chrono::duration<double>(counters.last.write_time).count();
   const nlohmann::ordered_json summary = {
       {"records", counters.records},
       {"lost", counters.lost},
-      {"batches", counters.batches},
+      {"batches", counters.commits},
       {"checkpoints", counters.checkpoints},
       {"resets", counters.resets},
-      {"as_of", at ? at->at.sequence : kNoSequence},
+      {"as_of", at ? at->sequence : kNoSequence},
       {"last_checkpoint",
        {{"as_of", counters.last.as_of},
         {"entries", counters.last.entries},
@@ -179,7 +179,7 @@ void CheckpointCommand::print_summary() const {
 int CheckpointCommand::run() {
   catch_stop_signals();
   absl::Status status = open();
-  if (checkpointer_ == nullptr) {
+  if (!checkpointer_) {
     fail(status);
     return errc_of(status) == Errc::kNoBus ? kExitPublisherGone : exit_code_for(errc_of(status));
   }

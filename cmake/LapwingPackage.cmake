@@ -1,8 +1,8 @@
 # The library that others link: lapwing::lapwing, one static archive of all rooms with the headers of
 # include/lapwing, and its installation. docs/api.md says how to use it.
 #
-# An archive gives a program the objects that it uses. Only a Checkpointer uses RocksDB, so only
-# lapwing::checkpoints, which adds it, needs RocksDB to be there.
+# Only a Checkpointer uses RocksDB. It is in an archive of its own, lapwing::checkpoints, which is
+# there where RocksDB is; a user of lapwing::lapwing needs no RocksDB.
 
 set(LAPWING_ROOMS
   lapwing_os lapwing_uring lapwing_bus lapwing_channel lapwing_snapshot lapwing_archive
@@ -25,6 +25,15 @@ target_link_libraries(lapwing_package INTERFACE
   $<LINK_ONLY:Threads::Threads>)
 add_library(lapwing::lapwing ALIAS lapwing_package)
 
+if(TARGET lapwing_checkpointer)
+  add_library(lapwing_checkpoints_package STATIC $<TARGET_OBJECTS:lapwing_checkpointer>)
+  set_target_properties(lapwing_checkpoints_package PROPERTIES
+    OUTPUT_NAME lapwing-checkpoints EXPORT_NAME checkpoints LINKER_LANGUAGE CXX)
+  target_link_libraries(lapwing_checkpoints_package INTERFACE
+    lapwing_package $<LINK_ONLY:PkgConfig::ROCKSDB>)
+  add_library(lapwing::checkpoints ALIAS lapwing_checkpoints_package)
+endif()
+
 if(NOT LAPWING_INSTALL)
   return()
 endif()
@@ -35,9 +44,16 @@ set(package_directory ${CMAKE_INSTALL_LIBDIR}/cmake/lapwing)
 install(TARGETS lapwing_package EXPORT lapwing ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/lapwing DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   FILES_MATCHING PATTERN "*.h")
-install(EXPORT lapwing NAMESPACE lapwing:: DESTINATION ${package_directory})
+install(EXPORT lapwing FILE lapwing-targets.cmake NAMESPACE lapwing::
+  DESTINATION ${package_directory})
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/lapwing-config.cmake.in
   ${PROJECT_BINARY_DIR}/lapwing-config.cmake INSTALL_DESTINATION ${package_directory})
+if(TARGET lapwing_checkpoints_package)
+  install(TARGETS lapwing_checkpoints_package EXPORT lapwing-checkpoints
+    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(EXPORT lapwing-checkpoints FILE checkpoints-targets.cmake NAMESPACE lapwing::
+    DESTINATION ${package_directory})
+endif()
 # Before 1.0.0 a minor version may change the source interface.
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/lapwing-config-version.cmake
   COMPATIBILITY SameMinorVersion)
@@ -46,9 +62,14 @@ install(FILES ${PROJECT_BINARY_DIR}/lapwing-config.cmake
 # The prefix as seen from the file, so that what is installed can be moved.
 file(RELATIVE_PATH LAPWING_PREFIX_FROM_PC
   /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
-configure_file(${PROJECT_SOURCE_DIR}/cmake/lapwing-cpp.pc.in ${PROJECT_BINARY_DIR}/lapwing-cpp.pc
-  @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/lapwing-cpp.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+set(pkg_config_files lapwing-cpp)
+if(TARGET lapwing_checkpoints_package)
+  list(APPEND pkg_config_files lapwing-cpp-checkpoints)
+endif()
+foreach(name IN LISTS pkg_config_files)
+  configure_file(${PROJECT_SOURCE_DIR}/cmake/${name}.pc.in ${PROJECT_BINARY_DIR}/${name}.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endforeach()
 if(TARGET lapwing)
   install(TARGETS lapwing RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()

@@ -25,15 +25,14 @@ inline CheckpointerSetUp options_for(const TestBus& bus) {
   CheckpointerSetUp options;
   options.subscriber = bus.options();
   options.subscriber.reattach = std::chrono::nanoseconds(kHangNs);
-  options.batch_ns = 0;
-  options.every_ns = 0;
+  options.commit_interval = {};
+  options.every = {};
+  options.fold = std::make_shared<TallyFold>();
   return options;
 }
 
-inline std::unique_ptr<CheckpointerCore> open_checkpointer(const CheckpointerSetUp& options,
-                                                           std::unique_ptr<Fold> fold = nullptr) {
-  if (fold == nullptr) fold = std::make_unique<TallyFold>();
-  auto opened = CheckpointerCore::open(options, std::move(fold));
+inline std::unique_ptr<CheckpointerCore> open_checkpointer(const CheckpointerSetUp& options) {
+  auto opened = CheckpointerCore::open(options);
   INFO(opened.status().ToString());
   REQUIRE(opened.ok());
   return *std::move(opened);
@@ -41,8 +40,8 @@ inline std::unique_ptr<CheckpointerCore> open_checkpointer(const CheckpointerSet
 
 // A checkpointer that follows a test's bus, each in turn.
 struct Following {
-  Following(TestBus& of, const CheckpointerSetUp& options, std::unique_ptr<Fold> fold = nullptr)
-      : bus(of), checkpointer(open_checkpointer(options, std::move(fold))) {}
+  Following(TestBus& of, const CheckpointerSetUp& options)
+      : bus(of), checkpointer(open_checkpointer(options)) {}
 
   template <typename Condition>
   bool until(const Condition& condition) {

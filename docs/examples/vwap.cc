@@ -13,8 +13,8 @@
 #include <string>
 
 #include "docs/examples/vwap_fold.h"
+#include "lapwing/checkpointer.h"
 #include "lapwing/load_state.h"
-#include "subscribers/checkpointer/checkpointer_core.h"
 
 namespace {
 
@@ -40,13 +40,13 @@ int fail(const absl::Status& status) {
 }
 
 int keep(const std::string& directory) {
-  lapwing::CheckpointerSetUp options;
-  options.subscriber = {.directory = directory, .name = "vwap"};
-  auto checkpointer = lapwing::CheckpointerCore::open(options, std::make_unique<VwapFold>());
+  auto checkpointer =
+      lapwing::Checkpointer::open({.subscriber = {.directory = directory, .name = "vwap"},
+                                   .fold = std::make_shared<VwapFold>()});
   if (!checkpointer.ok()) return fail(checkpointer.status());
-  const std::uint64_t no_deadline = lapwing::Deadline::never().monotonic_ns();
-  if (absl::Status ended = (*checkpointer)->run_until(no_deadline); !ended.ok()) return fail(ended);
-  if (absl::Status kept = (*checkpointer)->finish(); !kept.ok()) return fail(kept);
+  const absl::Status ended = checkpointer->run(lapwing::Deadline::never());
+  if (!ended.ok()) return fail(ended);
+  if (absl::Status kept = checkpointer->finish(); !kept.ok()) return fail(kept);
   return 0;
 }
 

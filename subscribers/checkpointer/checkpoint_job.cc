@@ -66,7 +66,7 @@ CheckpointResult make_checkpoint(const CheckpointTask& task, const StateSnapshot
   result.as_of = at.sequence;
   const std::uint64_t began_ns = monotonic_ns();
   result.written = write(task, snapshot, stop, result);
-  result.write_ns = monotonic_ns() - began_ns;
+  result.write_time = std::chrono::nanoseconds(monotonic_ns() - began_ns);
   if (!result.written.ok()) return result;
   const absl::StatusOr<KeptCheckpoints> kept =
       retain_checkpoints(*task.disk, task.directory, task.fold->shape(), at.journal_id, task.keep);

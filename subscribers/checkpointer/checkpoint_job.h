@@ -17,6 +17,7 @@
 #include <thread>
 
 #include "absl/status/status.h"
+#include "lapwing/checkpointer.h"
 #include "lapwing/fold.h"
 #include "lapwing/sequence.h"
 #include "os/io.h"
@@ -36,17 +37,11 @@ struct CheckpointTask {
   bool prune_journal = false;
 };
 
-struct CheckpointResult {
+struct CheckpointResult : WrittenCheckpoint {
   absl::Status written;  // kClosed: it was given up
-  Sequence as_of = kNoSequence;
-  std::uint64_t entries = 0;
-  std::uint64_t bytes = 0;
-  std::uint64_t digest = 0;  // of the state
-  std::uint64_t write_ns = 0;
   absl::Status retained;
   bool is_prune_asked = false;
   absl::Status pruned;
-  Sequence journal_oldest = kNoSequence;  // after pruning; kNoSequence: not pruned
 };
 
 // All of it, here and now. Gives the writing up soon after `stop` is set.

@@ -35,10 +35,10 @@ absl::Status check_owner(const std::string& bus) {
 
 }  // namespace
 
-CheckpointerCore::CheckpointerCore(CheckpointerSetUp options, std::unique_ptr<Fold> fold,
-                                   std::unique_ptr<Disk> disk, std::string directory)
-    : options_(std::move(options)),
-      fold_(std::move(fold)),
+CheckpointerCore::CheckpointerCore(CheckpointerSetUp set_up, std::unique_ptr<Disk> disk,
+                                   std::string directory)
+    : options_(std::move(set_up)),
+      fold_(options_.fold.get()),
       disk_(std::move(disk)),
       directory_(std::move(directory)),
       pending_(fold_->shape().record_bytes, options_.pending_bytes_max),
@@ -49,7 +49,8 @@ CheckpointerCore::CheckpointerCore(CheckpointerSetUp options, std::unique_ptr<Fo
 CheckpointerCore::~CheckpointerCore() = default;
 
 absl::StatusOr<std::unique_ptr<CheckpointerCore>> CheckpointerCore::open(
-    CheckpointerSetUp options, std::unique_ptr<Fold> fold) {
+    CheckpointerSetUp options) {
+  if (!options.log) options.log = [](const std::string&) {};
   if (options.keep == 0) {
     return make_error(Errc::kInvalidArgument, "at least one checkpoint is to be kept");
   }
@@ -57,12 +58,13 @@ absl::StatusOr<std::unique_ptr<CheckpointerCore>> CheckpointerCore::open(
   if (absl::Status owned = check_owner(bus); !owned.ok()) return owned;
   std::unique_ptr<Disk> disk =
       options.make_disk ? options.make_disk() : std::make_unique<PosixDisk>();
-  absl::StatusOr<std::string> directory = make_checkpoint_directory(*disk, bus, fold->shape().name);
+  absl::StatusOr<std::string> directory =
+      make_checkpoint_directory(*disk, bus, options.fold->shape().name);
   if (!directory.ok()) return directory.status();
   if (absl::Status trusted = check_checkpoint_directory(*directory); !trusted.ok()) return trusted;
   disk->anchor(*directory);
-  std::unique_ptr<CheckpointerCore> checkpointer(new CheckpointerCore(
-      std::move(options), std::move(fold), std::move(disk), *std::move(directory)));
+  std::unique_ptr<CheckpointerCore> checkpointer(
+      new CheckpointerCore(std::move(options), std::move(disk), *std::move(directory)));
   if (absl::Status started = checkpointer->start(); !started.ok()) return started;
   return checkpointer;
 }
@@ -143,7 +145,7 @@ bool CheckpointerCore::may_pass(const absl::Status& status) {
 absl::Status CheckpointerCore::commit_if_due() {
   const std::uint64_t now = monotonic_ns();
   const bool checkpoint = checkpoint_due(now);
-  const bool by_time = now - committed_ns_ >= options_.batch_ns;
+  const bool by_time = now - committed_ns_ >= ns_of(options_.commit_interval);
   const bool due = may_commit() && (store_->full() || (settled_ && (by_time || checkpoint)));
   if (due || !store_->failure().ok()) {
     if (absl::Status done = commit(); !done.ok()) return done;
@@ -159,7 +161,7 @@ absl::Status CheckpointerCore::commit() {
   store_trouble_.note(done);
   if (!done.ok()) return may_pass(done) ? absl::OkStatus() : done;
   committed_ns_ = monotonic_ns();
-  ++counters_.batches;
+  ++counters_.commits;
   step("after-batch");
   return absl::OkStatus();
 }
@@ -182,7 +184,7 @@ absl::Status CheckpointerCore::reopen_store() {
 bool CheckpointerCore::checkpoint_due(std::uint64_t now_ns) const {
   if (job_ || checkpoint_trouble_.rests(now_ns)) return false;
   if (options_.every_records > 0 && records_since_ >= options_.every_records) return true;
-  return options_.every_ns > 0 && now_ns - checkpointed_ns_ >= options_.every_ns;
+  return ns_of(options_.every) > 0 && now_ns - checkpointed_ns_ >= ns_of(options_.every);
 }
 
 bool CheckpointerCore::has_checkpoint_to_write() const {
@@ -191,7 +193,7 @@ bool CheckpointerCore::has_checkpoint_to_write() const {
 }
 
 CheckpointTask CheckpointerCore::task(bool prune_journal) const {
-  return {disk_.get(),  options_.subscriber.directory, directory_, fold_.get(), options_.keep,
+  return {disk_.get(),  options_.subscriber.directory, directory_, fold_, options_.keep,
           prune_journal};
 }
 

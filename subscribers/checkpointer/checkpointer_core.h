@@ -1,4 +1,4 @@
-// The checkpointer: a subscriber that keeps a fold's state of a bus in a store and writes it to
+// What is behind lapwing/checkpointer.h: a subscriber that keeps a fold's state of a bus in a store and writes it to
 // checkpoint files. docs/state.md is its specification.
 //
 //   read     records come into a buffer (pending_records.h)            durable or not
@@ -31,6 +31,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "lapwing/checkpointer.h"
 #include "lapwing/fold.h"
 #include "lapwing/subscriber.h"
 #include "os/io.h"
@@ -41,47 +42,25 @@
 
 namespace lapwing {
 
-inline constexpr std::uint64_t kBatchNs = 1'000'000'000;         // between two commits
 inline constexpr std::uint64_t kDurablePauseNs = 1'000'000;      // for the bus to sync
 inline constexpr std::uint64_t kDurableStallNs = 2'000'000'000;  // after which it does not
 inline constexpr std::size_t kFoldRecords = 1024;                // whose keys are read at once
 
-struct CheckpointerSetUp {
-  // Where and how to follow. Its start, resume and policy are the checkpointer's own.
-  SubscriberOptions subscriber;
-  // A checkpoint after so many records or so much time, 0: not by that.
-  std::uint64_t every_records = 0;
-  std::uint64_t every_ns = 30'000'000'000;
-  std::uint64_t keep = 3;      // checkpoints
-  bool prune_journal = false;  // below the oldest of them
-  std::uint64_t batch_ns = kBatchNs;
-  std::uint64_t hot_bytes_max = kHotBytesMax;
-  std::function<void(const std::string& line)> log = [](const std::string&) {};
-  std::function<void(const Event& event)> on_event;
-  // Seams for tests: limits, the disk under the checkpoints, a call before each named step.
+// With seams for tests: limits, the disk under the checkpoints, a call before each named step.
+struct CheckpointerSetUp : CheckpointerOptions {
   std::size_t pending_bytes_max = kPendingBytesMax;
   std::uint64_t durable_stall_ns = kDurableStallNs;
-  std::function<std::unique_ptr<Disk>()> make_disk;
-  std::function<void(const char* step)> on_step;
-};
-
-struct CheckpointerCounters {
-  std::uint64_t records = 0;  // folded
-  std::uint64_t lost = 0;     // that nothing could give
-  std::uint64_t batches = 0;
-  std::uint64_t checkpoints = 0;
-  std::uint64_t resets = 0;
-  CheckpointResult last;  // the checkpoint that was written last
+  std::function<std::unique_ptr<Disk>()> make_disk = {};
+  std::function<void(const char* step)> on_step = {};
 };
 
 class CheckpointerCore {
  public:
-  // Opens the store and tidies up behind whoever was killed. The bus directory is there, the bus
-  // need not be. Errors: kInvalidArgument; kNotPermitted (the bus directory is another user's, or
+  // As Checkpointer::open(), with a fold that is given. The bus directory is there, the bus need not
+  // be. Errors: kInvalidArgument; kNotPermitted (the bus directory is another user's, or
   // others may write to that of the checkpoints); those of StateStore::open() and of
   // make_checkpoint_directory().
-  static absl::StatusOr<std::unique_ptr<CheckpointerCore>> open(CheckpointerSetUp options,
-                                                                std::unique_ptr<Fold> fold);
+  static absl::StatusOr<std::unique_ptr<CheckpointerCore>> open(CheckpointerSetUp set_up);
   ~CheckpointerCore();
 
   // Follows the bus until deadline_ns (CLOCK_MONOTONIC), a closed session or the end. Errors are
@@ -94,6 +73,7 @@ class CheckpointerCore {
   // The last commit and checkpoint, if there is something new. Errors: of either.
   absl::Status finish();
 
+  const Fold& fold() const { return *options_.fold; }
   Sequence folded_through() const { return next_ - 1; }
   // Of the last commit; nothing where there was none.
   const std::optional<StorePosition>& committed() const { return store_->position(); }
@@ -102,8 +82,7 @@ class CheckpointerCore {
   absl::StatusOr<std::uint64_t> digest() const;
 
  private:
-  CheckpointerCore(CheckpointerSetUp options, std::unique_ptr<Fold> fold,
-                   std::unique_ptr<Disk> disk, std::string directory);
+  CheckpointerCore(CheckpointerSetUp set_up, std::unique_ptr<Disk> disk, std::string directory);
 
   absl::Status start();
   absl::Status load_checkpoint();
@@ -147,7 +126,7 @@ class CheckpointerCore {
   }
 
   const CheckpointerSetUp options_;
-  const std::unique_ptr<Fold> fold_;
+  const Fold* const fold_;  // of the options
   const std::unique_ptr<Disk> disk_;
   const std::string directory_;  // of the checkpoints
   std::unique_ptr<StateStore> store_;

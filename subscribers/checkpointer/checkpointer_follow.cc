@@ -41,7 +41,8 @@ absl::Status CheckpointerCore::read(std::uint64_t deadline_ns) {
   std::vector<std::byte> unwanted(discarding_ ? kFoldRecords * fold_->shape().record_bytes : 0);
   const std::span<std::byte> room = discarding_ ? std::span(unwanted) : pending_.room();
   const bool waits_for_durable = !pending_.is_empty() && !discarding_;
-  const std::uint64_t pause_ns = waits_for_durable ? kDurablePauseNs : options_.batch_ns;
+  const std::uint64_t pause_ns =
+      waits_for_durable ? kDurablePauseNs : ns_of(options_.commit_interval);
   const Batch batch =
       subscriber_->read(room, Deadline::at_monotonic_ns(std::min(deadline_ns, now + pause_ns)));
   if (batch.kind == Batch::Kind::kRecords) return take_records(batch);

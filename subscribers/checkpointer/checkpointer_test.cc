@@ -137,7 +137,8 @@ TEST_CASE("A fold that never settles is kept all the same, and no checkpoint is 
   options.hot_bytes_max = 1;
   options.every_records = 500;
   for (int run = 0; run < 2; ++run) {
-    Following following(bus, options, std::make_unique<TallyFold>(1, false));
+    options.fold = std::make_shared<TallyFold>(1, false);
+    Following following(bus, options);
     REQUIRE(following.until_closed());
     REQUIRE(following.checkpointer->finish().ok());
     CHECK(following.checkpointer->committed()->at.sequence == 5000);
@@ -325,7 +326,9 @@ TEST_CASE("A bus that carries other records than the fold is of ends the run, an
    private:
     FoldShape shape_ = TallyFold().shape();
   };
-  const auto checkpointer = open_checkpointer(options_for(bus), std::make_unique<OtherFold>());
+  CheckpointerSetUp options = options_for(bus);
+  options.fold = std::make_shared<OtherFold>();
+  const auto checkpointer = open_checkpointer(options);
   const absl::Status ended = checkpointer->run_until(monotonic_ns() + kHangNs);
   CHECK(errc_of(ended) == Errc::kRecordSize);
   CHECK(checkpointer->finish().ok());

@@ -51,7 +51,7 @@ class NoRoom {
 };
 
 absl::Status refusal(const TestBus& bus) {
-  return CheckpointerCore::open(options_for(bus), std::make_unique<TallyFold>()).status();
+  return CheckpointerCore::open(options_for(bus)).status();
 }
 
 }  // namespace
@@ -101,7 +101,7 @@ TEST_CASE("What is kept gets its checkpoint in time, also where nothing new come
   bus.publish(200);
   bus.archive(200);
   CheckpointerSetUp options = options_for(bus);
-  options.every_ns = 100 * kMs;
+  options.every = std::chrono::milliseconds(100);
   Following following(bus, options);
   REQUIRE(following.until([&] { return following.checkpointer->committed().has_value(); }));
   REQUIRE(following.until([&] { return following.checkpointer->counters().checkpoints == 1; }));
@@ -154,7 +154,8 @@ TEST_CASE("What was folded of an event when durable stood still is folded once")
   options.hot_bytes_max = 1;
   options.durable_stall_ns = 5 * kMs;
   options.log = [&](const std::string& line) { told.push_back(line); };
-  Following following(bus, options, std::make_unique<TallyFold>(1, false));
+  options.fold = std::make_shared<TallyFold>(1, false);
+  Following following(bus, options);
   REQUIRE(following.until_folded(300));
   bus.flush = FlushManner::kNever;
   bus.publish(400);

@@ -113,8 +113,9 @@ int live(const History& history, const KillPoint& point, Complaint& complaint) {
   Countdown countdown(point);
   CheckpointerSetUp options;
   options.subscriber = history.bus.options();
-  options.batch_ns = 0;
-  options.every_ns = 0;
+  options.fold = std::make_shared<TallyFold>();
+  options.commit_interval = {};
+  options.every = {};
   options.every_records = 400;
   options.keep = 2;
   options.pending_bytes_max = 100 * 56;
@@ -122,7 +123,7 @@ int live(const History& history, const KillPoint& point, Complaint& complaint) {
   options.on_step = [&](const char* step) {
     if (countdown.is_here(step)) end_here();
   };
-  auto opened = CheckpointerCore::open(options, std::make_unique<TallyFold>());
+  auto opened = CheckpointerCore::open(options);
   if (!opened.ok()) return complaint.say(opened.status().ToString());
   CheckpointerCore& checkpointer = **opened;
   if (const auto& at = checkpointer.committed()) {

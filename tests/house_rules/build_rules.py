@@ -7,7 +7,7 @@ from code_rules import LAYER_USES
 # External libraries that only one target may link.
 LINKED_BY = {
     r"PkgConfig::URING|\bliburing\b|\buring\b": {"lapwing_uring", "headers_compile_alone", "lapwing_package"},
-    r"RocksDB::|PkgConfig::ROCKSDB|\brocksdb\b": {"lapwing_checkpointer"},
+    r"RocksDB::|PkgConfig::ROCKSDB|\brocksdb\b": {"lapwing_checkpointer", "lapwing_checkpoints_package"},
 }
 FINDERS = {"find_package", "pkg_check_modules", "find_library", "find_path"}
 

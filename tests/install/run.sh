@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
-# Installs a build into an empty prefix, and builds and runs three programs outside the tree by
-# find_package, by pkg-config and by FetchContent, with no other include path.
-#   tests/install/run.sh [BUILD]     default: build/release, where `lapwing_package` is built
+# Installs a build into an empty prefix, and builds and runs four programs outside the tree by
+# find_package, by pkg-config and by FetchContent, with no other include path. Three of them, and the
+# package itself, know nothing of RocksDB.
+#   tests/install/run.sh [BUILD]     default: build/release, where `lapwing_package` and
+#                                    `lapwing_checkpoints_package` are built
 set -uo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 build=${1:-${LAPWING_BUILD_DIR:-$root/build/release}}
@@ -22,11 +24,12 @@ check() {  # NAME COMMAND...
   fi
 }
 
-run_all() {  # WAY DIRECTORY: the three programs, on a bus of their own
+run_all() {  # WAY DIRECTORY: the four programs, on a bus of their own
   local bus=$work/bus-$1
   check "$1: publish" "$2/publish" "$bus"
   check "$1: subscribe" "$2/subscribe" "$bus"
   check "$1: channel" "$2/channel" "$work/$1"
+  check "$1: checkpoint" "$2/checkpoint" "$work/pairs-$1"
 }
 
 must() {
@@ -49,10 +52,23 @@ if ! diff "$work/public" "$work/installed"; then
   exit 1
 fi
 
+# Nobody needs RocksDB who does not ask for it.
+package=$(dirname "$(find "$prefix" -name lapwing-config.cmake)")
+without_rocksdb() {
+  ! grep -il rocksdb "$package"/lapwing-targets*.cmake \
+    "$(find "$prefix" -name lapwing-cpp.pc)" &&
+    ! nm -C --undefined-only "$(find "$prefix" -name liblapwing.a)" | grep rocksdb:: &&
+    grep -q rocksdb "$(find "$prefix" -name lapwing-cpp-checkpoints.pc)"
+}
+check "lapwing::lapwing does not mention RocksDB" without_rocksdb
+
 must cmake -S "$work/consumer" -B "$work/found" -DCMAKE_PREFIX_PATH="$prefix" \
   -DCMAKE_BUILD_TYPE=Release
 must cmake --build "$work/found" -j2
 run_all find_package "$work/found"
+
+linked_without_rocksdb() { ! ldd "$work/found/subscribe" | grep rocksdb; }
+check "a program of lapwing::lapwing is linked without RocksDB" linked_without_rocksdb
 
 export PKG_CONFIG_PATH=$(dirname "$(find "$prefix" -name lapwing-cpp.pc)")
 mkdir "$work/pkgconfig"
@@ -61,6 +77,9 @@ for program in publish subscribe channel; do
   must g++ -O2 -Wall -Wextra -Wpedantic -Werror "$work/consumer/$program.cc" \
     -o "$work/pkgconfig/$program" $(pkg-config --cflags --libs --static lapwing-cpp)
 done
+# shellcheck disable=SC2046
+must g++ -O2 -Wall -Wextra -Wpedantic -Werror "$work/consumer/checkpoint.cc" \
+  -o "$work/pkgconfig/checkpoint" $(pkg-config --cflags --libs --static lapwing-cpp-checkpoints)
 run_all pkg-config "$work/pkgconfig"
 
 launcher=()
@@ -74,4 +93,4 @@ must cmake --build "$work/fetched" -j2
 run_all FetchContent "$work/fetched"
 
 echo "$passed passed, $failed failed, 0 skipped"
-[[ $failed == 0 && $passed == 9 ]]
+[[ $failed == 0 && $passed == 14 ]]

@@ -1,0 +1,56 @@
+#include "lapwing/checkpointer.h"
+
+#include "lapwing/checkpoints.h"
+#include "lapwing/error.h"
+#include "testing/checkpointer_fixture.h"
+
+namespace lapwing {
+namespace {
+
+CheckpointerOptions options_of(const TestBus& bus) {
+  return {.subscriber = {.directory = bus.directory(), .name = "test"},
+          .fold = std::make_shared<TallyFold>()};
+}
+
+TEST_CASE("A checkpointer of a closed bus leaves a checkpoint that the public class opens") {
+  const ClosedBus bus(900);
+  auto opened = Checkpointer::open(options_of(bus));
+  INFO(opened.status().ToString());
+  REQUIRE(opened.ok());
+  Checkpointer checkpointer = *std::move(opened);
+  CHECK_FALSE(checkpointer.committed());
+  while (!checkpointer.is_closed()) {
+    REQUIRE(checkpointer.run(std::chrono::seconds(60)).ok());
+  }
+  Reference reference = reference_of(bus);
+  reference.fold_through(900);
+  CHECK(checkpointer.folded_through() == reference.settled());
+  REQUIRE(checkpointer.finish().ok());
+  REQUIRE(checkpointer.committed());
+  CHECK(checkpointer.committed()->sequence == reference.settled());
+  CHECK(checkpointer.counters().checkpoints == 1);
+  const auto checkpoint =
+      Checkpoint::open({.directory = bus.directory(), .fold = options_of(bus).fold});
+  INFO(checkpoint.status().ToString());
+  REQUIRE(checkpoint.ok());
+  CHECK(checkpoint->info().as_of == reference.settled());
+  CHECK(checkpoint->digest() == reference.settled_digest());
+  CHECK(checkpoint->digest() == checkpointer.digest().value());
+  CHECK(checkpoint->digest() == checkpointer.counters().last.digest);
+  CHECK(checkpoint->size() == checkpointer.counters().last.entries);
+}
+
+TEST_CASE("A second checkpointer of a fold is refused, and a fold by name needs its bus") {
+  const ClosedBus bus(100);
+  const auto first = Checkpointer::open(options_of(bus));
+  REQUIRE(first.ok());
+  CHECK(errc_of(Checkpointer::open(options_of(bus)).status()) == Errc::kBusTaken);
+  CHECK(errc_of(Checkpointer::open(
+                    {.subscriber = {.directory = bus.directory()}, .fold_name = "orders"})
+                    .status()) == Errc::kInvalidArgument);
+  CHECK(errc_of(Checkpointer::open({.subscriber = {.directory = "./nowhere"}}).status()) ==
+        Errc::kNoBus);
+}
+
+}  // namespace
+}  // namespace lapwing
