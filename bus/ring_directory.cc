@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_format.h"
 #include "lapwing/error.h"
+#include "os/sharing.h"
 #include "os/system_error.h"
 #include "proto/ring_layout.h"
 
@@ -18,18 +19,6 @@ namespace lapwing {
 namespace {
 
 constexpr char kRemedy[] = "; remove it, or choose another place with --ring-dir";
-
-// A directory that was just made, or was left by a start that was killed, gets its group and mode
-// here.
-absl::Status share_directory(int fd, const std::string& path, std::optional<unsigned> group) {
-  if (group && fchown(fd, static_cast<uid_t>(-1), *group) != 0) {
-    return make_system_error(errno, absl::StrCat("giving ", path, " to group ", *group));
-  }
-  if (fchmod(fd, group ? 0750 : 0700) != 0) {
-    return make_system_error(errno, absl::StrCat("setting the mode of ", path));
-  }
-  return absl::OkStatus();
-}
 
 }  // namespace
 
@@ -61,7 +50,9 @@ absl::StatusOr<std::string> private_ring_directory(std::optional<unsigned> group
     return make_error(Errc::kNotPermitted, absl::StrFormat("%s grants too much with mode %04o%s",
                                                            path, found.st_mode & 07777, kRemedy));
   }
-  if (absl::Status status = share_directory(fd.get(), path, group); !status.ok()) return status;
+  // It was just made, or was left by a start that was killed.
+  const absl::Status shared = share(fd.get(), path, group, group ? 0750 : 0700);
+  if (!shared.ok()) return shared;
   return path;
 }
 

@@ -16,6 +16,7 @@
 #include "os/huge_pages.h"
 #include "os/kernel.h"
 #include "os/mapping.h"
+#include "os/sharing.h"
 #include "os/system_error.h"
 #include "os/unique_fd.h"
 #include "proto/header_checksum.h"
@@ -175,16 +176,6 @@ absl::StatusOr<boost::interprocess::mapped_region> map_pages(int fd, std::uint64
   return region;
 }
 
-absl::Status lower_mode(int fd, std::optional<unsigned> group, const std::string& path) {
-  if (group && fchown(fd, static_cast<uid_t>(-1), *group) != 0) {
-    return make_system_error(errno, absl::StrCat("giving ", path, " to group ", *group));
-  }
-  if (fchmod(fd, group ? 0440 : 0400) != 0) {
-    return make_system_error(errno, absl::StrCat("making ", path, " read-only"));
-  }
-  return absl::OkStatus();
-}
-
 // Unlike a rename, a link replaces nothing.
 absl::Status give_name(int fd, int directory_fd, const std::string& name, const std::string& path) {
   const std::string unnamed = absl::StrCat("/proc/self/fd/", fd);
@@ -222,9 +213,8 @@ absl::StatusOr<RingFile> RingFile::create(const RingSpec& spec) {
   std::memcpy(ring.region_.get_address(), &ring.header_, sizeof ring.header_);
   start_words(ring.words(), ring.header_);
 
-  if (absl::Status status = lower_mode(ring.fd_.get(), spec.group, path); !status.ok()) {
-    return status;
-  }
+  const absl::Status shared = share(ring.fd_.get(), path, spec.group, spec.group ? 0440 : 0400);
+  if (!shared.ok()) return shared;
   if (absl::Status status = give_name(ring.fd_.get(), directory->get(), name, path); !status.ok()) {
     return status;
   }

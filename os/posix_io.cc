@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "lapwing/error.h"
 #include "os/file_lock.h"
+#include "os/sharing.h"
 #include "os/system_error.h"
 
 namespace lapwing {
@@ -126,12 +127,8 @@ absl::StatusOr<FileHandle> PosixDisk::open(const std::string& path, const OpenOp
   if (options.mode == OpenMode::kDirectory) return owner.release();
   if (!S_ISREG(status.st_mode)) return not_a_file(path);
   if (options.mode == OpenMode::kCreate) {
-    if (group_ && ::fchown(file, static_cast<uid_t>(-1), *group_) != 0) {
-      return make_system_error(errno, absl::StrCat("cannot give ", path, " to group ", *group_));
-    }
-    if (::fchmod(file, options.permissions | (group_ ? kGroupReadsFile : 0)) != 0) {
-      return make_system_error(errno, absl::StrCat("cannot set the mode of ", path));
-    }
+    const unsigned mode = options.permissions | (group_ ? kGroupReadsFile : 0);
+    if (absl::Status shared = share(file, path, group_, mode); !shared.ok()) return shared;
   }
   return owner.release();
 }
@@ -251,18 +248,7 @@ absl::Status PosixDisk::make_directory(const std::string& path, unsigned permiss
   }
   const auto opened = open_file(*this, path, {.mode = OpenMode::kDirectory});
   if (!opened.ok()) return opened.status();
-  return share(opened->get(), path, permissions);
-}
-
-// Gives a new directory its group and its mode.
-absl::Status PosixDisk::share(int directory, const std::string& path, unsigned permissions) {
-  if (group_ && ::fchown(directory, static_cast<uid_t>(-1), *group_) != 0) {
-    return make_system_error(errno, absl::StrCat("cannot give ", path, " to group ", *group_));
-  }
-  if (::fchmod(directory, permissions | (group_ ? kGroupReadsDirectory : 0)) != 0) {
-    return make_system_error(errno, absl::StrCat("cannot set the mode of ", path));
-  }
-  return absl::OkStatus();
+  return share(opened->get(), path, group_, permissions | (group_ ? kGroupReadsDirectory : 0));
 }
 
 absl::Status PosixDisk::sync_directory(const std::string& path) {

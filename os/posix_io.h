@@ -58,8 +58,6 @@ class PosixDisk : public Disk {
   absl::StatusOr<bool> names(const std::string& path, FileHandle file) override;
 
  private:
-  absl::Status share(int directory, const std::string& path, unsigned permissions);
-
   std::optional<unsigned> group_;
   DirectoryAnchors anchors_;
 };

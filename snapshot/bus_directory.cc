@@ -18,6 +18,7 @@
 #include "lapwing/error.h"
 #include "os/exclusive_lock.h"
 #include "os/posix_io.h"
+#include "os/sharing.h"
 #include "os/small_file.h"
 #include "os/system_error.h"
 #include "os/unique_fd.h"
@@ -46,17 +47,6 @@ absl::Status check_ownership(const std::string& directory, const struct stat& in
                       absl::StrFormat("%s has mode %04o: others could replace what is in it; "
                                       "run `chmod go-w %s`",
                                       directory, info.st_mode & 07777, directory));
-  }
-  return absl::OkStatus();
-}
-
-absl::Status give_to_group(const std::string& directory, int fd, unsigned group) {
-  if (::fchown(fd, static_cast<uid_t>(-1), group) != 0) {
-    return make_system_error(errno, absl::StrCat("cannot give ", directory, " to group ", group,
-                                                 " (its owner must be a member)"));
-  }
-  if (::fchmod(fd, kGroupDirectoryMode) != 0) {
-    return make_system_error(errno, absl::StrCat("cannot set the mode of ", directory));
   }
   return absl::OkStatus();
 }
@@ -97,7 +87,7 @@ absl::StatusOr<bool> make_if_missing(const std::string& directory, std::optional
   if (!group) return true;
   absl::Status made = absl::OkStatus();
   if (const UniqueFd opened = open_directory(path); opened.valid()) {
-    made = give_to_group(directory, opened.get(), *group);
+    made = share(opened.get(), directory, group, kGroupDirectoryMode);
   } else {
     made = cannot_make(errno, directory);
   }
@@ -242,7 +232,7 @@ absl::Status prepare_directory(const std::string& directory, DirectoryUse use,
   absl::Status status = check_ownership(directory, info);
   if (!status.ok() || *made) return status;
   if (use == DirectoryUse::kRingHome) {
-    return group ? give_to_group(directory, opened.get(), *group) : status;
+    return group ? share(opened.get(), directory, group, kGroupDirectoryMode) : status;
   }
   status = check_content(directory, use);
   if (!status.ok() || !group) return status;
