@@ -17,20 +17,9 @@ constexpr std::uint64_t kForEver = std::numeric_limits<std::uint64_t>::max();
 
 absl::StatusOr<Kv16Options> parse_kv16_options(const std::string& text) {
   Kv16Options options;
-  const auto take = [&](const std::string& name, std::uint64_t number) {
-    if (name == "records") {
-      options.records = number;
-    } else if (name == "seed") {
-      options.seed = number;
-    } else if (name == "keys" && number >= 1) {
-      options.keys = number;
-    } else {
-      return false;
-    }
-    return true;
-  };
   const absl::Status status = parse_number_options(
-      text, "kv16", "records=N (0: without end), keys=N (from 1) and seed=N", take);
+      text, "kv16", "records=N (0: without end), keys=N (from 1) and seed=N",
+      {{"records", &options.records}, {"seed", &options.seed}, {"keys", &options.keys, 1}});
   if (!status.ok()) return status;
   return options;
 }

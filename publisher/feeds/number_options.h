@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <utility>
 
@@ -15,19 +16,34 @@
 
 namespace lapwing {
 
-// Calls take(name, number) for each, which returns whether that is an option. Errors:
-// kInvalidArgument, which names `feed` and its `options`.
-template <typename Take>
-absl::Status parse_number_options(const std::string& text, const char* feed,
-                                  const std::string& options, Take&& take) {
+struct NumberOption {
+  const char* name;
+  std::uint64_t* value;
+  std::uint64_t min = 0;
+  std::uint64_t max = UINT64_MAX;
+};
+
+// Stores each number where its option says. Errors: kInvalidArgument, which names `feed` and its
+// `options` in `words`.
+inline absl::Status parse_number_options(const std::string& text, const char* feed,
+                                         const std::string& words,
+                                         std::initializer_list<NumberOption> options) {
+  const auto take = [&](const std::string& name, std::uint64_t number) {
+    for (const NumberOption& option : options) {
+      if (name != option.name || number < option.min || number > option.max) continue;
+      *option.value = number;
+      return true;
+    }
+    return false;
+  };
   for (const auto pair : absl::StrSplit(text, ',', absl::SkipEmpty())) {
     const std::pair<std::string, std::string> option =
         absl::StrSplit(pair, absl::MaxSplits('=', 1));
     std::uint64_t number = 0;
     if (absl::SimpleAtoi(option.second, &number) && take(option.first, number)) continue;
-    return make_error(Errc::kInvalidArgument,
-                      absl::StrCat("\"", pair, "\" is not an option of the ", feed,
-                                   " feed; those are ", options));
+    return make_error(
+        Errc::kInvalidArgument,
+        absl::StrCat("\"", pair, "\" is not an option of the ", feed, " feed; those are ", words));
   }
   return absl::OkStatus();
 }

@@ -33,24 +33,16 @@ absl::StatusOr<std::string> encode_symbols(std::uint32_t instruments) {
 
 absl::StatusOr<SyntheticOptions> parse_synthetic_options(const std::string& text) {
   SyntheticOptions options;
-  const auto take = [&](const std::string& name, std::uint64_t number) {
-    if (name == "records") {
-      options.records = number;
-    } else if (name == "seed") {
-      options.seed = number;
-    } else if (name == "instruments" && number >= 1 && number <= kSyntheticInstrumentsMax) {
-      options.instruments = static_cast<std::uint32_t>(number);
-    } else {
-      return false;
-    }
-    return true;
-  };
+  std::uint64_t instruments = options.instruments;
   const absl::Status status =
       parse_number_options(text, "synthetic",
                            absl::StrCat("records=N (0: without end), seed=N and instruments=1 to ",
                                         kSyntheticInstrumentsMax),
-                           take);
+                           {{"records", &options.records},
+                            {"seed", &options.seed},
+                            {"instruments", &instruments, 1, kSyntheticInstrumentsMax}});
   if (!status.ok()) return status;
+  options.instruments = static_cast<std::uint32_t>(instruments);
   return options;
 }
 
