@@ -1,11 +1,12 @@
-#include "subscribers/follower.h"
-
+// The subscriber's calls: how records and events are handed out, and how a call waits for them.
 #include <algorithm>
 #include <cstring>
 #include <utility>
 
 #include "lapwing/detail/atomic_word.h"
+#include "lapwing/error.h"
 #include "os/kernel.h"
+#include "subscribers/follower.h"
 
 namespace lapwing {
 
@@ -190,101 +191,85 @@ void Follower::count(std::uint64_t records) {
   cursor_.next += records;
 }
 
-// One turn of the machine, while the outbox is empty. Records go into `out`, as many as fit and are
-// there before the next event.
-Follower::Turn Follower::turn(std::span<std::byte> out) {
-  if (cursor_.next >= cursor_.attention && reads() && reach_place()) return again();
+// Where spinning is the way to wait: looks at the next stamp, and at nothing else, until something
+// is there (true) or it is time to look after everything (false).
+bool Follower::spin() {
+  if (cursor_.phase != Phase::kLive || !calls_.waiter().spinning()) return false;
+  for (; spins_left_ > 0; --spins_left_) {
+    calls_.waiter().spin();
+    if (cursor_.ring->has(cursor_.next)) return true;
+  }
+  return false;
+}
+
+// Waits a moment in the way the phase allows; false once deadline_ns has passed, or interrupted.
+bool Follower::rest(std::uint64_t deadline_ns) {
+  if (calls_.take_interrupt()) return false;
+  const std::uint64_t now = monotonic_ns();
+  if (now >= deadline_ns) return false;
+  const CallWait::Rest rest(calls_, cursor_.attention);
+  if (!rest.is_held()) {
+    calls_.refuse();
+    return false;
+  }
+  spins_left_ = 0;  // the next empty poll looks after everything
+  int fd = -1;
+  std::uint64_t until_ns = now + kCatchUpPauseNs;
   switch (cursor_.phase) {
-    case Phase::kSeeking:
-      return on_seeking();
-    case Phase::kFlushing:
-      return on_flushing();
-    case Phase::kSnapshot:
-      return on_snapshot();
-    case Phase::kCatchUp:
-      return on_catch_up(out);
     case Phase::kLive:
-      return on_live(out);
+      if (calls_.waiter().spinning()) {
+        calls_.waiter().spin();
+      } else {
+        rest_in_ring(deadline_ns);
+      }
+      return true;
+    case Phase::kSeeking:
+      fd = search_.fd();
+      until_ns = search_.next_step_ns();
+      break;
+    case Phase::kFlushing:
+      fd = attachment_->control()->fd();
+      until_ns = backlog_.flush_ends_ns();
+      break;
+    case Phase::kSnapshot:
+      return true;  // there is more of it to load
+    case Phase::kCatchUp:
+      break;
     case Phase::kEnded:
       break;
   }
-  return announce(ItemKind::kEnded, cursor_.next - 1,
-                  status_.ok() ? search_.left() : std::string(status_.message()));
+  until_ns = std::min({until_ns, deadline_ns, now + kInterruptPauseNs});
+  wait_readable(fd, until_ns - std::min(until_ns, now));
+  return true;
 }
 
-Follower::Turn Follower::announce(ItemKind kind, Sequence sequence, std::string text,
-                                  const Gap& gap) {
-  outbox_.add({kind, sequence, gap}, std::move(text));
-  cursor_.attention = 0;
-  return again();
+void Follower::rest_in_ring(std::uint64_t deadline_ns) {
+  if (watch_.ended()) return;  // the ring is to be read once more at once
+  // A start in the future, or a batch whose head has not moved yet, waits for head to move at all.
+  const Sequence seen = std::min(cursor_.next - 1, cursor_.ring->head());
+  calls_.waiter().turn(attachment_->map()->words(), seen, deadline_ns);
 }
 
-Item Follower::deliver_event() {
-  const Item item = outbox_.take();
-  set_attention();
-  return item;
-}
-
-// Announces what has its place before record cursor_.next; where that is nothing, does the upkeep. False:
-// nothing was announced.
-bool Follower::reach_place() {
-  if (trail_.step(cursor_.next)) {
-    cursor_.ledger.session_seen();
-    announce(ItemKind::kSession, cursor_.next);
-  } else if (backlog_.step(cursor_.next)) {
-    announce(ItemKind::kCaughtUp, backlog_.last(), backlog_.not_durable());
-  } else {
-    report(monotonic_ns());
-    set_attention();
+absl::StatusOr<int> Follower::descriptor() {
+  if (descriptor_ != nullptr) return descriptor_->fd();
+  if (!may_park(options_.wait)) {
+    return make_error(Errc::kInvalidArgument,
+                      "a subscriber that waits busily has no descriptor: the publisher rings only "
+                      "for those that may park; choose backoff or park");
   }
-  return !outbox_.empty();
+  absl::StatusOr<std::unique_ptr<WakeDescriptor>> started = WakeDescriptor::start();
+  if (!started.ok()) return started.status();
+  descriptor_ = *std::move(started);
+  spins_left_ = 0;
+  descriptor_->signal();  // there may be something to do already
+  return descriptor_->fd();
 }
 
-// The first session, of which the record at `first` comes first.
-Follower::Turn Follower::introduce(Sequence first) {
-  introduced_ = true;
-  return announce(ItemKind::kSession, first);
-}
-
-void Follower::set_attention() {
-  cursor_.attention = 0;
-  if (!reads() || !outbox_.empty()) return;
-  cursor_.attention =
-      std::min({cursor_.next + kUpkeepRecords, trail_.next_first(), backlog_.next_due()});
-}
-
-Follower::Turn Follower::on_catch_up(std::span<std::byte> out) {
-  const std::uint64_t room = room_in(out);
-  if (room == 0) return nothing();
-  CatchUp::Read read =
-      catch_up_.read(*attachment_, cursor_.next, out.first(room * cursor_.record_bytes),
-                     watch_.ended(), seen_head_);
-  switch (read.outcome) {
-    case CatchUp::Outcome::kRecords:
-      return read.records;
-    case CatchUp::Outcome::kNothing:
-      return on_idle();
-    case CatchUp::Outcome::kAgain:
-      return again();
-    case CatchUp::Outcome::kInRing:
-      cursor_.phase = Phase::kLive;
-      return again();
-    case CatchUp::Outcome::kHole:
-      return on_hole(std::move(read));
-    case CatchUp::Outcome::kAtEnd:
-      return leave();
-    case CatchUp::Outcome::kFailed:
-      break;
-  }
-  return end(std::move(read.status));
-}
-
-Follower::Turn Follower::on_live(std::span<std::byte> out) {
-  const RingRun run = cursor_.ring->read_run(cursor_.next, out.data(), room_in(out), seen_head_);
-  came_close_ = run.records >= kRunRecordsMin && run.end.outcome == RingRead::kEmpty;
-  if (run.records > 0 || run.end.outcome == RingRead::kRecord) return run.records;
-  if (run.end.outcome != RingRead::kEmpty) return on_lap(run.end);
-  return watch_.ended() ? leave() : on_idle();
+// There is nothing to deliver.
+void Follower::arm_descriptor() {
+  if (cursor_.phase == Phase::kSnapshot) return descriptor_->signal();  // the next slice
+  if (cursor_.phase != Phase::kLive) return descriptor_->arm(nullptr, kNoSequence);
+  descriptor_->arm(attachment_->map(), std::min(cursor_.next - 1, cursor_.ring->head()));
 }
 
 }  // namespace lapwing

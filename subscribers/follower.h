@@ -7,21 +7,22 @@
 //              or for what one has left             kCatchUp, kLive    otherwise
 //              (bus_search.h)                       kEnded             reattach_ns have passed
 //   kFlushing  waits for F: everything up to the    kSnapshot          a state was asked for
-//              join is durable                      kCatchUp, kLive    otherwise
+//              join is durable (backlog.h)          kCatchUp, kLive    otherwise
 //                                                   kEnded             no answer in time
 //   kSnapshot  loads a slice of a checkpoint, or    kCatchUp, kLive    all is delivered, or there is
 //              delivers an entry of it                                 none to be used
-//                                                   kEnded             no such fold
+//              (snapshot_join.h)                    kEnded             no such fold
 //   kCatchUp   reads the journal up to `archived`,  kLive    the ring holds the next record with
 //              the ring for what lies beyond                 half its slots to spare
-//   kLive      reads the ring                       kCatchUp    lapped, and it is to be filled
+//              (catch_up.h)
+//   kLive      reads the ring (cursor.h)            kCatchUp    lapped, and it is to be filled
 //                                                   kSeeking    the session is read to its end
 //                                                   kEnded      lapped, and the policy is stop
 //   kEnded     says so
 //
-// The splice. A record at or below `archived` is in the journal; one beyond it cannot be
-// overwritten in the ring. So kCatchUp always finds its next record in one of the two, whatever the
-// publisher does meanwhile, and cursor_.next moves only over what was delivered or reported.
+// A turn gives records, or announces an event into the outbox (outbox.h), or moves on. The calls,
+// which take turns until they have what to return, are in follower.cc; the first three phases in
+// follower_join.cc; the others in follower_stream.cc.
 //
 // Laps. Until `caught up` the history that was asked for is in the journal, so a lap during the
 // join only leads back to it, whatever the policy (without a journal it is a gap at once). After
@@ -30,10 +31,12 @@
 // record.
 //
 // The end of a session. A closed socket, a silent heartbeat or the ring's `closed` only end the
-// watch (publisher_watch.h); the ring is read once more after that, and the first empty read is the end (leave()).
+// watch (publisher_watch.h); the ring is read once more after that, and the first empty read is the
+// end (leave()).
 //
-// Events due at a sequence (a session begins, F is passed) and the upkeep every kUpkeepRecords
-// records share one comparison of the hot path: cursor_.attention is the first of them.
+// What has its place before a sequence (the next session, `caught up`) and the upkeep every
+// kUpkeepRecords records share one comparison of the hot path: the cursor's attention is the first
+// of them, and 0 while there is an event in the outbox.
 //
 // Thread safety: one thread, but for the descriptor's helper (wake_descriptor.h).
 // Ownership: owns the attachment; kEnded has closed everything but the descriptor.
@@ -171,7 +174,7 @@ class Follower {
   Turn on_catch_up(std::span<std::byte> out);
   Turn on_live(std::span<std::byte> out);
 
-  // Joining, leaving and coming back: follower_sessions.cc.
+  // Joining and coming back: follower_join.cc.
   Turn on_found(Attachment found);
   Turn join();
   Turn begin();
@@ -180,31 +183,29 @@ class Follower {
   void start_over(std::string why);
   void pass_over_void();
   void enter_stream();
-  Turn leave();
-  Turn end(absl::Status status);
-  void close_everything();
-
-  // The state before the stream: follower_snapshot.cc.
   Turn begin_snapshot();
   Turn deliver_state();
   Turn without_snapshot();
   void end_snapshot();
 
-  // Laps and holes: follower_gaps.cc.
+  // Laps, holes and the end of a session: follower_stream.cc.
   Turn on_lap(const RingReadResult& read);
   void end_at_gap(const Gap& gap);
   bool may_be_filled(Sequence first, Sequence last, GapCause cause) const;
   Turn on_hole(CatchUp::Read hole);
   std::string void_text(Sequence first, Sequence last) const;
   bool joining_from_oldest() const;
-
-  // Waiting and upkeep: follower_upkeep.cc.
   Turn on_idle();
+  void report(std::uint64_t now_ns);
+  ClientState client_state() const;
+  Turn leave();
+  Turn end(absl::Status status);
+  void close_everything();
+
+  // Waiting: follower.cc.
   bool spin();
   bool rest(std::uint64_t deadline_ns);
   void rest_in_ring(std::uint64_t deadline_ns);
-  void report(std::uint64_t now_ns);
-  ClientState client_state() const;
   void arm_descriptor();
 
   // Records that may be delivered into `out` before the next event.
@@ -249,7 +250,7 @@ class Follower {
   BusSearch search_{options_};
   std::optional<Sequence> gone_;  // last of a session, to be reported unless that answers again
 
-  Outbox outbox_;                    // cursor_.attention is 0 while there is something in it
+  Outbox outbox_;
   Sequence durable_when_left_ = 0;   // of the session that was left last
   StoredPosition before_beginning_;  // position() until the outbox's beginning is delivered
   absl::Status status_;

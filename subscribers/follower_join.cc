@@ -1,4 +1,5 @@
-// How the follower finds a session, joins it, leaves it at its end and goes on with the next.
+// The follower until its stream begins, the first time and with every session that follows: kSeeking,
+// kFlushing, kSnapshot.
 #include <algorithm>
 #include <utility>
 
@@ -142,70 +143,62 @@ void Follower::enter_stream() {
   set_attention();
 }
 
-// The session is read to its end: the ring was empty once more after the watch had seen the end.
-Follower::Turn Follower::leave() {
-  const Ending how = watch_.ending();
-  attachment_->hang_up();
-  const bool closed = attachment_->closed();
-  // A start in the future may not have been reached.
-  const Sequence last =
-      counters().records > 0 ? cursor_.next - 1 : std::min(cursor_.next - 1, attachment_->newest());
-  std::string text = absl::StrCat(
-      "session ", session_id_.hex(), " of bus ", options_.directory,
-      closed ? " was closed after sequence " : " ended without a close after sequence ", last);
-  if (how == Ending::kSilent) {
-    absl::StrAppend(&text, ": its publisher has not moved for ", seconds_of(kHeartbeatLostNs),
-                    " s");
-  }
-  close_everything();
-  cursor_.phase = Phase::kSeeking;
-  cursor_.attention = 0;
-  // A publisher that was only silent may go on and die later: what it leaves then is another look.
-  search_.start({how == Ending::kSilent ? Id128{} : session_id_, closed, text, cursor_.next});
-  if (closed) {
-    if (options_.end_at_close) cursor_.phase = Phase::kEnded;
-    return announce(ItemKind::kClosed, last, std::move(text));
-  }
-  // A socket is also closed on a client that was dropped: first see whether the same session
-  // answers. Not in this call: the records of one batch are of one session, and of one size.
-  if (how == Ending::kHungUp) {
-    gone_ = last;
-    return nothing();
-  }
-  return announce(ItemKind::kPublisherGone, last, std::move(text));
-}
-
-Follower::Turn Follower::end(absl::Status status) {
-  status_ = std::move(status);
-  close_everything();
-  cursor_.phase = Phase::kEnded;
-  cursor_.attention = 0;
+Follower::Turn Follower::begin_snapshot() {
+  absl::StatusOr<SnapshotJoin> snapshot =
+      SnapshotJoin::begin(options_.start, options_.directory, *attachment_);
+  if (!snapshot.ok()) return end(snapshot.status());
+  snapshot_.emplace(*std::move(snapshot));
+  cursor_.phase = Phase::kSnapshot;
   return again();
 }
 
-void Follower::close_everything() {
-  durable_when_left_ = durable();
-  search_.stop();
-  cursor_.ring = nullptr;
-  attachment_.reset();
+Follower::Turn Follower::on_snapshot() {
+  if (snapshot_->progress() == SnapshotJoin::Progress::kLoaded) return deliver_state();
+  snapshot_->step(*attachment_);
+  if (snapshot_->progress() == SnapshotJoin::Progress::kLoading) {
+    report(monotonic_ns());
+    return nothing();
+  }
+  fold_ = snapshot_->fold();
+  if (snapshot_->progress() == SnapshotJoin::Progress::kNone) return without_snapshot();
+  state_size_ = snapshot_->size();
+  row_bytes_ = fold_->shape().entry_bytes;
+  return again();
 }
 
-// Stays before an event that is announced and not delivered: whoever stores the position now gets
-// it again.
-StoredPosition Follower::position() const {
-  if (outbox_.has_beginning()) return before_beginning_;
-  if (trail_.empty()) return options_.start.position.value_or(StoredPosition{});
-  return trail_.position(outbox_.loss_is_first() ? outbox_.first().gap.first : cursor_.next);
+// The next entry; after the last one the stream, from S + 1.
+Follower::Turn Follower::deliver_state() {
+  if (!introduced_) return introduce(snapshot_->as_of() + 1);
+  const std::span<const std::byte> entry = snapshot_->next();
+  if (!entry.empty()) {
+    record_ = entry.data();
+    cursor_.ledger.take_state();
+    return announce(ItemKind::kState, fold_->place_of(entry));
+  }
+  const Sequence as_of = snapshot_->as_of();
+  backlog_.extend(as_of);  // newer than F where it was written during the join
+  std::string text = snapshot_->text();
+  end_snapshot();
+  begin_at({as_of + 1, ""});
+  cursor_.ledger.resume_after(as_of);
+  return announce(ItemKind::kSnapshotComplete, as_of, std::move(text));
 }
 
-// A session that is over keeps what its end says and no more: what a cut took of it is never
-// durable, although `durable` of the next session lies beyond it.
-Sequence Follower::durable() const {
-  if (!attachment_ || outbox_.has_beginning()) return durable_when_left_;
-  if (journal() == nullptr || trail_.empty()) return 0;
-  const Sequence durable = attachment_->bounds().durable;
-  const SessionRecord* const session = journal()->sessions().find(trail_.current());
-  return session != nullptr && session->end ? std::min(durable, session->end->last) : durable;
+// Whoever asked for a state has to know of everything that is not in it: what goes missing before
+// the first record is lost, other than to who asked for the oldest record (joining_from_oldest).
+Follower::Turn Follower::without_snapshot() {
+  std::string why = snapshot_->text();
+  end_snapshot();
+  const StartingPoint oldest{oldest_of(*attachment_), ""};
+  absl::StrAppend(&why, "; begins with sequence ", oldest.next, ", the oldest that is kept");
+  begin_at(oldest);
+  return announce(ItemKind::kNoSnapshot, oldest.next, std::move(why));
+}
+
+void Follower::end_snapshot() {
+  snapshot_.reset();
+  record_ = block_.first_place();
+  row_bytes_ = cursor_.record_bytes;
 }
 
 }  // namespace lapwing
