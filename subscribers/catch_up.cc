@@ -21,16 +21,16 @@ CatchUp::Read lost(Sequence last, GapCause cause, std::string detail) {
 }
 
 // Record `next` is beyond `archived`, so its slot cannot have been overwritten: unless the journal
-// has failed, or `archived` has passed it meanwhile.
-CatchUp::Read from_ring(const Attachment& attachment, Sequence next, std::span<std::byte> out,
-                        bool ended, Sequence& seen_head) {
+// has failed, or `archived` has passed it meanwhile, where this has no answer.
+std::optional<CatchUp::Read> from_ring(const Attachment& attachment, Sequence next,
+                                       std::span<std::byte> out, bool ended, Sequence& seen_head) {
   const std::uint64_t room = out.size() / attachment.record_bytes();
   const auto [records, read] = attachment.ring()->read_run(next, out.data(), room, seen_head);
   if (records > 0) return gave(records);
-  if (read.outcome == RingRead::kEmpty) return {.outcome = Outcome::kInRing};
+  if (read.outcome == RingRead::kEmpty) return CatchUp::Read{.outcome = Outcome::kInRing};
   // Loaded after the stamp: what let the slot be overwritten is seen here.
-  if (next <= attachment.bounds().archived) return {.outcome = Outcome::kAgain};
-  if (!ended && attachment.archiving()) return {.outcome = Outcome::kNothing};
+  if (next <= attachment.bounds().archived) return std::nullopt;
+  if (!ended && attachment.archiving()) return CatchUp::Read{.outcome = Outcome::kNothing};
   if (read.outcome == RingRead::kCorrupt) {
     return lost(next, GapCause::kDamaged,
                 absl::StrCat("sequence ", next, " is damaged in the ring (stamp ", read.stamp,
@@ -46,30 +46,32 @@ CatchUp::Read from_ring(const Attachment& attachment, Sequence next, std::span<s
 CatchUp::CatchUp(std::chrono::nanoseconds missing_file_grace)
     : missing_file_grace_ns_(ns_of(missing_file_grace)) {}
 
-CatchUp::Read CatchUp::read(const Attachment& attachment, Sequence next, std::span<std::byte> out,
-                            bool ended, Sequence& seen_head) {
+absl::StatusOr<CatchUp::Read> CatchUp::read(const Attachment& attachment, Sequence next,
+                                            std::span<std::byte> out, bool ended,
+                                            Sequence& seen_head) {
   const RingReader* const ring = attachment.ring();
   if (ring != nullptr && next >= ring_floor_ && next >= ring->oldest() &&
       ring->lag(next) <= ring->capacity() / 2) {
-    return {.outcome = Outcome::kInRing};
+    return Read{.outcome = Outcome::kInRing};
   }
-  const JournalBounds bounds = attachment.bounds();
-  if (next <= bounds.archived) return from_journal(attachment, bounds, next, out);
-  if (ring != nullptr) return from_ring(attachment, next, out, ended, seen_head);
-  return {.outcome = Outcome::kAtEnd};
+  if (next > attachment.bounds().archived) {
+    if (ring == nullptr) return Read{.outcome = Outcome::kAtEnd};
+    if (auto read = from_ring(attachment, next, out, ended, seen_head)) return *std::move(read);
+  }
+  return from_journal(attachment, next, out);
 }
 
-CatchUp::Read CatchUp::from_journal(const Attachment& attachment, const JournalBounds& bounds,
-                                    Sequence next, std::span<std::byte> out) {
-  if (missing_ && monotonic_ns() < missing_->retry_ns) return {.outcome = Outcome::kNothing};
-  const absl::StatusOr<JournalRun> run = attachment.journal()->read(next, bounds, out);
-  if (!run.ok()) return {.outcome = Outcome::kFailed, .status = run.status()};
+absl::StatusOr<CatchUp::Read> CatchUp::from_journal(const Attachment& attachment, Sequence next,
+                                                    std::span<std::byte> out) {
+  if (missing_ && monotonic_ns() < missing_->retry_ns) return Read{.outcome = Outcome::kNothing};
+  const absl::StatusOr<JournalRun> run = attachment.journal()->read(next, attachment.bounds(), out);
+  if (!run.ok()) return run.status();
   if (run->count > 0) {
     missing_.reset();
     return gave(run->count);
   }
   if (run->gap) return in_hole(attachment, *run, next, out);
-  return {.outcome = Outcome::kNothing};
+  return Read{.outcome = Outcome::kNothing};
 }
 
 // The journal says that it does not hold next … hole.gap_last. The ring still may, unless that

@@ -16,7 +16,7 @@
 #include <span>
 #include <string>
 
-#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "lapwing/gap.h"
 #include "lapwing/sequence.h"
 #include "subscribers/attachment.h"
@@ -28,11 +28,9 @@ class CatchUp {
   enum class Outcome {
     kRecords,  // `records` of them were copied
     kNothing,  // not yet
-    kAgain,    // the record has moved from one place to the other: read again
     kInRing,   // the ring gives it, with half its slots to spare, or will: continue there
     kHole,     // neither place has the records up to `last`, nor will
     kAtEnd,    // everything was read of a session that has no ring any more
-    kFailed,   // `status`
   };
   struct Read {
     Outcome outcome = Outcome::kNothing;
@@ -40,7 +38,6 @@ class CatchUp {
     Sequence last = kNoSequence;
     GapCause cause = GapCause::kVoid;
     std::string detail = {};  // why it is missing; empty for a void
-    absl::Status status = {};
   };
 
   // A file of the journal that is missing is asked for again for `missing_file_grace`.
@@ -56,12 +53,13 @@ class CatchUp {
 
   // Record `next` and those behind it, as many as are there and fit into `out`, which has room for
   // one. `ended`: the publisher will archive no more. `seen_head`: as in RingReader::read_run.
-  Read read(const Attachment& attachment, Sequence next, std::span<std::byte> out, bool ended,
-            Sequence& seen_head);
+  // Errors: those of JournalReader::read.
+  absl::StatusOr<Read> read(const Attachment& attachment, Sequence next, std::span<std::byte> out,
+                            bool ended, Sequence& seen_head);
 
  private:
-  Read from_journal(const Attachment& attachment, const JournalBounds& bounds, Sequence next,
-                    std::span<std::byte> out);
+  absl::StatusOr<Read> from_journal(const Attachment& attachment, Sequence next,
+                                    std::span<std::byte> out);
   Read in_hole(const Attachment& attachment, const JournalRun& hole, Sequence next,
                std::span<std::byte> out);
   bool may_come_back(const JournalRun& hole);

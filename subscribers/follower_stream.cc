@@ -75,27 +75,24 @@ void Follower::set_attention() {
 Follower::Turn Follower::on_catch_up(std::span<std::byte> out) {
   const std::uint64_t room = room_in(out);
   if (room == 0) return nothing();
-  CatchUp::Read read =
+  absl::StatusOr<CatchUp::Read> read =
       catch_up_.read(*attachment_, cursor_.next, out.first(room * cursor_.record_bytes),
                      watch_.ended(), seen_head_);
-  switch (read.outcome) {
+  if (!read.ok()) return end(read.status());
+  switch (read->outcome) {
     case CatchUp::Outcome::kRecords:
-      return read.records;
+      return read->records;
     case CatchUp::Outcome::kNothing:
       return on_idle();
-    case CatchUp::Outcome::kAgain:
-      return again();
     case CatchUp::Outcome::kInRing:
       cursor_.phase = Phase::kLive;
       return again();
     case CatchUp::Outcome::kHole:
-      return on_hole(std::move(read));
+      return on_hole(*std::move(read));
     case CatchUp::Outcome::kAtEnd:
-      return leave();
-    case CatchUp::Outcome::kFailed:
       break;
   }
-  return end(std::move(read.status));
+  return leave();
 }
 
 Follower::Turn Follower::on_live(std::span<std::byte> out) {
