@@ -109,6 +109,22 @@ Batch History::read(Sequence first, std::span<std::byte> rows) {
   return batch;
 }
 
+absl::StatusOr<MappedSegment> History::map(Sequence n) {
+  State& state = *state_;
+  if (n > state.attachment->bounds().durable) {
+    if (absl::Status went_on = state.go_on(); !went_on.ok()) return went_on;
+  }
+  absl::StatusOr<MappedRun> run = state.attachment->journal()->map(n, state.attachment->bounds());
+  if (!run.ok()) return run.status();
+  const JournalGeometry& geometry = state.attachment->journal()->geometry();
+  return MappedSegment{.first = run->first,
+                       .count = run->count,
+                       .record_bytes = geometry.record_bytes,
+                       .stride = geometry.slot_bytes,
+                       .records = run->mapping.slots.data() + kStampBytes,
+                       .mapping = std::make_shared<Pages>(std::move(run->mapping.pages))};
+}
+
 absl::StatusOr<Sequence> History::find_time(std::uint64_t utc_ns) {
   return state_->attachment->journal()->find_time(utc_ns, state_->attachment->bounds());
 }

@@ -1,10 +1,17 @@
 #include "lapwing/history.h"
 
+#include <sys/stat.h>
+
 #include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "lapwing/error.h"
 #include "testing/bus_fixture.h"
+#include "testing/other_user.h"
 
 namespace lapwing {
 namespace {
@@ -95,6 +102,89 @@ TEST_CASE("History refuses what is no sequence, and memory that holds no record"
   const Batch small = history.read(1, std::span(rows).first(55));
   CHECK(small.result == Errc::kTooSmall);
   CHECK(small.row_bytes == 56);
+}
+
+// A bus whose first segments are finished, and how many records one has.
+struct FinishedBus : TestBus {
+  FinishedBus() {
+    start();
+    publish(5000);
+    archive(5000);
+  }
+  Sequence segment_slots() const { return journal.geometry().segment_slots; }
+  std::string file_of(std::uint64_t segment) const { return journal.file(segment, "jnl"); }
+};
+
+void check_mapped(const TestBus& bus, const MappedSegment& segment, Sequence first, Sequence last) {
+  REQUIRE(segment.first == first);
+  REQUIRE(segment.count == last - first + 1);
+  REQUIRE(segment.record_bytes == 56);
+  for (std::uint64_t i = 0; i < segment.count; ++i) {
+    const std::vector<std::byte> expected = bus.journal.record(first + i);
+    REQUIRE(segment.record(i).size() == 56);
+    REQUIRE(std::memcmp(segment.record(i).data(), expected.data(), 56) == 0);
+  }
+}
+
+TEST_CASE("A finished segment is mapped whole, from any record of it, and one that grows is not") {
+  const FinishedBus bus;
+  const Sequence slots = bus.segment_slots();
+  REQUIRE(slots < 2500);
+  History history = open_history(bus);
+  for (const Sequence n : {Sequence{1}, slots / 2, slots}) {
+    const auto mapped = history.map(n);
+    INFO(mapped.status().ToString());
+    REQUIRE(mapped.ok());
+    check_mapped(bus, *mapped, 1, slots);
+  }
+  check_mapped(bus, *history.map(slots + 1), slots + 1, 2 * slots);
+  CHECK(errc_of(history.map(5000).status()) == Errc::kWouldBlock);
+  CHECK(errc_of(history.map(50'000).status()) == Errc::kWouldBlock);
+  CHECK(errc_of(history.map(0).status()) == Errc::kInvalidArgument);
+}
+
+TEST_CASE("A mapped segment stays as it is when retention removes its file and History is gone") {
+  FinishedBus bus;
+  const Sequence slots = bus.segment_slots();
+  std::optional<History> history(open_history(bus));
+  const auto mapped = history->map(1);
+  REQUIRE(mapped.ok());
+  bus.prune_below_segment(1);
+  CHECK(errc_of(history->map(1).status()) == Errc::kPruned);
+  history.reset();
+  REQUIRE_FALSE(std::filesystem::exists(bus.file_of(0)));
+  check_mapped(bus, *mapped, 1, slots);
+}
+
+TEST_CASE("A segment that others could change is not mapped, and is read all the same") {
+  const FinishedBus bus;
+  History history = open_history(bus);
+  REQUIRE(history.map(1).ok());
+  REQUIRE(::chmod(bus.file_of(0).c_str(), 0660) == 0);
+  const absl::Status refused = history.map(1).status();
+  CHECK(errc_of(refused) == Errc::kNotPermitted);
+  CHECK(std::string(refused.message()).find("chmod go-w") != std::string::npos);
+  CHECK(read_all(bus, history, 1) == 5001);
+  if (::geteuid() != 0) LAPWING_SKIP("giving a file to another user needs root");
+  REQUIRE(::chmod(bus.file_of(0).c_str(), 0644) == 0);
+  REQUIRE(::chown(bus.file_of(0).c_str(), kTestUser, 0) == 0);
+  CHECK(errc_of(history.map(1).status()) == Errc::kNotPermitted);
+}
+
+TEST_CASE("A segment with one wrong byte, or without its sums, is not mapped") {
+  const FinishedBus bus;
+  History history = open_history(bus);
+  {
+    std::fstream file(bus.file_of(0), std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(4096 + 100 * 64 + 30);
+    file.put('\x7f');
+    REQUIRE(file.good());
+  }
+  const absl::Status damaged = history.map(1).status();
+  CHECK(errc_of(damaged) == Errc::kDamaged);
+  CHECK(std::string(damaged.message()).find(bus.file_of(0)) != std::string::npos);
+  std::filesystem::remove(bus.journal.file(1, "sum"));
+  CHECK(errc_of(history.map(bus.segment_slots() + 1).status()) == Errc::kDamaged);
 }
 
 TEST_CASE("There is no history of a directory without a bus, or of a bus without a journal") {

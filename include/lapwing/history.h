@@ -38,6 +38,22 @@ struct HistoryInfo {
   Sequence durable = kNoSequence;   // the newest that no power cut takes back
 };
 
+// The records of a finished segment where they are: proven once, mapped read-only, not copied. It
+// may be copied, outlives the History, and stays as it is when retention removes the file.
+struct MappedSegment {
+  Sequence first = kNoSequence;
+  std::uint64_t count = 0;  // records: first, first + 1, …
+  std::uint32_t record_bytes = 0;
+  std::uint32_t stride = 0;            // bytes from one record to the next
+  const std::byte* records = nullptr;  // the first one
+  std::shared_ptr<const void> mapping = {};
+
+  // `index` is below count.
+  std::span<const std::byte> record(std::uint64_t index) const {
+    return {records + index * stride, record_bytes};
+  }
+};
+
 class History {
  public:
   // `directory` is of the bus. Errors: kNoBus, kNoJournal, kDamaged, kNotPermitted,
@@ -54,6 +70,14 @@ class History {
   // Results: kOk; kWouldBlock (`first` is beyond `archived`); kTooSmall; kInvalidArgument (`first`
   // is no sequence); others with the words in status().
   [[nodiscard]] Batch read(Sequence first, std::span<std::byte> rows);
+  // Maps the finished segment that record `n` is in: all of it, or where a void cuts it in pieces
+  // the piece with `n`. Costs a read of the segment, to prove it. For what is read often or by many
+  // processes; a segment that still grows is read.
+  // Maps only what nobody but this user and root could change: a file that is cut short under a
+  // mapping ends the process (SIGBUS). Errors: kWouldBlock (not all of the segment is durable);
+  // kNotPermitted (the file is another user's, or others may write to it: read it); kPruned,
+  // kNotFound (a void), kDamaged, kInvalidArgument, kSystem.
+  [[nodiscard]] absl::StatusOr<MappedSegment> map(Sequence n);
   // The sequence from which to read so that no record published at or after `utc_ns` is missed: at,
   // or a little before. Never below the oldest.
   [[nodiscard]] absl::StatusOr<Sequence> find_time(std::uint64_t utc_ns);

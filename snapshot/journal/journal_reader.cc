@@ -78,6 +78,7 @@ struct JournalReader::State {
 
   void note_voids();
   Sequence void_free_last(Sequence n) const;
+  Sequence first_of_journal() const;
   std::optional<JournalRun> gap_at(Sequence n, const JournalBounds& bounds) const;
   absl::StatusOr<JournalRun> explain_unopened(Sequence n, Sequence limit,
                                               const absl::Status& status) const;
@@ -107,6 +108,14 @@ Sequence JournalReader::State::void_free_last(Sequence n) const {
     if (there.first > n) return there.first - 1;
   }
   return UINT64_MAX;
+}
+
+// Of its first session; there is one.
+Sequence JournalReader::State::first_of_journal() const {
+  for (const SessionRecord& session : sessions.sessions()) {
+    if (session.begin.journal_id == files.journal_id) return session.first();
+  }
+  return 1;
 }
 
 // What is known not to be there before any file is looked at.
@@ -240,6 +249,45 @@ absl::StatusOr<JournalRun> JournalReader::read(Sequence n, const JournalBounds& 
   if (n > bounds.archived) return run;
   run.count = state_->copy_out(n, bounds.archived, out);
   return run;
+}
+
+absl::StatusOr<MappedRun> JournalReader::map(Sequence n, const JournalBounds& bounds) {
+  const JournalGeometry& geometry = state_->files.geometry;
+  if (n == kNoSequence || n > kSequenceMax) {
+    return make_error(Errc::kInvalidArgument,
+                      absl::StrCat(n, " is no sequence: the first record is 1"));
+  }
+  const std::uint64_t segment = geometry.segment_of(n);
+  const Sequence segment_last = geometry.segment_last(segment);
+  if (segment_last > bounds.durable) {
+    return make_error(
+        Errc::kWouldBlock,
+        absl::StrCat("the segment of record ", n, " ends with record ", segment_last,
+                     ", and durable is ", bounds.durable, ": read it until it is finished"));
+  }
+  if (n < bounds.oldest) {
+    return make_error(
+        Errc::kPruned,
+        absl::StrCat("record ", n, " is pruned; the journal begins with ", bounds.oldest));
+  }
+  Sequence first = std::max(geometry.segment_first(segment), state_->first_of_journal());
+  for (const Void& there : state_->voids) {
+    if (n >= there.first && n <= there.last) {
+      return make_error(Errc::kNotFound, absl::StrCat("there is no record ", n, ": a void from ",
+                                                      there.first, " to ", there.last));
+    }
+    if (there.last < n) first = std::max(first, there.last + 1);
+  }
+  const Sequence last = std::min(segment_last, state_->void_free_last(n));
+  absl::StatusOr<SegmentMapping> mapping = map_segment(state_->files, first, last);
+  if (mapping.ok()) return MappedRun{first, last - first + 1, *std::move(mapping)};
+  if (errc_of(mapping.status()) != Errc::kNotFound) return mapping.status();
+  const auto gap = state_->explain_missing(n, last, std::string(mapping.status().message()));
+  if (!gap.ok()) return gap.status();
+  if (gap->cause != GapCause::kPruned) return make_error(Errc::kDamaged, gap->detail);
+  return make_error(
+      Errc::kPruned,
+      absl::StrCat("record ", n, " is pruned; the journal begins with ", gap->gap_last + 1));
 }
 
 absl::StatusOr<Sequence> JournalReader::find_time(std::uint64_t wall_ns,

@@ -20,6 +20,7 @@
 #include "os/io.h"
 #include "proto/journal_format.h"
 #include "snapshot/journal/journal_geometry.h"
+#include "snapshot/journal/segment_map.h"
 #include "snapshot/journal/session_log.h"
 
 namespace lapwing {
@@ -35,6 +36,13 @@ struct JournalRun {
   // its directory was removed.
   bool missing_file = false;
   AnchorState directory = AnchorState::kStands;  // of the journal, where a file is missing
+};
+
+// What map() gives.
+struct MappedRun {
+  Sequence first = kNoSequence;
+  std::uint64_t count = 0;
+  SegmentMapping mapping;
 };
 
 // How far the journal may be trusted, as of now. Where there is a ring file of the journal's last
@@ -69,6 +77,11 @@ class JournalReader {
   // Errors: kInvalidArgument, kNotPermitted, kSystem.
   absl::StatusOr<JournalRun> read(Sequence n, const JournalBounds& bounds,
                                   std::span<std::byte> out);
+
+  // The records of the finished segment that n is in, as far as no void parts them from n, mapped
+  // and proven. Errors: kInvalidArgument; kWouldBlock (not all of the segment is durable); kNotFound
+  // (n is in a void); kPruned, kDamaged; those of map_segment().
+  absl::StatusOr<MappedRun> map(Sequence n, const JournalBounds& bounds);
 
   // The sequence from which to read so that no record published at or after `wall_ns` is missed:
   // at, or a little before. Never below the oldest retained.
