@@ -69,6 +69,18 @@ def include_directions(tree):
                 yield source.finding(line, f"{source.layer} does not know {path.split('/')[0]}")
 
 
+def public_headers_by_name(tree):
+    """A header of include/ is included as "lapwing/…", as its users do."""
+    for source in tree.cpp():
+        for line, match in source.search(r'^\s*#\s*include\s*(["<][^">]+[">])',
+                                         source.code_with_strings):
+            path = match[1][1:-1]
+            in_brackets = match[1][0] == "<" and path.startswith("lapwing/")
+            if in_brackets or path.startswith(("include/", "../", "./")):
+                yield source.finding(line, f'{match[1]}: write "lapwing/…" for a public header, and the path '
+                                           "from the root for any other")
+
+
 def atomics_in_one_file(tree):
     """Every atomic access of the library is in the file of its protocol."""
     for source in tree.library():
@@ -172,6 +184,7 @@ def short_files(tree):
 
 RULES = [
     include_directions,
+    public_headers_by_name,
     atomics_in_one_file,
     asm_in_the_slot,
     no_sleeps,

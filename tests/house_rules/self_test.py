@@ -69,6 +69,18 @@ CASES = {
             {"bus/a.cc": '#include "bus/nowhere.h"\n'},
         ],
     ),
+    code.public_headers_by_name: (
+        [
+            {"bus/a.cc": '#include "lapwing/l.h"\n#include <liburing.h>\n'},
+            {"bus/a.cc": '// not "include/lapwing/l.h"\nint a;\n'},
+        ],
+        [
+            {"bus/a.cc": '#include "include/lapwing/l.h"\n'},
+            {"bus/a.cc": '#include "../include/lapwing/l.h"\n'},
+            {"include/lapwing/a.h": HEADER + '#include "./b.h"\n'},
+            {"bus/a.cc": "#include <lapwing/l.h>\n"},
+        ],
+    ),
     code.atomics_in_one_file: (
         [
             {"proto/slot_words.h": "std::atomic<int> a;\n"},
