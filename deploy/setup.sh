@@ -21,6 +21,7 @@ packages=(
   librocksdb-dev                                       # checkpoints
   catch2 libbenchmark-dev                              # tests and benchmarks
   fio                                                  # the floor of sustained publishing
+  doxygen                                              # the reference of the public headers
   valgrind                                             # instructions of a publish, counted
   python3-matplotlib                                   # the pictures of a benchmark's report
   python3 python3-venv ca-certificates                 # house rules; tests that need a registry

@@ -1,0 +1,66 @@
+#!/usr/bin/env python3
+"""Shows a header to Doxygen as if its plain comments were written for it.
+
+    doxygen_filter.py HEADER
+
+The sources keep their style: `//` above or behind a declaration. Doxygen takes only `///` and `///<`.
+The comment at a header's head becomes that of the file, and what is indented in a comment a block of
+code. Prints as many lines as it can; Doxygen's line numbers are near, not exact.
+"""
+
+import re
+import sys
+
+WHOLE = re.compile(r"^(\s*)//(?!/)( ?)(.*)$")
+BEHIND = re.compile(r'^(\s*[^\s/}#](?:[^"/]|"[^"]*"|/(?!/))*?)//(?!/) ?(.*)$')
+CODE_INDENT = "  "  # beyond the one space after //
+
+
+def escape(text):
+    """Doxygen's own characters mean nothing in our comments; what stands in backquotes is left."""
+    parts = re.split(r"(`[^`]*`)", text)
+    return "".join(part if part.startswith("`") else re.sub(r"([<>#@\\%])", r"\\\1", part)
+                   for part in parts)
+
+
+def filtered(lines):
+    """The lines of a header, as Doxygen should see them."""
+    behind_column = None  # of the comment that the line before ended with
+    in_code = False
+    for number, line in enumerate(lines):
+        whole = WHOLE.match(line)
+        if whole and "NOLINT" not in line:
+            indent, text = whole[1], whole[3]
+            if len(indent) == behind_column:
+                yield f"{indent}///< {escape(text)}"
+                continue
+            behind_column = None
+            if number == 0:
+                yield "/// @file"
+            is_code = text.startswith(CODE_INDENT)
+            if is_code and not in_code:
+                yield f"{indent}/// @code"
+            elif in_code and not is_code and text:
+                yield f"{indent}/// @endcode"
+            in_code = is_code or (in_code and not text)
+            yield f"{indent}/// {text if in_code else escape(text)}"
+            continue
+        if in_code:
+            yield "/// @endcode"
+            in_code = False
+        behind = BEHIND.match(line)
+        if behind and "NOLINT" not in line:
+            behind_column = len(behind[1])
+            yield f"{behind[1]}///< {escape(behind[2])}"
+        else:
+            behind_column = None
+            yield line
+
+
+def main():
+    with open(sys.argv[1], encoding="utf-8") as header:
+        print("\n".join(filtered(header.read().split("\n"))))
+
+
+if __name__ == "__main__":
+    main()
