@@ -6,8 +6,6 @@
 
 #include <cstddef>
 
-#include "os/unique_fd.h"
-
 namespace lapwing::bench {
 
 // Two connected sockets of that type (SOCK_STREAM or SOCK_SEQPACKET), made before the child that
@@ -15,6 +13,9 @@ namespace lapwing::bench {
 class SocketPair {
  public:
   SocketPair(int type, std::size_t buffer_bytes);
+  SocketPair(const SocketPair&) = delete;
+  SocketPair& operator=(const SocketPair&) = delete;
+  ~SocketPair();
 
   // One send and, but for what a stream divides, one receive a message.
   void send(const std::byte* message, std::size_t bytes) const;
@@ -24,8 +25,9 @@ class SocketPair {
   bool takes(std::size_t bytes) const;
 
  private:
-  UniqueFd sending_;
-  UniqueFd receiving_;
+  // Not of UniqueFd, which a forked child does not have.
+  int sending_ = -1;
+  int receiving_ = -1;
 };
 
 }  // namespace lapwing::bench

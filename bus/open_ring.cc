@@ -22,7 +22,8 @@ namespace {
 
 // O_PATH first: opening a device, or a FIFO, does something to it.
 absl::StatusOr<UniqueFd> open_regular(const std::string& path) {
-  const UniqueFd found(::open(path.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+  const UniqueFd found =
+      UniqueFd::opened_by([&] { return ::open(path.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC); });
   struct stat info{};
   if (!found.valid() || fstat(found.get(), &info) != 0) {
     return make_system_error(errno, absl::StrCat("opening the ring file ", path));
@@ -33,7 +34,8 @@ absl::StatusOr<UniqueFd> open_regular(const std::string& path) {
   if (!S_ISREG(info.st_mode)) {
     return make_error(Errc::kNotALapwingFile, absl::StrCat(path, " is not a regular file"));
   }
-  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
+  UniqueFd fd = UniqueFd::opened_by(
+      [&] { return ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK); });
   struct stat opened{};
   if (!fd.valid() || fstat(fd.get(), &opened) != 0) {
     return make_system_error(errno, absl::StrCat("opening the ring file ", path));

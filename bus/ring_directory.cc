@@ -33,7 +33,8 @@ absl::StatusOr<std::string> private_ring_directory(std::optional<unsigned> group
   if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
     return make_system_error(errno, absl::StrCat("making ", path));
   }
-  const UniqueFd fd(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  const UniqueFd fd = UniqueFd::opened_by(
+      [&] { return open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC); });
   struct stat found{};
   if (!fd.valid() || fstat(fd.get(), &found) != 0) {
     if (errno == ENOTDIR || errno == ELOOP) {
@@ -67,7 +68,8 @@ absl::StatusOr<bool> is_on_tmpfs(const std::string& directory) {
 }
 
 absl::StatusOr<UniqueFd> open_ring_directory(const std::string& directory) {
-  UniqueFd fd(open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  UniqueFd fd = UniqueFd::opened_by(
+      [&] { return open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); });
   struct stat found{};
   if (!fd.valid() || fstat(fd.get(), &found) != 0) {
     if (errno == ENOTDIR) {

@@ -105,7 +105,8 @@ void start_words(RingWords& words, const RingHeader& header) {
 
 // A file without a name: it vanishes by itself if the publisher is killed before it is published.
 absl::StatusOr<UniqueFd> open_unnamed(int directory_fd, const std::string& directory) {
-  UniqueFd fd(openat(directory_fd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+  UniqueFd fd = UniqueFd::opened_by(
+      [&] { return openat(directory_fd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600); });
   if (fd.valid()) return fd;
   if (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL) {
     return make_error(Errc::kUnsupported,

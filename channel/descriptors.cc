@@ -7,6 +7,7 @@
 #include <cstring>
 #include <utility>
 
+#include "os/fork.h"
 #include "os/kernel.h"
 #include "proto/channel_frames.h"
 
@@ -69,6 +70,7 @@ ReceiveOutcome receive_with_descriptors(int fd, Packet& packet,
   iovec part{packet.bytes, sizeof packet.bytes};
   ControlData control{};
   msghdr message = message_over(part, control, sizeof control.bytes);
+  const ForkHold hold;  // until what came has an owner
   ssize_t got = 0;
   bool reset_seen = false;
   do {

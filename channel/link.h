@@ -35,7 +35,7 @@ class Link {
   void await(int other, std::uint64_t timeout_ns) const;
   // Sends a wake-up. Never blocks.
   SendOutcome wake();
-  // Ends the connection for both, also where a forked child holds the descriptor, too.
+  // Ends the connection for both, also where a child made by clone() holds the descriptor, too.
   void close();
 
  private:

@@ -17,6 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "lapwing/detail/channel_words.h"
 #include "lapwing/error.h"
+#include "os/fork.h"
 #include "os/huge_pages.h"
 #include "os/kernel.h"
 #include "os/mapping.h"
@@ -37,7 +38,8 @@ std::uint64_t file_bytes(const ChannelHeader& header) {
 }
 
 absl::StatusOr<UniqueFd> make_memory_file(std::uint64_t bytes) {
-  UniqueFd fd(memfd_create(kChannelFileName, MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  UniqueFd fd = UniqueFd::opened_by(
+      [] { return memfd_create(kChannelFileName, MFD_CLOEXEC | MFD_ALLOW_SEALING); });
   if (!fd.valid()) return make_system_error(errno, "making a memory file for a channel");
   if (ftruncate(fd.get(), static_cast<off_t>(bytes)) == 0) return fd;
   return make_system_error(errno, absl::StrCat("sizing a channel's memory file to ", bytes));
@@ -53,6 +55,7 @@ absl::Status no_memory(std::uint64_t bytes, const std::string& why) {
 // A memory file has no limit of its own: without this, a capacity beyond what the machine has would
 // be answered by the kernel's out-of-memory killer.
 absl::Status check_available_memory(std::uint64_t bytes) {
+  const ForkHold hold;
   std::ifstream meminfo("/proc/meminfo");
   for (std::string line; std::getline(meminfo, line);) {
     std::uint64_t kib = 0;

@@ -23,9 +23,10 @@ absl::Status no_descriptor() {
 }  // namespace
 
 absl::StatusOr<Watch> Watch::make() {
-  UniqueFd set(epoll_create1(EPOLL_CLOEXEC));
+  UniqueFd set = UniqueFd::opened_by([] { return epoll_create1(EPOLL_CLOEXEC); });
   if (!set.valid()) return no_descriptor();
-  UniqueFd timer(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
+  UniqueFd timer = UniqueFd::opened_by(
+      [] { return timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK); });
   if (!timer.valid()) return no_descriptor();
   Watch watch(std::move(set), std::move(timer));
   if (!watch.add(watch.timer_.get())) {

@@ -17,6 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "channel/memory_file.h"
 #include "lapwing/error.h"
+#include "os/fork.h"
 #include "os/kernel.h"
 #include "os/system_error.h"
 #include "os/unique_fd.h"
@@ -41,6 +42,7 @@ std::optional<pid_t> pid_of(const fs::path& entry) {
 
 // The letter behind the name, which may itself hold brackets and blanks: "12 (a) b) T 1 …".
 bool is_stopped(const fs::path& process) {
+  const ForkHold hold;
   std::ifstream file(process / "stat");
   const std::string text{std::istreambuf_iterator<char>(file), {}};
   const std::size_t end = text.rfind(") ");
@@ -162,7 +164,8 @@ void Census::look_at(const fs::path& process, pid_t pid) {
 
 // What is no channel's file, or gone by now, is passed over.
 void Census::look_at_file(const fs::path& link, const fs::path& process, pid_t pid) {
-  const UniqueFd fd(open(link.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  const UniqueFd fd = UniqueFd::opened_by(
+      [&] { return open(link.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY); });
   struct stat found{};
   if (!fd.valid() || fstat(fd.get(), &found) != 0) return;
   const absl::StatusOr<ChannelHeader> header = read_channel_header(fd.get(), link.string());

@@ -13,6 +13,7 @@
 #include "channel/memory_file.h"
 #include "proto/text_field.h"
 #include "testing/channel_fixture.h"
+#include "testing/process_descriptors.h"
 
 namespace lapwing {
 namespace {
@@ -229,11 +230,14 @@ TEST_CASE("A file that only looks like a channel's is passed over") {
 
 TEST_CASE("Of two processes that hold a file, the one that it names is the owner") {
   ChannelPair pair({});
+  const std::vector<int> duplicates = duplicates_of(kChannelFileName);
+  REQUIRE(duplicates.size() >= 2);
   const pid_t child = fork();
   if (child == 0) {
     for (;;) pause();
   }
   REQUIRE(child > 0);
+  for (const int duplicate : duplicates) close(duplicate);
   const auto channel = find(pair.producer().session_id());
   kill(child, SIGKILL);
   waitpid(child, nullptr, 0);

@@ -1,6 +1,7 @@
 #include "os/directory_anchors.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -31,10 +32,10 @@ std::vector<std::string> components_of(const std::string& path) {
 
 // The root itself may be a link: whoever runs the bus may have put its journal on another disk.
 void DirectoryAnchors::add(const std::string& directory) {
-  const int fd = ::open(directory.c_str(), kHeld);
+  UniqueFd fd = UniqueFd::opened_by([&] { return ::open(directory.c_str(), kHeld); });
   const std::lock_guard lock(mutex_);
   std::erase_if(anchors_, [&](const Anchor& anchor) { return anchor.path == directory; });
-  if (fd >= 0) anchors_.push_back({directory, std::make_shared<const UniqueFd>(fd)});
+  if (fd.valid()) anchors_.push_back({directory, std::make_shared<const UniqueFd>(std::move(fd))});
 }
 
 DirectoryAnchors::Anchor DirectoryAnchors::find(const std::string& path) const {
@@ -55,9 +56,10 @@ PathPlace DirectoryAnchors::place_of(const std::string& path) const {
   if (components.empty()) return {anchor.directory, "."};
   PathPlace place{anchor.directory, components.back()};
   for (std::size_t i = 0; i + 1 < components.size(); ++i) {
-    const int fd = ::openat(place.at(), components[i].c_str(), kHeld | O_NOFOLLOW);
-    if (fd < 0) return {nullptr, path, errno};
-    place.directory = std::make_shared<const UniqueFd>(fd);
+    UniqueFd fd = UniqueFd::opened_by(
+        [&] { return ::openat(place.at(), components[i].c_str(), kHeld | O_NOFOLLOW); });
+    if (!fd.valid()) return {nullptr, path, errno};
+    place.directory = std::make_shared<const UniqueFd>(std::move(fd));
   }
   return place;
 }

@@ -27,7 +27,9 @@ absl::StatusOr<UniqueFd> open_lock(const std::string& path, bool own_file_only) 
   UniqueFd fd;
   do {
     // O_NONBLOCK: a fifo does not hold us up.
-    fd.reset(::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600));
+    fd = UniqueFd::opened_by([&] {
+      return ::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600);
+    });
   } while (!fd.valid() && errno == EINTR);
   struct stat found{};
   if (!fd.valid() || ::fstat(fd.get(), &found) != 0) {

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "lapwing/error.h"
+#include "os/fork.h"
 #include "proto/ring_layout.h"
 
 namespace lapwing {
@@ -17,6 +18,7 @@ namespace {
 
 // Bytes of the mapping that starts at `address` which huge pages back, as /proc/self/smaps has it.
 absl::StatusOr<std::uint64_t> huge_bytes_at(const void* address, const std::string& what) {
+  const ForkHold hold;
   std::ifstream smaps("/proc/self/smaps");
   const std::string first = absl::StrFormat("%x-", reinterpret_cast<std::uintptr_t>(address));
   bool inside = false;

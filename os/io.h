@@ -21,6 +21,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "os/fork.h"
 #include "os/pages.h"
 
 namespace lapwing {
@@ -130,12 +131,12 @@ class WriteQueue {
   virtual std::size_t in_flight() const = 0;
 };
 
-// Owns one FileHandle. Movable, not copyable.
+// Owns one FileHandle. Movable, not copyable. A forked child does not close it: it has none.
 class OpenFile {
  public:
   OpenFile() = default;
   OpenFile(Disk& disk, FileHandle file) : disk_(&disk), file_(file) {}
-  OpenFile(OpenFile&& other) noexcept : disk_(other.disk_), file_(other.file_) {
+  OpenFile(OpenFile&& other) noexcept : disk_(other.disk_), file_(other.file_), made_(other.made_) {
     other.file_ = kNoFile;
   }
   OpenFile& operator=(OpenFile&& other) noexcept {
@@ -143,6 +144,7 @@ class OpenFile {
     close();
     disk_ = other.disk_;
     file_ = other.file_;
+    made_ = other.made_;
     other.file_ = kNoFile;
     return *this;
   }
@@ -154,13 +156,14 @@ class OpenFile {
   bool valid() const { return file_ != kNoFile; }
   FileHandle release() { return std::exchange(file_, kNoFile); }
   void close() {
-    if (file_ != kNoFile) disk_->close(file_);
+    if (file_ != kNoFile && !made_.in_child()) disk_->close(file_);
     file_ = kNoFile;
   }
 
  private:
   Disk* disk_ = nullptr;
   FileHandle file_ = kNoFile;
+  ForkMark made_;
 };
 
 inline absl::StatusOr<OpenFile> open_file(Disk& disk, const std::string& path,

@@ -117,7 +117,7 @@ void membarrier_global() {
 }
 
 absl::StatusOr<UniqueFd> make_eventfd() {
-  UniqueFd fd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  UniqueFd fd = UniqueFd::opened_by([] { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); });
   if (!fd.valid()) return make_system_error(errno, "making an eventfd");
   return fd;
 }
@@ -146,7 +146,7 @@ absl::StatusOr<Id128> random_id() {
 
 absl::StatusOr<Id128> boot_id() {
   constexpr char kPath[] = "/proc/sys/kernel/random/boot_id";
-  const UniqueFd fd(open(kPath, O_RDONLY | O_CLOEXEC));
+  const UniqueFd fd = UniqueFd::opened_by([&] { return open(kPath, O_RDONLY | O_CLOEXEC); });
   char text[64] = {};
   const ssize_t got = fd.valid() ? read(fd.get(), text, sizeof text - 1) : -1;
   if (got < 0) return make_system_error(errno, absl::StrCat("reading ", kPath));

@@ -41,7 +41,8 @@ class SocketAddress {
     std::string name = path;
     if (name.size() > kSocketPathBytesMax) {
       const std::string directory = directory_of(path);
-      result.directory_.reset(open(directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+      result.directory_ = UniqueFd::opened_by(
+          [&] { return open(directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC); });
       if (!result.directory_.valid()) {
         if (errno == ENAMETOOLONG) return path_too_long(path, kind);
         return make_system_error(
@@ -70,7 +71,8 @@ class SocketAddress {
 
 // With SOCK_NONBLOCK or 0 for `flags`.
 absl::StatusOr<UniqueFd> make_socket(int flags, const SocketKind& kind) {
-  UniqueFd fd(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | flags, 0));
+  UniqueFd fd = UniqueFd::opened_by(
+      [&] { return socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | flags, 0); });
   if (!fd.valid()) return make_system_error(errno, absl::StrCat("making a ", kind.name));
   return fd;
 }

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "lapwing/error.h"
+#include "os/fork.h"
 #include "os/huge_pages.h"
 #include "os/system_error.h"
 #include "proto/ring_layout.h"
@@ -47,6 +48,7 @@ absl::StatusOr<bip::mapped_region> map_file(int fd, MapAccess access, std::uint6
                                             const std::string& path) {
   const bip::mode_t mode = access == MapAccess::kReadOnly ? bip::read_only : bip::read_write;
   bip::mapped_region region;
+  const ForkHold hold;  // until a fork does not copy it
   void* const place = bytes >= kHugePageBytes ? reserve_aligned(bytes) : nullptr;
   try {
     region = place == nullptr

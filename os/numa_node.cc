@@ -13,6 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "lapwing/error.h"
+#include "os/fork.h"
 #include "os/system_error.h"
 
 namespace lapwing {
@@ -26,6 +27,7 @@ constexpr char kNodes[] = "/sys/devices/system/node/";
 
 // The nodes that are online, as the kernel lists them: "0-1,4". Empty without NUMA.
 std::string nodes_online() {
+  const ForkHold hold;
   std::ifstream file(absl::StrCat(kNodes, "online"));
   std::string list;
   std::getline(file, list);

@@ -12,6 +12,7 @@ absl::StatusOr<Pages> Pages::make(int file, int protection, int flags, std::uint
                                   std::uint64_t mapped_bytes) {
   Pages pages;
   if (bytes == 0) return pages;
+  const ForkHold hold;  // until a fork does not copy it
   void* const mapping = ::mmap(nullptr, mapped_bytes, protection, MAP_PRIVATE | flags, file, 0);
   if (mapping == MAP_FAILED) {
     return make_error(Errc::kLimit, absl::StrCat("no room in memory for ", bytes,
@@ -45,18 +46,20 @@ Pages::Pages(Pages&& other) noexcept
     : mapping_(std::exchange(other.mapping_, nullptr)),
       mapped_bytes_(std::exchange(other.mapped_bytes_, 0)),
       begin_(std::exchange(other.begin_, nullptr)),
-      byte_count_(std::exchange(other.byte_count_, 0)) {}
+      byte_count_(std::exchange(other.byte_count_, 0)),
+      made_(other.made_) {}
 
 Pages& Pages::operator=(Pages&& other) noexcept {
   std::swap(mapping_, other.mapping_);
   std::swap(mapped_bytes_, other.mapped_bytes_);
   std::swap(begin_, other.begin_);
   std::swap(byte_count_, other.byte_count_);
+  std::swap(made_, other.made_);
   return *this;
 }
 
 Pages::~Pages() {
-  if (mapping_ != nullptr) ::munmap(mapping_, mapped_bytes_);
+  if (mapping_ != nullptr && !made_.in_child()) ::munmap(mapping_, mapped_bytes_);
 }
 
 void Pages::expect_sequential(bool sequential) const {

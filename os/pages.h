@@ -1,5 +1,5 @@
 // Memory for what may be as large as the machine's: pages of one owner, or a file's, mapped
-// read-only. Neither is copied by a fork.
+// read-only. Neither is copied by a fork, and a forked child unmaps neither.
 //
 // Thread safety: plain memory. Owns it; movable.
 #pragma once
@@ -9,6 +9,7 @@
 #include <span>
 
 #include "absl/status/statusor.h"
+#include "os/fork.h"
 
 namespace lapwing {
 
@@ -42,6 +43,7 @@ class Pages {
   std::size_t mapped_bytes_ = 0;
   std::byte* begin_ = nullptr;
   std::size_t byte_count_ = 0;
+  ForkMark made_;
 };
 
 }  // namespace lapwing

@@ -14,6 +14,7 @@
 #include "os/file_lock.h"
 #include "os/sharing.h"
 #include "os/system_error.h"
+#include "os/unique_fd.h"
 
 namespace lapwing {
 namespace {
@@ -117,10 +118,12 @@ std::int64_t run_request(const WriteRequest& request) {
 }
 
 absl::StatusOr<FileHandle> PosixDisk::open(const std::string& path, const OpenOptions& options) {
+  const ForkHold hold;
   const int file = at_place(anchors_, path, [&](int at, const char* name) {
     return ::openat(at, name, open_flags(options), options.permissions);
   });
   if (file < 0) return open_error(errno, path);
+  enter_descriptor(file);
   OpenFile owner(*this, file);
   struct stat status;
   if (::fstat(file, &status) != 0) return open_error(errno, path);
@@ -134,7 +137,7 @@ absl::StatusOr<FileHandle> PosixDisk::open(const std::string& path, const OpenOp
 }
 
 void PosixDisk::close(FileHandle file) {
-  ::close(file);
+  close_descriptor(file);
 }
 
 absl::StatusOr<std::size_t> PosixDisk::read_at(FileHandle file, std::uint64_t offset,
@@ -259,6 +262,7 @@ absl::Status PosixDisk::sync_directory(const std::string& path) {
 }
 
 absl::StatusOr<std::vector<std::string>> PosixDisk::list(const std::string& directory) {
+  const ForkHold hold;  // as long as the stream is open
   UniqueFd opened(at_place(anchors_, directory, [](int at, const char* name) {
     const int no_link = at == AT_FDCWD ? 0 : O_NOFOLLOW;
     return ::openat(at, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | no_link);
@@ -295,7 +299,7 @@ absl::StatusOr<std::uint64_t> PosixDisk::free_bytes(const std::string& path) {
   const auto open_path = [](int at, const char* name) {
     return ::openat(at, name, O_PATH | O_CLOEXEC);
   };
-  const OpenFile place(*this, at_place(anchors_, path, open_path));
+  const UniqueFd place = UniqueFd::opened_by([&] { return at_place(anchors_, path, open_path); });
   struct statvfs status;
   if (!place.valid() || retry_on_eintr([&] { return ::fstatvfs(place.get(), &status); }) != 0) {
     return make_system_error(errno, absl::StrCat("cannot ask for the free space of ", path));

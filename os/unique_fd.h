@@ -1,35 +1,55 @@
 // Owns one file descriptor and closes it. Movable, not copyable. Not thread-safe.
+//
+// A child made by fork() does not have it: it is closed there before fork() returns, and get() is -1
+// (os/fork.h).
 #pragma once
 
-#include <unistd.h>
-
 #include <utility>
+
+#include "os/fork.h"
 
 namespace lapwing {
 
 class UniqueFd {
  public:
   UniqueFd() = default;
-  explicit UniqueFd(int fd) : fd_(fd) {}
-  UniqueFd(UniqueFd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  explicit UniqueFd(int fd) : fd_(fd) { enter_descriptor(fd); }
+  // What `open`, a system call, returns: no fork comes between it and its owner.
+  template <typename Open>
+  static UniqueFd opened_by(const Open& open) {
+    const ForkHold hold;
+    return UniqueFd(open());
+  }
+  UniqueFd(UniqueFd&& other) noexcept : fd_(std::exchange(other.fd_, -1)), made_(other.made_) {}
   UniqueFd& operator=(UniqueFd&& other) noexcept {
-    if (this != &other) reset(std::exchange(other.fd_, -1));
+    if (this == &other) return *this;
+    reset();
+    fd_ = std::exchange(other.fd_, -1);
+    made_ = other.made_;
     return *this;
   }
   UniqueFd(const UniqueFd&) = delete;
   UniqueFd& operator=(const UniqueFd&) = delete;
   ~UniqueFd() { reset(); }
 
-  int get() const { return fd_; }
-  bool valid() const { return fd_ >= 0; }
-  int release() { return std::exchange(fd_, -1); }
-  void reset(int fd = -1) {
-    if (fd_ >= 0) ::close(fd_);
-    fd_ = fd;
+  int get() const { return made_.in_child() ? -1 : fd_; }
+  bool valid() const { return get() >= 0; }
+  // The caller's from now on; a forked child has it, too.
+  int release() {
+    const int fd = get();
+    forget_descriptor(fd);
+    fd_ = -1;
+    return fd;
   }
+  void reset() {
+    if (fd_ >= 0 && !made_.in_child()) close_descriptor(fd_);
+    fd_ = -1;
+  }
+  void reset(int fd) { *this = UniqueFd(fd); }
 
  private:
   int fd_ = -1;
+  ForkMark made_;
 };
 
 }  // namespace lapwing

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "lapwing/error.h"
+#include "os/fork.h"
 #include "os/posix_io.h"
 #include "os/system_error.h"
 
@@ -35,10 +36,7 @@ absl::Status refused(int sys_errno) {
 absl::StatusOr<std::unique_ptr<UringWriteQueue>> UringWriteQueue::create(
     std::span<const int> held) {
   std::unique_ptr<UringWriteQueue> queue(new UringWriteQueue);
-  if (const int made = io_uring_queue_init(kUringDepth, &queue->ring_, 0); made < 0) {
-    queue->ring_.ring_fd = -1;
-    return refused(-made);
-  }
+  if (const int made = queue->init(); made < 0) return refused(-made);
   queue->unsubmitted_.reserve(kUringDepth);
   queue->requests_.resize(kUringDepth);
   for (std::uint64_t place = 0; place < kUringDepth; ++place) queue->free_places_.push_back(place);
@@ -49,6 +47,19 @@ absl::StatusOr<std::unique_ptr<UringWriteQueue>> UringWriteQueue::create(
   }
   if (const int entered = queue->try_to_enter(); entered < 0) return refused(-entered);
   return queue;
+}
+
+// A mapping of the ring keeps it, and with it the files that it holds, as a descriptor does. 0 or
+// -errno.
+int UringWriteQueue::init() {
+  const ForkHold hold;
+  const int made = io_uring_queue_init(kUringDepth, &ring_, 0);
+  if (made < 0) {
+    ring_.ring_fd = -1;
+    return made;
+  }
+  enter_descriptor(ring_.ring_fd);
+  return io_uring_ring_dontfork(&ring_);
 }
 
 // A container may allow the set-up and refuse the rest, which would else be the journal's first
@@ -66,7 +77,10 @@ int UringWriteQueue::try_to_enter() {
 }
 
 UringWriteQueue::~UringWriteQueue() {
-  if (ring_.ring_fd >= 0) io_uring_queue_exit(&ring_);
+  if (ring_.ring_fd < 0 || made_.in_child()) return;
+  const ForkHold hold;
+  forget_descriptor(ring_.ring_fd);
+  io_uring_queue_exit(&ring_);
 }
 
 std::string UringWriteQueue::description() const {

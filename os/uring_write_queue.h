@@ -3,7 +3,7 @@
 //
 // The kernel may finish a killed publisher's requests after the process is gone. So the descriptors
 // of the publisher's locks are registered with the io_uring: the locks are held until the last
-// request ended.
+// request ended. A forked child has neither the descriptor nor the mappings.
 //
 // What the kernel gives to a thread of its own, it cancels where no thread can be started (a limit
 // on processes): such a request is then made here, by a plain system call.
@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "os/fork.h"
 #include "os/io.h"
 
 namespace lapwing {
@@ -47,6 +48,7 @@ class UringWriteQueue final : public WriteQueue {
 
  private:
   UringWriteQueue() = default;
+  int init();
   int try_to_enter();
   void prepare_write(io_uring_sqe* entry, const WriteRequest& request);
   int enter(std::uint64_t wait_ns);
@@ -54,6 +56,7 @@ class UringWriteQueue final : public WriteQueue {
   std::size_t refuse_unsubmitted(std::span<WriteCompletion> out);
 
   io_uring ring_{};
+  ForkMark made_;
   std::size_t in_flight_ = 0;
   std::span<const std::byte> registered_;
   // Of a request that is under way the kernel knows the place alone.

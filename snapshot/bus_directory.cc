@@ -64,7 +64,8 @@ absl::Status check_group(const std::string& directory, const struct stat& info, 
 }
 
 UniqueFd open_directory(const std::string& directory) {
-  return UniqueFd(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  return UniqueFd::opened_by(
+      [&] { return ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC); });
 }
 
 absl::Status cannot_make(int sys_errno, const std::string& directory) {

@@ -278,8 +278,8 @@ bool ControlConnection::send_queued() {
   return true;
 }
 
-// A child that the publisher's process forked may hold the descriptor, too; the client must learn
-// of the end all the same.
+// A child of the publisher's process may hold the socket, too: one that is being forked, for a
+// moment, and one made by clone(). The client must learn of the end all the same.
 void ControlConnection::close() {
   shutdown(fd_.get(), SHUT_RDWR);
   fd_.reset();

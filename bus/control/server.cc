@@ -75,7 +75,7 @@ ControlServer::ControlServer(const ServerOptions& options, ControlledPublisher& 
       drops_([&publisher](const std::string& line) { publisher.log(line); }) {}
 
 absl::Status ControlServer::open() {
-  epoll_.reset(epoll_create1(EPOLL_CLOEXEC));
+  epoll_ = UniqueFd::opened_by([] { return epoll_create1(EPOLL_CLOEXEC); });
   if (!epoll_.valid()) return make_system_error(errno, "making the control socket's epoll");
   absl::StatusOr<UniqueFd> listener =
       listen_control(options_.path, options_.group ? 0660 : 0600, options_.group);
@@ -101,7 +101,8 @@ void ControlServer::close() {
       name.st_ino == name_inode_) {
     unlink(options_.path.c_str());
   }
-  shutdown(listener_.get(), SHUT_RDWR);  // also for a forked child that holds it
+  // Also for whoever else holds it: ControlConnection::close().
+  shutdown(listener_.get(), SHUT_RDWR);
   listener_.reset();
   for (auto& [id, connection] : connections_) end(connection);
   handshakes_.clear();
@@ -162,7 +163,8 @@ std::vector<SubscriberInfoFrame> ControlServer::subscribers() const {
 
 void ControlServer::accept_clients() {
   for (int i = 0; i < kAcceptsPerTurn; ++i) {
-    UniqueFd fd(accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    UniqueFd fd = UniqueFd::opened_by(
+        [&] { return accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC); });
     if (fd.valid()) {
       admit(std::move(fd));
     } else if (errno == EAGAIN) {
@@ -304,7 +306,7 @@ void ControlServer::end(ControlConnection& connection) {
     if (connection.may_park()) --parking_count_;
   }
   flushes_waiting_ -= connection.flushes_waiting();
-  // Closing alone would not do it while a forked child holds the descriptor.
+  // Closing alone would not do it while somebody else holds the socket.
   epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, connection.fd(), nullptr);
   connection.close();
   ended_.push_back(connection.id());

@@ -6,6 +6,7 @@
 
 #include "proto/text_field.h"
 #include "testing/control_fixture.h"
+#include "testing/process_descriptors.h"
 
 namespace lapwing {
 namespace {
@@ -278,6 +279,8 @@ TEST_CASE("A connection's end is final although a forked child still holds its d
   TestServer server;
   BareClient dropped = greeted(server);
   BareClient closed = greeted(server);
+  const std::vector<int> duplicates = duplicates_of("socket:");
+  REQUIRE(duplicates.size() >= 4);
   int finish[2];
   REQUIRE(pipe(finish) == 0);
   const int result = run_in_child(
@@ -288,6 +291,7 @@ TEST_CASE("A connection's end is final although a forked child still holds its d
       },
       [&] {
         if (finish[1] < 0) return;
+        for (const int duplicate : duplicates) close(duplicate);
         dropped.send_bytes("garbage", 7);
         server.settle();
         dropped.expect<RefusedFrame>(FrameType::kRefused);

@@ -49,13 +49,13 @@ struct ByteSource::Decoder {
 absl::StatusOr<std::unique_ptr<ByteSource>> ByteSource::open(const std::string& path,
                                                              Stopped stopped) {
   if (path == "-") {
-    UniqueFd fd(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0));
+    UniqueFd fd = UniqueFd::opened_by([] { return ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0); });
     if (!fd.valid()) return make_system_error(errno, "cannot use standard input");
     return adopt(std::move(fd), "standard input", std::move(stopped));
   }
   UniqueFd fd;
   do {
-    fd.reset(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    fd = UniqueFd::opened_by([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC); });
     if (!fd.valid() && errno == EINTR && stopped && stopped()) return given_up(path);
   } while (!fd.valid() && errno == EINTR);
   if (!fd.valid()) return make_system_error(errno, absl::StrCat("cannot open ", path));
