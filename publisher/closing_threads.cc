@@ -2,20 +2,30 @@
 
 #include <condition_variable>
 #include <cstdlib>
+#include <memory>
 #include <mutex>
 #include <thread>
 #include <utility>
 
 #include "lapwing/publisher.h"
+#include "os/fork.h"
 #include "os/start_thread.h"
 
 namespace lapwing {
 namespace {
 
 struct Pending {
+  // A forked child has none of the threads, and nobody who would let the mutex go.
+  void on_child() noexcept {
+    std::construct_at(&mutex);
+    std::construct_at(&none);
+    threads = 0;
+  }
+
   std::mutex mutex;
   std::condition_variable none;
   int threads = 0;  // under the mutex
+  ForkWatch fork{*this, "close"};
 };
 
 // Never destroyed: a thread may outlive the program's statics.
@@ -32,6 +42,11 @@ Pending& pending() {
 }
 
 }  // namespace
+
+int sessions_closing() {
+  const std::lock_guard lock(pending().mutex);
+  return pending().threads;
+}
 
 void run_closing(std::function<void()> work) {
   Pending& all = pending();

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "bus/control/controlled_publisher.h"
 #include "bus/ring_writer.h"
+#include "os/fork.h"
 #include "os/system_error.h"
 #include "proto/busy_flag.h"
 #include "proto/control_frames.h"
@@ -88,6 +89,8 @@ struct Publisher::State : ControlledPublisher {
   StickyFlag closed;
   absl::Status close_result;  // once it is closed
 
+  ForkWatch fork;
+
   State(PublisherSetUp given, StartedSession started)
       : options(std::move(given)),
         session(std::move(started)),
@@ -95,7 +98,14 @@ struct Publisher::State : ControlledPublisher {
         writer(*session.ring),
         head(session.first() - 1),
         limit(kPublishedMax),
-        head_stride(session.ring->header().capacity / kHeadStrideParts) {}
+        head_stride(session.ring->header().capacity / kHeadStrideParts),
+        fork(*this, "publisher") {}
+
+  // The publish path comes to its cold parts, which look at `fork` first.
+  void on_child() noexcept {
+    limit = 0;
+    if (service_thread != nullptr) service_thread->sleeper().demand_attention();
+  }
 
   // While one lasts, every other call finds `waiting` set, and publish() comes upon it since the
   // limit is 0.
@@ -234,6 +244,7 @@ void Publisher::State::store_run(const std::byte* record, std::uint64_t count) {
 
 // Cold: n is beyond the limit that was last seen. True if n may be written now.
 bool Publisher::State::admit(Sequence n, Deadline deadline) {
+  if (fork.in_child()) return false;
   if (waiting.is_taken()) {
     last_error = overlap();
     return false;
@@ -302,6 +313,7 @@ absl::Status Publisher::State::why_not_to_wait(Deadline deadline) {
 
 // A sleeper wants to be told, or the journal has ended and publishing may have to. Returns head.
 Sequence Publisher::State::attend() {
+  if (fork.in_child()) return kNoSequence;  // of a batch without a record
   if (service_thread->sleeper().attend()) ++counters.idle_wakes;
   if (file_thread == nullptr || !file_thread->sleeper().attend()) return head;
   ++counters.idle_wakes;
@@ -326,14 +338,16 @@ absl::StatusOr<Publisher> open_with_seams(PublisherSetUp set_up) {
   }
   absl::StatusOr<StartedSession> session = start_session(set_up);
   if (!session.ok()) return session.status();
-  auto state = std::make_shared<Publisher::State>(std::move(set_up), *std::move(session));
+  const std::shared_ptr<Publisher::State> state(
+      new Publisher::State(std::move(set_up), *std::move(session)),
+      [](Publisher::State* made) { delete_unless_forked(made, made->fork); });
   if (state->options.on_step) state->options.on_step("open-socket");
   if (absl::Status started = state->start_threads(); !started.ok()) {
     state->begin_close();
     state->close();
     return started;
   }
-  return Publisher(std::move(state));
+  return Publisher(state);
 }
 
 Publisher::Publisher(std::shared_ptr<State> state) : state_(std::move(state)) {}
@@ -375,6 +389,7 @@ Sequence Publisher::publish(std::span<const std::byte> record, Deadline deadline
 }
 
 [[gnu::noinline]] Sequence Publisher::State::refuse_size(std::size_t bytes) {
+  if (fork.in_child()) return kNoSequence;
   last_error = make_error(
       Errc::kRecordSize,
       absl::StrCat(bytes, " bytes were to be published, and records of this bus have ",
@@ -416,15 +431,16 @@ Sequence Publisher::publish_batch(std::span<const std::byte> records, Deadline d
 }
 
 const absl::Status& Publisher::status() const {
-  return state_->status;
+  return state_->fork.in_child() ? state_->fork.error() : state_->status;
 }
 
 const absl::Status& Publisher::last_error() const {
-  return state_->last_error;
+  return state_->fork.in_child() ? state_->fork.error() : state_->last_error;
 }
 
 absl::Status Publisher::flush(Deadline deadline) {
   State& state = *state_;
+  if (state.fork.in_child()) return state.fork.error();
   if (state.closing) return state.status;
   if (state.file_thread == nullptr) {
     return make_error(Errc::kNoJournal, "this bus keeps no journal: nothing can be made durable");
@@ -504,6 +520,7 @@ absl::Status Publisher::State::remove_names() {
 }
 
 absl::Status Publisher::close(Deadline deadline) {
+  if (state_->fork.in_child()) return state_->fork.error();
   if (state_->waiting.is_taken()) return overlap();
   if (!state_->closing) {
     state_->begin_close();
@@ -529,10 +546,10 @@ Sequence Publisher::first() const {
   return state_->session.first();
 }
 Sequence Publisher::head() const {
-  return load_head(state_->words());
+  return state_->fork.in_child() ? state_->head : load_head(state_->words());
 }
 Sequence Publisher::durable() const {
-  return load_durable(state_->words());
+  return state_->fork.in_child() ? kNoSequence : load_durable(state_->words());
 }
 Id128 Publisher::session_id() const {
   return state_->session.ring->header().session_id;
@@ -550,9 +567,10 @@ std::uint64_t Publisher::source_offset() const {
   return state_->session.source_offset;
 }
 std::size_t Publisher::subscriber_count() const {
-  return state_->service_thread->subscriber_count();
+  return state_->fork.in_child() ? 0 : state_->service_thread->subscriber_count();
 }
 JournalCondition Publisher::journal() const {
+  if (state_->fork.in_child()) return {};
   return load_journal_condition(state_->words());
 }
 
@@ -564,6 +582,7 @@ PublisherCounters Publisher::counters() const {
 
 std::vector<SubscriberInfo> Publisher::subscribers() const {
   std::vector<SubscriberInfo> list;
+  if (state_->fork.in_child()) return list;  // the service thread may have held its lock
   for (const SubscriberInfoFrame& frame : state_->service_thread->subscribers()) {
     list.push_back(info_of(frame));
   }

@@ -13,6 +13,12 @@
 // called at any time. The library has two threads of its own: the service thread (control socket,
 // doorbell, heartbeat) and the file thread (journal).
 //
+// Fork: in a child that this process forks, the publisher is another process's. Every call there
+// answers kForked (publish: kNoSequence, with kForked in status() and last_error()), head() is that
+// of the fork, what only the ring or the threads know is 0, and the destructor does nothing. The
+// session goes on here. The child holds nothing of it: when this process ends, another publisher
+// can begin at once, whatever the child does. A publisher that the child opens is its own.
+//
 // Errors are values. publish() returns kNoSequence when it published nothing, and last_error() says
 // why. Publishing ends for good when the journal fails under OnJournalFailure::kStop, and with
 // close(); status() says why. Nothing is lost silently: what a failed journal does not hold is in
