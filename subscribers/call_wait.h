@@ -32,6 +32,8 @@ class CallWait {
   void begin() { interrupted_ = misused_ = false; }
   bool another_rests() const { return resting_.is_taken(); }
   void refuse() { misused_ = true; }
+  // In a forked child, which has no thread that rests.
+  void end_in_child() noexcept { resting_.release(); }
   // True once for all raises so far: the call ends.
   bool take_interrupt() { return interrupted_ = interrupt_.take(); }
   // What the call is answered with, if it found nothing.

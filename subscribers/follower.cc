@@ -131,7 +131,16 @@ bool Follower::arm() {
   return true;
 }
 
+void Follower::end_in_child() noexcept {
+  forked_ = true;
+  introduced_ = false;  // read() and take() come to poll_slowly()
+  cursor_.phase = Phase::kEnded;
+  cursor_.attention = 0;
+  calls_.end_in_child();
+}
+
 Item Follower::poll_slowly() {
+  if (forked_) return {ItemKind::kEnded, cursor_.next - 1, {}};
   if (calls_.another_rests()) {
     calls_.refuse();
     return {};

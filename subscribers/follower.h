@@ -99,6 +99,9 @@ class Follower {
   Batch read(std::span<std::byte> rows, std::uint64_t deadline_ns, Item& due);
   void interrupt() noexcept { calls_.raise(); }
   bool arm();
+  // In a forked child: it has ended, with kForked. Changes single words only, wherever another
+  // thread of the parent was; position() and counters() stay, and nothing that is mapped is read.
+  void end_in_child() noexcept;
   // Of the session that is read; 0 while there is none.
   Sequence head() const { return attachment_ ? attachment_->newest() : kNoSequence; }
   Sequence next() const { return cursor_.next; }
@@ -157,7 +160,10 @@ class Follower {
   Batch records(std::size_t count) const;
   Batch read_state(std::span<std::byte> rows, const Item& first);
   bool event_is_due();
-  Errc why_ended() const { return status_.ok() ? Errc::kClosed : errc_of(status_); }
+  Errc why_ended() const {
+    if (forked_) return Errc::kForked;
+    return status_.ok() ? Errc::kClosed : errc_of(status_);
+  }
   void fall_behind();
   void count(std::uint64_t records);
   Turn turn(std::span<std::byte> out);
@@ -254,6 +260,7 @@ class Follower {
   Sequence durable_when_left_ = 0;   // of the session that was left last
   StoredPosition before_beginning_;  // position() until the outbox's beginning is delivered
   absl::Status status_;
+  bool forked_ = false;  // end_in_child()
 
   CallWait calls_{options_.wait};
   std::uint64_t records_waited_ = 0;  // delivered when the last wait began

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "lapwing/error.h"
+#include "os/fork.h"
 #include "snapshot/bus_directory.h"
 #include "subscribers/attachment.h"
 
@@ -30,6 +31,7 @@ struct History::State {
   std::string directory;
   std::optional<Attachment> attachment;
   absl::Status status;
+  ForkWatch fork{"history"};
 };
 
 absl::Status History::State::open() {
@@ -50,18 +52,22 @@ absl::Status History::State::go_on() {
 }
 
 absl::StatusOr<History> History::open(const std::string& directory) {
-  auto state = std::make_unique<State>();
+  StateHandle state(new State);
   state->directory = directory;
   if (absl::Status opened = state->open(); !opened.ok()) return opened;
   return History(std::move(state));
 }
 
-History::History(std::unique_ptr<State> state) : state_(std::move(state)) {}
+History::History(StateHandle state) : state_(std::move(state)) {}
 History::History(History&&) noexcept = default;
 History& History::operator=(History&&) noexcept = default;
 History::~History() = default;
+void History::DeleteState::operator()(State* state) const {
+  delete_unless_forked(state, state->fork);
+}
 
 HistoryInfo History::info() const {
+  if (state_->fork.in_child()) return {};
   const Attachment& attachment = *state_->attachment;
   const JournalBounds bounds = attachment.bounds();
   return {.schema = attachment.schema(),
@@ -74,6 +80,7 @@ HistoryInfo History::info() const {
 
 Batch History::read(Sequence first, std::span<std::byte> rows) {
   State& state = *state_;
+  if (state.fork.in_child()) return {.result = Errc::kForked};
   const auto failed = [&state](absl::Status why) {
     state.status = std::move(why);
     return Batch{.result = errc_of(state.status)};
@@ -126,11 +133,12 @@ absl::StatusOr<MappedSegment> History::map(Sequence n) {
 }
 
 absl::StatusOr<Sequence> History::find_time(std::uint64_t utc_ns) {
+  if (state_->fork.in_child()) return state_->fork.error();
   return state_->attachment->journal()->find_time(utc_ns, state_->attachment->bounds());
 }
 
 const absl::Status& History::status() const {
-  return state_->status;
+  return state_->fork.in_child() ? state_->fork.error() : state_->status;
 }
 
 }  // namespace lapwing

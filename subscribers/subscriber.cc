@@ -4,21 +4,31 @@
 
 #include "absl/strings/str_cat.h"
 #include "lapwing/fold.h"
+#include "os/fork.h"
 #include "subscribers/follower.h"
 
 namespace lapwing {
 
 struct Subscriber::State {
-  explicit State(SubscriberOptions options) : follower(std::move(options)) {}
+  explicit State(SubscriberOptions options)
+      : follower(std::move(options)), fork(*this, "subscriber") {
+    end_in_child.kind = ItemKind::kEnded;
+    end_in_child.text = std::string(fork.error().message());
+  }
+
+  void on_child() noexcept { follower.end_in_child(); }
 
   Event event_of(const Item& item);
+  [[gnu::cold]] const Event& keep_event(const Item& item);
   Item complete(Item item);
 
   Follower follower;
   // As of the last kSession or kReset that was delivered.
   std::uint32_t record_bytes = 0;
   std::string schema;
-  Event event;  // of the last item
+  Event event;         // of the last item
+  Event end_in_child;  // made before any fork: a child finds it whole
+  ForkWatch fork;
 };
 
 Event Subscriber::State::event_of(const Item& item) {
@@ -43,6 +53,13 @@ Event Subscriber::State::event_of(const Item& item) {
   return made;
 }
 
+// Until the next call. A child leaves alone what a call of its parent may have been changing.
+[[gnu::noinline]] const Event& Subscriber::State::keep_event(const Item& item) {
+  if (fork.in_child()) return end_in_child;
+  event = event_of(item);
+  return event;
+}
+
 Item Subscriber::State::complete(Item item) {
   switch (item.kind) {
     case ItemKind::kNothing:
@@ -52,8 +69,7 @@ Item Subscriber::State::complete(Item item) {
       item.record = follower.record();
       break;
     default:
-      event = event_of(item);
-      item.event = &event;
+      item.event = &keep_event(item);
   }
   return item;
 }
@@ -67,11 +83,14 @@ absl::StatusOr<Subscriber> Subscriber::open(SubscriberOptions options) {
                       "a stored position is continued by Start::after(position), and by no other "
                       "start");
   }
-  return Subscriber(std::make_unique<State>(std::move(options)));
+  return Subscriber(StateHandle(new State(std::move(options))));
 }
 
-Subscriber::Subscriber(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Subscriber::Subscriber(StateHandle state) : state_(std::move(state)) {}
 Subscriber::~Subscriber() = default;
+void Subscriber::DeleteState::operator()(State* state) const {
+  delete_unless_forked(state, state->fork);
+}
 Subscriber::Subscriber(Subscriber&&) noexcept = default;
 Subscriber& Subscriber::operator=(Subscriber&&) noexcept = default;
 
@@ -80,6 +99,7 @@ Taken Subscriber::take(std::span<std::byte> record, Deadline deadline) {
 }
 
 std::optional<Event> Subscriber::take_event() {
+  if (state_->fork.in_child()) return state_->end_in_child;
   const std::optional<Item> due = state_->follower.take_event();
   return due ? std::optional(state_->event_of(*due)) : std::nullopt;
 }
@@ -87,7 +107,9 @@ std::optional<Event> Subscriber::take_event() {
 Batch Subscriber::read(std::span<std::byte> rows, Deadline deadline) {
   Item due;
   Batch batch = state_->follower.read(rows, deadline.monotonic_ns(), due);
-  if (batch.kind == Batch::Kind::kEvent) batch.event = state_->event_of(due);
+  if (batch.kind == Batch::Kind::kEvent) {
+    batch.event = state_->fork.in_child() ? state_->end_in_child : state_->event_of(due);
+  }
   return batch;
 }
 
@@ -100,10 +122,11 @@ void Subscriber::interrupt() noexcept {
 }
 
 absl::StatusOr<int> Subscriber::fd() {
+  if (state_->fork.in_child()) return state_->fork.error();
   return state_->follower.descriptor();
 }
 bool Subscriber::arm() {
-  return state_->follower.arm();
+  return !state_->fork.in_child() && state_->follower.arm();
 }
 
 const std::shared_ptr<const Fold>& Subscriber::fold() const {
@@ -122,19 +145,19 @@ Id128 Subscriber::session_id() const {
   return state_->follower.session_id();
 }
 const absl::Status& Subscriber::status() const {
-  return state_->follower.status();
+  return state_->fork.in_child() ? state_->fork.error() : state_->follower.status();
 }
 StoredPosition Subscriber::position() const {
   return state_->follower.position();
 }
 Sequence Subscriber::durable() const {
-  return state_->follower.durable();
+  return state_->fork.in_child() ? kNoSequence : state_->follower.durable();
 }
 Sequence Subscriber::head() const {
-  return state_->follower.head();
+  return state_->fork.in_child() ? kNoSequence : state_->follower.head();
 }
 std::uint64_t Subscriber::lag() const {
-  const Sequence head = state_->follower.head();
+  const Sequence head = this->head();
   const Sequence taken = state_->follower.next() - 1;
   return head > taken ? head - taken : 0;
 }

@@ -15,7 +15,7 @@
 //
 // Nothing is lost silently: records = delivered + conflated + waiting, at any time.
 //
-// Threads: as a Subscriber. No allocation once the keys of an interval have been as many as they
+// Threads, forks: as a Subscriber; waiting() is 0 in a forked child. No allocation once the keys of an interval have been as many as they
 // ever are; memory for keys_max of them at most.
 // Errors: the subscriber's; kInvalidArgument for a schema that no key is known for.
 #pragma once
@@ -95,8 +95,12 @@ class ConflatedReader {
 
  private:
   struct State;
-  explicit ConflatedReader(std::unique_ptr<State> state);
-  std::unique_ptr<State> state_;
+  struct DeleteState {
+    void operator()(State* state) const;  // not in a forked child
+  };
+  using StateHandle = std::unique_ptr<State, DeleteState>;
+  explicit ConflatedReader(StateHandle state);
+  StateHandle state_;
 };
 
 }  // namespace lapwing

@@ -13,6 +13,8 @@
 // finds the journal and how far that may be trusted by itself.
 //
 // Threads: one thread at a time, any thread. Owns the open files and a mapping of the ring's header.
+// Fork: in a forked child every call answers kForked, info() is empty, and the destructor does
+// nothing; open another one there.
 #pragma once
 
 #include <cstddef>
@@ -86,8 +88,12 @@ class History {
 
  private:
   struct State;
-  explicit History(std::unique_ptr<State> state);
-  std::unique_ptr<State> state_;
+  struct DeleteState {
+    void operator()(State* state) const;  // not in a forked child
+  };
+  using StateHandle = std::unique_ptr<State, DeleteState>;
+  explicit History(StateHandle state);
+  StateHandle state_;
 };
 
 }  // namespace lapwing

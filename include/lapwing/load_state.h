@@ -11,7 +11,7 @@
 // twice its size in all. A state that is larger than that is read with Subscriber and
 // Start::snapshot() into something of your own, or looked into where it is (Checkpoint).
 //
-// Threads: as a Subscriber.
+// Threads, forks: as a Subscriber. A forked child has a copy of the state as of the fork.
 #pragma once
 
 #include <cstddef>

@@ -34,6 +34,12 @@
 // kMisuse. interrupt() may be called at any time. A subscriber writes nothing that a publisher
 // reads, and maps the ring read-only. No allocation and no system call while records are there to
 // be read in the ring.
+//
+// Fork: in a child that this process forks, the subscriber is another process's. Every call there
+// answers kForked (wait and take_event: kEnded), arm() is false, head(), lag() and durable() are 0,
+// and the destructor does nothing. position() and counters() are those of the fork where no call was
+// under way, and a subscriber that the child opens at position() goes on from there. This one
+// notices nothing.
 #pragma once
 
 #include <chrono>
@@ -325,8 +331,12 @@ class Subscriber {
 
  private:
   struct State;
-  explicit Subscriber(std::unique_ptr<State> state);
-  std::unique_ptr<State> state_;
+  struct DeleteState {
+    void operator()(State* state) const;  // not in a forked child
+  };
+  using StateHandle = std::unique_ptr<State, DeleteState>;
+  explicit Subscriber(StateHandle state);
+  StateHandle state_;
 };
 
 }  // namespace lapwing

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "lapwing/error.h"
 #include "lapwing/fold.h"
+#include "os/fork.h"
 #include "os/kernel.h"
 #include "proto/checkpoint_format.h"
 #include "snapshot/fold/latest_fold.h"
@@ -40,6 +41,8 @@ struct ConflatedReader::State {
   State(Subscriber opened, ConflationOptions given)
       : subscriber(std::move(opened)), options(std::move(given)) {
     if (!options.now_ns) options.now_ns = monotonic_ns;
+    end_in_child.kind = ItemKind::kEnded;
+    end_in_child.text = std::string(fork.error().message());
   }
 
   Item wait(Deadline deadline);
@@ -56,7 +59,10 @@ struct ConflatedReader::State {
   std::uint64_t interval_ns() const { return ns_of(options.interval); }
   std::uint32_t waiting() const { return table ? table->size() : 0; }
   std::uint64_t rest_ns() const;
-  const absl::Status& status() const { return failure.ok() ? subscriber.status() : failure; }
+  const absl::Status& status() const {
+    if (fork.in_child()) return fork.error();
+    return failure.ok() ? subscriber.status() : failure;
+  }
 
   Subscriber subscriber;
   ConflationOptions options;
@@ -83,9 +89,12 @@ struct ConflatedReader::State {
   std::uint64_t ends_ns = 0;     // the interval, while something waits
   ConflationCounters counters;
   absl::Status failure;
+  Event end_in_child;  // made before any fork: a child finds it whole
+  ForkWatch fork{"conflated reader"};
 };
 
 Item ConflatedReader::State::wait(Deadline deadline) {
+  if (fork.in_child()) return {.kind = ItemKind::kEnded, .event = &end_in_child};
   if (put_back) return *std::exchange(put_back, std::nullopt);
   const std::uint64_t deadline_ns = deadline.monotonic_ns();
   // A feed that never pauses must not hold a call that is not to wait.
@@ -246,13 +255,16 @@ absl::StatusOr<ConflatedReader> ConflatedReader::open(SubscriberOptions subscrib
   }
   absl::StatusOr<Subscriber> opened = Subscriber::open(std::move(subscriber));
   if (!opened.ok()) return opened.status();
-  return ConflatedReader(std::make_unique<State>(*std::move(opened), std::move(options)));
+  return ConflatedReader(StateHandle(new State(*std::move(opened), std::move(options))));
 }
 
-ConflatedReader::ConflatedReader(std::unique_ptr<State> state) : state_(std::move(state)) {}
+ConflatedReader::ConflatedReader(StateHandle state) : state_(std::move(state)) {}
 ConflatedReader::ConflatedReader(ConflatedReader&&) noexcept = default;
 ConflatedReader& ConflatedReader::operator=(ConflatedReader&&) noexcept = default;
 ConflatedReader::~ConflatedReader() = default;
+void ConflatedReader::DeleteState::operator()(State* state) const {
+  delete_unless_forked(state, state->fork);
+}
 
 Item ConflatedReader::wait(Deadline deadline) {
   return state_->wait(deadline);
@@ -307,7 +319,7 @@ void ConflatedReader::interrupt() noexcept {
 }
 
 std::uint32_t ConflatedReader::waiting() const {
-  return state_->waiting();
+  return state_->fork.in_child() ? 0 : state_->waiting();
 }
 std::chrono::nanoseconds ConflatedReader::interval_left() const {
   if (waiting() == 0) return std::chrono::nanoseconds::max();

@@ -1,0 +1,296 @@
+// What a child that a subscriber's process forks has of what reads a bus: nothing that would live
+// on, and nothing that reads what is not mapped.
+#include <chrono>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "lapwing/history.h"
+#include "lapwing/load_state.h"
+#include "lapwing/subscriber.h"
+#include "testing/bus_checkpoints.h"
+#include "testing/bus_fixture.h"
+#include "testing/child_process.h"
+#include "testing/control_fixture.h"
+#include "testing/process_descriptors.h"
+
+namespace lapwing {
+namespace {
+
+constexpr std::chrono::seconds kHang{60};
+
+struct Record {
+  std::uint64_t words[7];
+};
+
+bool is_forked(const absl::Status& status) {
+  return errc_of(status) == Errc::kForked &&
+         status.message().find("open another one here") != absl::string_view::npos;
+}
+
+bool is_end(const Event& event) {
+  return event.kind == ItemKind::kEnded &&
+         event.text.find("open another one here") != std::string::npos;
+}
+
+// The line of the first call that a child does not find forked; 0 if there is none.
+int try_every_call(Subscriber& subscriber, const StoredPosition& position) {
+  Record record{};
+  std::vector<std::byte> rows(10 * sizeof record);
+  if (!is_forked(subscriber.status())) return __LINE__;
+  if (subscriber.take(record).result != Errc::kForked) return __LINE__;
+  if (subscriber.take(record, Deadline::never()).result != Errc::kForked) return __LINE__;
+  if (subscriber.take(std::span(rows).first(3)).result != Errc::kForked) return __LINE__;
+  for (const std::size_t bytes : {rows.size(), std::size_t{3}, std::size_t{0}}) {
+    const Batch batch = subscriber.read(std::span(rows).first(bytes), Deadline::never());
+    if (batch.result != Errc::kForked || !batch.event || !is_end(*batch.event)) return __LINE__;
+  }
+  const Item item = subscriber.wait(Deadline::never());
+  if (item.kind != ItemKind::kEnded || item.event == nullptr || !is_end(*item.event)) {
+    return __LINE__;
+  }
+  const std::optional<Event> event = subscriber.take_event();
+  if (!event || !is_end(*event)) return __LINE__;
+  subscriber.interrupt();
+  if (subscriber.take(record, Deadline::never()).result != Errc::kForked) return __LINE__;
+  if (!is_forked(subscriber.fd().status()) || subscriber.arm()) return __LINE__;
+  if (subscriber.head() != 0 || subscriber.lag() != 0 || subscriber.durable() != 0) return __LINE__;
+  if (subscriber.position() != position || !is_forked(subscriber.status())) return __LINE__;
+  return 0;
+}
+
+// Reads records until `last` is delivered, and every event before it.
+void take_through(TestBus& bus, Subscriber& subscriber, Sequence last) {
+  for (const Deadline deadline = kHang; !deadline.has_passed();) {
+    bus.turn();
+    const Item item = subscriber.wait(Deadline::now());
+    if (item.kind == ItemKind::kRecord && item.sequence == last) return;
+    REQUIRE(item.kind != ItemKind::kEnded);
+  }
+  FAIL("record " << last << " did not come");
+}
+
+TEST_CASE("Every call of a subscriber is forked in a child, and its parent reads on") {
+  TestBus bus;
+  bus.start();
+  bus.publish(3000);
+  Subscriber subscriber = open_subscriber(bus.options());
+  Sequence taken = 0;
+  SECTION("before its first call") {}
+  SECTION("while it joins") {
+    REQUIRE(subscriber.wait(Deadline::now()).kind == ItemKind::kNothing);
+  }
+  SECTION("in the journal") {
+    take_through(bus, subscriber, taken = 7);
+  }
+  SECTION("in the ring") {
+    take_through(bus, subscriber, taken = 2990);
+  }
+  SECTION("with a helper thread") {
+    take_through(bus, subscriber, taken = 2990);
+    REQUIRE(subscriber.fd().ok());
+  }
+  SECTION("with an event that is due") {
+    take_through(bus, subscriber, taken = 3000);
+    bus.publish(2 * TestBus::kCapacity);
+    Record record{};
+    while (subscriber.take(record).result != Errc::kEventDue) bus.turn();
+  }
+  const StoredPosition position = subscriber.position();
+  const Sequence last = bus.next() - 1;
+  ChildProcess child([&] {
+    if (const int line = try_every_call(subscriber, position); line != 0) return line;
+    Subscriber moved = std::move(subscriber);
+    if (!is_forked(moved.status())) return __LINE__;
+    auto other = Subscriber::open(bus.options());
+    if (!other.ok()) return __LINE__;
+    moved = *std::move(other);
+    return moved.status().ok() ? 0 : __LINE__;
+  });
+  CHECK(child.wait() == 0);
+  CHECK(subscriber.position() == position);
+  take_through(bus, subscriber, last);
+  CHECK(subscriber.counters().records == last);
+  CHECK(subscriber.status().ok());
+}
+
+TEST_CASE("A subscriber that has ended is forked in a child, too") {
+  TestBus bus;
+  bus.start();
+  bus.publish(10);
+  SubscriberOptions options = bus.options();
+  options.end_at_close = true;
+  Subscriber subscriber = open_subscriber(options);
+  take_through(bus, subscriber, 10);
+  bus.close();
+  Record record{};
+  const Deadline deadline = kHang;
+  while (subscriber.take(record).result != Errc::kClosed && !deadline.has_passed()) {
+    if (subscriber.take_event()) continue;
+  }
+  const StoredPosition position = subscriber.position();
+  ChildProcess child([&] { return try_every_call(subscriber, position); });
+  CHECK(child.wait() == 0);
+  CHECK(subscriber.status().ok());
+}
+
+TEST_CASE("A child that is forked while another thread waits finds the subscriber forked") {
+  TestBus bus;
+  bus.start();
+  bus.publish(10);
+  SubscriberOptions options = bus.options();
+  options.wait = WaitStrategy::kPark;
+  Subscriber subscriber = open_subscriber(options);
+  take_through(bus, subscriber, 10);
+  while (subscriber.wait(Deadline::now()).kind != ItemKind::kNothing) bus.turn();
+  Item came;
+  std::thread waiting([&] { came = subscriber.wait(Deadline::never()); });
+  const StoredPosition position = subscriber.position();
+  for (Record record{}; subscriber.take(record).result != Errc::kMisuse;) bus.turn();
+  ChildProcess child([&] { return try_every_call(subscriber, position); });
+  CHECK(child.wait() == 0);
+  subscriber.interrupt();
+  waiting.join();
+  CHECK(came.kind == ItemKind::kNothing);
+}
+
+TEST_CASE("A child has neither the descriptors nor the mappings of a subscriber") {
+  TestBus bus;
+  bus.start();
+  bus.publish(3000);
+  const std::set<int> before = descriptor_numbers();
+  const std::string before_program = descriptors_of_program();
+  Subscriber subscriber = open_subscriber(bus.options());
+  take_through(bus, subscriber, 7);
+  REQUIRE(subscriber.fd().ok());
+  History history = *History::open(bus.directory());
+  REQUIRE(descriptor_numbers().size() > before.size() + 3);
+  REQUIRE(maps(".ring"));
+  ChildProcess child([&] {
+    if (!is_subset(descriptor_numbers(), before)) return 1;
+    return maps(".ring") ? 2 : 0;
+  });
+  CHECK(child.wait() == 0);
+  CHECK(descriptors_of_program() == before_program);
+}
+
+TEST_CASE("A child that destroys its parent's subscriber and history unmaps nothing") {
+  TestBus bus;
+  bus.start();
+  bus.publish(3000);
+  bus.archive(3000);
+  std::optional<Subscriber> subscriber;
+  std::optional<History> history;
+  SECTION("subscriber") {
+    subscriber = open_subscriber(bus.options());
+    take_through(bus, *subscriber, 7);
+  }
+  SECTION("history") {
+    history = *History::open(bus.directory());
+  }
+  void* const place = mapping_of(".ring");
+  REQUIRE(place != nullptr);
+  ChildProcess child([&] {
+    const PageInPlace page(place);
+    if (!page.stands()) return 1;
+    subscriber.reset();
+    history.reset();
+    return page.stands() ? 0 : 2;
+  });
+  CHECK(child.wait() == 0);
+}
+
+TEST_CASE("A subscriber that goes is gone for its publisher, although a child of it lives") {
+  TestBus bus;
+  bus.start();
+  bus.publish(10);
+  std::optional<Subscriber> subscriber(open_subscriber(bus.options()));
+  take_through(bus, *subscriber, 10);
+  REQUIRE(bus.server->subscriber_count() == 1);
+  const ChildProcess child([] {
+    for (;;) pause();
+    return 0;
+  });
+  subscriber.reset();
+  for (const Deadline deadline = kHang; bus.server->subscriber_count() != 0;) {
+    REQUIRE_FALSE(deadline.has_passed());
+    bus.turn();
+  }
+  CHECK(kill(child.pid(), 0) == 0);
+}
+
+TEST_CASE("A child reads on where its parent's subscriber was, with one of its own") {
+  TestBus bus;
+  bus.start();
+  bus.publish(100);
+  Subscriber subscriber = open_subscriber(bus.options());
+  take_through(bus, subscriber, 40);
+  const auto read_on = [&] {
+    auto own = Subscriber::open(bus.options(Start::after(subscriber.position())));
+    if (!own.ok()) return 1;
+    Sequence last = 40;
+    for (const Deadline deadline = kHang; last < 100 && !deadline.has_passed();) {
+      const Item item = own->wait(deadline);
+      if (item.kind != ItemKind::kRecord) continue;
+      if (item.sequence != last + 1) return 2;
+      last = item.sequence;
+    }
+    return last == 100 && own->status().ok() ? 0 : 3;
+  };
+  CHECK(run_in_child(read_on, [&] { bus.turn(); }) == 0);
+  take_through(bus, subscriber, 100);
+}
+
+TEST_CASE("Every call of a history is forked in a child, and its parent reads on") {
+  TestBus bus;
+  bus.start();
+  bus.publish(300);
+  bus.archive(300);
+  History history = *History::open(bus.directory());
+  std::vector<std::byte> rows(100 * sizeof(Record));
+  REQUIRE(history.read(1, rows).count == 100);
+  ChildProcess child([&] {
+    if (history.read(101, rows).result != Errc::kForked) return __LINE__;
+    if (history.read(0, rows).result != Errc::kForked) return __LINE__;
+    if (!is_forked(history.find_time(0).status())) return __LINE__;
+    if (!is_forked(history.status())) return __LINE__;
+    if (history.info().record_bytes != 0 || history.info().archived != 0) return __LINE__;
+    auto own = History::open(bus.directory());
+    if (!own.ok() || own->read(101, rows).count != 100) return __LINE__;
+    history = *std::move(own);
+    return history.read(201, rows).count == 100 ? 0 : __LINE__;
+  });
+  CHECK(child.wait() == 0);
+  CHECK(history.read(101, rows).count == 100);
+  CHECK(history.status().ok());
+}
+
+TEST_CASE("A child has a loaded state as of the fork, and finds it forked where it would go on") {
+  TestBus bus;
+  const auto fold = std::make_shared<TestFold>();
+  bus.start();
+  bus.publish(500);
+  bus.archive(500);
+  write_checkpoint(bus, *fold, 300);
+  bus.close();
+  std::optional<LoadedState> loaded(
+      *load_state(bus.options(Start::snapshot(fold)), Deadline(kHang)));
+  const std::uint64_t digest = loaded->state().digest();
+  ChildProcess child([&] {
+    Record record{};
+    std::vector<std::byte> rows(10 * sizeof record);
+    if (loaded->wait(Deadline::never()).kind != ItemKind::kEnded) return __LINE__;
+    if (loaded->take(record).result != Errc::kForked) return __LINE__;
+    if (loaded->read(rows).result != Errc::kForked) return __LINE__;
+    if (!is_forked(loaded->fd().status()) || loaded->arm()) return __LINE__;
+    if (!is_forked(loaded->subscriber().status())) return __LINE__;
+    if (loaded->as_of() != 500 || loaded->state().digest() != digest) return __LINE__;
+    loaded.reset();
+    return 0;
+  });
+  CHECK(child.wait() == 0);
+  CHECK(loaded->state().digest() == digest);
+}
+
+}  // namespace
+}  // namespace lapwing
