@@ -7,6 +7,7 @@
 #include "channel/listener_core.h"
 #include "channel/open_end.h"
 #include "lapwing/listener.h"
+#include "os/fork.h"
 
 namespace lapwing {
 namespace {
@@ -24,22 +25,25 @@ absl::StatusOr<Duplex> Duplex::connect(const std::string& path, const ChannelOpt
   auto core =
       core_of(connect_channel(path, ChannelRole::kDuplex, options, deadline.monotonic_ns()));
   if (!core.ok()) return core.status();
-  return Duplex(*std::move(core));
+  return Duplex(CoreHandle(core->release()));
 }
 
 absl::StatusOr<Duplex> Duplex::accept(ChannelListener& listener, const ChannelOptions& options,
                                       Deadline deadline) {
   auto core = core_of(listener.core().accept(ChannelRole::kDuplex, options, deadline));
   if (!core.ok()) return core.status();
-  return Duplex(*std::move(core));
+  return Duplex(CoreHandle(core->release()));
 }
 
-Duplex::Duplex(std::unique_ptr<DuplexCore> core) : core_(std::move(core)) {}
+void Duplex::DeleteCore::operator()(DuplexCore* core) const {
+  delete_unless_forked(core, core->made());
+}
+
+Duplex::Duplex(CoreHandle core) : core_(std::move(core)) {}
 // One that was moved from keeps a core without a session, which answers kMisuse.
-Duplex::Duplex(Duplex&& other) noexcept
-    : core_(std::make_unique<DuplexCore>(std::move(*other.core_))) {}
+Duplex::Duplex(Duplex&& other) noexcept : core_(new DuplexCore(std::move(*other.core_))) {}
 Duplex& Duplex::operator=(Duplex&& other) noexcept {
-  *core_ = std::move(*other.core_);
+  if (this != &other) core_ = CoreHandle(new DuplexCore(std::move(*other.core_)));
   return *this;
 }
 Duplex::~Duplex() = default;

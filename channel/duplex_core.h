@@ -15,6 +15,7 @@
 #include "lapwing/detail/frame_reader.h"
 #include "lapwing/detail/frame_writer.h"
 #include "lapwing/duplex.h"
+#include "os/fork.h"
 
 namespace lapwing {
 
@@ -73,6 +74,7 @@ class DuplexCore : public ChannelEnd {
 
   DuplexCounters duplex_counters() const { return {calls_.late_replies()}; }
   std::uint32_t message_bytes_max() const { return writer_.message_bytes_max(); }
+  const ForkMark& made() const { return made_; }
 
  private:
   // One frame to be sent.
@@ -110,6 +112,7 @@ class DuplexCore : public ChannelEnd {
   Inbox inbox_;
   std::uint64_t one_ways_sent_ = 0;
   std::uint64_t one_ways_taken_ = 0;  // by the other side, as last seen
+  ForkMark made_;
 };
 
 }  // namespace lapwing

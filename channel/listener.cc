@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "channel/listener_core.h"
+#include "os/fork.h"
 
 namespace lapwing {
 namespace {
@@ -18,7 +19,7 @@ absl::StatusOr<ChannelListener> ChannelListener::listen(const std::string& path,
                                                         std::optional<uid_t> expected_peer_uid) {
   auto core = boxed(ListenerCore::listen(path, expected_peer_uid));
   if (!core.ok()) return core.status();
-  return ChannelListener(*std::move(core));
+  return ChannelListener(CoreHandle(core->release()));
 }
 
 absl::StatusOr<ChannelListener> ChannelListener::take_over(const std::string& path,
@@ -26,10 +27,14 @@ absl::StatusOr<ChannelListener> ChannelListener::take_over(const std::string& pa
                                                            std::optional<uid_t> expected_peer_uid) {
   auto core = boxed(ListenerCore::take_over(path, deadline, expected_peer_uid));
   if (!core.ok()) return core.status();
-  return ChannelListener(*std::move(core));
+  return ChannelListener(CoreHandle(core->release()));
 }
 
-ChannelListener::ChannelListener(std::unique_ptr<ListenerCore> core) : core_(std::move(core)) {}
+void ChannelListener::DeleteCore::operator()(ListenerCore* core) const {
+  delete_unless_forked(core, core->made());
+}
+
+ChannelListener::ChannelListener(CoreHandle core) : core_(std::move(core)) {}
 ChannelListener::ChannelListener(ChannelListener&&) noexcept = default;
 ChannelListener& ChannelListener::operator=(ChannelListener&&) noexcept = default;
 ChannelListener::~ChannelListener() = default;

@@ -166,6 +166,7 @@ absl::StatusOr<ListenerCore> ListenerCore::take_over(const std::string& path, De
 absl::StatusOr<std::unique_ptr<ChannelSession>> ListenerCore::accept(ChannelRole role,
                                                                      const ChannelOptions& options,
                                                                      Deadline deadline) {
+  if (made_.in_child()) return forked_error("listener");
   for (;;) {
     auto session = accept_now(role, options);
     arm(Caller::kAccepts);
@@ -192,6 +193,7 @@ absl::StatusOr<std::unique_ptr<ChannelSession>> ListenerCore::accept_now(
 }
 
 absl::Status ListenerCore::tend() {
+  if (made_.in_child()) return forked_error("listener");
   absl::Status status = look_around();
   arm(Caller::kTends);
   return status;
@@ -213,7 +215,8 @@ absl::Status ListenerCore::look_around() {
 // time, or those who are turned away could keep it busy for ever.
 absl::Status ListenerCore::take_in() {
   for (std::size_t i = 0; i < kPeersWaitingMax && make_room(); ++i) {
-    UniqueFd fd(accept4(fd_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    UniqueFd fd = UniqueFd::opened_by(
+        [&] { return accept4(fd_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK); });
     if (!fd.valid()) {
       if (errno == EAGAIN) break;
       if (errno == EINTR || errno == ECONNABORTED) continue;

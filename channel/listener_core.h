@@ -19,6 +19,7 @@
 #include "channel/handshake.h"
 #include "channel/watch.h"
 #include "lapwing/listener.h"
+#include "os/fork.h"
 #include "os/kernel.h"
 #include "os/unique_fd.h"
 #include "proto/thread_words.h"
@@ -52,6 +53,7 @@ class ListenerCore {
   ~ListenerCore();
 
   const std::string& path() const { return path_; }
+  const ForkMark& made() const { return made_; }
 
   // The next peer, for which this side is `role`; ChannelProducer::accept and its siblings call it.
   // Peers that are not expected or do not keep to the protocol are refused, counted, and the next
@@ -68,7 +70,7 @@ class ListenerCore {
   absl::Status tend();
   // Readable when the call that was made last, accept() or tend(), has something to do; to go from
   // tend() to accept(), call accept() before the next poll. -1 once handed over.
-  int fd() const { return watch_ ? watch_->fd() : -1; }
+  int fd() const { return watch_ && !made_.in_child() ? watch_->fd() : -1; }
 
   bool handed_over() const { return handed_over_; }
   std::uint64_t refused() const { return refused_; }  // peers, whatever the reason
@@ -130,6 +132,7 @@ class ListenerCore {
   bool handed_over_ = false;
   std::uint64_t refused_ = 0;
   absl::Status last_refusal_;
+  ForkMark made_;
   std::unique_ptr<InterruptFlag> interrupted_ = std::make_unique<InterruptFlag>();
   UniqueFd wake_up_ = make_eventfd().value_or(UniqueFd());  // readable after interrupt()
 };

@@ -85,6 +85,7 @@ Errc ChannelProducer::send(std::span<const std::byte> payload, std::uint32_t typ
 SentBatch ChannelProducer::send_each(std::span<const Outgoing> messages, Deadline deadline,
                                      bool waits) {
   SentBatch sent;
+  if (has_session() && session().in_child()) return {Errc::kForked, 0};
   for (const Outgoing& message : messages) {
     const std::size_t size = message.payload.size();
     const Claim room = waits ? claim(size, deadline) : try_claim(size);

@@ -1,7 +1,6 @@
 #include "channel/session.h"
 
 #include <sched.h>
-#include <sys/eventfd.h>
 
 #include <algorithm>
 #include <utility>
@@ -22,7 +21,16 @@ ChannelSession::ChannelSession(Link link, OwnMemory own, PeerMemory peer, Channe
       own_(std::move(own)),
       peer_(std::move(peer)),
       peer_name_(std::move(peer_name)),
-      wake_up_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+      wake_up_(make_eventfd().value_or(UniqueFd())),
+      fork_(*this, "end of a channel") {}
+
+// Single words only: another thread of the parent may have been anywhere in a call.
+void ChannelSession::on_child() noexcept {
+  end_ = Errc::kForked;
+  more_to_see_ = false;
+  waiting_ = false;
+  calls_until_clock_ = kCallsPerClock;
+}
 
 ChannelSession::~ChannelSession() {
   close();
@@ -30,6 +38,7 @@ ChannelSession::~ChannelSession() {
 
 ChannelCounters ChannelSession::counters() const {
   ChannelCounters counters;
+  if (in_child()) return counters;
   counters.messages_sent = load_tally(own_words_.sent.messages);
   counters.messages_received = load_tally(own_words_.received.messages);
   counters.messages_released = load_tally(peer_words_.received.messages);
@@ -42,7 +51,7 @@ ChannelCounters ChannelSession::counters() const {
 
 Errc ChannelCore::ended() {
   auto& session = static_cast<ChannelSession&>(*this);
-  session.status_ = session.why_ended_;
+  if (end_ != Errc::kForked) session.status_ = session.why_ended_;
   return end_;
 }
 
@@ -188,7 +197,7 @@ void ChannelSession::finish(Errc end, absl::Status why) {
 }
 
 void ChannelSession::close() {
-  if (link_.fd() < 0) return;
+  if (in_child() || link_.fd() < 0) return;
   store_channel_state(own_words_, ChannelState::kClosed);
   link_.close();
   if (end_ == Errc::kOk) {
@@ -208,7 +217,12 @@ Errc ChannelSession::corrupt(const std::string& what) {
 }
 
 void DeleteChannelSession::operator()(ChannelCore* core) const {
-  delete static_cast<ChannelSession*>(core);
+  auto* const session = static_cast<ChannelSession*>(core);
+  if (session->in_child()) {
+    leave_to_parent(session);
+  } else {
+    delete session;
+  }
 }
 
 }  // namespace lapwing

@@ -2,7 +2,7 @@
 // and how it ended. Producer, consumer and duplex are built on it.
 //
 // Thread safety: one thread at a time; a call that overlaps one that sleeps is answered with misuse.
-// Owns memory and socket; closes when it goes.
+// Owns memory and socket; closes when it goes. In a forked child it is left alone.
 //
 // Invariants
 //  1. end() is kOk until the channel has ended for this side. Memory stays mapped, so what a dead
@@ -21,6 +21,7 @@
 #include "channel/memory_file.h"
 #include "lapwing/channel.h"
 #include "lapwing/detail/channel_core.h"
+#include "os/fork.h"
 #include "os/kernel.h"
 #include "os/unique_fd.h"
 #include "proto/thread_words.h"
@@ -44,8 +45,12 @@ class ChannelSession : public ChannelCore {
   int fd() const { return link_.fd(); }
 
   // Of the last operation that did not succeed.
-  const absl::Status& status() const { return status_; }
+  const absl::Status& status() const { return in_child() ? fork_.error() : status_; }
   ChannelCounters counters() const;
+
+  // A forked child of the process that made it: every operation ends with kForked.
+  bool in_child() const { return fork_.in_child(); }
+  void on_child() noexcept;
 
   // Ends the wait that is under way, or the next: from any thread, also from a signal handler.
   void interrupt() {
@@ -115,6 +120,7 @@ class ChannelSession : public ChannelCore {
   absl::Status status_;
   InterruptFlag interrupted_;
   UniqueFd wake_up_;  // readable after interrupt()
+  ForkWatch fork_;
 };
 
 }  // namespace lapwing

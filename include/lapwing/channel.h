@@ -6,6 +6,11 @@
 //
 // Threads: one thread at a time uses an end, any thread may. A call that overlaps one that sleeps
 // returns kMisuse. interrupt() may be called at any time.
+//
+// Fork: in a child that this process forks, an end is another process's. Every operation there
+// answers kForked, fd() is -1, arm() is false, counters() are 0, what was claimed or borrowed is not
+// mapped, and close() and the destructor do nothing. The other side notices nothing, and learns at
+// once when this process ends, whatever the child does. What the child connects or accepts is its own.
 #pragma once
 
 #include <sys/types.h>

@@ -11,7 +11,7 @@
 // A borrowed payload lies in the producer's memory, which a hostile producer can change while it is
 // read. A consumer that must validate what an untrusted process sends uses receive(), which copies.
 //
-// Threads: one thread at a time, any thread; see lapwing/channel.h.
+// Threads, forks: one thread at a time, any thread; see lapwing/channel.h.
 // Errors: see Errc. After the producer has closed or died, the consumer still reads everything that
 // was committed; then it gets kClosed or kPeerGone.
 #pragma once

@@ -15,7 +15,7 @@
 //
 // Payloads are copied on both sides: what operations return lies in this process's memory.
 //
-// Threads: one thread at a time, any thread; see lapwing/channel.h.
+// Threads, forks: one thread at a time, any thread; see lapwing/channel.h.
 // Errors: see Errc. When the other side ends, each call under way ends with kPeerGone or
 // kClosed, once what had arrived is read.
 #pragma once
@@ -141,8 +141,12 @@ class Duplex {
   void interrupt() noexcept;
 
  private:
-  explicit Duplex(std::unique_ptr<DuplexCore> core);
-  std::unique_ptr<DuplexCore> core_;
+  struct DeleteCore {
+    void operator()(DuplexCore* core) const;  // not in a forked child
+  };
+  using CoreHandle = std::unique_ptr<DuplexCore, DeleteCore>;
+  explicit Duplex(CoreHandle core);
+  CoreHandle core_;
 };
 
 }  // namespace lapwing

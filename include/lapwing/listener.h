@@ -23,6 +23,8 @@
 //
 // Threads: one thread at a time, any thread; interrupt() at any time.
 // Ownership: the socket and, until it is handed over, its name.
+// Fork: in a forked child accept() and tend() answer kForked, fd() is -1, and the destructor does
+// nothing: socket and name stay this process's.
 #pragma once
 
 #include <sys/types.h>
@@ -88,8 +90,12 @@ class ChannelListener {
   ListenerCore& core() { return *core_; }  // not for users
 
  private:
-  explicit ChannelListener(std::unique_ptr<ListenerCore> core);
-  std::unique_ptr<ListenerCore> core_;
+  struct DeleteCore {
+    void operator()(ListenerCore* core) const;  // not in a forked child
+  };
+  using CoreHandle = std::unique_ptr<ListenerCore, DeleteCore>;
+  explicit ChannelListener(CoreHandle core);
+  CoreHandle core_;
 };
 
 }  // namespace lapwing

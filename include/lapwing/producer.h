@@ -10,7 +10,7 @@
 // Every commit is visible to the consumer at once. No operation makes a system call but to wait, to
 // wake a consumer that sleeps, and now and then to see whether it is still there.
 //
-// Threads: one thread at a time, any thread; see lapwing/channel.h.
+// Threads, forks: one thread at a time, any thread; see lapwing/channel.h.
 // Errors: see Errc. A consumer that ended or closed is noticed by the next wait, the next
 // wake-up, or every 1,024 operations, though not before a millisecond after the last look.
 #pragma once

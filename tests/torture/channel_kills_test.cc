@@ -18,6 +18,7 @@
 #include "lapwing/consumer.h"
 #include "lapwing/listener.h"
 #include "lapwing/producer.h"
+#include "testing/listening_child.h"
 #include "testing/temporary_directory.h"
 #include "tests/torture/stepped_child.h"
 
@@ -362,9 +363,9 @@ Outcome kill_sender(const Sending& sending, Survivor survivor, std::uint64_t ste
   const TemporaryDirectory directory;
   const std::string path = directory.file("channel.sock");
   const Shared<Notes> notes;
-  auto listener = ChannelListener::listen(path);
-  REQUIRE(listener.ok());
-  ChildProcess living([&] { return survive_as_consumer(*listener, survivor, sending, *notes); });
+  ChildProcess living = listening_child(path, [&](ChannelListener& listener) {
+    return survive_as_consumer(listener, survivor, sending, *notes);
+  });
   SteppedChild victim(
       [&](SteppedChild::Marks& marks) { return send_as_victim(marks, path, sending, *notes); });
   REQUIRE(victim.reaches_begin());
@@ -392,9 +393,9 @@ bool kill_taker(const Taking& taking, Survivor survivor, std::uint64_t steps, De
   const TemporaryDirectory directory;
   const std::string path = directory.file("channel.sock");
   const Shared<Notes> notes;
-  auto listener = ChannelListener::listen(path);
-  REQUIRE(listener.ok());
-  ChildProcess living([&] { return survive_as_producer(*listener, survivor, *notes); });
+  ChildProcess living = listening_child(path, [&](ChannelListener& listener) {
+    return survive_as_producer(listener, survivor, *notes);
+  });
   SteppedChild victim(
       [&](SteppedChild::Marks& marks) { return take_as_victim(marks, path, taking, *notes); });
   REQUIRE(victim.reaches_begin());
@@ -529,9 +530,8 @@ TEST_CASE("An end that is killed in its sleep leaves what is there, and is known
       const TemporaryDirectory directory;
       const std::string path = directory.file("channel.sock");
       const Shared<Notes> notes;
-      auto listener = ChannelListener::listen(path);
-      REQUIRE(listener.ok());
-      ChildProcess living([&] { return sleeper.survive(*listener, *notes); });
+      ChildProcess living = listening_child(
+          path, [&](ChannelListener& listener) { return sleeper.survive(listener, *notes); });
       ChildProcess victim([&] { return sleeper.sleep(path, *notes); });
       await_waiting(*notes, Survivor::kParked, victim.pid());
       const std::uint64_t now = monotonic_ns();
@@ -578,9 +578,8 @@ int connect_as_victim(SteppedChild::Marks& marks, const std::string& path) {
 bool kill_connecting(SteppedChild::By by, std::uint64_t steps, Notes& notes) {
   const TemporaryDirectory directory;
   const std::string path = directory.file("channel.sock");
-  auto listener = ChannelListener::listen(path);
-  REQUIRE(listener.ok());
-  ChildProcess living([&] { return serve_until_next(*listener, notes); });
+  ChildProcess living = listening_child(
+      path, [&](ChannelListener& listener) { return serve_until_next(listener, notes); });
   SteppedChild victim([&](SteppedChild::Marks& marks) { return connect_as_victim(marks, path); });
   REQUIRE(victim.reaches_begin());
   const bool over = victim.step(by, steps);

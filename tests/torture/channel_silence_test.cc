@@ -16,6 +16,7 @@
 #include "monitor/channel_status.h"
 #include "os/kernel.h"
 #include "testing/child_process.h"
+#include "testing/listening_child.h"
 #include "testing/temporary_directory.h"
 
 namespace lapwing {
@@ -172,13 +173,14 @@ TEST_CASE("A peer that is silent for long is not taken for dead") {
     Pair(const Silence& silence, WaitStrategy wait)
         : name(silence.name),
           path(directory.file("channel.sock")),
-          listener(*ChannelListener::listen(path)),
-          accepting([&, wait] { return silence.accept(listener, wait, *notes); }),
+          accepting(listening_child(path,
+                                    [&, wait](ChannelListener& listener) {
+                                      return silence.accept(listener, wait, *notes);
+                                    })),
           connecting([&, wait] { return silence.connect(path, wait, *notes); }) {}
     const char* name;
     TemporaryDirectory directory;
     std::string path;
-    ChannelListener listener;
     Shared<Notes> notes;
     ChildProcess accepting;
     ChildProcess connecting;
@@ -241,9 +243,8 @@ TEST_CASE("A side that was stopped goes on where it was, and the other side wait
   const TemporaryDirectory directory;
   const std::string path = directory.file("channel.sock");
   const Shared<Notes> notes;
-  auto listener = ChannelListener::listen(path);
-  REQUIRE(listener.ok());
-  ChildProcess consumer([&] { return take_numbers(*listener, *notes); });
+  ChildProcess consumer = listening_child(
+      path, [&](ChannelListener& listener) { return take_numbers(listener, *notes); });
   ChildProcess producer([&] { return send_numbers(path, *notes); });
   REQUIRE(reaches(notes->taken, kMessagesBefore));
   for (int i = 0; i < kStops; ++i) {

@@ -19,6 +19,7 @@
 #include "lapwing/producer.h"
 #include "os/kernel.h"
 #include "testing/child_process.h"
+#include "testing/listening_child.h"
 #include "testing/temporary_directory.h"
 
 namespace lapwing {
@@ -377,10 +378,9 @@ void check(const Run& run) {
   const TemporaryDirectory directory;
   const std::string path = directory.file("channel.sock");
   const Shared<Report> report;
-  auto listener = ChannelListener::listen(path);
-  REQUIRE(listener.ok());
   const std::uint64_t begin_ns = monotonic_ns();
-  ChildProcess consumer([&] { return consume(run, *listener, *report); });
+  ChildProcess consumer = listening_child(
+      path, [&](ChannelListener& listener) { return consume(run, listener, *report); });
   ChildProcess producer([&] { return produce(run, path, *report); });
   const int producer_code = producer.wait();
   const int consumer_code = consumer.wait();

@@ -23,6 +23,7 @@
 #include "lapwing/producer.h"
 #include "os/kernel.h"
 #include "testing/child_process.h"
+#include "testing/listening_child.h"
 #include "testing/temporary_directory.h"
 
 namespace lapwing {
@@ -235,9 +236,8 @@ void check(const Run& run) {
   const TemporaryDirectory directory;
   const std::string path = directory.file("channel.sock");
   const Shared<Exchange> exchange;
-  auto listener = ChannelListener::listen(path);
-  REQUIRE(listener.ok());
-  ChildProcess consumer([&] { return consume(run, *listener, *exchange); });
+  ChildProcess consumer = listening_child(
+      path, [&](ChannelListener& listener) { return consume(run, listener, *exchange); });
   ChildProcess producer([&] { return produce(run, path, *exchange); });
   const int producer_code = producer.wait();
   const int consumer_code = consumer.wait();

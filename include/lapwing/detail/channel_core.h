@@ -106,7 +106,7 @@ class ChannelCore {
   Word answered_ = 0;  // the last of the peer's tickets that was answered
 };
 
-// Deletes the whole session.
+// Deletes the whole session; not in a forked child.
 struct DeleteChannelSession {
   void operator()(ChannelCore* core) const;
 };

@@ -1,0 +1,36 @@
+// A child process that listens for channels: it makes the listener itself, since one that its parent
+// had made would answer forked there.
+//
+// Thread safety: as a ChildProcess.
+#pragma once
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <string>
+
+#include "lapwing/listener.h"
+#include "testing/child_process.h"
+
+namespace lapwing {
+
+// Listens at `path` in a child, which then runs `body` with the listener; on return it listens.
+template <typename Body>
+ChildProcess listening_child(const std::string& path, const Body& body) {
+  int ends[2];
+  REQUIRE(pipe2(ends, O_CLOEXEC) == 0);
+  ChildProcess child([&] {
+    auto listener = ChannelListener::listen(path);
+    close(ends[0]);
+    close(ends[1]);  // the parent goes on
+    return listener.ok() ? body(*listener) : EXIT_FAILURE;
+  });
+  close(ends[1]);
+  char none;
+  CHECK(read(ends[0], &none, sizeof none) == 0);
+  close(ends[0]);
+  return child;
+}
+
+}  // namespace lapwing
