@@ -1,0 +1,115 @@
+// Where the next record comes from, for each place that it can be in. The follower on top of it is
+// tested in splice_test.cc and missing_files_test.cc.
+#include "subscribers/catch_up.h"
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+
+#include "testing/attached_bus.h"
+
+namespace lapwing {
+namespace {
+
+using Outcome = CatchUp::Outcome;
+
+constexpr std::uint64_t kForEver = 1'000'000'000'000;  // no test waits for it to pass
+
+// 1,024 slots; what has left the ring is archived, and more only by bus.archive().
+struct Behind : AttachedBus {
+  explicit Behind(std::uint64_t published, std::uint64_t grace_ns = 0)
+      : AttachedBus(published), catch_up(std::chrono::nanoseconds(grace_ns)) {}
+
+  CatchUp::Read read(Sequence next, std::uint64_t room = 4, bool ended = false) {
+    out.assign(room * 56, std::byte{0});
+    auto read = catch_up.read(attachment, next, out, ended, seen_head);
+    REQUIRE(read.ok());
+    return *std::move(read);
+  }
+  bool holds(Sequence n) const {
+    const std::vector<std::byte> expected = bus.journal.record(n);
+    return std::equal(expected.begin(), expected.end(), out.begin());
+  }
+  CatchUp catch_up;
+  std::vector<std::byte> out;
+  Sequence seen_head = 0;
+};
+
+TEST_CASE("A record that has left the ring comes from the journal, as many at once as fit") {
+  Behind behind(3000);
+  const CatchUp::Read read = behind.read(7);
+  CHECK(read.outcome == Outcome::kRecords);
+  CHECK(read.records == 4);
+  CHECK(behind.holds(7));
+}
+
+TEST_CASE("A record beyond archived comes from the ring, however near it is to being overwritten") {
+  Behind behind(1000);
+  REQUIRE(behind.bus.archived() == 0);
+  const CatchUp::Read read = behind.read(1);
+  CHECK(read.outcome == Outcome::kRecords);
+  CHECK(read.records == 4);
+  CHECK(behind.holds(1));
+}
+
+TEST_CASE("The ring is gone back to with half of its slots to spare, and not before") {
+  Behind behind(3000);
+  CHECK(behind.read(3000 - 511).outcome == Outcome::kInRing);
+  CHECK(behind.read(3000 - 512).outcome == Outcome::kRecords);
+  CHECK(behind.read(3001).outcome == Outcome::kInRing);
+}
+
+TEST_CASE("Below the floor of a lap the ring is not gone back to, until another session is read") {
+  Behind behind(3000);
+  behind.catch_up.keep_to_journal_below(2990);
+  CHECK(behind.read(2989).outcome == Outcome::kRecords);
+  CHECK(behind.read(2990).outcome == Outcome::kInRing);
+  behind.catch_up.start();
+  CHECK(behind.read(2989).outcome == Outcome::kInRing);
+}
+
+TEST_CASE("What was pruned is a hole that ends where the journal begins") {
+  Behind behind(3000);
+  behind.bus.prune_below_segment(1);
+  const CatchUp::Read read = behind.read(3);
+  CHECK(read.outcome == Outcome::kHole);
+  CHECK(read.cause == GapCause::kPruned);
+  CHECK(read.last == behind.bus.oldest - 1);
+  CHECK(read.detail.find("no longer kept") != std::string::npos);
+}
+
+TEST_CASE("What was overwritten after the journal had failed is a hole, once nothing is archived") {
+  Behind behind(1000);
+  behind.bus.fail_journal();
+  behind.bus.publish(2000);
+  const CatchUp::Read read = behind.read(1);
+  CHECK(read.outcome == Outcome::kHole);
+  CHECK(read.cause == GapCause::kLapped);
+  CHECK(read.last >= 3000 - TestBus::kCapacity);
+}
+
+TEST_CASE("A file that is missing is waited for, or its records are a hole, as the grace says") {
+  const bool waits = GENERATE(true, false);
+  Behind behind(3000, waits ? kForEver : 0);
+  std::filesystem::remove(behind.bus.journal.file(0, "jnl"));
+  const CatchUp::Read read = behind.read(1);
+  CHECK(read.outcome == (waits ? Outcome::kNothing : Outcome::kHole));
+  if (!waits) CHECK(read.cause == GapCause::kDamaged);
+}
+
+TEST_CASE("Of a session without a ring the end of the journal is the end") {
+  Behind behind(3000);
+  behind.bus.kill();
+  behind.bus.close_journal();
+  const BusDescription left = behind.bus.description(false);
+  auto attachment = Attachment::to_remains(behind.bus.directory(), left);
+  REQUIRE(attachment.ok());
+  REQUIRE(attachment->ring() == nullptr);
+  behind.out.resize(56);
+  const auto last = behind.catch_up.read(*attachment, 3000, behind.out, true, behind.seen_head);
+  CHECK(last->outcome == Outcome::kRecords);
+  const auto after = behind.catch_up.read(*attachment, 3001, behind.out, true, behind.seen_head);
+  CHECK(after->outcome == Outcome::kAtEnd);
+}
+
+}  // namespace
+}  // namespace lapwing

@@ -1,0 +1,60 @@
+#include "subscribers/outbox.h"
+
+#include <catch2/catch.hpp>
+
+namespace lapwing {
+namespace {
+
+TEST_CASE("Events leave the outbox in the order in which they were added, each with its words") {
+  Outbox outbox;
+  outbox.add({ItemKind::kSession, 1}, "");
+  outbox.add({ItemKind::kReset, 2}, "another history");
+  outbox.add({ItemKind::kLost, 3}, "pruned");
+  CHECK(outbox.take().sequence == 1);
+  CHECK(outbox.text().empty());
+  CHECK(outbox.take().sequence == 2);
+  CHECK(outbox.text() == "another history");
+  CHECK(outbox.take().sequence == 3);
+  CHECK(outbox.text() == "pruned");
+  CHECK(outbox.empty());
+  CHECK(outbox.text() == "pruned");
+}
+
+TEST_CASE("An event that is put back is the first again, and has its words again") {
+  Outbox outbox;
+  outbox.add({ItemKind::kPublisherGone, 1}, "died");
+  outbox.add({ItemKind::kReset, 2}, "another history");
+  outbox.put_back(outbox.take());
+  CHECK(outbox.first().kind == ItemKind::kPublisherGone);
+  CHECK(outbox.take().kind == ItemKind::kPublisherGone);
+  CHECK(outbox.text() == "died");
+  CHECK(outbox.take().kind == ItemKind::kReset);
+  CHECK(outbox.text() == "another history");
+}
+
+TEST_CASE("A beginning is seen wherever it stands in the outbox, until it is taken") {
+  const auto kind = GENERATE(ItemKind::kReset, ItemKind::kSnapshotComplete, ItemKind::kNoSnapshot);
+  Outbox outbox;
+  outbox.add({ItemKind::kPublisherGone, 1}, "");
+  CHECK_FALSE(outbox.has_beginning());
+  outbox.add({kind, 2}, "");
+  CHECK(outbox.has_beginning());
+  outbox.take();
+  CHECK(outbox.has_beginning());
+  outbox.take();
+  CHECK_FALSE(outbox.has_beginning());
+}
+
+TEST_CASE("A loss is first only while nothing stands before it") {
+  const auto kind = GENERATE(ItemKind::kGap, ItemKind::kLost);
+  Outbox outbox;
+  CHECK_FALSE(outbox.loss_is_first());
+  outbox.add({ItemKind::kPublisherGone, 1}, "");
+  outbox.add({kind, 2}, "");
+  CHECK_FALSE(outbox.loss_is_first());
+  outbox.take();
+  CHECK(outbox.loss_is_first());
+}
+
+}  // namespace
+}  // namespace lapwing
