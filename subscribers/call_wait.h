@@ -1,8 +1,7 @@
 // How a call of a subscriber waits, and why it gave nothing.
 //
-// One thread at a time may use a subscriber. A call that comes while another one rests is refused,
-// because the first holds the rest; it sees so even where it looks at nothing but the attention:
-// that is 0 meanwhile, which no hot path passes.
+// One thread at a time may use a subscriber. A call that comes while another one rests is refused.
+// Meanwhile the attention is 0, so the hot path, which looks at nothing else, does not pass either.
 //
 // Thread safety: raise() from any thread and from a signal handler; another_rests() from any thread;
 // the rest by the one that calls.

@@ -120,7 +120,8 @@ void Follower::start_over(std::string why) {
 }
 
 // A power cut that took exactly what this subscriber has, and no more, leaves nothing to lose. It
-// gets an event all the same, with a range of no records, because the journal does not hold what it holds.
+// gets an event all the same, with a range of no records, because the journal does not hold what it
+// holds.
 void Follower::pass_over_void() {
   Sequence first = 0;
   Sequence last = 0;
