@@ -105,7 +105,7 @@ inline RecordedFile read_recorded(Disk& disk, const std::string& path) {
   REQUIRE(disk.read_at(open.get(), 0, bytes).value() == file.bytes);
   const int memory = memfd_create("recorded", MFD_CLOEXEC);
   REQUIRE(::pwrite(memory, bytes.data(), bytes.size(), 0) == static_cast<ssize_t>(bytes.size()));
-  const auto reader = DbnReader::open(ByteSource::adopt(memory, path));
+  const auto reader = DbnReader::open(ByteSource::adopt(UniqueFd(memory), path));
   file.status = reader.status();
   while (file.status.ok()) {
     const auto record = (*reader)->next();
