@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "lapwing/error.h"
+#include "os/fork.h"
 #include "os/pages.h"
 #include "os/posix_io.h"
 #include "proto/text_field.h"
@@ -91,6 +92,7 @@ struct Checkpoint::State {
   LoadedCheckpoint loaded;
   CheckpointInfo info;
   std::vector<std::string> passed_over;
+  ForkMark made = {};
 
   bool is_key(std::span<const std::byte> key) const {
     return key.size() == fold->shape().key_bytes;
@@ -156,29 +158,31 @@ const std::vector<std::string>& Checkpoint::passed_over() const {
 }
 
 std::uint64_t Checkpoint::size() const {
-  return state_->loaded.size();
+  return state_->made.in_child() ? 0 : state_->loaded.size();
 }
 
 std::span<const std::byte> Checkpoint::entries() const {
+  if (state_->made.in_child()) return {};
   return state_->loaded.entries();
 }
 
 std::span<const std::byte> Checkpoint::entry(std::uint64_t index) const {
+  if (state_->made.in_child()) return {};
   return state_->loaded.entry(index);
 }
 
 std::span<const std::byte> Checkpoint::find(std::span<const std::byte> key) const {
-  if (!state_->is_key(key)) return {};
+  if (state_->made.in_child() || !state_->is_key(key)) return {};
   return state_->loaded.find(*state_->fold, key);
 }
 
 std::uint64_t Checkpoint::lower_bound(std::span<const std::byte> key) const {
-  if (!state_->is_key(key)) return size();
+  if (state_->made.in_child() || !state_->is_key(key)) return size();
   return state_->loaded.lower_bound(*state_->fold, key);
 }
 
 std::uint64_t Checkpoint::digest() const {
-  return state_->loaded.digest();
+  return state_->made.in_child() ? 0 : state_->loaded.digest();
 }
 
 }  // namespace lapwing

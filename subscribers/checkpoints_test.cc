@@ -8,6 +8,7 @@
 #include "lapwing/error.h"
 #include "testing/bus_checkpoints.h"
 #include "testing/bus_fixture.h"
+#include "testing/child_process.h"
 #include "testing/other_user.h"
 
 namespace lapwing {
@@ -168,6 +169,23 @@ TEST_CASE("There is no checkpoint of no bus, of a bus without a journal, or of a
   without.start();
   CHECK(errc_of(Checkpoint::open({.directory = without.directory(), .fold = kept.fold}).status()) ==
         Errc::kNoJournal);
+}
+
+TEST_CASE("A forked child has no entries of its parent's checkpoint, and opens its own") {
+  const KeptBus kept;
+  kept.write(900);
+  const Checkpoint checkpoint = kept.open();
+  REQUIRE(checkpoint.size() > 0);
+  const std::vector<std::byte> key(kept.fold->shape().key_bytes);
+  ChildProcess child([&] {
+    if (checkpoint.size() != 0 || checkpoint.digest() != 0) return __LINE__;
+    if (!checkpoint.entries().empty() || !checkpoint.entry(0).empty()) return __LINE__;
+    if (!checkpoint.find(key).empty() || checkpoint.lower_bound(key) != 0) return __LINE__;
+    const auto own = Checkpoint::open(kept.options());
+    return own.ok() && own->size() > 0 ? 0 : __LINE__;
+  });
+  CHECK(child.wait() == 0);
+  CHECK(checkpoint.size() > 0);
 }
 
 }  // namespace

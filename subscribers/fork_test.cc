@@ -253,6 +253,7 @@ TEST_CASE("Every call of a history is forked in a child, and its parent reads on
     if (history.read(101, rows).result != Errc::kForked) return __LINE__;
     if (history.read(0, rows).result != Errc::kForked) return __LINE__;
     if (!is_forked(history.find_time(0).status())) return __LINE__;
+    if (!is_forked(history.map(1).status())) return __LINE__;
     if (!is_forked(history.status())) return __LINE__;
     if (history.info().record_bytes != 0 || history.info().archived != 0) return __LINE__;
     auto own = History::open(bus.directory());

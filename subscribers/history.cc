@@ -118,6 +118,7 @@ Batch History::read(Sequence first, std::span<std::byte> rows) {
 
 absl::StatusOr<MappedSegment> History::map(Sequence n) {
   State& state = *state_;
+  if (state.fork.in_child()) return state.fork.error();
   if (n > state.attachment->bounds().durable) {
     if (absl::Status went_on = state.go_on(); !went_on.ok()) return went_on;
   }

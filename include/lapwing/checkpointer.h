@@ -20,8 +20,10 @@
 // calls `log` and `on_event` from the calls of its own functions only. Owns the store, its directory
 // and the subscriber. Memory, whatever the state's size: hot_bytes_max, RocksDB's buffers and cache
 // (256 MiB at most), 16 MiB of records that wait, and one checkpoint's writer.
+// Fork: in a forked child run(), finish() and digest() answer kForked, and the destructor does
+// nothing. RocksDB's own descriptors stay open there: a child that lives on should exec.
 //
-// Errors: what may pass (a full disk, a publisher that does not prune) is told by `log`, once, and
+// Errors: what may pass (a full disk, a publisher that does not prune) goes to `log`, once, and is
 // tried again. The rest ends it.
 #pragma once
 
@@ -76,8 +78,6 @@ struct CheckpointerCounters {
   WrittenCheckpoint last = {};  // the checkpoint that was written last
 };
 
-class CheckpointerCore;
-
 class Checkpointer {
  public:
   // Opens the store, or makes it from the newest checkpoint of the bus's journal, and tidies up
@@ -115,8 +115,13 @@ class Checkpointer {
   [[nodiscard]] absl::StatusOr<std::uint64_t> digest() const;
 
  private:
-  explicit Checkpointer(std::unique_ptr<CheckpointerCore> core);
-  std::unique_ptr<CheckpointerCore> core_;
+  struct State;
+  struct DeleteState {
+    void operator()(State* state) const;  // not in a forked child
+  };
+  using StateHandle = std::unique_ptr<State, DeleteState>;
+  explicit Checkpointer(StateHandle state);
+  StateHandle state_;
 };
 
 }  // namespace lapwing

@@ -41,7 +41,8 @@ struct HistoryInfo {
 };
 
 // The records of a finished segment where they are: proven once, mapped read-only, not copied. It
-// may be copied, outlives the History, and stays as it is when retention removes the file.
+// may be copied, outlives the History, and stays as it is when retention removes the file. A forked
+// child does not have the mapping: it maps its own.
 struct MappedSegment {
   Sequence first = kNoSequence;
   std::uint64_t count = 0;  // records: first, first + 1, …

@@ -30,6 +30,8 @@
 // A venue's event is not split. A file that is complete may be moved away.
 //
 // Threads: one thread at a time, any thread. Owns the files and the lock.
+// Fork: in a forked child every call that records answers kForked, position() and counters() are
+// those of the fork, and the destructor does nothing.
 // Errors: the first one of append(), append_state(), end_state(), commit() and finish() is final.
 // What was committed before it stays, and a new Recording of the same path continues there.
 #pragma once

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "lapwing/error.h"
+#include "os/fork.h"
 #include "snapshot/bus_directory.h"
 #include "subscribers/checkpointer/checkpointer_core.h"
 
@@ -22,6 +23,11 @@ absl::StatusOr<std::shared_ptr<const Fold>> named_fold(const CheckpointerOptions
 
 }  // namespace
 
+struct Checkpointer::State {
+  const std::unique_ptr<CheckpointerCore> core;
+  const ForkWatch fork{"checkpointer"};
+};
+
 absl::StatusOr<Checkpointer> Checkpointer::open(CheckpointerOptions options) {
   if (options.fold == nullptr) {
     absl::StatusOr<std::shared_ptr<const Fold>> named = named_fold(options);
@@ -31,45 +37,51 @@ absl::StatusOr<Checkpointer> Checkpointer::open(CheckpointerOptions options) {
   absl::StatusOr<std::unique_ptr<CheckpointerCore>> core =
       CheckpointerCore::open({std::move(options)});
   if (!core.ok()) return core.status();
-  return Checkpointer(*std::move(core));
+  return Checkpointer(StateHandle(new State{*std::move(core)}));
 }
 
-Checkpointer::Checkpointer(std::unique_ptr<CheckpointerCore> core) : core_(std::move(core)) {}
+Checkpointer::Checkpointer(StateHandle state) : state_(std::move(state)) {}
 Checkpointer::Checkpointer(Checkpointer&&) noexcept = default;
 Checkpointer& Checkpointer::operator=(Checkpointer&&) noexcept = default;
 Checkpointer::~Checkpointer() = default;
+void Checkpointer::DeleteState::operator()(State* state) const {
+  delete_unless_forked(state, state->fork);
+}
 
 absl::Status Checkpointer::run(Deadline deadline) {
-  return core_->run_until(deadline.monotonic_ns());
+  if (state_->fork.in_child()) return state_->fork.error();
+  return state_->core->run_until(deadline.monotonic_ns());
 }
 
 bool Checkpointer::is_closed() const {
-  return core_->is_closed();
+  return state_->core->is_closed();
 }
 
 absl::Status Checkpointer::finish() {
-  return core_->finish();
+  if (state_->fork.in_child()) return state_->fork.error();
+  return state_->core->finish();
 }
 
 const Fold& Checkpointer::fold() const {
-  return core_->fold();
+  return state_->core->fold();
 }
 
 Sequence Checkpointer::folded_through() const {
-  return core_->folded_through();
+  return state_->core->folded_through();
 }
 
 std::optional<StoredPosition> Checkpointer::committed() const {
-  if (!core_->committed()) return std::nullopt;
-  return core_->committed()->at;
+  if (!state_->core->committed()) return std::nullopt;
+  return state_->core->committed()->at;
 }
 
 const CheckpointerCounters& Checkpointer::counters() const {
-  return core_->counters();
+  return state_->core->counters();
 }
 
 absl::StatusOr<std::uint64_t> Checkpointer::digest() const {
-  return core_->digest();
+  if (state_->fork.in_child()) return state_->fork.error();
+  return state_->core->digest();
 }
 
 }  // namespace lapwing

@@ -3,6 +3,7 @@
 #include "lapwing/checkpoints.h"
 #include "lapwing/error.h"
 #include "testing/checkpointer_fixture.h"
+#include "testing/child_process.h"
 
 namespace lapwing {
 namespace {
@@ -50,6 +51,27 @@ TEST_CASE("A second checkpointer of a fold is refused, and a fold by name needs 
                     .status()) == Errc::kInvalidArgument);
   CHECK(errc_of(Checkpointer::open({.subscriber = {.directory = "./nowhere"}}).status()) ==
         Errc::kNoBus);
+}
+
+TEST_CASE("Every call of a checkpointer is forked in a child, and its parent goes on") {
+  const ClosedBus bus(900);
+  auto opened = Checkpointer::open(options_of(bus));
+  REQUIRE(opened.ok());
+  Checkpointer checkpointer = *std::move(opened);
+  ChildProcess child([&] {
+    const auto is_forked = [](const absl::Status& why) { return errc_of(why) == Errc::kForked; };
+    if (!is_forked(checkpointer.run(Deadline::never()))) return __LINE__;
+    if (!is_forked(checkpointer.finish())) return __LINE__;
+    if (!is_forked(checkpointer.digest().status())) return __LINE__;
+    [[maybe_unused]] const Checkpointer gone = std::move(checkpointer);
+    return 0;
+  });
+  CHECK(child.wait() == 0);
+  while (!checkpointer.is_closed()) {
+    REQUIRE(checkpointer.run(std::chrono::seconds(60)).ok());
+  }
+  CHECK(checkpointer.finish().ok());
+  CHECK(checkpointer.counters().checkpoints == 1);
 }
 
 }  // namespace

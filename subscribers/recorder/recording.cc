@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "lapwing/error.h"
 #include "os/exclusive_lock.h"
+#include "os/fork.h"
 #include "os/kernel.h"
 #include "os/posix_io.h"
 #include "snapshot/bus_directory.h"
@@ -65,6 +66,7 @@ struct Recording::State {
   std::string state_schema;
   std::optional<StoredPosition> appended;  // of the last record
   bool finished = false;
+  const ForkWatch fork{"recording"};
 };
 
 absl::Status Recording::State::open() {
@@ -77,6 +79,7 @@ absl::Status Recording::State::open() {
 }
 
 absl::Status Recording::State::check_open() const {
+  if (fork.in_child()) return fork.error();
   if (!finished) return absl::OkStatus();
   return misuse(absl::StrCat(options.path, " was finished; open it again to continue it"));
 }
@@ -147,6 +150,7 @@ absl::Status Recording::end_state(const StoredPosition& as_of) {
 }
 
 absl::Status Recording::commit() {
+  if (state_->fork.in_child()) return state_->fork.error();
   if (!state_->appended) return absl::OkStatus();
   return state_->files->commit(*state_->appended);
 }

@@ -191,5 +191,28 @@ TEST_CASE("A bus without DBN metadata is not recorded, and its owner is told wha
   CHECK_FALSE(std::filesystem::exists(directory.file("es.dbn")));
 }
 
+TEST_CASE("Every call of a recording is forked in a child, and its parent records on") {
+  const RecordedBus bus;
+  Recording recording = bus.open();
+  REQUIRE(append(recording, 1, 100).ok());
+  REQUIRE(recording.commit().ok());
+  REQUIRE(append(recording, 101, 150).ok());
+  const auto latest = make_fold(kFoldLatest, dbn::kSchemaMbo);
+  ChildProcess child([&] {
+    const auto is_forked = [](const absl::Status& why) { return errc_of(why) == Errc::kForked; };
+    if (!is_forked(append(recording, 151, 160))) return __LINE__;
+    if (!is_forked(recording.append_state(**latest, {}))) return __LINE__;
+    if (!is_forked(recording.end_state(feed_position(150)))) return __LINE__;
+    if (!is_forked(recording.commit()) || !is_forked(recording.finish())) return __LINE__;
+    if (recording.position()->sequence != 100) return __LINE__;
+    [[maybe_unused]] const Recording gone = std::move(recording);
+    return 0;
+  });
+  CHECK(child.wait() == 0);
+  REQUIRE(append(recording, 151, 200).ok());
+  REQUIRE(recording.finish().ok());
+  CHECK(bus.records().size() == 200);
+}
+
 }  // namespace
 }  // namespace lapwing
