@@ -61,19 +61,32 @@ SubscriberInfo info_of(const SubscriberInfoFrame& frame) {
   return info;
 }
 
+// All that a publish touches besides the slot and the ring's head: one cache line, of the publishing
+// thread alone.
+struct alignas(64) PublishPath {
+  RingWriter writer;
+  Sequence head;
+  Sequence limit;  // what the gate last allowed; 0 once publishing has ended
+  IdleSleeper* service_sleeper = nullptr;
+  IdleSleeper* file_sleeper = nullptr;  // null without a journal
+
+  bool anyone_asleep() const {
+    return service_sleeper->wants_attention() ||
+           (file_sleeper != nullptr && file_sleeper->wants_attention());
+  }
+};
+static_assert(sizeof(PublishPath) == 64);
+
 }  // namespace
 
-struct Publisher::State : ControlledPublisher {
+struct Publisher::State : ControlledPublisher, PublishPath {
   PublisherSetUp options;
   StartedSession session;                   // before the threads: they borrow from it
   LockWatch lock_watch;                     // of the session's locks
   std::unique_ptr<FileThread> file_thread;  // null without a journal
   std::unique_ptr<ServiceThread> service_thread;
 
-  // The publishing thread's own.
-  RingWriter writer;
-  Sequence head;
-  Sequence limit;  // what the gate last allowed; 0 once publishing has ended
+  // The publishing thread's own, with PublishPath.
   // A batch moves head at least this often (stamp_is_corrupt in proto/slot_stamp.h asks for it).
   std::uint64_t head_stride;
   absl::Status status;
@@ -92,19 +105,17 @@ struct Publisher::State : ControlledPublisher {
   ForkWatch fork;
 
   State(PublisherSetUp given, StartedSession started)
-      : options(std::move(given)),
+      : PublishPath{RingWriter(*started.ring), started.first() - 1, kPublishedMax},
+        options(std::move(given)),
         session(std::move(started)),
         lock_watch(session.locks, [this](const std::string& line) { log(line); }),
-        writer(*session.ring),
-        head(session.first() - 1),
-        limit(kPublishedMax),
         head_stride(session.ring->header().capacity / kHeadStrideParts),
         fork(*this, "publisher") {}
 
   // The publish path comes to its cold parts, which look at `fork` first.
   void on_child() noexcept {
     limit = 0;
-    if (service_thread != nullptr) service_thread->sleeper().demand_attention();
+    if (service_sleeper != nullptr) service_sleeper->demand_attention();
   }
 
   // While one lasts, every other call finds `waiting` set, and publish() comes upon it since the
@@ -155,6 +166,7 @@ struct Publisher::State : ControlledPublisher {
     writer.move_head(n);
     return anyone_asleep() ? attend() : n;
   }
+  Sequence publish(std::span<const std::byte> record, Deadline deadline);
   [[gnu::cold]] Sequence refuse_size(std::size_t bytes);
   Sequence gate_limit() const { return std::min(gate.limit(), kPublishedMax); }
   Sequence publish_by_call(Sequence n, const std::byte* record);
@@ -163,10 +175,6 @@ struct Publisher::State : ControlledPublisher {
   bool admit(Sequence n, Deadline deadline);
   bool wait_for_journal(Sequence n, Deadline deadline);
   absl::Status why_not_to_wait(Deadline deadline);
-  bool anyone_asleep() const {
-    return service_thread->sleeper().wants_attention() ||
-           (file_thread != nullptr && file_thread->sleeper().wants_attention());
-  }
   [[gnu::cold]] Sequence attend();
   void begin_close();
   absl::Status wait_for_close(Deadline deadline);
@@ -183,11 +191,13 @@ absl::Status Publisher::State::start_threads() {
     file_thread = std::make_unique<FileThread>(
         std::move(session.archiver), words(), session.ring->header().capacity,
         options.on_journal_failure == OnJournalFailure::kStop, gate, std::move(hooks));
+    file_sleeper = &file_thread->sleeper();
     limit = gate_limit();
   }
   service_thread = std::make_unique<ServiceThread>(
       ServerOptions{absl::StrCat(options.directory, "/", kControlSocketName), options.group},
       *session.ring, *this);
+  service_sleeper = &service_thread->sleeper();
   if (absl::Status started = service_thread->start(); !started.ok()) return started;
   return file_thread != nullptr ? file_thread->start() : absl::OkStatus();
 }
@@ -275,7 +285,7 @@ bool Publisher::State::admit(Sequence n, Deadline deadline) {
 
 bool Publisher::State::wait_for_journal(Sequence n, Deadline deadline) {
   const std::uint64_t began_ns = monotonic_ns();
-  file_thread->sleeper().signal();
+  file_sleeper->signal();
   WaitingCall call(*this);
   if (!call.is_first()) {
     last_error = overlap();
@@ -314,8 +324,8 @@ absl::Status Publisher::State::why_not_to_wait(Deadline deadline) {
 // A sleeper wants to be told, or the journal has ended and publishing may have to. Returns head.
 Sequence Publisher::State::attend() {
   if (fork.in_child()) return kNoSequence;  // of a batch without a record
-  if (service_thread->sleeper().attend()) ++counters.idle_wakes;
-  if (file_thread == nullptr || !file_thread->sleeper().attend()) return head;
+  if (service_sleeper->attend()) ++counters.idle_wakes;
+  if (file_sleeper == nullptr || !file_sleeper->attend()) return head;
   ++counters.idle_wakes;
   if (!gate.ended()) return head;
   status = file_thread->failure();
@@ -370,22 +380,30 @@ void Publisher::leave() {
   close(Deadline::now()).IgnoreError();
 }
 
-Sequence Publisher::publish(std::span<const std::byte> record, Deadline deadline) {
-  State& state = *state_;
+// The hot path. Whatever is cold or needs a call stands in tail position, so that the compiler keeps
+// the stack out of it: a publish waits for its stores, and what is pushed is stored.
+[[gnu::always_inline]] inline Sequence Publisher::State::publish(std::span<const std::byte> record,
+                                                                 Deadline deadline) {
   // What is shorter would be published with the memory behind it.
-  if (record.size() != state.writer.record_bytes()) [[unlikely]] {
-    return state.refuse_size(record.size());
+  if (record.size() != writer.record_bytes()) [[unlikely]] {
+    return refuse_size(record.size());
   }
-  // The hot path. Whatever is cold or needs a call stands in tail position, so that the compiler
-  // keeps the stack out of it: a publish waits for its stores, and what is pushed is stored.
-  const Sequence n = state.head + 1;
-  if (n > state.limit) [[unlikely]] {
-    return state.publish_beyond_limit(n, record.data(), deadline);
+  const Sequence n = head + 1;
+  if (n > limit) [[unlikely]] {
+    return publish_beyond_limit(n, record.data(), deadline);
   }
-  if (state.writer.store_inline(n, record.data())) [[likely]] {
-    return state.announce(n);
+  if (writer.store_inline(n, record.data())) [[likely]] {
+    return announce(n);
   }
-  return state.publish_by_call(n, record.data());
+  return publish_by_call(n, record.data());
+}
+
+// Two of it: a caller without a deadline passes none.
+Sequence Publisher::publish(std::span<const std::byte> record) {
+  return state_->publish(record, Deadline::never());
+}
+Sequence Publisher::publish(std::span<const std::byte> record, Deadline deadline) {
+  return state_->publish(record, deadline);
 }
 
 [[gnu::noinline]] Sequence Publisher::State::refuse_size(std::size_t bytes) {
@@ -461,6 +479,7 @@ absl::Status Publisher::flush(Deadline deadline) {
 void Publisher::State::begin_close() {
   closing = true;
   limit = 0;
+  file_sleeper = nullptr;  // its thread goes
   if (status.ok()) status = make_error(Errc::kClosed, "the publisher was closed");
 }
 

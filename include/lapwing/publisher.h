@@ -147,11 +147,15 @@ class Publisher {
   ~Publisher();
 
   // Publishes one record of record_bytes() bytes and returns its sequence, or kNoSequence where
-  // nothing was published. Waits, at most until the deadline, only for the journal.
-  [[nodiscard]] Sequence publish(std::span<const std::byte> record,
-                                 Deadline deadline = Deadline::never());
+  // nothing was published. Waits, at most until the deadline if there is one, only for the journal.
+  [[nodiscard]] Sequence publish(std::span<const std::byte> record);
+  [[nodiscard]] Sequence publish(std::span<const std::byte> record, Deadline deadline);
   template <PlainRecord Record>
-  [[nodiscard]] Sequence publish(const Record& record, Deadline deadline = Deadline::never()) {
+  [[nodiscard]] Sequence publish(const Record& record) {
+    return publish(std::as_bytes(std::span(&record, 1)));
+  }
+  template <PlainRecord Record>
+  [[nodiscard]] Sequence publish(const Record& record, Deadline deadline) {
     return publish(std::as_bytes(std::span(&record, 1)), deadline);
   }
   // Publishes records.size() / record_bytes() records laid end to end, in order; readers may take
