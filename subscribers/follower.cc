@@ -10,17 +10,13 @@
 
 namespace lapwing {
 
-Item Follower::wait(std::uint64_t deadline_ns) {
+void Follower::wait(Item& item, std::uint64_t deadline_ns) {
   calls_.begin();
-  Item item;
   for (;;) {
     poll_into(item);
-    if (item.kind != ItemKind::kNothing) {
-      calls_.waiter().reset();
-      return item;
-    }
-    if (deadline_ns == 0 || calls_.another_rests()) return item;
-    if (!spin() && !rest(deadline_ns)) return item;
+    if (item.kind != ItemKind::kNothing) return calls_.waiter().reset();
+    if (deadline_ns == 0 || calls_.another_rests()) return;
+    if (!spin() && !rest(deadline_ns)) return;
   }
 }
 
@@ -36,7 +32,7 @@ Taken Follower::take_slowly(std::span<std::byte> record, std::uint64_t deadline_
       case ItemKind::kNothing:
         break;
       case ItemKind::kRecord:
-        std::memcpy(record.data(), record_, record.size());
+        std::memcpy(record.data(), item.record.data(), record.size());
         return {Errc::kOk, item.sequence};
       case ItemKind::kEnded:
         return {why_ended()};
@@ -71,52 +67,69 @@ bool Follower::event_is_due() {
   return !outbox_.empty();
 }
 
-Batch Follower::read(std::span<std::byte> rows, std::uint64_t deadline_ns, Item& due) {
+bool Follower::read_records(std::span<std::byte> rows, Batch& batch) {
   calls_.begin();
+  if (!introduced_ || rows.size() < cursor_.record_bytes || calls_.another_rests()) return false;
+  const std::size_t count = poll_batch(rows);
+  if (count == 0) return false;
+  set_records(batch, count);
+  return true;
+}
+
+void Follower::read(std::span<std::byte> rows, std::uint64_t deadline_ns, Batch& batch, Item& due) {
   if (introduced_ && rows.size() < cursor_.record_bytes) {
-    if (!event_is_due()) return {.result = Errc::kTooSmall, .row_bytes = cursor_.record_bytes};
-  } else if (introduced_ && !calls_.another_rests()) {
-    if (const std::size_t count = poll_batch(rows); count > 0) {
-      return records(count);
+    if (!event_is_due()) {
+      batch.result = Errc::kTooSmall;
+      batch.row_bytes = cursor_.record_bytes;
+      return;
     }
-    if (deadline_ns == 0 && outbox_.empty()) return {.result = calls_.why_nothing(deadline_ns)};
+  } else if (introduced_ && deadline_ns == 0 && outbox_.empty()) {
+    batch.result = calls_.why_nothing(deadline_ns);
+    return;
   }
-  const Item item = wait(deadline_ns);
-  if (item.kind == ItemKind::kNothing) return {.result = calls_.why_nothing(deadline_ns)};
-  if (item.kind == ItemKind::kState) return read_state(rows, item);
-  if (item.kind == ItemKind::kRecord) {
-    std::memcpy(rows.data(), record_, cursor_.record_bytes);
-    const std::size_t count = 1 + poll_batch(rows.subspan(cursor_.record_bytes));
-    return records(count);
+  wait(due, deadline_ns);
+  switch (due.kind) {
+    case ItemKind::kNothing:
+      batch.result = calls_.why_nothing(deadline_ns);
+      return;
+    case ItemKind::kState:
+      return read_state(rows, due, batch);
+    case ItemKind::kRecord:
+      std::memcpy(rows.data(), due.record.data(), cursor_.record_bytes);
+      return set_records(batch, 1 + poll_batch(rows.subspan(cursor_.record_bytes)));
+    default:
+      batch.result = due.kind == ItemKind::kEnded ? why_ended() : Errc::kOk;
+      batch.kind = Batch::Kind::kEvent;
   }
-  due = item;
-  const Errc result = item.kind == ItemKind::kEnded ? why_ended() : Errc::kOk;
-  return {.result = result, .kind = Batch::Kind::kEvent};
 }
 
 // The last `count` that were delivered. (cursor_.next may be behind a gap that is announced already.)
-Batch Follower::records(std::size_t count) const {
-  return {Errc::kOk, Batch::Kind::kRecords, counters().last - count + 1, count,
-          cursor_.record_bytes};
+void Follower::set_records(Batch& batch, std::size_t count) const {
+  batch.kind = Batch::Kind::kRecords;
+  batch.first = counters().last - count + 1;
+  batch.count = count;
+  batch.row_bytes = cursor_.record_bytes;
 }
 
 // `first` and what follows it of the state.
-Batch Follower::read_state(std::span<std::byte> rows, const Item& first) {
-  const std::uint32_t row_bytes = row_bytes_;
+void Follower::read_state(std::span<std::byte> rows, const Item& first, Batch& batch) {
+  const std::size_t row_bytes = first.record.size();
+  batch.row_bytes = static_cast<std::uint32_t>(row_bytes);
   if (rows.size() < row_bytes) {
     put_back(first);
-    return {.result = Errc::kTooSmall, .row_bytes = row_bytes};
+    batch.result = Errc::kTooSmall;
+    return;
   }
-  std::size_t count = 0;
-  for (Item item = first; item.kind != ItemKind::kNothing; item = wait(0)) {
-    if (item.kind != ItemKind::kState || (count + 1) * row_bytes > rows.size()) {
-      put_back(item);
-      break;
+  batch.kind = Batch::Kind::kState;
+  for (Item item = first; item.kind != ItemKind::kNothing;) {
+    if (item.kind != ItemKind::kState || (batch.count + 1) * row_bytes > rows.size()) {
+      return put_back(item);
     }
-    std::memcpy(rows.data() + count * row_bytes, record_, row_bytes);
-    ++count;
+    std::memcpy(rows.data() + batch.count * row_bytes, item.record.data(), row_bytes);
+    ++batch.count;
+    item = {};
+    wait(item, 0);
   }
-  return {Errc::kOk, Batch::Kind::kState, kNoSequence, count, row_bytes};
 }
 
 bool Follower::arm() {
@@ -140,7 +153,7 @@ void Follower::end_in_child() noexcept {
 }
 
 Item Follower::poll_slowly() {
-  if (forked_) return {ItemKind::kEnded, cursor_.next - 1, {}};
+  if (forked_) return {ItemKind::kEnded, cursor_.next - 1};
   if (calls_.another_rests()) {
     calls_.refuse();
     return {};
@@ -148,9 +161,9 @@ Item Follower::poll_slowly() {
   for (int turns = 0; turns < kTurnsMax; ++turns) {
     if (!outbox_.empty()) return deliver_event();
     if (!block_.empty()) {
-      record_ = block_.take();
+      const std::byte* const record = block_.take();
       count(1);
-      return {ItemKind::kRecord, cursor_.next - 1, {}};
+      return {ItemKind::kRecord, cursor_.next - 1, {record, cursor_.record_bytes}};
     }
     // kLive keeps block_ empty: the hot path uses its first place.
     const std::span<std::byte> all = block_.room();

@@ -85,7 +85,8 @@ class Follower {
   Follower& operator=(const Follower&) = delete;
 
   // As the public calls of the same names; an event is an Item here, and its words are text().
-  Item wait(std::uint64_t deadline_ns);
+  // Into `item`, which comes as nothing: what the caller returns is not copied.
+  void wait(Item& item, std::uint64_t deadline_ns);
   Taken take(std::span<std::byte> record, std::uint64_t deadline_ns) {
     if (cursor_.is_live() && record.size() == cursor_.record_bytes) [[likely]] {
       if (cursor_.take(record.data()) == RingRead::kRecord) [[likely]] {
@@ -95,8 +96,10 @@ class Follower {
     return take_slowly(record, deadline_ns);
   }
   std::optional<Item> take_event();
-  // Without the event itself: `due` is it.
-  Batch read(std::span<std::byte> rows, std::uint64_t deadline_ns, Item& due);
+  // The rows that are there now, if there are any: false where read() has more to do.
+  bool read_records(std::span<std::byte> rows, Batch& batch);
+  // After read_records() gave false. Without the event itself: `due` is it.
+  void read(std::span<std::byte> rows, std::uint64_t deadline_ns, Batch& batch, Item& due);
   void interrupt() noexcept { calls_.raise(); }
   bool arm();
   // In a forked child: it has ended, with kForked. Changes single words only, wherever another
@@ -111,14 +114,15 @@ class Follower {
     cursor_.attention = 0;
   }
 
-  std::span<const std::byte> record() const { return {record_, row_bytes_}; }
   std::uint32_t record_bytes() const { return cursor_.record_bytes; }
   const std::string& schema() const { return schema_; }
   const std::string& schema_note() const { return schema_note_; }
   const std::shared_ptr<const Fold>& fold() const { return fold_; }
   std::uint64_t state_size() const { return state_size_; }
   const absl::Status& status() const { return status_; }
+  // Of the event that was delivered last.
   const std::string& text() const { return outbox_.text(); }
+  const Gap& gap() const { return outbox_.gap(); }
   StoredPosition position() const;
   Sequence durable() const;
   Id128 session_id() const { return trail_.empty() ? Id128{} : trail_.session_of(counters().last); }
@@ -141,9 +145,9 @@ class Follower {
     if (cursor_.is_live()) [[likely]] {
       const RingRead outcome = cursor_.take(block_.first_place());
       if (outcome == RingRead::kRecord) [[likely]] {
-        record_ = block_.first_place();
         item.kind = ItemKind::kRecord;
         item.sequence = cursor_.next - 1;
+        item.record = {block_.first_place(), cursor_.record_bytes};
         return;
       }
       if (outcome == RingRead::kEmpty && spins_left_ > 0) {
@@ -157,8 +161,8 @@ class Follower {
   Item poll_slowly();
   std::size_t poll_batch(std::span<std::byte> out);
   Taken take_slowly(std::span<std::byte> record, std::uint64_t deadline_ns);
-  Batch records(std::size_t count) const;
-  Batch read_state(std::span<std::byte> rows, const Item& first);
+  void set_records(Batch& batch, std::size_t count) const;
+  void read_state(std::span<std::byte> rows, const Item& first, Batch& batch);
   bool event_is_due();
   Errc why_ended() const {
     if (forked_) return Errc::kForked;
@@ -225,8 +229,6 @@ class Follower {
   // For each record.
   Cursor cursor_;
   // For each call that reads.
-  const std::byte* record_ = nullptr;  // of row_bytes_, a record or an entry of the state
-  std::uint32_t row_bytes_ = 0;
   std::uint32_t spins_left_ = 0;  // empty polls that need no turn: on_idle
   bool came_close_ = false;       // the last run ended behind the newest record
   Sequence seen_head_ = 0;        // of the ring: RingReader::read_run

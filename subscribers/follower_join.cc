@@ -37,8 +37,6 @@ Follower::Turn Follower::on_found(Attachment found) {
   schema_note_ = attachment_->schema_note();
   cursor_.record_bytes = attachment_->record_bytes();
   block_.resize(cursor_.record_bytes);
-  record_ = block_.first_place();
-  row_bytes_ = cursor_.record_bytes;
   reporter_.restart();
   if (!joined_) return join();
   cursor_.ledger.reattached();
@@ -163,7 +161,6 @@ Follower::Turn Follower::on_snapshot() {
   fold_ = snapshot_->fold();
   if (snapshot_->progress() == SnapshotJoin::Progress::kNone) return without_snapshot();
   state_size_ = snapshot_->size();
-  row_bytes_ = fold_->shape().entry_bytes;
   return again();
 }
 
@@ -172,9 +169,9 @@ Follower::Turn Follower::deliver_state() {
   if (!introduced_) return introduce(snapshot_->as_of() + 1);
   const std::span<const std::byte> entry = snapshot_->next();
   if (!entry.empty()) {
-    record_ = entry.data();
     cursor_.ledger.take_state();
-    return announce(ItemKind::kState, fold_->place_of(entry));
+    outbox_.add({ItemKind::kState, fold_->place_of(entry), entry}, "");
+    return again();
   }
   const Sequence as_of = snapshot_->as_of();
   backlog_.extend(as_of);  // newer than F where it was written during the join
@@ -198,8 +195,6 @@ Follower::Turn Follower::without_snapshot() {
 
 void Follower::end_snapshot() {
   snapshot_.reset();
-  record_ = block_.first_place();
-  row_bytes_ = cursor_.record_bytes;
 }
 
 }  // namespace lapwing

@@ -33,7 +33,7 @@ Follower::Turn Follower::turn(std::span<std::byte> out) {
 
 Follower::Turn Follower::announce(ItemKind kind, Sequence sequence, std::string text,
                                   const Gap& gap) {
-  outbox_.add({kind, sequence, gap}, std::move(text));
+  outbox_.add({kind, sequence}, std::move(text), gap);
   cursor_.attention = 0;
   return again();
 }
@@ -275,7 +275,7 @@ void Follower::close_everything() {
 StoredPosition Follower::position() const {
   if (outbox_.has_beginning()) return before_beginning_;
   if (trail_.empty()) return options_.start.position.value_or(StoredPosition{});
-  return trail_.position(outbox_.loss_is_first() ? outbox_.first().gap.first : cursor_.next);
+  return trail_.position(outbox_.loss_is_first() ? outbox_.first_gap().first : cursor_.next);
 }
 
 // A session that is over keeps what its end says and no more: what a cut took of it is never

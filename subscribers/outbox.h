@@ -34,25 +34,34 @@ class Outbox {
     return !empty() && (first().kind == ItemKind::kGap || first().kind == ItemKind::kLost);
   }
 
-  void add(const Item& item, std::string text) { entries_.push_back({item, std::move(text)}); }
-  // Not empty. Its words are text() from now on.
+  // Of the first one, if it is a loss.
+  const Gap& first_gap() const { return entries_.front().gap; }
+
+  void add(const Item& item, std::string text, const Gap& gap = {}) {
+    entries_.push_back({item, std::move(text), gap});
+  }
+  // Not empty. Its words are text() and its range is gap() from now on.
   Item take() {
     Entry entry = std::move(entries_.front());
     entries_.erase(entries_.begin());
     text_ = std::move(entry.text);
+    gap_ = entry.gap;
     return entry.item;
   }
   // Of the item that was taken last.
-  void put_back(const Item& item) { entries_.insert(entries_.begin(), {item, text_}); }
+  void put_back(const Item& item) { entries_.insert(entries_.begin(), {item, text_, gap_}); }
   const std::string& text() const { return text_; }
+  const Gap& gap() const { return gap_; }
 
  private:
   struct Entry {
     Item item;
     std::string text;
+    Gap gap;
   };
   std::vector<Entry> entries_;
   std::string text_;
+  Gap gap_;
 };
 
 }  // namespace lapwing

@@ -19,8 +19,8 @@ struct Subscriber::State {
   void on_child() noexcept { follower.end_in_child(); }
 
   Event event_of(const Item& item);
-  [[gnu::cold]] const Event& keep_event(const Item& item);
-  Item complete(Item item);
+  void add_event(Item& item);
+  void read_further(std::span<std::byte> rows, Deadline deadline, Batch& batch);
 
   Follower follower;
   // As of the last kSession or kReset that was delivered.
@@ -35,7 +35,7 @@ Event Subscriber::State::event_of(const Item& item) {
   Event made;
   made.kind = item.kind;
   made.sequence = item.sequence;
-  made.gap = item.gap;
+  if (item.kind == ItemKind::kGap || item.kind == ItemKind::kLost) made.gap = follower.gap();
   made.record_bytes = follower.record_bytes();
   made.schema = follower.schema();
   made.schema_note = follower.schema_note();
@@ -53,25 +53,23 @@ Event Subscriber::State::event_of(const Item& item) {
   return made;
 }
 
-// Until the next call. A child leaves alone what a call of its parent may have been changing.
-[[gnu::noinline]] const Event& Subscriber::State::keep_event(const Item& item) {
-  if (fork.in_child()) return end_in_child;
+// Kept until the next call. A child leaves alone what a call of its parent may have been changing.
+[[gnu::noinline]] void Subscriber::State::add_event(Item& item) {
+  if (item.kind == ItemKind::kNothing || item.kind == ItemKind::kState) return;
+  if (fork.in_child()) {
+    item.event = &end_in_child;
+    return;
+  }
   event = event_of(item);
-  return event;
+  item.event = &event;
 }
 
-Item Subscriber::State::complete(Item item) {
-  switch (item.kind) {
-    case ItemKind::kNothing:
-      break;
-    case ItemKind::kRecord:
-    case ItemKind::kState:
-      item.record = follower.record();
-      break;
-    default:
-      item.event = &keep_event(item);
-  }
-  return item;
+[[gnu::noinline]] void Subscriber::State::read_further(std::span<std::byte> rows, Deadline deadline,
+                                                       Batch& batch) {
+  Item due;
+  follower.read(rows, deadline.monotonic_ns(), batch, due);
+  if (batch.kind != Batch::Kind::kEvent) return;
+  batch.event = fork.in_child() ? end_in_child : event_of(due);
 }
 
 absl::StatusOr<Subscriber> Subscriber::open(SubscriberOptions options) {
@@ -105,16 +103,20 @@ std::optional<Event> Subscriber::take_event() {
 }
 
 Batch Subscriber::read(std::span<std::byte> rows, Deadline deadline) {
-  Item due;
-  Batch batch = state_->follower.read(rows, deadline.monotonic_ns(), due);
-  if (batch.kind == Batch::Kind::kEvent) {
-    batch.event = state_->fork.in_child() ? state_->end_in_child : state_->event_of(due);
+  Batch batch;
+  if (!state_->follower.read_records(rows, batch)) [[unlikely]] {
+    state_->read_further(rows, deadline, batch);
   }
   return batch;
 }
 
 Item Subscriber::wait(Deadline deadline) {
-  return state_->complete(state_->follower.wait(deadline.monotonic_ns()));
+  Item item;
+  state_->follower.wait(item, deadline.monotonic_ns());
+  if (item.kind != ItemKind::kRecord) [[unlikely]] {
+    state_->add_event(item);
+  }
+  return item;
 }
 
 void Subscriber::interrupt() noexcept {

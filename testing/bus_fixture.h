@@ -359,8 +359,9 @@ class Trace {
       return;
     }
     if (item.kind == ItemKind::kGap || item.kind == ItemKind::kLost) {
-      absl::StrAppend(&line, " ", item.gap.first, "..", item.gap.last, " ", name_of(item.gap.cause),
-                      item.gap.fillable ? " fillable" : "");
+      const Gap& gap = item.event->gap;
+      absl::StrAppend(&line, " ", gap.first, "..", gap.last, " ", name_of(gap.cause),
+                      gap.fillable ? " fillable" : "");
     } else {
       absl::StrAppend(&line, " ", item.sequence);
     }

@@ -61,6 +61,13 @@ struct ConflationCounters {
   std::uint64_t early = 0;      // intervals that keys_max ended
 };
 
+// What take() gives: as Taken.
+struct ConflatedTaken {
+  Errc result = Errc::kOk;
+  Sequence sequence = kNoSequence;
+  std::uint64_t conflated = 0;  // as in Item
+};
+
 class ConflatedReader {
  public:
   // Errors: those of Subscriber::open; kInvalidArgument for an interval that is not above 0.
@@ -70,12 +77,13 @@ class ConflatedReader {
   ConflatedReader& operator=(ConflatedReader&&) noexcept;
   ~ConflatedReader();
 
-  // As of a Subscriber; Item, Taken and Batch say how many older records each one stands for.
+  // As of a Subscriber; Item, ConflatedTaken and Batch say how many older records each one stands for.
   // A batch has one record: those of an interval do not follow one another.
   [[nodiscard]] Item wait(Deadline deadline);
-  [[nodiscard]] Taken take(std::span<std::byte> record, Deadline deadline = Deadline::now());
+  [[nodiscard]] ConflatedTaken take(std::span<std::byte> record,
+                                    Deadline deadline = Deadline::now());
   template <TakenRecord Record>
-  [[nodiscard]] Taken take(Record& record, Deadline deadline = Deadline::now()) {
+  [[nodiscard]] ConflatedTaken take(Record& record, Deadline deadline = Deadline::now()) {
     return take(std::as_writable_bytes(std::span(&record, 1)), deadline);
   }
   [[nodiscard]] Batch read(std::span<std::byte> rows, Deadline deadline = Deadline::now());

@@ -7,8 +7,8 @@
 //     const lapwing::Taken taken = subscriber->take(quote, lapwing::Deadline::never());
 //     if (taken.result == lapwing::Errc::kOk) {
 //       on_quote(taken.sequence, quote);
-//     } else if (const auto event = subscriber->take_event()) {
-//       on_event(*event);
+//     } else if (taken.result == lapwing::Errc::kEventDue) {
+//       if (const auto event = subscriber->take_event()) on_event(*event);
 //     } else {
 //       return fail(lapwing::name_of(taken.result), subscriber->status());
 //     }
@@ -130,8 +130,8 @@ struct SubscriberOptions {
 enum class ItemKind : std::uint32_t {
   kNothing = 0,        // nothing by the deadline
   kRecord = 1,         // `record` is record `sequence`
-  kGap = 2,            // `gap`: a range that the ring did not give; fillable: the journal has it
-  kLost = 3,           // `gap`: a range that nothing can give; counted as lost. Empty (count() 0)
+  kGap = 2,            // Event::gap: what the ring did not give; fillable: the journal has it
+  kLost = 3,           // Event::gap: what nothing can give; counted as lost. Empty (count() 0)
                        // where a power cut took only what this subscriber has; text says so
   kSession = 4,        // a session begins at `sequence`: the first one, or the next
   kReset = 5,          // another history: a new journal starts at `sequence`; text says why. With
@@ -209,7 +209,6 @@ struct Event {
 struct Item {
   ItemKind kind = ItemKind::kNothing;
   Sequence sequence = kNoSequence;
-  Gap gap = {};                            // kGap, kLost
   std::span<const std::byte> record = {};  // kRecord, kState; valid until the next call
   const Event* event = nullptr;            // every other kind but kNothing; likewise
   std::uint64_t conflated = 0;  // by a ConflatedReader: older ones of its key that it stands for
@@ -222,7 +221,6 @@ struct Item {
 struct Taken {
   Errc result = Errc::kOk;
   Sequence sequence = kNoSequence;
-  std::uint64_t conflated = 0;  // as in Item
 };
 
 // What read() gives. Results as of take(); kOk: rows, or one event. kTooSmall: the memory does not

@@ -187,10 +187,7 @@ bool ConflatedReader::State::take_batch() {
   Batch read = subscriber.read(batch);
   if (read.kind == Batch::Kind::kEvent) {
     held_event = *std::move(read.event);
-    hold({.kind = held_event.kind,
-          .sequence = held_event.sequence,
-          .gap = held_event.gap,
-          .event = &held_event});
+    hold({.kind = held_event.kind, .sequence = held_event.sequence, .event = &held_event});
     return false;
   }
   if (read.kind == Batch::Kind::kState || read.result == Errc::kTooSmall) return false;
@@ -270,7 +267,7 @@ Item ConflatedReader::wait(Deadline deadline) {
   return state_->wait(deadline);
 }
 
-Taken ConflatedReader::take(std::span<std::byte> record, Deadline deadline) {
+ConflatedTaken ConflatedReader::take(std::span<std::byte> record, Deadline deadline) {
   const Item item = state_->wait(deadline);
   switch (item.kind) {
     case ItemKind::kNothing:

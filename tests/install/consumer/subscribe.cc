@@ -25,9 +25,10 @@ int main(int argc, char** argv) {
     if (taken.result == lapwing::Errc::kOk) {
       if (quote.ts_event != taken.sequence || quote.ask != quote.bid + 1) return 1;
       ++quotes;
-    } else if (const auto event = subscriber->take_event()) {
-      if (event->kind == lapwing::ItemKind::kEnded) break;
-      std::cerr << lapwing::name_of(event->kind) << '\n';
+    } else if (taken.result == lapwing::Errc::kEventDue) {
+      if (const auto event = subscriber->take_event()) {
+        std::cerr << lapwing::name_of(event->kind) << '\n';
+      }
     } else if (taken.result == lapwing::Errc::kClosed) {
       break;
     } else {
