@@ -86,7 +86,12 @@ class Follower {
 
   // As the public calls of the same names; an event is an Item here, and its words are text().
   // Into `item`, which comes as nothing: what the caller returns is not copied.
-  void wait(Item& item, std::uint64_t deadline_ns);
+  [[gnu::always_inline]] void wait(Item& item, std::uint64_t deadline_ns) {
+    if (cursor_.is_live() && take_in_place(item) == RingRead::kRecord) [[likely]] {
+      return;
+    }
+    wait_slowly(item, deadline_ns);
+  }
   Taken take(std::span<std::byte> record, std::uint64_t deadline_ns) {
     if (cursor_.is_live() && record.size() == cursor_.record_bytes) [[likely]] {
       if (cursor_.take(record.data()) == RingRead::kRecord) [[likely]] {
@@ -139,15 +144,21 @@ class Follower {
   static Turn again() { return std::nullopt; }
   static Turn nothing() { return 0; }
 
+  [[gnu::always_inline]] RingRead take_in_place(Item& item) {
+    const RingRead outcome = cursor_.take(block_.first_place());
+    if (outcome == RingRead::kRecord) [[likely]] {
+      item.kind = ItemKind::kRecord;
+      item.sequence = cursor_.next - 1;
+      item.record = {block_.first_place(), cursor_.record_bytes};
+    }
+    return outcome;
+  }
   // poll() in place; `item` comes as nothing. An item that is handed on is copied by wider moves
   // than it was written by a moment ago, and they would have to wait for it.
   [[gnu::always_inline]] void poll_into(Item& item) {
     if (cursor_.is_live()) [[likely]] {
-      const RingRead outcome = cursor_.take(block_.first_place());
+      const RingRead outcome = take_in_place(item);
       if (outcome == RingRead::kRecord) [[likely]] {
-        item.kind = ItemKind::kRecord;
-        item.sequence = cursor_.next - 1;
-        item.record = {block_.first_place(), cursor_.record_bytes};
         return;
       }
       if (outcome == RingRead::kEmpty && spins_left_ > 0) {
@@ -159,6 +170,8 @@ class Follower {
     item = poll_slowly();
   }
   Item poll_slowly();
+  void wait_slowly(Item& item, std::uint64_t deadline_ns);
+  void begin_waiting();
   std::size_t poll_batch(std::span<std::byte> out);
   Taken take_slowly(std::span<std::byte> record, std::uint64_t deadline_ns);
   void set_records(Batch& batch, std::size_t count) const;
@@ -222,6 +235,12 @@ class Follower {
   std::uint64_t room_in(std::span<std::byte> out) const {
     const std::uint64_t places = out.size() / cursor_.record_bytes;
     return places < cursor_.attention - cursor_.next ? places : cursor_.attention - cursor_.next;
+  }
+  // From the ring, and not counted yet: of a cursor that is_live().
+  RingRun read_run(std::span<std::byte> out) {
+    const RingRun run = cursor_.ring->read_run(cursor_.next, out.data(), room_in(out), seen_head_);
+    came_close_ = run.records >= kRunRecordsMin && run.end.outcome == RingRead::kEmpty;
+    return run;
   }
   bool reads() const { return cursor_.phase == Phase::kCatchUp || cursor_.phase == Phase::kLive; }
   JournalReader* journal() const { return attachment_->journal(); }

@@ -96,8 +96,7 @@ Follower::Turn Follower::on_catch_up(std::span<std::byte> out) {
 }
 
 Follower::Turn Follower::on_live(std::span<std::byte> out) {
-  const RingRun run = cursor_.ring->read_run(cursor_.next, out.data(), room_in(out), seen_head_);
-  came_close_ = run.records >= kRunRecordsMin && run.end.outcome == RingRead::kEmpty;
+  const RingRun run = read_run(out);
   if (run.records > 0 || run.end.outcome == RingRead::kRecord) return run.records;
   if (run.end.outcome != RingRead::kEmpty) return on_lap(run.end);
   return watch_.ended() ? leave() : on_idle();

@@ -106,13 +106,14 @@ Batch History::read(Sequence first, std::span<std::byte> rows) {
   }
   if (!run->gap) return {.result = Errc::kWouldBlock};
   Batch batch{.kind = Batch::Kind::kEvent};
-  batch.event = Event{.kind = ItemKind::kLost,
-                      .sequence = first,
-                      .gap = {first, run->gap_last, run->gap_last + 1, run->cause, false},
-                      .record_bytes = record_bytes,
-                      .schema = state.attachment->schema(),
-                      .journal_id = state.attachment->journal_id(),
-                      .text = run->detail};
+  batch.event = std::make_shared<const Event>(
+      Event{.kind = ItemKind::kLost,
+            .sequence = first,
+            .gap = {first, run->gap_last, run->gap_last + 1, run->cause, false},
+            .record_bytes = record_bytes,
+            .schema = state.attachment->schema(),
+            .journal_id = state.attachment->journal_id(),
+            .text = run->detail});
   return batch;
 }
 

@@ -82,7 +82,7 @@ TEST_CASE("What the journal cannot give is an event with its exact range and cau
   History history = open_history(bus);
   std::vector<std::byte> rows(560);
   const Batch lost = history.read(1, rows);
-  REQUIRE(lost.event.has_value());
+  REQUIRE(lost.event != nullptr);
   CHECK(lost.event->kind == ItemKind::kLost);
   CHECK(lost.event->gap.first == 1);
   CHECK(lost.event->gap.last == bus.oldest - 1);

@@ -69,7 +69,7 @@ Event Subscriber::State::event_of(const Item& item) {
   Item due;
   follower.read(rows, deadline.monotonic_ns(), batch, due);
   if (batch.kind != Batch::Kind::kEvent) return;
-  batch.event = fork.in_child() ? end_in_child : event_of(due);
+  batch.event = std::make_shared<const Event>(fork.in_child() ? end_in_child : event_of(due));
 }
 
 absl::StatusOr<Subscriber> Subscriber::open(SubscriberOptions options) {

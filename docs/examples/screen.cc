@@ -40,7 +40,7 @@ int run(const char* bus) {
   Screen screen;
   for (;;) {
     lapwing::dbn::MboMsg order;
-    const lapwing::Taken taken = reader->take(order, lapwing::Deadline::never());
+    const lapwing::ConflatedTaken taken = reader->take(order, lapwing::Deadline::never());
     if (taken.result == lapwing::Errc::kOk) {
       Line& line = screen[{order.hd.instrument_id, order.side}];
       line.newest = order;

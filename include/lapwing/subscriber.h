@@ -234,8 +234,8 @@ struct Batch {
   Sequence first = kNoSequence;  // of the first record
   std::size_t count = 0;         // rows
   std::uint32_t row_bytes = 0;
-  std::optional<Event> event = {};
-  std::uint64_t conflated = 0;  // as in Item
+  std::shared_ptr<const Event> event = nullptr;  // kEvent; otherwise null
+  std::uint64_t conflated = 0;                   // as in Item
 };
 
 struct SubscriberCounters {

@@ -186,7 +186,7 @@ bool ConflatedReader::State::take_batch() {
   if (!failure.ok() || !is_prepared()) return false;
   Batch read = subscriber.read(batch);
   if (read.kind == Batch::Kind::kEvent) {
-    held_event = *std::move(read.event);
+    held_event = *read.event;
     hold({.kind = held_event.kind, .sequence = held_event.sequence, .event = &held_event});
     return false;
   }
@@ -291,7 +291,7 @@ Batch ConflatedReader::read(std::span<std::byte> rows, Deadline deadline) {
   const Item item = state_->wait(deadline);
   if (item.kind == ItemKind::kNothing) return {.result = state_->why_nothing(deadline)};
   if (item.event != nullptr) {
-    Batch batch{.kind = Batch::Kind::kEvent, .event = *item.event};
+    Batch batch{.kind = Batch::Kind::kEvent, .event = std::make_shared<const Event>(*item.event)};
     if (item.kind == ItemKind::kEnded) {
       batch.result = status().ok() ? Errc::kClosed : errc_of(status());
     }
