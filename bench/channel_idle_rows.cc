@@ -9,7 +9,7 @@
 #include "bench/rows.h"
 #include "bench/samples.h"
 #include "bench/two_processes.h"
-#include "channel/session.h"
+#include "channel/side.h"
 
 namespace lapwing::bench {
 namespace {

@@ -66,9 +66,8 @@ TEST_CASE("A batch with a corrupt frame in it has no messages") {
   const TemporaryDirectory directory;
   auto [consumer, producer] = make_ends<ChannelConsumer, RawEnd<ChannelRole::kProducer>>(
       directory.file("channel.sock"), {}, {});
-  const OwnMemory& memory = producer.session->own();
-  FrameWriter writer(memory.data(), memory.header(), memory.words(),
-                     producer.session->peer().words());
+  const OwnMemory& memory = producer.side->own();
+  FrameWriter writer(memory.data(), memory.header(), memory.words(), producer.side->peer().words());
   REQUIRE(writer.claim(0) == FrameWriter::Room::kYes);
   writer.stage(0, 0);
   writer.publish();
@@ -193,8 +192,8 @@ TEST_CASE("What came between the last look and the end is still found") {
   TemporaryDirectory directory;
   auto [producer, raw] = make_ends<ChannelProducer, RawEnd<ChannelRole::kConsumer>>(
       directory.path() + "/channel.sock", {}, {.wait = strategy});
-  const PeerMemory& peer = raw.session->peer();
-  const FrameReader reader(peer.data(), peer.header(), raw.session->own().words());
+  const PeerMemory& peer = raw.side->peer();
+  const FrameReader reader(peer.data(), peer.header(), raw.side->own().words());
   int looks = 0;
   const auto look = [&, &sender = producer] {
     Message message;
@@ -205,7 +204,7 @@ TEST_CASE("What came between the last look and the end is still found") {
     }
     return seen == FrameReader::Look::kMessage ? Errc::kOk : Errc::kWouldBlock;
   };
-  CHECK(raw.session->wait(look, soon().monotonic_ns(), raw.session->own().words().empty_waits) ==
+  CHECK(raw.side->wait(look, soon().monotonic_ns(), raw.side->own().words().empty_waits) ==
         Errc::kOk);
 }
 

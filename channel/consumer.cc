@@ -7,7 +7,7 @@
 #include "channel/handshake.h"
 #include "channel/listener_core.h"
 #include "channel/open_end.h"
-#include "channel/session.h"
+#include "channel/side.h"
 #include "lapwing/error.h"
 #include "lapwing/listener.h"
 
@@ -30,8 +30,8 @@ absl::StatusOr<ChannelConsumer> ChannelConsumer::accept(ChannelListener& listene
 }
 
 Errc ChannelConsumer::bad_frame(ChannelPosition position) {
-  return session().corrupt(absl::StrCat("the frame at position ", position,
-                                        " is none that a producer can have left there"));
+  return side().corrupt(absl::StrCat("the frame at position ", position,
+                                     " is none that a producer can have left there"));
 }
 
 // Borrows what is there; nothing is borrowed if there is nothing, or something corrupt among it.
@@ -56,35 +56,35 @@ Errc ChannelConsumer::borrow_all(std::span<Message> messages, std::size_t& count
 }
 
 Errc ChannelConsumer::wait_further(Message& message, Deadline deadline) {
-  return session().wait_further([&] { return look(reader_.position(), message); },
-                                deadline.monotonic_ns());
+  return side().wait_further([&] { return look(reader_.position(), message); },
+                             deadline.monotonic_ns());
 }
 
 PeekBatch ChannelConsumer::try_peek_batch(std::span<Message> messages) {
   PeekBatch batch;
   if (batch.result = enter_to_read(); batch.result != Errc::kOk) return batch;
   if (messages.empty()) {
-    batch.result = session().misuse(
+    batch.result = side().misuse(
         make_error(Errc::kInvalidArgument, "a batch of no messages; give room for one at least"));
     return batch;
   }
   batch.result = borrow_all(messages, batch.count);
-  if (batch.result == Errc::kWouldBlock) batch.result = session().nothing_there();
+  if (batch.result == Errc::kWouldBlock) batch.result = side().nothing_there();
   return batch;
 }
 
 PeekBatch ChannelConsumer::peek_batch(std::span<Message> messages, Deadline deadline) {
   PeekBatch batch = try_peek_batch(messages);
   if (batch.result != Errc::kWouldBlock) return batch;
-  batch.result = session().wait_on([&] { return borrow_all(messages, batch.count); },
-                                   deadline.monotonic_ns(), words().empty_waits);
+  batch.result = side().wait_on([&] { return borrow_all(messages, batch.count); },
+                                deadline.monotonic_ns(), words().empty_waits);
   return batch;
 }
 
 Errc ChannelConsumer::nothing_borrowed() {
-  return session().misuse(make_error(Errc::kInvalidArgument,
-                                     "nothing is borrowed: it was released already, or never "
-                                     "peeked"));
+  return side().misuse(make_error(Errc::kInvalidArgument,
+                                  "nothing is borrowed: it was released already, or never "
+                                  "peeked"));
 }
 
 Errc ChannelConsumer::release(std::span<const Message> batch, std::size_t count) {
@@ -92,7 +92,7 @@ Errc ChannelConsumer::release(std::span<const Message> batch, std::size_t count)
   if (count == 0 || count > batch.size() || count > borrowed_ ||
       batch.front().end <= reader_.position() || batch[count - 1].end < batch.front().end ||
       batch[count - 1].end > borrowed_end_) {
-    return session().misuse(make_error(
+    return side().misuse(make_error(
         Errc::kInvalidArgument,
         absl::StrCat("a release of ", count, " messages, of which ", borrowed_,
                      " are borrowed; release each message of the last peek_batch once, from its "
@@ -109,7 +109,7 @@ Received ChannelConsumer::copy_out(const Peek& peek, std::span<std::byte> buffer
   received.type = peek.message.type;
   if (received.size > buffer.size()) {
     borrowed_ = 0;
-    received.result = session().misuse(make_error(
+    received.result = side().misuse(make_error(
         Errc::kInvalidArgument,
         absl::StrCat("the next message has ", received.size, " bytes and the buffer ",
                      buffer.size(), "; receive it into a larger one, it is still there")));
@@ -131,15 +131,15 @@ Received ChannelConsumer::receive(std::span<std::byte> buffer, Deadline deadline
 }
 
 bool ChannelConsumer::arm() {
-  if (enter_to_read() != Errc::kOk || session().end() != Errc::kOk) return false;
+  if (enter_to_read() != Errc::kOk || side().end() != Errc::kOk) return false;
   Message message;
-  const bool polls = session().prepare_to_poll([&] { return look(reader_.position(), message); });
+  const bool polls = side().prepare_to_poll([&] { return look(reader_.position(), message); });
   if (polls) count_one(words().empty_waits);
   return polls;
 }
 
 void ChannelConsumer::close() {
-  if (has_session()) session().close();
+  if (has_side()) side().close();
 }
 
 }  // namespace lapwing

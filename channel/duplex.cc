@@ -13,9 +13,9 @@ namespace lapwing {
 namespace {
 
 absl::StatusOr<std::unique_ptr<DuplexCore>> core_of(
-    absl::StatusOr<std::unique_ptr<ChannelSession>> session) {
-  if (!session.ok()) return session.status();
-  return std::make_unique<DuplexCore>(ChannelHandle(session->release()));
+    absl::StatusOr<std::unique_ptr<ChannelSide>> side) {
+  if (!side.ok()) return side.status();
+  return std::make_unique<DuplexCore>(ChannelHandle(side->release()));
 }
 
 }  // namespace
@@ -40,7 +40,7 @@ void Duplex::DeleteCore::operator()(DuplexCore* core) const {
 }
 
 Duplex::Duplex(CoreHandle core) : core_(std::move(core)) {}
-// One that was moved from keeps a core without a session, which answers kMisuse.
+// One that was moved from keeps a core without a side, which answers kMisuse.
 Duplex::Duplex(Duplex&& other) noexcept : core_(new DuplexCore(std::move(*other.core_))) {}
 Duplex& Duplex::operator=(Duplex&& other) noexcept {
   if (this != &other) core_ = CoreHandle(new DuplexCore(std::move(*other.core_)));

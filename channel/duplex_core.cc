@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "channel/session.h"
+#include "channel/side.h"
 #include "lapwing/error.h"
 #include "os/kernel.h"
 
@@ -21,8 +21,8 @@ DuplexCore::DuplexCore(ChannelHandle opened)
     : ChannelEnd(std::move(opened)),
       writer_(make_writer()),
       reader_(make_reader()),
-      calls_(session().peer().header().call_window),
-      inbox_(session().own().header().call_window) {}
+      calls_(side().peer().header().call_window),
+      inbox_(side().own().header().call_window) {}
 
 Errc DuplexCore::enter_to_send(std::size_t size) {
   if (const Errc entered = enter(); entered != Errc::kOk) return entered;
@@ -35,17 +35,17 @@ Errc DuplexCore::pump() {
     Message message;
     const FrameReader::Look seen = reader_.look(reader_.position(), message);
     if (seen == FrameReader::Look::kEmpty) {
-      session().look_left_more(false);
+      side().look_left_more(false);
       return Errc::kOk;
     }
     if (seen == FrameReader::Look::kCorrupt || !deliver(message)) {
-      return session().corrupt(absl::StrCat("what stands at position ", reader_.position(),
-                                            " is none that a duplex can have sent there"));
+      return side().corrupt(absl::StrCat("what stands at position ", reader_.position(),
+                                         " is none that a duplex can have sent there"));
     }
     reader_.release(message.end, 1);
-    session().wake_peer();
+    side().wake_peer();
   }
-  session().look_left_more(true);
+  side().look_left_more(true);
   return Errc::kOk;
 }
 
@@ -83,20 +83,19 @@ Errc DuplexCore::try_put(const Sending& sending) {
   }
   writer_.stage(static_cast<std::uint32_t>(sending.payload.size()), sending.type);
   writer_.publish();
-  session().wake_peer();
+  side().wake_peer();
   return Errc::kOk;
 }
 
 Errc DuplexCore::look_for_room(const Sending& sending) {
   if (const Errc pumped = pump(); pumped != Errc::kOk) return pumped;
-  return session().end() == Errc::kOk ? try_put(sending) : Errc::kWouldBlock;
+  return side().end() == Errc::kOk ? try_put(sending) : Errc::kWouldBlock;
 }
 
 Errc DuplexCore::put(const Sending& sending, Deadline deadline) {
   const Errc now = try_put(sending);
   if (now != Errc::kWouldBlock) return now;
-  return session().wait([&] { return look_for_room(sending); }, deadline.monotonic_ns(),
-                        full_waits());
+  return side().wait([&] { return look_for_room(sending); }, deadline.monotonic_ns(), full_waits());
 }
 
 // Calling.
@@ -106,7 +105,7 @@ Errc DuplexCore::look_for_place() {
   if (const Errc pumped = pump(); pumped != Errc::kOk) return pumped;
   if (calls_.has_free_place()) return Errc::kOk;
   if (!calls_.only_untaken()) return Errc::kWouldBlock;
-  return session().misuse(
+  return side().misuse(
       make_error(Errc::kLimit,
                  "every call that the other side takes at once has its reply, and none was "
                  "taken; take replies with finish() or finish_any() before starting more"));
@@ -120,7 +119,7 @@ StartedCall DuplexCore::send_call(std::span<const std::byte> payload, std::uint3
   started.result = look_for_place();
   if (started.result == Errc::kWouldBlock && waits) {
     started.result =
-        session().wait([&] { return look_for_place(); }, deadline.monotonic_ns(), empty_waits());
+        side().wait([&] { return look_for_place(); }, deadline.monotonic_ns(), empty_waits());
   }
   if (started.result != Errc::kOk) return started;
   const CallId call = calls_.reserve();
@@ -167,7 +166,7 @@ Reply DuplexCore::finish(CallId call) {
     return reply;
   }
   reply.result =
-      session().wait([&] { return look_for_reply(call); }, calls_.deadline_ns(call), empty_waits());
+      side().wait([&] { return look_for_reply(call); }, calls_.deadline_ns(call), empty_waits());
   if (reply.result == Errc::kOk) return take_reply(call);
   if (reply.result == Errc::kTimedOut) return expire(call);
   return reply;
@@ -181,7 +180,7 @@ Reply DuplexCore::take_reply(CallId call) {
 // Tells the server, if there is room for that; its reply comes all the same, and is dropped.
 Reply DuplexCore::expire(CallId call) {
   calls_.abandon(call);
-  if (session().end() == Errc::kOk) try_put({{call, CallKind::kCancel, 0}, {}, 0});
+  if (side().end() == Errc::kOk) try_put({{call, CallKind::kCancel, 0}, {}, 0});
   Reply reply;
   reply.result = Errc::kTimedOut;
   reply.call = call;
@@ -205,7 +204,7 @@ Reply DuplexCore::try_finish_any() {
   } else if (calls_.deadline_ns(next) <= monotonic_ns()) {
     return expire(next);
   } else {
-    reply.result = session().nothing_there();
+    reply.result = side().nothing_there();
   }
   return reply;
 }
@@ -215,8 +214,8 @@ Reply DuplexCore::finish_any(Deadline deadline) {
   if (reply.result != Errc::kWouldBlock) return reply;
   const CallId next = calls_.first_to_expire();
   const std::uint64_t expires_ns = calls_.deadline_ns(next);
-  reply.result = session().wait_on([&] { return look_for_any_reply(); },
-                                   std::min(deadline.monotonic_ns(), expires_ns), empty_waits());
+  reply.result = side().wait_on([&] { return look_for_any_reply(); },
+                                std::min(deadline.monotonic_ns(), expires_ns), empty_waits());
   if (reply.result == Errc::kOk) return take_reply(calls_.first_done());
   if (reply.result == Errc::kTimedOut && expires_ns <= deadline.monotonic_ns()) return expire(next);
   return reply;
@@ -248,7 +247,7 @@ Incoming DuplexCore::take_incoming() {
   const InboxEntry& entry = inbox_.take();
   if (entry.call == 0) {
     store_tally(words().taken, inbox_.one_ways_taken());
-    session().wake_peer();
+    side().wake_peer();
   }
   return {Errc::kOk, entry.call, entry.type, entry.payload};
 }
@@ -258,15 +257,15 @@ Incoming DuplexCore::try_next() {
   if (incoming.result = enter_to_read(); incoming.result != Errc::kOk) return incoming;
   incoming.result = look_for_incoming();
   if (incoming.result == Errc::kOk) return take_incoming();
-  if (incoming.result == Errc::kWouldBlock) incoming.result = session().nothing_there();
+  if (incoming.result == Errc::kWouldBlock) incoming.result = side().nothing_there();
   return incoming;
 }
 
 Incoming DuplexCore::next(Deadline deadline) {
   Incoming incoming = try_next();
   if (incoming.result != Errc::kWouldBlock) return incoming;
-  incoming.result = session().wait_on([&] { return look_for_incoming(); }, deadline.monotonic_ns(),
-                                      empty_waits());
+  incoming.result =
+      side().wait_on([&] { return look_for_incoming(); }, deadline.monotonic_ns(), empty_waits());
   return incoming.result == Errc::kOk ? take_incoming() : incoming;
 }
 
@@ -297,19 +296,19 @@ Errc DuplexCore::reply_error(CallId call, std::uint32_t code, const std::string&
 
 bool DuplexCore::is_cancelled(CallId call) {
   if (enter_to_read() == Errc::kOk) pump();
-  return has_session() && inbox_.is_cancelled(call);
+  return has_side() && inbox_.is_cancelled(call);
 }
 
 // One-way messages.
 
 Errc DuplexCore::look_for_credit() {
-  const std::uint32_t window = session().peer().header().call_window;
+  const std::uint32_t window = side().peer().header().call_window;
   if (one_ways_sent_ - one_ways_taken_ < window) return Errc::kOk;
   if (const Errc pumped = pump(); pumped != Errc::kOk) return pumped;
-  const std::uint64_t taken = load_tally(session().peer().words().taken.value);
+  const std::uint64_t taken = load_tally(side().peer().words().taken.value);
   if (taken < one_ways_taken_ || taken > one_ways_sent_) {
-    return session().corrupt(absl::StrCat("it says that it has taken ", taken,
-                                          " one-way messages and was sent ", one_ways_sent_));
+    return side().corrupt(absl::StrCat("it says that it has taken ", taken,
+                                       " one-way messages and was sent ", one_ways_sent_));
   }
   one_ways_taken_ = taken;
   return one_ways_sent_ - taken < window ? Errc::kOk : Errc::kWouldBlock;
@@ -330,7 +329,7 @@ Errc DuplexCore::send(std::span<const std::byte> payload, std::uint32_t type, De
     return entered;
   }
   const Errc credit =
-      session().wait([&] { return look_for_credit(); }, deadline.monotonic_ns(), full_waits());
+      side().wait([&] { return look_for_credit(); }, deadline.monotonic_ns(), full_waits());
   if (credit != Errc::kOk) return credit;
   const Errc sent = put({{0, CallKind::kOneWay, 0}, payload, type}, deadline);
   if (sent == Errc::kOk) ++one_ways_sent_;
@@ -340,8 +339,8 @@ Errc DuplexCore::send(std::span<const std::byte> payload, std::uint32_t type, De
 // The rest.
 
 bool DuplexCore::arm() {
-  if (enter_to_read() != Errc::kOk || session().end() != Errc::kOk) return false;
-  const bool polls = session().prepare_to_poll([&] {
+  if (enter_to_read() != Errc::kOk || side().end() != Errc::kOk) return false;
+  const bool polls = side().prepare_to_poll([&] {
     const Errc reply = look_for_any_reply();
     return reply == Errc::kWouldBlock ? look_for_incoming() : reply;
   });
@@ -350,11 +349,11 @@ bool DuplexCore::arm() {
 }
 
 void DuplexCore::close() {
-  if (has_session()) session().close();
+  if (has_side()) side().close();
 }
 
 Errc DuplexCore::no_such_call(CallId call, const char* expected) {
-  return session().misuse(
+  return side().misuse(
       make_error(Errc::kNotFound, call == 0 ? absl::StrCat("no call ", expected)
                                             : absl::StrCat("no call ", call, " ", expected)));
 }

@@ -1,7 +1,7 @@
 // The duplex itself (lapwing/duplex.h is its public face): two directions of frames, the calls that
 // this side has made, and the inbox of those that the other side has.
 //
-// Thread safety: as its session.
+// Thread safety: as its side.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ namespace lapwing {
 
 class DuplexCore : public ChannelEnd {
  public:
-  // Of a session that was opened in this role.
+  // Of a side that was opened in this role.
   explicit DuplexCore(ChannelHandle opened);
 
   // Calls and waits for the reply, at most until the deadline.

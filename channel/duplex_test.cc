@@ -422,12 +422,12 @@ class HostilePeer {
   explicit HostilePeer(const ChannelOptions& options = {.call_window = 4})
       : ends_(make_ends<Duplex, RawEnd<ChannelRole::kDuplex>>(directory_.path() + "/duplex.sock",
                                                               options, options)),
-        session_(std::move(ends_.second.session)),
-        writer_(session_->own().data(), session_->own().header(), session_->own().words(),
-                session_->peer().words()) {}
+        side_(std::move(ends_.second.side)),
+        writer_(side_->own().data(), side_->own().header(), side_->own().words(),
+                side_->peer().words()) {}
 
   Duplex& victim() { return ends_.first; }
-  ChannelWords& words() { return session_->own().words(); }
+  ChannelWords& words() { return side_->own().words(); }
   void send(CallId call, CallKind kind) {
     REQUIRE(writer_.claim(0) == FrameWriter::Room::kYes);
     const CallHead head{call, kind, 0};
@@ -439,7 +439,7 @@ class HostilePeer {
  private:
   TemporaryDirectory directory_;
   std::pair<Duplex, RawEnd<ChannelRole::kDuplex>> ends_;
-  std::unique_ptr<ChannelSession> session_;
+  std::unique_ptr<ChannelSide> side_;
   FrameWriter writer_;
 };
 

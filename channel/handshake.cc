@@ -186,14 +186,14 @@ absl::StatusOr<PeerMemory> map_memory(Greeting& greeting, const Id128& session_i
   return memory;
 }
 
-std::unique_ptr<ChannelSession> make_session(UniqueFd fd, OwnMemory own, PeerMemory peer,
-                                             const ChannelHelloFrame& own_hello,
-                                             const ChannelHelloFrame& peer_hello,
-                                             const ChannelOptions& options, std::string peer_name) {
+std::unique_ptr<ChannelSide> make_session(UniqueFd fd, OwnMemory own, PeerMemory peer,
+                                          const ChannelHelloFrame& own_hello,
+                                          const ChannelHelloFrame& peer_hello,
+                                          const ChannelOptions& options, std::string peer_name) {
   const bool both = own_hello.has_membarrier == 1 && peer_hello.has_membarrier == 1;
-  return std::make_unique<ChannelSession>(
-      Link(std::move(fd)), std::move(own), std::move(peer),
-      both ? ChannelBarrier::kMembarrier : ChannelBarrier::kFences, options, std::move(peer_name));
+  return std::make_unique<ChannelSide>(Link(std::move(fd)), std::move(own), std::move(peer),
+                                       both ? ChannelBarrier::kMembarrier : ChannelBarrier::kFences,
+                                       options, std::move(peer_name));
 }
 
 absl::Status check_listener(int fd, const std::string& path, const ChannelOptions& options) {
@@ -216,7 +216,7 @@ class Connecting {
   Connecting(const Party& party, std::uint64_t deadline_ns)
       : party_(party), deadline_ns_(deadline_ns) {}
 
-  absl::StatusOr<std::unique_ptr<ChannelSession>> run();
+  absl::StatusOr<std::unique_ptr<ChannelSide>> run();
 
  private:
   absl::Status connect();
@@ -271,7 +271,7 @@ absl::StatusOr<Greeting> Connecting::greet(const ChannelHelloFrame& hello, const
   }
 }
 
-absl::StatusOr<std::unique_ptr<ChannelSession>> Connecting::run() {
+absl::StatusOr<std::unique_ptr<ChannelSide>> Connecting::run() {
   const absl::StatusOr<Id128> session_id = random_id();
   if (!session_id.ok()) return session_id.status();
   const absl::StatusOr<ChannelHeader> header = make_header(party_, *session_id);
@@ -324,18 +324,16 @@ bool is_peers_fault(const absl::Status& status) {
   }
 }
 
-absl::StatusOr<std::unique_ptr<ChannelSession>> connect_channel(const std::string& path,
-                                                                ChannelRole role,
-                                                                const ChannelOptions& options,
-                                                                std::uint64_t deadline_ns) {
+absl::StatusOr<std::unique_ptr<ChannelSide>> connect_channel(const std::string& path,
+                                                             ChannelRole role,
+                                                             const ChannelOptions& options,
+                                                             std::uint64_t deadline_ns) {
   return Connecting({role, options, path, false}, deadline_ns).run();
 }
 
-absl::StatusOr<std::unique_ptr<ChannelSession>> answer_hello(UniqueFd fd,
-                                                             const PeerCredentials& peer,
-                                                             const std::string& path,
-                                                             ChannelRole role,
-                                                             const ChannelOptions& options) {
+absl::StatusOr<std::unique_ptr<ChannelSide>> answer_hello(UniqueFd fd, const PeerCredentials& peer,
+                                                          const std::string& path, ChannelRole role,
+                                                          const ChannelOptions& options) {
   const Party party{role, options, path, true};
   const std::string name = peer_text(static_cast<std::uint32_t>(peer.pid), peer.uid);
   const auto refused = [&](const absl::Status& why) {

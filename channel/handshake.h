@@ -16,7 +16,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "channel/session.h"
+#include "channel/side.h"
 #include "lapwing/channel.h"
 #include "os/local_socket.h"
 #include "proto/control_frames.h"
@@ -36,18 +36,16 @@ inline constexpr std::uint64_t kSilenceNsMin = kHandshakeNs / 8;
 // makes this side's memory only where there is one.
 // Errors: kNoBus (nothing at `path`), kPeerGone (nobody listens there, or it ended meanwhile),
 // kRefused, kTimedOut, kNotPermitted (another user listens), kProtocol, and those of OwnMemory.
-absl::StatusOr<std::unique_ptr<ChannelSession>> connect_channel(const std::string& path,
-                                                                ChannelRole role,
-                                                                const ChannelOptions& options,
-                                                                std::uint64_t deadline_ns);
+absl::StatusOr<std::unique_ptr<ChannelSide>> connect_channel(const std::string& path,
+                                                             ChannelRole role,
+                                                             const ChannelOptions& options,
+                                                             std::uint64_t deadline_ns);
 
 // Answers the ChannelHello that waits on `fd`. Errors of the peer's making are kProtocol,
 // kAbiMismatch, kRefused and kPeerGone, and it has been told; any other is this side's own.
-absl::StatusOr<std::unique_ptr<ChannelSession>> answer_hello(UniqueFd fd,
-                                                             const PeerCredentials& peer,
-                                                             const std::string& path,
-                                                             ChannelRole role,
-                                                             const ChannelOptions& options);
+absl::StatusOr<std::unique_ptr<ChannelSide>> answer_hello(UniqueFd fd, const PeerCredentials& peer,
+                                                          const std::string& path, ChannelRole role,
+                                                          const ChannelOptions& options);
 // Whether answer_hello failed by the peer's fault, so that the next one may be served.
 bool is_peers_fault(const absl::Status& status);
 

@@ -141,7 +141,7 @@ TEST_CASE("A peer that does not keep to the protocol is told why, and the next o
          header.payload_offset = kPayloadOffsetCalls;
        }),
        "of another channel"},
-      {"another session in the file",
+      {"another side in the file",
        with_file([](ChannelHeader& header, RawFile&) { header.session_id = *random_id(); }),
        "of another channel"},
       {"a capacity that is no power of two",

@@ -163,14 +163,14 @@ absl::StatusOr<ListenerCore> ListenerCore::take_over(const std::string& path, De
   return refused_to_hand_over(packet, listener);
 }
 
-absl::StatusOr<std::unique_ptr<ChannelSession>> ListenerCore::accept(ChannelRole role,
-                                                                     const ChannelOptions& options,
-                                                                     Deadline deadline) {
+absl::StatusOr<std::unique_ptr<ChannelSide>> ListenerCore::accept(ChannelRole role,
+                                                                  const ChannelOptions& options,
+                                                                  Deadline deadline) {
   if (made_.in_child()) return forked_error("listener");
   for (;;) {
-    auto session = accept_now(role, options);
+    auto side = accept_now(role, options);
     arm(Caller::kAccepts);
-    if (!session.ok() || *session != nullptr) return session;
+    if (!side.ok() || *side != nullptr) return side;
     const std::uint64_t now = monotonic_ns();
     if (now >= deadline.monotonic_ns()) {
       return make_error(Errc::kTimedOut, absl::StrCat("nobody connected to ", path_, " in time"));
@@ -185,10 +185,10 @@ absl::StatusOr<std::unique_ptr<ChannelSession>> ListenerCore::accept(ChannelRole
 }
 
 // nullptr: there is nobody to be served now.
-absl::StatusOr<std::unique_ptr<ChannelSession>> ListenerCore::accept_now(
+absl::StatusOr<std::unique_ptr<ChannelSide>> ListenerCore::accept_now(
     ChannelRole role, const ChannelOptions& options) {
   if (absl::Status status = look_around(); !status.ok()) return status;
-  if (hand_over_) return std::unique_ptr<ChannelSession>();
+  if (hand_over_) return std::unique_ptr<ChannelSide>();
   return serve_next(role, options);
 }
 
@@ -293,7 +293,7 @@ absl::Status ListenerCore::go_on_handing_over() {
 }
 
 // The first that has said hello and can be served; nullptr if nobody has.
-absl::StatusOr<std::unique_ptr<ChannelSession>> ListenerCore::serve_next(
+absl::StatusOr<std::unique_ptr<ChannelSide>> ListenerCore::serve_next(
     ChannelRole role, const ChannelOptions& options) {
   for (std::size_t i = 0; i < waiting_.size();) {
     const Peeked peeked = peek(waiting_[i]);
@@ -307,11 +307,11 @@ absl::StatusOr<std::unique_ptr<ChannelSession>> ListenerCore::serve_next(
       turn_away(next.fd.get(), not_expected(next.peer, path_));
       continue;
     }
-    auto session = answer_hello(std::move(next.fd), next.peer, path_, role, options);
-    if (session.ok() || !is_peers_fault(session.status())) return session;
-    note_refusal(session.status());
+    auto side = answer_hello(std::move(next.fd), next.peer, path_, role, options);
+    if (side.ok() || !is_peers_fault(side.status())) return side;
+    note_refusal(side.status());
   }
-  return std::unique_ptr<ChannelSession>();
+  return std::unique_ptr<ChannelSide>();
 }
 
 void ListenerCore::drop_silent() {

@@ -60,9 +60,9 @@ class ListenerCore {
   // one is served. With a deadline that has passed it serves whoever can be served now. It blocks
   // beyond its deadline only to make this side's memory. Errors: kTimedOut, kClosed (handed over),
   // kLimit (no descriptors), kSystem, and those of OwnMemory.
-  absl::StatusOr<std::unique_ptr<ChannelSession>> accept(ChannelRole role,
-                                                         const ChannelOptions& options,
-                                                         Deadline deadline);
+  absl::StatusOr<std::unique_ptr<ChannelSide>> accept(ChannelRole role,
+                                                      const ChannelOptions& options,
+                                                      Deadline deadline);
 
   // What accept() does besides serving, for while a peer is served: drops the silent, lets a
   // successor take over. To be called when fd() is readable. Never blocks. kClosed once handed
@@ -99,15 +99,15 @@ class ListenerCore {
   enum class Caller { kAccepts, kTends };  // whom fd() is to wake
 
   ListenerCore(std::string path, UniqueFd fd, Watch watch, std::optional<uid_t> expected_peer_uid);
-  absl::StatusOr<std::unique_ptr<ChannelSession>> accept_now(ChannelRole role,
-                                                             const ChannelOptions& options);
+  absl::StatusOr<std::unique_ptr<ChannelSide>> accept_now(ChannelRole role,
+                                                          const ChannelOptions& options);
   absl::Status look_around();
   absl::Status take_in();
   bool make_room();
   void begin_to_hand_over();
   absl::Status go_on_handing_over();
-  absl::StatusOr<std::unique_ptr<ChannelSession>> serve_next(ChannelRole role,
-                                                             const ChannelOptions& options);
+  absl::StatusOr<std::unique_ptr<ChannelSide>> serve_next(ChannelRole role,
+                                                          const ChannelOptions& options);
   void drop_silent();
   static Peeked peek(Waiting& waiting);
   Waiting take(std::size_t index);

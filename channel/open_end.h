@@ -1,18 +1,18 @@
-// The end of a session that was opened for it.
+// The end of a channel whose side was opened for it.
 #pragma once
 
 #include <memory>
 #include <utility>
 
 #include "absl/status/statusor.h"
-#include "channel/session.h"
+#include "channel/side.h"
 
 namespace lapwing {
 
 template <typename End>
-absl::StatusOr<End> end_of(absl::StatusOr<std::unique_ptr<ChannelSession>> session) {
-  if (!session.ok()) return session.status();
-  return End(ChannelHandle(session->release()));
+absl::StatusOr<End> end_of(absl::StatusOr<std::unique_ptr<ChannelSide>> side) {
+  if (!side.ok()) return side.status();
+  return End(ChannelHandle(side->release()));
 }
 
 }  // namespace lapwing

@@ -7,7 +7,7 @@
 #include "channel/handshake.h"
 #include "channel/listener_core.h"
 #include "channel/open_end.h"
-#include "channel/session.h"
+#include "channel/side.h"
 #include "lapwing/error.h"
 #include "lapwing/listener.h"
 
@@ -36,19 +36,19 @@ Errc ChannelProducer::no_room(FrameWriter::Room room) {
 }
 
 Errc ChannelProducer::wait_for_room(std::size_t size, Deadline deadline) {
-  return session().wait_on([&] { return look_for_room(size); }, deadline.monotonic_ns(),
-                           words().full_waits);
+  return side().wait_on([&] { return look_for_room(size); }, deadline.monotonic_ns(),
+                        words().full_waits);
 }
 
 Errc ChannelProducer::bad_commit(std::size_t actual) {
   if (!writer_.has_claim()) {
-    return session().misuse(make_error(Errc::kInvalidArgument,
-                                       "there is no claim: it was never made, has been committed "
-                                       "or given up; claim first"));
+    return side().misuse(make_error(Errc::kInvalidArgument,
+                                    "there is no claim: it was never made, has been committed "
+                                    "or given up; claim first"));
   }
-  return session().misuse(make_error(Errc::kInvalidArgument,
-                                     absl::StrCat("a commit of ", actual, " bytes into a claim of ",
-                                                  writer_.claim_bytes(), "; claim as much first")));
+  return side().misuse(make_error(Errc::kInvalidArgument,
+                                  absl::StrCat("a commit of ", actual, " bytes into a claim of ",
+                                               writer_.claim_bytes(), "; claim as much first")));
 }
 
 Errc ChannelProducer::commit_staged() {
@@ -60,7 +60,7 @@ Errc ChannelProducer::commit_staged() {
 Errc ChannelProducer::abort() {
   if (const Errc entered = enter(); entered != Errc::kOk) return entered;
   if (!writer_.has_claim()) {
-    return session().misuse(
+    return side().misuse(
         make_error(Errc::kInvalidArgument, "there is no claim that could be given up"));
   }
   writer_.abort();
@@ -85,7 +85,7 @@ Errc ChannelProducer::send(std::span<const std::byte> payload, std::uint32_t typ
 SentBatch ChannelProducer::send_each(std::span<const Outgoing> messages, Deadline deadline,
                                      bool waits) {
   SentBatch sent;
-  if (has_session() && session().in_child()) return {Errc::kForked, 0};
+  if (has_side() && side().in_child()) return {Errc::kForked, 0};
   for (const Outgoing& message : messages) {
     const std::size_t size = message.payload.size();
     const Claim room = waits ? claim(size, deadline) : try_claim(size);
@@ -95,7 +95,7 @@ SentBatch ChannelProducer::send_each(std::span<const Outgoing> messages, Deadlin
     writer_.stage(static_cast<std::uint32_t>(size), message.type);
     ++sent.count;
   }
-  if (has_session() && session().end() == Errc::kOk && writer_.has_staged()) {
+  if (has_side() && side().end() == Errc::kOk && writer_.has_staged()) {
     publish();
   }
   return sent;
@@ -112,8 +112,8 @@ SentBatch ChannelProducer::send_batch(std::span<const Outgoing> messages, Deadli
 Errc ChannelProducer::drain(Deadline deadline) {
   // A consumer that has ended may have released everything before.
   if (const Errc entered = enter_to_read(); entered != Errc::kOk) return entered;
-  if (session().end() == Errc::kOk && writer_.has_staged()) publish();
-  return session().wait(
+  if (side().end() == Errc::kOk && writer_.has_staged()) publish();
+  return side().wait(
       [&] {
         switch (writer_.look_whether_drained()) {
           case FrameWriter::Room::kYes:
@@ -130,14 +130,14 @@ Errc ChannelProducer::drain(Deadline deadline) {
 
 bool ChannelProducer::arm(std::size_t size) {
   if (enter() != Errc::kOk || size > writer_.message_bytes_max()) return false;
-  const bool polls = session().prepare_to_poll([&] { return look_for_room(size); });
+  const bool polls = side().prepare_to_poll([&] { return look_for_room(size); });
   writer_.abort();
   if (polls) count_one(words().full_waits);
   return polls;
 }
 
 void ChannelProducer::close() {
-  if (has_session()) session().close();
+  if (has_side()) side().close();
 }
 
 }  // namespace lapwing

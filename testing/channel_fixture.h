@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "channel/handshake.h"
-#include "channel/session.h"
+#include "channel/side.h"
 #include "lapwing/consumer.h"
 #include "lapwing/detail/channel_layout.h"
 #include "lapwing/listener.h"
@@ -44,16 +44,16 @@ std::pair<Accepted, Connected> make_ends(const std::string& path,
   return {std::move(*accepted), std::move(*connected)};
 }
 
-// A side without an end: its session, for who plays its part by hand.
+// A side without an end, for a test that plays its part by hand.
 template <ChannelRole role>
 struct RawEnd {
-  std::unique_ptr<ChannelSession> session;
+  std::unique_ptr<ChannelSide> side;
 
   static absl::StatusOr<RawEnd> connect(const std::string& path, const ChannelOptions& options,
                                         Deadline deadline) {
-    auto session = connect_channel(path, role, options, deadline.monotonic_ns());
-    if (!session.ok()) return session.status();
-    return RawEnd{std::move(*session)};
+    auto side = connect_channel(path, role, options, deadline.monotonic_ns());
+    if (!side.ok()) return side.status();
+    return RawEnd{std::move(*side)};
   }
 };
 

@@ -56,7 +56,7 @@ class ChannelProducer : public ChannelEnd {
   [[nodiscard]] static absl::StatusOr<ChannelProducer> accept(ChannelListener& listener,
                                                               const ChannelOptions& options,
                                                               Deadline deadline);
-  // Of a session that was opened in this role.
+  // Of a side that was opened in this role.
   explicit ChannelProducer(ChannelHandle opened);
 
   // Room for a message of up to `size` bytes. A claim that was not committed is given up. If there

@@ -129,7 +129,7 @@ class Scribbler {
 template <ChannelRole role>
 class HostileSide {
  public:
-  HostileSide(std::unique_ptr<ChannelSession> session, Random& random, Notes& notes)
+  HostileSide(std::unique_ptr<ChannelSide> session, Random& random, Notes& notes)
       : session_(std::move(session)),
         random_(random),
         notes_(notes),
@@ -182,7 +182,7 @@ class HostileSide {
     session_->wake_peer();
   }
 
-  std::unique_ptr<ChannelSession> session_;
+  std::unique_ptr<ChannelSide> session_;
   Random& random_;
   Notes& notes_;
   Scribbler scribbler_;

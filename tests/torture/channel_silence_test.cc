@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "channel/session.h"
+#include "channel/side.h"
 #include "lapwing/consumer.h"
 #include "lapwing/listener.h"
 #include "lapwing/producer.h"

@@ -16,7 +16,7 @@
 #include <string>
 #include <thread>
 
-#include "channel/session.h"
+#include "channel/side.h"
 #include "lapwing/consumer.h"
 #include "lapwing/detail/atomic_word.h"
 #include "lapwing/listener.h"

@@ -1,4 +1,4 @@
-// The hot half of one side's session of a channel (channel/session.h is the other): what the
+// The hot half of one side of a channel (channel/side.h is the other): what the
 // operations of producer and consumer do when nothing is to be waited for. It stands here so that
 // the caller's compiler sees it. Not for users.
 //
@@ -89,7 +89,7 @@ class ChannelCore {
                        (strategy_ == WaitStrategy::kBackoff && turns_ < kSpinTurns);
     return spins ? kSpinsPerClock : 0;
   }
-  // What is rarer: channel/session.cc.
+  // What is rarer: channel/side.cc.
   Errc look_at_peer();  // kMisuse: another call waits
   void answer(Word ticket);
 
@@ -106,10 +106,10 @@ class ChannelCore {
   Word answered_ = 0;  // the last of the peer's tickets that was answered
 };
 
-// Deletes the whole session; not in a forked child.
-struct DeleteChannelSession {
+// Deletes the whole side; not in a forked child.
+struct DeleteChannelSide {
   void operator()(ChannelCore* core) const;
 };
-using ChannelHandle = std::unique_ptr<ChannelCore, DeleteChannelSession>;
+using ChannelHandle = std::unique_ptr<ChannelCore, DeleteChannelSide>;
 
 }  // namespace lapwing

@@ -1,6 +1,6 @@
-// What producer and consumer have in common: the session of which each is one end.
+// What producer and consumer have in common: one side of a channel.
 //
-// Thread safety: as its session. An end that was moved from answers kMisuse to everything.
+// Thread safety: as its side. An end that was moved from answers kMisuse to everything.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@
 
 namespace lapwing {
 
-class ChannelSession;
+class ChannelSide;
 
 class ChannelEnd {
  public:
@@ -31,16 +31,16 @@ class ChannelEnd {
   void interrupt() noexcept;
 
  protected:
-  explicit ChannelEnd(ChannelHandle session) : session_(std::move(session)) {}
+  explicit ChannelEnd(ChannelHandle side) : side_(std::move(side)) {}
   ChannelEnd(ChannelEnd&&) = default;
   ChannelEnd& operator=(ChannelEnd&&) = default;
   ~ChannelEnd() = default;
 
   // The first step of every operation: kOk, or why there is nothing to be done.
   [[gnu::always_inline]] Errc enter() {
-    if (session_ == nullptr) [[unlikely]]
+    if (side_ == nullptr) [[unlikely]]
       return Errc::kMisuse;
-    return session_->enter();
+    return side_->enter();
   }
   // The same where a peer that has ended is no reason not to read what it had sent.
   [[gnu::always_inline]] Errc enter_to_read() {
@@ -49,12 +49,12 @@ class ChannelEnd {
     return readable ? Errc::kOk : entered;
   }
 
-  ChannelCore& core() { return *session_; }
-  ChannelSession& session();  // channel/session.h
-  bool has_session() const { return session_ != nullptr; }
-  ChannelWords& words() { return session_->own_words(); }
+  ChannelCore& core() { return *side_; }
+  ChannelSide& side();  // channel/side.h
+  bool has_side() const { return side_ != nullptr; }
+  ChannelWords& words() { return side_->own_words(); }
 
-  // The two directions of the session.
+  // The two directions of the channel.
   FrameWriter make_writer();
   FrameReader make_reader();
 
@@ -63,8 +63,8 @@ class ChannelEnd {
   Errc released_too_much(const FrameWriter& writer);
 
  private:
-  const ChannelSession& session() const;
-  ChannelHandle session_;  // null: moved from
+  const ChannelSide& side() const;
+  ChannelHandle side_;  // null: moved from
 };
 
 }  // namespace lapwing

@@ -31,13 +31,13 @@ namespace lapwing {
 inline constexpr std::uint64_t kChannelSleepNsMax = 1'000'000'000;
 inline constexpr std::uint64_t kPeerLookNs = 1'000'000;  // how often who does not sleep looks
 
-class ChannelSession : public ChannelCore {
+class ChannelSide : public ChannelCore {
  public:
-  ChannelSession(Link link, OwnMemory own, PeerMemory peer, ChannelBarrier barrier,
-                 const ChannelOptions& options, std::string peer_name);
-  ~ChannelSession();
-  ChannelSession(const ChannelSession&) = delete;
-  ChannelSession& operator=(const ChannelSession&) = delete;
+  ChannelSide(Link link, OwnMemory own, PeerMemory peer, ChannelBarrier barrier,
+              const ChannelOptions& options, std::string peer_name);
+  ~ChannelSide();
+  ChannelSide(const ChannelSide&) = delete;
+  ChannelSide& operator=(const ChannelSide&) = delete;
 
   const OwnMemory& own() const { return own_; }
   const PeerMemory& peer() const { return peer_; }

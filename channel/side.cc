@@ -1,4 +1,4 @@
-#include "channel/session.h"
+#include "channel/side.h"
 
 #include <sched.h>
 
@@ -14,8 +14,8 @@ namespace lapwing {
 
 static_assert(kSpinTurns == kBackoffSpins / kSpinsPerClock);
 
-ChannelSession::ChannelSession(Link link, OwnMemory own, PeerMemory peer, ChannelBarrier barrier,
-                               const ChannelOptions& options, std::string peer_name)
+ChannelSide::ChannelSide(Link link, OwnMemory own, PeerMemory peer, ChannelBarrier barrier,
+                         const ChannelOptions& options, std::string peer_name)
     : ChannelCore(own.words(), peer.words(), barrier, options.wait),
       link_(std::move(link)),
       own_(std::move(own)),
@@ -25,18 +25,18 @@ ChannelSession::ChannelSession(Link link, OwnMemory own, PeerMemory peer, Channe
       fork_(*this, "end of a channel") {}
 
 // Single words only: another thread of the parent may have been anywhere in a call.
-void ChannelSession::on_child() noexcept {
+void ChannelSide::on_child() noexcept {
   end_ = Errc::kForked;
   more_to_see_ = false;
   waiting_ = false;
   calls_until_clock_ = kCallsPerClock;
 }
 
-ChannelSession::~ChannelSession() {
+ChannelSide::~ChannelSide() {
   close();
 }
 
-ChannelCounters ChannelSession::counters() const {
+ChannelCounters ChannelSide::counters() const {
   ChannelCounters counters;
   if (in_child()) return counters;
   counters.messages_sent = load_tally(own_words_.sent.messages);
@@ -50,13 +50,13 @@ ChannelCounters ChannelSession::counters() const {
 }
 
 Errc ChannelCore::ended() {
-  auto& session = static_cast<ChannelSession&>(*this);
-  if (end_ != Errc::kForked) session.status_ = session.why_ended_;
+  auto& side = static_cast<ChannelSide&>(*this);
+  if (end_ != Errc::kForked) side.status_ = side.why_ended_;
   return end_;
 }
 
 // What comes after each round of spinning, or instead of it.
-Errc ChannelSession::wait_longer(absl::FunctionRef<Errc()> look, std::uint64_t deadline_ns) {
+Errc ChannelSide::wait_longer(absl::FunctionRef<Errc()> look, std::uint64_t deadline_ns) {
   const std::uint64_t now = monotonic_ns();
   if (now - looked_ns_ >= kPeerLookNs) {
     looked_ns_ = now;
@@ -83,7 +83,7 @@ Errc ChannelSession::wait_longer(absl::FunctionRef<Errc()> look, std::uint64_t d
 }
 
 // T1 to T4 (lapwing/detail/channel_words.h).
-Errc ChannelSession::park(absl::FunctionRef<Errc()> look, std::uint64_t until_ns) {
+Errc ChannelSide::park(absl::FunctionRef<Errc()> look, std::uint64_t until_ns) {
   raise_ticket();            // T1, T2
   const Errc seen = look();  // T3
   if (seen == Errc::kWouldBlock && !more_to_see_) {
@@ -97,7 +97,7 @@ Errc ChannelSession::park(absl::FunctionRef<Errc()> look, std::uint64_t until_ns
   return look();
 }
 
-void ChannelSession::raise_ticket() {
+void ChannelSide::raise_ticket() {
   // The next odd number: an event loop has left the last one as it was.
   ticket_ += ticket_sleeps(ticket_) ? Word{2} : Word{1};
   store_ticket(own_words_, ticket_);  // T1
@@ -108,11 +108,11 @@ void ChannelSession::raise_ticket() {
   }
 }
 
-void ChannelSession::lower_ticket() {
+void ChannelSide::lower_ticket() {
   store_ticket(own_words_, ++ticket_);
 }
 
-bool ChannelSession::prepare_to_poll(absl::FunctionRef<Errc()> look) {
+bool ChannelSide::prepare_to_poll(absl::FunctionRef<Errc()> look) {
   if (ticket_sleeps(ticket_)) lower_ticket();
   take_peer_state(link_.look());  // packets of earlier sleeps
   if (end_ != Errc::kOk) return false;
@@ -128,8 +128,8 @@ bool ChannelSession::prepare_to_poll(absl::FunctionRef<Errc()> look) {
 // A packet that the kernel had no memory for leaves the ticket unanswered: the next operation tries
 // again.
 void ChannelCore::answer(Word ticket) {
-  auto& session = static_cast<ChannelSession&>(*this);
-  switch (session.link_.wake()) {
+  auto& side = static_cast<ChannelSide&>(*this);
+  switch (side.link_.wake()) {
     case SendOutcome::kSent:
       answered_ = ticket;
       return count_one(own_words_.wakes);
@@ -137,28 +137,28 @@ void ChannelCore::answer(Word ticket) {
       return;
     case SendOutcome::kClosed:
       answered_ = ticket;
-      return session.take_peer_state(Link::Peer::kGone);
+      return side.take_peer_state(Link::Peer::kGone);
   }
 }
 
 Errc ChannelCore::look_at_peer() {
-  auto& session = static_cast<ChannelSession&>(*this);
-  if (waiting_) return session.overlap();
+  auto& side = static_cast<ChannelSide&>(*this);
+  if (waiting_) return side.overlap();
   calls_until_clock_ = kCallsPerClock;
   const std::uint64_t now = monotonic_ns();
-  if (now - session.looked_ns_ < kPeerLookNs) return Errc::kOk;
-  session.looked_ns_ = now;
-  session.take_peer_state(session.link_.look());
+  if (now - side.looked_ns_ < kPeerLookNs) return Errc::kOk;
+  side.looked_ns_ = now;
+  side.take_peer_state(side.link_.look());
   return Errc::kOk;
 }
 
-Errc ChannelSession::overlap() {
+Errc ChannelSide::overlap() {
   calls_until_clock_ = 1;
   return Errc::kMisuse;
 }
 
 // Until a packet or an interrupt comes. Every other call meanwhile comes upon waiting_.
-void ChannelSession::await_peer(std::uint64_t timeout_ns) {
+void ChannelSide::await_peer(std::uint64_t timeout_ns) {
   waiting_ = true;
   const std::uint32_t calls = std::exchange(calls_until_clock_, 1);
   link_.await(wake_up_.get(), timeout_ns);
@@ -166,7 +166,7 @@ void ChannelSession::await_peer(std::uint64_t timeout_ns) {
   waiting_ = false;
 }
 
-void ChannelSession::take_peer_state(Link::Peer peer) {
+void ChannelSide::take_peer_state(Link::Peer peer) {
   if (peer == Link::Peer::kThere || end_ != Errc::kOk) return;
   if (peer == Link::Peer::kViolation) {
     corrupt("it sent a packet that has no place on a channel's socket");
@@ -191,12 +191,12 @@ void ChannelSession::take_peer_state(Link::Peer peer) {
   }
 }
 
-void ChannelSession::finish(Errc end, absl::Status why) {
+void ChannelSide::finish(Errc end, absl::Status why) {
   end_ = end;
   why_ended_ = std::move(why);
 }
 
-void ChannelSession::close() {
+void ChannelSide::close() {
   if (in_child() || link_.fd() < 0) return;
   store_channel_state(own_words_, ChannelState::kClosed);
   link_.close();
@@ -206,7 +206,7 @@ void ChannelSession::close() {
   }
 }
 
-Errc ChannelSession::corrupt(const std::string& what) {
+Errc ChannelSide::corrupt(const std::string& what) {
   store_channel_state(own_words_, ChannelState::kCorrupt);
   link_.close();
   finish(Errc::kCorrupt,
@@ -216,12 +216,12 @@ Errc ChannelSession::corrupt(const std::string& what) {
   return ended();
 }
 
-void DeleteChannelSession::operator()(ChannelCore* core) const {
-  auto* const session = static_cast<ChannelSession*>(core);
-  if (session->in_child()) {
-    leave_to_parent(session);
+void DeleteChannelSide::operator()(ChannelCore* core) const {
+  auto* const side = static_cast<ChannelSide*>(core);
+  if (side->in_child()) {
+    leave_to_parent(side);
   } else {
-    delete session;
+    delete side;
   }
 }
 
