@@ -55,7 +55,7 @@ absl::StatusOr<std::unique_ptr<ByteSource>> ByteSource::open(const std::string& 
   }
   UniqueFd fd;
   do {
-    fd = UniqueFd::opened_by([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC); });
+    fd.reset(::open(path.c_str(), O_RDONLY | O_CLOEXEC));  // no ForkHold: a fifo waits here
     if (!fd.valid() && errno == EINTR && stopped && stopped()) return given_up(path);
   } while (!fd.valid() && errno == EINTR);
   if (!fd.valid()) return make_system_error(errno, absl::StrCat("cannot open ", path));
