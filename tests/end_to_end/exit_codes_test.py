@@ -1,5 +1,6 @@
 """Exit codes 3, 4 and 5, as `lapwing --help` lists them, of each command that gives them."""
 
+import json
 import pathlib
 import signal
 import unittest
@@ -22,6 +23,7 @@ class StoppedAtAGap(harness.BusTest):
         reader = self.start("reader", command, "--on-gap", "stop", "--from", "start", *options)
         flow.feed(10)
         self.until("it to be live", lambda: "caught up at" in reader.err())
+        self.until("it to have read", lambda: self.position_of_the_reader() == 10)
         reader.signal(signal.SIGSTOP)
         flow.feed(RECORDS)
         self.until_head(RECORDS)
@@ -31,6 +33,11 @@ class StoppedAtAGap(harness.BusTest):
         flow.end()
         self.assertEqual(flow.publisher.wait(), 0, "the publisher does not mind")
         return reader
+
+    def position_of_the_reader(self):
+        """As it has reported it; 0 before."""
+        told = json.loads(self.run_to_end("subscribers", "subscribers", "--json").out())
+        return max((one["position"] or 0 for one in told["subscribers"]), default=0)
 
     def test_tail_stops_and_shows_nothing_after_it(self):
         summary = self.stop_at_a_gap("tail", *QUIET).summary()
