@@ -50,7 +50,7 @@ class PublicInterface(unittest.TestCase):
             for line, text in snippets(document):
                 found += 1
                 self.check(f"{document}:{line}", f'#line {line} "{document}"\n{text}')
-        self.assertGreaterEqual(found, 14)
+        self.assertGreaterEqual(found, 12)
 
     def test_every_header_compiles_alone_and_twice(self):
         headers = sorted((ROOT / "include").rglob("*.h"))
