@@ -1,5 +1,6 @@
 #include "os/exclusive_lock.h"
 
+#include <sys/file.h>
 #include <unistd.h>
 
 #include "absl/status/status.h"
@@ -42,6 +43,10 @@ absl::StatusOr<ExclusiveLock> ExclusiveLock::take(const std::string& path, std::
   }
   write_holder(lock->fd.get());
   return ExclusiveLock(*std::move(lock));
+}
+
+void ExclusiveLock::give_up() const {
+  ::flock(fd(), LOCK_UN);
 }
 
 }  // namespace lapwing

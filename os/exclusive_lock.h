@@ -33,6 +33,9 @@ class ExclusiveLock {
   int fd() const { return lock_.fd.get(); }
   const std::string& path() const { return lock_.file.path(); }
 
+  // Before the last copy of its descriptor is closed.
+  void give_up() const;
+
   // False once somebody has removed the lock's file, or put another in its place: whoever starts
   // now finds no lock. Errors: those of looking.
   absl::StatusOr<bool> is_named() const { return lock_.file.is_named(); }

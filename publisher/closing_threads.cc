@@ -24,7 +24,8 @@ struct Pending {
 
   std::mutex mutex;
   std::condition_variable none;
-  int threads = 0;  // under the mutex
+  int threads = 0;       // under the mutex
+  bool exiting = false;  // under the mutex: nobody waits for a thread any more
   ForkWatch fork{*this, "close"};
 };
 
@@ -35,6 +36,7 @@ Pending& pending() {
       Pending& left = pending();
       std::unique_lock lock(left.mutex);
       left.none.wait_for(lock, kCloseAtExitMax, [&] { return left.threads == 0; });
+      left.exiting = true;
     });
     return new Pending;
   }();
@@ -50,9 +52,11 @@ int sessions_closing() {
 
 void run_closing(std::function<void()> work) {
   Pending& all = pending();
+  bool here_and_now = false;
   {
     const std::lock_guard lock(all.mutex);
     ++all.threads;
+    here_and_now = all.exiting;
   }
   const auto run = [&all, work = std::move(work)]() mutable {
     work();
@@ -61,7 +65,7 @@ void run_closing(std::function<void()> work) {
     if (--all.threads == 0) all.none.notify_all();
   };
   std::thread thread;
-  if (start_thread(thread, "lapwing-closing", run).ok()) {
+  if (!here_and_now && start_thread(thread, "lapwing-closing", run).ok()) {
     thread.detach();
   } else {
     auto here = run;

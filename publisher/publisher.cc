@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "bus/control/controlled_publisher.h"
 #include "bus/ring_writer.h"
+#include "os/file_lock.h"
 #include "os/fork.h"
 #include "os/system_error.h"
 #include "proto/busy_flag.h"
@@ -291,17 +292,21 @@ bool Publisher::State::wait_for_journal(Sequence n, Deadline deadline) {
     last_error = overlap();
     return false;
   }
+  absl::Status why;  // a call that is refused meanwhile writes last_error
   for (;;) {
     const std::uint32_t bell = gate.bell();
     if (n <= gate_limit() || gate.ended()) break;
-    last_error = why_not_to_wait(deadline);
-    if (!last_error.ok()) break;
+    why = why_not_to_wait(deadline);
+    if (!why.ok()) break;
     gate.wait(bell, deadline.monotonic_ns());
   }
   const std::uint64_t waited_ns = monotonic_ns() - began_ns;
   counters.journal_stall_ns_max = std::max(counters.journal_stall_ns_max, waited_ns);
   counters.journal_stall_ns_total += waited_ns;
-  if (!last_error.ok()) return false;
+  if (!why.ok()) {
+    last_error = std::move(why);
+    return false;
+  }
   call.end(gate_limit());
   if (!gate.ended()) return true;
   last_error = status = file_thread->failure();
@@ -351,6 +356,7 @@ absl::StatusOr<Publisher> open_with_seams(PublisherSetUp set_up) {
   const std::shared_ptr<Publisher::State> state(
       new Publisher::State(std::move(set_up), *std::move(session)),
       [](Publisher::State* made) { delete_unless_forked(made, made->fork); });
+  sessions_closing();  // makes what it counts in before any fork could come upon it half made
   if (state->options.on_step) state->options.on_step("open-socket");
   if (absl::Status started = state->start_threads(); !started.ok()) {
     state->begin_close();
@@ -375,8 +381,9 @@ Publisher::~Publisher() {
 }
 
 void Publisher::leave() {
-  if (state_ == nullptr || state_->closing) return;
-  state_->left.set();
+  if (state_ == nullptr) return;
+  if (!state_->closed.is_set()) state_->left.set();
+  if (state_->closing) return;
   close(Deadline::now()).IgnoreError();
 }
 
@@ -463,9 +470,9 @@ absl::Status Publisher::flush(Deadline deadline) {
   if (state.file_thread == nullptr) {
     return make_error(Errc::kNoJournal, "this bus keeps no journal: nothing can be made durable");
   }
-  state.file_thread->request_flush(FileThread::Asker::kPublishingThread, state.head);
   State::WaitingCall call(state);
   if (!call.is_first()) return overlap();
+  state.file_thread->request_flush(FileThread::Asker::kPublishingThread, state.head);
   for (;;) {
     const std::uint32_t bell = state.gate.bell();
     if (durable() >= state.head) return absl::OkStatus();
@@ -499,8 +506,14 @@ void Publisher::State::close() {
   // The write queue holds the lock too (see make_write_queue), so it goes first.
   file_thread.reset();
   session.queue.reset();
+  // Given up and not only closed: the kernel may still be ending the queue, and a child that was just
+  // forked still has its copies.
+  if (session.sessions != nullptr) {
+    for (const FileHandle file : session.sessions->held_files()) unlock_whole_file(file);
+  }
   session.sessions.reset();
   session.ring->let_go();
+  for (const ExclusiveLock& lock : session.locks) lock.give_up();
   session.locks.clear();
   closed.set();
   gate.nudge();

@@ -6,7 +6,7 @@
 //
 // publish() makes no system call and takes no lock, except in three cases: the first record after
 // an idle period writes an eventfd; a journal that is a whole ring behind makes it wait; the first
-// record beyond a reservation that has not arrived waits, too.
+// record beyond the sequences that are reserved on disk waits for the next reservation.
 //
 // Threads: one thread at a time, any thread; a call that overlaps another one is answered with
 // misuse. head(), durable(), journal(), subscribers(), subscriber_count() and interrupt() may be
@@ -36,6 +36,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <ranges>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -63,10 +64,10 @@ enum class OnJournalFailure : std::uint32_t {
 };
 
 struct PublisherOptions {
-  std::string directory = {};  // of the bus; made if it is missing
-  std::string name = {};       // of the bus; empty: the directory's last component
-  std::string schema = "bytes";
-  std::uint32_t record_bytes = 56;
+  std::string directory = {};       // of the bus; made if it is missing
+  std::string name = {};            // of the bus; empty: the directory's last component
+  std::string schema = "bytes";     // of your own, or a shipped one, which fixes record_bytes
+  std::uint32_t record_bytes = 56;  // 8 to 4,088
   std::uint64_t capacity = 0;       // slots, a power of two; 0: what fits, up to 1,048,576
   std::string ring_directory = {};  // empty: the bus directory on tmpfs, else one in /dev/shm
   bool huge_pages = false;          // back the ring by huge pages, or fail
@@ -87,7 +88,9 @@ struct PublisherOptions {
   std::uint64_t source_id = 0;
   std::uint64_t source_offset = 0;
   bool resume = false;
-  std::function<void(const std::string& line)> log = {};  // called from any of the threads
+  // Called from any of the threads, and until the session has ended: where close() was not called or
+  // timed out, after the destructor, too.
+  std::function<void(const std::string& line)> log = {};
 };
 
 struct PublisherCounters {
@@ -124,10 +127,12 @@ struct SubscriberInfo {
   std::uint64_t reported_wall_ns = 0;
 };
 
-// What publish() takes by reference: the bytes of a plain struct.
+// What publish() takes by reference: the bytes of a plain struct, its padding included. A view (a
+// span, a string_view) is none: its bytes are an address. Give std::as_bytes() of it.
 template <typename Record>
-concept PlainRecord = std::is_class_v<Record> && std::is_trivially_copyable_v<Record> &&
-                      !std::convertible_to<const Record&, std::span<const std::byte>>;
+concept PlainRecord =
+    std::is_class_v<Record> && std::is_trivially_copyable_v<Record> && !std::ranges::view<Record> &&
+    !std::convertible_to<const Record&, std::span<const std::byte>>;
 
 struct PublisherSetUp;
 
@@ -158,7 +163,8 @@ class Publisher {
   [[nodiscard]] Sequence publish(const Record& record, Deadline deadline) {
     return publish(std::as_bytes(std::span(&record, 1)), deadline);
   }
-  // Publishes records.size() / record_bytes() records laid end to end, in order; readers may take
+  // Publishes records.size() / record_bytes() records laid end to end, in order (for structs:
+  // std::as_bytes(std::span(quotes))); readers may take
   // each at once, head moves at the end or before a wait. Returns the sequence of the last, or
   // kNoSequence where not all of them were published: head() says how far it came. Where the size
   // is no multiple of a record's, none is published.
@@ -167,7 +173,7 @@ class Publisher {
   // Why publishing has ended; ok while it has not. By the publishing thread.
   [[nodiscard]] const absl::Status& status() const;
   // Why the last publish() that returned kNoSequence did: kRecordSize, kTimedOut, kInterrupted,
-  // kMisuse (publishing goes on), or status(). A later success leaves it.
+  // kMisuse (publishing goes on), or status(). A later success does not clear it.
   // By the publishing thread.
   [[nodiscard]] const absl::Status& last_error() const;
 
