@@ -13,18 +13,6 @@
 namespace lapwing {
 namespace {
 
-#if defined(__SANITIZE_THREAD__)
-constexpr bool kThreadSanitizer = true;
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-constexpr bool kThreadSanitizer = true;
-#else
-constexpr bool kThreadSanitizer = false;
-#endif
-#else
-constexpr bool kThreadSanitizer = false;
-#endif
-
 constexpr std::size_t kLarge = 400;  // two of them fill the channel
 const ChannelOptions kParks{
     .capacity = 1024, .message_bytes_max = kLarge, .wait = WaitStrategy::kPark};

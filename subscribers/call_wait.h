@@ -28,7 +28,9 @@ class CallWait {
   // Ends the call that rests, or else the next one.
   void raise() noexcept { interrupt_.raise(); }
   // A call begins.
-  void begin() { interrupted_ = misused_ = false; }
+  void begin() {
+    if (!another_rests()) interrupted_ = misused_ = false;
+  }
   bool another_rests() const { return resting_.is_taken(); }
   void refuse() { misused_ = true; }
   // In a forked child, which has no thread that rests.
@@ -53,6 +55,7 @@ class CallWait {
     ~Rest() {
       if (!is_held_) return;
       attention_ = before_;
+      wait_.misused_ = false;  // that of a call which came meanwhile
       wait_.resting_.release();
     }
     Rest(const Rest&) = delete;

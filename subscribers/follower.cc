@@ -75,7 +75,11 @@ bool Follower::event_is_due() {
 
 bool Follower::read_records(std::span<std::byte> rows, Batch& batch) {
   calls_.begin();
-  if (!introduced_ || rows.size() < cursor_.record_bytes || calls_.another_rests()) return false;
+  if (calls_.another_rests()) {
+    calls_.refuse();
+    return false;
+  }
+  if (!introduced_ || rows.size() < cursor_.record_bytes) return false;
   const std::size_t count = poll_batch(rows);
   if (count == 0) return false;
   set_records(batch, count);
@@ -142,8 +146,9 @@ bool Follower::arm() {
   if (descriptor_ == nullptr || calls_.another_rests() || event_is_due()) return false;
   if (!block_.empty()) return false;
   if (cursor_.ring != nullptr &&
-      (cursor_.phase == Phase::kLive ? cursor_.ring->has(cursor_.next)
-                                     : cursor_.ring->lag(cursor_.next) > 0)) {
+      (cursor_.phase == Phase::kLive
+           ? cursor_.ring->has(cursor_.next)
+           : cursor_.phase == Phase::kCatchUp && cursor_.ring->lag(cursor_.next) > 0)) {
     return false;
   }
   arm_descriptor();
@@ -164,7 +169,8 @@ Item Follower::poll_slowly() {
     calls_.refuse();
     return {};
   }
-  for (int turns = 0; turns < kTurnsMax; ++turns) {
+  // Never ends with a record in block_, whose first place the hot path uses.
+  for (int turns = 0; turns < kTurnsMax || !block_.empty(); ++turns) {
     if (!outbox_.empty()) return deliver_event();
     if (!block_.empty()) {
       const std::byte* const record = block_.take();

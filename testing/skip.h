@@ -13,3 +13,20 @@
     SUCCEED("SKIPPED: " reason); \
     return;                      \
   } while (false)
+
+namespace lapwing {
+
+// Two threads that use an object at a time, to see that it is noticed, are a data race to it.
+#if defined(__SANITIZE_THREAD__)
+inline constexpr bool kThreadSanitizer = true;
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+inline constexpr bool kThreadSanitizer = true;
+#else
+inline constexpr bool kThreadSanitizer = false;
+#endif
+#else
+inline constexpr bool kThreadSanitizer = false;
+#endif
+
+}  // namespace lapwing

@@ -6,6 +6,7 @@
 //   for (;;) {
 //     const lapwing::Item item = reader->wait(lapwing::Deadline::never());
 //     if (item.kind == lapwing::ItemKind::kRecord) draw(item.record, item.conflated);
+//     if (item.kind == lapwing::ItemKind::kEnded) return fail(reader->status());
 //   }
 //
 // An interval ends at each multiple of `interval` on the clock. What waits then is delivered in the

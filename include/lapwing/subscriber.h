@@ -48,6 +48,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <ranges>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -84,6 +85,7 @@ struct Start {
   std::optional<StoredPosition> position = {};  // kAfter
 
   static Start live() { return {}; }  // the next record to be published
+  // What is missing before the first record is not reported.
   static Start oldest() { return {.kind = Kind::kOldest}; }
   static Start at(Sequence n) { return {.kind = Kind::kSequence, .value = n}; }
   // At or a little before.
@@ -105,7 +107,9 @@ struct Start {
 // the history that was asked for is in the journal, and a lap during the join only leads back to
 // it.
 enum class OnGap : std::uint32_t {
-  kFill = 1,  // read it from the journal; what cannot be filled is reported as lost
+  kFill =
+      1,  // read it from the journal; what cannot be filled is reported as lost. Needs a journal:
+          // without one the subscriber ends with kNoJournal
   kSkip = 2,  // report it, count it as lost, and go on in the ring
   kStop = 3,  // report it and end with kStoppedAtGap; position() is before the gap
 };
@@ -116,7 +120,8 @@ struct SubscriberOptions {
   Start start = {};
   OnGap on_gap = OnGap::kFill;
   WaitStrategy wait = WaitStrategy::kBackoff;
-  // After a clean close: true ends with kClosed, false waits for the next session.
+  // After a clean close, be it before the join: true ends with kClosed, false waits for the next
+  // session.
   bool end_at_close = false;
   // How long to wait for a bus or a publisher to come (back).
   std::chrono::nanoseconds reattach = std::chrono::seconds(30);
@@ -128,11 +133,11 @@ struct SubscriberOptions {
 };
 
 enum class ItemKind : std::uint32_t {
-  kNothing = 0,        // nothing by the deadline
+  kNothing = 0,        // nothing by the deadline, or interrupt(), or misuse: take() and read() say
   kRecord = 1,         // `record` is record `sequence`
   kGap = 2,            // Event::gap: what the ring did not give; fillable: the journal has it
-  kLost = 3,           // Event::gap: what nothing can give; counted as lost. Empty (count() 0)
-                       // where a power cut took only what this subscriber has; text says so
+  kLost = 3,           // Event::gap: what nothing can give; counted as lost. count() is 0 where a
+                       // power cut took only records that this subscriber has already; text says so
   kSession = 4,        // a session begins at `sequence`: the first one, or the next
   kReset = 5,          // another history: a new journal starts at `sequence`; text says why. With
                        // records that fold() is not for the subscriber ends instead
@@ -223,7 +228,8 @@ struct Taken {
   Sequence sequence = kNoSequence;
 };
 
-// What read() gives. Results as of take(); kOk: rows, or one event. kTooSmall: the memory does not
+// What read() gives. kOk: rows, or one event. The last event, kEnded, comes with the result that says
+// why (kClosed, kPublisherGone …), and again with every later call. Otherwise as of take(). kTooSmall: the memory does not
 // hold a row of row_bytes; nothing was consumed. All rows of a batch are of one session, one size
 // and one kind, and their sequences follow one another.
 struct Batch {
@@ -252,11 +258,11 @@ struct SubscriberCounters {
   std::uint64_t state = 0;  // entries of kState items, which are no records
 };
 
-// What take() fills.
+// What take() fills: a plain struct, and no view of one.
 template <typename Record>
 concept TakenRecord =
     std::is_class_v<Record> && std::is_trivially_copyable_v<Record> && !std::is_const_v<Record> &&
-    !std::convertible_to<Record&, std::span<std::byte>>;
+    !std::ranges::view<Record> && !std::convertible_to<Record&, std::span<std::byte>>;
 
 class Subscriber {
  public:
@@ -275,11 +281,12 @@ class Subscriber {
     return take(std::as_writable_bytes(std::span(&record, 1)), deadline);
   }
 
-  // The event that is due now, if one is; takes no record and no entry of a state.
+  // The event that is due now, if one is. Nothing where an entry of a state is due: only read() and
+  // wait() give those.
   [[nodiscard]] std::optional<Event> take_event();
 
   // Copies rows, end to end, as many as are there and fit; waits until there is one, or an event.
-  // kTooSmall comes at once and again: call it with more memory.
+  // kTooSmall is returned at once, and again until the memory holds a row.
   // A reader that keeps up with a busy publisher first lets it get ahead for about a microsecond:
   // taking each line while it is written slows both down.
   [[nodiscard]] Batch read(std::span<std::byte> rows, Deadline deadline = Deadline::now());
@@ -314,7 +321,7 @@ class Subscriber {
   [[nodiscard]] const absl::Status& status() const;
 
   // The position to store; continue it with Start::after(). Behind the last record, loss or reset
-  // that was delivered. Before kSnapshotComplete was delivered there is none: its sequence is
+  // that was delivered: store it once that is processed. Before kSnapshotComplete was delivered there is none: its sequence is
   // kNoSequence, since half a state is nothing that could be continued.
   [[nodiscard]] StoredPosition position() const;
   // What is durable, as of now, of the history that position() is of: no power cut takes a record

@@ -12,7 +12,9 @@
 #include "lapwing/fold.h"
 #include "os/fork.h"
 #include "os/kernel.h"
+#include "proto/busy_flag.h"
 #include "proto/checkpoint_format.h"
+#include "proto/thread_words.h"
 #include "snapshot/fold/latest_fold.h"
 #include "subscribers/conflation/conflation_table.h"
 
@@ -58,6 +60,7 @@ struct ConflatedReader::State {
   bool interval_over(std::uint64_t now) const;
   std::uint64_t interval_ns() const { return ns_of(options.interval); }
   std::uint32_t waiting() const { return table ? table->size() : 0; }
+  Item rest(std::uint64_t until_ns);
   std::uint64_t rest_ns() const;
   const absl::Status& status() const {
     if (fork.in_child()) return fork.error();
@@ -89,12 +92,21 @@ struct ConflatedReader::State {
   std::uint64_t ends_ns = 0;     // the interval, while something waits
   ConflationCounters counters;
   absl::Status failure;
-  Event end_in_child;  // made before any fork: a child finds it whole
+  InterruptFlag interrupts;  // raised with the subscriber's
+  bool interrupted = false;  // the last wait was ended by it
+  BusyFlag resting;
+  bool refused = false;  // the last call came while another one rested
+  Event end_in_child;    // made before any fork: a child finds it whole
   ForkWatch fork{"conflated reader"};
 };
 
 Item ConflatedReader::State::wait(Deadline deadline) {
   if (fork.in_child()) return {.kind = ItemKind::kEnded, .event = &end_in_child};
+  if (resting.is_taken()) {
+    refused = true;
+    return {};
+  }
+  interrupted = refused = false;
   if (put_back) return *std::exchange(put_back, std::nullopt);
   const std::uint64_t deadline_ns = deadline.monotonic_ns();
   // A feed that never pauses must not hold a call that is not to wait.
@@ -106,15 +118,28 @@ Item ConflatedReader::State::wait(Deadline deadline) {
     if (took && is_over) return {};  // more waits for the next call
     if (took || held) continue;
     const std::uint64_t until = waiting() > 0 ? now + rest_ns() : deadline_ns;
-    const Item item = subscriber.wait(Deadline::at_monotonic_ns(std::min(deadline_ns, until)));
+    const Item item = rest(std::min(deadline_ns, until));
     if (item.kind != ItemKind::kNothing) {
       take(item);
-    } else if (now >= deadline_ns || until >= deadline_ns) {
+    } else if (now >= deadline_ns) {
       return {};
-    } else if (monotonic_ns() < until) {
-      return {};  // interrupted
+    } else if (interrupts.take()) {
+      interrupted = true;
+      return {};
     }
   }
+}
+
+// While it lasts, every other call is refused.
+Item ConflatedReader::State::rest(std::uint64_t until_ns) {
+  if (!resting.try_take()) {
+    refused = true;
+    return {};
+  }
+  Item item = subscriber.wait(Deadline::at_monotonic_ns(until_ns));
+  refused = false;  // that of a call which came meanwhile
+  resting.release();
+  return item;
 }
 
 std::uint64_t ConflatedReader::State::rest_ns() const {
@@ -241,8 +266,9 @@ absl::Status ConflatedReader::State::prepare() {
 }
 
 Errc ConflatedReader::State::why_nothing(Deadline deadline) {
-  if (deadline == Deadline::now()) return Errc::kWouldBlock;
-  return deadline.has_passed() ? Errc::kTimedOut : Errc::kInterrupted;
+  if (std::exchange(refused, false)) return Errc::kMisuse;
+  if (std::exchange(interrupted, false)) return Errc::kInterrupted;
+  return deadline == Deadline::now() ? Errc::kWouldBlock : Errc::kTimedOut;
 }
 
 absl::StatusOr<ConflatedReader> ConflatedReader::open(SubscriberOptions subscriber,
@@ -312,6 +338,7 @@ Batch ConflatedReader::read(std::span<std::byte> rows, Deadline deadline) {
 }
 
 void ConflatedReader::interrupt() noexcept {
+  state_->interrupts.raise();
   state_->subscriber.interrupt();
 }
 
