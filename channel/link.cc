@@ -33,9 +33,10 @@ Link::Peer Link::look() {
   return last_;
 }
 
-void Link::await(int other, std::uint64_t timeout_ns) const {
+bool Link::await(int other, std::uint64_t timeout_ns) const {
   pollfd entries[] = {{fd_.get(), POLLIN, 0}, {other, POLLIN, 0}};
   wait_any_readable(entries, monotonic_ns() + timeout_ns);
+  return entries[1].revents != 0;
 }
 
 SendOutcome Link::wake() {

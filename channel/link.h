@@ -31,8 +31,8 @@ class Link {
   // there. One system call if there are none. Any answer but kThere is final.
   Peer look();
   // Sleeps until a packet waits, the other side has gone or `other` is readable, at most
-  // `timeout_ns`. Takes nothing.
-  void await(int other, std::uint64_t timeout_ns) const;
+  // `timeout_ns`. Takes nothing. True: `other` is readable.
+  bool await(int other, std::uint64_t timeout_ns) const;
   // Sends a wake-up. Never blocks.
   SendOutcome wake();
   // Ends the connection for both, also where a child made by clone() holds the descriptor, too.

@@ -176,11 +176,12 @@ absl::StatusOr<std::unique_ptr<ChannelSide>> ListenerCore::accept(ChannelRole ro
       return make_error(Errc::kTimedOut, absl::StrCat("nobody connected to ", path_, " in time"));
     }
     if (interrupted_->take()) {
-      drain_eventfd(wake_up_.get());
       return make_error(Errc::kInterrupted, "interrupt() ended the wait for a peer");
     }
     pollfd entries[] = {{fd(), POLLIN, 0}, {wake_up_.get(), POLLIN, 0}};
     wait_any_readable(entries, std::min(deadline.monotonic_ns(), now + kChannelSleepNsMax));
+    // Whether or not the flag was seen already: a raise comes before its signal.
+    if (entries[1].revents != 0) drain_eventfd(wake_up_.get());
   }
 }
 

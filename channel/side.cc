@@ -67,10 +67,7 @@ Errc ChannelSide::wait_longer(absl::FunctionRef<Errc()> look, std::uint64_t dead
     if (left != Errc::kWouldBlock) return left;
     if (!more_to_see_) return ended();
   }
-  if (interrupted_.take()) {
-    drain_eventfd(wake_up_.get());
-    return Errc::kInterrupted;
-  }
+  if (interrupted_.take()) return Errc::kInterrupted;
   if (now >= deadline_ns) return Errc::kTimedOut;
   if (more_to_see_) return look();
   if (strategy_ == WaitStrategy::kBackoff) ++turns_;
@@ -161,7 +158,8 @@ Errc ChannelSide::overlap() {
 void ChannelSide::await_peer(std::uint64_t timeout_ns) {
   waiting_ = true;
   const std::uint32_t calls = std::exchange(calls_until_clock_, 1);
-  link_.await(wake_up_.get(), timeout_ns);
+  // Whether or not the flag was seen already: a raise comes before its signal.
+  if (link_.await(wake_up_.get(), timeout_ns)) drain_eventfd(wake_up_.get());
   calls_until_clock_ = calls;
   waiting_ = false;
 }

@@ -10,6 +10,20 @@
 #include "absl/strings/str_cat.h"
 #include "lapwing/error.h"
 
+#if defined(__SANITIZE_THREAD__)
+#define LAPWING_THREAD_SANITIZER
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define LAPWING_THREAD_SANITIZER
+#endif
+#endif
+#if defined(LAPWING_THREAD_SANITIZER)
+extern "C" {
+void AnnotateIgnoreWritesBegin(const char* file, int line);
+void AnnotateIgnoreWritesEnd(const char* file, int line);
+}
+#endif
+
 namespace lapwing {
 
 namespace detail {
@@ -56,6 +70,20 @@ struct ForkRegistry {
 
 namespace {
 
+// The thread sanitizer takes the parent's other threads for threads of the child.
+class IgnoredBySanitizer {
+ public:
+#if defined(LAPWING_THREAD_SANITIZER)
+  IgnoredBySanitizer() { AnnotateIgnoreWritesBegin(__FILE__, __LINE__); }
+  ~IgnoredBySanitizer() { AnnotateIgnoreWritesEnd(__FILE__, __LINE__); }
+#else
+  IgnoredBySanitizer() {}
+  ~IgnoredBySanitizer() {}
+#endif
+  IgnoredBySanitizer(const IgnoredBySanitizer&) = delete;
+  IgnoredBySanitizer& operator=(const IgnoredBySanitizer&) = delete;
+};
+
 constinit ForkRegistry registry;
 
 [[maybe_unused]] const int registered =
@@ -75,6 +103,7 @@ void ForkRegistry::in_parent() {
 // The only thread of the child. Allocates nothing: another thread of the parent may have been
 // inside the allocator.
 void ForkRegistry::in_child() {
+  const IgnoredBySanitizer ignored;
   ++detail::fork_generation;
   registry.close_descriptors();
   for (ForkWatch* watch = registry.watches; watch != nullptr; watch = watch->next_) {
