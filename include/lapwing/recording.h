@@ -129,8 +129,12 @@ class Recording {
 
  private:
   struct State;
-  explicit Recording(std::unique_ptr<State> state);
-  std::unique_ptr<State> state_;
+  struct DeleteState {
+    void operator()(State* state) const;  // not in a forked child
+  };
+  using StateHandle = std::unique_ptr<State, DeleteState>;
+  explicit Recording(StateHandle state);
+  StateHandle state_;
 };
 
 }  // namespace lapwing

@@ -99,12 +99,15 @@ absl::StatusOr<Recording> Recording::open(RecordingOptions options, Deadline dea
       ExclusiveLock::take(options.path + kLockSuffix, until_ns > now_ns ? until_ns - now_ns : 0,
                           "records it; stop that process, or record to another name");
   if (!lock.ok()) return lock.status();
-  auto state = std::make_unique<State>(std::move(options), *std::move(lock));
+  StateHandle state(new State(std::move(options), *std::move(lock)));
   if (absl::Status opened = state->open(); !opened.ok()) return opened;
   return Recording(std::move(state));
 }
 
-Recording::Recording(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Recording::Recording(StateHandle state) : state_(std::move(state)) {}
+void Recording::DeleteState::operator()(State* state) const {
+  delete_unless_forked(state, state->fork);
+}
 Recording::Recording(Recording&&) noexcept = default;
 Recording& Recording::operator=(Recording&&) noexcept = default;
 Recording::~Recording() = default;

@@ -1,5 +1,8 @@
 #include "lapwing/recording.h"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <csignal>
 #include <cstring>
 #include <filesystem>
@@ -10,6 +13,7 @@
 
 #include "lapwing/memory_state.h"
 #include "os/posix_io.h"
+#include "os/unique_fd.h"
 #include "snapshot/bus_directory.h"
 #include "testing/child_process.h"
 #include "testing/order_records.h"
@@ -205,7 +209,21 @@ TEST_CASE("Every call of a recording is forked in a child, and its parent record
     if (!is_forked(recording.end_state(feed_position(150)))) return __LINE__;
     if (!is_forked(recording.commit()) || !is_forked(recording.finish())) return __LINE__;
     if (recording.position()->sequence != 100) return __LINE__;
-    [[maybe_unused]] const Recording gone = std::move(recording);
+    // Files of the child's own get the numbers that the recording's had.
+    std::vector<UniqueFd> own;
+    for (int i = 0; i < 100; ++i) {
+      own.emplace_back(memfd_create("own", MFD_CLOEXEC));
+      if (write(own.back().get(), "mine", 4) != 4) return __LINE__;
+    }
+    {
+      [[maybe_unused]] const Recording gone = std::move(recording);
+    }
+    for (const UniqueFd& fd : own) {
+      char found[8] = {};
+      if (pread(fd.get(), found, sizeof found, 0) != 4 || std::memcmp(found, "mine", 4) != 0) {
+        return __LINE__;
+      }
+    }
     return 0;
   });
   CHECK(child.wait() == 0);
