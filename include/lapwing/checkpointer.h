@@ -4,7 +4,7 @@
 //   auto checkpointer = lapwing::Checkpointer::open(
 //       {.subscriber = {.directory = "./es"}, .fold_name = "orders"});
 //   if (!checkpointer.ok()) return fail(checkpointer.status());
-//   while (!stop) {
+//   while (!stop && !checkpointer->is_closed()) {
 //     absl::Status run = checkpointer->run(std::chrono::milliseconds(100));
 //     if (!run.ok()) return fail(run);
 //   }
@@ -44,7 +44,7 @@
 namespace lapwing {
 
 struct CheckpointerOptions {
-  // Where and how to follow. `start`, `on_gap` and `end_at_close` are the checkpointer's own.
+  // Where and how to follow. start, on_gap and end_at_close are ignored: the checkpointer sets them.
   SubscriberOptions subscriber = {};
   std::string fold_name = {};             // empty: what default_fold() says
   std::shared_ptr<const Fold> fold = {};  // one of your own, instead of a name
@@ -99,7 +99,8 @@ class Checkpointer {
   // Errors are final: those of Subscriber::status(), kRecordSize (the bus carries other records
   // now), kDamaged.
   [[nodiscard]] absl::Status run(Deadline deadline);
-  // The session was closed, and all of it that is durable is folded.
+  // Whether the last run() ended because the session was closed and all of it that is durable is
+  // folded. The next run() waits for another session.
   [[nodiscard]] bool is_closed() const;
   // Commits, and writes a checkpoint if there is something new: waits for the disk. Errors: of
   // either.

@@ -16,6 +16,7 @@ void CheckpointerCore::reopen_subscriber() {
   SubscriberOptions options = options_.subscriber;
   options.start = Start::oldest();
   options.on_gap = OnGap::kFill;
+  options.end_at_close = false;
   folded_ = {};
   next_ = 1;
   if (committed()) {

@@ -53,6 +53,19 @@ TEST_CASE("A second checkpointer of a fold is refused, and a fold by name needs 
         Errc::kNoBus);
 }
 
+TEST_CASE("A checkpointer goes by its own end_at_close, and waits for the next session") {
+  const ClosedBus bus(900);
+  CheckpointerOptions options = options_of(bus);
+  options.subscriber.end_at_close = true;
+  options.subscriber.reattach = std::chrono::milliseconds(1);
+  auto checkpointer = Checkpointer::open(std::move(options));
+  REQUIRE(checkpointer.ok());
+  while (!checkpointer->is_closed()) {
+    REQUIRE(checkpointer->run(std::chrono::seconds(60)).ok());
+  }
+  CHECK(errc_of(checkpointer->run(std::chrono::seconds(60))) == Errc::kPublisherGone);
+}
+
 TEST_CASE("Every call of a checkpointer is forked in a child, and its parent goes on") {
   const ClosedBus bus(900);
   auto opened = Checkpointer::open(options_of(bus));
