@@ -29,11 +29,14 @@ inline constexpr std::uint64_t kChannelCapacityDefault = std::uint64_t{1} << 20;
 
 struct ChannelOptions {
   // Of the direction in which this side sends; the other side's options say the other direction's.
-  // A power of two, at least channel_capacity_for(message_bytes_max).
+  // A power of two with room for two of the largest messages, each in whole frames of 64 bytes; what
+  // is too small is refused, and the message names what would do. A consumer ignores it, and the two
+  // below.
   std::uint64_t capacity = kChannelCapacityDefault;  // bytes
   std::uint32_t message_bytes_max = 64 * 1024;
-  bool aligned_payloads = false;   // payloads begin at multiples of 64 bytes instead of 16
-  std::uint32_t call_window = 64;  // of a duplex: calls, and one-way messages, it takes unanswered
+  bool aligned_payloads = false;  // payloads begin at multiples of 64 bytes instead of 16
+  std::uint32_t call_window =
+      64;  // only of a duplex: calls, and one-way messages, it takes unanswered
 
   WaitStrategy wait = WaitStrategy::kBackoff;
   bool huge_pages = false;                      // fails loudly where they are not to be had

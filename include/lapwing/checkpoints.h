@@ -20,8 +20,8 @@
 // trust their own user's files.
 //
 // Threads: immutable once it is open, so several threads may read it. Owns its memory.
-// Fork: a forked child does not have that memory: size() and digest() are 0 there, and entries, info()
-// aside, are empty. It opens its own.
+// Fork: a forked child does not have that memory. There size() and digest() are 0 and every span is
+// empty; info() still answers.
 #pragma once
 
 #include <cstddef>

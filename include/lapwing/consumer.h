@@ -51,8 +51,10 @@ class ChannelListener;
 
 class ChannelConsumer : public ChannelEnd {
  public:
-  // Connects to, or serves, a producer, whose options say capacity and largest message. Errors: see
-  // connect_channel and ChannelListener::accept.
+  // Connects to, or serves, a producer, whose options say capacity and largest message.
+  // Errors of connect: kNoBus (nothing is at the path), kPeerGone (nobody listens there, or it ended),
+  // kTimedOut, kRefused, kNotPermitted (another user listens), kInvalidArgument (the options),
+  // kAbiMismatch, kProtocol, kNoSpace, kLimit, kUnsupported, kSystem. Of accept: lapwing/listener.h.
   [[nodiscard]] static absl::StatusOr<ChannelConsumer> connect(const std::string& path,
                                                                const ChannelOptions& options,
                                                                Deadline deadline);
@@ -87,8 +89,7 @@ class ChannelConsumer : public ChannelEnd {
   [[nodiscard]] bool arm();
 
   // Ends the channel; the producer learns it at once. What is borrowed stays valid until the object
-  // is destroyed.
-  // Idempotent.
+  // is destroyed, which does the same. Idempotent.
   void close();
 
   std::uint32_t message_bytes_max() const { return reader_.message_bytes_max(); }

@@ -144,7 +144,7 @@ static_assert(offsetof(Mbp1Msg, ts_in_delta) == 40);
 static_assert(offsetof(Mbp1Msg, sequence) == 44);
 static_assert(offsetof(Mbp1Msg, level) == 48);
 
-// Names that a bus gives to its records (RingHeader::schema, SegmentHeader::schema).
+// Names for PublisherOptions::schema.
 inline constexpr char kSchemaMbo[] = "dbn.mbo";
 inline constexpr char kSchemaTrades[] = "dbn.trades";
 inline constexpr char kSchemaMbp1[] = "dbn.mbp-1";

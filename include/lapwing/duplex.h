@@ -4,7 +4,9 @@
 //   if (reply.result == lapwing::Errc::kOk && !reply.is_error) use(reply.payload);
 //
 //   lapwing::Incoming in = duplex->next();                         // the other side
-//   if (in.result == lapwing::Errc::kOk) duplex->reply(in.call, answer, kPriced);
+//   if (in.is_call() && duplex->reply(in.call, answer, kPriced) != lapwing::Errc::kOk) {
+//     return fail(duplex->status());
+//   }
 //
 // Both sides may call and serve, and send one-way messages besides. Many calls may be under way,
 // and replies come in any order. Each side says how many calls it takes unanswered, and as many
@@ -70,7 +72,9 @@ struct DuplexCounters {
 
 class Duplex {
  public:
-  // Errors: see connect_channel and ChannelListener::accept.
+  // Errors of connect: kNoBus (nothing is at the path), kPeerGone (nobody listens there, or it ended),
+  // kTimedOut, kRefused, kNotPermitted (another user listens), kInvalidArgument (the options),
+  // kAbiMismatch, kProtocol, kNoSpace, kLimit, kUnsupported, kSystem. Of accept: lapwing/listener.h.
   [[nodiscard]] static absl::StatusOr<Duplex> connect(const std::string& path,
                                                       const ChannelOptions& options,
                                                       Deadline deadline);
@@ -85,8 +89,7 @@ class Duplex {
   [[nodiscard]] Reply call(std::span<const std::byte> payload, std::uint32_t type,
                            Deadline deadline = Deadline::never());
 
-  // Sends a request whose reply is to come until deadline, which also limits how long this waits
-  // for room. kWouldBlock (try_start): the other side has as many unanswered as it takes, or there
+  // Sends a request. Its reply must arrive by the deadline, which also limits the wait for room. kWouldBlock (try_start): the other side has as many unanswered as it takes, or there
   // is no room. kMisuse: the payload is above the maximum, or every place holds a reply that was
   // not taken.
   [[nodiscard]] StartedCall try_start(std::span<const std::byte> payload, std::uint32_t type,
@@ -96,7 +99,7 @@ class Duplex {
   // The end of that call: waits for it until the call's own deadline. kMisuse: there is no such
   // call, or it has ended already.
   [[nodiscard]] Reply finish(CallId call);
-  // The next call to end, whichever it is; until `deadline`, when call is 0. kMisuse: no call is
+  // The next call to end, whichever it is. If none ends by `deadline`: kTimedOut, and call is 0. kMisuse: no call is
   // under way.
   [[nodiscard]] Reply try_finish_any();
   [[nodiscard]] Reply finish_any(Deadline deadline = Deadline::never());
@@ -115,8 +118,7 @@ class Duplex {
   // what has arrived, so that a server may ask while it works on a call.
   [[nodiscard]] bool is_cancelled(CallId call);
 
-  // Sends a one-way message. It waits while the other side has as many that its application has not
-  // taken as it allows.
+  // Sends a one-way message. Waits while the other side holds as many untaken ones as its call_window.
   [[nodiscard]] Errc try_send(std::span<const std::byte> payload, std::uint32_t type);
   [[nodiscard]] Errc send(std::span<const std::byte> payload, std::uint32_t type,
                           Deadline deadline = Deadline::never());
@@ -126,7 +128,7 @@ class Duplex {
   // calls' deadlines do not count. The answer stands until the next operation of this end.
   [[nodiscard]] bool arm();
 
-  // Ends both directions. Idempotent.
+  // Ends both directions. Idempotent. The destructor does the same.
   void close();
 
   [[nodiscard]] DuplexCounters duplex_counters() const;

@@ -3,7 +3,7 @@
 //   if (lapwing::errc_of(status) == lapwing::Errc::kBusTaken) ...
 //
 // An error is a value: cold paths return absl::Status or absl::StatusOr, made here so that each has
-// a number that never changes its meaning between releases (docs/abi.golden). The message says what
+// a number that never changes its meaning between releases (docs/ABI.md). The message says what
 // happened, where, and what to do next. A gap in the data is not an error: see lapwing/gap.h.
 //
 // Thread safety: everything here is a pure function.
@@ -54,7 +54,7 @@ enum class Errc : std::uint32_t {
   kTooSmall = 31,        // the caller's memory does not hold one row; nothing was consumed
   kNoMemory = 32,        // memory could not be had
   kForked = 33,          // the object belongs to the parent of this forked process
-  kEventDue = 34,        // an event stands before the next record: read it first
+  kEventDue = 34,        // an event or an entry of a state stands before the next record: read it
 };
 
 struct ErrorName {

@@ -48,8 +48,8 @@ struct FoldShape {
   std::string schema;              // of the buses it folds
   std::uint32_t version = 1;       // another one where the same entries mean something else
   std::uint32_t record_bytes = 0;  // of those buses
-  std::uint32_t entry_bytes = 0;   // at most kEntryBytesMax
-  std::uint32_t key_bytes = 0;     // at most kKeyBytesMax
+  std::uint32_t entry_bytes = 0;   // at most 4,096
+  std::uint32_t key_bytes = 0;     // at most 32
   // The leading bytes of an entry that are a record of the bus's schema, or 0 if entries are
   // something else.
   std::uint32_t entry_record_bytes = 0;
@@ -74,8 +74,8 @@ class Fold {
   virtual void lose(const Gap& gap, FoldState& state) const = 0;
   // Whether the state may be shown to others after this record: false inside a venue's event.
   virtual bool settles(std::span<const std::byte> record) const = 0;
-  // The key that apply() will look up for this record and for few others, so that a store can read
-  // many of them ahead at once. False if there is none. `key` has shape().key_bytes.
+  // The key that apply() will probably look up for this record, so that a store can read many of them
+  // ahead at once. False if there is none. `key` has shape().key_bytes.
   virtual bool reads(std::span<const std::byte> record, std::span<std::byte> key) const = 0;
 };
 

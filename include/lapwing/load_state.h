@@ -5,7 +5,8 @@
 //                                     std::chrono::seconds(10));
 //   if (!loaded.ok()) return fail(loaded.status());
 //   use(loaded->state());                                        // as of loaded->as_of()
-//   for (;;) loaded->wait(lapwing::Deadline::never());           // and on, record by record
+//   while (loaded->wait(lapwing::Deadline::never()).kind != lapwing::ItemKind::kEnded) {  // and on
+//   }
 //
 // The whole state is held in memory, and while it is loaded the checkpoint's bytes besides: at most
 // twice its size in all. A state that is larger than that is read with Subscriber and

@@ -35,7 +35,7 @@ class MemoryState : public FoldState {
   std::uint64_t size() const;  // entries
   // In the order of the keys. `use` leaves the state alone.
   void for_each(const std::function<void(std::span<const std::byte> entry)>& use) const;
-  // As digest_entries() of them all in the order of their keys.
+  // XXH3-64 over all entries, in the order of their keys.
   std::uint64_t digest() const;
 
  private:

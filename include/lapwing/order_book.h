@@ -6,8 +6,8 @@
 // them; what an add, a modify or a cancel means is the fold's business. OrderBooks owns it.
 //
 // Cost: the best level, the number of levels and a level by its index in constant time; a change
-// of an order in constant time, and where a level comes or goes by its distance from the touch
-// (price_ladder.h). No allocation once it has held as many orders and levels as it gets.
+// of an order in constant time, and where a level comes or goes by its distance from the touch.
+// No allocation once it has held as many orders and levels as it gets.
 //
 // Invariants, for every order that has a side and a price:
 //  1. it is in the queue of exactly one level, of its side and its price;

@@ -2,7 +2,9 @@
 //
 //   lapwing::OrderBooks books;
 //   for (;;) {
-//     if (!books.take(subscriber->wait(lapwing::Deadline::never()))) return fail("no orders");
+//     const lapwing::Item item = subscriber->wait(lapwing::Deadline::never());
+//     if (item.kind == lapwing::ItemKind::kEnded) return fail(subscriber->status());
+//     if (!books.take(item)) return fail("no orders");
 //     const lapwing::OrderBook* book = books.find_book(publisher_id, instrument_id);
 //     if (book != nullptr && book->settled() && !book->stale()) trade(*book);
 //   }

@@ -4,7 +4,7 @@
 //   lapwing::Claim claim = producer->claim(sizeof order);
 //   if (claim.result == lapwing::Errc::kOk) {
 //     std::memcpy(claim.payload.data(), &order, sizeof order);
-//     producer->commit(sizeof order, kNewOrder);
+//     if (producer->commit(sizeof order, kNewOrder) != lapwing::Errc::kOk) return fail(producer->status());
 //   }
 //
 // Every commit is visible to the consumer at once. No operation makes a system call but to wait, to
@@ -49,7 +49,10 @@ class ChannelListener;
 
 class ChannelProducer : public ChannelEnd {
  public:
-  // Connects to, or serves, a consumer. Errors: see connect_channel and ChannelListener::accept.
+  // Connects to, or serves, a consumer.
+  // Errors of connect: kNoBus (nothing is at the path), kPeerGone (nobody listens there, or it ended),
+  // kTimedOut, kRefused, kNotPermitted (another user listens), kInvalidArgument (the options),
+  // kAbiMismatch, kProtocol, kNoSpace, kLimit, kUnsupported, kSystem. Of accept: lapwing/listener.h.
   [[nodiscard]] static absl::StatusOr<ChannelProducer> connect(const std::string& path,
                                                                const ChannelOptions& options,
                                                                Deadline deadline);
@@ -93,8 +96,9 @@ class ChannelProducer : public ChannelEnd {
   // It stands until the next operation of this end.
   [[nodiscard]] bool arm(std::size_t size);
 
-  // Ends the channel; the consumer reads what was committed, and then gets kClosed. What is only staged
-  // is never sent. A claim's memory stays valid until the object goes. Idempotent.
+  // Ends the channel; the consumer reads what was committed, and then gets kClosed. What is only
+  // staged is never sent. A claim's memory stays valid until the object is destroyed, which does the
+  // same. Idempotent.
   void close();
 
   std::uint32_t message_bytes_max() const { return writer_.message_bytes_max(); }
