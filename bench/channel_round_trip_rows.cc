@@ -27,7 +27,7 @@ void check(const Ball& ball, std::uint64_t n) {
   if (ball.words[0] != n || ball.words[kMessageWords - 1] != n) fail("a round trip broke");
 }
 
-// The frame protocol and nothing else: no socket, no waiting, no end of a session to look for.
+// The frame protocol and nothing else: no socket, no waiting, no end of a connection to look for.
 class BareFrames {
  public:
   BareFrames() : memory_(kChannelHeaderBytes + kChannelCapacity) {

@@ -32,7 +32,7 @@ ChannelCounters ChannelEnd::counters() const {
 }
 
 Id128 ChannelEnd::session_id() const {
-  return side_ == nullptr ? Id128() : side().own().header().session_id;
+  return side_ == nullptr ? Id128() : side().own().header().connection_id;
 }
 
 FrameWriter ChannelEnd::make_writer() {

@@ -58,7 +58,7 @@ struct Party {
 };
 
 // What this side's memory is to be. kInvalidArgument: it can be nothing.
-absl::StatusOr<ChannelHeader> make_header(const Party& party, const Id128& session_id) {
+absl::StatusOr<ChannelHeader> make_header(const Party& party, const Id128& connection_id) {
   const ChannelOptions& options = party.options;
   const bool is_duplex = party.role == ChannelRole::kDuplex;
   if (is_duplex && (options.call_window == 0 || options.call_window > kCallWindowMax)) {
@@ -68,7 +68,7 @@ absl::StatusOr<ChannelHeader> make_header(const Party& party, const Id128& sessi
   ChannelHeader header{};
   header.role = party.role;
   header.listens = party.listens ? 1 : 0;
-  header.session_id = session_id;
+  header.connection_id = connection_id;
   set_text(header.name, options.name);
   set_text(header.path, party.path);
   header.call_window = is_duplex ? options.call_window : 0;
@@ -93,13 +93,13 @@ absl::Status check_interrupted(const ChannelOptions& options) {
                     "interrupted while the memory of a channel was made; nothing was opened");
 }
 
-ChannelHelloFrame hello_of(FrameType type, const Party& party, const Id128& session_id) {
+ChannelHelloFrame hello_of(FrameType type, const Party& party, const Id128& connection_id) {
   auto hello = make_frame<ChannelHelloFrame>(type);
   hello.abi_version = kAbiVersion;
   hello.role = party.role;
   hello.has_membarrier = party.options.membarrier && has_membarrier() ? 1 : 0;
   hello.pid = static_cast<std::uint32_t>(getpid());
-  hello.session_id = session_id;
+  hello.connection_id = connection_id;
   return hello;
 }
 
@@ -174,22 +174,22 @@ absl::Status check_hello(const ChannelHelloFrame& hello, const Party& party,
 }
 
 // The peer's file, which has to say what its hello said.
-absl::StatusOr<PeerMemory> map_memory(Greeting& greeting, const Id128& session_id,
+absl::StatusOr<PeerMemory> map_memory(Greeting& greeting, const Id128& connection_id,
                                       const std::string& peer) {
   absl::StatusOr<PeerMemory> memory = PeerMemory::map(std::move(greeting.memory), peer);
   if (!memory.ok()) return memory;
   const ChannelHeader& header = memory->header();
-  if (header.role != greeting.hello.role || header.session_id != session_id ||
-      greeting.hello.session_id != session_id) {
+  if (header.role != greeting.hello.role || header.connection_id != connection_id ||
+      greeting.hello.connection_id != connection_id) {
     return violation(peer, "has a memory file of another channel");
   }
   return memory;
 }
 
-std::unique_ptr<ChannelSide> make_session(UniqueFd fd, OwnMemory own, PeerMemory peer,
-                                          const ChannelHelloFrame& own_hello,
-                                          const ChannelHelloFrame& peer_hello,
-                                          const ChannelOptions& options, std::string peer_name) {
+std::unique_ptr<ChannelSide> make_side(UniqueFd fd, OwnMemory own, PeerMemory peer,
+                                       const ChannelHelloFrame& own_hello,
+                                       const ChannelHelloFrame& peer_hello,
+                                       const ChannelOptions& options, std::string peer_name) {
   const bool both = own_hello.has_membarrier == 1 && peer_hello.has_membarrier == 1;
   return std::make_unique<ChannelSide>(Link(std::move(fd)), std::move(own), std::move(peer),
                                        both ? ChannelBarrier::kMembarrier : ChannelBarrier::kFences,
@@ -272,26 +272,26 @@ absl::StatusOr<Greeting> Connecting::greet(const ChannelHelloFrame& hello, const
 }
 
 absl::StatusOr<std::unique_ptr<ChannelSide>> Connecting::run() {
-  const absl::StatusOr<Id128> session_id = random_id();
-  if (!session_id.ok()) return session_id.status();
-  const absl::StatusOr<ChannelHeader> header = make_header(party_, *session_id);
+  const absl::StatusOr<Id128> connection_id = random_id();
+  if (!connection_id.ok()) return connection_id.status();
+  const absl::StatusOr<ChannelHeader> header = make_header(party_, *connection_id);
   if (!header.ok()) return header.status();
   if (absl::Status connected = connect(); !connected.ok()) return connected;
   const ChannelOptions& options = party_.options;
   absl::StatusOr<OwnMemory> own = OwnMemory::create(*header, options.huge_pages, options.numa_node,
                                                     [this] { return before_step(); });
   if (!own.ok()) return own.status();
-  const auto hello = hello_of(FrameType::kChannelHello, party_, *session_id);
+  const auto hello = hello_of(FrameType::kChannelHello, party_, *connection_id);
   absl::StatusOr<Greeting> greeting = greet(hello, *own);
   if (!greeting.ok()) return greeting.status();
   if (absl::Status fits = check_hello(greeting->hello, party_, listener_); !fits.ok()) return fits;
   const absl::StatusOr<PeerCredentials> peer = peer_credentials(fd_.get());
   if (!peer.ok()) return peer.status();
   const std::string name = peer_text(greeting->hello.pid, peer->uid);
-  absl::StatusOr<PeerMemory> memory = map_memory(*greeting, *session_id, name);
+  absl::StatusOr<PeerMemory> memory = map_memory(*greeting, *connection_id, name);
   if (!memory.ok()) return memory.status();
-  return make_session(std::move(fd_), std::move(*own), std::move(*memory), hello, greeting->hello,
-                      options, name);
+  return make_side(std::move(fd_), std::move(*own), std::move(*memory), hello, greeting->hello,
+                   options, name);
 }
 
 }  // namespace
@@ -350,10 +350,10 @@ absl::StatusOr<std::unique_ptr<ChannelSide>> answer_hello(UniqueFd fd, const Pee
   if (absl::Status fits = check_hello(greeting->hello, party, name); !fits.ok()) {
     return refused(fits);
   }
-  const Id128 session_id = greeting->hello.session_id;
-  absl::StatusOr<PeerMemory> memory = map_memory(*greeting, session_id, name);
+  const Id128 connection_id = greeting->hello.connection_id;
+  absl::StatusOr<PeerMemory> memory = map_memory(*greeting, connection_id, name);
   if (!memory.ok()) return refused(memory.status());
-  const absl::StatusOr<ChannelHeader> header = make_header(party, session_id);
+  const absl::StatusOr<ChannelHeader> header = make_header(party, connection_id);
   if (!header.ok()) return refused(header.status());
   absl::StatusOr<OwnMemory> own = OwnMemory::create(*header, options.huge_pages, options.numa_node,
                                                     [&] { return check_interrupted(options); });
@@ -362,10 +362,10 @@ absl::StatusOr<std::unique_ptr<ChannelSide>> answer_hello(UniqueFd fd, const Pee
     return own.status();
   }
   if (!own.ok()) return refused(own.status());
-  const auto welcome = hello_of(FrameType::kChannelWelcome, party, session_id);
+  const auto welcome = hello_of(FrameType::kChannelWelcome, party, connection_id);
   if (absl::Status sent = send_hello(fd.get(), welcome, *own); !sent.ok()) return sent;
-  return make_session(std::move(fd), std::move(*own), std::move(*memory), welcome, greeting->hello,
-                      options, name);
+  return make_side(std::move(fd), std::move(*own), std::move(*memory), welcome, greeting->hello,
+                   options, name);
 }
 
 }  // namespace lapwing

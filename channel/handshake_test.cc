@@ -142,7 +142,7 @@ TEST_CASE("A peer that does not keep to the protocol is told why, and the next o
        }),
        "of another channel"},
       {"another side in the file",
-       with_file([](ChannelHeader& header, RawFile&) { header.session_id = *random_id(); }),
+       with_file([](ChannelHeader& header, RawFile&) { header.connection_id = *random_id(); }),
        "of another channel"},
       {"a capacity that is no power of two",
        with_file([](ChannelHeader& header, RawFile&) { header.capacity = 1023; }), "its capacity"},

@@ -22,7 +22,7 @@ namespace lapwing {
 namespace {
 
 constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL;
-constexpr std::size_t kWordsTried = offsetof(ChannelHeader, session_id) / 4;
+constexpr std::size_t kWordsTried = offsetof(ChannelHeader, connection_id) / 4;
 
 // A right one of each role.
 std::array<ChannelHeader, 3> right_headers() {

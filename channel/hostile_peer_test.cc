@@ -47,7 +47,7 @@ class HostilePeer {
     hello.abi_version = kAbiVersion;
     hello.role = role;
     hello.has_membarrier = random.one_in(2);
-    hello.session_id = memory_.header().session_id;
+    hello.connection_id = memory_.header().connection_id;
     const int descriptor = memory_.fd();
     REQUIRE(send_with_descriptors(fd_.get(), std::as_bytes(std::span(&hello, 1)),
                                   std::span(&descriptor, 1)) == SendOutcome::kSent);
@@ -95,7 +95,7 @@ class HostilePeer {
     if (role == ChannelRole::kConsumer) header = {};
     if (role == ChannelRole::kDuplex) header.call_window = kWindow;
     header.role = role;
-    header.session_id = *random_id();
+    header.connection_id = *random_id();
     absl::StatusOr<OwnMemory> memory = OwnMemory::create(header, false, std::nullopt);
     REQUIRE(memory.ok());
     return std::move(*memory);

@@ -172,13 +172,13 @@ std::string content_of(int fd) {
 UniqueFd receive_memory(const std::string& path, UniqueFd& connection) {
   ChannelHeader header{};
   header.role = ChannelRole::kConsumer;
-  header.session_id = *random_id();
+  header.connection_id = *random_id();
   const auto own = OwnMemory::create(header, false, {});
   connection = *connect_local(path, soon().monotonic_ns(), kChannelSocket);
   auto hello = make_frame<ChannelHelloFrame>(FrameType::kChannelHello);
   hello.abi_version = kAbiVersion;
   hello.role = header.role;
-  hello.session_id = header.session_id;
+  hello.connection_id = header.connection_id;
   const int descriptor = own->fd();
   send_with_descriptors(connection.get(), std::as_bytes(std::span(&hello, 1)),
                         std::span(&descriptor, 1));

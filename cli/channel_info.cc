@@ -42,7 +42,8 @@ std::string direction_text(const ChannelDirectionStatus& direction) {
 }
 
 void print_channel(const ChannelStatus& channel) {
-  std::cout << "channel " << printable(channel.path) << ", session " << channel.session_id.hex()
+  std::cout << "channel " << printable(channel.path) << ", connection "
+            << channel.connection_id.hex()
             << absl::StrFormat(", %.1f s old\n", static_cast<double>(channel.age_ns) / 1e9);
   for (const ChannelSideStatus& side : channel.sides) std::cout << side_text(side);
   if (channel.sides.size() == 1)

@@ -97,7 +97,7 @@ Json direction_json(const ChannelDirectionStatus& direction) {
 
 Json channel_json(const ChannelStatus& channel) {
   return {{"path", printable(channel.path)},
-          {"session", channel.session_id.hex()},
+          {"connection", channel.connection_id.hex()},
           {"age_seconds", static_cast<double>(channel.age_ns / kNsPerMs) / 1e3},
           {"sides", list_json(channel.sides, side_json)},
           {"directions", list_json(channel.directions, direction_json)}};

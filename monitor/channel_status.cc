@@ -65,7 +65,7 @@ using FileId = std::pair<dev_t, ino_t>;
 
 // What one memory file says.
 struct FoundSide {
-  Id128 session_id;
+  Id128 connection_id;
   std::string path;
   std::uint64_t created_wall_ns = 0;
   ChannelSideStatus side;
@@ -75,7 +75,7 @@ struct FoundSide {
 
 FoundSide side_of(const ChannelHeader& header, const ChannelWords& words, pid_t pid) {
   FoundSide found;
-  found.session_id = header.session_id;
+  found.connection_id = header.connection_id;
   found.created_wall_ns = header.created_wall_ns;
   found.side = {.pid = pid,
                 .claimed_pid = header.pid,
@@ -103,10 +103,10 @@ std::uint64_t above(std::uint64_t more, std::uint64_t less) {
   return more > less ? more - less : 0;
 }
 
-// `sides`: those of one session, at least one.
+// `sides`: those of one connection, at least one.
 ChannelStatus status_of(const std::vector<FoundSide>& sides, std::uint64_t now_wall_ns) {
   ChannelStatus channel;
-  channel.session_id = sides.front().session_id;
+  channel.connection_id = sides.front().connection_id;
   channel.path = sides.front().path;
   channel.age_ns = above(now_wall_ns, sides.front().created_wall_ns);
   for (std::size_t i = 0; i < sides.size(); ++i) {
@@ -183,9 +183,9 @@ void Census::look_at_file(const fs::path& link, const fs::path& process, pid_t p
 
 void Census::pair_up() {
   const std::uint64_t now = wall_ns();
-  std::map<Id128, std::vector<FoundSide>> by_session;
-  for (auto& [id, side] : sides_) by_session[side.session_id].push_back(std::move(side));
-  for (auto& [session_id, sides] : by_session) {
+  std::map<Id128, std::vector<FoundSide>> by_connection;
+  for (auto& [id, side] : sides_) by_connection[side.connection_id].push_back(std::move(side));
+  for (auto& [connection_id, sides] : by_connection) {
     std::stable_sort(sides.begin(), sides.end(), [](const FoundSide& a, const FoundSide& b) {
       return a.side.listens > b.side.listens;
     });

@@ -65,7 +65,7 @@ struct ChannelDirectionStatus {
 };
 
 struct ChannelStatus {
-  Id128 session_id;
+  Id128 connection_id;
   std::string path;  // of the socket, absolute
   std::uint64_t age_ns = 0;
   // The one that listened first. One only if the other is gone, or is not to be looked at; more if
@@ -75,7 +75,7 @@ struct ChannelStatus {
 };
 
 struct ChannelList {
-  std::vector<ChannelStatus> channels;      // by path, then session
+  std::vector<ChannelStatus> channels;      // by path, then connection
   std::size_t processes_not_looked_at = 0;  // another user's, or protected
   bool is_complete = true;                  // false: kChannelSidesMax was reached
 };

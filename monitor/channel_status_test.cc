@@ -18,12 +18,12 @@
 namespace lapwing {
 namespace {
 
-// The channel of this session; the machine may have others.
-std::optional<ChannelStatus> find(const Id128& session_id) {
+// The channel of this connection; the machine may have others.
+std::optional<ChannelStatus> find(const Id128& connection_id) {
   absl::StatusOr<ChannelList> list = gather_channel_status();
   REQUIRE(list.ok());
   for (ChannelStatus& channel : list->channels) {
-    if (channel.session_id == session_id) return std::move(channel);
+    if (channel.connection_id == connection_id) return std::move(channel);
   }
   return std::nullopt;
 }
@@ -43,19 +43,19 @@ UniqueFd make_file(const ChannelHeader& header, bool sealed, const ChannelWords&
   return fd;
 }
 
-ChannelHeader right_header(const Id128& session_id) {
+ChannelHeader right_header(const Id128& connection_id) {
   ChannelHeader header{};
   header.magic = kChannelMagic;
   header.abi_version = kAbiVersion;
   header.header_bytes = kChannelHeaderBytes;
   header.role = ChannelRole::kConsumer;
-  header.session_id = session_id;
+  header.connection_id = connection_id;
   return header;
 }
 
 // Of a side that sends.
-ChannelHeader sending_header(const Id128& session_id, ChannelRole role) {
-  ChannelHeader header = right_header(session_id);
+ChannelHeader sending_header(const Id128& connection_id, ChannelRole role) {
+  ChannelHeader header = right_header(connection_id);
   header.role = role;
   header.capacity = kChannelCapacityMin;
   header.payload_offset = kPayloadOffsetPacked;
@@ -124,13 +124,13 @@ TEST_CASE("A side that sleeps is parked, and nothing notices that it was looked 
 }
 
 TEST_CASE("A channel that has ended on both sides is not found") {
-  Id128 session_id;
+  Id128 connection_id;
   {
     ChannelPair pair({});
-    session_id = pair.producer().session_id();
-    REQUIRE(find(session_id));
+    connection_id = pair.producer().session_id();
+    REQUIRE(find(connection_id));
   }
-  CHECK_FALSE(find(session_id));
+  CHECK_FALSE(find(connection_id));
 }
 
 TEST_CASE("Each count of a side is the one that the side says") {
@@ -264,7 +264,7 @@ TEST_CASE("A stopped process is shown as one, with its channel") {
   kill(child, SIGKILL);
   waitpid(child, nullptr, 0);
   REQUIRE(channel);
-  REQUIRE(channel->sides.size() == 3);  // the child lies about the session
+  REQUIRE(channel->sides.size() == 3);  // the child lies about the connection
   int stopped = 0;
   for (const ChannelSideStatus& side : channel->sides) {
     if (side.pid == child && side.stopped) ++stopped;

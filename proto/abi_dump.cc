@@ -242,8 +242,8 @@ void dump_channel_layout(Dump& dump) {
   STRUCT(MessageHead, stamp, size, type);
   STRUCT(CallHead, call, kind, code);
   STRUCT(ChannelHeader, magic, abi_version, header_bytes, feature_bits, capacity, message_bytes_max,
-         payload_offset, role, call_window, pid, listens, session_id, created_wall_ns, name, path,
-         reserved);
+         payload_offset, role, call_window, pid, listens, connection_id, created_wall_ns, name,
+         path, reserved);
   STRUCT(ChannelProgress, position, messages, padding);
   STRUCT(ChannelWords, sent, received, ticket, state, taken, full_waits, empty_waits, sleeps, wakes,
          reserved);
@@ -255,7 +255,7 @@ void dump_channel_layout(Dump& dump) {
 void dump_channel_frames(Dump& dump) {
   dump.header("channel_frames.h");
   CONSTANT(kPeersWaitingMax);
-  STRUCT(ChannelHelloFrame, header, abi_version, role, has_membarrier, pid, session_id);
+  STRUCT(ChannelHelloFrame, header, abi_version, role, has_membarrier, pid, connection_id);
   STRUCT(WakeFrame, header);
   STRUCT(TakeOverFrame, header, abi_version, reserved);
   STRUCT(HandedOverFrame, header, waiting, reserved);

@@ -23,14 +23,14 @@ struct ChannelHelloFrame {
   ChannelRole role;              // of the sender
   std::uint32_t has_membarrier;  // 1: the sender's process is registered for GLOBAL_EXPEDITED
   std::uint32_t pid;
-  Id128 session_id;  // chosen by the connecting side, repeated by the other
+  Id128 connection_id;  // chosen by the connecting side, repeated by the other
 };
 static_assert(sizeof(ChannelHelloFrame) == 48);
 static_assert(offsetof(ChannelHelloFrame, abi_version) == 16);
 static_assert(offsetof(ChannelHelloFrame, role) == 20);
 static_assert(offsetof(ChannelHelloFrame, has_membarrier) == 24);
 static_assert(offsetof(ChannelHelloFrame, pid) == 28);
-static_assert(offsetof(ChannelHelloFrame, session_id) == 32);
+static_assert(offsetof(ChannelHelloFrame, connection_id) == 32);
 
 struct WakeFrame {
   FrameHeader header;

@@ -42,7 +42,7 @@ struct RawPeer {
   explicit RawPeer(const std::string& path)
       : fd(*connect_local(path, soon().monotonic_ns(), kChannelSocket)) {
     header.role = ChannelRole::kProducer;
-    header.session_id = *random_id();
+    header.connection_id = *random_id();
     header.capacity = 1024;
     header.message_bytes_max = 100;
     header.payload_offset = kPayloadOffsetPacked;
@@ -50,7 +50,7 @@ struct RawPeer {
     hello.abi_version = kAbiVersion;
     hello.role = ChannelRole::kProducer;
     hello.pid = static_cast<std::uint32_t>(getpid());
-    hello.session_id = header.session_id;
+    hello.connection_id = header.connection_id;
   }
 
   void send_bytes(const std::string& bytes) const {

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::uint32_t kNumber = 1;
 
-// A new connection is a new session: nothing is left in it of an earlier one.
+// A new connection begins empty: nothing is left in it of an earlier one.
 absl::StatusOr<lapwing::ChannelProducer> connect(const std::string& path) {
   const lapwing::Deadline give_up = std::chrono::seconds(60);
   for (;;) {

@@ -624,6 +624,7 @@ class WhatInfoShows(ChannelTest):
 
         channel = self.until("the receiver to sleep", shown)
         self.assertEqual(channel["path"], self.path)
+        self.assertRegex(channel["connection"], r"\A[0-9a-f]{32}\Z")
         listening, connected = channel["sides"]
         self.assertEqual(listening["pid"], receiver.pid)
         self.assertEqual(listening["name"], "the gateway")
@@ -652,7 +653,8 @@ class WhatInfoShows(ChannelTest):
 
         text = subprocess.run([harness.program(), "info", "--channels"], capture_output=True,
                               text=True, check=True).stdout
-        for word in (self.path, "the gateway", str(receiver.pid), str(sender.pid), "parked"):
+        for word in (self.path, "the gateway", str(receiver.pid), str(sender.pid), "parked",
+                     f"connection {channel['connection']}"):
             self.assertIn(word, text)
         self.assertIn(self.path, [channel["path"] for channel in self.channels("--channels")])
 

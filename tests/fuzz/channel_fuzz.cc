@@ -219,7 +219,7 @@ ChannelHeader any_header(Input& input) {
   header.abi_version = kAbiVersion;
   header.header_bytes = kChannelHeaderBytes;
   for (std::uint8_t changes = input.take<std::uint8_t>() % 4; changes > 0; --changes) {
-    const std::size_t word = input.take<std::uint8_t>() % 14;  // up to session_id
+    const std::size_t word = input.take<std::uint8_t>() % 14;  // up to connection_id
     input.take_into(std::as_writable_bytes(std::span(&header, 1)).subspan(word * 4, 4));
   }
   return header;

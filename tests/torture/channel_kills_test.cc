@@ -1,6 +1,6 @@
 // One side of a channel is killed at every instruction of each of its operations, at every system
 // call of its handshake, and in its sleep. The other side learns it, has exactly what had been
-// committed, hangs nowhere, and gets a new session from the next peer.
+// committed, hangs nowhere, and gets a new connection from the next peer.
 //
 // Of three processes the test is the tracer: it steps the victim to its end and checks what the
 // survivor has to tell.
@@ -33,7 +33,8 @@ constexpr std::uint64_t kReadBefore = 24;  // small messages that are read befor
 constexpr std::uint64_t kUnread = 2;       // and that may still be unread
 constexpr ChannelPosition kOperationAt = (kReadBefore + kUnread) * 64;
 constexpr std::uint64_t kRingful = kCapacity / 64;
-constexpr std::uint32_t kNextSession = 0xfeed;  // type of the message that a new session brings
+constexpr std::uint32_t kNextConnection =
+    0xfeed;  // type of the message that a new connection brings
 
 Deadline hang_deadline() {
   return std::chrono::nanoseconds(kHangNs);
@@ -61,7 +62,7 @@ ChannelOptions options_of(Survivor survivor) {
 struct Notes {
   std::atomic<bool> waiting{false};         // the survivor waits, or is elsewhere
   std::atomic<std::uint64_t> killed_ns{0};  // the victim is dead
-  std::atomic<bool> served{false};          // the survivor holds a session
+  std::atomic<bool> served{false};          // the survivor holds a connection
   std::uint64_t stamp_address = 0;          // in the victim: of the operation's first frame
   std::uint64_t messages = 0;               // the survivor got, or sent
   std::uint64_t released = 0;               // of those that it sent
@@ -165,18 +166,19 @@ void await_kill(const Notes& notes) {
   while (notes.killed_ns.load() == 0) std::this_thread::yield();
 }
 
-// After the end: the next peer has a session of its own, in which everything is as it should be.
+// After the end: the next peer has a connection of its own, in which everything is as it should be.
 template <typename Accepted>
-int check_next_session(ChannelListener& listener, Survivor survivor, const Id128& before,
-                       Notes& notes) {
+int check_next_connection(ChannelListener& listener, Survivor survivor, const Id128& before,
+                          Notes& notes) {
   auto next = Accepted::accept(listener, options_of(survivor), hang_deadline());
   if (!next.ok()) return notes.complaint.say(std::string(next.status().message()));
-  if (next->session_id() == before) return notes.complaint.say("the same session again");
+  if (next->session_id() == before) return notes.complaint.say("the same connection again");
   if constexpr (std::is_same_v<Accepted, ChannelConsumer>) {
     const Peek peek = next->peek(hang_deadline());
-    if (peek.message.type != kNextSession) return notes.complaint.say("nothing from the next peer");
+    if (peek.message.type != kNextConnection)
+      return notes.complaint.say("nothing from the next peer");
   } else {
-    if (next->send({}, kNextSession, hang_deadline()) != Errc::kOk ||
+    if (next->send({}, kNextConnection, hang_deadline()) != Errc::kOk ||
         next->drain(hang_deadline()) != Errc::kOk) {
       return notes.complaint.say("the next peer takes nothing");
     }
@@ -209,7 +211,7 @@ int survive_as_consumer(ChannelListener& listener, Survivor survivor, const Send
     if (released != Errc::kOk) return notes.complaint.say(name_of(released));
   }
   if (consumer->try_peek().result != notes.end) return notes.complaint.say("another end");
-  return check_next_session<ChannelConsumer>(listener, survivor, consumer->session_id(), notes);
+  return check_next_connection<ChannelConsumer>(listener, survivor, consumer->session_id(), notes);
 }
 
 // An operation of a consumer, before which the ring is full and `borrow` messages are borrowed.
@@ -269,7 +271,7 @@ int survive_as_producer(ChannelListener& listener, Survivor survivor, Notes& not
   notes.learned_ns = monotonic_ns();
   notes.released = producer->counters().messages_released;
   if (producer->drain(hang_deadline()) != notes.end) return notes.complaint.say("another end");
-  return check_next_session<ChannelProducer>(listener, survivor, producer->session_id(), notes);
+  return check_next_connection<ChannelProducer>(listener, survivor, producer->session_id(), notes);
 }
 
 // How long the survivors took to learn of a death.
@@ -320,10 +322,10 @@ void be_next_peer(const std::string& path) {
   INFO(end.status());
   REQUIRE(end.ok());
   if constexpr (std::is_same_v<End, ChannelProducer>) {
-    CHECK(end->send({}, kNextSession, hang_deadline()) == Errc::kOk);
+    CHECK(end->send({}, kNextConnection, hang_deadline()) == Errc::kOk);
     CHECK(end->drain(hang_deadline()) != Errc::kTimedOut);
   } else {
-    CHECK(end->peek(hang_deadline()).message.type == kNextSession);
+    CHECK(end->peek(hang_deadline()).message.type == kNextConnection);
     CHECK(end->release() == Errc::kOk);
     CHECK(end->peek(hang_deadline()).result == Errc::kClosed);
   }
@@ -558,7 +560,7 @@ int serve_until_next(ChannelListener& listener, Notes& notes) {
         ChannelConsumer::accept(listener, options_of(Survivor::kParked), hang_deadline());
     if (!consumer.ok()) return notes.complaint.say(std::string(consumer.status().message()));
     const Peek peek = consumer->peek(hang_deadline());
-    if (peek.result == Errc::kOk) return peek.message.type == kNextSession ? 0 : 1;
+    if (peek.result == Errc::kOk) return peek.message.type == kNextConnection ? 0 : 1;
     notes.end = peek.result;
     notes.learned_ns = monotonic_ns();
     ++notes.messages;
@@ -603,7 +605,7 @@ int connect_until_next(const std::string& path, Notes& notes) {
     }
     if (consumer.ok()) {
       const Peek peek = consumer->peek(hang_deadline());
-      if (peek.result == Errc::kOk && peek.message.type == kNextSession) {
+      if (peek.result == Errc::kOk && peek.message.type == kNextConnection) {
         return consumer->release() == Errc::kOk ? 0 : 1;
       }
       notes.end = peek.result;
@@ -637,7 +639,7 @@ bool kill_listening(SteppedChild::By by, std::uint64_t steps, Notes& notes) {
   REQUIRE(listener.ok());
   auto next = ChannelProducer::accept(*listener, options_of(Survivor::kParked), hang_deadline());
   REQUIRE(next.ok());
-  CHECK(next->send({}, kNextSession, hang_deadline()) == Errc::kOk);
+  CHECK(next->send({}, kNextConnection, hang_deadline()) == Errc::kOk);
   CHECK(next->drain(hang_deadline()) == Errc::kOk);
   const int code = living.wait();
   INFO("the survivor says: " << notes.complaint.text);
@@ -649,7 +651,7 @@ bool kill_listening(SteppedChild::By by, std::uint64_t steps, Notes& notes) {
 template <typename Kill>
 void kill_during_handshake(const char* what, const Kill& kill) {
   std::uint64_t kills = 0;
-  std::uint64_t sessions = 0;
+  std::uint64_t connections = 0;
   const auto kill_after = [&](SteppedChild::By by, std::uint64_t steps) {
     INFO(what << ", after " << steps
               << (by == SteppedChild::By::kInstruction ? " instructions"
@@ -657,7 +659,7 @@ void kill_during_handshake(const char* what, const Kill& kill) {
     const Shared<Notes> notes;
     const bool over = kill(by, steps, *notes);
     ++kills;
-    sessions += notes->messages;
+    connections += notes->messages;
     return over;
   };
   kill_after_each({1, 1}, [&](std::uint64_t steps) {
@@ -670,10 +672,10 @@ void kill_during_handshake(const char* what, const Kill& kill) {
     return kill_after(SteppedChild::By::kInstruction, steps);
   });
   std::printf("%-38s %4llu kills, in %llu of them the survivor had a channel\n", what,
-              static_cast<unsigned long long>(kills), static_cast<unsigned long long>(sessions));
+              static_cast<unsigned long long>(kills), static_cast<unsigned long long>(connections));
   CHECK(kills > 40);
-  CHECK(sessions > 0);
-  CHECK(sessions < kills);
+  CHECK(connections > 0);
+  CHECK(connections < kills);
 }
 
 }  // namespace

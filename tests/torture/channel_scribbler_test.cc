@@ -129,14 +129,14 @@ class Scribbler {
 template <ChannelRole role>
 class HostileSide {
  public:
-  HostileSide(std::unique_ptr<ChannelSide> session, Random& random, Notes& notes)
-      : session_(std::move(session)),
+  HostileSide(std::unique_ptr<ChannelSide> side, Random& random, Notes& notes)
+      : side_(std::move(side)),
         random_(random),
         notes_(notes),
-        scribbler_(session_->own(), random, notes),
+        scribbler_(side_->own(), random, notes),
         every_(2 + (std::uint64_t{1} << random.below(12))) {
-    const OwnMemory& own = session_->own();
-    const PeerMemory& peer = session_->peer();
+    const OwnMemory& own = side_->own();
+    const PeerMemory& peer = side_->peer();
     if (role == ChannelRole::kProducer) {
       writer_ = FrameWriter(own.data(), own.header(), own.words(), peer.words());
     } else {
@@ -148,11 +148,11 @@ class HostileSide {
   void run() {
     const bool leaves = random_.one_in(4);
     for (std::uint64_t i = 0; i < kStepsPerChannel && !notes_.stop.load(); ++i) {
-      if (load_channel_state(session_->peer().words()) != ChannelState::kOpen) return;
+      if (load_channel_state(side_->peer().words()) != ChannelState::kOpen) return;
       play_by_the_rules();
       if (random_.one_in(every_)) scribbler_.act(position());
-      if (random_.one_in(64)) session_->wake_peer();
-      if (random_.one_in(20'000)) send(session_->fd(), "x", 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+      if (random_.one_in(64)) side_->wake_peer();
+      if (random_.one_in(20'000)) send(side_->fd(), "x", 1, MSG_DONTWAIT | MSG_NOSIGNAL);
       if (leaves && random_.one_in(kStepsPerChannel / 4)) return;
     }
   }
@@ -160,7 +160,7 @@ class HostileSide {
  private:
   // Where the honest side looks next, or how far it has sent.
   ChannelPosition position() const {
-    const ChannelWords& words = session_->peer().words();
+    const ChannelWords& words = side_->peer().words();
     const PaddedWord* const all = reinterpret_cast<const PaddedWord*>(&words);
     return load_tally(all[role == ChannelRole::kProducer ? 1 : 0].value);
   }
@@ -179,10 +179,10 @@ class HostileSide {
       reader_.release(message.end, 1);
     }
     notes_.honest.fetch_add(1, std::memory_order_relaxed);
-    session_->wake_peer();
+    side_->wake_peer();
   }
 
-  std::unique_ptr<ChannelSide> session_;
+  std::unique_ptr<ChannelSide> side_;
   Random& random_;
   Notes& notes_;
   Scribbler scribbler_;
@@ -211,15 +211,15 @@ template <ChannelRole role>
 int scribble(const std::string& path, std::uint64_t seed, Notes& notes) {
   Random random(seed);
   while (!notes.stop.load()) {
-    auto session = connect_channel(path, role, any_options(random), hang_deadline().monotonic_ns());
-    const Errc error = errc_of(session.status());
+    auto side = connect_channel(path, role, any_options(random), hang_deadline().monotonic_ns());
+    const Errc error = errc_of(side.status());
     if (error == Errc::kNoBus || error == Errc::kPeerGone) {  // not yet, or not any more
       wait_readable(-1, kWaitNsMax);
       continue;
     }
-    if (!session.ok()) return notes.complaint.say(std::string(session.status().message()));
+    if (!side.ok()) return notes.complaint.say(std::string(side.status().message()));
     notes.channels.fetch_add(1);
-    HostileSide<role>(std::move(*session), random, notes).run();
+    HostileSide<role>(std::move(*side), random, notes).run();
   }
   return 0;
 }

@@ -58,11 +58,11 @@ bool reaches(const std::atomic<std::uint64_t>& count, std::uint64_t value) {
 }
 
 // How often the other side of this process's channel has slept, seen from outside: it waits.
-std::uint64_t sleeps_of_other(const Id128& session_id) {
+std::uint64_t sleeps_of_other(const Id128& connection_id) {
   const absl::StatusOr<ChannelList> list = gather_channel_status();
   if (!list.ok()) return 0;
   for (const ChannelStatus& channel : list->channels) {
-    if (channel.session_id != session_id) continue;
+    if (channel.connection_id != connection_id) continue;
     for (const ChannelSideStatus& side : channel.sides) {
       if (side.pid != getpid()) return side.sleeps;
     }
@@ -77,12 +77,12 @@ std::uint64_t sleeps_min() {
 
 // Does nothing from the other side's n-th wait on until the time has passed; and until the other
 // side has slept so often in it as it has to, if somebody stopped it meanwhile.
-bool keep_silent(Notes& notes, std::uint64_t nth_wait, const Id128& session_id) {
+bool keep_silent(Notes& notes, std::uint64_t nth_wait, const Id128& connection_id) {
   if (!reaches(notes.waits, nth_wait)) return false;
   const std::uint64_t until_ns = monotonic_ns() + silence_ns();
   const std::uint64_t hang_ns = until_ns + kHangNs / 2;
   for (std::uint64_t now = monotonic_ns(); now < hang_ns; now = monotonic_ns()) {
-    if (now >= until_ns && sleeps_of_other(session_id) >= sleeps_min()) break;
+    if (now >= until_ns && sleeps_of_other(connection_id) >= sleeps_min()) break;
     wait_readable(-1, now < until_ns ? until_ns - now : kNsPerSecond / 10);
   }
   return true;

@@ -8,7 +8,7 @@
 //   page 2 on   data           `capacity` bytes of frames that the owner sends; none if it only
 //                              receives
 //
-// A position counts bytes from the beginning of the session and never wraps; the frame at position
+// A position counts bytes from the beginning of the connection and never wraps; the frame at position
 // p stands at offset p mod capacity. A frame is a MessageHead, padding up to payload_offset, and
 // the payload, rounded up to a multiple of kFrameAlign, and never crosses the end of the data: what
 // is left there is skipped by a frame of padding.
@@ -115,7 +115,7 @@ struct ChannelHeader {
   std::uint32_t call_window;      // calls that the owner takes unanswered; 0 but for kDuplex
   std::uint32_t pid;              // of the owner
   std::uint32_t listens;          // 1: the owner listened, 0: it connected
-  Id128 session_id;               // both sides' files carry the same
+  Id128 connection_id;            // both sides' files carry the same
   std::uint64_t created_wall_ns;  // UTC
   char name[64];                  // of the owner
   char path[512];                 // of the socket, as the owner was given it
@@ -132,7 +132,7 @@ static_assert(offsetof(ChannelHeader, role) == 40);
 static_assert(offsetof(ChannelHeader, call_window) == 44);
 static_assert(offsetof(ChannelHeader, pid) == 48);
 static_assert(offsetof(ChannelHeader, listens) == 52);
-static_assert(offsetof(ChannelHeader, session_id) == 56);
+static_assert(offsetof(ChannelHeader, connection_id) == 56);
 static_assert(offsetof(ChannelHeader, created_wall_ns) == 72);
 static_assert(offsetof(ChannelHeader, name) == 80);
 static_assert(offsetof(ChannelHeader, path) == 144);

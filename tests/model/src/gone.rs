@@ -1,4 +1,4 @@
-//! The end of a channel's session, for a side that sleeps: it wakes up, still takes every message
+//! The end of a connection, for a side that sleeps: it wakes up, still takes every message
 //! that was committed, and tells a close from a death (`store_channel_state`,
 //! `load_channel_state`).
 //!
@@ -28,11 +28,11 @@ fn one_ends(v: Variant, seen: &Sightings) {
 }
 
 #[test]
-fn a_sleeper_learns_how_the_session_ended_and_loses_nothing() {
+fn a_sleeper_learns_how_the_connection_ended_and_loses_nothing() {
     const CLOSE: Variant =
         Variant { waker: &[Publish, N2, Answer, StoreClosed, EndOfFile], ..RIGHT };
     judge(
-        "gone: a sleeper learns how the session ended and loses nothing",
+        "gone: a sleeper learns how the connection ended and loses nothing",
         Depth::Exhaustive,
         one_ends,
         &[

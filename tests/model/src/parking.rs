@@ -4,7 +4,7 @@
 //! First one side sleeps and the other wakes it: a consumer that waits for each message, or a
 //! producer that waits for more room than one release makes. Then both in turn, in a ring of two.
 //! What is waited for is reduced to a count, stored with release and loaded with acquire as stamps
-//! and `received` are (frames.rs). How a session ends is gone.rs.
+//! and `received` are (frames.rs). How a connection ends is gone.rs.
 //!
 //! T2 and N2 are fences; or T2 is membarrier and N2 holds only the compiler. Then the waker has no
 //! barrier of its own here either: N2 is a place in its code, and the kernel makes it execute one
