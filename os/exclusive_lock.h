@@ -1,5 +1,5 @@
 // The lock that makes a process the only one: a publisher of its bus and of its journal (flock on
-// publisher.lock), a recording of its path (recorder/recording.cc).
+// publisher.lock), a recording of its path (subscribers/recorder/recording.cc).
 //
 // The kernel holds it until every duplicate of the descriptor is closed. The file thread's io_uring
 // is given one, so that the last write of a killed publisher has ended before the next publisher

@@ -129,17 +129,28 @@ class Dump {
 #define ENUM(type, ...) dump.enumeration<type>(#type, {FOR_EACH(ENUMERATOR, type, __VA_ARGS__)})
 #define RULE(expression) dump.rule(#expression, expression)
 
-void dump_identity(Dump& dump) {
-  dump.header("identity.h");
+void dump_sequence(Dump& dump) {
+  dump.header("sequence.h");
   CONSTANT(kNoSequence);
   CONSTANT(kSequenceMax);
   STRUCT(Id128, bytes);
 }
 
-void dump_ring_constants(Dump& dump) {
-  dump.header("ring_layout.h");
+void dump_memory_layout(Dump& dump) {
+  dump.header("memory_layout.h");
   CONSTANT(kAbiVersion);
   CONSTANT(kPageBytes);
+  CONSTANT(kWordStride);
+  STRUCT(PaddedWord, value, padding);
+}
+
+void dump_journal_state(Dump& dump) {
+  dump.header("journal_state.h");
+  ENUM(JournalState, kNone, kGood, kFailed, kShed);
+}
+
+void dump_ring_constants(Dump& dump) {
+  dump.header("ring_layout.h");
   CONSTANT(kRecordBytesMin);
   CONSTANT(kRecordBytesMax);
   CONSTANT(kRecordBytesDefault);
@@ -152,7 +163,6 @@ void dump_ring_constants(Dump& dump) {
   CONSTANT(kCapacityDefaultMax);
   CONSTANT(kHeartbeatIntervalNs);
   CONSTANT(kRingMagic);
-  CONSTANT(kWordStride);
   CONSTANT(kRingHeaderBytes);
   RULE(slot_bytes_for(8));
   RULE(slot_bytes_for(9));
@@ -171,11 +181,9 @@ void dump_ring_layout(Dump& dump) {
          capacity, journal_id, session_id, boot_id, session_first_sequence, ring_first_sequence,
          created_wall_ns, publisher_pid, has_journal, schema, bus_name, directory_device,
          directory_inode, reserved, checksum);
-  STRUCT(PaddedWord, value, padding);
   STRUCT(RingWords, head, doorbell, archived, durable, oldest, journal_state, heartbeat, state,
          reserved);
   ENUM(RingState, kRunning, kClosed);
-  ENUM(JournalState, kNone, kGood, kFailed, kShed);
 }
 
 // The arithmetic of the slot protocol at points where an implementation is likely to differ.
@@ -426,7 +434,9 @@ void dump_kv16(Dump& dump) {
 
 std::string abi_dump() {
   Dump dump;
-  dump_identity(dump);
+  dump_sequence(dump);
+  dump_memory_layout(dump);
+  dump_journal_state(dump);
   dump_ring_constants(dump);
   dump_ring_layout(dump);
   dump_slot_stamp(dump);
