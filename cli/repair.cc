@@ -49,7 +49,7 @@ absl::Status check_journal_is_meant(const RepairOptions& options, const std::str
   const std::string said =
       absl::StrCat(options.bus, "/", kBusFileName, " says that the journal is in ", root);
   if (!std::filesystem::exists(root, none)) {
-    return make_error(Errc::kInvalidArgument,
+    return make_error(Errc::kNotFound,
                       absl::StrCat(said,
                                    ", where nothing is; put it back if it was moved, or "
                                    "start a publisher, which begins a new one"));
