@@ -1,12 +1,12 @@
-// A reader's mapping of a ring file: read-only, and checked before a byte of it is believed.
+// A reader's mapping of a ring file, read-only: of all of it, or of its words alone. OpenRing checks
+// a copy of the header before that.
 //
 // Thread safety: const, any thread; not to be moved or destroyed while another thread uses the
 // mapping. The mapping is MADV_DONTFORK and stays valid when the file loses its name.
 //
 // The file's owner could truncate it under a reader, which would then die of SIGBUS; its mode
-// (0400) and its owner, the publisher's user, are what guards against that. attach() itself copies
-// the header with pread and faults every page in, so a file that shrinks while it is being attached
-// is an error.
+// (0400) and its owner, the publisher's user, are what guards against that. attach() faults in
+// every page that it maps, so a file that shrinks before that is an error.
 #pragma once
 
 #include <boost/interprocess/mapped_region.hpp>
@@ -39,6 +39,20 @@ class RingMap {
 
   std::string path_;
   RingHeader header_;
+  boost::interprocess::mapped_region region_;
+};
+
+// For whoever reads no record: the header page and the words, and none of the slots.
+class RingWordsMap {
+ public:
+  // Errors: kDamaged for a file that has shrunk since it was opened; kSystem.
+  static absl::StatusOr<RingWordsMap> attach(const OpenRing& ring);
+
+  const RingWords& words() const;
+
+ private:
+  explicit RingWordsMap(boost::interprocess::mapped_region region);
+
   boost::interprocess::mapped_region region_;
 };
 

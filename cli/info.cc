@@ -60,6 +60,14 @@ void print_ring(const BusStatus& bus) {
   std::cout << '\n';
 }
 
+void print_journal_size(const absl::StatusOr<JournalSize>& size) {
+  if (size.ok()) {
+    std::cout << "  kept       " << size->segments << " segments, " << size->bytes << " bytes\n";
+  } else {
+    std::cout << "  kept       unknown: " << message_of(size.status()) << '\n';
+  }
+}
+
 void print_session(const SessionRecord& session) {
   std::cout << "    " << time_text(session.begin.wall_ns) << "  from " << session.begin.first;
   if (session.end) std::cout << " to " << session.end->last;
@@ -79,6 +87,7 @@ void print_text(const BusStatus& bus) {
   print_publisher(bus.publisher);
   print_ring(bus);
   if (description.journal_root.empty()) return;
+  print_journal_size(bus.journal_size);
   std::cout << "  sessions\n";
   for (const SessionRecord& session : *bus.sessions) print_session(session);
 }

@@ -130,9 +130,15 @@ Json bus_json(const BusStatus& bus) {
     json["publisher"] = nullptr;
     json["publisher_why"] = bus.publisher.status().message();
   }
-  if (!description.journal_root.empty() && bus.sessions.ok()) {
-    json["sessions"] = list_json(*bus.sessions, session_json);
+  if (description.journal_root.empty()) return json;
+  if (bus.journal_size.ok()) {
+    json["journal_size"] = {{"segments", bus.journal_size->segments},
+                            {"bytes", bus.journal_size->bytes}};
+  } else {
+    json["journal_size"] = nullptr;
+    json["journal_size_why"] = bus.journal_size.status().message();
   }
+  if (bus.sessions.ok()) json["sessions"] = list_json(*bus.sessions, session_json);
   return json;
 }
 

@@ -1,5 +1,7 @@
 #include "monitor/bus_status.h"
 
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "bus/control/client.h"
 #include "bus/ring_map.h"
@@ -8,14 +10,16 @@
 #include "os/posix_io.h"
 #include "proto/ring_words.h"
 #include "proto/text_field.h"
+#include "snapshot/journal/journal_files.h"
+#include "snapshot/journal/retention_file.h"
+#include "snapshot/journal/segment_file.h"
 #include "snapshot/journal/session_log.h"
 #include "subscribers/described_ring.h"
 
 namespace lapwing {
 namespace {
 
-RingStatus status_of(const RingMap& ring) {
-  const RingWords& words = ring.words();
+RingStatus status_of(const OpenRing& ring, const RingWords& words) {
   const JournalCondition journal = load_journal_condition(words);
   const std::uint64_t beat = load_heartbeat(words);
   const std::uint64_t now = monotonic_ns();
@@ -33,8 +37,8 @@ RingStatus status_of(const RingMap& ring) {
 
 absl::StatusOr<RingStatus> read_ring(const std::string& directory, const BusDescription& bus) {
   const absl::StatusOr<OpenRing> ring = open_described_ring(directory, bus);
-  const absl::StatusOr<RingMap> map = ring.ok() ? RingMap::attach(*ring) : ring.status();
-  if (map.ok()) return status_of(*map);
+  const absl::StatusOr<RingWordsMap> map = ring.ok() ? RingWordsMap::attach(*ring) : ring.status();
+  if (map.ok()) return status_of(*ring, map->words());
   if (bus.closed) return make_error(Errc::kNotFound, "the session was closed");
   return map.status();
 }
@@ -56,12 +60,25 @@ SubscriberStatus status_of(const SubscriberInfoFrame& info, Sequence head) {
           .reported_wall_ns = info.reported_wall_ns};
 }
 
-absl::StatusOr<std::vector<SessionRecord>> read_sessions(const std::string& journal_root) {
+absl::StatusOr<std::vector<SessionRecord>> read_sessions(Disk& disk,
+                                                         const std::string& journal_root) {
   if (journal_root.empty()) return std::vector<SessionRecord>{};
-  PosixDisk disk;
   const absl::StatusOr<SessionLog> log = SessionLog::open_read_only(disk, journal_root);
   if (!log.ok()) return log.status();
   return log->sessions();
+}
+
+// `sessions` are those of this journal root; its newest journal is the one in use.
+absl::StatusOr<JournalSize> read_journal_size(
+    Disk& disk, const std::string& journal_root,
+    const absl::StatusOr<std::vector<SessionRecord>>& sessions) {
+  if (!sessions.ok()) return sessions.status();
+  if (sessions->empty()) return JournalSize{};
+  const JournalFiles files = journal_files_of(disk, journal_root, sessions->back().begin);
+  const absl::StatusOr<RetainedSegments> retained = list_retained(files);
+  if (!retained.ok()) return retained.status();
+  const std::uint64_t segments = retained->segments.size();
+  return JournalSize{.segments = segments, .bytes = segments * segment_file_bytes(files.geometry)};
 }
 
 }  // namespace
@@ -69,11 +86,17 @@ absl::StatusOr<std::vector<SessionRecord>> read_sessions(const std::string& jour
 absl::StatusOr<BusStatus> gather_bus_status(const std::string& directory) {
   const absl::StatusOr<BusDescription> bus = read_bus_description(directory);
   if (!bus.ok()) return bus.status();
+  absl::StatusOr<RingStatus> ring = read_ring(directory, *bus);
+  absl::StatusOr<PublisherStatus> publisher = ask_publisher(directory);
+  PosixDisk disk;
+  absl::StatusOr<std::vector<SessionRecord>> sessions = read_sessions(disk, bus->journal_root);
+  const absl::StatusOr<JournalSize> size = read_journal_size(disk, bus->journal_root, sessions);
   return BusStatus{.directory = directory,
                    .description = *bus,
-                   .ring = read_ring(directory, *bus),
-                   .publisher = ask_publisher(directory),
-                   .sessions = read_sessions(bus->journal_root)};
+                   .ring = std::move(ring),
+                   .publisher = std::move(publisher),
+                   .sessions = std::move(sessions),
+                   .journal_size = size};
 }
 
 absl::StatusOr<PublisherStatus> ask_publisher(const std::string& directory) {

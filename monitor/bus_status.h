@@ -40,6 +40,12 @@ struct RingStatus {
   JournalCondition journal;
 };
 
+// What the journal in use keeps on disk. Segments that were prepared for records to come count too.
+struct JournalSize {
+  std::uint64_t segments = 0;
+  std::uint64_t bytes = 0;  // of the segments; sums and time indexes come on top
+};
+
 // A subscriber, as it last reported to the publisher.
 struct SubscriberStatus {
   std::uint32_t pid = 0;
@@ -72,6 +78,7 @@ struct BusStatus {
   absl::StatusOr<RingStatus> ring;                      // or why there is none to read
   absl::StatusOr<PublisherStatus> publisher;            // or why none answers
   absl::StatusOr<std::vector<SessionRecord>> sessions;  // of the journal; none without a journal
+  absl::StatusOr<JournalSize> journal_size;             // zero without a journal
 };
 
 // Errors: those of read_bus_description. What else is wrong stands in the parts.

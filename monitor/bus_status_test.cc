@@ -2,6 +2,8 @@
 
 #include "monitor/bus_status.h"
 
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -259,6 +261,63 @@ TEST_CASE("A journal that has failed, or gave records up, is the ring's to say, 
   CHECK(status.ring->journal.sys_errno == 28);
 }
 
+TEST_CASE("A status is gathered without a look at a slot of the ring") {
+  TestBus bus;
+  bus.start();
+  bus.publish(300);
+  const auto blocks = [&bus] {
+    struct stat file{};
+    REQUIRE(stat(bus.ring->path().c_str(), &file) == 0);
+    return file.st_blocks;
+  };
+  // The memory of the slots is given back. Whoever maps a page of them and reads it allocates it.
+  const auto before = blocks();
+  REQUIRE(madvise(bus.ring->slots(), bus.ring->header().capacity * bus.ring->header().slot_bytes,
+                  MADV_REMOVE) == 0);
+  const auto without_slots = blocks();
+  REQUIRE(without_slots < before);
+  REQUIRE(gather(bus).ring.ok());
+  CHECK(blocks() == without_slots);
+}
+
+// Of the segments of the journal that is written now.
+JournalSize size_on_disk(const JournalFixture& journal) {
+  JournalSize size;
+  for (const auto& entry : std::filesystem::directory_iterator(journal.journal_directory())) {
+    if (entry.path().extension() != ".jnl") continue;
+    ++size.segments;
+    size.bytes += entry.file_size();
+  }
+  return size;
+}
+
+void check_size(TestBus& bus, std::uint64_t segments) {
+  const BusStatus status = gather(bus);
+  REQUIRE(status.journal_size.ok());
+  CHECK(status.journal_size->segments == segments);
+  const JournalSize on_disk = size_on_disk(bus.journal);
+  CHECK(on_disk.segments == segments);
+  CHECK(status.journal_size->bytes == on_disk.bytes);
+}
+
+TEST_CASE("The size of a journal is that of the segments which retention has left") {
+  TestBus bus;
+  bus.start();
+  check_size(bus, 0);
+  bus.publish(2100);
+  bus.archive(2100);
+  check_size(bus, 3);
+  bus.prune_below_segment(1);
+  check_size(bus, 2);
+  bus.fail_journal();
+  bus.kill();
+  REQUIRE(bus.ring->unlink().ok());
+  bus.start();  // with a new journal, beside the one that failed
+  bus.publish(70);
+  bus.archive(70);
+  check_size(bus, 1);
+}
+
 TEST_CASE("A bus without a journal has no sessions, and that is no error") {
   TestBus bus(false);
   bus.start();
@@ -267,12 +326,15 @@ TEST_CASE("A bus without a journal has no sessions, and that is no error") {
   CHECK(status.description.journal_root.empty());
   REQUIRE(status.sessions.ok());
   CHECK(status.sessions->empty());
+  REQUIRE(status.journal_size.ok());
+  CHECK(status.journal_size->segments == 0);
+  CHECK(status.journal_size->bytes == 0);
   REQUIRE(status.ring.ok());
   CHECK(status.ring->journal.state == JournalState::kNone);
   CHECK(status.publisher.ok());
 }
 
-TEST_CASE("A damaged session log takes the sessions away, and nothing else") {
+TEST_CASE("A damaged session log takes what it says of the journal away, and nothing else") {
   TestBus bus;
   bus.start();
   bus.publish(10);
@@ -282,6 +344,7 @@ TEST_CASE("A damaged session log takes the sessions away, and nothing else") {
   }
   const BusStatus status = gather(bus);
   CHECK(errc_of(status.sessions.status()) == Errc::kDamaged);
+  CHECK(errc_of(status.journal_size.status()) == Errc::kDamaged);
   CHECK(status.ring.ok());
   CHECK(status.publisher.ok());
 }

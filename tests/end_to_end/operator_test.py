@@ -121,6 +121,15 @@ class AnOperator(harness.BusTest):
         self.run_to_end("publish-on", "publish", *source)
         self.assertEqual(self.tail("tail-on").summary()["last"], RECORDS + 10)
 
+    def test_info_shows_the_segments_that_the_journal_keeps(self):
+        self.publish().stop()
+        files = self.segment_files("jnl")
+        size = {"segments": len(files), "bytes": sum(path.stat().st_size for path in files)}
+        self.assertGreaterEqual(size["segments"], RECORDS // SEGMENT_RECORDS)
+        self.assertEqual(self.info()["journal_size"], size)
+        shown = self.run_to_end("info", "info").out()
+        self.assertIn(f"{size['segments']} segments, {size['bytes']} bytes", shown)
+
     def test_retention_that_somebody_removes_is_no_loss(self):
         publisher = self.publish("publish", RECORDS, "--retain-bytes", 4 * SEGMENT_BYTES)
         def kept_bytes():
