@@ -187,6 +187,28 @@ inline ReportFrame report_frame(Sequence position) {
   return report;
 }
 
+// A report with another number in each field, and what shows it: a frame of the list, or a status.
+inline ReportFrame full_report(Sequence position, ClientState state) {
+  ReportFrame report = report_frame(position);
+  report.records = position + 1;
+  report.gaps = position + 2;
+  report.lost = position + 3;
+  report.filled = position + 4;
+  report.head = position + 5;
+  report.state = state;
+  return report;
+}
+template <typename Shown>
+void check_full_report(const Shown& shown, Sequence position, ClientState state) {
+  CHECK(shown.position == position);
+  CHECK(shown.records == position + 1);
+  CHECK(shown.gaps == position + 2);
+  CHECK(shown.lost == position + 3);
+  CHECK(shown.filled == position + 4);
+  CHECK(shown.head_seen == position + 5);
+  CHECK(shown.state == state);
+}
+
 // A client that has been welcomed.
 inline BareClient greeted(TestServer& server, const HelloFrame& hello = hello_frame()) {
   BareClient client(server.path());

@@ -304,6 +304,24 @@ struct Interrupted {
   RingFixture ring;
 };
 
+enum class Stop { kKill, kPowerCut };
+
+// Settles the journal anew each time: stopped after no operation, after one, and so on until it
+// finishes. `check` gets the disk after the kill or the power cut, and whether it had finished.
+void stop_after_every_operation(const JournalFixture& journal, const RingOpener& ring,
+                                const Id128& boot, Stop stop, std::uint64_t first_seed,
+                                const std::function<void(SimDisk& disk, bool finished)>& check) {
+  bool finished = false;
+  for (std::uint64_t operations = 0; !finished; ++operations) {
+    const auto disk = simulate(journal, first_seed + operations);
+    disk->stop_after(operations);
+    finished = settle_on(*disk, journal, ring, boot).ok();
+    if (stop == Stop::kKill) disk->kill();
+    if (stop == Stop::kPowerCut) disk->power_cut();
+    check(*disk, finished);
+  }
+}
+
 }  // namespace
 
 TEST_CASE(
@@ -311,21 +329,17 @@ TEST_CASE(
   Interrupted world;
   world.ring.publish(1801, 2100);  // into segment 2, which nobody has prepared
   std::uint64_t stops = 0;
-  for (std::uint64_t operations = 0;; ++operations) {
-    const auto disk = simulate(world.journal, operations + 1);
-    disk->stop_after(operations);
-    const auto first =
-        settle_on(*disk, world.journal, world.ring.opener(), JournalFixture::boot_id());
-    if (first.ok()) break;
-    ++stops;
-    disk->kill();
+  const auto check = [&](SimDisk& disk, bool finished) {
     const auto second =
-        settle_on(*disk, world.journal, world.ring.opener(), JournalFixture::boot_id());
+        settle_on(disk, world.journal, world.ring.opener(), JournalFixture::boot_id());
     REQUIRE(second.ok());
     REQUIRE(second->next == 2101);
-    const auto reader = open_reader(*disk, world.journal);
+    const auto reader = open_reader(disk, world.journal);
     REQUIRE(deliver(*reader, world.journal, *reader->settled_bounds()).right == 2100);
-  }
+    if (!finished) ++stops;
+  };
+  stop_after_every_operation(world.journal, world.ring.opener(), JournalFixture::boot_id(),
+                             Stop::kKill, 1, check);
   REQUIRE(stops > 20);
 }
 
@@ -333,33 +347,27 @@ TEST_CASE("Power that goes at every operation of a recovery costs nothing that w
   Interrupted world;
   std::uint64_t cuts = 0;
   std::uint64_t recovered = 0;
-  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
-    for (std::uint64_t operations = 0;; ++operations) {
-      const auto disk = simulate(world.journal, seed * 1000 + operations);
-      disk->stop_after(operations);
-      const auto first =
-          settle_on(*disk, world.journal, world.ring.opener(), JournalFixture::boot_id());
-      disk->power_cut();
-      const auto second = settle_on(*disk, world.journal, RingFixture::none(), kOtherBoot);
-      REQUIRE(second.ok());
-      const auto reader = open_reader(*disk, world.journal);
-      const Delivery delivery = deliver(*reader, world.journal, *reader->settled_bounds());
-      REQUIRE(delivery.wrong == 0);
-      REQUIRE(delivery.damaged == 0);
-      REQUIRE(delivery.right >= 1000);
-      REQUIRE(delivery.right == second->last_present);
-      if (second->how == Settlement::kCut) {
-        REQUIRE(second->next == 4097);
-        ++cuts;
-      } else {
-        REQUIRE(second->next == 1801);
-        ++recovered;
-      }
-      if (first.ok()) {
-        REQUIRE(delivery.right == 1800);
-        break;
-      }
+  const auto check = [&](SimDisk& disk, bool finished) {
+    const auto second = settle_on(disk, world.journal, RingFixture::none(), kOtherBoot);
+    REQUIRE(second.ok());
+    const auto reader = open_reader(disk, world.journal);
+    const Delivery delivery = deliver(*reader, world.journal, *reader->settled_bounds());
+    REQUIRE(delivery.wrong == 0);
+    REQUIRE(delivery.damaged == 0);
+    REQUIRE(delivery.right >= 1000);
+    REQUIRE(delivery.right == second->last_present);
+    if (second->how == Settlement::kCut) {
+      REQUIRE(second->next == 4097);
+      ++cuts;
+    } else {
+      REQUIRE(second->next == 1801);
+      ++recovered;
     }
+    if (finished) REQUIRE(delivery.right == 1800);
+  };
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    stop_after_every_operation(world.journal, world.ring.opener(), JournalFixture::boot_id(),
+                               Stop::kPowerCut, seed * 1000, check);
   }
   REQUIRE(cuts > 0);
   REQUIRE(recovered > 0);
@@ -380,29 +388,25 @@ TEST_CASE(
   };
   std::uint64_t named = 0;
   std::uint64_t unnamed = 0;
-  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
-    for (std::uint64_t operations = 0;; ++operations) {
-      const auto disk = simulate(world.journal, seed * 1000 + operations);
-      disk->stop_after(operations);
-      const auto first =
-          settle_on(*disk, world.journal, world.ring.opener(), JournalFixture::boot_id());
-      disk->power_cut();
-      const std::string jnl = world.journal.file(2, "jnl");
-      if (*disk->exists(jnl)) {
-        ++named;
-        const JournalGeometry& geometry = world.journal.geometry();
-        const std::vector<std::byte> bytes = bytes_of(*disk, jnl);
-        REQUIRE(bytes.size() == segment_file_bytes(geometry));
-        SegmentHeader header;
-        std::memcpy(&header, bytes.data(), sizeof header);
-        REQUIRE(check_segment_header(header, JournalFixture::journal_id(), geometry, 2, jnl).ok());
-        REQUIRE(bytes_of(*disk, world.journal.file(2, "sum")).size() == sum_file_bytes(geometry));
-        REQUIRE(*disk->exists(world.journal.file(2, "idx")));
-      } else {
-        ++unnamed;
-      }
-      if (first.ok()) break;
+  const auto check = [&](SimDisk& disk, bool) {
+    const std::string jnl = world.journal.file(2, "jnl");
+    if (!*disk.exists(jnl)) {
+      ++unnamed;
+      return;
     }
+    ++named;
+    const JournalGeometry& geometry = world.journal.geometry();
+    const std::vector<std::byte> bytes = bytes_of(disk, jnl);
+    REQUIRE(bytes.size() == segment_file_bytes(geometry));
+    SegmentHeader header;
+    std::memcpy(&header, bytes.data(), sizeof header);
+    REQUIRE(check_segment_header(header, JournalFixture::journal_id(), geometry, 2, jnl).ok());
+    REQUIRE(bytes_of(disk, world.journal.file(2, "sum")).size() == sum_file_bytes(geometry));
+    REQUIRE(*disk.exists(world.journal.file(2, "idx")));
+  };
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    stop_after_every_operation(world.journal, world.ring.opener(), JournalFixture::boot_id(),
+                               Stop::kPowerCut, seed * 1000, check);
   }
   REQUIRE(named > 0);
   REQUIRE(unnamed > 0);
@@ -411,36 +415,27 @@ TEST_CASE(
 TEST_CASE("A cut that is stopped at every operation, by a kill or by the power, ends the same") {
   Interrupted world;
   std::uint64_t stops = 0;
-  for (const bool power : {false, true}) {
-    for (std::uint64_t operations = 0;; ++operations) {
-      const auto disk = simulate(world.journal, operations + 1);
-      disk->stop_after(operations);
-      const auto first = settle_on(*disk, world.journal, RingFixture::none(), kOtherBoot);
-      if (power) {
-        disk->power_cut();
-      } else {
-        disk->kill();
-      }
-      const auto second = settle_on(*disk, world.journal, RingFixture::none(), kOtherBoot);
-      REQUIRE(second.ok());
-      REQUIRE(second->next == 4097);
-      REQUIRE(second->last_present == 1000);
-      REQUIRE(second->last_void == 4096);
-      const auto reader = open_reader(*disk, world.journal);
-      REQUIRE(deliver(*reader, world.journal, *reader->settled_bounds()).right == 1000);
-      // What was cut is aside, whole: 100 records.
-      const std::string aside =
-          world.journal.file(0, ("cut-" + fixture_id(kSession).hex()).c_str());
-      const auto file = disk->open(aside, {OpenMode::kRead});
-      REQUIRE(file.ok());
-      std::vector<std::byte> slot(64);
-      for (const Sequence n : {Sequence{1001}, Sequence{1024}}) {
-        REQUIRE(disk->read_at(*file, world.journal.geometry().offset_of(n), slot).ok());
-        REQUIRE(slot == world.journal.slot(n));
-      }
-      if (first.ok()) break;
-      ++stops;
+  const auto check = [&](SimDisk& disk, bool finished) {
+    const auto second = settle_on(disk, world.journal, RingFixture::none(), kOtherBoot);
+    REQUIRE(second.ok());
+    REQUIRE(second->next == 4097);
+    REQUIRE(second->last_present == 1000);
+    REQUIRE(second->last_void == 4096);
+    const auto reader = open_reader(disk, world.journal);
+    REQUIRE(deliver(*reader, world.journal, *reader->settled_bounds()).right == 1000);
+    // What was cut is aside, whole: 100 records.
+    const std::string aside = world.journal.file(0, ("cut-" + fixture_id(kSession).hex()).c_str());
+    const auto file = disk.open(aside, {OpenMode::kRead});
+    REQUIRE(file.ok());
+    std::vector<std::byte> slot(64);
+    for (const Sequence n : {Sequence{1001}, Sequence{1024}}) {
+      REQUIRE(disk.read_at(*file, world.journal.geometry().offset_of(n), slot).ok());
+      REQUIRE(slot == world.journal.slot(n));
     }
+    if (!finished) ++stops;
+  };
+  for (const Stop stop : {Stop::kKill, Stop::kPowerCut}) {
+    stop_after_every_operation(world.journal, RingFixture::none(), kOtherBoot, stop, 1, check);
   }
   REQUIRE(stops > 20);
 }
