@@ -7,7 +7,7 @@ target_include_directories(lapwing_flags INTERFACE ${PROJECT_SOURCE_DIR} ${PROJE
 target_compile_options(lapwing_flags INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wold-style-cast
   -Wnon-virtual-dtor -Wimplicit-fallthrough)
-if(PROJECT_IS_TOP_LEVEL)
+if(LAPWING_WARNINGS_ARE_ERRORS)
   target_compile_options(lapwing_flags INTERFACE -Werror)
 endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")

@@ -2,8 +2,10 @@
 """Compiles every public header, and every C++ example of README.md and docs/*.md, as a user's
 compiler would: alone, with the public headers and no others, warnings as errors."""
 
+import concurrent.futures
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -16,12 +18,16 @@ FLAGS = ["-std=c++20", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-on
 
 
 COMPILERS = [name for name in ("g++", "clang++-19") if os.path.exists(f"/usr/bin/{name}")]
+LAUNCHER = ["ccache"] if shutil.which("ccache") else []
+JOBS = len(os.sched_getaffinity(0))
 
 
 def compile_alone(compiler, source):
     """What the compiler has to say of it; empty: nothing."""
-    done = subprocess.run([compiler, *FLAGS, f"-I{ROOT}/include", source], capture_output=True,
-                          text=True, check=False)
+    # ccache knows the source by its name from the folder, whatever that is called.
+    done = subprocess.run([*LAUNCHER, compiler, *FLAGS, f"-I{ROOT}/include", source.name],
+                          cwd=source.parent, env={**os.environ, "CCACHE_NOHASHDIR": "true"},
+                          capture_output=True, text=True, check=False)
     return "" if done.returncode == 0 else done.stderr
 
 
@@ -37,27 +43,30 @@ class PublicInterface(unittest.TestCase):
         self.folder = tempfile.TemporaryDirectory()
         self.addCleanup(self.folder.cleanup)
 
-    def check(self, name, text):
-        source = Path(self.folder.name, "source.cc")
-        source.write_text(text, encoding="utf-8")
-        for compiler in COMPILERS:
-            with self.subTest(name=name, compiler=compiler):
-                self.assertEqual(compile_alone(compiler, source), "")
+    def check(self, texts):
+        """Compiles each text, by its name, with each compiler: as many at a time as there are cores."""
+        with concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
+            said = {}
+            for number, (name, text) in enumerate(texts.items()):
+                source = Path(self.folder.name, f"source{number}.cc")
+                source.write_text(text, encoding="utf-8")
+                for compiler in COMPILERS:
+                    said[name, compiler] = pool.submit(compile_alone, compiler, source)
+            for (name, compiler), result in said.items():
+                with self.subTest(name=name, compiler=compiler):
+                    self.assertEqual(result.result(), "")
 
     def test_every_snippet_compiles(self):
-        found = 0
-        for document in DOCUMENTS:
-            for line, text in snippets(document):
-                found += 1
-                self.check(f"{document}:{line}", f'#line {line} "{document}"\n{text}')
-        self.assertGreaterEqual(found, 12)
+        texts = {f"{document}:{line}": f'#line {line} "{document}"\n{text}'
+                 for document in DOCUMENTS for line, text in snippets(document)}
+        self.assertGreaterEqual(len(texts), 12)
+        self.check(texts)
 
     def test_every_header_compiles_alone_and_twice(self):
         headers = sorted((ROOT / "include").rglob("*.h"))
         self.assertGreaterEqual(len(headers), 20)
-        for header in headers:
-            name = header.relative_to(ROOT / "include")
-            self.check(name, f'#include "{name}"\n#include "{name}"\n')
+        names = [header.relative_to(ROOT / "include") for header in headers]
+        self.check({name: f'#include "{name}"\n#include "{name}"\n' for name in names})
 
 
 if __name__ == "__main__":

@@ -6,11 +6,28 @@
 #                                    `lapwing_checkpoints_package` are built
 set -uo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-build=${1:-${LAPWING_BUILD_DIR:-$root/build/release}}
-work=$(mktemp -d "${TMPDIR:-/tmp}/lapwing-install.XXXXXX")
-trap 'rm -rf "$work"' EXIT
+build=$(cd "${1:-${LAPWING_BUILD_DIR:-$root/build/release}}" && pwd) || exit 1
+# Beside the build: ccache knows a source by its path from the directory of the build, so FetchContent
+# finds what the build has compiled with the same flags.
+work=$build-install-test
+fetched=$build-install-fetched
+exec 9>"$build-install-test.lock"
+flock 9
+rm -rf "$work" "$fetched"
+mkdir "$work" || exit 1
+trap 'rm -rf "$work" "$fetched"' EXIT
+jobs=$(nproc)
 passed=0
 failed=0
+
+launcher=()
+compiler=(g++)
+if command -v ccache >/dev/null; then
+  # As CMakeLists.txt sets it.
+  export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=true
+  launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
+  compiler=(ccache g++)
+fi
 
 check() {  # NAME COMMAND...
   local name=$1
@@ -62,35 +79,44 @@ without_rocksdb() {
 }
 check "lapwing::lapwing does not mention RocksDB" without_rocksdb
 
+# Optimised, where gcc warns most.
 must cmake -S "$work/consumer" -B "$work/found" -DCMAKE_PREFIX_PATH="$prefix" \
-  -DCMAKE_BUILD_TYPE=Release
-must cmake --build "$work/found" -j2
+  -DCMAKE_BUILD_TYPE=Release "${launcher[@]}"
+must cmake --build "$work/found" --parallel "$jobs"
 run_all find_package "$work/found"
 
 linked_without_rocksdb() { ! ldd "$work/found/subscribe" | grep rocksdb; }
 check "a program of lapwing::lapwing is linked without RocksDB" linked_without_rocksdb
 
+# Not optimised, and with assertions.
 export PKG_CONFIG_PATH=$(dirname "$(find "$prefix" -name lapwing-cpp.pc)")
-mkdir "$work/pkgconfig"
-for program in publish subscribe channel; do
+by_pkg_config() {  # PROGRAM PACKAGE
   # shellcheck disable=SC2046
-  must g++ -O2 -Wall -Wextra -Wpedantic -Werror "$work/consumer/$program.cc" \
-    -o "$work/pkgconfig/$program" $(pkg-config --cflags --libs --static lapwing-cpp)
-done
-# shellcheck disable=SC2046
-must g++ -O2 -Wall -Wextra -Wpedantic -Werror "$work/consumer/checkpoint.cc" \
-  -o "$work/pkgconfig/checkpoint" $(pkg-config --cflags --libs --static lapwing-cpp-checkpoints)
+  "${compiler[@]}" -O0 -Wall -Wextra -Wpedantic -Werror -c "$work/consumer/$1.cc" \
+    -o "$work/pkgconfig/$1.o" $(pkg-config --cflags "$2") &&
+    g++ "$work/pkgconfig/$1.o" -o "$work/pkgconfig/$1" $(pkg-config --libs --static "$2")
+}
+all_by_pkg_config() {
+  local program processes=() status=0
+  for program in publish subscribe channel; do
+    by_pkg_config "$program" lapwing-cpp &
+    processes+=($!)
+  done
+  by_pkg_config checkpoint lapwing-cpp-checkpoints &
+  processes+=($!)
+  for process in "${processes[@]}"; do wait "$process" || status=1; done
+  return $status
+}
+mkdir "$work/pkgconfig"
+must all_by_pkg_config
 run_all pkg-config "$work/pkgconfig"
 
-launcher=()
-if command -v ccache >/dev/null; then
-  export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=true
-  launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
-fi
-must cmake -S "$work/consumer" -B "$work/fetched" -DLAPWING_SOURCE="$root" \
-  -DCMAKE_BUILD_TYPE=RelWithDebInfo "${launcher[@]}"
-must cmake --build "$work/fetched" -j2
-run_all FetchContent "$work/fetched"
+# With the flags of the build, warnings as errors among them: so ccache has every object.
+must cmake -G Ninja -S "$work/consumer" -B "$fetched" -DLAPWING_SOURCE="$root" \
+  -DLAPWING_WARNINGS_ARE_ERRORS=ON -DCMAKE_CXX_COMPILER=g++ -DCMAKE_BUILD_TYPE=RelWithDebInfo \
+  "${launcher[@]}"
+must cmake --build "$fetched" --parallel "$jobs"
+run_all FetchContent "$fetched"
 
 echo "$passed passed, $failed failed, 0 skipped"
 [[ $failed == 0 && $passed == 14 ]]
