@@ -115,8 +115,8 @@ const absl::Status& Duplex::status() const {
 ChannelCounters Duplex::counters() const {
   return core_->counters();
 }
-Id128 Duplex::session_id() const {
-  return core_->session_id();
+Id128 Duplex::connection_id() const {
+  return core_->connection_id();
 }
 void Duplex::interrupt() noexcept {
   core_->interrupt();

@@ -31,7 +31,7 @@ ChannelCounters ChannelEnd::counters() const {
   return side_ == nullptr ? ChannelCounters() : side().counters();
 }
 
-Id128 ChannelEnd::session_id() const {
+Id128 ChannelEnd::connection_id() const {
   return side_ == nullptr ? Id128() : side().own().header().connection_id;
 }
 

@@ -25,7 +25,7 @@ bool is_forked(const absl::Status& status) {
 template <typename End>
 bool is_still(const End& end) {
   return end.fd() == -1 && end.counters().messages_sent == 0 &&
-         end.counters().messages_received == 0 && end.session_id() != Id128{};
+         end.counters().messages_received == 0 && end.connection_id() != Id128{};
 }
 
 // The line of the first call that a child does not find forked; 0 if there is none.

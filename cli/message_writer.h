@@ -12,7 +12,7 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "lapwing/detail/frame_reader.h"
+#include "lapwing/channel.h"
 
 namespace lapwing::cli {
 

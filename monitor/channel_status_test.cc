@@ -65,7 +65,7 @@ ChannelHeader sending_header(const Id128& connection_id, ChannelRole role) {
 
 TEST_CASE("Both sides of an open channel are found, each once, the listening one first") {
   ChannelPair pair({.name = "gateway"});
-  const auto channel = find(pair.producer().session_id());
+  const auto channel = find(pair.producer().connection_id());
   REQUIRE(channel);
   REQUIRE(channel->sides.size() == 2);
   const ChannelSideStatus& listening = channel->sides[0];
@@ -91,7 +91,7 @@ TEST_CASE("A direction says its sizes, what was sent, what was received, and wha
   for (int i = 0; i < 5; ++i) REQUIRE(pair.producer().send({}, 0) == Errc::kOk);
   REQUIRE(pair.consumer().try_peek().result == Errc::kOk);
   REQUIRE(pair.consumer().release() == Errc::kOk);
-  const auto channel = find(pair.producer().session_id());
+  const auto channel = find(pair.producer().connection_id());
   REQUIRE(channel);
   REQUIRE(channel->directions.size() == 1);  // a consumer sends nothing
   const ChannelDirectionStatus& direction = channel->directions[0];
@@ -110,11 +110,11 @@ TEST_CASE("A direction says its sizes, what was sent, what was received, and wha
 
 TEST_CASE("A side that sleeps is parked, and nothing notices that it was looked at") {
   ChannelPair pair({});
-  auto channel = find(pair.producer().session_id());
+  auto channel = find(pair.producer().connection_id());
   REQUIRE(channel);
   CHECK_FALSE(channel->sides[1].parked);
   REQUIRE(pair.consumer().arm());
-  channel = find(pair.producer().session_id());
+  channel = find(pair.producer().connection_id());
   REQUIRE(channel);
   CHECK(channel->sides[1].parked);
   CHECK_FALSE(channel->sides[0].parked);
@@ -127,7 +127,7 @@ TEST_CASE("A channel that has ended on both sides is not found") {
   Id128 connection_id;
   {
     ChannelPair pair({});
-    connection_id = pair.producer().session_id();
+    connection_id = pair.producer().connection_id();
     REQUIRE(find(connection_id));
   }
   CHECK_FALSE(find(connection_id));
@@ -238,7 +238,7 @@ TEST_CASE("Of two processes that hold a file, the one that it names is the owner
   }
   REQUIRE(child > 0);
   for (const int duplicate : duplicates) close(duplicate);
-  const auto channel = find(pair.producer().session_id());
+  const auto channel = find(pair.producer().connection_id());
   kill(child, SIGKILL);
   waitpid(child, nullptr, 0);
   REQUIRE(channel);
@@ -251,7 +251,7 @@ TEST_CASE("A stopped process is shown as one, with its channel") {
   ChannelPair pair({});
   const pid_t child = fork();
   if (child == 0) {
-    ChannelHeader header = right_header(pair.producer().session_id());
+    ChannelHeader header = right_header(pair.producer().connection_id());
     const auto memory = OwnMemory::create(header, false, std::nullopt);
     raise(SIGSTOP);
     _exit(memory.ok() ? 0 : 1);
@@ -260,7 +260,7 @@ TEST_CASE("A stopped process is shown as one, with its channel") {
   int status = 0;
   REQUIRE(waitpid(child, &status, WUNTRACED) == child);
   REQUIRE(WIFSTOPPED(status));
-  const auto channel = find(pair.producer().session_id());
+  const auto channel = find(pair.producer().connection_id());
   kill(child, SIGKILL);
   waitpid(child, nullptr, 0);
   REQUIRE(channel);

@@ -1,4 +1,5 @@
-// What every end of a channel is made with, and what its operations answer.
+// What every end of a channel is made with, and what its operations answer: ChannelProducer
+// (lapwing/producer.h), ChannelConsumer (lapwing/consumer.h) and Duplex (lapwing/duplex.h).
 //
 // A channel carries messages of 0 bytes up to a stated maximum from one process to one other, in
 // order, and never overwrites one: a producer that is ahead waits. docs/channel.md has the layout,
@@ -15,9 +16,11 @@
 
 #include <sys/types.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "lapwing/error.h"
@@ -50,6 +53,14 @@ struct ChannelOptions {
   // Asked now and then while this side's memory is made, which takes seconds for gigabytes: true
   // ends connect and accept with kTimedOut.
   std::function<bool()> is_interrupted = {};
+};
+
+// A message in the producer's memory, where ChannelConsumer::peek() found it: valid until it is
+// released or the consumer is destroyed.
+struct Message {
+  std::span<const std::byte> payload;
+  std::uint32_t type = 0;  // the producer's to choose
+  std::uint64_t end = 0;   // its place in the channel, by which release() finds it: leave it alone
 };
 
 // What an end has done so far. `lapwing info` shows both ends'.

@@ -21,14 +21,16 @@
 #include <span>
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "lapwing/channel.h"
 #include "lapwing/detail/channel_end.h"
 #include "lapwing/detail/frame_reader.h"
+#include "lapwing/sequence.h"
 
 namespace lapwing {
 
-// A borrowed message, valid until it is released or the consumer is destroyed.
+// A borrowed message (lapwing/channel.h).
 struct Peek {
   Errc result = Errc::kOk;
   Message message;
@@ -49,7 +51,7 @@ struct Received {
 
 class ChannelListener;
 
-class ChannelConsumer : public ChannelEnd {
+class ChannelConsumer : private ChannelEnd {
  public:
   // Connects to, or serves, a producer, whose options say capacity and largest message.
   // Errors of connect: kNoBus (nothing is at the path), kPeerGone (nobody listens there, or it ended),
@@ -92,7 +94,20 @@ class ChannelConsumer : public ChannelEnd {
   // is destroyed, which does the same. Idempotent.
   void close();
 
-  std::uint32_t message_bytes_max() const { return reader_.message_bytes_max(); }
+  // The largest message that the producer can send.
+  [[nodiscard]] std::uint32_t message_bytes_max() const { return reader_.message_bytes_max(); }
+
+  // For an event loop, together with arm(); -1 once closed.
+  [[nodiscard]] int fd() const { return ChannelEnd::fd(); }
+  // Why the last operation that was not kOk, kWouldBlock, kTimedOut or kInterrupted did
+  // not succeed.
+  [[nodiscard]] const absl::Status& status() const { return ChannelEnd::status(); }
+  [[nodiscard]] ChannelCounters counters() const { return ChannelEnd::counters(); }
+  // Both ends have the same one, and each connection another one.
+  [[nodiscard]] Id128 connection_id() const { return ChannelEnd::connection_id(); }
+  // Ends the wait that is under way, or else the next one, with kInterrupted. From any thread, also
+  // from a signal handler.
+  void interrupt() noexcept { ChannelEnd::interrupt(); }
 
  private:
   Errc look(ChannelPosition from, Message& message);

@@ -134,12 +134,15 @@ class Duplex {
   [[nodiscard]] DuplexCounters duplex_counters() const;
   [[nodiscard]] std::uint32_t message_bytes_max() const;
 
-  // As of the other ends: for an event loop (-1 once closed); why the last operation did not
-  // succeed; what it has done; which connection it is; and the end of a wait, from any thread.
+  // For an event loop, together with arm(); -1 once closed.
   [[nodiscard]] int fd() const;
+  // Why the last operation that was not kOk, kWouldBlock, kTimedOut or kInterrupted did not succeed.
   [[nodiscard]] const absl::Status& status() const;
   [[nodiscard]] ChannelCounters counters() const;
-  [[nodiscard]] Id128 session_id() const;
+  // Both ends have the same one, and each connection another one.
+  [[nodiscard]] Id128 connection_id() const;
+  // Ends the wait that is under way, or else the next one, with kInterrupted. From any thread, also
+  // from a signal handler.
   void interrupt() noexcept;
 
  private:

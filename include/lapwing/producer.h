@@ -20,10 +20,12 @@
 #include <span>
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "lapwing/channel.h"
 #include "lapwing/detail/channel_end.h"
 #include "lapwing/detail/frame_writer.h"
+#include "lapwing/sequence.h"
 
 namespace lapwing {
 
@@ -47,7 +49,7 @@ struct SentBatch {
 
 class ChannelListener;
 
-class ChannelProducer : public ChannelEnd {
+class ChannelProducer : private ChannelEnd {
  public:
   // Connects to, or serves, a consumer.
   // Errors of connect: kNoBus (nothing is at the path), kPeerGone (nobody listens there, or it ended),
@@ -101,7 +103,19 @@ class ChannelProducer : public ChannelEnd {
   // same. Idempotent.
   void close();
 
-  std::uint32_t message_bytes_max() const { return writer_.message_bytes_max(); }
+  [[nodiscard]] std::uint32_t message_bytes_max() const { return writer_.message_bytes_max(); }
+
+  // For an event loop, together with arm(); -1 once closed.
+  [[nodiscard]] int fd() const { return ChannelEnd::fd(); }
+  // Why the last operation that was not kOk, kWouldBlock, kTimedOut or kInterrupted did
+  // not succeed.
+  [[nodiscard]] const absl::Status& status() const { return ChannelEnd::status(); }
+  [[nodiscard]] ChannelCounters counters() const { return ChannelEnd::counters(); }
+  // Both ends have the same one, and each connection another one.
+  [[nodiscard]] Id128 connection_id() const { return ChannelEnd::connection_id(); }
+  // Ends the wait that is under way, or else the next one, with kInterrupted. From any thread, also
+  // from a signal handler.
+  void interrupt() noexcept { ChannelEnd::interrupt(); }
 
  private:
   Errc enter_to_claim(std::size_t size);

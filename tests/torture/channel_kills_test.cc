@@ -172,7 +172,7 @@ int check_next_connection(ChannelListener& listener, Survivor survivor, const Id
                           Notes& notes) {
   auto next = Accepted::accept(listener, options_of(survivor), hang_deadline());
   if (!next.ok()) return notes.complaint.say(std::string(next.status().message()));
-  if (next->session_id() == before) return notes.complaint.say("the same connection again");
+  if (next->connection_id() == before) return notes.complaint.say("the same connection again");
   if constexpr (std::is_same_v<Accepted, ChannelConsumer>) {
     const Peek peek = next->peek(hang_deadline());
     if (peek.message.type != kNextConnection)
@@ -211,7 +211,8 @@ int survive_as_consumer(ChannelListener& listener, Survivor survivor, const Send
     if (released != Errc::kOk) return notes.complaint.say(name_of(released));
   }
   if (consumer->try_peek().result != notes.end) return notes.complaint.say("another end");
-  return check_next_connection<ChannelConsumer>(listener, survivor, consumer->session_id(), notes);
+  return check_next_connection<ChannelConsumer>(listener, survivor, consumer->connection_id(),
+                                                notes);
 }
 
 // An operation of a consumer, before which the ring is full and `borrow` messages are borrowed.
@@ -271,7 +272,8 @@ int survive_as_producer(ChannelListener& listener, Survivor survivor, Notes& not
   notes.learned_ns = monotonic_ns();
   notes.released = producer->counters().messages_released;
   if (producer->drain(hang_deadline()) != notes.end) return notes.complaint.say("another end");
-  return check_next_connection<ChannelProducer>(listener, survivor, producer->session_id(), notes);
+  return check_next_connection<ChannelProducer>(listener, survivor, producer->connection_id(),
+                                                notes);
 }
 
 // How long the survivors took to learn of a death.

@@ -101,7 +101,7 @@ int send_around_a_silence(const std::string& path, WaitStrategy wait, Notes& not
   auto producer = ChannelProducer::connect(path, options_of(wait), hang_deadline());
   if (!producer.ok()) return notes.complaint.say(std::string(producer.status().message()));
   if (producer->try_send({}, 1) != Errc::kOk) return 1;
-  if (!keep_silent(notes, 2, producer->session_id())) return notes.complaint.say("nobody waits");
+  if (!keep_silent(notes, 2, producer->connection_id())) return notes.complaint.say("nobody waits");
   const Errc result = producer->try_send({}, 2);
   if (result != Errc::kOk) return notes.complaint.say(name_of(result));
   return producer->drain(hang_deadline()) == Errc::kOk ? 0 : 1;
@@ -128,7 +128,7 @@ int take_around_a_silence(ChannelListener& listener, WaitStrategy wait, Notes& n
 int release_after_a_silence(ChannelListener& listener, WaitStrategy wait, Notes& notes) {
   auto consumer = ChannelConsumer::accept(listener, options_of(wait), hang_deadline());
   if (!consumer.ok()) return notes.complaint.say(std::string(consumer.status().message()));
-  if (!keep_silent(notes, kRingful + 1, consumer->session_id())) {
+  if (!keep_silent(notes, kRingful + 1, consumer->connection_id())) {
     return notes.complaint.say("nobody waits");
   }
   for (;;) {

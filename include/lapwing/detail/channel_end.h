@@ -1,4 +1,5 @@
-// What producer and consumer have in common: one side of a channel.
+// What producer, consumer and duplex have in common: one side of a channel. Not for users: their own
+// headers say what each public function does.
 //
 // Thread safety: as its side. An end that was moved from answers kMisuse to everything.
 #pragma once
@@ -20,14 +21,10 @@ class ChannelSide;
 
 class ChannelEnd {
  public:
-  // For an event loop, together with arm(); -1 once closed.
-  [[nodiscard]] int fd() const;
-  // Why the last operation that was not kOk, kWouldBlock, kTimedOut or kInterrupted did not succeed.
-  [[nodiscard]] const absl::Status& status() const;
-  [[nodiscard]] ChannelCounters counters() const;
-  [[nodiscard]] Id128 session_id() const;  // another one for each connection
-  // Ends the wait that is under way, or else the next one, with kInterrupted. From any thread, also
-  // from a signal handler.
+  int fd() const;
+  const absl::Status& status() const;
+  ChannelCounters counters() const;
+  Id128 connection_id() const;
   void interrupt() noexcept;
 
  protected:

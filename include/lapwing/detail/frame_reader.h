@@ -1,4 +1,5 @@
-// Reads messages from one direction of a channel: the consumer's half of the frame protocol (lapwing/detail/channel_words.h), without sockets and without waiting.
+// Reads messages from one direction of a channel: the consumer's half of the frame protocol
+// (lapwing/detail/channel_words.h), without sockets and without waiting.
 //
 // The memory is the producer's, and the producer may be hostile: each word is copied once, and only
 // a copy that was checked is used. A payload that is borrowed can still change while it is read;
@@ -11,17 +12,11 @@
 #include <cstdint>
 #include <span>
 
+#include "lapwing/channel.h"
 #include "lapwing/detail/channel_layout.h"
 #include "lapwing/detail/channel_words.h"
 
 namespace lapwing {
-
-// A message in the producer's memory, borrowed until it is released.
-struct Message {
-  std::span<const std::byte> payload;
-  std::uint32_t type = 0;
-  ChannelPosition end = 0;  // where its frame ends: what release() goes by
-};
 
 class FrameReader {
  public:
