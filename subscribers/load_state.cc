@@ -28,6 +28,12 @@ Taken LoadedState::take(std::span<std::byte> record, Deadline deadline) {
   return taken;
 }
 
+std::optional<Event> LoadedState::take_event() {
+  std::optional<Event> event = subscriber_.take_event();
+  if (event) fold_event(*event);
+  return event;
+}
+
 Batch LoadedState::read(std::span<std::byte> rows, Deadline deadline) {
   Batch batch = subscriber_.read(rows, deadline);
   if (batch.event) {

@@ -1,6 +1,7 @@
 // The folded state in one call: as of the join, whatever it is made of, and on from there.
 #include "lapwing/load_state.h"
 
+#include <array>
 #include <catch2/catch.hpp>
 #include <utility>
 
@@ -77,7 +78,8 @@ TEST_CASE("A void after the checkpoint is lost to the state") {
   CHECK(loaded.state().digest() == expected.digest());
 }
 
-TEST_CASE("What comes after the call is taken item by item") {
+TEST_CASE("What comes after the call is taken item by item, and events by take_event as well") {
+  const bool by_take = GENERATE(false, true);
   TestBus bus;
   const auto fold = std::make_shared<TestFold>();
   bus.start();
@@ -89,10 +91,16 @@ TEST_CASE("What comes after the call is taken item by item") {
   bus.start();
   bus.publish(700);
   const Deadline deadline = kHang;
-  while (loaded.as_of() < 2700 && !deadline.has_passed()) {
+  const auto step = [&] {
     bus.turn();
-    (void)loaded.wait(Deadline::now());
-  }
+    std::array<std::byte, 56> record;
+    if (!by_take) {
+      (void)loaded.wait(Deadline::now());
+    } else if (loaded.take(record).result == Errc::kEventDue) {
+      REQUIRE(loaded.take_event());
+    }
+  };
+  while (loaded.as_of() < 2700 && !deadline.has_passed()) step();
   CHECK(loaded.state().digest() == state_of(*fold, bus, 2700).digest());
 
   SECTION("another history begins with nothing") {
@@ -100,19 +108,13 @@ TEST_CASE("What comes after the call is taken item by item") {
     bus.close();
     bus.start();
     bus.publish(100);
-    while (loaded.as_of() != 100 && !deadline.has_passed()) {
-      bus.turn();
-      (void)loaded.wait(Deadline::now());
-    }
+    while (loaded.as_of() != 100 && !deadline.has_passed()) step();
     CHECK(loaded.state().digest() == state_of(*fold, bus, 100).digest());
   }
   SECTION("what is lost is lost to it") {
     bus.publish(5000);
     bus.prune_below_segment(6);
-    while (loaded.as_of() < 7700 && !deadline.has_passed()) {
-      bus.turn();
-      (void)loaded.wait(Deadline::now());
-    }
+    while (loaded.as_of() < 7700 && !deadline.has_passed()) step();
     MemoryState expected = state_of(*fold, bus, 2700);
     const SubscriberCounters& counters = loaded.subscriber().counters();
     REQUIRE(counters.lost > 0);

@@ -48,10 +48,11 @@ int run(const char* bus) {
       continue;
     }
     if (taken.result != lapwing::Errc::kEventDue) return fail(reader->status());
-    const lapwing::Event& event = *reader->wait(lapwing::Deadline::now()).event;
-    if (event.kind == lapwing::ItemKind::kClosed) break;
-    if (event.schema != lapwing::dbn::kSchemaMbo) {
-      std::cerr << "screen: the bus carries " << event.schema << ", no orders\n";
+    const auto event = reader->take_event();
+    if (!event) continue;
+    if (event->kind == lapwing::ItemKind::kClosed) break;
+    if (event->schema != lapwing::dbn::kSchemaMbo) {
+      std::cerr << "screen: the bus carries " << event->schema << ", no orders\n";
       return 1;
     }
   }

@@ -26,6 +26,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -87,6 +88,7 @@ class ConflatedReader {
   [[nodiscard]] ConflatedTaken take(Record& record, Deadline deadline = Deadline::now()) {
     return take(std::as_writable_bytes(std::span(&record, 1)), deadline);
   }
+  [[nodiscard]] std::optional<Event> take_event();
   [[nodiscard]] Batch read(std::span<std::byte> rows, Deadline deadline = Deadline::now());
   void interrupt() noexcept;
 

@@ -18,6 +18,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -48,6 +49,7 @@ class LoadedState {
   [[nodiscard]] Taken take(Record& record, Deadline deadline = Deadline::now()) {
     return take(std::as_writable_bytes(std::span(&record, 1)), deadline);
   }
+  [[nodiscard]] std::optional<Event> take_event();
   [[nodiscard]] Batch read(std::span<std::byte> rows, Deadline deadline = Deadline::now());
   void interrupt() noexcept { subscriber_.interrupt(); }
   [[nodiscard]] absl::StatusOr<int> fd() { return subscriber_.fd(); }

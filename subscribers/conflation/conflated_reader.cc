@@ -50,6 +50,7 @@ struct ConflatedReader::State {
   Item wait(Deadline deadline);
   std::optional<Item> next();
   Item deliver();
+  void put_back_item(const Item& item);
   Errc why_nothing(Deadline deadline);
   void put_batch();
   bool take_batch();
@@ -59,7 +60,8 @@ struct ConflatedReader::State {
   absl::Status prepare();
   bool interval_over(std::uint64_t now) const;
   std::uint64_t interval_ns() const { return ns_of(options.interval); }
-  std::uint32_t waiting() const { return table ? table->size() : 0; }
+  std::uint32_t waiting() const { return (table ? table->size() : 0) + (record_is_back() ? 1 : 0); }
+  bool record_is_back() const { return put_back && put_back->kind == ItemKind::kRecord; }
   Item rest(std::uint64_t until_ns);
   std::uint64_t rest_ns() const;
   const absl::Status& status() const {
@@ -88,7 +90,7 @@ struct ConflatedReader::State {
   Event held_event;          // of which this is
   std::vector<std::byte> held_row;
   Event event;                   // that was delivered last
-  std::optional<Item> put_back;  // by take(): the next item
+  std::optional<Item> put_back;  // by a call that does not give it: the next item
   std::uint64_t ends_ns = 0;     // the interval, while something waits
   ConflationCounters counters;
   absl::Status failure;
@@ -107,7 +109,10 @@ Item ConflatedReader::State::wait(Deadline deadline) {
     return {};
   }
   interrupted = refused = false;
-  if (put_back) return *std::exchange(put_back, std::nullopt);
+  if (put_back) {
+    if (record_is_back()) ++counters.delivered;
+    return *std::exchange(put_back, std::nullopt);
+  }
   const std::uint64_t deadline_ns = deadline.monotonic_ns();
   // A feed that never pauses must not hold a call that is not to wait.
   for (int batches = 0;; ++batches) {
@@ -144,6 +149,7 @@ Item ConflatedReader::State::rest(std::uint64_t until_ns) {
 
 std::uint64_t ConflatedReader::State::rest_ns() const {
   if (waiting() == 0) return std::numeric_limits<std::uint64_t>::max();
+  if (record_is_back()) return 0;
   const std::uint64_t now = options.now_ns();
   return interval_over(now) ? 0 : ends_ns - now;
 }
@@ -184,6 +190,12 @@ Item ConflatedReader::State::deliver() {
           .sequence = waiting.sequence,
           .record = waiting.record,
           .conflated = waiting.conflated};
+}
+
+// It waits again.
+void ConflatedReader::State::put_back_item(const Item& item) {
+  if (item.kind == ItemKind::kRecord) --counters.delivered;
+  put_back = item;
 }
 
 // As far as there is room for new keys.
@@ -300,7 +312,7 @@ ConflatedTaken ConflatedReader::take(std::span<std::byte> record, Deadline deadl
       return {state_->why_nothing(deadline)};
     case ItemKind::kRecord:
       if (item.record.size() != record.size()) {
-        state_->put_back = item;
+        state_->put_back_item(item);
         return {Errc::kRecordSize};
       }
       std::copy(item.record.begin(), item.record.end(), record.begin());
@@ -308,9 +320,16 @@ ConflatedTaken ConflatedReader::take(std::span<std::byte> record, Deadline deadl
     case ItemKind::kEnded:
       return {status().ok() ? Errc::kClosed : errc_of(status())};
     default:
-      state_->put_back = item;
+      state_->put_back_item(item);
       return {Errc::kEventDue};
   }
+}
+
+std::optional<Event> ConflatedReader::take_event() {
+  const Item item = state_->wait(Deadline::now());
+  if (item.event != nullptr) return *item.event;
+  if (item.kind != ItemKind::kNothing) state_->put_back_item(item);
+  return std::nullopt;
 }
 
 Batch ConflatedReader::read(std::span<std::byte> rows, Deadline deadline) {
@@ -325,7 +344,7 @@ Batch ConflatedReader::read(std::span<std::byte> rows, Deadline deadline) {
   }
   const auto row_bytes = static_cast<std::uint32_t>(item.record.size());
   if (rows.size() < row_bytes) {
-    state_->put_back = item;
+    state_->put_back_item(item);
     return {.result = Errc::kTooSmall, .row_bytes = row_bytes};
   }
   std::copy(item.record.begin(), item.record.end(), rows.begin());

@@ -1,8 +1,10 @@
 // The conflated reader on a bus and a clock that the test drives.
 #include "lapwing/conflation.h"
 
+#include <array>
 #include <catch2/catch.hpp>
 #include <map>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -16,6 +18,7 @@ namespace lapwing {
 namespace {
 
 constexpr std::uint64_t kIntervalNs = 1'000;
+constexpr std::chrono::seconds kHang{60};  // ends a hang; nothing is measured by it
 
 // The record's number modulo `keys`, for the first kNumbered records: the number is found by the
 // record's bytes.
@@ -143,6 +146,46 @@ TEST_CASE("An event stands behind the records before it and ahead of those after
   bus.close();
   while (screen.step().kind != ItemKind::kClosed) continue;
   CHECK(screen.lines == Lines{"13+1", "14+1", "closed"});
+}
+
+TEST_CASE("take_event gives the event that is due, and leaves records that come before it") {
+  TestBus bus;
+  bus.start();
+  bus.publish(10);
+  Screen screen(bus, number_modulo(bus, 2));
+  ConflatedReader& reader = *screen.reader;
+  std::optional<Event> event;
+  for (const Deadline deadline = kHang; !event && !deadline.has_passed();) {
+    bus.turn();
+    event = reader.take_event();
+  }
+  REQUIRE(event);
+  CHECK(event->kind == ItemKind::kSession);
+  CHECK(event->is_first_session);
+  // Until `caught-up` ends the interval: its records come first.
+  for (const Deadline deadline = kHang; reader.interval_left().count() != 0;) {
+    REQUIRE_FALSE(deadline.has_passed());
+    bus.turn();
+    CHECK_FALSE(reader.take_event());
+  }
+  CHECK_FALSE(reader.take_event());
+  CHECK(reader.waiting() == 2);
+  CHECK(reader.counters().delivered == 0);
+  CHECK(reader.counters().conflated == 8);
+  std::array<std::byte, 56> record;
+  for (const Sequence n : {Sequence{9}, Sequence{10}}) {
+    const ConflatedTaken taken = reader.take(record);
+    CHECK(taken.result == Errc::kOk);
+    CHECK(taken.sequence == n);
+    CHECK(taken.conflated == 4);
+    CHECK(reader.counters().delivered == n - 8);
+  }
+  CHECK(reader.take(record).result == Errc::kEventDue);
+  event = reader.take_event();
+  REQUIRE(event);
+  CHECK(event->kind == ItemKind::kCaughtUp);
+  CHECK_FALSE(reader.take_event());
+  CHECK(reader.take(record).result == Errc::kWouldBlock);
 }
 
 TEST_CASE("A lap is told between the records around it") {

@@ -29,6 +29,8 @@ TEST_CASE("Every call of a conflated reader is forked in a child, and its parent
     const Item item = reader->wait(Deadline::never());
     if (item.kind != ItemKind::kEnded || item.event == nullptr) return __LINE__;
     if (reader->take(row, Deadline::never()).result != Errc::kForked) return __LINE__;
+    const std::optional<Event> event = reader->take_event();
+    if (!event || event->kind != ItemKind::kEnded) return __LINE__;
     const Batch batch = reader->read(row, Deadline::never());
     if (batch.result != Errc::kForked || batch.event->kind != ItemKind::kEnded) return __LINE__;
     if (errc_of(reader->status()) != Errc::kForked) return __LINE__;
