@@ -12,6 +12,16 @@
 #include "lapwing/listener.h"
 
 namespace lapwing {
+namespace {
+
+// Apart from copy_out(), whose frame it would enlarge.
+[[gnu::noinline, gnu::cold]] Errc too_small(ChannelSide& side, std::size_t size, std::size_t room) {
+  return side.refuse(make_error(
+      Errc::kTooSmall, absl::StrCat("the next message has ", size, " bytes and the buffer ", room,
+                                    "; receive it into a larger one, it is still there")));
+}
+
+}  // namespace
 
 ChannelConsumer::ChannelConsumer(ChannelHandle opened)
     : ChannelEnd(std::move(opened)), reader_(make_reader()) {}
@@ -109,10 +119,7 @@ Received ChannelConsumer::copy_out(const Peek& peek, std::span<std::byte> buffer
   received.type = peek.message.type;
   if (received.size > buffer.size()) {
     borrowed_ = 0;
-    received.result = side().misuse(make_error(
-        Errc::kInvalidArgument,
-        absl::StrCat("the next message has ", received.size, " bytes and the buffer ",
-                     buffer.size(), "; receive it into a larger one, it is still there")));
+    received.result = too_small(side(), received.size, buffer.size());
     return received;
   }
   if (received.size != 0) {

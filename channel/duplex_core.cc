@@ -168,8 +168,8 @@ Reply DuplexCore::finish(CallId call) {
   reply.result =
       side().wait([&] { return look_for_reply(call); }, calls_.deadline_ns(call), empty_waits());
   if (reply.result == Errc::kOk) return take_reply(call);
-  if (reply.result == Errc::kTimedOut) return expire(call);
-  return reply;
+  const bool is_over = reply.result == Errc::kTimedOut || reply.result == Errc::kWouldBlock;
+  return is_over ? expire(call) : reply;
 }
 
 Reply DuplexCore::take_reply(CallId call) {

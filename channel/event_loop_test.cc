@@ -37,7 +37,7 @@ struct Loop {
   // those who are silent are due, there may be.
   bool accepts_nobody_and_sleeps() {
     const auto nobody = accept();
-    if (errc_of(nobody.status()) != Errc::kTimedOut) return false;
+    if (errc_of(nobody.status()) != Errc::kWouldBlock) return false;
     return !is_readable(here.listener.fd()) || monotonic_ns() - began_ns >= kSilenceNsMin;
   }
 
@@ -115,7 +115,7 @@ TEST_CASE("An event loop serves every client, however many come, beside those wh
     for (;;) {
       const auto consumer = loop.accept();
       accepted += consumer.ok();
-      if (errc_of(consumer.status()) == Errc::kTimedOut) break;
+      if (errc_of(consumer.status()) == Errc::kWouldBlock) break;
     }
   }
   CHECK(accepted == kClients);
@@ -126,7 +126,7 @@ TEST_CASE("One that says nothing wakes an event loop when it comes and when it i
   Loop loop;
   const RawPeer silent(loop.here.path);
   while (loop.here.listener.refused() == 0 && loop.sleep()) {
-    CHECK(errc_of(loop.accept().status()) == Errc::kTimedOut);
+    CHECK(errc_of(loop.accept().status()) == Errc::kWouldBlock);
   }
   CHECK(loop.wakes == 2);
   CHECK(silent.refusal().find("did not say hello") != std::string::npos);
@@ -149,7 +149,7 @@ TEST_CASE("One that leaves or talks nonsense wakes an event loop once") {
   REQUIRE(loop.sleep());
   CHECK(loop.accepts_nobody_and_sleeps());
   CHECK(loop.here.listener.refused() == 2);
-  CHECK(errc_of(loop.accept().status()) == Errc::kTimedOut);
+  CHECK(errc_of(loop.accept().status()) == Errc::kWouldBlock);
 }
 
 TEST_CASE("As many silent ones as may wait give way to who comes, and the event loop sleeps") {
@@ -234,7 +234,7 @@ TEST_CASE("A successor that falls silent is given up, and whoever came meanwhile
   Loop loop;
   const UniqueFd successor = ask_for_socket(loop.here.path);
   REQUIRE(loop.sleep());
-  CHECK(errc_of(loop.accept().status()) == Errc::kTimedOut);
+  CHECK(errc_of(loop.accept().status()) == Errc::kWouldBlock);
   const RawPeer client(loop.here.path);
   say_hello(client);
   bool served = false;

@@ -89,7 +89,7 @@ absl::StatusOr<ChannelHeader> make_header(const Party& party, const Id128& conne
 
 absl::Status check_interrupted(const ChannelOptions& options) {
   if (!options.is_interrupted || !options.is_interrupted()) return absl::OkStatus();
-  return make_error(Errc::kTimedOut,
+  return make_error(Errc::kInterrupted,
                     "interrupted while the memory of a channel was made; nothing was opened");
 }
 
@@ -357,7 +357,7 @@ absl::StatusOr<std::unique_ptr<ChannelSide>> answer_hello(UniqueFd fd, const Pee
   if (!header.ok()) return refused(header.status());
   absl::StatusOr<OwnMemory> own = OwnMemory::create(*header, options.huge_pages, options.numa_node,
                                                     [&] { return check_interrupted(options); });
-  if (errc_of(own.status()) == Errc::kTimedOut) {
+  if (errc_of(own.status()) == Errc::kInterrupted) {
     refuse(fd.get(), make_error(Errc::kRefused, "the listener is just being stopped"));
     return own.status();
   }

@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "channel/descriptors.h"
 #include "lapwing/error.h"
+#include "os/deadline.h"
 #include "os/frame_socket.h"
 #include "os/kernel.h"
 #include "os/listen_lock.h"
@@ -173,7 +174,8 @@ absl::StatusOr<std::unique_ptr<ChannelSide>> ListenerCore::accept(ChannelRole ro
     if (!side.ok() || *side != nullptr) return side;
     const std::uint64_t now = monotonic_ns();
     if (now >= deadline.monotonic_ns()) {
-      return make_error(Errc::kTimedOut, absl::StrCat("nobody connected to ", path_, " in time"));
+      return make_error(nothing_by(deadline),
+                        absl::StrCat("nobody connected to ", path_, " in time"));
     }
     if (interrupted_->take()) {
       return make_error(Errc::kInterrupted, "interrupt() ended the wait for a peer");

@@ -58,8 +58,9 @@ class ListenerCore {
   // The next peer, for which this side is `role`; ChannelProducer::accept and its siblings call it.
   // Peers that are not expected or do not keep to the protocol are refused, counted, and the next
   // one is served. With a deadline that has passed it serves whoever can be served now. It blocks
-  // beyond its deadline only to make this side's memory. Errors: kTimedOut, kClosed (handed over),
-  // kLimit (no descriptors), kSystem, and those of OwnMemory.
+  // beyond its deadline only to make this side's memory. Errors: kTimedOut, or kWouldBlock with
+  // Deadline::now(); kInterrupted, kClosed (handed over), kLimit (no descriptors), kSystem, and those
+  // of OwnMemory.
   absl::StatusOr<std::unique_ptr<ChannelSide>> accept(ChannelRole role,
                                                       const ChannelOptions& options,
                                                       Deadline deadline);

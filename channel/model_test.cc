@@ -379,7 +379,7 @@ class Machine {
     const Modelled& next = visible_.front();
     if (next.payload.size() > buffer.size()) {
       ++tally_.misused;
-      return got.result == Errc::kMisuse ? nullptr : "the buffer is too small";
+      return got.result == Errc::kTooSmall ? nullptr : "the buffer is too small";
     }
     if (got.result != Errc::kOk) return "there is something to receive";
     if (got.type != next.type || !is_same(std::span(buffer).first(got.size), next.payload)) {

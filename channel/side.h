@@ -21,6 +21,8 @@
 #include "channel/memory_file.h"
 #include "lapwing/channel.h"
 #include "lapwing/detail/channel_core.h"
+#include "lapwing/error.h"
+#include "os/deadline.h"
 #include "os/fork.h"
 #include "os/kernel.h"
 #include "os/unique_fd.h"
@@ -58,8 +60,9 @@ class ChannelSide : public ChannelCore {
     signal_eventfd(wake_up_.get());
   }
 
-  // Calls `look` until it answers anything but kWouldBlock, the deadline passes, or the other side
-  // has ended and nothing is left to be seen of it. `waits` is the tally of such waits.
+  // Calls `look` until it answers anything but kWouldBlock, the deadline passes (nothing_by()), or
+  // the other side has ended and nothing is left to be seen of it. `waits` is the tally of such
+  // waits.
   template <typename Look>
   Errc wait(const Look& look, std::uint64_t deadline_ns, PaddedWord& waits) {
     const Errc now = look();
@@ -76,6 +79,7 @@ class ChannelSide : public ChannelCore {
   Errc wait_further(const Look& look, std::uint64_t deadline_ns) {
     for (;;) {
       const Errc later = wait_longer(look, deadline_ns);
+      if (later == Errc::kTimedOut) return nothing_by(Deadline::at_monotonic_ns(deadline_ns));
       if (later != Errc::kWouldBlock) return later;
       const Errc soon = spin(look);
       if (soon != Errc::kWouldBlock) return soon;
@@ -95,8 +99,13 @@ class ChannelSide : public ChannelCore {
   Errc corrupt(const std::string& what);
   // Notes what was wrong with a call; the channel goes on.
   Errc misuse(absl::Status why) {
-    status_ = std::move(why);
+    refuse(std::move(why));
     return Errc::kMisuse;
+  }
+  // The same where the call is answered with the error that it is.
+  Errc refuse(absl::Status why) {
+    status_ = std::move(why);
+    return errc_of(status_);
   }
 
  private:

@@ -1,10 +1,12 @@
 // What other threads may do with an end: use it after this one, call it while this one sleeps in a
 // call, and end that sleep.
 
+#include <array>
 #include <chrono>
 #include <future>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "lapwing/duplex.h"
 #include "testing/channel_fixture.h"
@@ -13,6 +15,8 @@
 namespace lapwing {
 namespace {
 
+constexpr Deadline kPast = Deadline::at_monotonic_ns(1);
+constexpr std::chrono::milliseconds kShort{1};
 constexpr std::size_t kLarge = 400;  // two of them fill the channel
 const ChannelOptions kParks{
     .capacity = 1024, .message_bytes_max = kLarge, .wait = WaitStrategy::kPark};
@@ -38,11 +42,12 @@ void check_interrupt(const Wait& wait, const Interrupt& interrupt) {
   const Errc under_way = wait(soon());
   other.join();
   CHECK(under_way == Errc::kInterrupted);
-  CHECK(wait(Deadline::now()) == Errc::kTimedOut);
+  CHECK(wait(kPast) == Errc::kTimedOut);
+  CHECK(wait(Deadline::now()) == Errc::kWouldBlock);
   interrupt();
   interrupt();
   CHECK(wait(soon()) == Errc::kInterrupted);
-  CHECK(wait(Deadline::now()) == Errc::kTimedOut);
+  CHECK(wait(Deadline::now()) == Errc::kWouldBlock);
 }
 
 TEST_CASE("An end may go from one thread to another between operations") {
@@ -124,6 +129,40 @@ TEST_CASE("interrupt ends the wait under way, or the next, once") {
     CHECK(waits.status().ok());
     REQUIRE(other.try_send({}, 5) == Errc::kOk);
     CHECK(waits.next(soon()).type == 5);
+  }
+}
+
+TEST_CASE("A deadline of now that finds nothing would block, and one that passes has timed out") {
+  const std::string large(kLarge, 'x');
+  const std::array<Outgoing, 1> batch = {Outgoing{bytes_of(large), 1}};
+  std::array<Message, 1> messages;
+  std::array<std::byte, kLarge> buffer;
+  const TemporaryDirectory directory;
+  auto [duplex, other] = make_ends<Duplex, Duplex>(directory.file("duplex.sock"), kParks, kParks);
+  REQUIRE(duplex.try_start({}, 0).result == Errc::kOk);
+  while (duplex.try_send(bytes_of(large), 1) == Errc::kOk) {
+  }
+  ChannelPair pair(kParks);
+  for (const auto& [deadline, nothing] :
+       {std::pair(Deadline::now(), Errc::kWouldBlock), std::pair(kPast, Errc::kTimedOut),
+        std::pair(Deadline(kShort), Errc::kTimedOut)}) {
+    CHECK(pair.consumer().peek(deadline).result == nothing);
+    CHECK(pair.consumer().peek_batch(messages, deadline).result == nothing);
+    CHECK(pair.consumer().receive(buffer, deadline).result == nothing);
+    while (pair.producer().try_send(bytes_of(large), 1) == Errc::kOk) {
+    }
+    CHECK(pair.producer().claim(kLarge, deadline).result == nothing);
+    CHECK(pair.producer().send(bytes_of(large), 1, deadline) == nothing);
+    CHECK(pair.producer().send_batch(batch, deadline).result == nothing);
+    CHECK(pair.producer().drain(deadline) == nothing);
+    while (pair.consumer().try_receive(buffer).result == Errc::kOk) {
+    }
+    CHECK(duplex.next(deadline).result == nothing);
+    const Reply none = duplex.finish_any(deadline);
+    CHECK(none.result == nothing);
+    CHECK(none.call == 0);
+    CHECK(duplex.send(bytes_of(large), 1, deadline) == nothing);
+    CHECK(duplex.start(bytes_of(large), 1, deadline).result == nothing);
   }
 }
 

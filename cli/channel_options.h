@@ -84,7 +84,7 @@ absl::StatusOr<End> connect_end(const ChannelPlace& place, const ChannelOptions&
   }
 }
 
-// Accepts one. kTimedOut: a stop was requested; kClosed: the socket was handed over.
+// Accepts one. kTimedOut, kInterrupted: a stop was requested; kClosed: the socket was handed over.
 template <typename End>
 absl::StatusOr<End> accept_end(ChannelListener& listener, const ChannelOptions& options) {
   std::uint64_t told = listener.refused();

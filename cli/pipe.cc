@@ -123,8 +123,8 @@ absl::Status Pipe::connect() {
   return consumer.ok() ? receive_from(*std::move(consumer), wait) : consumer.status();
 }
 
-// The next peer, to its end. kTimedOut: a stop was requested while nobody came; kClosed: another
-// process has the socket now.
+// The next peer, to its end. kTimedOut, kInterrupted: a stop was requested while nobody was served;
+// kClosed: another process has the socket now.
 absl::Status Pipe::serve(std::optional<ChannelListener>& listener) {
   const auto wait_beside = [&] {
     if (!options_.place.keep) listener.reset();  // whoever else connects is told so at once
@@ -149,7 +149,9 @@ absl::Status Pipe::listen() {
   std::optional<ChannelListener> listener(*std::move(opened));
   for (;;) {
     const absl::Status status = serve(listener);
-    if (errc_of(status) == Errc::kTimedOut && stop_requested()) return absl::OkStatus();
+    const bool is_served =
+        errc_of(status) != Errc::kTimedOut && errc_of(status) != Errc::kInterrupted;
+    if (!is_served && stop_requested()) return absl::OkStatus();
     if (!status.ok() && listener && listener->handed_over() && errc_of(status) == Errc::kClosed) {
       say(std::string(status.message()));
       return absl::OkStatus();

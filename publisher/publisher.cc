@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "bus/control/controlled_publisher.h"
 #include "bus/ring_writer.h"
+#include "os/deadline.h"
 #include "os/file_lock.h"
 #include "os/fork.h"
 #include "os/system_error.h"
@@ -320,7 +321,7 @@ absl::Status Publisher::State::why_not_to_wait(Deadline deadline) {
   }
   if (!deadline.has_passed()) return absl::OkStatus();
   return make_error(
-      Errc::kTimedOut,
+      nothing_by(deadline),
       absl::StrCat("the journal is behind: archived is ", load_archived(words()), ", durable ",
                    load_durable(words()), ", head ", head,
                    "; try again, or look at the disk under ", session.description.journal_root));
@@ -530,7 +531,8 @@ absl::Status Publisher::State::wait_for_close(Deadline deadline) {
                         "interrupt() ended the wait for the close, which goes on");
     }
     if (deadline.has_passed()) {
-      return make_error(Errc::kTimedOut, "the close was not over by the deadline, and goes on");
+      return make_error(nothing_by(deadline),
+                        "the close was not over by the deadline, and goes on");
     }
     gate.wait(bell, deadline.monotonic_ns());
   }

@@ -54,7 +54,10 @@ TEST_CASE("A publish that waits for the journal ends at its deadline, and nothin
   CHECK(publisher->status().ok());
   const std::vector<Record> two = records_from(head + 1, 2);
   CHECK(publisher->publish_batch(bytes_of(two), Deadline::now()) == kNoSequence);
-  CHECK(errc_of(publisher->last_error()) == Errc::kTimedOut);
+  CHECK(errc_of(publisher->last_error()) == Errc::kWouldBlock);
+  CHECK(publisher->publish(two.front(), Deadline::now()) == kNoSequence);
+  CHECK(errc_of(publisher->last_error()) == Errc::kWouldBlock);
+  CHECK(errc_of(publisher->flush(Deadline::now())) == Errc::kWouldBlock);
   disk.hold = false;
   CHECK(publisher->publish(record_of(head + 1), kHang) == head + 1);
 }
@@ -132,6 +135,7 @@ TEST_CASE("A close that the disk holds up goes on by itself, and says later how 
   const ClosingPublisher& publisher = disk.publisher;
   REQUIRE(publisher->publish(record_of(1)) == 1);
   CHECK(errc_of(publisher->close(kSoon)) == Errc::kTimedOut);
+  CHECK(errc_of(publisher->close(Deadline::now())) == Errc::kWouldBlock);
   CHECK(publisher->publish(record_of(2)) == kNoSequence);
   CHECK(errc_of(publisher->last_error()) == Errc::kClosed);
   publisher->interrupt();

@@ -13,6 +13,7 @@
 #include "lapwing/error.h"
 #include "lapwing/sequence.h"
 #include "lapwing/waiting.h"
+#include "os/deadline.h"
 #include "os/interrupt.h"
 #include "os/waiter.h"
 #include "proto/busy_flag.h"
@@ -41,7 +42,7 @@ class CallWait {
   Errc why_nothing(std::uint64_t deadline_ns) {
     if (std::exchange(misused_, false)) return Errc::kMisuse;
     if (std::exchange(interrupted_, false)) return Errc::kInterrupted;
-    return deadline_ns == 0 ? Errc::kWouldBlock : Errc::kTimedOut;
+    return nothing_by(Deadline::at_monotonic_ns(deadline_ns));
   }
   Waiter& waiter() { return waiter_; }
 

@@ -59,7 +59,7 @@ bool take_messages(lapwing::ChannelConsumer& consumer, Totals& totals) {
   return true;
 }
 
-// Whoever has connected and said hello. kTimedOut: nobody else can be served now.
+// Whoever has connected and said hello. kWouldBlock: nobody else can be served now.
 absl::Status accept_all(lapwing::ChannelListener& listener,
                         std::vector<lapwing::ChannelConsumer>& consumers, Totals& totals) {
   for (;;) {
@@ -102,7 +102,9 @@ int run(const std::string& path) {
   while (totals.producers == 0 || !consumers.empty()) {
     if (sleep(*listener, timer, consumers, totals)) {
       const absl::Status status = accept_all(*listener, consumers, totals);
-      if (lapwing::errc_of(status) != lapwing::Errc::kTimedOut) fail(std::string(status.message()));
+      if (lapwing::errc_of(status) != lapwing::Errc::kWouldBlock) {
+        fail(std::string(status.message()));
+      }
     }
     std::erase_if(consumers, [&](auto& consumer) { return !take_messages(consumer, totals); });
   }

@@ -51,7 +51,7 @@ struct ChannelOptions {
   bool membarrier = true;
   std::string name = {};  // for people: `lapwing info` shows it
   // Asked now and then while this side's memory is made, which takes seconds for gigabytes: true
-  // ends connect and accept with kTimedOut.
+  // ends connect and accept with kInterrupted.
   std::function<bool()> is_interrupted = {};
 };
 

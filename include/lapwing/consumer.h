@@ -42,7 +42,8 @@ struct PeekBatch {
   std::size_t count = 0;
 };
 
-// A message that was copied out: its bytes are at the front of the buffer.
+// A message that was copied out: its bytes are at the front of the buffer. kTooSmall: none was, and
+// `size` is what the buffer must hold.
 struct Received {
   Errc result = Errc::kOk;
   std::size_t size = 0;
@@ -81,7 +82,8 @@ class ChannelConsumer : private ChannelEnd {
   // Gives back the first `count` messages of the last peek_batch. kMisuse: there were fewer.
   [[nodiscard]] Errc release(std::span<const Message> batch, std::size_t count);
 
-  // Copies the next message out and releases it. kMisuse: it is larger than `buffer`; it stays.
+  // Copies the next message out and releases it. kTooSmall: it is larger than `buffer`, and stays;
+  // Received::size is its size.
   [[nodiscard]] Received try_receive(std::span<std::byte> buffer);
   [[nodiscard]] Received receive(std::span<std::byte> buffer,
                                  Deadline deadline = Deadline::never());

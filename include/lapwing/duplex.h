@@ -46,7 +46,7 @@ struct StartedCall {
 };
 
 // How a call ended. kOk: the server answered, with a reply or with an error of its own. kTimedOut:
-// the call's deadline passed. The payload is valid until the next start or call.
+// the call's deadline passed, be it Deadline::now(). The payload is valid until the next start or call.
 struct Reply {
   Errc result = Errc::kOk;
   CallId call = 0;
@@ -89,9 +89,9 @@ class Duplex {
   [[nodiscard]] Reply call(std::span<const std::byte> payload, std::uint32_t type,
                            Deadline deadline = Deadline::never());
 
-  // Sends a request. Its reply must arrive by the deadline, which also limits the wait for room. kWouldBlock (try_start): the other side has as many unanswered as it takes, or there
-  // is no room. kMisuse: the payload is above the maximum, or every place holds a reply that was
-  // not taken.
+  // Sends a request. Its reply must arrive by the deadline, which also limits the wait for room.
+  // kWouldBlock (try_start): the other side has as many unanswered as it takes, or there is no room.
+  // kMisuse: the payload is above the maximum, or every place holds a reply that was not taken.
   [[nodiscard]] StartedCall try_start(std::span<const std::byte> payload, std::uint32_t type,
                                       Deadline deadline = Deadline::never());
   [[nodiscard]] StartedCall start(std::span<const std::byte> payload, std::uint32_t type,
@@ -99,8 +99,8 @@ class Duplex {
   // The end of that call: waits for it until the call's own deadline. kMisuse: there is no such
   // call, or it has ended already.
   [[nodiscard]] Reply finish(CallId call);
-  // The next call to end, whichever it is. If none ends by `deadline`: kTimedOut, and call is 0. kMisuse: no call is
-  // under way.
+  // The next call to end, whichever it is. If none ends by `deadline`: kTimedOut or kWouldBlock, and
+  // call is 0. kMisuse: no call is under way.
   [[nodiscard]] Reply try_finish_any();
   [[nodiscard]] Reply finish_any(Deadline deadline = Deadline::never());
   // Ends a call without a reply, and notifies the server if there is room. kMisuse as with finish().

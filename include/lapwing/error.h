@@ -33,7 +33,7 @@ enum class Errc : std::uint32_t {
   kJournalFailed = 10,   // the journal's first failed write or sync; final for that journal
   kNoJournal = 11,       // the request needs a journal and this bus has none
   kPruned = 12,          // the journal no longer keeps that sequence
-  kTimedOut = 13,        // a deadline passed before the other side answered
+  kTimedOut = 13,        // a deadline passed while the call waited for the other side
   kPublisherGone = 14,   // the publisher's process ended without closing
   kRefused = 15,         // the publisher refused the connection; the message carries its reason
   kProtocol = 16,        // a frame violates the control protocol
@@ -48,10 +48,10 @@ enum class Errc : std::uint32_t {
   kStoppedAtGap = 25,    // there was a gap, and the policy was to end at one
   kPeerGone = 26,        // a channel's other side has ended, or nobody listens at its path
   kCorrupt = 27,         // a channel's other side wrote what the protocol does not allow
-  kWouldBlock = 28,      // nothing is there now, and the call was not to wait
+  kWouldBlock = 28,      // nothing is there now, and the call was not to wait (Deadline::now())
   kMisuse = 29,          // the call cannot be right, as two at a time on one object; no effect
   kInterrupted = 30,     // interrupt() ended the wait
-  kTooSmall = 31,        // the caller's memory does not hold one row; nothing was consumed
+  kTooSmall = 31,        // the caller's memory holds no row or message; nothing was consumed
   kNoMemory = 32,        // memory could not be had
   kForked = 33,          // the object belongs to the parent of this forked process
   kEventDue = 34,        // an event or an entry of a state stands before the next record: read it

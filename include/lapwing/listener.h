@@ -10,12 +10,12 @@
 // its peer: take_over() there, tend() or accept() here. Clients that connect meanwhile wait in the
 // socket, or are handed over with it; no connect fails.
 //
-// In an event loop: poll fd(), and when it is readable call accept() with a deadline that has
-// passed until it answers kTimedOut.
+// In an event loop: poll fd(), and when it is readable call accept() with Deadline::now() until it
+// answers kWouldBlock.
 //
 //   while (poll(...) > 0 && entry.revents != 0) {
 //     auto consumer = lapwing::ChannelConsumer::accept(*listener, {}, lapwing::Deadline::now());
-//     ...  // errc_of(consumer.status()) == Errc::kTimedOut: back to poll()
+//     ...  // errc_of(consumer.status()) == Errc::kWouldBlock: back to poll()
 //   }
 //
 // fd() covers clients whose handshake is under way, too: it is readable when a client connects, says
@@ -69,9 +69,9 @@ class ChannelListener {
 
   // ChannelProducer::accept and its siblings serve the next peer. Those that are not expected or do
   // not keep to the protocol are refused and counted, and the next one is served. Errors of an
-  // accept: kTimedOut, kInterrupted, kClosed (handed over), kLimit (no descriptors), kNoSpace,
-  // kSystem. With a deadline that has passed it serves a client that can be served now; it waits
-  // beyond its deadline only to make this side's memory.
+  // accept: kTimedOut, or kWouldBlock with Deadline::now(), with which it serves a client that can be
+  // served now; kInterrupted, kClosed (handed over), kInvalidArgument (the options), kLimit (no
+  // descriptors), kNoSpace, kSystem. It waits beyond its deadline only to make this side's memory.
 
   // For while a peer is served: drops clients that stay silent, and lets a successor take over. Call
   // it when fd() is readable. Never blocks. kClosed once handed over; else as accept().

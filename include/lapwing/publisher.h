@@ -172,18 +172,18 @@ class Publisher {
                                        Deadline deadline = Deadline::never());
   // Why publishing has ended; ok while it has not. By the publishing thread.
   [[nodiscard]] const absl::Status& status() const;
-  // Why the last publish() that returned kNoSequence did: kRecordSize, kTimedOut, kInterrupted,
-  // kMisuse (publishing goes on), or status(). A later success does not clear it.
+  // Why the last publish() that returned kNoSequence did: kRecordSize, kTimedOut, kWouldBlock (with
+  // Deadline::now()), kInterrupted, kMisuse (publishing goes on), or status(). A later success does not clear it.
   // By the publishing thread.
   [[nodiscard]] const absl::Status& last_error() const;
 
   // Waits until everything published is durable.
-  // Errors: kJournalFailed, kNoJournal, kTimedOut, kInterrupted, kClosed, kMisuse.
+  // Errors: kJournalFailed, kNoJournal, kTimedOut, kWouldBlock, kInterrupted, kClosed, kMisuse.
   [[nodiscard]] absl::Status flush(Deadline deadline);
 
   // Ends the session: everything durable, the end recorded, subscribers told, names removed.
-  // Idempotent. kTimedOut: a thread of the library's own goes on with it, and status of a later
-  // close() tells how it ended. Without a call the destructor does the same and waits for nothing;
+  // Idempotent. kTimedOut, kWouldBlock: a thread of the library's own goes on with it, and the status
+  // of a later close() says how it ended. Without a call the destructor does the same and waits for nothing;
   // a program that ends waits for such threads, for kCloseAtExitMax at most.
   [[nodiscard]] absl::Status close(Deadline deadline = Deadline::never());
 

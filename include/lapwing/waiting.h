@@ -7,6 +7,11 @@
 // A duration counts from where the Deadline is made: one that is made before a loop ends the loop,
 // one that is made in each call limits each call.
 //
+// A call that has nothing to give by its deadline is answered with kTimedOut: it has waited. With
+// Deadline::now() it did not wait, and is answered with kWouldBlock. So are the calls that take no
+// deadline and whose names begin with try_. What opens something and needs another process for it
+// (Publisher::open, connect, take_over, load_state) waits at any rate: kTimedOut.
+//
 // A plain number is no deadline, so a relative time cannot be taken for an absolute one.
 #pragma once
 
@@ -31,7 +36,7 @@ class Deadline {
                       std::chrono::nanoseconds(at.time_since_epoch()).count())) {}
 
   static constexpr Deadline never() { return Deadline(kNever); }
-  // Has passed: the call does what it can at once.
+  // Has passed: the call does what it can at once, or answers kWouldBlock.
   static constexpr Deadline now() { return Deadline(0); }
   // Nanoseconds of CLOCK_MONOTONIC.
   static constexpr Deadline at_monotonic_ns(std::uint64_t ns) { return Deadline(ns); }

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "lapwing/error.h"
 #include "lapwing/fold.h"
+#include "os/deadline.h"
 #include "os/fork.h"
 #include "os/kernel.h"
 #include "proto/busy_flag.h"
@@ -280,7 +281,7 @@ absl::Status ConflatedReader::State::prepare() {
 Errc ConflatedReader::State::why_nothing(Deadline deadline) {
   if (std::exchange(refused, false)) return Errc::kMisuse;
   if (std::exchange(interrupted, false)) return Errc::kInterrupted;
-  return deadline == Deadline::now() ? Errc::kWouldBlock : Errc::kTimedOut;
+  return nothing_by(deadline);
 }
 
 absl::StatusOr<ConflatedReader> ConflatedReader::open(SubscriberOptions subscriber,
