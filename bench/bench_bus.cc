@@ -17,8 +17,10 @@ ClosingPublisher open_publisher(const Setting& setting, Placement placement,
   options.ring_directory = setting.ring_directory;
   options.journal = journal != Journal::kNone;
   if (journal == Journal::kSlowDisk) put_journal_on_slow_disk(options);
-  options.sync_interval = std::chrono::nanoseconds(sync_interval_ns);
-  options.retain_bytes = kRetainBytes;
+  if (options.journal) {
+    options.sync_interval = std::chrono::nanoseconds(sync_interval_ns);
+    options.retain_bytes = kRetainBytes;
+  }
   pin_to_core(placement.second);
   ClosingPublisher publisher = value_or_fail(closing(open_with_seams(std::move(options))));
   pin_to_core(placement.first);

@@ -168,6 +168,12 @@ absl::StatusOr<std::unique_ptr<ChannelSide>> ListenerCore::accept(ChannelRole ro
                                                                   const ChannelOptions& options,
                                                                   Deadline deadline) {
   if (made_.in_child()) return forked_error("listener");
+  if (options.expected_peer_uid && options.expected_peer_uid != expected_peer_uid_) {
+    return make_error(
+        Errc::kInvalidArgument,
+        "expected_peer_uid of the channel's options is not the expected_peer_uid that "
+        "the listener was opened with, by which it accepts; open it with that user");
+  }
   for (;;) {
     auto side = accept_now(role, options);
     arm(Caller::kAccepts);

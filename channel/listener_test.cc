@@ -13,6 +13,7 @@
 #include <fstream>
 #include <functional>
 #include <iterator>
+#include <optional>
 #include <set>
 #include <thread>
 #include <tuple>
@@ -26,8 +27,6 @@
 
 namespace lapwing {
 namespace {
-
-const ChannelOptions kSmall{.capacity = 1024, .message_bytes_max = 100};
 
 std::string path_in(const TemporaryDirectory& directory) {
   return directory.file("channel.sock");
@@ -255,6 +254,23 @@ int run_race(Race& race, std::size_t self, const std::string& path, std::uint64_
 }
 
 }  // namespace
+
+TEST_CASE("An accept that expects another user than its listener is refused") {
+  const TemporaryDirectory directory;
+  const std::optional<uid_t> listens_for = GENERATE(as<std::optional<uid_t>>{}, std::nullopt, 7);
+  auto listener = ChannelListener::listen(path_in(directory), listens_for);
+  REQUIRE(listener.ok());
+  ChannelOptions options = kSmall;
+  options.expected_peer_uid = 8;
+  const absl::Status refused =
+      ChannelConsumer::accept(*listener, options, Deadline::now()).status();
+  CHECK(errc_of(refused) == Errc::kInvalidArgument);
+  CHECK(says(refused, "expected_peer_uid of the channel's options"));
+  CHECK(says(refused, "the expected_peer_uid that the listener was opened with"));
+  options.expected_peer_uid = listens_for;
+  CHECK(errc_of(ChannelConsumer::accept(*listener, options, Deadline::now()).status()) ==
+        Errc::kWouldBlock);
+}
 
 TEST_CASE("Of two listeners that start at once exactly one has the path") {
   constexpr std::uint64_t kRaces = 200;

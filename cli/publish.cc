@@ -59,9 +59,13 @@ struct PublishOptions {
   std::string on_journal_lag = "wait";
   std::string on_journal_failure = "continue";
   std::string group;
+  std::string of_journal;  // an option that was given and needs a journal
   double linger_seconds = 0;
   bool summary = false;
 };
+
+constexpr const char* kOfJournal[] = {"--resume",       "--segment-bytes",  "--sync-interval",
+                                      "--retain-bytes", "--on-journal-lag", "--on-journal-failure"};
 
 absl::StatusOr<std::optional<unsigned>> find_group(const std::string& name) {
   if (name.empty()) return std::nullopt;
@@ -140,8 +144,10 @@ absl::StatusOr<PublisherOptions> Publish::publisher_options() const {
 absl::Status Publish::open() {
   const absl::StatusOr<Pace> pace = parse_pace(options_.pace);
   if (!pace.ok()) return pace.status();
-  if (options_.resume && options_.journal == "none") {
-    return make_error(Errc::kInvalidArgument, "--resume needs a journal; leave out --journal none");
+  if (options_.journal == "none" && !options_.of_journal.empty()) {
+    return make_error(
+        Errc::kInvalidArgument,
+        absl::StrCat(options_.of_journal, " needs a journal; leave out --journal none"));
   }
   FeedOptions feed_options;
   feed_options.batch_by_burst = pace->by_burst();
@@ -358,7 +364,12 @@ void add_publish(CLI::App& app, Run& run) {
   add_journal_options(command, *options);
   command.add_flag("--summary", options->summary,
                    "print one line of JSON on standard output at the end");
-  command.callback([options, &run] { run = [options] { return Publish(*options).run(); }; });
+  command.callback([options, &command, &run] {
+    for (const char* name : kOfJournal) {
+      if (command.count(name) > 0) options->of_journal = name;
+    }
+    run = [options] { return Publish(*options).run(); };
+  });
 }
 
 }  // namespace lapwing::cli

@@ -54,7 +54,7 @@ TEST_CASE("Every call of a publisher is forked in a child, and its parent goes o
   PublisherSetUp options = options_for(directory);
   SECTION("with a journal") {}
   SECTION("without a journal") {
-    options.journal = false;
+    keep_no_journal(options);
   }
   ClosingPublisher publisher = open_publisher(options);
   publish_some(publisher, 10);

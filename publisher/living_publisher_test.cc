@@ -115,7 +115,7 @@ TEST_CASE("Without a journal the socket and the ring tell that a publisher lives
   const TemporaryDirectory directory;
   PublisherSetUp options = options_for(directory);
   options.take_over_ns = 0;
-  options.journal = false;
+  keep_no_journal(options);
   const auto publisher = open_publisher(options);
   if (GENERATE(false, true)) std::filesystem::remove(options.directory + "/" + kControlSocketName);
   for (const std::string& lock : lock_files(options)) std::filesystem::remove(lock);
@@ -134,7 +134,7 @@ TEST_CASE("A publisher that was closed is in nobody's way, though its object is 
 TEST_CASE("A publisher whose lock files were removed makes them again, and says so") {
   const TemporaryDirectory directory;
   PublisherSetUp options = options_for(directory);
-  options.journal = GENERATE(true, false);
+  if (GENERATE(true, false)) keep_no_journal(options);
   Lines lines;
   options.log = lines.sink();
   const auto publisher = open_publisher(options);

@@ -90,7 +90,7 @@ TEST_CASE("A prune beyond durable is of what is durable by then, not of records 
 TEST_CASE("Where no journal is kept, a prune is answered so") {
   const TemporaryDirectory directory;
   PublisherSetUp options = options_for(directory);
-  options.journal = false;
+  keep_no_journal(options);
   const auto publisher = open_publisher(options);
   ControlClient client = connect_tool(options);
   for (int i = 0; i < 3; ++i) CHECK(errc_of(prune(client, 5).status()) == Errc::kNoJournal);

@@ -16,8 +16,10 @@
 #include <set>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "bus/control/socket.h"
 #include "bus/ring_reader.h"
 #include "os/exclusive_lock.h"
@@ -89,7 +91,7 @@ TEST_CASE("A publisher's threads leave signals to the threads of the program") {
 TEST_CASE("A batch many times the ring gets through, with a journal and without") {
   const TemporaryDirectory directory;
   PublisherSetUp options = options_for(directory);
-  options.journal = GENERATE(true, false);
+  if (GENERATE(true, false)) keep_no_journal(options);
   const auto publisher = open_publisher(options);
   const std::vector<Record> records = records_from(1, 20 * kCapacity + 7);
   REQUIRE(publisher->publish_batch(bytes_of(records)) == records.size());
@@ -101,7 +103,7 @@ TEST_CASE("A batch many times the ring gets through, with a journal and without"
 TEST_CASE("No batch, however long, makes a reader take a good slot for a damaged one") {
   const TemporaryDirectory directory;
   PublisherSetUp options = options_for(directory);
-  options.journal = false;  // with one, the gate moves head on
+  keep_no_journal(options);  // with one, the gate moves head on
   const auto publisher = open_publisher(options);
   const RingMap map = map_ring(options);
   std::atomic<bool> done = false;
@@ -146,7 +148,7 @@ TEST_CASE("flush returns once everything published is durable") {
 TEST_CASE("flush without a journal is refused, not forgotten") {
   const TemporaryDirectory directory;
   PublisherSetUp options = options_for(directory);
-  options.journal = false;
+  keep_no_journal(options);
   const auto publisher = open_publisher(options);
   CHECK(errc_of(publisher->flush(Deadline::at_monotonic_ns(monotonic_ns() + kHangNs))) ==
         Errc::kNoJournal);
@@ -370,6 +372,46 @@ TEST_CASE("Each idle period costs the publish path one wake of each sleeper, how
   CHECK(publish_after_idleness() == 1);  // nobody is parked: the service thread needs no wake
   CHECK(publish_after_idleness() == 1);
   CHECK(publisher->counters().doorbells == 0);
+}
+
+TEST_CASE("Options of a publisher that would be ignored are refused, and both are named") {
+  const TemporaryDirectory directory;
+  const auto refusal = [](const PublisherSetUp& options) {
+    const absl::Status status = closing(open_with_seams(options)).status();
+    CHECK(errc_of(status) == Errc::kInvalidArgument);
+    CHECK_FALSE(std::filesystem::exists(options.directory));
+    return std::string(status.message());
+  };
+  const auto says = [](const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+  };
+  PublisherSetUp both = options_for(directory);
+  both.resume = true;
+  both.source_offset = 1;
+  CHECK(says(refusal(both), "source_offset and resume"));
+
+  const std::pair<const char*, void (*)(PublisherOptions&)> kOfJournal[] = {
+      {"resume", [](PublisherOptions& options) { options.resume = true; }},
+      {"journal_directory", [](PublisherOptions& options) { options.journal_directory = "j"; }},
+      {"segment_bytes", [](PublisherOptions& options) { options.segment_bytes *= 2; }},
+      {"sync_interval", [](PublisherOptions& options) { options.sync_interval = {}; }},
+      {"retain_bytes", [](PublisherOptions& options) { options.retain_bytes = 1; }},
+      {"retain_age", [](PublisherOptions& options) { options.retain_age = std::chrono::hours(1); }},
+      {"on_journal_lag",
+       [](PublisherOptions& options) { options.on_journal_lag = OnJournalLag::kShed; }},
+      {"on_journal_failure",
+       [](PublisherOptions& options) { options.on_journal_failure = OnJournalFailure::kStop; }}};
+  for (const auto& [name, set] : kOfJournal) {
+    PublisherSetUp without = options_for(directory);
+    keep_no_journal(without);
+    set(without);
+    CHECK(says(refusal(without), absl::StrCat(name, " is given and journal is false")));
+  }
+  PublisherSetUp without = options_for(directory);
+  keep_no_journal(without);
+  without.source_id = 7;
+  without.source_offset = 8;
+  CHECK(open_publisher(without)->source_offset() == 8);
 }
 
 TEST_CASE("A start that fails after it began leaves nothing that stops the next one") {

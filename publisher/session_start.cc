@@ -45,6 +45,36 @@ absl::Status check_schema(const PublisherSetUp& options) {
                    ": give the schema another name, or publish records of that size"));
 }
 
+// An option that is of a journal alone and was set; nullptr: none.
+const char* set_option_of_journal(const PublisherOptions& options) {
+  const PublisherOptions unset;
+  if (options.resume) return "resume";
+  if (!options.journal_directory.empty()) return "journal_directory";
+  if (options.segment_bytes != unset.segment_bytes) return "segment_bytes";
+  if (options.sync_interval != unset.sync_interval) return "sync_interval";
+  if (options.retain_bytes != unset.retain_bytes) return "retain_bytes";
+  if (options.retain_age != unset.retain_age) return "retain_age";
+  if (options.on_journal_lag != unset.on_journal_lag) return "on_journal_lag";
+  if (options.on_journal_failure != unset.on_journal_failure) return "on_journal_failure";
+  return nullptr;
+}
+
+// What would be ignored is refused.
+absl::Status check_together(const PublisherOptions& options) {
+  if (options.resume && options.source_offset != 0) {
+    return make_error(Errc::kInvalidArgument,
+                      "source_offset and resume are both given: with resume the journal says which "
+                      "record of the source comes first; leave one of them out");
+  }
+  const char* const set = options.journal ? nullptr : set_option_of_journal(options);
+  if (set == nullptr) return absl::OkStatus();
+  return make_error(Errc::kInvalidArgument,
+                    absl::StrCat(set,
+                                 " is given and journal is false: there is nothing for it to "
+                                 "say; leave ",
+                                 set, " out, or keep a journal"));
+}
+
 absl::Status check_length(const std::string& what, const std::string& path, std::size_t bytes_max) {
   if (path.size() <= bytes_max) return absl::OkStatus();
   return make_error(Errc::kPathTooLong,
@@ -125,6 +155,7 @@ bool Starter::session_is_open() const {
 }
 
 absl::Status Starter::prepare() {
+  if (absl::Status together = check_together(options_); !together.ok()) return together;
   if (options_.record_bytes < kRecordBytesMin || options_.record_bytes > kRecordBytesMax) {
     return make_error(Errc::kRecordSize,
                       absl::StrCat("records of ", options_.record_bytes, " bytes: a bus carries ",

@@ -171,7 +171,7 @@ TEST_CASE("A path that does not fit into the Welcome is refused, not cut short")
   for (int i = 0; i < 4; ++i) deep += "/" + std::string(120, 'd');
   std::filesystem::create_directories(deep);
   SECTION("of the ring") {
-    options.journal = false;
+    keep_no_journal(options);
     options.ring_directory = deep;
   }
   SECTION("of the journal") {

@@ -53,6 +53,7 @@ absl::StatusOr<std::shared_ptr<const Fold>> fold_of(const CheckpointOptions& opt
 
 // The one way to a file that a user opens: whoever put it there is checked first.
 absl::StatusOr<CheckpointPlace> find_place(const CheckpointOptions& options) {
+  if (auto one = check_fold_choice(options.fold_name, options.fold); !one.ok()) return one;
   const absl::StatusOr<BusDescription> bus = read_bus_description(options.directory);
   if (!bus.ok()) return bus.status();
   if (bus->journal_root.empty()) {

@@ -171,6 +171,20 @@ TEST_CASE("There is no checkpoint of no bus, of a bus without a journal, or of a
         Errc::kNoJournal);
 }
 
+TEST_CASE("A checkpoint is asked for by the fold's name or by the fold, not by both") {
+  const KeptBus kept;
+  kept.write(900);
+  CheckpointOptions both = kept.options();
+  both.fold_name = kFoldLatest;
+  for (const absl::Status& refused :
+       {Checkpoint::open(both).status(), Checkpoint::list(both).status()}) {
+    CHECK(errc_of(refused) == Errc::kInvalidArgument);
+    CHECK(contains(std::string(refused.message()), "fold_name"));
+    CHECK(contains(std::string(refused.message()), "and fold ("));
+  }
+  CHECK(kept.open_status().ok());
+}
+
 TEST_CASE("A forked child has no entries of its parent's checkpoint, and opens its own") {
   const KeptBus kept;
   kept.write(900);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "lapwing/subscriber.h"
+#include "testing/bus_checkpoints.h"
 #include "testing/bus_fixture.h"
 #include "testing/environment.h"
 #include "testing/skip.h"
@@ -256,6 +257,41 @@ TEST_CASE("Options that contradict each other are refused when it is opened") {
   SubscriberOptions options{.directory = "./nowhere"};
   options.start.position = StoredPosition{};  // of a start that is not after()
   CHECK(errc_of(Subscriber::open(options).status()) == Errc::kInvalidArgument);
+}
+
+TEST_CASE("A start takes no member that its kind does not go by, and one fold") {
+  const auto refusal = [](const Start& start) {
+    const absl::Status status =
+        Subscriber::open({.directory = "./nowhere", .start = start}).status();
+    CHECK(errc_of(status) == Errc::kInvalidArgument);
+    return std::string(status.message());
+  };
+  const auto says = [](const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+  };
+  const auto fold = std::make_shared<TestFold>();
+  for (const Start& whole :
+       {Start::live(), Start::oldest(), Start::at(7), Start::time(7), Start::snapshot(),
+        Start::snapshot(kFoldLatest), Start::snapshot(fold), Start::after({})}) {
+    CHECK(Subscriber::open({.directory = "./nowhere", .start = whole}).ok());
+    Start numbered = whole;
+    numbered.value = 8;
+    if (whole.value == 0) CHECK(says(refusal(numbered), "Start::value is 8, and Start::kind"));
+    Start named = whole;
+    named.fold_name = kFoldOrders;
+    if (whole.kind != Start::Kind::kSnapshot) {
+      CHECK(says(refusal(named), "Start::fold or fold_name is given, and Start::kind"));
+    } else if (whole.fold != nullptr) {
+      CHECK(says(refusal(named), "fold_name (orders) and fold ("));
+    }
+    Start folded = whole;
+    folded.fold = fold;
+    if (whole.kind != Start::Kind::kSnapshot) {
+      CHECK(says(refusal(folded), "Start::fold or fold_name is given, and Start::kind"));
+    } else if (!whole.fold_name.empty()) {
+      CHECK(says(refusal(folded), "fold_name (latest) and fold ("));
+    }
+  }
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "lapwing/fold.h"
 #include "os/fork.h"
 #include "subscribers/follower.h"
+#include "subscribers/snapshot_join.h"
 
 namespace lapwing {
 
@@ -72,15 +73,37 @@ Event Subscriber::State::event_of(const Item& item) {
   batch.event = std::make_shared<const Event>(fork.in_child() ? end_in_child : event_of(due));
 }
 
-absl::StatusOr<Subscriber> Subscriber::open(SubscriberOptions options) {
-  if (options.directory.empty()) {
-    return make_error(Errc::kInvalidArgument, "a subscriber needs the directory of a bus");
-  }
-  if ((options.start.kind == Start::Kind::kAfter) != options.start.position.has_value()) {
+namespace {
+
+// What would be ignored is refused.
+absl::Status check_start(const Start& start) {
+  using Kind = Start::Kind;
+  if ((start.kind == Kind::kAfter) != start.position.has_value()) {
     return make_error(Errc::kInvalidArgument,
                       "a stored position is continued by Start::after(position), and by no other "
                       "start");
   }
+  if (start.value != 0 && start.kind != Kind::kSequence && start.kind != Kind::kTime) {
+    return make_error(Errc::kInvalidArgument,
+                      absl::StrCat("Start::value is ", start.value,
+                                   ", and Start::kind is not that of Start::at() or Start::time(), "
+                                   "which alone go by it; leave it out"));
+  }
+  if (start.kind != Kind::kSnapshot && (start.fold != nullptr || !start.fold_name.empty())) {
+    return make_error(Errc::kInvalidArgument,
+                      "Start::fold or fold_name is given, and Start::kind is not that of "
+                      "Start::snapshot(), which alone goes by it; leave it out");
+  }
+  return check_fold_choice(start.fold_name, start.fold);
+}
+
+}  // namespace
+
+absl::StatusOr<Subscriber> Subscriber::open(SubscriberOptions options) {
+  if (options.directory.empty()) {
+    return make_error(Errc::kInvalidArgument, "a subscriber needs the directory of a bus");
+  }
+  if (absl::Status start = check_start(options.start); !start.ok()) return start;
   return Subscriber(StateHandle(new State(std::move(options))));
 }
 

@@ -56,6 +56,12 @@ inline PublisherSetUp options_for(const TemporaryDirectory& directory) {
   return options;
 }
 
+// No option of a journal is left in it.
+inline void keep_no_journal(PublisherSetUp& options) {
+  options.journal = false;
+  options.segment_bytes = PublisherOptions().segment_bytes;
+}
+
 inline ClosingPublisher open_publisher(const PublisherSetUp& options) {
   absl::StatusOr<ClosingPublisher> publisher = closing(open_with_seams(options));
   INFO(publisher.status().ToString());

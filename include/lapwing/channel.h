@@ -33,18 +33,19 @@ inline constexpr std::uint64_t kChannelCapacityDefault = std::uint64_t{1} << 20;
 struct ChannelOptions {
   // Of the direction in which this side sends; the other side's options say the other direction's.
   // A power of two with room for two of the largest messages, each in whole frames of 64 bytes; what
-  // is too small is refused, and the message names what would do. A consumer ignores it, and the two
-  // below.
+  // is too small is refused, and the message names what would do. A consumer sends nothing and
+  // ignores it, and the two below: one set of options does for both ends.
   std::uint64_t capacity = kChannelCapacityDefault;  // bytes
   std::uint32_t message_bytes_max = 64 * 1024;
   bool aligned_payloads = false;  // payloads begin at multiples of 64 bytes instead of 16
-  std::uint32_t call_window =
-      64;  // only of a duplex: calls, and one-way messages, it takes unanswered
+  // Of a duplex, and ignored by the others: calls, and one-way messages, that it takes unanswered.
+  std::uint32_t call_window = 64;
 
   WaitStrategy wait = WaitStrategy::kBackoff;
   bool huge_pages = false;                      // fails loudly where they are not to be had
   std::optional<int> numa_node = std::nullopt;  // where this side's memory lies; fails loudly
-  // When connecting: the user that must be listening; unset: this process's own user, or root.
+  // When connecting: the user that must be listening; unset: this process's own user, or root. An
+  // accept goes by the user that the listener was opened with, and refuses another one here.
   std::optional<uid_t> expected_peer_uid = std::nullopt;
   // Off: no membarrier system call before a sleep, but a fence of some 10 ns for every message on
   // both sides. Used only if both sides have it on.

@@ -47,7 +47,7 @@ struct CheckpointerOptions {
   // Where and how to follow. start, on_gap and end_at_close are ignored: the checkpointer sets them.
   SubscriberOptions subscriber = {};
   std::string fold_name = {};             // empty: what default_fold() says
-  std::shared_ptr<const Fold> fold = {};  // one of your own, instead of a name
+  std::shared_ptr<const Fold> fold = {};  // one of your own, and no name
   // A checkpoint after so many records or so much time. 0: not by that.
   std::uint64_t every_records = 0;
   std::chrono::nanoseconds every = std::chrono::seconds(30);
@@ -84,7 +84,7 @@ class Checkpointer {
   // behind whoever was killed. With a fold of your own the bus directory must be there, and the bus
   // need not be; with a name the bus must be there too. Waits for nothing else.
   // Errors: kNoBus; kBusTaken (another checkpointer of this fold, with its process);
-  // kInvalidArgument (no such fold; a store of another fold; keep is 0); kNotPermitted (the bus
+  // kInvalidArgument (no such fold; a store of another fold; keep is 0; the options); kNotPermitted (the bus
   // directory is another user's, or others may write to that of the checkpoints); kDamaged,
   // kNotALapwingFile, kNoSpace, kSystem.
   [[nodiscard]] static absl::StatusOr<Checkpointer> open(CheckpointerOptions options);

@@ -41,7 +41,7 @@ namespace lapwing {
 struct CheckpointOptions {
   std::string directory = {};             // of the bus
   std::string fold_name = {};             // empty: what default_fold() says
-  std::shared_ptr<const Fold> fold = {};  // one of your own, instead of a name
+  std::shared_ptr<const Fold> fold = {};  // one of your own, and no name
   Sequence as_of = kNoSequence;           // that one; kNoSequence: the newest that is good
   bool copy = false;                      // into memory, instead of a mapping
 };
@@ -74,7 +74,8 @@ class Checkpoint {
   // passed_over(). Errors: kNotFound (there is none, with a line for each that was passed over);
   // kDamaged (one of those is damaged, or the one that was asked for is); kReset (the one that was
   // asked for is of another history or fold); kNotPermitted and kNotALapwingFile (whose directory it
-  // is, with the remedy); kNoBus, kNoJournal; kInvalidArgument (the bus has no such fold);
+  // is, with the remedy); kNoBus, kNoJournal; kInvalidArgument (the bus has no such fold, or the
+  // options);
   // kAbiMismatch, kLimit (no memory for it), kSystem.
   [[nodiscard]] static absl::StatusOr<Checkpoint> open(const CheckpointOptions& options);
   // Every checkpoint of the bus and the fold, newest first; as_of and copy do not matter. Reads the

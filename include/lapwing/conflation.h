@@ -51,7 +51,7 @@ struct ConflationKey {
 struct ConflationOptions {
   std::chrono::nanoseconds interval = std::chrono::milliseconds(250);
   std::uint32_t keys_max = kConflationKeysMax;
-  ConflationKey key = {};  // without `of`: latest_key() of the bus's schema
+  ConflationKey key = {};  // none: latest_key() of the bus's schema
   // Nanoseconds of the clock that the intervals follow; empty: CLOCK_MONOTONIC.
   std::function<std::uint64_t()> now_ns = {};
 };
@@ -72,7 +72,8 @@ struct ConflatedTaken {
 
 class ConflatedReader {
  public:
-  // Errors: those of Subscriber::open; kInvalidArgument for an interval that is not above 0.
+  // Errors: those of Subscriber::open; kInvalidArgument for an interval or keys_max that is not above
+  // 0, and for key_bytes without `of`.
   [[nodiscard]] static absl::StatusOr<ConflatedReader> open(SubscriberOptions subscriber,
                                                             ConflationOptions options);
   ConflatedReader(ConflatedReader&&) noexcept;

@@ -71,6 +71,8 @@ struct PublisherOptions {
   std::uint64_t capacity = 0;       // slots, a power of two; 0: what fits, up to 1,048,576
   std::string ring_directory = {};  // empty: the bus directory on tmpfs, else one in /dev/shm
   bool huge_pages = false;          // back the ring by huge pages, or fail
+  // False: records that were lapped are lost to readers. The options of a journal (down to
+  // on_journal_failure, and resume) are refused then.
   bool journal = true;
   std::string journal_directory = {};              // empty: <directory>/journal
   std::uint64_t segment_bytes = 64 * 1024 * 1024;  // of slots, a power of two
@@ -82,9 +84,9 @@ struct PublisherOptions {
   OnJournalFailure on_journal_failure = OnJournalFailure::kContinue;
   std::optional<unsigned> group = {};  // gid whose members may read
   std::string metadata = {};           // raw DBN metadata of the feed
-  // A number for the source of the records and, where it is not its beginning, the record that
-  // comes first. With `resume` the journal says how many records of source_id it holds already:
-  // source_offset().
+  // A number for the source of the records, which the journal keeps, and how many of its records
+  // come before the first that is published. With `resume` the journal says how many records of
+  // source_id it holds already, source_offset(), and the option of that name is refused.
   std::uint64_t source_id = 0;
   std::uint64_t source_offset = 0;
   bool resume = false;

@@ -74,14 +74,15 @@ struct StoredPosition {
   friend bool operator==(const StoredPosition&, const StoredPosition&) = default;
 };
 
-// Where a subscriber begins.
+// Where a subscriber begins: made by the functions below. A member that its kind does not go by is
+// refused.
 struct Start {
   enum class Kind : std::uint32_t { kLive, kOldest, kSequence, kTime, kSnapshot, kAfter };
 
   Kind kind = Kind::kLive;
   std::uint64_t value = 0;                      // sequence, or UTC ns
   std::string fold_name = {};                   // kSnapshot; empty: what default_fold() says
-  std::shared_ptr<const Fold> fold = {};        // kSnapshot: one of your own, instead of a name
+  std::shared_ptr<const Fold> fold = {};        // kSnapshot: one of your own, and no name
   std::optional<StoredPosition> position = {};  // kAfter
 
   static Start live() { return {}; }  // the next record to be published

@@ -6,6 +6,7 @@
 #include "os/fork.h"
 #include "snapshot/bus_directory.h"
 #include "subscribers/checkpointer/checkpointer_core.h"
+#include "subscribers/snapshot_join.h"
 
 namespace lapwing {
 namespace {
@@ -29,6 +30,7 @@ struct Checkpointer::State {
 };
 
 absl::StatusOr<Checkpointer> Checkpointer::open(CheckpointerOptions options) {
+  if (auto one = check_fold_choice(options.fold_name, options.fold); !one.ok()) return one;
   if (options.fold == nullptr) {
     absl::StatusOr<std::shared_ptr<const Fold>> named = named_fold(options);
     if (!named.ok()) return named.status();

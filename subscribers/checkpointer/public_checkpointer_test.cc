@@ -53,6 +53,15 @@ TEST_CASE("A second checkpointer of a fold is refused, and a fold by name needs 
         Errc::kNoBus);
 }
 
+TEST_CASE("A checkpointer has a fold's name or a fold, not both") {
+  const ClosedBus bus(100);
+  CheckpointerOptions both = options_of(bus);
+  both.fold_name = kFoldOrders;
+  const absl::Status refused = Checkpointer::open(both).status();
+  CHECK(errc_of(refused) == Errc::kInvalidArgument);
+  CHECK(std::string(refused.message()).find("fold_name (orders) and fold (") != std::string::npos);
+}
+
 TEST_CASE("A checkpointer goes by its own end_at_close, and waits for the next session") {
   const ClosedBus bus(900);
   CheckpointerOptions options = options_of(bus);

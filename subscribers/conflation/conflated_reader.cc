@@ -24,6 +24,7 @@ namespace {
 
 constexpr std::size_t kConflationBatchRecords = 256;
 constexpr int kBatchesPerCall = 16;  // of one that does not wait
+constexpr std::uint32_t kKeysMaxMax = (std::uint32_t{1} << 31) - 1;
 
 }  // namespace
 
@@ -288,6 +289,16 @@ absl::StatusOr<ConflatedReader> ConflatedReader::open(SubscriberOptions subscrib
                                                       ConflationOptions options) {
   if (options.interval.count() <= 0) {
     return make_error(Errc::kInvalidArgument, "an interval of conflation is above 0");
+  }
+  if (options.keys_max == 0 || options.keys_max > kKeysMaxMax) {
+    return make_error(Errc::kInvalidArgument,
+                      absl::StrCat("keys_max is ", options.keys_max, "; give 1 to ", kKeysMaxMax));
+  }
+  if (options.key.key_bytes != 0 && !options.key.of) {
+    return make_error(
+        Errc::kInvalidArgument,
+        "key.key_bytes is given without key.of: without a function that makes the key "
+        "it is that of the bus's schema; give both, or neither");
   }
   absl::StatusOr<Subscriber> opened = Subscriber::open(std::move(subscriber));
   if (!opened.ok()) return opened.status();

@@ -245,6 +245,22 @@ TEST_CASE("A schema without a key ends the reader with words") {
   CHECK(reader.wait(Deadline::now()).kind == ItemKind::kEnded);
 }
 
+TEST_CASE("Options of a conflated reader that cannot be, or would be ignored, are refused") {
+  const TestBus bus;
+  const auto refusal = [&](ConflationOptions options) {
+    const absl::Status status = ConflatedReader::open(bus.options(), std::move(options)).status();
+    CHECK(errc_of(status) == Errc::kInvalidArgument);
+    return std::string(status.message());
+  };
+  const auto says = [](const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+  };
+  CHECK(says(refusal({.interval = {}}), "interval"));
+  CHECK(says(refusal({.keys_max = 0}), "keys_max is 0"));
+  CHECK(says(refusal({.keys_max = std::uint32_t{1} << 31}), "keys_max"));
+  CHECK(says(refusal({.key = {.key_bytes = 8}}), "key.key_bytes is given without key.of"));
+}
+
 TEST_CASE("Every schema that ships has a key") {
   for (const char* schema : {"dbn.mbo", "dbn.trades", "dbn.mbp-1", "kv16"}) {
     CHECK(latest_key(schema).value().key_bytes > 0);

@@ -201,6 +201,15 @@ class Kept(harness.BusTest):
         self.assertIn("pruned", pruned.err())
         self.run_to_end("verify", "verify")
 
+    def test_an_option_of_the_journal_is_refused_without_one_and_is_named(self):
+        source = ("--source", "synthetic:records=1", "--journal", "none")
+        for option in (("--resume",), ("--segment-bytes", SEGMENT_BYTES), ("--sync-interval", 1),
+                       ("--retain-bytes", "1M"), ("--on-journal-lag", "wait"),
+                       ("--on-journal-failure", "continue")):
+            refused = self.run_to_end("refused", "publish", *source, *option, expect=2)
+            self.assertIn(f"{option[0]} needs a journal; leave out --journal none", refused.err())
+        self.run_to_end("published", "publish", *source)
+
     @unittest.skipUnless(os.geteuid() == 0, "SKIPPED: needs root to give a bus to a group")
     def test_a_group_may_read_every_file_and_write_none(self):
         self.start("holder", "publish", "--source", "synthetic:records=1000", "--group", GROUP,

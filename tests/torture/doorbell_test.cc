@@ -145,6 +145,7 @@ class WritableWords {
 ClosingPublisher open_bus(const std::string& directory) {
   PublisherSetUp options = stream_options(directory);
   options.journal = false;  // who waits for one sleeps on a futex, too
+  options.segment_bytes = PublisherOptions().segment_bytes;
   forget_sleeps();
   return open_publisher(options);
 }
