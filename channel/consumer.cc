@@ -29,14 +29,16 @@ ChannelConsumer::ChannelConsumer(ChannelHandle opened)
 absl::StatusOr<ChannelConsumer> ChannelConsumer::connect(const std::string& path,
                                                          const ChannelOptions& options,
                                                          Deadline deadline) {
-  return end_of<ChannelConsumer>(
+  return ChannelAccess::end_of<ChannelConsumer>(
       connect_channel(path, ChannelRole::kConsumer, options, deadline.monotonic_ns()));
 }
 
 absl::StatusOr<ChannelConsumer> ChannelConsumer::accept(ChannelListener& listener,
                                                         const ChannelOptions& options,
                                                         Deadline deadline) {
-  return end_of<ChannelConsumer>(listener.core().accept(ChannelRole::kConsumer, options, deadline));
+  ListenerCore& core = ChannelAccess::core_of(listener);
+  return ChannelAccess::end_of<ChannelConsumer>(
+      core.accept(ChannelRole::kConsumer, options, deadline));
 }
 
 Errc ChannelConsumer::bad_frame(ChannelPosition position) {

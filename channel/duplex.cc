@@ -30,7 +30,8 @@ absl::StatusOr<Duplex> Duplex::connect(const std::string& path, const ChannelOpt
 
 absl::StatusOr<Duplex> Duplex::accept(ChannelListener& listener, const ChannelOptions& options,
                                       Deadline deadline) {
-  auto core = core_of(listener.core().accept(ChannelRole::kDuplex, options, deadline));
+  auto core =
+      core_of(ChannelAccess::core_of(listener).accept(ChannelRole::kDuplex, options, deadline));
   if (!core.ok()) return core.status();
   return Duplex(CoreHandle(core->release()));
 }

@@ -19,14 +19,16 @@ ChannelProducer::ChannelProducer(ChannelHandle opened)
 absl::StatusOr<ChannelProducer> ChannelProducer::connect(const std::string& path,
                                                          const ChannelOptions& options,
                                                          Deadline deadline) {
-  return end_of<ChannelProducer>(
+  return ChannelAccess::end_of<ChannelProducer>(
       connect_channel(path, ChannelRole::kProducer, options, deadline.monotonic_ns()));
 }
 
 absl::StatusOr<ChannelProducer> ChannelProducer::accept(ChannelListener& listener,
                                                         const ChannelOptions& options,
                                                         Deadline deadline) {
-  return end_of<ChannelProducer>(listener.core().accept(ChannelRole::kProducer, options, deadline));
+  ListenerCore& core = ChannelAccess::core_of(listener);
+  return ChannelAccess::end_of<ChannelProducer>(
+      core.accept(ChannelRole::kProducer, options, deadline));
 }
 
 Errc ChannelProducer::no_room(FrameWriter::Room room) {

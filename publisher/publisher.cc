@@ -346,7 +346,7 @@ absl::StatusOr<Publisher> Publisher::open(PublisherOptions options, Deadline dea
   return open_with_seams(std::move(set_up));
 }
 
-absl::StatusOr<Publisher> open_with_seams(PublisherSetUp set_up) {
+absl::StatusOr<Publisher> PublisherAccess::open(PublisherSetUp set_up) {
   // bus.json and `sessions` are read by processes with other working directories.
   for (std::string* const path :
        {&set_up.directory, &set_up.journal_directory, &set_up.ring_directory}) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <utility>
 
 #include "absl/status/statusor.h"
 #include "lapwing/publisher.h"
@@ -21,7 +22,14 @@ struct PublisherSetUp : PublisherOptions {
   std::function<void(const char* step)> on_step = {};
 };
 
+// What the library may do with a Publisher, and nobody else.
+struct PublisherAccess {
+  static absl::StatusOr<Publisher> open(PublisherSetUp set_up);
+};
+
 // Publisher::open with its seams.
-absl::StatusOr<Publisher> open_with_seams(PublisherSetUp set_up);
+inline absl::StatusOr<Publisher> open_with_seams(PublisherSetUp set_up) {
+  return PublisherAccess::open(std::move(set_up));
+}
 
 }  // namespace lapwing

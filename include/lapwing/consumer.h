@@ -64,8 +64,6 @@ class ChannelConsumer : private ChannelEnd {
   [[nodiscard]] static absl::StatusOr<ChannelConsumer> accept(ChannelListener& listener,
                                                               const ChannelOptions& options,
                                                               Deadline deadline);
-  // Of a channel that was opened in this role.
-  explicit ChannelConsumer(ChannelHandle opened);
 
   // Borrows the first message that is not released. Peeking again borrows the same one.
   [[nodiscard]] Peek try_peek();
@@ -112,6 +110,8 @@ class ChannelConsumer : private ChannelEnd {
   void interrupt() noexcept { ChannelEnd::interrupt(); }
 
  private:
+  friend struct ChannelAccess;
+  explicit ChannelConsumer(ChannelHandle opened);
   Errc look(ChannelPosition from, Message& message);
   Errc look_first(Message& message);
   Errc wait_for_message(Message& message, Deadline deadline);

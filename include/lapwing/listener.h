@@ -87,9 +87,8 @@ class ChannelListener {
   [[nodiscard]] std::uint64_t refused() const;  // peers, whatever the reason
   [[nodiscard]] const absl::Status& last_refusal() const;
 
-  ListenerCore& core() { return *core_; }  // not for users
-
  private:
+  friend struct ChannelAccess;
   struct DeleteCore {
     void operator()(ListenerCore* core) const;  // not in a forked child
   };

@@ -61,8 +61,6 @@ class ChannelProducer : private ChannelEnd {
   [[nodiscard]] static absl::StatusOr<ChannelProducer> accept(ChannelListener& listener,
                                                               const ChannelOptions& options,
                                                               Deadline deadline);
-  // Of a side that was opened in this role.
-  explicit ChannelProducer(ChannelHandle opened);
 
   // Room for a message of up to `size` bytes. A claim that was not committed is given up. If there
   // is no room, what is staged becomes visible first, so a full channel never hides a message.
@@ -118,6 +116,8 @@ class ChannelProducer : private ChannelEnd {
   void interrupt() noexcept { ChannelEnd::interrupt(); }
 
  private:
+  friend struct ChannelAccess;
+  explicit ChannelProducer(ChannelHandle opened);
   Errc enter_to_claim(std::size_t size);
   Errc look_for_room(std::size_t size);
   Claim claimed(Errc result) const;

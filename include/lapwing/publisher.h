@@ -136,8 +136,6 @@ concept PlainRecord =
     std::is_class_v<Record> && std::is_trivially_copyable_v<Record> && !std::ranges::view<Record> &&
     !std::convertible_to<const Record&, std::span<const std::byte>>;
 
-struct PublisherSetUp;
-
 class Publisher {
  public:
   // Takes the bus's lock, settles the last session, makes the ring, begins a session and opens the
@@ -208,7 +206,7 @@ class Publisher {
   [[nodiscard]] std::vector<SubscriberInfo> subscribers() const;
 
  private:
-  friend absl::StatusOr<Publisher> open_with_seams(PublisherSetUp set_up);
+  friend struct PublisherAccess;
   struct State;
   explicit Publisher(std::shared_ptr<State> state);
   void leave();
