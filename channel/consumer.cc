@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "channel/channel_access.h"
 #include "channel/handshake.h"
 #include "channel/listener_core.h"
-#include "channel/open_end.h"
 #include "channel/side.h"
 #include "lapwing/error.h"
 #include "lapwing/listener.h"

@@ -2,10 +2,10 @@
 
 #include <utility>
 
+#include "channel/channel_access.h"
 #include "channel/duplex_core.h"
 #include "channel/handshake.h"
 #include "channel/listener_core.h"
-#include "channel/open_end.h"
 #include "lapwing/listener.h"
 #include "os/fork.h"
 
