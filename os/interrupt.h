@@ -22,9 +22,12 @@ class Interrupt {
   bool take() { return flag_.take(); }
   bool is_raised() const { return flag_.is_raised(); }
 
-  // Loaded before is_raised() and the other condition are looked at; sleeps until either word
-  // changes.
+  // Loaded before is_raised() and the other condition are looked at; sleeps until the bell, or either
+  // word, changes.
   std::uint32_t bell() const { return load_bell(&bell_); }
+  void wait(std::uint32_t bell, std::uint64_t timeout_ns) const {
+    futex_wait(&bell_, bell, timeout_ns);
+  }
   void wait_beside(const std::uint32_t* word, std::uint32_t expected, std::uint32_t bell,
                    std::uint64_t timeout_ns) const {
     futex_wait_either(word, expected, &bell_, bell, timeout_ns);

@@ -22,7 +22,10 @@ namespace lapwing {
 
 class CallWait {
  public:
-  explicit CallWait(WaitStrategy strategy) : waiter_(strategy, &interrupt_) {}
+  // `interrupt`, if there is one, takes the place of its own, and outlives it.
+  explicit CallWait(WaitStrategy strategy, Interrupt* interrupt = nullptr)
+      : interrupt_(interrupt != nullptr ? *interrupt : own_interrupt_),
+        waiter_(strategy, &interrupt_) {}
   CallWait(const CallWait&) = delete;
   CallWait& operator=(const CallWait&) = delete;
 
@@ -72,7 +75,8 @@ class CallWait {
   };
 
  private:
-  Interrupt interrupt_;
+  Interrupt own_interrupt_;
+  Interrupt& interrupt_;
   Waiter waiter_;  // borrows interrupt_
   BusyFlag resting_;
   bool interrupted_ = false;  // the last call was ended by it

@@ -33,6 +33,17 @@ TEST_CASE("A call that was refused leaves the attention to the call that rests")
   CHECK(wait.another_rests());
 }
 
+TEST_CASE("An interrupt that is shared ends a call in the place of its own") {
+  Interrupt shared;
+  CallWait wait(WaitStrategy::kPark, &shared);
+  wait.begin();
+  shared.raise();
+  CHECK(wait.take_interrupt());
+  CHECK(wait.why_nothing(kSomeDeadlineNs) == Errc::kInterrupted);
+  wait.raise();
+  CHECK(shared.take());
+}
+
 TEST_CASE("A call says why it gave nothing, and the reason is not the next call's") {
   CallWait wait(WaitStrategy::kPark);
   wait.begin();

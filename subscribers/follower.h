@@ -54,6 +54,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "lapwing/subscriber.h"
+#include "os/interrupt.h"
 #include "subscribers/attachment.h"
 #include "subscribers/backlog.h"
 #include "subscribers/bus_search.h"
@@ -80,7 +81,9 @@ inline constexpr int kBehindPauses = 32;  // about a microsecond: fall_behind()
 
 class Follower {
  public:
-  explicit Follower(SubscriberOptions options) : options_(std::move(options)) {}
+  // `interrupt`, if there is one, takes the place of its own, and outlives it.
+  explicit Follower(SubscriberOptions options, Interrupt* interrupt = nullptr)
+      : options_(std::move(options)), calls_(options_.wait, interrupt) {}
   Follower(const Follower&) = delete;
   Follower& operator=(const Follower&) = delete;
 
@@ -283,7 +286,7 @@ class Follower {
   absl::Status status_;
   bool forked_ = false;  // end_in_child()
 
-  CallWait calls_{options_.wait};
+  CallWait calls_;
   std::uint64_t records_waited_ = 0;  // delivered when the last wait began
 
   // Upkeep.

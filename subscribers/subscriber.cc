@@ -7,12 +7,13 @@
 #include "os/fork.h"
 #include "subscribers/follower.h"
 #include "subscribers/snapshot_join.h"
+#include "subscribers/subscriber_access.h"
 
 namespace lapwing {
 
 struct Subscriber::State {
-  explicit State(SubscriberOptions options)
-      : follower(std::move(options)), fork(*this, "subscriber") {
+  State(SubscriberOptions options, Interrupt* interrupt)
+      : follower(std::move(options), interrupt), fork(*this, "subscriber") {
     end_in_child.kind = ItemKind::kEnded;
     end_in_child.text = std::string(fork.error().message());
   }
@@ -97,14 +98,21 @@ absl::Status check_start(const Start& start) {
   return check_fold_choice(start.fold_name, start.fold);
 }
 
+absl::Status check_options(const SubscriberOptions& options) {
+  if (!options.directory.empty()) return check_start(options.start);
+  return make_error(Errc::kInvalidArgument, "a subscriber needs the directory of a bus");
+}
+
 }  // namespace
 
 absl::StatusOr<Subscriber> Subscriber::open(SubscriberOptions options) {
-  if (options.directory.empty()) {
-    return make_error(Errc::kInvalidArgument, "a subscriber needs the directory of a bus");
-  }
-  if (absl::Status start = check_start(options.start); !start.ok()) return start;
-  return Subscriber(StateHandle(new State(std::move(options))));
+  if (absl::Status valid = check_options(options); !valid.ok()) return valid;
+  return Subscriber(StateHandle(new State(std::move(options), nullptr)));
+}
+
+absl::StatusOr<Subscriber> SubscriberAccess::open(SubscriberOptions options, Interrupt& interrupt) {
+  if (absl::Status valid = check_options(options); !valid.ok()) return valid;
+  return Subscriber(Subscriber::StateHandle(new Subscriber::State(std::move(options), &interrupt)));
 }
 
 Subscriber::Subscriber(StateHandle state) : state_(std::move(state)) {}

@@ -4,8 +4,9 @@
 //   auto checkpointer = lapwing::Checkpointer::open(
 //       {.subscriber = {.directory = "./es"}, .fold_name = "orders"});
 //   if (!checkpointer.ok()) return fail(checkpointer.status());
-//   while (!stop && !checkpointer->is_closed()) {
-//     absl::Status run = checkpointer->run(std::chrono::milliseconds(100));
+//   while (!checkpointer->is_closed()) {
+//     absl::Status run = checkpointer->run(lapwing::Deadline::never());
+//     if (lapwing::errc_of(run) == lapwing::Errc::kInterrupted) break;  // interrupt(), by a handler
 //     if (!run.ok()) return fail(run);
 //   }
 //   return checkpointer->finish();
@@ -16,10 +17,11 @@
 // take back. A process that was killed continues where its store was committed last; a checkpoint
 // that has the name of one is whole. docs/state.md is the specification.
 //
-// Threads: one thread at a time, any thread; it has one of its own while it writes a checkpoint, and
-// calls `log` and `on_event` from the calls of its own functions only. Owns the store, its directory
-// and the subscriber. Memory, whatever the state's size: hot_bytes_max, RocksDB's buffers and cache
-// (256 MiB at most), 16 MiB of records that wait, and one checkpoint's writer.
+// Threads: one thread at a time, any thread; interrupt() at any time. It has a thread of its own
+// while it writes a checkpoint, and calls `log` and `on_event` from the calls of its functions only.
+// Owns the store, its directory and the subscriber. Memory, whatever the state's size:
+// hot_bytes_max, RocksDB's buffers and cache (256 MiB at most), 16 MiB of records that wait, and one
+// checkpoint's writer.
 // Fork: in a forked child run(), finish() and digest() answer kForked, and the destructor does
 // nothing. RocksDB's own descriptors stay open there: a child that lives on should exec.
 //
@@ -94,11 +96,13 @@ class Checkpointer {
   // committed.
   ~Checkpointer();
 
-  // Follows the bus until the deadline or the session's end (is_closed()); the next call continues.
-  // It cannot be interrupted: give it short deadlines.
-  // Errors are final: those of Subscriber::status(), kRecordSize (the bus carries other records
-  // now), kDamaged.
+  // Follows the bus until the deadline, the session's end (is_closed()) or interrupt(); the next call
+  // continues. Errors: kInterrupted; the others are final: those of Subscriber::status(), kRecordSize
+  // (the bus carries other records now), kDamaged.
   [[nodiscard]] absl::Status run(Deadline deadline);
+  // Ends the run() that is under way, or else the next one, with kInterrupted. From any thread, also
+  // from a signal handler. Not finish(), which waits for nobody but the disk.
+  void interrupt() noexcept;
   // Whether the last run() ended because the session was closed and all of it that is durable is
   // folded. The next run() waits for another session.
   [[nodiscard]] bool is_closed() const;

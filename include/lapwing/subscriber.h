@@ -336,6 +336,7 @@ class Subscriber {
   [[nodiscard]] SubscriberCounters counters() const;
 
  private:
+  friend struct SubscriberAccess;
   struct State;
   struct DeleteState {
     void operator()(State* state) const;  // not in a forked child

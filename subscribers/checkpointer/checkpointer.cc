@@ -55,6 +55,10 @@ absl::Status Checkpointer::run(Deadline deadline) {
   return state_->core->run_until(deadline.monotonic_ns());
 }
 
+void Checkpointer::interrupt() noexcept {
+  state_->core->interrupt();
+}
+
 bool Checkpointer::is_closed() const {
   return state_->core->is_closed();
 }

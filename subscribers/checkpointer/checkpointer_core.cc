@@ -120,12 +120,13 @@ absl::Status CheckpointerCore::load_checkpoint() {
 absl::Status CheckpointerCore::run_until(std::uint64_t deadline_ns) {
   closed_ = false;
   while (!closed_ && monotonic_ns() < deadline_ns) {
+    if (interrupt_.take()) return interrupted();
     if (job_ && job_->is_done()) end_job();
     if (store_trouble_.lasts()) {
-      const std::uint64_t now = monotonic_ns();
-      const std::uint64_t until_ns = std::min(deadline_ns, store_trouble_.retry_ns());
-      if (store_trouble_.rests(now)) wait_readable(-1, until_ns - std::min(until_ns, now));
-      if (store_trouble_.rests(monotonic_ns())) continue;
+      if (store_trouble_.rests(monotonic_ns())) {
+        rest(std::min(deadline_ns, store_trouble_.retry_ns()));
+        continue;
+      }
       if (absl::Status opened = reopen_store(); !opened.ok()) return opened;
       continue;
     }
@@ -134,6 +135,10 @@ absl::Status CheckpointerCore::run_until(std::uint64_t deadline_ns) {
     if (absl::Status committed = commit_if_due(); !committed.ok()) return committed;
   }
   return absl::OkStatus();
+}
+
+absl::Status CheckpointerCore::interrupted() {
+  return make_error(Errc::kInterrupted, "interrupt() ended the run; the next one continues");
 }
 
 // A failure that may end by itself, or by what a person does.

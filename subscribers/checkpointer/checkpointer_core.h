@@ -16,7 +16,7 @@
 // the subscriber is then opened anew from the store's position, as after a store that could not be
 // written to.
 //
-// Thread safety: one thread. Owns the store, the subscriber, and while a checkpoint is written a
+// Thread safety: one thread; interrupt() at any time. Owns the store, the subscriber, and while a checkpoint is written a
 // thread. Memory: that of the store, the buffer, and of one checkpoint's writer.
 // Errors: whatever may end (a full disk, a publisher that does not prune) is told by `log`, once,
 // and tried again; the rest ends it.
@@ -34,6 +34,7 @@
 #include "lapwing/checkpointer.h"
 #include "lapwing/fold.h"
 #include "lapwing/subscriber.h"
+#include "os/interrupt.h"
 #include "os/io.h"
 #include "subscribers/checkpointer/checkpoint_job.h"
 #include "subscribers/checkpointer/pending_records.h"
@@ -64,9 +65,11 @@ class CheckpointerCore {
   ~CheckpointerCore();
 
   // Follows the bus until deadline_ns (CLOCK_MONOTONIC), a closed session or the end. Errors are
-  // final: those of Subscriber::status(), kRecordSize (the bus carries other records now),
-  // kDamaged.
+  // final, but for kInterrupted: those of Subscriber::status(), kRecordSize (the bus carries other
+  // records now), kDamaged.
   absl::Status run_until(std::uint64_t deadline_ns);
+  // Ends the run that is under way, or else the next one. From any thread and from a signal handler.
+  void interrupt() noexcept { interrupt_.raise(); }
   // The session was closed, and all of it that is durable is folded.
   bool is_closed() const { return closed_; }
 
@@ -100,6 +103,8 @@ class CheckpointerCore {
   void watch_durable();
   absl::Status catch_up_with_discarded();
   void reopen_subscriber();
+  void rest(std::uint64_t until_ns) const;
+  static absl::Status interrupted();
 
   // Keeping: checkpointer_core.cc.
   absl::Status commit_if_due();
@@ -130,6 +135,7 @@ class CheckpointerCore {
   const std::unique_ptr<Disk> disk_;
   const std::string directory_;  // of the checkpoints
   std::unique_ptr<StateStore> store_;
+  Interrupt interrupt_;  // borrowed by each subscriber
   absl::StatusOr<Subscriber> subscriber_ = absl::UnknownError("not open");
 
   PendingRecords pending_;

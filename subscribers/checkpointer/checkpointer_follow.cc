@@ -7,6 +7,7 @@
 #include "lapwing/error.h"
 #include "os/kernel.h"
 #include "subscribers/checkpointer/checkpointer_core.h"
+#include "subscribers/subscriber_access.h"
 
 namespace lapwing {
 
@@ -28,7 +29,14 @@ void CheckpointerCore::reopen_subscriber() {
   discarding_ = false;
   durable_moved_ns_ = monotonic_ns();
   durable_seen_ = 0;
-  subscriber_ = Subscriber::open(std::move(options));
+  subscriber_ = SubscriberAccess::open(std::move(options), interrupt_);
+}
+
+// Until then, or until an interrupt, which stays for the next turn of the run.
+void CheckpointerCore::rest(std::uint64_t until_ns) const {
+  const std::uint32_t bell = interrupt_.bell();
+  const std::uint64_t now = monotonic_ns();
+  if (!interrupt_.is_raised() && now < until_ns) interrupt_.wait(bell, until_ns - now);
 }
 
 absl::Status CheckpointerCore::read(std::uint64_t deadline_ns) {
@@ -36,7 +44,7 @@ absl::Status CheckpointerCore::read(std::uint64_t deadline_ns) {
   if (discarding_ && subscriber_->durable() >= pending_.last()) return catch_up_with_discarded();
   const std::uint64_t now = monotonic_ns();
   if (pending_.is_full() && !discarding_) {
-    wait_readable(-1, kDurablePauseNs);
+    rest(now + kDurablePauseNs);
     return absl::OkStatus();
   }
   std::vector<std::byte> unwanted(discarding_ ? kFoldRecords * fold_->shape().record_bytes : 0);
@@ -48,6 +56,7 @@ absl::Status CheckpointerCore::read(std::uint64_t deadline_ns) {
       subscriber_->read(room, Deadline::at_monotonic_ns(std::min(deadline_ns, now + pause_ns)));
   if (batch.kind == Batch::Kind::kRecords) return take_records(batch);
   if (batch.event) return take_event(*batch.event);
+  if (batch.result == Errc::kInterrupted) return interrupted();
   return batch.result == Errc::kTooSmall ? check_records() : absl::OkStatus();
 }
 

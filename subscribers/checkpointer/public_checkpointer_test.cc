@@ -1,12 +1,20 @@
 #include "lapwing/checkpointer.h"
 
+#include <pthread.h>
+#include <signal.h>
+
+#include <thread>
+
 #include "lapwing/checkpoints.h"
 #include "lapwing/error.h"
+#include "proto/thread_words.h"
 #include "testing/checkpointer_fixture.h"
 #include "testing/child_process.h"
 
 namespace lapwing {
 namespace {
+
+constexpr std::chrono::seconds kHang{60};  // ends a hang; nothing is measured by it
 
 CheckpointerOptions options_of(const TestBus& bus) {
   return {.subscriber = {.directory = bus.directory(), .name = "test"},
@@ -73,6 +81,60 @@ TEST_CASE("A checkpointer goes by its own end_at_close, and waits for the next s
     REQUIRE(checkpointer->run(std::chrono::seconds(60)).ok());
   }
   CHECK(errc_of(checkpointer->run(std::chrono::seconds(60))) == Errc::kPublisherGone);
+}
+
+Checkpointer* interrupted_by_signal = nullptr;
+
+// The run waits for a bus that publishes nothing, and commits once an hour: nothing else ends it.
+TEST_CASE("interrupt ends the run under way, or the next, from a thread and a signal handler") {
+  TestBus bus;
+  bus.start();
+  CheckpointerOptions options = options_of(bus);
+  options.commit_interval = std::chrono::hours(1);
+  options.subscriber.wait = WaitStrategy::kPark;
+  StickyFlag caught_up;
+  options.on_event = [&](const Event& event) {
+    if (event.kind == ItemKind::kCaughtUp) caught_up.set();
+  };
+  auto opened = Checkpointer::open(std::move(options));
+  REQUIRE(opened.ok());
+  Checkpointer checkpointer = *std::move(opened);
+  interrupted_by_signal = &checkpointer;
+  struct sigaction before{};
+  struct sigaction action{};
+  action.sa_handler = [](int) { interrupted_by_signal->interrupt(); };
+  REQUIRE(::sigaction(SIGUSR1, &action, &before) == 0);
+  for (int round = 0; round < 100; ++round) {
+    Errc ended = Errc::kOk;
+    std::thread runs([&] { ended = errc_of(checkpointer.run(kHang)); });
+    for (const Deadline deadline = kHang; !caught_up.is_set() && !deadline.has_passed();) {
+      bus.turn();
+    }
+    for (int turn = 0; turn < round; ++turn) std::this_thread::yield();  // it sleeps, more and more
+    if (round % 2 == 0) {
+      checkpointer.interrupt();
+    } else {
+      REQUIRE(::pthread_kill(runs.native_handle(), SIGUSR1) == 0);
+    }
+    runs.join();
+    REQUIRE(ended == Errc::kInterrupted);
+  }
+  CHECK(caught_up.is_set());
+  checkpointer.interrupt();
+  checkpointer.interrupt();
+  CHECK(errc_of(checkpointer.run(kHang)) == Errc::kInterrupted);
+  CHECK(checkpointer.run(std::chrono::milliseconds(1)).ok());  // once
+  REQUIRE(::sigaction(SIGUSR1, &before, nullptr) == 0);
+  bus.publish(900);
+  bus.archive(900);
+  Reference reference = reference_of(bus);
+  reference.fold_through(900);
+  const Deadline deadline = kHang;
+  while (checkpointer.folded_through() < reference.settled() && !deadline.has_passed()) {
+    bus.turn();
+    REQUIRE(checkpointer.run(std::chrono::milliseconds(1)).ok());
+  }
+  CHECK(checkpointer.folded_through() == reference.settled());
 }
 
 TEST_CASE("Every call of a checkpointer is forked in a child, and its parent goes on") {
