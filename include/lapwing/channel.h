@@ -9,9 +9,10 @@
 // returns kMisuse. interrupt() may be called at any time.
 //
 // Fork: in a child that this process forks, an end is another process's. Every operation there
-// answers kForked, fd() is -1, arm() is false, counters() are 0, what was claimed or borrowed is not
-// mapped, and close() and the destructor do nothing. The other side notices nothing, and learns at
-// once when this process ends, whatever the child does. What the child connects or accepts is its own.
+// answers kForked, fd() is -1, arm() is false, counters() are 0, what was claimed or borrowed is
+// not mapped, and close() and the destructor do nothing. The other side notices nothing, and learns
+// at once when this process ends, whatever the child does. What the child connects or accepts is
+// its own.
 #pragma once
 
 #include <sys/types.h>
@@ -32,8 +33,8 @@ inline constexpr std::uint64_t kChannelCapacityDefault = std::uint64_t{1} << 20;
 
 struct ChannelOptions {
   // Of the direction in which this side sends; the other side's options say the other direction's.
-  // A power of two with room for two of the largest messages, each in whole frames of 64 bytes; what
-  // is too small is refused, and the message names what would do. A consumer sends nothing and
+  // A power of two with room for two of the largest messages, each in whole frames of 64 bytes;
+  // what is too small is refused, and the message names what would do. A consumer sends nothing and
   // ignores it, and the two below: one set of options does for both ends.
   std::uint64_t capacity = kChannelCapacityDefault;  // bytes
   std::uint32_t message_bytes_max = 64 * 1024;

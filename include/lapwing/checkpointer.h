@@ -6,7 +6,7 @@
 //   if (!checkpointer.ok()) return fail(checkpointer.status());
 //   while (!checkpointer->is_closed()) {
 //     absl::Status run = checkpointer->run(lapwing::Deadline::never());
-//     if (lapwing::errc_of(run) == lapwing::Errc::kInterrupted) break;  // interrupt(), by a handler
+//     if (lapwing::errc_of(run) == lapwing::Errc::kInterrupted) break;  // by a signal handler
 //     if (!run.ok()) return fail(run);
 //   }
 //   return checkpointer->finish();
@@ -18,10 +18,10 @@
 // that has the name of one is whole. docs/state.md is the specification.
 //
 // Threads: one thread at a time, any thread; interrupt() at any time. It has a thread of its own
-// while it writes a checkpoint, and calls `log` and `on_event` from the calls of its functions only.
-// Owns the store, its directory and the subscriber. Memory, whatever the state's size:
-// hot_bytes_max, RocksDB's buffers and cache (256 MiB at most), 16 MiB of records that wait, and one
-// checkpoint's writer.
+// while it writes a checkpoint, and calls `log` and `on_event` from the calls of its functions
+// only. Owns the store, its directory and the subscriber. Memory, whatever the state's size:
+// hot_bytes_max, RocksDB's buffers and cache (256 MiB at most), 16 MiB of records that wait, and
+// one checkpoint's writer.
 // Fork: in a forked child run(), finish() and digest() answer kForked, and the destructor does
 // nothing. RocksDB's own descriptors stay open there: a child that lives on should exec.
 //
@@ -46,7 +46,8 @@
 namespace lapwing {
 
 struct CheckpointerOptions {
-  // Where and how to follow. start, on_gap and end_at_close are ignored: the checkpointer sets them.
+  // Where and how to follow. start, on_gap and end_at_close are ignored: the checkpointer sets
+  // them.
   SubscriberOptions subscriber = {};
   std::string fold_name = {};             // empty: what default_fold() says
   std::shared_ptr<const Fold> fold = {};  // one of your own, and no name
@@ -86,9 +87,9 @@ class Checkpointer {
   // behind whoever was killed. With a fold of your own the bus directory must be there, and the bus
   // need not be; with a name the bus must be there too. Waits for nothing else.
   // Errors: kNoBus; kBusTaken (another checkpointer of this fold, with its process);
-  // kInvalidArgument (no such fold; a store of another fold; keep is 0; the options); kNotPermitted (the bus
-  // directory is another user's, or others may write to that of the checkpoints); kDamaged,
-  // kNotALapwingFile, kNoSpace, kSystem.
+  // kInvalidArgument (no such fold; a store of another fold; keep is 0; the options); kNotPermitted
+  // (the bus directory is another user's, or others may write to that of the checkpoints);
+  // kDamaged, kNotALapwingFile, kNoSpace, kSystem.
   [[nodiscard]] static absl::StatusOr<Checkpointer> open(CheckpointerOptions options);
   Checkpointer(Checkpointer&&) noexcept;
   Checkpointer& operator=(Checkpointer&&) noexcept;
@@ -96,12 +97,12 @@ class Checkpointer {
   // committed.
   ~Checkpointer();
 
-  // Follows the bus until the deadline, the session's end (is_closed()) or interrupt(); the next call
-  // continues. Errors: kInterrupted; the others are final: those of Subscriber::status(), kRecordSize
-  // (the bus carries other records now), kDamaged.
+  // Follows the bus until the deadline, the session's end (is_closed()) or interrupt(); the next
+  // call continues. Errors: kInterrupted; the others are final: those of Subscriber::status(),
+  // kRecordSize (the bus carries other records now), kDamaged.
   [[nodiscard]] absl::Status run(Deadline deadline);
-  // Ends the run() that is under way, or else the next one, with kInterrupted. From any thread, also
-  // from a signal handler. Not finish(), which waits for nobody but the disk.
+  // Ends the run() that is under way, or else the next one, with kInterrupted. From any thread,
+  // also from a signal handler. Not finish(), which waits for nobody but the disk.
   void interrupt() noexcept;
   // Whether the last run() ended because the session was closed and all of it that is durable is
   // folded. The next run() waits for another session.

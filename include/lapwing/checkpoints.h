@@ -6,12 +6,12 @@
 //   for (std::uint64_t i = 0; i < checkpoint->size(); ++i) use(checkpoint->entry(i));
 //
 // A checkpointer writes them (lapwing/checkpointer.h); reading one needs neither a checkpointer nor
-// a publisher, and changes nothing. A subscriber that begins with Start::snapshot() does all of this
-// by itself, and continues with the records; this is for looking at a state where it is.
+// a publisher, and changes nothing. A subscriber that begins with Start::snapshot() does all of
+// this by itself, and continues with the records; this is for looking at a state where it is.
 //
 // What is opened can be relied upon: it belongs to the bus's owner, to root or to this user, in
-// directories that nobody else may write to; every byte matches its sum; and its record is a durable
-// one of this bus's history, as its journal tells it.
+// directories that nobody else may write to; every byte matches its sum; and its record is a
+// durable one of this bus's history, as its journal tells it.
 //
 // The file is mapped where nobody but this user and root could change it: that costs no memory and
 // reads as fast as the page cache gives. Any other file, and every one with `copy`, is read into
@@ -73,10 +73,9 @@ class Checkpoint {
   // Reads the whole file once, to verify it. Newer ones that cannot be used are passed over; see
   // passed_over(). Errors: kNotFound (there is none, with a line for each that was passed over);
   // kDamaged (one of those is damaged, or the one that was asked for is); kReset (the one that was
-  // asked for is of another history or fold); kNotPermitted and kNotALapwingFile (whose directory it
-  // is, with the remedy); kNoBus, kNoJournal; kInvalidArgument (the bus has no such fold, or the
-  // options);
-  // kAbiMismatch, kLimit (no memory for it), kSystem.
+  // asked for is of another history or fold); kNotPermitted and kNotALapwingFile (whose directory
+  // it is, with the remedy); kNoBus, kNoJournal; kInvalidArgument (the bus has no such fold, or the
+  // options); kAbiMismatch, kLimit (no memory for it), kSystem.
   [[nodiscard]] static absl::StatusOr<Checkpoint> open(const CheckpointOptions& options);
   // Every checkpoint of the bus and the fold, newest first; as_of and copy do not matter. Reads the
   // headers. Errors: as of open(), but for kNotFound: no checkpoint is an empty list.
@@ -96,11 +95,11 @@ class Checkpoint {
   [[nodiscard]] std::uint64_t size() const;                  // entries
   [[nodiscard]] std::span<const std::byte> entries() const;  // end to end, sorted by key
   [[nodiscard]] std::span<const std::byte> entry(std::uint64_t index) const;  // below size()
-  // The entry of that key by binary search; empty where there is none, and for a key of another size
-  // than the fold's. Fold::key_of() makes a key.
+  // The entry of that key by binary search; empty where there is none, and for a key of another
+  // size than the fold's. Fold::key_of() makes a key.
   [[nodiscard]] std::span<const std::byte> find(std::span<const std::byte> key) const;
-  // The index of the first entry whose key is not below `key`; size() where there is none, and for a
-  // key of another size.
+  // The index of the first entry whose key is not below `key`; size() where there is none, and for
+  // a key of another size.
   [[nodiscard]] std::uint64_t lower_bound(std::span<const std::byte> key) const;
   // XXH3-64 over the entries: MemoryState::digest() of the same ones. Reads all of them.
   [[nodiscard]] std::uint64_t digest() const;

@@ -16,8 +16,8 @@
 //
 // Nothing is lost silently: records = delivered + conflated + waiting, at any time.
 //
-// Threads, forks: as a Subscriber; waiting() is 0 in a forked child. No allocation once the keys of an interval have been as many as they
-// ever are; memory for keys_max of them at most.
+// Threads, forks: as a Subscriber; waiting() is 0 in a forked child. No allocation once the keys of
+// an interval have been as many as they ever are; memory for keys_max of them at most.
 // Errors: the subscriber's; kInvalidArgument for a schema that no key is known for.
 #pragma once
 
@@ -72,16 +72,17 @@ struct ConflatedTaken {
 
 class ConflatedReader {
  public:
-  // Errors: those of Subscriber::open; kInvalidArgument for an interval or keys_max that is not above
-  // 0, and for key_bytes without `of`.
+  // Errors: those of Subscriber::open; kInvalidArgument for an interval or keys_max that is not
+  // above 0, and for key_bytes without `of`.
   [[nodiscard]] static absl::StatusOr<ConflatedReader> open(SubscriberOptions subscriber,
                                                             ConflationOptions options);
   ConflatedReader(ConflatedReader&&) noexcept;
   ConflatedReader& operator=(ConflatedReader&&) noexcept;
   ~ConflatedReader();
 
-  // As of a Subscriber; Item, ConflatedTaken and Batch say how many older records each one stands for.
-  // A batch has one record: those of an interval do not follow one another.
+  // As of a Subscriber; Item, ConflatedTaken and Batch say how many older records each one stands
+  // for. A batch has one record: those of an interval do not follow one another. take_event() gives
+  // an event once the records of its interval are taken.
   [[nodiscard]] Item wait(Deadline deadline);
   [[nodiscard]] ConflatedTaken take(std::span<std::byte> record,
                                     Deadline deadline = Deadline::now());
@@ -93,12 +94,12 @@ class ConflatedReader {
   [[nodiscard]] Batch read(std::span<std::byte> rows, Deadline deadline = Deadline::now());
   void interrupt() noexcept;
 
-  // Keys whose newest record waits for the interval's end, and how long until then: for event loops,
-  // which read when the descriptor is readable or this time is over.
+  // Keys whose newest record waits for the interval's end, and how long until then: for event
+  // loops, which read when the descriptor is readable or this time is over.
   [[nodiscard]] std::uint32_t waiting() const;
   [[nodiscard]] std::chrono::nanoseconds interval_left() const;  // max() while nothing waits
   [[nodiscard]] ConflationCounters counters() const;
-  // Why nothing more will come.
+  // Why nothing more will come: no key is known for the schema, or Subscriber::status().
   [[nodiscard]] const absl::Status& status() const;
   // What it reads: position, counters, descriptor. Its records are not to be taken from there.
   [[nodiscard]] const Subscriber& subscriber() const;

@@ -1,6 +1,8 @@
 // The receiving end of a channel.
 //
-//   auto consumer = lapwing::ChannelConsumer::connect("/run/orders.sock", {}, std::chrono::seconds(5));
+//   auto consumer =
+//       lapwing::ChannelConsumer::connect("/run/orders.sock", {}, std::chrono::seconds(5));
+//   if (!consumer.ok()) return fail(consumer.status());
 //   for (;;) {
 //     const lapwing::Peek peek = consumer->peek();
 //     if (peek.result != lapwing::Errc::kOk) return fail(consumer->status());
@@ -55,9 +57,10 @@ class ChannelListener;
 class ChannelConsumer : private ChannelEnd {
  public:
   // Connects to, or serves, a producer, whose options say capacity and largest message.
-  // Errors of connect: kNoBus (nothing is at the path), kPeerGone (nobody listens there, or it ended),
-  // kTimedOut, kRefused, kNotPermitted (another user listens), kInvalidArgument (the options),
-  // kAbiMismatch, kProtocol, kNoSpace, kLimit, kUnsupported, kSystem. Of accept: lapwing/listener.h.
+  // Errors of connect: kNoBus (nothing is at the path), kPeerGone (nobody listens there, or it
+  // ended), kTimedOut, kRefused, kNotPermitted (another user listens), kInvalidArgument (the
+  // options), kAbiMismatch, kProtocol, kNoSpace, kLimit, kUnsupported, kSystem. Of accept:
+  // lapwing/listener.h.
   [[nodiscard]] static absl::StatusOr<ChannelConsumer> connect(const std::string& path,
                                                                const ChannelOptions& options,
                                                                Deadline deadline);

@@ -11,9 +11,9 @@
 // Both sides may call and serve, and send one-way messages besides. Many calls may be under way,
 // and replies come in any order. Each side says how many calls it takes unanswered, and as many
 // one-way messages (ChannelOptions::call_window). An operation that waits takes in what arrives
-// meanwhile (replies to their calls, all else to an inbox of that size), so two sides that both send
-// into full rings make room for each other. Only next() and reply() make room
-// in a window: two sides that each wait for the other's, and do neither, wait to their deadlines.
+// meanwhile (replies to their calls, all else to an inbox of that size), so two sides that both
+// send into full rings make room for each other. Only next() and reply() make room in a window: two
+// sides that each wait for the other's, and do neither, wait to their deadlines.
 //
 // Payloads are copied on both sides: what operations return lies in this process's memory.
 //
@@ -46,7 +46,8 @@ struct StartedCall {
 };
 
 // How a call ended. kOk: the server answered, with a reply or with an error of its own. kTimedOut:
-// the call's deadline passed, be it Deadline::now(). The payload is valid until the next start or call.
+// the call's deadline passed, be it Deadline::now(). The payload is valid until the next start or
+// call.
 struct Reply {
   Errc result = Errc::kOk;
   CallId call = 0;
@@ -72,9 +73,10 @@ struct DuplexCounters {
 
 class Duplex {
  public:
-  // Errors of connect: kNoBus (nothing is at the path), kPeerGone (nobody listens there, or it ended),
-  // kTimedOut, kRefused, kNotPermitted (another user listens), kInvalidArgument (the options),
-  // kAbiMismatch, kProtocol, kNoSpace, kLimit, kUnsupported, kSystem. Of accept: lapwing/listener.h.
+  // Errors of connect: kNoBus (nothing is at the path), kPeerGone (nobody listens there, or it
+  // ended), kTimedOut, kRefused, kNotPermitted (another user listens), kInvalidArgument (the
+  // options), kAbiMismatch, kProtocol, kNoSpace, kLimit, kUnsupported, kSystem. Of accept:
+  // lapwing/listener.h.
   [[nodiscard]] static absl::StatusOr<Duplex> connect(const std::string& path,
                                                       const ChannelOptions& options,
                                                       Deadline deadline);
@@ -90,8 +92,9 @@ class Duplex {
                            Deadline deadline = Deadline::never());
 
   // Sends a request. Its reply must arrive by the deadline, which also limits the wait for room.
-  // kWouldBlock (try_start): the other side has as many unanswered as it takes, or there is no room.
-  // kMisuse: the payload is above the maximum, or every place holds a reply that was not taken.
+  // kWouldBlock (try_start): the other side has as many unanswered as it takes, or there is no
+  // room. kMisuse: the payload is above the maximum, or every place holds a reply that was not
+  // taken.
   [[nodiscard]] StartedCall try_start(std::span<const std::byte> payload, std::uint32_t type,
                                       Deadline deadline = Deadline::never());
   [[nodiscard]] StartedCall start(std::span<const std::byte> payload, std::uint32_t type,
@@ -99,11 +102,12 @@ class Duplex {
   // The end of that call: waits for it until the call's own deadline. kMisuse: there is no such
   // call, or it has ended already.
   [[nodiscard]] Reply finish(CallId call);
-  // The next call to end, whichever it is. If none ends by `deadline`: kTimedOut or kWouldBlock, and
-  // call is 0. kMisuse: no call is under way.
+  // The next call to end, whichever it is. If none ends by `deadline`: kTimedOut or kWouldBlock,
+  // and call is 0. kMisuse: no call is under way.
   [[nodiscard]] Reply try_finish_any();
   [[nodiscard]] Reply finish_any(Deadline deadline = Deadline::never());
-  // Ends a call without a reply, and notifies the server if there is room. kMisuse as with finish().
+  // Ends a call without a reply, and notifies the server if there is room. kMisuse as with
+  // finish().
   [[nodiscard]] Errc cancel(CallId call);
 
   // The next call or one-way message of the other side.
@@ -118,7 +122,8 @@ class Duplex {
   // what has arrived, so that a server may ask while it works on a call.
   [[nodiscard]] bool is_cancelled(CallId call);
 
-  // Sends a one-way message. Waits while the other side holds as many untaken ones as its call_window.
+  // Sends a one-way message. Waits while the other side holds as many untaken ones as its
+  // call_window.
   [[nodiscard]] Errc try_send(std::span<const std::byte> payload, std::uint32_t type);
   [[nodiscard]] Errc send(std::span<const std::byte> payload, std::uint32_t type,
                           Deadline deadline = Deadline::never());
@@ -136,7 +141,8 @@ class Duplex {
 
   // For an event loop, together with arm(); -1 once closed.
   [[nodiscard]] int fd() const;
-  // Why the last operation that was not kOk, kWouldBlock, kTimedOut or kInterrupted did not succeed.
+  // Why the last operation that was not kOk, kWouldBlock, kTimedOut or kInterrupted did not
+  // succeed.
   [[nodiscard]] const absl::Status& status() const;
   [[nodiscard]] ChannelCounters counters() const;
   // Both ends have the same one, and each connection another one.

@@ -35,12 +35,12 @@ enum class Errc : std::uint32_t {
   kPruned = 12,          // the journal no longer keeps that sequence
   kTimedOut = 13,        // a deadline passed while the call waited for the other side
   kPublisherGone = 14,   // the publisher's process ended without closing
-  kRefused = 15,         // the publisher refused the connection; the message carries its reason
-  kProtocol = 16,        // a frame violates the control protocol
+  kRefused = 15,         // the other side refused the connection; the message carries its reason
+  kProtocol = 16,        // the other side violates the protocol of a control socket or a channel
   kBadInput = 17,        // a feed's bytes are not what its format says
   kRecordSize = 18,      // records of this size or type do not fit this bus
   kPathTooLong = 19,     // a path exceeds what a socket or a frame can carry
-  kClosed = 20,          // the bus was closed cleanly
+  kClosed = 20,          // the bus, the channel or the publisher was closed cleanly
   kReset = 21,           // a stored position belongs to a history this journal does not contain
   kUnsupported = 22,     // this kernel, container or file system cannot do it
   kLimit = 23,           // a named limit is exhausted

@@ -74,16 +74,18 @@ class Fold {
   virtual void lose(const Gap& gap, FoldState& state) const = 0;
   // Whether the state may be shown to others after this record: false inside a venue's event.
   virtual bool settles(std::span<const std::byte> record) const = 0;
-  // The key that apply() will probably look up for this record, so that a store can read many of them
-  // ahead at once. False if there is none. `key` has shape().key_bytes.
+  // The key that apply() will probably look up for this record, so that a store can read many of
+  // them ahead at once. False if there is none. `key` has shape().key_bytes.
   virtual bool reads(std::span<const std::byte> record, std::span<std::byte> key) const = 0;
 };
 
 // The fold of that name for a bus of that schema: `latest` for every schema that Lapwing ships,
 // `orders` for dbn.mbo. Errors: kInvalidArgument, with the folds that this schema has.
-absl::StatusOr<std::unique_ptr<Fold>> make_fold(const std::string& name, const std::string& schema);
+[[nodiscard]] absl::StatusOr<std::unique_ptr<Fold>> make_fold(const std::string& name,
+                                                              const std::string& schema);
 
-// What `--from snapshot` means where no fold is named: orders for dbn.mbo, otherwise latest.
-std::string default_fold(const std::string& schema);
+// The fold that is meant where none is named, as by Start::snapshot(): orders for dbn.mbo, otherwise
+// latest.
+[[nodiscard]] std::string default_fold(const std::string& schema);
 
 }  // namespace lapwing

@@ -14,7 +14,7 @@ enum class GapCause : std::uint32_t {
   kSession = 2,  // the range lies between what a dead session left and where the next one began
   kVoid = 3,     // the range will never exist: recorded after a power cut
   kPruned = 4,   // retention removed the range from the journal
-  kDamaged = 5,  // the journal's bytes for the range fail their checksum
+  kDamaged = 5,  // the journal's bytes for the range fail their checksum, or are gone
 };
 
 struct Gap {

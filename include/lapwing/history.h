@@ -1,4 +1,4 @@
-// The journal of a bus by sequence: with a publisher or without one, beside it and never in its way.
+// The journal of a bus by sequence: with a publisher or without one, and never in its way.
 //
 //   auto history = lapwing::History::open("./es");
 //   std::vector<std::byte> rows(1024 * history->info().record_bytes);
@@ -12,7 +12,8 @@
 // What it returns is proven: by its sum at or below `durable`, by its exact stamp everywhere. It
 // finds the journal and how far that may be trusted by itself.
 //
-// Threads: one thread at a time, any thread. Owns the open files and a mapping of the ring's header.
+// Threads: one thread at a time, any thread. Owns the open files and a mapping of the ring's
+// header.
 // Fork: in a forked child every call answers kForked, info() is empty, and the destructor does
 // nothing; open another one there.
 #pragma once
@@ -68,8 +69,8 @@ class History {
 
   [[nodiscard]] HistoryInfo info() const;
 
-  // Copies records from `first` on into `rows`, end to end, as many as fit and follow one another in
-  // the journal; or one event kLost with the range that the journal cannot give and why.
+  // Copies records from `first` on into `rows`, end to end, as many as fit and follow one another
+  // in the journal; or one event kLost with the range that the journal cannot give and why.
   // Results: kOk; kWouldBlock (`first` is beyond `archived`); kTooSmall; kInvalidArgument (`first`
   // is no sequence); others with the words in status().
   [[nodiscard]] Batch read(Sequence first, std::span<std::byte> rows);

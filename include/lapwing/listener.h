@@ -18,8 +18,8 @@
 //     ...  // errc_of(consumer.status()) == Errc::kWouldBlock: back to poll()
 //   }
 //
-// fd() covers clients whose handshake is under way, too: it is readable when a client connects, says
-// hello, leaves, or has been silent for too long.
+// fd() covers clients whose handshake is under way, too: it is readable when a client connects,
+// says hello, leaves, or has been silent for too long.
 //
 // Threads: one thread at a time, any thread; interrupt() at any time.
 // Ownership: the socket and, until it is handed over, its name.
@@ -69,12 +69,12 @@ class ChannelListener {
 
   // ChannelProducer::accept and its siblings serve the next peer. Those that are not expected or do
   // not keep to the protocol are refused and counted, and the next one is served. Errors of an
-  // accept: kTimedOut, or kWouldBlock with Deadline::now(), with which it serves a client that can be
-  // served now; kInterrupted, kClosed (handed over), kInvalidArgument (the options), kLimit (no
+  // accept: kTimedOut, or kWouldBlock with Deadline::now(), with which it serves a client that can
+  // be served now; kInterrupted, kClosed (handed over), kInvalidArgument (the options), kLimit (no
   // descriptors), kNoSpace, kSystem. It waits beyond its deadline only to make this side's memory.
 
-  // For while a peer is served: drops clients that stay silent, and lets a successor take over. Call
-  // it when fd() is readable. Never blocks. kClosed once handed over; else as accept().
+  // For while a peer is served: drops clients that stay silent, and lets a successor take over.
+  // Call it when fd() is readable. Never blocks. kClosed once handed over; else as accept().
   [[nodiscard]] absl::Status tend();
   // Readable when the call that was made last, accept() or tend(), has something to do; to go from
   // tend() to accept(), call accept() before the next poll. -1 once handed over.

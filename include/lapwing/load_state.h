@@ -5,7 +5,8 @@
 //                                     std::chrono::seconds(10));
 //   if (!loaded.ok()) return fail(loaded.status());
 //   use(loaded->state());                                        // as of loaded->as_of()
-//   while (loaded->wait(lapwing::Deadline::never()).kind != lapwing::ItemKind::kEnded) {  // and on
+//   while (loaded->wait(lapwing::Deadline::never()).kind != lapwing::ItemKind::kEnded) {
+//     use(loaded->state());                                      // and after every record and event
 //   }
 //
 // The whole state is held in memory, and while it is loaded the checkpoint's bytes besides: at most
@@ -42,7 +43,7 @@ class LoadedState {
   // From which checkpoint it is, and what was passed over; or why there was none.
   [[nodiscard]] const std::string& origin() const { return origin_; }
 
-  // As of a Subscriber; what they give is folded already.
+  // As of a Subscriber; what they give is folded already, before they return.
   [[nodiscard]] Item wait(Deadline deadline);
   [[nodiscard]] Taken take(std::span<std::byte> record, Deadline deadline = Deadline::now());
   template <TakenRecord Record>
@@ -77,8 +78,8 @@ class LoadedState {
 };
 
 // Joins from a snapshot and folds everything up to the join (kCaughtUp). `options.start` is
-// Start::snapshot(…). Errors: kInvalidArgument for another start; kTimedOut; kInterrupted; what ends
-// a subscriber (Subscriber::status).
+// Start::snapshot(…). Errors: kInvalidArgument for another start; kTimedOut; kInterrupted; what
+// ends a subscriber (Subscriber::status).
 [[nodiscard]] absl::StatusOr<LoadedState> load_state(SubscriberOptions options, Deadline deadline);
 
 }  // namespace lapwing

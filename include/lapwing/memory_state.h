@@ -1,8 +1,8 @@
 // A fold's state in memory: entries by key, and in the order of their keys when that is asked for.
 //
 // A hash index finds an entry. The order of the keys is kept apart from it and brought up to date
-// only by the calls that need it (for_each, digest, erase_prefix). So an update does not pay for the
-// order, and an entry that comes and goes between two such calls never enters it.
+// only by the calls that need it (for_each, digest, erase_prefix). So an update does not pay for
+// the order, and an entry that comes and goes between two such calls never enters it.
 //
 // Thread safety: one thread, the const functions too. Owns its memory: entry and key, and 60 to 100
 // bytes beside them for each. Errors: none; a key or an entry that has not the size that the shape

@@ -2,8 +2,8 @@
 //
 //   if (const lapwing::PriceLevel* bid = book.best(lapwing::dbn::Side::kBid)) use(bid->price);
 //
-// It holds the entries of the fold `orders` (lapwing/order_entry.h) and keeps its levels in step with
-// them; what an add, a modify or a cancel means is the fold's business. OrderBooks owns it.
+// It holds the entries of the fold `orders` (lapwing/order_entry.h) and keeps its levels in step
+// with them; what an add, a modify or a cancel means is the fold's business. OrderBooks owns it.
 //
 // Cost: the best level, the number of levels and a level by its index in constant time; a change
 // of an order in constant time, and where a level comes or goes by its distance from the touch.

@@ -1,11 +1,14 @@
 // The sending end of a channel.
 //
-//   auto producer = lapwing::ChannelProducer::connect("/run/orders.sock", {}, std::chrono::seconds(5));
+//   auto producer =
+//       lapwing::ChannelProducer::connect("/run/orders.sock", {}, std::chrono::seconds(5));
+//   if (!producer.ok()) return fail(producer.status());
 //   lapwing::Claim claim = producer->claim(sizeof order);
 //   if (claim.result == lapwing::Errc::kOk) {
 //     std::memcpy(claim.payload.data(), &order, sizeof order);
-//     if (producer->commit(sizeof order, kNewOrder) != lapwing::Errc::kOk) return fail(producer->status());
+//     claim.result = producer->commit(sizeof order, kNewOrder);
 //   }
+//   if (claim.result != lapwing::Errc::kOk) return fail(producer->status());
 //
 // Every commit is visible to the consumer at once. No operation makes a system call but to wait, to
 // wake a consumer that sleeps, and now and then to see whether it is still there.
@@ -52,9 +55,10 @@ class ChannelListener;
 class ChannelProducer : private ChannelEnd {
  public:
   // Connects to, or serves, a consumer.
-  // Errors of connect: kNoBus (nothing is at the path), kPeerGone (nobody listens there, or it ended),
-  // kTimedOut, kRefused, kNotPermitted (another user listens), kInvalidArgument (the options),
-  // kAbiMismatch, kProtocol, kNoSpace, kLimit, kUnsupported, kSystem. Of accept: lapwing/listener.h.
+  // Errors of connect: kNoBus (nothing is at the path), kPeerGone (nobody listens there, or it
+  // ended), kTimedOut, kRefused, kNotPermitted (another user listens), kInvalidArgument (the
+  // options), kAbiMismatch, kProtocol, kNoSpace, kLimit, kUnsupported, kSystem. Of accept:
+  // lapwing/listener.h.
   [[nodiscard]] static absl::StatusOr<ChannelProducer> connect(const std::string& path,
                                                                const ChannelOptions& options,
                                                                Deadline deadline);
@@ -97,8 +101,8 @@ class ChannelProducer : private ChannelEnd {
   [[nodiscard]] bool arm(std::size_t size);
 
   // Ends the channel; the consumer reads what was committed, and then gets kClosed. What is only
-  // staged is never sent. A claim's memory stays valid until the object is destroyed, which does the
-  // same. Idempotent.
+  // staged is never sent. A claim's memory stays valid until the object is destroyed, which does
+  // the same. Idempotent.
   void close();
 
   [[nodiscard]] std::uint32_t message_bytes_max() const { return writer_.message_bytes_max(); }

@@ -1,6 +1,7 @@
 // The publisher: one process's write end of a bus.
 //
-//   auto publisher = lapwing::Publisher::open({.directory = "./es", .record_bytes = sizeof(Quote)});
+//   auto publisher =
+//       lapwing::Publisher::open({.directory = "./es", .record_bytes = sizeof(Quote)});
 //   if (!publisher.ok()) return fail(publisher.status());
 //   if (publisher->publish(quote) == lapwing::kNoSequence) return fail(publisher->last_error());
 //
@@ -8,8 +9,8 @@
 // an idle period writes an eventfd; a journal that is a whole ring behind makes it wait; the first
 // record beyond the sequences that are reserved on disk waits for the next reservation.
 //
-// Threads: one thread at a time, any thread; a call that overlaps another one is answered with
-// misuse. head(), durable(), journal(), subscribers(), subscriber_count() and interrupt() may be
+// Threads: one thread at a time, any thread; a call that overlaps one that waits is answered with
+// kMisuse. head(), durable(), journal(), subscribers(), subscriber_count() and interrupt() may be
 // called at any time. The library has two threads of its own: the service thread (control socket,
 // doorbell, heartbeat) and the file thread (journal).
 //
@@ -90,8 +91,8 @@ struct PublisherOptions {
   std::uint64_t source_id = 0;
   std::uint64_t source_offset = 0;
   bool resume = false;
-  // Called from any of the threads, and until the session has ended: where close() was not called or
-  // timed out, after the destructor, too.
+  // Called from any of the threads, and until the session has ended: where close() was not called
+  // or timed out, after the destructor, too.
   std::function<void(const std::string& line)> log = {};
 };
 
@@ -142,7 +143,8 @@ class Publisher {
   // control socket. Waits until the deadline for another publisher to end; the journal of the last
   // session is read however long that takes.
   // Errors: kBusTaken, kDamaged, kNoSpace, kNotPermitted, kInvalidArgument, kRecordSize,
-  // kPathTooLong, kNotALapwingFile, kSystem.
+  // kPathTooLong, kNotALapwingFile, kNotFound (a directory above), kLimit (no thread; the last
+  // sequence), kUnsupported, kSystem.
   [[nodiscard]] static absl::StatusOr<Publisher> open(PublisherOptions options,
                                                       Deadline deadline = std::chrono::seconds(10));
 
@@ -163,18 +165,17 @@ class Publisher {
   [[nodiscard]] Sequence publish(const Record& record, Deadline deadline) {
     return publish(std::as_bytes(std::span(&record, 1)), deadline);
   }
-  // Publishes records.size() / record_bytes() records laid end to end, in order (for structs:
-  // std::as_bytes(std::span(quotes))); readers may take
-  // each at once, head moves at the end or before a wait. Returns the sequence of the last, or
-  // kNoSequence where not all of them were published: head() says how far it came. Where the size
-  // is no multiple of a record's, none is published.
+  // Publishes records.size() / record_bytes() records laid end to end, in order: for structs,
+  // std::as_bytes(std::span(quotes)). Readers may take each at once; head moves at the end or before
+  // a wait. Returns the sequence of the last, or kNoSequence where not all of them were published:
+  // head() says how far it came. Where the size is no multiple of a record's, none is published.
   [[nodiscard]] Sequence publish_batch(std::span<const std::byte> records,
                                        Deadline deadline = Deadline::never());
   // Why publishing has ended; ok while it has not. By the publishing thread.
   [[nodiscard]] const absl::Status& status() const;
   // Why the last publish() that returned kNoSequence did: kRecordSize, kTimedOut, kWouldBlock (with
-  // Deadline::now()), kInterrupted, kMisuse (publishing goes on), or status(). A later success does not clear it.
-  // By the publishing thread.
+  // Deadline::now()), kInterrupted, kMisuse (publishing goes on), or status(). A later success does
+  // not clear it. By the publishing thread.
   [[nodiscard]] const absl::Status& last_error() const;
 
   // Waits until everything published is durable.
@@ -182,9 +183,9 @@ class Publisher {
   [[nodiscard]] absl::Status flush(Deadline deadline);
 
   // Ends the session: everything durable, the end recorded, subscribers told, names removed.
-  // Idempotent. kTimedOut, kWouldBlock: a thread of the library's own goes on with it, and the status
-  // of a later close() says how it ended. Without a call the destructor does the same and waits for nothing;
-  // a program that ends waits for such threads, for kCloseAtExitMax at most.
+  // Idempotent. kTimedOut, kWouldBlock: a thread of the library's own goes on with it, and the
+  // status of a later close() says how it ended. Without a call the destructor does the same and
+  // waits for nothing; a program that ends waits for such threads, for kCloseAtExitMax at most.
   [[nodiscard]] absl::Status close(Deadline deadline = Deadline::never());
 
   // Ends the wait in publish(), flush() or close() that is under way, or else the next one, with

@@ -69,8 +69,7 @@ struct Rotation {
 
 struct RecordingOptions {
   std::string path = {};
-  std::string directory =
-      {};  // of the bus: whenever a file is made, its feed's metadata go into it
+  std::string directory = {};  // of the bus: its feed's metadata go into each file that is made
   Rotation rotation = {};
 };
 

@@ -37,8 +37,8 @@
 //
 // Fork: in a child that this process forks, the subscriber is another process's. Every call there
 // answers kForked (wait and take_event: kEnded), arm() is false, head(), lag() and durable() are 0,
-// and the destructor does nothing. position() and counters() are those of the fork where no call was
-// under way, and a subscriber that the child opens at position() goes on from there. This one
+// and the destructor does nothing. position() and counters() are those of the fork where no call
+// was under way, and a subscriber that the child opens at position() goes on from there. This one
 // notices nothing.
 #pragma once
 
@@ -108,9 +108,9 @@ struct Start {
 // the history that was asked for is in the journal, and a lap during the join only leads back to
 // it.
 enum class OnGap : std::uint32_t {
-  kFill =
-      1,  // read it from the journal; what cannot be filled is reported as lost. Needs a journal:
-          // without one the subscriber ends with kNoJournal
+  // Read it from the journal; what cannot be filled is reported as lost. Needs a journal: without
+  // one the subscriber ends with kNoJournal.
+  kFill = 1,
   kSkip = 2,  // report it, count it as lost, and go on in the ring
   kStop = 3,  // report it and end with kStoppedAtGap; position() is before the gap
 };
@@ -221,18 +221,18 @@ struct Item {
 };
 
 // What take() gives. kOk: a record. kWouldBlock, kTimedOut, kInterrupted: nothing came. kEventDue:
-// an event or a state stands before the next record: take_event(), read() or wait() gives it. kRecordSize: the
-// bus has records of another size. kMisuse: another call is under way. Anything else is the end and
-// stays: kClosed after a clean close with end_at_close, else as status() says.
+// an event or a state stands before the next record: take_event(), read() or wait() gives it.
+// kRecordSize: the bus has records of another size. kMisuse: another call is under way. Anything
+// else is the end and stays: kClosed after a clean close with end_at_close, else as status() says.
 struct Taken {
   Errc result = Errc::kOk;
   Sequence sequence = kNoSequence;
 };
 
-// What read() gives. kOk: rows, or one event. The last event, kEnded, comes with the result that says
-// why (kClosed, kPublisherGone …), and again with every later call. Otherwise as of take(). kTooSmall: the memory does not
-// hold a row of row_bytes; nothing was consumed. All rows of a batch are of one session, one size
-// and one kind, and their sequences follow one another.
+// What read() gives. kOk: rows, or one event. The last event, kEnded, comes with the result that
+// says why (kClosed, kPublisherGone …), and again with every later call. Otherwise as of take().
+// kTooSmall: the memory does not hold a row of row_bytes; nothing was consumed. All rows of a batch
+// are of one session, one size and one kind, and their sequences follow one another.
 struct Batch {
   enum class Kind : std::uint32_t { kNothing, kRecords, kState, kEvent };
 
@@ -322,8 +322,9 @@ class Subscriber {
   [[nodiscard]] const absl::Status& status() const;
 
   // The position to store; continue it with Start::after(). Behind the last record, loss or reset
-  // that was delivered: store it once that is processed. Before kSnapshotComplete was delivered there is none: its sequence is
-  // kNoSequence, since half a state is nothing that could be continued.
+  // that was delivered: store it once that is processed. Before kSnapshotComplete was delivered
+  // there is none: its sequence is kNoSequence, since half a state is nothing that could be
+  // continued.
   [[nodiscard]] StoredPosition position() const;
   // What is durable, as of now, of the history that position() is of: no power cut takes a record
   // up to here back. Never beyond what is left of the session that was read last, whatever the

@@ -1,5 +1,5 @@
-// What producer, consumer and duplex have in common: one side of a channel. Not for users: their own
-// headers say what each public function does.
+// What producer, consumer and duplex have in common: one side of a channel. Not for users: their
+// own headers say what each public function does.
 //
 // Thread safety: as its side. An end that was moved from answers kMisuse to everything.
 #pragma once

@@ -1,5 +1,5 @@
-// The words of a channel: frames, positions, parking. Each side writes its own memory file and reads
-// the other's.
+// The words of a channel: frames, positions, parking. Each side writes its own memory file and
+// reads the other's.
 //
 // A frame at position p, its successor at q:
 //
