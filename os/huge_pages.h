@@ -9,7 +9,7 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "os/pages.h"
+#include "os/mapping.h"
 
 namespace lapwing {
 

@@ -22,7 +22,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "os/fork.h"
-#include "os/pages.h"
+#include "os/mapping.h"
 
 namespace lapwing {
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <boost/interprocess/mapped_region.hpp>
 #include <catch2/catch.hpp>
 #include <csignal>
 #include <fstream>

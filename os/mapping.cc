@@ -3,13 +3,12 @@
 #include <sys/mman.h>
 
 #include <boost/interprocess/exceptions.hpp>
+#include <boost/interprocess/mapped_region.hpp>
 #include <cerrno>
-#include <cstdint>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "lapwing/error.h"
-#include "os/fork.h"
-#include "os/huge_pages.h"
 #include "os/system_error.h"
 #include "proto/ring_layout.h"
 
@@ -63,6 +62,56 @@ absl::StatusOr<bip::mapped_region> map_file(int fd, MapAccess access, std::uint6
     return make_system_error(errno, absl::StrCat("keeping the mapping of ", path, " from forks"));
   }
   return region;
+}
+
+absl::StatusOr<Pages> Pages::make(void* place, int file, int protection, int flags,
+                                  std::uint64_t bytes, std::uint64_t mapped_bytes) {
+  Pages pages;
+  if (bytes == 0) return pages;
+  const ForkHold hold;  // until a fork does not copy it
+  void* const mapping = ::mmap(place, mapped_bytes, protection, MAP_PRIVATE | flags, file, 0);
+  if (mapping == MAP_FAILED) {
+    if (place != nullptr) ::munmap(place, mapped_bytes);
+    return make_error(Errc::kLimit, absl::StrCat("no room in memory for ", bytes,
+                                                 " bytes; free some, or raise this process's "
+                                                 "limit (ulimit -v)"));
+  }
+  ::madvise(mapping, mapped_bytes, MADV_DONTFORK);
+  pages.begin_ = static_cast<std::byte*>(mapping);
+  pages.byte_count_ = bytes;
+  pages.mapped_bytes_ = mapped_bytes;
+  return pages;
+}
+
+absl::StatusOr<Pages> Pages::allocate(std::uint64_t bytes) {
+  // Whole huge pages, the last one, too.
+  const std::uint64_t whole_bytes = (bytes + kHugePageBytes - 1) / kHugePageBytes * kHugePageBytes;
+  void* const place = reserve_aligned(whole_bytes);
+  const int fixed = place == nullptr ? 0 : MAP_FIXED;
+  auto pages = make(place, -1, PROT_READ | PROT_WRITE, MAP_ANONYMOUS | fixed, bytes, whole_bytes);
+  if (pages.ok()) ::madvise(pages->begin_, whole_bytes, MADV_HUGEPAGE);
+  return pages;
+}
+
+absl::StatusOr<Pages> Pages::map(int file, std::uint64_t bytes) {
+  return make(nullptr, file, PROT_READ, 0, bytes, bytes);
+}
+
+Pages& Pages::operator=(Pages&& other) noexcept {
+  std::swap(begin_, other.begin_);
+  std::swap(byte_count_, other.byte_count_);
+  std::swap(mapped_bytes_, other.mapped_bytes_);
+  std::swap(made_, other.made_);
+  return *this;
+}
+
+Pages::~Pages() {
+  if (begin_ != nullptr && !made_.in_child()) ::munmap(begin_, mapped_bytes_);
+}
+
+void Pages::expect_sequential(bool sequential) const {
+  if (begin_ == nullptr) return;
+  ::madvise(begin_, mapped_bytes_, sequential ? MADV_SEQUENTIAL : MADV_NORMAL);
 }
 
 }  // namespace lapwing

@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "lapwing/error.h"
 #include "os/fork.h"
-#include "os/pages.h"
+#include "os/mapping.h"
 #include "os/posix_io.h"
 #include "proto/text_field.h"
 #include "snapshot/bus_directory.h"

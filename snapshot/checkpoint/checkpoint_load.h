@@ -14,7 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "os/io.h"
-#include "os/pages.h"
+#include "os/mapping.h"
 #include "proto/checkpoint_format.h"
 #include "snapshot/checkpoint/checkpoint_header.h"
 #include "snapshot/checkpoint/loaded_checkpoint.h"

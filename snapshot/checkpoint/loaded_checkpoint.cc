@@ -4,7 +4,7 @@
 #include <cstring>
 #include <utility>
 
-#include "os/pages.h"
+#include "os/mapping.h"
 #include "snapshot/checkpoint/checkpoint_load.h"
 #include "snapshot/fold/entry_digest.h"
 

@@ -10,7 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "lapwing/sequence.h"
-#include "os/pages.h"
+#include "os/mapping.h"
 #include "snapshot/journal/journal_files.h"
 
 namespace lapwing {
