@@ -1,7 +1,5 @@
 #include "channel/call_table.h"
 
-#include <utility>
-
 namespace lapwing {
 
 CallTable::CallTable(std::uint32_t window) : places_(window) {
@@ -56,29 +54,15 @@ bool CallTable::complete(CallId id, std::uint32_t type, std::uint32_t code, bool
   place.reply.code = code;
   place.reply.is_error = is_error;
   place.reply.payload.assign(payload.begin(), payload.end());
-  append_done(call_place(id, window()));
+  done_.push_back(place);
   return true;
 }
 
 const StoredReply& CallTable::take(CallId id) {
-  remove_done(call_place(id, window()));
+  Place& place = place_of(id);
+  done_.erase(done_.iterator_to(place));
   free_place(id);
-  return place_of(id).reply;
-}
-
-void CallTable::append_done(std::uint32_t place) {
-  places_[place].before = last_done_;
-  places_[place].after = kNone;
-  (last_done_ == kNone ? first_done_ : places_[last_done_].after) = place;
-  last_done_ = place;
-  ++done_count_;
-}
-
-void CallTable::remove_done(std::uint32_t place) {
-  const auto [before, after] = std::pair(places_[place].before, places_[place].after);
-  (before == kNone ? first_done_ : places_[before].after) = after;
-  (after == kNone ? last_done_ : places_[after].before) = before;
-  --done_count_;
+  return place.reply;
 }
 
 void CallTable::abandon(CallId id) {

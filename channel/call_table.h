@@ -10,6 +10,7 @@
 //  3. A call that is reserved and not started has no reply yet, whatever the other side sends.
 #pragma once
 
+#include <boost/intrusive/list.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -35,7 +36,7 @@ class CallTable {
 
   bool has_free_place() const { return !free_.empty(); }
   // True: every place holds a reply that nobody has taken, so waiting frees none.
-  bool only_untaken() const { return done_count_ == places_.size(); }
+  bool only_untaken() const { return done_.size() == places_.size(); }
   // A call that is about to be sent; there is a free place.
   CallId reserve();
   // It was sent, and waits for its reply.
@@ -57,7 +58,7 @@ class CallTable {
   void abandon(CallId id);
 
   // The call that was done first and was not taken; 0: none.
-  CallId first_done() const { return first_done_ == kNone ? 0 : places_[first_done_].id; }
+  CallId first_done() const { return done_.empty() ? 0 : done_.front().id; }
   // The waiting call whose deadline is the earliest; 0: none waits.
   CallId first_to_expire() const;
 
@@ -65,28 +66,21 @@ class CallTable {
 
  private:
   enum class State { kFree, kWaiting, kAbandoned, kDone };
-  struct Place {
+  struct Place : boost::intrusive::list_base_hook<> {
     State state = State::kFree;
     CallId id = 0;
     std::uint64_t deadline_ns = 0;
     StoredReply reply;
-    std::uint32_t before = kNone;  // in the list of those that are done, the oldest first
-    std::uint32_t after = kNone;
   };
-  static constexpr std::uint32_t kNone = 0xffffffff;
 
   Place& place_of(CallId id) { return places_[call_place(id, window())]; }
   const Place& place_of(CallId id) const { return places_[call_place(id, window())]; }
   std::uint32_t window() const { return static_cast<std::uint32_t>(places_.size()); }
   void free_place(CallId id);
-  void append_done(std::uint32_t place);
-  void remove_done(std::uint32_t place);
 
   std::vector<Place> places_;
-  std::vector<std::uint32_t> free_;  // places, the last used on top: its memory is warm
-  std::uint32_t first_done_ = kNone;
-  std::uint32_t last_done_ = kNone;
-  std::size_t done_count_ = 0;
+  std::vector<std::uint32_t> free_;     // places, the last used on top: its memory is warm
+  boost::intrusive::list<Place> done_;  // of places_, the oldest first
   std::uint64_t serial_ = 0;
   std::uint64_t late_replies_ = 0;
 };

@@ -23,27 +23,23 @@ bool ConflationTable::put(std::span<const std::byte> key, Sequence sequence,
     slot = {generation_, add_node(key)};
   }
   Node& node = nodes_[slot.node];
-  if (node.waits) {
+  if (node.is_linked()) {
     ++node.conflated;
-    unlink(slot.node);
+    queue_.erase(queue_.iterator_to(node));
   } else {
     node.conflated = 0;
-    ++size_;
   }
-  node.waits = true;
+  queue_.push_back(node);
   node.sequence = sequence;
   std::memcpy(record_at(slot.node), record.data(), record_bytes_);
-  push_back(slot.node);
   return true;
 }
 
 ConflationTable::Waiting ConflationTable::take_front() {
-  const std::uint32_t index = front_;
-  Node& node = nodes_[index];
-  unlink(index);
-  node.waits = false;
-  if (--size_ == 0) forget_keys();
-  return {node.sequence, {record_at(index), record_bytes_}, node.conflated};
+  const Node& node = queue_.front();
+  queue_.pop_front();
+  if (queue_.empty()) forget_keys();
+  return {node.sequence, {record_at(node.index), record_bytes_}, node.conflated};
 }
 
 ConflationTable::Slot& ConflationTable::find_slot(std::span<const std::byte> key) {
@@ -62,22 +58,9 @@ std::uint32_t ConflationTable::add_node(std::span<const std::byte> key) {
     keys_.resize(std::size_t{used_} * key_bytes_);
     records_.resize(std::size_t{used_} * record_bytes_);
   }
-  nodes_[index] = {};
+  nodes_[index].index = index;
   std::memcpy(key_at(index), key.data(), key_bytes_);
   return index;
-}
-
-void ConflationTable::push_back(std::uint32_t index) {
-  nodes_[index].before = back_;
-  nodes_[index].after = kNone;
-  (back_ == kNone ? front_ : nodes_[back_].after) = index;
-  back_ = index;
-}
-
-void ConflationTable::unlink(std::uint32_t index) {
-  const Node& node = nodes_[index];
-  (node.before == kNone ? front_ : nodes_[node.before].after) = node.after;
-  (node.after == kNone ? back_ : nodes_[node.after].before) = node.before;
 }
 
 void ConflationTable::forget_keys() {

@@ -7,8 +7,10 @@
 // Thread safety: one thread.
 #pragma once
 
+#include <boost/intrusive/list.hpp>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <span>
 #include <vector>
 
@@ -33,19 +35,15 @@ class ConflationTable {
   // The record that has waited longest since its key's last change, which leaves. Not while empty.
   Waiting take_front();
 
-  std::uint32_t size() const { return size_; }
-  bool empty() const { return size_ == 0; }
+  std::uint32_t size() const { return static_cast<std::uint32_t>(queue_.size()); }
+  bool empty() const { return queue_.empty(); }
 
  private:
-  static constexpr std::uint32_t kNone = 0xffffffff;
-
   // One key. It keeps its place after its record has left, until the table is empty.
-  struct Node {
+  struct Node : boost::intrusive::list_base_hook<> {
     Sequence sequence = kNoSequence;
     std::uint64_t conflated = 0;
-    std::uint32_t before = kNone;  // in the queue
-    std::uint32_t after = kNone;
-    bool waits = false;
+    std::uint32_t index = 0;
   };
   // Of another generation than the table's: empty.
   struct Slot {
@@ -55,8 +53,6 @@ class ConflationTable {
 
   Slot& find_slot(std::span<const std::byte> key);
   std::uint32_t add_node(std::span<const std::byte> key);
-  void push_back(std::uint32_t index);
-  void unlink(std::uint32_t index);
   void forget_keys();
 
   std::byte* key_at(std::uint32_t index) { return keys_.data() + std::size_t{index} * key_bytes_; }
@@ -69,13 +65,11 @@ class ConflationTable {
   const std::uint32_t keys_max_;
   std::vector<Slot> slots_;  // open addressing, at most half full
   std::uint32_t generation_ = 1;
-  std::vector<Node> nodes_;  // those in use come first
+  std::deque<Node> nodes_;  // which stay where they are; those in use come first
   std::vector<std::byte> keys_;
   std::vector<std::byte> records_;
   std::uint32_t used_ = 0;
-  std::uint32_t size_ = 0;
-  std::uint32_t front_ = kNone;
-  std::uint32_t back_ = kNone;
+  boost::intrusive::list<Node> queue_;  // of nodes_
 };
 
 }  // namespace lapwing
