@@ -343,11 +343,10 @@ absl::Status Starter::start_archiver() {
   log(absl::StrCat("journal ", places_.journal_root(), " is written by ",
                    session_.queue->description()));
   ArchiverOptions archive;
-  archive.directory = absl::StrCat(places_.journal_root(), "/", journal_id_.hex());
+  archive.journal =
+      journal_files_of(*session_.disk, places_.journal_root(), session_.sessions->last()->begin);
   archive.schema = options_.schema;
-  archive.journal_id = journal_id_;
   archive.session_id = session_id_;
-  archive.geometry = geometry_;
   archive.first = ring.session_first_sequence;
   archive.oldest = session_.settled.oldest;
   archive.capacity = ring.capacity;
@@ -356,7 +355,7 @@ absl::Status Starter::start_archiver() {
   archive.retention = {options_.retain_bytes, ns_of(options_.retain_age)};
   archive.log = options_.log;
   absl::StatusOr<std::unique_ptr<Archiver>> archiver =
-      Archiver::start(*session_.disk, *session_.queue, *session_.sessions, archive);
+      Archiver::start(*session_.queue, *session_.sessions, archive);
   if (!archiver.ok()) return archiver.status();
   session_.archiver = *std::move(archiver);
   store_oldest(session_.ring->words(), session_.archiver->oldest());

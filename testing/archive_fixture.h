@@ -86,11 +86,9 @@ class ArchiveFixture {
   absl::Status start_archiver(Sequence first, Sequence oldest) {
     if (!sessions_) sessions_after_kill();
     ArchiverOptions archive;
-    archive.directory = directory();
+    archive.journal = {&disk_, directory(), journal_id(), options_.geometry};
     archive.schema = "bytes";
-    archive.journal_id = journal_id();
     archive.session_id = id_of(salt_);
-    archive.geometry = options_.geometry;
     archive.first = first;
     archive.oldest = oldest;
     archive.capacity = options_.capacity;
@@ -99,7 +97,7 @@ class ArchiveFixture {
     archive.retention = options_.retention;
     archive.try_direct_io = options_.try_direct_io;
     archive.log = options_.log;
-    auto archiver = Archiver::start(disk_, queue_, *sessions_, archive);
+    auto archiver = Archiver::start(queue_, *sessions_, archive);
     if (!archiver.ok()) return archiver.status();
     archiver_ = *std::move(archiver);
     return absl::OkStatus();

@@ -58,12 +58,12 @@ class RateMeter {
 
 SegmentOptions segment_options(const ArchiverOptions& options) {
   const bool aligned = std::bit_cast<std::uintptr_t>(options.ring_slots) % kPageBytes == 0;
-  return {options.directory, options.schema,           options.journal_id,
-          options.geometry,  options.file_permissions, options.try_direct_io && aligned};
+  return {options.journal, options.schema, options.file_permissions,
+          options.try_direct_io && aligned};
 }
 
 absl::Status check(const ArchiverOptions& options) {
-  const JournalGeometry& geometry = options.geometry;
+  const JournalGeometry& geometry = options.journal.geometry;
   const bool sizes = geometry.slot_bytes == slot_bytes_for(geometry.record_bytes) &&
                      std::has_single_bit(geometry.segment_slots) &&
                      geometry.segment_bytes() >= kSegmentSlotBytesMin &&
@@ -72,27 +72,26 @@ absl::Status check(const ArchiverOptions& options) {
   if (sizes && options.first >= 1 && options.ring_slots != nullptr) return absl::OkStatus();
   return make_error(
       Errc::kInvalidArgument,
-      absl::StrCat("an archiver of ", options.directory, " with slots of ", geometry.slot_bytes,
-                   " bytes, segments of ", geometry.segment_slots, " slots and a ring of ",
-                   options.capacity, ": the sizes contradict each other"));
+      absl::StrCat("an archiver of ", options.journal.directory, " with slots of ",
+                   geometry.slot_bytes, " bytes, segments of ", geometry.segment_slots,
+                   " slots and a ring of ", options.capacity, ": the sizes contradict each other"));
 }
 
 }  // namespace
 
 struct Archiver::State {
-  State(Disk& disk_in, WriteQueue& queue_in, SessionLog& sessions_in, const ArchiverOptions& opts)
+  State(WriteQueue& queue_in, SessionLog& sessions_in, const ArchiverOptions& opts)
       : queue(queue_in),
         sessions(sessions_in),
         options(opts),
-        pool(disk_in, segment_options(opts), kPoolTags),
-        writer(pool, {opts.directory, opts.journal_id, opts.geometry, opts.first, opts.capacity,
-                      opts.ring_slots, kWriterTags}),
-        cycle(pool, {opts.directory, opts.journal_id, opts.geometry, opts.first, kCycleTags}),
-        schedule(opts.geometry, opts.sync_interval_ns),
-        retention(disk_in, {opts.directory, opts.journal_id, opts.geometry, opts.retention,
-                            opts.oldest, opts.file_permissions, kRetentionTags}) {}
+        pool(segment_options(opts), kPoolTags),
+        writer(pool, {opts.first, opts.capacity, opts.ring_slots, kWriterTags}),
+        cycle(pool, opts.first, kCycleTags),
+        schedule(opts.journal.geometry, opts.sync_interval_ns),
+        retention(opts.journal,
+                  {opts.retention, opts.oldest, opts.file_permissions, kRetentionTags}) {}
 
-  absl::Status open(Disk& disk);
+  absl::Status open();
   absl::Status prepare_first_segments();
   std::uint64_t reservation_step() const;
 
@@ -146,13 +145,12 @@ struct Archiver::State {
   std::array<WriteCompletion, 64> completions;
 };
 
-absl::StatusOr<std::unique_ptr<Archiver>> Archiver::start(Disk& disk, WriteQueue& queue,
-                                                          SessionLog& sessions,
+absl::StatusOr<std::unique_ptr<Archiver>> Archiver::start(WriteQueue& queue, SessionLog& sessions,
                                                           const ArchiverOptions& options) {
   if (const absl::Status status = check(options); !status.ok()) return status;
   std::unique_ptr<Archiver> archiver(
-      new Archiver(std::make_unique<State>(disk, queue, sessions, options)));
-  if (const absl::Status status = archiver->state_->open(disk); !status.ok()) return status;
+      new Archiver(std::make_unique<State>(queue, sessions, options)));
+  if (const absl::Status status = archiver->state_->open(); !status.ok()) return status;
   return archiver;
 }
 
@@ -168,23 +166,23 @@ Archiver::~Archiver() {
   }
 }
 
-absl::Status Archiver::State::open(Disk& disk) {
+absl::Status Archiver::State::open() {
   head = options.first - 1;
   wall_ns = sessions.last() == nullptr ? 0 : sessions.last()->begin.wall_ns;
   const auto present = pool.open();
   if (!present.ok()) return present.status();
-  const std::uint64_t segment = options.geometry.segment_of(options.first);
+  const std::uint64_t segment = options.journal.geometry.segment_of(options.first);
   const bool there = std::ranges::binary_search(*present, segment);
-  present_through = there ? head : options.geometry.segment_first(segment) - 1;
+  present_through = there ? head : options.journal.geometry.segment_first(segment) - 1;
   if (const absl::Status status = retention.open(*present, segment); !status.ok()) return status;
   if (const absl::Status status = prepare_first_segments(); !status.ok()) return status;
-  if (const absl::Status status = writer.load_first_block(disk); !status.ok()) return status;
+  if (const absl::Status status = writer.load_first_block(); !status.ok()) return status;
   return reserve();
 }
 
 // The first must be there; one of those ahead may fail, and is tried again later.
 absl::Status Archiver::State::prepare_first_segments() {
-  const std::uint64_t first = options.geometry.segment_of(options.first);
+  const std::uint64_t first = options.journal.geometry.segment_of(options.first);
   do {
     const SegmentDemand demand{first, first + kSegmentsAheadMin, first, options.first - 1};
     pool.advance(queue, demand, now_ns, wall_ns);
@@ -255,7 +253,8 @@ absl::Status Archiver::State::check_names() {
   if (retention.file_is_lost()) {
     const absl::Status restored = retention.restore_file();
     note(noted_retention_file,
-         absl::StrCat(options.directory, "/", kRetentionFileName, " was removed or replaced and ",
+         absl::StrCat(options.journal.directory, "/", kRetentionFileName,
+                      " was removed or replaced and ",
                       restored.ok() ? "is made again"
                                     : absl::StrCat("cannot be made again: ", restored.message())));
   }
@@ -302,7 +301,7 @@ SyncSchedule::Progress Archiver::State::progress() const {
 }
 
 SegmentDemand Archiver::State::demand() const {
-  const JournalGeometry& geometry = options.geometry;
+  const JournalGeometry& geometry = options.journal.geometry;
   const std::uint64_t first = geometry.segment_of(writer.submitted() + 1);
   const std::uint64_t ahead = std::max(
       kSegmentsAheadMin, rate.records_in(kSegmentSecondsAhead) / geometry.segment_slots + 1);
@@ -330,9 +329,9 @@ absl::Status Archiver::State::reserve() {
   const std::uint64_t step = reservation_step();
   SessionEntry entry{};
   entry.kind = SessionEntryKind::kReserve;
-  entry.journal_id = options.journal_id;
+  entry.journal_id = options.journal.journal_id;
   entry.session_id = options.session_id;
-  entry.through = options.geometry.floor_block(head + step);
+  entry.through = options.journal.geometry.floor_block(head + step);
   const absl::Status status = sessions.append(entry);
   if (status.ok()) reserved_through = entry.through;
   return status;
@@ -347,10 +346,10 @@ void Archiver::State::fail(JournalState state, const absl::Status& why) {
   if (!good()) return;
   failed_condition = {state, errno_of(why)};
   failure =
-      make_error(Errc::kJournalFailed,
-                 absl::StrCat("the journal in ", options.directory, " has failed: ", why.message(),
-                              "; it keeps what is durable, and the next "
-                              "session begins a new one"));
+      make_error(Errc::kJournalFailed, absl::StrCat("the journal in ", options.journal.directory,
+                                                    " has failed: ", why.message(),
+                                                    "; it keeps what is durable, and the next "
+                                                    "session begins a new one"));
 }
 
 // The end is recorded before anything goes beyond the reservation: after a power cut the next start
@@ -370,7 +369,7 @@ void Archiver::State::record_failure() {
 absl::Status Archiver::State::append_end(SessionEnd how, Sequence last, int sys_errno) {
   SessionEntry entry{};
   entry.kind = SessionEntryKind::kEnd;
-  entry.journal_id = options.journal_id;
+  entry.journal_id = options.journal.journal_id;
   entry.session_id = options.session_id;
   entry.how = how;
   entry.last = last;
@@ -383,12 +382,12 @@ absl::Status Archiver::State::wait_for_completion() {
   stalled_ns = collect(kWaitNs) > 0 ? 0 : stalled_ns + kWaitNs;
   if (stalled_ns < kStallNsMax) return absl::OkStatus();
   return make_error(Errc::kTimedOut,
-                    absl::StrCat("the disk under ", options.directory,
+                    absl::StrCat("the disk under ", options.journal.directory,
                                  " has completed nothing for ", kStallNsMax / 1'000'000'000, " s"));
 }
 
 std::string Archiver::State::stall_report() const {
-  return absl::StrCat("the disk under ", options.directory, " has ", queue.in_flight(),
+  return absl::StrCat("the disk under ", options.journal.directory, " has ", queue.in_flight(),
                       " requests and has completed nothing for another ",
                       kStallNsMax / 1'000'000'000,
                       " s; the process cannot end before it does: look at the disk (dmesg)");
@@ -467,7 +466,7 @@ Sequence Archiver::oldest() const {
 Sequence Archiver::limit() const {
   const State& state = *state_;
   if (!state.good()) return state.end_tried ? kSequenceMax : state.reserved_through;
-  return std::min(state.options.geometry.floor_block(archived()) + state.options.capacity,
+  return std::min(state.options.journal.geometry.floor_block(archived()) + state.options.capacity,
                   state.reserved_through);
 }
 

@@ -56,7 +56,7 @@
 #include "os/io.h"
 #include "proto/journal_format.h"
 #include "snapshot/archive/segment_retention.h"
-#include "snapshot/journal/journal_geometry.h"
+#include "snapshot/journal/journal_files.h"
 #include "snapshot/journal/session_log.h"
 
 namespace lapwing {
@@ -75,11 +75,9 @@ inline constexpr std::uint64_t kStallNsMax = 60'000'000'000;
 inline constexpr std::uint64_t kNamesCheckNs = 1'000'000'000;
 
 struct ArchiverOptions {
-  std::string directory;  // journal/<journal id>, exists
+  JournalFiles journal;  // its directory exists
   std::string schema;
-  Id128 journal_id;
-  Id128 session_id;  // its `begin` is the session log's last entry
-  JournalGeometry geometry;
+  Id128 session_id;            // its `begin` is the session log's last entry
   Sequence first = 1;          // of this session: archived and durable start at first - 1
   Sequence oldest = 1;         // oldest retained sequence at the start
   std::uint64_t capacity = 0;  // of the ring, slots
@@ -109,8 +107,7 @@ class Archiver {
   // at least first - 1 + capacity (rounded by blocks) when it returns. Disk, queue and sessions
   // outlive the archiver; the queue has nothing in flight.
   // Errors: kInvalidArgument, kNoSpace (bytes needed and free), kNotPermitted, kDamaged, kSystem.
-  static absl::StatusOr<std::unique_ptr<Archiver>> start(Disk& disk, WriteQueue& queue,
-                                                         SessionLog& sessions,
+  static absl::StatusOr<std::unique_ptr<Archiver>> start(WriteQueue& queue, SessionLog& sessions,
                                                          const ArchiverOptions& options);
   // Waits for what is in flight, however long it takes, and logs every kStallNsMax that it does. A
   // deadline would be no end, and not safe:

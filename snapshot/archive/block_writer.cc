@@ -13,12 +13,13 @@ namespace lapwing {
 
 BlockWriter::BlockWriter(SegmentPool& segments, const Options& options)
     : segments_(segments),
+      journal_(segments.journal()),
       options_(options),
       archived_(options.first - 1),
       submitted_(options.first - 1) {}
 
-absl::Status BlockWriter::load_first_block(Disk& disk) {
-  const JournalGeometry& geometry = options_.geometry;
+absl::Status BlockWriter::load_first_block() {
+  const JournalGeometry& geometry = journal_.geometry;
   const Sequence last_before = options_.first - 1;
   if (last_before % geometry.block_slots() == 0) return absl::OkStatus();
   const Sequence first = geometry.block_first(geometry.block_of(last_before));
@@ -26,17 +27,17 @@ absl::Status BlockWriter::load_first_block(Disk& disk) {
   private_first_ = first;
   private_open_ = true;
   const std::uint64_t offset = geometry.offset_of(first);
-  const auto got = disk.read_at(segment->data.get(), offset, private_page_.bytes);
+  const auto got = journal_.disk->read_at(segment->data.get(), offset, private_page_.bytes);
   if (!got.ok()) return got.status();
   for (Sequence n = first; n <= last_before; ++n) {
     std::byte* const slot = private_page_.bytes.data() + (n - first) * geometry.slot_bytes;
     Word stamp;
     std::memcpy(&stamp, slot, sizeof stamp);
     if (*got == kPageBytes && stamp == ready_stamp(n)) continue;
-    return make_error(Errc::kDamaged,
-                      absl::StrCat(segment_path(options_.directory, segment->number, "jnl"),
-                                   ", offset ", geometry.offset_of(n), ": record ", n,
-                                   " of an earlier session is not there; run `lapwing verify`"));
+    return make_error(
+        Errc::kDamaged,
+        absl::StrCat(journal_.path(segment->number, "jnl"), ", offset ", geometry.offset_of(n),
+                     ": record ", n, " of an earlier session is not there; run `lapwing verify`"));
   }
   std::memset(private_page_.bytes.data() + (last_before + 1 - first) * geometry.slot_bytes, 0,
               kPageBytes - (last_before + 1 - first) * geometry.slot_bytes);
@@ -60,7 +61,7 @@ void BlockWriter::submit(WriteQueue& queue, Sequence head, bool partial_due) {
 
 // Whole blocks that lie one after the other in ring and segment. False if there is none to submit.
 bool BlockWriter::submit_run(WriteQueue& queue, Sequence head) {
-  const JournalGeometry& geometry = options_.geometry;
+  const JournalGeometry& geometry = journal_.geometry;
   if (geometry.floor_block(head) <= submitted_) return false;
   const Sequence first = submitted_ + 1;
   const std::uint64_t to_ring_end = options_.capacity - ((first - 1) & (options_.capacity - 1));
@@ -83,7 +84,7 @@ void BlockWriter::begin_private(Sequence first) {
 
 // The private copy with what the ring has by now, once it is whole or due. False if it must wait.
 bool BlockWriter::submit_private(WriteQueue& queue, Sequence head, bool partial_due) {
-  const JournalGeometry& geometry = options_.geometry;
+  const JournalGeometry& geometry = journal_.geometry;
   const Sequence block_last = private_first_ + geometry.block_slots() - 1;
   const bool whole = head >= block_last;
   if (private_in_flight_ || !(whole || partial_due)) return false;
@@ -102,7 +103,7 @@ void BlockWriter::launch(WriteQueue& queue, OpenSegment& segment, const std::byt
                          Sequence first, Sequence last, std::uint64_t bytes, bool from_private) {
   const std::size_t index = flights_end_++ % kWritesInFlightMax;
   const WriteRequest request{WriteRequest::Kind::kWrite, segment.data.get(),
-                             options_.geometry.offset_of(first), std::span(slots, bytes),
+                             journal_.geometry.offset_of(first), std::span(slots, bytes),
                              options_.tag_base + index};
   flights_[index] = {OngoingRequest(request, {segment.number, "jnl"}),
                      &segment,
@@ -126,7 +127,7 @@ absl::Status BlockWriter::complete(std::uint64_t tag, std::int64_t result) {
   Flight& flight = flights_[tag - options_.tag_base];
   switch (flight.request.take(result)) {
     case OngoingRequest::Outcome::kFailed:
-      return flight.request.failure(options_.directory);
+      return flight.request.failure(journal_.directory);
     case OngoingRequest::Outcome::kAgain:
       flight.unsent = true;
       break;
@@ -150,22 +151,22 @@ void BlockWriter::land() {
 }
 
 void BlockWriter::keep_sums(const Flight& flight) {
-  const JournalGeometry& geometry = options_.geometry;
+  const JournalGeometry& geometry = journal_.geometry;
   const std::byte* slots = flight.slots;
   for (Sequence n = flight.first; n <= flight.last; n += geometry.block_slots()) {
     const auto count =
         static_cast<std::uint32_t>(std::min(flight.last - n + 1, geometry.block_slots()));
     const std::uint64_t block = geometry.block_of(n);
     flight.segment->sum_entries[block % geometry.blocks_per_segment()] =
-        make_sum(options_.journal_id, block,
+        make_sum(journal_.journal_id, block,
                  std::span(slots, std::size_t{count} * geometry.slot_bytes), count);
     slots += kPageBytes;
   }
 }
 
 OpenSegment* BlockWriter::segment_for(Sequence n) {
-  const std::uint64_t number = options_.geometry.segment_of(n);
-  const bool unused = options_.geometry.segment_first(number) > submitted_;
+  const std::uint64_t number = journal_.geometry.segment_of(n);
+  const bool unused = journal_.geometry.segment_first(number) > submitted_;
   OpenSegment* const segment = unused ? segments_.find_unused(number) : segments_.find(number);
   if (segment == nullptr && missing_segment_ != number) ++segment_waits_;
   missing_segment_ = segment == nullptr ? std::optional(number) : std::nullopt;
@@ -173,7 +174,7 @@ OpenSegment* BlockWriter::segment_for(Sequence n) {
 }
 
 const std::byte* BlockWriter::ring_slot(Sequence n) const {
-  return options_.ring_slots + ((n - 1) & (options_.capacity - 1)) * options_.geometry.slot_bytes;
+  return options_.ring_slots + ((n - 1) & (options_.capacity - 1)) * journal_.geometry.slot_bytes;
 }
 
 }  // namespace lapwing

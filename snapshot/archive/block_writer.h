@@ -21,7 +21,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <string>
 
 #include "absl/status/status.h"
 #include "lapwing/sequence.h"
@@ -29,7 +28,7 @@
 #include "snapshot/archive/open_segment.h"
 #include "snapshot/archive/request_batch.h"
 #include "snapshot/archive/segment_pool.h"
-#include "snapshot/journal/journal_geometry.h"
+#include "snapshot/journal/journal_files.h"
 
 namespace lapwing {
 
@@ -39,9 +38,6 @@ inline constexpr std::size_t kWritesInFlightMax = 32;
 class BlockWriter {
  public:
   struct Options {
-    std::string directory;  // for messages
-    Id128 journal_id;
-    JournalGeometry geometry;
     Sequence first = 1;                     // of the session
     std::uint64_t capacity = 0;             // of the ring, slots
     const std::byte* ring_slots = nullptr;  // 4 KiB-aligned
@@ -52,7 +48,7 @@ class BlockWriter {
 
   // For a session that begins inside a block: fills the private copy with that block as the disk
   // has it. The segment is ready. kDamaged if a record before the session is not there.
-  absl::Status load_first_block(Disk& disk);
+  absl::Status load_first_block();
 
   // Submits whole blocks up to head, and with `partial_due` the slots of the last, unfinished
   // block.
@@ -92,7 +88,8 @@ class BlockWriter {
   const std::byte* ring_slot(Sequence n) const;
 
   SegmentPool& segments_;
-  Options options_;
+  const JournalFiles& journal_;
+  const Options options_;
   Sequence archived_;
   Sequence submitted_;
 

@@ -10,22 +10,19 @@
 #include "snapshot/journal/time_index.h"
 
 namespace lapwing {
-std::string SegmentFiles::path(std::uint64_t number, const char* suffix) const {
-  return segment_path(options_.directory, number, suffix);
-}
 
 std::string SegmentFiles::unfinished_path(std::uint64_t number, const char* suffix) const {
   return path(number, suffix) + kUnfinishedSuffix;
 }
 
 absl::StatusOr<OpenFile> SegmentFiles::open(const std::string& path, OpenMode mode, bool direct) {
-  return open_file(disk_, path,
+  return open_file(disk(), path,
                    {.mode = mode, .direct = direct, .permissions = options_.file_permissions});
 }
 
 absl::StatusOr<OpenFile> SegmentFiles::create(std::uint64_t number, const char* suffix,
                                               bool direct) {
-  return create_unfinished(disk_, path(number, suffix),
+  return create_unfinished(disk(), path(number, suffix),
                            {.direct = direct, .permissions = options_.file_permissions});
 }
 
@@ -33,7 +30,7 @@ absl::StatusOr<OpenFile> SegmentFiles::create(std::uint64_t number, const char* 
 absl::StatusOr<OpenFile> SegmentFiles::choose_io(absl::StatusOr<OpenFile> data,
                                                  const std::string& path) {
   if (!data.ok() || direct_.has_value()) return data;
-  const std::uint32_t alignment = options_.try_direct_io ? disk_.direct_alignment(data->get()) : 0;
+  const std::uint32_t alignment = options_.try_direct_io ? disk().direct_alignment(data->get()) : 0;
   direct_ = alignment != 0 && alignment <= kPageBytes;
   if (!*direct_) return data;
   return open(path, OpenMode::kReadWrite, true);
@@ -61,12 +58,12 @@ absl::Status SegmentFiles::open_existing(std::uint64_t number, OpenSegment& segm
   if (const absl::Status status = check_data(*data, number); !status.ok()) return status;
   auto sums = open(path(number, "sum"), OpenMode::kReadWrite);
   if (!sums.ok()) return sums.status();
-  const auto sums_size = disk_.size(sums->get());
+  const auto sums_size = disk().size(sums->get());
   if (!sums_size.ok()) return sums_size.status();
-  if (*sums_size != sum_file_bytes(options_.geometry)) {
+  if (*sums_size != sum_file_bytes(journal().geometry)) {
     return make_error(Errc::kDamaged,
                       absl::StrCat(path(number, "sum"), " has ", *sums_size, " bytes instead of ",
-                                   sum_file_bytes(options_.geometry)));
+                                   sum_file_bytes(journal().geometry)));
   }
   // A hint: it begins anew where somebody has removed it.
   auto index = open(path(number, "idx"), OpenMode::kReadWrite);
@@ -83,24 +80,24 @@ absl::Status SegmentFiles::open_existing(std::uint64_t number, OpenSegment& segm
 
 absl::Status SegmentFiles::check_data(const OpenFile& data, std::uint64_t number) {
   const std::string name = path(number, "jnl");
-  const auto size = disk_.size(data.get());
+  const auto size = disk().size(data.get());
   if (!size.ok()) return size.status();
-  if (*size != segment_file_bytes(options_.geometry)) {
+  if (*size != segment_file_bytes(journal().geometry)) {
     return make_error(Errc::kDamaged, absl::StrCat(name, " has ", *size, " bytes instead of ",
-                                                   segment_file_bytes(options_.geometry)));
+                                                   segment_file_bytes(journal().geometry)));
   }
   Page page;
-  const auto got = disk_.read_at(data.get(), 0, page.bytes);
+  const auto got = disk().read_at(data.get(), 0, page.bytes);
   if (!got.ok()) return got.status();
   SegmentHeader header;
   std::memcpy(&header, page.bytes.data(), sizeof header);
-  return check_segment_header(header, options_.journal_id, options_.geometry, number, name);
+  return check_segment_header(header, journal().journal_id, journal().geometry, number, name);
 }
 
 absl::Status SegmentFiles::find_index_end(OpenSegment& segment) {
-  const auto size = disk_.size(segment.index.get());
+  const auto size = disk().size(segment.index.get());
   if (!size.ok()) return size.status();
-  const auto newest = newest_time_entry(disk_, segment.index.get(), options_.journal_id);
+  const auto newest = newest_time_entry(disk(), segment.index.get(), journal().journal_id);
   if (!newest.ok()) return newest.status();
   // A torn last entry is overwritten by the next.
   segment.index_bytes = *size - *size % sizeof(TimeEntry);

@@ -8,13 +8,14 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "os/io.h"
 #include "proto/journal_format.h"
-#include "snapshot/journal/journal_geometry.h"
+#include "snapshot/journal/journal_files.h"
 
 namespace lapwing {
 
@@ -46,10 +47,8 @@ static_assert(sizeof(Page) == kPageBytes);
 
 // What all segments of one journal have in common.
 struct SegmentOptions {
-  std::string directory;  // journal/<journal id>
+  JournalFiles journal;
   std::string schema;
-  Id128 journal_id;
-  JournalGeometry geometry;
   unsigned file_permissions = 0600;
   bool try_direct_io = true;
 };
@@ -57,11 +56,14 @@ struct SegmentOptions {
 // Opens the files of segments, under their own or their unfinished names.
 class SegmentFiles {
  public:
-  SegmentFiles(Disk& disk, const SegmentOptions& options) : disk_(disk), options_(options) {}
+  explicit SegmentFiles(SegmentOptions options) : options_(std::move(options)) {}
 
-  Disk& disk() { return disk_; }
   const SegmentOptions& options() const { return options_; }
-  std::string path(std::uint64_t number, const char* suffix) const;
+  const JournalFiles& journal() const { return options_.journal; }
+  Disk& disk() const { return *options_.journal.disk; }
+  std::string path(std::uint64_t number, const char* suffix) const {
+    return options_.journal.path(number, suffix);
+  }
   std::string unfinished_path(std::uint64_t number, const char* suffix) const;
 
   // Creates the three files of a segment under their unfinished names.
@@ -76,7 +78,6 @@ class SegmentFiles {
   absl::Status check_data(const OpenFile& data, std::uint64_t number);
   absl::Status find_index_end(OpenSegment& segment);
 
-  Disk& disk_;
   SegmentOptions options_;
   std::optional<bool> direct_;  // decided at the first segment: all are on one file system
 };

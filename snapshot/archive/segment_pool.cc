@@ -22,13 +22,15 @@ std::size_t slot_count(const JournalGeometry& geometry) {
 
 }  // namespace
 
-SegmentPool::SegmentPool(Disk& disk, const SegmentOptions& options, std::uint64_t tag_base)
-    : files_(disk, options), tag_base_(tag_base), slots_(slot_count(options.geometry)) {
-  for (Slot& slot : slots_) slot.segment.sum_entries.resize(options.geometry.blocks_per_segment());
+SegmentPool::SegmentPool(const SegmentOptions& options, std::uint64_t tag_base)
+    : files_(options), tag_base_(tag_base), slots_(slot_count(journal().geometry)) {
+  for (Slot& slot : slots_) {
+    slot.segment.sum_entries.resize(journal().geometry.blocks_per_segment());
+  }
 }
 
 absl::StatusOr<std::vector<std::uint64_t>> SegmentPool::open() {
-  const std::string& path = files_.options().directory;
+  const std::string& path = journal().directory;
   auto directory = open_file(files_.disk(), path, {.mode = OpenMode::kDirectory});
   if (!directory.ok()) return directory.status();
   directory_ = *std::move(directory);
@@ -52,8 +54,7 @@ absl::Status SegmentPool::remove_leftovers(const std::vector<std::string>& names
         (parse_segment_name(name, "sum", number) || parse_segment_name(name, "idx", number)) &&
         !std::ranges::binary_search(segments, number);
     if (!orphan && !name.ends_with(kUnfinishedSuffix)) continue;
-    const absl::Status status =
-        remove_if_there(files_.disk(), files_.options().directory + "/" + name);
+    const absl::Status status = remove_if_there(files_.disk(), journal().directory + "/" + name);
     if (!status.ok()) return status;
   }
   return absl::OkStatus();
@@ -98,8 +99,7 @@ bool SegmentPool::begin_next(const SegmentDemand& demand, std::uint64_t now_ns,
   slot->state = SlotState::kPreparing;
   free->slot = &*slot;
   free->was_needed = needed;
-  const bool holds_records =
-      files_.options().geometry.segment_first(next_number_) <= demand.written;
+  const bool holds_records = journal().geometry.segment_first(next_number_) <= demand.written;
   free->work.begin(files_, directory_, slot->segment, next_number_++, holds_records, wall_ns);
   return true;
 }
@@ -152,7 +152,7 @@ std::string SegmentPool::lost_name(const OpenSegment& segment) {
 void SegmentPool::check_names(Sequence written) {
   for (Slot& slot : slots_) {
     if (slot.state != SlotState::kReady) continue;
-    if (files_.options().geometry.segment_first(slot.segment.number) <= written) {
+    if (journal().geometry.segment_first(slot.segment.number) <= written) {
       note_if_lost(slot.segment);
     } else if (!lost_name(slot.segment).empty()) {
       give_up(slot);
@@ -162,7 +162,7 @@ void SegmentPool::check_names(Sequence written) {
 
 // Of a segment that holds records.
 void SegmentPool::note_if_lost(const OpenSegment& segment) {
-  if (files_.options().geometry.segment_last(segment.number) < oldest_) return;
+  if (journal().geometry.segment_last(segment.number) < oldest_) return;
   const std::string lost = lost_name(segment);
   if (lost.empty()) return;
   failure_.Update(make_system_error(
@@ -201,7 +201,7 @@ void SegmentPool::close(Slot& slot) {
 }
 
 void SegmentPool::retire(Sequence durable) {
-  const JournalGeometry& geometry = files_.options().geometry;
+  const JournalGeometry& geometry = journal().geometry;
   for (Slot& slot : slots_) {
     if (slot.state == SlotState::kReady && !slot.segment.index_dirty &&
         geometry.segment_last(slot.segment.number) <= durable) {
@@ -213,7 +213,7 @@ void SegmentPool::retire(Sequence durable) {
 
 // The names .jnl go first and are synced, so that no power cut leaves one without its companions.
 absl::Status SegmentPool::discard_beyond(Sequence last) {
-  const JournalGeometry& geometry = files_.options().geometry;
+  const JournalGeometry& geometry = journal().geometry;
   for (Preparation& preparation : preparations_) {
     if (preparation.slot == nullptr) continue;
     preparation.work.undo();
@@ -230,7 +230,7 @@ absl::Status SegmentPool::discard_beyond(Sequence last) {
   absl::Status status;
   for (const std::uint64_t number : unused) status.Update(remove(number, "jnl"));
   if (status.ok() && !unused.empty()) {
-    status = files_.disk().sync_directory(files_.options().directory);
+    status = files_.disk().sync_directory(journal().directory);
   }
   if (!status.ok()) return status;  // the next start removes what has no .jnl
   for (const std::uint64_t number : unused) {

@@ -42,8 +42,9 @@ struct SegmentDemand {
 
 class SegmentPool {
  public:
-  SegmentPool(Disk& disk, const SegmentOptions& options, std::uint64_t tag_base);
+  SegmentPool(const SegmentOptions& options, std::uint64_t tag_base);
 
+  const JournalFiles& journal() const { return files_.journal(); }
   // Removes what an earlier preparation left unfinished, syncs the directory (a killed publisher
   // may not have), and returns the numbers of the segments that are there, ascending.
   absl::StatusOr<std::vector<std::uint64_t>> open();

@@ -67,9 +67,9 @@ absl::Status SegmentPreparation::start(bool holds_records, std::uint64_t wall_ns
   const absl::Status looked = adopt(holds_records, adopted);
   if (!looked.ok() || adopted) return looked;
   if (const absl::Status status = files_->create(number_, *segment_); !status.ok()) return status;
-  const SegmentOptions& options = files_->options();
-  const SegmentHeader header =
-      make_segment_header(options.journal_id, options.geometry, number_, options.schema, wall_ns);
+  const JournalFiles& journal = files_->journal();
+  const SegmentHeader header = make_segment_header(journal.journal_id, journal.geometry, number_,
+                                                   files_->options().schema, wall_ns);
   std::memcpy(header_.bytes.data(), &header, sizeof header);
   enter(Stage::kAllocating);
   return absl::OkStatus();
@@ -95,7 +95,7 @@ SegmentPreparation::State SegmentPreparation::advance(WriteQueue& queue, std::ui
   while (state_ == State::kUnderWay) {
     requests_.submit(queue, tag_base);
     if (requests_.failed()) {
-      const absl::Status why = requests_.failure(files_->options().directory);
+      const absl::Status why = requests_.failure(files_->journal().directory);
       const bool unsupported = errno_of(why) == EOPNOTSUPP && stage_ == Stage::kAllocating;
       const absl::Status retried = unsupported ? allocate_synchronously() : why;
       if (!retried.ok()) {
@@ -154,7 +154,7 @@ void SegmentPreparation::enter(Stage stage) {
 void SegmentPreparation::add(WriteRequest::Kind kind, const OpenFile& file,
                              std::span<const std::byte> bytes, const char* suffix) {
   const std::uint64_t offset =
-      kind == WriteRequest::Kind::kAllocate ? segment_file_bytes(files_->options().geometry) : 0;
+      kind == WriteRequest::Kind::kAllocate ? segment_file_bytes(files_->journal().geometry) : 0;
   requests_.add({kind, file.get(), offset, bytes, 0}, {number_, suffix});
 }
 
@@ -166,17 +166,17 @@ absl::Status SegmentPreparation::give_name(const char* suffix) {
 // File systems without fallocate: slower, and it keeps the file thread, but it works.
 absl::Status SegmentPreparation::allocate_synchronously() {
   return files_->disk().allocate(segment_->data.get(),
-                                 segment_file_bytes(files_->options().geometry));
+                                 segment_file_bytes(files_->journal().geometry));
 }
 
 void SegmentPreparation::fail(const absl::Status& why) {
   state_ = State::kFailed;
   failure_ = why;
   if (errc_of(why) != Errc::kNoSpace) return;
-  const auto free = files_->disk().free_bytes(files_->options().directory);
+  const auto free = files_->disk().free_bytes(files_->journal().directory);
   failure_ = with_more(
       why,
-      absl::StrCat("; a segment needs ", segment_file_bytes(files_->options().geometry), " bytes, ",
+      absl::StrCat("; a segment needs ", segment_file_bytes(files_->journal().geometry), " bytes, ",
                    free.ok() ? absl::StrCat(*free) : "an unknown number of", " bytes are free"));
 }
 
@@ -194,15 +194,16 @@ void SegmentPreparation::undo() {
   }
 }
 
-absl::Status create_segment(Disk& disk, const SegmentOptions& options, std::uint64_t number,
+absl::Status create_segment(const SegmentOptions& options, std::uint64_t number,
                             std::uint64_t wall_ns) {
-  const auto opened = open_file(disk, options.directory, {.mode = OpenMode::kDirectory});
+  const JournalFiles& journal = options.journal;
+  const auto opened = open_file(*journal.disk, journal.directory, {.mode = OpenMode::kDirectory});
   if (!opened.ok()) return opened.status();
-  SegmentFiles files(disk, options);
+  SegmentFiles files(options);
   OpenSegment segment;
-  segment.sum_entries.resize(options.geometry.blocks_per_segment());
+  segment.sum_entries.resize(journal.geometry.blocks_per_segment());
   SynchronousWriteQueue queue("synchronous", [&](const WriteRequest& request) {
-    return run_on(disk, options.directory, request);
+    return run_on(*journal.disk, journal.directory, request);
   });
   SegmentPreparation preparation;
   preparation.begin(files, *opened, segment, number, true, wall_ns);

@@ -69,7 +69,7 @@ class SegmentPreparation {
 
 // Creates, at once, a segment that has no .jnl yet: each request is a call of the disk. What an
 // earlier attempt left unfinished is replaced. Errors: kNoSpace, kNotPermitted, kSystem.
-absl::Status create_segment(Disk& disk, const SegmentOptions& options, std::uint64_t number,
+absl::Status create_segment(const SegmentOptions& options, std::uint64_t number,
                             std::uint64_t wall_ns);
 
 }  // namespace lapwing

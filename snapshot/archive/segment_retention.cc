@@ -14,17 +14,17 @@ absl::Status SegmentRetention::open(const std::vector<std::uint64_t>& present,
   for (const std::uint64_t segment : present) {
     if (segment < session_segment) before_.push_back(segment);
   }
-  auto directory = open_file(disk_, options_.directory, {.mode = OpenMode::kDirectory});
+  auto directory = open_file(disk_, journal_.directory, {.mode = OpenMode::kDirectory});
   if (!directory.ok()) return directory.status();
   directory_ = *std::move(directory);
-  auto file = RetentionFile::open(files(), options_.file_permissions);
+  auto file = RetentionFile::open(journal_, options_.file_permissions);
   if (file.ok()) file_ = *std::move(file);
   return file.status();
 }
 
 // Writes even where a file is there: an older copy that was put back says too little.
 absl::Status SegmentRetention::restore_file() {
-  auto file = RetentionFile::open(files(), options_.file_permissions);
+  auto file = RetentionFile::open(journal_, options_.file_permissions);
   if (!file.ok()) return file.status();
   absl::Status status = file->write(file_->oldest());
   if (status.ok()) status = disk_.sync(file->get());
@@ -38,7 +38,7 @@ void SegmentRetention::request_prune(Sequence below, Sequence durable) {
 
 bool SegmentRetention::pruning() const {
   const std::uint64_t oldest = step_ == Step::kNone ? front() : given_up_;
-  return options_.geometry.segment_last(oldest) < prune_below_;
+  return journal_.geometry.segment_last(oldest) < prune_below_;
 }
 
 void SegmentRetention::advance(WriteQueue& queue, const Turn& turn) {
@@ -51,7 +51,7 @@ void SegmentRetention::advance(WriteQueue& queue, const Turn& turn) {
 void SegmentRetention::finish_recording(WriteQueue& queue, const Turn& turn) {
   sync_.submit(queue, options_.tag_base);
   if (sync_.failed()) {
-    note_failure(sync_.failure(options_.directory));
+    note_failure(sync_.failure(journal_.directory));
     step_ = Step::kNone;
   } else if (sync_.done()) {
     step_ = !turn.closing && unlink("jnl") ? Step::kUnlinking : Step::kNone;
@@ -64,7 +64,7 @@ void SegmentRetention::finish_unlinking(WriteQueue& queue) {
   sync_.submit(queue, options_.tag_base);
   if (sync_.failed()) {
     // Its companions stay: a power cut may bring the .jnl back.
-    note_failure(sync_.failure(options_.directory));
+    note_failure(sync_.failure(journal_.directory));
   } else if (!sync_.done()) {
     return;
   } else {
@@ -76,7 +76,7 @@ void SegmentRetention::finish_unlinking(WriteQueue& queue) {
 }
 
 void SegmentRetention::look(WriteQueue& queue, const Turn& turn) {
-  if (options_.geometry.segment_last(front()) > turn.durable) return;
+  if (journal_.geometry.segment_last(front()) > turn.durable) return;
   if (is_due(turn)) {
     give_up_front(queue);
     next_ns_ = turn.now_ns;
@@ -86,10 +86,10 @@ void SegmentRetention::look(WriteQueue& queue, const Turn& turn) {
 }
 
 bool SegmentRetention::is_due(const Turn& turn) {
-  if (options_.geometry.segment_last(front()) < prune_below_) return true;
-  const std::uint64_t end = options_.geometry.segment_of(turn.durable + 1) + 1;
+  if (journal_.geometry.segment_last(front()) < prune_below_) return true;
+  const std::uint64_t end = journal_.geometry.segment_of(turn.durable + 1) + 1;
   const std::uint64_t count = before_.size() + (end - next_);
-  const std::uint64_t bytes = count * segment_file_bytes(options_.geometry);
+  const std::uint64_t bytes = count * segment_file_bytes(journal_.geometry);
   if (options_.limits.bytes_max != 0 && bytes > options_.limits.bytes_max) return true;
   if (options_.limits.age_ns_max == 0 || turn.now_ns < age_checked_ns_ + kAgeCheckNs) return false;
   if (is_too_old(turn.wall_ns)) return true;  // and the one after it is looked at at once
@@ -108,9 +108,9 @@ bool SegmentRetention::is_too_old(std::uint64_t wall_ns) {
 
 // 0: nobody knows.
 std::uint64_t SegmentRetention::newest_wall_ns(std::uint64_t segment) {
-  const auto opened = open_file(disk_, segment_path(options_.directory, segment, "idx"), {});
+  const auto opened = open_file(disk_, journal_.path(segment, "idx"), {});
   if (!opened.ok()) return 0;
-  const auto newest = newest_time_entry(disk_, opened->get(), options_.journal_id);
+  const auto newest = newest_time_entry(disk_, opened->get(), journal_.journal_id);
   return newest.ok() && newest->has_value() ? (*newest)->wall_ns : 0;
 }
 
@@ -121,7 +121,7 @@ void SegmentRetention::give_up_front(WriteQueue& queue) {
   } else {
     before_.pop_front();
   }
-  options_.oldest = std::max(options_.oldest, options_.geometry.segment_first(front()));
+  options_.oldest = std::max(options_.oldest, journal_.geometry.segment_first(front()));
   absl::Status written = file_is_lost() ? restore_file() : absl::OkStatus();
   if (written.ok()) written = file_->write(options_.oldest);
   if (!written.ok()) return note_failure(written);
@@ -132,8 +132,7 @@ void SegmentRetention::give_up_front(WriteQueue& queue) {
 }
 
 bool SegmentRetention::unlink(const char* suffix) {
-  const absl::Status status =
-      remove_if_there(disk_, segment_path(options_.directory, given_up_, suffix));
+  const absl::Status status = remove_if_there(disk_, journal_.path(given_up_, suffix));
   if (!status.ok()) note_failure(status);
   return status.ok();
 }

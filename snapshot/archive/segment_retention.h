@@ -14,14 +14,14 @@
 #include <cstdint>
 #include <deque>
 #include <optional>
-#include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "lapwing/sequence.h"
 #include "os/io.h"
 #include "snapshot/archive/request_batch.h"
-#include "snapshot/journal/journal_geometry.h"
+#include "snapshot/journal/journal_files.h"
 #include "snapshot/journal/retention_file.h"
 
 namespace lapwing {
@@ -38,16 +38,14 @@ inline constexpr std::uint64_t kAgeCheckNs = 1'000'000'000;  // between looks at
 class SegmentRetention {
  public:
   struct Options {
-    std::string directory;
-    Id128 journal_id;
-    JournalGeometry geometry;
     Retention limits;
     Sequence oldest = 1;         // oldest retained sequence at the start
     unsigned file_permissions;   // of `retention`
     std::uint64_t tag_base = 0;  // of its requests
   };
 
-  SegmentRetention(Disk& disk, const Options& options) : disk_(disk), options_(options) {}
+  SegmentRetention(JournalFiles journal, const Options& options)
+      : journal_(std::move(journal)), disk_(*journal_.disk), options_(options) {}
 
   // The segments that were there at the start, ascending, and the session's first one. Makes
   // `retention` while there is room for it: it is needed on a full disk.
@@ -83,9 +81,6 @@ class SegmentRetention {
  private:
   enum class Step { kNone, kRecording, kUnlinking };
 
-  JournalFiles files() const {
-    return {&disk_, options_.directory, options_.journal_id, options_.geometry};
-  }
   std::uint64_t front() const { return before_.empty() ? next_ : before_.front(); }
   void look(WriteQueue& queue, const Turn& turn);
   bool is_due(const Turn& turn);
@@ -97,6 +92,7 @@ class SegmentRetention {
   bool unlink(const char* suffix);
   void note_failure(const absl::Status& why);
 
+  const JournalFiles journal_;
   Disk& disk_;
   Options options_;
   OpenFile directory_;

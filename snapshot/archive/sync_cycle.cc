@@ -7,16 +7,17 @@
 
 namespace lapwing {
 
-SyncCycle::SyncCycle(SegmentPool& segments, const Options& options)
+SyncCycle::SyncCycle(SegmentPool& segments, Sequence first, std::uint64_t tag_base)
     : segments_(segments),
-      options_(options),
-      durable_(options.first - 1),
-      through_(options.first - 1) {
+      journal_(segments.journal()),
+      tag_base_(tag_base),
+      durable_(first - 1),
+      through_(first - 1) {
   requests_.reserve(2 * segments.size() + 1);
 }
 
 void SyncCycle::begin(Sequence archived, std::uint64_t now_ns, std::uint64_t wall_ns) {
-  const JournalGeometry& geometry = options_.geometry;
+  const JournalGeometry& geometry = journal_.geometry;
   through_ = archived;
   begin_ns_ = now_ns;
   wall_ns_ = std::max(wall_ns_, wall_ns);
@@ -36,8 +37,8 @@ void SyncCycle::begin_last() {
 
 absl::Status SyncCycle::advance(WriteQueue& queue, std::uint64_t now_ns) {
   while (active()) {
-    requests_.submit(queue, options_.tag_base);
-    if (requests_.failed()) return requests_.failure(options_.directory);
+    requests_.submit(queue, tag_base_);
+    if (requests_.failed()) return requests_.failure(journal_.directory);
     if (!requests_.done()) break;
     enter_next_stage(now_ns);
   }
@@ -45,7 +46,7 @@ absl::Status SyncCycle::advance(WriteQueue& queue, std::uint64_t now_ns) {
 }
 
 void SyncCycle::enter_next_stage(std::uint64_t now_ns) {
-  const absl::Status index = requests_.hint_failure(options_.directory);
+  const absl::Status index = requests_.hint_failure(journal_.directory);
   if (!index.ok()) {
     ++index_failures_;
     index_failure_.Update(index);
@@ -78,7 +79,7 @@ void SyncCycle::enter_next_stage(std::uint64_t now_ns) {
 
 // A write that completes from here on marks its segment again, for the next cycle.
 void SyncCycle::add_data_syncs() {
-  const std::uint64_t last = options_.geometry.segment_of(through_);
+  const std::uint64_t last = journal_.geometry.segment_of(through_);
   segments_.for_each([&](OpenSegment& segment) {
     if (segment.data_dirty && segment.number <= last) {
       segment.data_dirty = false;
@@ -93,7 +94,7 @@ void SyncCycle::add_data_syncs() {
 }
 
 void SyncCycle::add_sum_writes() {
-  const JournalGeometry& geometry = options_.geometry;
+  const JournalGeometry& geometry = journal_.geometry;
   for_each_new_segment([&](OpenSegment& segment, Sequence first, Sequence last) {
     const auto add = [&](std::uint64_t first_block, std::span<const SumEntry> entries) {
       if (entries.empty()) return;
@@ -124,7 +125,7 @@ void SyncCycle::add_sum_syncs() {
 void SyncCycle::add_index_writes() {
   for_each_new_segment([&](OpenSegment& segment, Sequence, Sequence last) {
     segment.index_wall_ns = std::max(segment.index_wall_ns, wall_ns_);
-    segment.time_entry = make_time_entry(options_.journal_id, last, segment.index_wall_ns);
+    segment.time_entry = make_time_entry(journal_.journal_id, last, segment.index_wall_ns);
     requests_.add({WriteRequest::Kind::kWrite, segment.index.get(), segment.index_bytes,
                    std::as_bytes(std::span(&segment.time_entry, 1)), 0},
                   {segment.number, "idx"}, Need::kHint);
@@ -146,7 +147,7 @@ void SyncCycle::end_index(bool written) {
 
 template <typename Visit>
 void SyncCycle::for_each_new_segment(Visit visit) {
-  const JournalGeometry& geometry = options_.geometry;
+  const JournalGeometry& geometry = journal_.geometry;
   for (Sequence first = durable_ + 1; first <= through_;) {
     const std::uint64_t number = geometry.segment_of(first);
     const Sequence last = std::min(through_, geometry.segment_last(number));

@@ -14,7 +14,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -22,21 +21,14 @@
 #include "proto/journal_format.h"
 #include "snapshot/archive/request_batch.h"
 #include "snapshot/archive/segment_pool.h"
-#include "snapshot/journal/journal_geometry.h"
+#include "snapshot/journal/journal_files.h"
 
 namespace lapwing {
 
 class SyncCycle {
  public:
-  struct Options {
-    std::string directory;  // for messages
-    Id128 journal_id;
-    JournalGeometry geometry;
-    Sequence first = 1;      // of the session: durable starts at first - 1
-    std::uint64_t tag_base;  // of its requests
-  };
-
-  SyncCycle(SegmentPool& segments, const Options& options);
+  // Durable starts at first - 1. Requests are tagged from `tag_base` on.
+  SyncCycle(SegmentPool& segments, Sequence first, std::uint64_t tag_base);
 
   bool active() const { return stage_ != Stage::kIdle; }
   // What the running cycle makes durable; durable() if none runs.
@@ -50,7 +42,7 @@ class SyncCycle {
   // Submits what is due and enters the next stage when one is done.
   absl::Status advance(WriteQueue& queue, std::uint64_t now_ns);
   void complete(std::uint64_t tag, std::int64_t result) {
-    requests_.complete(tag - options_.tag_base, result);
+    requests_.complete(tag - tag_base_, result);
   }
 
   std::uint64_t cycles() const { return cycles_; }
@@ -73,7 +65,8 @@ class SyncCycle {
   void end_index(bool written);
 
   SegmentPool& segments_;
-  Options options_;
+  const JournalFiles& journal_;
+  const std::uint64_t tag_base_;
   RequestBatch requests_;
   Stage stage_ = Stage::kIdle;
   Sequence durable_;

@@ -139,11 +139,7 @@ absl::Status RingTail::write(Sequence durable, Sequence last, const std::string&
                              std::uint64_t wall_ns) {
   Disk& disk = *files_.disk;
   const JournalGeometry& geometry = files_.geometry;
-  const SegmentOptions options{.directory = files_.directory,
-                               .schema = schema,
-                               .journal_id = files_.journal_id,
-                               .geometry = geometry,
-                               .try_direct_io = false};
+  const SegmentOptions options{.journal = files_, .schema = schema, .try_direct_io = false};
   if (last <= durable) return absl::OkStatus();
   // The killed publisher may not have come to sync the name of its newest segment; sums on the
   // medium must not speak of a segment that a power cut takes away.
@@ -158,8 +154,7 @@ absl::Status RingTail::write(Sequence durable, Sequence last, const std::string&
     const std::uint64_t until = std::min(last_block, segment_end - 1);
     const auto there = disk.exists(files_.path(segment, "jnl"));
     if (!there.ok()) return there.status();
-    absl::Status status =
-        *there ? absl::OkStatus() : create_segment(disk, options, segment, wall_ns);
+    absl::Status status = *there ? absl::OkStatus() : create_segment(options, segment, wall_ns);
     if (status.ok()) status = write_segment(segment, block, until, last);
     if (!status.ok()) return status;
     block = until + 1;
