@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "bus/ring_directory.h"
 #include "lapwing/error.h"
+#include "os/posix_io.h"
 
 namespace lapwing {
 namespace {
@@ -38,10 +38,10 @@ bool is_called_right(const OpenRing& ring) {
 std::vector<std::string> LeftRings::rings_in_homes() const {
   std::vector<std::string> found;
   for (const std::string& home : homes_) {
-    std::error_code ends;  // a home that is not there holds nothing
-    for (std::filesystem::directory_iterator entry(home, ends), end; !ends && entry != end;
-         entry.increment(ends)) {
-      if (entry->path().extension() == kRingFileExtension) found.push_back(entry->path().string());
+    const auto names = PosixDisk().list(home);
+    if (!names.ok()) continue;  // a home that is not there holds nothing
+    for (const std::string& name : *names) {
+      if (name.ends_with(kRingFileExtension)) found.push_back(absl::StrCat(home, "/", name));
     }
   }
   std::sort(found.begin(), found.end());

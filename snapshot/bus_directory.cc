@@ -113,16 +113,12 @@ bool is_kept_by(DirectoryUse use, const std::string& name) {
 
 // Empty, but for what a new file system holds, or in use for this already.
 absl::Status check_content(const std::string& directory, DirectoryUse use) {
-  std::error_code error;
+  const auto names = PosixDisk().list(directory);
+  if (!names.ok()) return names.status();
   std::string stranger;
-  for (std::filesystem::directory_iterator entry(directory, error), end; !error && entry != end;
-       entry.increment(error)) {
-    const std::string name = entry->path().filename().string();
+  for (const std::string& name : *names) {
     if (is_kept_by(use, name)) return absl::OkStatus();
     if (name != "lost+found") stranger = name;
-  }
-  if (error) {
-    return make_system_error(error.value(), absl::StrCat("cannot list the directory ", directory));
   }
   if (stranger.empty()) return absl::OkStatus();
   return make_error(Errc::kNotALapwingFile,

@@ -114,6 +114,14 @@ def external_headers(tree):
                     yield source.finding(line, f"{pattern[1:]} only in {allowed.pattern}")
 
 
+def directories_by_a_disk(tree):
+    """A directory is listed by a Disk: no child that a program forks meanwhile keeps a descriptor of it."""
+    for source in tree.library():
+        if source.layer not in {"os", "monitor", "cli"}:
+            for line, match in source.search(r"\b(\w*directory_iterator|f?d?opendir)\b", source.code):
+                yield source.finding(line, f"{match[1]} in library code; Disk::list (os/io.h) does it")
+
+
 def no_exceptions_of_ours(tree):
     """Errors are values: library code throws nothing."""
     for source in tree.library():
@@ -189,6 +197,7 @@ RULES = [
     asm_in_the_slot,
     no_sleeps,
     external_headers,
+    directories_by_a_disk,
     no_exceptions_of_ours,
     include_guards,
     formatting,

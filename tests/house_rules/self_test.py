@@ -123,6 +123,16 @@ CASES = {
             {"subscribers/checkpointer/checkpointer.cc": "#include <rocksdb/db.h>\n"},
         ],
     ),
+    code.directories_by_a_disk: (
+        [
+            {"os/posix_io.cc": "fdopendir(1);\n"},
+            {"bus/a_test.cc": "std::filesystem::directory_iterator(a);\n"},
+        ],
+        [
+            {"publisher/a.cc": "for (std::filesystem::recursive_directory_iterator entry(a);;) f();\n"},
+            {"bus/a.cc": "DIR* a = opendir(b);\n"},
+        ],
+    ),
     code.no_exceptions_of_ours: (
         [{"bus/a.cc": "int a;  // Boost may throw\n", "bus/a_test.cc": "throw 1;\n"}],
         [{"bus/a.cc": "void f() { throw 1; }\n"}],
