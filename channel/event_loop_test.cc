@@ -1,7 +1,6 @@
 // A listener in an event loop: whatever its peers do, fd() is readable when accept() or tend() has
 // something to do, and silent when it has not.
 
-#include <poll.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -12,15 +11,12 @@
 
 #include "channel/listener_core.h"
 #include "lapwing/listener.h"
+#include "testing/is_readable.h"
 #include "testing/raw_channel_peer.h"
 
 namespace lapwing {
 namespace {
 
-bool is_readable(int fd, int timeout_ms = 0) {
-  pollfd entry{fd, POLLIN, 0};
-  return poll(&entry, 1, timeout_ms) == 1;
-}
 constexpr int kHangMs = static_cast<int>(kChannelTestNs / 1'000'000);
 
 // A listener as an event loop has it: polled, and then asked without waiting.

@@ -1,7 +1,6 @@
 #include "os/kernel.h"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -21,6 +20,7 @@
 #include "lapwing/error.h"
 #include "os/mapping.h"
 #include "proto/thread_words.h"
+#include "testing/is_readable.h"
 #include "testing/skip.h"
 
 namespace lapwing {
@@ -55,11 +55,6 @@ class SharedWord {
   void* reader_ = nullptr;
   void* writer_ = nullptr;
 };
-
-bool is_readable(int fd) {
-  pollfd entry{fd, POLLIN, 0};
-  return poll(&entry, 1, 0) == 1;
-}
 
 TEST_CASE("Monotonic time does not go back, and wall time is of this century") {
   const std::uint64_t before = monotonic_ns();

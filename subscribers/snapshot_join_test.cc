@@ -1,7 +1,5 @@
 // Joining from a snapshot: which checkpoint is taken, and that state and records together are what
 // whoever was there from the start has.
-#include <poll.h>
-
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <functional>
@@ -11,16 +9,12 @@
 #include "lapwing/subscriber.h"
 #include "testing/bus_checkpoints.h"
 #include "testing/bus_fixture.h"
+#include "testing/is_readable.h"
 
 namespace lapwing {
 namespace {
 
 constexpr std::uint32_t kLargeEntryBytes = 4096;  // 300 of them take more than one slice to load
-
-bool is_readable(int fd) {
-  pollfd wanted{fd, POLLIN, 0};
-  return ::poll(&wanted, 1, 0) == 1;
-}
 
 // A bus, a fold, and a subscriber from its snapshot.
 struct Join {

@@ -2,7 +2,6 @@
 // Deaths and returns are in subscriber_sessions_test.cc, stored positions in histories_test.cc.
 #include "lapwing/subscriber.h"
 
-#include <poll.h>
 #include <sys/resource.h>
 
 #include <catch2/catch.hpp>
@@ -14,14 +13,10 @@
 #include "proto/text_field.h"
 #include "subscribers/reporter.h"
 #include "testing/bus_fixture.h"
+#include "testing/is_readable.h"
 
 namespace lapwing {
 namespace {
-
-bool readable(int fd, int timeout_ms) {
-  pollfd entry{fd, POLLIN, 0};
-  return ::poll(&entry, 1, timeout_ms) == 1;
-}
 
 // A live subscriber that has caught up at record `at` and is then lapped by one ring and a half.
 struct Lapped {
@@ -505,12 +500,12 @@ TEST_CASE("The descriptor is readable when there is something to do, and only th
   };
   for (Sequence n = 1; n <= 20; ++n) {
     read_all();
-    if (!readable(*descriptor, 0)) ++quiet;
+    if (!is_readable(*descriptor, 0)) ++quiet;
     bus.publish(1);
     bump_bell(doorbell_address(bus.ring->words()));
     futex_wake_all(doorbell_address(bus.ring->words()));
     while (trace.subscriber.counters().records < n) {
-      REQUIRE(readable(*descriptor, 60'000));
+      REQUIRE(is_readable(*descriptor, 60'000));
       read_all();
     }
   }
@@ -518,7 +513,7 @@ TEST_CASE("The descriptor is readable when there is something to do, and only th
   CHECK(quiet > 0);  // not each time: a tick may come in between
   bus.kill();
   while (trace.lines.back() != "publisher-gone 20") {
-    REQUIRE(readable(*descriptor, 60'000));
+    REQUIRE(is_readable(*descriptor, 60'000));
     REQUIRE(trace.step().kind != ItemKind::kEnded);
     (void)trace.subscriber.arm();
   }
@@ -530,7 +525,7 @@ TEST_CASE("An event loop that polls only when it is told to follows a bus all it
   const auto descriptor = trace.subscriber.fd();
   REQUIRE(descriptor.ok());
   const auto turn_of_the_loop = [&] {
-    REQUIRE(readable(*descriptor, 60'000));
+    REQUIRE(is_readable(*descriptor, 60'000));
     do {
       while (trace.step().kind != ItemKind::kNothing) {
       }
