@@ -49,6 +49,14 @@ CatchUp::CatchUp(std::chrono::nanoseconds missing_file_grace)
 absl::StatusOr<CatchUp::Read> CatchUp::read(const Attachment& attachment, Sequence next,
                                             std::span<std::byte> out, bool ended,
                                             Sequence& seen_head) {
+  absl::StatusOr<Read> read = find(attachment, next, out, ended, seen_head);
+  waits_ = read.ok() && read->outcome == Outcome::kNothing;
+  return read;
+}
+
+absl::StatusOr<CatchUp::Read> CatchUp::find(const Attachment& attachment, Sequence next,
+                                            std::span<std::byte> out, bool ended,
+                                            Sequence& seen_head) {
   const RingReader* const ring = attachment.ring();
   if (ring != nullptr && next >= ring_floor_ && next >= ring->oldest() &&
       ring->lag(next) <= ring->capacity() / 2) {

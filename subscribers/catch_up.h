@@ -45,19 +45,26 @@ class CatchUp {
 
   // Another session is read.
   void start() {
-    ring_floor_ = kNoSequence;
+    keep_to_journal_below(kNoSequence);
     missing_.reset();
   }
   // The ring was lapped and holds nothing below this any more.
-  void keep_to_journal_below(Sequence ring_floor) { ring_floor_ = ring_floor; }
+  void keep_to_journal_below(Sequence ring_floor) {
+    ring_floor_ = ring_floor;
+    waits_ = false;
+  }
 
   // Record `next` and those behind it, as many as are there and fit into `out`, which has room for
   // one. `ended`: the publisher will archive no more. `seen_head`: as in RingReader::read_run.
   // Errors: those of JournalReader::read.
   absl::StatusOr<Read> read(const Attachment& attachment, Sequence next, std::span<std::byte> out,
                             bool ended, Sequence& seen_head);
+  // The last read gave nothing yet: to ask again at once would give nothing either.
+  bool waits() const { return waits_; }
 
  private:
+  absl::StatusOr<Read> find(const Attachment& attachment, Sequence next, std::span<std::byte> out,
+                            bool ended, Sequence& seen_head);
   absl::StatusOr<Read> from_journal(const Attachment& attachment, Sequence next,
                                     std::span<std::byte> out);
   Read in_hole(const Attachment& attachment, const JournalRun& hole, Sequence next,
@@ -73,6 +80,7 @@ class CatchUp {
   const std::uint64_t missing_file_grace_ns_;
   Sequence ring_floor_ = kNoSequence;
   std::optional<MissingFiles> missing_;
+  bool waits_ = false;
 };
 
 }  // namespace lapwing

@@ -145,12 +145,8 @@ void Follower::read_state(std::span<std::byte> rows, const Item& first, Batch& b
 bool Follower::arm() {
   if (descriptor_ == nullptr || calls_.another_rests() || event_is_due()) return false;
   if (!block_.empty()) return false;
-  if (cursor_.ring != nullptr &&
-      (cursor_.phase == Phase::kLive
-           ? cursor_.ring->has(cursor_.next)
-           : cursor_.phase == Phase::kCatchUp && cursor_.ring->lag(cursor_.next) > 0)) {
-    return false;
-  }
+  if (cursor_.phase == Phase::kLive && cursor_.ring->has(cursor_.next)) return false;
+  if (cursor_.phase == Phase::kCatchUp && !catch_up_.waits()) return false;
   arm_descriptor();
   return true;
 }

@@ -4,6 +4,7 @@
 
 #include "lapwing/subscriber.h"
 #include "testing/bus_fixture.h"
+#include "testing/is_readable.h"
 
 namespace lapwing {
 namespace {
@@ -58,6 +59,24 @@ TEST_CASE("A file that is missing for a while costs a subscriber nothing") {
   CHECK(begun.trace.lines == Lines{"1..1024"});
   away.back();
   REQUIRE(begun.trace.until(ItemKind::kCaughtUp));
+  CHECK(begun.trace.lines == Lines{"1..5000", "caught-up 5000"});
+}
+
+TEST_CASE("An event loop sleeps while a file is missing, and reads on once it is back") {
+  Begun begun(kForEver);
+  const auto descriptor = begun.trace.subscriber.fd();
+  REQUIRE(descriptor.ok());
+  Away away(begun.bus.journal.file(1, "jnl"));
+  // As a loop reads: until nothing is there, each time the descriptor is readable.
+  const auto turn = [&] {
+    REQUIRE(is_readable(*descriptor, 60'000));
+    while (begun.trace.step().kind != ItemKind::kNothing) continue;
+    return begun.trace.subscriber.arm();
+  };
+  while (begun.trace.lines != Lines{"1..1024"}) turn();
+  for (int i = 0; i < 5; ++i) CHECK(turn());
+  away.back();
+  while (begun.trace.lines.back() != "caught-up 5000") turn();
   CHECK(begun.trace.lines == Lines{"1..5000", "caught-up 5000"});
 }
 
