@@ -2,7 +2,6 @@
 // call, and end that sleep.
 
 #include <array>
-#include <chrono>
 #include <future>
 #include <string>
 #include <thread>
@@ -11,6 +10,7 @@
 #include "lapwing/duplex.h"
 #include "testing/channel_fixture.h"
 #include "testing/skip.h"
+#include "testing/waiting_call.h"
 
 namespace lapwing {
 namespace {
@@ -35,13 +35,7 @@ bool comes_to_misuse(const End& end, const Call& call) {
 // `wait` waits for what does not come.
 template <typename Wait, typename Interrupt>
 void check_interrupt(const Wait& wait, const Interrupt& interrupt) {
-  std::thread other([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    interrupt();
-  });
-  const Errc under_way = wait(soon());
-  other.join();
-  CHECK(under_way == Errc::kInterrupted);
+  CHECK(while_it_waits([&] { return wait(soon()); }, interrupt) == Errc::kInterrupted);
   CHECK(wait(kPast) == Errc::kTimedOut);
   CHECK(wait(Deadline::now()) == Errc::kWouldBlock);
   interrupt();

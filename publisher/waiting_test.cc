@@ -8,6 +8,7 @@
 #include "publisher/publisher_set_up.h"
 #include "testing/publisher_fixture.h"
 #include "testing/skip.h"
+#include "testing/waiting_call.h"
 
 namespace lapwing {
 namespace {
@@ -66,13 +67,9 @@ TEST_CASE("interrupt ends the wait for the journal, or the next one, once") {
   StandingDisk disk;
   const Sequence head = disk.fill();
   const ClosingPublisher& publisher = disk.publisher;
-  std::thread other([&] {
-    std::this_thread::sleep_for(kSoon);
-    publisher->interrupt();
-  });
-  CHECK(publisher->publish(record_of(head + 1), kHang) == kNoSequence);
+  CHECK(while_it_waits([&] { return publisher->publish(record_of(head + 1), kHang); },
+                       [&] { publisher->interrupt(); }) == kNoSequence);
   CHECK(errc_of(publisher->last_error()) == Errc::kInterrupted);
-  other.join();
   publisher->interrupt();
   CHECK(errc_of(publisher->flush(kHang)) == Errc::kInterrupted);
   CHECK(errc_of(publisher->flush(kSoon)) == Errc::kTimedOut);

@@ -9,6 +9,7 @@
 #include "testing/bus_fixture.h"
 #include "testing/environment.h"
 #include "testing/skip.h"
+#include "testing/waiting_call.h"
 
 namespace lapwing {
 namespace {
@@ -184,12 +185,7 @@ TEST_CASE("After a clean close a subscriber that is told to ends, and well") {
 // What a call does while nothing comes.
 template <typename Call>
 void interrupt_ends(Subscriber& subscriber, const Call& call) {
-  std::thread other([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    subscriber.interrupt();
-  });
-  CHECK(call() == Errc::kInterrupted);
-  other.join();
+  CHECK(while_it_waits(call, [&] { subscriber.interrupt(); }) == Errc::kInterrupted);
 }
 
 TEST_CASE("interrupt ends the wait under way, in every phase and every way to wait, or the next") {
