@@ -1,7 +1,9 @@
 // What other threads may do with an end: use it after this one, call it while this one sleeps in a
 // call, and end that sleep.
 
+#include <algorithm>
 #include <array>
+#include <chrono>
 #include <future>
 #include <string>
 #include <thread>
@@ -9,6 +11,8 @@
 
 #include "lapwing/duplex.h"
 #include "testing/channel_fixture.h"
+#include "testing/is_readable.h"
+#include "testing/process_descriptors.h"
 #include "testing/skip.h"
 #include "testing/waiting_call.h"
 
@@ -169,6 +173,40 @@ TEST_CASE("interrupt ends the accept under way, or the next, once") {
         return errc_of(ChannelConsumer::accept(*listener, kParks, deadline).status());
       },
       [&] { listener->interrupt(); });
+}
+
+TEST_CASE(
+    "The signal of an interrupt that was seen before it ends one sleep, and none after that") {
+  const auto signalled = [] {
+    return std::ranges::count_if(descriptors_of("[eventfd]"),
+                                 [](int fd) { return is_readable(fd); });
+  };
+  const auto signal = [] {
+    for (const int fd : descriptors_of("[eventfd]")) signal_eventfd(fd);
+  };
+  SECTION("of an end") {
+    ChannelPair pair(kParks);
+    signal();
+    REQUIRE(signalled() == 2);
+    CHECK(while_it_waits([&] { return pair.consumer().peek(soon()).result; },
+                         [&] { CHECK(pair.producer().try_send({}, 1) == Errc::kOk); }) ==
+          Errc::kOk);
+    CHECK(signalled() == 1);  // the producer has not slept
+  }
+  SECTION("of a listener") {
+    const TemporaryDirectory directory;
+    auto listener = ChannelListener::listen(directory.file("channel.sock"));
+    REQUIRE(listener.ok());
+    signal();
+    REQUIRE(signalled() == 1);
+    absl::StatusOr<ChannelProducer> producer;
+    CHECK(while_it_waits(
+              [&] { return errc_of(ChannelConsumer::accept(*listener, kParks, soon()).status()); },
+              [&] {
+                producer = ChannelProducer::connect(directory.file("channel.sock"), kParks, soon());
+              }) == Errc::kOk);
+    CHECK(signalled() == 0);
+  }
 }
 
 }  // namespace

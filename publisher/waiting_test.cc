@@ -2,10 +2,13 @@
 // or are answered with misuse where they overlap.
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
+#include <optional>
 #include <thread>
 
 #include "lapwing/publisher.h"
 #include "publisher/publisher_set_up.h"
+#include "testing/child_process.h"
 #include "testing/publisher_fixture.h"
 #include "testing/skip.h"
 #include "testing/waiting_call.h"
@@ -153,6 +156,30 @@ TEST_CASE("A destructor waits for no disk, and the session is closed all the sam
   CHECK(disk.hold);  // it came back while the disk stood still
   disk.hold = false;
   const auto next = open_publisher(disk.options);
+  CHECK(next->first() == 2);
+  CHECK(next->last_session().how == Settlement::kContinued);
+}
+
+std::optional<Publisher> held_by_the_program;  // since before the library had any static
+
+TEST_CASE("A program that ends closes the publishers that its statics hold") {
+  if (kThreadSanitizer) LAPWING_SKIP("it ends a child with threads of its own");
+  const bool outlives_the_librarys = GENERATE(false, true);
+  TemporaryDirectory directory;
+  const PublisherSetUp options = options_for(directory);
+  ChildProcess child([&] {
+    absl::StatusOr<Publisher> opened = open_with_seams(options);
+    if (!opened.ok() || opened->publish(record_of(1)) != 1) return 1;
+    if (outlives_the_librarys) {
+      held_by_the_program = *std::move(opened);
+    } else {
+      static Publisher held = *std::move(opened);
+    }
+    std::exit(0);
+  });
+  REQUIRE(child.wait() == 0);
+  CHECK(read_bus_description(options.directory)->closed);
+  const auto next = open_publisher(options);
   CHECK(next->first() == 2);
   CHECK(next->last_session().how == Settlement::kContinued);
 }

@@ -40,16 +40,24 @@ inline bool is_subset(const std::set<int>& some, const std::set<int>& all) {
   return std::includes(all.begin(), all.end(), some.begin(), some.end());
 }
 
-// Duplicates, which a fork hands on, of the descriptors whose link in /proc holds `text`.
-inline std::vector<int> duplicates_of(const std::string& text) {
-  std::vector<int> duplicates;
+// The descriptors whose link in /proc holds `text`.
+inline std::vector<int> descriptors_of(const std::string& text) {
+  std::vector<int> found;
   for (const int number : descriptor_numbers()) {
     const std::string link = "/proc/self/fd/" + std::to_string(number);
     std::error_code ignored;
     const std::string target = std::filesystem::read_symlink(link, ignored).string();
-    if (target.find(text) == std::string::npos) continue;
-    duplicates.push_back(dup(number));
-    REQUIRE(duplicates.back() >= 0);
+    if (target.find(text) != std::string::npos) found.push_back(number);
+  }
+  return found;
+}
+
+// Duplicates of them, which a fork hands on.
+inline std::vector<int> duplicates_of(const std::string& text) {
+  std::vector<int> duplicates = descriptors_of(text);
+  for (int& number : duplicates) {
+    number = dup(number);
+    REQUIRE(number >= 0);
   }
   return duplicates;
 }

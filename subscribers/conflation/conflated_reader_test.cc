@@ -106,6 +106,41 @@ using Lines = std::vector<std::string>;
 
 }  // namespace
 
+TEST_CASE("An interrupt that comes as an interval ends is not lost, and ends one wait") {
+  const int look = GENERATE(1, 2, 3);  // at which look of the wait at the clock it comes
+  TestBus bus;
+  bus.start();
+  std::uint64_t now_ns = 5'000;
+  int looks_left = 0;
+  ConflatedReader* interrupted = nullptr;
+  ConflationOptions options{.interval = std::chrono::nanoseconds(kIntervalNs)};
+  options.key = content_key(1);
+  options.now_ns = [&] {
+    if (looks_left > 0 && --looks_left == 0) {
+      now_ns += kIntervalNs;
+      interrupted->interrupt();
+    }
+    return now_ns;
+  };
+  ConflatedReader reader = open_reader(bus.options(), options);
+  while (reader.wait(Deadline::now()).kind != ItemKind::kCaughtUp) bus.turn();
+  bus.publish(1);
+  while (reader.waiting() == 0) REQUIRE(reader.wait(Deadline::now()).kind == ItemKind::kNothing);
+  interrupted = &reader;
+  looks_left = look;
+  constexpr std::chrono::seconds kHang{60};
+  std::vector<std::byte> record(56);
+  int interrupts = 0, records = 0;
+  while (records + interrupts < 2) {
+    const Errc result = reader.take(record, kHang).result;
+    REQUIRE((result == Errc::kOk || result == Errc::kInterrupted));
+    ++(result == Errc::kOk ? records : interrupts);
+  }
+  CHECK(records == 1);
+  CHECK(interrupts == 1);
+  CHECK(reader.take(record, std::chrono::milliseconds(1)).result == Errc::kTimedOut);
+}
+
 TEST_CASE("Nothing is delivered within an interval, and of each key the newest at its end") {
   TestBus bus;
   bus.start();
