@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "proto/abi_dump.h"
+#include "testing/abi_dump.h"
 
 namespace lapwing {
 namespace {

@@ -5,7 +5,7 @@
 #include <deque>
 #include <vector>
 
-#include "publisher/feeds/strict_book.h"
+#include "testing/strict_book.h"
 
 namespace lapwing {
 namespace {

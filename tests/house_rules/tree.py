@@ -8,7 +8,6 @@ from pathlib import Path
 
 # Folders that hold nothing of ours.
 PRUNED = re.compile(r"^(\.git|\.cache|\.venv|__pycache__|target|build(-.*)?)$")
-TEST_SUPPORT = ("proto/abi_dump.",)
 BINARY = (".zst", ".png", ".pyc", ".bin")
 
 LAYERS = ("include", "proto", "os", "bus", "channel", "snapshot", "publisher", "subscribers", "monitor", "cli", "bindings")
@@ -61,11 +60,7 @@ class Source:
     @property
     def is_test(self):
         """Beside the code as foo_test.cc, or anything in testing/ and tests/."""
-        return (
-            self.layer in ("testing", "tests")
-            or self.path.endswith("_test.cc")
-            or self.path.startswith(TEST_SUPPORT)
-        )
+        return self.layer in ("testing", "tests") or self.path.endswith("_test.cc")
 
     @property
     def is_library(self):

@@ -1,4 +1,4 @@
-#include "proto/abi_dump.h"
+#include "testing/abi_dump.h"
 
 #include <concepts>
 #include <cstddef>

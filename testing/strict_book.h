@@ -1,4 +1,4 @@
-// For tests: a book per instrument that believes nothing. Feed it the records of an order flow one
+// A book per instrument that believes nothing. Feed it the records of an order flow one
 // by one; it says what is wrong with the first record that no venue could have sent.
 //
 // Deliberately another construction than FlowBook: maps and lists, no shared code.
