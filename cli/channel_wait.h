@@ -4,8 +4,16 @@
 // Thread safety: one thread. Borrows the listener.
 #pragma once
 
+#include <chrono>
+#include <cstdint>
+#include <string>
+
 #include "absl/status/status.h"
+#include "lapwing/detail/atomic_word.h"
+#include "lapwing/error.h"
 #include "lapwing/listener.h"
+#include "lapwing/waiting.h"
+#include "os/kernel.h"
 
 namespace lapwing::cli {
 
@@ -34,5 +42,30 @@ class ChannelWait {
   ChannelListener* listener_;
   absl::Status status_;
 };
+
+inline constexpr std::uint64_t kSpinNs = 50'000;           // about what a sleep and a wake-up cost
+inline constexpr std::uint64_t kBusyTurnNs = 100'000'000;  // of --wait busy, between looks around
+
+// What look() finds, after one wait at most, in the way of --wait: block(deadline) is the channel's
+// own wait, rest() is ChannelWait's. kWouldBlock: nothing, look around.
+template <typename Look, typename Block, typename Rest>
+auto look_or_wait(const std::string& how, const Look& look, const Block& block, const Rest& rest) {
+  constexpr int kLooksPerClock = 32;
+  auto seen = look();
+  if (seen.result != Errc::kWouldBlock) return seen;
+  if (how == "busy") {
+    seen = block(Deadline(std::chrono::nanoseconds(kBusyTurnNs)));
+    if (seen.result == Errc::kTimedOut) seen.result = Errc::kWouldBlock;
+    return seen;
+  }
+  const std::uint64_t until_ns = how == "backoff" ? monotonic_ns() + kSpinNs : 0;
+  for (int looks = 1; until_ns != 0; ++looks) {
+    if (seen = look(); seen.result != Errc::kWouldBlock) return seen;
+    spin_pause();
+    if (looks % kLooksPerClock == 0 && monotonic_ns() >= until_ns) break;
+  }
+  rest();
+  return seen;
+}
 
 }  // namespace lapwing::cli

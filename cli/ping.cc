@@ -22,7 +22,6 @@
 #include "cli/histogram.h"
 #include "cli/number_option.h"
 #include "cli/say.h"
-#include "cli/spin.h"
 #include "cli/stop_signal.h"
 #include "lapwing/detail/channel_layout.h"
 #include "lapwing/duplex.h"
@@ -202,19 +201,12 @@ class Echo {
 
 // kWouldBlock: nothing came, look around.
 Incoming Echo::next(Duplex& duplex, ChannelWait& wait) const {
-  if (options_.channel.wait == "busy") {
-    Incoming incoming = duplex.next(std::chrono::nanoseconds(kBusyTurnNs));
-    if (incoming.result == Errc::kTimedOut) incoming.result = Errc::kWouldBlock;
-    return incoming;
-  }
-  Incoming incoming;
-  const auto found = [&] {
-    incoming = duplex.try_next();
-    return incoming.result != Errc::kWouldBlock;
-  };
-  if (found() || (options_.channel.wait == "backoff" && spin_until(found))) return incoming;
-  if (duplex.arm()) wait.wait(duplex.fd(), -1, 0);
-  return incoming;
+  return look_or_wait(
+      options_.channel.wait, [&] { return duplex.try_next(); },
+      [&](Deadline deadline) { return duplex.next(deadline); },
+      [&] {
+        if (duplex.arm()) wait.wait(duplex.fd(), -1, 0);
+      });
 }
 
 absl::Status Echo::serve(Duplex duplex, ChannelWait& wait) {

@@ -1,10 +1,8 @@
 #include "cli/pipe_receive.h"
 
-#include <chrono>
 #include <span>
 
 #include "absl/strings/str_cat.h"
-#include "cli/spin.h"
 #include "cli/stop_signal.h"
 #include "lapwing/error.h"
 
@@ -33,23 +31,19 @@ absl::Status PipeReceiver::receive_all() {
 
 // kWouldBlock: nothing came, look around.
 PeekBatch PipeReceiver::next_batch() {
-  PeekBatch batch = consumer_->try_peek_batch(batch_);
-  if (batch.result != Errc::kWouldBlock) return batch;
-  if (options_.channel.wait == "busy") {
-    batch = consumer_->peek_batch(batch_, std::chrono::nanoseconds(kBusyTurnNs));
-    if (batch.result == Errc::kTimedOut) batch.result = Errc::kWouldBlock;
-    wait_->look();
-    return batch;
-  }
-  const auto found = [&] {
-    batch = consumer_->try_peek_batch(batch_);
-    return batch.result != Errc::kWouldBlock;
-  };
-  if (options_.channel.wait == "backoff" && spin_until(found)) return batch;
-  if (!consumer_->arm()) return consumer_->try_peek_batch(batch_);
-  // Standard output with no events asked for: only its end is reported.
-  output_closed_ = wait_->wait(consumer_->fd(), STDOUT_FILENO, 0).stream;
-  return batch;
+  return look_or_wait(
+      options_.channel.wait, [&] { return consumer_->try_peek_batch(batch_); },
+      [&](Deadline deadline) {
+        const PeekBatch batch = consumer_->peek_batch(batch_, deadline);
+        wait_->look();
+        return batch;
+      },
+      [&] {
+        // Standard output with no events asked for: only its end is reported.
+        if (consumer_->arm()) {
+          output_closed_ = wait_->wait(consumer_->fd(), STDOUT_FILENO, 0).stream;
+        }
+      });
 }
 
 absl::Status PipeReceiver::write(std::size_t count) {

@@ -8,7 +8,6 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
-#include "cli/spin.h"
 #include "cli/stop_signal.h"
 #include "lapwing/error.h"
 #include "os/system_error.h"
@@ -110,23 +109,20 @@ absl::Status PipeSender::send_read_lines() {
 
 // Room for a message; kWouldBlock if a stop was requested first.
 Claim PipeSender::await_room(std::size_t size) {
-  Claim room = producer_->try_claim(size);
-  while (room.result == Errc::kWouldBlock && !stop_requested() && wait_->status().ok()) {
-    if (options_.channel.wait == "busy") {
-      room = producer_->claim(size, std::chrono::nanoseconds(kBusyTurnNs));
-      if (room.result == Errc::kTimedOut) room.result = Errc::kWouldBlock;
-      wait_->look();
-      continue;
-    }
-    const auto found = [&] {
-      room = producer_->try_claim(size);
-      return room.result != Errc::kWouldBlock;
-    };
-    if (options_.channel.wait == "backoff" && spin_until(found)) break;
-    if (producer_->arm(size)) wait_->wait(producer_->fd(), -1, 0);
-    room = producer_->try_claim(size);
+  for (;;) {
+    const Claim room = look_or_wait(
+        options_.channel.wait, [&] { return producer_->try_claim(size); },
+        [&](Deadline deadline) {
+          const Claim claimed = producer_->claim(size, deadline);
+          wait_->look();
+          return claimed;
+        },
+        [&] {
+          if (producer_->arm(size)) wait_->wait(producer_->fd(), -1, 0);
+        });
+    const bool goes_on = !stop_requested() && wait_->status().ok();
+    if (room.result != Errc::kWouldBlock || !goes_on) return room;
   }
-  return room;
 }
 
 // The end is an end only when the other side has everything.
