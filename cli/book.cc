@@ -313,23 +313,15 @@ FollowHandlers Book::handlers(const Subscriber& subscriber) {
 }
 
 FollowResult Book::follow_bus() {
+  absl::StatusOr<RecordSource> source =
+      open_source(options_.follow, "book", [](SubscriberOptions& subscriber) {
+        if (subscriber.start.kind != Start::Kind::kSnapshot) return;
+        subscriber.start = Start::snapshot(kFoldOrders);
+      });
+  if (source.ok()) return follow(*source, options_.follow, handlers(source->subscriber()));
   FollowResult result;
-  absl::StatusOr<SubscriberOptions> subscriber_options =
-      to_subscriber_options(options_.follow, "book");
-  if (!subscriber_options.ok()) {
-    result.status = subscriber_options.status();
-    return result;
-  }
-  if (subscriber_options->start.kind == Start::Kind::kSnapshot) {
-    subscriber_options->start = Start::snapshot(kFoldOrders);
-  }
-  absl::StatusOr<Subscriber> subscriber = Subscriber::open(*std::move(subscriber_options));
-  if (!subscriber.ok()) {
-    result.status = subscriber.status();
-    return result;
-  }
-  RecordSource source(*std::move(subscriber));
-  return follow(source, options_.follow, handlers(source.subscriber()));
+  result.status = source.status();
+  return result;
 }
 
 // Chooses what a bus without a journal can give, where nobody said otherwise. False: all was said.

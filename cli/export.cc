@@ -92,12 +92,8 @@ int Export::run() {
                    absl::StrCat("--first ", options_.first, " is after --last ", options_.last)));
   }
   const FollowOptions follow_options_now = follow_options(options_);
-  absl::StatusOr<SubscriberOptions> subscriber_options =
-      to_subscriber_options(follow_options_now, "export");
-  if (!subscriber_options.ok()) return fail(subscriber_options.status());
-  absl::StatusOr<Subscriber> subscriber = Subscriber::open(*std::move(subscriber_options));
-  if (!subscriber.ok()) return fail(subscriber.status());
-  RecordSource source(*std::move(subscriber));
+  absl::StatusOr<RecordSource> source = open_source(follow_options_now, "export");
+  if (!source.ok()) return fail(source.status());
   FollowHandlers handlers;
   handlers.on_records = [&](const FollowedRecords& records) { return write(records); };
   handlers.on_event = [](const Event& event) {
@@ -108,7 +104,7 @@ int Export::run() {
     return at_the_end(event) || (options_.last != kNoSequence && last >= options_.last);
   };
   catch_stop_signals();
-  FollowResult result = follow(source, follow_options_now, handlers);
+  FollowResult result = follow(*source, follow_options_now, handlers);
   if (writer_ != nullptr) result.status.Update(writer_->finish());
   if (options_.summary) print_summary(result, nullptr);
   if (!result.status.ok()) fail(result.status);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <iostream>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -244,13 +243,6 @@ bool Loop::check(const absl::Status& status) {
   return status.ok();
 }
 
-nlohmann::ordered_json latency_json(const Histogram& latency) {
-  return {{"p50", latency.percentile(0.5)},
-          {"p99", latency.percentile(0.99)},
-          {"p999", latency.percentile(0.999)},
-          {"max", latency.max()}};
-}
-
 // One line for a person: "gap 101..200 (100 records, lapped), the journal has it".
 std::string describe(const Event& event) {
   const Gap& gap = event.gap;
@@ -345,6 +337,16 @@ absl::StatusOr<SubscriberOptions> to_subscriber_options(const FollowOptions& opt
   return subscriber;
 }
 
+absl::StatusOr<RecordSource> open_source(const FollowOptions& options, const std::string& name,
+                                         const std::function<void(SubscriberOptions&)>& choose) {
+  absl::StatusOr<SubscriberOptions> chosen = to_subscriber_options(options, name);
+  if (!chosen.ok()) return chosen.status();
+  if (choose) choose(*chosen);
+  absl::StatusOr<Subscriber> subscriber = Subscriber::open(*std::move(chosen));
+  if (!subscriber.ok()) return subscriber.status();
+  return RecordSource(*std::move(subscriber));
+}
+
 FollowResult follow(RecordSource& source, const FollowOptions& options,
                     const FollowHandlers& handlers) {
   return Loop(source, options, handlers).run();
@@ -357,6 +359,13 @@ int FollowResult::exit_code(bool until_closed) const {
   if (!status.ok()) return exit_code_for(errc_of(status));
   if (until_closed && !closed && !counted && !stop_requested()) return kExitPublisherGone;
   return counters.lost > 0 ? kExitLost : kExitDone;
+}
+
+nlohmann::ordered_json latency_json(const Histogram& latency) {
+  return {{"p50", latency.percentile(0.5)},
+          {"p99", latency.percentile(0.99)},
+          {"p999", latency.percentile(0.999)},
+          {"max", latency.max()}};
 }
 
 void print_summary(const FollowResult& result, const Histogram* latency) {

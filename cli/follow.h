@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
 #include <string>
@@ -48,6 +49,10 @@ void add_policy_options(CLI::App& command, FollowOptions& options);
 // Turns the texts into a subscriber's options. Errors: kInvalidArgument with the forms that exist.
 absl::StatusOr<SubscriberOptions> to_subscriber_options(const FollowOptions& options,
                                                         const std::string& name);
+// A subscriber with those, once `choose` has seen them.
+absl::StatusOr<RecordSource> open_source(
+    const FollowOptions& options, const std::string& name,
+    const std::function<void(SubscriberOptions&)>& choose = {});
 
 // Records laid end to end, of one session.
 struct FollowedRecords {
@@ -95,6 +100,9 @@ struct FollowResult {
 // Follows until --count, --until-closed, a stop signal, the end, or an error.
 FollowResult follow(RecordSource& source, const FollowOptions& options,
                     const FollowHandlers& handlers);
+
+// The percentiles that summaries show.
+nlohmann::ordered_json latency_json(const Histogram& latency);
 
 // The summary's line of JSON on standard output; `latency` where it was asked for.
 void print_summary(const FollowResult& result, const Histogram* latency);

@@ -224,11 +224,7 @@ void Publish::print_summary() const {
       {"durable", publisher_->durable()},
       {"journal_stalls", counters.journal_stalls},
       {"journal_stall_ns_max", counters.journal_stall_ns_max},
-      {"publish_ns",
-       {{"p50", publish_ns_.percentile(0.5)},
-        {"p99", publish_ns_.percentile(0.99)},
-        {"p999", publish_ns_.percentile(0.999)},
-        {"max", publish_ns_.max()}}},
+      {"publish_ns", latency_json(publish_ns_)},
       {"subscribers", subscribers_most_},
       {"skipped", feed_->skipped()},
   };

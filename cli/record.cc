@@ -72,17 +72,15 @@ absl::Status Record::commit_if_due() {
 }
 
 int Record::run() {
-  absl::StatusOr<SubscriberOptions> subscriber_options =
-      to_subscriber_options(options_.follow, "record");
-  if (!subscriber_options.ok()) return fail(subscriber_options.status());
-  if (const std::optional<StoredPosition> stored = recording_.position()) {
-    subscriber_options->start = Start::after(*stored);
-    say(absl::StrCat(options_.out, " continues after record ", stored->sequence));
-  }
-  absl::StatusOr<Subscriber> opened = Subscriber::open(*std::move(subscriber_options));
-  if (!opened.ok()) return fail(opened.status());
-  RecordSource source(*std::move(opened));
-  const Subscriber& subscriber = source.subscriber();
+  absl::StatusOr<RecordSource> source =
+      open_source(options_.follow, "record", [&](SubscriberOptions& subscriber) {
+        const std::optional<StoredPosition> stored = recording_.position();
+        if (!stored) return;
+        subscriber.start = Start::after(*stored);
+        say(absl::StrCat(options_.out, " continues after record ", stored->sequence));
+      });
+  if (!source.ok()) return fail(source.status());
+  const Subscriber& subscriber = source->subscriber();
   FollowHandlers handlers;
   handlers.on_records = [&](const FollowedRecords& records) {
     return recording_.append({records.schema, records.bytes, subscriber.position()});
@@ -97,7 +95,7 @@ int Record::run() {
   };
   handlers.on_tick = [&] { return commit_if_due(); };
   catch_stop_signals();
-  FollowResult result = follow(source, options_.follow, handlers);
+  FollowResult result = follow(*source, options_.follow, handlers);
   const absl::Status finished = recording_.finish(subscriber.schema(), subscriber.position());
   if (result.status.ok()) result.status = finished;
   if (options_.follow.summary) print_summary(result, nullptr);

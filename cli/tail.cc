@@ -163,13 +163,9 @@ absl::Status Tail::show_event(const Event& event) const {
 }
 
 absl::StatusOr<RecordSource> Tail::open() {
+  if (!conflated_) return open_source(options_.follow, "tail");
   absl::StatusOr<SubscriberOptions> options = to_subscriber_options(options_.follow, "tail");
   if (!options.ok()) return options.status();
-  if (!conflated_) {
-    absl::StatusOr<Subscriber> subscriber = Subscriber::open(*std::move(options));
-    if (!subscriber.ok()) return subscriber.status();
-    return RecordSource(*std::move(subscriber));
-  }
   absl::StatusOr<ConflatedReader> reader = ConflatedReader::open(
       *std::move(options), {.interval = std::chrono::nanoseconds(options_.conflate_ns)});
   if (!reader.ok()) return reader.status();
