@@ -37,20 +37,6 @@ struct CheckpointPlace {
   CheckpointJudge judge;
 };
 
-absl::StatusOr<std::shared_ptr<const Fold>> fold_of(const CheckpointOptions& options,
-                                                    const Attachment& bus) {
-  std::shared_ptr<const Fold> fold = options.fold;
-  if (fold == nullptr) {
-    const std::string& schema = bus.schema();
-    absl::StatusOr<std::unique_ptr<Fold>> made =
-        make_fold(options.fold_name.empty() ? default_fold(schema) : options.fold_name, schema);
-    if (!made.ok()) return made.status();
-    fold = *std::move(made);
-  }
-  if (absl::Status fits = check_fold(fold->shape(), bus); !fits.ok()) return fits;
-  return fold;
-}
-
 // The one way to a file that a user opens: whoever put it there is checked first.
 absl::StatusOr<CheckpointPlace> find_place(const CheckpointOptions& options) {
   if (auto one = check_fold_choice(options.fold_name, options.fold); !one.ok()) return one;
@@ -63,7 +49,7 @@ absl::StatusOr<CheckpointPlace> find_place(const CheckpointOptions& options) {
   }
   const absl::StatusOr<Attachment> remains = Attachment::to_remains(options.directory, *bus);
   if (!remains.ok()) return remains.status();
-  const auto fold = fold_of(options, *remains);
+  const auto fold = choose_fold(options.fold, options.fold_name, *remains);
   if (!fold.ok()) return fold.status();
   std::string directory = checkpoint_directory(options.directory, (*fold)->shape().name);
   if (absl::Status trusted = check_checkpoint_directory(directory); !trusted.ok()) return trusted;

@@ -53,19 +53,25 @@ absl::Status check_fold(const FoldShape& shape, const Attachment& attachment) {
                                  ": join again with a fold for those"));
 }
 
-absl::StatusOr<SnapshotJoin> SnapshotJoin::begin(const Start& start, const std::string& bus,
-                                                 const Attachment& attachment) {
-  std::shared_ptr<const Fold> fold = start.fold;
+absl::StatusOr<std::shared_ptr<const Fold>> choose_fold(std::shared_ptr<const Fold> fold,
+                                                        const std::string& name,
+                                                        const Attachment& attachment) {
   if (fold == nullptr) {
     const std::string& schema = attachment.schema();
     absl::StatusOr<std::unique_ptr<Fold>> made =
-        make_fold(start.fold_name.empty() ? default_fold(schema) : start.fold_name, schema);
+        make_fold(name.empty() ? default_fold(schema) : name, schema);
     if (!made.ok()) return made.status();
     fold = *std::move(made);
   }
   if (absl::Status fits = check_fold(fold->shape(), attachment); !fits.ok()) return fits;
-  std::string directory = checkpoint_directory(bus, fold->shape().name);
-  return SnapshotJoin(std::move(fold), std::move(directory));
+  return fold;
+}
+
+absl::StatusOr<SnapshotJoin> SnapshotJoin::begin(const Start& start, const std::string& bus,
+                                                 const Attachment& attachment) {
+  const auto fold = choose_fold(start.fold, start.fold_name, attachment);
+  if (!fold.ok()) return fold.status();
+  return SnapshotJoin(*fold, checkpoint_directory(bus, (*fold)->shape().name));
 }
 
 void SnapshotJoin::step(const Attachment& attachment) {

@@ -39,6 +39,10 @@ inline constexpr int kSnapshotListsMax = 8;
 
 // Ok if a fold of that shape is for the records of this bus. Errors: kInvalidArgument.
 absl::Status check_fold(const FoldShape& shape, const Attachment& attachment);
+// `fold`, or where there is none the one of that name, by default the schema's; checked.
+absl::StatusOr<std::shared_ptr<const Fold>> choose_fold(std::shared_ptr<const Fold> fold,
+                                                        const std::string& name,
+                                                        const Attachment& attachment);
 
 // Ok unless a fold is asked for by its name and as an object, too. Errors: kInvalidArgument.
 absl::Status check_fold_choice(const std::string& fold_name,
