@@ -70,7 +70,7 @@ class Feed {
   // Starts again from the first record; kUnsupported for a stream.
   virtual absl::Status rewind() = 0;
   // Records of another type or size than the bus's that were left out so far.
-  virtual std::uint64_t skipped() const = 0;
+  virtual std::uint64_t skipped() const { return 0; }
   // Records that will come in all, where that is known; 0 otherwise.
   virtual std::uint64_t total() const { return 0; }
 };

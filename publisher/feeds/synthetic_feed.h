@@ -40,7 +40,6 @@ class SyntheticFeed : public Feed {
   const FeedDescription& description() const override { return description_; }
   absl::StatusOr<FeedBatch> next() override;
   absl::Status rewind() override;
-  std::uint64_t skipped() const override { return 0; }
   std::uint64_t total() const override { return options_.records; }
 
  private:
