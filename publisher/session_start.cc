@@ -346,7 +346,6 @@ absl::Status Starter::start_archiver() {
   archive.journal =
       journal_files_of(*session_.disk, places_.journal_root(), session_.sessions->last()->begin);
   archive.schema = options_.schema;
-  archive.session_id = session_id_;
   archive.first = ring.session_first_sequence;
   archive.oldest = session_.settled.oldest;
   archive.capacity = ring.capacity;

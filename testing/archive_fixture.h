@@ -88,7 +88,6 @@ class ArchiveFixture {
     ArchiverOptions archive;
     archive.journal = {&disk_, directory(), journal_id(), options_.geometry};
     archive.schema = "bytes";
-    archive.session_id = id_of(salt_);
     archive.first = first;
     archive.oldest = oldest;
     archive.capacity = options_.capacity;

@@ -109,7 +109,6 @@ struct Archiver::State {
   void fail(JournalState state, const absl::Status& why);
   void record_failure();
   void finish();
-  absl::Status append_end(SessionEnd how, Sequence last, int sys_errno);
   absl::Status wait_for_completion();
   std::string stall_report() const;
 
@@ -326,14 +325,9 @@ absl::Status Archiver::State::reserve_if_low() {
 }
 
 absl::Status Archiver::State::reserve() {
-  const std::uint64_t step = reservation_step();
-  SessionEntry entry{};
-  entry.kind = SessionEntryKind::kReserve;
-  entry.journal_id = options.journal.journal_id;
-  entry.session_id = options.session_id;
-  entry.through = options.journal.geometry.floor_block(head + step);
-  const absl::Status status = sessions.append(entry);
-  if (status.ok()) reserved_through = entry.through;
+  const Sequence through = options.journal.geometry.floor_block(head + reservation_step());
+  const absl::Status status = sessions.append_reservation(through);
+  if (status.ok()) reserved_through = through;
   return status;
 }
 
@@ -358,23 +352,12 @@ void Archiver::State::fail(JournalState state, const absl::Status& why) {
 void Archiver::State::record_failure() {
   end_tried = true;
   const absl::Status status =
-      append_end(SessionEnd::kFailed, cycle.durable(), failed_condition.sys_errno);
+      sessions.append_end(SessionEnd::kFailed, cycle.durable(), 0, failed_condition.sys_errno);
   if (status.ok()) return;
   failure = make_error(
       Errc::kJournalFailed,
       absl::StrCat(failure.message(), "; its end could not be recorded: ", status.message()));
   if (options.log) options.log(std::string(failure.message()));
-}
-
-absl::Status Archiver::State::append_end(SessionEnd how, Sequence last, int sys_errno) {
-  SessionEntry entry{};
-  entry.kind = SessionEntryKind::kEnd;
-  entry.journal_id = options.journal.journal_id;
-  entry.session_id = options.session_id;
-  entry.how = how;
-  entry.last = last;
-  entry.sys_errno = static_cast<std::uint32_t>(sys_errno);
-  return sessions.append(entry);
 }
 
 absl::Status Archiver::State::wait_for_completion() {
@@ -426,7 +409,7 @@ absl::Status Archiver::close(Sequence head, std::uint64_t wall_ns) {
   if (state.good()) state.finish();
   if (state.good()) {
     state.end_tried = true;
-    const absl::Status status = state.append_end(SessionEnd::kClosed, head, 0);
+    const absl::Status status = state.sessions.append_end(SessionEnd::kClosed, head);
     if (!status.ok()) state.fail(JournalState::kFailed, status);
   } else if (!state.end_tried) {
     state.record_failure();
@@ -480,7 +463,7 @@ const absl::Status& Archiver::failure() const {
 
 bool Archiver::end_recorded() const {
   const SessionRecord* const last = state_->sessions.last();
-  return last != nullptr && last->begin.session_id == state_->options.session_id && last->end;
+  return last != nullptr && last->end;
 }
 
 ArchiverCounters Archiver::counters() const {

@@ -77,7 +77,6 @@ inline constexpr std::uint64_t kNamesCheckNs = 1'000'000'000;
 struct ArchiverOptions {
   JournalFiles journal;  // its directory exists
   std::string schema;
-  Id128 session_id;            // its `begin` is the session log's last entry
   Sequence first = 1;          // of this session: archived and durable start at first - 1
   Sequence oldest = 1;         // oldest retained sequence at the start
   std::uint64_t capacity = 0;  // of the ring, slots
@@ -103,7 +102,8 @@ struct ArchiverCounters {
 
 class Archiver {
  public:
-  // Prepares the first segments and synchronously reserves the first sequences, so that limit() is
+  // For the last session of `sessions`, which has no end. Prepares the
+  // first segments and synchronously reserves the first sequences, so that limit() is
   // at least first - 1 + capacity (rounded by blocks) when it returns. Disk, queue and sessions
   // outlive the archiver; the queue has nothing in flight.
   // Errors: kInvalidArgument, kNoSpace (bytes needed and free), kNotPermitted, kDamaged, kSystem.

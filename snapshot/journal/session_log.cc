@@ -274,6 +274,33 @@ absl::Status SessionLog::append(SessionEntry entry) {
   return absl::OkStatus();
 }
 
+// Without a session one that no rule allows.
+SessionEntry SessionLog::entry_of_last(SessionEntryKind kind) const {
+  SessionEntry entry{};
+  entry.kind = kind;
+  if (last() == nullptr) return entry;
+  entry.journal_id = last()->begin.journal_id;
+  entry.session_id = last()->begin.session_id;
+  return entry;
+}
+
+absl::Status SessionLog::append_reservation(Sequence through) {
+  SessionEntry entry = entry_of_last(SessionEntryKind::kReserve);
+  entry.through = through;
+  return append(entry);
+}
+
+absl::Status SessionLog::append_end(SessionEnd how, Sequence last, Sequence void_last,
+                                    int sys_errno) {
+  SessionEntry entry = entry_of_last(SessionEntryKind::kEnd);
+  entry.how = how;
+  entry.last = last;
+  entry.void_first = void_last == 0 ? 0 : last + 1;
+  entry.void_last = void_last;
+  entry.sys_errno = static_cast<std::uint32_t>(sys_errno);
+  return append(entry);
+}
+
 std::vector<std::string> SessionLog::lost_names() const {
   std::vector<std::string> lost;
   for (std::size_t copy = 0; copy < kCopies; ++copy) {

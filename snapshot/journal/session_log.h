@@ -74,6 +74,10 @@ class SessionLog {
   // Appends and syncs both copies; index, version and checksum are filled in here, and wall_ns
   // where it is 0. kInvalidArgument for an entry that session_rules.h forbids.
   absl::Status append(SessionEntry entry);
+  // Of the last session, which has no end: sequences up to `through`, or how it ends, after `last`
+  // and with a void up to `void_last` (0: none).
+  absl::Status append_reservation(Sequence through);
+  absl::Status append_end(SessionEnd how, Sequence last, Sequence void_last = 0, int sys_errno = 0);
 
   // True for a sequence in a recorded void of this journal; sets the void's bounds.
   bool in_void(const Id128& journal_id, Sequence n, Sequence& first, Sequence& last) const;
@@ -109,6 +113,7 @@ class SessionLog {
   absl::Status take(std::uint64_t index, const SessionEntry& in_first, const SessionEntry& in_copy,
                     bool& at_end);
   absl::Status heal();
+  SessionEntry entry_of_last(SessionEntryKind kind) const;
   absl::Status make_room(SessionEntryKind kind);
   absl::Status grow(std::uint64_t entries);
   absl::Status write_copies(const SessionEntry& entry);

@@ -68,7 +68,6 @@ class Settler {
   absl::Status end_failed();
   absl::Status recover();
   absl::Status cut();
-  absl::Status append_end(SessionEnd how, Sequence last, Sequence void_last = 0);
 
   Settled new_journal(Settlement how) const;
   absl::StatusOr<Settled> continued(Settlement how) const;
@@ -248,20 +247,21 @@ absl::Status Settler::refusal() const {
 }
 
 absl::Status Settler::end_unused() {
-  return append_end(SessionEnd::kRecovered, first() - 1);
+  return sessions_.append_end(SessionEnd::kRecovered, first() - 1);
 }
 
 // What was announced as durable before the failure; what came after is known to be uncertain.
 absl::Status Settler::end_failed() {
   const Sequence reserved = std::max(session_->reserved_through, first() - 1);
-  return append_end(SessionEnd::kFailed, std::clamp(words_.durable, first() - 1, reserved));
+  return sessions_.append_end(SessionEnd::kFailed,
+                              std::clamp(words_.durable, first() - 1, reserved));
 }
 
 absl::Status Settler::recover() {
   RingTail tail(files_, *ring_);
   const absl::Status status = tail.write(words_.durable, recovered_last_,
                                          get_text(session_->begin.schema), session_->begin.wall_ns);
-  return status.ok() ? append_end(SessionEnd::kRecovered, recovered_last_) : status;
+  return status.ok() ? sessions_.append_end(SessionEnd::kRecovered, recovered_last_) : status;
 }
 
 absl::Status Settler::cut() {
@@ -270,23 +270,9 @@ absl::Status Settler::cut() {
   const absl::Status status = cut_journal(files_, what, log_);
   if (!status.ok()) return status;
   const Sequence reserved = session_->reserved_through;
-  if (durable_ == reserved) return append_end(SessionEnd::kCut, durable_);
+  if (durable_ == reserved) return sessions_.append_end(SessionEnd::kCut, durable_);
   new_void_ = {durable_ + 1, reserved};
-  return append_end(SessionEnd::kCut, durable_, reserved);
-}
-
-absl::Status Settler::append_end(SessionEnd how, Sequence last, Sequence void_last) {
-  SessionEntry end{};
-  end.kind = SessionEntryKind::kEnd;
-  end.journal_id = session_->begin.journal_id;
-  end.session_id = session_->begin.session_id;
-  end.how = how;
-  end.last = last;
-  if (void_last != 0) {
-    end.void_first = last + 1;
-    end.void_last = void_last;
-  }
-  return sessions_.append(end);
+  return sessions_.append_end(SessionEnd::kCut, durable_, reserved);
 }
 
 Settled Settler::new_journal(Settlement how) const {

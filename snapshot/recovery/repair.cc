@@ -285,13 +285,7 @@ absl::Status Repairer::end_open_session(SessionLog& sessions, const SessionRecor
   if (!segments.ok()) return segments.status();
   const auto walk = walk_sums(files, *segments, session.first(), session.reserved_through);
   if (!walk.ok()) return walk.status();
-  SessionEntry end{};
-  end.kind = SessionEntryKind::kEnd;
-  end.journal_id = session.begin.journal_id;
-  end.session_id = session.begin.session_id;
-  end.how = SessionEnd::kFailed;
-  end.last = walk->durable;
-  return sessions.append(end);
+  return sessions.append_end(SessionEnd::kFailed, walk->durable);
 }
 
 // A session that had ended keeps its end; one without records says that its journal goes no
@@ -304,14 +298,7 @@ absl::Status Repairer::end_with_empty_session(SessionLog& sessions, const Sessio
   begin.source_offset += before.end->last + 1 - before.first();
   begin.wall_ns = 0;
   const absl::Status begun = sessions.append(begin);
-  if (!begun.ok()) return begun;
-  SessionEntry end{};
-  end.kind = SessionEntryKind::kEnd;
-  end.journal_id = begin.journal_id;
-  end.session_id = begin.session_id;
-  end.how = SessionEnd::kFailed;
-  end.last = begin.first - 1;
-  return sessions.append(end);
+  return begun.ok() ? sessions.append_end(SessionEnd::kFailed, begin.first - 1) : begun;
 }
 
 }  // namespace

@@ -141,15 +141,6 @@ absl::StatusOr<bool> Inspection::find_newest_sum(std::uint64_t segment) {
   return journal_.proven != 0;
 }
 
-SessionEntry entry_of(const UnlistedJournal& journal, const Id128& session_id,
-                      SessionEntryKind kind) {
-  SessionEntry entry{};
-  entry.kind = kind;
-  entry.journal_id = journal.journal_id;
-  entry.session_id = session_id;
-  return entry;
-}
-
 }  // namespace
 
 absl::StatusOr<UnlistedJournals> find_unlisted_journals(Disk& disk, const std::string& journal_root,
@@ -181,7 +172,10 @@ absl::StatusOr<UnlistedJournals> find_unlisted_journals(Disk& disk, const std::s
 
 absl::Status append_failed_session(SessionLog& log, const UnlistedJournal& journal,
                                    const Id128& session_id, const Id128& boot_id) {
-  SessionEntry begin = entry_of(journal, session_id, SessionEntryKind::kBegin);
+  SessionEntry begin{};
+  begin.kind = SessionEntryKind::kBegin;
+  begin.journal_id = journal.journal_id;
+  begin.session_id = session_id;
   begin.boot_id = boot_id;
   begin.first = 1;
   begin.slot_bytes = journal.geometry.slot_bytes;
@@ -189,14 +183,10 @@ absl::Status append_failed_session(SessionLog& log, const UnlistedJournal& journ
   begin.segment_slots = journal.geometry.segment_slots;
   begin.wall_ns = journal.created_wall_ns;
   set_text(begin.schema, journal.schema);
-  if (const absl::Status status = log.append(begin); !status.ok()) return status;
-  SessionEntry reserve = entry_of(journal, session_id, SessionEntryKind::kReserve);
-  reserve.through = journal.through;
-  if (const absl::Status status = log.append(reserve); !status.ok()) return status;
-  SessionEntry end = entry_of(journal, session_id, SessionEntryKind::kEnd);
-  end.how = SessionEnd::kFailed;
-  end.last = journal.proven;
-  return log.append(end);
+  absl::Status status = log.append(begin);
+  if (status.ok()) status = log.append_reservation(journal.through);
+  if (status.ok()) status = log.append_end(SessionEnd::kFailed, journal.proven);
+  return status;
 }
 
 }  // namespace lapwing
