@@ -2,7 +2,6 @@
 
 #include <poll.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -89,11 +88,7 @@ ListenerCore::ListenerCore(std::string path, UniqueFd fd, Watch watch,
       fd_(std::move(fd)),
       watch_(std::move(watch)),
       expected_peer_uid_(expected_peer_uid) {
-  struct stat found{};
-  if (lstat(path_.c_str(), &found) == 0) {
-    device_ = found.st_dev;
-    inode_ = found.st_ino;
-  }
+  if (auto name = NamedFile::at(path_); name.ok()) name_ = *std::move(name);
 }
 
 ListenerCore::ListenerCore(ListenerCore&&) noexcept = default;
@@ -413,11 +408,7 @@ bool ListenerCore::set_watched(int fd, bool& watched, bool wanted) {
 
 void ListenerCore::remove_name() {
   const absl::StatusOr<ListenLock> lock = ListenLock::take(path_, kChannelSocket);
-  struct stat found{};
-  if (lock.ok() && lstat(path_.c_str(), &found) == 0 && found.st_dev == device_ &&
-      found.st_ino == inode_) {
-    unlink(path_.c_str());
-  }
+  if (lock.ok() && name_) name_->unlink().IgnoreError();
 }
 
 }  // namespace lapwing

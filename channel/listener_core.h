@@ -21,6 +21,7 @@
 #include "lapwing/listener.h"
 #include "os/fork.h"
 #include "os/kernel.h"
+#include "os/named_file.h"
 #include "os/unique_fd.h"
 #include "proto/thread_words.h"
 
@@ -123,8 +124,7 @@ class ListenerCore {
   UniqueFd fd_;
   std::optional<Watch> watch_;
   std::optional<uid_t> expected_peer_uid_;
-  dev_t device_ = 0;
-  ino_t inode_ = 0;
+  std::optional<NamedFile> name_;
   std::vector<Waiting> waiting_;  // at most kPeersWaitingMax, in the order of connecting
   std::optional<HandOver> hand_over_;
   bool listening_watched_ = false;

@@ -20,6 +20,14 @@ absl::StatusOr<NamedFile> NamedFile::of(int fd, std::string path) {
   return NamedFile(std::move(path), found.st_dev, found.st_ino);
 }
 
+absl::StatusOr<NamedFile> NamedFile::at(std::string path) {
+  struct stat found{};
+  if (lstat(path.c_str(), &found) != 0) {
+    return make_system_error(errno, absl::StrCat("looking at ", path));
+  }
+  return NamedFile(std::move(path), found.st_dev, found.st_ino);
+}
+
 absl::StatusOr<bool> NamedFile::is_named() const {
   struct stat found{};
   if (lstat(path_.c_str(), &found) == 0) {

@@ -17,6 +17,8 @@ class NamedFile {
  public:
   // The open file `fd`, which `path` is, or is about to be, the name of.
   static absl::StatusOr<NamedFile> of(int fd, std::string path);
+  // What `path` names now: of a socket, whose descriptor is not the file's.
+  static absl::StatusOr<NamedFile> at(std::string path);
 
   const std::string& path() const { return path_; }
   // Errors: those of looking, but that nothing is there.

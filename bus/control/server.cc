@@ -3,7 +3,6 @@
 #include <sys/epoll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -81,12 +80,9 @@ absl::Status ControlServer::open() {
       listen_control(options_.path, options_.group ? 0660 : 0600, options_.group);
   if (!listener.ok()) return listener.status();
   listener_ = *std::move(listener);
-  struct stat name{};
-  if (lstat(options_.path.c_str(), &name) != 0) {
-    return make_system_error(errno, absl::StrCat("looking at the control socket ", options_.path));
-  }
-  name_device_ = name.st_dev;
-  name_inode_ = name.st_ino;
+  absl::StatusOr<NamedFile> name = NamedFile::at(options_.path);
+  if (!name.ok()) return name.status();
+  name_ = *std::move(name);
   if (!set_interest(epoll_.get(), EPOLL_CTL_ADD, listener_.get(), EPOLLIN, kListenerId)) {
     return make_system_error(errno, absl::StrCat("watching the control socket ", options_.path));
   }
@@ -95,12 +91,8 @@ absl::Status ControlServer::open() {
 
 void ControlServer::close() {
   if (closed()) return;
-  struct stat name{};
   // The name goes first, so that nobody finds one that nobody listens on.
-  if (lstat(options_.path.c_str(), &name) == 0 && name.st_dev == name_device_ &&
-      name.st_ino == name_inode_) {
-    unlink(options_.path.c_str());
-  }
+  if (name_) name_->unlink().IgnoreError();
   // Also for whoever else holds it: ControlConnection::close().
   shutdown(listener_.get(), SHUT_RDWR);
   listener_.reset();

@@ -41,6 +41,7 @@
 #include "lapwing/error.h"
 #include "lapwing/journal_state.h"
 #include "lapwing/sequence.h"
+#include "os/named_file.h"
 #include "proto/control_frames.h"
 
 namespace lapwing {
@@ -130,8 +131,7 @@ class ControlServer {
   DropLog drops_;
   UniqueFd epoll_;
   UniqueFd listener_;  // invalid once closed
-  dev_t name_device_ = 0;
-  ino_t name_inode_ = 0;
+  std::optional<NamedFile> name_;
 
   std::map<ConnectionId, ControlConnection> connections_;
   ConnectionId next_id_ = 1;
