@@ -49,7 +49,7 @@ class SocketAddress {
             errno, absl::StrCat("opening the directory ", directory, " of the ", kind.name));
       }
       const std::string link = absl::StrCat("/proc/self/fd/", result.directory_.get());
-      name = absl::StrCat(link, "/", path.substr(path.rfind('/') + 1));
+      name = absl::StrCat(link, "/", name_in_directory(path));
       if (name.size() > kSocketPathBytesMax || access(link.c_str(), F_OK) != 0) {
         return path_too_long(path, kind);
       }

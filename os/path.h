@@ -14,4 +14,9 @@ inline std::string directory_of(const std::string& path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
+// What `path` is called there.
+inline std::string name_in_directory(const std::string& path) {
+  return path.substr(path.rfind('/') + 1);
+}
+
 }  // namespace lapwing

@@ -1,20 +1,16 @@
 #include "publisher/left_rings.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "bus/ring_directory.h"
 #include "lapwing/error.h"
+#include "os/path.h"
 #include "os/posix_io.h"
 
 namespace lapwing {
 namespace {
-
-std::string name_in(const std::string& path) {
-  return std::filesystem::path(path).filename().string();
-}
 
 // The session whose ring a file of this name would be.
 std::optional<Id128> session_named(const std::string& name) {
@@ -25,12 +21,12 @@ std::optional<Id128> session_named(const std::string& name) {
 
 // Whether a path out of a file may be looked at at all.
 bool may_be_a_ring(const std::string& path) {
-  const std::optional<Id128> session = session_named(name_in(path));
+  const std::optional<Id128> session = session_named(name_in_directory(path));
   return session && is_ring_path(path, *session);
 }
 
 bool is_called_right(const OpenRing& ring) {
-  return name_in(ring.path()) == ring_file_name(ring.header().session_id);
+  return name_in_directory(ring.path()) == ring_file_name(ring.header().session_id);
 }
 
 }  // namespace
@@ -72,7 +68,8 @@ absl::Status LeftRings::check_none_held(const std::string& described) const {
 
 absl::StatusOr<std::optional<OpenRing>> LeftRings::find(const std::string& path) const {
   std::vector<std::string> paths = {path};
-  for (const std::string& home : homes_) paths.push_back(absl::StrCat(home, "/", name_in(path)));
+  for (const std::string& home : homes_)
+    paths.push_back(absl::StrCat(home, "/", name_in_directory(path)));
   for (const std::string& candidate : paths) {
     absl::StatusOr<OpenRing> ring = OpenRing::open(candidate);
     if (errc_of(ring.status()) == Errc::kNotFound) continue;

@@ -17,6 +17,7 @@
 
 #include "lapwing/error.h"
 #include "os/io.h"
+#include "os/path.h"
 #include "snapshot/dbn/dbn_reader.h"
 #include "subscribers/recorder/recording_files.h"
 #include "testing/dbn_files.h"
@@ -98,7 +99,7 @@ struct RecordedFile {
 
 inline RecordedFile read_recorded(Disk& disk, const std::string& path) {
   RecordedFile file;
-  file.name = recording_name(path);
+  file.name = name_in_directory(path);
   OpenFile open(disk, disk.open(path, {}).value());
   file.bytes = disk.size(open.get()).value();
   std::vector<std::byte> bytes(file.bytes);
@@ -122,12 +123,12 @@ inline RecordedFile read_recorded(Disk& disk, const std::string& path) {
 
 // Of a series, in its order.
 inline std::vector<RecordedFile> read_series(Disk& disk, const std::string& path) {
-  std::vector<std::string> names = disk.list(recording_directory(path)).value();
+  std::vector<std::string> names = disk.list(directory_of(path)).value();
   std::sort(names.begin(), names.end());
   std::vector<RecordedFile> files;
   for (const std::string& name : names) {
     if (is_part_name(path, name)) {
-      files.push_back(read_recorded(disk, recording_directory(path) + "/" + name));
+      files.push_back(read_recorded(disk, directory_of(path) + "/" + name));
     }
   }
   return files;

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "lapwing/error.h"
+#include "os/path.h"
 #include "snapshot/dbn/dbn_metadata.h"
 
 namespace lapwing {
@@ -67,10 +68,10 @@ absl::Status RecordingFiles::check_continuation() const {
 }
 
 absl::Status RecordingFiles::check_beginning() const {
-  const std::string directory = recording_directory(options_.path);
+  const std::string directory = directory_of(options_.path);
   const auto names = disk_.list(directory);
   if (!names.ok()) return names.status();
-  const std::string own_name = recording_name(options_.path);
+  const std::string own_name = name_in_directory(options_.path);
   for (const std::string& name : *names) {
     const bool taken =
         options_.rotation.on() ? is_part_name(options_.path, name) : name == own_name;
@@ -192,7 +193,7 @@ absl::Status RecordingFiles::remove_leftover() const {
   const auto exists = disk_.exists(path);
   if (!exists.ok() || !*exists) return exists.status();
   if (absl::Status removed = disk_.remove(path); !removed.ok()) return removed;
-  return disk_.sync_directory(recording_directory(path));
+  return disk_.sync_directory(directory_of(path));
 }
 
 // Steps 2 and 3. FILE.position comes first: a file without one is never ours.

@@ -41,7 +41,7 @@ void check_position(SimDisk& disk, const RecordingFilesOptions& options) {
   REQUIRE(position->records == position->position.sequence);
   Sequence believed = 0;
   for (const RecordedFile& file : read_series(disk, options.path)) {
-    const bool grows = file.name == recording_name(file_path(options.path, *position));
+    const bool grows = file.name == name_in_directory(file_path(options.path, *position));
     if (grows) REQUIRE(file.bytes >= position->bytes);
     if (!grows) REQUIRE(file.status.ok());
     believed += file.records.size();

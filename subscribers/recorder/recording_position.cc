@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "lapwing/error.h"
+#include "os/path.h"
 #include "os/small_file.h"
 #include "subscribers/recorder/rotation.h"
 
@@ -13,16 +14,6 @@ namespace {
 constexpr std::size_t kPositionBytesMax = 4096;
 
 }  // namespace
-
-std::string recording_name(const std::string& path) {
-  return path.substr(path.rfind('/') + 1);
-}
-
-std::string recording_directory(const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  if (slash == std::string::npos) return ".";
-  return slash == 0 ? "/" : path.substr(0, slash);
-}
 
 std::string position_path(const std::string& recording_path) {
   return recording_path + ".position";
@@ -74,8 +65,8 @@ absl::Status write_position(Disk& disk, const std::string& recording_path,
                                        {"part", position.part},
                                        {"began_ns", position.began_ns},
                                        {"event_records", position.event_records}};
-  return replace_file(disk, recording_directory(recording_path),
-                      recording_name(position_path(recording_path)), json.dump() + "\n");
+  return replace_file(disk, directory_of(recording_path),
+                      name_in_directory(position_path(recording_path)), json.dump() + "\n");
 }
 
 }  // namespace lapwing

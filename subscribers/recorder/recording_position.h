@@ -47,8 +47,5 @@ absl::Status write_position(Disk& disk, const std::string& recording_path,
 
 // The file that grows.
 std::string file_path(const std::string& recording_path, const RecordingPosition& position);
-// The directory that a path is in, and its name there.
-std::string recording_directory(const std::string& path);
-std::string recording_name(const std::string& path);
 
 }  // namespace lapwing

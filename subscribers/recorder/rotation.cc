@@ -9,6 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/strip.h"
 #include "absl/time/time.h"
+#include "os/path.h"
 
 namespace lapwing {
 namespace {
@@ -60,7 +61,7 @@ std::string part_path(const std::string& path, std::uint64_t number, std::uint64
 }
 
 bool is_part_name(const std::string& path, const std::string& name) {
-  const SplitPath parts = split(path.substr(path.rfind('/') + 1));
+  const SplitPath parts = split(name_in_directory(path));
   absl::string_view rest = name;
   if (!absl::ConsumePrefix(&rest, parts.stem + ".")) return false;
   if (!absl::ConsumeSuffix(&rest, parts.suffix)) return false;

@@ -31,7 +31,7 @@ TEST_CASE("The names of a series' files are known again, and no others") {
   const std::string path = "x/es.dbn.zst";
   for (const std::uint64_t number : {1ULL, 999'999ULL, 1'000'000ULL}) {
     for (const std::uint64_t time : {kFeedBeginNs, dbn::kUndefTimestamp}) {
-      CHECK(is_part_name(path, recording_name(part_path(path, number, time))));
+      CHECK(is_part_name(path, name_in_directory(part_path(path, number, time))));
     }
   }
   for (const char* name : {"es.dbn.zst", "es.dbn.zst.position", "es.00001.dbn.zst", "es.000001.dbn",
