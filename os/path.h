@@ -3,6 +3,7 @@
 // Thread safety: pure functions.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 namespace lapwing {
@@ -18,5 +19,10 @@ inline std::string directory_of(const std::string& path) {
 inline std::string name_in_directory(const std::string& path) {
   return path.substr(path.rfind('/') + 1);
 }
+
+// "<directory>/00000000000000000042.<suffix>", and the number in such a name; false if it is none
+// with this suffix.
+std::string numbered_path(const std::string& directory, std::uint64_t number, const char* suffix);
+bool parse_numbered_name(const std::string& name, const char* suffix, std::uint64_t& number);
 
 }  // namespace lapwing

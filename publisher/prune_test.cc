@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "bus/control/client.h"
+#include "os/path.h"
 #include "snapshot/journal/segment_file.h"
 #include "testing/publisher_fixture.h"
 
@@ -35,7 +36,7 @@ bool segment_is_there(const Publisher& publisher, const PublisherSetUp& options,
                       std::uint64_t segment) {
   const std::string journal = options.directory + "/journal/" + publisher.journal_id().hex();
   for (const char* const suffix : {"jnl", "sum", "idx"}) {
-    if (std::filesystem::exists(segment_path(journal, segment, suffix))) return true;
+    if (std::filesystem::exists(numbered_path(journal, segment, suffix))) return true;
   }
   return false;
 }
@@ -130,7 +131,7 @@ TEST_CASE("A prune that waits when the publisher closes is told that it closed")
   std::thread asker([&] { answer = prune(client, segment_first(3)).status(); });
   const std::uint64_t deadline_ns = monotonic_ns() + kHangNs;
   const std::string first =
-      segment_path(options.directory + "/journal/" + publisher->journal_id().hex(), 0, "jnl");
+      numbered_path(options.directory + "/journal/" + publisher->journal_id().hex(), 0, "jnl");
   while (std::filesystem::exists(first) && monotonic_ns() < deadline_ns) {
     wait_readable(-1, 1'000'000);
   }

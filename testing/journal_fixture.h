@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "lapwing/sequence.h"
+#include "os/path.h"
 #include "os/posix_io.h"
 #include "proto/journal_format.h"
 #include "proto/text_field.h"
@@ -67,7 +68,7 @@ class JournalFixture {
   const std::string& root() const { return directory_.path(); }
   std::string journal_directory() const { return root() + "/" + current_.hex(); }
   std::string file(std::uint64_t segment, const char* suffix) const {
-    return segment_path(journal_directory(), segment, suffix);
+    return numbered_path(journal_directory(), segment, suffix);
   }
   PosixDisk& disk() { return disk_; }
   const JournalGeometry& geometry() const { return geometry_; }
@@ -95,7 +96,7 @@ class JournalFixture {
   // Changes what the header of a segment says, validly.
   void set_created_wall_ns(const Id128& journal, std::uint64_t segment, std::uint64_t wall_ns,
                            const std::string& schema = "") const {
-    const std::string path = segment_path(root() + "/" + journal.hex(), segment, "jnl");
+    const std::string path = numbered_path(root() + "/" + journal.hex(), segment, "jnl");
     SegmentHeader header{};
     const std::string bytes = file_bytes(path);
     std::memcpy(&header, bytes.data(), sizeof header);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "lapwing/error.h"
+#include "os/path.h"
 #include "snapshot/archive/segment_pool.h"
 #include "snapshot/journal/retention_file.h"
 #include "snapshot/journal/segment_file.h"
@@ -34,7 +35,7 @@ struct Bench {
     return {&disk, publisher.directory(), ArchiveFixture::journal_id(), publisher.geometry()};
   }
   std::string path(std::uint64_t segment, const char* suffix) {
-    return segment_path(publisher.directory(), segment, suffix);
+    return numbered_path(publisher.directory(), segment, suffix);
   }
   template <typename T>
   std::vector<T> read(const std::string& path, std::uint64_t offset, std::size_t count) {

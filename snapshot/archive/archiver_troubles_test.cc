@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "lapwing/error.h"
+#include "os/path.h"
 #include "snapshot/archive/archiver.h"
 #include "snapshot/archive/segment_preparation.h"
 #include "snapshot/journal/journal_proof.h"
@@ -33,7 +34,7 @@ struct Bench {
   }
 
   std::string path(std::uint64_t segment, const char* suffix) const {
-    return segment_path(publisher.directory(), segment, suffix);
+    return numbered_path(publisher.directory(), segment, suffix);
   }
   std::string session_log(const char* suffix) const {
     return std::string(kRoot) + "/" + kSessionsFileName + suffix;

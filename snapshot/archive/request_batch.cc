@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "lapwing/error.h"
+#include "os/path.h"
 #include "os/system_error.h"
 #include "proto/ring_layout.h"
 #include "snapshot/journal/journal_geometry.h"
@@ -40,7 +41,7 @@ OngoingRequest::Outcome OngoingRequest::take(std::int64_t result) {
 absl::Status OngoingRequest::failure(const std::string& directory) const {
   const std::string path = file_.name != nullptr
                                ? absl::StrCat(directory, "/", file_.name)
-                               : segment_path(directory, file_.segment, file_.suffix);
+                               : numbered_path(directory, file_.segment, file_.suffix);
   switch (remaining_.kind) {
     case WriteRequest::Kind::kWrite:
       return make_system_error(

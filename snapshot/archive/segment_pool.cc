@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "lapwing/error.h"
+#include "os/path.h"
 #include "os/system_error.h"
 #include "os/whole_file.h"
 #include "snapshot/journal/segment_file.h"
@@ -39,7 +40,7 @@ absl::StatusOr<std::vector<std::uint64_t>> SegmentPool::open() {
   std::vector<std::uint64_t> segments;
   for (const std::string& name : *names) {
     std::uint64_t number;
-    if (parse_segment_name(name, "jnl", number)) segments.push_back(number);
+    if (parse_numbered_name(name, "jnl", number)) segments.push_back(number);
   }
   std::ranges::sort(segments);
   if (const absl::Status status = remove_leftovers(*names, segments); !status.ok()) return status;
@@ -51,7 +52,7 @@ absl::Status SegmentPool::remove_leftovers(const std::vector<std::string>& names
   for (const std::string& name : names) {
     std::uint64_t number;
     const bool orphan =
-        (parse_segment_name(name, "sum", number) || parse_segment_name(name, "idx", number)) &&
+        (parse_numbered_name(name, "sum", number) || parse_numbered_name(name, "idx", number)) &&
         !std::ranges::binary_search(segments, number);
     if (!orphan && !name.ends_with(kUnfinishedSuffix)) continue;
     const absl::Status status = remove_if_there(files_.disk(), journal().directory + "/" + name);

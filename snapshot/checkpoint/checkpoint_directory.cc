@@ -1,40 +1,33 @@
 #include "snapshot/checkpoint/checkpoint_directory.h"
 
 #include <algorithm>
+#include <cstring>
 #include <optional>
-#include <string_view>
 #include <utility>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "lapwing/error.h"
+#include "os/path.h"
 #include "proto/text_field.h"
 
 namespace lapwing {
 namespace {
 
-constexpr char kSuffix[] = ".ckpt";
-constexpr std::size_t kDigits = 20;
 // Looks at a directory whose files a checkpointer replaces meanwhile.
 constexpr int kListingsMax = 5;
 
-// The sequence in "00000000000000000042.ckpt" + `ending`, if that is what the name is.
-std::optional<Sequence> parse_name(std::string_view name, std::string_view ending) {
-  const std::string suffix = absl::StrCat(kSuffix, std::string(ending));
-  if (name.size() != kDigits + suffix.size() || name.substr(kDigits) != suffix) return std::nullopt;
-  Sequence as_of = 0;
-  for (const char digit : name.substr(0, kDigits)) {
-    if (digit < '0' || digit > '9') return std::nullopt;
-  }
-  if (!absl::SimpleAtoi(std::string(name.substr(0, kDigits)), &as_of)) return std::nullopt;
+// The sequence in the name of a checkpoint.
+std::optional<Sequence> sequence_in(const std::string& name) {
+  Sequence as_of = kNoSequence;
+  if (!parse_numbered_name(name, "ckpt", as_of)) return std::nullopt;
   if (as_of == kNoSequence || as_of > kSequenceMax) return std::nullopt;
   return as_of;
 }
 
-bool is_temporary(std::string_view name) {
-  return parse_name(name, kTemporarySuffix).has_value();
+bool is_temporary(const std::string& name) {
+  return name.ends_with(kTemporarySuffix) &&
+         sequence_in(name.substr(0, name.size() - std::strlen(kTemporarySuffix)));
 }
 
 absl::Status unusable(const std::string& path, const std::string& what) {
@@ -113,7 +106,7 @@ std::string checkpoint_directory(const std::string& bus, const std::string& fold
 }
 
 std::string checkpoint_path(const std::string& directory, Sequence as_of) {
-  return absl::StrFormat("%s/%020d%s", directory, as_of, kSuffix);
+  return numbered_path(directory, as_of, "ckpt");
 }
 
 absl::StatusOr<std::string> make_checkpoint_directory(Disk& disk, const std::string& bus,
@@ -137,7 +130,7 @@ absl::StatusOr<std::vector<CheckpointFile>> list_checkpoints(Disk& disk,
   if (!names.ok()) return names.status();
   for (const std::string& name : *names) {
     const std::string path = absl::StrCat(directory, "/", name);
-    if (const auto as_of = parse_name(name, "")) {
+    if (const auto as_of = sequence_in(name)) {
       files.push_back({*as_of, path});
     } else if (strangers != nullptr && name != kCheckpointStoreName) {
       strangers->push_back(absl::StrCat(

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cstring>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "lapwing/error.h"
+#include "os/kernel.h"
 #include "proto/checkpoint_format.h"
 #include "snapshot/checkpoint/checkpoint_directory.h"
 #include "snapshot/checkpoint/checkpoint_header.h"
@@ -22,12 +22,6 @@ namespace {
 constexpr std::uint64_t kUnsyncedBytesMax = 64 * 1024 * 1024;
 // Nobody has a finished checkpoint open for writing by mistake, not even its owner.
 constexpr unsigned kCheckpointPermissions = 0400;
-
-std::uint64_t now_wall_ns() {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return static_cast<std::uint64_t>(
-      std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
-}
 
 absl::Status check_arguments(const FoldShape& shape, const CheckpointIdentity& identity) {
   const bool texts = !shape.name.empty() && shape.name.size() < sizeof(CheckpointHeader::fold) &&
@@ -152,9 +146,8 @@ class CheckpointWriter::Impl {
     absl::Status status = write(std::span(kZeros).first(layout.sums_offset - offset_));
     const auto sums = std::as_bytes(std::span(sums_));
     if (status.ok()) status = write(sums);
-    const CheckpointHeader header =
-        make_checkpoint_header(fold_.shape(), identity_, now_wall_ns(), entry_count_,
-                               XXH3_64bits(sums.data(), sums.size()));
+    const CheckpointHeader header = make_checkpoint_header(
+        fold_.shape(), identity_, wall_ns(), entry_count_, XXH3_64bits(sums.data(), sums.size()));
     if (status.ok()) {
       status = disk_.write_at(file_.get(), 0, std::as_bytes(std::span(&header, 1)));
     }

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "lapwing/error.h"
+#include "os/path.h"
 #include "snapshot/journal/segment_file.h"
 
 namespace lapwing {
@@ -23,7 +24,7 @@ absl::StatusOr<std::vector<std::uint64_t>> list_segments(const JournalFiles& fil
   if (!names.ok()) return names.status();
   for (const std::string& name : *names) {
     std::uint64_t segment = 0;
-    if (parse_segment_name(name, "jnl", segment)) segments.push_back(segment);
+    if (parse_numbered_name(name, "jnl", segment)) segments.push_back(segment);
   }
   std::sort(segments.begin(), segments.end());
   return segments;

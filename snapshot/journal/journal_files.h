@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "lapwing/sequence.h"
 #include "os/io.h"
+#include "os/path.h"
 #include "proto/journal_format.h"
 #include "snapshot/journal/journal_geometry.h"
 
@@ -22,7 +23,7 @@ struct JournalFiles {
   JournalGeometry geometry;
 
   std::string path(std::uint64_t segment, const char* suffix) const {
-    return segment_path(directory, segment, suffix);
+    return numbered_path(directory, segment, suffix);
   }
 };
 

@@ -3,9 +3,7 @@
 // Thread safety: plain values and pure functions.
 #pragma once
 
-#include <bit>
 #include <cstdint>
-#include <string>
 
 #include "lapwing/sequence.h"
 #include "proto/journal_format.h"
@@ -38,11 +36,5 @@ struct JournalGeometry {
 
   friend bool operator==(const JournalGeometry&, const JournalGeometry&) = default;
 };
-
-// "<directory>/00000000000000000042.jnl" and its companions; `suffix` is "jnl", "sum" or "idx".
-std::string segment_path(const std::string& journal_directory, std::uint64_t segment,
-                         const char* suffix);
-// The segment number in such a name; false if it is not one with this suffix.
-bool parse_segment_name(const std::string& name, const char* suffix, std::uint64_t& segment);
 
 }  // namespace lapwing

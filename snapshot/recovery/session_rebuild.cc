@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "lapwing/error.h"
+#include "os/path.h"
 #include "proto/text_field.h"
 #include "snapshot/archive/archiver.h"
 #include "snapshot/journal/journal_files.h"
@@ -33,7 +34,7 @@ class Inspection {
   absl::Status look_at_header(std::uint64_t segment);
   absl::StatusOr<bool> find_newest_sum(std::uint64_t segment);
   std::string path(std::uint64_t segment, const char* suffix) const {
-    return segment_path(directory_.path, segment, suffix);
+    return numbered_path(directory_.path, segment, suffix);
   }
 
   Disk& disk_;

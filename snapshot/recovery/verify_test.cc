@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "lapwing/error.h"
+#include "os/path.h"
 #include "testing/journal_fixture.h"
 
 namespace lapwing {
@@ -143,7 +144,7 @@ TEST_CASE("A journal that no session names is pointed out") {
   const std::string stray = journal.root() + "/" + fixture_id(42).hex();
   std::filesystem::create_directory(stray);
   REQUIRE(verify(journal).is_clean());
-  std::filesystem::copy_file(journal.file(0, "jnl"), segment_path(stray, 0, "jnl"));
+  std::filesystem::copy_file(journal.file(0, "jnl"), numbered_path(stray, 0, "jnl"));
   REQUIRE(verify(journal).findings.size() == 1);
   REQUIRE(verify(journal).findings[0].damage.file == stray);
 }
