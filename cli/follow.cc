@@ -17,6 +17,7 @@
 #include "cli/stop_signal.h"
 #include "cli/wait_option.h"
 #include "os/kernel.h"
+#include "snapshot/fold/entry_digest.h"
 
 namespace lapwing::cli {
 namespace {
@@ -68,8 +69,7 @@ std::chrono::nanoseconds to_duration(double seconds) {
 class Loop {
  public:
   Loop(RecordSource& source, const FollowOptions& options, const FollowHandlers& handlers)
-      : source_(source), options_(options), handlers_(handlers), sum_(XXH3_createState()) {
-    XXH3_64bits_reset(sum_.get());
+      : source_(source), options_(options), handlers_(handlers) {
     if (source.is_conflated()) result_.conflated = 0;
   }
 
@@ -87,16 +87,12 @@ class Loop {
   bool check(const absl::Status& status);
   std::span<std::byte> room();
 
-  struct FreeSum {
-    void operator()(XXH3_state_t* state) const { XXH3_freeState(state); }
-  };
-
   RecordSource& source_;
   const FollowOptions& options_;
   const FollowHandlers& handlers_;
   FollowResult result_;
   std::vector<std::byte> rows_;
-  std::unique_ptr<XXH3_state_t, FreeSum> sum_;
+  EntryDigest digest_;
   std::uint64_t next_tick_ns_ = 0;
   std::string schema_;  // of what is delivered
   std::string schema_note_;
@@ -115,7 +111,7 @@ FollowResult Loop::run() {
       break;
     }
   }
-  result_.digest = XXH3_64bits_digest(sum_.get());
+  result_.digest = digest_.value();
   result_.counters = source_.subscriber().counters();
   return std::move(result_);
 }
@@ -190,7 +186,7 @@ bool Loop::deliver(const FollowedRecords& records) {
   result_.last = records.first + count - 1;
   result_.records += count;
   if (result_.conflated) *result_.conflated += records.conflated;
-  XXH3_64bits_update(sum_.get(), records.bytes.data(), records.bytes.size());
+  digest_.add(records.bytes);
   return !handlers_.on_records || check(handlers_.on_records(records));
 }
 

@@ -5,13 +5,10 @@
 // Thread safety: one thread.
 #pragma once
 
-#include <xxhash.h>
-
 #include <CLI/CLI.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <span>

@@ -9,22 +9,23 @@
 #include <memory>
 #include <span>
 
+struct XXH3_state_s;  // of <xxhash.h>
+
 namespace lapwing {
 
-// Entries one after the other, each given whole or several at once.
+// Entries, or records, one after the other, each given whole or several at once.
 class EntryDigest {
  public:
   EntryDigest();
-  EntryDigest(EntryDigest&&) noexcept;
-  EntryDigest& operator=(EntryDigest&&) noexcept;
-  ~EntryDigest();
 
   void add(std::span<const std::byte> entries);
   std::uint64_t value() const;  // of what was added so far
 
  private:
-  class State;
-  std::unique_ptr<State> state_;
+  struct Free {
+    void operator()(XXH3_state_s* state) const;
+  };
+  std::unique_ptr<XXH3_state_s, Free> state_;
 };
 
 // Of a whole state in one piece, such as a checkpoint's.
