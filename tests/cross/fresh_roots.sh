@@ -23,7 +23,7 @@ shift
 (($# > 0)) || set -- bookworm trixie
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/lapwing-roots-XXXXXX")
-trap 'umount -R "$work"/*/{proc,sys,dev} 2>/dev/null; rm -rf --one-file-system "$work"' EXIT
+trap 'umount -R "$work"/* 2>/dev/null; rm -rf --one-file-system "$work"' EXIT
 mirror=$(apt-get indextargets --format '$(REPO_URI)' | grep -v -e security -e updates | sort -u |
   head -n 1)
 results=()
@@ -42,6 +42,8 @@ timed() {
 failed=0
 for suite in "$@"; do
   root=$work/$suite
+  mkdir "$root"
+  mount --bind "$root" "$root"  # what makes a mount namespace inside needs a root that is a mount
   debootstrap --variant=minbase --include=ca-certificates,sudo "$suite" "$root" "$mirror" >/dev/null
   cp /etc/resolv.conf "$root/etc/" 2>/dev/null || true
   for folder in proc sys dev; do mount --rbind "/$folder" "$root/$folder"; done

@@ -4,12 +4,15 @@ Runs the program named by LAPWING_BIN. Every process is started here and ended h
 A wait has a deadline that only ends a hang; nothing is asserted about how long anything takes.
 """
 
+import atexit
+import functools
 import json
 import os
 import pathlib
 import random
 import shutil
 import signal
+import stat
 import struct
 import subprocess
 import tempfile
@@ -37,6 +40,18 @@ def program():
     if not os.access(path, os.X_OK):
         raise RuntimeError(f"LAPWING_BIN={path!r} is not a program: build it, then set LAPWING_BIN")
     return path
+
+
+@functools.cache
+def program_for_others():
+    """The same for another user: a copy, where a folder above it is closed to others (/root)."""
+    path = pathlib.Path(program()).resolve()
+    if all(folder.stat().st_mode & stat.S_IXOTH for folder in path.parents):
+        return str(path)
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="lapwing-program-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    folder.chmod(0o755)
+    return shutil.copy(path, folder)
 
 
 def has_real_data():
@@ -197,7 +212,8 @@ class ProgramTest(unittest.TestCase):
 
     def start(self, name, *arguments, **popen):
         """Starts `lapwing ARGUMENT …` in the background."""
-        command = [program(), *(str(argument) for argument in arguments)]
+        binary = program_for_others() if "user" in popen else program()
+        command = [binary, *(str(argument) for argument in arguments)]
         process = Running(command, self.folder, name, **popen)
         self.running.append(process)
         return process
