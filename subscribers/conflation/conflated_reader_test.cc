@@ -128,7 +128,6 @@ TEST_CASE("An interrupt that comes as an interval ends is not lost, and ends one
   while (reader.waiting() == 0) REQUIRE(reader.wait(Deadline::now()).kind == ItemKind::kNothing);
   interrupted = &reader;
   looks_left = look;
-  constexpr std::chrono::seconds kHang{60};
   std::vector<std::byte> record(56);
   int interrupts = 0, records = 0;
   while (records + interrupts < 2) {

@@ -15,9 +15,11 @@
 #include <cstring>
 #include <filesystem>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <span>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -65,8 +67,15 @@ inline void publish_stream(Publisher& publisher, std::uint64_t count) {
   }
 }
 
+inline std::size_t threads_of_this_process() {
+  const std::filesystem::directory_iterator tasks("/proc/self/task");
+  return static_cast<std::size_t>(std::distance(begin(tasks), end(tasks)));
+}
+// A sanitizer may have one of its own.
+inline const std::size_t kThreadsAtStart = threads_of_this_process();
+
 // A publisher in a child process, which ends only by a signal. Fork it before any thread is
-// started.
+// started; those of a publisher that was closed just now may be about to end.
 class PublisherProcess {
  public:
   // `run` publishes and calls ready() once the parent may go on; it need not return.
@@ -74,6 +83,11 @@ class PublisherProcess {
   explicit PublisherProcess(const Run& run) {
     int ends[2];
     REQUIRE(pipe(ends) == 0);
+    const Deadline deadline = far_deadline();
+    while (threads_of_this_process() > kThreadsAtStart) {
+      REQUIRE_FALSE(deadline.has_passed());
+      std::this_thread::yield();
+    }
     pid_ = fork();
     REQUIRE(pid_ >= 0);
     if (pid_ == 0) {
