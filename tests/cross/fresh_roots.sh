@@ -36,6 +36,7 @@ timed() {
   chroot "$root" "$@" || status=$?
   results+=("$(printf '%-44s %3d min %02d s  exit %d' "$what" $(((SECONDS - start) / 60)) \
     $(((SECONDS - start) % 60)) "$status")")
+  echo "=== ${results[-1]}"
   return "$status"
 }
 
