@@ -32,7 +32,8 @@ class OnOverlayfs(harness.BusTest):
         self.until("the mount", lambda: "mounted" in keeper.out() or not keeper.alive())
         if not keeper.alive():
             self.skipTest(f"SKIPPED: no overlayfs can be mounted here: {keeper.err().strip()}")
-        self.inside = ["nsenter", "-m", "-t", str(keeper.pid)]
+        # Its root as well: in a chroot the namespace alone has another one.
+        self.inside = ["nsenter", "-m", "-r", "-t", str(keeper.pid)]
         self.bus = str(self.folder / "merged" / "bus")
 
     def start(self, name, *arguments, bus=None, **popen):
