@@ -204,10 +204,14 @@ const Fault kFaults[] = {
     {"cut short", "cut short",
      [](Join& join) {
        const std::string path = join.checkpoint(1400);
+       make_writable(path);
        std::filesystem::resize_file(path, 1000);
      }},
     {"no checkpoint at all", "",
-     [](Join& join) { std::ofstream(join.checkpoint(1400), std::ios::trunc) << "nothing"; }},
+     [](Join& join) {
+       make_writable(join.checkpoint(1400));
+       std::ofstream(join.checkpoint(1400), std::ios::trunc) << "nothing";
+     }},
     {"of another journal", "is of journal 4242",
      [](Join& join) {
        write_as(join, {fixture_id(0x42), join.bus.ring->header().session_id, 1400});

@@ -28,6 +28,9 @@ WITH_PATIENCE = ("--retry", HANG_SECONDS)  # for a channel's listener that is sl
 
 _made_files = tempfile.TemporaryDirectory(prefix="lapwing-feeds-")  # goes with the process
 
+# The program refuses a directory that others may change, as one is that is made with umask 002.
+os.umask(0o022)
+
 # Under nohup it would be ignored by the commands as well, which it is to end.
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 if "LAPWING_TEST_SEED" in os.environ:  # of the run; without it the tests draw what they like
