@@ -39,7 +39,9 @@ struct CheckpointPlace {
 
 // The one way to a file that a user opens: whoever put it there is checked first.
 absl::StatusOr<CheckpointPlace> find_place(const CheckpointOptions& options) {
-  if (auto one = check_fold_choice(options.fold_name, options.fold); !one.ok()) return one;
+  if (absl::Status valid = check_fold_choice(options.fold_name, options.fold); !valid.ok()) {
+    return valid;
+  }
   const absl::StatusOr<BusDescription> bus = read_bus_description(options.directory);
   if (!bus.ok()) return bus.status();
   if (bus->journal_root.empty()) {

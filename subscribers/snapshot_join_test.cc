@@ -209,8 +209,9 @@ const Fault kFaults[] = {
      }},
     {"no checkpoint at all", "",
      [](Join& join) {
-       make_writable(join.checkpoint(1400));
-       std::ofstream(join.checkpoint(1400), std::ios::trunc) << "nothing";
+       const std::string path = join.checkpoint(1400);
+       make_writable(path);
+       std::ofstream(path, std::ios::trunc) << "nothing";
      }},
     {"of another journal", "is of journal 4242",
      [](Join& join) {

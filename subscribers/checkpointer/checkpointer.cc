@@ -30,7 +30,9 @@ struct Checkpointer::State {
 };
 
 absl::StatusOr<Checkpointer> Checkpointer::open(CheckpointerOptions options) {
-  if (auto one = check_fold_choice(options.fold_name, options.fold); !one.ok()) return one;
+  if (absl::Status valid = check_fold_choice(options.fold_name, options.fold); !valid.ok()) {
+    return valid;
+  }
   if (options.fold == nullptr) {
     absl::StatusOr<std::shared_ptr<const Fold>> named = named_fold(options);
     if (!named.ok()) return named.status();

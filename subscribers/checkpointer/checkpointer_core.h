@@ -16,8 +16,9 @@
 // the subscriber is then opened anew from the store's position, as after a store that could not be
 // written to.
 //
-// Thread safety: one thread; interrupt() at any time. Owns the store, the subscriber, and while a checkpoint is written a
-// thread. Memory: that of the store, the buffer, and of one checkpoint's writer.
+// Thread safety: one thread; interrupt() at any time. Owns the store, the subscriber, and while a
+// checkpoint is written a thread. Memory: that of the store, the buffer, and of one checkpoint's
+// writer.
 // Errors: whatever may end (a full disk, a publisher that does not prune) is told by `log`, once,
 // and tried again; the rest ends it.
 #pragma once

@@ -6,6 +6,7 @@ or a program's feed is left out of it.
 """
 
 import json
+import os
 import pathlib
 import shutil
 import subprocess
@@ -42,7 +43,13 @@ def unpack(archive, folder):
     tar = subprocess.run(["zstd", "-q", "-d", "-c", archive], check=True, capture_output=True)
     subprocess.run(["tar", "--extract", "--no-same-owner", "--directory", folder], check=True,
                    input=tar.stdout)
-    return pathlib.Path(folder, archive.name.removesuffix(".tar.zst"))
+    bus = pathlib.Path(folder, archive.name.removesuffix(".tar.zst"))
+    # Its ring was root's. Whether one is there now, another user may not look.
+    description = bus / "bus.json"
+    text = description.read_text(encoding="utf-8")
+    description.write_text(text.replace("/lapwing-0/", f"/lapwing-{os.getuid()}/"),
+                           encoding="utf-8")
+    return bus
 
 
 def only(values, *names):

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -171,7 +172,10 @@ PublisherSetUp options_for(const std::string& directory) {
 // Stores of record n that a killed publisher left behind: 1 the writing stamp, 2 also half of the
 // words, 3 all words, 4 also the ready stamp, but not head.
 void leave_half_written(const std::string& ring_path, Sequence n, int stores) {
+  // Nobody but root may open it for writing as it is.
+  if (chmod(ring_path.c_str(), 0600) != 0) _exit(3);
   const int fd = open(ring_path.c_str(), O_RDWR | O_CLOEXEC);
+  if (chmod(ring_path.c_str(), 0400) != 0) _exit(3);
   const std::size_t bytes = kRingHeaderBytes + kCapacity * slot_bytes_for(sizeof(Record));
   void* const map = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   if (fd < 0 || map == MAP_FAILED) _exit(3);
