@@ -5,6 +5,7 @@ A wait has a deadline that only ends a hang; nothing is asserted about how long 
 """
 
 import atexit
+import contextlib
 import functools
 import json
 import os
@@ -194,6 +195,16 @@ def remove_ring(description):
         ring.parent.rmdir()
     except (OSError, ValueError, KeyError):
         pass  # closed cleanly, in use by another bus's rings, or damaged by the test
+
+
+def kept_bytes(journal, segment_records, records):
+    """Of the segments that hold `records` records; how many more are made ahead is left to chance."""
+    kept = 0
+    for path in pathlib.Path(journal).rglob("*.jnl"):
+        if int(path.stem) * segment_records < records:
+            with contextlib.suppress(FileNotFoundError):  # retention has just removed it
+                kept += path.stat().st_size
+    return kept
 
 
 class ProgramTest(unittest.TestCase):

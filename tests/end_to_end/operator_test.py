@@ -1,6 +1,5 @@
 """What an operator does to a journal's files while they are in use: renames, removes, restores."""
 
-import contextlib
 import json
 import os
 import pathlib
@@ -132,16 +131,9 @@ class AnOperator(harness.BusTest):
 
     def test_retention_that_somebody_removes_is_no_loss(self):
         publisher = self.publish("publish", RECORDS, "--retain-bytes", 4 * SEGMENT_BYTES)
-        def kept_bytes():
-            # How many segments are made ahead of the records depends on how fast these came.
-            kept = 0
-            for path in self.segment_files("jnl"):
-                if int(path.stem) * SEGMENT_RECORDS < RECORDS:
-                    with contextlib.suppress(FileNotFoundError):  # retention has just removed it
-                        kept += path.stat().st_size
-            return kept
         # While it still removes some, it writes a new one without a word.
-        self.until("retention", lambda: kept_bytes() <= 4 * SEGMENT_BYTES)
+        self.until("retention", lambda: harness.kept_bytes(self.root, SEGMENT_RECORDS, RECORDS)
+                   <= 4 * SEGMENT_BYTES)
         next(self.root.glob("*/retention")).unlink()
         self.until("the publisher to notice", lambda: "is made again" in publisher.err())
         self.assertEqual(publisher.stop(), 0)

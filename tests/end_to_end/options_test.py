@@ -183,13 +183,10 @@ class Kept(harness.BusTest):
                                  RING, "--retain-bytes", 4 * SEGMENT_BYTES)
         flow.feed(RECORDS)
         self.until_durable(RECORDS)
-        def kept_bytes():
-            # Segments ahead of the records are prepared, and no part of what is kept.
-            return sum(path.stat().st_size
-                       for path in (pathlib.Path(self.bus) / "journal").rglob("*.jnl")
-                       if int(path.stem) * RING < RECORDS)
-        self.until("the oldest to go", lambda: kept_bytes() <= 4 * SEGMENT_BYTES)
-        self.assertGreater(kept_bytes(), 2 * SEGMENT_BYTES, "and no more than that")
+        def kept():
+            return harness.kept_bytes(pathlib.Path(self.bus) / "journal", RING, RECORDS)
+        self.until("the oldest to go", lambda: kept() <= 4 * SEGMENT_BYTES)
+        self.assertGreater(kept(), 2 * SEGMENT_BYTES, "and no more than that")
         flow.end()
         self.assertEqual(flow.publisher.wait(), 0, flow.publisher.err())
         summary = self.run_to_end("tail", "tail", "--from", "start", *QUIET).summary()
