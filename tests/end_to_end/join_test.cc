@@ -21,10 +21,16 @@ namespace {
 constexpr int kJoinersAtOnce = 4;
 constexpr std::uint64_t kRecordsBeforeJoin = 30'000;  // at most
 
-SubscriberOptions joiner_options(const std::string& directory, std::mt19937_64& random) {
+SubscriberOptions from_oldest(const std::string& directory) {
   SubscriberOptions options;
   options.directory = directory;
   options.start = Start::oldest();
+  options.flush_timeout = std::chrono::minutes(1);  // ends a hang; a busy disk takes what it takes
+  return options;
+}
+
+SubscriberOptions joiner_options(const std::string& directory, std::mt19937_64& random) {
+  SubscriberOptions options = from_oldest(directory);
   constexpr WaitStrategy kStrategies[] = {WaitStrategy::kBusy, WaitStrategy::kBackoff,
                                           WaitStrategy::kPark};
   options.wait = kStrategies[random() % 3];
@@ -133,9 +139,7 @@ TEST_CASE("Every join of a running stream gets 1 to N, each once and in order, l
 TEST_CASE("With skip the reported gaps and the records are together exactly 1 to N") {
   const TemporaryDirectory directory;
   auto publisher = open_publisher(stream_options(directory.path()));
-  SubscriberOptions options;
-  options.directory = directory.path();
-  options.start = Start::oldest();
+  SubscriberOptions options = from_oldest(directory.path());
   options.on_gap = OnGap::kSkip;
   Proof proof(options);
   proof.skips_gaps = true;
@@ -235,9 +239,7 @@ TEST_CASE("A join that is never answered ends in time, says what to do, and leav
   PublisherProcess silent(
       [&](const auto& ready) { publish_without_sync(directory.path(), 3000, ready); });
   const std::size_t before = open_descriptors();
-  SubscriberOptions options;
-  options.directory = directory.path();
-  options.start = Start::oldest();
+  SubscriberOptions options = from_oldest(directory.path());
   options.flush_timeout = std::chrono::milliseconds(50);
   const bool stopped = GENERATE(false, true);  // a disk that hangs, or a process that does
   if (stopped) silent.signal(SIGSTOP);
@@ -292,9 +294,7 @@ TEST_CASE("A publisher that is killed again and again leaves every subscriber wi
 TEST_CASE(
     "Sequences go on through restarts in one process, and through a journal that starts anew") {
   const TemporaryDirectory directory;
-  SubscriberOptions options;
-  options.directory = directory.path();
-  options.start = Start::oldest();
+  SubscriberOptions options = from_oldest(directory.path());
   Proof proof(options);
   for (Sequence session = 0; session < 3; ++session) {
     auto publisher = open_publisher(stream_options(directory.path()));
