@@ -25,7 +25,7 @@ void await(const Line& line, std::uint64_t n) {
 
 // Round trips over two rings of `lines` lines each; one line each is the floor called line.
 double ping_pong_ns(Placement placement, std::uint64_t lines, std::uint64_t warm_up,
-                    std::size_t round_trips) {
+                    std::size_t round_trips, Rhythm rhythm) {
   const Lines ping(lines);
   const Lines pong(lines);
   Child echo(placement.second, [&] {
@@ -35,7 +35,7 @@ double ping_pong_ns(Placement placement, std::uint64_t lines, std::uint64_t warm
     }
   });
   pin_to_core(placement.first);
-  const double median = median_round_trip_ns(warm_up, round_trips, [&](std::uint64_t n) {
+  const double median = median_round_trip_ns(rhythm, warm_up, round_trips, [&](std::uint64_t n) {
     send(ping[n], n);
     await(pong[n], n);
   });
@@ -46,11 +46,11 @@ double ping_pong_ns(Placement placement, std::uint64_t lines, std::uint64_t warm
 }  // namespace
 
 double line_ns(Placement placement, std::size_t round_trips) {
-  return ping_pong_ns(placement, 1, kLineWarmUp, round_trips);
+  return ping_pong_ns(placement, 1, kLineWarmUp, round_trips, Rhythm::kOwn);
 }
 
-double walk_ns(Placement placement, std::uint64_t lines, std::size_t round_trips) {
-  return ping_pong_ns(placement, lines, lines, round_trips);
+double walk_ns(Placement placement, std::uint64_t lines, std::size_t round_trips, Rhythm rhythm) {
+  return ping_pong_ns(placement, lines, lines, round_trips, rhythm);
 }
 
 double copy_ns(Placement placement, std::uint64_t slots, std::size_t record_bytes,

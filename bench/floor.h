@@ -21,12 +21,14 @@
 #include <functional>
 
 #include "bench/machine.h"
+#include "bench/ping_pong.h"
 
 namespace lapwing::bench {
 
 // Medians, in nanoseconds.
 double line_ns(Placement placement, std::size_t round_trips);
-double walk_ns(Placement placement, std::uint64_t lines, std::size_t round_trips);
+double walk_ns(Placement placement, std::uint64_t lines, std::size_t round_trips,
+               Rhythm rhythm = Rhythm::kOwn);
 // For each record of `record_bytes` in slots of `slot_bytes`; sources as in record_source.h.
 double copy_ns(Placement placement, std::uint64_t slots, std::size_t record_bytes,
                std::size_t slot_bytes, std::size_t records);

@@ -49,23 +49,27 @@ inline bool is_sent(const Line& line, std::uint64_t n) {
 }
 
 // Keeps the writer from overrunning the reader, for one look in an eighth of a lap: the reader is
-// never more than five eighths behind.
+// never more than five eighths behind. `lines` is a power of two: a division for each line would be
+// what the floor measures.
 class Headway {
  public:
-  explicit Headway(std::uint64_t lines) : lines_(lines) {}
+  explicit Headway(std::uint64_t lines)
+      : lead_(lines / 2), await_mask_(lines / 8 - 1), took_mask_(lines / 16 - 1) {}
 
   // Before line n is written.
   void await(std::uint64_t n) const {
-    if (n % (lines_ / 8) != 0) return;
-    spin_until([&] { return taken_->value.load(std::memory_order_acquire) + lines_ / 2 >= n; });
+    if ((n & await_mask_) != 0) return;
+    spin_until([&] { return taken_->value.load(std::memory_order_acquire) + lead_ >= n; });
   }
   // After line n has been read.
   void took(std::uint64_t n) const {
-    if (n % (lines_ / 16) == 0) taken_->value.store(n, std::memory_order_release);
+    if ((n & took_mask_) == 0) taken_->value.store(n, std::memory_order_release);
   }
 
  private:
-  std::uint64_t lines_;
+  std::uint64_t lead_;
+  std::uint64_t await_mask_;
+  std::uint64_t took_mask_;
   Shared<SharedWord> taken_;
 };
 

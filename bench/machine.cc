@@ -2,7 +2,10 @@
 
 #include <sched.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -14,6 +17,7 @@ namespace lapwing::bench {
 namespace {
 
 constexpr std::uint64_t kCalibrationNs = 50'000'000;
+constexpr std::size_t kTimings = 10'001;
 
 double calibrate() {
   const std::uint64_t start_ns = monotonic_ns();
@@ -42,6 +46,20 @@ std::vector<int> allowed_cores() {
 
 double ns_per_tick() {
   static const double measured = calibrate();
+  return measured;
+}
+
+double timing_ns() {
+  static const double measured = [] {
+    std::array<std::uint64_t, kTimings> durations;
+    for (std::uint64_t& duration : durations) {
+      const std::uint64_t start = ticks();
+      duration = ticks_after_reads() - start;
+    }
+    const auto middle = durations.begin() + kTimings / 2;
+    std::nth_element(durations.begin(), middle, durations.end());
+    return static_cast<double>(*middle) * ns_per_tick();
+  }();
   return measured;
 }
 

@@ -40,6 +40,8 @@ inline std::uint64_t ticks_after_reads() {
   return ticks();
 }
 double ns_per_tick();  // measured once, against CLOCK_MONOTONIC
+double
+timing_ns();  // what ticks() before and ticks_after_reads() behind nothing give; measured once
 
 // The first two cores this process may run on. A machine with one core has the same one twice, and
 // rows of two processes mean little there: see has_two_cores().

@@ -26,7 +26,8 @@ void await_record(const RingReader& reader, Sequence n, Record& record) {
   });
 }
 
-double ring_round_trip_ns(const Setting& setting, Placement placement, std::size_t round_trips) {
+double ring_round_trip_ns(const Setting& setting, Placement placement, std::size_t round_trips,
+                          Rhythm rhythm) {
   const std::uint64_t capacity = capacity_for(setting);
   const RingName ping = new_ring_name(setting.ring_directory);
   const RingName pong = new_ring_name(setting.ring_directory);
@@ -48,7 +49,7 @@ double ring_round_trip_ns(const Setting& setting, Placement placement, std::size
   spin_until([&] { return *rings_made == 2; });
   const ReadRing in(pong);
   Record record(kRecordBytes);
-  const double median = median_round_trip_ns(capacity, round_trips, [&](Sequence n) {
+  const double median = median_round_trip_ns(rhythm, capacity, round_trips, [&](Sequence n) {
     std::memcpy(record.data(), &n, sizeof n);
     out.publish(n, record.data());
     await_record(in.reader(), n, record);
@@ -69,7 +70,8 @@ void await_other_side(Subscriber& subscriber, std::atomic<int>& joined) {
   spin_until([&] { return joined == 2; });
 }
 
-double bus_round_trip_ns(const Setting& setting, Placement placement, std::size_t round_trips) {
+double bus_round_trip_ns(const Setting& setting, Placement placement, std::size_t round_trips,
+                         Rhythm rhythm) {
   const std::uint64_t warm_up = capacity_for(setting);
   const PrivateDirectory ping(setting.ring_directory);
   const PrivateDirectory pong(setting.ring_directory);
@@ -92,7 +94,7 @@ double bus_round_trip_ns(const Setting& setting, Placement placement, std::size_
   await_other_side(in, *joined);
   Record record(kRecordBytes);
   const Deadline deadline = kHang;
-  const double median = median_round_trip_ns(warm_up, round_trips, [&](std::uint64_t n) {
+  const double median = median_round_trip_ns(rhythm, warm_up, round_trips, [&](std::uint64_t n) {
     std::memcpy(record.data(), &n, sizeof n);
     publish_or_fail(*out, record);
     await_record(in, record, deadline);
@@ -102,11 +104,12 @@ double bus_round_trip_ns(const Setting& setting, Placement placement, std::size_
 }
 
 template <typename RoundTrip>
-RowResult run(const Setting& setting, const char* name, const char* what, RoundTrip&& round_trip) {
+RowResult run(const Setting& setting, const char* name, const char* what, Rhythm rhythm,
+              RoundTrip&& round_trip) {
   RowSpec spec;
   spec.name = name;
   spec.what = what;
-  spec.floor = "walk";
+  spec.floor = rhythm == Rhythm::kOwn ? "walk" : "walk without rhythm";
   spec.floor_shows_distance = true;
   spec.unit = "ns";
   spec.budget = 1.15;
@@ -115,10 +118,12 @@ RowResult run(const Setting& setting, const char* name, const char* what, RoundT
   const std::size_t round_trips = setting.count(kRoundTrips);
   return measure_row(
       spec,
-      [&](Placement placement) { return walk_ns(placement, capacity_for(setting), round_trips); },
+      [&](Placement placement) {
+        return walk_ns(placement, capacity_for(setting), round_trips, rhythm);
+      },
       [&](Placement placement) {
         Measurement measurement;
-        measurement.figure = round_trip(setting, placement, round_trips);
+        measurement.figure = round_trip(setting, placement, round_trips, rhythm);
         measurement.details.push_back({"line", line_ns(placement, round_trips), "ns"});
         return measurement;
       });
@@ -129,11 +134,23 @@ RowResult run(const Setting& setting, const char* name, const char* what, RoundT
 RowResult run_round_trip(const Setting& setting) {
   return run(setting, "round-trip",
              "round trip over two buses, two processes, 56-byte records, busy readers",
+             Rhythm::kOwn, bus_round_trip_ns);
+}
+
+RowResult run_round_trip_jitter(const Setting& setting) {
+  return run(setting, "round-trip-jitter",
+             "the same, a random wait of up to 128 ns before each record", Rhythm::kBroken,
              bus_round_trip_ns);
 }
 
 RowResult run_round_trip_ring(const Setting& setting) {
-  return run(setting, "round-trip-ring", "the same over two bare rings: the hot path alone",
+  return run(setting, "round-trip-ring", "round trip over two bare rings: the hot path alone",
+             Rhythm::kOwn, ring_round_trip_ns);
+}
+
+RowResult run_round_trip_ring_jitter(const Setting& setting) {
+  return run(setting, "round-trip-ring-jitter",
+             "the same, a random wait of up to 128 ns before each record", Rhythm::kBroken,
              ring_round_trip_ns);
 }
 

@@ -5,7 +5,9 @@ namespace {
 
 constexpr Row kRows[] = {
     {"round-trip", run_round_trip},
+    {"round-trip-jitter", run_round_trip_jitter},
     {"round-trip-ring", run_round_trip_ring},
+    {"round-trip-ring-jitter", run_round_trip_ring_jitter},
     {"one-way-10k", run_one_way_10k},
     {"one-way-100k", run_one_way_100k},
     {"one-way-1m", run_one_way_1m},

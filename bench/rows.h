@@ -32,7 +32,9 @@ struct Row {
 std::span<const Row> all_rows();
 
 RowResult run_round_trip(const Setting& setting);
+RowResult run_round_trip_jitter(const Setting& setting);
 RowResult run_round_trip_ring(const Setting& setting);
+RowResult run_round_trip_ring_jitter(const Setting& setting);
 RowResult run_one_way_10k(const Setting& setting);
 RowResult run_one_way_100k(const Setting& setting);
 RowResult run_one_way_1m(const Setting& setting);

@@ -56,7 +56,8 @@ def duration(ns):
 
 
 def setting(environment, probes):
-    shown = (("processor", "processor"), ("kernel", "kernel"), ("system", "system"),
+    shown = (("processor", "processor"), ("processor_model", "its model"), ("kernel", "kernel"),
+             ("system", "system"),
              ("virtual", "virtual machine"), ("cores_online", "cores"),
              ("cores_usable", "cores this run could use"), ("isolated", "isolated cores"),
              ("tickless", "tickless cores"), ("governor", "frequency governor"),
@@ -66,7 +67,7 @@ def setting(environment, probes):
              ("memory", "memory"), ("load_average", "load average at the start"))
     rows = []
     for field, label in shown:
-        value = environment[field]
+        value = environment.get(field)  # an older run has fewer
         text = {True: "yes", False: "no", None: "none"}.get(value) if isinstance(
             value, (bool, type(None))) else value
         rows.append((label, text))

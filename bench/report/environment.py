@@ -49,6 +49,12 @@ def cpu_info(root):
     return fields
 
 
+def model_of(cpu):
+    """Family, model and stepping, which tell the design apart where the name does not."""
+    parts = (("family", "cpu family"), ("model", "model"), ("stepping", "stepping"))
+    return ", ".join(f"{name} {cpu[field]}" for name, field in parts if field in cpu) or None
+
+
 def memory_of(root, field):
     for line in (text_of(root, "proc/meminfo") or "").splitlines():
         name, _, value = line.partition(":")
@@ -69,6 +75,7 @@ def record(root="/", allowed=None):
         "kernel": text_of(root, "proc/sys/kernel/osrelease"),
         "system": system_name(root),
         "processor": cpu.get("model name") or cpu.get("Processor") or platform.machine(),
+        "processor_model": model_of(cpu),
         "virtual": "hypervisor" in flags,
         "cores_online": len(online),
         "cores_usable": usable,

@@ -12,7 +12,8 @@ import load
 import run
 
 GOOD = {
-    "proc/cpuinfo": "processor\t: 0\nmodel name\t: Some Processor\n"
+    "proc/cpuinfo": "processor\t: 0\nmodel name\t: Some Processor\ncpu family\t: 25\n"
+                    "model\t\t: 17\nstepping\t: 1\n"
                     "flags\t\t: fpu constant_tsc nonstop_tsc\n",
     "proc/meminfo": "MemTotal:       16000000 kB\n",
     "proc/cmdline": "ro quiet\n",
@@ -57,6 +58,7 @@ class MachineTest(unittest.TestCase):
         self.assertEqual(environment.remarks(record), [])
         self.assertEqual(record["host"], "somewhere")
         self.assertEqual(record["kernel"], "6.12.0")
+        self.assertEqual(record["processor_model"], "family 25, model 17, stepping 1")
         self.assertEqual(record["governor"], "performance")
         self.assertEqual(record["huge_pages"], "madvise")
         self.assertEqual(record["isolated"], "2-3")
