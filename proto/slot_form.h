@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstring>
 
+#include "proto/hot_sizes.h"
 #include "proto/slot_words.h"
 
 // ThreadSanitizer does not see into asm. gcc says it by a macro, clang by a feature.
@@ -77,7 +78,62 @@ struct VectorMoves {
     WordMoves::load_words(words + done / 8, record + done, bytes - done);
   }
 };
-using VectorForm = SlotProtocol<VectorMoves>;
+#endif
+
+// The protocol for a size that is known at run time only; of hot sizes it is straight-line code.
+template <typename Moves>
+struct SizedProtocol {
+  static void store_slot(std::byte* slot, Sequence n, const std::byte* record,
+                         std::size_t record_bytes) {
+    if (!store_inline(slot, n, record, record_bytes)) store_any(slot, n, record, record_bytes);
+  }
+  // The same where no call is needed, so that the caller keeps no registers; else returns false.
+  [[gnu::always_inline]] static bool store_inline(std::byte* slot, Sequence n,
+                                                  const std::byte* record,
+                                                  std::size_t record_bytes) {
+    forget_size(record);
+    return with_hot_size(
+        record_bytes,
+        [=](auto bytes) __attribute__((always_inline)) {
+          Protocol::store(slot, n, record, bytes);
+          return true;
+        },
+        [] { return false; });
+  }
+
+  [[gnu::always_inline]] static SlotReadResult load_slot(const std::byte* slot, Sequence n,
+                                                         std::byte* record,
+                                                         std::size_t record_bytes) {
+    forget_size(record);
+    return with_hot_size(
+        record_bytes,
+        [=](auto bytes)
+            __attribute__((always_inline)) { return Protocol::load(slot, n, record, bytes); },
+        [=] { return load_any(slot, n, record, record_bytes); });
+  }
+
+ private:
+  using Protocol = SlotProtocol<Moves>;
+
+  // A compiler that knows the caller's buffer would warn of overruns where records are larger.
+  template <typename Byte>
+  [[gnu::always_inline]] static void forget_size(Byte*& record) {
+    asm("" : "+r"(record));
+  }
+
+  [[gnu::noinline]] static void store_any(std::byte* slot, Sequence n, const std::byte* record,
+                                          std::size_t record_bytes) {
+    Protocol::store(slot, n, record, record_bytes);
+  }
+  [[gnu::noinline]] static SlotReadResult load_any(const std::byte* slot, Sequence n,
+                                                   std::byte* record, std::size_t record_bytes) {
+    return Protocol::load(slot, n, record, record_bytes);
+  }
+};
+
+using WordForm = SizedProtocol<WordMoves>;
+#if defined(LAPWING_HAS_VECTOR_FORM)
+using VectorForm = SizedProtocol<VectorMoves>;
 #endif
 
 #if defined(LAPWING_VECTOR_SLOTS) && defined(LAPWING_HAS_VECTOR_FORM)

@@ -2,11 +2,13 @@
 // know. A slot is a 64-bit stamp and the record as 64-bit words, the last zero-padded.
 //
 //     publisher writes n                        subscriber reads n
-//     W1 stamp  = 2n-1  release                 R1 a = stamp  acquire     must be 2n
+//     W1 stamp  = 2n-1  release                 R1 stamp  acquire         must be 2n or more
 //     W2 word_i = v_i   release                 R2 x_i = word_i  acquire
-//     W3 stamp  = 2n    release                 R3 stamp  acquire         must still be 2n
+//     W3 stamp  = 2n    release                 R3 stamp  acquire         must be 2n
 //     W4 head   = n     release
 //
+// Stamps of a slot only grow: where R3 reads 2n, R1, which read 2n or more, read 2n. So one
+// comparison before the copy and one behind it do.
 // Not older: R1 reads W3(n), so every W2(n) happens before R2.
 // Not newer: if R2 read a word of m > n, that W2(m) (release) and R2 (acquire) synchronise. W1(m)
 // comes before W2(m), so R3 must see 2m-1 or later, which is not 2n, and the copy is thrown away.
@@ -23,7 +25,6 @@
 
 #include "lapwing/detail/atomic_word.h"
 #include "lapwing/sequence.h"
-#include "proto/hot_sizes.h"
 #include "proto/slot_stamp.h"
 
 namespace lapwing {
@@ -95,49 +96,13 @@ struct WordMoves {
   }
 };
 
-// The protocol, given the moves of the words between the stamps; of hot sizes they become
-// straight-line code.
+// The protocol, given the moves of the words between the stamps. Where the compiler knows
+// record_bytes it becomes straight-line code; proto/slot_form.h has the sizes that others are told.
 template <typename Moves>
 struct SlotProtocol {
   // Writes record n into `slot`. Reads exactly `record_bytes` bytes of `record`, at any alignment.
-  static void store_slot(std::byte* slot, Sequence n, const std::byte* record,
-                         std::size_t record_bytes) {
-    if (!store_inline(slot, n, record, record_bytes)) store_any(slot, n, record, record_bytes);
-  }
-  // The same where no call is needed, so that the caller keeps no registers; else returns false.
-  [[gnu::always_inline]] static bool store_inline(std::byte* slot, Sequence n,
-                                                  const std::byte* record,
-                                                  std::size_t record_bytes) {
-    return with_hot_size(
-        record_bytes,
-        [=](auto bytes) __attribute__((always_inline)) {
-          store(slot, n, record, bytes);
-          return true;
-        },
-        [] { return false; });
-  }
-
-  // Copies record n out of `slot` into `record` (`record_bytes` bytes). One pass, wait-free
-  // whatever the writer does. `record` holds garbage unless the outcome is kRecord.
-  [[gnu::always_inline]] static SlotReadResult load_slot(const std::byte* slot, Sequence n,
-                                                         std::byte* record,
-                                                         std::size_t record_bytes) {
-    return with_hot_size(
-        record_bytes,
-        [=](auto bytes) __attribute__((always_inline)) { return load(slot, n, record, bytes); },
-        [=] { return load_any(slot, n, record, record_bytes); });
-  }
-
- private:
-  // A compiler that knows the caller's buffer would warn of overruns where records are larger.
-  template <typename Byte>
-  [[gnu::always_inline]] static void forget_size(Byte*& record) {
-    asm("" : "+r"(record));
-  }
-
   [[gnu::always_inline]] static void store(std::byte* slot, Sequence n, const std::byte* record,
                                            std::size_t record_bytes) {
-    forget_size(record);
     Word* const words = reinterpret_cast<Word*>(slot);
     // W1, partners R3 and R1. W2's release orders it before every word; without it a reader that
     // copies old and new words would find the old stamp still in place. Weaker, and a reader that
@@ -148,13 +113,14 @@ struct SlotProtocol {
     detail::store(words[0], ready_stamp(n), std::memory_order_release);
   }
 
+  // Copies record n out of `slot` into `record` (`record_bytes` bytes). One pass, wait-free
+  // whatever the writer does. `record` holds garbage unless the outcome is kRecord.
   [[gnu::always_inline]] static SlotReadResult load(const std::byte* slot, Sequence n,
                                                     std::byte* record, std::size_t record_bytes) {
-    forget_size(record);
     const Word* const words = reinterpret_cast<const Word*>(slot);
     // R1, partner W3(n). Weaker, and R2 may read words from before n was written.
     const Word before = detail::load(words[0], std::memory_order_acquire);
-    if (before != ready_stamp(n)) return judge_stamp(before, n);
+    if (before < ready_stamp(n)) return {SlotRead::kNotYet, before};
     Moves::load_words(words + 1, record, record_bytes);  // R2
     // R3, partners W1(m > n) and W3(m > n). R2's acquire orders it after every word. Weaker, and a
     // lapped reader may go on with a head or an `archived` from long before.
@@ -162,17 +128,8 @@ struct SlotProtocol {
     if (after != ready_stamp(n)) return judge_stamp(after, n);
     return {SlotRead::kRecord, after};
   }
-
-  [[gnu::noinline]] static void store_any(std::byte* slot, Sequence n, const std::byte* record,
-                                          std::size_t record_bytes) {
-    store(slot, n, record, record_bytes);
-  }
-  [[gnu::noinline]] static SlotReadResult load_any(const std::byte* slot, Sequence n,
-                                                   std::byte* record, std::size_t record_bytes) {
-    return load(slot, n, record, record_bytes);
-  }
 };
 
-using WordForm = SlotProtocol<WordMoves>;  // proto/slot_form.h says which form a build uses
+using WordProtocol = SlotProtocol<WordMoves>;
 
 }  // namespace lapwing

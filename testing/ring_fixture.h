@@ -6,7 +6,7 @@
 
 #include "proto/ring_layout.h"
 #include "proto/ring_words.h"
-#include "proto/slot_words.h"
+#include "proto/slot_form.h"
 #include "snapshot/recovery/recovery.h"
 #include "testing/journal_fixture.h"
 

@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "lapwing/error.h"
 #include "proto/ring_words.h"
-#include "proto/slot_words.h"
+#include "proto/slot_form.h"
 #include "snapshot/archive/segment_preparation.h"
 #include "snapshot/journal/segment_file.h"
 #include "snapshot/journal/sum_file.h"

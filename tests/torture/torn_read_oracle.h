@@ -24,7 +24,7 @@
 #include "lapwing/detail/atomic_word.h"
 #include "proto/ring_layout.h"
 #include "proto/ring_words.h"
-#include "proto/slot_words.h"
+#include "proto/slot_form.h"
 
 namespace lapwing::torture {
 

@@ -99,7 +99,7 @@ template <typename Moves>
 [[noreturn]] void read_in_child(const RingMemory& ring, std::size_t reader, Tally& tally) noexcept {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   const RingMemory mine = ring.map_again();
-  read_records<SlotProtocol, Moves>(mine, Catch::rngSeed() + reader + 1, tally);
+  read_records<SizedProtocol, Moves>(mine, Catch::rngSeed() + reader + 1, tally);
   _exit(0);
 }
 
@@ -113,7 +113,7 @@ void run_processes(Geometry geometry, std::size_t readers, Tallies& tallies) {
     if (child == 0) read_in_child<Moves>(ring, i, tallies[i]);
     children.push_back(child);
   }
-  write_records<SlotProtocol, Moves>(ring, Catch::rngSeed(), Enough{tallies, readers});
+  write_records<SizedProtocol, Moves>(ring, Catch::rngSeed(), Enough{tallies, readers});
   for (const pid_t child : children) {
     int status = -1;
     REQUIRE(waitpid(child, &status, 0) == child);
@@ -165,8 +165,8 @@ TEMPLATE_TEST_CASE("Threads over one mapping take no torn record", "", LAPWING_M
   const Size size = any_size();
   announce<TestType>("threads", size);
   Tallies tallies;
-  run_threads<SlotProtocol, TestType>(size.geometry, size.readers, tallies,
-                                      Enough{tallies, size.readers});
+  run_threads<SizedProtocol, TestType>(size.geometry, size.readers, tallies,
+                                       Enough{tallies, size.readers});
   check(tallies, size.readers);
 }
 
@@ -180,7 +180,7 @@ TEMPLATE_TEST_CASE("Processes over two mappings take no torn record", "", LAPWIN
 
 // Leaves R3 out.
 template <typename Moves>
-struct ReadsWithoutLookingAgain : SlotProtocol<Moves> {
+struct ReadsWithoutLookingAgain : SizedProtocol<Moves> {
   static SlotReadResult load_slot(const std::byte* slot, Sequence n, std::byte* record,
                                   std::size_t record_bytes) {
     const Word* const words = reinterpret_cast<const Word*>(slot);
@@ -193,7 +193,7 @@ struct ReadsWithoutLookingAgain : SlotProtocol<Moves> {
 
 // Leaves W1 out.
 template <typename Moves>
-struct WritesWithoutOddStamp : SlotProtocol<Moves> {
+struct WritesWithoutOddStamp : SizedProtocol<Moves> {
   static void store_slot(std::byte* slot, Sequence n, const std::byte* record,
                          std::size_t record_bytes) {
     Word* const words = reinterpret_cast<Word*>(slot);
@@ -204,7 +204,7 @@ struct WritesWithoutOddStamp : SlotProtocol<Moves> {
 
 // Stores the stamp before the words.
 template <typename Moves>
-struct WritesStampFirst : SlotProtocol<Moves> {
+struct WritesStampFirst : SizedProtocol<Moves> {
   static void store_slot(std::byte* slot, Sequence n, const std::byte* record,
                          std::size_t record_bytes) {
     Word* const words = reinterpret_cast<Word*>(slot);

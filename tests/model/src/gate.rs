@@ -4,7 +4,7 @@
 //! The publisher waits by S1 to S3 of the doorbell on a private bell; the file thread sleeps by F1
 //! to F4 of the idle flag. The publisher is in a batch: head has not moved yet when it must wait.
 
-use crate::idle::{self, Sleeper};
+use crate::idle::{self, AttentionWord, Sleeper};
 use crate::judge::{judge, right, wrong, Depth, Sightings, LOST_WAKE_UP};
 use crate::kernel::{EventFd, Futex};
 use loom::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -57,7 +57,11 @@ impl Process {
             archived: AtomicU64::new(0),
             failed: AtomicBool::new(false),
             archived_bell: Futex::new(),
-            file_thread: Sleeper::new(Arc::new(EventFd::new())),
+            file_thread: Sleeper::new(
+                Arc::new(AttentionWord::default()),
+                1,
+                Arc::new(EventFd::new()),
+            ),
         }
     }
 
@@ -77,7 +81,7 @@ impl Process {
             }
         }
         self.move_head(LAST);
-        self.file_thread.wake(idle::RIGHT);
+        idle::attend(std::slice::from_ref(&self.file_thread), idle::RIGHT);
     }
 
     fn wait_for_room(&self, n: u64, v: Variant, seen: &Sightings) {
@@ -85,7 +89,7 @@ impl Process {
             self.move_head(n - 1);
         }
         if v.wakes_file_thread {
-            self.file_thread.wake(idle::RIGHT);
+            idle::attend(std::slice::from_ref(&self.file_thread), idle::RIGHT);
         }
         loop {
             let early_bell = self.archived_bell.load(Acquire); // S1

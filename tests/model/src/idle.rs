@@ -1,4 +1,4 @@
-//! The idle flag: F1 to F4 against Q1 to Q3 (`IdleFlag`), with one sleeper and with two.
+//! The attention word: F1 to F4 against Q1 to Q3 (`AttentionWord`), with one sleeper and with two.
 //!
 //! F2, membarrier(PRIVATE_EXPEDITED), and Q2, a compiler barrier, are modelled together as a full
 //! fence on both sides: the kernel makes the publishing thread execute one between F1 and F3, and a
@@ -14,6 +14,13 @@ use Ordering::{Acquire, Relaxed, Release, SeqCst};
 
 const LAST: u64 = 2;
 
+/// How a sleeper changes its bit of the word, of which the other sleeper has another one.
+#[derive(Clone, Copy, PartialEq)]
+enum Change {
+    OneStep,
+    LoadThenStore,
+}
+
 #[derive(Clone, Copy)]
 pub struct Variant {
     sleeper_count: usize,
@@ -21,8 +28,11 @@ pub struct Variant {
     sleeper_barrier: bool,
     publisher_barrier: bool,
     looks_again: bool,
-    head_before_flag: bool,
-    lowers_before_write: bool,
+    head_before_word: bool,
+    takes_before_write: bool,
+    raises: Change,
+    lowers: Change,
+    takes: Change,
 }
 
 pub const RIGHT: Variant = Variant {
@@ -31,53 +41,88 @@ pub const RIGHT: Variant = Variant {
     sleeper_barrier: true,
     publisher_barrier: true,
     looks_again: true,
-    head_before_flag: true,
-    lowers_before_write: true,
+    head_before_word: true,
+    takes_before_write: true,
+    raises: Change::OneStep,
+    lowers: Change::OneStep,
+    takes: Change::OneStep,
 };
 
 const TWO_SLEEPERS: Variant = Variant { sleeper_count: 2, ..RIGHT };
 
-/// An `IdleFlag` with the eventfd that its thread sleeps on.
+/// The word that the publishing thread looks at, a bit for each sleeper.
+#[derive(Default)]
+pub struct AttentionWord(AtomicU32);
+
+impl AttentionWord {
+    fn raise(&self, bit: u32, v: Variant) {
+        match v.raises {
+            Change::OneStep => _ = self.0.fetch_or(bit, Relaxed),
+            Change::LoadThenStore => self.0.store(self.0.load(Relaxed) | bit, Relaxed),
+        }
+    }
+
+    fn lower(&self, bit: u32, v: Variant) {
+        match v.lowers {
+            Change::OneStep => _ = self.0.fetch_and(!bit, Relaxed),
+            Change::LoadThenStore => self.0.store(self.0.load(Relaxed) & !bit, Relaxed),
+        }
+    }
+
+    fn take(&self, v: Variant) -> u32 {
+        match v.takes {
+            Change::OneStep => self.0.swap(0, Relaxed),
+            Change::LoadThenStore => {
+                let raised = self.0.load(Relaxed);
+                self.0.store(0, Relaxed);
+                raised
+            }
+        }
+    }
+}
+
+/// A thread that sleeps on an eventfd, with its bit of the word.
 pub struct Sleeper {
-    flag: AtomicU32,
+    attention: Arc<AttentionWord>,
+    bit: u32,
     eventfd: Arc<EventFd>,
 }
 
 impl Sleeper {
-    pub fn new(eventfd: Arc<EventFd>) -> Self {
-        Self { flag: AtomicU32::new(0), eventfd }
+    pub fn new(attention: Arc<AttentionWord>, bit: u32, eventfd: Arc<EventFd>) -> Self {
+        Self { attention, bit, eventfd }
     }
 
     /// What the service thread or the file thread does when it has nothing to do.
     pub fn sleep_unless(&self, head_moved: impl Fn() -> bool, v: Variant, seen: &Sightings) {
-        self.flag.store(1, Relaxed); // F1, raise()
+        self.attention.raise(self.bit, v); // F1
         if v.sleeper_barrier {
             fence(SeqCst); // F2
         }
         if v.looks_again && head_moved() {
-            self.flag.store(0, Relaxed); // F3, lower()
+            self.attention.lower(self.bit, v); // F3
             seen.saw("stayed awake");
             return;
         }
         seen.saw("slept");
         self.eventfd.read(); // F4
     }
+}
 
-    /// What the publishing thread does after it has moved head: take(), and then the eventfd.
-    pub fn wake(&self, v: Variant) {
-        if v.publisher_barrier {
-            fence(SeqCst); // Q2
-        }
-        if self.flag.load(Relaxed) == 0 {
-            return;
-        }
-        if v.lowers_before_write {
-            self.flag.store(0, Relaxed); // Q3
-            self.eventfd.write();
-        } else {
-            self.eventfd.write();
-            self.flag.store(0, Relaxed);
-        }
+/// What the publishing thread does after it has moved head.
+pub fn attend(sleepers: &[Sleeper], v: Variant) {
+    if v.publisher_barrier {
+        fence(SeqCst); // Q2
+    }
+    let attention = &sleepers[0].attention;
+    let raised = attention.0.load(Relaxed); // Q3
+    if raised == 0 {
+        return;
+    }
+    let taken = if v.takes_before_write { attention.take(v) } else { raised };
+    sleepers.iter().filter(|s| taken & s.bit != 0).for_each(|s| s.eventfd.write());
+    if !v.takes_before_write {
+        attention.take(v);
     }
 }
 
@@ -88,21 +133,23 @@ struct Process {
 
 impl Process {
     fn new(v: Variant) -> Self {
+        let attention = Arc::new(AttentionWord::default());
         let shared = Arc::new(EventFd::new());
         let eventfd = || if v.eventfd_each { Arc::new(EventFd::new()) } else { shared.clone() };
-        let sleepers = (0..v.sleeper_count).map(|_| Sleeper::new(eventfd())).collect();
+        let sleepers = (0..v.sleeper_count)
+            .map(|i| Sleeper::new(attention.clone(), 1 << i, eventfd()))
+            .collect();
         Self { head: AtomicU64::new(0), sleepers }
     }
 
     fn publish(&self, v: Variant) {
-        let wake_sleepers = || self.sleepers.iter().for_each(|sleeper| sleeper.wake(v));
         for n in 1..=LAST {
-            if !v.head_before_flag {
-                wake_sleepers();
+            if !v.head_before_word {
+                attend(&self.sleepers, v);
             }
             self.head.store(n, Release); // Q1
-            if v.head_before_flag {
-                wake_sleepers();
+            if v.head_before_word {
+                attend(&self.sleepers, v);
             }
         }
     }
@@ -162,10 +209,10 @@ fn an_idle_thread_is_woken_by_the_next_record() {
                 LOST,
             ),
             wrong("does not look again", Variant { looks_again: false, ..RIGHT }, LOST),
-            wrong("flag looked at before head", Variant { head_before_flag: false, ..RIGHT }, LOST),
+            wrong("word looked at before head", Variant { head_before_word: false, ..RIGHT }, LOST),
             wrong(
-                "flag lowered after the eventfd",
-                Variant { lowers_before_write: false, ..RIGHT },
+                "bits taken after the eventfd",
+                Variant { takes_before_write: false, ..RIGHT },
                 LOST,
             ),
         ],
@@ -180,6 +227,21 @@ fn two_idle_threads_are_both_woken() {
         model,
         &[
             right("the protocol", TWO_SLEEPERS, &["slept", "stayed awake"]),
+            wrong(
+                "a bit raised by load and store",
+                Variant { raises: Change::LoadThenStore, ..TWO_SLEEPERS },
+                LOST_WAKE_UP,
+            ),
+            wrong(
+                "a bit lowered by load and store",
+                Variant { lowers: Change::LoadThenStore, ..TWO_SLEEPERS },
+                LOST_WAKE_UP,
+            ),
+            wrong(
+                "bits taken by load and store",
+                Variant { takes: Change::LoadThenStore, ..TWO_SLEEPERS },
+                LOST_WAKE_UP,
+            ),
             wrong(
                 "one eventfd for both",
                 Variant { eventfd_each: false, ..TWO_SLEEPERS },

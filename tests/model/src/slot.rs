@@ -17,6 +17,17 @@ enum Mark {
     Absent,
 }
 
+/// What R1 lets pass to the copy.
+#[derive(Clone, Copy)]
+enum FirstLook {
+    /// One comparison for "not yet"; R3 finds out about the rest, since the stamps of a slot only
+    /// grow: where R3 reads 2n, R1 cannot have read more.
+    AtLeastReady,
+    Ready,
+    AtLeastBeingWritten,
+    Anything,
+}
+
 /// What R3 takes for "still the same".
 #[derive(Clone, Copy)]
 enum Recheck {
@@ -32,6 +43,7 @@ struct Variant {
     w3: Ordering,
     w4: Ordering,
     r1: Ordering,
+    first_look: FirstLook,
     r2: Ordering,
     r3: Recheck,
     head_load: Ordering,
@@ -43,6 +55,7 @@ const RIGHT: Variant = Variant {
     w3: Release,
     w4: Release,
     r1: Acquire,
+    first_look: FirstLook::AtLeastReady,
     r2: Acquire,
     r3: Recheck::SameStamp(Acquire),
     head_load: Acquire,
@@ -64,6 +77,7 @@ enum Look {
     NotYet,
     LappedAtR1,
     LappedAtR3,
+    LappedAtBoth,
 }
 
 struct Ring {
@@ -97,20 +111,30 @@ impl Ring {
 
     fn try_read(&self, n: u64, v: Variant) -> Look {
         let before = self.stamp.load(v.r1); // R1
-        if before < 2 * n {
-            return Look::NotYet;
-        }
-        if before > 2 * n {
-            return Look::LappedAtR1;
+        let copies = match v.first_look {
+            FirstLook::AtLeastReady => before >= 2 * n,
+            FirstLook::Ready => before == 2 * n,
+            FirstLook::AtLeastBeingWritten => before >= 2 * n - 1,
+            FirstLook::Anything => true,
+        };
+        if !copies {
+            return if before < 2 * n { Look::NotYet } else { Look::LappedAtR1 };
         }
         let copy = [self.words[0].load(v.r2), self.words[1].load(v.r2)]; // R2
-        let is_same = match v.r3 {
-            Recheck::SameStamp(order) => self.stamp.load(order) == 2 * n, // R3
-            Recheck::SameStampOrNextMark => self.stamp.load(Acquire) <= 2 * n + 1,
-            Recheck::Anything => true,
+        let after = match v.r3 {
+            Recheck::SameStamp(order) => self.stamp.load(order), // R3
+            Recheck::SameStampOrNextMark => match self.stamp.load(Acquire) {
+                mark if mark == 2 * n + 1 => 2 * n,
+                after => after,
+            },
+            Recheck::Anything => 2 * n,
         };
-        if is_same {
+        if after == 2 * n {
             Look::Record(copy)
+        } else if after < 2 * n {
+            Look::NotYet
+        } else if before > 2 * n {
+            Look::LappedAtBoth
         } else {
             Look::LappedAtR3
         }
@@ -123,6 +147,7 @@ fn note(look: &Look, seen: &Sightings) {
         Look::NotYet => "not yet",
         Look::LappedAtR1 => "lapped at R1",
         Look::LappedAtR3 => "lapped at R3",
+        Look::LappedAtBoth => "lapped at both",
     });
 }
 
@@ -162,7 +187,9 @@ fn read_what_head_names(v: Variant, seen: &Sightings) {
 
 #[test]
 fn an_accepted_record_is_exactly_what_was_published() {
-    const ALL_LOOKS: &[&str] = &["read", "not yet", "lapped at R1", "lapped at R3"];
+    const ALL_LOOKS: &[&str] = &["read", "not yet", "lapped at R3", "lapped at both"];
+    const EXACT_LOOKS: &[&str] = &["read", "not yet", "lapped at R1", "lapped at R3"];
+    let first_look = |first_look| Variant { first_look, ..RIGHT };
     const TORN: &str = "torn";
     judge(
         "slot: an accepted record is exactly what was published",
@@ -171,6 +198,9 @@ fn an_accepted_record_is_exactly_what_was_published() {
         &[
             right("the protocol", RIGHT, ALL_LOOKS),
             right("W1 and R3 relaxed", LEAST, ALL_LOOKS),
+            right("R1 exact", first_look(FirstLook::Ready), EXACT_LOOKS),
+            wrong("R1 passes an odd stamp", first_look(FirstLook::AtLeastBeingWritten), TORN),
+            wrong("R1 compares nothing", first_look(FirstLook::Anything), TORN),
             wrong("no W1", Variant { w1: Mark::Absent, ..RIGHT }, TORN),
             wrong("W1 after the words", Variant { w1: Mark::AfterWords, ..RIGHT }, TORN),
             wrong("W2 relaxed", Variant { w2: Relaxed, ..LEAST }, TORN),
@@ -197,7 +227,7 @@ fn a_record_that_head_names_is_in_its_slot_or_lapped() {
         Depth::Exhaustive,
         read_what_head_names,
         &[
-            right("the protocol", RIGHT, &["read", "lapped at R1", "lapped at R3"]),
+            right("the protocol", RIGHT, &["read", "lapped at R3", "lapped at both"]),
             wrong("W4 relaxed", Variant { w4: Relaxed, ..RIGHT }, NOT_YET),
             wrong("head loaded relaxed", Variant { head_load: Relaxed, ..RIGHT }, NOT_YET),
         ],
