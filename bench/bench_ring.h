@@ -33,13 +33,13 @@ class WrittenRing {
  public:
   WrittenRing(const RingName& name, std::uint64_t capacity, std::uint32_t record_bytes)
       : file_(value_or_fail(RingFile::create(spec_of(name, capacity, record_bytes)))),
-        writer_(file_) {}
+        writer_(writer_of(file_)) {}
   ~WrittenRing() { ok_or_fail(file_.unlink()); }
   WrittenRing(const WrittenRing&) = delete;
   WrittenRing& operator=(const WrittenRing&) = delete;
 
   void publish(Sequence n, const std::byte* record) {
-    writer_.store(n, record);
+    store_record(writer_, n, record);
     writer_.move_head(n);
   }
 
@@ -56,7 +56,7 @@ class WrittenRing {
   }
 
   RingFile file_;
-  RingWriter writer_;
+  detail::SlotWriter writer_;
 };
 
 class ReadRing {

@@ -51,7 +51,7 @@ class RingFile {
  public:
   // Page 1 starts with head, archived and durable at session_first - 1, oldest at session_first,
   // state running, journal good or none. The caller stores the records from
-  // header().ring_first_sequence to session_first - 1 with a RingWriter, and what it knows of
+  // header().ring_first_sequence to session_first - 1 with writer_of(), and what it knows of
   // `oldest`, before it tells anyone the path. Errors: kInvalidArgument (capacity, record size,
   // sequences), kNoSpace (names bytes needed and free), kNotPermitted (an unsafe directory, a
   // foreign group), kNotFound, kNotALapwingFile (no directory), kUnsupported (huge pages).

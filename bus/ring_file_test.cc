@@ -123,7 +123,7 @@ TEST_CASE("Records before the session are readable once they are stored, head un
   spec.session_first = 101;
   spec.ring_first = 91;
   TestRing ring(spec);
-  for (Sequence n = 91; n <= 100; ++n) ring.writer.store(n, record_of(n, 56).data());
+  for (Sequence n = 91; n <= 100; ++n) store_record(ring.writer, n, record_of(n, 56).data());
   CHECK(ring.reader.head() == 100);
   CHECK(ring.reader.oldest() == 91);
   for (Sequence n = 91; n <= 100; ++n) {

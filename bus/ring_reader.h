@@ -8,10 +8,11 @@
 #include <cstdint>
 
 #include "bus/ring_map.h"
+#include "lapwing/detail/slot_words.h"
 #include "lapwing/sequence.h"
 #include "proto/ring_words.h"
 #include "proto/slot_form.h"
-#include "proto/slot_words.h"
+#include "proto/slot_stamp.h"
 
 namespace lapwing {
 

@@ -101,7 +101,7 @@ TEST_CASE("A stamp that is ahead of head leads the resumption, within a batch") 
   const std::uint64_t capacity = ring.reader.capacity();
   ring.publish(1, capacity);
   for (Sequence n = capacity + 1; n <= 2 * capacity; ++n) {  // one batch: head stays
-    ring.writer.store(n, record_of(n, 56).data());
+    store_record(ring.writer, n, record_of(n, 56).data());
   }
   const RingReadResult lapped = ring.read(capacity);
   CHECK(lapped.outcome == RingRead::kLapped);

@@ -1,58 +1,33 @@
-// The publish path's end in the ring: stores records into slots and moves head.
+// Writing into a ring file: its SlotWriter, and the store of records whose size is known at run time
+// only.
 //
-// Thread safety: one thread, ever. Borrows the mapping of a RingFile, which must outlive it.
-// Cost: plain stores only; no allocation, no system call, no read of anything a reader writes.
+// Thread safety: as SlotWriter. What is made borrows the mapping of the RingFile.
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 
 #include "bus/ring_file.h"
-#include "proto/ring_words.h"
+#include "lapwing/detail/slot_writer.h"
 #include "proto/slot_form.h"
 
 namespace lapwing {
 
-// A store asks for the slot this many records ahead, so that its memory is there when its turn
-// comes (docs/adr/0007-prefetching-publisher.md).
-inline constexpr std::uint64_t kPrefetchSlots = 128;
+inline detail::SlotWriter writer_of(const RingFile& file) {
+  const RingHeader& header = file.header();
+  return {file.slots(), file.words().head.value, header.capacity, header.slot_bytes,
+          header.record_bytes};
+}
 
-class RingWriter {
- public:
-  explicit RingWriter(const RingFile& file)
-      : slots_(file.slots()),
-        words_(&file.words()),
-        mask_(file.header().capacity - 1),
-        slot_shift_(static_cast<unsigned>(std::countr_zero(file.header().slot_bytes))),
-        record_bytes_(file.header().record_bytes) {}
-
-  std::uint32_t record_bytes() const { return record_bytes_; }
-
-  // Stores record n; readers may take it at once. The caller has made sure that n may be written
-  // (the journal gate), that n follows the record before it, and that head is at n - capacity or
-  // beyond (stamp_is_corrupt counts on it). `record` has record_bytes() bytes.
-  void store(Sequence n, const std::byte* record) {
-    prefetch_for_store(slot(n + kPrefetchSlots));
-    SlotForm::store_slot(slot(n), n, record, record_bytes_);
-  }
-  // The same for the sizes that need no call; false, and nothing is stored, for others. To ask for
-  // the slot ahead only after the store takes longer (bench/LOG.md).
-  [[gnu::always_inline]] bool store_inline(Sequence n, const std::byte* record) {
-    prefetch_for_store(slot(n + kPrefetchSlots));
-    return SlotForm::store_inline(slot(n), n, record, record_bytes_);
-  }
-
-  // W4 of the slot protocol.
-  void move_head(Sequence n) { store_head(*words_, n); }
-
- private:
-  std::byte* slot(Sequence n) const { return slots_ + (((n - 1) & mask_) << slot_shift_); }
-
-  std::byte* slots_;
-  RingWords* words_;
-  std::uint64_t mask_;
-  unsigned slot_shift_;
-  std::uint32_t record_bytes_;
-};
+// SlotWriter::store of writer.record_bytes() bytes.
+inline void store_record(const detail::SlotWriter& writer, Sequence n, const std::byte* record) {
+  writer.prefetch(n);
+  SlotForm::store_slot(writer.slot(n), n, record, writer.record_bytes());
+}
+// The same for the sizes that need no call; false, and nothing is stored, for others.
+[[gnu::always_inline]] inline bool store_record_inline(const detail::SlotWriter& writer, Sequence n,
+                                                       const std::byte* record) {
+  writer.prefetch(n);
+  return SlotForm::store_inline(writer.slot(n), n, record, writer.record_bytes());
+}
 
 }  // namespace lapwing

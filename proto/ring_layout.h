@@ -1,4 +1,4 @@
-// The ring file, byte for byte. No behaviour; the slot protocol over it is proto/slot_words.h,
+// The ring file, byte for byte. No behaviour; the slot protocol over it is lapwing/detail/slot_words.h,
 // the document is docs/formats.md.
 //
 //   page 0      RingHeader  written once, before the file gets its final name
@@ -24,8 +24,8 @@ inline constexpr std::uint32_t kRecordBytesDefault = 56;
 inline constexpr std::uint32_t kSlotBytesMin = 16;
 inline constexpr std::uint32_t kSlotBytesMax = 4096;
 inline constexpr std::uint32_t kStampBytes = 8;
-inline constexpr std::uint64_t kCapacityMin = 64;                // slots
-inline constexpr std::uint64_t kSlotAreaBytesMin = 64 * 1024;    // capacity × slot_bytes
+inline constexpr std::uint64_t kCapacityMin = 64;              // slots
+inline constexpr std::uint64_t kSlotAreaBytesMin = 64 * 1024;  // capacity × slot_bytes
 inline constexpr std::uint64_t kCapacityMax = std::uint64_t{1} << 32;
 inline constexpr std::uint64_t kCapacityDefaultMax = std::uint64_t{1} << 20;
 inline constexpr std::uint64_t kHeartbeatIntervalNs = 1'000'000'000;

@@ -4,16 +4,16 @@
 #include <cstdint>
 
 #include "lapwing/detail/atomic_word.h"
+#include "lapwing/detail/slot_words.h"
 #include "lapwing/journal_state.h"
 #include "lapwing/sequence.h"
 #include "proto/ring_layout.h"
 
 namespace lapwing {
 
-// W4, partner load_head. Weaker, and a reader that sees head = n might not yet find n in its slot,
-// and the file thread might write a block to disk before its words are there.
+// W4 is in lapwing/detail/slot_words.h.
 inline void store_head(RingWords& words, Sequence n) {
-  detail::store(words.head.value, n, std::memory_order_release);
+  store_head(words.head.value, n);
 }
 inline Sequence load_head(const RingWords& words) {
   return detail::load(words.head.value, std::memory_order_acquire);

@@ -1,7 +1,7 @@
 // The form of the slot protocol that a build uses: moves of words, or vector moves on x86-64; and
-// the prefetch that goes with it.
+// the sizes for which it is straight-line code.
 //
-// Thread safety: as the protocol in proto/slot_words.h, which explains W1 to W3 and R1 to R3.
+// Thread safety: as the protocol in lapwing/detail/slot_words.h, which explains W1 to W3 and R1 to R3.
 //
 // Vector moves are outside the C++ memory model, and so outside the proof. They rest on x86-64
 // keeping stores in order among themselves and loads among themselves at any width, and on asm
@@ -14,8 +14,8 @@
 #include <cstddef>
 #include <cstring>
 
+#include "lapwing/detail/slot_words.h"
 #include "proto/hot_sizes.h"
-#include "proto/slot_words.h"
 
 // ThreadSanitizer does not see into asm. gcc says it by a macro, clang by a feature.
 #if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
@@ -32,16 +32,6 @@
 #endif
 
 namespace lapwing {
-
-// Asks for the slot's first line with the right to write; __builtin_prefetch does only where the
-// compiler may assume more than the first x86-64 processors. Those without it take it for a nop.
-inline void prefetch_for_store(const std::byte* slot) {
-#if defined(__x86_64__)
-  asm volatile("prefetchw %0" : : "m"(*slot));
-#else
-  __builtin_prefetch(slot, 1);
-#endif
-}
 
 #if defined(LAPWING_HAS_VECTOR_FORM)
 // The first word by itself, after which everything lies at a multiple of 16 bytes in the slot, so

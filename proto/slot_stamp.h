@@ -1,5 +1,6 @@
 // The arithmetic of a slot: which sequence its stamp speaks of, and what a reader that was lapped
-// may conclude from it. The atomic accesses are in proto/slot_words.h.
+// may conclude from it. The stamps themselves and the atomic accesses are in
+// lapwing/detail/slot_words.h.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -7,17 +8,11 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "lapwing/detail/atomic_word.h"
+#include "lapwing/detail/slot_words.h"
 #include "lapwing/sequence.h"
 
 namespace lapwing {
 
-constexpr Word writing_stamp(Sequence n) {
-  return 2 * n - 1;
-}
-constexpr Word ready_stamp(Sequence n) {
-  return 2 * n;
-}
 // The sequence a stamp speaks of, whether it is being written or ready. Stamp 0 speaks of none.
 constexpr Sequence stamp_sequence(Word stamp) {
   return stamp / 2 + stamp % 2;

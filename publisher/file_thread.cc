@@ -18,13 +18,15 @@ constexpr std::uint64_t kLapParts = 8;  // look at least this often in a lap
 }  // namespace
 
 FileThread::FileThread(std::unique_ptr<Archiver> archiver, RingWords& words, std::uint64_t capacity,
-                       bool stop_on_failure, JournalGate& gate, Hooks hooks)
+                       bool stop_on_failure, JournalGate& gate, detail::AttentionWord& attention,
+                       Hooks hooks)
     : archiver_(std::move(archiver)),
       words_(&words),
       capacity_(capacity),
       stop_on_failure_(stop_on_failure),
       hooks_(std::move(hooks)),
       gate_(gate),
+      sleeper_(attention, kFileSleeper),
       durable_told_(archiver_->durable()) {
   head_seen_ = load_head(words);
   gate_.raise(archiver_->limit());

@@ -43,8 +43,10 @@ class FileThread {
     std::function<void(const std::string& line)> log;
   };
 
+  // Borrows the words and the gate.
   FileThread(std::unique_ptr<Archiver> archiver, RingWords& words, std::uint64_t capacity,
-             bool stop_on_failure, JournalGate& gate, Hooks hooks);
+             bool stop_on_failure, JournalGate& gate, detail::AttentionWord& attention,
+             Hooks hooks);
   ~FileThread();
 
   absl::Status start();
@@ -52,7 +54,7 @@ class FileThread {
   // still. Idempotent. A failed journal's failure is returned.
   absl::Status close();
 
-  IdleSleeper& sleeper() { return sleeper_; }
+  const IdleSleeper& sleeper() const { return sleeper_; }
 
   void request_flush(Asker asker, Sequence through);
   // One at a time: the next only once prune_result() has given this one's.

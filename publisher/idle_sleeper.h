@@ -1,10 +1,9 @@
-// A thread's bed: an eventfd that others signal, and the flag by which the publish path knows to do
-// so.
+// A thread that sleeps while nothing is published: an eventfd that others signal, and a bit of the
+// attention word by which the publish path knows to do so.
 //
-// The protocol and its argument are at IdleFlag in proto/thread_words.h; this adds the system
-// calls.
+// The protocol and its argument are in lapwing/detail/attention_word.h; this adds the system calls.
 //
-// Thread safety: signal() and attend() from any thread; the rest by the sleeping thread.
+// Thread safety: signal() from any thread; the rest by the sleeping thread.
 #pragma once
 
 #include <poll.h>
@@ -13,14 +12,22 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "lapwing/detail/attention_word.h"
 #include "os/kernel.h"
 #include "proto/ring_words.h"
-#include "proto/thread_words.h"
 
 namespace lapwing {
 
+// The sleepers' bits of the attention word.
+inline constexpr std::uint32_t kServiceSleeper = 1;
+inline constexpr std::uint32_t kFileSleeper = 2;
+
 class IdleSleeper {
  public:
+  // `bit` is this one's alone. Borrows the word.
+  IdleSleeper(detail::AttentionWord& attention, std::uint32_t bit)
+      : attention_(&attention), bit_(bit) {}
+
   absl::Status init() {
     absl::StatusOr<UniqueFd> fd = make_eventfd();
     if (!fd.ok()) return fd.status();
@@ -35,24 +42,15 @@ class IdleSleeper {
   // F1 to F3. True if it is safe to sleep on fd(): head is still `seen`, and whoever moves it will
   // signal.
   bool prepare_to_sleep(const RingWords& words, Sequence seen) {
-    flag_.raise();
+    attention_->raise(bit_);
     membarrier_private();
     if (load_head(words) == seen) return true;
-    flag_.lower();
+    attention_->lower(bit_);
     return false;
   }
-  // Makes the publish path call attend() after its next record, whoever sleeps or does not.
-  void demand_attention() { flag_.raise(); }
-  void wake_up() { flag_.lower(); }
-
-  // The publish path, after head has moved: one load …
-  bool wants_attention() const { return flag_.is_raised(); }
-  // … and a system call once per idle period; true if this was it.
-  bool attend() {
-    if (!flag_.take()) return false;
-    signal();
-    return true;
-  }
+  // Makes the publish path attend after its next record, whoever sleeps or does not.
+  void demand_attention() { attention_->raise(bit_); }
+  void wake_up() { attention_->lower(bit_); }
 
   // Waits for a signal for at most timeout_ns and drains the eventfd.
   void wait(std::uint64_t timeout_ns) const {
@@ -65,7 +63,8 @@ class IdleSleeper {
 
  private:
   UniqueFd fd_;
-  IdleFlag flag_;
+  detail::AttentionWord* attention_;
+  std::uint32_t bit_;
 };
 
 }  // namespace lapwing

@@ -1,6 +1,7 @@
 #include "lapwing/publisher.h"
 
 #include <algorithm>
+#include <bit>
 #include <filesystem>
 #include <tuple>
 #include <utility>
@@ -8,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "bus/control/controlled_publisher.h"
 #include "bus/ring_writer.h"
+#include "lapwing/detail/publish_path.h"
 #include "os/deadline.h"
 #include "os/file_lock.h"
 #include "os/fork.h"
@@ -63,25 +65,9 @@ SubscriberInfo info_of(const SubscriberInfoFrame& frame) {
   return info;
 }
 
-// All that a publish touches besides the slot and the ring's head: one cache line, of the publishing
-// thread alone.
-struct alignas(64) PublishPath {
-  RingWriter writer;
-  Sequence head;
-  Sequence limit;  // what the gate last allowed; 0 once publishing has ended
-  IdleSleeper* service_sleeper = nullptr;
-  IdleSleeper* file_sleeper = nullptr;  // null without a journal
-
-  bool anyone_asleep() const {
-    return service_sleeper->wants_attention() ||
-           (file_sleeper != nullptr && file_sleeper->wants_attention());
-  }
-};
-static_assert(sizeof(PublishPath) == 64);
-
 }  // namespace
 
-struct Publisher::State : ControlledPublisher, PublishPath {
+struct Publisher::State : ControlledPublisher, detail::PublishPath {
   PublisherSetUp options;
   StartedSession session;                   // before the threads: they borrow from it
   LockWatch lock_watch;                     // of the session's locks
@@ -107,7 +93,7 @@ struct Publisher::State : ControlledPublisher, PublishPath {
   ForkWatch fork;
 
   State(PublisherSetUp given, StartedSession started)
-      : PublishPath{RingWriter(*started.ring), started.first() - 1, kPublishedMax},
+      : PublishPath{writer_of(*started.ring), started.first() - 1, kPublishedMax, {}},
         options(std::move(given)),
         session(std::move(started)),
         lock_watch(session.locks, [this](const std::string& line) { log(line); }),
@@ -117,7 +103,7 @@ struct Publisher::State : ControlledPublisher, PublishPath {
   // The publish path comes to its cold parts, which look at `fork` first.
   void on_child() noexcept {
     limit = 0;
-    if (service_sleeper != nullptr) service_sleeper->demand_attention();
+    attention.raise(kServiceSleeper);
   }
 
   // While one lasts, every other call finds `waiting` set, and publish() comes upon it since the
@@ -163,10 +149,9 @@ struct Publisher::State : ControlledPublisher, PublishPath {
     return room < wanted ? room : wanted;
   }
   // The end of a publish, once record n is in its slot.
-  [[gnu::always_inline]] Sequence announce(Sequence n) {
-    head = n;
-    writer.move_head(n);
-    return anyone_asleep() ? attend() : n;
+  [[gnu::always_inline]] Sequence finish(Sequence n) {
+    announce(n);
+    return attention.is_raised() ? attend() : n;
   }
   Sequence publish(std::span<const std::byte> record, Deadline deadline);
   [[gnu::cold]] Sequence refuse_size(std::size_t bytes);
@@ -192,14 +177,12 @@ absl::Status Publisher::State::start_threads() {
     hooks.on_turn = [this](std::uint64_t now_ns) { lock_watch.look(now_ns); };
     file_thread = std::make_unique<FileThread>(
         std::move(session.archiver), words(), session.ring->header().capacity,
-        options.on_journal_failure == OnJournalFailure::kStop, gate, std::move(hooks));
-    file_sleeper = &file_thread->sleeper();
+        options.on_journal_failure == OnJournalFailure::kStop, gate, attention, std::move(hooks));
     limit = gate_limit();
   }
   service_thread = std::make_unique<ServiceThread>(
       ServerOptions{absl::StrCat(options.directory, "/", kControlSocketName), options.group},
-      *session.ring, *this);
-  service_sleeper = &service_thread->sleeper();
+      *session.ring, *this, attention);
   if (absl::Status started = service_thread->start(); !started.ok()) return started;
   return file_thread != nullptr ? file_thread->start() : absl::OkStatus();
 }
@@ -249,7 +232,7 @@ WelcomeFrame Publisher::State::welcome() {
 void Publisher::State::store_run(const std::byte* record, std::uint64_t count) {
   const std::uint32_t record_bytes = writer.record_bytes();
   for (const Sequence last = head + count; head < last; record += record_bytes) {
-    writer.store(++head, record);
+    store_record(writer, ++head, record);
   }
   writer.move_head(head);
 }
@@ -287,7 +270,7 @@ bool Publisher::State::admit(Sequence n, Deadline deadline) {
 
 bool Publisher::State::wait_for_journal(Sequence n, Deadline deadline) {
   const std::uint64_t began_ns = monotonic_ns();
-  file_sleeper->signal();
+  file_thread->sleeper().signal();
   WaitingCall call(*this);
   if (!call.is_first()) {
     last_error = overlap();
@@ -330,9 +313,12 @@ absl::Status Publisher::State::why_not_to_wait(Deadline deadline) {
 // A sleeper wants to be told, or the journal has ended and publishing may have to. Returns head.
 Sequence Publisher::State::attend() {
   if (fork.in_child()) return kNoSequence;  // of a batch without a record
-  if (service_sleeper->attend()) ++counters.idle_wakes;
-  if (file_sleeper == nullptr || !file_sleeper->attend()) return head;
-  ++counters.idle_wakes;
+  if (closing) return head;                 // likewise: the threads go
+  const std::uint32_t bits = attention.take();
+  counters.idle_wakes += static_cast<std::uint64_t>(std::popcount(bits));
+  if ((bits & kServiceSleeper) != 0) service_thread->sleeper().signal();
+  if ((bits & kFileSleeper) == 0) return head;
+  file_thread->sleeper().signal();
   if (!gate.ended()) return head;
   status = file_thread->failure();
   limit = 0;
@@ -367,13 +353,15 @@ absl::StatusOr<Publisher> PublisherAccess::open(PublisherSetUp set_up) {
   return Publisher(state);
 }
 
-Publisher::Publisher(std::shared_ptr<State> state) : state_(std::move(state)) {}
+Publisher::Publisher(std::shared_ptr<State> state)
+    : state_(std::move(state)), path_(state_.get()) {}
 Publisher::Publisher(Publisher&&) noexcept = default;
 
 Publisher& Publisher::operator=(Publisher&& other) noexcept {
   if (this == &other) return *this;
   leave();
   state_ = std::move(other.state_);
+  path_ = other.path_;
   return *this;
 }
 
@@ -397,11 +385,11 @@ void Publisher::leave() {
     return refuse_size(record.size());
   }
   const Sequence n = head + 1;
-  if (n > limit) [[unlikely]] {
+  if (!admits_next()) [[unlikely]] {
     return publish_beyond_limit(n, record.data(), deadline);
   }
-  if (writer.store_inline(n, record.data())) [[likely]] {
-    return announce(n);
+  if (store_record_inline(writer, n, record.data())) [[likely]] {
+    return finish(n);
   }
   return publish_by_call(n, record.data());
 }
@@ -425,8 +413,8 @@ Sequence Publisher::publish(std::span<const std::byte> record, Deadline deadline
 
 // A record of a size whose store needs a call.
 [[gnu::noinline]] Sequence Publisher::State::publish_by_call(Sequence n, const std::byte* record) {
-  writer.store(n, record);
-  return announce(n);
+  store_record(writer, n, record);
+  return finish(n);
 }
 
 // Cold: n is beyond the limit that was last seen.
@@ -453,7 +441,11 @@ Sequence Publisher::publish_batch(std::span<const std::byte> records, Deadline d
     record += run * record_bytes;
     left -= run;
   }
-  return state.anyone_asleep() ? state.attend() : state.head;
+  return state.attention.is_raised() ? state.attend() : state.head;
+}
+
+Sequence Publisher::attend() {
+  return state_->attend();
 }
 
 const absl::Status& Publisher::status() const {
@@ -487,7 +479,6 @@ absl::Status Publisher::flush(Deadline deadline) {
 void Publisher::State::begin_close() {
   closing = true;
   limit = 0;
-  file_sleeper = nullptr;  // its thread goes
   if (status.ok()) status = make_error(Errc::kClosed, "the publisher was closed");
 }
 

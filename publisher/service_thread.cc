@@ -18,8 +18,12 @@ constexpr std::uint64_t kListIntervalNs = 100'000'000;
 }  // namespace
 
 ServiceThread::ServiceThread(ServerOptions options, const RingFile& ring,
-                             ControlledPublisher& publisher)
-    : options_(std::move(options)), ring_(&ring), words_(&ring.words()), publisher_(&publisher) {
+                             ControlledPublisher& publisher, detail::AttentionWord& attention)
+    : options_(std::move(options)),
+      ring_(&ring),
+      words_(&ring.words()),
+      publisher_(&publisher),
+      sleeper_(attention, kServiceSleeper) {
   head_seen_ = load_head(*words_);
 }
 

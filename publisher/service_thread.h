@@ -28,15 +28,16 @@ inline constexpr std::uint64_t kHeartbeatNs = kHeartbeatIntervalNs / 2;
 
 class ServiceThread {
  public:
-  // Borrows both.
-  ServiceThread(ServerOptions options, const RingFile& ring, ControlledPublisher& publisher);
+  // Borrows all but the options.
+  ServiceThread(ServerOptions options, const RingFile& ring, ControlledPublisher& publisher,
+                detail::AttentionWord& attention);
   ~ServiceThread();
 
   absl::Status start();
   // Rings the doorbell a last time, answers what waits, closes every connection, joins the thread.
   void close();
 
-  IdleSleeper& sleeper() { return sleeper_; }
+  const IdleSleeper& sleeper() const { return sleeper_; }
   // Durable, oldest or the journal's condition has moved on page 1, or a prune is done: answers
   // wait for it.
   void progress() { sleeper_.signal(); }

@@ -217,7 +217,7 @@ class TestBus : public QuietPublisher {
   Sequence gate() const { return journal.geometry().floor_block(archived_) + kCapacity; }
   void store_next() {
     if (with_journal_ && !journal_failed_ && next_ > gate()) archive(next_ - 1);
-    RingWriter(*ring).store(next_, journal.record(next_).data());
+    store_record(writer_of(*ring), next_, journal.record(next_).data());
     ++next_;
   }
 

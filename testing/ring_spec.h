@@ -75,12 +75,12 @@ inline std::vector<std::byte> record_of(Sequence n, std::size_t record_bytes) {
 // A ring with its writer, and a reader over a mapping of its own.
 struct TestRing {
   explicit TestRing(RingSpec spec)
-      : file(make_ring(spec)), writer(file), map(map_ring(file.path())), reader(map) {}
+      : file(make_ring(spec)), writer(writer_of(file)), map(map_ring(file.path())), reader(map) {}
 
   // Publishes first … last.
   void publish(Sequence first, Sequence last) {
     for (Sequence n = first; n <= last; ++n) {
-      writer.store(n, record_of(n, writer.record_bytes()).data());
+      store_record(writer, n, record_of(n, writer.record_bytes()).data());
       writer.move_head(n);
     }
   }
@@ -94,7 +94,7 @@ struct TestRing {
   bool copy_is(Sequence n) const { return copy == record_of(n, reader.record_bytes()); }
 
   RingFile file;
-  RingWriter writer;
+  detail::SlotWriter writer;
   RingMap map;
   RingReader reader;
   std::vector<std::byte> copy;

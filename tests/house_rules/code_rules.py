@@ -26,13 +26,13 @@ EXTERNAL_IN_QUOTES = ("absl/",)
 
 ATOMICS_FILES = {
     "include/lapwing/detail/atomic_word.h", "include/lapwing/detail/channel_words.h",
-    "proto/busy_flag.h", "proto/ring_words.h", "proto/slot_words.h", "proto/thread_words.h",
+    "proto/busy_flag.h", "proto/ring_words.h", "include/lapwing/detail/slot_words.h", "proto/thread_words.h",
 }
 ATOMICS = (
     r"\bstd::atomic|\batomic_ref\b|\b__atomic_|\b__sync_|\batomic_(thread|signal)_fence\b"
     r"|#\s*include\s*<atomic>"
 )
-ASM_FILES = {"include/lapwing/detail/atomic_word.h", "proto/slot_form.h", "proto/slot_words.h"}
+ASM_FILES = {"include/lapwing/detail/atomic_word.h", "proto/slot_form.h", "include/lapwing/detail/slot_words.h"}
 
 # Waiting on a clock is the kernel seam's and the pacer's work; everything else waits for an event.
 CLOCK_WAITERS = {"os/kernel.cc", "publisher/feeds/pacer.cc"}
@@ -94,7 +94,7 @@ def asm_in_the_slot(tree):
     for source in tree.library():
         if source.path not in ASM_FILES:
             for line, match in source.search(r"\b(asm|volatile)\b", source.code):
-                yield source.finding(line, f"'{match[0]}' in library code; see proto/slot_words.h")
+                yield source.finding(line, f"'{match[0]}' in library code; see include/lapwing/detail/slot_words.h")
 
 
 def no_sleeps(tree):

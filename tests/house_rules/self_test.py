@@ -83,7 +83,7 @@ CASES = {
     ),
     code.atomics_in_one_file: (
         [
-            {"proto/slot_words.h": "std::atomic<int> a;\n"},
+            {"include/lapwing/detail/slot_words.h": "std::atomic<int> a;\n"},
             {"bus/a_test.cc": "std::atomic<int> a;\n", "tests/t.cc": "std::atomic<int> a;\n"},
             {"bus/a.cc": "// std::atomic is not used here\nint atomic_count;\n"},
         ],

@@ -1,7 +1,8 @@
 // An atomic access to a word of shared memory, and the pause of a spin. The protocols that use
-// them, each with its argument: proto/slot_words.h, proto/ring_words.h, proto/thread_words.h and
-// lapwing/detail/channel_words.h. Nothing else touches an atomic; tests/house_rules checks that,
-// and tests/model runs all protocols and their wrong variants under a C11 memory-model checker.
+// them, each with its argument: slot_words.h, attention_word.h and channel_words.h beside this file,
+// proto/ring_words.h and proto/thread_words.h. Nothing else touches an atomic; tests/house_rules
+// checks that, and tests/model runs all protocols and their wrong variants under a C11 memory-model
+// checker.
 //
 // Thread safety: the store_ functions of those files belong to the one thread that owns the word;
 // every load_ may run in any thread of any process that maps the word, read-only mappings included.

@@ -2,7 +2,7 @@
 //! execution that the C11 memory model allows. The right form of each must pass, and every wrong
 //! variant must be caught.
 //!
-//! The names are those of `proto/slot_words.h` and the other files of atomics; README.md beside this crate has the table.
+//! The names are those of `include/lapwing/detail/slot_words.h` and the other files of atomics; README.md beside this crate has the table.
 #![cfg(test)]
 
 mod frame_memory;

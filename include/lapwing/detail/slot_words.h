@@ -25,9 +25,15 @@
 
 #include "lapwing/detail/atomic_word.h"
 #include "lapwing/sequence.h"
-#include "proto/slot_stamp.h"
 
 namespace lapwing {
+
+constexpr Word writing_stamp(Sequence n) {
+  return 2 * n - 1;
+}
+constexpr Word ready_stamp(Sequence n) {
+  return 2 * n;
+}
 
 enum class SlotRead {
   kRecord,  // the copy is exactly record n
@@ -131,5 +137,21 @@ struct SlotProtocol {
 };
 
 using WordProtocol = SlotProtocol<WordMoves>;
+
+// W4, partner load_head (proto/ring_words.h). Weaker, and a reader that sees head = n might not yet
+// find n in its slot, and the file thread might write a block to disk before its words are there.
+inline void store_head(Word& head, Sequence n) {
+  detail::store(head, n, std::memory_order_release);
+}
+
+// Asks for the slot's first line with the right to write; __builtin_prefetch does only where the
+// compiler may assume more than the first x86-64 processors. Those without it take it for a nop.
+inline void prefetch_for_store(const std::byte* slot) {
+#if defined(__x86_64__)
+  asm volatile("prefetchw %0" : : "m"(*slot));
+#else
+  __builtin_prefetch(slot, 1);
+#endif
+}
 
 }  // namespace lapwing

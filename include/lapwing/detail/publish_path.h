@@ -1,0 +1,41 @@
+// All that a publish touches besides the slot and the ring's head: one cache line.
+//
+// Thread safety: the publishing thread's, but for the attention word.
+#pragma once
+
+#include <cstddef>
+#include <type_traits>
+
+#include "lapwing/detail/attention_word.h"
+#include "lapwing/detail/slot_writer.h"
+#include "lapwing/sequence.h"
+
+namespace lapwing::detail {
+
+struct alignas(64) PublishPath {
+  SlotWriter writer;
+  Sequence head;
+  Sequence limit;  // what the gate last allowed; 0 while, and once, nothing may be published
+  AttentionWord attention;
+
+  // Whether the next record may be stored without a look at anything else.
+  bool admits_next() const { return head < limit; }
+  // A record of writer.record_bytes() bytes, where it admits_next(). The caller then looks at
+  // `attention`.
+  template <typename Record>
+  [[gnu::always_inline]] Sequence publish(const Record& record) {
+    static_assert(std::is_trivially_copyable_v<Record>);
+    const Sequence n = head + 1;
+    writer.store(n, reinterpret_cast<const std::byte*>(&record), sizeof(Record));
+    return announce(n);
+  }
+  // Once record n is in its slot.
+  [[gnu::always_inline]] Sequence announce(Sequence n) {
+    head = n;
+    writer.move_head(n);
+    return n;
+  }
+};
+static_assert(sizeof(PublishPath) == 64);
+
+}  // namespace lapwing::detail

@@ -1,0 +1,54 @@
+// The publish path's end in the ring: stores records into slots and moves head.
+//
+// Thread safety: one thread, ever. Borrows the ring's mapping, which must outlive it.
+// Cost: plain stores only; no allocation, no system call, no read of anything a reader writes.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+#include "lapwing/detail/slot_words.h"
+#include "lapwing/sequence.h"
+
+namespace lapwing::detail {
+
+// A store asks for the slot this many records ahead, so that its memory is there when its turn
+// comes (docs/adr/0007-prefetching-publisher.md).
+inline constexpr std::uint64_t kPrefetchSlots = 128;
+
+class SlotWriter {
+ public:
+  // `capacity` and `slot_bytes` are powers of two.
+  SlotWriter(std::byte* slots, Word& head, std::uint64_t capacity, std::uint32_t slot_bytes,
+             std::uint32_t record_bytes)
+      : slots_(slots),
+        head_(&head),
+        mask_(capacity - 1),
+        slot_shift_(static_cast<unsigned>(std::countr_zero(slot_bytes))),
+        record_bytes_(record_bytes) {}
+
+  std::uint32_t record_bytes() const { return record_bytes_; }
+  std::byte* slot(Sequence n) const { return slots_ + (((n - 1) & mask_) << slot_shift_); }
+  // To ask only after the store takes longer (bench/LOG.md).
+  void prefetch(Sequence n) const { prefetch_for_store(slot(n + kPrefetchSlots)); }
+
+  // Stores record n of `bytes` = record_bytes() bytes, a constant; readers may take it at once. The
+  // caller has made sure that n may be written (the journal gate), that n follows the record before
+  // it, and that head is at n - capacity or beyond (stamp_is_corrupt counts on it).
+  [[gnu::always_inline]] void store(Sequence n, const std::byte* record, std::size_t bytes) const {
+    prefetch(n);
+    WordProtocol::store(slot(n), n, record, bytes);
+  }
+  // W4 of the slot protocol.
+  [[gnu::always_inline]] void move_head(Sequence n) const { store_head(*head_, n); }
+
+ private:
+  std::byte* slots_;
+  Word* head_;
+  std::uint64_t mask_;
+  unsigned slot_shift_;
+  std::uint32_t record_bytes_;
+};
+
+}  // namespace lapwing::detail
