@@ -55,6 +55,10 @@ class RingReader {
 
   std::uint32_t record_bytes() const { return record_bytes_; }
   std::uint64_t capacity() const { return capacity_; }
+  // What a ReadPath is made of.
+  Sequence first() const { return ring_first_; }
+  const std::byte* slots() const { return slots_; }
+  unsigned slot_shift() const { return slot_shift_; }
   Sequence head() const { return load_head(*words_); }
 
   // The oldest sequence that can still be read; head + 1 at most.

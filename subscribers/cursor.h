@@ -1,14 +1,17 @@
-// Where a subscriber stands, and all that it touches for a record that it takes from the ring: one
-// cache line.
+// Where a subscriber stands. What it touches for a record that it takes from the ring is the first
+// cache line: the read path, which is open between two calls and closed within one that does more.
 //
 // Thread safety: one thread; call_wait.h has the exception.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "bus/ring_reader.h"
+#include "lapwing/detail/read_path.h"
 #include "lapwing/sequence.h"
+#include "proto/slot_form.h"
 #include "subscribers/delivery_ledger.h"
 
 namespace lapwing {
@@ -16,13 +19,39 @@ namespace lapwing {
 // Of the state machine in follower.h, which has the table.
 enum class Phase : std::uint32_t { kSeeking, kFlushing, kSnapshot, kCatchUp, kLive, kEnded };
 
-struct alignas(64) Cursor {
+struct Cursor : detail::ReadPath {
   Phase phase = Phase::kSeeking;
-  std::uint32_t record_bytes = 0;
   const RingReader* ring = nullptr;  // the attachment's; null if it has none
-  Sequence next = 1;                 // to be delivered
   Sequence attention = 0;            // from here on a turn is needed before the next record
-  DeliveryLedger ledger;
+  DeliveryLedger ledger;             // complete while the path is closed
+
+  // Of another attachment, or none.
+  void set_ring(const RingReader* reader) {
+    ring = reader;
+    if (ring == nullptr) return;
+    slots = ring->slots();
+    mask = ring->capacity() - 1;
+    slot_shift = ring->slot_shift();
+  }
+
+  void open() {
+    counted = next;
+    // What is below the ring's first sequence was never in a slot, and is a lap.
+    limit = phase == Phase::kLive && next >= ring->first() ? attention : 0;
+  }
+  void close() {
+    limit = 0;
+    const Sequence first = std::exchange(counted, kNoSequence);
+    if (first != kNoSequence && first < next) ledger.take(first, next - first);
+  }
+  // Where the path is open: takes the next record, of record_bytes, if it is there.
+  [[gnu::always_inline]] bool take_open(std::byte* out) {
+    if (next >= limit) return false;
+    const SlotReadResult read = SlotForm::load_slot(slot(next), next, out, record_bytes);
+    if (read.outcome != SlotRead::kRecord) return false;
+    ++next;
+    return true;
+  }
 
   // The next record may be taken from the ring without a turn.
   bool is_live() const { return phase == Phase::kLive && next < attention; }
@@ -35,6 +64,5 @@ struct alignas(64) Cursor {
     return outcome;
   }
 };
-static_assert(offsetof(Cursor, ledger) + DeliveryLedger::kHotBytes == alignof(Cursor));
 
 }  // namespace lapwing

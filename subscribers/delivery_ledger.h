@@ -16,9 +16,6 @@ namespace lapwing {
 
 class DeliveryLedger {
  public:
-  // What take() touches stands first.
-  static constexpr std::size_t kHotBytes = 32;
-
   const SubscriberCounters& counters() const { return counters_; }
 
   // Records first … first + count - 1 are handed out; count is not 0.
@@ -88,8 +85,6 @@ class DeliveryLedger {
 
   Sequence expected_ = kNoSequence;  // what follows the last record; none: a history begins
   SubscriberCounters counters_;
-  static_assert(sizeof(expected_) + offsetof(SubscriberCounters, last) + sizeof(Sequence) ==
-                kHotBytes);
   Sequence resumed_after_ = kNoSequence;
   Sequence fill_through_ = kNoSequence;  // last sequence of the gap that is being filled
 };

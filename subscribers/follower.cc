@@ -11,6 +11,11 @@
 namespace lapwing {
 
 void Follower::wait_slowly(Item& item, std::uint64_t deadline_ns) {
+  const Turning turning(*this);
+  wait_closed(item, deadline_ns);
+}
+
+void Follower::wait_closed(Item& item, std::uint64_t deadline_ns) {
   begin_waiting();
   for (;;) {
     poll_into(item);
@@ -28,6 +33,7 @@ void Follower::begin_waiting() {
 }
 
 Taken Follower::take_slowly(std::span<std::byte> record, std::uint64_t deadline_ns) {
+  const Turning turning(*this);
   if (introduced_ && record.size() != cursor_.record_bytes && !event_is_due())
     return {Errc::kRecordSize};
   begin_waiting();
@@ -61,6 +67,7 @@ Taken Follower::take_slowly(std::span<std::byte> record, std::uint64_t deadline_
 }
 
 std::optional<Item> Follower::take_event() {
+  const Turning turning(*this);
   if (!event_is_due() || outbox_.first().kind == ItemKind::kState) return std::nullopt;
   return deliver_event();
 }
@@ -74,6 +81,7 @@ bool Follower::event_is_due() {
 }
 
 bool Follower::read_records(std::span<std::byte> rows, Batch& batch) {
+  const Turning turning(*this);
   calls_.begin();
   if (calls_.another_rests()) {
     calls_.refuse();
@@ -87,6 +95,7 @@ bool Follower::read_records(std::span<std::byte> rows, Batch& batch) {
 }
 
 void Follower::read(std::span<std::byte> rows, std::uint64_t deadline_ns, Batch& batch, Item& due) {
+  const Turning turning(*this);
   if (introduced_ && rows.size() < cursor_.record_bytes) {
     if (!event_is_due()) {
       batch.result = Errc::kTooSmall;
@@ -97,7 +106,7 @@ void Follower::read(std::span<std::byte> rows, std::uint64_t deadline_ns, Batch&
     batch.result = calls_.why_nothing(deadline_ns);
     return;
   }
-  wait(due, deadline_ns);
+  wait_closed(due, deadline_ns);
   switch (due.kind) {
     case ItemKind::kNothing:
       batch.result = calls_.why_nothing(deadline_ns);
@@ -138,11 +147,12 @@ void Follower::read_state(std::span<std::byte> rows, const Item& first, Batch& b
     std::memcpy(rows.data() + batch.count * row_bytes, item.record.data(), row_bytes);
     ++batch.count;
     item = {};
-    wait(item, 0);
+    wait_closed(item, 0);
   }
 }
 
 bool Follower::arm() {
+  const Turning turning(*this);
   if (descriptor_ == nullptr || calls_.another_rests() || event_is_due()) return false;
   if (!block_.empty()) return false;
   if (cursor_.phase == Phase::kLive && cursor_.ring->has(cursor_.next)) return false;
@@ -156,6 +166,7 @@ void Follower::end_in_child() noexcept {
   introduced_ = false;  // read() and take() come to poll_slowly()
   cursor_.phase = Phase::kEnded;
   cursor_.attention = 0;
+  cursor_.limit = 0;
   calls_.end_in_child();
 }
 

@@ -73,7 +73,7 @@
 namespace lapwing {
 
 inline constexpr std::uint64_t kUpkeepRecords = 4096;  // delivered between two looks at the clock
-inline constexpr std::uint32_t kSpins = 64;            // empty polls between two looks at the clock
+inline constexpr std::uint32_t kSpins = 1024;          // empty polls between two looks at the clock
 inline constexpr std::uint64_t kCatchUpPauseNs = 1'000'000;     // for the archiver to catch up
 inline constexpr std::uint64_t kInterruptPauseNs = 20'000'000;  // where nothing wakes a sleep
 inline constexpr int kTurnsMax = 16;                            // changes of phase within one call
@@ -83,26 +83,28 @@ class Follower {
  public:
   // `interrupt`, if there is one, takes the place of its own, and outlives it.
   explicit Follower(SubscriberOptions options, Interrupt* interrupt = nullptr)
-      : options_(std::move(options)), calls_(options_.wait, interrupt) {}
+      : options_(std::move(options)), calls_(options_.wait, interrupt) {
+    if (options_.wait != WaitStrategy::kPark) cursor_.looks = kSpins;
+  }
   Follower(const Follower&) = delete;
   Follower& operator=(const Follower&) = delete;
 
   // As the public calls of the same names; an event is an Item here, and its words are text().
   // Into `item`, which comes as nothing: what the caller returns is not copied.
   [[gnu::always_inline]] void wait(Item& item, std::uint64_t deadline_ns) {
-    if (cursor_.is_live() && take_in_place(item) == RingRead::kRecord) [[likely]] {
+    if (cursor_.take_open(block_.first_place())) [[likely]] {
+      item = in_place();
       return;
     }
     wait_slowly(item, deadline_ns);
   }
   Taken take(std::span<std::byte> record, std::uint64_t deadline_ns) {
-    if (cursor_.is_live() && record.size() == cursor_.record_bytes) [[likely]] {
-      if (cursor_.take(record.data()) == RingRead::kRecord) [[likely]] {
-        return {Errc::kOk, cursor_.next - 1};
-      }
+    if (record.size() == cursor_.record_bytes && cursor_.take_open(record.data())) [[likely]] {
+      return {Errc::kOk, cursor_.next - 1};
     }
     return take_slowly(record, deadline_ns);
   }
+  detail::ReadPath& path() { return cursor_; }
   std::optional<Item> take_event();
   // The rows that are there now, if there are any: false where read() has more to do.
   bool read_records(std::span<std::byte> rows, Batch& batch);
@@ -116,11 +118,6 @@ class Follower {
   // Of the session that is read; 0 while there is none.
   Sequence head() const { return attachment_ ? attachment_->newest() : kNoSequence; }
   Sequence next() const { return cursor_.next; }
-  // An event that was taken from wait() is the next one again.
-  void put_back(const Item& item) {
-    outbox_.put_back(item);
-    cursor_.attention = 0;
-  }
 
   std::uint32_t record_bytes() const { return cursor_.record_bytes; }
   const std::string& schema() const { return schema_; }
@@ -133,7 +130,16 @@ class Follower {
   const Gap& gap() const { return outbox_.gap(); }
   StoredPosition position() const;
   Sequence durable() const;
-  Id128 session_id() const { return trail_.empty() ? Id128{} : trail_.session_of(counters().last); }
+  Id128 session_id() {
+    const Turning turning(*this);
+    return trail_.empty() ? Id128{} : trail_.session_of(counters().last);
+  }
+  // With all that was taken since the path was opened.
+  SubscriberCounters counters_now() {
+    const Turning turning(*this);
+    return counters();
+  }
+  // Without it.
   const SubscriberCounters& counters() const { return cursor_.ledger.counters(); }
   const Id128& journal_id() const { return trail_.journal_id(); }
   // Of the session that is read now.
@@ -141,6 +147,34 @@ class Follower {
   absl::StatusOr<int> descriptor();
 
  private:
+  // Of a call that does more than take a record that is there: closes the path, and opens it again.
+  // One that comes while another rests is refused, and leaves the path alone.
+  class Turning {
+   public:
+    explicit Turning(Follower& follower)
+        : follower_(follower), is_refused_(follower.calls_.another_rests()) {
+      if (!is_refused_) follower_.cursor_.close();
+    }
+    ~Turning() {
+      if (!is_refused_) follower_.cursor_.open();
+    }
+    Turning(const Turning&) = delete;
+    Turning& operator=(const Turning&) = delete;
+
+   private:
+    Follower& follower_;
+    const bool is_refused_;
+  };
+
+  // An event that was taken is the next one again.
+  void put_back(const Item& item) {
+    outbox_.put_back(item);
+    cursor_.attention = 0;
+  }
+  // The record that was taken last, into the place of wait().
+  [[gnu::always_inline]] Item in_place() {
+    return {ItemKind::kRecord, cursor_.next - 1, {block_.first_place(), cursor_.record_bytes}};
+  }
   // What a turn gave: how many records in the caller's memory, not counted yet, or nothing for now.
   // Without a value it has only moved the machine on, or announced an event: take another turn.
   using Turn = std::optional<std::uint64_t>;
@@ -150,9 +184,7 @@ class Follower {
   [[gnu::always_inline]] RingRead take_in_place(Item& item) {
     const RingRead outcome = cursor_.take(block_.first_place());
     if (outcome == RingRead::kRecord) [[likely]] {
-      item.kind = ItemKind::kRecord;
-      item.sequence = cursor_.next - 1;
-      item.record = {block_.first_place(), cursor_.record_bytes};
+      item = in_place();
     }
     return outcome;
   }
@@ -174,6 +206,7 @@ class Follower {
   }
   Item poll_slowly();
   void wait_slowly(Item& item, std::uint64_t deadline_ns);
+  void wait_closed(Item& item, std::uint64_t deadline_ns);
   void begin_waiting();
   std::size_t poll_batch(std::span<std::byte> out);
   Taken take_slowly(std::span<std::byte> record, std::uint64_t deadline_ns);

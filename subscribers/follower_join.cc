@@ -31,7 +31,7 @@ Follower::Turn Follower::on_found(Attachment found) {
   const bool same_session = joined_ && found.session_id() == session_id_;
   attachment_.emplace(std::move(found));
   session_id_ = attachment_->session_id();
-  cursor_.ring = attachment_->ring();
+  cursor_.set_ring(attachment_->ring());
   watch_.attach(attachment_->control() != nullptr);
   schema_ = attachment_->schema();
   schema_note_ = attachment_->schema_note();

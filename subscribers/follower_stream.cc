@@ -265,7 +265,7 @@ Follower::Turn Follower::end(absl::Status status) {
 void Follower::close_everything() {
   durable_when_left_ = durable();
   search_.stop();
-  cursor_.ring = nullptr;
+  cursor_.set_ring(nullptr);
   attachment_.reset();
 }
 

@@ -115,7 +115,8 @@ absl::StatusOr<Subscriber> SubscriberAccess::open(SubscriberOptions options, Int
   return Subscriber(Subscriber::StateHandle(new Subscriber::State(std::move(options), &interrupt)));
 }
 
-Subscriber::Subscriber(StateHandle state) : state_(std::move(state)) {}
+Subscriber::Subscriber(StateHandle state)
+    : state_(std::move(state)), path_(&state_->follower.path()) {}
 Subscriber::~Subscriber() = default;
 void Subscriber::DeleteState::operator()(State* state) const {
   delete_unless_forked(state, state->fork);
@@ -195,7 +196,7 @@ std::uint64_t Subscriber::lag() const {
   return head > taken ? head - taken : 0;
 }
 SubscriberCounters Subscriber::counters() const {
-  return state_->follower.counters();
+  return state_->follower.counters_now();
 }
 
 }  // namespace lapwing

@@ -1,0 +1,61 @@
+// All that a subscriber touches for a record that it takes from the ring, besides the slot: one
+// cache line.
+//
+// Between two of its calls a subscriber that reads the ring leaves the path open: records below
+// `limit` are taken here and nowhere else, and their count is the difference of `next` and
+// `counted`. Every other call closes it first (subscribers/cursor.h).
+//
+// Thread safety: one thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+#include "lapwing/detail/atomic_word.h"
+#include "lapwing/detail/slot_words.h"
+#include "lapwing/sequence.h"
+
+namespace lapwing::detail {
+
+struct alignas(64) ReadPath {
+  const std::byte* slots = nullptr;
+  std::uint64_t mask = 0;  // capacity - 1
+  std::uint32_t slot_shift = 0;
+  std::uint32_t record_bytes = 0;
+  Sequence next = 1;        // to be delivered
+  Sequence limit = 0;       // 0: closed
+  Sequence counted = 1;     // records from here to `next` were taken since the path was opened
+  std::uint32_t looks = 0;  // of a call that waits, before it does anything else
+
+  const std::byte* slot(Sequence n) const { return slots + (((n - 1) & mask) << slot_shift); }
+
+  // Takes the next record if it is there, or comes within `more_looks`. False: the path is closed, the
+  // records are of another size, or there is none, and `record` is as it was.
+  template <typename Record>
+  [[gnu::always_inline]] bool take(Record& record, std::uint32_t more_looks) {
+    static_assert(std::is_trivially_copyable_v<Record>);
+    if (next >= limit || record_bytes != sizeof(Record)) [[unlikely]] {
+      return false;
+    }
+    const Sequence n = next;
+    const std::byte* const place = slot(n);
+    Word words[(sizeof(Record) + sizeof(Word) - 1) / sizeof(Word)];
+    for (;; --more_looks) {
+      const SlotRead outcome =
+          WordProtocol::load(place, n, reinterpret_cast<std::byte*>(words), sizeof(Record)).outcome;
+      if (outcome == SlotRead::kRecord) [[likely]] {
+        break;
+      }
+      if (outcome == SlotRead::kNewer || more_looks == 0) return false;
+      spin_pause();
+    }
+    std::memcpy(&record, words, sizeof(Record));
+    next = n + 1;
+    return true;
+  }
+};
+static_assert(sizeof(ReadPath) == 64);
+
+}  // namespace lapwing::detail
