@@ -49,21 +49,31 @@ void count_try_read(std::size_t records) {
   lapwing_measured([&] { return std::size_t{bench.try_read()}; }, records);
 }
 
-template <std::uint32_t kBytes>
-void count_publish(std::size_t records) {
+template <std::uint32_t kBytes, typename Publish>
+void count_publishing(std::size_t records, Publish&& publish) {
   BusBench bench(kBytes);
-  bench.publish();  // the first one wakes the service thread
+  publish(bench);  // the first one wakes the service thread
   lapwing_measured(
       [&] {
-        bench.publish();
+        publish(bench);
         return std::size_t{1};
       },
       records);
 }
 
+template <std::uint32_t kBytes>
+void count_publish(std::size_t records) {
+  count_publishing<kBytes>(records, [](BusBench& bench) { bench.publish<kBytes>(); });
+}
+
+template <std::uint32_t kBytes>
+void count_publish_bytes(std::size_t records) {
+  count_publishing<kBytes>(records, [](BusBench& bench) { bench.publish_bytes(); });
+}
+
 void count_publish_batch(std::size_t records) {
   BusBench bench;
-  bench.publish();
+  bench.publish_bytes();
   lapwing_measured(
       [&] {
         bench.publish_batch();
@@ -83,6 +93,10 @@ void count_taking(std::size_t records, Take&& take) {
 
 void count_take(std::size_t records) {
   count_taking(records, [](BusBench& bench) { return std::size_t{bench.take()}; });
+}
+
+void count_take_bytes(std::size_t records) {
+  count_taking(records, [](BusBench& bench) { return std::size_t{bench.take_bytes()}; });
 }
 
 void count_wait(std::size_t records) {
@@ -168,8 +182,11 @@ constexpr Counted kCounted[] = {
     {"try_read", count_try_read},
     {"publish", count_publish<kRecordBytes>},
     {"publish_16", count_publish<16>},
+    {"publish_bytes", count_publish_bytes<kRecordBytes>},
+    {"publish_bytes_16", count_publish_bytes<16>},
     {"publish_batch", count_publish_batch},
     {"poll", count_take},  // take and read go by their first names: counts are kept under them
+    {"poll_bytes", count_take_bytes},
     {"wait", count_wait},
     {"poll_batch", count_read},
     {"channel_commit", count_commit},

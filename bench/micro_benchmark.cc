@@ -34,7 +34,7 @@ void try_read(benchmark::State& state) {
 
 void publish(benchmark::State& state) {
   BusBench bench;
-  for (auto _ : state) bench.publish();
+  for (auto _ : state) bench.publish<kRecordBytes>();
   state.SetItemsProcessed(state.iterations());
 }
 

@@ -182,7 +182,13 @@ class BusBench {
     await_join(subscriber_);
   }
 
-  void publish() { publish_or_fail(*publisher_, source_.next()); }
+  void publish_bytes() { publish_or_fail(*publisher_, source_.next()); }
+  template <std::size_t kBytes>
+  void publish() {
+    if (publisher_->publish(source_.next_as<TypedRecord<kBytes>>()) == kNoSequence) {
+      fail(publisher_->last_error().ToString());
+    }
+  }
   void publish_batch() { publish_batch_or_fail(*publisher_, source_.next_batch()); }
 
   // Half a ring of records to be taken, and no event among them.
@@ -190,7 +196,11 @@ class BusBench {
   void refill() {
     for (std::size_t i = 0; i < kRefillRecords; i += kBatchRecords) publish_batch();
   }
-  bool take() { return subscriber_.take(record_).result == Errc::kOk; }
+  bool take_bytes() { return subscriber_.take(record_).result == Errc::kOk; }
+  bool take() {
+    return subscriber_.take(*reinterpret_cast<TypedRecord<kRecordBytes>*>(record_.data())).result ==
+           Errc::kOk;
+  }
   bool wait() { return subscriber_.wait(Deadline::never()).kind == ItemKind::kRecord; }
   std::size_t read() { return subscriber_.read(rows_).count; }
 

@@ -12,6 +12,12 @@
 
 namespace lapwing::bench {
 
+// What a program that knows its records publishes and takes.
+template <std::size_t kBytes>
+struct TypedRecord {
+  std::uint64_t words[kBytes / 8];
+};
+
 inline constexpr std::size_t kSourceRecords = 512;  // 28 KiB of 56-byte records
 inline constexpr std::size_t kBatchRecords = 32;    // divides kSourceRecords
 
@@ -23,6 +29,11 @@ class RecordSource {
   }
 
   std::span<const std::byte> next() { return take(1); }
+  // The same as a struct of record_bytes.
+  template <typename Record>
+  const Record& next_as() {
+    return *reinterpret_cast<const Record*>(take(1).data());
+  }
   std::span<const std::byte> next_batch() { return take(kBatchRecords); }
 
  private:

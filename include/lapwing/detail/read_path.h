@@ -19,6 +19,19 @@
 
 namespace lapwing::detail {
 
+// Word by word, as they were loaded: a wider move would wait for the narrower stores before it.
+template <typename Record>
+[[gnu::always_inline]] inline void copy_words(Record& record, const Word* words) {
+  std::byte* const bytes = reinterpret_cast<std::byte*>(&record);
+  for_each_word(sizeof(Record) / sizeof(Word), [=](std::size_t i) {
+    std::memcpy(bytes + i * sizeof(Word), &words[i], sizeof(Word));
+  });
+  constexpr std::size_t kTail = sizeof(Record) % sizeof(Word);
+  if constexpr (kTail != 0) {
+    std::memcpy(bytes + sizeof(Record) - kTail, &words[sizeof(Record) / sizeof(Word)], kTail);
+  }
+}
+
 struct alignas(64) ReadPath {
   const std::byte* slots = nullptr;
   std::uint64_t mask = 0;  // capacity - 1
@@ -51,7 +64,7 @@ struct alignas(64) ReadPath {
       if (outcome == SlotRead::kNewer || more_looks == 0) return false;
       spin_pause();
     }
-    std::memcpy(&record, words, sizeof(Record));
+    copy_words(record, words);
     next = n + 1;
     return true;
   }
