@@ -34,20 +34,53 @@ RingReadResult RingReader::explain(SlotReadResult read, Sequence n) const {
   return {RingRead::kLapped, resume_after_lap(n, read.stamp, newest, capacity_)};
 }
 
-// `record_bytes` is a KnownSize, for a loop around straight-line code, or the number.
+// Takes `count` records from `first` on, whose slots lie one after the other, until one is not there.
+// `ahead`: the slot to be asked for with the first of them, likewise; unused without kAsk.
+template <bool kAsk, typename Size>
+RingRun RingReader::stretch_of(Size record_bytes, Sequence first, std::byte* out,
+                               std::uint64_t count, const std::byte* ahead) const {
+  const std::size_t slot_bytes = std::size_t{1} << slot_shift_;
+  const std::byte* place = slot(first);
+  for (Sequence n = first; n < first + count; ++n) {
+    if constexpr (kAsk) {
+      prefetch_for_load(ahead);
+      ahead += slot_bytes;
+    }
+    const SlotReadResult read = SlotForm::load_known(place, n, out, record_bytes);
+    if (read.outcome != SlotRead::kRecord) return {n - first, explain(read, n)};
+    place += slot_bytes;
+    out += record_bytes;
+  }
+  return {count};
+}
+
+// `record_bytes` is a KnownSize, for a loop around straight-line code, or the number. Goes by
+// stretches: within one either every record asks ahead or none does, and no slot is the ring's last
+// but at its end.
 template <typename Size>
 RingRun RingReader::run_of(Size record_bytes, Sequence first, std::byte* out, std::uint64_t room,
                            Sequence& seen_head) const {
-  for (std::uint64_t i = 0; i < room; ++i) {
-    const Sequence n = first + i;
-    if (n + kReadAheadSlots <= seen_head) {
-      prefetch_for_load(slot(n + kReadAheadSlots));
-    } else if (i == kRunRecordsMin) {
+  std::uint64_t taken = 0;
+  bool looked = false;
+  while (taken < room) {
+    const Sequence n = first + taken;
+    if (!looked && taken >= kRunRecordsMin && n + kReadAheadSlots > seen_head) {
       seen_head = head();
+      looked = true;
     }
-    const SlotReadResult read =
-        SlotForm::load_slot(slot(n), n, out + i * record_bytes, record_bytes);
-    if (read.outcome != SlotRead::kRecord) return {i, explain(read, n)};
+    std::uint64_t count = std::min(room - taken, slots_left(n));
+    RingRun run;
+    if (n + kReadAheadSlots <= seen_head) {
+      const Sequence ahead = n + kReadAheadSlots;
+      count = std::min({count, slots_left(ahead), seen_head - ahead + 1});
+      run = stretch_of<true>(record_bytes, n, out, count, slot(ahead));
+    } else {
+      if (!looked && taken < kRunRecordsMin) count = std::min(count, kRunRecordsMin - taken);
+      run = stretch_of<false>(record_bytes, n, out, count, nullptr);
+    }
+    taken += run.records;
+    if (run.end.outcome != RingRead::kRecord) return {taken, run.end};
+    out += run.records * record_bytes;
   }
   return {room};
 }

@@ -96,6 +96,11 @@ class RingReader {
   const std::byte* slot(Sequence n) const {
     return slots_ + (((n - 1) & (capacity_ - 1)) << slot_shift_);
   }
+  // From n on to the end of the ring's memory.
+  std::uint64_t slots_left(Sequence n) const { return capacity_ - ((n - 1) & (capacity_ - 1)); }
+  template <bool kAsk, typename Size>
+  RingRun stretch_of(Size record_bytes, Sequence first, std::byte* out, std::uint64_t count,
+                     const std::byte* ahead) const;
   template <typename Size>
   RingRun run_of(Size record_bytes, Sequence first, std::byte* out, std::uint64_t room,
                  Sequence& seen_head) const;

@@ -91,6 +91,13 @@ struct SizedProtocol {
         [] { return false; });
   }
 
+  // Where the caller has looked the size up: a KnownSize, or the number.
+  template <typename Size>
+  [[gnu::always_inline]] static SlotReadResult load_known(const std::byte* slot, Sequence n,
+                                                          std::byte* record, Size record_bytes) {
+    return Protocol::load(slot, n, record, record_bytes);
+  }
+
   [[gnu::always_inline]] static SlotReadResult load_slot(const std::byte* slot, Sequence n,
                                                          std::byte* record,
                                                          std::size_t record_bytes) {
