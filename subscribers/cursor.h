@@ -11,7 +11,6 @@
 #include "bus/ring_reader.h"
 #include "lapwing/detail/read_path.h"
 #include "lapwing/sequence.h"
-#include "proto/slot_form.h"
 #include "subscribers/delivery_ledger.h"
 
 namespace lapwing {
@@ -44,15 +43,6 @@ struct Cursor : detail::ReadPath {
     const Sequence first = std::exchange(counted, kNoSequence);
     if (first != kNoSequence && first < next) ledger.take(first, next - first);
   }
-  // Where the path is open: takes the next record, of record_bytes, if it is there.
-  [[gnu::always_inline]] bool take_open(std::byte* out) {
-    if (next >= limit) return false;
-    const SlotReadResult read = SlotForm::load_slot(slot(next), next, out, record_bytes);
-    if (read.outcome != SlotRead::kRecord) return false;
-    ++next;
-    return true;
-  }
-
   // The next record may be taken from the ring without a turn.
   bool is_live() const { return phase == Phase::kLive && next < attention; }
   // Where it is_live(): takes it, if it is there.

@@ -10,19 +10,22 @@
 
 namespace lapwing {
 
-void Follower::wait_slowly(Item& item, std::uint64_t deadline_ns) {
+Item Follower::wait(std::uint64_t deadline_ns) {
   const Turning turning(*this);
-  wait_closed(item, deadline_ns);
+  return wait_closed(deadline_ns);
 }
 
-void Follower::wait_closed(Item& item, std::uint64_t deadline_ns) {
+Item Follower::wait_closed(std::uint64_t deadline_ns) {
   begin_waiting();
   for (;;) {
-    poll_into(item);
-    if (item.kind != ItemKind::kNothing) return calls_.waiter().reset();
+    const Item item = poll();
+    if (item.kind != ItemKind::kNothing) {
+      calls_.waiter().reset();
+      return item;
+    }
     records_waited_ = counters().records;
-    if (deadline_ns == 0 || calls_.another_rests()) return;
-    if (!spin() && !rest(deadline_ns)) return;
+    if (deadline_ns == 0 || calls_.another_rests()) return {};
+    if (!spin() && !rest(deadline_ns)) return {};
   }
 }
 
@@ -32,14 +35,13 @@ void Follower::begin_waiting() {
   calls_.begin();
 }
 
-Taken Follower::take_slowly(std::span<std::byte> record, std::uint64_t deadline_ns) {
+Taken Follower::take(std::span<std::byte> record, std::uint64_t deadline_ns) {
   const Turning turning(*this);
   if (introduced_ && record.size() != cursor_.record_bytes && !event_is_due())
     return {Errc::kRecordSize};
   begin_waiting();
   for (;;) {
-    Item item;
-    poll_into(item);
+    const Item item = poll();
     switch (item.kind) {
       case ItemKind::kNothing:
         break;
@@ -106,7 +108,7 @@ void Follower::read(std::span<std::byte> rows, std::uint64_t deadline_ns, Batch&
     batch.result = calls_.why_nothing(deadline_ns);
     return;
   }
-  wait_closed(due, deadline_ns);
+  due = wait_closed(deadline_ns);
   switch (due.kind) {
     case ItemKind::kNothing:
       batch.result = calls_.why_nothing(deadline_ns);
@@ -146,8 +148,7 @@ void Follower::read_state(std::span<std::byte> rows, const Item& first, Batch& b
     }
     std::memcpy(rows.data() + batch.count * row_bytes, item.record.data(), row_bytes);
     ++batch.count;
-    item = {};
-    wait_closed(item, 0);
+    item = wait_closed(0);
   }
 }
 
@@ -170,21 +171,31 @@ void Follower::end_in_child() noexcept {
   calls_.end_in_child();
 }
 
-Item Follower::poll_slowly() {
+Item Follower::poll() {
+  if (cursor_.is_live() && block_.empty()) {
+    const RingRead outcome = cursor_.take(cursor_.place);
+    if (outcome == RingRead::kRecord) {
+      return {ItemKind::kRecord, cursor_.next - 1, {cursor_.place, cursor_.record_bytes}};
+    }
+    if (outcome == RingRead::kEmpty && spins_left_ > 0) {
+      --spins_left_;
+      came_close_ = false;  // time has passed: poll_batch need not wait again
+      return {};
+    }
+  }
   if (forked_) return {ItemKind::kEnded, cursor_.next - 1};
   if (calls_.another_rests()) {
     calls_.refuse();
     return {};
   }
-  // Never ends with a record in block_, whose first place the hot path uses.
-  for (int turns = 0; turns < kTurnsMax || !block_.empty(); ++turns) {
+  for (int turns = 0; turns < kTurnsMax; ++turns) {
     if (!outbox_.empty()) return deliver_event();
     if (!block_.empty()) {
       const std::byte* const record = block_.take();
       count(1);
       return {ItemKind::kRecord, cursor_.next - 1, {record, cursor_.record_bytes}};
     }
-    // kLive keeps block_ empty: the hot path uses its first place.
+    // In kLive one, so that the path can be opened again.
     const std::span<std::byte> all = block_.room();
     const Turn taken = turn(cursor_.phase == Phase::kLive ? all.first(cursor_.record_bytes) : all);
     if (!taken) continue;
@@ -197,7 +208,8 @@ Item Follower::poll_slowly() {
 std::size_t Follower::poll_batch(std::span<std::byte> out) {
   if (came_close_) fall_behind();
   std::size_t copied = 0;
-  if (cursor_.is_live() && out.size() >= cursor_.record_bytes) [[likely]] {  // needs no turn
+  if (cursor_.is_live() && block_.empty() && out.size() >= cursor_.record_bytes)
+      [[likely]] {  // needs no turn
     if (const std::uint64_t records = read_run(out).records; records > 0) [[likely]] {
       cursor_.ledger.take(cursor_.next, records);
       cursor_.next += records;

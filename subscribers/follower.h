@@ -50,6 +50,7 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -90,21 +91,10 @@ class Follower {
   Follower& operator=(const Follower&) = delete;
 
   // As the public calls of the same names; an event is an Item here, and its words are text().
-  // Into `item`, which comes as nothing: what the caller returns is not copied.
-  [[gnu::always_inline]] void wait(Item& item, std::uint64_t deadline_ns) {
-    if (cursor_.take_open(block_.first_place())) [[likely]] {
-      item = in_place();
-      return;
-    }
-    wait_slowly(item, deadline_ns);
-  }
-  Taken take(std::span<std::byte> record, std::uint64_t deadline_ns) {
-    if (record.size() == cursor_.record_bytes && cursor_.take_open(record.data())) [[likely]] {
-      return {Errc::kOk, cursor_.next - 1};
-    }
-    return take_slowly(record, deadline_ns);
-  }
+  // What comes at once, or soon, is taken on the path, and not here.
   detail::ReadPath& path() { return cursor_; }
+  Item wait(std::uint64_t deadline_ns);
+  Taken take(std::span<std::byte> record, std::uint64_t deadline_ns);
   std::optional<Item> take_event();
   // The rows that are there now, if there are any: false where read() has more to do.
   bool read_records(std::span<std::byte> rows, Batch& batch);
@@ -156,7 +146,7 @@ class Follower {
       if (!is_refused_) follower_.cursor_.close();
     }
     ~Turning() {
-      if (!is_refused_) follower_.cursor_.open();
+      if (!is_refused_ && follower_.block_.empty()) follower_.cursor_.open();
     }
     Turning(const Turning&) = delete;
     Turning& operator=(const Turning&) = delete;
@@ -166,14 +156,15 @@ class Follower {
     const bool is_refused_;
   };
 
+  // Where a record is read that a caller then reads by wider moves.
+  struct alignas(64) Line {
+    std::byte bytes[64];
+  };
+
   // An event that was taken is the next one again.
   void put_back(const Item& item) {
     outbox_.put_back(item);
     cursor_.attention = 0;
-  }
-  // The record that was taken last, into the place of wait().
-  [[gnu::always_inline]] Item in_place() {
-    return {ItemKind::kRecord, cursor_.next - 1, {block_.first_place(), cursor_.record_bytes}};
   }
   // What a turn gave: how many records in the caller's memory, not counted yet, or nothing for now.
   // Without a value it has only moved the machine on, or announced an event: take another turn.
@@ -181,35 +172,10 @@ class Follower {
   static Turn again() { return std::nullopt; }
   static Turn nothing() { return 0; }
 
-  [[gnu::always_inline]] RingRead take_in_place(Item& item) {
-    const RingRead outcome = cursor_.take(block_.first_place());
-    if (outcome == RingRead::kRecord) [[likely]] {
-      item = in_place();
-    }
-    return outcome;
-  }
-  // poll() in place; `item` comes as nothing. An item that is handed on is copied by wider moves
-  // than it was written by a moment ago, and they would have to wait for it.
-  [[gnu::always_inline]] void poll_into(Item& item) {
-    if (cursor_.is_live()) [[likely]] {
-      const RingRead outcome = take_in_place(item);
-      if (outcome == RingRead::kRecord) [[likely]] {
-        return;
-      }
-      if (outcome == RingRead::kEmpty && spins_left_ > 0) {
-        --spins_left_;
-        came_close_ = false;  // time has passed: poll_batch need not wait again
-        return;
-      }
-    }
-    item = poll_slowly();
-  }
-  Item poll_slowly();
-  void wait_slowly(Item& item, std::uint64_t deadline_ns);
-  void wait_closed(Item& item, std::uint64_t deadline_ns);
+  Item poll();
+  Item wait_closed(std::uint64_t deadline_ns);
   void begin_waiting();
   std::size_t poll_batch(std::span<std::byte> out);
-  Taken take_slowly(std::span<std::byte> record, std::uint64_t deadline_ns);
   void set_records(Batch& batch, std::size_t count) const;
   void read_state(std::span<std::byte> rows, const Item& first, Batch& batch);
   bool event_is_due();
@@ -287,7 +253,8 @@ class Follower {
   std::uint32_t spins_left_ = 0;  // empty polls that need no turn: on_idle
   bool came_close_ = false;       // the last run ended behind the newest record
   Sequence seen_head_ = 0;        // of the ring: RingReader::read_run
-  RecordBlock block_;  // records read in kCatchUp; empty in kLive, where its first place is used
+  RecordBlock block_;  // records of the journal, and of the turn before; the path is closed then
+  std::vector<Line> place_;  // for a record of the ring that is handed out where it is
 
   const SubscriberOptions options_;
 

@@ -37,6 +37,8 @@ Follower::Turn Follower::on_found(Attachment found) {
   schema_note_ = attachment_->schema_note();
   cursor_.record_bytes = attachment_->record_bytes();
   block_.resize(cursor_.record_bytes);
+  place_.resize(cursor_.record_bytes / sizeof(Line) + 1);
+  cursor_.place = place_.front().bytes;
   reporter_.restart();
   if (!joined_) return join();
   cursor_.ledger.reattached();

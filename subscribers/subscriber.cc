@@ -124,7 +124,7 @@ void Subscriber::DeleteState::operator()(State* state) const {
 Subscriber::Subscriber(Subscriber&&) noexcept = default;
 Subscriber& Subscriber::operator=(Subscriber&&) noexcept = default;
 
-Taken Subscriber::take(std::span<std::byte> record, Deadline deadline) {
+Taken Subscriber::take_further(std::span<std::byte> record, Deadline deadline) {
   return state_->follower.take(record, deadline.monotonic_ns());
 }
 
@@ -142,12 +142,9 @@ Batch Subscriber::read(std::span<std::byte> rows, Deadline deadline) {
   return batch;
 }
 
-Item Subscriber::wait(Deadline deadline) {
-  Item item;
-  state_->follower.wait(item, deadline.monotonic_ns());
-  if (item.kind != ItemKind::kRecord) [[unlikely]] {
-    state_->add_event(item);
-  }
+Item Subscriber::wait_further(Deadline deadline) {
+  Item item = state_->follower.wait(deadline.monotonic_ns());
+  if (item.kind != ItemKind::kRecord) state_->add_event(item);
   return item;
 }
 

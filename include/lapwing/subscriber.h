@@ -278,18 +278,24 @@ class Subscriber {
 
   // Copies the next record; `record` has the size of the bus's records. With Deadline::now() it
   // does not wait for records; while no bus is attached it may make system calls to look for one.
-  [[nodiscard]] Taken take(std::span<std::byte> record, Deadline deadline = Deadline::now());
+  [[nodiscard]] Taken take(std::span<std::byte> record, Deadline deadline = Deadline::now()) {
+    if (record.size() == path_->record_bytes && path_->take_bytes(record.data(), looks(deadline)))
+        [[likely]] {
+      return {Errc::kOk, path_->next - 1};
+    }
+    return take_further(record, deadline);
+  }
   // A record whose size the compiler knows: the fastest, without a call where the record is there or
   // comes soon.
   template <TakenRecord Record>
   [[nodiscard, gnu::always_inline]] Taken take(Record& record,
                                                Deadline deadline = Deadline::now()) {
-    if (path_->take(record, deadline == Deadline::now() ? 0 : path_->looks)) [[likely]] {
+    if (path_->take(record, looks(deadline))) [[likely]] {
       return {Errc::kOk, path_->next - 1};
     }
     alignas(Record)
         std::byte late[sizeof(Record)];  // so that `record` itself need not be in memory
-    const Taken taken = take(late, deadline);
+    const Taken taken = take_further(late, deadline);
     if (taken.result == Errc::kOk) std::memcpy(&record, late, sizeof late);
     return taken;
   }
@@ -306,7 +312,12 @@ class Subscriber {
 
   // The next record in place, or the next event. For busy waits better than a loop of one's own:
   // it looks at nothing but the next slot meanwhile.
-  [[nodiscard]] Item wait(Deadline deadline);
+  [[nodiscard]] Item wait(Deadline deadline) {
+    if (path_->take_bytes(path_->place, looks(deadline))) [[likely]] {
+      return {ItemKind::kRecord, path_->next - 1, {path_->place, path_->record_bytes}};
+    }
+    return wait_further(deadline);
+  }
 
   // Ends the wait that is under way, or else the next one. From any thread, also from a signal
   // handler.
@@ -356,6 +367,12 @@ class Subscriber {
   };
   using StateHandle = std::unique_ptr<State, DeleteState>;
   explicit Subscriber(StateHandle state);
+  // Before a call does anything else than to wait.
+  std::uint32_t looks(Deadline deadline) const {
+    return deadline == Deadline::now() ? 0 : path_->looks;
+  }
+  Taken take_further(std::span<std::byte> record, Deadline deadline);
+  Item wait_further(Deadline deadline);
   StateHandle state_;
   detail::ReadPath* path_;  // state_'s
 };

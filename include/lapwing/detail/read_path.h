@@ -37,15 +37,16 @@ struct alignas(64) ReadPath {
   std::uint64_t mask = 0;  // capacity - 1
   std::uint32_t slot_shift = 0;
   std::uint32_t record_bytes = 0;
-  Sequence next = 1;        // to be delivered
-  Sequence limit = 0;       // 0: closed
-  Sequence counted = 1;     // records from here to `next` were taken since the path was opened
-  std::uint32_t looks = 0;  // of a call that waits, before it does anything else
+  Sequence next = 1;           // to be delivered
+  Sequence limit = 0;          // 0: closed
+  Sequence counted = 1;        // records from here to `next` were taken since the path was opened
+  std::uint32_t looks = 0;     // of a call that waits, before it does anything else
+  std::byte* place = nullptr;  // for a record that is handed out where it is: a line, or more
 
   const std::byte* slot(Sequence n) const { return slots + (((n - 1) & mask) << slot_shift); }
 
-  // Takes the next record if it is there, or comes within `more_looks`. False: the path is closed, the
-  // records are of another size, or there is none, and `record` is as it was.
+  // Takes the next record if it is there, or comes within `more_looks`. False: the path is closed,
+  // the records are of another size, or there is none, and `record` is as it was.
   template <typename Record>
   [[gnu::always_inline]] bool take(Record& record, std::uint32_t more_looks) {
     static_assert(std::is_trivially_copyable_v<Record>);
@@ -53,20 +54,32 @@ struct alignas(64) ReadPath {
       return false;
     }
     const Sequence n = next;
-    const std::byte* const place = slot(n);
+    const std::byte* const from = slot(n);
     Word words[(sizeof(Record) + sizeof(Word) - 1) / sizeof(Word)];
+    const bool taken = look_until(more_looks, [&]() __attribute__((always_inline)) {
+      return WordProtocol::load(from, n, reinterpret_cast<std::byte*>(words), sizeof(Record))
+          .outcome;
+    });
+    if (!taken) return false;
+    copy_words(record, words);
+    next = n + 1;
+    return true;
+  }
+  // The same for a size that is known at run time only: record_bytes of `out`, which holds garbage
+  // if there is none.
+  bool take_bytes(std::byte* out, std::uint32_t more_looks);
+
+  // Whether look() found the record, at once or after more looks.
+  template <typename Look>
+  [[gnu::always_inline]] static bool look_until(std::uint32_t more_looks, const Look& look) {
     for (;; --more_looks) {
-      const SlotRead outcome =
-          WordProtocol::load(place, n, reinterpret_cast<std::byte*>(words), sizeof(Record)).outcome;
+      const SlotRead outcome = look();
       if (outcome == SlotRead::kRecord) [[likely]] {
-        break;
+        return true;
       }
       if (outcome == SlotRead::kNewer || more_looks == 0) return false;
       spin_pause();
     }
-    copy_words(record, words);
-    next = n + 1;
-    return true;
   }
 };
 static_assert(sizeof(ReadPath) == 64);
