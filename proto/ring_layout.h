@@ -13,6 +13,7 @@
 #include <cstdint>
 
 #include "lapwing/detail/memory_layout.h"
+#include "lapwing/detail/slot_layout.h"
 #include "lapwing/journal_state.h"
 #include "lapwing/sequence.h"
 
@@ -21,20 +22,12 @@ namespace lapwing {
 inline constexpr std::uint32_t kRecordBytesMin = 8;
 inline constexpr std::uint32_t kRecordBytesMax = 4088;
 inline constexpr std::uint32_t kRecordBytesDefault = 56;
-inline constexpr std::uint32_t kSlotBytesMin = 16;
 inline constexpr std::uint32_t kSlotBytesMax = 4096;
-inline constexpr std::uint32_t kStampBytes = 8;
 inline constexpr std::uint64_t kCapacityMin = 64;              // slots
 inline constexpr std::uint64_t kSlotAreaBytesMin = 64 * 1024;  // capacity × slot_bytes
 inline constexpr std::uint64_t kCapacityMax = std::uint64_t{1} << 32;
 inline constexpr std::uint64_t kCapacityDefaultMax = std::uint64_t{1} << 20;
 inline constexpr std::uint64_t kHeartbeatIntervalNs = 1'000'000'000;
-
-// Bytes of the slot for a record: stamp and record, rounded up to a power of two.
-constexpr std::uint32_t slot_bytes_for(std::uint32_t record_bytes) {
-  const std::uint32_t slot = std::bit_ceil(record_bytes + kStampBytes);
-  return slot < kSlotBytesMin ? kSlotBytesMin : slot;
-}
 
 // Slots in one 4 KiB block, the unit in which the journal is written and summed.
 constexpr std::uint64_t slots_per_block(std::uint32_t slot_bytes) {

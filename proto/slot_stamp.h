@@ -1,6 +1,6 @@
 // The arithmetic of a slot: which sequence its stamp speaks of, and what a reader that was lapped
 // may conclude from it. The stamps themselves and the atomic accesses are in
-// lapwing/detail/slot_words.h.
+// lapwing/detail/slot_layout.h and slot_words.h.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -8,7 +8,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "lapwing/detail/slot_words.h"
+#include "lapwing/detail/atomic_word.h"
+#include "lapwing/detail/slot_layout.h"
 #include "lapwing/sequence.h"
 
 namespace lapwing {

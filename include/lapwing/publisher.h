@@ -161,12 +161,12 @@ class Publisher {
   // A record whose size the compiler knows: the fastest, without a call.
   template <PlainRecord Record>
   [[nodiscard, gnu::always_inline]] Sequence publish(const Record& record) {
-    if (!path_->admits_next() || sizeof(Record) != path_->writer.record_bytes()) [[unlikely]] {
-      const Record copy = record;  // so that `record` itself need not be in memory
-      return publish(std::as_bytes(std::span(&copy, 1)));
+    detail::PublishPath& path = *path_;
+    if (!path.admits_next() || sizeof(Record) != path.writer.record_bytes()) [[unlikely]] {
+      return publish_copy(record);
     }
-    const Sequence n = path_->publish(record);
-    return path_->attention.is_raised() ? attend() : n;
+    const Sequence n = path.publish(record);
+    return path.attention.is_raised() ? attend() : n;
   }
   template <PlainRecord Record>
   [[nodiscard]] Sequence publish(const Record& record, Deadline deadline) {
@@ -218,6 +218,11 @@ class Publisher {
   struct State;
   explicit Publisher(std::shared_ptr<State> state);
   [[gnu::cold]] Sequence attend();
+  // By value, so that the caller's record need not be in memory.
+  template <typename Record>
+  [[gnu::noinline, gnu::cold]] Sequence publish_copy(Record record) {
+    return publish(std::as_bytes(std::span(&record, 1)));
+  }
   void leave();
   std::shared_ptr<State> state_;  // shared with the thread that closes
   detail::PublishPath* path_;     // state_'s

@@ -25,14 +25,18 @@ LAYER_USES = {
 EXTERNAL_IN_QUOTES = ("absl/",)
 
 ATOMICS_FILES = {
-    "include/lapwing/detail/atomic_word.h", "include/lapwing/detail/channel_words.h",
-    "proto/busy_flag.h", "proto/ring_words.h", "include/lapwing/detail/slot_words.h", "proto/thread_words.h",
+    "include/lapwing/detail/atomic_word.h", "include/lapwing/detail/attention_word.h",
+    "include/lapwing/detail/channel_words.h", "include/lapwing/detail/slot_words.h",
+    "proto/busy_flag.h", "proto/ring_words.h", "proto/thread_words.h",
 }
 ATOMICS = (
     r"\bstd::atomic|\batomic_ref\b|\b__atomic_|\b__sync_|\batomic_(thread|signal)_fence\b"
     r"|#\s*include\s*<atomic>"
 )
-ASM_FILES = {"include/lapwing/detail/atomic_word.h", "proto/slot_form.h", "include/lapwing/detail/slot_words.h"}
+ASM_FILES = {
+    "include/lapwing/detail/atomic_word.h", "include/lapwing/detail/slot_words.h",
+    "proto/slot_form.h",
+}
 
 # Waiting on a clock is the kernel seam's and the pacer's work; everything else waits for an event.
 CLOCK_WAITERS = {"os/kernel.cc", "publisher/feeds/pacer.cc"}

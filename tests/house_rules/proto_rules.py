@@ -10,14 +10,14 @@ FORMATS = ("docs/formats.md", "docs/channel.md")
 PUBLIC_AGREEMENT = {
     f"include/lapwing/{name}.h"
     for name in ("dbn", "detail/channel_layout", "detail/channel_words",
-                 "detail/memory_layout", "error", "gap", "journal_state", "kv16", "order_entry",
-                 "sequence")
+                 "detail/memory_layout", "detail/slot_layout", "detail/slot_words", "error", "gap",
+                 "journal_state", "kv16", "order_entry", "sequence")
 }
 
 # Types that code in proto/ uses and that no two processes share.
 NOT_LAYOUTS = {
     "ChannelBarrier", "ErrorName", "FrameLength", "FrameSize", "JournalCondition", "RecordSchema",
-    "Settlement", "SlotProtocol", "SlotRead", "SlotReadResult", "VectorMoves", "WordMoves",
+    "Settlement", "SizedProtocol", "SlotProtocol", "SlotRead", "SlotReadResult", "VectorMoves", "WordMoves",
 }
 # Tables; the golden file has a line for each row.
 NOT_CONSTANTS = {"kErrorNames", "kRecordSchemas"}

@@ -26,7 +26,7 @@ struct alignas(64) PublishPath {
   [[gnu::always_inline]] Sequence publish(const Record& record) {
     static_assert(std::is_trivially_copyable_v<Record>);
     const Sequence n = head + 1;
-    writer.store(n, reinterpret_cast<const std::byte*>(&record), sizeof(Record));
+    writer.store<sizeof(Record)>(n, reinterpret_cast<const std::byte*>(&record));
     return announce(n);
   }
   // Once record n is in its slot.

@@ -43,7 +43,9 @@ struct alignas(64) ReadPath {
   std::uint32_t looks = 0;     // of a call that waits, before it does anything else
   std::byte* place = nullptr;  // for a record that is handed out where it is: a line, or more
 
-  const std::byte* slot(Sequence n) const { return slots + (((n - 1) & mask) << slot_shift); }
+  const std::byte* slot(Sequence n, unsigned shift) const {
+    return slots + (((n - 1) & mask) << shift);
+  }
 
   // Takes the next record if it is there, or comes within `more_looks`. False: the path is closed,
   // the records are of another size, or there is none, and `record` is as it was.
@@ -54,7 +56,7 @@ struct alignas(64) ReadPath {
       return false;
     }
     const Sequence n = next;
-    const std::byte* const from = slot(n);
+    const std::byte* const from = slot(n, slot_shift_for(sizeof(Record)));
     Word words[(sizeof(Record) + sizeof(Word) - 1) / sizeof(Word)];
     const bool taken = look_until(more_looks, [&]() __attribute__((always_inline)) {
       return WordProtocol::load(from, n, reinterpret_cast<std::byte*>(words), sizeof(Record))

@@ -24,16 +24,10 @@
 #include <cstring>
 
 #include "lapwing/detail/atomic_word.h"
+#include "lapwing/detail/slot_layout.h"
 #include "lapwing/sequence.h"
 
 namespace lapwing {
-
-constexpr Word writing_stamp(Sequence n) {
-  return 2 * n - 1;
-}
-constexpr Word ready_stamp(Sequence n) {
-  return 2 * n;
-}
 
 enum class SlotRead {
   kRecord,  // the copy is exactly record n

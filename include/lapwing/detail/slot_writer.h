@@ -29,21 +29,27 @@ class SlotWriter {
         record_bytes_(record_bytes) {}
 
   std::uint32_t record_bytes() const { return record_bytes_; }
-  std::byte* slot(Sequence n) const { return slots_ + (((n - 1) & mask_) << slot_shift_); }
+  std::byte* slot(Sequence n) const { return slot(n, slot_shift_); }
   // To ask only after the store takes longer (bench/LOG.md).
   void prefetch(Sequence n) const { prefetch_for_store(slot(n + kPrefetchSlots)); }
 
-  // Stores record n of `bytes` = record_bytes() bytes, a constant; readers may take it at once. The
-  // caller has made sure that n may be written (the journal gate), that n follows the record before
-  // it, and that head is at n - capacity or beyond (stamp_is_corrupt counts on it).
-  [[gnu::always_inline]] void store(Sequence n, const std::byte* record, std::size_t bytes) const {
-    prefetch(n);
-    WordProtocol::store(slot(n), n, record, bytes);
+  // Stores record n, of record_bytes(); readers may take it at once. The caller has made sure that n
+  // may be written (the journal gate), that n follows the record before it, and that head is at
+  // n - capacity or beyond (stamp_is_corrupt counts on it).
+  template <std::size_t kBytes>
+  [[gnu::always_inline]] void store(Sequence n, const std::byte* record) const {
+    constexpr unsigned kShift = slot_shift_for(kBytes);
+    prefetch_for_store(slot(n + kPrefetchSlots, kShift));
+    WordProtocol::store(slot(n, kShift), n, record, kBytes);
   }
   // W4 of the slot protocol.
   [[gnu::always_inline]] void move_head(Sequence n) const { store_head(*head_, n); }
 
  private:
+  std::byte* slot(Sequence n, unsigned shift) const {
+    return slots_ + (((n - 1) & mask_) << shift);
+  }
+
   std::byte* slots_;
   Word* head_;
   std::uint64_t mask_;
