@@ -56,8 +56,7 @@ class BareFrames {
 void put(FrameWriter& out, const Ball& ball) {
   if (out.claim(kMessageBytes) != FrameWriter::Room::kYes) fail("a round trip found no room");
   std::memcpy(out.payload().data(), &ball, kMessageBytes);
-  out.stage(kMessageBytes, kMessageType);
-  out.publish();
+  out.commit(kMessageBytes, kMessageType);
 }
 
 Ball ball_in(const Message& message) {

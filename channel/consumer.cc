@@ -61,8 +61,9 @@ Errc ChannelConsumer::borrow_all(std::span<Message> messages, std::size_t& count
     from = messages[count].end;
     ++count;
   }
-  if (count == 0) return Errc::kWouldBlock;
   borrowed_ = count;
+  if (count < messages.size()) falls_behind_ = is_behind_a_run();
+  if (count == 0) return Errc::kWouldBlock;
   borrowed_end_ = from;
   return Errc::kOk;
 }
@@ -80,8 +81,12 @@ PeekBatch ChannelConsumer::try_peek_batch(std::span<Message> messages) {
         make_error(Errc::kInvalidArgument, "a batch of no messages; give room for one at least"));
     return batch;
   }
+  if (std::exchange(falls_behind_, false)) fall_behind();
   batch.result = borrow_all(messages, batch.count);
-  if (batch.result == Errc::kWouldBlock) batch.result = side().nothing_there();
+  if (batch.result == Errc::kWouldBlock) {
+    if (std::exchange(falls_behind_, false)) fall_behind();
+    batch.result = side().nothing_there();
+  }
   return batch;
 }
 
@@ -94,6 +99,7 @@ PeekBatch ChannelConsumer::peek_batch(std::span<Message> messages, Deadline dead
 }
 
 Errc ChannelConsumer::nothing_borrowed() {
+  if (const Errc entered = enter_to_read(); entered != Errc::kOk) return entered;
   return side().misuse(make_error(Errc::kInvalidArgument,
                                   "nothing is borrowed: it was released already, or never "
                                   "peeked"));

@@ -81,8 +81,7 @@ Errc DuplexCore::try_put(const Sending& sending) {
   if (!sending.payload.empty()) {
     std::memcpy(writer_.payload().data(), sending.payload.data(), sending.payload.size());
   }
-  writer_.stage(static_cast<std::uint32_t>(sending.payload.size()), sending.type);
-  writer_.publish();
+  writer_.commit(static_cast<std::uint32_t>(sending.payload.size()), sending.type);
   side().wake_peer();
   return Errc::kOk;
 }

@@ -21,25 +21,28 @@ class Impostor {
 
   bool claim(std::uint32_t size) {
     if (ring_.writer.claim(size) != FrameWriter::Room::kYes) return false;
-    const std::uint64_t capacity = memory_.bytes().size();
-    const std::span<std::byte> payload = ring_.writer.payload();
-    const auto begin = static_cast<std::uint64_t>(payload.data() - memory_.bytes().data());
-    const bool wraps = begin < place();
-    claim_at_ = ring_.writer.position() - place() + begin - payload_offset_;
-    if (wraps) claim_at_ += capacity;
-    for (std::size_t i = 0; i + 8 <= payload.size(); i += 8) {
-      const std::uint64_t stamp = frame_stamp(claim_at_ + payload_offset_ + i + ahead_);
-      std::memcpy(payload.data() + i, &stamp, sizeof stamp);
-    }
+    const std::uint64_t to_end = memory_.bytes().size() - place();
+    const bool wraps = message_frame_bytes(size, payload_offset_) > to_end;
+    claim_at_ = ring_.writer.position() + (wraps ? to_end : 0);
+    write();
     return true;
+  }
+  // The payload of the claim once more; whether it was still there.
+  bool write_again() {
+    const bool was_there = is_imitation(ring_.writer.payload(), claim_at_);
+    write();
+    return was_there;
   }
   void abort() { ring_.writer.abort(); }
 
   void stage(std::uint32_t actual, std::uint32_t type) {
-    const ChannelPosition next = claim_at_ + message_frame_bytes(actual, payload_offset_);
-    const std::byte* const header = memory_.bytes().data() + next % memory_.bytes().size();
-    imitated += load_frame_stamp(header) == frame_stamp(next);
+    count_imitation(actual);
     ring_.writer.stage(actual, type);
+  }
+  // stage() and publish() as one operation.
+  void commit(std::uint32_t actual, std::uint32_t type) {
+    count_imitation(actual);
+    ring_.writer.commit(actual, type);
   }
   void publish() { ring_.writer.publish(); }
 
@@ -50,6 +53,8 @@ class Impostor {
     for (std::uint32_t i = 0; i < count; ++i) {
       if (ring_.reader.look(message.end, message) != FrameReader::Look::kMessage) return false;
       if (message.payload.size() != size || message.type != first_type + i) return false;
+      const ChannelPosition at = message.end - message_frame_bytes(size, payload_offset_);
+      if (!is_imitation(message.payload, at)) return false;
     }
     const bool is_all = delivers_nothing(message.end);
     ring_.reader.release(message.end, count);
@@ -72,6 +77,29 @@ class Impostor {
   std::uint64_t imitated = 0;  // headers where the stamp that is expected next stood already
 
  private:
+  std::uint64_t word_at(ChannelPosition at, std::size_t i) const {
+    return frame_stamp(at + payload_offset_ + i + ahead_);
+  }
+  void write() {
+    const std::span<std::byte> payload = ring_.writer.payload();
+    for (std::size_t i = 0; i + 8 <= payload.size(); i += 8) {
+      const std::uint64_t word = word_at(claim_at_, i);
+      std::memcpy(payload.data() + i, &word, sizeof word);
+    }
+  }
+  // Of the message whose frame begins at `at`.
+  bool is_imitation(std::span<const std::byte> payload, ChannelPosition at) const {
+    for (std::size_t i = 0; i + 8 <= payload.size(); i += 8) {
+      const std::uint64_t word = word_at(at, i);
+      if (std::memcmp(payload.data() + i, &word, sizeof word) != 0) return false;
+    }
+    return true;
+  }
+  void count_imitation(std::uint32_t actual) {
+    const ChannelPosition next = claim_at_ + message_frame_bytes(actual, payload_offset_);
+    const std::byte* const header = memory_.bytes().data() + next % memory_.bytes().size();
+    imitated += load_frame_stamp(header) == frame_stamp(next);
+  }
   bool delivers_nothing(ChannelPosition from) const {
     Message message;
     return ring_.reader.look(from, message) == FrameReader::Look::kEmpty;
@@ -161,6 +189,39 @@ TEST_CASE("Nothing of a staged batch is seen before it is published, whatever it
       REQUIRE(count > 0);
       impostor.publish();
       REQUIRE(impostor.delivers(count, size, 100));
+    }
+  });
+}
+
+TEST_CASE("A claim that is open while others are published is not taken for a frame") {
+  for_each_place(1024, [](Impostor& impostor, std::uint32_t largest) {
+    for (std::uint32_t claimed = 0; claimed <= largest / 2; claimed += 8) {
+      for (std::uint32_t actual = 0; actual <= claimed; actual += 8) {
+        REQUIRE(impostor.claim(0));
+        impostor.stage(0, 1);
+        REQUIRE(impostor.claim(claimed));
+        impostor.publish();
+        REQUIRE(impostor.delivers(1, 0, 1));
+        REQUIRE(impostor.write_again());
+        impostor.commit(actual, 2);
+        REQUIRE(impostor.delivers(1, actual, 2));
+      }
+    }
+  });
+}
+
+TEST_CASE("What a longer claim leaves where a short message ends is not taken for a frame") {
+  for_each_place(1024, [](Impostor& impostor, std::uint32_t largest) {
+    for (std::uint32_t given_up = 0; given_up <= largest; given_up += 40) {
+      for (const std::uint32_t size : {0u, 16u, 32u}) {
+        REQUIRE(impostor.claim(size));
+        impostor.commit(size, 1);  // looks ahead
+        REQUIRE(impostor.claim(given_up));
+        impostor.abort();
+        REQUIRE(impostor.claim(size));
+        impostor.commit(size, 2);
+        REQUIRE(impostor.delivers(2, size, 1));
+      }
     }
   });
 }

@@ -73,8 +73,8 @@ class BareEnds {
     return Errc::kOk;
   }
   Errc commit(std::size_t actual, std::uint32_t type) {
-    stage(actual, type);
-    return commit_staged();
+    ring_.writer.commit(static_cast<std::uint32_t>(actual), type);
+    return Errc::kOk;
   }
   Errc commit_staged() {
     if (ring_.writer.has_staged()) ring_.writer.publish();
@@ -166,6 +166,7 @@ class Machine {
   struct Claimed {
     std::span<std::byte> payload;
     ChannelPosition at;
+    Bytes written;
   };
 
   const char* send_something() {
@@ -239,9 +240,9 @@ class Machine {
     if (got.result != Errc::kOk) return "there is room for a claim";
     if (got.payload.size() != size) return "a claim is as large as was asked for";
     if (!is_aligned(got.payload.data())) return "a claim is aligned as was asked for";
-    claimed_ = {got.payload, place_for(size)};
+    claimed_ = {got.payload, place_for(size), {}};
     tally_.wrapped += claimed_->at != position_;
-    scribble(got.payload, claimed_->at + geometry_.payload_offset);
+    scribble_into_claim();
     return nullptr;
   }
 
@@ -258,6 +259,10 @@ class Machine {
       std::memcpy(payload.data() + i, &word, std::min<std::size_t>(8, payload.size() - i));
     }
   }
+  void scribble_into_claim() {
+    scribble(claimed_->payload, claimed_->at + geometry_.payload_offset);
+    claimed_->written.assign(claimed_->payload.begin(), claimed_->payload.end());
+  }
 
   bool is_aligned(const std::byte* payload) const {
     return reinterpret_cast<std::uintptr_t>(payload) % geometry_.payload_offset == 0;
@@ -267,6 +272,10 @@ class Machine {
     const std::size_t claimed = claimed_->payload.size();
     const std::size_t actual = random_.one_in(2) ? claimed : random_.below(claimed + 1);
     tally_.shrunk += actual != claimed;
+    if (!std::ranges::equal(claimed_->written, claimed_->payload)) {
+      return "what is written into a claim stays until it is committed";
+    }
+    if (random_.one_in(2)) scribble_into_claim();
     const auto type = static_cast<std::uint32_t>(random_.next());
     position_ = claimed_->at + frame_bytes(actual);
     staged_.push_back({Bytes(claimed_->payload.begin(),

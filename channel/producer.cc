@@ -43,6 +43,7 @@ Errc ChannelProducer::wait_for_room(std::size_t size, Deadline deadline) {
 }
 
 Errc ChannelProducer::bad_commit(std::size_t actual) {
+  if (const Errc entered = enter(); entered != Errc::kOk) return entered;
   if (!writer_.has_claim()) {
     return side().misuse(make_error(Errc::kInvalidArgument,
                                     "there is no claim: it was never made, has been committed "
@@ -115,7 +116,10 @@ Errc ChannelProducer::drain(Deadline deadline) {
   // A consumer that has ended may have released everything before.
   if (const Errc entered = enter_to_read(); entered != Errc::kOk) return entered;
   if (side().end() == Errc::kOk && writer_.has_staged()) publish();
-  return side().wait(
+  // A commit() in another thread meanwhile is misuse, and finds no claim. Not before publish(),
+  // which has to know of it.
+  const std::uint32_t claim = writer_.put_claim_aside();
+  const Errc drained = side().wait(
       [&] {
         switch (writer_.look_whether_drained()) {
           case FrameWriter::Room::kYes:
@@ -128,6 +132,8 @@ Errc ChannelProducer::drain(Deadline deadline) {
         return released_too_much(writer_);
       },
       deadline.monotonic_ns(), words().full_waits);
+  writer_.take_claim_up(claim);
+  return drained;
 }
 
 bool ChannelProducer::arm(std::size_t size) {

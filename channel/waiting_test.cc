@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstring>
 #include <future>
 #include <string>
 #include <thread>
@@ -89,6 +90,44 @@ TEST_CASE("A call that overlaps one that sleeps is misuse, and disturbs nothing"
     CHECK(text_of(peek.message.payload) == "it");
     CHECK(pair.consumer().release() == Errc::kOk);
   }
+  SECTION("of a commit, while another thread drains with a claim open") {
+    REQUIRE(pair.producer().try_send(bytes_of("x"), 1) == Errc::kOk);
+    const Claim claim = pair.producer().try_claim(3);
+    REQUIRE(claim.result == Errc::kOk);
+    std::memcpy(claim.payload.data(), "yes", 3);
+    auto waiting = std::async(std::launch::async, [&] { return pair.producer().drain(soon()); });
+    CHECK(comes_to_misuse(pair.producer(), [&] { return pair.producer().commit(3, 2); }));
+    REQUIRE(pair.consumer().try_peek().message.type == 1);
+    REQUIRE(pair.consumer().release() == Errc::kOk);
+    CHECK(waiting.get() == Errc::kOk);
+    CHECK(pair.consumer().try_peek().result == Errc::kWouldBlock);
+    REQUIRE(pair.producer().commit(3, 2) == Errc::kOk);  // the claim is still there
+    CHECK(text_of(pair.consumer().try_peek().message.payload) == "yes");
+  }
+  SECTION("of a release, while another thread waits for the next message") {
+    REQUIRE(pair.producer().try_send(bytes_of("x"), 1) == Errc::kOk);
+    REQUIRE(pair.consumer().try_peek().result == Errc::kOk);
+    REQUIRE(pair.consumer().release() == Errc::kOk);
+    auto waiting = std::async(std::launch::async, [&] { return pair.consumer().peek(soon()); });
+    CHECK(comes_to_misuse(pair.consumer(), [&] { return pair.consumer().release(); }));
+    REQUIRE(pair.producer().try_send(bytes_of("it"), 3) == Errc::kOk);
+    CHECK(text_of(waiting.get().message.payload) == "it");
+    CHECK(pair.consumer().release() == Errc::kOk);
+    CHECK(pair.consumer().counters().messages_received == 2);
+  }
+}
+
+TEST_CASE("A claim goes with its producer where that is moved") {
+  ChannelPair pair({});
+  const std::size_t size = GENERATE(std::size_t{3}, std::size_t{300});
+  const std::string text(size, 'm');
+  const Claim claim = pair.producer().try_claim(size);
+  REQUIRE(claim.result == Errc::kOk);
+  ChannelProducer moved = std::move(pair.producer());
+  std::memcpy(claim.payload.data(), text.data(), size);
+  pair.producer() = std::move(moved);
+  REQUIRE(pair.producer().commit(size, 7) == Errc::kOk);
+  CHECK(text_of(pair.consumer().try_peek().message.payload) == text);
 }
 
 TEST_CASE("interrupt ends the wait under way, or the next, once") {

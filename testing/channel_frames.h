@@ -56,6 +56,10 @@ class FrameMemory {
   std::size_t size_;
 };
 
+inline bool lies_in(std::span<const std::byte> part, std::span<const std::byte> whole) {
+  return part.data() >= whole.data() && part.data() + part.size() <= whole.data() + whole.size();
+}
+
 inline ChannelHeader frame_header(std::uint64_t capacity, std::uint32_t message_bytes_max,
                                   std::uint32_t payload_offset) {
   ChannelHeader header{};

@@ -9,8 +9,8 @@
 // returns kMisuse. interrupt() may be called at any time.
 //
 // Fork: in a child that this process forks, an end is another process's. Every operation there
-// answers kForked, fd() is -1, arm() is false, counters() are 0, what was claimed or borrowed is
-// not mapped, and close() and the destructor do nothing. The other side notices nothing, and learns
+// answers kForked, fd() is -1, arm() is false, counters() are 0, what was borrowed, or claimed in
+// the channel's memory, is not mapped, and close() and the destructor do nothing. The other side notices nothing, and learns
 // at once when this process ends, whatever the child does. What the child connects or accepts is
 // its own.
 #pragma once

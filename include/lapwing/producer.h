@@ -15,7 +15,8 @@
 //
 // Threads, forks: one thread at a time, any thread; see lapwing/channel.h.
 // Errors: see Errc. A consumer that ended or closed is noticed by the next wait, the next
-// wake-up, or every 1,024 operations, though not before a millisecond after the last look.
+// wake-up, or every 1,024 operations (no commit is counted), though not before a millisecond
+// after the last look.
 #pragma once
 
 #include <cstddef>
@@ -172,9 +173,7 @@ class ChannelProducer : private ChannelEnd {
 }
 
 [[gnu::always_inline]] inline Errc ChannelProducer::check_commit(std::size_t actual) {
-  if (const Errc entered = enter(); entered != Errc::kOk) [[unlikely]]
-    return entered;
-  if (!writer_.has_claim() || actual > writer_.claim_bytes()) [[unlikely]]
+  if (!is_open() || !writer_.has_claim_of(actual)) [[unlikely]]
     return bad_commit(actual);
   return Errc::kOk;
 }
@@ -187,8 +186,8 @@ class ChannelProducer : private ChannelEnd {
 [[gnu::always_inline]] inline Errc ChannelProducer::commit(std::size_t actual, std::uint32_t type) {
   if (const Errc fits = check_commit(actual); fits != Errc::kOk) [[unlikely]]
     return fits;
-  writer_.stage(static_cast<std::uint32_t>(actual), type);
-  publish();
+  writer_.commit(static_cast<std::uint32_t>(actual), type);
+  core().wake_peer();
   return Errc::kOk;
 }
 

@@ -62,10 +62,6 @@ ChannelHeader any_geometry(Input& input) {
   return frame_header(capacity, input.take<std::uint16_t>() % (largest + 1), offset);
 }
 
-bool lies_in(std::span<const std::byte> part, std::span<const std::byte> whole) {
-  return part.data() >= whole.data() && part.data() + part.size() <= whole.data() + whole.size();
-}
-
 void touch(std::span<const std::byte> payload) {
   [[maybe_unused]] volatile std::byte last{};
   for (const std::byte byte : payload) last = byte;
@@ -154,7 +150,7 @@ class HostileWords {
   bool is_over() const { return is_over_; }
 
   void step() {
-    switch (input_.take<std::uint8_t>() % 8) {
+    switch (input_.take<std::uint8_t>() % 9) {
       case 0:
         peer_.received.position = input_.take<std::uint64_t>();
         return;
@@ -168,7 +164,9 @@ class HostileWords {
       case 4:
         return claim();
       case 5:
-        return writer_.has_claim() ? stage() : claim();
+        return writer_.has_claim() ? finish(&FrameWriter::stage) : claim();
+      case 8:
+        return writer_.has_claim() ? finish(&FrameWriter::commit) : claim();
       case 6:
         return writer_.abort();
       default:
@@ -191,11 +189,13 @@ class HostileWords {
     if (room != FrameWriter::Room::kYes) return;
     require(writer_.received() >= seen, "positions do not decrease");
     require(writer_.received() % kFrameAlign == 0, "positions are those of frames");
-    require(lies_in(writer_.payload(), memory_.bytes()), "a claim lies in the data");
+    require(
+        lies_in(writer_.payload(), memory_.bytes()) || lies_in(writer_.payload(), writer_.line()),
+        "a claim lies in the data, or in the writer's own line");
     std::memset(writer_.payload().data(), input_.take<std::uint8_t>(), size);
   }
-  void stage() {
-    writer_.stage(input_.take<std::uint16_t>() % (writer_.claim_bytes() + 1), 0);
+  void finish(void (FrameWriter::*how)(std::uint32_t actual, std::uint32_t type)) {
+    (writer_.*how)(input_.take<std::uint16_t>() % (writer_.claim_bytes() + 1), 0);
     require(writer_.position() <= writer_.received() + header_.capacity,
             "no more than the ring holds");
   }

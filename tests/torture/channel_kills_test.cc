@@ -100,6 +100,11 @@ const Sending kSendings[] = {
        std::memcpy(claim.payload.data(), messages[0].payload.data(), messages[0].payload.size());
        (void)producer.commit(messages[0].payload.size(), messages[0].type);
      }},
+    {"send",
+     {kSmall},
+     [](ChannelProducer& producer, std::span<const Outgoing> messages) {
+       (void)producer.try_send(messages[0].payload, messages[0].type);
+     }},
     {"stage three and commit",
      {kSmall, 0, kSmall},
      [](ChannelProducer& producer, std::span<const Outgoing> messages) {
@@ -147,7 +152,7 @@ int send_as_victim(SteppedChild::Marks& marks, const std::string& path, const Se
   for (std::uint64_t i = 0; i < total; ++i) {
     messages.push_back({payloads[i], static_cast<std::uint32_t>(i)});
   }
-  const Claim first = producer->claim(0);
+  const Claim first = producer->claim(kLarge);  // in the ring: what is short is not
   notes.stamp_address = reinterpret_cast<std::uint64_t>(first.payload.data()) -
                         kPayloadOffsetPacked + kOperationAt % kCapacity;
   for (std::uint64_t i = 0; i < kReadBefore + kUnread; ++i) {

@@ -1,4 +1,5 @@
-// An atomic access to a word of shared memory, and the pause of a spin. The protocols that use
+// What all protocols over shared memory use: an atomic access to a word, a loop over words, and the
+// pauses of whoever polls. The protocols that use
 // them, each with its argument: slot_words.h, attention_word.h and channel_words.h beside this file,
 // proto/ring_words.h and proto/thread_words.h. Nothing else touches an atomic; tests/house_rules
 // checks that, and tests/model runs all protocols and their wrong variants under a C11 memory-model
@@ -9,6 +10,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 
 namespace lapwing {
@@ -27,6 +29,17 @@ static_assert(std::atomic_ref<Word>::is_always_lock_free);
 
 }  // namespace detail
 
+// Calls move(0) … move(count - 1): without a loop where the compiler knows the count.
+template <typename Move>
+[[gnu::always_inline]] inline void for_each_word(std::size_t count, const Move& move) {
+  if (__builtin_constant_p(count)) {
+#pragma GCC unroll 16
+    for (std::size_t i = 0; i < count; ++i) move(i);
+  } else {
+    for (std::size_t i = 0; i < count; ++i) move(i);
+  }
+}
+
 // The pause that belongs into every spin: without it the shared line itself moves slower.
 inline void spin_pause() {
 #if defined(__x86_64__)
@@ -35,5 +48,14 @@ inline void spin_pause() {
   asm volatile("isb" ::: "memory");
 #endif
 }
+
+// About a microsecond. A reader that has taken a run of records and caught up lets a busy writer get
+// ahead: taking each line while it is written slows both of them down.
+inline void fall_behind() {
+  constexpr int kPauses = 32;
+  for (int i = 0; i < kPauses; ++i) spin_pause();
+}
+// Records or messages that make a run: not while they trickle.
+inline constexpr std::uint64_t kRunMin = 16;
 
 }  // namespace lapwing

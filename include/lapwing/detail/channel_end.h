@@ -46,6 +46,9 @@ class ChannelEnd {
     return readable ? Errc::kOk : entered;
   }
 
+  // What an operation that completes another one asks: where it is not, enter() says why.
+  bool is_open() const { return side_ != nullptr && side_->end() == Errc::kOk; }
+
   ChannelCore& core() { return *side_; }
   ChannelSide& side();  // channel/side.h
   bool has_side() const { return side_ != nullptr; }

@@ -14,6 +14,11 @@
 // before anyone is led there (C3). It is not overwritten: C0 reads D3, so D2 happens before the C1
 // of the next lap. Padding is a frame without payload whose successor is stamped first, and so are
 // the frames of a batch but the first: C3 of the first makes all of them visible at once.
+//
+// C2 may be done as early as behind the C3 before, for the end that the frame will have, where two
+// things hold. C0 says that all before q is released: then what stands at q is released, too, or the
+// stamp of the oldest frame, but no payload that the consumer still reads. And nobody writes there
+// between C2 and C3, be it into a claim.
 #pragma once
 
 #include <atomic>
@@ -41,6 +46,20 @@ inline void clear_false_stamp(std::byte* frame, ChannelPosition q) {
   if (detail::load(stamp, std::memory_order_relaxed) == frame_stamp(q)) {
     detail::store(stamp, 0, std::memory_order_relaxed);
   }
+}
+
+// C1 of a frame of one line: its payload, and what else stands behind size and type. `line` is
+// the frame as it was put together elsewhere.
+inline void store_short_payload(std::byte* frame, const std::byte* line) {
+  Word* const to = reinterpret_cast<Word*>(frame);
+  const Word* const from = reinterpret_cast<const Word*>(line);
+  // Atomic so that the compiler does not widen them: wider loads would wait for the stores of
+  // single words before them.
+  constexpr std::size_t kHeadWords = sizeof(MessageHead) / sizeof(Word);
+  for_each_word(kFrameAlign / sizeof(Word) - kHeadWords, [=](std::size_t i) {
+    const Word word = detail::load(from[kHeadWords + i], std::memory_order_relaxed);
+    detail::store(to[kHeadWords + i], word, std::memory_order_relaxed);
+  });
 }
 
 struct FrameSize {

@@ -33,7 +33,8 @@ class FrameReader {
         own_(&own),
         capacity_(header.capacity),
         message_bytes_max_(header.message_bytes_max),
-        payload_offset_(header.payload_offset) {}
+        payload_offset_(header.payload_offset),
+        short_bytes_max_(kFrameAlign - header.payload_offset) {}
 
   ChannelPosition position() const { return position_; }
   std::uint64_t messages() const { return messages_; }
@@ -50,9 +51,12 @@ class FrameReader {
       fields = load_frame_size(frame);
       if (from == kNowhere || fields.size > message_bytes_max_) return Look::kCorrupt;
     }
-    const std::uint64_t bytes = message_frame_bytes(fields.size, payload_offset_);
-    if ((from & (capacity_ - 1)) + bytes > capacity_) [[unlikely]]
-      return Look::kCorrupt;
+    std::uint64_t bytes = kFrameAlign;
+    if (fields.size > short_bytes_max_) {  // a line never crosses the end
+      bytes = message_frame_bytes(fields.size, payload_offset_);
+      if ((from & (capacity_ - 1)) + bytes > capacity_) [[unlikely]]
+        return Look::kCorrupt;
+    }
     message.payload = {frame + payload_offset_, fields.size};
     message.type = fields.type;
     message.end = from + bytes;
@@ -88,8 +92,9 @@ class FrameReader {
   std::uint64_t capacity_ = 0;
   std::uint32_t message_bytes_max_ = 0;
   std::uint32_t payload_offset_ = 0;
-  ChannelPosition position_ = 0;  // of the first frame that is not released
-  std::uint64_t messages_ = 0;    // released
+  std::uint32_t short_bytes_max_ = 0;  // payload of a frame of one line
+  ChannelPosition position_ = 0;       // of the first frame that is not released
+  std::uint64_t messages_ = 0;         // released
 };
 
 }  // namespace lapwing

@@ -52,17 +52,6 @@ inline bool slot_is_ready(const std::byte* slot, Sequence n) {
   return detail::load(stamp, std::memory_order_relaxed) >= ready_stamp(n);
 }
 
-// Calls move(0) … move(count - 1): without a loop where the compiler knows the count.
-template <typename Move>
-[[gnu::always_inline]] inline void for_each_word(std::size_t count, const Move& move) {
-  if (__builtin_constant_p(count)) {
-#pragma GCC unroll 16
-    for (std::size_t i = 0; i < count; ++i) move(i);
-  } else {
-    for (std::size_t i = 0; i < count; ++i) move(i);
-  }
-}
-
 // Moves of one word, each with its order. Correct on every processor.
 struct WordMoves {
   // W2 for all words of a record of `bytes` bytes. Reads no other byte; zero-pads the last word.

@@ -1,5 +1,5 @@
 //! The frames of a channel: C0 to C3 against D1 to D3 (`store_frame_stamp`, `load_frame_stamp`,
-//! `clear_false_stamp`, `store_frame_size`, `store_received`, `load_received`).
+//! `clear_false_stamp`, `store_frame_size`, `store_short_payload`, `store_received`, `load_received`).
 //!
 //! What a consumer takes is a message that was committed, whole, in order and once; and it stays as
 //! it is until it is released. Every payload is the worst there is: where a frame will begin, the
@@ -15,6 +15,7 @@ use Step::{ClearAnything, ClearFalse, StampFirst, StampOthers, StoreSize};
 
 const ONE: Message = Message { units: 1, claimed: 1 };
 const TWO: Message = Message { units: 2, claimed: 2 };
+const THREE: Message = Message { units: 3, claimed: 3 };
 const ONE_OF_TWO: Message = Message { units: 1, claimed: 2 };
 
 /// What is sent through a ring of how many units: message by message, or several in a batch.
@@ -32,6 +33,12 @@ const WRAP: Session = Session { capacity: 4, commits: &[&[ONE, TWO], &[TWO], &[O
 /// aborted leaves the same behind.
 const BATCH: Session = Session { capacity: 4, commits: &[&[ONE_OF_TWO, ONE_OF_TWO], &[ONE]] };
 
+/// The first lies where the third and the fourth will begin, and is there yet, or not any more, when
+/// the second looks ahead.
+const SHORT: Session = Session { capacity: 4, commits: &[&[THREE], &[ONE], &[ONE], &[ONE]] };
+/// The first looks ahead to where the second ends, and what was claimed for that lies there then.
+const SHORT_OF_LONG: Session = Session { capacity: 4, commits: &[&[ONE], &[ONE_OF_TWO], &[ONE]] };
+
 /// What tells a frame that is there from what was there before.
 #[derive(Clone, Copy)]
 enum Stamp {
@@ -48,6 +55,15 @@ enum Clear {
     BehindClaim,
     BehindFirst,
     Nowhere,
+}
+
+/// Whether C2 is done behind the C3 before, for the next frame, should that be one of one unit.
+#[derive(Clone, Copy, PartialEq)]
+enum Ahead {
+    Never,
+    WhereReleased, // and not counted as done once a longer claim was written
+    Anywhere,
+    OnceAndForAll, // whatever is claimed and written then
 }
 
 /// What the producer does once the payload is written.
@@ -75,6 +91,7 @@ struct Variant {
     clear: Clear,
     producer: &'static [Step],
     room: Room,
+    ahead: Ahead,
     c0: Ordering,
     c3: Ordering,
     d1: Ordering,
@@ -88,6 +105,7 @@ const RIGHT: Variant = Variant {
     clear: Clear::BehindEach,
     producer: &[StoreSize, ClearFalse, StampOthers, StampFirst],
     room: Room::Exact,
+    ahead: Ahead::Never,
     c0: Acquire,
     c3: Release,
     d1: Acquire,
@@ -97,6 +115,7 @@ const RIGHT: Variant = Variant {
 
 const WRAPPING: Variant = Variant { session: WRAP, ..RIGHT };
 const BATCHED: Variant = Variant { session: BATCH, ..RIGHT };
+const LOOKING_AHEAD: Variant = Variant { session: SHORT, ahead: Ahead::WhereReleased, ..RIGHT };
 
 fn stamp(position: u64, v: Variant) -> u64 {
     match v.stamp {
@@ -116,19 +135,24 @@ impl Producer<'_> {
     fn send_all(&self) {
         let mut position = 0;
         let mut number = 1;
+        let mut clean = None;
         for messages in self.v.session.commits {
             let frames = lay_out(position, number, messages, self.ring.capacity());
-            self.wait_for_room(&frames);
+            let limit = self.wait_for_room(&frames);
+            if frames.iter().any(|frame| frame.claimed > 1) && self.v.ahead != Ahead::OnceAndForAll {
+                clean = None;
+            }
             frames.iter().for_each(|frame| self.write_payload(frame));
-            self.v.producer.iter().for_each(|step| self.run(*step, &frames));
+            self.v.producer.iter().for_each(|step| self.run(*step, &frames, clean));
             position = frames.last().unwrap().end();
             number += messages.len() as u64;
+            clean = self.look_ahead(position + 1, limit);
         }
         self.ring.is_gone.store(true, Release);
     }
 
-    /// C0.
-    fn wait_for_room(&self, frames: &[Frame]) {
+    /// C0. Up to where may be written, as far as is known then.
+    fn wait_for_room(&self, frames: &[Frame]) -> u64 {
         let last = frames.last().unwrap();
         let mut limit = last.at + last.claimed;
         match self.v.room {
@@ -139,11 +163,27 @@ impl Producer<'_> {
                 limit -= frames.iter().filter(is_padding).map(|f| f.rest.units).sum::<u64>();
             }
         }
-        let received = || self.ring.received.load(self.v.c0);
-        while limit > received() + self.ring.capacity() {
+        loop {
+            let room = self.ring.received.load(self.v.c0) + self.ring.capacity();
+            if limit <= room {
+                return room;
+            }
             self.seen.saw("full");
             thread::yield_now();
         }
+    }
+
+    /// C2 of a frame that will end at `end`. Where it is done.
+    fn look_ahead(&self, end: u64, limit: u64) -> Option<u64> {
+        let looks = match self.v.ahead {
+            Ahead::Never => false,
+            Ahead::Anywhere => true,
+            Ahead::WhereReleased | Ahead::OnceAndForAll => end <= limit,
+        };
+        if looks && self.clear_at(end, |word, stamp| word == stamp) {
+            self.seen.saw("false stamp cleared ahead");
+        }
+        looks.then_some(end)
     }
 
     /// The payload's part of C1.
@@ -159,18 +199,18 @@ impl Producer<'_> {
         }
     }
 
-    fn run(&self, step: Step, frames: &[Frame]) {
+    fn run(&self, step: Step, frames: &[Frame], clean: Option<u64>) {
         match step {
             StoreSize => frames.iter().for_each(|f| self.ring.write_rest(f.at, f.rest)),
-            ClearFalse => self.clear(frames, |word, stamp| word == stamp),
-            ClearAnything => self.clear(frames, |_, _| true),
+            ClearFalse => self.clear(frames, clean, |word, stamp| word == stamp),
+            ClearAnything => self.clear(frames, clean, |_, _| true),
             StampOthers => frames[1..].iter().for_each(|frame| self.store_stamp(frame)),
             StampFirst => self.store_stamp(&frames[0]),
         }
     }
 
     /// C2.
-    fn clear(&self, frames: &[Frame], is_cleared: fn(u64, u64) -> bool) {
+    fn clear(&self, frames: &[Frame], clean: Option<u64>, is_cleared: fn(u64, u64) -> bool) {
         let last = frames.last().unwrap();
         let places: Vec<u64> = match self.v.clear {
             Clear::BehindEach => frames.iter().map(Frame::end).collect(),
@@ -180,13 +220,20 @@ impl Producer<'_> {
             Clear::Nowhere => vec![],
         };
         for position in places {
-            let word = self.ring.first_word(position);
-            let value = Word::unpack(word.load(Relaxed)).value;
-            if is_cleared(value, stamp(position, self.v)) {
-                word.store(Word::payload(0).pack(), Relaxed);
+            if Some(position) != clean && self.clear_at(position, is_cleared) {
                 self.seen.saw("false stamp cleared");
             }
         }
+    }
+
+    fn clear_at(&self, position: u64, is_cleared: fn(u64, u64) -> bool) -> bool {
+        let word = self.ring.first_word(position);
+        let value = Word::unpack(word.load(Relaxed)).value;
+        let clears = is_cleared(value, stamp(position, self.v));
+        if clears {
+            word.store(Word::payload(0).pack(), Relaxed);
+        }
+        clears
     }
 
     /// C3.
@@ -281,6 +328,7 @@ fn model(v: Variant, seen: &Sightings) {
 const NO_FRAME: &str = "took for a frame";
 const INCOMPLETE: &str = "without the rest";
 const VANISHED: &str = "is not there";
+const NOT_WHOLE: &str = "is not whole";
 
 #[test]
 fn what_the_consumer_takes_is_what_was_committed() {
@@ -378,6 +426,37 @@ fn a_batch_comes_as_a_whole() {
             wrong(
                 "C2 behind what was claimed",
                 Variant { clear: Clear::BehindClaim, ..BATCHED },
+                NO_FRAME,
+            ),
+        ],
+    );
+}
+
+#[test]
+fn a_false_stamp_may_be_cleared_ahead() {
+    judge(
+        "frames: C2 may be done behind the commit before",
+        Depth::Preemptions(5),
+        model,
+        &[
+            right("the protocol", LOOKING_AHEAD, &["full", "empty", "false stamp cleared ahead"]),
+            right(
+                "a longer claim comes after it",
+                Variant { session: SHORT_OF_LONG, ..LOOKING_AHEAD },
+                &["empty", "false stamp cleared"],
+            ),
+            wrong(
+                "where the consumer still reads",
+                Variant { ahead: Ahead::Anywhere, ..LOOKING_AHEAD },
+                NOT_WHOLE,
+            ),
+            wrong(
+                "and not again behind a longer claim",
+                Variant {
+                    session: SHORT_OF_LONG,
+                    ahead: Ahead::OnceAndForAll,
+                    ..LOOKING_AHEAD
+                },
                 NO_FRAME,
             ),
         ],
