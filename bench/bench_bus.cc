@@ -36,6 +36,10 @@ SubscriberOptions subscriber_options(const std::string& directory, WaitStrategy 
   return options;
 }
 
+void fail_as_said(const Publisher& publisher) {
+  fail(publisher.last_error().ToString());
+}
+
 void await_join(Subscriber& subscriber) {
   for (;;) {
     const Item item = subscriber.wait(Deadline::never());

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <type_traits>
 
 #include "bench/machine.h"
 #include "bench/private_directory.h"
@@ -48,11 +49,17 @@ inline constexpr std::chrono::seconds kHang{60};
 void await_join(Subscriber& subscriber);
 
 // Fail the benchmark unless everything was published.
+[[noreturn, gnu::cold]] void fail_as_said(const Publisher& publisher);
 inline void publish_or_fail(Publisher& publisher, std::span<const std::byte> record) {
-  if (publisher.publish(record) == kNoSequence) fail(publisher.last_error().ToString());
+  if (publisher.publish(record) == kNoSequence) fail_as_said(publisher);
+}
+template <typename Record>
+  requires std::is_class_v<Record>
+[[gnu::always_inline]] inline void publish_or_fail(Publisher& publisher, const Record& record) {
+  if (publisher.publish(record) == kNoSequence) fail_as_said(publisher);
 }
 inline void publish_batch_or_fail(Publisher& publisher, std::span<const std::byte> records) {
-  if (publisher.publish_batch(records) == kNoSequence) fail(publisher.last_error().ToString());
+  if (publisher.publish_batch(records) == kNoSequence) fail_as_said(publisher);
 }
 
 }  // namespace lapwing::bench

@@ -13,6 +13,7 @@
 #include "bus/ring_map.h"
 #include "bus/ring_reader.h"
 #include "bus/ring_writer.h"
+#include "lapwing/detail/read_path.h"
 #include "os/kernel.h"
 
 namespace lapwing::bench {
@@ -42,6 +43,12 @@ class WrittenRing {
     store_record(writer_, n, record);
     writer_.move_head(n);
   }
+  // A record whose size the compiler knows.
+  template <typename Record>
+  void publish(Sequence n, const Record& record) {
+    writer_.store<sizeof(Record)>(n, reinterpret_cast<const std::byte*>(&record));
+    writer_.move_head(n);
+  }
 
  private:
   static RingSpec spec_of(const RingName& name, std::uint64_t capacity,
@@ -65,6 +72,16 @@ class ReadRing {
       : map_(value_or_fail(RingMap::attach(name.path()))), reader_(map_) {}
 
   const RingReader& reader() const { return reader_; }
+  // Open from record 1 on, for as long as this lives.
+  detail::ReadPath path() const {
+    detail::ReadPath path;
+    path.slots = reader_.slots();
+    path.mask = reader_.capacity() - 1;
+    path.slot_shift = reader_.slot_shift();
+    path.record_bytes = reader_.record_bytes();
+    path.limit = kSequenceMax;
+    return path;
+  }
 
  private:
   RingMap map_;

@@ -2,25 +2,26 @@
 // inside lapwing_measured(), and everything else outside of it, so that callgrind can count the one
 // without the other. bench/instructions.sh runs it. Without arguments: prints the operations.
 // With --compiler: what made this program, which is what counts can be compared with.
+// With --records-a-call OPERATION: how many records one call of it is for.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <functional>
 
 #include "bench/operations.h"
 
-// Does the operation once; returns the records it was for.
-using Operation = std::function<std::size_t()>;
-
-// Callgrind finds it by this name. Its own loop and call are counted too; the operation `nothing`
-// says what they cost.
-extern "C" [[gnu::noinline]] void lapwing_measured(const Operation& operation,
-                                                   std::size_t records) {
-  for (std::size_t done = 0; done < records;) done += operation();
-}
-
 namespace lapwing::bench {
 namespace {
+
+// Does the operation, which returns the records it was for, as often as it takes: a loop of the
+// caller's, into which its compiler puts what it can. Callgrind finds it by its name. The loop is
+// counted too; the operation `nothing` says what it costs.
+template <typename Operation>
+[[gnu::noinline, gnu::flatten]] void lapwing_measured(const Operation& operation, std::size_t records) {
+  for (std::size_t done = 0; done < records;) {
+    done += operation();
+    asm volatile("" ::: "memory");  // the next one begins with what is in memory
+  }
+}
 
 void count_nothing(std::size_t records) {
   lapwing_measured([] { return std::size_t{1}; }, records);
@@ -165,6 +166,7 @@ void count_peek_batch(std::size_t messages) {
 struct Counted {
   const char* name;
   void (*run)(std::size_t records);
+  std::size_t records_a_call = 1;
 };
 
 constexpr Counted kCounted[] = {
@@ -184,17 +186,17 @@ constexpr Counted kCounted[] = {
     {"publish_16", count_publish<16>},
     {"publish_bytes", count_publish_bytes<kRecordBytes>},
     {"publish_bytes_16", count_publish_bytes<16>},
-    {"publish_batch", count_publish_batch},
+    {"publish_batch", count_publish_batch, kBatchRecords},
     {"poll", count_take},  // take and read go by their first names: counts are kept under them
     {"poll_bytes", count_take_bytes},
     {"wait", count_wait},
-    {"poll_batch", count_read},
+    {"poll_batch", count_read, kBatchRecords},
     {"channel_commit", count_commit},
     {"channel_send", count_send},
-    {"channel_commit_batch", count_commit_batch},
+    {"channel_commit_batch", count_commit_batch, kBatchRecords},
     {"channel_peek", count_peek},
     {"channel_receive", count_receive},
-    {"channel_peek_batch", count_peek_batch},
+    {"channel_peek_batch", count_peek_batch, kBatchRecords},
 };
 
 #if defined(__x86_64__)
@@ -221,12 +223,21 @@ int run(int argc, char** argv) {
     std::printf("%s %s %d\n", kProcessor, kCompiler, kCompilerMajor);
     return 0;
   }
-  for (const Counted& counted : kCounted) {
-    if (argc != 3 || std::strcmp(argv[1], counted.name) != 0) continue;
-    counted.run(std::strtoul(argv[2], nullptr, 10));
-    return 0;
+  if (argc == 3) {
+    const bool asks = std::strcmp(argv[1], "--records-a-call") == 0;
+    for (const Counted& counted : kCounted) {
+      if (std::strcmp(argv[asks ? 2 : 1], counted.name) != 0) continue;
+      if (asks) {
+        std::printf("%zu\n", counted.records_a_call);
+      } else {
+        counted.run(std::strtoul(argv[2], nullptr, 10));
+      }
+      return 0;
+    }
   }
-  std::fprintf(stderr, "usage: lapwing_instructions [OPERATION RECORDS | --compiler]\n");
+  std::fprintf(stderr,
+               "usage: lapwing_instructions [OPERATION RECORDS | --records-a-call OPERATION | "
+               "--compiler]\n");
   return 2;
 }
 

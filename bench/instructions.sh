@@ -38,7 +38,7 @@ program=$scratch/lapwing_instructions
 
 # Instructions inside lapwing_measured for one record.
 count() {
-  valgrind --tool=callgrind --callgrind-out-file=/dev/null --toggle-collect=lapwing_measured \
+  valgrind --tool=callgrind --callgrind-out-file=/dev/null '--toggle-collect=*lapwing_measured*' \
     "$program" "$1" "$records" 2>"$scratch/report" ||
     { cat "$scratch/report" >&2; exit 1; }
   awk -v records="$records" '/Collected :/ { print $4 / records; found = 1 }
@@ -51,7 +51,8 @@ count_each() {
   while read -r operation; do
     count "$operation" >"$scratch/count"
     awk -v name="$operation" -v nothing="$nothing" \
-      '{ printf "%-24s %.2f\n", name, $1 - nothing }' "$scratch/count"
+      -v records="$("$program" --records-a-call "$operation")" \
+      '{ printf "%-24s %.2f\n", name, $1 - nothing / records }' "$scratch/count"
   done
 }
 

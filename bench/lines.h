@@ -65,6 +65,11 @@ class Headway {
   void took(std::uint64_t n) const {
     if ((n & took_mask_) == 0) taken_->value.store(n, std::memory_order_release);
   }
+  // After line n has, and `lines` up to it.
+  void took(std::uint64_t n, std::uint64_t lines) const {
+    const std::uint64_t passed = n & ~took_mask_;
+    if (passed > n - lines) taken_->value.store(passed, std::memory_order_release);
+  }
 
  private:
   std::uint64_t lead_;

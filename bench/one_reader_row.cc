@@ -1,11 +1,13 @@
-// One live reader behind a publisher that never waits for it: what arrives, and whether it is whole
-// and in order.
+// One live reader behind a publisher that never waits for it, or only so that it does not lap it:
+// what arrives, and whether it is whole and in order.
 #include <atomic>
 #include <cstring>
+#include <optional>
 #include <vector>
 
 #include "bench/bench_bus.h"
 #include "bench/floor.h"
+#include "bench/lines.h"
 #include "bench/rows.h"
 #include "bench/two_processes.h"
 #include "os/kernel.h"
@@ -38,7 +40,9 @@ void check(const std::byte* record, Sequence expected, Received& received) {
   received.out_of_order += words[0] != expected ? 1 : 0;
 }
 
-void receive(const std::string& directory, std::size_t records, Received& received) {
+// `headway`: of the publisher over this reader; null where it never waits.
+void receive(const std::string& directory, std::size_t records, const Headway* headway,
+             Received& received) {
   Subscriber subscriber =
       value_or_fail(Subscriber::open(subscriber_options(directory, WaitStrategy::kBusy)));
   await_join(subscriber);
@@ -54,6 +58,7 @@ void receive(const std::string& directory, std::size_t records, Received& receiv
     for (std::size_t i = 0; i < batch.count; ++i) {
       check(rows.data() + i * kRecordBytes, batch.first + i, received);
     }
+    if (headway != nullptr) headway->took(batch.first + batch.count - 1, batch.count);
     if (end_ns == 0 && subscriber.counters().last == records) end_ns = monotonic_ns();
   }
   received.counters = subscriber.counters();
@@ -61,10 +66,11 @@ void receive(const std::string& directory, std::size_t records, Received& receiv
       static_cast<double>(received.counters.records) * 1e9 / static_cast<double>(end_ns - start_ns);
 }
 
-void publish_numbered(Publisher& publisher, std::size_t records) {
+void publish_numbered(Publisher& publisher, std::size_t records, const Headway* headway) {
   std::vector<Sequence> words(kScratchRecords * kWords);
   Sequence n = 0;
   while (n < records) {
+    if (headway != nullptr) headway->await(n);
     Sequence* const batch = words.data() + n % kScratchRecords * kWords;
     for (std::size_t i = 0; i < kPublishRecords; ++i) {
       ++n;
@@ -83,14 +89,15 @@ std::string fault_of(const Received& received, std::size_t published) {
   return {};
 }
 
-Measurement one_reader(const Setting& setting, Placement placement, std::size_t records) {
+Measurement one_reader(const Setting& setting, Placement placement, std::size_t records,
+                       const Headway* headway) {
   const PrivateDirectory directory(setting.ring_directory);
   const Shared<Received> received;
-  Child reader(placement.second, [&] { receive(directory.path(), records, *received); });
+  Child reader(placement.second, [&] { receive(directory.path(), records, headway, *received); });
   const auto publisher = open_publisher(setting, placement, directory.path(), Journal::kNone);
   spin_until([&] { return received->attached == 1; });
   const std::uint64_t start_ns = monotonic_ns();
-  publish_numbered(*publisher, records);
+  publish_numbered(*publisher, records, headway);
   const double publish_ns = static_cast<double>(monotonic_ns() - start_ns);
   ok_or_fail(publisher->close());
   reader.join();
@@ -102,18 +109,22 @@ Measurement one_reader(const Setting& setting, Placement placement, std::size_t 
       {"lost", 100.0 * static_cast<double>(received->counters.lost) / static_cast<double>(records),
        "%"}};
   measurement.fault = fault_of(*received, records);
+  if (headway != nullptr && received->counters.lost != 0 && measurement.fault.empty()) {
+    measurement.fault = absl::StrCat(received->counters.lost, " records lost to a lap");
+  }
   return measurement;
 }
 
-}  // namespace
-
-RowResult run_one_reader(const Setting& setting) {
+template <typename Subject>
+RowResult run(const Setting& setting, const char* name, const char* what,
+              std::optional<double> budget, Subject&& subject) {
   RowSpec spec;
-  spec.name = "one-reader";
-  spec.what = "records delivered to one live reader, batched reads, publisher flat out";
+  spec.name = name;
+  spec.what = what;
   spec.floor = "stream";
   spec.unit = "million a second";
   spec.bound = Bound::kAtLeast;
+  spec.budget = budget;
   spec.trials = setting.trials(10);
   if (!has_two_cores()) return skip_row(spec, "needs two cores");
   const std::size_t records = setting.count(kRecords) / kPublishRecords * kPublishRecords;
@@ -122,7 +133,26 @@ RowResult run_one_reader(const Setting& setting) {
       [&](Placement placement) {
         return stream_per_second(placement, capacity_for(setting), records) / 1e6;
       },
-      [&](Placement placement) { return one_reader(setting, placement, records); });
+      [&](Placement placement) { return subject(placement, records); });
+}
+
+}  // namespace
+
+RowResult run_one_reader(const Setting& setting) {
+  return run(setting, "one-reader",
+             "records delivered to one live reader, batched reads, publisher flat out", {},
+             [&](Placement placement, std::size_t records) {
+               return one_reader(setting, placement, records, nullptr);
+             });
+}
+
+RowResult run_one_reader_lossless(const Setting& setting) {
+  return run(setting, "one-reader-lossless",
+             "the same, where the publisher waits so that no record is lapped", 0.85,
+             [&](Placement placement, std::size_t records) {
+               const Headway headway(capacity_for(setting));
+               return one_reader(setting, placement, records, &headway);
+             });
 }
 
 }  // namespace lapwing::bench

@@ -185,9 +185,7 @@ class BusBench {
   void publish_bytes() { publish_or_fail(*publisher_, source_.next()); }
   template <std::size_t kBytes>
   void publish() {
-    if (publisher_->publish(source_.next_as<TypedRecord<kBytes>>()) == kNoSequence) {
-      fail(publisher_->last_error().ToString());
-    }
+    publish_or_fail(*publisher_, source_.next_as<TypedRecord<kBytes>>());
   }
   void publish_batch() { publish_batch_or_fail(*publisher_, source_.next_batch()); }
 

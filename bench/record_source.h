@@ -26,26 +26,35 @@ class RecordSource {
   explicit RecordSource(std::size_t record_bytes)
       : record_bytes_(record_bytes), bytes_(record_bytes * kSourceRecords) {
     for (std::size_t i = 0; i < bytes_.size(); ++i) bytes_[i] = static_cast<std::byte>(i * 37);
+    next_ = bytes_.data();
+    end_ = next_ + bytes_.size();
   }
+  RecordSource(const RecordSource&) = delete;
+  RecordSource& operator=(const RecordSource&) = delete;
 
-  std::span<const std::byte> next() { return take(1); }
+  std::span<const std::byte> next() { return {take(record_bytes_), record_bytes_}; }
   // The same as a struct of record_bytes.
   template <typename Record>
   const Record& next_as() {
-    return *reinterpret_cast<const Record*>(take(1).data());
+    return *reinterpret_cast<const Record*>(take(sizeof(Record)));
   }
-  std::span<const std::byte> next_batch() { return take(kBatchRecords); }
+  std::span<const std::byte> next_batch() {
+    const std::size_t bytes = kBatchRecords * record_bytes_;
+    return {take(bytes), bytes};
+  }
 
  private:
-  std::span<const std::byte> take(std::size_t records) {
-    const std::byte* const first = bytes_.data() + next_ * record_bytes_;
-    next_ = (next_ + records) % kSourceRecords;
-    return {first, records * record_bytes_};
+  const std::byte* take(std::size_t bytes) {
+    if (static_cast<std::size_t>(end_ - next_) < bytes) next_ = bytes_.data();
+    const std::byte* const taken = next_;
+    next_ += bytes;
+    return taken;
   }
 
   std::size_t record_bytes_;
-  std::size_t next_ = 0;
   std::vector<std::byte> bytes_;
+  const std::byte* next_;
+  const std::byte* end_;
 };
 
 }  // namespace lapwing::bench

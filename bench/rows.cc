@@ -25,6 +25,7 @@ constexpr Row kRows[] = {
     {"journal-disk-slow", run_journal_disk_slow},
     {"sustained", run_sustained},
     {"one-reader", run_one_reader},
+    {"one-reader-lossless", run_one_reader_lossless},
     {"subscribers-parked", run_parked_crowd},
     {"subscribers-stopped", run_stopped_crowd},
     {"subscribers-killed", run_killed_crowd},

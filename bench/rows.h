@@ -52,6 +52,7 @@ RowResult run_journal_disk_100ms(const Setting& setting);
 RowResult run_journal_disk_slow(const Setting& setting);
 RowResult run_sustained(const Setting& setting);
 RowResult run_one_reader(const Setting& setting);
+RowResult run_one_reader_lossless(const Setting& setting);
 RowResult run_parked_crowd(const Setting& setting);
 RowResult run_stopped_crowd(const Setting& setting);
 RowResult run_killed_crowd(const Setting& setting);
