@@ -64,7 +64,7 @@ RingRun RingReader::run_of(Size record_bytes, Sequence first, std::byte* out, st
   bool looked = false;
   while (taken < room) {
     const Sequence n = first + taken;
-    if (!looked && taken >= kRunRecordsMin && n + kReadAheadSlots > seen_head) {
+    if (!looked && taken >= kRunMin && n + kReadAheadSlots > seen_head) {
       seen_head = head();
       looked = true;
     }
@@ -75,7 +75,7 @@ RingRun RingReader::run_of(Size record_bytes, Sequence first, std::byte* out, st
       count = std::min({count, slots_left(ahead), seen_head - ahead + 1});
       run = stretch_of<true>(record_bytes, n, out, count, slot(ahead));
     } else {
-      if (!looked && taken < kRunRecordsMin) count = std::min(count, kRunRecordsMin - taken);
+      if (!looked && taken < kRunMin) count = std::min(count, kRunMin - taken);
       run = stretch_of<false>(record_bytes, n, out, count, nullptr);
     }
     taken += run.records;

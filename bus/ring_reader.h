@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "bus/ring_map.h"
+#include "lapwing/detail/atomic_word.h"
 #include "lapwing/detail/slot_words.h"
 #include "lapwing/sequence.h"
 #include "proto/ring_words.h"
@@ -39,9 +40,8 @@ struct RingRun {
 // A run asks for the slot this many records ahead where it knows that it has been published, so
 // that a reader that lags reads from its cache (docs/adr/0012-reading-in-runs.md) …
 inline constexpr std::uint64_t kReadAheadSlots = 96;
-// … and looks at head for that once it has found so many records one after the other: not while
-// records trickle, since head is a line that every publish takes away again.
-inline constexpr std::uint64_t kRunRecordsMin = 16;
+// … and looks at head for that once it has found kRunMin records one after the other: head is a line
+// that every publish takes away again.
 
 class RingReader {
  public:

@@ -271,8 +271,8 @@ TEST_CASE("Head is looked at only by a run that is long, and remembered") {
   const TestDirectory directory;
   TestRing ring(test_spec(directory.path()));
   ring.publish(1, 3 * kReadAheadSlots);
-  CHECK(Run(ring, 1, kRunRecordsMin).seen_head == 0);
-  const Run longer(ring, 1, kRunRecordsMin + 1);
+  CHECK(Run(ring, 1, kRunMin).seen_head == 0);
+  const Run longer(ring, 1, kRunMin + 1);
   CHECK(longer.seen_head == 3 * kReadAheadSlots);
   CHECK(longer.is_whole());
   const Run ahead(ring, 1, 3 * kReadAheadSlots, 2 * kReadAheadSlots);

@@ -170,12 +170,13 @@ void FileThread::rest(Sequence head, std::uint64_t next_ns) {
     sleeper_.wait(std::min(look_interval_ns_, next_ns - now));
     return;
   }
-  if (!sleeper_.prepare_to_sleep(*words_, head)) return;
-  if (!closing_.is_set()) {
-    sleeper_.wait(next_ns == kForever ? kSleepNsMax : std::min(kSleepNsMax, next_ns - now));
+  if (sleeper_.prepare_to_sleep(*words_, head)) {
+    if (!closing_.is_set()) {
+      sleeper_.wait(next_ns == kForever ? kSleepNsMax : std::min(kSleepNsMax, next_ns - now));
+    }
+    sleeper_.wake_up();
   }
-  sleeper_.wake_up();
-  if (gate_.ended()) sleeper_.demand_attention();
+  if (gate_.ended()) sleeper_.demand_attention();  // again: a sleep takes the bit
 }
 
 // An eighth of a lap at the rate since the last look, at most kLookNs.

@@ -43,7 +43,7 @@ class FileThread {
     std::function<void(const std::string& line)> log;
   };
 
-  // Borrows the words and the gate.
+  // Borrows the words, the gate and the attention word.
   FileThread(std::unique_ptr<Archiver> archiver, RingWords& words, std::uint64_t capacity,
              bool stop_on_failure, JournalGate& gate, detail::AttentionWord& attention,
              Hooks hooks);

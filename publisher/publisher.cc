@@ -434,8 +434,9 @@ Sequence Publisher::publish_batch(std::span<const std::byte> records, Deadline d
   for (std::uint64_t left = records.size() / record_bytes; left > 0;) {
     const std::uint64_t run = std::min({left, state.head_stride, state.allowed(left)});
     if (run == 0) [[unlikely]] {
-      if (!state.admit(state.head + 1, deadline)) return kNoSequence;
-      continue;
+      if (state.admit(state.head + 1, deadline)) continue;
+      if (state.attention.is_raised()) state.attend();  // of the records before
+      return kNoSequence;
     }
     state.store_run(record, run);
     record += run * record_bytes;

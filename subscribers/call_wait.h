@@ -1,7 +1,8 @@
 // How a call of a subscriber waits, and why it gave nothing.
 //
 // One thread at a time may use a subscriber. A call that comes while another one rests is refused.
-// Meanwhile the attention is 0, so the hot path, which looks at nothing else, does not pass either.
+// Meanwhile the read path is closed, so the hot path, which looks at nothing else, does not pass
+// either, and the attention is 0, so that nothing opens it.
 //
 // Thread safety: raise() from any thread and from a signal handler; another_rests() from any thread;
 // the rest by the one that calls.
@@ -49,7 +50,7 @@ class CallWait {
   }
   Waiter& waiter() { return waiter_; }
 
-  // Held while a call rests. Every other call comes upon it: the attention is 0.
+  // Held while a call rests, which has closed the read path.
   class Rest {
    public:
     Rest(CallWait& wait, Sequence& attention) : wait_(wait), attention_(attention) {

@@ -24,7 +24,7 @@ struct Cursor : detail::ReadPath {
   Sequence attention = 0;            // from here on a turn is needed before the next record
   DeliveryLedger ledger;             // complete while the path is closed
 
-  // Of another attachment, or none.
+  // Of another attachment, or none: then the path stays closed, whatever it still points at.
   void set_ring(const RingReader* reader) {
     ring = reader;
     if (ring == nullptr) return;
@@ -33,8 +33,9 @@ struct Cursor : detail::ReadPath {
     slot_shift = ring->slot_shift();
   }
 
-  void open() {
+  void open(std::uint32_t looks_first) {
     counted = next;
+    looks = looks_first;
     // What is below the ring's first sequence was never in a slot, and is a lap.
     limit = phase == Phase::kLive && next >= ring->first() ? attention : 0;
   }

@@ -1,11 +1,11 @@
-// What a subscriber has delivered, counted from the sequences themselves at the moment they are
-// handed out, so that a mistake of the state machine would show here and not hide.
+// What a subscriber has delivered, counted from the sequences themselves, so that a mistake of the
+// state machine would show here and not hide: at the moment they are handed out, or in one run what
+// was taken on the read path.
 //
 // Thread safety: one thread.
 #pragma once
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
 
 #include "lapwing/gap.h"

@@ -12,6 +12,7 @@ namespace lapwing {
 
 Item Follower::wait(std::uint64_t deadline_ns) {
   const Turning turning(*this);
+  if (turning.is_refused()) return {};
   return wait_closed(deadline_ns);
 }
 
@@ -37,6 +38,7 @@ void Follower::begin_waiting() {
 
 Taken Follower::take(std::span<std::byte> record, std::uint64_t deadline_ns) {
   const Turning turning(*this);
+  if (turning.is_refused()) return {Errc::kMisuse};
   if (introduced_ && record.size() != cursor_.record_bytes && !event_is_due())
     return {Errc::kRecordSize};
   begin_waiting();
@@ -58,7 +60,7 @@ Taken Follower::take(std::span<std::byte> record, std::uint64_t deadline_ns) {
     if (deadline_ns == 0 || calls_.another_rests()) return {calls_.why_nothing(deadline_ns)};
     // What comes while this spins goes straight into the caller's memory.
     if (spin()) {
-      if (cursor_.next < cursor_.attention && cursor_.take(record.data()) == RingRead::kRecord)
+      if (cursor_.is_live() && block_.empty() && cursor_.take(record.data()) == RingRead::kRecord)
           [[likely]] {
         return {Errc::kOk, cursor_.next - 1};
       }
@@ -70,6 +72,7 @@ Taken Follower::take(std::span<std::byte> record, std::uint64_t deadline_ns) {
 
 std::optional<Item> Follower::take_event() {
   const Turning turning(*this);
+  if (turning.is_refused()) return std::nullopt;
   if (!event_is_due() || outbox_.first().kind == ItemKind::kState) return std::nullopt;
   return deliver_event();
 }
@@ -84,11 +87,11 @@ bool Follower::event_is_due() {
 
 bool Follower::read_records(std::span<std::byte> rows, Batch& batch) {
   const Turning turning(*this);
-  calls_.begin();
-  if (calls_.another_rests()) {
-    calls_.refuse();
-    return false;
+  if (turning.is_refused()) {
+    batch.result = Errc::kMisuse;
+    return true;
   }
+  calls_.begin();
   if (!introduced_ || rows.size() < cursor_.record_bytes) return false;
   const std::size_t count = poll_batch(rows);
   if (count == 0) return false;
@@ -98,6 +101,10 @@ bool Follower::read_records(std::span<std::byte> rows, Batch& batch) {
 
 void Follower::read(std::span<std::byte> rows, std::uint64_t deadline_ns, Batch& batch, Item& due) {
   const Turning turning(*this);
+  if (turning.is_refused()) {
+    batch.result = Errc::kMisuse;
+    return;
+  }
   if (introduced_ && rows.size() < cursor_.record_bytes) {
     if (!event_is_due()) {
       batch.result = Errc::kTooSmall;
@@ -154,7 +161,7 @@ void Follower::read_state(std::span<std::byte> rows, const Item& first, Batch& b
 
 bool Follower::arm() {
   const Turning turning(*this);
-  if (descriptor_ == nullptr || calls_.another_rests() || event_is_due()) return false;
+  if (turning.is_refused() || descriptor_ == nullptr || event_is_due()) return false;
   if (!block_.empty()) return false;
   if (cursor_.phase == Phase::kLive && cursor_.ring->has(cursor_.next)) return false;
   if (cursor_.phase == Phase::kCatchUp && !catch_up_.waits()) return false;
@@ -164,7 +171,7 @@ bool Follower::arm() {
 
 void Follower::end_in_child() noexcept {
   forked_ = true;
-  introduced_ = false;  // read() and take() come to poll_slowly()
+  introduced_ = false;  // read() and take() come to poll()
   cursor_.phase = Phase::kEnded;
   cursor_.attention = 0;
   cursor_.limit = 0;
@@ -188,7 +195,7 @@ Item Follower::poll() {
     calls_.refuse();
     return {};
   }
-  for (int turns = 0; turns < kTurnsMax; ++turns) {
+  for (int turns = 0; turns < kTurnsMax || !block_.empty(); ++turns) {
     if (!outbox_.empty()) return deliver_event();
     if (!block_.empty()) {
       const std::byte* const record = block_.take();
@@ -206,7 +213,7 @@ Item Follower::poll() {
 }
 
 std::size_t Follower::poll_batch(std::span<std::byte> out) {
-  if (came_close_) fall_behind();
+  if (std::exchange(came_close_, false)) fall_behind();
   std::size_t copied = 0;
   if (cursor_.is_live() && block_.empty() && out.size() >= cursor_.record_bytes)
       [[likely]] {  // needs no turn
@@ -235,12 +242,6 @@ std::size_t Follower::poll_batch(std::span<std::byte> out) {
     if (came_close_) break;
   }
   return copied;
-}
-
-// A reader that stays with a busy publisher takes each line from it while it is written.
-void Follower::fall_behind() {
-  came_close_ = false;
-  for (int i = 0; i < kBehindPauses; ++i) spin_pause();
 }
 
 void Follower::count(std::uint64_t records) {
@@ -273,6 +274,7 @@ bool Follower::rest(std::uint64_t deadline_ns) {
     calls_.refuse();
     return false;
   }
+  cursor_.close();  // what another call has left open meanwhile is misuse
   spins_left_ = 0;  // the next empty poll looks after everything
   int fd = -1;
   std::uint64_t until_ns = now + kCatchUpPauseNs;

@@ -35,8 +35,9 @@
 // end (leave()).
 //
 // What has its place before a sequence (the next session, `caught up`) and the upkeep every
-// kUpkeepRecords records share one comparison of the hot path: the cursor's attention is the first
-// of them, and 0 while there is an event in the outbox.
+// kUpkeepRecords records share one comparison of the hot path, which is with the read path's limit:
+// the cursor's attention, as it was when the path was opened. That is the first of them, and 0 while
+// there is an event in the outbox.
 //
 // Thread safety: one thread, but for the descriptor's helper (wake_descriptor.h).
 // Ownership: owns the attachment; kEnded has closed everything but the descriptor.
@@ -74,19 +75,17 @@
 namespace lapwing {
 
 inline constexpr std::uint64_t kUpkeepRecords = 4096;  // delivered between two looks at the clock
-inline constexpr std::uint32_t kSpins = 1024;          // empty polls between two looks at the clock
+inline constexpr std::uint32_t kSpins = 64;            // empty polls between two looks at the clock
+inline constexpr std::uint32_t kLooks = 1024;          // of a call that waits, before any of that
 inline constexpr std::uint64_t kCatchUpPauseNs = 1'000'000;     // for the archiver to catch up
 inline constexpr std::uint64_t kInterruptPauseNs = 20'000'000;  // where nothing wakes a sleep
 inline constexpr int kTurnsMax = 16;                            // changes of phase within one call
-inline constexpr int kBehindPauses = 32;  // about a microsecond: fall_behind()
 
 class Follower {
  public:
   // `interrupt`, if there is one, takes the place of its own, and outlives it.
   explicit Follower(SubscriberOptions options, Interrupt* interrupt = nullptr)
-      : options_(std::move(options)), calls_(options_.wait, interrupt) {
-    if (options_.wait != WaitStrategy::kPark) cursor_.looks = kSpins;
-  }
+      : options_(std::move(options)), calls_(options_.wait, interrupt) {}
   Follower(const Follower&) = delete;
   Follower& operator=(const Follower&) = delete;
 
@@ -146,8 +145,9 @@ class Follower {
       if (!is_refused_) follower_.cursor_.close();
     }
     ~Turning() {
-      if (!is_refused_ && follower_.block_.empty()) follower_.cursor_.open();
+      if (!is_refused_ && follower_.block_.empty()) follower_.open_path();
     }
+    bool is_refused() const { return is_refused_; }
     Turning(const Turning&) = delete;
     Turning& operator=(const Turning&) = delete;
 
@@ -155,6 +155,9 @@ class Follower {
     Follower& follower_;
     const bool is_refused_;
   };
+
+  // Who parks, or has backed off that far, does not look in vain first.
+  void open_path() { cursor_.open(calls_.waiter().spinning() ? kLooks : 0); }
 
   // Where a record is read that a caller then reads by wider moves.
   struct alignas(64) Line {
@@ -183,7 +186,6 @@ class Follower {
     if (forked_) return Errc::kForked;
     return status_.ok() ? Errc::kClosed : errc_of(status_);
   }
-  void fall_behind();
   void count(std::uint64_t records);
   Turn turn(std::span<std::byte> out);
   Turn announce(ItemKind kind, Sequence sequence, std::string text = {}, const Gap& gap = {});
@@ -241,7 +243,7 @@ class Follower {
   // From the ring, and not counted yet: of a cursor that is_live().
   RingRun read_run(std::span<std::byte> out) {
     const RingRun run = cursor_.ring->read_run(cursor_.next, out.data(), room_in(out), seen_head_);
-    came_close_ = run.records >= kRunRecordsMin && run.end.outcome == RingRead::kEmpty;
+    came_close_ = run.records >= kRunMin && run.end.outcome == RingRead::kEmpty;
     return run;
   }
   bool reads() const { return cursor_.phase == Phase::kCatchUp || cursor_.phase == Phase::kLive; }

@@ -205,6 +205,7 @@ Follower::Turn Follower::on_idle() {
   if (descriptor_ == nullptr) spins_left_ = kSpins;
   const std::uint64_t now = monotonic_ns();
   watch_.look(*attachment_, now);
+  if (watch_.ended()) spins_left_ = 0;  // the next empty read is the end
   report(now);
   if (!watch_.stale_due(*attachment_, counters().records, now)) return nothing();
   return announce(ItemKind::kStale, cursor_.next - 1);

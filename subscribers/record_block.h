@@ -1,4 +1,5 @@
-// Records of one size, read from a journal at a time and handed out one by one or many at once.
+// Records of one size that a turn read, many at a time, and that are handed out one by one or many at
+// once.
 //
 // Thread safety: one thread.
 #pragma once
@@ -25,7 +26,6 @@ class RecordBlock {
 
   // While it is empty: memory to read into, of which filled() says how many records came.
   std::span<std::byte> room() { return bytes_; }
-  std::byte* first_place() { return bytes_.data(); }
   void filled(std::uint64_t records) {
     begin_ = 0;
     end_ = records;

@@ -30,6 +30,7 @@
 // the journal (EFBIG) and not the end of the process.
 #pragma once
 
+#include <bit>
 #include <chrono>
 #include <concepts>
 #include <cstddef>
@@ -163,7 +164,7 @@ class Publisher {
   [[nodiscard, gnu::always_inline]] Sequence publish(const Record& record) {
     detail::PublishPath& path = *path_;
     if (!path.admits_next() || sizeof(Record) != path.writer.record_bytes()) [[unlikely]] {
-      return publish_copy(record);
+      return publish_copy(std::bit_cast<detail::RecordBytes<sizeof(Record)>>(record));
     }
     const Sequence n = path.publish(record);
     return path.attention.is_raised() ? attend() : n;
@@ -219,9 +220,9 @@ class Publisher {
   explicit Publisher(std::shared_ptr<State> state);
   [[gnu::cold]] Sequence attend();
   // By value, so that the caller's record need not be in memory.
-  template <typename Record>
-  [[gnu::noinline, gnu::cold]] Sequence publish_copy(Record record) {
-    return publish(std::as_bytes(std::span(&record, 1)));
+  template <std::size_t kBytes>
+  [[gnu::noinline, gnu::cold]] Sequence publish_copy(detail::RecordBytes<kBytes> copy) {
+    return publish(std::span<const std::byte>(copy.bytes));
   }
   void leave();
   std::shared_ptr<State> state_;  // shared with the thread that closes

@@ -12,7 +12,7 @@
 // F3. If that point is before Q1, then Q3 sees F1 and writes the eventfd. If it is after Q1, then
 // F3 sees the new head. Without F2, or with Q3 before Q1, a record can be published that nobody is
 // told of. Each change is one step: a load and a store would undo what the other sleeper, or the
-// publishing thread, did in between.
+// publishing thread, did in between. Whoever takes a bit sees what was stored before it was raised.
 #pragma once
 
 #include <atomic>
@@ -23,7 +23,7 @@ namespace lapwing::detail {
 class AttentionWord {
  public:
   // F1. The caller issues F2 next.
-  void raise(std::uint32_t bits) { word_.fetch_or(bits, std::memory_order_relaxed); }
+  void raise(std::uint32_t bits) { word_.fetch_or(bits, std::memory_order_release); }
   // F3, head has moved: back to work.
   void lower(std::uint32_t bits) { word_.fetch_and(~bits, std::memory_order_relaxed); }
   // Q2 and the look of Q3.
@@ -32,7 +32,7 @@ class AttentionWord {
     return word_.load(std::memory_order_relaxed) != 0;
   }
   // Q3: the bits that were raised, each once for a raise.
-  std::uint32_t take() { return word_.exchange(0, std::memory_order_relaxed); }
+  std::uint32_t take() { return word_.exchange(0, std::memory_order_acquire); }
 
  private:
   std::atomic<std::uint32_t> word_{0};

@@ -12,6 +12,12 @@
 
 namespace lapwing::detail {
 
+// A record as bytes, its padding included.
+template <std::size_t kBytes>
+struct RecordBytes {
+  std::byte bytes[kBytes];
+};
+
 struct alignas(64) PublishPath {
   SlotWriter writer;
   Sequence head;
