@@ -15,7 +15,7 @@ skip() {
     echo "*****************************************************************************"
     echo "*** SKIPPED: the memory-model check did NOT run."
     echo "*** $1"
-    echo "*** Slot, lap, close, doorbell, idle flag, gate, archive and splice are UNPROVEN"
+    echo "*** Slot, lap, close, doorbell, attention word, gate, archive and splice are UNPROVEN"
     echo "*** here, and so are the frames, the parking and the end of a channel."
     echo "*****************************************************************************"
   } >&2

@@ -2,7 +2,7 @@
 //! thread, which may itself be asleep because head has not moved for a while.
 //!
 //! The publisher waits by S1 to S3 of the doorbell on a private bell; the file thread sleeps by F1
-//! to F4 of the idle flag. The publisher is in a batch: head has not moved yet when it must wait.
+//! to F4 of the attention word. The publisher is in a batch: head has not moved yet when it must wait.
 
 use crate::idle::{self, AttentionWord, Sleeper};
 use crate::judge::{judge, right, wrong, Depth, Sightings, LOST_WAKE_UP};
