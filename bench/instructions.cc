@@ -16,7 +16,8 @@ namespace {
 // caller's, into which its compiler puts what it can. Callgrind finds it by its name. The loop is
 // counted too; the operation `nothing` says what it costs.
 template <typename Operation>
-[[gnu::noinline, gnu::flatten]] void lapwing_measured(const Operation& operation, std::size_t records) {
+[[gnu::noinline, gnu::flatten]] void lapwing_measured(const Operation& operation,
+                                                      std::size_t records) {
   for (std::size_t done = 0; done < records;) {
     done += operation();
     asm volatile("" ::: "memory");  // the next one begins with what is in memory

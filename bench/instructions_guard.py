@@ -23,8 +23,8 @@ COUNTS = pathlib.Path(__file__).resolve().parent / "instructions.json"
 TOLERANCE = 0.5
 NOT_HERE = 77
 OPERATIONS = (
-    "publish", "publish_16", "publish_batch", "poll", "wait", "poll_batch", "channel_commit",
-    "channel_send", "channel_peek", "channel_receive",
+    "publish", "publish_16", "publish_bytes", "publish_batch", "poll", "poll_bytes", "wait",
+    "poll_batch", "channel_commit", "channel_send", "channel_peek", "channel_receive",
 )
 
 
