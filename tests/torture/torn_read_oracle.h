@@ -25,6 +25,7 @@
 #include "proto/ring_layout.h"
 #include "proto/ring_words.h"
 #include "proto/slot_form.h"
+#include "proto/slot_stamp.h"
 
 namespace lapwing::torture {
 
