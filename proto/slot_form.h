@@ -1,7 +1,8 @@
 // The form of the slot protocol that a build uses: moves of words, or vector moves on x86-64; and
 // the sizes for which it is straight-line code.
 //
-// Thread safety: as the protocol in lapwing/detail/slot_words.h, which explains W1 to W3 and R1 to R3.
+// Thread safety: as the protocol in lapwing/detail/slot_words.h, which explains W1 to W3 and R1 to
+// R3.
 //
 // Vector moves are outside the C++ memory model, and so outside the proof. They rest on x86-64
 // keeping stores in order among themselves and loads among themselves at any width, and on asm

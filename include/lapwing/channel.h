@@ -10,9 +10,9 @@
 //
 // Fork: in a child that this process forks, an end is another process's. Every operation there
 // answers kForked, fd() is -1, arm() is false, counters() are 0, what was borrowed, or claimed in
-// the channel's memory, is not mapped, and close() and the destructor do nothing. The other side notices nothing, and learns
-// at once when this process ends, whatever the child does. What the child connects or accepts is
-// its own.
+// the channel's memory, is not mapped, and close() and the destructor do nothing. The other side
+// notices nothing, and learns at once when this process ends, whatever the child does. What the
+// child connects or accepts is its own.
 #pragma once
 
 #include <sys/types.h>

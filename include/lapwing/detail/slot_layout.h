@@ -1,5 +1,5 @@
-// A slot, byte for byte: a stamp of 64 bits, the record as words of 64 bits, the last one padded, and
-// what is left of the slot.
+// A slot, byte for byte: a stamp of 64 bits, the record as words of 64 bits, the last one padded,
+// and what is left of the slot.
 #pragma once
 
 #include <bit>
