@@ -26,7 +26,7 @@ std::size_t slot_count(const JournalGeometry& geometry) {
 SegmentPool::SegmentPool(const SegmentOptions& options, std::uint64_t tag_base)
     : files_(options), tag_base_(tag_base), slots_(slot_count(journal().geometry)) {
   for (Slot& slot : slots_) {
-    slot.segment.sum_entries.resize(journal().geometry.blocks_per_segment());
+    slot.segment.sum_entries.reserve(journal().geometry.blocks_per_segment());
   }
 }
 

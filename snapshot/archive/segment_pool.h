@@ -8,7 +8,8 @@
 // Somebody may remove the files of an open segment. One that no record has reached is prepared
 // anew; one that holds records is the journal's failure: what is written to it is kept by nobody.
 //
-// Thread safety: one thread. Memory for sums is allocated at the start.
+// Thread safety: one thread. Memory for sums is reserved at the start, and touched by the segment
+// that needs it.
 #pragma once
 
 #include <array>

@@ -54,7 +54,7 @@ void SegmentPreparation::begin(SegmentFiles& files, const OpenFile& directory, O
   number_ = number;
   state_ = State::kUnderWay;
   awaits_name_ = false;
-  std::ranges::fill(segment.sum_entries, SumEntry{});
+  segment.sum_entries.assign(files.journal().geometry.blocks_per_segment(), SumEntry{});
   segment.index_bytes = segment.index_wall_ns = 0;
   segment.time_entry = {};
   segment.data_dirty = segment.index_dirty = false;
@@ -201,7 +201,6 @@ absl::Status create_segment(const SegmentOptions& options, std::uint64_t number,
   if (!opened.ok()) return opened.status();
   SegmentFiles files(options);
   OpenSegment segment;
-  segment.sum_entries.resize(journal.geometry.blocks_per_segment());
   SynchronousWriteQueue queue("synchronous", [&](const WriteRequest& request) {
     return run_on(*journal.disk, journal.directory, request);
   });

@@ -27,7 +27,7 @@ class SegmentPreparation {
  public:
   enum class State { kIdle, kUnderWay, kReady, kFailed };
 
-  // `segment` is filled in; its sum_entries have the segment's size.
+  // `segment` is filled in.
   void begin(SegmentFiles& files, const OpenFile& directory, OpenSegment& segment,
              std::uint64_t number, bool holds_records, std::uint64_t wall_ns);
   // Goes as far as it can without waiting; as far as the name .jnl only if it may have it now. Tags
