@@ -92,7 +92,7 @@ TEST_CASE("POSIX and io_uring, direct and registered, write the same journal") {
 TEST_CASE("An io_uring request that fails gives its errno back") {
   const auto queue = uring_or_nothing();
   if (queue == nullptr) LAPWING_SKIP("needs a kernel or container that allows io_uring");
-  Page page;
+  Page page{};
   REQUIRE(queue->submit({WriteRequest::Kind::kWrite, 999'999, 0, page.bytes, 42}));
   CHECK(queue->in_flight() == 1);
   WriteCompletion done;

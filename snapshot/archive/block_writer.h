@@ -97,7 +97,7 @@ class BlockWriter {
   std::uint64_t flights_begin_ = 0;
   std::uint64_t flights_end_ = 0;
 
-  Page private_page_;
+  Page private_page_{};
   bool private_open_ = false;       // a block was begun from the private copy and is not finished
   bool private_in_flight_ = false;  // or written, and its sum not yet taken
   Sequence private_first_ = kNoSequence;  // of its block

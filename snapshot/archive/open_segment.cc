@@ -86,7 +86,7 @@ absl::Status SegmentFiles::check_data(const OpenFile& data, std::uint64_t number
     return make_error(Errc::kDamaged, absl::StrCat(name, " has ", *size, " bytes instead of ",
                                                    segment_file_bytes(journal().geometry)));
   }
-  Page page;
+  Page page{};
   const auto got = disk().read_at(data.get(), 0, page.bytes);
   if (!got.ok()) return got.status();
   SegmentHeader header;

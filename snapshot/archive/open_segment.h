@@ -3,7 +3,6 @@
 // Thread safety: one thread. Borrows the Disk.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -14,6 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "os/io.h"
+#include "os/page.h"
 #include "proto/journal_format.h"
 #include "snapshot/journal/journal_files.h"
 
@@ -38,12 +38,6 @@ struct OpenSegment {
     index.close();
   }
 };
-
-// 4 KiB, aligned for direct I/O.
-struct alignas(kPageBytes) Page {
-  std::array<std::byte, kPageBytes> bytes{};
-};
-static_assert(sizeof(Page) == kPageBytes);
 
 // What all segments of one journal have in common.
 struct SegmentOptions {

@@ -63,7 +63,7 @@ class SegmentPreparation {
   Stage stage_ = Stage::kAllocating;
   bool awaits_name_ = false;
   RequestBatch requests_;
-  Page header_;
+  Page header_{};
   absl::Status failure_;
 };
 

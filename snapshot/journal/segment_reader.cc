@@ -14,7 +14,7 @@ namespace lapwing {
 
 SegmentReader::SegmentReader(JournalFiles files)
     : files_(std::move(files)),
-      buffer_(std::make_unique<std::byte[]>(kReadRunBytes)),
+      buffer_(std::make_unique_for_overwrite<Page[]>(kReadRunBytes / kPageBytes)),
       sums_(kReadRunBytes / kPageBytes) {}
 
 void SegmentReader::drop_window() {
@@ -55,8 +55,9 @@ std::optional<JournalDamage> SegmentReader::load(Sequence n, Sequence durable, S
   const JournalGeometry& geometry = files_.geometry;
   const Request request{n, durable, limit};
   const std::uint64_t first_block = geometry.block_of(n);
+  const std::size_t run_bytes = n == going_on_ ? kReadRunBytes : kFirstRunBytes;
   std::size_t block_count =
-      std::min<std::size_t>(geometry.block_of(limit) - first_block + 1, kReadRunBytes / kPageBytes);
+      std::min<std::size_t>(geometry.block_of(limit) - first_block + 1, run_bytes / kPageBytes);
   std::string defect;
   drop_window();
   for (int attempt = 0; attempt <= kSumRereads; ++attempt) {
@@ -72,6 +73,7 @@ std::optional<JournalDamage> SegmentReader::load(Sequence n, Sequence durable, S
       if (proven >= n) {
         window_first_ = n;
         window_last_ = proven;
+        going_on_ = proven + 1;
         return std::nullopt;
       }
     } else {
@@ -92,7 +94,7 @@ absl::Status SegmentReader::read_run(std::uint64_t first_block, std::size_t bloc
     const auto read = files_.disk->read_at(sum_.get(), sum_offset(geometry, first_block), sums);
     if (!read.ok()) return read.status();
   }
-  const std::span<std::byte> blocks(buffer_.get(), block_count * kPageBytes);
+  const std::span<std::byte> blocks(buffer_[0].bytes.data(), block_count * kPageBytes);
   const auto read = files_.disk->read_at(jnl_.get(), geometry.offset_of(buffer_first_), blocks);
   if (!read.ok()) return read.status();
   const std::size_t whole = *read - *read % geometry.slot_bytes;

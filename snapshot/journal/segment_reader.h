@@ -21,13 +21,16 @@
 
 #include "absl/status/status.h"
 #include "lapwing/sequence.h"
+#include "os/page.h"
 #include "snapshot/journal/journal_damage.h"
 #include "snapshot/journal/journal_files.h"
 
 namespace lapwing {
 
 inline constexpr int kSumRereads = 3;
-inline constexpr std::size_t kReadRunBytes = 256 * 1024;  // read at once
+// Read at once: where a reader goes on, and where it begins or fills a gap.
+inline constexpr std::size_t kReadRunBytes = 1024 * 1024;
+inline constexpr std::size_t kFirstRunBytes = 64 * 1024;
 
 class SegmentReader {
  public:
@@ -52,7 +55,7 @@ class SegmentReader {
   Sequence window_last() const { return window_last_; }
   // The slot of a record in the window: stamp, record, zeros.
   const std::byte* slot(Sequence n) const {
-    return buffer_.get() + (n - buffer_first_) * files_.geometry.slot_bytes;
+    return buffer_[0].bytes.data() + (n - buffer_first_) * files_.geometry.slot_bytes;
   }
 
   const JournalFiles& files() const { return files_; }
@@ -73,11 +76,13 @@ class SegmentReader {
   std::uint64_t segment_ = 0;
   OpenFile jnl_;
   OpenFile sum_;
-  std::unique_ptr<std::byte[]> buffer_;
+  // The kernel copies half as fast into memory that begins within a line (bench/LOG.md).
+  std::unique_ptr<Page[]> buffer_;
   std::vector<SumEntry> sums_;
   Sequence buffer_first_ = 1;
   Sequence window_first_ = 1;
   Sequence window_last_ = 0;
+  Sequence going_on_ = kNoSequence;  // what a reader in sequence asks for next
 };
 
 }  // namespace lapwing

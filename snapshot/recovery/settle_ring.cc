@@ -32,7 +32,7 @@ absl::Status RingTail::load_disk_block(std::uint64_t block) {
   const Sequence first = files_.geometry.block_first(block);
   const std::uint64_t segment = files_.geometry.segment_of(first);
   disk_block_.reset();
-  disk_page_.fill(std::byte{0});
+  disk_page_ = {};
   if (disk_segment_ != segment) {
     disk_file_.close();
     auto file = open_file(*files_.disk, files_.path(segment, "jnl"), {OpenMode::kRead});
@@ -42,11 +42,11 @@ absl::Status RingTail::load_disk_block(std::uint64_t block) {
   }
   if (disk_file_.valid()) {
     const auto read =
-        files_.disk->read_at(disk_file_.get(), files_.geometry.offset_of(first), disk_page_);
+        files_.disk->read_at(disk_file_.get(), files_.geometry.offset_of(first), disk_page_.bytes);
     if (!read.ok()) return read.status();
     // Half a slot at the end of a file that was cut short is no slot.
     const std::size_t half = *read % files_.geometry.slot_bytes;
-    std::fill_n(disk_page_.data() + *read - half, half, std::byte{0});
+    std::fill_n(disk_page_.bytes.data() + *read - half, half, std::byte{0});
   }
   disk_block_ = block;
   return absl::OkStatus();
@@ -60,7 +60,7 @@ absl::StatusOr<bool> RingTail::take_from_disk(Sequence n, std::byte* slot) {
     if (!loaded.ok()) return loaded;
   }
   const std::byte* const on_disk =
-      disk_page_.data() + (n - geometry.block_first(block)) * geometry.slot_bytes;
+      disk_page_.bytes.data() + (n - geometry.block_first(block)) * geometry.slot_bytes;
   Word stamp;
   std::memcpy(&stamp, on_disk, sizeof stamp);
   if (stamp != ready_stamp(n)) return false;
@@ -77,7 +77,7 @@ absl::StatusOr<bool> RingTail::take(Sequence n, std::byte* slot) {
 absl::StatusOr<Sequence> RingTail::find_end(Sequence durable) {
   Page slot;
   for (Sequence n = durable + 1;; ++n) {
-    const auto there = take(n, slot.data());
+    const auto there = take(n, slot.bytes.data());
     if (!there.ok()) return there.status();
     if (!*there) return n - 1;
   }
@@ -88,10 +88,10 @@ absl::Status RingTail::compose(std::uint64_t block, Sequence last, Page& page,
                                std::uint32_t& count) {
   const JournalGeometry& geometry = files_.geometry;
   const Sequence first = geometry.block_first(block);
-  page.fill(std::byte{0});
+  page = {};
   count = static_cast<std::uint32_t>(std::min(geometry.block_slots(), last - first + 1));
   for (std::uint32_t i = 0; i < count; ++i) {
-    const auto there = take(first + i, page.data() + std::size_t{i} * geometry.slot_bytes);
+    const auto there = take(first + i, page.bytes.data() + std::size_t{i} * geometry.slot_bytes);
     if (!there.ok()) return there.status();
     if (!*there) {
       return make_error(Errc::kDamaged,
@@ -119,11 +119,12 @@ absl::Status RingTail::write_segment(std::uint64_t segment, std::uint64_t first_
     std::uint32_t count = 0;
     status = compose(block, last, page, count);
     if (status.ok()) {
-      status = disk.write_at(jnl->get(), geometry.offset_of(geometry.block_first(block)), page);
+      status =
+          disk.write_at(jnl->get(), geometry.offset_of(geometry.block_first(block)), page.bytes);
     }
     if (!status.ok()) return status;
     sums.push_back(make_sum(files_.journal_id, block,
-                            std::span(page).first(std::size_t{count} * geometry.slot_bytes),
+                            std::span(page.bytes).first(std::size_t{count} * geometry.slot_bytes),
                             count));
   }
   status = disk.sync(jnl->get());

@@ -9,7 +9,6 @@
 // Thread safety: one thread. Borrows the ring image's mapping and the Disk.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -17,6 +16,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "os/page.h"
 #include "snapshot/journal/journal_files.h"
 #include "snapshot/recovery/recovery.h"
 
@@ -36,8 +36,6 @@ class RingTail {
                      std::uint64_t wall_ns);
 
  private:
-  using Page = std::array<std::byte, kPageBytes>;
-
   absl::StatusOr<bool> take(Sequence n, std::byte* slot);
   bool take_from_ring(Sequence n, std::byte* slot) const;
   absl::StatusOr<bool> take_from_disk(Sequence n, std::byte* slot);
