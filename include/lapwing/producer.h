@@ -155,9 +155,10 @@ class ChannelProducer : private ChannelEnd {
 [[gnu::always_inline]] inline Errc ChannelProducer::enter_to_claim(std::size_t size) {
   if (const Errc entered = enter(); entered != Errc::kOk) [[unlikely]]
     return entered;
-  writer_.abort();
-  if (size > writer_.message_bytes_max()) [[unlikely]]
+  if (size > writer_.message_bytes_max()) [[unlikely]] {
+    writer_.abort();
     return too_large(size, writer_.message_bytes_max());
+  }
   return look_for_room(size);
 }
 

@@ -4,14 +4,18 @@
 // Thread safety: one thread. The memory is not its own, and outlives it.
 //
 // Invariants
-//  1. visible_ <= position_ <= received_ + capacity. What lies from visible_ on is staged: written,
-//     and hidden from the consumer by the one stamp that is missing, that at visible_.
+//  1. visible() <= position_ <= received_ + capacity. What lies from visible() on is staged:
+//     written, and hidden from the consumer by the one stamp that is missing, that at visible().
 //  2. Where the consumer looks next, no stamp stands that it would take for a frame's.
 //  3. A claim alone moves nothing: an abort leaves no trace but garbage where nobody looks.
 //
 // A short message, whose frame is one cache line, is put together in a line of the writer's own and
 // stored in one go: the consumer looks at the line in the ring all the while, and each word that is
 // written there by itself may have to fetch it back.
+//
+// Each store counts. Where the consumer is close behind, every line that is written is in its cache,
+// and what limits the rate is how many lines are asked for at a time: those whose stores fit into
+// the processor's queue (bench/LOG.md).
 #pragma once
 
 #include <cstddef>
@@ -52,12 +56,14 @@ class FrameWriter {
   // Whether there is a claim of at least `bytes`.
   bool has_claim_of(std::size_t bytes) const { return bytes < claim_end_; }
   std::uint32_t claim_bytes() const { return claim_end_ == 0 ? 0 : claim_end_ - 1; }
-  bool has_staged() const { return visible_ != position_; }
+  bool has_staged() const { return staged_bytes_ != 0; }
+  // Of the next frame.
   ChannelPosition position() const { return position_; }
+  // Staged or visible.
   std::uint64_t messages() const { return messages_; }
 
   // Room for a message of `size` bytes, at most message_bytes_max(). Claiming again moves the
-  // claim.
+  // claim; without room there is none.
   [[gnu::always_inline]] Room claim(std::uint32_t size) {
     ChannelPosition at = position_;
     std::uint64_t bytes = kFrameAlign;
@@ -68,25 +74,27 @@ class FrameWriter {
       if (bytes > to_end) at += to_end;
     }
     if (at + bytes > limit_) [[unlikely]] {
+      claim_end_ = 0;
       const Room room = look_for_room(at + bytes);
       if (room != Room::kYes) return room;
     }
-    claim_at_ = at;
-    claim_end_ = size + 1;
-    claim_ = line_->bytes;
     if (!is_short) [[unlikely]] {
-      claim_ = frame_at(at);
-      clean_ = kNowhere;  // what is written there may look like a stamp, be it aborted
+      long_claim_at_ = at;
+      long_claim_ = frame_at(at);
+      set_clean(false);  // what is written there may look like a stamp, be it aborted
+    } else if (long_claim_ != nullptr) [[unlikely]] {
+      long_claim_ = nullptr;  // it was aborted
     }
+    claim_end_ = size + 1;
     return Room::kYes;
   }
 
   // Where short messages are put together.
   std::span<const std::byte> line() const { return line_->bytes; }
   // What was claimed, to be written.
-  std::span<std::byte> payload() const { return {claim_ + payload_offset_, claim_bytes()}; }
+  std::span<std::byte> payload() const { return {claim_frame() + payload_offset_, claim_bytes()}; }
   // The 16 bytes behind the claimed frame's MessageHead, where a duplex has its CallHead.
-  std::byte* call_head() const { return claim_ + sizeof(MessageHead); }
+  std::byte* call_head() const { return claim_frame() + sizeof(MessageHead); }
 
   void abort() { claim_end_ = 0; }
   // Sets the claim aside, and takes it up again.
@@ -96,35 +104,57 @@ class FrameWriter {
   // Makes a message of the first `actual` bytes of the claim, at most claim_bytes(); it becomes
   // visible with the next publish().
   [[gnu::always_inline]] void stage(std::uint32_t actual, std::uint32_t type) {
-    std::byte* frame = frame_at(claim_at_);
-    const ChannelPosition end = fill(frame, {actual, type});
-    if (claim_at_ != position_) [[unlikely]] {  // it wrapped: padding leads to it
-      store_frame_stamp(frame, claim_at_);      // C3
-      frame = frame_at(position_);
+    const ChannelPosition from = position_;
+    ChannelPosition at = from;
+    ChannelPosition end = from + kFrameAlign;
+    if (long_claim_ == nullptr) [[likely]] {
+      store_short_payload(frame_at(from), line_->bytes);
+    } else {
+      long_claim_ = nullptr;
+      at = long_claim_at_;
+      end = at + message_frame_bytes(actual, payload_offset_);
+    }
+    std::byte* frame = frame_at(at);
+    finish_frame(frame, {actual, type}, end);
+    if (at != from) [[unlikely]] {   // it wrapped: padding leads to it
+      store_frame_stamp(frame, at);  // C3
+      frame = frame_at(from);
       store_frame_size(frame, {kPaddingSize, 0});
     }
-    if (has_staged()) store_frame_stamp(frame, position_);  // C3; the first one's is held back
+    if (has_staged()) store_frame_stamp(frame, from);  // C3; the first one's is held back
     position_ = end;
+    staged_bytes_ += end - from;
     ++messages_;
+    set_clean(false);
     claim_end_ = 0;
   }
 
   // Makes everything staged visible at once; something is staged.
   [[gnu::always_inline]] void publish() {
-    store_frame_stamp(frame_at(visible_), visible_);  // C3
+    const ChannelPosition from = visible();
+    store_frame_stamp(frame_at(from), from);  // C3
+    staged_bytes_ = 0;
     made_visible(position_, messages_);
   }
 
   // stage() and publish().
   [[gnu::always_inline]] void commit(std::uint32_t actual, std::uint32_t type) {
-    const ChannelPosition at = claim_at_;
-    if (at != visible_) [[unlikely]] {  // something is staged, or padding leads to it
+    const ChannelPosition at = position_;
+    const bool is_long = long_claim_ != nullptr;
+    if (has_staged() || (is_long && long_claim_at_ != at)) [[unlikely]] {  // or padding leads to it
       stage(actual, type);
       return publish();
     }
-    std::byte* const frame = frame_at(at);
+    ChannelPosition end = at + kFrameAlign;
     const std::uint64_t messages = messages_ + 1;
-    const ChannelPosition end = fill(frame, {actual, type});
+    std::byte* const frame = frame_at(at);
+    if (!is_long) [[likely]] {
+      store_short_payload(frame, line_->bytes);
+    } else {
+      long_claim_ = nullptr;
+      end = at + message_frame_bytes(actual, payload_offset_);
+    }
+    finish_frame(frame, {actual, type}, end);
     store_frame_stamp(frame, at);  // C3
     position_ = end;
     messages_ = messages;
@@ -135,7 +165,7 @@ class FrameWriter {
   // kYes: the consumer has released everything that is visible.
   Room look_whether_drained() {
     const Room room = look_for_room(0);
-    return room == Room::kYes && received_ != visible_ ? Room::kFull : room;
+    return room == Room::kYes && received_ != visible() ? Room::kFull : room;
   }
 
   // The consumer's position, as last seen: what it said when it was found corrupt.
@@ -145,24 +175,21 @@ class FrameWriter {
   struct alignas(kFrameAlign) Line {
     std::byte bytes[kFrameAlign] = {};
   };
-  static constexpr ChannelPosition kNowhere = 0;  // no frame ends there
 
+  // Of the first frame that is not visible.
+  ChannelPosition visible() const { return position_ - staged_bytes_; }
+  std::byte* claim_frame() const { return long_claim_ != nullptr ? long_claim_ : line_->bytes; }
+  // Mostly it is so already, and a store less.
+  void set_clean(bool clean) {
+    if (clean_ != clean) clean_ = clean;
+  }
   std::byte* frame_at(ChannelPosition position) const { return data_ + (position & mask_); }
 
-  // C1 and C2 of the claim, whose frame is to be `frame`. Where that ends.
-  [[gnu::always_inline]] ChannelPosition fill(std::byte* frame, FrameSize fields) {
-    std::byte* const data = data_;
-    const std::uint64_t mask = mask_;
-    const ChannelPosition clean = clean_;
-    ChannelPosition end = claim_at_ + kFrameAlign;
-    if (claim_ == line_->bytes) [[likely]] {
-      store_short_payload(frame, claim_);
-    } else {
-      end = claim_at_ + message_frame_bytes(fields.size, payload_offset_);
-    }
+  // What of C1 is not the payload, and C2 where `end` is the frame's.
+  [[gnu::always_inline]] void finish_frame(std::byte* frame, FrameSize fields,
+                                           ChannelPosition end) {
     store_frame_size(frame, fields);
-    if (end != clean) clear_false_stamp(data + (end & mask), end);
-    return end;
+    if (!clean_) clear_false_stamp(frame_at(end), end);
   }
 
   [[gnu::always_inline]] void made_visible(ChannelPosition end, std::uint64_t messages) {
@@ -171,8 +198,7 @@ class FrameWriter {
     std::byte* const next = frame_at(next_end);
     // Where the consumer may still read a payload, or the user writes one into an open claim.
     const bool is_in_use = next_end > limit_ || has_claim();
-    visible_ = end;
-    clean_ = is_in_use ? kNowhere : next_end;
+    set_clean(!is_in_use);
     store_sent(*own_, end, messages);
     if (!is_in_use) [[likely]]
       clear_false_stamp(next, next_end);
@@ -181,7 +207,7 @@ class FrameWriter {
   [[gnu::noinline]] Room look_for_room(ChannelPosition end) {
     const ChannelPosition received = load_received(*peer_);  // C0
     const bool possible =
-        received >= received_ && received <= visible_ && received % kFrameAlign == 0;
+        received >= received_ && received <= visible() && received % kFrameAlign == 0;
     received_ = received;
     if (!possible) return Room::kCorrupt;
     limit_ = received + mask_ + 1;
@@ -197,16 +223,16 @@ class FrameWriter {
   std::uint32_t short_bytes_max_ = 0;  // payload of a frame of one line
   std::unique_ptr<Line> line_;         // where it is though the writer moves: a claim points there
 
-  ChannelPosition position_ = 0;  // of the next frame
-  ChannelPosition visible_ = 0;   // of the first frame that is not visible
-  ChannelPosition limit_ = 0;     // no frame ends beyond it; received_ + capacity
-  ChannelPosition received_ = 0;  // by the consumer, as last seen
-  std::uint64_t messages_ = 0;    // staged or visible
+  ChannelPosition position_ = 0;    // of the next frame
+  std::uint64_t staged_bytes_ = 0;  // before it
+  std::uint64_t messages_ = 0;      // staged or visible
+  ChannelPosition limit_ = 0;       // no frame ends beyond it; received_ + capacity
+  ChannelPosition received_ = 0;    // by the consumer, as last seen
 
-  ChannelPosition claim_at_ = 0;
-  std::byte* claim_ = nullptr;        // its frame: in the ring, or *line_
-  std::uint32_t claim_end_ = 0;       // bytes of the claim and one more; 0: there is none
-  ChannelPosition clean_ = kNowhere;  // where C2 has been done for a frame that ends there
+  ChannelPosition long_claim_at_ = 0;
+  std::byte* long_claim_ = nullptr;  // its frame, in the ring; null: the claim is in *line_
+  std::uint32_t claim_end_ = 0;      // bytes of the claim and one more; 0: there is none
+  bool clean_ = false;               // C2 has been done for a short frame at position()
 };
 
 }  // namespace lapwing
