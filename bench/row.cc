@@ -20,6 +20,62 @@ bool within(Bound bound, double ratio, double budget) {
   return bound == Bound::kAtMost ? ratio <= budget : ratio >= budget;
 }
 
+double ratio_of(const Trial& trial) {
+  return trial.ratio;
+}
+
+double value_of(const AbsoluteBudget& budget, const Trial& trial) {
+  if (budget.detail.empty()) return trial.measurement.figure;
+  for (const Detail& detail : trial.measurement.details) {
+    if (detail.name == budget.detail) return detail.value;
+  }
+  fail(absl::StrCat("a budget is on a detail that is not measured: ", budget.detail));
+}
+
+struct Judged {
+  Distance where;
+  double median;
+};
+
+// Of each placement and distance that has kTrialsToJudge trials; of all trials, as if the cores
+// were near each other, where none has.
+template <typename Value>
+std::vector<Judged> judged(const RowResult& row, const Value& value) {
+  std::map<std::pair<bool, Distance>, std::vector<double>> groups;
+  std::vector<double> all;
+  for (const Trial& trial : row.trials) {
+    groups[{trial.swapped, row.distance(trial)}].push_back(value(trial));
+    all.push_back(value(trial));
+  }
+  std::vector<Judged> medians;
+  for (const auto& [where, group] : groups) {
+    if (group.size() >= kTrialsToJudge) medians.push_back({where.second, median_of(group)});
+  }
+  if (medians.empty()) medians.push_back({Distance::kNear, median_of(all)});
+  return medians;
+}
+
+template <typename Value>
+double worst(const RowResult& row, Bound bound, const Value& value) {
+  const std::vector<Judged> medians = judged(row, value);
+  double found = medians.front().median;
+  for (const Judged& one : medians) {
+    if (!within(bound, one.median, found)) found = one.median;
+  }
+  return found;
+}
+
+bool ratios_met(const RowResult& row) {
+  if (!row.spec.budget) return true;
+  for (const auto& [where, median] : judged(row, ratio_of)) {
+    const bool far = where == Distance::kFar && row.spec.budget_far;
+    if (!within(row.spec.bound, median, far ? *row.spec.budget_far : *row.spec.budget)) {
+      return false;
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 double RowResult::median_ratio() const {
@@ -29,18 +85,12 @@ double RowResult::median_ratio() const {
 }
 
 double RowResult::worst_placement_ratio() const {
-  std::map<std::pair<bool, Distance>, std::vector<double>> ratios;
-  for (const Trial& trial : trials) {
-    ratios[{trial.swapped, distance(trial)}].push_back(trial.ratio);
-  }
-  std::optional<double> worst;
-  for (const auto& [where, group] : ratios) {
-    if (group.size() < kTrialsToJudge) continue;
-    const double median = median_of(group);
-    const bool worse = !worst || !within(spec.bound, median, *worst);
-    if (worse) worst = median;
-  }
-  return worst.value_or(median_ratio());
+  return worst(*this, spec.bound, ratio_of);
+}
+
+double RowResult::worst_placement_absolute() const {
+  return worst(*this, Bound::kAtMost,
+               [&](const Trial& trial) { return value_of(*spec.absolute_budget, trial); });
 }
 
 Distance RowResult::distance(const Trial& trial) const {
@@ -68,7 +118,8 @@ std::string RowResult::fault() const {
 bool RowResult::met() const {
   if (!skipped.empty() || !fault().empty()) return false;
   if (chance) return *chance >= kSignificance;
-  return !spec.budget || within(spec.bound, worst_placement_ratio(), *spec.budget);
+  const auto& absolute = spec.absolute_budget;
+  return ratios_met(*this) && (!absolute || worst_placement_absolute() <= absolute->at_most);
 }
 
 RowResult measure_row(const RowSpec& spec, const std::function<double(Placement)>& floor,

@@ -6,7 +6,8 @@
 // nothing and is thrown away, counted and repeated; its second floor is the first of the
 // repetition. The median of the ratios is held against the budget, for each placement of the two
 // sides on the two cores, and apart for the trials in which the cores were near each other and far
-// apart: all must meet it. Times in nanoseconds are printed for orientation and decide nothing.
+// apart: all must meet it. Times in nanoseconds are printed for orientation and decide nothing, but
+// where a row has an absolute budget.
 //
 // Thread safety: one thread; nothing here is shared.
 #pragma once
@@ -45,6 +46,13 @@ struct Measurement {
 
 enum class Bound { kAtMost, kAtLeast };
 
+// For what is promised in a unit: the most that the figure, or a detail of the measurement, may be.
+struct AbsoluteBudget {
+  double at_most;
+  std::string unit;
+  std::string detail;  // its name; empty: the figure
+};
+
 struct RowSpec {
   std::string name;   // what --rows takes
   std::string what;   // what a reader of the table is told
@@ -52,8 +60,10 @@ struct RowSpec {
   std::string over;   // what the ratio is over, if that is not the floor itself
   std::string unit;   // of figure and floor
   Bound bound = Bound::kAtMost;
-  std::optional<double> budget;  // none: reported, and held against nothing
-  int trials = 10;               // half of them in each placement
+  std::optional<double> budget;      // of the ratio; none: held against nothing
+  std::optional<double> budget_far;  // of it while the cores are far apart; none: the same
+  std::optional<AbsoluteBudget> absolute_budget;  // besides that of the ratio, or alone
+  int trials = 10;                                // half of them in each placement
   // The floor is the way of a line between the cores, and so shows how far apart they are.
   bool floor_shows_distance = false;
   // What the figure is divided by, from the floor: the floor itself unless the budget adds to it.
@@ -84,6 +94,8 @@ struct RowResult {
   // The worst median of any placement and distance that has kTrialsToJudge trials; of all trials
   // where none has.
   double worst_placement_ratio() const;
+  // The same of what the absolute budget limits; only where there is one.
+  double worst_placement_absolute() const;
   Distance distance(const Trial& trial) const;  // kNear where the floor does not show it
   std::vector<double> ratios_at(Distance distance) const;
   std::string fault() const;  // of the first trial that has one

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "bench/samples.h"
 
 namespace lapwing::bench {
@@ -21,6 +22,10 @@ const std::string& over(const RowSpec& spec) {
   return spec.over.empty() ? spec.floor : spec.over;
 }
 
+std::string number(double value) {
+  return absl::StrFormat("%.*f", value < 10 ? 2 : value < 1000 ? 1 : 0, value);
+}
+
 // The budget and whether it was met, or what else the row says.
 std::string verdict(const RowResult& row) {
   if (!row.fault().empty()) return absl::StrCat("FAULT: ", row.fault());
@@ -29,13 +34,12 @@ std::string verdict(const RowResult& row) {
     return absl::StrFormat("no significant difference (chance of this one %.3f): %s", *row.chance,
                            met);
   }
-  if (!row.spec.budget) return "no budget";
-  const char* const bound = row.spec.bound == Bound::kAtMost ? "<=" : ">=";
-  return absl::StrFormat("%s %g: %s", bound, *row.spec.budget, met);
-}
-
-std::string number(double value) {
-  return absl::StrFormat("%.*f", value < 10 ? 2 : value < 1000 ? 1 : 0, value);
+  if (!row.spec.budget && !row.spec.absolute_budget) return "no budget";
+  const std::string worst =
+      row.spec.absolute_budget
+          ? absl::StrCat(" (worse placement ", number(row.worst_placement_absolute()), ")")
+          : "";
+  return absl::StrCat(budget_text(row.spec), worst, ": ", met);
 }
 
 // Where the cores were near each other in some trials and far apart in others: both medians.
@@ -83,8 +87,15 @@ nlohmann::ordered_json object_of(const RowResult& row) {
   object["ratio_worse_placement"] = row.worst_placement_ratio();
   object["bound"] = row.spec.bound == Bound::kAtMost ? "at most" : "at least";
   if (row.spec.budget) object["budget"] = *row.spec.budget;
+  if (row.spec.budget_far) object["budget_far"] = *row.spec.budget_far;
+  if (const auto& absolute = row.spec.absolute_budget) {
+    object["absolute_budget"] = {{"at_most", absolute->at_most},
+                                 {"unit", absolute->unit},
+                                 {"detail", absolute->detail},
+                                 {"worse_placement", row.worst_placement_absolute()}};
+  }
   if (row.chance) object["chance"] = *row.chance;
-  if (row.spec.budget || row.chance) object["met"] = row.met();
+  if (row.spec.budget || row.spec.absolute_budget || row.chance) object["met"] = row.met();
   if (!row.fault().empty()) object["fault"] = row.fault();
   if (!row.note.empty()) object["note"] = row.note;
   for (const Detail& detail : median_details(row)) {
@@ -95,6 +106,19 @@ nlohmann::ordered_json object_of(const RowResult& row) {
 }
 
 }  // namespace
+
+std::string budget_text(const RowSpec& spec) {
+  const char* const bound = spec.bound == Bound::kAtMost ? "<=" : ">=";
+  std::vector<std::string> parts;
+  if (spec.budget) parts.push_back(absl::StrFormat("%s %g", bound, *spec.budget));
+  if (spec.budget_far) parts.push_back(absl::StrFormat("far %s %g", bound, *spec.budget_far));
+  if (const auto& absolute = spec.absolute_budget) {
+    const std::string& detail = absolute->detail;
+    parts.push_back(absl::StrFormat("<= %g %s%s%s", absolute->at_most, absolute->unit,
+                                    detail.empty() ? "" : " ", detail));
+  }
+  return parts.empty() ? "none" : absl::StrJoin(parts, ", ");
+}
 
 std::vector<Detail> median_details(const RowResult& row) {
   std::vector<Detail> details;

@@ -10,6 +10,9 @@
 
 namespace lapwing::bench {
 
+// What a row promises, as README.md has it: "<= 1.13, far <= 1.02", "<= 60 ms", "none".
+std::string budget_text(const RowSpec& spec);
+
 // One row of the table: the ratio and its verdict; below it what was measured, and medians for
 // orientation.
 std::string to_text(const RowResult& row);

@@ -3,6 +3,8 @@
 #include <catch2/catch.hpp>
 #include <vector>
 
+#include "bench/row_report.h"
+
 namespace lapwing::bench {
 namespace {
 
@@ -97,6 +99,53 @@ TEST_CASE("Cores that were far apart for a while are judged by themselves") {
   CHECK_FALSE(row.met());
   row.trials.pop_back();  // two trials are too few to judge by
   CHECK(row.met());
+}
+
+TEST_CASE("Cores that are far apart have a budget of their own where the row says so") {
+  RowResult row;
+  row.spec = spec_of(Bound::kAtMost, 1.13, 6);
+  row.spec.budget_far = 1.02;
+  row.spec.floor_shows_distance = true;
+  for (int i = 0; i < 3; ++i) row.trials.push_back({false, 80, 1.1, {}});
+  for (int i = 0; i < 3; ++i) row.trials.push_back({false, 390, 1.0, {}});
+  CHECK(budget_text(row.spec) == "<= 1.13, far <= 1.02");
+  CHECK(row.met());
+  row.trials[0].ratio = row.trials[1].ratio = 1.14;
+  CHECK_FALSE(row.met());
+  row.trials[0].ratio = row.trials[1].ratio = 1.1;
+  row.trials[3].ratio = row.trials[4].ratio = 1.03;
+  CHECK(row.worst_placement_ratio() == Approx(1.1));
+  CHECK_FALSE(row.met());
+}
+
+TEST_CASE("An absolute budget holds the figure, and the worse placement decides") {
+  RowSpec spec = spec_of(Bound::kAtMost, 0, 6);
+  spec.budget.reset();
+  spec.absolute_budget = {60, "ms", ""};
+  CHECK(budget_text(spec) == "<= 60 ms");
+  const RowResult met = measure_row(spec, in_turn({40}), figures({59, 60, 59, 60, 59, 60}));
+  CHECK(met.met());
+  const RowResult missed = measure_row(spec, in_turn({40}), figures({59, 61, 59, 61, 59, 61}));
+  CHECK(missed.worst_placement_absolute() == Approx(61));
+  CHECK_FALSE(missed.met());
+  CHECK_THAT(to_text(missed), Catch::Contains("<= 60 ms (worse placement 61.0): MISSED"));
+}
+
+TEST_CASE("An absolute budget of a detail holds that detail, beside the ratio's") {
+  RowSpec spec = spec_of(Bound::kAtMost, 2, 1);
+  spec.absolute_budget = {3, "ns", "above bare p50"};
+  CHECK(budget_text(spec) == "<= 2, <= 3 ns above bare p50");
+  const auto above_by = [](double ns) {
+    return [ns](Placement) {
+      Measurement measurement;
+      measurement.figure = 150;
+      measurement.details = {{"above bare p50", ns, "ns"}};
+      return measurement;
+    };
+  };
+  CHECK(measure_row(spec, in_turn({100}), above_by(3)).met());
+  CHECK_FALSE(measure_row(spec, in_turn({100}), above_by(3.1)).met());
+  CHECK_FALSE(measure_row(spec, in_turn({50}), above_by(3)).met());
 }
 
 TEST_CASE("One outlier among the trials does not move the verdict") {

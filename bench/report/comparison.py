@@ -82,8 +82,12 @@ def broken(lines, peer, scenario):
     return ""
 
 
+def met_or_missed(met):
+    return "met" if met else "**missed**"
+
+
 def held(met, bound, budget):
-    return f"{bound} {budget:g}: {'met' if met else '**missed**'}"
+    return f"{bound} {budget:g}: {met_or_missed(met)}"
 
 
 def round_trip(lines, what, ours, scenario, rivals):

@@ -87,11 +87,19 @@ def verdict(row):
     if row.get("fault"):
         return f"**FAULT: {row['fault']}**"
     if "chance" in row:
-        return f"chance {row['chance']:.3f}: {'met' if row['met'] else '**missed**'}"
-    if "budget" not in row:
-        return "none"
+        return f"chance {row['chance']:.3f}: {comparison.met_or_missed(row['met'])}"
     bound = "≤" if row["bound"] == "at most" else "≥"
-    return comparison.held(row["met"], bound, row["budget"])
+    budgets = []
+    if "budget" in row:
+        budgets.append(f"{bound} {row['budget']:g}")
+    if "budget_far" in row:
+        budgets.append(f"far {bound} {row['budget_far']:g}")
+    if absolute := row.get("absolute_budget"):
+        what = f"{absolute['unit']} {absolute['detail']}".strip()
+        budgets.append(f"≤ {absolute['at_most']:g} {what} ({number(absolute['worse_placement'])})")
+    if not budgets:
+        return "none"
+    return f"{', '.join(budgets)}: {comparison.met_or_missed(row['met'])}"
 
 
 def with_unit(median):

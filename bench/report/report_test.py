@@ -334,6 +334,18 @@ class ReportTest(unittest.TestCase):
         row_of_trip = next(line for line in cells if line[:1] == ["`channel-round-trip`"])
         self.assertEqual(row_of_trip[2:5], ["120.0 ns", "with fences 130.0 ns", "`walk` 100.0"])
 
+    def test_budgets_of_far_cores_and_in_a_unit_are_told(self):
+        above = {"at_most": 3, "unit": "ns", "detail": "above bare p50", "worse_placement": 4.25}
+        restart = {"at_most": 60, "unit": "ms", "detail": "", "worse_placement": 51.04}
+        for row_of, words in (
+                (row("a", budget=1.13, budget_far=1.02, met=False),
+                 "≤ 1.13, far ≤ 1.02: **missed**"),
+                (row("a", absolute_budget=above, met=False),
+                 "≤ 3 ns above bare p50 (4.25): **missed**"),
+                (row("a", absolute_budget=restart, met=True), "≤ 60 ms (51.0): met"),
+                (row("a"), "none")):
+            self.assertEqual(document.verdict(row_of), words)
+
     def test_a_fault_and_a_missing_peer_are_told(self):
         lines = [*sample(), row("one-reader", fault="3 torn records")]
         text = report_of(lines, missing={"aeron": "no Java"})
