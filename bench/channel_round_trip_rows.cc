@@ -210,14 +210,14 @@ double line_round_trip_ns(const Setting&, Placement placement, std::size_t round
 RowResult run_channel_round_trip(const Setting& setting) {
   RowSpec spec = spec_of(setting, "channel-round-trip",
                          "round trip over two channels, two processes, 32-byte messages, busy");
-  spec.budget = 1.15;
+  spec.budget = 1.08;
   return run(setting, spec, with_membarrier, "with fences", with_fences);
 }
 
 RowResult run_channel_round_trip_frames(const Setting& setting) {
   RowSpec spec = spec_of(setting, "channel-round-trip-frames",
                          "the same over two bare rings of frames: the frame protocol alone");
-  spec.budget = 1.15;
+  spec.budget = 1.05;
   return run(setting, spec, frames_round_trip_ns, "line", line_round_trip_ns);
 }
 

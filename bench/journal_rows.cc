@@ -109,7 +109,7 @@ RowResult run_catch_up(const Setting& setting) {
   spec.floor = "copy";
   spec.unit = "million records a second";
   spec.bound = Bound::kAtLeast;
-  spec.budget = 0.6;
+  spec.budget = 0.8;
   spec.trials = setting.trials(10);
   const std::uint64_t records = setting.quick ? kCatchUpRecordsQuick : kCatchUpRecords;
   Archive archive(setting, records);

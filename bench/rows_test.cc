@@ -1,10 +1,17 @@
 // Every row runs for a moment. Nothing is asserted about time: only that there is a ratio, or a
-// stated reason why not, and that no promise was broken.
+// stated reason why not, that no promise was broken, and that README.md has the row's budget.
 #include "bench/rows.h"
 
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_split.h"
 
 #include "bench/bench_bus.h"
 #include "bench/one_way.h"
@@ -14,15 +21,39 @@
 namespace lapwing::bench {
 namespace {
 
+// {row: its budget} of README.md's table of rows. An abbreviated name ("-100k") is none.
+std::map<std::string, std::string> budgets_in_readme() {
+  std::map<std::string, std::string> budgets;
+  std::ifstream readme(LAPWING_BENCH_README);
+  for (std::string line; std::getline(readme, line);) {
+    const std::vector<std::string> cells = absl::StrSplit(line, '|');
+    if (cells.size() != 6) continue;  // row, what, over, budget, and what is outside
+    const std::vector<std::string> names = absl::StrSplit(cells[1], '`');
+    for (std::size_t i = 1; i < names.size(); i += 2) {
+      budgets[names[i]] = std::string(absl::StripAsciiWhitespace(cells[4]));
+    }
+  }
+  return budgets;
+}
+
+void check_budget(const RowSpec& spec, const std::map<std::string, std::string>& budgets) {
+  const auto found = budgets.find(spec.name);
+  const std::string budget = found == budgets.end() ? "none" : found->second;
+  if (budget != "no significant difference") CHECK(budget_text(spec) == budget);
+}
+
 TEST_CASE("Every row gives a ratio or says why it cannot") {
   const PrivateDirectory shm("/dev/shm");
   const PrivateDirectory disk(std::filesystem::temp_directory_path().string());
   const Setting setting{shm.path(), disk.path(), true};
+  const std::map<std::string, std::string> budgets = budgets_in_readme();
+  REQUIRE(budgets.contains("round-trip"));
   for (const Row& row : all_rows()) {
     const RowResult result = row.run(setting);
     CAPTURE(row.name, to_text(result));
     CHECK(result.spec.name == row.name);
     CHECK(result.fault().empty());
+    check_budget(result.spec, budgets);
     if (!result.skipped.empty()) {
       WARN("SKIPPED: " << row.name << ": " << result.skipped);
       continue;
