@@ -17,7 +17,7 @@ TRIALS = {"": 10, "one-way": 6, "publish-journal": 6, "journal-": 6, "sustained"
           "restart": 6, "idle": 2, "channel-idle": 2}
 TRIAL_SECONDS = {
     "": 1.0,
-    "round-trip": 0.8,
+    "round-trip": 1.1,
     "one-way": 4.9,
     "one-way-5m": 5.5,
     "one-way-bursts": 3.9,
