@@ -2,6 +2,8 @@
 // stand some time holds the very stamp that is expected there.
 
 #include <catch2/catch.hpp>
+#include <cstring>
+#include <new>
 
 #include "testing/channel_frames.h"
 
@@ -224,6 +226,39 @@ TEST_CASE("What a longer claim leaves where a short message ends is not taken fo
       }
     }
   });
+}
+
+// As a user's own type: a compiler may move its stores behind loads of other types.
+struct TwoNumbers {
+  int quotient;
+  int constant;
+};
+#if defined(__clang__)
+[[gnu::noinline]]
+#else
+[[gnu::noipa]]
+#endif
+bool stage_quotient(FrameWriter& writer, int dividend, int divisor) {
+  if (writer.claim(sizeof(TwoNumbers)) != FrameWriter::Room::kYes) return false;
+  auto* const numbers = new (writer.payload().data()) TwoNumbers;
+  numbers->constant = 7;
+  numbers->quotient = dividend / divisor;
+  writer.stage(sizeof(TwoNumbers), 1);
+  return true;
+}
+
+TEST_CASE("A short payload is sent as it was written, whatever its type") {
+  const FrameMemory memory(kChannelCapacityMin);
+  FrameRing ring(memory.bytes(), 256, kPayloadOffsetPacked);
+  REQUIRE(stage_quotient(ring.writer, 84, 2));
+  ring.writer.publish();
+  Message message;
+  REQUIRE(ring.reader.look(0, message) == FrameReader::Look::kMessage);
+  TwoNumbers numbers{};
+  REQUIRE(message.payload.size() == sizeof numbers);
+  std::memcpy(&numbers, message.payload.data(), sizeof numbers);
+  CHECK(numbers.quotient == 42);
+  CHECK(numbers.constant == 7);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <sys/sysinfo.h>
 
 #include <array>
+#include <cstring>
 
 #include "testing/channel_fixture.h"
 #include "testing/skip.h"
@@ -100,6 +101,29 @@ TEST_CASE("A claim that found no room leaves none to commit") {
   CHECK(pair.producer().commit(0, 0) == Errc::kMisuse);
   CHECK(pair.producer().claim(400, Deadline::now()).result == Errc::kWouldBlock);
   CHECK(pair.producer().commit(0, 0) == Errc::kMisuse);
+}
+
+TEST_CASE("What is still written into a claim that arm() gave up is not taken for a frame") {
+  ChannelPair pair({.capacity = 1024, .message_bytes_max = 496});
+  ChannelProducer& producer = pair.producer();
+  REQUIRE(producer.try_send(bytes_of(std::string(496, 'x')), 1) == Errc::kOk);  // 512 bytes
+  REQUIRE(producer.try_claim(8).result == Errc::kOk);
+  REQUIRE(producer.stage(8, 2) == Errc::kOk);  // up to 576
+  const Claim given_up = producer.try_claim(200);
+  REQUIRE(given_up.result == Errc::kOk);
+  REQUIRE(producer.arm(496));  // no room: what is staged is sent
+  const std::uint64_t imitation[] = {frame_stamp(640), 8 | std::uint64_t{99} << 32};
+  std::memcpy(given_up.payload.data() + (640 - 576 - sizeof(MessageHead)), imitation,
+              sizeof imitation);
+  CHECK(producer.commit(200, 3) == Errc::kMisuse);
+  REQUIRE(producer.try_send(bytes_of("12345678"), 4) == Errc::kOk);
+  for (const std::uint32_t type : {1u, 2u, 4u}) {
+    const Peek peek = pair.consumer().try_peek();
+    REQUIRE(peek.result == Errc::kOk);
+    CHECK(peek.message.type == type);
+    REQUIRE(pair.consumer().release() == Errc::kOk);
+  }
+  CHECK(pair.consumer().try_peek().result == Errc::kWouldBlock);
 }
 
 TEST_CASE("A release of what is not borrowed is refused") {

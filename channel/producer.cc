@@ -32,9 +32,10 @@ absl::StatusOr<ChannelProducer> ChannelProducer::accept(ChannelListener& listene
 }
 
 Errc ChannelProducer::no_room(FrameWriter::Room room) {
-  if (room == FrameWriter::Room::kCorrupt) return released_too_much(writer_);
-  if (writer_.has_staged()) publish();
-  return Errc::kWouldBlock;
+  // The claim before is given up only here: publish() must know that its holder may still write.
+  if (room == FrameWriter::Room::kFull && writer_.has_staged()) publish();
+  writer_.abort();
+  return room == FrameWriter::Room::kFull ? Errc::kWouldBlock : released_too_much(writer_);
 }
 
 Errc ChannelProducer::wait_for_room(std::size_t size, Deadline deadline) {

@@ -97,8 +97,8 @@ class ChannelProducer : private ChannelEnd {
   [[nodiscard]] Errc drain(Deadline deadline = Deadline::never());
 
   // For an event loop. True: there was no room for `size` bytes, and fd() becomes readable when
-  // there may be; then try again. False: try at once.
-  // It stands until the next operation of this end.
+  // there may be; then try again. False: try at once. It stands until the next operation of this
+  // end. A claim that was open is given up.
   [[nodiscard]] bool arm(std::size_t size);
 
   // Ends the channel; the consumer reads what was committed, and then gets kClosed. What is only

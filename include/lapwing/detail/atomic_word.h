@@ -9,6 +9,10 @@
 // every load_ may run in any thread of any process that maps the word, read-only mappings included.
 #pragma once
 
+#if defined(__x86_64__)
+#include <emmintrin.h>
+#endif
+
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -38,6 +42,28 @@ template <typename Move>
   } else {
     for (std::size_t i = 0; i < count; ++i) move(i);
   }
+}
+
+inline constexpr std::size_t kWordPairBytes = 2 * sizeof(Word);
+// Copies two words that nobody reads yet, both aligned to their size. Loaded one by one, since a
+// load of both would wait for stores of single words just before it; stored in one go where that can
+// be, since lines that another core has are waited for store by store (bench/LOG.md).
+[[gnu::always_inline]] inline void copy_word_pair(std::byte* to, const std::byte* from) {
+#if defined(__x86_64__)
+  using Bytes = const std::byte[sizeof(Word)];  // of whatever type the user wrote
+  __m128i pair;
+  asm("{movq %1, %0|movq %0, %1}" : "=x"(pair) : "m"(*reinterpret_cast<Bytes*>(from)));
+  asm("{movhps %1, %0|movhps %0, %1}"
+      : "+x"(pair)
+      : "m"(*reinterpret_cast<Bytes*>(from + sizeof(Word))));
+  _mm_store_si128(reinterpret_cast<__m128i*>(to), pair);
+#else
+  for (std::size_t i = 0; i < kWordPairBytes; i += sizeof(Word)) {
+    const Word word =
+        detail::load(reinterpret_cast<const Word&>(from[i]), std::memory_order_relaxed);
+    detail::store(reinterpret_cast<Word&>(to[i]), word, std::memory_order_relaxed);
+  }
+#endif
 }
 
 // The pause that belongs into every spin: without it the shared line itself moves slower.

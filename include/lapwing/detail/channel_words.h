@@ -21,10 +21,6 @@
 // between C2 and C3, be it into a claim.
 #pragma once
 
-#if defined(__x86_64__)
-#include <emmintrin.h>
-#endif
-
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -55,26 +51,12 @@ inline void clear_false_stamp(std::byte* frame, ChannelPosition q) {
 // C1 of a frame of one line: its payload, and what else stands behind size and type. `line` is
 // the frame as it was put together elsewhere.
 inline void store_short_payload(std::byte* frame, const std::byte* line) {
-  // Loaded by words, whatever the compiler: a wider load would wait for the stores of single words
-  // before it. Stored two at a time where that can be: a store less is worth more than a load.
-#if defined(__x86_64__)
-  for_each_word(kFrameAlign / 16 - 1, [=](std::size_t i) {
-    const std::byte* const from = line + 16 * (i + 1);
-    __m128i pair;
-    asm("movq %1, %0" : "=x"(pair) : "m"(*reinterpret_cast<const Word*>(from)));
-    asm("movhps %1, %0" : "+x"(pair) : "m"(*reinterpret_cast<const Word*>(from + 8)));
-    _mm_store_si128(reinterpret_cast<__m128i*>(frame + 16 * (i + 1)), pair);
+  for_each_word(kFrameAlign / kWordPairBytes - 1, [=](std::size_t i) {
+    const std::size_t behind_head = sizeof(MessageHead) + kWordPairBytes * i;
+    copy_word_pair(frame + behind_head, line + behind_head);
   });
-#else
-  Word* const to = reinterpret_cast<Word*>(frame);
-  const Word* const from = reinterpret_cast<const Word*>(line);
-  constexpr std::size_t kHeadWords = sizeof(MessageHead) / sizeof(Word);
-  for_each_word(kFrameAlign / sizeof(Word) - kHeadWords, [=](std::size_t i) {
-    const Word word = detail::load(from[kHeadWords + i], std::memory_order_relaxed);
-    detail::store(to[kHeadWords + i], word, std::memory_order_relaxed);
-  });
-#endif
 }
+static_assert(sizeof(MessageHead) == kWordPairBytes);
 
 struct FrameSize {
   std::uint32_t size;

@@ -63,7 +63,7 @@ class FrameWriter {
   std::uint64_t messages() const { return messages_; }
 
   // Room for a message of `size` bytes, at most message_bytes_max(). Claiming again moves the
-  // claim; without room there is none.
+  // claim; without room the one before stays.
   [[gnu::always_inline]] Room claim(std::uint32_t size) {
     ChannelPosition at = position_;
     std::uint64_t bytes = kFrameAlign;
@@ -74,7 +74,6 @@ class FrameWriter {
       if (bytes > to_end) at += to_end;
     }
     if (at + bytes > limit_) [[unlikely]] {
-      claim_end_ = 0;
       const Room room = look_for_room(at + bytes);
       if (room != Room::kYes) return room;
     }
