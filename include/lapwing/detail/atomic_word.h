@@ -50,12 +50,12 @@ inline constexpr std::size_t kWordPairBytes = 2 * sizeof(Word);
 // be, since lines that another core has are waited for store by store (bench/LOG.md).
 [[gnu::always_inline]] inline void copy_word_pair(std::byte* to, const std::byte* from) {
 #if defined(__x86_64__)
-  using Bytes = const std::byte[sizeof(Word)];  // of whatever type the user wrote
+  using WordBytes = const std::byte[sizeof(Word)];  // of whatever type the user wrote
   __m128i pair;
-  asm("{movq %1, %0|movq %0, %1}" : "=x"(pair) : "m"(*reinterpret_cast<Bytes*>(from)));
+  asm("{movq %1, %0|movq %0, %1}" : "=x"(pair) : "m"(*reinterpret_cast<WordBytes*>(from)));
   asm("{movhps %1, %0|movhps %0, %1}"
       : "+x"(pair)
-      : "m"(*reinterpret_cast<Bytes*>(from + sizeof(Word))));
+      : "m"(*reinterpret_cast<WordBytes*>(from + sizeof(Word))));
   _mm_store_si128(reinterpret_cast<__m128i*>(to), pair);
 #else
   for (std::size_t i = 0; i < kWordPairBytes; i += sizeof(Word)) {
