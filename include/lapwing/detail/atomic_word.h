@@ -50,7 +50,9 @@ inline constexpr std::size_t kWordPairBytes = 2 * sizeof(Word);
 // be, since lines that another core has are waited for store by store (bench/LOG.md).
 [[gnu::always_inline]] inline void copy_word_pair(std::byte* to, const std::byte* from) {
 #if defined(__x86_64__)
-  using WordBytes = const std::byte[sizeof(Word)];  // of whatever type the user wrote
+  // As bytes: the user may have written values of any type there, and the compiler would move such
+  // a store behind a load of a Word.
+  using WordBytes = const std::byte[sizeof(Word)];
   __m128i pair;
   asm("{movq %1, %0|movq %0, %1}" : "=x"(pair) : "m"(*reinterpret_cast<WordBytes*>(from)));
   asm("{movhps %1, %0|movhps %0, %1}"
