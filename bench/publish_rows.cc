@@ -39,7 +39,9 @@ double flat_out_ns(const Setting& setting, Placement placement, std::size_t reco
   const std::size_t blocks = std::max<std::size_t>(records / kBlockRecords, 1);
   if (!in_batches) {
     return median_block_ns(blocks, warm_up, [&] {
-      for (std::size_t i = 0; i < kBlockRecords; ++i) publish_or_fail(*publisher, source.next());
+      for (std::size_t i = 0; i < kBlockRecords; ++i) {
+        publish_or_fail(*publisher, source.next_as<TypedRecord<kRecordBytes>>());
+      }
     });
   }
   return median_block_ns(blocks, warm_up, [&] {

@@ -6,17 +6,6 @@
 #include "proto/slot_stamp.h"
 
 namespace lapwing {
-namespace {
-
-// Into the second level cache, since a core can await more lines for that one than for its first
-// (docs/adr/0012-reading-in-runs.md).
-void prefetch_for_load(const std::byte* slot) {
-  constexpr int kLoad = 0;
-  constexpr int kSecondLevel = 2;
-  __builtin_prefetch(slot, kLoad, kSecondLevel);
-}
-
-}  // namespace
 
 RingReadResult RingReader::explain(SlotReadResult read, Sequence n) const {
   // A stamp of n or of a lap before n: bounds hold by themselves, and head, which every publish
@@ -43,7 +32,7 @@ RingRun RingReader::stretch_of(Size record_bytes, Sequence first, std::byte* out
   const std::byte* place = slot(first);
   for (Sequence n = first; n < first + count; ++n) {
     if constexpr (kAsk) {
-      prefetch_for_load(ahead);
+      prefetch_slot(ahead);
       ahead += slot_bytes;
     }
     const SlotReadResult read = SlotForm::load_known(place, n, out, record_bytes);

@@ -127,14 +127,14 @@ inline void store_head(Word& head, Sequence n) {
   detail::store(head, n, std::memory_order_release);
 }
 
-// Asks for the slot's first line with the right to write; __builtin_prefetch does only where the
-// compiler may assume more than the first x86-64 processors. Those without it take it for a nop.
-inline void prefetch_for_store(const std::byte* slot) {
-#if defined(__x86_64__)
-  asm volatile("prefetchw %0" : : "m"(*slot));
-#else
-  __builtin_prefetch(slot, 1);
-#endif
+// Asks for the slot's first line, into the second-level cache, since a core can await more lines for
+// that one than for its first (docs/adr/0007-prefetching-publisher.md, 0012-reading-in-runs.md).
+// Always inlined, as are its callers: gcc takes a function that does nothing else for one without
+// effect, and leaves calls of it out.
+[[gnu::always_inline]] inline void prefetch_slot(const std::byte* slot) {
+  constexpr int kLoad = 0;
+  constexpr int kSecondLevel = 2;
+  __builtin_prefetch(slot, kLoad, kSecondLevel);
 }
 
 }  // namespace lapwing

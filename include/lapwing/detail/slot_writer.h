@@ -15,7 +15,7 @@ namespace lapwing::detail {
 
 // A store asks for the slot this many records ahead, so that its memory is there when its turn
 // comes (docs/adr/0007-prefetching-publisher.md).
-inline constexpr std::uint64_t kPrefetchSlots = 128;
+inline constexpr std::uint64_t kPrefetchSlots = 256;
 
 class SlotWriter {
  public:
@@ -31,7 +31,9 @@ class SlotWriter {
   std::uint32_t record_bytes() const { return record_bytes_; }
   std::byte* slot(Sequence n) const { return slot(n, slot_shift_); }
   // To ask only after the store takes longer (bench/LOG.md).
-  void prefetch(Sequence n) const { prefetch_for_store(slot(n + kPrefetchSlots)); }
+  [[gnu::always_inline]] void prefetch(Sequence n) const {
+    prefetch_slot(slot(n + kPrefetchSlots));
+  }
 
   // Stores record n, of record_bytes(); readers may take it at once. The caller has made sure that n
   // may be written (the journal gate), that n follows the record before it, and that head is at
@@ -39,7 +41,7 @@ class SlotWriter {
   template <std::size_t kBytes>
   [[gnu::always_inline]] void store(Sequence n, const std::byte* record) const {
     constexpr unsigned kShift = slot_shift_for(kBytes);
-    prefetch_for_store(slot(n + kPrefetchSlots, kShift));
+    prefetch_slot(slot(n + kPrefetchSlots, kShift));
     WordProtocol::store(slot(n, kShift), n, record, kBytes);
   }
   // W4 of the slot protocol.
