@@ -1,0 +1,89 @@
+// LAPWING_RECORD and what it expands to.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <type_traits>
+
+#include "lapwing/detail/record_description.h"
+
+// Describes a struct in the namespace that declares it: its schema's name and version, then each
+// member, alone or in parentheses with what it is: a role (kTime, kKey, kPublishTime, kSpare), a
+// unit (kPrice, kUtcNs, kFlags), an array of lapwing::NamedValue that names its values.
+#define LAPWING_RECORD(Record, schema_name, schema_version, ...)                                   \
+  constexpr auto lapwing_record(const Record*) {                                                   \
+    using enum ::lapwing::FieldRole;                                                               \
+    using enum ::lapwing::FieldUnit;                                                               \
+    using LapwingRecord = Record;                                                                  \
+    return ::lapwing::detail::describe<Record>(                                                    \
+        schema_name, schema_version,                                                               \
+        std::array{LAPWING_DETAIL_EXPAND(LAPWING_DETAIL_FIELDS(__VA_ARGS__))});                    \
+  }                                                                                                \
+  static_assert(std::is_trivially_copyable_v<Record> && std::is_standard_layout_v<Record>,         \
+                #Record " cannot be a record: it is not a plain struct");                          \
+  static_assert(sizeof(Record) >= ::lapwing::detail::kDescribedBytesMin &&                         \
+                    sizeof(Record) <= ::lapwing::detail::kDescribedBytesMax,                       \
+                #Record " cannot be a record: those have 8 to 4,088 bytes");                       \
+  static_assert(::lapwing::detail::names_fit(lapwing_record(static_cast<const Record*>(nullptr))), \
+                #Record                                                                            \
+                ": a schema has a name of 1 to 31 printable letters and a version from 1 "         \
+                "on; a field is a member of the struct itself, in up to 63 letters");              \
+  static_assert(::lapwing::detail::covers(                                                         \
+                    lapwing_record(static_cast<const Record*>(nullptr)).fields, sizeof(Record)),   \
+                #Record                                                                            \
+                " has a member that is not listed, or one that is listed twice, or "               \
+                "padding: make padding a member and mark it kSpare");                              \
+  static_assert(                                                                                   \
+      ::lapwing::detail::units_fit(lapwing_record(static_cast<const Record*>(nullptr)).fields),    \
+      #Record                                                                                      \
+      ": a kPrice is an std::int64_t, a time an std::uint64_t, kFlags an "                         \
+      "unsigned integer");                                                                         \
+  static_assert(::lapwing::detail::times_are_times(                                                \
+                    lapwing_record(static_cast<const Record*>(nullptr)).fields),                   \
+                #Record ": a kTime or kPublishTime is UTC ns and no array");                       \
+  static_assert(::lapwing::detail::is_at_most_once(                                                \
+                    lapwing_record(static_cast<const Record*>(nullptr)).fields,                    \
+                    ::lapwing::FieldRole::kTime) &&                                                \
+                    ::lapwing::detail::is_at_most_once(                                            \
+                        lapwing_record(static_cast<const Record*>(nullptr)).fields,                \
+                        ::lapwing::FieldRole::kPublishTime),                                       \
+                #Record " has more than one kTime or kPublishTime")
+
+#define LAPWING_DETAIL_FIELDS(field, ...) \
+  LAPWING_DETAIL_FIELD(field)             \
+  __VA_OPT__(, LAPWING_DETAIL_FIELDS_AGAIN LAPWING_DETAIL_NO_ARGUMENTS(__VA_ARGS__))
+#define LAPWING_DETAIL_FIELDS_AGAIN() LAPWING_DETAIL_FIELDS
+#define LAPWING_DETAIL_NO_ARGUMENTS ()
+
+// `name`, or `(name, options)`.
+#define LAPWING_DETAIL_FIELD(field) \
+  LAPWING_DETAIL_JOIN(LAPWING_DETAIL_FIELD_, LAPWING_DETAIL_IS_IN_PARENTHESES(field))(field)
+#define LAPWING_DETAIL_FIELD_0(name)                                      \
+  ::lapwing::detail::describe_field<decltype(LapwingRecord::name)>(#name, \
+                                                                   offsetof(LapwingRecord, name))
+#define LAPWING_DETAIL_FIELD_1(field) LAPWING_DETAIL_FIELD_WITH field
+#define LAPWING_DETAIL_FIELD_WITH(name, ...) \
+  ::lapwing::detail::with(LAPWING_DETAIL_FIELD_0(name) __VA_OPT__(, ) __VA_ARGS__)
+
+#define LAPWING_DETAIL_IS_IN_PARENTHESES(field) \
+  LAPWING_DETAIL_SECOND_OF(LAPWING_DETAIL_PROBE field, 0, 0)
+#define LAPWING_DETAIL_PROBE(...) 0, 1
+#define LAPWING_DETAIL_SECOND_OF(...) LAPWING_DETAIL_SECOND(__VA_ARGS__)
+#define LAPWING_DETAIL_SECOND(first, second, ...) second
+#define LAPWING_DETAIL_JOIN(left, right) LAPWING_DETAIL_JOIN_NOW(left, right)
+#define LAPWING_DETAIL_JOIN_NOW(left, right) left##right
+
+// The preprocessor reads its result once more for each level: enough for 340 members.
+#define LAPWING_DETAIL_EXPAND(...) \
+  LAPWING_DETAIL_EXPAND_4(         \
+      LAPWING_DETAIL_EXPAND_4(LAPWING_DETAIL_EXPAND_4(LAPWING_DETAIL_EXPAND_4(__VA_ARGS__))))
+#define LAPWING_DETAIL_EXPAND_4(...) \
+  LAPWING_DETAIL_EXPAND_3(           \
+      LAPWING_DETAIL_EXPAND_3(LAPWING_DETAIL_EXPAND_3(LAPWING_DETAIL_EXPAND_3(__VA_ARGS__))))
+#define LAPWING_DETAIL_EXPAND_3(...) \
+  LAPWING_DETAIL_EXPAND_2(           \
+      LAPWING_DETAIL_EXPAND_2(LAPWING_DETAIL_EXPAND_2(LAPWING_DETAIL_EXPAND_2(__VA_ARGS__))))
+#define LAPWING_DETAIL_EXPAND_2(...) \
+  LAPWING_DETAIL_EXPAND_1(           \
+      LAPWING_DETAIL_EXPAND_1(LAPWING_DETAIL_EXPAND_1(LAPWING_DETAIL_EXPAND_1(__VA_ARGS__))))
+#define LAPWING_DETAIL_EXPAND_1(...) __VA_ARGS__

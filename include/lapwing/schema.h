@@ -1,0 +1,120 @@
+// What a record is: a name, a version and its fields, so that programs and tools know a record
+// without its C++ type. The rules are in docs/records.md.
+//
+//   struct Signal {
+//     std::uint64_t ts_recv;
+//     std::uint32_t instrument;
+//     float weight;
+//     double fair_value;
+//   };
+//   LAPWING_RECORD(Signal, "desk.signal", 1, (ts_recv, kTime), (instrument, kKey), weight,
+//                  fair_value);
+//
+//   const lapwing::Schema schema = lapwing::schema_of<Signal>();
+//
+// Thread safety: values and pure functions.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "lapwing/detail/record_description.h"
+#include "lapwing/detail/record_macro.h"
+
+namespace lapwing {
+
+inline constexpr std::size_t kSchemaTextBytesMax = 48 * 1024;
+
+// A name for a value of an enumeration, or for a flag: then `value` is its bit. Of an uint64 the
+// values from 2^63 on are written as the negative number of the same bits.
+struct FieldValue {
+  std::string name;
+  std::int64_t value = 0;
+
+  friend bool operator==(const FieldValue&, const FieldValue&) = default;
+};
+
+struct Field {
+  std::string name;
+  FieldType type = FieldType::kBytes;
+  std::uint32_t offset = 0;  // in the record, bytes
+  std::uint32_t bytes = 0;
+  FieldUnit unit = FieldUnit::kPlain;
+  FieldRole role = FieldRole::kData;
+  std::vector<FieldValue> values = {};  // of an enumeration or of flags; empty: none are named
+
+  friend bool operator==(const Field&, const Field&) = default;
+};
+
+struct Schema {
+  std::string name;
+  std::uint32_t version = 1;
+  std::uint32_t record_bytes = 0;
+  std::vector<Field> fields = {};  // in the order of their offsets
+
+  // Whether the description is one: names, sizes, no field beyond the record or over another, and
+  // roles and units that fit their types.
+  // Errors: kInvalidArgument (words that name the field), kLimit.
+  [[nodiscard]] absl::Status check() const;
+  // The field of that name or role; nullptr: there is none. Of several keys the first.
+  [[nodiscard]] const Field* find(std::string_view field_name) const;
+  [[nodiscard]] const Field* find(FieldRole role) const;
+  // One line of JSON, always the same for the same description.
+  [[nodiscard]] std::string text() const;
+  // XXH3-64 of text(), and never 0: in headers 0 says that there is no description.
+  [[nodiscard]] std::uint64_t hash() const;
+  // The same of a text as another release wrote it, which may have members that parse() ignores.
+  [[nodiscard]] static std::uint64_t hash_of(std::string_view text);
+  // Reads text(), checked. Members that this release does not know are ignored.
+  // Errors: kInvalidArgument, kLimit.
+  [[nodiscard]] static absl::StatusOr<Schema> parse(std::string_view text);
+
+  friend bool operator==(const Schema&, const Schema&) = default;
+};
+
+// Why a program that knows `expected` cannot read records of `found`, in words that name the first
+// field that differs; empty where it can: every field of `expected` is as it was but that more
+// values may have names, and fields that are new are no keys, are of a later version, and lie in
+// spare bytes of `expected`.
+[[nodiscard]] std::string mismatch(const Schema& expected, const Schema& found);
+
+// A struct with a LAPWING_RECORD of its own; not one with a specialised schema_of.
+template <typename Record>
+concept DescribedRecord = requires(const Record* record) { lapwing_record(record); };
+
+// The description of a struct: LAPWING_RECORD makes it, or a program specialises this function.
+template <typename Record>
+[[nodiscard]] Schema schema_of() {
+  static_assert(DescribedRecord<Record>,
+                "describe the struct by LAPWING_RECORD, or specialise lapwing::schema_of for it");
+  constexpr auto description = lapwing_record(static_cast<const Record*>(nullptr));
+  static_assert(description.record_bytes == sizeof(Record),
+                "the LAPWING_RECORD is of a base of this struct");
+  Schema schema;
+  schema.name = description.name;
+  schema.version = description.version;
+  schema.record_bytes = description.record_bytes;
+  for (const FieldDescription& field : description.fields) {
+    for (std::uint32_t i = 0; i < field.count; ++i) {
+      Field& added = schema.fields.emplace_back();
+      added.name = field.is_array ? detail::element_name(field.name, i) : std::string(field.name);
+      added.type = field.type;
+      added.offset = field.offset + i * field.bytes;
+      added.bytes = field.bytes;
+      added.unit = field.unit;
+      added.role = field.role;
+      for (const NamedValue& value : field.values) {
+        added.values.push_back({std::string(value.name), value.value});
+      }
+    }
+  }
+  return schema;
+}
+
+}  // namespace lapwing
