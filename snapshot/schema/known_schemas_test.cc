@@ -1,0 +1,67 @@
+// The schemas that Lapwing ships. Whether those of DBN are right, tests/conformance/dbn_package
+// finds out.
+#include "snapshot/schema/known_schemas.h"
+
+#include <catch2/catch.hpp>
+
+#include "lapwing/dbn.h"
+#include "lapwing/kv16.h"
+
+namespace lapwing {
+namespace {
+
+TEST_CASE("Every shipped schema is a valid description of every byte of its record") {
+  for (const std::string_view name : known_schema_names()) {
+    for (const std::uint32_t version : {0U, 1U, 2U, 3U}) {
+      const auto schema = known_schema(name, version);
+      if (!schema) continue;
+      CAPTURE(name, version);
+      CHECK(schema->check().ok());
+      std::uint32_t end = 0;
+      for (const Field& field : schema->fields) {
+        CHECK(field.offset == end);
+        end = field.offset + field.bytes;
+      }
+      CHECK(end == schema->record_bytes);
+      CHECK(schema->find(FieldRole::kKey) != nullptr);
+      const auto read = Schema::parse(schema->text());
+      REQUIRE(read.ok());
+      CHECK(*read == *schema);
+    }
+  }
+}
+
+TEST_CASE("Descriptions have the sizes and offsets of the structs") {
+  CHECK(known_schema(kv16::kSchema)->record_bytes == sizeof(kv16::Record));
+  for (const dbn::RecordSchema& schema : dbn::kRecordSchemas) {
+    CAPTURE(schema.name);
+    REQUIRE(known_schema(schema.name));
+    CHECK(known_schema(schema.name)->record_bytes == schema.record_bytes);
+    CHECK(known_schema(schema.name)->find("ts_recv")->offset == schema.ts_recv_offset);
+    CHECK(known_schema(schema.name)->find(FieldRole::kTime)->name == "ts_recv");
+  }
+}
+
+TEST_CASE("A version is DBN's, and 0 the newest") {
+  CHECK(known_schema("dbn.definition", 1)->record_bytes == 360);
+  CHECK(known_schema("dbn.definition", 2)->record_bytes == 400);
+  CHECK(known_schema("dbn.definition", 3)->record_bytes == 520);
+  CHECK(known_schema("dbn.definition")->version == 3);
+  CHECK(known_schema("dbn.statistics", 2)->record_bytes == 64);
+  CHECK(known_schema("dbn.statistics", 2)->version == 2);
+  CHECK(known_schema("dbn.statistics")->record_bytes == 80);
+  CHECK_FALSE(known_schema("dbn.mbo", 4));
+  CHECK_FALSE(known_schema("kv16", 2));
+  CHECK_FALSE(known_schema("dbn.mbp-2"));
+}
+
+TEST_CASE("Levels are numbered from 00") {
+  const auto schema = known_schema("dbn.mbp-10");
+  CHECK(schema->record_bytes == 368);
+  CHECK(schema->find("bid_px_00")->offset == 48);
+  CHECK(schema->find("ask_ct_09")->offset == 364);
+  CHECK(schema->find("bid_px_10") == nullptr);
+}
+
+}  // namespace
+}  // namespace lapwing
