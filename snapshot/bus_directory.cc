@@ -25,6 +25,7 @@
 #include "proto/ring_layout.h"
 #include "snapshot/checkpoint/checkpoint_directory.h"
 #include "snapshot/journal/session_log.h"
+#include "snapshot/json_members.h"
 
 namespace lapwing {
 namespace {
@@ -139,42 +140,6 @@ std::string from_bus_directory(const std::string& directory, const std::string& 
   const std::filesystem::path full = std::filesystem::path(directory) / path;
   const std::filesystem::path absolute = std::filesystem::absolute(full, error);
   return (error ? full : absolute).lexically_normal().string();
-}
-
-bool take(const json& object, const char* key, std::string& out) {
-  const auto found = object.find(key);
-  if (found == object.end() || !found->is_string()) return false;
-  out = found->get<std::string>();
-  return true;
-}
-
-bool take(const json& object, const char* key, Id128& out) {
-  std::string hex;
-  if (!take(object, key, hex)) return false;
-  const auto id = Id128::from_hex(hex);
-  if (id) out = *id;
-  return id.has_value();
-}
-
-bool take(const json& object, const char* key, bool& out) {
-  const auto found = object.find(key);
-  if (found == object.end() || !found->is_boolean()) return false;
-  out = found->get<bool>();
-  return true;
-}
-
-bool take(const json& object, const char* key, std::uint64_t& out) {
-  const auto found = object.find(key);
-  if (found == object.end() || !found->is_number_unsigned()) return false;
-  out = found->get<std::uint64_t>();
-  return true;
-}
-
-bool take(const json& object, const char* key, std::uint32_t& out) {
-  std::uint64_t wide = 0;
-  if (!take(object, key, wide) || wide > UINT32_MAX) return false;
-  out = static_cast<std::uint32_t>(wide);
-  return true;
 }
 
 bool sizes_agree(const BusDescription& bus) {

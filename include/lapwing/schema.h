@@ -15,7 +15,6 @@
 // Thread safety: values and pure functions.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -79,9 +78,9 @@ struct Schema {
 };
 
 // Why a program that knows `expected` cannot read records of `found`, in words that name the first
-// field that differs; empty where it can: every field of `expected` is as it was but that more
-// values may have names, and fields that are new are no keys, are of a later version, and lie in
-// spare bytes of `expected`.
+// field that differs. Empty where it can, which takes two things:
+//  - Every field of `expected` is as it was. More of its values may have names.
+//  - Every new field belongs to a later version, lies in spare bytes of `expected`, and is no key.
 [[nodiscard]] std::string mismatch(const Schema& expected, const Schema& found);
 
 // A struct with a LAPWING_RECORD of its own; not one with a specialised schema_of.

@@ -158,8 +158,25 @@ TEST_CASE("The checks of the static assertions see what they are for") {
   const FieldDescription time = detail::with(one, FieldRole::kTime);
   CHECK(detail::times_are_times(std::array{time}));
   CHECK_FALSE(detail::times_are_times(std::array{detail::with(time, FieldUnit::kPlain)}));
-  CHECK(detail::is_at_most_once(std::array{time, two}, FieldRole::kTime));
-  CHECK_FALSE(detail::is_at_most_once(std::array{time, time}, FieldRole::kTime));
+  CHECK(detail::times_are_times(std::array{time, one}));
+  CHECK_FALSE(detail::times_are_times(std::array{time, time}));
+  const FieldDescription published = detail::with(one, FieldRole::kPublishTime);
+  CHECK(detail::times_are_times(std::array{time, published}));
+  CHECK_FALSE(detail::times_are_times(std::array{published, published}));
+  const RecordDescription<2> record{"a", 1, 16, {one, one}};
+  CHECK(detail::names_fit(record));
+  RecordDescription<2> wrong = record;
+  wrong.version = 0;
+  CHECK_FALSE(detail::names_fit(wrong));
+  wrong = record;
+  wrong.name = "two words";
+  CHECK_FALSE(detail::names_fit(wrong));
+  wrong = record;
+  wrong.fields[1].name = "nested.member";
+  CHECK_FALSE(detail::names_fit(wrong));
+  wrong = record;
+  wrong.fields[1].count = kSchemaFieldsMax;
+  CHECK_FALSE(detail::names_fit(wrong));
 }
 
 }  // namespace

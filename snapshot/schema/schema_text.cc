@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "lapwing/error.h"
 #include "lapwing/schema.h"
+#include "snapshot/json_members.h"
 #include "snapshot/schema/field_names.h"
 
 namespace lapwing {
@@ -38,21 +39,6 @@ ordered_json json_of(const Field& field) {
 
 absl::Status unreadable(absl::string_view what) {
   return make_error(Errc::kInvalidArgument, absl::StrCat("the text of a schema: ", what));
-}
-
-bool take(const json& object, const char* key, std::string& out) {
-  const auto found = object.find(key);
-  if (found == object.end() || !found->is_string()) return false;
-  out = found->get<std::string>();
-  return true;
-}
-
-bool take(const json& object, const char* key, std::uint32_t& out) {
-  const auto found = object.find(key);
-  if (found == object.end() || !found->is_number_unsigned()) return false;
-  const auto wide = found->get<std::uint64_t>();
-  out = static_cast<std::uint32_t>(wide);
-  return wide <= UINT32_MAX;
 }
 
 // Only a text and bytes say how long they are.

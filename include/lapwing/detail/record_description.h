@@ -225,17 +225,19 @@ constexpr bool units_fit(std::span<const FieldDescription> fields) {
   return std::ranges::all_of(fields, fits);
 }
 constexpr bool times_are_times(std::span<const FieldDescription> fields) {
-  return std::ranges::all_of(fields, [](const FieldDescription& field) {
+  const auto is_right = [](const FieldDescription& field) {
     const bool is_time = field.role == FieldRole::kTime || field.role == FieldRole::kPublishTime;
     return !is_time || (field.unit == FieldUnit::kUtcNs && field.count == 1);
-  });
-}
-constexpr bool is_at_most_once(std::span<const FieldDescription> fields, FieldRole role) {
-  return std::ranges::count(fields, role, &FieldDescription::role) <= 1;
+  };
+  return std::ranges::all_of(fields, is_right) &&
+         std::ranges::count(fields, FieldRole::kTime, &FieldDescription::role) <= 1 &&
+         std::ranges::count(fields, FieldRole::kPublishTime, &FieldDescription::role) <= 1;
 }
 template <std::size_t kFields>
 constexpr bool names_fit(const RecordDescription<kFields>& record) {
-  return record.version > 0 && is_schema_name(record.name) && kFields <= kSchemaFieldsMax &&
+  std::size_t fields = 0;
+  for (const FieldDescription& field : record.fields) fields += field.count;
+  return record.version > 0 && is_schema_name(record.name) && fields <= kSchemaFieldsMax &&
          std::ranges::all_of(record.fields, is_field_name, &FieldDescription::name);
 }
 // Neither a hole nor two fields in one place; sorted by offset.

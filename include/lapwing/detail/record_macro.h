@@ -10,44 +10,36 @@
 // Describes a struct in the namespace that declares it: its schema's name and version, then each
 // member, alone or in parentheses with what it is: a role (kTime, kKey, kPublishTime, kSpare), a
 // unit (kPrice, kUtcNs, kFlags), an array of lapwing::NamedValue that names its values.
-#define LAPWING_RECORD(Record, schema_name, schema_version, ...)                                   \
-  constexpr auto lapwing_record(const Record*) {                                                   \
-    using enum ::lapwing::FieldRole;                                                               \
-    using enum ::lapwing::FieldUnit;                                                               \
-    using LapwingRecord = Record;                                                                  \
-    return ::lapwing::detail::describe<Record>(                                                    \
-        schema_name, schema_version,                                                               \
-        std::array{LAPWING_DETAIL_EXPAND(LAPWING_DETAIL_FIELDS(__VA_ARGS__))});                    \
-  }                                                                                                \
-  static_assert(std::is_trivially_copyable_v<Record> && std::is_standard_layout_v<Record>,         \
-                #Record " cannot be a record: it is not a plain struct");                          \
-  static_assert(sizeof(Record) >= ::lapwing::detail::kDescribedBytesMin &&                         \
-                    sizeof(Record) <= ::lapwing::detail::kDescribedBytesMax,                       \
-                #Record " cannot be a record: those have 8 to 4,088 bytes");                       \
-  static_assert(::lapwing::detail::names_fit(lapwing_record(static_cast<const Record*>(nullptr))), \
-                #Record                                                                            \
-                ": a schema has a name of 1 to 31 printable letters and a version from 1 "         \
-                "on; a field is a member of the struct itself, in up to 63 letters");              \
-  static_assert(::lapwing::detail::covers(                                                         \
-                    lapwing_record(static_cast<const Record*>(nullptr)).fields, sizeof(Record)),   \
-                #Record                                                                            \
-                " has a member that is not listed, or one that is listed twice, or "               \
-                "padding: make padding a member and mark it kSpare");                              \
-  static_assert(                                                                                   \
-      ::lapwing::detail::units_fit(lapwing_record(static_cast<const Record*>(nullptr)).fields),    \
-      #Record                                                                                      \
-      ": a kPrice is an std::int64_t, a time an std::uint64_t, kFlags an "                         \
-      "unsigned integer");                                                                         \
-  static_assert(::lapwing::detail::times_are_times(                                                \
-                    lapwing_record(static_cast<const Record*>(nullptr)).fields),                   \
-                #Record ": a kTime or kPublishTime is UTC ns and no array");                       \
-  static_assert(::lapwing::detail::is_at_most_once(                                                \
-                    lapwing_record(static_cast<const Record*>(nullptr)).fields,                    \
-                    ::lapwing::FieldRole::kTime) &&                                                \
-                    ::lapwing::detail::is_at_most_once(                                            \
-                        lapwing_record(static_cast<const Record*>(nullptr)).fields,                \
-                        ::lapwing::FieldRole::kPublishTime),                                       \
-                #Record " has more than one kTime or kPublishTime")
+#define LAPWING_RECORD(Record, schema_name, schema_version, ...)                                 \
+  constexpr auto lapwing_record(const Record*) {                                                 \
+    using enum ::lapwing::FieldRole;                                                             \
+    using enum ::lapwing::FieldUnit;                                                             \
+    using LapwingRecord = Record;                                                                \
+    return ::lapwing::detail::describe<Record>(                                                  \
+        schema_name, schema_version,                                                             \
+        std::array{LAPWING_DETAIL_EXPAND(LAPWING_DETAIL_FIELDS(__VA_ARGS__))});                  \
+  }                                                                                              \
+  static_assert(std::is_trivially_copyable_v<Record> && std::is_standard_layout_v<Record>,       \
+                #Record " cannot be a record: it is not a plain struct");                        \
+  static_assert(sizeof(Record) >= ::lapwing::detail::kDescribedBytesMin &&                       \
+                    sizeof(Record) <= ::lapwing::detail::kDescribedBytesMax,                     \
+                #Record " cannot be a record: those have 8 to 4,088 bytes");                     \
+  static_assert(::lapwing::detail::names_fit(LAPWING_DETAIL_DESCRIPTION(Record)), #Record        \
+                ": a schema has a name of 1 to 31 printable letters and a version from 1 "       \
+                "on; a field is a member of the struct itself, in up to 63 letters, and "        \
+                "there are up to 512");                                                          \
+  static_assert(                                                                                 \
+      ::lapwing::detail::covers(LAPWING_DETAIL_DESCRIPTION(Record).fields, sizeof(Record)),      \
+      #Record                                                                                    \
+      " has a member that is not listed, or one that is listed twice, or "                       \
+      "padding: make padding a member and mark it kSpare");                                      \
+  static_assert(::lapwing::detail::units_fit(LAPWING_DETAIL_DESCRIPTION(Record).fields), #Record \
+                ": a kPrice is an std::int64_t, a time an std::uint64_t, kFlags an "             \
+                "unsigned integer");                                                             \
+  static_assert(::lapwing::detail::times_are_times(LAPWING_DETAIL_DESCRIPTION(Record).fields),   \
+                #Record ": a kTime or kPublishTime is UTC ns and no array, and stands there once")
+
+#define LAPWING_DETAIL_DESCRIPTION(Record) lapwing_record(static_cast<const Record*>(nullptr))
 
 #define LAPWING_DETAIL_FIELDS(field, ...) \
   LAPWING_DETAIL_FIELD(field)             \
