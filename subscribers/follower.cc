@@ -186,7 +186,7 @@ Item Follower::poll() {
     }
     if (outcome == RingRead::kEmpty && spins_left_ > 0) {
       --spins_left_;
-      came_close_ = false;  // time has passed: poll_batch need not wait again
+      distance_.time_has_passed();
       return {};
     }
   }
@@ -213,7 +213,7 @@ Item Follower::poll() {
 }
 
 std::size_t Follower::poll_batch(std::span<std::byte> out) {
-  if (std::exchange(came_close_, false)) fall_behind();
+  distance_.keep();
   std::size_t copied = 0;
   if (cursor_.is_live() && block_.empty() && out.size() >= cursor_.record_bytes)
       [[likely]] {  // needs no turn
@@ -221,7 +221,7 @@ std::size_t Follower::poll_batch(std::span<std::byte> out) {
       cursor_.ledger.take(cursor_.next, records);
       cursor_.next += records;
       copied = records;
-      if (came_close_) return copied;
+      if (distance_.is_due()) return copied;
     }
   }
   for (int turns = 0; turns < kTurnsMax && outbox_.empty();) {
@@ -239,7 +239,7 @@ std::size_t Follower::poll_batch(std::span<std::byte> out) {
     if (*taken == 0) break;
     count(*taken);
     copied += *taken;
-    if (came_close_) break;
+    if (distance_.is_due()) break;
   }
   return copied;
 }

@@ -63,6 +63,7 @@
 #include "subscribers/call_wait.h"
 #include "subscribers/catch_up.h"
 #include "subscribers/cursor.h"
+#include "subscribers/distance.h"
 #include "subscribers/outbox.h"
 #include "subscribers/publisher_watch.h"
 #include "subscribers/record_block.h"
@@ -243,7 +244,7 @@ class Follower {
   // From the ring, and not counted yet: of a cursor that is_live().
   RingRun read_run(std::span<std::byte> out) {
     const RingRun run = cursor_.ring->read_run(cursor_.next, out.data(), room_in(out), seen_head_);
-    came_close_ = run.records >= kRunMin && run.end.outcome == RingRead::kEmpty;
+    distance_.on_read(run.records, run.end.outcome == RingRead::kEmpty);
     return run;
   }
   bool reads() const { return cursor_.phase == Phase::kCatchUp || cursor_.phase == Phase::kLive; }
@@ -253,8 +254,8 @@ class Follower {
   Cursor cursor_;
   // For each call that reads.
   std::uint32_t spins_left_ = 0;  // empty polls that need no turn: on_idle
-  bool came_close_ = false;       // the last run ended behind the newest record
-  Sequence seen_head_ = 0;        // of the ring: RingReader::read_run
+  Distance distance_;
+  Sequence seen_head_ = 0;  // of the ring: RingReader::read_run
   RecordBlock block_;  // records of the journal, and of the turn before; the path is closed then
   std::vector<Line> place_;  // for a record of the ring that is handed out where it is
 

@@ -77,11 +77,11 @@ inline void spin_pause() {
 #endif
 }
 
-// About a microsecond. A reader that has taken a run of records and caught up lets a busy writer get
-// ahead: taking each line while it is written slows both of them down.
-inline void fall_behind() {
-  constexpr int kPauses = 32;
-  for (int i = 0; i < kPauses; ++i) spin_pause();
+// A reader that has taken a run of records and caught up lets a busy writer get ahead: taking each
+// line while it is written slows both of them down. About a microsecond at least.
+inline constexpr std::uint64_t kPausesMin = 32;
+inline void fall_behind(std::uint64_t pauses = kPausesMin) {
+  for (std::uint64_t i = 0; i < pauses; ++i) spin_pause();
 }
 // Records or messages that make a run: not while they trickle.
 inline constexpr std::uint64_t kRunMin = 16;

@@ -1,0 +1,57 @@
+// How far a reader of batches lets a busy publisher get ahead before it looks again: taking each
+// line while it is written slows both of them down, and nothing can be prefetched from a writer that
+// is just in front (docs/adr/0012-reading-in-runs.md).
+//
+// Thread safety: owned by one thread.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+#include "lapwing/detail/atomic_word.h"
+
+namespace lapwing {
+
+class Distance {
+ public:
+  // A read took `records` one after the other, and found the next one missing or not.
+  void on_read(std::uint64_t records, bool found_end) {
+    run_ += records;
+    if (found_end) [[unlikely]] {
+      due_ = run_ >= kRunMin;
+      pauses_ = due_ ? pauses_after(run_) : 0;
+      run_ = 0;
+    }
+  }
+
+  // Whether the last read ended a run at the newest record: the batch ends there.
+  bool is_due() const { return due_; }
+  // Pauses if it is due.
+  void keep() {
+    if (std::exchange(due_, false)) [[unlikely]]
+      fall_behind(pauses_);
+  }
+  // Time has passed: whoever comes next need not pause.
+  void time_has_passed() { due_ = false; }
+
+  // The next keep() makes these.
+  std::uint64_t pauses() const { return due_ ? pauses_ : 0; }
+
+  // 7 us, and 40 KiB of slots of 64 bytes at a hundred million records a second.
+  static constexpr std::uint64_t kPausesMax = 256;
+  // What a pause of 27 ns brings at 74 million records a second: somebody publishes flat out.
+  static constexpr std::uint64_t kBusyRecordsPerPause = 2;
+
+ private:
+  std::uint64_t pauses_after(std::uint64_t run) const {
+    const bool flat_out = pauses_ > 0 && run >= kBusyRecordsPerPause * pauses_;
+    return std::clamp(flat_out ? 2 * pauses_ : pauses_ / 2, kPausesMin, kPausesMax);
+  }
+
+  std::uint64_t run_ = 0;     // records since a read last found the end
+  std::uint64_t pauses_ = 0;  // after the last run; 0: that was no run
+  bool due_ = false;
+};
+
+}  // namespace lapwing
