@@ -54,9 +54,9 @@ absl::Status check_spec(const RingSpec& spec) {
                       absl::StrCat("a ring from sequence ", spec.ring_first,
                                    " for a session from sequence ", spec.session_first));
   }
-  if (spec.schema.size() >= sizeof(RingHeader::schema)) {
+  if (spec.schema.name.size() >= sizeof(RingHeader::schema)) {
     return make_error(Errc::kInvalidArgument,
-                      absl::StrCat("schema name ", spec.schema, " is longer than ",
+                      absl::StrCat("schema name ", spec.schema.name, " is longer than ",
                                    sizeof(RingHeader::schema) - 1, " bytes"));
   }
   if (spec.session_id.is_zero()) {
@@ -85,7 +85,7 @@ RingHeader make_header(const RingSpec& spec, std::uint64_t capacity) {
   header.has_journal = spec.has_journal ? 1 : 0;
   header.directory_device = spec.owner.device;
   header.directory_inode = spec.owner.inode;
-  set_text(header.schema, spec.schema);
+  set_schema(header, spec.schema);
   set_text(header.bus_name, spec.bus_name);
   header.checksum = checksum_of(header);
   return header;

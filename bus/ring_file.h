@@ -25,6 +25,7 @@
 #include "os/file_lock.h"
 #include "os/named_file.h"
 #include "proto/ring_layout.h"
+#include "proto/schema_label.h"
 
 namespace lapwing {
 
@@ -33,7 +34,7 @@ struct RingSpec {
   std::string directory;  // on tmpfs; the file is called <session id>.ring
   std::uint32_t record_bytes = kRecordBytesDefault;
   std::uint64_t capacity = 0;  // slots, a power of two; 0: see default_capacity
-  std::string schema;
+  SchemaLabel schema;
   std::string bus_name;
   DirectoryIdentity owner;  // the directory whose ring it is: the journal's, or the bus's
   Id128 journal_id;

@@ -10,6 +10,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "cli/bus_records.h"
 #include "cli/command_help.h"
 #include "cli/commands.h"
 #include "cli/duration_option.h"
@@ -17,7 +18,6 @@
 #include "cli/follow.h"
 #include "cli/number_option.h"
 #include "cli/progress.h"
-#include "cli/record_format.h"
 #include "cli/say.h"
 #include "cli/stop_signal.h"
 #include "lapwing/checkpointer.h"
@@ -125,7 +125,7 @@ absl::Status CheckpointCommand::open() {
   if (!options.ok()) return options.status();
   const absl::StatusOr<BusDescription> bus = await_bus(ns_of(options->subscriber.reattach));
   if (!bus.ok()) return bus.status();
-  if (auto fits = check_schema(bus->schema, bus->record_bytes); !fits.ok()) return fits;
+  if (auto fits = check_records(*bus); !fits.ok()) return fits;
   absl::StatusOr<Checkpointer> opened = Checkpointer::open(*std::move(options));
   if (!opened.ok()) return opened.status();
   checkpointer_.emplace(*std::move(opened));

@@ -2,6 +2,8 @@
 #include <filesystem>
 #include <iostream>
 #include <memory>
+#include <optional>
+#include <span>
 
 #include "absl/strings/str_cat.h"
 #include "cli/command_help.h"
@@ -13,7 +15,9 @@
 #include "lapwing/dbn.h"
 #include "os/posix_io.h"
 #include "snapshot/bus_directory.h"
+#include "snapshot/dbn/dbn_metadata.h"
 #include "snapshot/dbn/dbn_writer.h"
+#include "snapshot/schema/known_schemas.h"
 
 namespace lapwing::cli {
 namespace {
@@ -56,7 +60,7 @@ class Export {
   int run();
 
  private:
-  absl::Status open(const std::string& schema);
+  absl::Status open(const FollowedRecords& records);
   absl::Status write(const FollowedRecords& records);
 
   const ExportOptions& options_;
@@ -64,13 +68,24 @@ class Export {
   std::unique_ptr<DbnWriter> writer_;
 };
 
-absl::Status Export::open(const std::string& schema) {
-  if (dbn::find_schema(schema) == nullptr) {
-    return make_error(Errc::kRecordSize, absl::StrCat("the bus carries records of schema ", schema,
-                                                      ", which a DBN file cannot hold"));
+absl::Status Export::open(const FollowedRecords& records) {
+  if (dbn::find_schema(records.schema) == nullptr) {
+    return make_error(Errc::kRecordSize,
+                      absl::StrCat("the bus carries records of schema ", records.schema,
+                                   ", which a DBN file cannot hold"));
   }
   const absl::StatusOr<std::string> metadata = read_feed_metadata(options_.bus);
   if (!metadata.ok()) return metadata.status();
+  const auto parsed = dbn::parse_metadata(std::as_bytes(std::span(*metadata)));
+  if (!parsed.ok()) return parsed.status();
+  const std::optional<Schema> schema = known_schema(records.schema, parsed->version);
+  if (!schema || schema->record_bytes != records.record_bytes) {
+    return make_error(Errc::kRecordSize,
+                      absl::StrCat("the bus's records of ", records.record_bytes, " bytes are not ",
+                                   records.schema, " of DBN version ", parsed->version,
+                                   ", which its metadata is of; publish it with the metadata of "
+                                   "its own feed"));
+  }
   absl::StatusOr<std::unique_ptr<DbnWriter>> writer =
       DbnWriter::create(disk_, options_.out, *metadata);
   if (!writer.ok()) return writer.status();
@@ -80,7 +95,7 @@ absl::Status Export::open(const std::string& schema) {
 
 absl::Status Export::write(const FollowedRecords& records) {
   if (writer_ == nullptr) {
-    if (absl::Status opened = open(records.schema); !opened.ok()) return opened;
+    if (absl::Status opened = open(records); !opened.ok()) return opened;
   }
   return writer_->write(records.bytes);
 }

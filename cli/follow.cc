@@ -95,6 +95,7 @@ class Loop {
   EntryDigest digest_;
   std::uint64_t next_tick_ns_ = 0;
   std::string schema_;  // of what is delivered
+  std::shared_ptr<const Schema> description_;
   std::string schema_note_;
   std::uint32_t record_bytes_ = 0;
   Progress progress_;
@@ -139,6 +140,7 @@ bool Loop::take(const Batch& batch) {
                        .bytes = std::span(rows_).first(batch.count * batch.row_bytes),
                        .record_bytes = batch.row_bytes,
                        .schema = schema_,
+                       .description = description_,
                        .conflated = batch.conflated});
 }
 
@@ -174,7 +176,7 @@ bool Loop::keep_only_matching(FollowedRecords records) {
   const std::span<const std::byte> all = records.bytes;
   for (std::size_t at = 0; at < all.size(); at += records.record_bytes, ++records.first) {
     records.bytes = all.subspan(at, records.record_bytes);
-    if (handlers_.keep(records.bytes, schema_) && !deliver(records)) return false;
+    if (handlers_.keep(records.bytes, description_) && !deliver(records)) return false;
     if (options_.count != 0 && result_.records >= options_.count) return true;
   }
   return true;
@@ -196,12 +198,13 @@ void Loop::print_schema_note(const std::string& note) {
   schema_note_ = note;
   if (note.empty()) return;
   progress_.clear();
-  std::cerr << "lapwing: " << note << '\n';
+  say(note);
 }
 
 bool Loop::take_event(const Event& event) {
   if (event.kind == ItemKind::kSession || event.kind == ItemKind::kReset) {
     schema_ = event.schema;
+    description_ = event.description;
     record_bytes_ = event.record_bytes;
     rows_.resize(kBatchRecords * record_bytes_);
     print_schema_note(event.schema_note);

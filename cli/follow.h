@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
@@ -57,6 +58,7 @@ struct FollowedRecords {
   std::span<const std::byte> bytes;
   std::uint32_t record_bytes = 0;
   const std::string& schema;
+  const std::shared_ptr<const Schema>& description;  // null: not described
   std::uint64_t conflated = 0;  // older ones that the one record stands for, of a ConflatedReader
 };
 
@@ -67,7 +69,9 @@ struct FollowHandlers {
   // An entry of the state that a start from a snapshot begins with. Empty: passed over.
   std::function<absl::Status(std::span<const std::byte> entry)> on_state;
   // A record is kept if this is empty or says so.
-  std::function<bool(std::span<const std::byte> record, const std::string& schema)> keep;
+  std::function<bool(std::span<const std::byte> record,
+                     const std::shared_ptr<const Schema>& description)>
+      keep;
   // Where to end, besides --count and --until-closed. Asked after every event and every batch,
   // which has no event.
   std::function<bool(const Event* event, Sequence last)> done;

@@ -12,14 +12,14 @@
 
 namespace lapwing::cli {
 
-bool InstrumentFilter::matches(std::optional<std::uint32_t> instrument_id) {
+bool InstrumentFilter::matches(std::optional<std::uint64_t> instrument_id) {
   if (!ids_) look_up();
   return instrument_id && std::ranges::find(*ids_, *instrument_id) != ids_->end();
 }
 
 void InstrumentFilter::look_up() {
   ids_.emplace();
-  if (std::uint32_t number = 0; absl::SimpleAtoi(instrument_, &number)) {
+  if (std::uint64_t number = 0; absl::SimpleAtoi(instrument_, &number)) {
     ids_->push_back(number);
     return;
   }
@@ -27,7 +27,10 @@ void InstrumentFilter::look_up() {
   if (bytes.ok() && !bytes->empty()) {
     const absl::StatusOr<dbn::Metadata> metadata =
         dbn::parse_metadata(std::as_bytes(std::span(*bytes)));
-    if (metadata.ok()) ids_ = dbn::SymbolTable(*metadata).instrument_ids(instrument_);
+    if (metadata.ok()) {
+      const auto found = dbn::SymbolTable(*metadata).instrument_ids(instrument_);
+      ids_->assign(found.begin(), found.end());
+    }
   }
   if (ids_->empty()) {
     say(absl::StrCat("the feed's metadata has no symbol ", instrument_,

@@ -18,14 +18,14 @@ class InstrumentFilter {
   InstrumentFilter(std::string bus, std::string instrument)
       : bus_(std::move(bus)), instrument_(std::move(instrument)) {}
 
-  bool matches(std::optional<std::uint32_t> instrument_id);
+  bool matches(std::optional<std::uint64_t> instrument_id);
 
  private:
   void look_up();
 
   std::string bus_;
   std::string instrument_;
-  std::optional<std::vector<std::uint32_t>> ids_;
+  std::optional<std::vector<std::uint64_t>> ids_;
 };
 
 }  // namespace lapwing::cli

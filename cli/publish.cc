@@ -17,12 +17,11 @@
 #include "cli/progress.h"
 #include "cli/say.h"
 #include "cli/stop_signal.h"
-#include "lapwing/dbn.h"
 #include "lapwing/publisher.h"
 #include "os/kernel.h"
 #include "publisher/feeds/feed.h"
 #include "publisher/feeds/pacer.h"
-#include "publisher/feeds/record_times.h"
+#include "snapshot/schema/record_clock.h"
 
 namespace lapwing::cli {
 namespace {
@@ -48,6 +47,7 @@ struct PublishOptions {
   std::uint64_t loop = 1;
   bool resume = false;
   std::uint64_t await = 0;
+  std::string schema;  // of a DBN source that mixes them
   bool restamp = false;
   std::uint64_t capacity = 0;
   std::string ring_directory;
@@ -106,7 +106,7 @@ class Publish {
   std::optional<Publisher> publisher_;
   std::optional<Pacer> pacer_;
   SystemPaceClock clock_;
-  const dbn::RecordSchema* restamped_ = nullptr;  // set with --restamp
+  std::optional<RecordClock> restamped_;  // set with --restamp
   std::size_t subscribers_most_ = 0;
   Histogram publish_ns_;
   Progress progress_;
@@ -118,6 +118,7 @@ absl::StatusOr<PublisherOptions> Publish::publisher_options() const {
   const FeedDescription& feed = feed_->description();
   PublisherOptions publisher;
   publisher.directory = options_.bus;
+  publisher.description = feed.records;
   publisher.schema = feed.schema;
   publisher.record_bytes = feed.record_bytes;
   publisher.metadata = feed.metadata;
@@ -150,17 +151,20 @@ absl::Status Publish::open() {
         absl::StrCat(options_.of_journal, " needs a journal; leave out --journal none"));
   }
   FeedOptions feed_options;
+  feed_options.schema = options_.schema;
   feed_options.batch_by_burst = pace->by_burst();
   feed_options.passes = options_.loop;
   feed_options.stopped = stop_requested;
   absl::StatusOr<std::unique_ptr<Feed>> feed = open_feed(options_.source, feed_options);
   if (!feed.ok()) return feed.status();
   feed_ = *std::move(feed);
-  if (options_.restamp) restamped_ = dbn::find_schema(feed_->description().schema);
-  if (options_.restamp && restamped_ == nullptr) {
+  const FeedDescription& records = feed_->description();
+  if (options_.restamp && records.records) restamped_.emplace(*records.records);
+  if (options_.restamp && (!restamped_ || !restamped_->can_stamp())) {
     return make_error(Errc::kInvalidArgument,
-                      absl::StrCat("--restamp: records of schema ", feed_->description().schema,
-                                   " have no ts_recv to set; leave it out"));
+                      absl::StrCat("--restamp: records of schema ", records.schema,
+                                   " have neither a time of publishing nor a ts_recv to set; "
+                                   "leave it out"));
   }
   absl::StatusOr<PublisherOptions> publisher = publisher_options();
   if (!publisher.ok()) return publisher.status();
@@ -180,7 +184,7 @@ void Publish::await_subscribers() {
 absl::Status Publish::publish(FeedBatch batch) {
   const std::size_t count = batch.records.size() / publisher_->record_bytes();
   if (!pacer_->wait(batch.time_ns, count)) return absl::OkStatus();  // stopped: play() ends
-  if (restamped_ != nullptr) restamp(batch.records, *restamped_, wall_ns());
+  if (restamped_) restamped_->stamp(batch.records, wall_ns());
   const std::uint64_t began = options_.summary ? monotonic_ns() : 0;
   if (publisher_->publish_batch(batch.records) == kNoSequence) {
     return publisher_->last_error();
@@ -286,8 +290,13 @@ void add_feed_options(CLI::App& command, PublishOptions& options) {
                   "wait for this many subscribers before the first record")
       ->check(whole_number(0))
       ->type_name("N");
+  command
+      .add_option("--schema", options.schema,
+                  "of a DBN source that mixes schemas the one to publish (default: that of its "
+                  "first record); the rest is counted")
+      ->type_name("NAME");
   command.add_flag("--restamp", options.restamp,
-                   "set ts_recv to the time of publishing, for tail --latency");
+                   "set the records' time of publishing, or else ts_recv, for tail --latency");
   command
       .add_option("--linger", options.linger_seconds,
                   "keep the bus open for this long after the source ends")

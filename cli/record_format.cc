@@ -1,175 +1,232 @@
 #include "cli/record_format.h"
 
-#include <cstring>
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdlib>
+#include <limits>
+#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_replace.h"
 #include "cli/time_text.h"
-#include "lapwing/dbn.h"
-#include "lapwing/error.h"
-#include "lapwing/kv16.h"
-#include "proto/shipped_schemas.h"
+#include "snapshot/schema/field_reader.h"
 
 namespace lapwing::cli {
 namespace {
 
-template <typename Record>
-Record as(std::span<const std::byte> bytes) {
-  Record record;
-  std::memcpy(&record, bytes.data(), sizeof record);
-  return record;
-}
+using Bytes = std::span<const std::byte>;
 
+constexpr std::uint64_t kPriceScale = 1'000'000'000;
+constexpr std::int64_t kNoPrice = std::numeric_limits<std::int64_t>::max();
+constexpr char kNone[] = "-";
+// What lines say beside the fields; a field that is called so has `record.` in front of its name.
+constexpr std::array<std::string_view, 5> kOwnNames = {"seq", "state", "conflated", "event",
+                                                       "as_of"};
+
+// 4500.25, 12, -0.000000001.
 std::string price_text(std::int64_t price) {
-  if (price == dbn::kUndefPrice) return "-";
+  if (price == kNoPrice) return kNone;
   const std::uint64_t magnitude = price < 0 ? std::uint64_t{0} - static_cast<std::uint64_t>(price)
                                             : static_cast<std::uint64_t>(price);
-  constexpr auto kScale = static_cast<std::uint64_t>(dbn::kPriceScale);
-  return absl::StrFormat("%s%d.%09d", price < 0 ? "-" : "", magnitude / kScale, magnitude % kScale);
+  std::string text = absl::StrFormat("%s%d.%09d", price < 0 ? "-" : "", magnitude / kPriceScale,
+                                     magnitude % kPriceScale);
+  text.erase(text.find_last_not_of('0') + 1);
+  if (text.back() == '.') text.pop_back();
+  return text;
+}
+
+// The shortest digits that are this number and no other.
+template <typename Float>
+std::string float_text(Float value) {
+  std::array<char, 64> digits;
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
+  return std::string(digits.data(), end);
 }
 
 // What is no letter is shown as an escape: whoever publishes may write anything.
-std::string letter(char byte) {
-  if (absl::ascii_isprint(static_cast<unsigned char>(byte))) return std::string(1, byte);
-  return absl::CHexEscape(absl::string_view(&byte, 1));
-}
-std::string letter(dbn::Action action) {
-  return letter(static_cast<char>(action));
-}
-std::string letter(dbn::Side side) {
-  return letter(static_cast<char>(side));
+std::string letters(std::string_view text) {
+  const bool is_plain = std::ranges::all_of(
+      text, [](char c) { return absl::ascii_isprint(static_cast<unsigned char>(c)); });
+  return is_plain ? std::string(text)
+                  : absl::CHexEscape(absl::string_view(text.data(), text.size()));
 }
 
-std::string hex_text(std::span<const std::byte> record) {
+std::string hex_text(Bytes bytes) {
   return absl::BytesToHexString(
-      absl::string_view(reinterpret_cast<const char*>(record.data()), record.size()));
+      absl::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
 }
 
-// The fields that every DBN record with an action has.
-template <typename Record>
-nlohmann::ordered_json dbn_json(Sequence n, const Record& record) {
-  return {{"seq", n},
-          {"ts_event", record.hd.ts_event},
-          {"ts_recv", record.ts_recv},
-          {"publisher_id", record.hd.publisher_id},
-          {"instrument_id", record.hd.instrument_id},
-          {"action", letter(record.action)},
-          {"side", letter(record.side)},
-          {"price", record.price},
-          {"size", record.size},
-          {"flags", record.flags},
-          {"ts_in_delta", record.ts_in_delta},
-          {"sequence", record.sequence}};
+// The name of a value of an enumeration; nullptr: it has none.
+const std::string* name_of(const Field& field, std::uint64_t bits) {
+  if (field.unit == FieldUnit::kFlags || field.type == FieldType::kChar) return nullptr;
+  const auto found = std::ranges::find_if(field.values, [&](const FieldValue& value) {
+    return static_cast<std::uint64_t>(value.value) == bits;
+  });
+  return found == field.values.end() ? nullptr : &found->name;
 }
 
-template <typename Record>
-std::string dbn_text(const Record& record) {
-  const std::string time = record.ts_recv == dbn::kUndefTimestamp ? "-" : time_text(record.ts_recv);
-  return absl::StrFormat("%s  %8d  %s %s  %18s x %-8d", time, record.hd.instrument_id,
-                         letter(record.action), letter(record.side), price_text(record.price),
-                         record.size);
+// last|snapshot|0x1: the names of the bits that are set, and what has no name.
+std::string flags_text(const Field& field, std::uint64_t bits) {
+  std::string text;
+  for (const FieldValue& flag : field.values) {
+    const auto bit = static_cast<std::uint64_t>(flag.value);
+    if ((bits & bit) == 0) continue;
+    absl::StrAppend(&text, text.empty() ? "" : "|", flag.name);
+    bits &= ~bit;
+  }
+  if (bits != 0) absl::StrAppend(&text, text.empty() ? "" : "|", "0x", absl::Hex(bits));
+  return text.empty() ? "0" : text;
+}
+
+// A value as a person reads it.
+struct Reading {
+  const Field& field;
+
+  std::string operator()(std::uint64_t value) const {
+    if (field.unit == FieldUnit::kFlags) return flags_text(field, value);
+    const bool is_time = field.unit == FieldUnit::kUtcNs;
+    if (is_time && value == std::numeric_limits<std::uint64_t>::max()) return kNone;
+    if (is_time) return time_text(value);
+    const std::string* const name = name_of(field, value);
+    return name == nullptr ? absl::StrCat(value) : *name;
+  }
+  std::string operator()(std::int64_t value) const {
+    if (field.unit == FieldUnit::kPrice) return price_text(value);
+    const std::string* const name = name_of(field, static_cast<std::uint64_t>(value));
+    return name == nullptr ? absl::StrCat(value) : *name;
+  }
+  std::string operator()(float value) const { return float_text(value); }
+  std::string operator()(double value) const { return float_text(value); }
+  std::string operator()(char value) const { return letters({&value, 1}); }
+  std::string operator()(std::string_view value) const { return letters(value); }
+  std::string operator()(Bytes value) const { return hex_text(value); }
+};
+
+// A value as a program reads it.
+struct Json {
+  using Value = nlohmann::ordered_json;
+  const Field& field;
+
+  template <typename Integer>
+    requires std::integral<Integer> && (!std::same_as<Integer, char>)
+  Value operator()(Integer value) const {
+    const std::string* const name = name_of(field, static_cast<std::uint64_t>(value));
+    return name == nullptr ? Value(value) : Value(*name);
+  }
+  // As the digits of the shorter type say it, and not those of the nearest double.
+  Value operator()(float value) const { return std::strtod(float_text(value).c_str(), nullptr); }
+  Value operator()(double value) const { return value; }
+  Value operator()(char value) const { return letters({&value, 1}); }
+  Value operator()(std::string_view value) const { return letters(value); }
+  Value operator()(Bytes value) const { return hex_text(value); }
+};
+
+// As JSON has it, quoted where CSV needs that.
+std::string csv_text(const Field& field, Bytes record) {
+  const auto as_text = [&](const auto& value) -> std::string {
+    if constexpr (std::integral<std::decay_t<decltype(value)>>) {
+      if constexpr (!std::same_as<std::decay_t<decltype(value)>, char>) {
+        const std::string* const name = name_of(field, static_cast<std::uint64_t>(value));
+        return name == nullptr ? absl::StrCat(value) : *name;
+      }
+    }
+    return Reading{field}(value);
+  };
+  std::string text = visit_field(field, record, as_text);
+  if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
+  return absl::StrCat("\"", absl::StrReplaceAll(text, {{"\"", "\"\""}}), "\"");
+}
+
+std::string shown_name(const Field& field) {
+  const bool is_taken = std::ranges::find(kOwnNames, field.name) != kOwnNames.end();
+  return is_taken ? absl::StrCat("record.", field.name) : field.name;
+}
+
+const Field* find_instrument(const Schema& schema) {
+  const Field* const named = schema.find("instrument_id");
+  const auto is_number = [](const Field& field) {
+    return field.type >= FieldType::kUInt8 && field.type <= FieldType::kUInt64;
+  };
+  if (named != nullptr && is_number(*named)) return named;
+  const auto found = std::ranges::find_if(schema.fields, [&](const Field& field) {
+    return field.role == FieldRole::kKey && is_number(field);
+  });
+  return found == schema.fields.end() ? nullptr : &*found;
 }
 
 }  // namespace
 
-absl::Status check_schema(const std::string& schema, std::uint32_t record_bytes) {
-  if (schema_fits(schema, record_bytes)) return absl::OkStatus();
-  return make_error(Errc::kRecordSize,
-                    absl::StrCat("the bus calls its records of ", record_bytes, " bytes ", schema,
-                                 ", whose records have ", shipped_record_bytes(schema),
-                                 ": its publisher has to name another schema; `lapwing tail` shows "
-                                 "the bytes"));
+RecordFormat::RecordFormat(std::shared_ptr<const Schema> schema) : schema_(std::move(schema)) {
+  if (schema_ == nullptr) return;
+  time_ = schema_->find(FieldRole::kPublishTime);
+  if (time_ == nullptr) time_ = schema_->find(FieldRole::kTime);
+  instrument_ = find_instrument(*schema_);
 }
 
-RecordFormat::RecordFormat(const std::string& schema)
-    : schema_(Schema::kBytes), record_bytes_(shipped_record_bytes(schema)) {
-  if (schema == dbn::kSchemaMbo) schema_ = Schema::kMbo;
-  if (schema == dbn::kSchemaTrades) schema_ = Schema::kTrades;
-  if (schema == dbn::kSchemaMbp1) schema_ = Schema::kMbp1;
-  if (schema == kv16::kSchema) schema_ = Schema::kKv16;
-}
-
-RecordFormat::Schema RecordFormat::schema_of(std::span<const std::byte> record) const {
-  return record.size() == record_bytes_ ? schema_ : Schema::kBytes;
-}
-
-std::string RecordFormat::text(Sequence n, std::span<const std::byte> record) const {
+std::string RecordFormat::text(Sequence n, Bytes record) const {
   return absl::StrFormat("%12d  %s", n, text(record));
 }
 
-std::string RecordFormat::text(std::span<const std::byte> record) const {
-  switch (schema_of(record)) {
-    case Schema::kMbo: {
-      const auto mbo = as<dbn::MboMsg>(record);
-      return absl::StrCat(dbn_text(mbo), "  order ", mbo.order_id);
-    }
-    case Schema::kTrades:
-      return dbn_text(as<dbn::TradeMsg>(record));
-    case Schema::kMbp1: {
-      const auto mbp = as<dbn::Mbp1Msg>(record);
-      return absl::StrCat(dbn_text(mbp), "  ", mbp.level.bid_sz, " x ",
-                          price_text(mbp.level.bid_px), " / ", price_text(mbp.level.ask_px), " x ",
-                          mbp.level.ask_sz);
-    }
-    case Schema::kKv16: {
-      const auto pair = as<kv16::Record>(record);
-      return absl::StrCat(pair.key, " = ", pair.value);
-    }
-    case Schema::kBytes:
-      break;
+std::string RecordFormat::text(Bytes record) const {
+  if (!fits(record)) return hex_text(record);
+  std::string line;
+  for (const Field& field : schema_->fields) {
+    if (field.role == FieldRole::kSpare) continue;
+    absl::StrAppend(&line, line.empty() ? "" : " ", field.name, "=",
+                    visit_field(field, record, Reading{field}));
   }
-  return hex_text(record);
+  return line;
 }
 
-nlohmann::ordered_json RecordFormat::json(Sequence n, std::span<const std::byte> record) const {
-  switch (schema_of(record)) {
-    case Schema::kMbo: {
-      const auto mbo = as<dbn::MboMsg>(record);
-      nlohmann::ordered_json line = dbn_json(n, mbo);
-      line["order_id"] = mbo.order_id;
-      line["channel_id"] = mbo.channel_id;
-      return line;
-    }
-    case Schema::kTrades:
-      return dbn_json(n, as<dbn::TradeMsg>(record));
-    case Schema::kMbp1: {
-      const auto mbp = as<dbn::Mbp1Msg>(record);
-      nlohmann::ordered_json line = dbn_json(n, mbp);
-      line["bid_px"] = mbp.level.bid_px;
-      line["ask_px"] = mbp.level.ask_px;
-      line["bid_sz"] = mbp.level.bid_sz;
-      line["ask_sz"] = mbp.level.ask_sz;
-      line["bid_ct"] = mbp.level.bid_ct;
-      line["ask_ct"] = mbp.level.ask_ct;
-      return line;
-    }
-    case Schema::kKv16: {
-      const auto pair = as<kv16::Record>(record);
-      return nlohmann::ordered_json{{"seq", n}, {"key", pair.key}, {"value", pair.value}};
-    }
-    case Schema::kBytes:
-      break;
+nlohmann::ordered_json RecordFormat::json(Sequence n, Bytes record) const {
+  nlohmann::ordered_json line{{"seq", n}};
+  if (!fits(record)) {
+    line["bytes"] = hex_text(record);
+    return line;
   }
-  return nlohmann::ordered_json{{"seq", n}, {"bytes", hex_text(record)}};
+  for (const Field& field : schema_->fields) {
+    if (field.role == FieldRole::kSpare) continue;
+    line[shown_name(field)] = visit_field(field, record, Json{field});
+  }
+  return line;
 }
 
-std::optional<std::uint64_t> RecordFormat::receive_time_ns(
-    std::span<const std::byte> record) const {
-  const Schema schema = schema_of(record);
-  std::uint64_t time = dbn::kUndefTimestamp;
-  if (schema == Schema::kMbo) time = as<dbn::MboMsg>(record).ts_recv;
-  if (schema == Schema::kTrades) time = as<dbn::TradeMsg>(record).ts_recv;
-  if (schema == Schema::kMbp1) time = as<dbn::Mbp1Msg>(record).ts_recv;
-  if (time == dbn::kUndefTimestamp) return std::nullopt;
-  return time;
+std::string RecordFormat::csv_header() const {
+  if (schema_ == nullptr) return "seq,bytes";
+  std::string header = "seq";
+  for (const Field& field : schema_->fields) {
+    if (field.role != FieldRole::kSpare) absl::StrAppend(&header, ",", shown_name(field));
+  }
+  return header;
 }
 
-std::optional<std::uint32_t> RecordFormat::instrument_id(std::span<const std::byte> record) const {
-  const Schema schema = schema_of(record);
-  if (schema == Schema::kBytes || schema == Schema::kKv16) return std::nullopt;
-  return as<dbn::RecordHeader>(record).instrument_id;
+std::string RecordFormat::csv(Sequence n, Bytes record) const {
+  std::string row = absl::StrCat(n);
+  if (!fits(record)) return absl::StrCat(row, ",", hex_text(record));
+  for (const Field& field : schema_->fields) {
+    if (field.role != FieldRole::kSpare) absl::StrAppend(&row, ",", csv_text(field, record));
+  }
+  return row;
+}
+
+std::optional<std::uint64_t> RecordFormat::latency_time_ns(Bytes record) const {
+  if (!fits(record) || time_ == nullptr) return std::nullopt;
+  return time_of(*time_, record);
+}
+
+std::optional<std::uint64_t> RecordFormat::instrument_id(Bytes record) const {
+  if (!fits(record) || instrument_ == nullptr) return std::nullopt;
+  return visit_field(*instrument_, record, [](const auto& value) -> std::optional<std::uint64_t> {
+    if constexpr (std::same_as<std::decay_t<decltype(value)>, std::uint64_t>) {
+      return value;
+    } else {
+      return std::nullopt;
+    }
+  });
 }
 
 }  // namespace lapwing::cli

@@ -1,47 +1,54 @@
-// How a record looks as text or JSON, by the bus's schema; and where its time and instrument stand.
+// How a record looks as text, JSON or a row of CSV, by its description, and by nothing else; and
+// where its time and its instrument stand.
 //
 // Thread safety: immutable after construction.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
 #include <string>
 
-#include "absl/status/status.h"
+#include "lapwing/schema.h"
 #include "lapwing/sequence.h"
 
 namespace lapwing::cli {
 
-enum class OutputFormat { kText, kJson, kNone };
-
-// kRecordSize for records that are said to be of a schema which Lapwing ships, and have not the
-// size of that one's.
-absl::Status check_schema(const std::string& schema, std::uint32_t record_bytes);
+enum class OutputFormat { kText, kJson, kCsv, kNone };
 
 class RecordFormat {
  public:
-  explicit RecordFormat(const std::string& schema);
+  // null: the records are not described.
+  explicit RecordFormat(std::shared_ptr<const Schema> schema = nullptr);
 
-  // For a line, without its end, after the record's number or alone. Records of unknown schemas,
-  // and those that have not the size of theirs, are shown as hexadecimal bytes.
+  // For a line, without its end, after the record's number or alone. Spare bytes are left out.
+  // Records that are not described, or have not the size of their description, are shown as
+  // hexadecimal digits.
   std::string text(Sequence n, std::span<const std::byte> record) const;
   std::string text(std::span<const std::byte> record) const;
+  // Prices, times and flags as numbers, as they are in the record; a value that has a name by that.
   nlohmann::ordered_json json(Sequence n, std::span<const std::byte> record) const;
+  // Columns of a header, or of a row: the number, then the fields as in json().
+  std::string csv_header() const;
+  std::string csv(Sequence n, std::span<const std::byte> record) const;
 
-  // ts_recv of a DBN record, UTC ns; nullopt for other schemas or an undefined time.
-  std::optional<std::uint64_t> receive_time_ns(std::span<const std::byte> record) const;
-  // instrument_id of a DBN record.
-  std::optional<std::uint32_t> instrument_id(std::span<const std::byte> record) const;
+  // The time from which a latency counts, UTC ns: that of publishing, else that of the record.
+  // Nothing where there is none, or where it is undefined.
+  std::optional<std::uint64_t> latency_time_ns(std::span<const std::byte> record) const;
+  // The field instrument_id, otherwise the first unsigned number of the key.
+  std::optional<std::uint64_t> instrument_id(std::span<const std::byte> record) const;
 
  private:
-  enum class Schema { kBytes, kMbo, kTrades, kMbp1, kKv16 };
-  Schema schema_of(std::span<const std::byte> record) const;
+  bool fits(std::span<const std::byte> record) const {
+    return schema_ != nullptr && record.size() == schema_->record_bytes;
+  }
 
-  Schema schema_;
-  std::uint32_t record_bytes_;  // of that schema; 0: of any size
+  std::shared_ptr<const Schema> schema_;
+  const Field* time_ = nullptr;
+  const Field* instrument_ = nullptr;
 };
 
 }  // namespace lapwing::cli

@@ -1,6 +1,5 @@
 // lapwing state: look into a checkpoint.
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <cstring>
 #include <functional>
@@ -16,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/time.h"
+#include "cli/bus_records.h"
 #include "cli/command_help.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
@@ -27,11 +27,10 @@
 #include "cli/standard_streams.h"
 #include "cli/time_text.h"
 #include "lapwing/checkpoints.h"
-#include "lapwing/kv16.h"
 #include "os/kernel.h"
 #include "snapshot/bus_directory.h"
-#include "snapshot/fold/key_bytes.h"
 #include "snapshot/fold/order_fold.h"
+#include "snapshot/schema/key_fields.h"
 
 namespace lapwing::cli {
 namespace {
@@ -71,13 +70,14 @@ struct Selection {
 
 class StateCommand {
  public:
-  explicit StateCommand(const StateOptions& options) : options_(options), format_("") {}
+  explicit StateCommand(const StateOptions& options) : options_(options) {}
   int run();
 
  private:
   absl::Status open();
   absl::StatusOr<Selection> select() const;
-  absl::StatusOr<Selection> select_pair() const;
+  const Field* number_key() const;
+  absl::StatusOr<Selection> select_number(const Field& field) const;
   absl::StatusOr<Selection> select_instrument() const;
   absl::Status print_entries(const Selection& selection) const;
   std::string entry_text(std::span<const std::byte> entry) const;
@@ -93,30 +93,46 @@ class StateCommand {
 
   const StateOptions& options_;
   RecordFormat format_;
+  std::shared_ptr<const Schema> description_;
   std::optional<Checkpoint> checkpoint_;
 };
 
 absl::Status StateCommand::open() {
   const absl::StatusOr<BusDescription> bus = read_bus_description(options_.bus);
   if (!bus.ok()) return bus.status();
-  if (auto fits = check_schema(bus->schema, bus->record_bytes); !fits.ok()) return fits;
+  if (auto fits = check_records(*bus); !fits.ok()) return fits;
   absl::StatusOr<Checkpoint> opened = Checkpoint::open(
       {.directory = options_.bus, .fold_name = options_.fold, .as_of = options_.at});
   if (!opened.ok()) return opened.status();
   checkpoint_.emplace(*std::move(opened));
-  format_ = RecordFormat(shows_records() ? shape().schema : "");
+  description_ = records_of(*bus).description;
+  if (shows_records()) format_ = RecordFormat(description_);
   return absl::OkStatus();
 }
 
-absl::StatusOr<Selection> StateCommand::select_pair() const {
+// The one field of the key, if that is an unsigned number.
+const Field* StateCommand::number_key() const {
+  if (description_ == nullptr || shape().name != kFoldLatest) return nullptr;
+  const Field* const key = description_->find(FieldRole::kKey);
+  const bool is_number =
+      key != nullptr && key->type >= FieldType::kUInt8 && key->type <= FieldType::kUInt64;
+  return is_number && key->bytes == shape().key_bytes ? key : nullptr;
+}
+
+absl::StatusOr<Selection> StateCommand::select_number(const Field& field) const {
   std::uint64_t number = 0;
-  if (!absl::SimpleAtoi(options_.key, &number)) {
+  const bool fits = absl::SimpleAtoi(options_.key, &number) &&
+                    (field.bytes == sizeof number || number >> (8 * field.bytes) == 0);
+  if (!fits) {
     return make_error(
         Errc::kInvalidArgument,
-        absl::StrCat("--key ", options_.key, ": a key of a kv16 bus is a number; give one"));
+        absl::StrCat("--key ", options_.key, ": the key of these records, ", field.name,
+                     ", is a number of ", field.bytes, " bytes; give one"));
   }
-  std::array<std::byte, sizeof number> key;
-  write_big_endian(number, key.data());
+  std::vector<std::byte> record(description_->record_bytes);
+  std::memcpy(record.data() + field.offset, &number, field.bytes);
+  std::vector<std::byte> key(field.bytes);
+  KeyFields(*description_).write(record, key.data());
   const std::uint64_t begin = checkpoint_->lower_bound(key);
   const bool is_there = !checkpoint_->find(key).empty();
   return Selection{begin, begin + is_there, [](std::span<const std::byte>) { return true; }};
@@ -152,7 +168,8 @@ absl::StatusOr<Selection> StateCommand::select() const {
     return Selection{0, options_.entries ? checkpoint_->size() : 0,
                      [](std::span<const std::byte>) { return true; }};
   }
-  return shape().schema == kv16::kSchema ? select_pair() : select_instrument();
+  const Field* const number = number_key();
+  return number != nullptr ? select_number(*number) : select_instrument();
 }
 
 // A line for each. kNotFound if --key matches none.

@@ -31,14 +31,17 @@ constexpr char kAbout[] =
     "  lapwing tail --bus ./es --conflate 250ms         at most four a second of each key\n"
     "  lapwing tail --bus ./es --from start --until-closed --format none --summary\n\n"
     "Records go to standard output, events (gaps, sessions, losses) to standard error; with\n"
-    "--format json both go to standard output. With --from snapshot the state comes first. It\n"
-    "is marked: `state` before the line, \"state\": true in JSON. Its sequence is the order's\n"
-    "place (0 if the fold has none). --count, and the summary's records and digest, cover only\n"
-    "the records after the state.\n\n"
+    "--format json both go to standard output. --format csv begins with a header. Records are\n"
+    "shown by their description, every field by its name (docs/records.md).\n\n"
+    "With --from snapshot the state comes first. It is marked: `state` before the line,\n"
+    "\"state\": true in JSON, 1 in the last column of CSV. Its sequence is the order's place (0 "
+    "if\n"
+    "the fold has none). --count, and the summary's records and digest, cover only the records\n"
+    "after the state.\n\n"
     "With --conflate only the newest record of each key in each interval is shown. The key is\n"
-    "the instrument; for market by order the instrument and its side; for kv16 the record's\n"
-    "key. A line ends with the number of older records it replaces (+12; in JSON \"conflated\").\n"
-    "An event ends the interval early. --count counts lines.";
+    "in the records' description: of DBN the instrument, for market by order the instrument and\n"
+    "its side. A line ends with the number of older records it replaces (+12; in JSON and CSV\n"
+    "\"conflated\"). An event ends the interval early. --count counts lines.";
 
 struct TailOptions {
   FollowOptions follow;
@@ -67,35 +70,45 @@ class Tail {
   explicit Tail(const TailOptions& options)
       : options_(options),
         output_(options.format == "json"   ? OutputFormat::kJson
+                : options.format == "csv"  ? OutputFormat::kCsv
                 : options.format == "none" ? OutputFormat::kNone
                                            : OutputFormat::kText),
-        conflated_(options.conflate_ns != 0) {}
+        conflated_(options.conflate_ns != 0),
+        has_state_(options.follow.from.starts_with("snapshot")) {}
 
   int run();
 
  private:
   absl::StatusOr<RecordSource> open();
-  const RecordFormat& format(const std::string& schema);
+  void set_format(const std::shared_ptr<const Schema>& description);
   void choose_instrument();
   absl::Status show_records(const FollowedRecords& records);
   absl::Status show_state(std::span<const std::byte> entry, const Subscriber& subscriber);
-  void show_record(Sequence n, std::span<const std::byte> record, std::uint64_t conflated) const;
+  void show_record(Sequence n, std::span<const std::byte> record, std::uint64_t conflated);
+  void show_row(const RecordFormat& format, Sequence n, std::span<const std::byte> record,
+                std::uint64_t conflated, bool is_state);
   absl::Status show_event(const Event& event) const;
   void measure(std::span<const std::byte> record, std::uint64_t now_wall_ns);
 
   const TailOptions& options_;
   OutputFormat output_;
-  std::optional<RecordFormat> format_;
-  std::string schema_;  // that it is for
+  RecordFormat format_;
+  std::shared_ptr<const Schema> description_;  // that it is for
+  bool has_header_ = false;                    // of CSV, for it
   std::optional<InstrumentFilter> filter_;
   bool conflated_ = false;
+  bool has_state_ = false;
   Histogram latency_;
 };
 
 // After a reset the bus may carry other records.
-const RecordFormat& Tail::format(const std::string& schema) {
-  if (!format_ || schema != schema_) format_.emplace(schema_ = schema);
-  return *format_;
+void Tail::set_format(const std::shared_ptr<const Schema>& description) {
+  const bool is_same =
+      description == description_ || (description && description_ && *description == *description_);
+  if (is_same) return;
+  description_ = description;
+  format_ = RecordFormat(description_);
+  has_header_ = false;
 }
 
 void Tail::choose_instrument() {
@@ -103,13 +116,13 @@ void Tail::choose_instrument() {
 }
 
 void Tail::measure(std::span<const std::byte> record, std::uint64_t now_wall_ns) {
-  const std::optional<std::uint64_t> sent = format_->receive_time_ns(record);
+  const std::optional<std::uint64_t> sent = format_.latency_time_ns(record);
   if (sent && *sent <= now_wall_ns) latency_.add(now_wall_ns - *sent);
 }
 
 absl::Status Tail::show_records(const FollowedRecords& records) {
   if (output_ == OutputFormat::kNone && !options_.latency) return absl::OkStatus();
-  format(records.schema);
+  set_format(records.description);
   const std::uint64_t now = options_.latency ? wall_ns() : 0;
   Sequence next = records.first;
   for (std::size_t at = 0; at < records.bytes.size(); at += records.record_bytes) {
@@ -126,8 +139,9 @@ absl::Status Tail::show_state(std::span<const std::byte> entry, const Subscriber
   const bool is_record = leading == subscriber.record_bytes();
   const Sequence place = subscriber.fold()->place_of(entry);
   if (is_record) entry = entry.first(leading);
-  const RecordFormat as_bytes("");
-  const RecordFormat& shown = is_record ? format(subscriber.schema()) : as_bytes;
+  if (is_record) set_format(subscriber.description());
+  const RecordFormat as_bytes;
+  const RecordFormat& shown = is_record ? format_ : as_bytes;
   if (filter_ && is_record && !filter_->matches(shown.instrument_id(entry)))
     return absl::OkStatus();
   if (output_ == OutputFormat::kText) std::cout << "state " << shown.text(place, entry) << '\n';
@@ -136,19 +150,34 @@ absl::Status Tail::show_state(std::span<const std::byte> entry, const Subscriber
     line["state"] = true;
     std::cout << json_text(line) << '\n';
   }
+  if (output_ == OutputFormat::kCsv) show_row(shown, place, entry, 0, true);
   return std::cout ? absl::OkStatus() : flush_output();
 }
 
-void Tail::show_record(Sequence n, std::span<const std::byte> record,
-                       std::uint64_t conflated) const {
+// A header where records of another kind begin. What is no field stands at the end.
+void Tail::show_row(const RecordFormat& format, Sequence n, std::span<const std::byte> record,
+                    std::uint64_t conflated, bool is_state) {
+  if (!std::exchange(has_header_, true)) {
+    std::cout << format.csv_header() << (conflated_ ? ",conflated" : "")
+              << (has_state_ ? ",state" : "") << '\n';
+  }
+  std::cout << format.csv(n, record);
+  if (conflated_) std::cout << ',' << conflated;
+  if (has_state_) std::cout << ',' << (is_state ? 1 : 0);
+  std::cout << '\n';
+}
+
+void Tail::show_record(Sequence n, std::span<const std::byte> record, std::uint64_t conflated) {
   if (output_ == OutputFormat::kText) {
-    std::cout << format_->text(n, record);
+    std::cout << format_.text(n, record);
     if (conflated > 0) std::cout << "  +" << conflated;
     std::cout << '\n';
   } else if (output_ == OutputFormat::kJson) {
-    nlohmann::ordered_json line = format_->json(n, record);
+    nlohmann::ordered_json line = format_.json(n, record);
     if (conflated_) line["conflated"] = conflated;
     std::cout << json_text(line) << '\n';
+  } else if (output_ == OutputFormat::kCsv) {
+    show_row(format_, n, record, conflated, false);
   }
 }
 
@@ -178,8 +207,10 @@ int Tail::run() {
   FollowHandlers handlers;
   choose_instrument();
   if (filter_) {
-    handlers.keep = [&](std::span<const std::byte> record, const std::string& schema) {
-      return filter_->matches(format(schema).instrument_id(record));
+    handlers.keep = [&](std::span<const std::byte> record,
+                        const std::shared_ptr<const Schema>& description) {
+      set_format(description);
+      return filter_->matches(format_.instrument_id(record));
     };
   }
   handlers.on_records = [&](const FollowedRecords& records) { return show_records(records); };
@@ -208,17 +239,21 @@ void add_tail(CLI::App& app, Run& run) {
       .add_option("--instrument", options->instrument,
                   "only this instrument: its number, or a symbol from the feed's metadata")
       ->type_name("ID|SYMBOL");
-  command.add_flag("--latency", options->latency,
-                   "measure the time from ts_recv to delivery (use publish --restamp)");
+  command.add_flag(
+      "--latency", options->latency,
+      "measure the time from the records' time of publishing, or else from their own, to "
+      "delivery (DBN: use publish --restamp)");
   command
       .add_option(
           "--conflate", options->conflate_ns,
           "show only the newest record of each key in each interval, and how many it replaces")
       ->transform(as_duration_ns())
       ->type_name("DURATION");
-  command.add_option("--format", options->format, "text, json (one object a line), or none")
+  command
+      .add_option("--format", options->format,
+                  "text, json (one object a line), csv (a header first), or none")
       ->capture_default_str()
-      ->check(CLI::IsMember({"text", "json", "none"}));
+      ->check(CLI::IsMember({"text", "json", "csv", "none"}));
   command.callback([options, &run] { run = [options] { return Tail(*options).run(); }; });
 }
 

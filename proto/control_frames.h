@@ -112,9 +112,10 @@ struct WelcomeFrame {
   char bus_name[64];
   char ring_path[512];
   char journal_path[512];
+  std::uint64_t schema_hash;  // of the ring's header
 };
 inline constexpr std::size_t kWelcomeBytesFirst = 1224;
-static_assert(sizeof(WelcomeFrame) == 1224);
+static_assert(sizeof(WelcomeFrame) == 1232);
 static_assert(offsetof(WelcomeFrame, session_id) == 16);
 static_assert(offsetof(WelcomeFrame, journal_id) == 32);
 static_assert(offsetof(WelcomeFrame, session_first_sequence) == 48);
@@ -131,6 +132,7 @@ static_assert(offsetof(WelcomeFrame, schema) == 104);
 static_assert(offsetof(WelcomeFrame, bus_name) == 136);
 static_assert(offsetof(WelcomeFrame, ring_path) == 200);
 static_assert(offsetof(WelcomeFrame, journal_path) == 712);
+static_assert(offsetof(WelcomeFrame, schema_hash) == 1224);
 
 struct RefusedFrame {
   FrameHeader header;

@@ -5,6 +5,7 @@
 //   journal/<journal id>/<segment, 20 digits>.sum   one SumEntry per 4 KiB block of slots
 //   journal/<journal id>/<segment, 20 digits>.idx   one TimeEntry per sync, appended
 //   journal/<journal id>/retention                  RetentionEntry, twice
+//   journal/schemas/<hash, 16 hex digits>.json      the description of a schema (lapwing/schema.h)
 //
 // Segment k (from 0) holds sequences kK+1 … (k+1)K, K a power of two. A slot on disk is the slot of
 // the ring: ready stamp, record, zeros. A slot of zeros has not been written.
@@ -36,7 +37,8 @@ struct SegmentHeader {
   std::uint32_t record_bytes;
   std::uint64_t created_wall_ns;
   char schema[32];
-  std::uint8_t reserved[3984];
+  std::uint64_t schema_hash;  // of its description in journal/schemas; 0: none
+  std::uint8_t reserved[3976];
   std::uint64_t checksum;  // XXH3-64 of the page's first 4,088 bytes
 };
 static_assert(sizeof(SegmentHeader) == kSegmentHeaderBytes);
@@ -50,6 +52,7 @@ static_assert(offsetof(SegmentHeader, slot_bytes) == 56);
 static_assert(offsetof(SegmentHeader, record_bytes) == 60);
 static_assert(offsetof(SegmentHeader, created_wall_ns) == 64);
 static_assert(offsetof(SegmentHeader, schema) == 72);
+static_assert(offsetof(SegmentHeader, schema_hash) == 104);
 static_assert(offsetof(SegmentHeader, checksum) == 4088);
 
 // The sum of a block's first `count` slots: what was synced of it. All zero: nothing yet. The sum
@@ -131,7 +134,8 @@ struct SessionEntry {
   std::uint64_t wall_ns;        // when the entry was written, UTC
   char schema[32];              // begin
   char ring_path[256];          // begin: where recovery finds the session's ring file
-  std::uint8_t reserved[64];
+  std::uint64_t schema_hash;    // begin: of its description in journal/schemas; 0: none
+  std::uint8_t reserved[56];
   std::uint64_t checksum;  // XXH3-64 of the entry's first 504 bytes
 };
 static_assert(sizeof(SessionEntry) == kSessionEntryBytes);
@@ -155,6 +159,7 @@ static_assert(offsetof(SessionEntry, source_offset) == 136);
 static_assert(offsetof(SessionEntry, wall_ns) == 144);
 static_assert(offsetof(SessionEntry, schema) == 152);
 static_assert(offsetof(SessionEntry, ring_path) == 184);
+static_assert(offsetof(SessionEntry, schema_hash) == 440);
 static_assert(offsetof(SessionEntry, checksum) == 504);
 
 }  // namespace lapwing

@@ -64,7 +64,8 @@ struct RingHeader {
   // another directory, and has no ring.
   std::uint64_t directory_device;  // st_dev
   std::uint64_t directory_inode;   // st_ino
-  std::uint8_t reserved[3856];
+  std::uint64_t schema_hash;       // of the description of `schema` (lapwing/schema.h); 0: none
+  std::uint8_t reserved[3848];
   std::uint64_t checksum;  // XXH3-64 of the page's first 4,088 bytes
 };
 static_assert(sizeof(RingHeader) == kPageBytes);
@@ -86,6 +87,7 @@ static_assert(offsetof(RingHeader, schema) == 120);
 static_assert(offsetof(RingHeader, bus_name) == 152);
 static_assert(offsetof(RingHeader, directory_device) == 216);
 static_assert(offsetof(RingHeader, directory_inode) == 224);
+static_assert(offsetof(RingHeader, schema_hash) == 232);
 static_assert(offsetof(RingHeader, checksum) == 4088);
 
 enum class RingState : std::uint64_t { kRunning = 1, kClosed = 2 };

@@ -16,11 +16,13 @@
 #include "os/system_error.h"
 #include "proto/busy_flag.h"
 #include "proto/control_frames.h"
+#include "proto/schema_label.h"
 #include "proto/text_field.h"
 #include "publisher/closing_threads.h"
 #include "publisher/file_thread.h"
 #include "publisher/lock_watch.h"
 #include "publisher/publisher_set_up.h"
+#include "publisher/record_options.h"
 #include "publisher/service_thread.h"
 #include "publisher/session_start.h"
 
@@ -221,7 +223,7 @@ WelcomeFrame Publisher::State::welcome() {
   frame.has_journal = ring.has_journal;
   frame.journal_state = static_cast<std::uint32_t>(condition.state);
   frame.journal_errno = condition.sys_errno;
-  set_text(frame.schema, options.schema);
+  set_schema(frame, get_schema(ring));
   set_text(frame.bus_name, session.description.name);
   set_text(frame.ring_path, session.ring->path());
   set_text(frame.journal_path, session.description.journal_root);
@@ -338,6 +340,7 @@ absl::StatusOr<Publisher> PublisherAccess::open(PublisherSetUp set_up) {
        {&set_up.directory, &set_up.journal_directory, &set_up.ring_directory}) {
     if (absl::Status made = make_absolute(*path); !made.ok()) return made;
   }
+  if (absl::Status agree = settle_record_options(set_up); !agree.ok()) return agree;
   absl::StatusOr<StartedSession> session = start_session(set_up);
   if (!session.ok()) return session.status();
   const std::shared_ptr<Publisher::State> state(

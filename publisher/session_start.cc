@@ -16,10 +16,12 @@
 #include "os/uring_write_queue.h"
 #include "proto/control_frames.h"
 #include "proto/ring_words.h"
-#include "proto/shipped_schemas.h"
+#include "proto/schema_label.h"
 #include "proto/text_field.h"
 #include "publisher/bus_places.h"
 #include "publisher/left_rings.h"
+#include "snapshot/schema/kept_schemas.h"
+#include "snapshot/schema/known_schemas.h"
 
 namespace lapwing {
 namespace {
@@ -33,16 +35,6 @@ std::string clip(const std::string& text, std::size_t bytes_max) {
     --end;
   }
   return text.substr(0, end);
-}
-
-// Subscribers take records of these schemas apart.
-absl::Status check_schema(const PublisherSetUp& options) {
-  if (schema_fits(options.schema, options.record_bytes)) return absl::OkStatus();
-  return make_error(
-      Errc::kRecordSize,
-      absl::StrCat("records of ", options.record_bytes, " bytes are not ", options.schema,
-                   ", whose records have ", shipped_record_bytes(options.schema),
-                   ": give the schema another name, or publish records of that size"));
 }
 
 // An option that is of a journal alone and was set; nullptr: none.
@@ -85,7 +77,8 @@ absl::Status check_length(const std::string& what, const std::string& path, std:
 // The starter's state, passed from step to step.
 class Starter {
  public:
-  explicit Starter(const PublisherSetUp& options) : options_(options), places_(options) {}
+  explicit Starter(const PublisherSetUp& options)
+      : options_(options), places_(options), description_(options.description) {}
 
   absl::StatusOr<StartedSession> run();
 
@@ -94,7 +87,8 @@ class Starter {
   absl::Status make_directory(const std::string& directory, DirectoryUse use) const;
   absl::Status take_locks();
   absl::Status settle_past();
-  absl::Status check_continuation() const;
+  absl::Status check_continuation();
+  absl::Status continue_description(std::uint64_t hash);
   absl::Status make_ring();
   absl::Status begin_session();
   absl::Status start_archiver();
@@ -103,6 +97,7 @@ class Starter {
   void abandon();
   bool session_is_open() const;
 
+  SchemaLabel label() const { return {options_.schema, description_ ? description_->hash() : 0}; }
   void step(const char* name) const {
     if (options_.on_step) options_.on_step(name);
   }
@@ -112,6 +107,7 @@ class Starter {
 
   const PublisherSetUp& options_;
   const BusPlaces places_;
+  std::optional<Schema> description_;
   StartedSession session_;
   Id128 boot_id_;
   Id128 session_id_;
@@ -161,7 +157,6 @@ absl::Status Starter::prepare() {
                       absl::StrCat("records of ", options_.record_bytes, " bytes: a bus carries ",
                                    kRecordBytesMin, " to ", kRecordBytesMax, " bytes"));
   }
-  if (absl::Status fits = check_schema(options_); !fits.ok()) return fits;
   geometry_.slot_bytes = slot_bytes_for(options_.record_bytes);
   geometry_.record_bytes = options_.record_bytes;
   geometry_.segment_slots = options_.segment_bytes / geometry_.slot_bytes;
@@ -256,14 +251,18 @@ absl::Status Starter::settle_past() {
   return check_continuation();
 }
 
-// A journal that goes on keeps its records' size and its segments' size.
-absl::Status Starter::check_continuation() const {
+// A journal that goes on keeps its records' schema and size, and its segments' size.
+absl::Status Starter::check_continuation() {
   const SessionRecord* const last = session_.sessions->last();
   if (!session_.settled.geometry || last == nullptr) return absl::OkStatus();
   const std::string schema = get_text(last->begin.schema);
   if (session_.settled.geometry->record_bytes == options_.record_bytes &&
       schema == options_.schema) {
-    return absl::OkStatus();
+    const std::uint64_t described =
+        newest_description(*session_.sessions, session_.settled.journal_id);
+    // A shipped schema is what it is, whichever release has given names to more of its values.
+    const bool is_shipped = known_schema(options_.schema).has_value();
+    return described == 0 || is_shipped ? absl::OkStatus() : continue_description(described);
   }
   return make_error(Errc::kRecordSize,
                     absl::StrCat("the journal ", places_.journal_root(), " holds records of ",
@@ -272,6 +271,31 @@ absl::Status Starter::check_continuation() const {
                                  options_.schema,
                                  ": use another bus directory for this feed, or move the old "
                                  "journal away"));
+}
+
+// By the rules of docs/records.md: readers of what is there have to be right about what comes.
+absl::Status Starter::continue_description(std::uint64_t hash) {
+  if (description_ && description_->hash() == hash) return absl::OkStatus();
+  absl::StatusOr<Schema> kept = read_kept_schema(*session_.disk, places_.journal_root(), hash);
+  if (errc_of(kept.status()) == Errc::kUnsupported) return kept.status();
+  if (!kept.ok()) {
+    return make_error(
+        Errc::kDamaged,
+        absl::StrCat("the journal ", places_.journal_root(),
+                     " does not say any more what its records are: ", kept.status().message(),
+                     "; restore that file, or move the journal away"));
+  }
+  if (!description_) {
+    description_ = *std::move(kept);
+    return absl::OkStatus();
+  }
+  const std::string why = mismatch(*kept, *description_);
+  if (why.empty()) return absl::OkStatus();
+  return make_error(
+      Errc::kRecordSize,
+      absl::StrCat("the journal ", places_.journal_root(), " holds ", kept->name, " version ",
+                   kept->version, ", and the new description does not go on with it: ", why,
+                   "; use another bus directory, or move the old journal away"));
 }
 
 absl::Status Starter::make_ring() {
@@ -288,7 +312,7 @@ absl::Status Starter::make_ring() {
   spec.directory = *std::move(home);
   spec.record_bytes = options_.record_bytes;
   spec.capacity = options_.capacity;
-  spec.schema = options_.schema;
+  spec.schema = label();
   spec.bus_name = clip(options_.name.empty() ? last_component(options_.directory) : options_.name,
                        sizeof RingHeader::bus_name - 1);
   spec.journal_id = journal_id_;
@@ -316,6 +340,10 @@ absl::Status Starter::begin_session() {
   }
   if (absl::Status synced = session_.disk->sync_directory(places_.journal_root()); !synced.ok())
     return synced;
+  if (description_) {
+    absl::Status kept = keep_schema(*session_.disk, places_.journal_root(), *description_);
+    if (!kept.ok()) return kept;
+  }
   SessionEntry begin{};
   begin.kind = SessionEntryKind::kBegin;
   begin.journal_id = journal_id_;
@@ -327,7 +355,7 @@ absl::Status Starter::begin_session() {
   begin.segment_slots = geometry_.segment_slots;
   begin.source_id = options_.source_id;
   begin.source_offset = session_.source_offset;
-  set_text(begin.schema, options_.schema);
+  set_schema(begin, label());
   set_text(begin.ring_path, session_.ring->path());
   return session_.sessions->append(begin);
 }
@@ -345,7 +373,7 @@ absl::Status Starter::start_archiver() {
   ArchiverOptions archive;
   archive.journal =
       journal_files_of(*session_.disk, places_.journal_root(), session_.sessions->last()->begin);
-  archive.schema = options_.schema;
+  archive.schema = label();
   archive.first = ring.session_first_sequence;
   archive.oldest = session_.settled.oldest;
   archive.capacity = ring.capacity;
@@ -366,6 +394,7 @@ absl::Status Starter::announce() {
   BusDescription& bus = session_.description;
   bus.name = get_text(ring.bus_name);
   bus.schema = options_.schema;
+  bus.description = description_ ? description_->text() : "";
   bus.ring_path = session_.ring->path();
   bus.journal_root = options_.journal ? places_.journal_root() : "";
   bus.journal_writer = options_.journal ? session_.queue->description() : "";

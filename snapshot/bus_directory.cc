@@ -171,7 +171,9 @@ absl::StatusOr<BusDescription> parse_description(const std::string& path, const 
       take(object, "record_bytes", bus.record_bytes) &&
       take(object, "slot_bytes", bus.slot_bytes) && take(object, "capacity", bus.capacity) &&
       take(object, "closed", bus.closed);
-  if (!complete) return damaged("a field is missing or of another type");
+  const bool is_described = !object.contains("description") ||  // releases before 0.2 have none
+                            take(object, "description", bus.description);
+  if (!complete || !is_described) return damaged("a field is missing or of another type");
   if (!sizes_agree(bus)) return damaged("record, slot and ring sizes contradict each other");
   return bus;
 }
@@ -230,7 +232,7 @@ absl::Status write_bus_description(const std::string& directory, const BusDescri
 
 absl::Status write_bus_description(Disk& disk, const std::string& directory,
                                    const BusDescription& description) {
-  const json object = {
+  json object = {
       {"abi", kAbiVersion},
       {"name", description.name},
       {"schema", description.schema},
@@ -244,6 +246,7 @@ absl::Status write_bus_description(Disk& disk, const std::string& directory,
       {"capacity", description.capacity},
       {"closed", description.closed},
   };
+  if (!description.description.empty()) object["description"] = description.description;
   std::string text;
   try {
     text = object.dump(2);

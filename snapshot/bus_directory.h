@@ -22,13 +22,14 @@ namespace lapwing {
 inline constexpr char kBusFileName[] = "bus.json";
 inline constexpr char kJournalDirectoryName[] = "journal";
 inline constexpr char kMetadataFileName[] = "metadata.dbn";
-inline constexpr std::size_t kBusFileBytesMax = 64 * 1024;
+inline constexpr std::size_t kBusFileBytesMax = 256 * 1024;
 inline constexpr std::size_t kMetadataBytesMax = 64 * 1024 * 1024;
 
 // What bus.json says: where the current session's ring is and what its records are.
 struct BusDescription {
   std::string name;
   std::string schema;
+  std::string description;  // Schema::text(); empty: nobody has described the records
   std::string ring_path;
   std::string journal_root;    // directory with `sessions`, absolute; empty: no journal
   std::string journal_writer;  // what writes it, for people: io_uring, or posix and why

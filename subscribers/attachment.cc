@@ -6,18 +6,15 @@
 #include "absl/strings/str_cat.h"
 #include "lapwing/error.h"
 #include "os/kernel.h"
-#include "proto/shipped_schemas.h"
+#include "proto/schema_label.h"
 #include "proto/text_field.h"
+#include "snapshot/schema/kept_schemas.h"
 #include "subscribers/described_ring.h"
 
 namespace lapwing {
-namespace {
 
-constexpr char kPlainBytes[] = "bytes";  // a schema of which any size is right
-
-}  // namespace
-
-absl::StatusOr<Attachment> Attachment::to_publisher(ControlClient control) {
+absl::StatusOr<Attachment> Attachment::to_publisher(ControlClient control,
+                                                    const std::string& bus_directory) {
   Attachment attachment;
   const WelcomeFrame welcome = control.welcome();
   attachment.control_ = std::move(control);
@@ -36,11 +33,48 @@ absl::StatusOr<Attachment> Attachment::to_publisher(ControlClient control) {
   const RingHeader& header = attachment.map_->header();
   attachment.session_id_ = header.session_id;
   attachment.journal_id_ = header.journal_id;
-  attachment.set_records(std::string(get_text(header.schema)), header.record_bytes);
-  if (header.has_journal == 0) return attachment;
-  absl::Status opened = attachment.open_journal(get_text(welcome.journal_path));
-  if (!opened.ok()) return opened;
+  attachment.records_.record_bytes = header.record_bytes;
+  if (header.has_journal != 0) {
+    absl::Status opened = attachment.open_journal(get_text(welcome.journal_path));
+    if (!opened.ok()) return opened;
+  }
+  const SchemaLabel label = get_schema(header);
+  if (welcome.schema_hash != 0 && welcome.schema_hash != label.hash) {
+    return make_error(Errc::kNotFound,
+                      absl::StrCat(attachment.map_->path(),
+                                   " is the ring of other records than its publisher's"));
+  }
+  const absl::StatusOr<BusDescription> bus =
+      label.hash != 0 ? read_bus_description(bus_directory) : BusDescription();
+  absl::StatusOr<Schema> description =
+      attachment.find_description(label.hash, bus.ok() ? bus->description : "");
+  // The publisher wrote bus.json before it listened: where it is gone, or another session's, this
+  // one is about to end, or its directory is being moved.
+  const bool is_moving = label.hash != 0 && (!bus.ok() || bus->session_id != header.session_id);
+  if (errc_of(description.status()) == Errc::kDamaged && is_moving) {
+    return make_error(Errc::kNotFound,
+                      absl::StrCat(description.status().message(), "; ", kBusFileName,
+                                   " is not that of the session that answered"));
+  }
+  attachment.records_ = identify_records(label.name, header.record_bytes, std::move(description));
   return attachment;
+}
+
+// From bus.json, or else from the journal. Errors: kNotFound: the bus has none; kDamaged,
+// kUnsupported.
+absl::StatusOr<Schema> Attachment::find_description(std::uint64_t hash,
+                                                    const std::string& bus_text) {
+  if (hash == 0) return make_error(Errc::kNotFound, "the records are not described");
+  absl::StatusOr<Schema> found = parse_with_hash(bus_text, hash, kBusFileName);
+  if (found.ok() || errc_of(found.status()) == Errc::kUnsupported) return found;
+  std::string why =
+      absl::StrCat("the description of the records cannot be read: ", found.status().message());
+  if (journal_ != nullptr) {
+    absl::StatusOr<Schema> kept = read_kept_schema(*disk_, journal_root_, hash);
+    if (kept.ok() || errc_of(kept.status()) == Errc::kUnsupported) return kept;
+    absl::StrAppend(&why, "; ", kept.status().message());
+  }
+  return make_error(Errc::kDamaged, why);
 }
 
 absl::StatusOr<Attachment> Attachment::to_remains(const std::string& bus_directory,
@@ -48,7 +82,7 @@ absl::StatusOr<Attachment> Attachment::to_remains(const std::string& bus_directo
   Attachment attachment;
   attachment.session_id_ = bus.session_id;
   attachment.journal_id_ = bus.journal_id;
-  attachment.set_records(bus.schema, bus.record_bytes);
+  attachment.records_.record_bytes = bus.record_bytes;
   const bool has_journal = !bus.journal_root.empty();
   if (has_journal) {
     if (absl::Status opened = attachment.open_journal(bus.journal_root); !opened.ok())
@@ -58,6 +92,9 @@ absl::StatusOr<Attachment> Attachment::to_remains(const std::string& bus_directo
     absl::Status mapped = attachment.map_remaining_ring(bus_directory, bus);
     if (!mapped.ok()) return mapped;
   }
+  const std::uint64_t hash = attachment.described_hash(bus);
+  attachment.records_ = identify_records(bus.schema, bus.record_bytes,
+                                         attachment.find_description(hash, bus.description));
   if (attachment.ring_) return attachment;
   if (!has_journal) {
     return make_error(
@@ -71,29 +108,25 @@ absl::StatusOr<Attachment> Attachment::to_remains(const std::string& bus_directo
   return attachment;
 }
 
-// Whoever takes records of a schema apart relies on their size.
-void Attachment::set_records(std::string schema, std::uint32_t record_bytes) {
-  schema_ = std::move(schema);
-  record_bytes_ = record_bytes;
-  if (schema_fits(schema_, record_bytes_)) return;
-  schema_note_ = absl::StrCat("the bus calls its records of ", record_bytes_, " bytes ", schema_,
-                              ", whose records have ", shipped_record_bytes(schema_),
-                              ": they are taken for plain bytes; its publisher has to name another "
-                              "schema");
-  schema_ = kPlainBytes;
+// Of what is left, by whoever is trusted most: the session log, the ring, bus.json itself.
+std::uint64_t Attachment::described_hash(const BusDescription& bus) const {
+  if (journal_ != nullptr) return journal_->sessions().find(session_id_)->begin.schema_hash;
+  if (map_ != nullptr) return map_->header().schema_hash;
+  return bus.description.empty() ? 0 : Schema::hash_of(bus.description);
 }
 
 absl::Status Attachment::open_journal(const std::string& root) {
+  journal_root_ = root;
   disk_ = std::make_unique<PosixDisk>();
   absl::StatusOr<std::unique_ptr<JournalReader>> journal =
       JournalReader::open(*disk_, root, journal_id_);
   if (!journal.ok()) return journal.status();
   journal_ = *std::move(journal);
-  if (journal_->geometry().record_bytes != record_bytes_) {
+  if (journal_->geometry().record_bytes != records_.record_bytes) {
     return make_error(Errc::kDamaged,
                       absl::StrCat("the journal in ", root, " keeps records of ",
                                    journal_->geometry().record_bytes, " bytes, but the bus has ",
-                                   record_bytes_, "; run `lapwing verify`"));
+                                   records_.record_bytes, "; run `lapwing verify`"));
   }
   const SessionRecord* const session = journal_->sessions().find(session_id_);
   if (session == nullptr) {
@@ -127,10 +160,10 @@ absl::Status Attachment::map_remaining_ring(const std::string& bus_directory,
     return absl::OkStatus();
   }
   // Records are copied out in the ring's size, into places of the description's.
-  if (map->header().record_bytes != record_bytes_) {
+  if (map->header().record_bytes != records_.record_bytes) {
     return make_error(
         Errc::kDamaged,
-        absl::StrCat(kBusFileName, " says that records have ", record_bytes_,
+        absl::StrCat(kBusFileName, " says that records have ", records_.record_bytes,
                      " bytes, but those in ", map->path(), " have ", map->header().record_bytes,
                      "; restart the publisher, which writes both anew"));
   }
@@ -160,7 +193,7 @@ Sequence Attachment::newest() const {
 
 Sequence Attachment::newest_ready() const {
   const Sequence head = ring_->head();
-  std::vector<std::byte> record(record_bytes_);
+  std::vector<std::byte> record(records_.record_bytes);
   Sequence next = head + 1;
   while (next <= head + ring_->capacity() &&
          ring_->try_read(next, record.data()).outcome == RingRead::kRecord) {

@@ -24,6 +24,7 @@
 #include "os/posix_io.h"
 #include "snapshot/bus_directory.h"
 #include "snapshot/journal/journal_reader.h"
+#include "subscribers/record_identity.h"
 #include "subscribers/session_trail.h"
 
 namespace lapwing {
@@ -32,7 +33,8 @@ class Attachment {
  public:
   // The session of a publisher that has said Welcome. Errors: those of RingMap::attach (kNotFound:
   // the ring file has lost its name) and of JournalReader::open.
-  static absl::StatusOr<Attachment> to_publisher(ControlClient control);
+  static absl::StatusOr<Attachment> to_publisher(ControlClient control,
+                                                 const std::string& bus_directory);
   // What a publisher that does not answer has left. Errors: kNoBus if that is neither ring nor
   // journal.
   static absl::StatusOr<Attachment> to_remains(const std::string& bus_directory,
@@ -44,11 +46,9 @@ class Attachment {
   const Id128& session_id() const { return session_id_; }
   Sequence session_first() const { return session_first_; }
   const Id128& journal_id() const { return journal_id_; }
-  // "bytes", too, where the bus says that its records are of a schema which Lapwing ships, and they
-  // have not the size of that one's; schema_note() then says so, and is empty otherwise.
-  const std::string& schema() const { return schema_; }
-  const std::string& schema_note() const { return schema_note_; }
-  std::uint32_t record_bytes() const { return record_bytes_; }
+  const RecordIdentity& records() const { return records_; }
+  const std::string& schema() const { return records_.schema; }
+  std::uint32_t record_bytes() const { return records_.record_bytes; }
 
   ControlClient* control() { return control_ ? &*control_ : nullptr; }
   // Null if the ring file is gone. Parking and the descriptor's helper thread keep a share of the
@@ -82,7 +82,8 @@ class Attachment {
 
  private:
   Attachment() = default;
-  void set_records(std::string schema, std::uint32_t record_bytes);
+  absl::StatusOr<Schema> find_description(std::uint64_t hash, const std::string& bus_text);
+  std::uint64_t described_hash(const BusDescription& bus) const;
   absl::Status open_journal(const std::string& root);
   bool journal_has_all() const;
   absl::Status map_remaining_ring(const std::string& bus_directory, const BusDescription& bus);
@@ -90,14 +91,13 @@ class Attachment {
   Id128 session_id_;
   Id128 journal_id_;
   Sequence session_first_ = 1;  // where there is no journal
-  std::string schema_;
-  std::string schema_note_;
-  std::uint32_t record_bytes_ = 0;
+  RecordIdentity records_;
   std::optional<ControlClient> control_;
   std::shared_ptr<const RingMap> map_;
   std::optional<RingReader> ring_;
   std::unique_ptr<PosixDisk> disk_;  // before the journal: it borrows it
   std::unique_ptr<JournalReader> journal_;
+  std::string journal_root_;
   JournalBounds settled_;  // where there is no ring
 };
 

@@ -100,7 +100,8 @@ BusSearch::Found BusSearch::greet(std::uint64_t now_ns) {
                                    " but does not answer: its process may be stopped or hang; look "
                                    "at it, continue or restart it, and join again"));
   }
-  absl::StatusOr<Attachment> attachment = Attachment::to_publisher(*std::move(greeting_));
+  absl::StatusOr<Attachment> attachment =
+      Attachment::to_publisher(*std::move(greeting_), directory_);
   stop();
   if (!attachment.ok()) return nobody(attachment.status());
   unanswered_ = absl::OkStatus();

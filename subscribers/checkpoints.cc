@@ -51,7 +51,7 @@ absl::StatusOr<CheckpointPlace> find_place(const CheckpointOptions& options) {
   }
   const absl::StatusOr<Attachment> remains = Attachment::to_remains(options.directory, *bus);
   if (!remains.ok()) return remains.status();
-  const auto fold = choose_fold(options.fold, options.fold_name, *remains);
+  const auto fold = choose_fold(options.fold, options.fold_name, remains->records());
   if (!fold.ok()) return fold.status();
   std::string directory = checkpoint_directory(options.directory, (*fold)->shape().name);
   if (absl::Status trusted = check_checkpoint_directory(directory); !trusted.ok()) return trusted;

@@ -110,8 +110,7 @@ class Follower {
   Sequence next() const { return cursor_.next; }
 
   std::uint32_t record_bytes() const { return cursor_.record_bytes; }
-  const std::string& schema() const { return schema_; }
-  const std::string& schema_note() const { return schema_note_; }
+  const RecordIdentity& records() const { return records_; }
   const std::shared_ptr<const Fold>& fold() const { return fold_; }
   std::uint64_t state_size() const { return state_size_; }
   const absl::Status& status() const { return status_; }
@@ -265,8 +264,7 @@ class Follower {
   std::optional<Attachment> attachment_;  // in every phase but kSeeking and kEnded
   SessionTrail trail_;
   Id128 session_id_;
-  std::string schema_;
-  std::string schema_note_;
+  RecordIdentity records_;  // of the session that is read
   PublisherWatch watch_{options_.stale_after};
   CatchUp catch_up_{options_.missing_file_grace};
 

@@ -24,17 +24,22 @@ Follower::Turn Follower::on_seeking() {
 
 Follower::Turn Follower::on_found(Attachment found) {
   absl::Status fits = check_policy(options_, found);
+  if (fits.ok() && options_.expect) fits = check_expected(*options_.expect, found.records());
   if (fits.ok() && !joined_) fits = check_start(options_, found);
   // Whoever has a state would fold into it what comes.
-  if (fits.ok() && fold_ != nullptr) fits = check_fold(fold_->shape(), found);
+  if (fits.ok() && fold_ != nullptr) fits = check_fold(fold_->shape(), found.records());
+  // A fold that was named goes by the description that it was made of.
+  const bool goes_by_description = fold_ != nullptr && options_.start.fold == nullptr;
+  if (fits.ok() && goes_by_description && records_.description) {
+    fits = check_expected(*records_.description, found.records());
+  }
   if (!fits.ok()) return end(std::move(fits));
   const bool same_session = joined_ && found.session_id() == session_id_;
   attachment_.emplace(std::move(found));
   session_id_ = attachment_->session_id();
   cursor_.set_ring(attachment_->ring());
   watch_.attach(attachment_->control() != nullptr);
-  schema_ = attachment_->schema();
-  schema_note_ = attachment_->schema_note();
+  records_ = attachment_->records();
   cursor_.record_bytes = attachment_->record_bytes();
   block_.resize(cursor_.record_bytes);
   place_.resize(cursor_.record_bytes / sizeof(Line) + 1);

@@ -71,6 +71,7 @@ HistoryInfo History::info() const {
   const Attachment& attachment = *state_->attachment;
   const JournalBounds bounds = attachment.bounds();
   return {.schema = attachment.schema(),
+          .description = attachment.records().description,
           .record_bytes = attachment.record_bytes(),
           .journal_id = attachment.journal_id(),
           .oldest = bounds.oldest,
@@ -112,6 +113,7 @@ Batch History::read(Sequence first, std::span<std::byte> rows) {
             .gap = {first, run->gap_last, run->gap_last + 1, run->cause, false},
             .record_bytes = record_bytes,
             .schema = state.attachment->schema(),
+            .description = state.attachment->records().description,
             .journal_id = state.attachment->journal_id(),
             .text = run->detail});
   return batch;

@@ -42,34 +42,35 @@ absl::Status check_fold_choice(const std::string& fold_name,
                    "one of them out"));
 }
 
-absl::Status check_fold(const FoldShape& shape, const Attachment& attachment) {
-  if (shape.schema == attachment.schema() && shape.record_bytes == attachment.record_bytes()) {
+absl::Status check_fold(const FoldShape& shape, const RecordIdentity& records) {
+  if (shape.schema == records.schema && shape.record_bytes == records.record_bytes) {
     return absl::OkStatus();
   }
-  return make_error(Errc::kInvalidArgument,
-                    absl::StrCat("the fold ", shape.name, " is for ", shape.schema, " records of ",
-                                 shape.record_bytes, " bytes, but this bus carries ",
-                                 attachment.schema(), " records of ", attachment.record_bytes(),
-                                 ": join again with a fold for those"));
+  return make_error(
+      Errc::kInvalidArgument,
+      absl::StrCat("the fold ", shape.name, " is for ", shape.schema, " records of ",
+                   shape.record_bytes, " bytes, but this bus carries ", records.schema,
+                   " records of ", records.record_bytes, ": join again with a fold for those"));
 }
 
 absl::StatusOr<std::shared_ptr<const Fold>> choose_fold(std::shared_ptr<const Fold> fold,
                                                         const std::string& name,
-                                                        const Attachment& attachment) {
+                                                        const RecordIdentity& records) {
   if (fold == nullptr) {
-    const std::string& schema = attachment.schema();
-    absl::StatusOr<std::unique_ptr<Fold>> made =
-        make_fold(name.empty() ? default_fold(schema) : name, schema);
+    const std::string chosen = name.empty() ? default_fold(records.schema) : name;
+    absl::StatusOr<std::unique_ptr<Fold>> made = records.description
+                                                     ? make_fold(chosen, *records.description)
+                                                     : make_fold(chosen, records.schema);
     if (!made.ok()) return made.status();
     fold = *std::move(made);
   }
-  if (absl::Status fits = check_fold(fold->shape(), attachment); !fits.ok()) return fits;
+  if (absl::Status fits = check_fold(fold->shape(), records); !fits.ok()) return fits;
   return fold;
 }
 
 absl::StatusOr<SnapshotJoin> SnapshotJoin::begin(const Start& start, const std::string& bus,
                                                  const Attachment& attachment) {
-  const auto fold = choose_fold(start.fold, start.fold_name, attachment);
+  const auto fold = choose_fold(start.fold, start.fold_name, attachment.records());
   if (!fold.ok()) return fold.status();
   return SnapshotJoin(*fold, checkpoint_directory(bus, (*fold)->shape().name));
 }

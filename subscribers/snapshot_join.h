@@ -30,6 +30,7 @@
 #include "snapshot/checkpoint/checkpoint_load.h"
 #include "snapshot/checkpoint/loaded_checkpoint.h"
 #include "subscribers/attachment.h"
+#include "subscribers/record_identity.h"
 
 namespace lapwing {
 
@@ -38,11 +39,11 @@ inline constexpr std::size_t kSnapshotSliceBytes = 1024 * 1024;  // read of a ch
 inline constexpr int kSnapshotListsMax = 8;
 
 // Ok if a fold of that shape is for the records of this bus. Errors: kInvalidArgument.
-absl::Status check_fold(const FoldShape& shape, const Attachment& attachment);
+absl::Status check_fold(const FoldShape& shape, const RecordIdentity& records);
 // `fold`, or where there is none the one of that name, by default the schema's; checked.
 absl::StatusOr<std::shared_ptr<const Fold>> choose_fold(std::shared_ptr<const Fold> fold,
                                                         const std::string& name,
-                                                        const Attachment& attachment);
+                                                        const RecordIdentity& records);
 
 // Ok unless a fold is asked for by its name and as an object, too. Errors: kInvalidArgument.
 absl::Status check_fold_choice(const std::string& fold_name,

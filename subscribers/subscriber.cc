@@ -28,6 +28,7 @@ struct Subscriber::State {
   // As of the last kSession or kReset that was delivered.
   std::uint32_t record_bytes = 0;
   std::string schema;
+  std::shared_ptr<const Schema> description;
   Event event;         // of the last item
   Event end_in_child;  // made before any fork: a child finds it whole
   ForkWatch fork;
@@ -39,8 +40,9 @@ Event Subscriber::State::event_of(const Item& item) {
   made.sequence = item.sequence;
   if (item.kind == ItemKind::kGap || item.kind == ItemKind::kLost) made.gap = follower.gap();
   made.record_bytes = follower.record_bytes();
-  made.schema = follower.schema();
-  made.schema_note = follower.schema_note();
+  made.schema = follower.records().schema;
+  made.schema_note = follower.records().note;
+  made.description = follower.records().description;
   made.journal_id = follower.journal_id();
   made.session_id = follower.current_session();
   made.is_first_session = item.kind == ItemKind::kSession && follower.counters().records == 0 &&
@@ -51,6 +53,7 @@ Event Subscriber::State::event_of(const Item& item) {
   if (item.kind == ItemKind::kSession || item.kind == ItemKind::kReset) {
     record_bytes = made.record_bytes;
     schema = made.schema;
+    description = made.description;
   }
   return made;
 }
@@ -99,7 +102,10 @@ absl::Status check_start(const Start& start) {
 }
 
 absl::Status check_options(const SubscriberOptions& options) {
-  if (!options.directory.empty()) return check_start(options.start);
+  if (!options.directory.empty()) {
+    absl::Status valid = check_start(options.start);
+    return valid.ok() && options.expect ? options.expect->check() : valid;
+  }
   return make_error(Errc::kInvalidArgument, "a subscriber needs the directory of a bus");
 }
 
@@ -168,6 +174,9 @@ std::uint64_t Subscriber::state_size() const {
 }
 const std::string& Subscriber::schema() const {
   return state_->schema;
+}
+const std::shared_ptr<const Schema>& Subscriber::description() const {
+  return state_->description;
 }
 std::uint32_t Subscriber::record_bytes() const {
   return state_->record_bytes;

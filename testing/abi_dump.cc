@@ -8,17 +8,17 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "proto/channel_frames.h"
-#include "lapwing/detail/channel_layout.h"
-#include "proto/checkpoint_format.h"
-#include "proto/control_frames.h"
 #include "lapwing/dbn.h"
+#include "lapwing/detail/channel_layout.h"
 #include "lapwing/error.h"
 #include "lapwing/gap.h"
-#include "lapwing/sequence.h"
-#include "proto/journal_format.h"
 #include "lapwing/kv16.h"
 #include "lapwing/order_entry.h"
+#include "lapwing/sequence.h"
+#include "proto/channel_frames.h"
+#include "proto/checkpoint_format.h"
+#include "proto/control_frames.h"
+#include "proto/journal_format.h"
 #include "proto/ring_layout.h"
 #include "proto/slot_stamp.h"
 
@@ -90,8 +90,7 @@ class Dump {
 
   void schema(const dbn::RecordSchema& schema) {
     absl::StrAppend(&text_, "schema ", schema.name, " id ", static_cast<std::uint32_t>(schema.id),
-                    " rtype ", static_cast<std::uint32_t>(schema.rtype), " bytes ",
-                    schema.record_bytes, " ts_recv ", schema.ts_recv_offset, "\n");
+                    " rtype ", static_cast<std::uint32_t>(schema.rtype), "\n");
   }
 
   void error(Errc code, const char* name) {
@@ -180,7 +179,7 @@ void dump_ring_layout(Dump& dump) {
   STRUCT(RingHeader, magic, abi_version, header_bytes, feature_bits, slot_bytes, record_bytes,
          capacity, journal_id, session_id, boot_id, session_first_sequence, ring_first_sequence,
          created_wall_ns, publisher_pid, has_journal, schema, bus_name, directory_device,
-         directory_inode, reserved, checksum);
+         directory_inode, schema_hash, reserved, checksum);
   STRUCT(RingWords, head, doorbell, archived, durable, oldest, journal_state, heartbeat, state,
          reserved);
   ENUM(RingState, kRunning, kClosed);
@@ -283,13 +282,14 @@ void dump_journal_constants(Dump& dump) {
 
 void dump_journal_format(Dump& dump) {
   STRUCT(SegmentHeader, magic, version, header_bytes, journal_id, segment, first_sequence,
-         slot_count, slot_bytes, record_bytes, created_wall_ns, schema, reserved, checksum);
+         slot_count, slot_bytes, record_bytes, created_wall_ns, schema, schema_hash, reserved,
+         checksum);
   STRUCT(SumEntry, sum, count, check);
   STRUCT(TimeEntry, sequence, wall_ns, reserved, check);
   STRUCT(RetentionEntry, version, reserved, journal_id, oldest, reserved_tail, checksum);
   STRUCT(SessionEntry, version, kind, index, journal_id, session_id, boot_id, first, through, last,
          void_first, void_last, how, slot_bytes, record_bytes, sys_errno, segment_slots, source_id,
-         source_offset, wall_ns, schema, ring_path, reserved, checksum);
+         source_offset, wall_ns, schema, ring_path, schema_hash, reserved, checksum);
   ENUM(SessionEntryKind, kBegin, kReserve, kEnd);
   ENUM(SessionEnd, kNone, kClosed, kRecovered, kCut, kFailed);
 }
@@ -352,7 +352,7 @@ void dump_handshake_frames(Dump& dump) {
   STRUCT(HelloFrame, header, abi_version, role, pid, may_park, name, version, min_version);
   STRUCT(WelcomeFrame, header, session_id, journal_id, session_first_sequence, durable, head,
          capacity, slot_bytes, record_bytes, has_journal, journal_state, journal_errno, version,
-         schema, bus_name, ring_path, journal_path);
+         schema, bus_name, ring_path, journal_path, schema_hash);
   STRUCT(RefusedFrame, header, error, abi_version, message);
 }
 
@@ -379,8 +379,8 @@ void dump_errors(Dump& dump) {
   ENUM(Errc, kOk, kInvalidArgument, kNoBus, kBusTaken, kNotPermitted, kNoSpace, kSystem, kDamaged,
        kAbiMismatch, kNotALapwingFile, kJournalFailed, kNoJournal, kPruned, kTimedOut,
        kPublisherGone, kRefused, kProtocol, kBadInput, kRecordSize, kPathTooLong, kClosed, kReset,
-       kUnsupported, kLimit, kNotFound, kStoppedAtGap, kPeerGone, kCorrupt,
-       kWouldBlock, kMisuse, kInterrupted, kTooSmall, kNoMemory, kForked, kEventDue);
+       kUnsupported, kLimit, kNotFound, kStoppedAtGap, kPeerGone, kCorrupt, kWouldBlock, kMisuse,
+       kInterrupted, kTooSmall, kNoMemory, kForked, kEventDue);
 }
 
 void dump_gap(Dump& dump) {
@@ -402,7 +402,9 @@ void dump_dbn_constants(Dump& dump) {
   CONSTANT(kFlagMbp);
   CONSTANT(kFlagBadTsRecv);
   CONSTANT(kFlagMaybeBadBook);
-  ENUM(RType, kTrade, kMbp1, kMbo);
+  ENUM(RType, kTrade, kMbp1, kMbp10, kStatus, kDefinition, kImbalance, kStatistics, kOhlcv1s,
+       kOhlcv1m, kOhlcv1h, kOhlcv1d, kOhlcvEod, kMbo, kCmbp1, kCbbo1s, kCbbo1m, kTcbbo, kBbo1s,
+       kBbo1m);
   ENUM(Action, kAdd, kModify, kCancel, kClear, kTrade, kFill, kNone);
   ENUM(Side, kAsk, kBid, kNone);
 }
@@ -412,7 +414,9 @@ void dump_dbn_records(Dump& dump) {
   CONSTANT(kSchemaMbo);
   CONSTANT(kSchemaTrades);
   CONSTANT(kSchemaMbp1);
-  ENUM(SchemaId, kMbo, kMbp1, kTrades, kMixed);
+  ENUM(SchemaId, kMbo, kMbp1, kMbp10, kTbbo, kTrades, kOhlcv1s, kOhlcv1m, kOhlcv1h, kOhlcv1d,
+       kDefinition, kStatistics, kStatus, kImbalance, kOhlcvEod, kCmbp1, kCbbo1s, kCbbo1m, kTcbbo,
+       kBbo1s, kBbo1m, kMixed);
   for (const RecordSchema& schema : kRecordSchemas) dump.schema(schema);
   STRUCT(RecordHeader, length, rtype, publisher_id, instrument_id, ts_event);
   STRUCT(MboMsg, hd, order_id, price, size, flags, channel_id, action, side, ts_recv, ts_in_delta,

@@ -15,7 +15,7 @@ namespace lapwing {
 //   constant NAME VALUE                 rule EXPRESSION VALUE        error NUMBER NAME
 //   struct NAME size BYTES align BYTES  field STRUCT.NAME OFFSET BYTES TYPE
 //   enum NAME BYTES                     value ENUM.NAME NUMBER
-//   schema NAME id NUMBER rtype NUMBER bytes RECORD ts_recv OFFSET
+//   schema NAME id NUMBER rtype NUMBER
 std::string abi_dump();
 
 }  // namespace lapwing

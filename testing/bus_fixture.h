@@ -17,6 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "bus/control/server.h"
 #include "lapwing/subscriber.h"
+#include "proto/schema_label.h"
 #include "proto/text_field.h"
 #include "snapshot/bus_directory.h"
 #include "testing/journal_fixture.h"
@@ -54,7 +55,7 @@ class TestBus : public QuietPublisher {
     next_ = first;
     archived_ = durable_ = first - 1;
     if (with_journal_) {
-      journal.begin(session_, first);
+      journal.begin(session_, first, 0, 0, schema);
       journal.reserve(session_, reserved_ += reservation_);
     }
     RingSpec spec = test_spec(directory(), 56, kCapacity);
@@ -178,7 +179,8 @@ class TestBus : public QuietPublisher {
   BusDescription description(bool closed) const {
     BusDescription bus;
     bus.name = "test";
-    bus.schema = schema;
+    bus.schema = schema.name;
+    bus.description = described_as;
     bus.ring_path = ring->path();
     bus.journal_root = with_journal_ ? journal.root() : "";
     bus.journal_id = ring->header().journal_id;
@@ -205,7 +207,9 @@ class TestBus : public QuietPublisher {
   FlushManner flush = FlushManner::kAnswer;
   bool beating = true;
   Sequence oldest = 1;
-  std::string schema = "bytes";  // of the next session; its records stay what they are
+  // Of the next session; its records stay what they are.
+  SchemaLabel schema = "bytes";
+  std::string described_as;  // Schema::text()
 
  private:
   void begin_journal() {
@@ -236,7 +240,7 @@ class TestBus : public QuietPublisher {
     const JournalCondition condition = load_journal_condition(ring->words());
     frame.journal_state = static_cast<std::uint32_t>(condition.state);
     frame.journal_errno = condition.sys_errno;
-    set_text(frame.schema, schema);
+    set_schema(frame, schema);
     set_text(frame.bus_name, "test");
     set_text(frame.ring_path, ring->path());
     set_text(frame.journal_path, with_journal_ ? journal.root() : "");

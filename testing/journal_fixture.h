@@ -17,6 +17,7 @@
 #include "os/path.h"
 #include "os/posix_io.h"
 #include "proto/journal_format.h"
+#include "proto/schema_label.h"
 #include "proto/text_field.h"
 #include "snapshot/journal/journal_geometry.h"
 #include "snapshot/journal/session_log.h"
@@ -218,7 +219,7 @@ class JournalFixture {
   std::string retention_file() const { return journal_directory() + "/retention"; }
 
   void begin(std::uint8_t session, Sequence first, std::uint64_t source_id = 0,
-             std::uint64_t source_offset = 0, const char* schema = "bytes") {
+             std::uint64_t source_offset = 0, const SchemaLabel& schema = "bytes") {
     SessionEntry entry = session_entry(SessionEntryKind::kBegin, session);
     entry.boot_id = boot_id();
     entry.first = first;
@@ -227,7 +228,7 @@ class JournalFixture {
     entry.segment_slots = geometry_.segment_slots;
     entry.source_id = source_id;
     entry.source_offset = source_offset;
-    set_text(entry.schema, schema);
+    set_schema(entry, schema);
     set_text(entry.ring_path, "ring-" + std::to_string(session));
     append(entry);
   }

@@ -18,7 +18,7 @@
 //
 // Threads, forks: as a Subscriber; waiting() is 0 in a forked child. No allocation once the keys of
 // an interval have been as many as they ever are; memory for keys_max of them at most.
-// Errors: the subscriber's; kInvalidArgument for a schema that no key is known for.
+// Errors: the subscriber's; kInvalidArgument for records whose key is not described.
 #pragma once
 
 #include <chrono>
@@ -32,6 +32,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "lapwing/schema.h"
 #include "lapwing/subscriber.h"
 
 namespace lapwing {
@@ -44,14 +45,17 @@ struct ConflationKey {
   std::function<void(std::span<const std::byte> record, std::span<std::byte> key)> of = {};
 };
 
-// That of the fold `latest`: instrument, instrument and side, or kv16's key.
-// Errors: kInvalidArgument for a schema that has none.
+// That of the fold `latest`: the fields that the description marks as keys; of DBN publisher and
+// instrument, and of market by order the side, too.
+// Errors: kInvalidArgument for a description without a key.
+[[nodiscard]] absl::StatusOr<ConflationKey> latest_key(const Schema& schema);
+// The same for a schema that Lapwing ships. Errors: kInvalidArgument for another one.
 [[nodiscard]] absl::StatusOr<ConflationKey> latest_key(const std::string& schema);
 
 struct ConflationOptions {
   std::chrono::nanoseconds interval = std::chrono::milliseconds(250);
   std::uint32_t keys_max = kConflationKeysMax;
-  ConflationKey key = {};  // none: latest_key() of the bus's schema
+  ConflationKey key = {};  // none: latest_key() of the bus's records
   // Nanoseconds of the clock that the intervals follow; empty: CLOCK_MONOTONIC.
   std::function<std::uint64_t()> now_ns = {};
 };

@@ -19,8 +19,24 @@ inline constexpr std::uint32_t kLengthUnit = 4;  // RecordHeader::length counts 
 
 enum class RType : std::uint8_t {
   kTrade = 0x00,  // MBP-0
-  kMbp1 = 0x01,
+  kMbp1 = 0x01,   // of tbbo, too
+  kMbp10 = 0x0a,
+  kStatus = 0x12,
+  kDefinition = 0x13,
+  kImbalance = 0x14,
+  kStatistics = 0x18,
+  kOhlcv1s = 0x20,
+  kOhlcv1m = 0x21,
+  kOhlcv1h = 0x22,
+  kOhlcv1d = 0x23,
+  kOhlcvEod = 0x24,
   kMbo = 0xa0,
+  kCmbp1 = 0xb1,
+  kCbbo1s = 0xc0,
+  kCbbo1m = 0xc1,
+  kTcbbo = 0xc2,
+  kBbo1s = 0xc3,
+  kBbo1m = 0xc4,
 };
 
 // Flag bits of MboMsg, TradeMsg and Mbp1Msg.
@@ -149,28 +165,64 @@ inline constexpr char kSchemaMbo[] = "dbn.mbo";
 inline constexpr char kSchemaTrades[] = "dbn.trades";
 inline constexpr char kSchemaMbp1[] = "dbn.mbp-1";
 
-// The schema field of DBN metadata; the values that a bus can carry, and the one for a mix of
-// schemas.
-enum class SchemaId : std::uint16_t { kMbo = 0, kMbp1 = 1, kTrades = 4, kMixed = 0xffff };
+// The schema field of DBN metadata, and the value for a mix of schemas.
+enum class SchemaId : std::uint16_t {
+  kMbo = 0,
+  kMbp1 = 1,
+  kMbp10 = 2,
+  kTbbo = 3,
+  kTrades = 4,
+  kOhlcv1s = 5,
+  kOhlcv1m = 6,
+  kOhlcv1h = 7,
+  kOhlcv1d = 8,
+  kDefinition = 9,
+  kStatistics = 10,
+  kStatus = 11,
+  kImbalance = 12,
+  kOhlcvEod = 13,
+  kCmbp1 = 14,
+  kCbbo1s = 15,
+  kCbbo1m = 16,
+  kTcbbo = 17,
+  kBbo1s = 18,
+  kBbo1m = 19,
+  kMixed = 0xffff,
+};
 
-// What a bus's schema name stands for. Tbbo shares MBP-1's records but not its meaning: it has
-// another id.
+// What a bus's schema name stands for. Sizes and fields are in its description, which depends on
+// the version of DBN (docs/records.md).
 struct RecordSchema {
   const char* name;
   SchemaId id;
   RType rtype;
-  std::uint32_t record_bytes;
-  std::uint32_t ts_recv_offset;
 };
 
 inline constexpr RecordSchema kRecordSchemas[] = {
-    {kSchemaMbo, SchemaId::kMbo, RType::kMbo, sizeof(MboMsg), offsetof(MboMsg, ts_recv)},
-    {kSchemaTrades, SchemaId::kTrades, RType::kTrade, sizeof(TradeMsg),
-     offsetof(TradeMsg, ts_recv)},
-    {kSchemaMbp1, SchemaId::kMbp1, RType::kMbp1, sizeof(Mbp1Msg), offsetof(Mbp1Msg, ts_recv)},
+    {kSchemaMbo, SchemaId::kMbo, RType::kMbo},
+    {kSchemaMbp1, SchemaId::kMbp1, RType::kMbp1},
+    {"dbn.mbp-10", SchemaId::kMbp10, RType::kMbp10},
+    {"dbn.tbbo", SchemaId::kTbbo, RType::kMbp1},
+    {kSchemaTrades, SchemaId::kTrades, RType::kTrade},
+    {"dbn.ohlcv-1s", SchemaId::kOhlcv1s, RType::kOhlcv1s},
+    {"dbn.ohlcv-1m", SchemaId::kOhlcv1m, RType::kOhlcv1m},
+    {"dbn.ohlcv-1h", SchemaId::kOhlcv1h, RType::kOhlcv1h},
+    {"dbn.ohlcv-1d", SchemaId::kOhlcv1d, RType::kOhlcv1d},
+    {"dbn.definition", SchemaId::kDefinition, RType::kDefinition},
+    {"dbn.statistics", SchemaId::kStatistics, RType::kStatistics},
+    {"dbn.status", SchemaId::kStatus, RType::kStatus},
+    {"dbn.imbalance", SchemaId::kImbalance, RType::kImbalance},
+    {"dbn.ohlcv-eod", SchemaId::kOhlcvEod, RType::kOhlcvEod},
+    {"dbn.cmbp-1", SchemaId::kCmbp1, RType::kCmbp1},
+    {"dbn.cbbo-1s", SchemaId::kCbbo1s, RType::kCbbo1s},
+    {"dbn.cbbo-1m", SchemaId::kCbbo1m, RType::kCbbo1m},
+    {"dbn.tcbbo", SchemaId::kTcbbo, RType::kTcbbo},
+    {"dbn.bbo-1s", SchemaId::kBbo1s, RType::kBbo1s},
+    {"dbn.bbo-1m", SchemaId::kBbo1m, RType::kBbo1m},
 };
 
-// The schema of that bus name, metadata id or record type; nullptr if a bus cannot carry it.
+// The schema of that bus name, metadata id or record type, of which mbp-1 comes before tbbo;
+// nullptr if there is none.
 constexpr const RecordSchema* find_schema(std::string_view name) {
   for (const RecordSchema& schema : kRecordSchemas) {
     if (name == schema.name) return &schema;

@@ -21,6 +21,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "lapwing/gap.h"
+#include "lapwing/schema.h"
 #include "lapwing/sequence.h"
 
 namespace lapwing {
@@ -79,8 +80,11 @@ class Fold {
   virtual bool reads(std::span<const std::byte> record, std::span<std::byte> key) const = 0;
 };
 
-// The fold of that name for a bus of that schema: `latest` for every schema that Lapwing ships,
-// `orders` for dbn.mbo. Errors: kInvalidArgument, with the folds that this schema has.
+// The fold of that name for records of that description: `latest` for every one that has a key,
+// `orders` for dbn.mbo. Errors: kInvalidArgument, with the folds that there are.
+[[nodiscard]] absl::StatusOr<std::unique_ptr<Fold>> make_fold(const std::string& name,
+                                                              const Schema& schema);
+// The same for a schema that Lapwing ships, of which the newest version is meant.
 [[nodiscard]] absl::StatusOr<std::unique_ptr<Fold>> make_fold(const std::string& name,
                                                               const std::string& schema);
 

@@ -26,6 +26,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "lapwing/schema.h"
 #include "lapwing/sequence.h"
 #include "lapwing/subscriber.h"
 
@@ -34,6 +35,7 @@ namespace lapwing {
 // As of the call.
 struct HistoryInfo {
   std::string schema;
+  std::shared_ptr<const Schema> description = {};  // null: the records are not described
   std::uint32_t record_bytes = 0;
   Id128 journal_id = {};
   Sequence oldest = 1;              // that retention has kept

@@ -50,6 +50,7 @@
 #include "lapwing/detail/publish_path.h"
 #include "lapwing/error.h"
 #include "lapwing/journal_state.h"
+#include "lapwing/schema.h"
 #include "lapwing/sequence.h"
 #include "lapwing/waiting.h"
 
@@ -67,9 +68,13 @@ enum class OnJournalFailure : std::uint32_t {
 };
 
 struct PublisherOptions {
-  std::string directory = {};       // of the bus; made if it is missing
-  std::string name = {};            // of the bus; empty: the directory's last component
-  std::string schema = "bytes";     // of your own, or a shipped one, which fixes record_bytes
+  std::string directory = {};  // of the bus; made if it is missing
+  std::string name = {};       // of the bus; empty: the directory's last component
+  // What a record is, for subscribers and tools: schema_of<Record>() (lapwing/schema.h). It gives
+  // schema and record_bytes, which are then left out. A schema that Lapwing ships needs none. A
+  // journal that goes on keeps its own where none is given, and takes a later version of it.
+  std::optional<Schema> description = {};
+  std::string schema = "bytes";     // of your own, or a shipped one, whose records have its sizes
   std::uint32_t record_bytes = 56;  // 8 to 4,088
   std::uint64_t capacity = 0;       // slots, a power of two; 0: what fits, up to 1,048,576
   std::string ring_directory = {};  // empty: the bus directory on tmpfs, else one in /dev/shm

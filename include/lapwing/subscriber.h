@@ -42,6 +42,8 @@
 // notices nothing.
 #pragma once
 
+#include <array>
+#include <bit>
 #include <chrono>
 #include <concepts>
 #include <cstddef>
@@ -60,6 +62,7 @@
 #include "lapwing/detail/read_path.h"
 #include "lapwing/error.h"
 #include "lapwing/gap.h"
+#include "lapwing/schema.h"
 #include "lapwing/sequence.h"
 #include "lapwing/waiting.h"
 
@@ -121,6 +124,9 @@ struct SubscriberOptions {
   std::string directory = {};
   std::string name = {};  // shown by `lapwing subscribers`
   Start start = {};
+  // What the records have to be: schema_of<Record>() (lapwing/schema.h). The subscriber ends with
+  // kRecordSize, in words that name the first field that differs, where mismatch() does.
+  std::optional<Schema> expect = {};
   OnGap on_gap = OnGap::kFill;
   WaitStrategy wait = WaitStrategy::kBackoff;
   // After a clean close, be it before the join: true ends with kClosed, false waits for the next
@@ -199,10 +205,12 @@ struct Event {
   Gap gap = {};  // kGap, kLost
   // Of the records that follow.
   std::uint32_t record_bytes = 0;
-  // "bytes", too, where the bus names a schema that Lapwing ships and its records do not have that
-  // one's size, so a cast by schema is safe; schema_note then says so, and is empty otherwise.
+  // "bytes", too, where the bus says of its records what cannot be: a shipped schema's name and
+  // another size, or a description of other records. So a cast by schema is safe; schema_note then
+  // says what is wrong, or that the description cannot be read, and is empty otherwise.
   std::string schema = {};
   std::string schema_note = {};
+  std::shared_ptr<const Schema> description = {};  // null: the records are not described
   Id128 journal_id = {};
   Id128 session_id = {};
   bool is_first_session = false;    // kSession
@@ -213,6 +221,12 @@ struct Event {
   std::string text = {};
 };
 
+// What take() fills: a plain struct, and no view of one.
+template <typename Record>
+concept TakenRecord =
+    std::is_class_v<Record> && std::is_trivially_copyable_v<Record> && !std::is_const_v<Record> &&
+    !std::ranges::view<Record> && !std::convertible_to<Record&, std::span<std::byte>>;
+
 // What wait() gives.
 struct Item {
   ItemKind kind = ItemKind::kNothing;
@@ -220,12 +234,22 @@ struct Item {
   std::span<const std::byte> record = {};  // kRecord, kState; valid until the next call
   const Event* event = nullptr;            // every other kind but kNothing; likewise
   std::uint64_t conflated = 0;  // by a ConflatedReader: older ones of its key that it stands for
+
+  // A copy of the record; nothing where there is none, or where it has another size.
+  template <TakenRecord Record>
+  [[nodiscard]] std::optional<Record> record_as() const {
+    if (kind != ItemKind::kRecord || record.size() != sizeof(Record)) return std::nullopt;
+    std::array<std::byte, sizeof(Record)> copy;
+    std::memcpy(copy.data(), record.data(), sizeof copy);
+    return std::bit_cast<Record>(copy);
+  }
 };
 
 // What take() gives. kOk: a record. kWouldBlock, kTimedOut, kInterrupted: nothing came. kEventDue:
 // an event or a state stands before the next record: take_event(), read() or wait() gives it.
-// kRecordSize: the bus has records of another size. kMisuse: another call is under way. Anything
-// else is the end and stays: kClosed after a clean close with end_at_close, else as status() says.
+// kRecordSize: the bus has records of another size; with `expect` it is the end. kMisuse: another
+// call is under way. Anything else is the end and stays: kClosed after a clean close with
+// end_at_close, else as status() says.
 struct Taken {
   Errc result = Errc::kOk;
   Sequence sequence = kNoSequence;
@@ -260,12 +284,6 @@ struct SubscriberCounters {
   std::uint64_t reattached = 0;
   std::uint64_t state = 0;  // entries of kState items, which are no records
 };
-
-// What take() fills: a plain struct, and no view of one.
-template <typename Record>
-concept TakenRecord =
-    std::is_class_v<Record> && std::is_trivially_copyable_v<Record> && !std::is_const_v<Record> &&
-    !std::ranges::view<Record> && !std::convertible_to<Record&, std::span<std::byte>>;
 
 class Subscriber {
  public:
@@ -337,6 +355,7 @@ class Subscriber {
   [[nodiscard]] std::uint64_t state_size() const;
   // Of the session that was delivered last: from the first event on. "" and 0 before it.
   [[nodiscard]] const std::string& schema() const;
+  [[nodiscard]] const std::shared_ptr<const Schema>& description() const;  // null: not described
   [[nodiscard]] std::uint32_t record_bytes() const;
   [[nodiscard]] Id128 session_id() const;
 

@@ -8,18 +8,19 @@
 #include "absl/strings/str_cat.h"
 #include "lapwing/error.h"
 #include "os/system_error.h"
-#include "publisher/feeds/record_times.h"
+#include "snapshot/schema/known_schemas.h"
 
 namespace lapwing {
 namespace {
 
-constexpr char kSupported[] =
-    "a bus carries mbo (56 bytes), trades (48 bytes) and mbp-1 (80 bytes); give a file of one of "
-    "these";
+dbn::RType type_of(std::span<const std::byte> record) {
+  return static_cast<dbn::RType>(record[offsetof(dbn::RecordHeader, rtype)]);
+}
 
-bool fits(std::span<const std::byte> record, const dbn::RecordSchema& schema) {
-  return record.size() == schema.record_bytes &&
-         static_cast<dbn::RType>(record[offsetof(dbn::RecordHeader, rtype)]) == schema.rtype;
+// "dbn.mbo" or "mbo".
+const dbn::RecordSchema* find_by_name(const std::string& name) {
+  const dbn::RecordSchema* const found = dbn::find_schema(name);
+  return found != nullptr ? found : dbn::find_schema(absl::StrCat("dbn.", name));
 }
 
 }  // namespace
@@ -29,7 +30,7 @@ absl::StatusOr<std::unique_ptr<Feed>> DbnFeed::open(const std::string& path,
   auto reader = DbnReader::open(path, options.stopped);
   if (!reader.ok()) return reader.status();
   std::unique_ptr<DbnFeed> feed(new DbnFeed(*std::move(reader), options.batch_by_burst));
-  if (auto status = feed->choose_schema(); !status.ok()) return status;
+  if (auto status = feed->choose_schema(options.schema); !status.ok()) return status;
   if (auto status = feed->describe(path); !status.ok()) return status;
   feed->reader_->stop_waiting();
   return feed;
@@ -38,38 +39,67 @@ absl::StatusOr<std::unique_ptr<Feed>> DbnFeed::open(const std::string& path,
 DbnFeed::DbnFeed(std::unique_ptr<DbnReader> reader, bool batch_by_burst)
     : reader_(std::move(reader)), batch_by_burst_(batch_by_burst) {}
 
-absl::Status DbnFeed::choose_schema() {
+absl::Status DbnFeed::choose_schema(const std::string& wanted) {
   const dbn::Metadata& metadata = reader_->metadata();
   if (metadata.ts_out) {
     return make_error(Errc::kRecordSize,
                       absl::StrCat(reader_->name(),
-                                   " has a send time after every record (ts_out), which "
-                                   "no bus record has room for; ",
-                                   kSupported, " without ts_out"));
+                                   " has a send time after every record (ts_out), which no bus "
+                                   "record has room for; give a file without ts_out"));
   }
-  if (metadata.schema != dbn::SchemaId::kMixed) {
-    schema_ = dbn::find_schema(metadata.schema);
-    if (schema_ != nullptr) return absl::OkStatus();
-    return make_error(Errc::kRecordSize,
-                      absl::StrCat(reader_->name(), " holds records of schema ",
-                                   dbn::schema_name(metadata.schema), "; ", kSupported));
+  const dbn::RecordSchema* const chosen = wanted.empty() ? nullptr : find_by_name(wanted);
+  if (!wanted.empty() && chosen == nullptr) {
+    return make_error(Errc::kInvalidArgument,
+                      absl::StrCat("DBN has no schema ", wanted, "; give one as mbo or mbp-1"));
   }
+  if (metadata.schema == dbn::SchemaId::kMixed) {
+    return chosen != nullptr ? take_schema(*chosen) : choose_by_first_record();
+  }
+  const dbn::RecordSchema* const own = dbn::find_schema(metadata.schema);
+  if (own == nullptr) {
+    return make_error(Errc::kRecordSize, absl::StrCat(reader_->name(), " holds records of schema ",
+                                                      dbn::schema_name(metadata.schema),
+                                                      ", which this release does not know"));
+  }
+  if (chosen != nullptr && chosen != own) {
+    return make_error(
+        Errc::kInvalidArgument,
+        absl::StrCat(reader_->name(), " holds records of schema ", dbn::schema_name(own->id),
+                     ", and none of ", dbn::schema_name(chosen->id)));
+  }
+  return take_schema(*own);
+}
+
+absl::Status DbnFeed::take_schema(const dbn::RecordSchema& schema) {
+  schema_ = &schema;
+  description_.records = known_schema(schema.name, reader_->metadata().version);
+  if (description_.records) return absl::OkStatus();
+  return make_error(
+      Errc::kRecordSize,
+      absl::StrCat(reader_->name(), " holds records of schema ", dbn::schema_name(schema.id),
+                   ", which DBN version ", reader_->metadata().version, " does not have"));
+}
+
+absl::Status DbnFeed::choose_by_first_record() {
   for (;;) {
     const auto record = reader_->next();
     if (!record.ok()) return record.status();
     if (record->empty()) {
       return make_error(Errc::kRecordSize,
                         absl::StrCat(reader_->name(), " holds no record that a bus carries (",
-                                     reader_->records(), " of other types); ", kSupported));
+                                     reader_->records(), " of other types)"));
     }
-    schema_ =
-        dbn::find_schema(static_cast<dbn::RType>((*record)[offsetof(dbn::RecordHeader, rtype)]));
-    if (schema_ != nullptr && fits(*record, *schema_)) {
+    const dbn::RecordSchema* const schema = dbn::find_schema(type_of(*record));
+    if (schema != nullptr && take_schema(*schema).ok() && fits(*record)) {
       pending_ = *record;
       return absl::OkStatus();
     }
     ++skipped_;
   }
+}
+
+bool DbnFeed::fits(std::span<const std::byte> record) const {
+  return record.size() == description_.records->record_bytes && type_of(record) == schema_->rtype;
 }
 
 absl::Status DbnFeed::describe(const std::string& path) {
@@ -82,16 +112,17 @@ absl::Status DbnFeed::describe(const std::string& path) {
     canonical = resolved;
   }
   description_.schema = schema_->name;
-  description_.record_bytes = schema_->record_bytes;
+  description_.record_bytes = description_.records->record_bytes;
+  clock_ = RecordClock(*description_.records);
   description_.metadata = reader_->raw_metadata();
   description_.source_id = source_id_of(absl::StrCat("dbn:", canonical));
   description_.name = reader_->name();
-  batch_.resize(kFeedBatchMax * schema_->record_bytes);
+  batch_.resize(kFeedBatchMax * description_.record_bytes);
   return absl::OkStatus();
 }
 
 absl::StatusOr<FeedBatch> DbnFeed::next() {
-  const std::size_t record_bytes = schema_->record_bytes;
+  const std::size_t record_bytes = description_.record_bytes;
   FeedBatch batch;
   std::size_t size = 0;
   while (size < batch_.size()) {
@@ -102,7 +133,7 @@ absl::StatusOr<FeedBatch> DbnFeed::next() {
     if (!record.ok() && first) return record.status();
     if (!record.ok() || record->empty()) break;
     if (first || batch_by_burst_) {
-      const std::uint64_t time_ns = pacing_time_ns(record->data(), *schema_);
+      const std::uint64_t time_ns = clock_.pacing_time_ns(*record);
       if (first) batch.time_ns = time_ns;
       if (time_ns > batch.time_ns + kBurstNs) break;
     }
@@ -120,7 +151,7 @@ absl::StatusOr<std::span<const std::byte>> DbnFeed::peek(bool may_read) {
     const auto record = reader_->next();
     if (!record.ok()) return record.status();
     if (record->empty()) break;
-    if (fits(*record, *schema_)) {
+    if (fits(*record)) {
       pending_ = *record;
     } else {
       ++skipped_;

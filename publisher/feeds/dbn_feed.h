@@ -1,7 +1,8 @@
 // The feed of a DBN file or stream: dbn:PATH, dbn:-.
 //
-// The schema comes from the metadata, or, where that says the stream is mixed, from the first
-// record that a bus can carry. Records of another type or length are counted and left out.
+// The schema comes from the metadata, or, where that says the stream is mixed, from the options,
+// or else from the first record that a bus can carry. Records of another type or length are counted
+// and left out.
 //
 // Thread safety: one thread.
 #pragma once
@@ -14,6 +15,7 @@
 #include "lapwing/dbn.h"
 #include "publisher/feeds/feed.h"
 #include "snapshot/dbn/dbn_reader.h"
+#include "snapshot/schema/record_clock.h"
 
 namespace lapwing {
 
@@ -32,7 +34,10 @@ class DbnFeed : public Feed {
 
  private:
   DbnFeed(std::unique_ptr<DbnReader> reader, bool batch_by_burst);
-  absl::Status choose_schema();
+  absl::Status choose_schema(const std::string& wanted);
+  absl::Status choose_by_first_record();
+  absl::Status take_schema(const dbn::RecordSchema& schema);
+  bool fits(std::span<const std::byte> record) const;
   absl::Status describe(const std::string& path);
   // The next record that fits the bus, without taking it; empty: the end, or none is in the reader's
   // buffer and `may_read` is false. Errors: those of DbnReader::next().
@@ -42,6 +47,7 @@ class DbnFeed : public Feed {
   const bool batch_by_burst_;
   const dbn::RecordSchema* schema_ = nullptr;
   FeedDescription description_;
+  RecordClock clock_;
   std::span<const std::byte> pending_;  // read, not delivered
   std::vector<std::byte> batch_;
   std::uint64_t skipped_ = 0;

@@ -14,7 +14,8 @@
 
 #include "lapwing/error.h"
 #include "os/unique_fd.h"
-#include "publisher/feeds/record_times.h"
+#include "snapshot/schema/known_schemas.h"
+#include "snapshot/schema/record_clock.h"
 #include "testing/dbn_files.h"
 #include "testing/temporary_directory.h"
 
@@ -77,20 +78,57 @@ TEST_CASE("A bus takes its schema and record size from the metadata") {
   CHECK(play(*feed).empty());
 }
 
-TEST_CASE("A schema that a bus does not carry is refused with those it does") {
+TEST_CASE("Every schema of DBN is carried as its version has it") {
+  const auto version = GENERATE(std::uint8_t{1}, std::uint8_t{2}, std::uint8_t{3});
+  for (const dbn::RecordSchema& schema : dbn::kRecordSchemas) {
+    CAPTURE(schema.name, version);
+    const TemporaryDirectory directory;
+    dbn::Metadata metadata;
+    metadata.version = version;
+    metadata.dataset = "XTST.BOOK";
+    metadata.schema = schema.id;
+    const Schema records = known_schema(schema.name, version).value();
+    std::string record(records.record_bytes, '\x5a');
+    record[0] = static_cast<char>(record.size() / dbn::kLengthUnit);
+    record[1] = static_cast<char>(schema.rtype);
+    write_file(directory.file("f"), *dbn::encode_metadata(metadata) + record + record);
+    const auto feed = open_dbn(directory.file("f"));
+    CHECK(feed->description().schema == schema.name);
+    CHECK(feed->description().record_bytes == records.record_bytes);
+    CHECK(feed->description().records == records);
+    CHECK(play(*feed) == record + record);
+    CHECK(feed->skipped() == 0);
+  }
+}
+
+TEST_CASE("A schema that this release does not know is refused") {
   const TemporaryDirectory directory;
-  // tbbo has MBP-1's records, and is refused all the same.
-  const auto [id, name] =
-      GENERATE(table<std::uint16_t, std::string>({{std::uint16_t{9}, "definition"},
-                                                  {std::uint16_t{3}, "tbbo"},
-                                                  {std::uint16_t{2}, "mbp-10"}}));
-  write_file(directory.file("f"), metadata_of(dbn::SchemaId{id}));
+  write_file(directory.file("f"), metadata_of(dbn::SchemaId{20}));
   const auto feed = open_feed("dbn:" + directory.file("f"), {});
   REQUIRE(errc_of(feed.status()) == Errc::kRecordSize);
-  const std::string message(feed.status().message());
-  CHECK(message.find("schema " + name) != std::string::npos);
-  CHECK(message.find("mbo (56 bytes), trades (48 bytes) and mbp-1 (80 bytes)") !=
-        std::string::npos);
+  CHECK(std::string(feed.status().message()).find("schema unknown (20)") != std::string::npos);
+}
+
+TEST_CASE("Of a mixed stream the schema that is asked for is taken") {
+  const TemporaryDirectory directory;
+  const std::string trade = other_record<dbn::TradeMsg>(dbn::RType::kTrade);
+  write_file(directory.file("f"),
+             metadata_of(dbn::SchemaId::kMixed) + mbo_records(1, 1) + trade + mbo_records(2, 1));
+  const auto feed = open_dbn(directory.file("f"), {.schema = GENERATE("trades", "dbn.trades")});
+  CHECK(feed->description().schema == dbn::kSchemaTrades);
+  CHECK(play(*feed) == trade);
+  CHECK(feed->skipped() == 2);
+}
+
+TEST_CASE("A schema is asked for in vain of a file that holds another, or where there is none") {
+  const TemporaryDirectory directory;
+  write_file(directory.file("f"), mbo_metadata() + mbo_records(1, 1));
+  CHECK(open_feed("dbn:" + directory.file("f"), {.schema = "mbo"}).ok());
+  const auto other = open_feed("dbn:" + directory.file("f"), {.schema = "trades"}).status();
+  CHECK(errc_of(other) == Errc::kInvalidArgument);
+  CHECK(std::string(other.message()).find("schema mbo, and none of trades") != std::string::npos);
+  const auto none = open_feed("dbn:" + directory.file("f"), {.schema = "mbp-2"}).status();
+  CHECK(errc_of(none) == Errc::kInvalidArgument);
 }
 
 TEST_CASE("Records with send times are refused") {
@@ -275,7 +313,7 @@ TEST_CASE("Restamping sets ts_recv of each record and nothing else") {
   const auto feed = open_dbn(directory.file("f"), {.batch_by_burst = false});
   const auto batch = feed->next();
   REQUIRE(batch->records.size() == 100 * sizeof(dbn::MboMsg));
-  restamp(batch->records, *dbn::find_schema(feed->description().schema), 42);
+  RecordClock(*feed->description().records).stamp(batch->records, 42);
   for (std::uint64_t i = 0; i < 100; ++i) {
     dbn::MboMsg wanted = mbo_record(i + 1);
     wanted.ts_recv = 42;
@@ -284,11 +322,9 @@ TEST_CASE("Restamping sets ts_recv of each record and nothing else") {
 }
 
 TEST_CASE("A record's pacing time is ts_recv, else ts_event, else none") {
-  const dbn::RecordSchema& schema = *dbn::find_schema(dbn::SchemaId::kMbo);
+  const RecordClock clock(*known_schema(dbn::kSchemaMbo));
   dbn::MboMsg record = mbo_record(5);
-  const auto time = [&] {
-    return pacing_time_ns(reinterpret_cast<const std::byte*>(&record), schema);
-  };
+  const auto time = [&] { return clock.pacing_time_ns(std::as_bytes(std::span(&record, 1))); };
   CHECK(time() == 5'001);
   record.ts_recv = GENERATE(std::uint64_t{0}, dbn::kUndefTimestamp);
   CHECK(time() == 5'000);

@@ -17,11 +17,13 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "lapwing/schema.h"
 
 namespace lapwing {
 
@@ -32,9 +34,10 @@ inline constexpr std::uint64_t kBurstNs = 1'000;    // records this close togeth
 struct FeedDescription {
   std::string schema;  // e.g. "dbn.mbo"
   std::uint32_t record_bytes = 0;
-  std::string metadata;         // raw DBN metadata, may be empty
-  std::uint64_t source_id = 0;  // the same for the same source, never 0; see SessionEntry
-  std::string name;             // for messages: path or specification
+  std::optional<Schema> records;  // what they are, where that is known
+  std::string metadata;           // raw DBN metadata, may be empty
+  std::uint64_t source_id = 0;    // the same for the same source, never 0; see SessionEntry
+  std::string name;               // for messages: path or specification
 };
 
 // A run of records laid end to end. Valid until the next call on the feed; the caller may change
@@ -48,6 +51,9 @@ struct FeedBatch {
 };
 
 struct FeedOptions {
+  // Of a DBN source that mixes schemas: the one to take, as "dbn.mbo" or "mbo". Empty: that of its
+  // first record that a bus carries.
+  std::string schema = {};
   // A batch ends where a record is more than kBurstNs later than its first: what pacing needs.
   // Without, batches are as large as they can be.
   bool batch_by_burst = true;
@@ -77,7 +83,7 @@ class Feed {
 
 // Opens `dbn:PATH`, `dbn:-`, `journal:DIR`, `synthetic[:key=value,…]` or `kv16[:key=value,…]`.
 // Errors: kInvalidArgument (names the forms), kNotFound, kNotPermitted, kBadInput, kRecordSize (a
-// schema that a bus does not carry; names those it does), …
+// schema that this release does not know, or has no record of), …
 absl::StatusOr<std::unique_ptr<Feed>> open_feed(const std::string& specification,
                                                 const FeedOptions& options);
 

@@ -10,10 +10,11 @@
 #include "os/kernel.h"
 #include "os/system_error.h"
 #include "proto/text_field.h"
-#include "publisher/feeds/record_times.h"
 #include "snapshot/bus_directory.h"
 #include "snapshot/journal/journal_files.h"
 #include "snapshot/journal/missing_file.h"
+#include "snapshot/schema/kept_schemas.h"
+#include "snapshot/schema/known_schemas.h"
 
 namespace lapwing {
 namespace {
@@ -116,13 +117,36 @@ absl::Status JournalFeed::describe(const std::string& root, const std::string& b
   // records to skip would mean others.
   description_.source_id = source_id_of(
       absl::StrCat("journal:", root, ":", begin.journal_id.hex(), ":", bounds_.oldest));
-  schema_ = dbn::find_schema(description_.schema);
-  if (schema_ != nullptr && schema_->record_bytes != record_bytes) schema_ = nullptr;
+  if (absl::Status described = describe_records(root, begin.journal_id); !described.ok())
+    return described;
   if (bounds_.archived >= bounds_.oldest) {
     total_ = bounds_.archived - bounds_.oldest + 1 -
              count_void(reader_->sessions(), begin.journal_id, bounds_.oldest, bounds_.archived);
   }
   buffer_.resize(kFeedBatchMax * record_bytes);
+  return absl::OkStatus();
+}
+
+// A journal that is published again keeps what its records are.
+absl::Status JournalFeed::describe_records(const std::string& root, const Id128& journal_id) {
+  description_.records = known_schema_of_size(description_.schema, description_.record_bytes);
+  const std::uint64_t hash = newest_description(reader_->sessions(), journal_id);
+  if (!description_.records && hash != 0) {
+    absl::StatusOr<Schema> kept = read_kept_schema(disk_, root, hash);
+    if (errc_of(kept.status()) == Errc::kUnsupported) return kept.status();
+    const bool fits = kept.ok() && kept->name == description_.schema &&
+                      kept->record_bytes == description_.record_bytes;
+    if (!fits) {
+      return make_error(
+          Errc::kDamaged,
+          absl::StrCat(
+              "the journal ", root, " does not say any more what its records are: ",
+              kept.ok() ? "its description is of others" : std::string(kept.status().message()),
+              "; restore that file from a copy"));
+    }
+    description_.records = *std::move(kept);
+  }
+  if (description_.records) clock_ = RecordClock(*description_.records);
   return absl::OkStatus();
 }
 
@@ -132,7 +156,7 @@ absl::StatusOr<FeedBatch> JournalFeed::next() {
   }
   FeedBatch batch;
   if (pending_.empty()) return batch;
-  if (schema_ != nullptr) batch.time_ns = pacing_time_ns(pending_.data(), *schema_);
+  if (clock_.has_time()) batch.time_ns = clock_.pacing_time_ns(pending_);
   const std::size_t bytes = burst_records() * description_.record_bytes;
   batch.records = pending_.first(bytes);
   pending_ = pending_.subspan(bytes);
@@ -176,11 +200,10 @@ bool JournalFeed::may_come_back(const JournalRun& hole) {
 std::size_t JournalFeed::burst_records() const {
   const std::size_t record_bytes = description_.record_bytes;
   const std::size_t count = pending_.size() / record_bytes;
-  if (!batch_by_burst_ || schema_ == nullptr) return count;
-  const std::uint64_t first_ns = pacing_time_ns(pending_.data(), *schema_);
+  if (!batch_by_burst_ || !clock_.has_time()) return count;
+  const std::uint64_t first_ns = clock_.pacing_time_ns(pending_);
   for (std::size_t i = 1; i < count; ++i) {
-    if (pacing_time_ns(pending_.data() + i * record_bytes, *schema_) > first_ns + kBurstNs)
-      return i;
+    if (clock_.pacing_time_ns(pending_.subspan(i * record_bytes)) > first_ns + kBurstNs) return i;
   }
   return count;
 }

@@ -13,10 +13,10 @@
 #include <string>
 #include <vector>
 
-#include "lapwing/dbn.h"
 #include "os/posix_io.h"
 #include "publisher/feeds/feed.h"
 #include "snapshot/journal/journal_reader.h"
+#include "snapshot/schema/record_clock.h"
 
 namespace lapwing {
 
@@ -35,6 +35,7 @@ class JournalFeed : public Feed {
   explicit JournalFeed(bool batch_by_burst) : batch_by_burst_(batch_by_burst) {}
   absl::Status open_journal(const std::string& root);
   absl::Status describe(const std::string& root, const std::string& directory);
+  absl::Status describe_records(const std::string& root, const Id128& journal_id);
   absl::Status refill();
   bool may_come_back(const JournalRun& hole);
   std::size_t burst_records() const;
@@ -43,7 +44,7 @@ class JournalFeed : public Feed {
   std::unique_ptr<JournalReader> reader_;
   JournalBounds bounds_;
   const bool batch_by_burst_;
-  const dbn::RecordSchema* schema_ = nullptr;  // null: records without a time
+  RecordClock clock_;
   FeedDescription description_;
   std::uint64_t total_ = 0;
   Sequence next_sequence_ = 1;          // to read

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "publisher/feeds/number_options.h"
 #include "publisher/feeds/random.h"
+#include "snapshot/schema/known_schemas.h"
 
 namespace lapwing {
 namespace {
@@ -30,6 +31,7 @@ std::unique_ptr<Feed> Kv16Feed::open(const Kv16Options& options) {
 
 Kv16Feed::Kv16Feed(const Kv16Options& options) : options_(options), batch_(kFeedBatchMax) {
   description_.schema = kv16::kSchema;
+  description_.records = known_schema(kv16::kSchema);
   description_.record_bytes = sizeof(kv16::Record);
   description_.name = absl::StrCat("kv16:records=", options.records, ",keys=", options.keys,
                                    ",seed=", options.seed);

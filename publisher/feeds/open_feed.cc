@@ -24,6 +24,11 @@ absl::StatusOr<std::unique_ptr<Feed>> open_source(const std::string& specificati
       absl::StrSplit(specification, absl::MaxSplits(':', 1));
   const auto& [kind, what] = parts;
   if (kind == "dbn" && !what.empty()) return DbnFeed::open(what, options);
+  if (!options.schema.empty()) {
+    return make_error(Errc::kInvalidArgument,
+                      absl::StrCat("a schema is chosen of a DBN source alone, and \"",
+                                   specification, "\" is none: leave --schema out"));
+  }
   if (kind == "journal" && !what.empty()) return JournalFeed::open(what, options.batch_by_burst);
   if (kind == "synthetic") {
     const auto synthetic = parse_synthetic_options(what);

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "publisher/feeds/number_options.h"
 #include "snapshot/dbn/dbn_metadata.h"
+#include "snapshot/schema/known_schemas.h"
 
 namespace lapwing {
 namespace {
@@ -61,6 +62,7 @@ SyntheticFeed::SyntheticFeed(const SyntheticOptions& options, bool batch_by_burs
       flow_(options.seed, options.instruments),
       batch_(kFeedBatchMax) {
   description_.schema = dbn::kSchemaMbo;
+  description_.records = known_schema(dbn::kSchemaMbo);
   description_.record_bytes = sizeof(dbn::MboMsg);
   description_.name = absl::StrCat("synthetic:records=", options.records, ",seed=", options.seed,
                                    ",instruments=", options.instruments);

@@ -55,6 +55,7 @@
 #include "absl/status/statusor.h"
 #include "os/io.h"
 #include "proto/journal_format.h"
+#include "proto/schema_label.h"
 #include "snapshot/archive/segment_retention.h"
 #include "snapshot/journal/journal_files.h"
 #include "snapshot/journal/session_log.h"
@@ -76,7 +77,7 @@ inline constexpr std::uint64_t kNamesCheckNs = 1'000'000'000;
 
 struct ArchiverOptions {
   JournalFiles journal;  // its directory exists
-  std::string schema;
+  SchemaLabel schema;
   Sequence first = 1;          // of this session: archived and durable start at first - 1
   Sequence oldest = 1;         // oldest retained sequence at the start
   std::uint64_t capacity = 0;  // of the ring, slots

@@ -15,6 +15,7 @@
 #include "os/io.h"
 #include "os/page.h"
 #include "proto/journal_format.h"
+#include "proto/schema_label.h"
 #include "snapshot/journal/journal_files.h"
 
 namespace lapwing {
@@ -42,7 +43,7 @@ struct OpenSegment {
 // What all segments of one journal have in common.
 struct SegmentOptions {
   JournalFiles journal;
-  std::string schema;
+  SchemaLabel schema;
   unsigned file_permissions = 0600;
   bool try_direct_io = true;
 };

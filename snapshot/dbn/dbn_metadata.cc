@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <iterator>
+#include <string_view>
 
 #include "absl/strings/str_cat.h"
 #include "lapwing/error.h"
@@ -19,11 +19,6 @@ constexpr std::size_t kEndOffset = kStartOffset + sizeof(std::uint64_t);
 constexpr std::size_t kReservedBytesV1 = 47;
 constexpr std::size_t kReservedBytes = 53;
 constexpr std::size_t kAlignmentV3 = 8;
-
-constexpr const char* kSchemaNames[] = {
-    "mbo",      "mbp-1",    "mbp-10",     "tbbo",       "trades", "ohlcv-1s",  "ohlcv-1m",
-    "ohlcv-1h", "ohlcv-1d", "definition", "statistics", "status", "imbalance", "ohlcv-eod",
-    "cmbp-1",   "cbbo-1s",  "cbbo-1m",    "tcbbo",      "bbo-1s", "bbo-1m"};
 
 // Takes fields off the front of the metadata. After the first field that is not there, every
 // further one is empty and status() says which was the first.
@@ -288,10 +283,11 @@ absl::Status set_time_range(std::string& raw_metadata, std::uint64_t start_ns,
 }
 
 std::string schema_name(SchemaId id) {
-  const auto index = static_cast<std::size_t>(id);
+  constexpr std::string_view kPrefix = "dbn.";
   if (id == SchemaId::kMixed) return "mixed";
-  if (index < std::size(kSchemaNames)) return kSchemaNames[index];
-  return absl::StrCat("unknown (", index, ")");
+  const RecordSchema* const schema = find_schema(id);
+  if (schema != nullptr) return std::string(schema->name).substr(kPrefix.size());
+  return absl::StrCat("unknown (", static_cast<std::size_t>(id), ")");
 }
 
 }  // namespace lapwing::dbn

@@ -3,7 +3,6 @@
 #include "absl/strings/str_cat.h"
 #include "lapwing/error.h"
 #include "proto/header_checksum.h"
-#include "proto/text_field.h"
 
 namespace lapwing {
 namespace {
@@ -17,7 +16,7 @@ absl::Status damaged(const std::string& path, const std::string& what) {
 }  // namespace
 
 SegmentHeader make_segment_header(const Id128& journal_id, const JournalGeometry& geometry,
-                                  std::uint64_t segment, const std::string& schema,
+                                  std::uint64_t segment, const SchemaLabel& schema,
                                   std::uint64_t wall_ns) {
   SegmentHeader header{};
   header.magic = kSegmentMagic;
@@ -30,7 +29,7 @@ SegmentHeader make_segment_header(const Id128& journal_id, const JournalGeometry
   header.slot_bytes = geometry.slot_bytes;
   header.record_bytes = geometry.record_bytes;
   header.created_wall_ns = wall_ns;
-  set_text(header.schema, schema);
+  set_schema(header, schema);
   header.checksum = checksum_of(header);
   return header;
 }

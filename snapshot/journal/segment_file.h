@@ -8,12 +8,13 @@
 
 #include "absl/status/status.h"
 #include "proto/journal_format.h"
+#include "proto/schema_label.h"
 #include "snapshot/journal/journal_geometry.h"
 
 namespace lapwing {
 
 SegmentHeader make_segment_header(const Id128& journal_id, const JournalGeometry& geometry,
-                                  std::uint64_t segment, const std::string& schema,
+                                  std::uint64_t segment, const SchemaLabel& schema,
                                   std::uint64_t wall_ns);
 
 // Ok if `header` is that of this segment of this journal. `path` only names the file in the

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "lapwing/error.h"
 #include "proto/ring_words.h"
+#include "proto/schema_label.h"
 #include "proto/text_field.h"
 #include "snapshot/journal/journal_files.h"
 #include "snapshot/journal/journal_proof.h"
@@ -260,7 +261,7 @@ absl::Status Settler::end_failed() {
 absl::Status Settler::recover() {
   RingTail tail(files_, *ring_);
   const absl::Status status = tail.write(words_.durable, recovered_last_,
-                                         get_text(session_->begin.schema), session_->begin.wall_ns);
+                                         get_schema(session_->begin), session_->begin.wall_ns);
   return status.ok() ? sessions_.append_end(SessionEnd::kRecovered, recovered_last_) : status;
 }
 

@@ -101,16 +101,18 @@ absl::Status Inspection::look_at_header(std::uint64_t segment) {
            .ok()) {
     return absl::OkStatus();
   }
-  const std::string schema = get_text(header.schema);
+  const SchemaLabel schema = get_schema(header);
   if (!std::exchange(has_header_, true)) {
     journal_.geometry = *geometry;
-    journal_.schema = schema;
+    journal_.schema.name = schema.name;
     journal_.created_wall_ns = header.created_wall_ns;
-  } else if (journal_.geometry != *geometry || journal_.schema != schema) {
+  } else if (journal_.geometry != *geometry || journal_.schema.name != schema.name) {
     defect_ =
         absl::StrCat("the headers of its segments contradict each other: ", path(segment, "jnl"),
                      " has other sizes or another schema");
   }
+  // A later version of it may have come; a release that knows of none says 0.
+  if (schema.hash != 0) journal_.schema.hash = schema.hash;
   return absl::OkStatus();
 }
 
@@ -183,7 +185,7 @@ absl::Status append_failed_session(SessionLog& log, const UnlistedJournal& journ
   begin.record_bytes = journal.geometry.record_bytes;
   begin.segment_slots = journal.geometry.segment_slots;
   begin.wall_ns = journal.created_wall_ns;
-  set_text(begin.schema, journal.schema);
+  set_schema(begin, journal.schema);
   absl::Status status = log.append(begin);
   if (status.ok()) status = log.append_reservation(journal.through);
   if (status.ok()) status = log.append_end(SessionEnd::kFailed, journal.proven);

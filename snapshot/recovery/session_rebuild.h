@@ -17,6 +17,7 @@
 #include "absl/status/statusor.h"
 #include "lapwing/sequence.h"
 #include "os/io.h"
+#include "proto/schema_label.h"
 #include "snapshot/journal/journal_geometry.h"
 #include "snapshot/journal/session_log.h"
 
@@ -26,7 +27,7 @@ struct UnlistedJournal {
   Id128 journal_id;
   std::string directory;
   JournalGeometry geometry;
-  std::string schema;
+  SchemaLabel schema;                 // of its newest segment
   std::uint64_t created_wall_ns = 0;  // of its oldest segment
   std::uint64_t segments = 0;
   Sequence oldest = 1;   // of the segments that are there

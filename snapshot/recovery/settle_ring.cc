@@ -136,7 +136,7 @@ absl::Status RingTail::write_segment(std::uint64_t segment, std::uint64_t first_
   return status;
 }
 
-absl::Status RingTail::write(Sequence durable, Sequence last, const std::string& schema,
+absl::Status RingTail::write(Sequence durable, Sequence last, const SchemaLabel& schema,
                              std::uint64_t wall_ns) {
   Disk& disk = *files_.disk;
   const JournalGeometry& geometry = files_.geometry;

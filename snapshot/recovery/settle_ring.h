@@ -17,6 +17,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "os/page.h"
+#include "proto/schema_label.h"
 #include "snapshot/journal/journal_files.h"
 #include "snapshot/recovery/recovery.h"
 
@@ -32,7 +33,7 @@ class RingTail {
   // Writes the blocks from that of durable + 1 to that of `last`, whole, creating segments as
   // needed: segment by segment the slots, a sync, their sums, a sync. Running it again changes
   // nothing.
-  absl::Status write(Sequence durable, Sequence last, const std::string& schema,
+  absl::Status write(Sequence durable, Sequence last, const SchemaLabel& schema,
                      std::uint64_t wall_ns);
 
  private:

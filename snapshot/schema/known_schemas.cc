@@ -6,6 +6,7 @@
 
 #include <span>
 #include <string>
+#include <utility>
 
 #include "lapwing/kv16.h"
 #include "snapshot/schema/field_names.h"
@@ -89,13 +90,13 @@ constexpr Member kFlags = {"flags",           FieldType::kUInt8, 0,
                            FieldUnit::kFlags, FieldRole::kData,  kFlagBits};
 constexpr Member kTsRecv = time_at("ts_recv", FieldRole::kTime);
 
-constexpr Member kHeader[] = {u8("length"), u8("rtype"), u16("publisher_id"),
+constexpr Member kHeader[] = {u8("length"), u8("rtype"), key(u16("publisher_id")),
                               key(u32("instrument_id")), time_at("ts_event")};
-constexpr Member kBarHeader[] = {u8("length"), u8("rtype"), u16("publisher_id"),
+constexpr Member kBarHeader[] = {u8("length"), u8("rtype"), key(u16("publisher_id")),
                                  key(u32("instrument_id")), time_at("ts_event", FieldRole::kTime)};
 
 constexpr Member kMbo[] = {u64("order_id"),    price("price"), u32("size"), kFlags,
-                           u8("channel_id"),   kAction,        kSide,       kTsRecv,
+                           u8("channel_id"),   kAction,        key(kSide),  kTsRecv,
                            i32("ts_in_delta"), u32("sequence")};
 constexpr Member kTrade[] = {price("price"), u32("size"), kAction, kSide,
                              kFlags,         u8("depth"), kTsRecv, i32("ts_in_delta"),
@@ -455,6 +456,24 @@ std::optional<Schema> known_schema(std::string_view name, std::uint32_t version)
     for (const Member& member : found->level) append(schema, member, number);
   }
   return schema;
+}
+
+std::optional<Schema> known_schema_of_size(std::string_view name, std::uint32_t record_bytes) {
+  for (std::uint32_t version = kDbnVersionMax; version > 0; --version) {
+    std::optional<Schema> schema = known_schema(name, version);
+    if (schema && schema->record_bytes == record_bytes) return schema;
+  }
+  return std::nullopt;
+}
+
+std::string mismatch_with_known(const Schema& description) {
+  std::optional<Schema> known = known_schema(description.name);
+  if (!known) return {};
+  if (std::optional<Schema> same = known_schema(description.name, description.version)) {
+    known = std::move(same);
+  }
+  for (Field& field : known->fields) field.values.clear();
+  return mismatch(*known, description);
 }
 
 }  // namespace lapwing

@@ -15,11 +15,7 @@ namespace {
 absl::StatusOr<std::shared_ptr<const Fold>> named_fold(const CheckpointerOptions& options) {
   const absl::StatusOr<BusDescription> bus = read_bus_description(options.subscriber.directory);
   if (!bus.ok()) return bus.status();
-  const std::string& name = options.fold_name;
-  absl::StatusOr<std::unique_ptr<Fold>> made =
-      make_fold(name.empty() ? default_fold(bus->schema) : name, bus->schema);
-  if (!made.ok()) return made.status();
-  return std::shared_ptr<const Fold>(*std::move(made));
+  return choose_fold(nullptr, options.fold_name, records_of(*bus));
 }
 
 }  // namespace

@@ -26,10 +26,8 @@ constexpr std::size_t kConflationBatchRecords = 256;
 constexpr int kBatchesPerCall = 16;  // of one that does not wait
 constexpr std::uint32_t kKeysMaxMax = (std::uint32_t{1} << 31) - 1;
 
-}  // namespace
-
-absl::StatusOr<ConflationKey> latest_key(const std::string& schema) {
-  absl::StatusOr<std::unique_ptr<Fold>> made = make_fold(kFoldLatest, schema);
+absl::StatusOr<ConflationKey> key_of_fold(absl::StatusOr<std::unique_ptr<Fold>> made,
+                                          const std::string& schema) {
   if (!made.ok()) {
     return make_error(errc_of(made.status()),
                       absl::StrCat("records of schema `", schema,
@@ -39,6 +37,16 @@ absl::StatusOr<ConflationKey> latest_key(const std::string& schema) {
   const std::uint32_t key_bytes = fold->shape().key_bytes;
   return ConflationKey{key_bytes, [fold](std::span<const std::byte> record,
                                          std::span<std::byte> key) { fold->key_of(record, key); }};
+}
+
+}  // namespace
+
+absl::StatusOr<ConflationKey> latest_key(const Schema& schema) {
+  return key_of_fold(make_fold(kFoldLatest, schema), schema.name);
+}
+
+absl::StatusOr<ConflationKey> latest_key(const std::string& schema) {
+  return key_of_fold(make_fold(kFoldLatest, schema), schema);
 }
 
 struct ConflatedReader::State {
@@ -76,6 +84,7 @@ struct ConflatedReader::State {
 
   // Of the schema at hand.
   std::string schema;
+  std::shared_ptr<const Schema> description;
   std::uint32_t record_bytes = 0;
   ConflationKey key;
   std::vector<std::byte> key_bytes;  // of the record at hand
@@ -262,13 +271,18 @@ void ConflatedReader::State::take(const Item& item) {
 }
 
 bool ConflatedReader::State::is_prepared() const {
-  return table && record_bytes == subscriber.record_bytes() && schema == subscriber.schema();
+  const std::shared_ptr<const Schema>& now = subscriber.description();
+  const bool is_same = now == description || (now && description && *now == *description);
+  return table && is_same && record_bytes == subscriber.record_bytes() &&
+         schema == subscriber.schema();
 }
 
 // For the first record, and for the first after a bus was replaced: nothing waits.
 absl::Status ConflatedReader::State::prepare() {
-  absl::StatusOr<ConflationKey> found =
-      options.key.of ? options.key : latest_key(subscriber.schema());
+  description = subscriber.description();
+  absl::StatusOr<ConflationKey> found = options.key.of ? options.key
+                                        : description  ? latest_key(*description)
+                                                       : latest_key(subscriber.schema());
   if (!found.ok()) return found.status();
   schema = subscriber.schema();
   record_bytes = subscriber.record_bytes();

@@ -2,28 +2,23 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "lapwing/error.h"
 #include "lapwing/order_entry.h"
 #include "snapshot/fold/order_fold.h"
+#include "snapshot/schema/known_schemas.h"
 
 namespace lapwing {
-namespace {
-
-std::size_t flags_offset(dbn::SchemaId schema) {
-  if (schema == dbn::SchemaId::kMbo) return offsetof(dbn::MboMsg, flags);
-  return schema == dbn::SchemaId::kTrades ? offsetof(dbn::TradeMsg, flags)
-                                          : offsetof(dbn::Mbp1Msg, flags);
-}
-
-}  // namespace
-
 absl::Status RecordedState::add(const Fold& fold, std::span<const std::byte> entry) {
   const FoldShape& shape = fold.shape();
-  const dbn::RecordSchema* const schema = dbn::find_schema(shape.schema);
-  if (schema == nullptr || shape.entry_record_bytes != schema->record_bytes) {
+  if (entries_ == 0) {
+    schema_ = known_schema_of_size(shape.schema, shape.record_bytes);
+    if (dbn::find_schema(shape.schema) == nullptr) schema_.reset();
+  }
+  if (!schema_ || shape.entry_record_bytes != schema_->record_bytes) {
     return make_error(Errc::kInvalidArgument,
                       absl::StrCat("the state of fold `", shape.name, "` of schema `", shape.schema,
                                    "` is made of no records that a DBN file can hold: record "
@@ -35,8 +30,10 @@ absl::Status RecordedState::add(const Fold& fold, std::span<const std::byte> ent
     return absl::OkStatus();
   }
   const std::size_t at = records_.size();
-  records_.insert(records_.end(), entry.begin(), entry.begin() + schema->record_bytes);
-  records_[at + flags_offset(schema->id)] |= std::byte{dbn::kFlagSnapshot};
+  records_.insert(records_.end(), entry.begin(), entry.begin() + schema_->record_bytes);
+  if (const Field* const flags = schema_->find("flags")) {
+    records_[at + flags->offset] |= std::byte{dbn::kFlagSnapshot};
+  }
   return absl::OkStatus();
 }
 

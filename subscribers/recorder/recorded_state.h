@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -18,6 +19,7 @@
 #include "absl/status/status.h"
 #include "lapwing/dbn.h"
 #include "lapwing/fold.h"
+#include "lapwing/schema.h"
 #include "lapwing/sequence.h"
 
 namespace lapwing {
@@ -42,6 +44,7 @@ class RecordedState {
   };
 
   std::uint64_t entries_ = 0;
+  std::optional<Schema> schema_ = {};  // of the entries
   std::vector<std::byte> records_;
   // The book whose orders are coming.
   std::vector<Order> book_;  // its clear comes first

@@ -7,6 +7,7 @@
 #include "lapwing/error.h"
 #include "os/path.h"
 #include "snapshot/dbn/dbn_metadata.h"
+#include "snapshot/schema/known_schemas.h"
 
 namespace lapwing {
 namespace {
@@ -17,8 +18,11 @@ absl::Status no_dbn_schema(const std::string& schema) {
 }
 
 // Whole records, or the last of them would be read beyond its end.
-absl::Status check_whole(const RecordBatch& batch, const dbn::RecordSchema& schema) {
-  if (batch.records.size() % schema.record_bytes == 0) return absl::OkStatus();
+absl::Status check_whole(const RecordBatch& batch, const Schema& schema) {
+  // Each DBN record says how long it is; all of a bus are as long as the first.
+  const std::size_t own_bytes = static_cast<std::size_t>(batch.records[0]) * dbn::kLengthUnit;
+  const bool is_whole = batch.records.size() % schema.record_bytes == 0;
+  if (is_whole && own_bytes == schema.record_bytes) return absl::OkStatus();
   return make_error(Errc::kRecordSize,
                     absl::StrCat(batch.records.size(), " bytes of schema ", schema.name,
                                  " are no whole records of ", schema.record_bytes,
@@ -97,11 +101,12 @@ absl::Status RecordingFiles::append(const RecordBatch& batch) {
 
 absl::Status RecordingFiles::record(const RecordBatch& batch) {
   if (batch.records.empty()) return absl::OkStatus();
-  if (schema_ == nullptr) {
-    const dbn::RecordSchema* const schema = dbn::find_schema(batch.schema);
-    if (schema == nullptr) return no_dbn_schema(batch.schema);
+  if (continues_ && batch.schema != at_.schema) return other_schema(options_.path, at_.schema);
+  if (!schema_) {
+    const absl::StatusOr<Schema> schema = describe(batch.schema);
+    if (!schema.ok()) return schema.status();
     if (absl::Status whole = check_whole(batch, *schema); !whole.ok()) return whole;
-    const std::uint64_t time_ns = receive_time_ns(*schema, batch.records);
+    const std::uint64_t time_ns = RecordClock(*schema).time_ns(batch.records);
     if (absl::Status opened = open(batch.schema, time_ns); !opened.ok()) return opened;
   }
   if (batch.schema != schema_->name) return other_schema(options_.path, schema_->name);
@@ -119,12 +124,13 @@ absl::Status RecordingFiles::append_state(const RecordBatch& batch) {
 
 absl::Status RecordingFiles::record_state(const RecordBatch& batch) {
   if (batch.records.empty()) return absl::OkStatus();
-  const dbn::RecordSchema* const schema = dbn::find_schema(batch.schema);
-  if (schema == nullptr) return no_dbn_schema(batch.schema);
+  const absl::StatusOr<Schema> schema = describe(batch.schema);
+  if (!schema.ok()) return schema.status();
   if (absl::Status whole = check_whole(batch, *schema); !whole.ok()) return whole;
+  const RecordClock clock(*schema);
   std::uint64_t newest_ns = 0;
   for (std::size_t at = 0; at < batch.records.size(); at += schema->record_bytes) {
-    const std::uint64_t time_ns = receive_time_ns(*schema, batch.records.subspan(at));
+    const std::uint64_t time_ns = clock.time_ns(batch.records.subspan(at));
     if (time_ns != dbn::kUndefTimestamp) newest_ns = std::max(newest_ns, time_ns);
   }
   if (newest_ns == 0) newest_ns = dbn::kUndefTimestamp;
@@ -140,14 +146,14 @@ absl::Status RecordingFiles::record_in_parts(const RecordBatch& batch) {
   before.sequence -= batch.records.size() / record_bytes;
   for (std::size_t at = 0; at < batch.records.size(); at += record_bytes, ++before.sequence) {
     const auto record = batch.records.subspan(at, record_bytes);
-    const std::uint64_t time_ns = receive_time_ns(*schema_, record);
+    const std::uint64_t time_ns = clock_.time_ns(record);
     if (rotation_due(time_ns)) {
       if (absl::Status rotated = rotate(before, time_ns); !rotated.ok()) return rotated;
     }
     if (absl::Status written = writer_->write(record); !written.ok()) return written;
     ++records_;
     uncommitted_ = has_records_ = true;
-    event_records_ = ends_event(*schema_, record) ? 0 : event_records_ + 1;
+    event_records_ = ends_event_(record) ? 0 : event_records_ + 1;
   }
   return absl::OkStatus();
 }
@@ -169,10 +175,12 @@ absl::Status RecordingFiles::rotate(const StoredPosition& position, std::uint64_
 }
 
 absl::Status RecordingFiles::open(const std::string& schema, std::uint64_t time_ns) {
-  const dbn::RecordSchema* const known = dbn::find_schema(schema);
-  if (known == nullptr) return no_dbn_schema(schema);
+  absl::StatusOr<Schema> described = describe(schema);
+  if (!described.ok()) return described.status();
   if (continues_ && schema != at_.schema) return other_schema(options_.path, at_.schema);
-  schema_ = known;
+  schema_ = *std::move(described);
+  clock_ = RecordClock(*schema_);
+  ends_event_ = EventEnds(*schema_);
   if (at_.bytes == 0) {
     if (absl::Status removed = remove_leftover(); !removed.ok()) return removed;
   }
@@ -224,6 +232,18 @@ absl::Status RecordingFiles::begin_file(RecordingPosition next, std::uint64_t ti
   uncommitted_ = true;
   ++files_;
   return absl::OkStatus();
+}
+
+// As the feed's version of DBN has it.
+absl::StatusOr<Schema> RecordingFiles::describe(const std::string& schema) const {
+  if (dbn::find_schema(schema) == nullptr) return no_dbn_schema(schema);
+  const absl::StatusOr<std::string> raw = options_.feed_metadata();
+  if (!raw.ok()) return raw.status();
+  const absl::StatusOr<dbn::Metadata> parsed = dbn::parse_metadata(std::as_bytes(std::span(*raw)));
+  if (!parsed.ok()) return parsed.status();
+  std::optional<Schema> known = known_schema(schema, parsed->version);
+  if (!known) return no_dbn_schema(schema);
+  return *std::move(known);
 }
 
 // A file of a series says when it begins, as DBN's documentation has it for files that were split;

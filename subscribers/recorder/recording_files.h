@@ -37,6 +37,7 @@
 #include "lapwing/subscriber.h"
 #include "os/io.h"
 #include "snapshot/dbn/dbn_writer.h"
+#include "snapshot/schema/record_clock.h"
 #include "subscribers/recorder/recording_position.h"
 #include "subscribers/recorder/rotation.h"
 
@@ -89,6 +90,7 @@ class RecordingFiles {
   absl::Status remove_leftover() const;
   absl::Status rotate(const StoredPosition& position, std::uint64_t time_ns);
   bool rotation_due(std::uint64_t time_ns) const;
+  absl::StatusOr<Schema> describe(const std::string& schema) const;
   absl::StatusOr<std::string> metadata(std::uint64_t time_ns) const;
   absl::Status move_position(const RecordingPosition& position);
   absl::Status keep(absl::Status status);
@@ -101,7 +103,9 @@ class RecordingFiles {
   std::uint64_t records_ = 0;
   std::uint64_t files_ = 0;
   bool uncommitted_ = false;
-  const dbn::RecordSchema* schema_ = nullptr;  // once it is open
+  std::optional<Schema> schema_;  // once it is open
+  RecordClock clock_;
+  EventEnds ends_event_;
   std::unique_ptr<DbnWriter> writer_;
 
   // Of a series.

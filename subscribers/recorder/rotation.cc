@@ -1,7 +1,9 @@
 #include "subscribers/recorder/rotation.h"
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
-#include <cstring>
+#include <string_view>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -71,18 +73,16 @@ bool is_part_name(const std::string& path, const std::string& name) {
          absl::ConsumePrefix(&rest, "T") && take_digits(rest) == kTimeDigits && rest == "Z";
 }
 
-std::uint64_t receive_time_ns(const dbn::RecordSchema& schema, std::span<const std::byte> record) {
-  std::uint64_t time_ns = 0;
-  std::memcpy(&time_ns, record.data() + schema.ts_recv_offset, sizeof time_ns);
-  return time_ns;
+EventEnds::EventEnds(const Schema& schema) {
+  constexpr std::array<std::string_view, 4> kOfEvents = {dbn::kSchemaMbo, dbn::kSchemaMbp1,
+                                                         "dbn.mbp-10", "dbn.cmbp-1"};
+  const Field* const flags = schema.find("flags");
+  if (flags == nullptr || std::ranges::find(kOfEvents, schema.name) == kOfEvents.end()) return;
+  flags_ = flags->offset;
 }
 
-bool ends_event(const dbn::RecordSchema& schema, std::span<const std::byte> record) {
-  static_assert(offsetof(dbn::TradeMsg, flags) == offsetof(dbn::Mbp1Msg, flags));
-  if (schema.id == dbn::SchemaId::kTrades) return true;
-  const std::size_t flags = schema.id == dbn::SchemaId::kMbo ? offsetof(dbn::MboMsg, flags)
-                                                             : offsetof(dbn::Mbp1Msg, flags);
-  return (static_cast<std::uint8_t>(record[flags]) & dbn::kFlagLast) != 0;
+bool EventEnds::operator()(std::span<const std::byte> record) const {
+  return !flags_ || (static_cast<std::uint8_t>(record[*flags_]) & dbn::kFlagLast) != 0;
 }
 
 }  // namespace lapwing

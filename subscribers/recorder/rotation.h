@@ -2,11 +2,11 @@
 //
 //   es.dbn.zst is recorded into es.000001.20261120T143000Z.dbn.zst, es.000002.…
 //
-// The number orders them, whatever times the records carry; the time is ts_recv of the first
-// record. A file's name ends where the path's first dot is and goes on there.
+// The number orders them, whatever times the records carry; the time is that of the first record
+// (ts_recv; of bars ts_event). A file's name ends where the path's first dot is and goes on there.
 //
 // By time: a period begins at every multiple of `every` since 1970 in UTC, and the first record
-// whose ts_recv lies in a later period than that of the file begins a file. So the same records
+// whose time lies in a later period than that of the file begins a file. So the same records
 // make the same files, live or read from the journal a day later. A record of an earlier period,
 // out of order, stays in the file that is open.
 //
@@ -14,17 +14,20 @@
 // come on top.
 //
 // A venue's event (up to a record with flag LAST) is not cut in two, unless it is longer than
-// kEventRecordsMax; a trade is an event by itself.
+// kEventRecordsMax; of a schema without such flags every record is an event by itself.
 //
 // Thread safety: plain values and pure functions.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 
 #include "lapwing/dbn.h"
 #include "lapwing/recording.h"
+#include "lapwing/schema.h"
 
 namespace lapwing {
 
@@ -39,8 +42,15 @@ std::string part_path(const std::string& path, std::uint64_t number, std::uint64
 // Whether a file of that name could be one of `path`'s.
 bool is_part_name(const std::string& path, const std::string& name);
 
-// UTC ns; kUndefTimestamp if it has none.
-std::uint64_t receive_time_ns(const dbn::RecordSchema& schema, std::span<const std::byte> record);
-bool ends_event(const dbn::RecordSchema& schema, std::span<const std::byte> record);
+// Whether a record is the last of its venue's event. Where a schema has no events, every one is.
+class EventEnds {
+ public:
+  EventEnds() = default;
+  explicit EventEnds(const Schema& schema);
+  bool operator()(std::span<const std::byte> record) const;
+
+ private:
+  std::optional<std::uint32_t> flags_ = {};  // where they stand
+};
 
 }  // namespace lapwing

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <string>
 
+#include "snapshot/schema/known_schemas.h"
 #include "testing/recorder_fixture.h"
 
 namespace lapwing {
@@ -59,16 +60,15 @@ TEST_CASE("An event ends with flag LAST, a trade by itself") {
   dbn::MboMsg mbo{};
   dbn::Mbp1Msg mbp{};
   const dbn::TradeMsg trade{};
-  const auto& mbo_schema = *dbn::find_schema(dbn::kSchemaMbo);
-  const auto& mbp_schema = *dbn::find_schema(dbn::kSchemaMbp1);
-  CHECK_FALSE(ends_event(mbo_schema, bytes_of(mbo)));
-  CHECK_FALSE(ends_event(mbp_schema, bytes_of(mbp)));
-  CHECK(ends_event(*dbn::find_schema(dbn::kSchemaTrades), bytes_of(trade)));
+  const EventEnds mbo_ends(*known_schema(dbn::kSchemaMbo));
+  const EventEnds mbp_ends(*known_schema(dbn::kSchemaMbp1));
+  CHECK_FALSE(mbo_ends(bytes_of(mbo)));
+  CHECK_FALSE(mbp_ends(bytes_of(mbp)));
+  CHECK(EventEnds(*known_schema(dbn::kSchemaTrades))(bytes_of(trade)));
+  CHECK(EventEnds(*known_schema("dbn.tbbo"))(bytes_of(mbp)));
   mbo.flags = mbp.flags = dbn::kFlagLast | dbn::kFlagSnapshot;
-  CHECK(ends_event(mbo_schema, bytes_of(mbo)));
-  CHECK(ends_event(mbp_schema, bytes_of(mbp)));
-  mbp.ts_recv = 17;
-  CHECK(receive_time_ns(mbp_schema, bytes_of(mbp)) == 17);
+  CHECK(mbo_ends(bytes_of(mbo)));
+  CHECK(mbp_ends(bytes_of(mbp)));
 }
 
 }  // namespace lapwing

@@ -70,8 +70,8 @@ class Numbers(harness.BusTest):
 class Feeds(harness.BusTest):
     """Sources that are missing, foreign or damaged."""
 
-    def refuse(self, source, code, *words):
-        process = self.run_to_end("publish", "publish", "--source", source, expect=code)
+    def refuse(self, source, code, *words, options=()):
+        process = self.run_to_end("publish", "publish", "--source", source, *options, expect=code)
         self.assert_says(process, *words)
         self.assertFalse(os.path.exists(self.bus), "a bus was made for a feed that cannot be read")
         return process
@@ -98,9 +98,17 @@ class Feeds(harness.BusTest):
         path = self.write("text.dbn", b"symbol,price\nESH4,4700.25\n" * 100)
         self.refuse(f"dbn:{path}", DAMAGED, str(path), "DBN")
 
-    def test_a_schema_that_no_bus_carries_is_refused_with_those_that_are(self):
-        feed = harness.feed_file("definition", "definition-glbx-es-fut.dbn.zst")
-        self.refuse(f"dbn:{feed}", USAGE, "definition", "mbo")
+    def test_a_schema_that_no_release_knows_is_refused(self):
+        content = bytearray(harness.decoded(harness.feed_file("mbo", SNAPSHOT)))
+        content[24:26] = (20).to_bytes(2, "little")
+        path = self.write("unknown.dbn", bytes(content))
+        self.refuse(f"dbn:{path}", USAGE, "schema unknown (20)", "does not know")
+
+    def test_a_schema_is_chosen_of_what_has_it(self):
+        path = self.write("mbo.dbn", harness.decoded(harness.feed_file("mbo", SNAPSHOT)))
+        self.refuse(f"dbn:{path}", USAGE, "none of trades", options=("--schema", "trades"))
+        self.refuse("synthetic:records=1", USAGE, "leave --schema out",
+                    options=("--schema", "mbo"))
 
     def publish_damaged(self, path):
         publisher = self.run_to_end("publish", "publish", "--source", f"dbn:{path}", "--summary",

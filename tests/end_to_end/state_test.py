@@ -77,7 +77,7 @@ class State(harness.BusTest):
         key = f"{order['instrument_id']}/{order['order_id']}"
         self.assertEqual(self.lines("--key", key), [order])
         text = self.run_to_end("one", "state", "--key", key).out()
-        self.assertIn(f"order {order['order_id']}", text)
+        self.assertIn(f"order_id={order['order_id']}", text)
         of_instrument = [entry for entry in entries
                          if entry["instrument_id"] == order["instrument_id"]]
         self.assertEqual(self.lines("--key", order["instrument_id"]), of_instrument)
@@ -111,7 +111,7 @@ class State(harness.BusTest):
         for pair in pairs:
             self.assertEqual(self.lines("--key", pair["key"]), [pair])
             text = self.run_to_end("one", "state", "--key", pair["key"]).out()
-            self.assertEqual(text, f"{pair['key']} = {pair['value']}\n")
+            self.assertEqual(text, f"key={pair['key']} value={pair['value']}\n")
         self.assertEqual((pairs[0]["key"], pairs[0]["value"]), (0, 6))
         self.assertIn("has no entry 1", self.refused(1, "--key", 1))
         self.assertIn("is a number", self.refused(USAGE, "--key", "ESH4"))

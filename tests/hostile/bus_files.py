@@ -17,17 +17,17 @@ SESSION = {"version": (0, "<I"), "kind": (4, "<I"), "index": (8, "<Q"), "journal
            "void_last": (96, "<Q"), "how": (104, "<I"), "slot_bytes": (108, "<I"),
            "record_bytes": (112, "<I"), "sys_errno": (116, "<I"), "segment_slots": (120, "<Q"),
            "source_id": (128, "<Q"), "source_offset": (136, "<Q"), "wall_ns": (144, "<Q"),
-           "schema": (152, "32s"), "ring_path": (184, "256s")}
+           "schema": (152, "32s"), "ring_path": (184, "256s"), "schema_hash": (440, "<Q")}
 SEGMENT = {"version": (8, "<I"), "header_bytes": (12, "<I"), "journal_id": (16, "16s"),
            "segment": (32, "<Q"), "first_sequence": (40, "<Q"), "slot_count": (48, "<Q"),
            "slot_bytes": (56, "<I"), "record_bytes": (60, "<I"), "created_wall_ns": (64, "<Q"),
-           "schema": (72, "32s")}
+           "schema": (72, "32s"), "schema_hash": (104, "<Q")}
 RING = {"abi_version": (8, "<I"), "header_bytes": (12, "<I"), "feature_bits": (16, "<Q"),
         "slot_bytes": (24, "<I"), "record_bytes": (28, "<I"), "capacity": (32, "<Q"),
         "journal_id": (40, "16s"), "session_id": (56, "16s"), "boot_id": (72, "16s"),
         "session_first_sequence": (88, "<Q"), "ring_first_sequence": (96, "<Q"),
         "created_wall_ns": (104, "<Q"), "publisher_pid": (112, "<I"), "has_journal": (116, "<I"),
-        "schema": (120, "32s"), "bus_name": (152, "64s")}
+        "schema": (120, "32s"), "bus_name": (152, "64s"), "schema_hash": (232, "<Q")}
 RING_WORDS = {"head": 4096, "doorbell": 4224, "archived": 4352, "durable": 4480, "oldest": 4608,
               "journal_state": 4736, "heartbeat": 4864, "state": 4992}
 RETENTION = {"version": (0, "<I"), "journal_id": (8, "16s"), "oldest": (24, "<Q")}

@@ -137,8 +137,9 @@ class Family:
         use = use_bus.Use(trial, bus, self.bases)
         slots = 65536 // (32 if bus.schema == "kv16" else 64)
         unused = [path for path in bus.journal.glob("*/*")
-                  if path.name == "retention"
-                  or int(path.name[:20]) * slots >= bus.expected.published]
+                  if path.parent.name != "schemas"
+                  and (path.name == "retention"
+                       or int(path.name[:20]) * slots >= bus.expected.published)]
         if not unused:
             publisher.kill()
             return False

@@ -17,7 +17,8 @@ PUBLIC_AGREEMENT = {
 # Types that code in proto/ uses and that no two processes share.
 NOT_LAYOUTS = {
     "ChannelBarrier", "ErrorName", "FrameLength", "FrameSize", "JournalCondition", "RecordSchema",
-    "Settlement", "SizedProtocol", "SlotProtocol", "SlotRead", "SlotReadResult", "VectorMoves", "WordMoves",
+    "SchemaLabel", "Settlement", "SizedProtocol", "SlotProtocol", "SlotRead", "SlotReadResult",
+    "VectorMoves", "WordMoves",
 }
 # Tables; the golden file has a line for each row.
 NOT_CONSTANTS = {"kErrorNames", "kRecordSchemas"}

@@ -1,0 +1,245 @@
+// What a publisher makes of the description of its records: where it is stored, what may follow it
+// in a journal, and what is refused.
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <string>
+
+#include "absl/strings/str_format.h"
+#include "lapwing/dbn.h"
+#include "proto/schema_label.h"
+#include "snapshot/journal/journal_files.h"
+#include "snapshot/journal/segment_file.h"
+#include "snapshot/journal/session_log.h"
+#include "snapshot/schema/kept_schemas.h"
+#include "snapshot/schema/known_schemas.h"
+#include "testing/publisher_fixture.h"
+#include "testing/signal_record.h"
+
+namespace lapwing {
+namespace {
+
+PublisherSetUp described(const TemporaryDirectory& directory, Schema schema) {
+  PublisherSetUp options = options_for(directory);
+  options.record_bytes = PublisherOptions().record_bytes;
+  options.description = std::move(schema);
+  return options;
+}
+
+void run_session(const PublisherSetUp& options) {
+  const auto publisher = open_publisher(options);
+  REQUIRE(publisher->publish_batch(bytes_of(records_from(publisher->head() + 1, 3))) !=
+          kNoSequence);
+  REQUIRE(publisher->close().ok());
+}
+
+absl::Status refusal(const PublisherSetUp& options) {
+  return closing(open_with_seams(options)).status();
+}
+
+bool says(const absl::Status& status, const std::string& words) {
+  UNSCOPED_INFO(status.ToString());
+  return std::string(status.message()).find(words) != std::string::npos;
+}
+
+BusDescription bus_of(const PublisherSetUp& options) {
+  const auto bus = read_bus_description(options.directory);
+  REQUIRE(bus.ok());
+  return *bus;
+}
+
+SessionEntry last_begin(const PublisherSetUp& options) {
+  PosixDisk disk;
+  const auto log = SessionLog::open(disk, bus_of(options).journal_root, kSessionsFileName, kHangNs);
+  REQUIRE(log.ok());
+  return log->last()->begin;
+}
+
+std::string kept_file(const PublisherSetUp& options, const Schema& schema) {
+  return absl::StrCat(options.directory, "/journal/", kSchemasDirectoryName, "/",
+                      absl::StrFormat("%016x.json", schema.hash()));
+}
+
+}  // namespace
+
+TEST_CASE(
+    "A description is in the ring's header, in bus.json, in the session and in its segments") {
+  const TemporaryDirectory directory{TemporaryDirectory::in_memory()};
+  const Schema schema = schema_of<Signal>();
+  const PublisherSetUp options = described(directory, schema);
+  {
+    const auto publisher = open_publisher(options);
+    REQUIRE(publisher->publish_batch(bytes_of(records_from(1, 3))) == 3);
+    CHECK(publisher->record_bytes() == sizeof(Signal));
+    const RingMap map = map_ring(options);
+    CHECK(get_schema(map.header()) == SchemaLabel(schema.name, schema.hash()));
+    CHECK(map.header().record_bytes == sizeof(Signal));
+  }
+  CHECK(bus_of(options).schema == schema.name);
+  CHECK(Schema::parse(bus_of(options).description).value() == schema);
+  CHECK(get_schema(last_begin(options)) == SchemaLabel(schema.name, schema.hash()));
+  PosixDisk disk;
+  CHECK(read_kept_schema(disk, bus_of(options).journal_root, schema.hash()).value() == schema);
+  const auto journals = list_journals(disk, bus_of(options).journal_root);
+  REQUIRE(journals.ok());
+  REQUIRE(journals->size() == 1);
+  std::ifstream segment(numbered_path(journals->front().path, 0, "jnl"), std::ios::binary);
+  SegmentHeader header{};
+  REQUIRE(segment.read(reinterpret_cast<char*>(&header), sizeof header));
+  CHECK(get_schema(header) == SchemaLabel(schema.name, schema.hash()));
+}
+
+TEST_CASE("Without a journal the description is in the ring's header and in bus.json") {
+  const TemporaryDirectory directory{TemporaryDirectory::in_memory()};
+  PublisherSetUp options = described(directory, schema_of<Signal>());
+  keep_no_journal(options);
+  const auto publisher = open_publisher(options);
+  CHECK(map_ring(options).header().schema_hash == schema_of<Signal>().hash());
+  CHECK(Schema::parse(bus_of(options).description).value() == schema_of<Signal>());
+}
+
+TEST_CASE("A schema that Lapwing ships is described without being asked to") {
+  const TemporaryDirectory directory{TemporaryDirectory::in_memory()};
+  PublisherSetUp options = options_for(directory);
+  options.schema = dbn::kSchemaMbo;
+  run_session(options);
+  CHECK(Schema::parse(bus_of(options).description).value() == known_schema(dbn::kSchemaMbo));
+  CHECK(last_begin(options).schema_hash == known_schema(dbn::kSchemaMbo)->hash());
+}
+
+TEST_CASE("Records that nobody describes have no hash") {
+  const TemporaryDirectory directory{TemporaryDirectory::in_memory()};
+  const PublisherSetUp options = options_for(directory);
+  run_session(options);
+  CHECK(bus_of(options).description.empty());
+  CHECK(last_begin(options).schema_hash == 0);
+  CHECK_FALSE(std::filesystem::exists(options.directory + "/journal/schemas"));
+}
+
+TEST_CASE("A journal goes on with the same description, with a later version, or without one") {
+  const TemporaryDirectory directory{TemporaryDirectory::in_memory()};
+  PublisherSetUp options = described(directory, schema_of<Signal>());
+  run_session(options);
+  run_session(options);
+  options.description = later_signal();
+  run_session(options);
+  CHECK(last_begin(options).schema_hash == later_signal().hash());
+
+  SECTION("what it had last, where none is given") {
+    options.description.reset();
+    options.schema = "desk.signal";
+    run_session(options);
+    CHECK(last_begin(options).schema_hash == later_signal().hash());
+    CHECK(Schema::parse(bus_of(options).description).value() == later_signal());
+  }
+  SECTION("not with an earlier one again") {
+    options.description = schema_of<Signal>();
+    const absl::Status refused = refusal(options);
+    CHECK(errc_of(refused) == Errc::kRecordSize);
+    CHECK(says(refused, "field size is missing"));
+  }
+}
+
+TEST_CASE("A journal of undescribed records goes on with a description") {
+  const TemporaryDirectory directory{TemporaryDirectory::in_memory()};
+  PublisherSetUp options = options_for(directory);
+  options.schema = "desk.signal";
+  run_session(options);
+  options.description = schema_of<Signal>();
+  run_session(options);
+  CHECK(last_begin(options).schema_hash == schema_of<Signal>().hash());
+}
+
+TEST_CASE("A field that was moved, renamed, resized or retyped does not go on, and is named") {
+  const TemporaryDirectory directory{TemporaryDirectory::in_memory()};
+  PublisherSetUp options = described(directory, schema_of<Signal>());
+  run_session(options);
+  Schema& changed = *options.description;
+  const Field fair_value = *changed.find("fair_value");
+  REQUIRE(changed.fields[3] == fair_value);
+  std::string why;
+  SECTION("moved") {
+    std::swap(changed.fields[3].offset, changed.fields[4].offset);
+    std::swap(changed.fields[3], changed.fields[4]);
+    why = "field fair_value is at byte 24, not at 16";
+  }
+  SECTION("renamed") {
+    changed.fields[3].name = "fair";
+    why = "field fair_value is called fair";
+  }
+  SECTION("resized") {
+    changed.fields[3].type = FieldType::kFloat32;
+    changed.fields[3].bytes = 4;
+    why = "field fair_value is float32, not float64";
+  }
+  SECTION("retyped") {
+    changed.fields[3].type = FieldType::kInt64;
+    why = "field fair_value is int64, not float64";
+  }
+  REQUIRE(changed.check().ok());
+  const absl::Status refused = refusal(options);
+  CHECK(errc_of(refused) == Errc::kRecordSize);
+  CHECK(says(refused, why));
+}
+
+TEST_CASE("A journal that has lost its description does not go on as something else") {
+  const TemporaryDirectory directory{TemporaryDirectory::in_memory()};
+  PublisherSetUp options = described(directory, schema_of<Signal>());
+  run_session(options);
+  const std::string file = kept_file(options, schema_of<Signal>());
+  REQUIRE(std::filesystem::exists(file));
+  SECTION("the file is gone") {
+    std::filesystem::remove(file);
+  }
+  SECTION("the file is another text") {
+    std::ofstream(file) << later_signal().text();
+  }
+  options.description = later_signal();
+  CHECK(errc_of(refusal(options)) == Errc::kDamaged);
+  CHECK(says(refusal(options), file));
+  // The same one is written again.
+  options.description = schema_of<Signal>();
+  run_session(options);
+  PosixDisk disk;
+  CHECK(read_kept_schema(disk, bus_of(options).journal_root, schema_of<Signal>().hash()).ok());
+}
+
+TEST_CASE("Options that contradict the description are refused, and nothing is made") {
+  const TemporaryDirectory directory{TemporaryDirectory::in_memory()};
+  PublisherSetUp options = described(directory, schema_of<Signal>());
+  std::string why;
+  SECTION("another name") {
+    options.schema = "desk.quote";
+    why = "schema is desk.quote, and the description says desk.signal";
+  }
+  SECTION("another size") {
+    options.record_bytes = 64;
+    why = "record_bytes is 64, and the description says 56";
+  }
+  SECTION("no description") {
+    options.description->fields[1].offset = 4;
+    why = "instrument";
+  }
+  SECTION("a shipped name") {
+    options.description->name = dbn::kSchemaMbo;
+    why = "Lapwing ships the schema dbn.mbo";
+  }
+  SECTION("a version that Lapwing does not ship") {
+    options.description = known_schema(dbn::kSchemaMbo);
+    options.description->version = 9;
+    why = "has no version 9";
+  }
+  const absl::Status refused = refusal(options);
+  CHECK(errc_of(refused) == Errc::kInvalidArgument);
+  CHECK(says(refused, why));
+  CHECK_FALSE(std::filesystem::exists(options.directory));
+}
+
+TEST_CASE("A shipped schema's description may be given") {
+  const TemporaryDirectory directory{TemporaryDirectory::in_memory()};
+  const PublisherSetUp options = described(directory, *known_schema(dbn::kSchemaMbo, 2));
+  run_session(options);
+  CHECK(Schema::parse(bus_of(options).description).value().version == 2);
+}
+
+}  // namespace lapwing

@@ -1,0 +1,74 @@
+// Fields of a record, read by their descriptions. Whoever calls has seen to it that the record is
+// as long as its schema says (Schema::check holds the fields within that).
+//
+// Thread safety: pure functions.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "lapwing/schema.h"
+
+namespace lapwing {
+
+template <typename Value>
+Value load_field(const Field& field, std::span<const std::byte> record) {
+  Value value;
+  std::memcpy(&value, record.data() + field.offset, sizeof value);
+  return value;
+}
+
+// To the first zero, or to the end.
+inline std::string_view text_of(const Field& field, std::span<const std::byte> record) {
+  const char* const text = reinterpret_cast<const char*>(record.data()) + field.offset;
+  return {text, strnlen(text, field.bytes)};
+}
+
+// Calls visit with the value: a std::uint64_t, std::int64_t, float, double, char, std::string_view
+// or a span of bytes.
+template <typename Visit>
+auto visit_field(const Field& field, std::span<const std::byte> record, Visit&& visit) {
+  switch (field.type) {
+    case FieldType::kInt8:
+      return visit(std::int64_t{load_field<std::int8_t>(field, record)});
+    case FieldType::kInt16:
+      return visit(std::int64_t{load_field<std::int16_t>(field, record)});
+    case FieldType::kInt32:
+      return visit(std::int64_t{load_field<std::int32_t>(field, record)});
+    case FieldType::kInt64:
+      return visit(load_field<std::int64_t>(field, record));
+    case FieldType::kUInt8:
+      return visit(std::uint64_t{load_field<std::uint8_t>(field, record)});
+    case FieldType::kUInt16:
+      return visit(std::uint64_t{load_field<std::uint16_t>(field, record)});
+    case FieldType::kUInt32:
+      return visit(std::uint64_t{load_field<std::uint32_t>(field, record)});
+    case FieldType::kUInt64:
+      return visit(load_field<std::uint64_t>(field, record));
+    case FieldType::kFloat32:
+      return visit(load_field<float>(field, record));
+    case FieldType::kFloat64:
+      return visit(load_field<double>(field, record));
+    case FieldType::kChar:
+      return visit(load_field<char>(field, record));
+    case FieldType::kText:
+      return visit(text_of(field, record));
+    case FieldType::kBytes:
+      break;
+  }
+  return visit(record.subspan(field.offset, field.bytes));
+}
+
+// A time in ns since 1970; nothing where the record has none.
+inline std::optional<std::uint64_t> time_of(const Field& field, std::span<const std::byte> record) {
+  const auto time_ns = load_field<std::uint64_t>(field, record);
+  if (time_ns == std::numeric_limits<std::uint64_t>::max()) return std::nullopt;
+  return time_ns;
+}
+
+}  // namespace lapwing

@@ -1,0 +1,34 @@
+#include "snapshot/schema/key_fields.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace lapwing {
+
+KeyFields::KeyFields(const Schema& schema) {
+  static_assert(std::endian::native == std::endian::little);
+  for (const Field& field : schema.fields) {
+    if (field.role != FieldRole::kKey) continue;
+    const bool is_signed = field.type == FieldType::kInt8 || field.type == FieldType::kInt16 ||
+                           field.type == FieldType::kInt32 || field.type == FieldType::kInt64;
+    const bool is_text = field.type == FieldType::kText || field.type == FieldType::kBytes;
+    parts_.push_back(
+        {field.offset, field.bytes, !is_text, is_signed ? std::byte{0x80} : std::byte{0}});
+    key_bytes_ += field.bytes;
+  }
+}
+
+void KeyFields::write(std::span<const std::byte> record, std::byte* key) const {
+  for (const Part& part : parts_) {
+    const auto field = record.subspan(part.offset, part.bytes);
+    if (part.is_number) {
+      std::ranges::reverse_copy(field, key);
+    } else {
+      std::ranges::copy(field, key);
+    }
+    *key ^= part.sign;
+    key += part.bytes;
+  }
+}
+
+}  // namespace lapwing

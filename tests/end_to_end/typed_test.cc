@@ -1,0 +1,131 @@
+// Records of a struct that describes itself, from its publisher to a subscriber.
+#include <chrono>
+#include <vector>
+
+#include "lapwing/error.h"
+#include "lapwing/typed_publisher.h"
+#include "lapwing/typed_subscriber.h"
+#include "testing/signal_record.h"
+#include "testing/temporary_directory.h"
+
+#include <catch2/catch.hpp>
+
+namespace lapwing {
+namespace {
+
+constexpr std::chrono::seconds kHang{60};
+
+Signal signal(std::uint32_t n) {
+  Signal made{};
+  made.ts_recv = 1'700'000'000'000'000'000u + n;
+  made.instrument = n;
+  made.fair_value = n + 0.25;
+  made.side = SignalSide::kSell;
+  return made;
+}
+
+TypedPublisher<Signal> open_signals(const std::string& directory) {
+  auto opened = TypedPublisher<Signal>::open(
+      {.directory = directory, .capacity = 1024, .segment_bytes = 64 * 1024});
+  INFO(opened.status().ToString());
+  REQUIRE(opened.ok());
+  return *std::move(opened);
+}
+
+SubscriberOptions from_oldest(const std::string& directory) {
+  SubscriberOptions options;
+  options.directory = directory;
+  options.start = Start::oldest();
+  return options;
+}
+
+TEST_CASE("A typed subscriber takes what a typed publisher publishes") {
+  const TemporaryDirectory directory{TemporaryDirectory::in_memory()};
+  TypedPublisher<Signal> publisher = open_signals(directory.file("bus"));
+  auto subscriber = TypedSubscriber<Signal>::open(from_oldest(directory.file("bus")));
+  REQUIRE(subscriber.ok());
+  CHECK(publisher.publish(signal(1)) == 1);
+  CHECK(publisher.publish(signal(2), kHang) == 2);
+  const std::vector<Signal> more = {signal(3), signal(4)};
+  CHECK(publisher.publish_batch(more) == 4);
+  CHECK(publisher->head() == 4);
+
+  std::vector<double> values;
+  while (values.size() < 3) {
+    Signal taken{};
+    const Taken result = subscriber->take(taken, kHang);
+    if (result.result == Errc::kEventDue) {
+      REQUIRE((*subscriber)->take_event());
+      continue;
+    }
+    REQUIRE(result.result == Errc::kOk);
+    values.push_back(taken.fair_value);
+  }
+  CHECK(values == std::vector{1.25, 2.25, 3.25});
+  std::vector<Signal> rows(8);
+  Batch batch = subscriber->read(rows, kHang);
+  while (batch.kind == Batch::Kind::kEvent) batch = subscriber->read(rows, kHang);
+  REQUIRE(batch.count == 1);
+  CHECK(rows[0].instrument == 4);
+  CHECK((*subscriber)->schema() == "desk.signal");
+  CHECK(*(*subscriber)->description() == schema_of<Signal>());
+}
+
+TEST_CASE("An item gives its record as a struct, or nothing where it is none") {
+  const TemporaryDirectory directory{TemporaryDirectory::in_memory()};
+  TypedPublisher<Signal> publisher = open_signals(directory.file("bus"));
+  REQUIRE(publisher.publish(signal(7)) == 1);
+  auto subscriber = Subscriber::open(from_oldest(directory.file("bus")));
+  REQUIRE(subscriber.ok());
+  Item item = subscriber->wait(kHang);
+  CHECK(item.kind == ItemKind::kSession);
+  CHECK_FALSE(item.record_as<Signal>());
+  while (item.kind != ItemKind::kRecord) item = subscriber->wait(kHang);
+  struct Shorter {
+    std::uint64_t word;
+  };
+  CHECK_FALSE(item.record_as<Shorter>());
+  REQUIRE(item.record_as<Signal>());
+  CHECK(item.record_as<Signal>()->instrument == 7);
+}
+
+struct OtherSignal {
+  std::uint64_t ts_recv;
+  std::uint32_t instrument;
+  std::uint32_t weight;
+  double fair_value;
+  std::int64_t price;
+  SignalSide side;
+  char venue[7];
+  std::byte spare[16];
+};
+LAPWING_RECORD(OtherSignal, "desk.signal", 1, (ts_recv, kTime), (instrument, kKey), weight,
+               fair_value, (price, kPrice), (side, kSignalSides), venue, (spare, kSpare));
+
+TEST_CASE("A struct of the same size whose field has another type is noticed on both sides") {
+  const TemporaryDirectory directory{TemporaryDirectory::in_memory()};
+  const std::string bus = directory.file("bus");
+  {
+    TypedPublisher<Signal> publisher = open_signals(bus);
+    REQUIRE(publisher.publish(signal(1)) == 1);
+    auto subscriber = TypedSubscriber<OtherSignal>::open(from_oldest(bus));
+    REQUIRE(subscriber.ok());
+    OtherSignal taken{};
+    Taken result = subscriber->take(taken, kHang);
+    while (result.result == Errc::kEventDue && (*subscriber)->take_event()) {
+      result = subscriber->take(taken, kHang);
+    }
+    CHECK(result.result == Errc::kRecordSize);
+    CHECK(std::string((*subscriber)->status().message())
+              .find("field weight is float32, not uint32") != std::string::npos);
+    REQUIRE(publisher->close(kHang).ok());
+  }
+  const auto publisher = TypedPublisher<OtherSignal>::open(
+      {.directory = bus, .capacity = 1024, .segment_bytes = 64 * 1024});
+  CHECK(errc_of(publisher.status()) == Errc::kRecordSize);
+  CHECK(std::string(publisher.status().message()).find("field weight is uint32, not float32") !=
+        std::string::npos);
+}
+
+}  // namespace
+}  // namespace lapwing
