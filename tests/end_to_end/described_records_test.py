@@ -1,0 +1,94 @@
+"""Records of a struct of one's own, which the commands know by nothing but their description."""
+
+import csv
+import json
+import os
+import pathlib
+import unittest
+
+import harness
+
+RECORDS = 30
+FIELDS = ["ts_recv", "instrument", "weight", "fair_value", "price", "side", "venue"]
+
+
+class DescribedRecords(harness.BusTest):
+
+    def setUp(self):
+        super().setUp()
+        program = pathlib.Path(os.environ.get("LAPWING_BUILD_DIR", "")) / "tests" / "signals"
+        publisher = harness.Running([str(program), self.bus, str(RECORDS)], self.folder, "signals")
+        self.assertEqual(publisher.wait(), 0, publisher.err())
+
+    def tail(self, *options):
+        tail = self.run_to_end("tail", "tail", "--from", "start", "--until-closed", *options)
+        return tail.out().splitlines()
+
+    def rows(self, *options):
+        return [json.loads(line) for line in self.tail("--format", "json", *options)
+                if "event" not in line]
+
+    def test_json_has_every_field_by_its_name(self):
+        rows = self.rows()
+        self.assertEqual(len(rows), RECORDS)
+        for number, row in enumerate(rows, 1):
+            self.assertEqual(list(row), ["seq", *FIELDS])
+            self.assertEqual(row["seq"], number)
+            self.assertEqual(row["instrument"], number % 3)
+            self.assertEqual(row["weight"], 0.1)
+            self.assertEqual(row["fair_value"], number + 0.25)
+            self.assertEqual(row["side"], "sell" if number % 2 == 0 else "buy")
+            self.assertEqual(row["venue"], 'X,"1"')
+        self.assertEqual(rows[0]["price"], 4_500_250_000_000 - 1)
+        self.assertEqual(rows[1]["price"], 2**63 - 1)
+
+    def test_text_is_for_people(self):
+        first, second = self.tail("--count", "2")[:2]
+        self.assertRegex(first, r"^ +1  ts_recv=20\d\d-\d\d-\d\dT[0-9:.]+Z instrument=1 weight=0.1 "
+                                r'fair_value=1.25 price=4500.249999999 side=buy venue=X,"1"$')
+        self.assertIn(" price=- side=sell ", second)
+
+    def test_csv_is_json_in_columns(self):
+        header, *lines = csv.reader(self.tail("--format", "csv"))
+        self.assertEqual(header, ["seq", *FIELDS])
+        self.assertEqual(lines, [[str(value) for value in row.values()] for row in self.rows()])
+
+    def test_csv_says_what_was_conflated_and_what_is_state(self):
+        header, *lines = csv.reader(self.tail("--format", "csv", "--conflate", "10s"))
+        self.assertEqual(header, ["seq", *FIELDS, "conflated"])
+        self.assertEqual(sum(int(line[-1]) + 1 for line in lines), RECORDS)
+        self.run_to_end("checkpoint", "checkpoint", "--fold", "latest", "--until-closed")
+        tail = self.run_to_end("state", "tail", "--from", "snapshot", "--until-closed", "--format",
+                               "csv")
+        header, *lines = csv.reader(tail.out().splitlines())
+        self.assertEqual(header, ["seq", *FIELDS, "state"])
+        self.assertEqual([line[2] for line in lines if line[-1] == "1"], ["0", "1", "2"])
+
+    def test_the_key_is_that_of_the_description(self):
+        rows = self.rows("--conflate", "10s")
+        self.assertEqual({row["instrument"] for row in rows}, {0, 1, 2})
+        self.assertEqual({row["instrument"] for row in self.rows("--instrument", "2")}, {2})
+        self.run_to_end("checkpoint", "checkpoint", "--fold", "latest", "--until-closed")
+        state = self.run_to_end("state", "state", "--key", "1", "--json").out()
+        self.assertEqual(json.loads(state.splitlines()[-1])["fair_value"], RECORDS - 2 + 0.25)
+        refused = self.run_to_end("refused", "state", "--key", "4294967296", expect=2)
+        self.assertIn("instrument, is a number of 4 bytes", refused.err())
+
+    def test_latency_counts_from_their_time(self):
+        lines = self.tail("--format", "none", "--summary", "--latency")
+        self.assertGreater(json.loads(lines[-1])["latency_ns"]["p50"], 0)
+
+    def test_a_journal_that_is_published_again_keeps_the_description(self):
+        again = self.folder / "again"
+        self.run_to_end("again", "publish", "--source", f"journal:{self.bus}", bus=again)
+        told = json.loads((again / "bus.json").read_text())
+        self.assertEqual(told["description"],
+                         json.loads((self.folder / "bus" / "bus.json").read_text())["description"])
+        tail = self.run_to_end("tail", "tail", "--from", "start", "--until-closed", "--format",
+                               "json", bus=again)
+        shown = [json.loads(line) for line in tail.out().splitlines() if "event" not in line]
+        self.assertEqual(shown, self.rows())
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,49 @@
+// signals BUS RECORDS: publishes that many records of a struct that describes itself, and closes.
+// What described_records_test.py shows with the program's commands.
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "lapwing/typed_publisher.h"
+#include "os/kernel.h"
+#include "testing/signal_record.h"
+
+namespace lapwing {
+namespace {
+
+constexpr std::uint32_t kInstruments = 3;
+
+// Functions of the number alone, but for the time.
+Signal signal(std::uint32_t n) {
+  Signal made{};
+  made.ts_recv = wall_ns();
+  made.instrument = n % kInstruments;
+  made.weight = 0.1F;
+  made.fair_value = n + 0.25;
+  made.price = n == 2 ? INT64_MAX : std::int64_t{4'500'250'000'000} - n;
+  made.side = n % 2 == 0 ? SignalSide::kSell : SignalSide::kBuy;
+  std::memcpy(made.venue, "X,\"1\"", 5);
+  return made;
+}
+
+int publish(const char* bus, std::uint32_t records) {
+  auto publisher = TypedPublisher<Signal>::open({.directory = bus});
+  if (!publisher.ok()) {
+    std::fprintf(stderr, "signals: %s\n", publisher.status().ToString().c_str());
+    return EXIT_FAILURE;
+  }
+  for (std::uint32_t n = 1; n <= records; ++n) {
+    if (publisher->publish(signal(n)) == kNoSequence) return EXIT_FAILURE;
+  }
+  return (*publisher)->close().ok() ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+}  // namespace
+}  // namespace lapwing
+
+int main(int count, char** arguments) {
+  if (count != 3) return EXIT_FAILURE;
+  return lapwing::publish(arguments[1],
+                          static_cast<std::uint32_t>(std::strtoul(arguments[2], nullptr, 10)));
+}
