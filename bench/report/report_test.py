@@ -450,7 +450,7 @@ class ComparisonTest(unittest.TestCase):
                          ["0.90 × walk", "b: 2.00 × walk", "0.45", "≤ 0.85: met"])
 
     def test_what_is_delivered_is_held_against_the_fastest_rival(self):
-        for ours, words in ((240, ["1.60", "≥ 1.2: met"]), (165, ["1.10", "≥ 1.2: **missed**"])):
+        for ours, words in ((240, ["1.60", "≥ 1.3: met"]), (165, ["1.10", "≥ 1.3: **missed**"])):
             self.assertEqual(self.delivery(flat("lapwing", ours), flat("b", 150)), [
                 f"{ours}.0 million a second", "b: 150.0 million a second", *words])
 
@@ -462,7 +462,7 @@ class ComparisonTest(unittest.TestCase):
             ["3.00 × walk", "b: 2.40 × walk", "1.25", "≤ 0.85: **missed**"])
         self.assertEqual(
             self.delivery(flat("lapwing", 400), flat("lapwing", 150, **swapped), flat("b", 100),
-                          flat("b", 300, **swapped))[2:], ["0.50", "≥ 1.2: **missed**"])
+                          flat("b", 300, **swapped))[2:], ["0.50", "≥ 1.3: **missed**"])
 
     def test_there_is_no_verdict_without_every_rival(self):
         self.assertEqual(self.buses(trip("lapwing", 110))[3], "none: not measured: b")
