@@ -3,7 +3,7 @@
 // Thread safety: free function.
 #pragma once
 
-#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "lapwing/error.h"
 #include "subscribers/record_identity.h"
@@ -11,9 +11,9 @@
 namespace lapwing::cli {
 
 // kRecordSize for records that cannot be what the bus says of them.
-inline absl::Status check_records(const BusDescription& bus) {
-  const RecordIdentity records = records_of(bus);
-  if (records.schema == bus.schema) return absl::OkStatus();
+inline absl::StatusOr<RecordIdentity> checked_records(const BusDescription& bus) {
+  RecordIdentity records = records_of(bus);
+  if (records.schema == bus.schema) return records;
   return make_error(Errc::kRecordSize,
                     absl::StrCat(records.note, "; `lapwing tail` shows the bytes"));
 }

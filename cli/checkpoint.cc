@@ -125,7 +125,7 @@ absl::Status CheckpointCommand::open() {
   if (!options.ok()) return options.status();
   const absl::StatusOr<BusDescription> bus = await_bus(ns_of(options->subscriber.reattach));
   if (!bus.ok()) return bus.status();
-  if (auto fits = check_records(*bus); !fits.ok()) return fits;
+  if (auto records = checked_records(*bus); !records.ok()) return records.status();
   absl::StatusOr<Checkpointer> opened = Checkpointer::open(*std::move(options));
   if (!opened.ok()) return opened.status();
   checkpointer_.emplace(*std::move(opened));

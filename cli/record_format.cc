@@ -4,7 +4,6 @@
 #include <array>
 #include <charconv>
 #include <cstdlib>
-#include <limits>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -13,6 +12,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
 #include "cli/time_text.h"
+#include "lapwing/dbn.h"
 #include "snapshot/schema/field_reader.h"
 
 namespace lapwing::cli {
@@ -20,8 +20,6 @@ namespace {
 
 using Bytes = std::span<const std::byte>;
 
-constexpr std::uint64_t kPriceScale = 1'000'000'000;
-constexpr std::int64_t kNoPrice = std::numeric_limits<std::int64_t>::max();
 constexpr char kNone[] = "-";
 // What lines say beside the fields; a field that is called so has `record.` in front of its name.
 constexpr std::array<std::string_view, 5> kOwnNames = {"seq", "state", "conflated", "event",
@@ -29,7 +27,8 @@ constexpr std::array<std::string_view, 5> kOwnNames = {"seq", "state", "conflate
 
 // 4500.25, 12, -0.000000001.
 std::string price_text(std::int64_t price) {
-  if (price == kNoPrice) return kNone;
+  constexpr auto kPriceScale = static_cast<std::uint64_t>(dbn::kPriceScale);
+  if (price == dbn::kUndefPrice) return kNone;
   const std::uint64_t magnitude = price < 0 ? std::uint64_t{0} - static_cast<std::uint64_t>(price)
                                             : static_cast<std::uint64_t>(price);
   std::string text = absl::StrFormat("%s%d.%09d", price < 0 ? "-" : "", magnitude / kPriceScale,
@@ -89,7 +88,7 @@ struct Reading {
   std::string operator()(std::uint64_t value) const {
     if (field.unit == FieldUnit::kFlags) return flags_text(field, value);
     const bool is_time = field.unit == FieldUnit::kUtcNs;
-    if (is_time && value == std::numeric_limits<std::uint64_t>::max()) return kNone;
+    if (is_time && value == dbn::kUndefTimestamp) return kNone;
     if (is_time) return time_text(value);
     const std::string* const name = name_of(field, value);
     return name == nullptr ? absl::StrCat(value) : *name;
@@ -127,16 +126,8 @@ struct Json {
 
 // As JSON has it, quoted where CSV needs that.
 std::string csv_text(const Field& field, Bytes record) {
-  const auto as_text = [&](const auto& value) -> std::string {
-    if constexpr (std::integral<std::decay_t<decltype(value)>>) {
-      if constexpr (!std::same_as<std::decay_t<decltype(value)>, char>) {
-        const std::string* const name = name_of(field, static_cast<std::uint64_t>(value));
-        return name == nullptr ? absl::StrCat(value) : *name;
-      }
-    }
-    return Reading{field}(value);
-  };
-  std::string text = visit_field(field, record, as_text);
+  const nlohmann::ordered_json value = visit_field(field, record, Json{field});
+  const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
   if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
   return absl::StrCat("\"", absl::StrReplaceAll(text, {{"\"", "\"\""}}), "\"");
 }
@@ -148,12 +139,9 @@ std::string shown_name(const Field& field) {
 
 const Field* find_instrument(const Schema& schema) {
   const Field* const named = schema.find("instrument_id");
-  const auto is_number = [](const Field& field) {
-    return field.type >= FieldType::kUInt8 && field.type <= FieldType::kUInt64;
-  };
-  if (named != nullptr && is_number(*named)) return named;
-  const auto found = std::ranges::find_if(schema.fields, [&](const Field& field) {
-    return field.role == FieldRole::kKey && is_number(field);
+  if (named != nullptr && is_unsigned(named->type)) return named;
+  const auto found = std::ranges::find_if(schema.fields, [](const Field& field) {
+    return field.role == FieldRole::kKey && is_unsigned(field.type);
   });
   return found == schema.fields.end() ? nullptr : &*found;
 }

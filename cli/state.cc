@@ -30,6 +30,7 @@
 #include "os/kernel.h"
 #include "snapshot/bus_directory.h"
 #include "snapshot/fold/order_fold.h"
+#include "snapshot/schema/field_reader.h"
 #include "snapshot/schema/key_fields.h"
 
 namespace lapwing::cli {
@@ -100,12 +101,13 @@ class StateCommand {
 absl::Status StateCommand::open() {
   const absl::StatusOr<BusDescription> bus = read_bus_description(options_.bus);
   if (!bus.ok()) return bus.status();
-  if (auto fits = check_records(*bus); !fits.ok()) return fits;
+  const absl::StatusOr<RecordIdentity> records = checked_records(*bus);
+  if (!records.ok()) return records.status();
   absl::StatusOr<Checkpoint> opened = Checkpoint::open(
       {.directory = options_.bus, .fold_name = options_.fold, .as_of = options_.at});
   if (!opened.ok()) return opened.status();
   checkpoint_.emplace(*std::move(opened));
-  description_ = records_of(*bus).description;
+  description_ = records->description;
   if (shows_records()) format_ = RecordFormat(description_);
   return absl::OkStatus();
 }
@@ -114,8 +116,7 @@ absl::Status StateCommand::open() {
 const Field* StateCommand::number_key() const {
   if (description_ == nullptr || shape().name != kFoldLatest) return nullptr;
   const Field* const key = description_->find(FieldRole::kKey);
-  const bool is_number =
-      key != nullptr && key->type >= FieldType::kUInt8 && key->type <= FieldType::kUInt64;
+  const bool is_number = key != nullptr && is_unsigned(key->type);
   return is_number && key->bytes == shape().key_bytes ? key : nullptr;
 }
 

@@ -34,10 +34,9 @@ constexpr char kAbout[] =
     "--format json both go to standard output. --format csv begins with a header. Records are\n"
     "shown by their description, every field by its name (docs/records.md).\n\n"
     "With --from snapshot the state comes first. It is marked: `state` before the line,\n"
-    "\"state\": true in JSON, 1 in the last column of CSV. Its sequence is the order's place (0 "
-    "if\n"
-    "the fold has none). --count, and the summary's records and digest, cover only the records\n"
-    "after the state.\n\n"
+    "\"state\": true in JSON, 1 in the last column of CSV. Its sequence is the order's\n"
+    "place (0 if the fold has none). --count, and the summary's records and digest, cover\n"
+    "only the records after the state.\n\n"
     "With --conflate only the newest record of each key in each interval is shown. The key is\n"
     "in the records' description: of DBN the instrument, for market by order the instrument and\n"
     "its side. A line ends with the number of older records it replaces (+12; in JSON and CSV\n"
@@ -103,9 +102,7 @@ class Tail {
 
 // After a reset the bus may carry other records.
 void Tail::set_format(const std::shared_ptr<const Schema>& description) {
-  const bool is_same =
-      description == description_ || (description && description_ && *description == *description_);
-  if (is_same) return;
+  if (description == description_) return;
   description_ = description;
   format_ = RecordFormat(description_);
   has_header_ = false;

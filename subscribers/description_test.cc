@@ -1,6 +1,6 @@
 // What a subscriber makes of the description of a bus's records: finds it, holds it against what it
 // expects, and does not believe one that cannot be.
-#include <filesystem>
+#include <memory>
 #include <string>
 
 #include "snapshot/schema/kept_schemas.h"
@@ -134,6 +134,26 @@ TEST_CASE("A successor with other records ends a subscriber that expects the fir
   bus.start();
   REQUIRE(trace.until(ItemKind::kEnded));
   CHECK(says(trace.subscriber.status(), "field fair_value is called fair"));
+}
+
+TEST_CASE("A successor with the same description keeps the object, another one does not") {
+  TestBus bus;
+  describe_as(bus, schema_of<Signal>());
+  bus.start();
+  Trace trace(bus, bus.options(Start::oldest()));
+  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  const std::shared_ptr<const Schema> first = trace.subscriber.description();
+  bus.close();
+  if (GENERATE(true, false)) {
+    bus.start();
+    REQUIRE(trace.until(ItemKind::kSession));
+    CHECK(trace.subscriber.description() == first);
+  } else {
+    describe_as(bus, later_signal());
+    bus.start();
+    REQUIRE(trace.until(ItemKind::kSession));
+    CHECK(trace.subscriber.description() != first);
+  }
 }
 
 TEST_CASE("The journal has the description where bus.json has lost it") {

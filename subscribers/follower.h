@@ -203,6 +203,7 @@ class Follower {
 
   // Joining and coming back: follower_join.cc.
   Turn on_found(Attachment found);
+  void keep_description(const std::shared_ptr<const Schema>& before);
   Turn join();
   Turn begin();
   Turn begin_at(StartingPoint start);

@@ -39,7 +39,7 @@ Follower::Turn Follower::on_found(Attachment found) {
   session_id_ = attachment_->session_id();
   cursor_.set_ring(attachment_->ring());
   watch_.attach(attachment_->control() != nullptr);
-  records_ = attachment_->records();
+  keep_description(std::exchange(records_, attachment_->records()).description);
   cursor_.record_bytes = attachment_->record_bytes();
   block_.resize(cursor_.record_bytes);
   place_.resize(cursor_.record_bytes / sizeof(Line) + 1);
@@ -56,6 +56,12 @@ Follower::Turn Follower::on_found(Attachment found) {
   }
   enter_stream();
   return again();
+}
+
+// One object for as long as it says the same: whoever has made something of it compares pointers.
+void Follower::keep_description(const std::shared_ptr<const Schema>& before) {
+  const std::shared_ptr<const Schema>& now = records_.description;
+  if (before != nullptr && now != nullptr && *before == *now) records_.description = before;
 }
 
 // Steps 1 and 2 of docs/bootstrap.md. Without a publisher nothing can be asked: F is the end of

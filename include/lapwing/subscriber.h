@@ -210,7 +210,8 @@ struct Event {
   // says what is wrong, or that the description cannot be read, and is empty otherwise.
   std::string schema = {};
   std::string schema_note = {};
-  std::shared_ptr<const Schema> description = {};  // null: the records are not described
+  // Null: the records are not described. The same object for as long as it says the same.
+  std::shared_ptr<const Schema> description = {};
   Id128 journal_id = {};
   Id128 session_id = {};
   bool is_first_session = false;    // kSession

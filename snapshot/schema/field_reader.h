@@ -7,14 +7,19 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <limits>
 #include <optional>
 #include <span>
 #include <string_view>
 
+#include "lapwing/dbn.h"
 #include "lapwing/schema.h"
 
 namespace lapwing {
+
+constexpr bool is_unsigned(FieldType type) {
+  return type == FieldType::kUInt8 || type == FieldType::kUInt16 || type == FieldType::kUInt32 ||
+         type == FieldType::kUInt64;
+}
 
 template <typename Value>
 Value load_field(const Field& field, std::span<const std::byte> record) {
@@ -67,7 +72,7 @@ auto visit_field(const Field& field, std::span<const std::byte> record, Visit&& 
 // A time in ns since 1970; nothing where the record has none.
 inline std::optional<std::uint64_t> time_of(const Field& field, std::span<const std::byte> record) {
   const auto time_ns = load_field<std::uint64_t>(field, record);
-  if (time_ns == std::numeric_limits<std::uint64_t>::max()) return std::nullopt;
+  if (time_ns == dbn::kUndefTimestamp) return std::nullopt;
   return time_ns;
 }
 

@@ -7,15 +7,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <limits>
 #include <optional>
 #include <span>
 
+#include "lapwing/dbn.h"
 #include "lapwing/schema.h"
 
 namespace lapwing {
-
-inline constexpr std::uint64_t kNoTimeNs = std::numeric_limits<std::uint64_t>::max();
 
 class RecordClock {
  public:
@@ -30,16 +28,16 @@ class RecordClock {
   }
 
   bool has_time() const { return time_.has_value(); }
-  // Of the record, UTC ns; kNoTimeNs: it has none.
+  // Of the record, UTC ns; kUndefTimestamp: it has none.
   std::uint64_t time_ns(std::span<const std::byte> record) const {
-    return time_ ? load(record, *time_) : kNoTimeNs;
+    return time_ ? load(record, *time_) : dbn::kUndefTimestamp;
   }
   // What it is paced by: its time, else DBN's ts_event, else 0.
   std::uint64_t pacing_time_ns(std::span<const std::byte> record) const {
     const std::uint64_t time = time_ns(record);
-    if (time != 0 && time != kNoTimeNs) return time;
-    const std::uint64_t event = event_ ? load(record, *event_) : kNoTimeNs;
-    return event != kNoTimeNs ? event : 0;
+    if (time != 0 && time != dbn::kUndefTimestamp) return time;
+    const std::uint64_t event = event_ ? load(record, *event_) : dbn::kUndefTimestamp;
+    return event != dbn::kUndefTimestamp ? event : 0;
   }
 
   // Whether stamp() has a field to set: the time of publishing, else the record's, if

@@ -271,10 +271,8 @@ void ConflatedReader::State::take(const Item& item) {
 }
 
 bool ConflatedReader::State::is_prepared() const {
-  const std::shared_ptr<const Schema>& now = subscriber.description();
-  const bool is_same = now == description || (now && description && *now == *description);
-  return table && is_same && record_bytes == subscriber.record_bytes() &&
-         schema == subscriber.schema();
+  return table && description == subscriber.description() &&
+         record_bytes == subscriber.record_bytes() && schema == subscriber.schema();
 }
 
 // For the first record, and for the first after a bus was replaced: nothing waits.

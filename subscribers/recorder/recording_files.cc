@@ -107,7 +107,7 @@ absl::Status RecordingFiles::record(const RecordBatch& batch) {
     if (!schema.ok()) return schema.status();
     if (absl::Status whole = check_whole(batch, *schema); !whole.ok()) return whole;
     const std::uint64_t time_ns = RecordClock(*schema).time_ns(batch.records);
-    if (absl::Status opened = open(batch.schema, time_ns); !opened.ok()) return opened;
+    if (absl::Status opened = open(*schema, time_ns); !opened.ok()) return opened;
   }
   if (batch.schema != schema_->name) return other_schema(options_.path, schema_->name);
   if (absl::Status whole = check_whole(batch, *schema_); !whole.ok()) return whole;
@@ -134,7 +134,7 @@ absl::Status RecordingFiles::record_state(const RecordBatch& batch) {
     if (time_ns != dbn::kUndefTimestamp) newest_ns = std::max(newest_ns, time_ns);
   }
   if (newest_ns == 0) newest_ns = dbn::kUndefTimestamp;
-  if (absl::Status opened = open(batch.schema, newest_ns); !opened.ok()) return opened;
+  if (absl::Status opened = open(*schema, newest_ns); !opened.ok()) return opened;
   records_ += batch.records.size() / schema->record_bytes;
   uncommitted_ = has_records_ = true;
   return writer_->write(batch.records);
@@ -174,11 +174,9 @@ absl::Status RecordingFiles::rotate(const StoredPosition& position, std::uint64_
   return begin_file(std::move(ended_file), time_ns);
 }
 
-absl::Status RecordingFiles::open(const std::string& schema, std::uint64_t time_ns) {
-  absl::StatusOr<Schema> described = describe(schema);
-  if (!described.ok()) return described.status();
-  if (continues_ && schema != at_.schema) return other_schema(options_.path, at_.schema);
-  schema_ = *std::move(described);
+absl::Status RecordingFiles::open(const Schema& schema, std::uint64_t time_ns) {
+  if (continues_ && schema.name != at_.schema) return other_schema(options_.path, at_.schema);
+  schema_ = schema;
   clock_ = RecordClock(*schema_);
   ends_event_ = EventEnds(*schema_);
   if (at_.bytes == 0) {
@@ -281,7 +279,9 @@ absl::Status RecordingFiles::finish(const std::string& schema, const StoredPosit
   const bool empty = writer_ == nullptr && !continues_;
   const bool joined = !schema.empty() && !position.session_id.is_zero();
   if (empty && joined && !options_.rotation.on()) {
-    absl::Status opened = keep(open(schema, dbn::kUndefTimestamp));
+    const absl::StatusOr<Schema> described = describe(schema);
+    absl::Status opened =
+        keep(described.ok() ? open(*described, dbn::kUndefTimestamp) : described.status());
     if (!opened.ok()) return opened;
   }
   if (absl::Status committed = commit(position); !committed.ok()) return committed;

@@ -46,7 +46,7 @@ namespace lapwing {
 struct RecordingFilesOptions {
   std::string path;
   Rotation rotation;
-  // The feed's DBN metadata, raw; asked for whenever a file is made.
+  // The feed's DBN metadata, raw; asked for at the first records, and whenever a file is made.
   std::function<absl::StatusOr<std::string>()> feed_metadata;
 };
 
@@ -85,7 +85,7 @@ class RecordingFiles {
   absl::Status record(const RecordBatch& batch);
   absl::Status record_state(const RecordBatch& batch);
   absl::Status record_in_parts(const RecordBatch& batch);
-  absl::Status open(const std::string& schema, std::uint64_t time_ns);
+  absl::Status open(const Schema& schema, std::uint64_t time_ns);
   absl::Status begin_file(RecordingPosition next, std::uint64_t time_ns);  // `next`: before it
   absl::Status remove_leftover() const;
   absl::Status rotate(const StoredPosition& position, std::uint64_t time_ns);

@@ -9,6 +9,10 @@
 # else.
 # LAPWING_REQUIRE_REGISTRIES=1 makes a skip an error.
 set -eu
+case ${LAPWING_BUILD_DIR:-/} in # as the caller means it, and not from this folder
+  /*) ;;
+  *) export LAPWING_BUILD_DIR="$PWD/$LAPWING_BUILD_DIR" ;;
+esac
 cd "$(dirname "$0")"
 
 install_seconds_max=600 # ends a hang; what cannot be reached is known to pip after 20 s
