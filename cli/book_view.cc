@@ -3,15 +3,12 @@
 #include <algorithm>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
-#include <span>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "cli/say.h"
 #include "cli/time_text.h"
-#include "snapshot/bus_directory.h"
-#include "snapshot/dbn/dbn_metadata.h"
 
 namespace lapwing::cli {
 namespace {
@@ -128,16 +125,9 @@ nlohmann::ordered_json number_or_null(std::uint64_t number, std::uint64_t none) 
 
 }  // namespace
 
-const std::string& BookView::symbol(const OrderBook& book) {
-  if (!symbols_) {
-    symbols_.emplace();
-    const absl::StatusOr<std::string> bytes = read_feed_metadata(bus_);
-    if (bytes.ok() && !bytes->empty()) {
-      const auto metadata = dbn::parse_metadata(std::as_bytes(std::span(*bytes)));
-      if (metadata.ok()) symbols_.emplace(*metadata);
-    }
-  }
-  return symbols_->symbol(book.instrument_id(), book.last_ts_recv());
+std::string BookView::symbol(const OrderBook& book) {
+  if (!symbols_) symbols_ = Symbols::of_bus(bus_).value_or(Symbols());
+  return std::string(symbols_->symbol(book.instrument_id(), book.last_ts_recv()));
 }
 
 std::string BookView::name(const OrderBook& book) {
@@ -193,7 +183,7 @@ std::string BookView::list_line(const OrderBook& book) {
 
 std::string BookView::json(const OrderBook& book, Sequence sequence, std::size_t depth,
                            bool with_digest) {
-  const std::string& symbol = this->symbol(book);
+  const std::string symbol = this->symbol(book);
   nlohmann::ordered_json out = {
       {"seq", sequence},
       {"publisher_id", book.publisher_id()},

@@ -14,7 +14,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "lapwing/order_book.h"
 #include "lapwing/sequence.h"
-#include "snapshot/dbn/dbn_symbols.h"
+#include "lapwing/symbols.h"
 
 namespace lapwing::cli {
 
@@ -33,13 +33,13 @@ class BookView {
   std::string json(const OrderBook& book, Sequence sequence, std::size_t depth, bool with_digest);
 
  private:
-  const std::string& symbol(const OrderBook& book);
+  std::string symbol(const OrderBook& book);
   std::string name(const OrderBook& book);
   // Digits behind the point.
   int decimals(const OrderBook& book);
 
   std::string bus_;
-  std::optional<dbn::SymbolTable> symbols_;
+  std::optional<Symbols> symbols_;
   absl::flat_hash_map<std::uint64_t, int> decimals_;  // by publisher and instrument
 };
 

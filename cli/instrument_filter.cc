@@ -1,14 +1,11 @@
 #include "cli/instrument_filter.h"
 
 #include <algorithm>
-#include <span>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "cli/say.h"
-#include "snapshot/bus_directory.h"
-#include "snapshot/dbn/dbn_metadata.h"
-#include "snapshot/dbn/dbn_symbols.h"
+#include "lapwing/symbols.h"
 
 namespace lapwing::cli {
 
@@ -23,14 +20,9 @@ void InstrumentFilter::look_up() {
     ids_->push_back(number);
     return;
   }
-  const absl::StatusOr<std::string> bytes = read_feed_metadata(bus_);
-  if (bytes.ok() && !bytes->empty()) {
-    const absl::StatusOr<dbn::Metadata> metadata =
-        dbn::parse_metadata(std::as_bytes(std::span(*bytes)));
-    if (metadata.ok()) {
-      const auto found = dbn::SymbolTable(*metadata).instrument_ids(instrument_);
-      ids_->assign(found.begin(), found.end());
-    }
+  if (const absl::StatusOr<Symbols> symbols = Symbols::of_bus(bus_); symbols.ok()) {
+    const auto found = symbols->instrument_ids(instrument_);
+    ids_->assign(found.begin(), found.end());
   }
   if (ids_->empty()) {
     say(absl::StrCat("the feed's metadata has no symbol ", instrument_,

@@ -6,19 +6,23 @@
 //     if (item.kind == lapwing::ItemKind::kEnded) return fail(subscriber->status());
 //     if (!books.take(item)) return fail("no orders");
 //     const lapwing::OrderBook* book = books.find_book(publisher_id, instrument_id);
-//     if (book != nullptr && book->settled() && !book->stale()) trade(*book);
+//     if (books.loading() || book == nullptr) continue;
+//     if (book->settled() && !book->stale()) trade(*book);
 //   }
 //
 // It is the state of the fold `orders` (docs/state.md), which says what each record does; here are
 // the levels. The same records give the same digest as in any other state of that fold, a
 // checkpoint's included.
 //
+// A state, at a start from a snapshot or after a gap (OnGap::kSnapshot), replaces all books. While
+// it is loaded they are half of one, and loading() says so.
+//
 // Loss: a range that nothing could give, and a beginning in the middle of the sequence, make every
 // book stale until its next clear or snapshot.
 //
-// Ownership: owns its books; a book stays where it is until clear(). Errors: a record or an entry
-// of another size than it must have is refused, and changes nothing.
-// Thread safety: one thread. No allocation per record once it is as large as it gets.
+// Ownership: owns its books; a book stays where it is until clear(), a reset, or a state that is
+// loaded. Errors: a record or an entry of another size than it must have is refused, and changes
+// nothing. Thread safety: one thread. No allocation per record once it is as large as it gets.
 #pragma once
 
 #include <cstddef>
@@ -27,6 +31,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -36,6 +41,7 @@
 #include "lapwing/order_entry.h"
 #include "lapwing/sequence.h"
 #include "lapwing/subscriber.h"
+#include "lapwing/symbols.h"
 
 namespace lapwing {
 
@@ -64,12 +70,18 @@ class OrderBooks final : public FoldState {
 
   // nullptr: the instrument was not seen.
   const OrderBook* find_book(std::uint16_t publisher_id, std::uint32_t instrument_id) const;
+  // The book whose instrument had that symbol at the book's newest record; of several, of
+  // publishers or of instruments that had it one after the other, the one with the newest record.
+  // Looks at every book: not for each record.
+  const OrderBook* find_book(const Symbols& symbols, std::string_view symbol) const;
   // By publisher, then by instrument.
   std::vector<const OrderBook*> books() const;
 
   Sequence sequence() const { return sequence_; }  // of the last record that is in it
-  // No book is within an event of the venue.
-  bool settled() const { return unsettled_ == 0; }
+  // No book is within an event of the venue, and no state is being loaded.
+  bool settled() const { return !loading_ && unsettled_ == 0; }
+  // Entries of a state have come, and kSnapshotComplete has not.
+  bool loading() const { return loading_; }
   std::uint64_t order_count() const;
 
   // In the order of their keys. Costs a sort.
@@ -100,6 +112,7 @@ class OrderBooks final : public FoldState {
   BookId last_id_ = 0;
   OrderBook* last_ = nullptr;  // the book that was looked for last
   Sequence sequence_ = kNoSequence;
+  bool loading_ = false;
   std::size_t unsettled_ = 0;  // books within an event
 };
 

@@ -5,10 +5,12 @@
 #include <catch2/catch.hpp>
 #include <cstring>
 #include <memory>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "lapwing/error.h"
-#include "snapshot/dbn/dbn_symbols.h"
+#include "lapwing/symbols.h"
 
 namespace lapwing {
 namespace {
@@ -126,9 +128,10 @@ TEST_CASE("The feed describes an MBO bus with symbols for its instruments") {
   REQUIRE(metadata.ok());
   CHECK(metadata->dataset == "LAPWING.SYNTH");
   CHECK(metadata->schema == dbn::SchemaId::kMbo);
-  const dbn::SymbolTable symbols(*metadata);
-  CHECK(symbols.symbol(3, FlowClock::kStartNs) == "SYN3");
-  CHECK(symbols.instrument_ids("SYN2") == std::vector<std::uint32_t>{2});
+  const auto symbols = Symbols::of_metadata(std::as_bytes(std::span(feed->description().metadata)));
+  REQUIRE(symbols.ok());
+  CHECK(symbols->symbol(3, FlowClock::kStartNs) == "SYN3");
+  CHECK(symbols->instrument_ids("SYN2") == std::vector<std::uint32_t>{2});
 }
 
 TEST_CASE("An option that does not exist is refused with those that do") {

@@ -5,7 +5,6 @@
 #include <string>
 
 #include "lapwing/error.h"
-#include "snapshot/dbn/dbn_symbols.h"
 
 namespace lapwing::dbn {
 namespace {
@@ -127,31 +126,6 @@ TEST_CASE("A symbol that does not fit its field is refused") {
   CHECK(errc_of(encode_metadata(metadata).status()) == Errc::kInvalidArgument);
   metadata.symbols = {"caf\xc3\xa9"};
   CHECK(errc_of(encode_metadata(metadata).status()) == Errc::kInvalidArgument);
-}
-
-TEST_CASE("A symbol is found for an instrument by date, and instruments for a symbol") {
-  const SymbolTable table(example());
-  const std::uint64_t jan_2 = 1'704'205'800'000'000'000;
-  const std::uint64_t day = 86'400'000'000'000;
-  CHECK(utc_date(jan_2) == 20240102);
-  CHECK(table.symbol(17077, jan_2) == "ESH4");
-  CHECK(table.symbol(17077, jan_2 + day) == "NQH4");
-  CHECK(table.symbol(17077, jan_2 + 400 * day) == "NQH4");
-  CHECK(table.symbol(99, jan_2) == "ESH4");
-  CHECK(table.symbol(5, jan_2).empty());
-  CHECK(table.instrument_ids("ESH4") == std::vector<std::uint32_t>{99, 17077});
-  CHECK(table.instrument_ids("NQH4") == std::vector<std::uint32_t>{17077});
-  CHECK(table.instrument_ids("CLG4").empty());
-}
-
-TEST_CASE("A mapping from instrument ids to symbols reads the same") {
-  Metadata metadata;
-  metadata.stype_in = SType::kInstrumentId;
-  metadata.stype_out = SType::kRawSymbol;
-  metadata.mappings = {{"17077", {{20240101, 20240103, "ESH4"}}}};
-  const SymbolTable table(metadata);
-  CHECK(table.symbol(17077, 0) == "ESH4");
-  CHECK(table.instrument_ids("ESH4") == std::vector<std::uint32_t>{17077});
 }
 
 TEST_CASE("Schemas have their documented names") {

@@ -80,6 +80,8 @@ bool OrderBooks::take(const Batch& batch, Bytes rows) {
 void OrderBooks::take(const Event& event) {
   switch (event.kind) {
     case ItemKind::kSnapshotComplete:
+      if (!loading_) clear();  // of a state without an entry
+      loading_ = false;
       sequence_ = event.sequence;
       return;
     case ItemKind::kLost:
@@ -94,6 +96,10 @@ void OrderBooks::take(const Event& event) {
 
 bool OrderBooks::load(Bytes entry) {
   if (entry.size() != sizeof(OrderEntry)) return false;
+  if (!loading_) {
+    clear();
+    loading_ = true;
+  }
   OrderKey key;
   fold_->key_of(entry, std::as_writable_bytes(std::span(&key, 1)));
   put(bytes_of(key), entry);
@@ -125,6 +131,7 @@ void OrderBooks::clear() {
   loss_.reset();
   last_ = nullptr;
   sequence_ = kNoSequence;
+  loading_ = false;
   unsettled_ = 0;
 }
 
@@ -132,6 +139,16 @@ const OrderBook* OrderBooks::find_book(std::uint16_t publisher_id,
                                        std::uint32_t instrument_id) const {
   const auto found = books_.find(BookId{publisher_id} << 32 | instrument_id);
   return found == books_.end() ? nullptr : found->second.get();
+}
+
+const OrderBook* OrderBooks::find_book(const Symbols& symbols, std::string_view symbol) const {
+  const OrderBook* newest = nullptr;
+  for (const auto& [id, book] : books_) {
+    if (symbols.symbol(book->instrument_id(), book->last_ts_recv()) != symbol) continue;
+    const bool is_newer = newest == nullptr || book->last_sequence() > newest->last_sequence();
+    if (is_newer) newest = book.get();
+  }
+  return newest;
 }
 
 std::vector<const OrderBook*> OrderBooks::books() const {

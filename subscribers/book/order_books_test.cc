@@ -298,9 +298,27 @@ TEST_CASE_METHOD(ByHand, "another history begins with nothing") {
   CHECK_FALSE(book().stale());
 }
 
-TEST_CASE("a state that is loaded, in the order of its keys, goes on as the one that was saved") {
+TEST_CASE_METHOD(ByHand, "a book is found by its instrument's symbol") {
+  Symbols symbols;
+  symbols.add({"ESH4", 7, 19700101, 19700102});
+  CHECK(books.find_book(symbols, "ESH4") == nullptr);
+  add(1, dbn::Side::kBid, 1, 100, 5);
+  CHECK(books.find_book(symbols, "ESH4") == &book());
+  CHECK(books.find_book(symbols, "NQH4") == nullptr);
+  // The symbol goes to another instrument, whose book is newer.
+  symbols.add({"ESH4", 3, 19700101, 19700102});
+  dbn::MboMsg other = record(dbn::Action::kAdd, dbn::Side::kBid, 2, 100, 5);
+  other.hd.instrument_id = 3;
+  take(2, other);
+  CHECK(books.find_book(symbols, "ESH4") == books.find_book(1, 3));
+  add(3, dbn::Side::kBid, 3, 100, 5);
+  CHECK(books.find_book(symbols, "ESH4") == &book());
+}
+
+TEST_CASE("a state that is loaded replaces what there was, and goes on as the one that was saved") {
   Dice dice(Catch::rngSeed());
   OrderBooks saved;
+  OrderBooks loaded;
   NaiveState naive;
   const OrderFold fold;
   Sequence n = 0;
@@ -310,7 +328,6 @@ TEST_CASE("a state that is loaded, in the order of its keys, goes on as the one 
       REQUIRE(saved.apply(++n, bytes_of(record)));
       fold.apply(n, bytes_of(record), naive);
     }
-    OrderBooks loaded;
     saved.for_each_entry([&](const OrderEntry& entry) {
       REQUIRE(loaded.take(
           Item{.kind = ItemKind::kState, .sequence = entry.place, .record = bytes_of(entry)}));

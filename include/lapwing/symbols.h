@@ -1,0 +1,71 @@
+// Which instrument a symbol stands for, and the other way round, by date.
+//
+//   const absl::StatusOr<lapwing::Symbols> symbols = lapwing::Symbols::of_bus("./es");
+//   if (!symbols.ok()) return fail(symbols.status());
+//   const std::optional<std::uint32_t> id = symbols->instrument_id("ESH4", utc_ns);
+//
+// They are what the feed's DBN metadata says, which the publisher keeps with its bus; or your own,
+// by add().
+//
+// A symbol may stand for one instrument today and for another one next year, and an instrument may
+// be renamed: each mapping holds for some dates. Outside all of them the one that began last
+// counts.
+//
+// Thread safety: a value; may be read from several threads.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
+
+namespace lapwing {
+
+// From start_date up to, and without, end_date: UTC, as YYYYMMDD.
+struct SymbolMapping {
+  std::string symbol;
+  std::uint32_t instrument_id = 0;
+  std::uint32_t start_date = 0;
+  std::uint32_t end_date = 0;
+};
+
+class Symbols {
+ public:
+  Symbols() = default;
+  // Of the feed of the bus in that directory: as the publisher that opened it last wrote them.
+  // Empty where the feed has no metadata, or no publisher was there yet.
+  // Errors: kBadInput (metadata that is none), kDamaged (a file that is too long), kSystem.
+  [[nodiscard]] static absl::StatusOr<Symbols> of_bus(const std::string& directory);
+  // Of DBN metadata, from "DBN" on. Errors: kBadInput.
+  [[nodiscard]] static absl::StatusOr<Symbols> of_metadata(std::span<const std::byte> metadata);
+
+  void add(const SymbolMapping& mapping);
+
+  [[nodiscard]] bool empty() const { return by_id_.empty(); }
+  // The instrument that the symbol stands for at that time. Nothing: the symbol is unknown.
+  [[nodiscard]] std::optional<std::uint32_t> instrument_id(std::string_view symbol,
+                                                           std::uint64_t utc_ns) const;
+  // Every instrument that it stands for on any date, ascending.
+  [[nodiscard]] std::vector<std::uint32_t> instrument_ids(std::string_view symbol) const;
+  // The instrument's symbol at that time. Empty: the instrument is unknown. Valid until the next
+  // add().
+  [[nodiscard]] std::string_view symbol(std::uint32_t instrument_id, std::uint64_t utc_ns) const;
+  // Every symbol, ascending, each once.
+  [[nodiscard]] std::vector<std::string> names() const;
+
+ private:
+  // In the order of their start dates.
+  using Mappings = std::vector<SymbolMapping>;
+  static const SymbolMapping* find(const Mappings& mappings, std::uint64_t utc_ns);
+
+  absl::flat_hash_map<std::uint32_t, Mappings> by_id_;
+  absl::flat_hash_map<std::string, Mappings> by_symbol_;
+};
+
+}  // namespace lapwing

@@ -1,0 +1,100 @@
+#include "lapwing/symbols.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "absl/strings/numbers.h"
+#include "snapshot/bus_directory.h"
+#include "snapshot/dbn/dbn_metadata.h"
+
+namespace lapwing {
+namespace {
+
+// The UTC date of a time, as YYYYMMDD.
+std::uint32_t utc_date(std::uint64_t utc_ns) {
+  using namespace std::chrono;
+  const auto seconds_since_epoch = seconds(static_cast<std::int64_t>(utc_ns / 1'000'000'000));
+  const year_month_day date{floor<days>(sys_seconds(seconds_since_epoch))};
+  return static_cast<std::uint32_t>(static_cast<int>(date.year())) * 10'000 +
+         static_cast<unsigned>(date.month()) * 100 + static_cast<unsigned>(date.day());
+}
+
+// Behind those that begin on the same date.
+void insert_by_date(std::vector<SymbolMapping>& mappings, const SymbolMapping& mapping) {
+  const auto place =
+      std::ranges::upper_bound(mappings, mapping.start_date, {}, &SymbolMapping::start_date);
+  mappings.insert(place, mapping);
+}
+
+}  // namespace
+
+absl::StatusOr<Symbols> Symbols::of_bus(const std::string& directory) {
+  const absl::StatusOr<std::string> metadata = read_feed_metadata(directory);
+  if (!metadata.ok()) return metadata.status();
+  if (metadata->empty()) return Symbols();
+  return of_metadata(std::as_bytes(std::span(*metadata)));
+}
+
+absl::StatusOr<Symbols> Symbols::of_metadata(std::span<const std::byte> metadata) {
+  const absl::StatusOr<dbn::Metadata> parsed = dbn::parse_metadata(metadata);
+  if (!parsed.ok()) return parsed.status();
+  // The instrument's number stands on whichever side of the mapping has that type.
+  const bool inverted = parsed->stype_in == dbn::SType::kInstrumentId;
+  Symbols symbols;
+  for (const dbn::SymbolMapping& mapping : parsed->mappings) {
+    for (const dbn::MappingInterval& interval : mapping.intervals) {
+      const std::string& id_text = inverted ? mapping.raw_symbol : interval.symbol;
+      const std::string& symbol = inverted ? interval.symbol : mapping.raw_symbol;
+      std::uint32_t id = 0;
+      if (symbol.empty() || !absl::SimpleAtoi(id_text, &id)) continue;
+      symbols.add({symbol, id, interval.start_date, interval.end_date});
+    }
+  }
+  return symbols;
+}
+
+void Symbols::add(const SymbolMapping& mapping) {
+  insert_by_date(by_id_[mapping.instrument_id], mapping);
+  insert_by_date(by_symbol_[mapping.symbol], mapping);
+}
+
+const SymbolMapping* Symbols::find(const Mappings& mappings, std::uint64_t utc_ns) {
+  if (mappings.size() == 1) return &mappings.front();
+  const std::uint32_t date = utc_date(utc_ns);
+  for (auto mapping = mappings.rbegin(); mapping != mappings.rend(); ++mapping) {
+    if (mapping->start_date <= date && date < mapping->end_date) return &*mapping;
+  }
+  return &mappings.back();
+}
+
+std::optional<std::uint32_t> Symbols::instrument_id(std::string_view symbol,
+                                                    std::uint64_t utc_ns) const {
+  const auto found = by_symbol_.find(std::string(symbol));
+  if (found == by_symbol_.end()) return std::nullopt;
+  return find(found->second, utc_ns)->instrument_id;
+}
+
+std::vector<std::uint32_t> Symbols::instrument_ids(std::string_view symbol) const {
+  std::vector<std::uint32_t> ids;
+  if (const auto found = by_symbol_.find(std::string(symbol)); found != by_symbol_.end()) {
+    for (const SymbolMapping& mapping : found->second) ids.push_back(mapping.instrument_id);
+  }
+  std::ranges::sort(ids);
+  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+  return ids;
+}
+
+std::string_view Symbols::symbol(std::uint32_t instrument_id, std::uint64_t utc_ns) const {
+  const auto found = by_id_.find(instrument_id);
+  if (found == by_id_.end()) return {};
+  return find(found->second, utc_ns)->symbol;
+}
+
+std::vector<std::string> Symbols::names() const {
+  std::vector<std::string> names;
+  for (const auto& [symbol, mappings] : by_symbol_) names.push_back(symbol);
+  std::ranges::sort(names);
+  return names;
+}
+
+}  // namespace lapwing

@@ -1,0 +1,111 @@
+#include "lapwing/symbols.h"
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "lapwing/error.h"
+#include "snapshot/bus_directory.h"
+#include "snapshot/dbn/dbn_metadata.h"
+#include "testing/temporary_directory.h"
+
+namespace lapwing {
+namespace {
+
+constexpr std::uint64_t kDay = 86'400'000'000'000;
+constexpr std::uint64_t kJan2 = 1'704'205'800'000'000'000;  // 2024-01-02 14:30 UTC
+
+Symbols symbols_of(const dbn::Metadata& metadata) {
+  const absl::StatusOr<std::string> bytes = dbn::encode_metadata(metadata);
+  REQUIRE(bytes.ok());
+  const auto symbols = Symbols::of_metadata(std::as_bytes(std::span(*bytes)));
+  REQUIRE(symbols.ok());
+  return *symbols;
+}
+
+TEST_CASE("Nothing is known of an unknown symbol or instrument") {
+  Symbols symbols;
+  CHECK(symbols.empty());
+  CHECK(symbols.names().empty());
+  symbols.add({"ESH4", 17077, 20240101, 20240103});
+  CHECK_FALSE(symbols.empty());
+  CHECK_FALSE(symbols.instrument_id("CLG4", kJan2));
+  CHECK(symbols.instrument_ids("CLG4").empty());
+  CHECK(symbols.symbol(5, kJan2).empty());
+}
+
+TEST_CASE("Symbols and instruments stand for each other by date, and the last one outside of all") {
+  Symbols symbols;
+  symbols.add({"ESH4", 99, 20240103, 20240104});
+  symbols.add({"NQH4", 17077, 20240103, 20240105});
+  symbols.add({"ESH4", 17077, 20240101, 20240103});
+  CHECK(symbols.symbol(17077, kJan2) == "ESH4");
+  CHECK(symbols.symbol(17077, kJan2 + kDay) == "NQH4");
+  CHECK(symbols.symbol(17077, kJan2 + 400 * kDay) == "NQH4");
+  CHECK(symbols.symbol(99, kJan2) == "ESH4");
+  CHECK(symbols.instrument_id("ESH4", kJan2) == 17077);
+  CHECK(symbols.instrument_id("ESH4", kJan2 + kDay) == 99);
+  CHECK(symbols.instrument_id("ESH4", kJan2 + 400 * kDay) == 99);
+  CHECK(symbols.instrument_ids("ESH4") == std::vector<std::uint32_t>{99, 17077});
+  CHECK(symbols.names() == std::vector<std::string>{"ESH4", "NQH4"});
+}
+
+TEST_CASE("A date ends at midnight UTC") {
+  Symbols symbols;
+  symbols.add({"OLD", 1, 20240101, 20240103});
+  symbols.add({"NEW", 1, 20240103, 20240105});
+  constexpr std::uint64_t kJan3 = 1'704'240'000'000'000'000;  // 00:00
+  CHECK(symbols.symbol(1, kJan3 - 1) == "OLD");
+  CHECK(symbols.symbol(1, kJan3) == "NEW");
+}
+
+TEST_CASE("DBN metadata maps symbols to instruments, or instruments to symbols") {
+  dbn::Metadata metadata;
+  SECTION("symbols to instruments") {
+    metadata.stype_in = dbn::SType::kRawSymbol;
+    metadata.stype_out = dbn::SType::kInstrumentId;
+    metadata.mappings = {{"ESH4", {{20240101, 20240103, "17077"}}}};
+  }
+  SECTION("instruments to symbols") {
+    metadata.stype_in = dbn::SType::kInstrumentId;
+    metadata.stype_out = dbn::SType::kRawSymbol;
+    metadata.mappings = {{"17077", {{20240101, 20240103, "ESH4"}}}};
+  }
+  const Symbols symbols = symbols_of(metadata);
+  CHECK(symbols.symbol(17077, 0) == "ESH4");
+  CHECK(symbols.instrument_id("ESH4", 0) == 17077);
+}
+
+TEST_CASE("What is no number of an instrument is left out") {
+  dbn::Metadata metadata;
+  metadata.stype_in = dbn::SType::kRawSymbol;
+  metadata.mappings = {{"ESH4", {{20240101, 20240103, "ES.FUT"}, {20240103, 20240105, ""}}}};
+  CHECK(symbols_of(metadata).empty());
+}
+
+TEST_CASE("Bytes that are no metadata are refused") {
+  const std::string bytes = "no metadata";
+  CHECK(errc_of(Symbols::of_metadata(std::as_bytes(std::span(bytes))).status()) == Errc::kBadInput);
+}
+
+TEST_CASE("A bus has the symbols of its feed, or none") {
+  const TemporaryDirectory directory;
+  const std::string bus = directory.file("bus");
+  std::filesystem::create_directory(bus);
+  auto symbols = Symbols::of_bus(bus);
+  INFO(symbols.status().ToString());
+  REQUIRE(symbols.ok());
+  CHECK(symbols->empty());
+  dbn::Metadata metadata;
+  metadata.stype_in = dbn::SType::kInstrumentId;
+  metadata.mappings = {{"17077", {{20240101, 20240103, "ESH4"}}}};
+  REQUIRE(write_feed_metadata(bus, dbn::encode_metadata(metadata).value(), std::nullopt).ok());
+  symbols = Symbols::of_bus(bus);
+  REQUIRE(symbols.ok());
+  CHECK(symbols->instrument_id("ESH4", 0) == 17077);
+}
+
+}  // namespace
+}  // namespace lapwing
