@@ -2,7 +2,8 @@
 
 namespace lapwing {
 
-CallTable::CallTable(std::uint32_t window) : places_(window) {
+CallTable::CallTable(std::uint32_t window, bool keeps_late)
+    : keeps_late_(keeps_late), places_(window) {
   for (std::uint32_t place = window; place > 0; --place) free_.push_back(place - 1);
 }
 
@@ -32,7 +33,8 @@ CallTable::Fate CallTable::fate(CallId id) const {
   const Place& place = place_of(id);
   if (id == 0 || place.id != id) return Fate::kUnknown;
   if (place.state == State::kWaiting) return Fate::kWaiting;
-  return place.state == State::kDone ? Fate::kDone : Fate::kUnknown;
+  // A late reply is of a call that has ended.
+  return place.state == State::kDone && !place.reply.is_late ? Fate::kDone : Fate::kUnknown;
 }
 
 std::uint64_t CallTable::deadline_ns(CallId id) const {
@@ -43,13 +45,19 @@ bool CallTable::complete(CallId id, std::uint32_t type, std::uint32_t code, bool
                          std::span<const std::byte> payload) {
   Place& place = place_of(id);
   if (id == 0 || place.id != id) return false;
-  if (place.state == State::kAbandoned) {
+  const bool is_late = place.state == State::kAbandoned;
+  if (is_late) {
     ++late_replies_;
-    free_place(id);
-    return true;
+    --abandoned_;
+    if (!keeps_late_) {
+      free_place(id);
+      return true;
+    }
+  } else if (place.state != State::kWaiting) {
+    return false;
   }
-  if (place.state != State::kWaiting) return false;
   place.state = State::kDone;
+  place.reply.is_late = is_late;
   place.reply.type = type;
   place.reply.code = code;
   place.reply.is_error = is_error;
@@ -67,6 +75,7 @@ const StoredReply& CallTable::take(CallId id) {
 
 void CallTable::abandon(CallId id) {
   place_of(id).state = State::kAbandoned;
+  ++abandoned_;
 }
 
 CallId CallTable::first_to_expire() const {

@@ -5,8 +5,9 @@
 // Invariants
 //  1. There is one place for each call that the other side takes unanswered; a place is free, or
 //     holds one call. An expired or cancelled call keeps its place until its reply has come, since
-//     the other side still counts it.
-//  2. Each call ends exactly once: with its reply, its deadline, or a cancellation.
+//     the other side still counts it; with `keeps_late`, until that reply was taken.
+//  2. Each call ends exactly once: with its reply, its deadline, or a cancellation. A late reply is
+//     no end of it.
 //  3. A call that is reserved and not started has no reply yet, whatever the other side sends.
 #pragma once
 
@@ -26,13 +27,15 @@ struct StoredReply {
   std::uint32_t type = 0;
   std::uint32_t code = 0;
   bool is_error = false;
+  bool is_late = false;
   std::vector<std::byte> payload;
 };
 
 class CallTable {
  public:
-  // `window`: how many calls the other side takes unanswered.
-  explicit CallTable(std::uint32_t window);
+  // `window`: how many calls the other side takes unanswered. `keeps_late`: late replies are kept
+  // to be taken, and not dropped.
+  CallTable(std::uint32_t window, bool keeps_late);
 
   bool has_free_place() const { return !free_.empty(); }
   // True: every place holds a reply that nobody has taken, so waiting frees none.
@@ -54,7 +57,8 @@ class CallTable {
   // The reply of a call that is done; its place is free from now on, and the reply valid until the
   // next start().
   const StoredReply& take(CallId id);
-  // The caller no longer waits. The place is freed when the reply comes, which is dropped.
+  // The caller no longer waits. The place is freed when the reply comes and is dropped, or was
+  // taken.
   void abandon(CallId id);
 
   // The call that was done first and was not taken; 0: none.
@@ -63,6 +67,8 @@ class CallTable {
   CallId first_to_expire() const;
 
   std::uint64_t late_replies() const { return late_replies_; }
+  // A late reply is still to come, and will be kept.
+  bool awaits_late() const { return keeps_late_ && abandoned_ > 0; }
 
  private:
   enum class State { kFree, kWaiting, kAbandoned, kDone };
@@ -78,6 +84,8 @@ class CallTable {
   std::uint32_t window() const { return static_cast<std::uint32_t>(places_.size()); }
   void free_place(CallId id);
 
+  const bool keeps_late_;
+  std::uint32_t abandoned_ = 0;  // places whose reply is still to come
   std::vector<Place> places_;
   std::vector<std::uint32_t> free_;     // places, the last used on top: its memory is warm
   boost::intrusive::list<Place> done_;  // of places_, the oldest first

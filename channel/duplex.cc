@@ -13,25 +13,25 @@ namespace lapwing {
 namespace {
 
 absl::StatusOr<std::unique_ptr<DuplexCore>> core_of(
-    absl::StatusOr<std::unique_ptr<ChannelSide>> side) {
+    absl::StatusOr<std::unique_ptr<ChannelSide>> side, const ChannelOptions& options) {
   if (!side.ok()) return side.status();
-  return std::make_unique<DuplexCore>(ChannelHandle(side->release()));
+  return std::make_unique<DuplexCore>(ChannelHandle(side->release()), options.late_replies);
 }
 
 }  // namespace
 
 absl::StatusOr<Duplex> Duplex::connect(const std::string& path, const ChannelOptions& options,
                                        Deadline deadline) {
-  auto core =
-      core_of(connect_channel(path, ChannelRole::kDuplex, options, deadline.monotonic_ns()));
+  auto core = core_of(connect_channel(path, ChannelRole::kDuplex, options, deadline.monotonic_ns()),
+                      options);
   if (!core.ok()) return core.status();
   return Duplex(CoreHandle(core->release()));
 }
 
 absl::StatusOr<Duplex> Duplex::accept(ChannelListener& listener, const ChannelOptions& options,
                                       Deadline deadline) {
-  auto core =
-      core_of(ChannelAccess::core_of(listener).accept(ChannelRole::kDuplex, options, deadline));
+  auto core = core_of(
+      ChannelAccess::core_of(listener).accept(ChannelRole::kDuplex, options, deadline), options);
   if (!core.ok()) return core.status();
   return Duplex(CoreHandle(core->release()));
 }

@@ -17,11 +17,11 @@ constexpr int kMessagesPerPump = 1024;
 
 }  // namespace
 
-DuplexCore::DuplexCore(ChannelHandle opened)
+DuplexCore::DuplexCore(ChannelHandle opened, bool late_replies)
     : ChannelEnd(std::move(opened)),
       writer_(make_writer()),
       reader_(make_reader()),
-      calls_(side().peer().header().call_window),
+      calls_(side().peer().header().call_window, late_replies),
       inbox_(side().own().header().call_window) {}
 
 Errc DuplexCore::enter_to_send(std::size_t size) {
@@ -173,10 +173,12 @@ Reply DuplexCore::finish(CallId call) {
 
 Reply DuplexCore::take_reply(CallId call) {
   const StoredReply& stored = calls_.take(call);
-  return {Errc::kOk, call, stored.is_error, stored.code, stored.type, stored.payload};
+  return {Errc::kOk,   call,        stored.is_error, stored.is_late,
+          stored.code, stored.type, stored.payload};
 }
 
-// Tells the server, if there is room for that; its reply comes all the same, and is dropped.
+// Tells the server, if there is room for that; its reply comes all the same, and is dropped or
+// kept.
 Reply DuplexCore::expire(CallId call) {
   calls_.abandon(call);
   if (side().end() == Errc::kOk) try_put({{call, CallKind::kCancel, 0}, {}, 0});
@@ -198,9 +200,9 @@ Reply DuplexCore::try_finish_any() {
   if (reply.result == Errc::kOk) return take_reply(calls_.first_done());
   if (reply.result != Errc::kWouldBlock) return reply;
   const CallId next = calls_.first_to_expire();
-  if (next == 0) {
+  if (next == 0 && !calls_.awaits_late()) {
     reply.result = no_such_call(0, "is under way");
-  } else if (calls_.deadline_ns(next) <= monotonic_ns()) {
+  } else if (next != 0 && calls_.deadline_ns(next) <= monotonic_ns()) {
     return expire(next);
   } else {
     reply.result = side().nothing_there();
@@ -212,11 +214,13 @@ Reply DuplexCore::finish_any(Deadline deadline) {
   Reply reply = try_finish_any();
   if (reply.result != Errc::kWouldBlock) return reply;
   const CallId next = calls_.first_to_expire();
-  const std::uint64_t expires_ns = calls_.deadline_ns(next);
+  const std::uint64_t expires_ns =
+      next == 0 ? Deadline::never().monotonic_ns() : calls_.deadline_ns(next);
   reply.result = side().wait_on([&] { return look_for_any_reply(); },
                                 std::min(deadline.monotonic_ns(), expires_ns), empty_waits());
   if (reply.result == Errc::kOk) return take_reply(calls_.first_done());
-  if (reply.result == Errc::kTimedOut && expires_ns <= deadline.monotonic_ns()) return expire(next);
+  const bool is_over = next != 0 && expires_ns <= deadline.monotonic_ns();
+  if (reply.result == Errc::kTimedOut && is_over) return expire(next);
   return reply;
 }
 

@@ -21,8 +21,8 @@ namespace lapwing {
 
 class DuplexCore : public ChannelEnd {
  public:
-  // Of a side that was opened in this role.
-  explicit DuplexCore(ChannelHandle opened);
+  // Of a side that was opened in this role. `late_replies`: as in ChannelOptions.
+  DuplexCore(ChannelHandle opened, bool late_replies);
 
   // Calls and waits for the reply, at most until the deadline.
   Reply call(std::span<const std::byte> payload, std::uint32_t type,

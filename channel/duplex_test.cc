@@ -55,6 +55,48 @@ TEST_CASE("A call gets the reply to it") {
   CHECK(text_of(reply.payload) == "ten");
 }
 
+struct Ask {
+  std::uint64_t instrument;
+};
+struct Price {
+  std::int64_t price;
+  std::int64_t size;
+};
+enum class Kind : std::uint32_t { kAsk = 7, kPrice = 8, kHint = 9 };
+
+TEST_CASE("Structs and types of an enumeration are sent and taken as they are") {
+  DuplexPair pair;
+  const StartedCall started = pair.client().try_start(Ask{17}, Kind::kAsk);
+  REQUIRE(started.result == Errc::kOk);
+  const Incoming in = pair.server().try_next();
+  CHECK(in.is(Kind::kAsk));
+  CHECK_FALSE(in.is(Kind::kHint));
+  CHECK_FALSE(in.as<Price>());  // of another size
+  REQUIRE(in.as<Ask>());
+  CHECK(in.as<Ask>()->instrument == 17);
+  REQUIRE(pair.server().reply(in.call, Price{-5, 3}, Kind::kPrice) == Errc::kOk);
+  const Reply reply = pair.client().finish(started.call);
+  CHECK(reply.is(Kind::kPrice));
+  REQUIRE(reply.as<Price>());
+  CHECK(reply.as<Price>()->price == -5);
+  REQUIRE(pair.server().try_send(Ask{4}, Kind::kHint) == Errc::kOk);
+  CHECK(pair.client().try_next().is(Kind::kHint));
+}
+
+TEST_CASE("An error, and what did not come, is no struct") {
+  DuplexPair pair;
+  const CallId call = pair.call_taken("how much?");
+  REQUIRE(pair.server().reply_error(call, 1, "8 letter") == Errc::kOk);
+  const Reply error = pair.client().finish(call);
+  REQUIRE(error.payload.size() == sizeof(Ask));
+  CHECK_FALSE(error.as<Ask>());
+  CHECK_FALSE(error.is(static_cast<Kind>(0)));
+  const Reply late = pair.client().call(Ask{1}, Kind::kAsk, kPast);
+  CHECK(late.result == Errc::kTimedOut);
+  CHECK_FALSE(late.as<Ask>());
+  CHECK_FALSE(Incoming{.result = Errc::kWouldBlock}.as<Ask>());
+}
+
 TEST_CASE("A server's error arrives as a value") {
   DuplexPair pair;
   const CallId call = pair.call_taken("divide by 0");
@@ -117,6 +159,45 @@ TEST_CASE("A call whose deadline passes is over, and its late reply is dropped a
     CHECK(text_of(pair.client().finish(next).payload) == "in time");
     CHECK(pair.client().duplex_counters().late_replies == round);
   }
+}
+
+TEST_CASE("A late reply is delivered and marked, where that is asked for") {
+  DuplexPair pair({.late_replies = true});
+  const CallId expired = pair.call_taken("slow", Deadline::now());
+  const CallId cancelled = pair.call_taken("never mind");
+  CHECK(pair.client().finish(expired).result == Errc::kTimedOut);
+  CHECK(pair.client().cancel(cancelled) == Errc::kOk);
+  CHECK(pair.client().try_finish_any().result == Errc::kWouldBlock);  // both may still come
+  CHECK(pair.client().finish_any(kPast).result == Errc::kTimedOut);
+  REQUIRE(pair.server().reply(cancelled, bytes_of("done all the same"), 2) == Errc::kOk);
+  CHECK(pair.client().try_next().result == Errc::kWouldBlock);     // takes it in
+  CHECK(pair.client().finish(cancelled).result == Errc::kMisuse);  // it has ended all the same
+  CHECK(pair.client().cancel(cancelled) == Errc::kMisuse);
+  REQUIRE(pair.server().reply_error(expired, 33, "too late") == Errc::kOk);
+  Reply reply = pair.client().finish_any(Deadline::never());
+  CHECK(reply.result == Errc::kOk);
+  CHECK(reply.call == cancelled);
+  CHECK(reply.is_late);
+  CHECK(text_of(reply.payload) == "done all the same");
+  reply = pair.client().try_finish_any();
+  CHECK(reply.call == expired);
+  CHECK(reply.is_late);
+  CHECK(reply.is_error);
+  CHECK(pair.client().try_finish_any().result == Errc::kMisuse);
+  CHECK(pair.client().duplex_counters().late_replies == 2);
+  const CallId next = pair.call_taken("next");
+  REQUIRE(pair.server().reply(next, {}, 0) == Errc::kOk);
+  CHECK_FALSE(pair.client().finish(next).is_late);
+}
+
+TEST_CASE("A late reply that nobody takes keeps its place") {
+  DuplexPair pair({.call_window = 1, .late_replies = true});
+  const CallId call = pair.call_taken("slow", Deadline::now());
+  CHECK(pair.client().finish(call).result == Errc::kTimedOut);
+  REQUIRE(pair.server().reply(call, {}, 0) == Errc::kOk);
+  CHECK(pair.client().try_start(bytes_of("next"), 0).result == Errc::kMisuse);
+  CHECK(pair.client().try_finish_any().is_late);
+  CHECK(pair.client().try_start(bytes_of("next"), 0).result == Errc::kOk);
 }
 
 TEST_CASE("An expired call keeps its place until its reply has come") {

@@ -1,6 +1,7 @@
 #include "channel/handshake.h"
 
 #include <unistd.h>
+#include <algorithm>
 
 #include <span>
 #include <utility>
@@ -90,7 +91,7 @@ absl::StatusOr<ChannelHeader> make_header(const Party& party, const Id128& conne
 absl::Status check_interrupted(const ChannelOptions& options) {
   if (!options.is_interrupted || !options.is_interrupted()) return absl::OkStatus();
   return make_error(Errc::kInterrupted,
-                    "interrupted while the memory of a channel was made; nothing was opened");
+                    "interrupted before the channel was open; nothing was opened");
 }
 
 ChannelHelloFrame hello_of(FrameType type, const Party& party, const Id128& connection_id) {
@@ -328,7 +329,19 @@ absl::StatusOr<std::unique_ptr<ChannelSide>> connect_channel(const std::string& 
                                                              ChannelRole role,
                                                              const ChannelOptions& options,
                                                              std::uint64_t deadline_ns) {
-  return Connecting({role, options, path, false}, deadline_ns).run();
+  constexpr std::uint64_t kRetryPauseNs = 20'000'000;
+  const std::uint64_t retry_ends_ns =
+      std::min(deadline_ns, after_ns(monotonic_ns(), ns_of(options.retry)));
+  for (;;) {
+    absl::StatusOr<std::unique_ptr<ChannelSide>> side =
+        Connecting({role, options, path, false}, deadline_ns).run();
+    const Errc code = errc_of(side.status());
+    const bool may_come = code == Errc::kNoBus || code == Errc::kPeerGone;
+    const std::uint64_t now = monotonic_ns();
+    if (side.ok() || !may_come || now >= retry_ends_ns) return side;
+    if (absl::Status going_on = check_interrupted(options); !going_on.ok()) return going_on;
+    wait_readable(-1, std::min(kRetryPauseNs, retry_ends_ns - now));
+  }
 }
 
 absl::StatusOr<std::unique_ptr<ChannelSide>> answer_hello(UniqueFd fd, const PeerCredentials& peer,

@@ -10,8 +10,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <filesystem>
 #include <functional>
+#include <future>
 #include <iterator>
 #include <thread>
 #include <vector>
@@ -341,6 +343,37 @@ TEST_CASE("Who connects refuses a listener of a user it does not expect") {
   CHECK(says(status.message(), "user 0 listens on " + here.path));
   CHECK(says(status.message(), "expected_peer_uid"));
   check_next_is_served(here.listener);
+}
+
+TEST_CASE("With retry, who connects finds a listener that comes later") {
+  const TemporaryDirectory directory;
+  const std::string path = directory.file("channel.sock");
+  std::atomic<int> tries = 0;
+  ChannelOptions options = kSmall;
+  options.retry = std::chrono::hours(1);
+  options.is_interrupted = [&] { return ++tries < 0; };
+  auto connecting = std::async(std::launch::async,
+                               [&] { return ChannelConsumer::connect(path, options, soon()); });
+  while (tries < 2) std::this_thread::yield();
+  auto listener = ChannelListener::listen(path);
+  REQUIRE(listener.ok());
+  CHECK(ChannelProducer::accept(*listener, kSmall, soon()).ok());
+  CHECK(connecting.get().ok());
+}
+
+TEST_CASE("A retry ends with its time, its deadline or an interrupt, and says what was missing") {
+  const TemporaryDirectory directory;
+  const std::string path = directory.file("channel.sock");
+  ChannelOptions options = kSmall;
+  const auto connect_status = [&](Deadline deadline) {
+    return ChannelProducer::connect(path, options, deadline).status();
+  };
+  options.retry = std::chrono::milliseconds(30);
+  CHECK(errc_of(connect_status(soon())) == Errc::kNoBus);
+  options.retry = std::chrono::hours(1);
+  CHECK(errc_of(connect_status(std::chrono::milliseconds(30))) == Errc::kNoBus);
+  options.is_interrupted = [] { return true; };
+  CHECK(errc_of(connect_status(soon())) == Errc::kInterrupted);
 }
 
 TEST_CASE("Connecting ends with the reason when the listener is not as it should be") {

@@ -98,7 +98,9 @@ absl::StatusOr<ChannelListener> open_listener(const ChannelPlace& place,
   if (!place.take_over) return ChannelListener::listen(place.listen, choice.expected_uid);
   absl::StatusOr<ChannelListener> listener = ChannelListener::take_over(
       place.listen, std::chrono::nanoseconds(kTakeOverNs), choice.expected_uid);
-  if (listener.ok() || !is_worth_a_retry(listener.status())) return listener;
+  const Errc code = errc_of(listener.status());
+  const bool is_nobody_there = code == Errc::kNoBus || code == Errc::kPeerGone;
+  if (!is_nobody_there) return listener;
   return make_error(errc_of(listener.status()),
                     absl::StrCat(std::string(listener.status().message()),
                                  ", or leave out --take-over to make the socket"));
@@ -109,10 +111,6 @@ void tell_refusals(const ChannelListener& listener, std::uint64_t& told) {
   told = listener.refused();
   if (errc_of(listener.last_refusal()) == Errc::kPeerGone) return;  // it only looked, or gave up
   say(absl::StrCat("refused: ", std::string(listener.last_refusal().message())));
-}
-
-bool is_worth_a_retry(const absl::Status& status) {
-  return errc_of(status) == Errc::kNoBus || errc_of(status) == Errc::kPeerGone;
 }
 
 }  // namespace lapwing::cli

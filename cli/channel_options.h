@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -18,14 +19,12 @@
 #include "cli/stop_signal.h"
 #include "lapwing/channel.h"
 #include "lapwing/listener.h"
-#include "os/kernel.h"
 
 namespace lapwing::cli {
 
 // Without --retry: how long the listener may take to answer. One that serves others first, or is
 // stopped, answers late.
-inline constexpr std::uint64_t kConnectNs = 10'000'000'000;
-inline constexpr std::uint64_t kRetryPauseNs = 20'000'000;
+inline constexpr std::chrono::nanoseconds kAnswerTime = std::chrono::seconds(10);
 inline constexpr std::uint64_t kAcceptTurnNs = 200'000'000;  // between two looks for a stop
 
 struct ChannelPlace {
@@ -66,22 +65,12 @@ absl::StatusOr<ChannelListener> open_listener(const ChannelPlace& place,
 // Prints whom the listener has refused since `told`, the number refused by then.
 void tell_refusals(const ChannelListener& listener, std::uint64_t& told);
 
-// Whether nobody listens there yet; another attempt may find somebody.
-bool is_worth_a_retry(const absl::Status& status);
-
 // Connects a ChannelProducer, a ChannelConsumer or a Duplex.
 template <typename End>
 absl::StatusOr<End> connect_end(const ChannelPlace& place, const ChannelOptions& options) {
-  const std::uint64_t begin_ns = monotonic_ns();
-  const auto retry_ns = static_cast<std::uint64_t>(place.retry_seconds * 1e9);
-  const std::uint64_t answer_ns = retry_ns > kConnectNs ? retry_ns : kConnectNs;
-  for (;;) {
-    absl::StatusOr<End> end =
-        End::connect(place.connect, options, Deadline::at_monotonic_ns(begin_ns + answer_ns));
-    if (end.ok() || !is_worth_a_retry(end.status())) return end;
-    if (monotonic_ns() >= begin_ns + retry_ns) return end;
-    sleep_unless_stopped(kRetryPauseNs);
-  }
+  ChannelOptions trying = options;
+  trying.retry = std::chrono::nanoseconds(static_cast<std::int64_t>(place.retry_seconds * 1e9));
+  return End::connect(place.connect, trying, std::max(trying.retry, kAnswerTime));
 }
 
 // Accepts one. kTimedOut, kInterrupted: a stop was requested; kClosed: the socket was handed over.

@@ -9,9 +9,7 @@
 #include <iostream>
 #include <span>
 #include <string>
-#include <thread>
 
-#include "lapwing/error.h"
 #include "lapwing/producer.h"
 
 namespace {
@@ -20,17 +18,8 @@ constexpr std::uint32_t kNumber = 1;
 
 // A new connection begins empty: nothing is left in it of an earlier one.
 absl::StatusOr<lapwing::ChannelProducer> connect(const std::string& path) {
-  const lapwing::Deadline give_up = std::chrono::seconds(60);
-  for (;;) {
-    auto producer = lapwing::ChannelProducer::connect(path, {}, std::chrono::seconds(5));
-    if (producer.ok()) return producer;
-    // These two mean that nobody listens now, and somebody may soon. Any other error will stay.
-    const lapwing::Errc code = lapwing::errc_of(producer.status());
-    const bool may_come = code == lapwing::Errc::kNoBus || code == lapwing::Errc::kPeerGone;
-    if (!may_come || give_up.has_passed()) return producer;
-    // There is nothing yet that could be waited for.
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  }
+  return lapwing::ChannelProducer::connect(path, {.retry = std::chrono::seconds(60)},
+                                           std::chrono::seconds(60));
 }
 
 // Sends from `first` on. Returns the number to go on with: count + 1, or the first that this

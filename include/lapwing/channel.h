@@ -17,13 +17,16 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
 #include <span>
 #include <string>
+#include <type_traits>
 
+#include "lapwing/detail/plain_struct.h"
 #include "lapwing/error.h"
 #include "lapwing/waiting.h"
 
@@ -41,6 +44,10 @@ struct ChannelOptions {
   bool aligned_payloads = false;  // payloads begin at multiples of 64 bytes instead of 16
   // Of a duplex, and ignored by the others: calls, and one-way messages, that it takes unanswered.
   std::uint32_t call_window = 64;
+  // Of a duplex: a reply that comes after its call's deadline or cancellation is delivered by
+  // finish_any(), marked is_late, instead of dropped. It may say that an order was filled after
+  // all. Until it is taken it keeps its call's place in the window.
+  bool late_replies = false;
 
   WaitStrategy wait = WaitStrategy::kBackoff;
   bool huge_pages = false;                      // fails loudly where they are not to be had
@@ -48,14 +55,31 @@ struct ChannelOptions {
   // When connecting: the user that must be listening; unset: this process's own user, or root. An
   // accept goes by the user that the listener was opened with, and refuses another one here.
   std::optional<uid_t> expected_peer_uid = std::nullopt;
+  // When connecting: for how long to try again, every 20 ms, while nobody listens, or the listener
+  // has just ended; the deadline still holds. 0: once. What comes back then is why the last try
+  // failed.
+  std::chrono::nanoseconds retry = {};
   // Off: no membarrier system call before a sleep, but a fence of some 10 ns for every message on
   // both sides. Used only if both sides have it on.
   bool membarrier = true;
   std::string name = {};  // for people: `lapwing info` shows it
-  // Asked now and then while this side's memory is made, which takes seconds for gigabytes: true
-  // ends connect and accept with kInterrupted.
+  // Asked now and then while this side's memory is made, which takes seconds for gigabytes, and
+  // between two tries: true ends connect and accept with kInterrupted.
   std::function<bool()> is_interrupted = {};
 };
+
+// What is sent by value: a plain struct, and no view of one.
+template <typename Payload>
+concept PlainPayload = detail::PlainStruct<Payload>;
+
+// What a message is may be said by an enumeration of the program's own instead of a number.
+template <typename Type>
+concept MessageType = std::is_enum_v<Type> && sizeof(Type) <= sizeof(std::uint32_t);
+
+template <MessageType Type>
+constexpr std::uint32_t number_of(Type type) {
+  return static_cast<std::uint32_t>(type);
+}
 
 // A message in the producer's memory, where ChannelConsumer::peek() found it: valid until it is
 // released or the consumer is destroyed.
