@@ -8,20 +8,51 @@
 //
 // Everything that does not take a record is that of the Publisher, by `->`.
 //
+// A member that its LAPWING_RECORD marks kPublishTime is stamped: in each record that is published
+// it holds the time at which publish() was called, whatever the caller put there. A batch has one
+// time for each kStampedAtOnce of its records, and head moves behind each of those. What a
+// Publisher publishes is not stamped, so that records from elsewhere keep their times.
+//
 // Threads and fork: as of Publisher.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <optional>
 #include <span>
 #include <utility>
 
 #include "absl/status/statusor.h"
+#include "lapwing/detail/publish_clock.h"
 #include "lapwing/publisher.h"
 #include "lapwing/schema.h"
 #include "lapwing/sequence.h"
 #include "lapwing/waiting.h"
 
 namespace lapwing {
+
+namespace detail {
+
+// Where the record's time of publishing is; nothing where its LAPWING_RECORD marks none.
+template <typename Record>
+constexpr std::optional<std::uint32_t> publish_time_offset() {
+  if constexpr (DescribedRecord<Record>) {
+    for (const FieldDescription& field :
+         lapwing_record(static_cast<const Record*>(nullptr)).fields) {
+      if (field.role == FieldRole::kPublishTime) return field.offset;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace detail
+
+// Records of a batch that have one stamp.
+inline constexpr std::size_t kStampedAtOnce = 64;
 
 template <PlainRecord Record>
 class TypedPublisher {
@@ -43,14 +74,26 @@ class TypedPublisher {
 
   // As Publisher::publish and publish_batch.
   [[nodiscard, gnu::always_inline]] Sequence publish(const Record& record) {
-    return publisher_.publish(record);
+    if constexpr (kTimeOffset) {
+      return publisher_.publish(stamped(record, clock_.utc_ns()));
+    } else {
+      return publisher_.publish(record);
+    }
   }
   [[nodiscard]] Sequence publish(const Record& record, Deadline deadline) {
-    return publisher_.publish(record, deadline);
+    if constexpr (kTimeOffset) {
+      return publisher_.publish(stamped(record, clock_.utc_ns()), deadline);
+    } else {
+      return publisher_.publish(record, deadline);
+    }
   }
   [[nodiscard]] Sequence publish_batch(std::span<const Record> records,
                                        Deadline deadline = Deadline::never()) {
-    return publisher_.publish_batch(std::as_bytes(records), deadline);
+    if constexpr (kTimeOffset) {
+      return publish_stamped(records, deadline);
+    } else {
+      return publisher_.publish_batch(std::as_bytes(records), deadline);
+    }
   }
 
   Publisher* operator->() { return &publisher_; }
@@ -58,9 +101,32 @@ class TypedPublisher {
   Publisher& operator*() { return publisher_; }
 
  private:
+  static constexpr std::optional<std::uint32_t> kTimeOffset = detail::publish_time_offset<Record>();
+
   explicit TypedPublisher(Publisher publisher) : publisher_(std::move(publisher)) {}
 
+  [[gnu::always_inline]] static Record stamped(Record record, std::uint64_t utc_ns) {
+    std::memcpy(reinterpret_cast<std::byte*>(&record) + *kTimeOffset, &utc_ns, sizeof utc_ns);
+    return record;
+  }
+  Sequence publish_stamped(std::span<const Record> records, Deadline deadline) {
+    std::array<std::byte, kStampedAtOnce * sizeof(Record)> block;
+    for (;;) {
+      const std::size_t count = std::min(records.size(), kStampedAtOnce);
+      const auto bytes = std::span(block).first(count * sizeof(Record));
+      std::ranges::copy(std::as_bytes(records.first(count)), bytes.begin());
+      const std::uint64_t utc_ns = clock_.utc_ns();
+      for (std::size_t at = *kTimeOffset; at < bytes.size(); at += sizeof(Record)) {
+        std::memcpy(&bytes[at], &utc_ns, sizeof utc_ns);
+      }
+      const Sequence last = publisher_.publish_batch(bytes, deadline);
+      records = records.subspan(count);
+      if (last == kNoSequence || records.empty()) return last;
+    }
+  }
+
   Publisher publisher_;
+  detail::PublishClock clock_;  // of a record that is stamped
 };
 
 }  // namespace lapwing

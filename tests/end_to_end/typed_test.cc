@@ -1,10 +1,12 @@
 // Records of a struct that describes itself, from its publisher to a subscriber.
+#include <algorithm>
 #include <chrono>
 #include <vector>
 
 #include "lapwing/error.h"
 #include "lapwing/typed_publisher.h"
 #include "lapwing/typed_subscriber.h"
+#include "os/kernel.h"
 #include "testing/signal_record.h"
 #include "testing/temporary_directory.h"
 
@@ -14,6 +16,14 @@ namespace lapwing {
 namespace {
 
 constexpr std::chrono::seconds kHang{60};
+
+struct StampedQuote {
+  std::uint64_t instrument;
+  std::uint64_t sent;
+  std::int64_t price;
+};
+LAPWING_RECORD(StampedQuote, "desk.stamped_quote", 1, (instrument, kKey), (sent, kPublishTime),
+               (price, kPrice));
 
 Signal signal(std::uint32_t n) {
   Signal made{};
@@ -69,6 +79,42 @@ TEST_CASE("A typed subscriber takes what a typed publisher publishes") {
   CHECK(rows[0].instrument == 4);
   CHECK((*subscriber)->schema() == "desk.signal");
   CHECK(*(*subscriber)->description() == schema_of<Signal>());
+}
+
+TEST_CASE("A member that is the time of publishing is stamped, and no other") {
+  const TemporaryDirectory directory{TemporaryDirectory::in_memory()};
+  auto publisher = TypedPublisher<StampedQuote>::open({.directory = directory.file("bus")});
+  REQUIRE(publisher.ok());
+  const std::uint64_t before = wall_ns();
+  CHECK(publisher->publish({.instrument = 1, .sent = 5, .price = 7}) == 1);
+  CHECK(publisher->publish({.instrument = 2, .sent = 5, .price = 7}, kHang) == 2);
+  std::vector<StampedQuote> many(kStampedAtOnce + 1,
+                                 StampedQuote{.instrument = 3, .sent = 0, .price = 7});
+  const Sequence last = 2 + many.size();
+  CHECK(publisher->publish_batch(many) == last);
+  CHECK(publisher->publish_batch({}) == (*publisher)->publish_batch({}));
+  const std::uint64_t after = wall_ns();
+  CHECK(many.back().sent == 0);
+
+  auto subscriber = TypedSubscriber<StampedQuote>::open(from_oldest(directory.file("bus")));
+  REQUIRE(subscriber.ok());
+  std::uint64_t previous = before;
+  for (Sequence taken = 0; taken < last;) {
+    StampedQuote quote{};
+    const Taken result = subscriber->take(quote, kHang);
+    if (result.result == Errc::kEventDue) {
+      REQUIRE((*subscriber)->take_event());
+      continue;
+    }
+    REQUIRE(result.result == Errc::kOk);
+    taken = result.sequence;
+    CHECK(quote.instrument == std::min<Sequence>(taken, 3));
+    CHECK(quote.price == 7);
+    constexpr std::uint64_t kOff = 1'000'000;  // the clock may be steered meanwhile
+    CHECK(quote.sent + kOff >= previous);
+    CHECK(quote.sent <= after + kOff);
+    previous = quote.sent;
+  }
 }
 
 TEST_CASE("An item gives its record as a struct, or nothing where it is none") {
