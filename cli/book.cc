@@ -190,6 +190,7 @@ std::vector<const OrderBook*> Book::selected() {
 
 // A book of which records were lost may wait for the end of its event for ever.
 bool Book::settled() {
+  if (books_.loading()) return false;
   return books_.settled() || std::ranges::all_of(selected(), [](const OrderBook* book) {
            return book->settled() || book->stale();
          });
@@ -249,6 +250,7 @@ absl::Status Book::show() {
 
 absl::Status Book::tick() {
   if (!shows_live() || caught_up_ns_ == 0 || shown_ == books_.sequence()) return absl::OkStatus();
+  if (books_.loading()) return absl::OkStatus();
   const bool in_blocks = !options_.json && !screen_.is_in_place();
   if (in_blocks && ever_shown_ && monotonic_ns() < shown_ns_ + kBlockNs) return absl::OkStatus();
   due_ = true;
@@ -269,6 +271,10 @@ absl::Status Book::finish(const FollowResult& result) {
     return make_error(Errc::kNotFound,
                       absl::StrCat("--at ", options_.at[asked_], ": the last record is ",
                                    books_.sequence(), "; add --follow to wait for more"));
+  }
+  if (books_.loading()) {
+    say("ended while a state was loaded: there are no books of it to show");
+    return result.status;
   }
   if (options_.at.empty() && (shown_ != books_.sequence() || !ever_shown_)) {
     if (auto status = show(); !status.ok()) return status;
@@ -295,6 +301,7 @@ void Book::print_summary(const FollowResult& result) const {
       {"gaps", result.counters.gaps},
       {"lost", result.counters.lost},
       {"filled", result.counters.filled},
+      {"in_state", result.counters.in_state},
   };
   if (result.state_as_of != kNoSequence) summary["state_as_of"] = result.state_as_of;
   std::cout << json_text(summary) << '\n';
@@ -336,6 +343,11 @@ bool Book::use_ring_alone() {
 }
 
 int Book::run() {
+  if (!options_.at.empty() && options_.follow.on_gap == "snapshot") {
+    return fail(make_error(Errc::kInvalidArgument,
+                           "--at needs every record, and --on-gap snapshot passes over some: leave "
+                           "one of them out"));
+  }
   catch_stop_signals();
   FollowResult result = follow_bus();
   const bool has_begun = books_.sequence() != kNoSequence;
@@ -382,7 +394,7 @@ void add_book(CLI::App& app, Run& run) {
       ->type_name("SEQUENCE,…");
   command.add_flag("--json", options->json, "print a line of JSON for each book");
   command.add_flag("--follow", options->live, "continue as records arrive");
-  add_policy_options(command, options->follow);
+  add_policy_options(command, options->follow, /*keeps_state=*/true);
   add_end_options(command, options->follow);
   command.callback([options, &run, &command] {
     options->free_start = command.count("--from") == 0;

@@ -53,6 +53,7 @@ absl::StatusOr<Start> parse_from(const std::string& from) {
 
 OnGap parse_on_gap(const std::string& text) {
   if (text == "skip") return OnGap::kSkip;
+  if (text == "snapshot") return OnGap::kSnapshot;
   return text == "stop" ? OnGap::kStop : OnGap::kFill;
 }
 
@@ -271,6 +272,10 @@ std::string describe(const Event& event) {
       return absl::StrCat("snapshot complete at ", event.sequence, because);
     case ItemKind::kNoSnapshot:
       return absl::StrCat("no snapshot", because);
+    case ItemKind::kBehind:
+      return absl::StrCat("behind after ", event.sequence, because);
+    case ItemKind::kLive:
+      return absl::StrCat("live after ", event.sequence);
     case ItemKind::kNothing:
     case ItemKind::kRecord:
     case ItemKind::kState:
@@ -313,12 +318,16 @@ void add_end_options(CLI::App& command, FollowOptions& options) {
                    "print one line of JSON on standard output at the end");
 }
 
-void add_policy_options(CLI::App& command, FollowOptions& options) {
-  command
-      .add_option("--on-gap", options.on_gap,
-                  "when lapped: fill the gap from the journal, skip it, or stop")
+void add_policy_options(CLI::App& command, FollowOptions& options, bool keeps_state) {
+  std::string about = "when lapped: fill the gap from the journal, skip it, or stop";
+  std::vector<std::string> policies = {"fill", "skip", "stop"};
+  if (keeps_state) {
+    about += "; snapshot: go on with the newest checkpoint, if there is one in the gap or after it";
+    policies.emplace_back("snapshot");
+  }
+  command.add_option("--on-gap", options.on_gap, about)
       ->capture_default_str()
-      ->check(CLI::IsMember({"fill", "skip", "stop"}));
+      ->check(CLI::IsMember(policies));
   add_wait_option(command, options.wait, "records");
 }
 
@@ -376,6 +385,7 @@ void print_summary(const FollowResult& result, const Histogram* latency) {
       {"gaps", counters.gaps},
       {"lost", counters.lost},
       {"filled", counters.filled},
+      {"in_state", counters.in_state},
       {"duplicates", counters.duplicates},
       {"out_of_order", counters.out_of_order},
       {"sessions", counters.sessions},

@@ -41,8 +41,8 @@ void add_bus_option(CLI::App& command, std::string& bus);
 void add_follow_options(CLI::App& command, FollowOptions& options);
 // --until-closed, --reattach, --summary alone.
 void add_end_options(CLI::App& command, FollowOptions& options);
-// --on-gap and --wait.
-void add_policy_options(CLI::App& command, FollowOptions& options);
+// --on-gap and --wait. `keeps_state`: a checkpoint can stand for the records of a gap.
+void add_policy_options(CLI::App& command, FollowOptions& options, bool keeps_state = false);
 
 // Turns the texts into a subscriber's options. Errors: kInvalidArgument with the forms that exist.
 absl::StatusOr<SubscriberOptions> to_subscriber_options(const FollowOptions& options,

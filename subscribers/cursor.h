@@ -4,6 +4,7 @@
 // Thread safety: one thread; call_wait.h has the exception.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -22,6 +23,7 @@ struct Cursor : detail::ReadPath {
   Phase phase = Phase::kSeeking;
   const RingReader* ring = nullptr;  // the attachment's; null if it has none
   Sequence attention = 0;            // from here on a turn is needed before the next record
+  std::uint32_t behind_records = 0;  // of the options
   DeliveryLedger ledger;             // complete while the path is closed
 
   // Of another attachment, or none: then the path stays closed, whatever it still points at.
@@ -31,6 +33,9 @@ struct Cursor : detail::ReadPath {
     slots = ring->slots();
     mask = ring->capacity() - 1;
     slot_shift = ring->slot_shift();
+    // A ring tells no more: behind by all of it is lapped.
+    live_within =
+        static_cast<std::uint32_t>(std::min<std::uint64_t>(behind_records, ring->capacity() - 1));
   }
 
   void open(std::uint32_t looks_first) {

@@ -47,6 +47,16 @@ class DeliveryLedger {
   // … or end the subscriber, which could resume before them.
   void gap_stopped_at() { ++counters_.gaps; }
 
+  // A state as of `as_of` was loaded, and has what the records from `first` on did.
+  void covered_by_state(Sequence first, Sequence as_of) {
+    counters_.in_state += as_of - first + 1;
+    if (expected_ == kNoSequence) {
+      resumed_after_ = as_of;
+    } else {
+      expected_ = as_of + 1;
+    }
+  }
+
   // A range that nothing can give was reported.
   void lost(const Gap& gap) { counters_.lost += gap.count(); }
 

@@ -16,6 +16,7 @@
 //              the ring for what lies beyond                 half its slots to spare
 //              (catch_up.h)
 //   kLive      reads the ring (cursor.h)            kCatchUp    lapped, and it is to be filled
+//                                                   kSnapshot   lapped, and a state is to follow
 //                                                   kSeeking    the session is read to its end
 //                                                   kEnded      lapped, and the policy is stop
 //   kEnded     says so
@@ -64,6 +65,7 @@
 #include "subscribers/catch_up.h"
 #include "subscribers/cursor.h"
 #include "subscribers/distance.h"
+#include "subscribers/liveness.h"
 #include "subscribers/outbox.h"
 #include "subscribers/publisher_watch.h"
 #include "subscribers/record_block.h"
@@ -86,7 +88,9 @@ class Follower {
  public:
   // `interrupt`, if there is one, takes the place of its own, and outlives it.
   explicit Follower(SubscriberOptions options, Interrupt* interrupt = nullptr)
-      : options_(std::move(options)), calls_(options_.wait, interrupt) {}
+      : options_(std::move(options)), calls_(options_.wait, interrupt) {
+    cursor_.behind_records = options_.behind_records;
+  }
   Follower(const Follower&) = delete;
   Follower& operator=(const Follower&) = delete;
 
@@ -157,7 +161,9 @@ class Follower {
   };
 
   // Who parks, or has backed off that far, does not look in vain first.
-  void open_path() { cursor_.open(calls_.waiter().spinning() ? kLooks : 0); }
+  void open_path() {
+    cursor_.open(calls_.waiter().spinning() && !liveness_.is_awaited() ? kLooks : 0);
+  }
 
   // Where a record is read that a caller then reads by wider moves.
   struct alignas(64) Line {
@@ -211,10 +217,11 @@ class Follower {
   void start_over(std::string why);
   void pass_over_void();
   void enter_stream();
-  Turn begin_snapshot();
+  Turn begin_snapshot(Sequence newer_than);
   Turn deliver_state();
+  Turn go_on_after_state(Sequence as_of, std::string text);
   Turn without_snapshot();
-  void end_snapshot();
+  Turn fill_instead(std::string why);
 
   // Laps, holes and the end of a session: follower_stream.cc.
   Turn on_lap(const RingReadResult& read);
@@ -224,6 +231,7 @@ class Follower {
   std::string void_text(Sequence first, Sequence last) const;
   bool joining_from_oldest() const;
   Turn on_idle();
+  bool tell_liveness(std::uint64_t now_ns);
   void report(std::uint64_t now_ns);
   ClientState client_state() const;
   Turn leave();
@@ -267,6 +275,7 @@ class Follower {
   Id128 session_id_;
   RecordIdentity records_;  // of the session that is read
   PublisherWatch watch_{options_.stale_after};
+  Liveness liveness_{options_};
   CatchUp catch_up_{options_.missing_file_grace};
 
   // The join.
@@ -275,6 +284,7 @@ class Follower {
   bool introduced_ = false;  // the first session was announced
   bool floating_ = false;    // start live without a publisher: begins with the next session
   std::optional<SnapshotJoin> snapshot_;  // kSnapshot
+  std::optional<Gap> gap_before_state_;   // kSnapshot: the gap that a state is loaded after
   std::shared_ptr<const Fold> fold_;
   std::uint64_t state_size_ = 0;
 

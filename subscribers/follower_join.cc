@@ -1,5 +1,5 @@
-// The follower until its stream begins, the first time and with every session that follows: kSeeking,
-// kFlushing, kSnapshot.
+// The follower until its stream begins, the first time and with every session that follows:
+// kSeeking, kFlushing, kSnapshot.
 #include <algorithm>
 #include <utility>
 
@@ -26,6 +26,9 @@ Follower::Turn Follower::on_found(Attachment found) {
   absl::Status fits = check_policy(options_, found);
   if (fits.ok() && options_.expect) fits = check_expected(*options_.expect, found.records());
   if (fits.ok() && !joined_) fits = check_start(options_, found);
+  if (fits.ok() && options_.on_gap == OnGap::kSnapshot && fold_ == nullptr) {
+    fits = choose_fold(options_.start.fold, options_.start.fold_name, found.records()).status();
+  }
   // Whoever has a state would fold into it what comes.
   if (fits.ok() && fold_ != nullptr) fits = check_fold(fold_->shape(), found.records());
   // A fold that was named goes by the description that it was made of.
@@ -87,7 +90,7 @@ Follower::Turn Follower::on_flushing() {
 
 // Steps 3 and 4: S by the chosen start, then the stream from S + 1.
 Follower::Turn Follower::begin() {
-  if (options_.start.kind == Start::Kind::kSnapshot) return begin_snapshot();
+  if (options_.start.kind == Start::Kind::kSnapshot) return begin_snapshot(kNoSequence);
   absl::StatusOr<StartingPoint> start = choose_start(options_, *attachment_, backlog_.joined_at());
   if (!start.ok()) return end(start.status());
   return begin_at(*std::move(start));
@@ -155,11 +158,13 @@ void Follower::enter_stream() {
   set_attention();
 }
 
-Follower::Turn Follower::begin_snapshot() {
-  absl::StatusOr<SnapshotJoin> snapshot =
-      SnapshotJoin::begin(options_.start, options_.directory, *attachment_);
-  if (!snapshot.ok()) return end(snapshot.status());
-  snapshot_.emplace(*std::move(snapshot));
+// Of a checkpoint that is newer than `newer_than`; kNoSequence: of any.
+Follower::Turn Follower::begin_snapshot(Sequence newer_than) {
+  absl::StatusOr<std::shared_ptr<const Fold>> fold =
+      choose_fold(fold_ != nullptr ? fold_ : options_.start.fold, options_.start.fold_name,
+                  attachment_->records());
+  if (!fold.ok()) return end(fold.status());
+  snapshot_.emplace(*std::move(fold), options_.directory, newer_than);
   cursor_.phase = Phase::kSnapshot;
   return again();
 }
@@ -187,27 +192,47 @@ Follower::Turn Follower::deliver_state() {
     return again();
   }
   const Sequence as_of = snapshot_->as_of();
-  backlog_.extend(as_of);  // newer than F where it was written during the join
   std::string text = snapshot_->text();
-  end_snapshot();
+  snapshot_.reset();
+  if (gap_before_state_) return go_on_after_state(as_of, std::move(text));
+  backlog_.extend(as_of);  // newer than F where it was written during the join
   begin_at({as_of + 1, ""});
   cursor_.ledger.resume_after(as_of);
   return announce(ItemKind::kSnapshotComplete, as_of, std::move(text));
+}
+
+// The state has what the gap's records did up to `as_of`; the journal or the ring gives the others.
+Follower::Turn Follower::go_on_after_state(Sequence as_of, std::string text) {
+  const Gap gap = *std::exchange(gap_before_state_, std::nullopt);
+  cursor_.ledger.covered_by_state(gap.first, as_of);
+  cursor_.next = as_of + 1;
+  enter_stream();
+  if (cursor_.next < gap.resume) {
+    catch_up_.keep_to_journal_below(gap.resume);
+    cursor_.phase = Phase::kCatchUp;
+  }
+  return announce(ItemKind::kSnapshotComplete, as_of, std::move(text), gap);
 }
 
 // Whoever asked for a state has to know of everything that is not in it: what goes missing before
 // the first record is lost, other than to who asked for the oldest record (joining_from_oldest).
 Follower::Turn Follower::without_snapshot() {
   std::string why = snapshot_->text();
-  end_snapshot();
+  snapshot_.reset();
+  if (gap_before_state_) return fill_instead(std::move(why));
   const StartingPoint oldest{oldest_of(*attachment_), ""};
   absl::StrAppend(&why, "; begins with sequence ", oldest.next, ", the oldest that is kept");
   begin_at(oldest);
   return announce(ItemKind::kNoSnapshot, oldest.next, std::move(why));
 }
 
-void Follower::end_snapshot() {
-  snapshot_.reset();
+// As OnGap::kFill does.
+Follower::Turn Follower::fill_instead(std::string why) {
+  const Gap gap = *std::exchange(gap_before_state_, std::nullopt);
+  catch_up_.keep_to_journal_below(gap.resume);
+  cursor_.phase = Phase::kCatchUp;
+  absl::StrAppend(&why, "; goes on with sequence ", cursor_.next, ", from the journal");
+  return announce(ItemKind::kNoSnapshot, cursor_.next, std::move(why), gap);
 }
 
 }  // namespace lapwing

@@ -1,4 +1,5 @@
-// The follower while records come: kCatchUp and kLive, what stands between two records, and the end.
+// The follower while records come: kCatchUp and kLive, what stands between two records, and the
+// end.
 #include <algorithm>
 #include <utility>
 
@@ -33,6 +34,8 @@ Follower::Turn Follower::turn(std::span<std::byte> out) {
 
 Follower::Turn Follower::announce(ItemKind kind, Sequence sequence, std::string text,
                                   const Gap& gap) {
+  liveness_.end_at(kind);
+  if (liveness_.is_awaited()) spins_left_ = 0;  // the next empty read is to look
   outbox_.add({kind, sequence}, std::move(text), gap);
   cursor_.attention = 0;
   return again();
@@ -44,8 +47,8 @@ Item Follower::deliver_event() {
   return item;
 }
 
-// Announces what has its place before record cursor_.next; where that is nothing, does the upkeep. False:
-// nothing was announced.
+// Announces what has its place before record cursor_.next; where that is nothing, does the upkeep.
+// False: nothing was announced.
 bool Follower::reach_place() {
   if (trail_.step(cursor_.next)) {
     cursor_.ledger.session_seen();
@@ -53,8 +56,9 @@ bool Follower::reach_place() {
   } else if (backlog_.step(cursor_.next)) {
     announce(ItemKind::kCaughtUp, backlog_.last(), backlog_.not_durable());
   } else {
-    report(monotonic_ns());
-    set_attention();
+    const std::uint64_t now = monotonic_ns();
+    report(now);
+    if (!tell_liveness(now)) set_attention();
   }
   return !outbox_.empty();
 }
@@ -68,8 +72,11 @@ Follower::Turn Follower::introduce(Sequence first) {
 void Follower::set_attention() {
   cursor_.attention = 0;
   if (!reads() || !outbox_.empty()) return;
-  cursor_.attention =
-      std::min({cursor_.next + kUpkeepRecords, trail_.next_first(), backlog_.next_due()});
+  // Nobody becomes live in the journal.
+  const std::uint64_t to_look = cursor_.phase == Phase::kLive
+                                    ? liveness_.records_between_looks(kUpkeepRecords)
+                                    : kUpkeepRecords;
+  cursor_.attention = std::min({cursor_.next + to_look, trail_.next_first(), backlog_.next_due()});
 }
 
 Follower::Turn Follower::on_catch_up(std::span<std::byte> out) {
@@ -86,6 +93,7 @@ Follower::Turn Follower::on_catch_up(std::span<std::byte> out) {
       return on_idle();
     case CatchUp::Outcome::kInRing:
       cursor_.phase = Phase::kLive;
+      set_attention();
       return again();
     case CatchUp::Outcome::kHole:
       return on_hole(*std::move(read));
@@ -102,8 +110,8 @@ Follower::Turn Follower::on_live(std::span<std::byte> out) {
   return watch_.ended() ? leave() : on_idle();
 }
 
-// The ring has no record cursor_.next any more (lapped), or something else in its place (corrupt), which
-// is treated as a lap of one record.
+// The ring has no record cursor_.next any more (lapped), or something else in its place (corrupt),
+// which is treated as a lap of one record.
 Follower::Turn Follower::on_lap(const RingReadResult& read) {
   const bool corrupt = read.outcome == RingRead::kCorrupt;
   const Sequence resume = corrupt ? cursor_.next + 1 : read.resume;
@@ -138,6 +146,11 @@ Follower::Turn Follower::on_lap(const RingReadResult& read) {
       cursor_.ledger.gap_stopped_at();
       end_at_gap(gap);
       text = std::string(status_.message());
+      break;
+    case OnGap::kSnapshot:
+      cursor_.ledger.gap_to_fill(gap);
+      gap_before_state_ = gap;
+      begin_snapshot(gap.first - 1);
       break;
   }
   return announce(ItemKind::kGap, gap.first, std::move(text), gap);
@@ -207,8 +220,20 @@ Follower::Turn Follower::on_idle() {
   watch_.look(*attachment_, now);
   if (watch_.ended()) spins_left_ = 0;  // the next empty read is the end
   report(now);
+  if (tell_liveness(now)) return again();
   if (!watch_.stale_due(*attachment_, counters().records, now)) return nothing();
   return announce(ItemKind::kStale, cursor_.next - 1);
+}
+
+// Announces that the subscriber has become live or has fallen behind, if it has. Of a session that
+// is known to be over there is nothing to be told but its end.
+bool Follower::tell_liveness(std::uint64_t now_ns) {
+  if (!liveness_.is_told() || !backlog_.caught_up() || watch_.ended()) return false;
+  std::optional<Liveness::Change> change =
+      liveness_.look({cursor_.next, attachment_->newest(), now_ns, cursor_.phase == Phase::kLive});
+  if (!change) return false;
+  announce(change->kind, cursor_.next - 1, std::move(change->text));
+  return true;
 }
 
 void Follower::report(std::uint64_t now_ns) {
@@ -219,7 +244,7 @@ void Follower::report(std::uint64_t now_ns) {
 
 ClientState Follower::client_state() const {
   if (!backlog_.caught_up()) return ClientState::kJoining;
-  return cursor_.phase == Phase::kCatchUp ? ClientState::kFilling : ClientState::kLive;
+  return cursor_.phase == Phase::kLive ? ClientState::kLive : ClientState::kFilling;
 }
 
 // The session is read to its end: the ring was empty once more after the watch had seen the end.
@@ -275,7 +300,7 @@ void Follower::close_everything() {
 StoredPosition Follower::position() const {
   if (outbox_.has_beginning()) return before_beginning_;
   if (trail_.empty()) return options_.start.position.value_or(StoredPosition{});
-  return trail_.position(outbox_.loss_is_first() ? outbox_.first_gap().first : cursor_.next);
+  return trail_.position(outbox_.gap_is_first() ? outbox_.first_gap().first : cursor_.next);
 }
 
 // A session that is over keeps what its end says and no more: what a cut took of it is never

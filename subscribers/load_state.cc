@@ -58,13 +58,16 @@ void LoadedState::fold_rows(const Batch& batch, std::span<const std::byte> rows)
 void LoadedState::fold_event(const Event& event) {
   switch (event.kind) {
     case ItemKind::kSnapshotComplete:
-      if (state_ == nullptr) begin(1);  // of a state without an entry
+      if (!loading_) begin(1);  // of a state without an entry
+      loading_ = false;
+      settled_ = true;
       as_of_ = event.sequence;
       origin_ = event.text;
       return;
     case ItemKind::kNoSnapshot:
       origin_ = event.text;
-      return begin(event.sequence);
+      if (state_ == nullptr) begin(event.sequence);  // after a gap the records follow the state
+      return;
     case ItemKind::kReset:
       return begin(event.sequence);
     case ItemKind::kGap:
@@ -85,7 +88,11 @@ void LoadedState::fold_record(Sequence sequence, std::span<const std::byte> reco
 }
 
 void LoadedState::fold_entry(std::span<const std::byte> entry) {
-  if (state_ == nullptr) begin(1);
+  if (!loading_) {
+    begin(1);
+    loading_ = true;
+    settled_ = false;
+  }
   fold().key_of(entry, key_);
   state_->put(key_, entry);
 }
@@ -96,6 +103,7 @@ void LoadedState::begin(Sequence first) {
   key_.resize(fold().shape().key_bytes);
   as_of_ = first - 1;
   settled_ = true;
+  loading_ = false;
   if (first > 1) fold().lose({1, first - 1, first, GapCause::kPruned, false}, *state_);
 }
 

@@ -20,21 +20,21 @@ class Outbox {
   bool empty() const { return entries_.empty(); }
   // Not empty: the one that is delivered first.
   const Item& first() const { return entries_.front().item; }
-  // Whether one is in it with which the records begin: a reset, or the end of a state.
+  // Whether one is in it with which the records begin: a reset, or the end of a state that does not
+  // follow a gap.
   bool has_beginning() const {
     return std::any_of(entries_.begin(), entries_.end(), [](const Entry& entry) {
       return entry.item.kind == ItemKind::kReset ||
-             entry.item.kind == ItemKind::kSnapshotComplete ||
-             entry.item.kind == ItemKind::kNoSnapshot;
+             ((entry.item.kind == ItemKind::kSnapshotComplete ||
+               entry.item.kind == ItemKind::kNoSnapshot) &&
+              entry.gap.first == kNoSequence);
     });
   }
 
-  // Whether the first one says that records are missing.
-  bool loss_is_first() const {
-    return !empty() && (first().kind == ItemKind::kGap || first().kind == ItemKind::kLost);
-  }
+  // Whether the first one says that records are missing, or that a state is complete instead.
+  bool gap_is_first() const { return !empty() && first_gap().first != kNoSequence; }
 
-  // Of the first one, if it is a loss.
+  // Not empty: of the first one, if it has one.
   const Gap& first_gap() const { return entries_.front().gap; }
 
   void add(const Item& item, std::string text, const Gap& gap = {}) {

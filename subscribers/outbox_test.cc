@@ -45,15 +45,24 @@ TEST_CASE("A beginning is seen wherever it stands in the outbox, until it is tak
   CHECK_FALSE(outbox.has_beginning());
 }
 
-TEST_CASE("A loss is first only while nothing stands before it") {
+TEST_CASE("A state after a gap is no beginning") {
+  const auto kind = GENERATE(ItemKind::kSnapshotComplete, ItemKind::kNoSnapshot);
+  Outbox outbox;
+  outbox.add({kind, 9}, "", {5, 7, 8, GapCause::kLapped, true});
+  CHECK_FALSE(outbox.has_beginning());
+  CHECK(outbox.gap_is_first());
+  CHECK(outbox.first_gap().first == 5);
+}
+
+TEST_CASE("A gap is first only while nothing stands before it") {
   const auto kind = GENERATE(ItemKind::kGap, ItemKind::kLost);
   Outbox outbox;
-  CHECK_FALSE(outbox.loss_is_first());
+  CHECK_FALSE(outbox.gap_is_first());
   outbox.add({ItemKind::kPublisherGone, 1}, "");
-  outbox.add({kind, 2}, "");
-  CHECK_FALSE(outbox.loss_is_first());
+  outbox.add({kind, 2}, "", {2, 3, 4, GapCause::kLapped, true});
+  CHECK_FALSE(outbox.gap_is_first());
   outbox.take();
-  CHECK(outbox.loss_is_first());
+  CHECK(outbox.gap_is_first());
 }
 
 }  // namespace

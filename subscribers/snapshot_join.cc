@@ -68,12 +68,11 @@ absl::StatusOr<std::shared_ptr<const Fold>> choose_fold(std::shared_ptr<const Fo
   return fold;
 }
 
-absl::StatusOr<SnapshotJoin> SnapshotJoin::begin(const Start& start, const std::string& bus,
-                                                 const Attachment& attachment) {
-  const auto fold = choose_fold(start.fold, start.fold_name, attachment.records());
-  if (!fold.ok()) return fold.status();
-  return SnapshotJoin(*fold, checkpoint_directory(bus, (*fold)->shape().name));
-}
+SnapshotJoin::SnapshotJoin(std::shared_ptr<const Fold> fold, const std::string& bus,
+                           Sequence newer_than)
+    : fold_(std::move(fold)),
+      directory_(checkpoint_directory(bus, fold_->shape().name)),
+      newer_than_(newer_than) {}
 
 void SnapshotJoin::step(const Attachment& attachment) {
   if (!listed_) return list();
@@ -115,6 +114,9 @@ void SnapshotJoin::list() {
   disk_->anchor(directory_);
   if (status.ok()) files = list_checkpoints(*disk_, directory_);
   if (status.ok()) status = files.status();
+  if (status.ok() && newer_than_ != kNoSequence) {
+    std::erase_if(*files, [this](const CheckpointFile& file) { return file.as_of <= newer_than_; });
+  }
   const Sequence newest = files.ok() && !files->empty() ? files->front().as_of : kNoSequence;
   if (++lists_ > 1 && status.ok() && newest <= newest_) return;
   newest_ = newest;
@@ -133,9 +135,13 @@ void SnapshotJoin::none_left() {
     return;
   }
   progress_ = Progress::kNone;
-  text_ = passed_over_.empty()
-              ? absl::StrCat("no checkpoint in ", directory_)
-              : absl::StrCat("no checkpoint that can be used: ", absl::StrJoin(passed_over_, "; "));
+  if (!passed_over_.empty()) {
+    text_ = absl::StrCat("no checkpoint that can be used: ", absl::StrJoin(passed_over_, "; "));
+  } else if (newer_than_ == kNoSequence) {
+    text_ = absl::StrCat("no checkpoint in ", directory_);
+  } else {
+    text_ = absl::StrCat("no checkpoint in ", directory_, " is newer than sequence ", newer_than_);
+  }
 }
 
 void SnapshotJoin::pass_over(const absl::Status& why) {

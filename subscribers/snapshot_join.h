@@ -1,8 +1,10 @@
-// The first part of a join from a snapshot: chooses a checkpoint, loads it, hands out its entries.
+// The first part of a join from a snapshot, and what comes after a gap with OnGap::kSnapshot:
+// chooses a checkpoint, loads it, hands out its entries.
 //
 // The newest one is taken that is whole, of this journal, of a session that it lists and within
 // that session's end, of this schema and fold, durable, and after which nothing was pruned. Each
-// that is passed over is named, with the reason, in text().
+// that is passed over is named, with the reason, in text(); older ones than are asked for are not
+// looked at.
 //
 // Loading goes on step by step, each no longer than reading and summing kSnapshotSliceBytes takes.
 // One that is removed meanwhile, or that the journal is pruned past, has a newer one: the directory
@@ -57,10 +59,9 @@ class SnapshotJoin {
     kNone,  // no checkpoint can be used
   };
 
-  // With the fold that `start` asks for. Errors: kInvalidArgument for one that is not for the
-  // records of this bus.
-  static absl::StatusOr<SnapshotJoin> begin(const Start& start, const std::string& bus,
-                                            const Attachment& attachment);
+  // Of `fold`, which is for the records of this bus: a checkpoint as of a later sequence than
+  // `newer_than`; kNoSequence: of any.
+  SnapshotJoin(std::shared_ptr<const Fold> fold, const std::string& bus, Sequence newer_than);
 
   Progress progress() const { return progress_; }
   // Goes on loading.
@@ -77,15 +78,14 @@ class SnapshotJoin {
   std::span<const std::byte> next();
 
  private:
-  SnapshotJoin(std::shared_ptr<const Fold> fold, std::string directory)
-      : fold_(std::move(fold)), directory_(std::move(directory)) {}
   void list();
   void none_left();
   void begin_next(const Attachment& attachment);
   void pass_over(const absl::Status& why);
 
   std::shared_ptr<const Fold> fold_;
-  std::string directory_;                                            // of the fold's checkpoints
+  std::string directory_;  // of the fold's checkpoints
+  Sequence newer_than_ = kNoSequence;
   std::unique_ptr<PosixDisk> disk_ = std::make_unique<PosixDisk>();  // before what borrows it
   Progress progress_ = Progress::kLoading;
   bool listed_ = false;

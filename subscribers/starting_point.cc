@@ -46,8 +46,11 @@ StartingPoint continue_after(const StoredPosition& stored, const Attachment& att
 }  // namespace
 
 absl::Status check_policy(const SubscriberOptions& options, const Attachment& attachment) {
-  if (attachment.journal() != nullptr || options.on_gap != OnGap::kFill) return absl::OkStatus();
-  return no_journal(options, "gaps cannot be filled; choose skip or stop");
+  const bool needs_journal = options.on_gap == OnGap::kFill || options.on_gap == OnGap::kSnapshot;
+  if (attachment.journal() != nullptr || !needs_journal) return absl::OkStatus();
+  return no_journal(options, options.on_gap == OnGap::kFill
+                                 ? "gaps cannot be filled; choose skip or stop"
+                                 : "no state can follow a gap; choose skip or stop");
 }
 
 absl::Status check_start(const SubscriberOptions& options, const Attachment& attachment) {

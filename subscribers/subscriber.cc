@@ -38,7 +38,7 @@ Event Subscriber::State::event_of(const Item& item) {
   Event made;
   made.kind = item.kind;
   made.sequence = item.sequence;
-  if (item.kind == ItemKind::kGap || item.kind == ItemKind::kLost) made.gap = follower.gap();
+  made.gap = follower.gap();
   made.record_bytes = follower.record_bytes();
   made.schema = follower.records().schema;
   made.schema_note = follower.records().note;
@@ -80,7 +80,7 @@ Event Subscriber::State::event_of(const Item& item) {
 namespace {
 
 // What would be ignored is refused.
-absl::Status check_start(const Start& start) {
+absl::Status check_start(const Start& start, OnGap on_gap) {
   using Kind = Start::Kind;
   if ((start.kind == Kind::kAfter) != start.position.has_value()) {
     return make_error(Errc::kInvalidArgument,
@@ -93,20 +93,27 @@ absl::Status check_start(const Start& start) {
                                    ", and Start::kind is not that of Start::at() or Start::time(), "
                                    "which alone go by it; leave it out"));
   }
-  if (start.kind != Kind::kSnapshot && (start.fold != nullptr || !start.fold_name.empty())) {
+  const bool loads_state = start.kind == Kind::kSnapshot || on_gap == OnGap::kSnapshot;
+  if (!loads_state && (start.fold != nullptr || !start.fold_name.empty())) {
     return make_error(Errc::kInvalidArgument,
                       "Start::fold or fold_name is given, and Start::kind is not that of "
-                      "Start::snapshot(), which alone goes by it; leave it out");
+                      "Start::snapshot(), nor on_gap kSnapshot, which alone go by it; leave it "
+                      "out");
   }
   return check_fold_choice(start.fold_name, start.fold);
 }
 
 absl::Status check_options(const SubscriberOptions& options) {
-  if (!options.directory.empty()) {
-    absl::Status valid = check_start(options.start);
-    return valid.ok() && options.expect ? options.expect->check() : valid;
+  if (options.directory.empty()) {
+    return make_error(Errc::kInvalidArgument, "a subscriber needs the directory of a bus");
   }
-  return make_error(Errc::kInvalidArgument, "a subscriber needs the directory of a bus");
+  if (options.behind_time < std::chrono::nanoseconds::zero()) {
+    return make_error(Errc::kInvalidArgument,
+                      absl::StrCat("behind_time is ", options.behind_time.count(),
+                                   " ns; give a time above 0, or 0 for no limit by time"));
+  }
+  absl::Status valid = check_start(options.start, options.on_gap);
+  return valid.ok() && options.expect ? options.expect->check() : valid;
 }
 
 }  // namespace

@@ -298,11 +298,13 @@ class Trace {
   bool until_flush_waits() {
     return until([this](const Item&) { return bus_->server->flushes_waiting(); });
   }
-  // Polls until nothing has come for so many polls that all upkeep had its turn.
+  // Polls until nothing has come for so many polls that all upkeep had its turn, or the end has.
   void until_quiet() {
     const std::uint64_t deadline_ns = far_deadline();
     for (int quiet = 0; quiet < 1000;) {
-      quiet = step().kind == ItemKind::kNothing ? quiet + 1 : 0;
+      const Item item = step();
+      if (item.kind == ItemKind::kEnded) return;
+      quiet = item.kind == ItemKind::kNothing ? quiet + 1 : 0;
       REQUIRE(monotonic_ns() < deadline_ns);
     }
   }
@@ -356,6 +358,7 @@ class Trace {
       return;
     }
     run_last_ = 0;
+    if (item.kind != ItemKind::kState) entries_ = 0;
     std::string line = name_of(item.kind);
     if (item.kind == ItemKind::kState) {
       if (++entries_ > 1) lines.pop_back();
@@ -375,7 +378,7 @@ class Trace {
   TestBus* bus_;
   Sequence run_first_ = 0;
   Sequence run_last_ = 0;
-  std::uint64_t entries_ = 0;  // of a state
+  std::uint64_t entries_ = 0;  // of the state that is delivered
 };
 
 // A bus with so many records, and a subscriber from the oldest that has delivered them all.

@@ -38,7 +38,8 @@ class LoadedState {
   [[nodiscard]] const MemoryState& state() const { return *state_; }
   // The last record that was folded.
   [[nodiscard]] Sequence as_of() const { return as_of_; }
-  // Whether the state may be shown to others: false inside a venue's event (Fold::settles).
+  // Whether the state may be shown to others: false inside a venue's event (Fold::settles), and
+  // while another state is loaded after a gap (OnGap::kSnapshot), which then replaces this one.
   [[nodiscard]] bool settled() const { return settled_; }
   // From which checkpoint it is, and what was passed over; or why there was none.
   [[nodiscard]] const std::string& origin() const { return origin_; }
@@ -74,6 +75,7 @@ class LoadedState {
   std::vector<std::byte> key_;
   Sequence as_of_ = kNoSequence;
   bool settled_ = true;
+  bool loading_ = false;  // entries have come, and kSnapshotComplete has not
   std::string origin_;
 };
 

@@ -28,7 +28,11 @@
 //   kSession, kState …, kSnapshotComplete S, records S+1 …
 // or, where no checkpoint can be used, kNoSnapshot and then every record from the oldest. The state
 // is loaded in slices of 1 MiB and verified as a whole before its first entry is delivered.
-// lapwing/load_state.h does all of it in one call.
+// lapwing/load_state.h does all of it in one call. With OnGap::kSnapshot a state comes after a gap,
+// too: kGap, kState …, kSnapshotComplete S, records S+1 …. The first kState of a row, or a
+// kSnapshotComplete without one, begins a state that replaces the one before.
+//
+// docs/events.md shows what comes, item by item, for each start and each policy.
 //
 // Threads: one thread at a time, any thread; a call that overlaps one that waits is answered with
 // kMisuse. interrupt() may be called at any time. A subscriber writes nothing that a publisher
@@ -36,14 +40,12 @@
 // be read in the ring.
 //
 // Fork: in a child that this process forks, the subscriber is another process's. Every call there
-// answers kForked (wait and take_event: kEnded), arm() is false, head(), lag() and durable() are 0,
-// and the destructor does nothing. position() and counters() are those of the fork where no call
-// was under way, and a subscriber that the child opens at position() goes on from there. This one
-// notices nothing.
+// answers kForked (wait and take_event: kEnded), arm() and live() are false, head(), lag() and
+// durable() are 0, and the destructor does nothing. position() and counters() are those of the fork
+// where no call was under way, and a subscriber that the child opens at position() goes on from
+// there. This one notices nothing.
 #pragma once
 
-#include <array>
-#include <bit>
 #include <chrono>
 #include <concepts>
 #include <cstddef>
@@ -59,6 +61,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "lapwing/detail/plain_struct.h"
 #include "lapwing/detail/read_path.h"
 #include "lapwing/error.h"
 #include "lapwing/gap.h"
@@ -85,9 +88,11 @@ struct Start {
   enum class Kind : std::uint32_t { kLive, kOldest, kSequence, kTime, kSnapshot, kAfter };
 
   Kind kind = Kind::kLive;
-  std::uint64_t value = 0;                      // sequence, or UTC ns
-  std::string fold_name = {};                   // kSnapshot; empty: what default_fold() says
-  std::shared_ptr<const Fold> fold = {};        // kSnapshot: one of your own, and no name
+  std::uint64_t value = 0;  // sequence, or UTC ns
+  // For kSnapshot, and for OnGap::kSnapshot: empty is what default_fold() says; or one of your own,
+  // and no name.
+  std::string fold_name = {};
+  std::shared_ptr<const Fold> fold = {};
   std::optional<StoredPosition> position = {};  // kAfter
 
   static Start live() { return {}; }  // the next record to be published
@@ -118,6 +123,12 @@ enum class OnGap : std::uint32_t {
   kFill = 1,
   kSkip = 2,  // report it, count it as lost, and go on in the ring
   kStop = 3,  // report it and end with kStoppedAtGap; position() is before the gap
+  // Report it, deliver the state as of the newest checkpoint that is newer than the gap's
+  // beginning, and go on after that: right again without reading all that was missed. Where there
+  // is no such checkpoint, kNoSnapshot says why, and the gap is read from the journal. The fold is
+  // that of `start`, which may name one with any kind of start, or else what default_fold() says.
+  // Needs a journal, and records that the fold is for.
+  kSnapshot = 4,
 };
 
 struct SubscriberOptions {
@@ -137,6 +148,11 @@ struct SubscriberOptions {
   // How long the publisher may take to make durable what was published before the join.
   std::chrono::nanoseconds flush_timeout = std::chrono::seconds(10);
   std::chrono::nanoseconds stale_after = {};  // without a record; 0: never
+  // This subscriber is behind while more than behind_records are published that it has not taken,
+  // or one of them has been there for behind_time, as far as its calls have noticed. With either
+  // one kBehind and kLive are delivered; without both, neither is. 0: not by this measure.
+  std::uint32_t behind_records = 0;
+  std::chrono::nanoseconds behind_time = {};
   // How long a journal file that is not there is asked for again, before its records are lost.
   std::chrono::nanoseconds missing_file_grace = std::chrono::seconds(2);
 };
@@ -160,7 +176,14 @@ enum class ItemKind : std::uint32_t {
   kSnapshotComplete = 12,  // the state is complete, as of `sequence`; text says from which
                            // checkpoint, and which newer ones were passed over and why
   kNoSnapshot = 13,        // no checkpoint can be used, text says why; `sequence`, the oldest that
-                           // is kept, comes first. What is before it is lost to a state
+                           // is kept, comes first. What is before it is lost to a state.
+                           // After a gap (Event::gap) the state stays as it is, and record
+                           // `sequence` comes next
+  kBehind = 14,            // it has fallen behind by behind_records or behind_time, without a gap;
+                           // `sequence` is the one before the next, text says by how much
+  kLive = 15,              // it has taken everything, or is at most half of its limits behind: the
+                           // first time, and after each kBehind, kGap, kLost, kReset,
+                           // kPublisherGone and kClosed. `sequence` is the one before the next
 };
 
 // Stable identifiers, shown by commands and in JSON.
@@ -194,6 +217,10 @@ constexpr const char* name_of(ItemKind kind) {
       return "snapshot-complete";
     case ItemKind::kNoSnapshot:
       return "no-snapshot";
+    case ItemKind::kBehind:
+      return "behind";
+    case ItemKind::kLive:
+      return "live";
   }
   return "unknown";
 }
@@ -202,7 +229,7 @@ constexpr const char* name_of(ItemKind kind) {
 struct Event {
   ItemKind kind = ItemKind::kNothing;
   Sequence sequence = kNoSequence;
-  Gap gap = {};  // kGap, kLost
+  Gap gap = {};  // kGap, kLost; of OnGap::kSnapshot also kSnapshotComplete and kNoSnapshot
   // Of the records that follow.
   std::uint32_t record_bytes = 0;
   // "bytes", too, where the bus says of its records what cannot be: a shipped schema's name and
@@ -215,7 +242,7 @@ struct Event {
   Id128 journal_id = {};
   Id128 session_id = {};
   bool is_first_session = false;    // kSession
-  std::string fold = {};            // of a start from a snapshot
+  std::string fold = {};            // of a state that was loaded
   std::uint64_t state_entries = 0;  // kSnapshotComplete: of the state
   // In words: why a reset or a loss, which checkpoint, how a session ended, why the subscriber did;
   // of kCaughtUp, why what was joined is not durable. Empty if it needs none.
@@ -239,10 +266,7 @@ struct Item {
   // A copy of the record; nothing where there is none, or where it has another size.
   template <TakenRecord Record>
   [[nodiscard]] std::optional<Record> record_as() const {
-    if (kind != ItemKind::kRecord || record.size() != sizeof(Record)) return std::nullopt;
-    std::array<std::byte, sizeof(Record)> copy;
-    std::memcpy(copy.data(), record.data(), sizeof copy);
-    return std::bit_cast<Record>(copy);
+    return kind == ItemKind::kRecord ? detail::copy_as<Record>(record) : std::nullopt;
   }
 };
 
@@ -276,9 +300,10 @@ struct SubscriberCounters {
   std::uint64_t records = 0;
   Sequence first = kNoSequence;  // since the last reset
   Sequence last = kNoSequence;
-  std::uint64_t gaps = 0;    // kGap items
-  std::uint64_t lost = 0;    // records: of kLost items, and of gaps that were skipped
-  std::uint64_t filled = 0;  // records of gaps that were delivered after all
+  std::uint64_t gaps = 0;      // kGap items
+  std::uint64_t lost = 0;      // records: of kLost items, and of gaps that were skipped
+  std::uint64_t in_state = 0;  // records after a gap that did not come, since a state has them
+  std::uint64_t filled = 0;    // records of gaps that were delivered after all
   std::uint64_t duplicates = 0;
   std::uint64_t out_of_order = 0;
   std::uint64_t sessions = 0;  // seen, the first included
@@ -304,8 +329,8 @@ class Subscriber {
     }
     return take_further(record, deadline);
   }
-  // A record whose size the compiler knows: the fastest, without a call where the record is there or
-  // comes soon.
+  // A record whose size the compiler knows: the fastest, without a call where the record is there
+  // or comes soon.
   template <TakenRecord Record>
   [[nodiscard, gnu::always_inline]] Taken take(Record& record,
                                                Deadline deadline = Deadline::now()) {
@@ -350,8 +375,8 @@ class Subscriber {
   [[nodiscard]] absl::StatusOr<int> fd();
   [[nodiscard]] bool arm();
 
-  // Of a start from a snapshot, from the first kState, kSnapshotComplete or kNoSnapshot on: the
-  // fold, otherwise null, and how many entries its state has.
+  // From the first kState, kSnapshotComplete or kNoSnapshot on: the fold, otherwise null, and how
+  // many entries the state has that was loaded last.
   [[nodiscard]] const std::shared_ptr<const Fold>& fold() const;
   [[nodiscard]] std::uint64_t state_size() const;
   // Of the session that was delivered last: from the first event on. "" and 0 before it.
@@ -366,18 +391,25 @@ class Subscriber {
   [[nodiscard]] const absl::Status& status() const;
 
   // The position to store; continue it with Start::after(). Behind the last record, loss or reset
-  // that was delivered: store it once that is processed. Before kSnapshotComplete was delivered
-  // there is none: its sequence is kNoSequence, since half a state is nothing that could be
-  // continued.
+  // that was delivered: store it once that is processed. In a start from a snapshot there is none
+  // before kSnapshotComplete was delivered: its sequence is kNoSequence, since half a state is
+  // nothing that could be continued. After a gap it stays before the gap until then.
   [[nodiscard]] StoredPosition position() const;
   // What is durable, as of now, of the history that position() is of: no power cut takes a record
   // up to here back. Never beyond what is left of the session that was read last, whatever the
   // next one has made durable. 0 before the first attachment and without a journal.
   [[nodiscard]] Sequence durable() const;
   // The newest record of the session that is being read, as of now, and how many records the
-  // subscriber is behind it. 0 while no bus is attached.
+  // subscriber is behind it. 0 while no bus is attached. They read a word that the publisher writes
+  // with every record.
   [[nodiscard]] Sequence head() const;
   [[nodiscard]] std::uint64_t lag() const;
+  // Whether it reads the ring and, as of now, no more than behind_records are published that it has
+  // not taken: a look at one slot, for each decision that has to rest on the newest data. False
+  // while an event that a call has found waits to be read, and from a gap until the ring is reached
+  // again. It knows nothing of a publisher that has gone or is silent: kPublisherGone and kStale
+  // say so.
+  [[nodiscard]] bool live() const { return path_->is_live(); }
   [[nodiscard]] SubscriberCounters counters() const;
 
  private:

@@ -37,14 +37,21 @@ struct alignas(64) ReadPath {
   std::uint64_t mask = 0;  // capacity - 1
   std::uint32_t slot_shift = 0;
   std::uint32_t record_bytes = 0;
-  Sequence next = 1;           // to be delivered
-  Sequence limit = 0;          // 0: closed
-  Sequence counted = 1;        // records from here to `next` were taken since the path was opened
-  std::uint32_t looks = 0;     // of a call that waits, before it does anything else
-  std::byte* place = nullptr;  // for a record that is handed out where it is: a line, or more
+  Sequence next = 1;        // to be delivered
+  Sequence limit = 0;       // 0: closed
+  Sequence counted = 1;     // records from here to `next` were taken since the path was opened
+  std::uint32_t looks = 0;  // of a call that waits, before it does anything else
+  std::uint32_t live_within = 0;  // records that may be published beyond what was taken
+  std::byte* place = nullptr;     // for a record that is handed out where it is: a line, or more
 
   const std::byte* slot(Sequence n, unsigned shift) const {
     return slots + (((n - 1) & mask) << shift);
+  }
+
+  // The path is open, and the record after those that may be missing is not published.
+  bool is_live() const {
+    const Sequence beyond = next + live_within;
+    return limit != 0 && !slot_is_ready(slot(beyond, slot_shift), beyond);
   }
 
   // Takes the next record if it is there, or comes within `more_looks`. False: the path is closed,

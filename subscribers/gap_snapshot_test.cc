@@ -1,0 +1,192 @@
+// OnGap::kSnapshot: after a lap the newest checkpoint stands for what was missed.
+#include <catch2/catch.hpp>
+#include <future>
+#include <optional>
+
+#include "lapwing/error.h"
+#include "lapwing/load_state.h"
+#include "lapwing/subscriber.h"
+#include "testing/bus_checkpoints.h"
+#include "testing/bus_fixture.h"
+
+namespace lapwing {
+namespace {
+
+// A subscriber that has caught up at record 10 and is then lapped by one ring and a half: 1,546 are
+// published and archived, and the ring goes on with 650.
+struct Lapped {
+  explicit Lapped(std::uint32_t entry_bytes = sizeof(TestFold::Entry))
+      : fold(std::make_shared<TestFold>(entry_bytes)) {
+    bus.start();
+    SubscriberOptions options = bus.options();
+    options.on_gap = OnGap::kSnapshot;
+    options.start.fold = fold;
+    trace.emplace(bus, options);
+    bus.publish(10);
+    REQUIRE(trace->until_record(10));
+    trace->until_quiet();
+    bus.publish(1536);
+    bus.archive(bus.head());
+    trace->lines.clear();
+  }
+  SubscriberCounters counters() const { return trace->subscriber.counters(); }
+
+  TestBus bus;
+  std::shared_ptr<TestFold> fold;
+  std::optional<Trace> trace;
+};
+
+constexpr char kGap[] = "gap 11..649 lapped fillable";
+
+TEST_CASE("The state of the newest checkpoint comes after the gap, and then what follows it") {
+  Lapped lapped;
+  write_checkpoint(lapped.bus, *lapped.fold, 900);
+  const std::string newest = write_checkpoint(lapped.bus, *lapped.fold, 1200);
+  REQUIRE(lapped.trace->until(ItemKind::kSnapshotComplete));
+  CHECK(lapped.trace->says(absl::StrCat("300 entries from ", newest)));
+  REQUIRE(lapped.trace->until_record(1546));
+  CHECK(lapped.trace->lines == Lines{kGap, "state x 300", "snapshot-complete 1200", "1201..1546"});
+  CHECK(lapped.counters().gaps == 1);
+  CHECK(lapped.counters().in_state == 1190);
+  CHECK(lapped.counters().records == 356);
+  CHECK(lapped.counters().lost == 0);
+  CHECK(lapped.counters().filled == 0);
+  CHECK(lapped.counters().duplicates == 0);
+}
+
+TEST_CASE("A state from within the gap is followed by the gap's other records, from the journal") {
+  Lapped lapped;
+  write_checkpoint(lapped.bus, *lapped.fold, 300);
+  REQUIRE(lapped.trace->until_record(1546));
+  CHECK(lapped.trace->lines == Lines{kGap, "state x 300", "snapshot-complete 300", "301..1546"});
+  CHECK(lapped.counters().in_state == 290);
+  CHECK(lapped.counters().filled == 349);
+  CHECK(lapped.counters().records == 1256);
+}
+
+TEST_CASE(
+    "Where no checkpoint is newer than the gap's beginning, the gap is filled, and why is said") {
+  Lapped lapped;
+  const auto [as_of, words] = GENERATE(table<Sequence, std::string>(
+      {{0, "no checkpoint in "}, {10, "is newer than sequence 10; goes on with sequence 11"}}));
+  if (as_of != 0) write_checkpoint(lapped.bus, *lapped.fold, as_of);
+  REQUIRE(lapped.trace->until(ItemKind::kNoSnapshot));
+  CHECK(lapped.trace->says(words));
+  REQUIRE(lapped.trace->until_record(1546));
+  CHECK(lapped.trace->lines == Lines{kGap, "no-snapshot 11", "11..1546"});
+  CHECK(lapped.counters().filled == 639);
+  CHECK(lapped.counters().in_state == 0);
+}
+
+TEST_CASE(
+    "The gap is told with its state and without, and the position stays before it until then") {
+  Lapped lapped;
+  write_checkpoint(lapped.bus, *lapped.fold, 1200);
+  for (;;) {
+    const Item item = lapped.trace->step();
+    if (item.kind == ItemKind::kSnapshotComplete) {
+      CHECK(item.event->gap.first == 11);
+      CHECK(item.event->gap.last == 649);
+      CHECK(item.event->state_entries == 300);
+      break;
+    }
+    CHECK(lapped.trace->subscriber.position().sequence == 10);
+    CHECK_FALSE(lapped.trace->subscriber.live());
+  }
+  CHECK(lapped.trace->subscriber.position().sequence == 1200);
+}
+
+TEST_CASE("While a state is loaded the publisher may lap the ring again, and nothing is missing") {
+  Lapped lapped(4096);
+  write_checkpoint(lapped.bus, *lapped.fold, 1200);
+  REQUIRE(lapped.trace->until(ItemKind::kGap));
+  lapped.trace->step();
+  lapped.bus.publish(5000);
+  REQUIRE(lapped.trace->until_record(6546));
+  CHECK(lapped.trace->lines == Lines{kGap, "state x 300", "snapshot-complete 1200", "1201..6546"});
+}
+
+TEST_CASE("Each gap has a state of its own") {
+  Lapped lapped;
+  write_checkpoint(lapped.bus, *lapped.fold, 1546);
+  REQUIRE(lapped.trace->until(ItemKind::kSnapshotComplete));
+  lapped.trace->until_quiet();
+  lapped.bus.publish(1536);
+  lapped.bus.archive(lapped.bus.head());
+  write_checkpoint(lapped.bus, *lapped.fold, 3000);
+  REQUIRE(lapped.trace->until_record(3082));
+  CHECK(lapped.trace->lines == Lines{kGap, "state x 300", "snapshot-complete 1546",
+                                     "gap 1547..2185 lapped fillable", "state x 300",
+                                     "snapshot-complete 3000", "3001..3082"});
+  CHECK(lapped.counters().in_state == 1536 + 1454);
+}
+
+TEST_CASE("A publisher that dies while the state is loaded leaves all of what it had") {
+  Lapped lapped(4096);
+  write_checkpoint(lapped.bus, *lapped.fold, 1200);
+  REQUIRE(lapped.trace->until(ItemKind::kGap));
+  lapped.bus.kill();
+  REQUIRE(lapped.trace->until(ItemKind::kPublisherGone));
+  CHECK(lapped.trace->lines ==
+        Lines{kGap, "state x 300", "snapshot-complete 1200", "1201..1546", "publisher-gone 1546"});
+}
+
+TEST_CASE("A state in memory is replaced by the one after the gap") {
+  TestBus bus;
+  const auto fold = std::make_shared<TestFold>();
+  bus.start();
+  bus.publish(500);
+  bus.archive(500);
+  write_checkpoint(bus, *fold, 400);
+  SubscriberOptions options = bus.options(Start::snapshot(fold));
+  options.on_gap = OnGap::kSnapshot;
+  auto loading =
+      std::async(std::launch::async, [&] { return load_state(options, std::chrono::seconds(60)); });
+  while (loading.wait_for(std::chrono::seconds(0)) != std::future_status::ready) bus.turn();
+  auto loaded = loading.get();
+  REQUIRE(loaded.ok());
+  bus.publish(3000);
+  bus.archive(bus.head());
+  SECTION("by one with the same keys") {
+    write_checkpoint(bus, *fold, 3200);
+  }
+  SECTION("by an empty one, as the fold says") {
+    write_checkpoint(bus, *fold, MemoryState(fold->shape()), identity_at(bus, 3200));
+  }
+  SECTION("or goes on, where there is none") {}
+  while (loaded->as_of() < 3500) {
+    bus.turn();
+    const Item item = loaded->wait(Deadline::now());
+    if (item.kind == ItemKind::kState) CHECK_FALSE(loaded->settled());
+  }
+  CHECK(loaded->settled());
+  MemoryState expected(fold->shape());
+  const bool was_empty = loaded->origin().find("0 entries from") == 0;
+  const Sequence first = was_empty ? 3201 : 1;
+  for (Sequence n = first; n <= 3500; ++n) fold->apply(n, bus.journal.record(n), expected);
+  CHECK(loaded->state().digest() == expected.digest());
+}
+
+TEST_CASE(
+    "A state after a gap needs a journal and a fold for the records, and says so at the start") {
+  TestBus bus(GENERATE(true, false));
+  bus.start();
+  bus.publish(5);
+  SubscriberOptions options = bus.options();
+  const bool has_journal = options.on_gap == OnGap::kFill;
+  options.on_gap = OnGap::kSnapshot;
+  Trace trace(bus, options);
+  CHECK_FALSE(trace.until(ItemKind::kRecord));
+  const Errc expected = has_journal ? Errc::kInvalidArgument : Errc::kNoJournal;
+  CHECK(errc_of(trace.subscriber.status()) == expected);
+}
+
+TEST_CASE("A fold that no state would be loaded for is refused") {
+  SubscriberOptions options{.directory = "./bus", .start = {.fold_name = "orders"}};
+  CHECK(errc_of(Subscriber::open(options).status()) == Errc::kInvalidArgument);
+  options.on_gap = OnGap::kSnapshot;
+  CHECK(Subscriber::open(options).ok());
+}
+
+}  // namespace
+}  // namespace lapwing

@@ -1,0 +1,154 @@
+// A subscriber that wants to know whether it is live: the events, and live() itself.
+#include <catch2/catch.hpp>
+#include <optional>
+
+#include "lapwing/error.h"
+#include "lapwing/subscriber.h"
+#include "testing/bus_fixture.h"
+
+namespace lapwing {
+namespace {
+
+// A subscriber with these limits, which is live after record 10.
+struct Live {
+  explicit Live(std::uint32_t records, std::chrono::nanoseconds time = {},
+                OnGap on_gap = OnGap::kFill) {
+    bus.start();
+    bus.publish(10);
+    SubscriberOptions options = bus.options();
+    options.behind_records = records;
+    options.behind_time = time;
+    options.on_gap = on_gap;
+    trace.emplace(bus, options);
+    REQUIRE(trace->until(ItemKind::kLive));
+    REQUIRE(trace->lines == Lines{"1..10", "caught-up 10", "live 10"});
+    trace->lines.clear();
+  }
+  TestBus bus;
+  std::optional<Trace> trace;
+};
+
+TEST_CASE("Without a limit neither kLive nor kBehind is delivered") {
+  CaughtUp joined(10);
+  auto& [bus, trace] = joined;
+  bus.publish(900);
+  REQUIRE(trace.until_record(910));
+  trace.until_quiet();
+  CHECK(trace.lines == Lines{"1..10", "caught-up 10", "11..910"});
+}
+
+TEST_CASE("A subscriber that falls behind is told so, and when it is live again") {
+  Live live(100);
+  live.bus.publish(300);
+  REQUIRE(live.trace->until_record(310));
+  live.trace->until_quiet();
+  // A look every 64 records: behind by 236 at the first, by 44 at the fourth.
+  CHECK(live.trace->lines == Lines{"11..74", "behind 74", "75..266", "live 266", "267..310"});
+}
+
+TEST_CASE("One that stays within the limit is told nothing") {
+  Live live(100);
+  for (int i = 0; i < 20; ++i) {
+    live.bus.publish(100);
+    REQUIRE(live.trace->until_record(live.bus.head()));
+  }
+  live.trace->until_quiet();
+  CHECK(live.trace->lines == Lines{"11..2010"});
+}
+
+TEST_CASE("By time, a subscriber is behind that has not taken what was there before") {
+  Live live(0, std::chrono::nanoseconds(1));
+  live.bus.publish(1000);
+  REQUIRE(live.trace->until_record(1010));
+  live.trace->until_quiet();
+  // The look at 267 sees that 1,010 are published, and that at 523 that they are not taken.
+  CHECK(live.trace->lines == Lines{"11..522", "behind 522", "523..1010", "live 1010"});
+}
+
+TEST_CASE("A gap is not live, and after it kLive comes again at the head") {
+  const OnGap policy = GENERATE(OnGap::kFill, OnGap::kSkip);
+  Live live(2000, {}, policy);
+  live.bus.publish(1536);
+  REQUIRE(live.trace->until(ItemKind::kLive));
+  CHECK(live.trace->lines.front() == "gap 11..649 lapped fillable");
+  live.trace->until_quiet();
+  CHECK(live.trace->subscriber.position().sequence == 1546);
+  CHECK(live.trace->subscriber.live());
+}
+
+TEST_CASE("After a publisher's death and return the subscriber is live again, and told") {
+  Live live(100);
+  auto& [bus, trace] = live;
+  bus.publish(3);
+  bus.kill();
+  REQUIRE(trace->until(ItemKind::kPublisherGone));
+  bus.recover();
+  bus.start();
+  REQUIRE(trace->until(ItemKind::kLive));
+  bus.publish(2);
+  REQUIRE(trace->until_record(15));
+  trace->until_quiet();
+  CHECK(trace->lines == Lines{"11..13", "publisher-gone 13", "session 14", "live 13", "14..15"});
+}
+
+TEST_CASE("live() looks at the ring itself, for as many records as the limit allows") {
+  const std::uint32_t within = GENERATE(0u, 1u, 100u);
+  TestBus bus;
+  bus.start();
+  bus.publish(10);
+  SubscriberOptions options = bus.options();
+  options.behind_records = within;
+  Trace trace(bus, options);
+  Subscriber& subscriber = trace.subscriber;
+  CHECK_FALSE(subscriber.live());
+  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  trace.until_quiet();
+  CHECK(subscriber.live());
+  bus.publish(within);
+  CHECK(subscriber.live());
+  bus.publish(1);
+  CHECK_FALSE(subscriber.live());
+  REQUIRE(trace.until_record(11));
+  CHECK(subscriber.live());
+  trace.until_quiet();
+  bus.publish(1536);  // laps it
+  CHECK_FALSE(subscriber.live());
+  REQUIRE(trace.until(ItemKind::kGap));
+  CHECK_FALSE(subscriber.live());
+  REQUIRE(trace.until_record(bus.head()));
+  trace.until_quiet();
+  CHECK(subscriber.live());
+}
+
+TEST_CASE("live() is false while no publisher is there") {
+  CaughtUp joined(10);
+  auto& [bus, trace] = joined;
+  trace.until_quiet();
+  REQUIRE(trace.subscriber.live());
+  bus.kill();
+  REQUIRE(trace.until(ItemKind::kPublisherGone));
+  CHECK_FALSE(trace.subscriber.live());
+}
+
+TEST_CASE("A batch ends before kBehind, and the next read gives it") {
+  Live live(100);
+  live.bus.publish(300);
+  std::vector<std::byte> rows(56 * 1000);
+  const Batch first = live.trace->subscriber.read(rows);
+  CHECK(first.result == Errc::kOk);
+  CHECK(first.first == 11);
+  const Batch second = live.trace->subscriber.read(rows);
+  REQUIRE(second.kind == Batch::Kind::kEvent);
+  CHECK(second.event->kind == ItemKind::kBehind);
+  CHECK(second.event->sequence == first.first + first.count - 1);
+}
+
+TEST_CASE("A time that is less than nothing is refused") {
+  const auto opened =
+      Subscriber::open({.directory = "./bus", .behind_time = std::chrono::nanoseconds(-1)});
+  CHECK(errc_of(opened.status()) == Errc::kInvalidArgument);
+  CHECK(opened.status().message().find("behind_time is -1 ns") != std::string::npos);
+}
+
+}  // namespace
+}  // namespace lapwing

@@ -1,0 +1,151 @@
+// Whether a subscriber that wants to be told is live, and when that changes.
+//
+// It falls behind where more than behind_records are published that it has not taken, or one of
+// them was there behind_time ago: each look notes how far the bus is, so that a later one knows
+// what has been there since. It is live again where it has taken everything, or has half of each
+// limit that is set to spare. A gap, or the end of a session, says by itself that it is not.
+//
+// Thread safety: one thread.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <optional>
+#include <string>
+
+#include "absl/container/inlined_vector.h"
+#include "absl/strings/str_cat.h"
+#include "lapwing/sequence.h"
+#include "lapwing/subscriber.h"
+
+namespace lapwing {
+
+class Liveness {
+ public:
+  struct Look {
+    Sequence next;         // that the subscriber takes next
+    Sequence head;         // the newest that is published
+    std::uint64_t now_ns;  // CLOCK_MONOTONIC
+    bool reads_ring;       // and not the journal
+  };
+  struct Change {
+    ItemKind kind = ItemKind::kLive;  // or kBehind
+    std::string text = {};
+  };
+
+  explicit Liveness(const SubscriberOptions& options)
+      : records_max_(options.behind_records),
+        age_max_ns_(static_cast<std::uint64_t>(options.behind_time.count())) {}
+
+  bool is_told() const { return records_max_ != 0 || age_max_ns_ != 0; }
+  // Told, and not live: it is live the next time that nothing is left to read.
+  bool is_awaited() const { return is_told() && !is_live_; }
+
+  // Not live from here on, if an event of that kind says so by itself.
+  void end_at(ItemKind kind) {
+    switch (kind) {
+      case ItemKind::kGap:
+      case ItemKind::kLost:
+      case ItemKind::kReset:
+      case ItemKind::kPublisherGone:
+      case ItemKind::kClosed:
+        return set_live(false);
+      default:
+        return;
+    }
+  }
+
+  // What has changed since the last look, if something has.
+  std::optional<Change> look(const Look& look) {
+    forget_taken(look.next);
+    const std::uint64_t lag = look.head >= look.next ? look.head - look.next + 1 : 0;
+    const std::uint64_t age_ns = seen_.empty() ? 0 : look.now_ns - seen_.front().at_ns;
+    if (is_live_) {
+      if (std::optional<Change> behind = judge(lag, age_ns)) {
+        set_live(false);
+        note(look);
+        return behind;
+      }
+    } else if (look.reads_ring && (lag == 0 || has_room(lag, look))) {
+      set_live(true);
+      note(look);
+      return Change{};
+    }
+    note(look);
+    return std::nullopt;
+  }
+
+  // At most `most` of them are taken between two looks.
+  std::uint64_t records_between_looks(std::uint64_t most) const {
+    if (!is_told()) return most;
+    const std::uint64_t by_records = records_max_ == 0 ? most : records_max_ / 2;
+    const std::uint64_t by_time = age_max_ns_ == 0 ? most : kRecordsByTime;
+    return std::clamp(std::min(by_records, by_time), kRecordsMin, most);
+  }
+
+ private:
+  static constexpr std::size_t kNotesMax = 8;  // of the head, within age_max_ns_
+  // A look costs about as much as ten records that are taken.
+  static constexpr std::uint64_t kRecordsMin = 64;
+  static constexpr std::uint64_t kRecordsByTime = 256;
+
+  // How far the bus was, and when.
+  struct Seen {
+    Sequence head;
+    std::uint64_t at_ns;
+  };
+
+  void set_live(bool live) {
+    is_live_ = live;
+    seen_.clear();
+    reached_.reset();
+  }
+
+  void forget_taken(Sequence next) {
+    const auto missing =
+        std::ranges::find_if(seen_, [next](const Seen& seen) { return seen.head >= next; });
+    if (missing != seen_.begin()) reached_ = *std::prev(missing);
+    seen_.erase(seen_.begin(), missing);
+  }
+
+  std::optional<Change> judge(std::uint64_t lag, std::uint64_t age_ns) const {
+    if (records_max_ != 0 && lag > records_max_) {
+      return Change{ItemKind::kBehind,
+                    absl::StrCat(lag,
+                                 " records are published that were not taken; behind_records "
+                                 "is ",
+                                 records_max_)};
+    }
+    if (age_max_ns_ != 0 && age_ns > age_max_ns_) {
+      return Change{
+          ItemKind::kBehind,
+          absl::StrCat("of ", lag, " records that were not taken, the oldest has been there for ",
+                       age_ns / 1000, " us or more; behind_time is ", age_max_ns_ / 1000, " us")};
+    }
+    return std::nullopt;
+  }
+
+  // Not live, and some records short of the head: with half of either limit to spare. By time that
+  // is so where all that a look saw was taken soon after it.
+  bool has_room(std::uint64_t lag, const Look& look) const {
+    if (records_max_ != 0 && lag > records_max_ / 2) return false;
+    return age_max_ns_ == 0 || (reached_ && look.now_ns - reached_->at_ns <= age_max_ns_ / 2);
+  }
+
+  void note(const Look& look) {
+    if (age_max_ns_ == 0 || look.head < look.next || seen_.size() == kNotesMax) return;
+    if (!seen_.empty() && look.now_ns - seen_.back().at_ns < age_max_ns_ / kNotesMax) return;
+    seen_.push_back({look.head, look.now_ns});
+  }
+
+  const std::uint64_t records_max_;
+  const std::uint64_t age_max_ns_;
+  bool is_live_ = false;
+  absl::InlinedVector<Seen, kNotesMax> seen_;  // heads that were not reached yet, oldest first
+  std::optional<Seen> reached_;                // of those that were, the newest
+};
+
+}  // namespace lapwing

@@ -1,0 +1,140 @@
+#include "subscribers/liveness.h"
+
+#include <catch2/catch.hpp>
+
+namespace lapwing {
+namespace {
+
+Liveness by_records(std::uint32_t records) {
+  SubscriberOptions options;
+  options.behind_records = records;
+  return Liveness(options);
+}
+
+Liveness by_time(std::uint64_t ns) {
+  SubscriberOptions options;
+  options.behind_time = std::chrono::nanoseconds(ns);
+  return Liveness(options);
+}
+
+// What a look at a subscriber finds that has taken everything before `next`; kNothing: no change.
+ItemKind look(Liveness& liveness, Sequence next, Sequence head, std::uint64_t now_ns = 0,
+              bool reads_ring = true) {
+  const auto change = liveness.look({next, head, now_ns, reads_ring});
+  return change ? change->kind : ItemKind::kNothing;
+}
+
+TEST_CASE("Without a limit nothing is told, and the usual upkeep is enough") {
+  const Liveness liveness = by_records(0);
+  CHECK_FALSE(liveness.is_told());
+  CHECK_FALSE(liveness.is_awaited());
+  CHECK(liveness.records_between_looks(4096) == 4096);
+}
+
+TEST_CASE("Looks come at least every half of the limit, and not for every record") {
+  CHECK(by_records(1000).records_between_looks(4096) == 500);
+  CHECK(by_records(2).records_between_looks(4096) == 64);
+  CHECK(by_records(100'000).records_between_looks(4096) == 4096);
+  CHECK(by_time(1).records_between_looks(4096) == 256);
+  SubscriberOptions both;
+  both.behind_time = std::chrono::seconds(1);
+  both.behind_records = 100'000;
+  CHECK(Liveness(both).records_between_looks(4096) == 256);
+  both.behind_records = 200;
+  CHECK(Liveness(both).records_between_looks(4096) == 100);
+}
+
+TEST_CASE("Live is who has taken everything, but not from the journal") {
+  Liveness liveness = by_records(100);
+  CHECK(liveness.is_awaited());
+  CHECK(look(liveness, 11, 10, 0, /*reads_ring=*/false) == ItemKind::kNothing);
+  CHECK(look(liveness, 11, 10) == ItemKind::kLive);
+  CHECK_FALSE(liveness.is_awaited());
+  CHECK(look(liveness, 11, 10) == ItemKind::kNothing);
+}
+
+TEST_CASE("Behind is who has more than the limit to take, and live again with half of it") {
+  Liveness liveness = by_records(100);
+  REQUIRE(look(liveness, 1, 0) == ItemKind::kLive);
+  CHECK(look(liveness, 11, 110) == ItemKind::kNothing);
+  const auto behind = liveness.look({11, 111, 0, true});
+  REQUIRE(behind);
+  CHECK(behind->kind == ItemKind::kBehind);
+  CHECK(behind->text == "101 records are published that were not taken; behind_records is 100");
+  CHECK(look(liveness, 11, 111) == ItemKind::kNothing);
+  CHECK(look(liveness, 61, 111) == ItemKind::kNothing);
+  CHECK(look(liveness, 62, 111) == ItemKind::kLive);
+}
+
+TEST_CASE("A gap and the end of a session end being live, and other events do not") {
+  const auto [kind, ends] = GENERATE(table<ItemKind, bool>({{ItemKind::kGap, true},
+                                                            {ItemKind::kLost, true},
+                                                            {ItemKind::kReset, true},
+                                                            {ItemKind::kPublisherGone, true},
+                                                            {ItemKind::kClosed, true},
+                                                            {ItemKind::kStale, false},
+                                                            {ItemKind::kSession, false}}));
+  Liveness liveness = by_records(100);
+  REQUIRE(look(liveness, 1, 0) == ItemKind::kLive);
+  liveness.end_at(kind);
+  CHECK(liveness.is_awaited() == ends);
+  CHECK(look(liveness, 1, 0) == (ends ? ItemKind::kLive : ItemKind::kNothing));
+}
+
+TEST_CASE("By time, behind is who has not taken what a look saw that long ago") {
+  Liveness liveness = by_time(800);
+  REQUIRE(look(liveness, 1, 0, 1000) == ItemKind::kLive);
+  CHECK(look(liveness, 1, 10, 1100) == ItemKind::kNothing);
+  CHECK(look(liveness, 10, 20, 1900) == ItemKind::kNothing);  // record 10: 800 ns
+  SECTION("by a nanosecond") {
+    CHECK(look(liveness, 10, 20, 1901) == ItemKind::kBehind);
+  }
+  SECTION("unless it is taken") {
+    CHECK(look(liveness, 11, 20, 1901) == ItemKind::kNothing);
+    CHECK(look(liveness, 20, 20, 2700) == ItemKind::kNothing);
+    CHECK(look(liveness, 20, 20, 2701) == ItemKind::kBehind);
+  }
+}
+
+TEST_CASE("By time, live again is who takes what a look saw within half the time") {
+  Liveness liveness = by_time(800);
+  CHECK(look(liveness, 1, 1000, 1000) == ItemKind::kNothing);
+  CHECK(look(liveness, 500, 1500, 1100) == ItemKind::kNothing);
+  SECTION("soon enough") {
+    CHECK(look(liveness, 1001, 1600, 1400) == ItemKind::kLive);
+  }
+  SECTION("too late, and at the next time") {
+    CHECK(look(liveness, 1001, 1600, 1401) == ItemKind::kNothing);
+    CHECK(look(liveness, 1501, 1700, 1500) == ItemKind::kLive);
+  }
+  SECTION("or everything") {
+    CHECK(look(liveness, 1601, 1600, 5000) == ItemKind::kLive);
+  }
+}
+
+TEST_CASE("With both limits either makes behind, and live again has to keep both") {
+  SubscriberOptions options;
+  options.behind_records = 100;
+  options.behind_time = std::chrono::nanoseconds(800);
+  Liveness liveness(options);
+  REQUIRE(look(liveness, 1, 0, 1000) == ItemKind::kLive);
+  REQUIRE(look(liveness, 1, 50, 1100) == ItemKind::kNothing);
+  CHECK(look(liveness, 50, 60, 1901) == ItemKind::kBehind);   // by time
+  CHECK(look(liveness, 61, 110, 1950) == ItemKind::kLive);    // 60 reached within 50 ns, 50 to take
+  CHECK(look(liveness, 61, 161, 1960) == ItemKind::kBehind);  // by records
+  CHECK(look(liveness, 112, 161, 2800) == ItemKind::kNothing);  // 161, seen at 1960, is not reached
+}
+
+TEST_CASE("What is said of a time has the records and the limit") {
+  Liveness liveness = by_time(2000);
+  REQUIRE(look(liveness, 1, 0, 0) == ItemKind::kLive);
+  REQUIRE(look(liveness, 1, 7, 1000) == ItemKind::kNothing);
+  const auto behind = liveness.look({3, 9, 6000, true});
+  REQUIRE(behind);
+  CHECK(behind->text ==
+        "of 7 records that were not taken, the oldest has been there for 5 us or more; behind_time "
+        "is 2 us");
+}
+
+}  // namespace
+}  // namespace lapwing
