@@ -73,6 +73,18 @@ void count_publish_bytes(std::size_t records) {
   count_publishing<kBytes>(records, [](BusBench& bench) { bench.publish_bytes(); });
 }
 
+template <typename Record>
+void count_typed_publish(std::size_t records) {
+  TypedBusBench<Record> bench;
+  bench.publish();  // the first one wakes the service thread
+  lapwing_measured(
+      [&] {
+        bench.publish();
+        return std::size_t{1};
+      },
+      records);
+}
+
 void count_publish_batch(std::size_t records) {
   BusBench bench;
   bench.publish_bytes();
@@ -84,17 +96,22 @@ void count_publish_batch(std::size_t records) {
       records);
 }
 
-template <typename Take>
+template <typename Bus = BusBench, typename Take>
 void count_taking(std::size_t records, Take&& take) {
-  BusBench bench;
-  for (std::size_t done = 0; done < records; done += BusBench::kRefillRecords) {
+  Bus bench;
+  for (std::size_t done = 0; done < records; done += Bus::kRefillRecords) {
     bench.refill();
-    lapwing_measured([&] { return take(bench); }, BusBench::kRefillRecords);
+    lapwing_measured([&] { return take(bench); }, Bus::kRefillRecords);
   }
 }
 
 void count_take(std::size_t records) {
   count_taking(records, [](BusBench& bench) { return std::size_t{bench.take()}; });
+}
+
+void count_typed_take(std::size_t records) {
+  using Bus = TypedBusBench<WordsRecord>;
+  count_taking<Bus>(records, [](Bus& bench) { return std::size_t{bench.take()}; });
 }
 
 void count_take_bytes(std::size_t records) {
@@ -188,6 +205,9 @@ constexpr Counted kCounted[] = {
     {"publish_bytes", count_publish_bytes<kRecordBytes>},
     {"publish_bytes_16", count_publish_bytes<16>},
     {"publish_batch", count_publish_batch, kBatchRecords},
+    {"typed_publish", count_typed_publish<WordsRecord>},
+    {"typed_publish_stamped", count_typed_publish<StampedWords>},
+    {"typed_take", count_typed_take},
     {"poll", count_take},  // take and read go by their first names: counts are kept under them
     {"poll_bytes", count_take_bytes},
     {"wait", count_wait},

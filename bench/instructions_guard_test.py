@@ -52,6 +52,14 @@ class GuardTest(unittest.TestCase):
             guard.update(WRITTEN, "x86_64 clang 19", self.path)
         self.assertEqual(sorted(json.loads(self.path.read_text())), ["x86_64 clang 19", COMPILER])
 
+    def test_a_description_costs_no_instruction(self):
+        written = json.loads(guard.COUNTS.read_text(encoding="utf-8"))
+        self.assertTrue(written)
+        for compiler, counts in written.items():
+            for typed, plain in (("typed_publish", "publish"), ("typed_take", "poll")):
+                with self.subTest(compiler=compiler, operation=typed):
+                    self.assertLessEqual(counts[typed], counts[plain] + guard.TOLERANCE)
+
     def test_a_compiler_without_counts_is_skipped_and_told(self):
         said = io.StringIO()
         with contextlib.redirect_stdout(said):

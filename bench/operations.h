@@ -18,6 +18,8 @@
 #include "bench/bench_ring.h"
 #include "bench/private_directory.h"
 #include "bench/record_source.h"
+#include "lapwing/typed_publisher.h"
+#include "lapwing/typed_subscriber.h"
 #include "proto/slot_form.h"
 #include "testing/closing_publisher.h"
 
@@ -209,6 +211,46 @@ class BusBench {
   RecordSource source_;
   std::vector<std::byte> record_;
   std::vector<std::byte> rows_;
+};
+
+// The same through the types of a struct that describes itself.
+template <typename Record>
+class TypedBusBench {
+ public:
+  static constexpr std::size_t kRefillRecords = BusBench::kRefillRecords;
+
+  TypedBusBench()
+      : publisher_(
+            value_or_fail(TypedPublisher<Record>::open({.directory = directory_.path(),
+                                                        .capacity = kCapacityQuick,
+                                                        .ring_directory = kOperationsDirectory,
+                                                        .journal = false}))),
+        subscriber_(value_or_fail(TypedSubscriber<Record>::open(
+            subscriber_options(directory_.path(), WaitStrategy::kBusy)))),
+        source_(sizeof(Record)) {
+    await_join(*subscriber_);
+  }
+
+  void publish() {
+    if (publisher_.publish(source_.next_as<Record>()) == kNoSequence) {
+      fail(publisher_->last_error().ToString());
+    }
+  }
+  void refill() {
+    for (std::size_t i = 0; i < kRefillRecords; ++i) publish();
+  }
+  bool take() { return subscriber_.take(record_).result == Errc::kOk; }
+  // The directory is removed once its publisher has closed.
+  ~TypedBusBench() { ok_or_fail(publisher_->close()); }
+  TypedBusBench(const TypedBusBench&) = delete;
+  TypedBusBench& operator=(const TypedBusBench&) = delete;
+
+ private:
+  PrivateDirectory directory_{kOperationsDirectory};
+  TypedPublisher<Record> publisher_;
+  TypedSubscriber<Record> subscriber_;
+  RecordSource source_;
+  Record record_ = {};
 };
 
 }  // namespace lapwing::bench

@@ -7,6 +7,7 @@
 #include "bench/record_source.h"
 #include "bench/rows.h"
 #include "bench/samples.h"
+#include "lapwing/typed_publisher.h"
 
 namespace lapwing::bench {
 namespace {
@@ -49,6 +50,29 @@ double flat_out_ns(const Setting& setting, Placement placement, std::size_t reco
       publish_batch_or_fail(*publisher, source.next_batch());
     }
   });
+}
+
+template <typename Record>
+double typed_ns(const Setting& setting, Placement placement, std::size_t records) {
+  const PrivateDirectory directory(setting.ring_directory);
+  pin_to_core(placement.second);  // the threads of the library
+  auto publisher =
+      value_or_fail(TypedPublisher<Record>::open({.directory = directory.path(),
+                                                  .capacity = capacity_for(setting),
+                                                  .ring_directory = setting.ring_directory,
+                                                  .journal = false}));
+  pin_to_core(placement.first);
+  RecordSource source(sizeof(Record));
+  const std::size_t blocks = std::max<std::size_t>(records / kBlockRecords, 1);
+  const double ns = median_block_ns(blocks, capacity_for(setting) / kBlockRecords, [&] {
+    for (std::size_t i = 0; i < kBlockRecords; ++i) {
+      if (publisher.publish(source.next_as<Record>()) == kNoSequence) {
+        fail(publisher->last_error().ToString());
+      }
+    }
+  });
+  ok_or_fail(publisher->close());
+  return ns;
 }
 
 RowResult run_flat_out(const Setting& setting, const char* name, const char* what, double budget,
@@ -144,6 +168,27 @@ RowResult run_publish(const Setting& setting) {
 
 RowResult run_publish_batch(const Setting& setting) {
   return run_flat_out(setting, "publish-batch", "publish_batch of 32, nobody reading", 0.72, true);
+}
+
+RowResult run_publish_stamped(const Setting& setting) {
+  RowSpec spec;
+  spec.name = "publish-stamped";
+  spec.what = "publish of a struct with the time of publishing, nobody reading";
+  spec.floor = "without";
+  spec.unit = "ns";
+  spec.absolute_budget = {3, "ns", "for the stamp"};
+  spec.trials = setting.trials(10);
+  const std::size_t records = setting.count(kRecords);
+  const auto without_ns = [&](Placement placement) {
+    return typed_ns<WordsRecord>(setting, placement, records);
+  };
+  return measure_row(spec, without_ns, [&](Placement placement) {
+    Measurement measurement;
+    measurement.figure = typed_ns<StampedWords>(setting, placement, records);
+    measurement.details.push_back(
+        {"for the stamp", measurement.figure - without_ns(placement), "ns"});
+    return measurement;
+  });
 }
 
 RowResult run_publish_journal_median(const Setting& setting) {

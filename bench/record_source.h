@@ -10,6 +10,8 @@
 #include <span>
 #include <vector>
 
+#include "lapwing/schema.h"
+
 namespace lapwing::bench {
 
 // What a program that knows its records publishes and takes.
@@ -17,6 +19,17 @@ template <std::size_t kBytes>
 struct TypedRecord {
   std::uint64_t words[kBytes / 8];
 };
+
+// Records that describe themselves: words alone, and with one of them stamped by a TypedPublisher.
+struct WordsRecord {
+  std::uint64_t words[7];
+};
+LAPWING_RECORD(WordsRecord, "bench.words", 1, words);
+struct StampedWords {
+  std::uint64_t sent;
+  std::uint64_t words[6];
+};
+LAPWING_RECORD(StampedWords, "bench.stamped_words", 1, (sent, kPublishTime), words);
 
 inline constexpr std::size_t kSourceRecords = 512;  // 28 KiB of 56-byte records
 inline constexpr std::size_t kBatchRecords = 32;    // divides kSourceRecords

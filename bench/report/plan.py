@@ -14,7 +14,7 @@ REPORT_SECONDS = 4.0
 # Trials of a row, as in its source; seconds of one with its two floors, on two cores that have
 # nothing else to do. By the longest beginning that fits.
 TRIALS = {"": 10, "one-way": 6, "publish-journal": 6, "journal-": 6, "sustained": 6, "crowd-": 4,
-          "restart": 6, "idle": 2, "channel-idle": 2}
+          "restart": 6, "gap-snapshot": 6, "idle": 2, "channel-idle": 2}
 TRIAL_SECONDS = {
     "": 1.0,
     "round-trip": 1.1,
@@ -32,6 +32,7 @@ TRIAL_SECONDS = {
     "crowd-busy-64": 6.0,
     "crowd-backoff-64": 5.5,
     "restart": 1.5,
+    "gap-snapshot": 1.5,
     "checkpoint-load": 3.0,
     "idle": 31.0,
     "book-update": 0.5,
