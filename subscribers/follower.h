@@ -15,7 +15,7 @@
 //   kCatchUp   reads the journal up to `archived`,  kLive    the ring holds the next record with
 //              the ring for what lies beyond                 half its slots to spare
 //              (catch_up.h)
-//   kLive      reads the ring (cursor.h)            kCatchUp    lapped, and it is to be filled
+//   kLive      reads the ring (read_cursor.h)       kCatchUp    lapped, and it is to be filled
 //                                                   kSnapshot   lapped, and a state is to follow
 //                                                   kSeeking    the session is read to its end
 //                                                   kEnded      lapped, and the policy is stop
@@ -63,11 +63,11 @@
 #include "subscribers/bus_search.h"
 #include "subscribers/call_wait.h"
 #include "subscribers/catch_up.h"
-#include "subscribers/cursor.h"
 #include "subscribers/distance.h"
 #include "subscribers/liveness.h"
 #include "subscribers/outbox.h"
 #include "subscribers/publisher_watch.h"
+#include "subscribers/read_cursor.h"
 #include "subscribers/record_block.h"
 #include "subscribers/reporter.h"
 #include "subscribers/session_trail.h"
@@ -259,7 +259,7 @@ class Follower {
   JournalReader* journal() const { return attachment_->journal(); }
 
   // For each record.
-  Cursor cursor_;
+  ReadCursor cursor_;
   // For each call that reads.
   std::uint32_t spins_left_ = 0;  // empty polls that need no turn: on_idle
   Distance distance_;

@@ -3,7 +3,7 @@
 //
 // Between two of its calls a subscriber that reads the ring leaves the path open: records below
 // `limit` are taken here and nowhere else, and their count is the difference of `next` and
-// `counted`. Every other call closes it first (subscribers/cursor.h).
+// `counted`. Every other call closes it first (subscribers/read_cursor.h).
 //
 // Thread safety: one thread.
 #pragma once

@@ -19,7 +19,7 @@ namespace lapwing {
 // Of the state machine in follower.h, which has the table.
 enum class Phase : std::uint32_t { kSeeking, kFlushing, kSnapshot, kCatchUp, kLive, kEnded };
 
-struct Cursor : detail::ReadPath {
+struct ReadCursor : detail::ReadPath {
   Phase phase = Phase::kSeeking;
   const RingReader* ring = nullptr;  // the attachment's; null if it has none
   Sequence attention = 0;            // from here on a turn is needed before the next record
