@@ -1,12 +1,23 @@
-// What a call is answered with that has nothing to give by its deadline (lapwing/waiting.h).
+// What a deadline (lapwing/waiting.h) leaves a call: how long it may wait, and what it answers if it
+// has nothing to give by then.
 //
-// Thread safety: pure functions.
+// Thread safety: free functions without state.
 #pragma once
+
+#include <cstdint>
 
 #include "lapwing/error.h"
 #include "lapwing/waiting.h"
+#include "os/kernel.h"
 
 namespace lapwing {
+
+// From now on; 0 once it has passed.
+inline std::uint64_t left_ns(Deadline deadline) {
+  const std::uint64_t now_ns = monotonic_ns();
+  const std::uint64_t until_ns = deadline.monotonic_ns();
+  return until_ns > now_ns ? until_ns - now_ns : 0;
+}
 
 // With Deadline::now() it did not wait.
 constexpr Errc nothing_by(Deadline deadline) {

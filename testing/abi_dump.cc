@@ -18,6 +18,7 @@
 #include "proto/channel_frames.h"
 #include "proto/checkpoint_format.h"
 #include "proto/control_frames.h"
+#include "proto/cursor_format.h"
 #include "proto/journal_format.h"
 #include "proto/ring_layout.h"
 #include "proto/slot_stamp.h"
@@ -307,6 +308,17 @@ void dump_checkpoint_format(Dump& dump) {
          record_bytes, fold_version, schema, fold, reserved, checksum);
 }
 
+void dump_cursor_format(Dump& dump) {
+  dump.header("cursor_format.h");
+  CONSTANT(kCursorVersion);
+  CONSTANT(kCursorCopies);
+  CONSTANT(kCursorCopyBytes);
+  CONSTANT(kCursorFileBytes);
+  CONSTANT(kCursorMagic);
+  STRUCT(CursorEntry, magic, version, reserved, generation, journal_id, session_id, sequence,
+         output_bytes, output_file, written_wall_ns, reserved_tail, checksum);
+}
+
 void dump_order_entry(Dump& dump) {
   dump.header("order_entry.h");
   STRUCT(OrderEntry, msg, place);
@@ -450,6 +462,7 @@ std::string abi_dump() {
   dump_journal_constants(dump);
   dump_journal_format(dump);
   dump_checkpoint_format(dump);
+  dump_cursor_format(dump);
   dump_frame_constants(dump);
   dump_handshake_frames(dump);
   dump_request_frames(dump);

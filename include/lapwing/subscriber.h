@@ -71,9 +71,11 @@
 
 namespace lapwing {
 
+class Cursor;
 class Fold;
 
-// A position that was stored somewhere (a recording, a consumer's own file) and is to be continued.
+// A position that was stored somewhere (a recording, a cursor, a program's own file) and is to be
+// continued.
 struct StoredPosition {
   Id128 journal_id = {};
   Id128 session_id = {};
@@ -112,6 +114,8 @@ struct Start {
   static Start after(const StoredPosition& position) {
     return {.kind = Kind::kAfter, .position = position};
   }
+  // After the last commit of a cursor (lapwing/cursor.h), or `otherwise` where it has none.
+  static Start resume(const Cursor& cursor, Start otherwise);
 };
 
 // What to do when the publisher laps this subscriber. Until kCaughtUp the policy does not matter:

@@ -5,9 +5,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "lapwing/error.h"
+#include "os/deadline.h"
 #include "os/exclusive_lock.h"
 #include "os/fork.h"
-#include "os/kernel.h"
 #include "os/posix_io.h"
 #include "snapshot/bus_directory.h"
 #include "subscribers/recorder/recorded_state.h"
@@ -93,10 +93,8 @@ absl::Status Recording::State::append(const RecordBatch& batch) {
 absl::StatusOr<Recording> Recording::open(RecordingOptions options, Deadline deadline) {
   if (absl::Status valid = check_options(options); !valid.ok()) return valid;
   // Two recorders of one recording would cut each other's records off.
-  const std::uint64_t now_ns = monotonic_ns();
-  const std::uint64_t until_ns = deadline.monotonic_ns();
   absl::StatusOr<ExclusiveLock> lock =
-      ExclusiveLock::take(options.path + kLockSuffix, until_ns > now_ns ? until_ns - now_ns : 0,
+      ExclusiveLock::take(options.path + kLockSuffix, left_ns(deadline),
                           "records it; stop that process, or record to another name");
   if (!lock.ok()) return lock.status();
   StateHandle state(new State(std::move(options), *std::move(lock)));

@@ -1,0 +1,67 @@
+// The file of a cursor (proto/cursor_format.h): one process commits, any process may read.
+//
+// Invariants
+//  1. A commit writes the copy that is not the newest. Cut short anywhere, it leaves the newest.
+//  2. A new file gets its name when both copies are in it and synced. So a file without a valid
+//     copy is damaged, and never a cursor that begins.
+//  3. The first failed write or sync is final: every later commit fails with the same status.
+//
+// Thread safety: one thread. Borrows the Disk.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "lapwing/cursor.h"
+#include "lapwing/subscriber.h"
+#include "os/io.h"
+
+namespace lapwing {
+
+// A reader may find a copy half written by a commit; it is damaged after this many re-reads.
+inline constexpr int kCursorRereads = 3;
+// A process that ends may keep the file a moment longer than what it held besides.
+inline constexpr std::uint64_t kCursorLockRetryNs = 1'000'000'000;
+
+struct CursorCommit {
+  std::uint64_t generation = 0;  // one more with each commit
+  StoredPosition position = {};  // sequence kNoSequence: nothing was committed yet
+  OutputEnd output = {};
+  std::uint64_t written_wall_ns = 0;  // UTC; of a file without a commit: when it was made
+};
+
+struct CursorContents {
+  CursorCommit newest;  // of the valid copies
+  bool one_copy_is_damaged = false;
+};
+
+// What `path` holds now; may run beside commits. Errors: kNotFound, kNotPermitted,
+// kNotALapwingFile, kAbiMismatch (of a later version), kDamaged (neither copy is valid), kSystem.
+absl::StatusOr<CursorContents> read_cursor(Disk& disk, const std::string& path);
+
+class CursorFile {
+ public:
+  // Makes the file, 0600, if there is none; the caller's lock keeps other processes from doing the
+  // same. Takes the file's own lock besides, which nobody can remove.
+  // Errors: those of read_cursor; kBusTaken (another process commits to it), kNoSpace.
+  static absl::StatusOr<CursorFile> open(Disk& disk, const std::string& path);
+
+  const CursorCommit& newest() const { return newest_; }
+  // `position` is one that exists. `sync`: the commit is durable when this returns ok.
+  // Errors: kNoSpace, kSystem.
+  absl::Status commit(const StoredPosition& position, const OutputEnd& output, bool sync);
+
+ private:
+  CursorFile(Disk& disk, OpenFile file, const CursorCommit& newest)
+      : disk_(&disk), file_(std::move(file)), newest_(newest) {}
+
+  Disk* disk_;
+  OpenFile file_;
+  CursorCommit newest_;
+  absl::Status failure_;
+};
+
+}  // namespace lapwing
