@@ -35,6 +35,9 @@ absl::StatusOr<Start> parse_from(const std::string& from) {
     if (absl::SimpleAtoi(rest, &n) && n > 0) return Start::at(n);
   } else if (absl::ConsumePrefix(&rest, "snapshot:")) {
     if (!rest.empty()) return Start::snapshot(std::string(rest));
+  } else if (absl::ConsumePrefix(&rest, "after:")) {
+    const absl::StatusOr<StoredPosition> position = StoredPosition::parse(std::string(rest));
+    if (position.ok()) return Start::after(*position);
   } else if (absl::ConsumePrefix(&rest, "time:")) {
     absl::Time time;
     std::string error;
@@ -48,7 +51,8 @@ absl::StatusOr<Start> parse_from(const std::string& from) {
       Errc::kInvalidArgument,
       absl::StrCat("--from ", from,
                    " is not valid; use live, start, seq:N (N from 1), time:RFC3339 (for example "
-                   "time:2026-11-20T14:30:00Z), snapshot or snapshot:FOLD"));
+                   "time:2026-11-20T14:30:00Z), after:POSITION (as `lapwing cursors` shows it), "
+                   "snapshot or snapshot:FOLD"));
 }
 
 OnGap parse_on_gap(const std::string& text) {
@@ -295,8 +299,9 @@ void add_follow_options(CLI::App& command, FollowOptions& options) {
   command
       .add_option("--from", options.from,
                   "where to begin: live (the next record), start (the oldest retained record), "
-                  "seq:N, time:RFC3339 (at or shortly before that time), or snapshot (the state of "
-                  "the newest checkpoint, then the records after it; snapshot:FOLD names the fold)")
+                  "seq:N, time:RFC3339 (at or shortly before that time), after:POSITION (as "
+                  "`lapwing cursors` shows it), or snapshot (the state of the newest checkpoint, "
+                  "then the records after it; snapshot:FOLD names the fold)")
       ->capture_default_str()
       ->type_name("WHERE");
   command.add_option("--count", options.count, "end after this many records")

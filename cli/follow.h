@@ -26,7 +26,8 @@ namespace lapwing::cli {
 
 struct FollowOptions {
   std::string bus;
-  std::string from = "live";  // live | start | seq:N | time:RFC3339 | snapshot[:FOLD]
+  // live | start | seq:N | time:RFC3339 | after:POSITION | snapshot[:FOLD]
+  std::string from = "live";
   std::string on_gap = "fill";
   std::string wait = "backoff";
   double reattach_seconds = 30;

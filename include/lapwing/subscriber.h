@@ -56,6 +56,7 @@
 #include <ranges>
 #include <span>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -80,6 +81,11 @@ struct StoredPosition {
   Id128 journal_id = {};
   Id128 session_id = {};
   Sequence sequence = kNoSequence;  // last one that was taken; the subscriber goes on after it
+
+  // One line without blanks, <journal id>/<session id>/<sequence>, as docs/formats.md says.
+  [[nodiscard]] std::string text() const;
+  // Reads what text() gives, and nothing else. Errors: kInvalidArgument.
+  [[nodiscard]] static absl::StatusOr<StoredPosition> parse(std::string_view text);
 
   friend bool operator==(const StoredPosition&, const StoredPosition&) = default;
 };
