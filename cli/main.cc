@@ -62,6 +62,7 @@ int answer_parse(const CLI::App& app, const CLI::ParseError& error) {
   add_repair(app, run);
   add_state(app, run);
   add_subscribers(app, run);
+  add_cursors(app, run);
   add_pipe(app, run);
   add_ping(app, run);
   if (names_no_command(app, argc, argv)) {

@@ -3,10 +3,12 @@
 import json
 import os
 import pathlib
+import random
 import re
 import signal
 import struct
 import subprocess
+import time
 import unittest
 
 import harness
@@ -25,17 +27,6 @@ class Examples(harness.ProgramTest):
     def setUp(self):
         super().setUp()
         self.path = str(self.folder / "x.sock")
-
-    def example(self, name, *arguments, **popen):
-        """Starts an example; an output of its own for each start."""
-        folder = os.environ.get("LAPWING_BUILD_DIR", "")
-        program = pathlib.Path(folder) / "examples" / name
-        if not os.access(program, os.X_OK):
-            raise RuntimeError(f"{program} is not a program: build it, then set LAPWING_BUILD_DIR")
-        process = harness.Running([str(program), *map(str, arguments)], self.folder,
-                                  f"{name}{len(self.running)}", **popen)
-        self.running.append(process)
-        return process
 
     def listening(self, name, *arguments, **popen):
         process = self.example(name, *arguments, **popen)
@@ -163,6 +154,45 @@ class Examples(harness.ProgramTest):
         self.assert_says(joined, "".join(lines))
         records = sum(map(len, expected.values()))
         self.assertIn(f"vwap: the state as of record {records}\n", joined.err())
+
+    def test_logger_that_is_killed_again_and_again(self):
+        kills = int(os.environ.get("LAPWING_LOGGER_KILLS", "20"))
+        bus, log, out = self.folder / "bus", self.folder / "es.log", self.folder / "es.dbn"
+        log.touch()
+        publisher = self.start("publish", "publish", "--bus", bus, "--pace", 20_000,
+                               "--source", "synthetic:records=1000000000", "--await", 1,
+                               "--capacity", 1 << 16)
+        for kill in range(kills):
+            before = log.stat().st_size
+            logger = self.example("logger", bus, log)
+            self.until("the log to grow",
+                       lambda: log.stat().st_size > before or not logger.alive())
+            time.sleep(random.uniform(0, 0.02))
+            self.assertTrue(logger.alive(), logger.err())
+            logger.kill()
+            if kill % 2 == 0:  # as between its write and its commit
+                with open(log, "ab") as file:
+                    file.write(b"not committed")
+        self.assertEqual(publisher.stop(), 0, publisher.err())
+        last = self.example("logger", bus, log)
+        self.assertEqual(last.wait(), 0, last.err())
+        self.run_to_end("export", "export", "--bus", bus, "--out", out)
+        expected = harness.Dbn(out.read_bytes())
+        self.assertTrue(log.read_bytes() == expected.content[expected.begin:], "byte for byte")
+        (shown,) = self.cursors(f"{log}.cursor")
+        self.assertEqual((shown["sequence"], shown["output_bytes"]),
+                         (expected.records, log.stat().st_size))
+
+    def test_logger_that_has_lost_its_log(self):
+        bus, log = self.folder / "bus", self.folder / "es.log"
+        self.run_to_end("publish", "publish", "--bus", bus, "--source", "synthetic:records=1000")
+        self.assert_says(self.example("logger", bus, log), "")
+        size = log.stat().st_size
+        os.truncate(log, size - 1)
+        refused = self.example("logger", bus, log)
+        self.assertEqual(refused.wait(), 1)
+        self.assertIn("cannot go on", refused.err())
+        self.assertEqual(log.stat().st_size, size - 1, "it is not filled with zeros")
 
     def test_screen(self):
         bus = str(self.folder / "bus")

@@ -232,6 +232,17 @@ class ProgramTest(unittest.TestCase):
         self.running.append(process)
         return process
 
+    def example(self, name, *arguments, **popen):
+        """Starts a program of docs/examples; an output of its own for each start."""
+        folder = os.environ.get("LAPWING_BUILD_DIR", "")
+        binary = pathlib.Path(folder) / "examples" / name
+        if not os.access(binary, os.X_OK):
+            raise RuntimeError(f"{binary} is not a program: build it, then set LAPWING_BUILD_DIR")
+        process = Running([str(binary), *map(str, arguments)], self.folder,
+                          f"{name}{len(self.running)}", **popen)
+        self.running.append(process)
+        return process
+
     def run_to_end(self, name, *arguments, expect=0, seconds=HANG_SECONDS, **keywords):
         """Runs a command to its end and checks the exit code."""
         process = self.start(name, *arguments, **keywords)
@@ -263,6 +274,12 @@ class ProgramTest(unittest.TestCase):
         done = subprocess.run([program(), "info", "--json", *options], capture_output=True,
                               text=True, timeout=HANG_SECONDS, check=False)
         return json.loads(done.stdout)["channels"] if done.returncode == 0 else []
+
+    def cursors(self, *paths):
+        """The cursors in these files, as `lapwing cursors` shows them in JSON."""
+        done = subprocess.run([program(), "cursors", "--json", *map(str, paths)],
+                              capture_output=True, text=True, timeout=HANG_SECONDS, check=False)
+        return json.loads(done.stdout)["cursors"]
 
     def until_served(self, path, peer=None):
         """Waits until the socket's listener serves a peer: who only waits is shown alone."""

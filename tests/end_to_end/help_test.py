@@ -16,7 +16,7 @@ import mbo_records as mbo
 DONE, USAGE = 0, 2
 CLI = pathlib.Path(__file__).resolve().parents[2] / "cli"
 COMMANDS = ("publish", "tail", "book", "record", "export", "checkpoint", "info", "verify", "repair",
-            "state", "subscribers", "pipe", "ping")
+            "state", "subscribers", "cursors", "pipe", "ping")
 RECORDS, LARGE = 3000, 1_200_000
 KEY = 42                       # of the examples' kv16 bus
 INSTRUMENT, ORDER = 17_077, 6_411_802
@@ -190,6 +190,19 @@ class OfBuses(ExamplesTest):
                 shutil.rmtree(folder)
 
 
+class OfCursors(ExamplesTest):
+    """Every example of `lapwing cursors`."""
+
+    def test_every_example_of_a_cursor_runs(self):
+        self.run_to_end("publish", "publish", "--source", "synthetic:records=10")
+        logger = self.example("logger", self.bus, self.folder / "es.log")
+        self.assertEqual(logger.wait(), DONE, logger.err())
+        for number, line in enumerate(examples_of(help_of("cursors"))):
+            shown = self.shell(f"cursors-{number}", line, self.folder)
+            self.assertEqual(shown.wait(), DONE, f"{line}\n{shown.err()}")
+            self.assertIn("es.log.cursor", shown.out())
+
+
 class OfChannels(ExamplesTest):
     """Every example with a socket, beside its other side."""
 
@@ -229,6 +242,7 @@ class OfChannels(ExamplesTest):
     def test_these_are_all(self):
         texts = [help_of()] + [help_of(command) for command in COMMANDS]
         printed = {line for text in texts for line in examples_of(text) if "--bus" not in line}
+        printed -= set(examples_of(help_of("cursors")))
         self.assertEqual(printed, {self.LISTEN, self.CONNECT, self.SEND, self.RECEIVE, self.LINES,
                                    self.TAKE_OVER, self.TAIL, self.ECHO, *self.PINGS, *self.INFO})
 

@@ -25,7 +25,9 @@ TEXTS = (
     "\\", "*", "{}", "null", "64K", "1G", "1T", "99999999P", "-5K", "1h", "0s", "1d",
     "999999999d", "1ms", "start", "live", "snapshot", "seq:0", "seq:1",
     "seq:18446744073709551615", "seq:", "time:", "time:2026-11-20T14:30:00Z", "time:9999-99-99",
-    "time:0000-01-01T00:00:00Z", "snapshot:", "snapshot:../../x", "orders", "latest", "../..",
+    "time:0000-01-01T00:00:00Z", "snapshot:", "snapshot:../../x", "after:",
+    "after:" + "0" * 32 + "/" + "f" * 32 + "/1", "after:" + "0" * 32 + "/" + "0" * 32 + "/-1",
+    "orders", "latest", "../..",
     "fill", "skip", "stop", "busy", "park", "json", "none", "text", "lines", "raw", "max",
     "recorded", "recorded*0", "recorded*nan", "recorded*1e300", "1000000", "0.0001", "wait",
     "shed", "continue", "1,2,3", "1,,2", ",", "17077/1", "/", "SYN1", "root", "nobody", "61100",
@@ -142,6 +144,8 @@ class Family:
             arguments += ["--source", feed if rng.random() < 0.7 else self._value(rng, "--source")]
         if sane and "--out" in names:
             arguments += ["--out", self._value(rng, "--out")]
+        if sane and command == "cursors":
+            arguments.append(rng.choice(self.paths))
         if sane and "--fold" in names and command == "checkpoint":
             arguments += ["--fold", bus.fold]
         for _ in range(rng.choice((0, 1, 1, 2, 2, 3, 5))):

@@ -1,0 +1,68 @@
+// A logger whose file is the same, byte for byte, wherever it is killed: the records of a bus, one
+// behind the other.
+//
+//   logger /tmp/es /tmp/es.log
+//
+// Ends when the bus is closed. The next run goes on where /tmp/es.log.cursor says.
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <string>
+#include <system_error>
+
+#include "lapwing/cursor.h"
+#include "lapwing/subscriber.h"
+
+namespace {
+
+int fail(const std::string& why) {
+  std::cerr << "logger: " << why << '\n';
+  return 1;
+}
+
+int fail(const absl::Status& status) {
+  return fail(std::string(status.message()));
+}
+
+int write_log(const std::string& bus, const std::string& path) {
+  auto cursor = lapwing::Cursor::open({.path = path + ".cursor"});
+  if (!cursor.ok()) return fail(cursor.status());
+
+  // What a killed run wrote and did not commit is cut off; it comes again.
+  std::uint64_t bytes = cursor->output().bytes;
+  std::ofstream file(path, std::ios::binary | std::ios::app);
+  std::error_code error;
+  const bool is_short = std::filesystem::file_size(path, error) < bytes;
+  if (!is_short) std::filesystem::resize_file(path, bytes, error);
+  if (is_short || error) return fail(path + " cannot go on; remove it and its cursor");
+
+  auto subscriber =
+      lapwing::Subscriber::open({.directory = bus,
+                                 .name = "logger",
+                                 .start = lapwing::Start::resume(*cursor, lapwing::Start::oldest()),
+                                 .end_at_close = true});
+  if (!subscriber.ok()) return fail(subscriber.status());
+  for (;;) {
+    const lapwing::Item item = subscriber->wait(lapwing::Deadline::never());
+    if (item.kind == lapwing::ItemKind::kEnded) {
+      return subscriber->status().ok() ? 0 : fail(subscriber->status());
+    }
+    if (item.kind != lapwing::ItemKind::kRecord) continue;
+    // First the record, then where it ends. Several at a time, by read(), cost as much as one.
+    file.write(reinterpret_cast<const char*>(item.record.data()),
+               static_cast<std::streamsize>(item.record.size()));
+    if (!file.flush()) return fail("cannot write " + path);
+    bytes += item.record.size();
+    const absl::Status done = cursor->commit(*subscriber, {.bytes = bytes});
+    if (!done.ok()) return fail(done);
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc == 3) return write_log(argv[1], argv[2]);
+  std::cerr << "usage: logger BUS FILE\n";
+  return 2;
+}
