@@ -16,7 +16,7 @@
 #include "os/posix_io.h"
 #include "snapshot/bus_directory.h"
 #include "snapshot/dbn/dbn_metadata.h"
-#include "snapshot/dbn/dbn_writer.h"
+#include "snapshot/recording/record_writer.h"
 #include "snapshot/schema/known_schemas.h"
 
 namespace lapwing::cli {

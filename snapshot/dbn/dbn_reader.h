@@ -23,8 +23,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "snapshot/dbn/byte_source.h"
 #include "snapshot/dbn/dbn_metadata.h"
+#include "snapshot/recording/byte_source.h"
 
 namespace lapwing {
 

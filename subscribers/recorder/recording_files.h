@@ -36,7 +36,7 @@
 #include "lapwing/recording.h"
 #include "lapwing/subscriber.h"
 #include "os/io.h"
-#include "snapshot/dbn/dbn_writer.h"
+#include "snapshot/recording/record_writer.h"
 #include "snapshot/schema/record_clock.h"
 #include "subscribers/recorder/recording_position.h"
 #include "subscribers/recorder/rotation.h"

@@ -8,7 +8,7 @@
 
 #include "os/posix_io.h"
 #include "publisher/feeds/feed.h"
-#include "snapshot/dbn/dbn_writer.h"
+#include "snapshot/recording/record_writer.h"
 
 namespace lapwing {
 namespace {

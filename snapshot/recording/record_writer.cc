@@ -1,4 +1,4 @@
-#include "snapshot/dbn/dbn_writer.h"
+#include "snapshot/recording/record_writer.h"
 
 #include <zstd.h>
 

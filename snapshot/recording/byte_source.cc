@@ -1,4 +1,4 @@
-#include "snapshot/dbn/byte_source.h"
+#include "snapshot/recording/byte_source.h"
 
 #include <fcntl.h>
 #include <poll.h>
