@@ -65,7 +65,7 @@ class Export {
 
   const ExportOptions& options_;
   PosixDisk disk_;
-  std::unique_ptr<DbnWriter> writer_;
+  std::unique_ptr<RecordWriter> writer_;
 };
 
 absl::Status Export::open(const FollowedRecords& records) {
@@ -86,8 +86,8 @@ absl::Status Export::open(const FollowedRecords& records) {
                                    ", which its metadata is of; publish it with the metadata of "
                                    "its own feed"));
   }
-  absl::StatusOr<std::unique_ptr<DbnWriter>> writer =
-      DbnWriter::create(disk_, options_.out, *metadata);
+  absl::StatusOr<std::unique_ptr<RecordWriter>> writer =
+      RecordWriter::create(disk_, options_.out, *metadata, schema->record_bytes);
   if (!writer.ok()) return writer.status();
   writer_ = *std::move(writer);
   return absl::OkStatus();

@@ -64,7 +64,7 @@ absl::StatusOr<std::unique_ptr<ByteSource>> ByteSource::open(const std::string& 
     return make_system_error(errno, absl::StrCat("cannot stat ", path));
   if (S_ISDIR(status.st_mode)) {
     return make_error(Errc::kBadInput,
-                      absl::StrCat(path, " is a directory; give a .dbn or .dbn.zst file in it"));
+                      absl::StrCat(path, " is a directory; give a file in it"));
   }
   return adopt(std::move(fd), path, std::move(stopped));
 }

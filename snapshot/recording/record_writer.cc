@@ -2,41 +2,23 @@
 
 #include <zstd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "lapwing/dbn.h"
 #include "lapwing/error.h"
 #include "os/path.h"
-#include "snapshot/dbn/dbn_metadata.h"
-#include "snapshot/dbn/dbn_reader.h"
 
 namespace lapwing {
 namespace {
 
 constexpr char kZstdSuffix[] = ".zst";
 
-// Reads a recording to its end; the metadata, the records and whether it is zstd come with the
-// reader.
-absl::StatusOr<std::unique_ptr<DbnReader>> read_through(const std::string& path) {
-  auto reader = DbnReader::open(path);
-  absl::Status status = reader.status();
-  while (status.ok()) {
-    const auto record = (*reader)->next();
-    if (record.ok() && record->empty()) return reader;
-    status = record.status();
-  }
-  if (errc_of(status) != Errc::kBadInput) return status;
-  return make_error(Errc::kBadInput, absl::StrCat("this recording cannot be continued: ",
-                                                  absl::string_view(status.message()),
-                                                  "; record into another file"));
-}
-
 }  // namespace
 
-struct DbnWriter::Encoder {
+struct RecordWriter::Encoder {
   ZSTD_CCtx* context = ZSTD_createCCtx();
   std::vector<std::byte> out = std::vector<std::byte>(ZSTD_CStreamOutSize());
 
@@ -47,22 +29,20 @@ struct DbnWriter::Encoder {
   ~Encoder() { ZSTD_freeCCtx(context); }
 };
 
-absl::StatusOr<std::unique_ptr<DbnWriter>> DbnWriter::create(Disk& disk, const std::string& path,
-                                                             const std::string& raw_metadata) {
-  const auto metadata = dbn::parse_metadata(std::as_bytes(std::span(raw_metadata)));
-  if (!metadata.ok()) return metadata.status();
+absl::StatusOr<std::unique_ptr<RecordWriter>> RecordWriter::create(Disk& disk,
+                                                                   const std::string& path,
+                                                                   std::string_view head,
+                                                                   std::size_t record_bytes) {
   const auto exists = disk.exists(path);
   if (!exists.ok()) return exists.status();
   if (*exists) {
     return make_error(Errc::kInvalidArgument,
                       absl::StrCat(path, " is there already; remove it or name another file"));
   }
-  std::unique_ptr<DbnWriter> writer(new DbnWriter(disk, path, absl::EndsWith(path, kZstdSuffix)));
-  writer->raw_metadata_ = raw_metadata;
+  std::unique_ptr<RecordWriter> writer(new RecordWriter(disk, path, record_bytes));
   if (auto status = writer->open(OpenMode::kCreate); !status.ok()) return status;
-  // Whoever follows the file finds its metadata at once.
-  if (auto status = writer->emit(std::as_bytes(std::span(raw_metadata)), Drain::kFlush);
-      !status.ok()) {
+  // Whoever follows the file finds its head at once.
+  if (auto status = writer->emit(std::as_bytes(std::span(head)), Drain::kFlush); !status.ok()) {
     writer->finished_ = true;
     disk.remove(path).IgnoreError();
     return status;
@@ -70,19 +50,11 @@ absl::StatusOr<std::unique_ptr<DbnWriter>> DbnWriter::create(Disk& disk, const s
   return writer;
 }
 
-absl::StatusOr<std::unique_ptr<DbnWriter>> DbnWriter::append(Disk& disk, const std::string& path) {
-  const auto reader = read_through(path);
-  if (!reader.ok()) return reader.status();
-  std::unique_ptr<DbnWriter> writer(new DbnWriter(disk, path, (*reader)->compressed()));
-  writer->raw_metadata_ = (*reader)->raw_metadata();
-  writer->records_ = writer->records_in_file_ = (*reader)->records();
-  if (auto status = writer->open(OpenMode::kReadWrite); !status.ok()) return status;
-  return writer;
-}
-
-absl::StatusOr<std::unique_ptr<DbnWriter>> DbnWriter::resume(Disk& disk, const std::string& path,
-                                                             std::uint64_t committed_bytes) {
-  std::unique_ptr<DbnWriter> writer(new DbnWriter(disk, path, absl::EndsWith(path, kZstdSuffix)));
+absl::StatusOr<std::unique_ptr<RecordWriter>> RecordWriter::resume(Disk& disk,
+                                                                   const std::string& path,
+                                                                   std::uint64_t committed_bytes,
+                                                                   std::size_t record_bytes) {
+  std::unique_ptr<RecordWriter> writer(new RecordWriter(disk, path, record_bytes));
   if (auto status = writer->open(OpenMode::kReadWrite); !status.ok()) return status;
   if (auto status = writer->cut_back(committed_bytes); !status.ok()) {
     writer->finished_ = true;
@@ -91,18 +63,19 @@ absl::StatusOr<std::unique_ptr<DbnWriter>> DbnWriter::resume(Disk& disk, const s
   return writer;
 }
 
-DbnWriter::DbnWriter(Disk& disk, std::string path, bool zstd)
+RecordWriter::RecordWriter(Disk& disk, std::string path, std::size_t record_bytes)
     : disk_(disk),
       path_(std::move(path)),
-      staged_(kDbnWriteBufferBytes),
-      encoder_(zstd ? std::make_unique<Encoder>() : nullptr) {}
+      record_bytes_(record_bytes),
+      staged_(kRecordWriteBufferBytes / record_bytes * record_bytes),
+      encoder_(absl::EndsWith(path_, kZstdSuffix) ? std::make_unique<Encoder>() : nullptr) {}
 
 // A file that its owner forgot to finish is finished; only who calls finish() learns of an error.
-DbnWriter::~DbnWriter() {
+RecordWriter::~RecordWriter() {
   finish().IgnoreError();
 }
 
-absl::Status DbnWriter::open(OpenMode mode) {
+absl::Status RecordWriter::open(OpenMode mode) {
   auto file = open_file(disk_, path_, {.mode = mode, .permissions = kRecordingPermissions});
   if (!file.ok()) {
     finished_ = true;
@@ -115,7 +88,7 @@ absl::Status DbnWriter::open(OpenMode mode) {
   return absl::OkStatus();
 }
 
-absl::Status DbnWriter::cut_back(std::uint64_t committed_bytes) {
+absl::Status RecordWriter::cut_back(std::uint64_t committed_bytes) {
   if (file_bytes_ < committed_bytes) {
     return make_error(Errc::kDamaged,
                       absl::StrCat(path_, " has ", file_bytes_, " bytes, but ", committed_bytes,
@@ -126,39 +99,39 @@ absl::Status DbnWriter::cut_back(std::uint64_t committed_bytes) {
   return disk_.truncate(file_.get(), committed_bytes);
 }
 
-absl::Status DbnWriter::check_usable() {
+absl::Status RecordWriter::check_usable() {
   if (!failure_.ok()) return failure_;
   if (!finished_) return absl::OkStatus();
   return make_error(Errc::kClosed,
                     absl::StrCat(path_, " is finished; open it again to append to it"));
 }
 
-absl::Status DbnWriter::write(std::span<const std::byte> records) {
+absl::Status RecordWriter::write(std::span<const std::byte> records) {
   if (auto status = check_usable(); !status.ok()) return status;
+  if (records.size() % record_bytes_ != 0) {
+    return make_error(Errc::kInvalidArgument,
+                      absl::StrCat(records.size(), " bytes for ", path_,
+                                   " are no whole records of ", record_bytes_, " bytes"));
+  }
   while (!records.empty()) {
-    const std::size_t bytes = static_cast<std::size_t>(records[0]) * dbn::kLengthUnit;
-    if (bytes < sizeof(dbn::RecordHeader) || bytes > records.size()) {
-      return make_error(Errc::kInvalidArgument,
-                        absl::StrCat("record ", records_ + 1, " for ", path_, " says it is ", bytes,
-                                     " bytes long, and ", records.size(), " are there"));
-    }
-    if (staged_bytes_ + bytes > staged_.size()) {
+    if (staged_bytes_ == staged_.size()) {
       if (auto status = drain(Drain::kContinue); !status.ok()) return status;
     }
+    const std::size_t bytes = std::min(records.size(), staged_.size() - staged_bytes_);
     std::memcpy(staged_.data() + staged_bytes_, records.data(), bytes);
     staged_bytes_ += bytes;
-    ++records_;
+    records_ += bytes / record_bytes_;
     records = records.subspan(bytes);
   }
   return absl::OkStatus();
 }
 
-absl::Status DbnWriter::flush() {
+absl::Status RecordWriter::flush() {
   if (auto status = check_usable(); !status.ok()) return status;
   return drain(Drain::kFlush);
 }
 
-absl::StatusOr<std::uint64_t> DbnWriter::commit() {
+absl::StatusOr<std::uint64_t> RecordWriter::commit() {
   if (auto status = check_usable(); !status.ok()) return status;
   if (auto status = drain(Drain::kEnd); !status.ok()) return status;
   if (auto status = disk_.sync(file_.get()); !status.ok()) return fail(status);
@@ -166,7 +139,7 @@ absl::StatusOr<std::uint64_t> DbnWriter::commit() {
   return file_bytes_;
 }
 
-absl::Status DbnWriter::finish() {
+absl::Status RecordWriter::finish() {
   if (finished_) return failure_;
   const absl::Status status = commit().status();
   finished_ = true;
@@ -174,7 +147,7 @@ absl::Status DbnWriter::finish() {
   return status;
 }
 
-absl::Status DbnWriter::drain(Drain how) {
+absl::Status RecordWriter::drain(Drain how) {
   // No empty frame behind one that is ended already.
   if (how == Drain::kEnd && staged_bytes_ == 0 && !frame_open_) return absl::OkStatus();
   const auto status = emit(std::span(staged_).first(staged_bytes_), how);
@@ -184,7 +157,7 @@ absl::Status DbnWriter::drain(Drain how) {
   return absl::OkStatus();
 }
 
-absl::Status DbnWriter::emit(std::span<const std::byte> bytes, Drain how) {
+absl::Status RecordWriter::emit(std::span<const std::byte> bytes, Drain how) {
   if (encoder_ == nullptr) return write_file(bytes);
   const ZSTD_EndDirective directive = how == Drain::kContinue ? ZSTD_e_continue
                                       : how == Drain::kFlush  ? ZSTD_e_flush
@@ -205,21 +178,20 @@ absl::Status DbnWriter::emit(std::span<const std::byte> bytes, Drain how) {
   return absl::OkStatus();
 }
 
-absl::Status DbnWriter::write_file(std::span<const std::byte> bytes) {
+absl::Status RecordWriter::write_file(std::span<const std::byte> bytes) {
   if (auto status = disk_.write_at(file_.get(), file_bytes_, bytes); !status.ok()) return status;
   file_bytes_ += bytes.size();
   return absl::OkStatus();
 }
 
-absl::Status DbnWriter::fail(const absl::Status& status) {
+absl::Status RecordWriter::fail(const absl::Status& status) {
   const bool whole = encoder_ == nullptr && disk_.truncate(file_.get(), file_bytes_).ok();
   cause_ = status;
   failure_ =
       make_error(errc_of(status),
                  absl::StrCat(absl::string_view(status.message()), "; the first ", records_in_file_,
                               " of ", records_, " records can be read from the file, which ",
-                              whole ? "ends with them; it can be appended to"
-                                    : "ends in the middle of a frame: it cannot be appended to"));
+                              whole ? "ends with them" : "ends in the middle of a zstd frame"));
   return failure_;
 }
 

@@ -1,9 +1,10 @@
-// Writes a DBN file: metadata, then records; zstd if its name ends in ".zst".
+// Writes a file of records: a head, then records of one size, end to end; zstd if its name ends in
+// ".zst". What the head is, the writer does not know: DBN's metadata, or that of a record file.
 //
 // The file can be read while it is written: flush() puts everything so far into it, ending a zstd
 // block but not the frame; what is in the file always ends with a whole record. finish() ends the
-// frame and syncs. A recording that was finished can be continued: append() adds records (in a new
-// zstd frame; several frames in a file are legal).
+// frame and syncs. resume() goes on behind a commit (in a new zstd frame; several frames in a file
+// are legal).
 //
 // The first error is final. Without zstd the file is then cut back to its last whole record; with
 // zstd its last frame is unfinished, and readers deliver what was flushed before they report that.
@@ -16,6 +17,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -24,31 +26,30 @@
 
 namespace lapwing {
 
-inline constexpr std::size_t kDbnWriteBufferBytes = 256 * 1024;
+inline constexpr std::size_t kRecordWriteBufferBytes = 256 * 1024;
 inline constexpr unsigned kRecordingPermissions = 0600;
 
-class DbnWriter {
+class RecordWriter {
  public:
-  // Makes `path`, which must not exist. `raw_metadata`: the bytes from "DBN" on.
+  // Makes `path`, which must not exist, and puts `head` at its beginning, at once. `record_bytes`:
+  // of one record, from 1 to kRecordWriteBufferBytes.
   // Errors: kInvalidArgument, kNotFound, kNotPermitted, kNoSpace, kSystem.
-  static absl::StatusOr<std::unique_ptr<DbnWriter>> create(Disk& disk, const std::string& path,
-                                                           const std::string& raw_metadata);
-  // Goes on behind the last record of a finished recording, which is read through first.
-  // Errors: kNotFound, kBadInput (damaged or unfinished, with the place), kNotPermitted, kSystem.
-  static absl::StatusOr<std::unique_ptr<DbnWriter>> append(Disk& disk, const std::string& path);
-
+  static absl::StatusOr<std::unique_ptr<RecordWriter>> create(Disk& disk, const std::string& path,
+                                                              std::string_view head,
+                                                              std::size_t record_bytes);
   // Goes on after a crash: cuts the file back to `committed_bytes`, what the last commit()
   // returned, and appends there. Reads nothing, however large the file is. Errors: kNotFound,
   // kNotPermitted, kSystem; kDamaged if the file is shorter than that.
-  static absl::StatusOr<std::unique_ptr<DbnWriter>> resume(Disk& disk, const std::string& path,
-                                                           std::uint64_t committed_bytes);
+  static absl::StatusOr<std::unique_ptr<RecordWriter>> resume(Disk& disk, const std::string& path,
+                                                              std::uint64_t committed_bytes,
+                                                              std::size_t record_bytes);
 
-  DbnWriter(const DbnWriter&) = delete;
-  DbnWriter& operator=(const DbnWriter&) = delete;
-  ~DbnWriter();
+  RecordWriter(const RecordWriter&) = delete;
+  RecordWriter& operator=(const RecordWriter&) = delete;
+  ~RecordWriter();
 
-  // Whole records laid end to end. Errors: kNoSpace and others, with how many records are in the
-  // file.
+  // Whole records laid end to end. Errors: kInvalidArgument (they are not whole; changes nothing);
+  // kNoSpace and others, with how many records are in the file.
   absl::Status write(std::span<const std::byte> records);
   // Everything written so far can be read from the file.
   absl::Status flush();
@@ -58,11 +59,9 @@ class DbnWriter {
   // Ends the file and syncs it and its name. Idempotent; no write() after it.
   absl::Status finish();
 
-  const std::string& raw_metadata() const { return raw_metadata_; }  // empty after resume()
   // The file's bytes, without those that zstd still keeps back. The file is at least as large soon.
   std::uint64_t bytes() const { return file_bytes_ + (encoder_ == nullptr ? staged_bytes_ : 0); }
-  // Accepted, with those before append(); since resume().
-  std::uint64_t records() const { return records_; }
+  std::uint64_t records() const { return records_; }  // accepted since create() or resume()
   std::uint64_t records_in_file() const { return records_in_file_; }  // of those, surely readable
   // What the first error was, without what it left of the file: for who has a commit to go back to.
   const absl::Status& cause() const { return cause_; }
@@ -70,7 +69,7 @@ class DbnWriter {
  private:
   struct Encoder;
 
-  DbnWriter(Disk& disk, std::string path, bool zstd);
+  RecordWriter(Disk& disk, std::string path, std::size_t record_bytes);
   absl::Status open(OpenMode mode);
   absl::Status cut_back(std::uint64_t committed_bytes);
   absl::Status check_usable();
@@ -84,10 +83,10 @@ class DbnWriter {
 
   Disk& disk_;
   const std::string path_;
+  const std::size_t record_bytes_;
   OpenFile file_;
-  std::uint64_t file_bytes_ = 0;  // written without error
-  std::string raw_metadata_;
-  std::vector<std::byte> staged_;  // whole records
+  std::uint64_t file_bytes_ = 0;   // written without error
+  std::vector<std::byte> staged_;  // whole records, as many as fit
   std::size_t staged_bytes_ = 0;
   std::unique_ptr<Encoder> encoder_;  // zstd only
   bool frame_open_ = false;           // zstd only

@@ -19,10 +19,13 @@ absl::Status no_dbn_schema(const std::string& schema) {
 
 // Whole records, or the last of them would be read beyond its end.
 absl::Status check_whole(const RecordBatch& batch, const Schema& schema) {
-  // Each DBN record says how long it is; all of a bus are as long as the first.
-  const std::size_t own_bytes = static_cast<std::size_t>(batch.records[0]) * dbn::kLengthUnit;
-  const bool is_whole = batch.records.size() % schema.record_bytes == 0;
-  if (is_whole && own_bytes == schema.record_bytes) return absl::OkStatus();
+  bool is_whole = batch.records.size() % schema.record_bytes == 0;
+  // Each DBN record says how long it is.
+  for (std::size_t at = 0; is_whole && at < batch.records.size(); at += schema.record_bytes) {
+    is_whole =
+        static_cast<std::size_t>(batch.records[at]) * dbn::kLengthUnit == schema.record_bytes;
+  }
+  if (is_whole) return absl::OkStatus();
   return make_error(Errc::kRecordSize,
                     absl::StrCat(batch.records.size(), " bytes of schema ", schema.name,
                                  " are no whole records of ", schema.record_bytes,
@@ -183,7 +186,8 @@ absl::Status RecordingFiles::open(const Schema& schema, std::uint64_t time_ns) {
     if (absl::Status removed = remove_leftover(); !removed.ok()) return removed;
   }
   if (at_.bytes == 0 || file_gone_) return begin_file(at_, time_ns);
-  auto writer = DbnWriter::resume(disk_, file_path(options_.path, at_), at_.bytes);
+  auto writer =
+      RecordWriter::resume(disk_, file_path(options_.path, at_), at_.bytes, schema_->record_bytes);
   if (!writer.ok()) return writer.status();
   writer_ = *std::move(writer);
   has_records_ = true;
@@ -222,7 +226,7 @@ absl::Status RecordingFiles::begin_file(RecordingPosition next, std::uint64_t ti
                       absl::StrCat(path, " is there already; remove it or record to another name"));
   }
   if (absl::Status moved = move_position(next); !moved.ok()) return moved;
-  auto writer = DbnWriter::create(disk_, path, *raw_metadata);
+  auto writer = RecordWriter::create(disk_, path, *raw_metadata, schema_->record_bytes);
   if (!writer.ok()) return writer.status();
   writer_ = *std::move(writer);
   has_records_ = false;

@@ -106,7 +106,7 @@ class RecordingFiles {
   std::optional<Schema> schema_;  // once it is open
   RecordClock clock_;
   EventEnds ends_event_;
-  std::unique_ptr<DbnWriter> writer_;
+  std::unique_ptr<RecordWriter> writer_;
 
   // Of a series.
   bool has_records_ = false;         // the file that grows

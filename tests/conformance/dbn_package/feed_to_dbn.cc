@@ -18,19 +18,18 @@ absl::Status copy(const std::string& source, const std::string& out, std::size_t
   if (!feed.ok()) return feed.status();
   const FeedDescription& description = (*feed)->description();
   PosixDisk disk;
-  auto writer = DbnWriter::create(disk, out, description.metadata);
+  auto writer = RecordWriter::create(disk, out, description.metadata, description.record_bytes);
   if (!writer.ok()) return writer.status();
-  std::uint64_t part_end = records_at_once;
   for (;;) {
     const auto batch = (*feed)->next();
     if (!batch.ok()) return batch.status();
     if (batch->records.empty()) return (*writer)->finish();
     if (auto status = (*writer)->write(batch->records); !status.ok()) return status;
-    if (records_at_once == 0 || (*writer)->records() < part_end) continue;
-    if (auto status = (*writer)->finish(); !status.ok()) return status;
-    writer = DbnWriter::append(disk, out);
+    if (records_at_once == 0 || (*writer)->records() < records_at_once) continue;
+    const absl::StatusOr<std::uint64_t> committed = (*writer)->commit();
+    if (!committed.ok()) return committed.status();
+    writer = RecordWriter::resume(disk, out, *committed, description.record_bytes);
     if (!writer.ok()) return writer.status();
-    part_end += records_at_once;
   }
 }
 
