@@ -20,6 +20,7 @@
 #include "proto/control_frames.h"
 #include "proto/cursor_format.h"
 #include "proto/journal_format.h"
+#include "proto/record_file_format.h"
 #include "proto/ring_layout.h"
 #include "proto/slot_stamp.h"
 
@@ -319,6 +320,15 @@ void dump_cursor_format(Dump& dump) {
          output_bytes, output_file, written_wall_ns, reserved_tail, checksum);
 }
 
+void dump_record_file_format(Dump& dump) {
+  dump.header("record_file_format.h");
+  CONSTANT(kRecordFileVersion);
+  CONSTANT(kRecordFileMagic);
+  CONSTANT(kRecordFileAlignment);
+  STRUCT(RecordFileHeader, magic, version, header_bytes, record_bytes, description_bytes,
+         schema_hash, schema, reserved, checksum);
+}
+
 void dump_order_entry(Dump& dump) {
   dump.header("order_entry.h");
   STRUCT(OrderEntry, msg, place);
@@ -463,6 +473,7 @@ std::string abi_dump() {
   dump_journal_format(dump);
   dump_checkpoint_format(dump);
   dump_cursor_format(dump);
+  dump_record_file_format(dump);
   dump_frame_constants(dump);
   dump_handshake_frames(dump);
   dump_request_frames(dump);

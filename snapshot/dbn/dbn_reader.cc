@@ -57,13 +57,9 @@ absl::Status DbnReader::read_metadata() {
 
 // Fills `out` from byte `already` on: the metadata.
 absl::Status DbnReader::read_exactly(std::span<std::byte> out, std::size_t already) {
-  std::size_t have = already;
-  while (have < out.size()) {
-    const auto count = source_->read(out.subspan(have));
-    if (!count.ok()) return count.status();
-    if (*count == 0) break;
-    have += *count;
-  }
+  const auto count = source_->read_whole(out.subspan(already));
+  if (!count.ok()) return count.status();
+  const std::size_t have = already + *count;
   if (have == out.size()) return absl::OkStatus();
   if (have == 0) {
     return make_error(Errc::kBadInput,

@@ -63,8 +63,7 @@ absl::StatusOr<std::unique_ptr<ByteSource>> ByteSource::open(const std::string& 
   if (::fstat(fd.get(), &status) != 0)
     return make_system_error(errno, absl::StrCat("cannot stat ", path));
   if (S_ISDIR(status.st_mode)) {
-    return make_error(Errc::kBadInput,
-                      absl::StrCat(path, " is a directory; give a file in it"));
+    return make_error(Errc::kBadInput, absl::StrCat(path, " is a directory; give a file in it"));
   }
   return adopt(std::move(fd), path, std::move(stopped));
 }
@@ -96,6 +95,17 @@ absl::StatusOr<std::size_t> ByteSource::read(std::span<std::byte> out) {
     decoded_offset_ += *count;
   }
   return count;
+}
+
+absl::StatusOr<std::size_t> ByteSource::read_whole(std::span<std::byte> out) {
+  std::size_t have = 0;
+  while (have < out.size()) {
+    const auto count = read(out.subspan(have));
+    if (!count.ok()) return count.status();
+    if (*count == 0) break;
+    have += *count;
+  }
+  return have;
 }
 
 absl::Status ByteSource::rewind() {

@@ -45,6 +45,8 @@ class ByteSource {
   // (`stopped` while it waited), kSystem. kTimedOut, for this call only: nothing is at hand, and
   // this source does not wait.
   absl::StatusOr<std::size_t> read(std::span<std::byte> out);
+  // As many bytes as `out` has; fewer: the end. Errors: those of read().
+  absl::StatusOr<std::size_t> read_whole(std::span<std::byte> out);
   // From now on read() does not wait; fd() is readable when it is worth calling again.
   void stop_waiting() { waits_ = false; }
   int fd() const { return fd_.get(); }

@@ -25,8 +25,7 @@ absl::StatusOr<Schema> parse_with_hash(std::string_view text, std::uint64_t hash
   if (Schema::hash_of(text) != hash) {
     return make_error(
         Errc::kDamaged,
-        absl::StrCat(where, " is not the description that the bus names by its hash, ",
-                     absl::StrFormat("%016x", hash)));
+        absl::StrFormat("%s is not the description whose hash is %016x", where, hash));
   }
   absl::StatusOr<Schema> schema = Schema::parse(text);
   if (schema.ok()) return schema;
