@@ -33,6 +33,7 @@ constexpr char kAbout[] =
     "  lapwing publish --bus ./syn --source synthetic:records=5000000 --pace 1000000 \\\n"
     "      --await 2 --summary\n"
     "  lapwing publish --bus ./again --source journal:./es --pace recorded*10\n"
+    "  lapwing publish --bus ./again --source file:day.records\n"
     "  lapwing publish --bus ./es --source dbn:es.mbo.dbn.zst --resume   after a kill\n\n"
     "SIGTERM, SIGINT and SIGHUP close the session cleanly, after everything is durable. If the\n"
     "journal fails or is shed, live delivery continues. At the end a message says which records\n"
@@ -271,7 +272,8 @@ int Publish::run() {
 void add_feed_options(CLI::App& command, PublishOptions& options) {
   command
       .add_option("--source", options.source,
-                  "dbn:PATH (raw or zstd), dbn:- (standard input), journal:DIR (a bus directory), "
+                  "dbn:PATH (a DBN file, raw or zstd), file:PATH (a record file, raw or zstd), "
+                  "dbn:- or file:- (standard input), journal:DIR (a bus directory), "
                   "synthetic[:key=value,…] (an order flow), or kv16[:key=value,…] (numbered keys)")
       ->required();
   command

@@ -1,13 +1,10 @@
 #include "publisher/feeds/dbn_feed.h"
 
-#include <climits>
-#include <cstdlib>
 #include <cstring>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "lapwing/error.h"
-#include "os/system_error.h"
 #include "snapshot/schema/known_schemas.h"
 
 namespace lapwing {
@@ -103,19 +100,13 @@ bool DbnFeed::fits(std::span<const std::byte> record) const {
 }
 
 absl::Status DbnFeed::describe(const std::string& path) {
-  std::string canonical = path;
-  if (path != "-") {
-    char resolved[PATH_MAX];
-    if (::realpath(path.c_str(), resolved) == nullptr) {
-      return make_system_error(errno, absl::StrCat("cannot resolve ", path));
-    }
-    canonical = resolved;
-  }
+  const auto source_id = source_id_of_file("dbn", path);
+  if (!source_id.ok()) return source_id.status();
   description_.schema = schema_->name;
   description_.record_bytes = description_.records->record_bytes;
   clock_ = RecordClock(*description_.records);
   description_.metadata = reader_->raw_metadata();
-  description_.source_id = source_id_of(absl::StrCat("dbn:", canonical));
+  description_.source_id = *source_id;
   description_.name = reader_->name();
   batch_.resize(kFeedBatchMax * description_.record_bytes);
   return absl::OkStatus();

@@ -1,5 +1,5 @@
-// A feed: where a publisher's records come from. DBN files and streams, journals, a synthetic order
-// flow, numbered keys.
+// A feed: where a publisher's records come from. DBN and record files and streams, journals, a
+// synthetic order flow, numbered keys.
 //
 //   auto feed = open_feed("dbn:es.mbo.dbn.zst", {});
 //   for (;;) {
@@ -44,7 +44,7 @@ struct FeedDescription {
 // the records in place (restamp).
 struct FeedBatch {
   std::span<std::byte> records = {};  // a multiple of record_bytes
-  std::uint64_t time_ns = 0;  // of the first record (ts_recv, else ts_event), for pacing; 0: none
+  std::uint64_t time_ns = 0;  // of the first record (its time, else ts_event), for pacing; 0: none
   bool nothing_yet = false;   // no whole record is at hand: fd() is readable when that may change
 
   bool ended() const { return records.empty() && !nothing_yet; }
@@ -81,9 +81,10 @@ class Feed {
   virtual std::uint64_t total() const { return 0; }
 };
 
-// Opens `dbn:PATH`, `dbn:-`, `journal:DIR`, `synthetic[:key=value,…]` or `kv16[:key=value,…]`.
-// Errors: kInvalidArgument (names the forms), kNotFound, kNotPermitted, kBadInput, kRecordSize (a
-// schema that this release does not know, or has no record of), …
+// Opens `dbn:PATH`, `dbn:-`, `file:PATH`, `file:-`, `journal:DIR`, `synthetic[:key=value,…]` or
+// `kv16[:key=value,…]`. Errors: kInvalidArgument (names the forms), kNotFound, kNotPermitted,
+// kBadInput, kUnsupported (a later release wrote it), kRecordSize (a schema of DBN that this
+// release does not know, or has no record of), …
 absl::StatusOr<std::unique_ptr<Feed>> open_feed(const std::string& specification,
                                                 const FeedOptions& options);
 
@@ -97,5 +98,8 @@ absl::StatusOr<FeedBatch> skip_records(Feed& feed, std::uint64_t count, int stop
 
 // XXH3-64 of a canonical specification, never 0.
 std::uint64_t source_id_of(const std::string& canonical_specification);
+// The same of a file, by whichever name of it; "-" is standard input. Errors: kNotFound,
+// kNotPermitted, kSystem.
+absl::StatusOr<std::uint64_t> source_id_of_file(const std::string& kind, const std::string& path);
 
 }  // namespace lapwing

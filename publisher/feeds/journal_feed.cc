@@ -10,6 +10,7 @@
 #include "os/kernel.h"
 #include "os/system_error.h"
 #include "proto/text_field.h"
+#include "publisher/feeds/burst.h"
 #include "snapshot/bus_directory.h"
 #include "snapshot/journal/journal_files.h"
 #include "snapshot/journal/missing_file.h"
@@ -157,9 +158,12 @@ absl::StatusOr<FeedBatch> JournalFeed::next() {
   FeedBatch batch;
   if (pending_.empty()) return batch;
   if (clock_.has_time()) batch.time_ns = clock_.pacing_time_ns(pending_);
-  const std::size_t bytes = burst_records() * description_.record_bytes;
-  batch.records = pending_.first(bytes);
-  pending_ = pending_.subspan(bytes);
+  const std::size_t record_bytes = description_.record_bytes;
+  batch.records = pending_;
+  if (batch_by_burst_) {
+    batch.records = pending_.first(burst_records(pending_, record_bytes, clock_) * record_bytes);
+  }
+  pending_ = pending_.subspan(batch.records.size());
   return batch;
 }
 
@@ -194,18 +198,6 @@ bool JournalFeed::may_come_back(const JournalRun& hole) {
   if (now - missing_since_ns_ >= kMissingFileGraceNs) return false;
   wait_readable(-1, kMissingFileRetryNs);
   return true;
-}
-
-// How many of the pending records make the next batch.
-std::size_t JournalFeed::burst_records() const {
-  const std::size_t record_bytes = description_.record_bytes;
-  const std::size_t count = pending_.size() / record_bytes;
-  if (!batch_by_burst_ || !clock_.has_time()) return count;
-  const std::uint64_t first_ns = clock_.pacing_time_ns(pending_);
-  for (std::size_t i = 1; i < count; ++i) {
-    if (clock_.pacing_time_ns(pending_.subspan(i * record_bytes)) > first_ns + kBurstNs) return i;
-  }
-  return count;
 }
 
 absl::Status JournalFeed::rewind() {

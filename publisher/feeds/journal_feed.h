@@ -38,7 +38,6 @@ class JournalFeed : public Feed {
   absl::Status describe_records(const std::string& root, const Id128& journal_id);
   absl::Status refill();
   bool may_come_back(const JournalRun& hole);
-  std::size_t burst_records() const;
 
   PosixDisk disk_;
   std::unique_ptr<JournalReader> reader_;

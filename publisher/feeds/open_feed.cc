@@ -2,6 +2,8 @@
 #include <xxhash.h>
 
 #include <cerrno>
+#include <climits>
+#include <cstdlib>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -13,6 +15,7 @@
 #include "publisher/feeds/journal_feed.h"
 #include "publisher/feeds/kv16_feed.h"
 #include "publisher/feeds/looping_feed.h"
+#include "publisher/feeds/record_file_feed.h"
 #include "publisher/feeds/synthetic_feed.h"
 
 namespace lapwing {
@@ -29,6 +32,7 @@ absl::StatusOr<std::unique_ptr<Feed>> open_source(const std::string& specificati
                       absl::StrCat("a schema is chosen of a DBN source alone, and \"",
                                    specification, "\" is none: leave --schema out"));
   }
+  if (kind == "file" && !what.empty()) return RecordFileFeed::open(what, options);
   if (kind == "journal" && !what.empty()) return JournalFeed::open(what, options.batch_by_burst);
   if (kind == "synthetic") {
     const auto synthetic = parse_synthetic_options(what);
@@ -42,9 +46,9 @@ absl::StatusOr<std::unique_ptr<Feed>> open_source(const std::string& specificati
   }
   return make_error(Errc::kInvalidArgument,
                     absl::StrCat("\"", specification,
-                                 "\" is not a source; the forms are dbn:PATH, dbn:- (standard "
-                                 "input), journal:DIR, synthetic[:key=value,...] and "
-                                 "kv16[:key=value,...]"));
+                                 "\" is not a source; the forms are dbn:PATH (DBN), file:PATH (a "
+                                 "record file; both also -, standard input), journal:DIR, "
+                                 "synthetic[:key=value,...] and kv16[:key=value,...]"));
 }
 
 }  // namespace
@@ -83,6 +87,18 @@ absl::StatusOr<FeedBatch> skip_records(Feed& feed, std::uint64_t count, int stop
     }
     count -= here;
   }
+}
+
+absl::StatusOr<std::uint64_t> source_id_of_file(const std::string& kind, const std::string& path) {
+  std::string canonical = path;
+  if (path != "-") {
+    char resolved[PATH_MAX];
+    if (::realpath(path.c_str(), resolved) == nullptr) {
+      return make_system_error(errno, absl::StrCat("cannot resolve ", path));
+    }
+    canonical = resolved;
+  }
+  return source_id_of(absl::StrCat(kind, ":", canonical));
 }
 
 std::uint64_t source_id_of(const std::string& canonical_specification) {

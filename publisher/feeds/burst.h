@@ -1,0 +1,29 @@
+// Bursts: records that a venue sent together are published together, so that a pace keeps the time
+// between bursts and none within them.
+//
+// Thread safety: pure function.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "publisher/feeds/feed.h"
+#include "snapshot/schema/record_clock.h"
+
+namespace lapwing {
+
+// How many of these records, of `record_bytes` each and laid end to end, are of the first one's
+// burst: within kBurstNs of it. All of them where records have no time.
+inline std::size_t burst_records(std::span<const std::byte> records, std::size_t record_bytes,
+                                 const RecordClock& clock) {
+  const std::size_t count = records.size() / record_bytes;
+  if (!clock.has_time()) return count;
+  const std::uint64_t first_ns = clock.pacing_time_ns(records);
+  for (std::size_t i = 1; i < count; ++i) {
+    if (clock.pacing_time_ns(records.subspan(i * record_bytes)) > first_ns + kBurstNs) return i;
+  }
+  return count;
+}
+
+}  // namespace lapwing

@@ -1,0 +1,40 @@
+// The feed of a record file or stream: file:PATH, file:-.
+//
+// The file says what its records are, and so the bus does. Part of a record at the end is left out
+// and reported as an error, once everything before it is delivered.
+//
+// Thread safety: one thread.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+
+#include "publisher/feeds/feed.h"
+#include "snapshot/recording/record_file_reader.h"
+#include "snapshot/schema/record_clock.h"
+
+namespace lapwing {
+
+class RecordFileFeed : public Feed {
+ public:
+  // `path` may be "-". Errors: as RecordFileReader::open.
+  static absl::StatusOr<std::unique_ptr<Feed>> open(const std::string& path,
+                                                    const FeedOptions& options);
+
+  const FeedDescription& description() const override { return description_; }
+  absl::StatusOr<FeedBatch> next() override;
+  int fd() const override { return reader_->fd(); }
+  absl::Status rewind() override;
+
+ private:
+  RecordFileFeed(std::unique_ptr<RecordFileReader> reader, bool batch_by_burst);
+
+  std::unique_ptr<RecordFileReader> reader_;
+  const bool batch_by_burst_;
+  FeedDescription description_;
+  RecordClock clock_;
+  std::span<std::byte> pending_;  // read, not delivered
+};
+
+}  // namespace lapwing
