@@ -1,8 +1,12 @@
 // lapwing info: what a bus or a channel is, where it stands, and whether it is well.
+#include <algorithm>
 #include <iostream>
 #include <memory>
 #include <string>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "cli/channel_info.h"
 #include "cli/command_help.h"
 #include "cli/commands.h"
@@ -11,12 +15,13 @@
 #include "cli/status_json.h"
 #include "cli/time_text.h"
 #include "monitor/bus_status.h"
+#include "snapshot/schema/field_names.h"
 
 namespace lapwing::cli {
 namespace {
 
 constexpr char kAbout[] =
-    "Show the state of a bus or of channels.\n\n"
+    "Show the state of a bus and the fields of its records, or the state of channels.\n\n"
     "  lapwing info --bus ./es                  needs no publisher\n"
     "  lapwing info --bus ./es --json\n"
     "  lapwing info --channels                  every channel of this machine, and which sides "
@@ -78,6 +83,45 @@ void print_session(const SessionRecord& session) {
   std::cout << '\n';
 }
 
+// "text[7]": those two types have any size.
+std::string type_text(const Field& field) {
+  const TypeName* const type = entry_of(kTypeNames, field.type);
+  return type->bytes != 0 ? type->name : absl::StrCat(type->name, "[", field.bytes, "]");
+}
+
+void print_field(const Field& field, std::size_t name_columns) {
+  std::string line = absl::StrFormat("    %-*s  %-10s", static_cast<int>(name_columns), field.name,
+                                     type_text(field));
+  if (field.unit != FieldUnit::kPlain) {
+    absl::StrAppend(&line, "  ", entry_of(kUnitNames, field.unit)->name);
+  }
+  if (field.role != FieldRole::kData) {
+    absl::StrAppend(&line, "  ", entry_of(kRoleNames, field.role)->name);
+  }
+  std::cout << absl::StripTrailingAsciiWhitespace(line) << '\n';
+}
+
+void print_fields(const RecordIdentity& records) {
+  if (records.description == nullptr) {
+    std::cout << "  fields     "
+              << (records.note.empty() ? "not described" : printable(records.note)) << '\n';
+    return;
+  }
+  const Schema& schema = *records.description;
+  std::cout << "  fields     " << schema.name << ", version " << schema.version << '\n';
+  std::size_t name_columns = 0;
+  for (const Field& field : schema.fields) {
+    name_columns = std::max(name_columns, field.name.size());
+  }
+  for (const Field& field : schema.fields) print_field(field, name_columns);
+}
+
+void print_sessions(const BusStatus& bus) {
+  print_journal_size(bus.journal_size);
+  std::cout << "  sessions\n";
+  for (const SessionRecord& session : *bus.sessions) print_session(session);
+}
+
 void print_text(const BusStatus& bus) {
   const BusDescription& description = bus.description;
   std::cout << "bus " << printable(description.name) << " at " << printable(bus.directory)
@@ -86,10 +130,8 @@ void print_text(const BusStatus& bus) {
             << ", ring of " << description.capacity << '\n';
   print_publisher(bus.publisher);
   print_ring(bus);
-  if (description.journal_root.empty()) return;
-  print_journal_size(bus.journal_size);
-  std::cout << "  sessions\n";
-  for (const SessionRecord& session : *bus.sessions) print_session(session);
+  if (!description.journal_root.empty()) print_sessions(bus);
+  print_fields(bus.records);
 }
 
 int show_info(const InfoOptions& options) {

@@ -103,6 +103,18 @@ Json channel_json(const ChannelStatus& channel) {
           {"directions", list_json(channel.directions, direction_json)}};
 }
 
+// As the text of the description has it (docs/records.md).
+void add_description(Json& json, const RecordIdentity& records) {
+  if (records.description != nullptr) {
+    json["description"] =
+        Json::parse(records.description->text(), nullptr, /*allow_exceptions=*/false);
+    return;
+  }
+  json["description"] = nullptr;
+  json["description_why"] =
+      records.note.empty() ? "nobody has described the records" : records.note;
+}
+
 }  // namespace
 
 Json bus_json(const BusStatus& bus) {
@@ -117,6 +129,7 @@ Json bus_json(const BusStatus& bus) {
                {"journal_id", description.journal_id.hex()},
                {"journal_root", description.journal_root},
                {"journal_writer", description.journal_writer}};
+  add_description(json, bus.records);
   if (bus.ring.ok()) {
     json["ring"] = ring_json(*bus.ring);
   } else {

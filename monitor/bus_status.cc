@@ -93,6 +93,7 @@ absl::StatusOr<BusStatus> gather_bus_status(const std::string& directory) {
   const absl::StatusOr<JournalSize> size = read_journal_size(disk, bus->journal_root, sessions);
   return BusStatus{.directory = directory,
                    .description = *bus,
+                   .records = records_of(*bus),
                    .ring = std::move(ring),
                    .publisher = std::move(publisher),
                    .sessions = std::move(sessions),

@@ -20,6 +20,7 @@
 #include "proto/ring_layout.h"
 #include "snapshot/bus_directory.h"
 #include "snapshot/journal/session_rules.h"
+#include "subscribers/record_identity.h"
 
 namespace lapwing {
 
@@ -75,6 +76,7 @@ struct PublisherStatus {
 struct BusStatus {
   std::string directory;  // as it was asked for
   BusDescription description;
+  RecordIdentity records;                               // what bus.json says of them, checked
   absl::StatusOr<RingStatus> ring;                      // or why there is none to read
   absl::StatusOr<PublisherStatus> publisher;            // or why none answers
   absl::StatusOr<std::vector<SessionRecord>> sessions;  // of the journal; none without a journal

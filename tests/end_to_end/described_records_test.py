@@ -74,6 +74,30 @@ class DescribedRecords(harness.BusTest):
         refused = self.run_to_end("refused", "state", "--key", "4294967296", expect=2)
         self.assertIn("instrument, is a number of 4 bytes", refused.err())
 
+    def test_info_shows_every_field(self):
+        text = self.run_to_end("info", "info").out()
+        fields = text[text.index("  fields     desk.signal, version 1\n"):].splitlines()[1:]
+        self.assertEqual([line.split() for line in fields], [
+            ["ts_recv", "uint64", "utc_ns", "time"], ["instrument", "uint32", "key"],
+            ["weight", "float32"], ["fair_value", "float64"], ["price", "int64", "price"],
+            ["side", "uint8"], ["venue", "text[7]"], ["spare", "bytes[16]", "spare"]])
+        described = json.loads((self.folder / "bus" / "bus.json").read_text())["description"]
+        self.assertEqual(self.info()["description"], json.loads(described))
+
+    def test_info_says_why_it_shows_no_field(self):
+        path = self.folder / "bus" / "bus.json"
+        told = json.loads(path.read_text())
+        for change, words in (({"description": ""}, "not described"),
+                              ({"description": "{}"}, "name, version or record_bytes is missing"),
+                              ({"schema": "desk.other"}, "their description is of desk.signal")):
+            with self.subTest(words=words):
+                path.write_text(json.dumps({**told, **change}))
+                self.assertIn(words, self.run_to_end("info", "info").out())
+                shown = self.info()
+                self.assertIsNone(shown["description"])
+                self.assertIn(words.replace("not described", "nobody has described the records"),
+                              shown["description_why"])
+
     def test_latency_counts_from_their_time(self):
         lines = self.tail("--format", "none", "--summary", "--latency")
         self.assertGreater(json.loads(lines[-1])["latency_ns"]["p50"], 0)
