@@ -1,4 +1,5 @@
-// lapwing export: write a range of a bus's records into a DBN file, from journal and ring file.
+// lapwing export: write a range of a bus's records into a DBN or record file, from journal and ring
+// file.
 #include <filesystem>
 #include <iostream>
 #include <memory>
@@ -13,19 +14,22 @@
 #include "cli/number_option.h"
 #include "cli/stop_signal.h"
 #include "lapwing/dbn.h"
+#include "lapwing/recording.h"
 #include "os/posix_io.h"
-#include "snapshot/bus_directory.h"
-#include "snapshot/dbn/dbn_metadata.h"
 #include "snapshot/recording/record_writer.h"
-#include "snapshot/schema/known_schemas.h"
+#include "subscribers/recorder/recording_format.h"
 
 namespace lapwing::cli {
 namespace {
 
 constexpr char kAbout[] =
-    "Write a range of a bus's records into a DBN file, raw or zstd by its name.\n\n"
+    "Write a range of a bus's records into a file, raw or zstd by its name.\n\n"
     "  lapwing export --bus ./es --out es.dbn.zst                 all retained records, up to now\n"
-    "  lapwing export --bus ./es --out part.dbn --first 1000 --last 1999";
+    "  lapwing export --bus ./es --out part.dbn --first 1000 --last 1999\n"
+    "  lapwing export --bus ./kv --out kv.records\n\n"
+    "Records of DBN become a DBN file. All others become a record file, which begins with the\n"
+    "description of its records; `lapwing publish --source file:FILE` publishes it again. Call\n"
+    "it *.records or *.records.zst; such a name makes a record file of DBN's records, too.";
 
 struct ExportOptions {
   std::string bus;
@@ -60,44 +64,35 @@ class Export {
   int run();
 
  private:
-  absl::Status open(const FollowedRecords& records);
-  absl::Status write(const FollowedRecords& records);
+  absl::Status open(const RecordBatch& batch);
+  absl::Status write(const RecordBatch& batch);
 
   const ExportOptions& options_;
   PosixDisk disk_;
+  std::optional<RecordingFormat> format_;  // from the first records on
   std::unique_ptr<RecordWriter> writer_;
 };
 
-absl::Status Export::open(const FollowedRecords& records) {
-  if (dbn::find_schema(records.schema) == nullptr) {
-    return make_error(Errc::kRecordSize,
-                      absl::StrCat("the bus carries records of schema ", records.schema,
-                                   ", which a DBN file cannot hold"));
-  }
-  const absl::StatusOr<std::string> metadata = read_feed_metadata(options_.bus);
-  if (!metadata.ok()) return metadata.status();
-  const auto parsed = dbn::parse_metadata(std::as_bytes(std::span(*metadata)));
-  if (!parsed.ok()) return parsed.status();
-  const std::optional<Schema> schema = known_schema(records.schema, parsed->version);
-  if (!schema || schema->record_bytes != records.record_bytes) {
-    return make_error(Errc::kRecordSize,
-                      absl::StrCat("the bus's records of ", records.record_bytes, " bytes are not ",
-                                   records.schema, " of DBN version ", parsed->version,
-                                   ", which its metadata is of; publish it with the metadata of "
-                                   "its own feed"));
-  }
+absl::Status Export::open(const RecordBatch& batch) {
+  absl::StatusOr<RecordingFormat> format = RecordingFormat::choose(
+      batch, options_.out, [bus = options_.bus] { return dbn_metadata_of(bus); });
+  if (!format.ok()) return format.status();
+  const absl::StatusOr<std::string> head = format->head(dbn::kUndefTimestamp);
+  if (!head.ok()) return head.status();
   absl::StatusOr<std::unique_ptr<RecordWriter>> writer =
-      RecordWriter::create(disk_, options_.out, *metadata, schema->record_bytes);
+      RecordWriter::create(disk_, options_.out, *head, format->record_bytes());
   if (!writer.ok()) return writer.status();
+  format_ = *std::move(format);
   writer_ = *std::move(writer);
   return absl::OkStatus();
 }
 
-absl::Status Export::write(const FollowedRecords& records) {
+absl::Status Export::write(const RecordBatch& batch) {
   if (writer_ == nullptr) {
-    if (absl::Status opened = open(records); !opened.ok()) return opened;
+    if (absl::Status opened = open(batch); !opened.ok()) return opened;
   }
-  return writer_->write(records.bytes);
+  if (absl::Status fits = format_->check(batch); !fits.ok()) return fits;
+  return writer_->write(batch.records);
 }
 
 int Export::run() {
@@ -110,7 +105,9 @@ int Export::run() {
   absl::StatusOr<RecordSource> source = open_source(follow_options_now, "export");
   if (!source.ok()) return fail(source.status());
   FollowHandlers handlers;
-  handlers.on_records = [&](const FollowedRecords& records) { return write(records); };
+  handlers.on_records = [&](const FollowedRecords& records) {
+    return write(RecordBatch::of(source->subscriber(), records.bytes));
+  };
   handlers.on_event = [](const Event& event) {
     if (event.kind == ItemKind::kLost || event.kind == ItemKind::kReset) print_event(event);
     return absl::OkStatus();
@@ -132,7 +129,7 @@ void add_export(CLI::App& app, Run& run) {
   auto options = std::make_shared<ExportOptions>();
   CLI::App& command = add_command(app, "export", kAbout);
   add_bus_option(command, options->bus);
-  command.add_option("--out", options->out, "the DBN file; zstd if its name ends in .zst")
+  command.add_option("--out", options->out, "the file; zstd if its name ends in .zst")
       ->required()
       ->type_name("FILE");
   command.add_option("--first", options->first, "first sequence (default: the oldest retained)")

@@ -1,4 +1,5 @@
-// lapwing record: write what a bus carries into a DBN file, and go on with it after a crash.
+// lapwing record: write what a bus carries into a DBN or record file, and go on with it after a
+// crash.
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -22,24 +23,32 @@ namespace lapwing::cli {
 namespace {
 
 constexpr char kAbout[] =
-    "Record a bus into a DBN file, raw or zstd by its name.\n\n"
+    "Record a bus into a file, raw or zstd by its name.\n\n"
     "  lapwing record --bus ./es --from start --out es.dbn.zst --until-closed\n"
     "  lapwing record --bus ./es --from live --out es.dbn\n"
     "  lapwing record --bus ./es --from snapshot --out es.dbn.zst\n"
-    "  lapwing record --bus ./es --out es.dbn.zst --rotate-every 1h --rotate-bytes 1G\n\n"
+    "  lapwing record --bus ./es --out es.dbn.zst --rotate-every 1h --rotate-bytes 1G\n"
+    "  lapwing record --bus ./kv --from start --out kv.records --until-closed\n\n"
+    "Records of DBN become DBN files. All others become record files, which begin with the\n"
+    "description of their records; `lapwing publish --source file:FILE` publishes them again.\n"
+    "Call them *.records or *.records.zst; such a name makes a record file of DBN's records,\n"
+    "too.\n\n"
     "A signal ends the file cleanly. A second run with the same --out continues exactly where\n"
     "the first one ended, even if that was killed: FILE.position beside the file has the\n"
     "position. If the history of that position is gone (a power cut, another journal), a reset\n"
     "is reported. FILE.lock prevents two recorders of one file.\n\n"
-    "With --from snapshot a new recording begins with the state, as the records of a venue's\n"
-    "own snapshot (a clear, then the orders as adds, flagged SNAPSHOT), and continues with the\n"
-    "records after it. A recording that is interrupted before the state is complete begins\n"
-    "again.\n\n"
+    "A bus that carries other records than the recording holds (another schema, size or\n"
+    "description) is refused: record it into another file.\n\n"
+    "With --from snapshot a new recording begins with the state, and continues with the records\n"
+    "after it. Orders are recorded as a venue's own snapshot is (a clear, then the orders as\n"
+    "adds, flagged SNAPSHOT), the latest records as they are. A recording that is interrupted\n"
+    "before the state is complete begins again.\n\n"
     "With --rotate-bytes or --rotate-every the recording is a series of files, each complete by\n"
-    "itself: es.000001.20261120T143000Z.dbn.zst, es.000002.…, with a number and the time\n"
-    "(ts_recv) of the first record. Periods begin at full multiples of the duration in UTC, by\n"
-    "ts_recv: an hour on the hour, a day at midnight. A venue's event is not split. A second\n"
-    "run may give other limits; they apply from then on. Finished files may be moved away.";
+    "itself: es.000001.20261120T143000Z.dbn.zst, es.000002.…, with a number and the time of the\n"
+    "first record (ts_recv, or as the records are described). Periods begin at full multiples of\n"
+    "the duration in UTC, by that time: an hour on the hour, a day at midnight. A venue's event\n"
+    "is not split. A second run may give other limits; they apply from then on. Finished files\n"
+    "may be moved away.";
 
 constexpr std::uint64_t kCommitNs = 500'000'000;
 
@@ -83,7 +92,7 @@ int Record::run() {
   const Subscriber& subscriber = source->subscriber();
   FollowHandlers handlers;
   handlers.on_records = [&](const FollowedRecords& records) {
-    return recording_.append({records.schema, records.bytes, subscriber.position()});
+    return recording_.append(RecordBatch::of(subscriber, records.bytes));
   };
   handlers.on_state = [&](std::span<const std::byte> entry) {
     return recording_.append_state(*subscriber.fold(), entry);
@@ -91,12 +100,12 @@ int Record::run() {
   handlers.on_event = [&](const Event& event) {
     print_event(event);
     if (event.kind != ItemKind::kSnapshotComplete) return absl::OkStatus();
-    return recording_.end_state(subscriber.position());
+    return recording_.end_state(RecordBatch::of(subscriber));
   };
   handlers.on_tick = [&] { return commit_if_due(); };
   catch_stop_signals();
   FollowResult result = follow(*source, options_.follow, handlers);
-  const absl::Status finished = recording_.finish(subscriber.schema(), subscriber.position());
+  const absl::Status finished = recording_.finish(RecordBatch::of(subscriber));
   if (result.status.ok()) result.status = finished;
   if (options_.follow.summary) print_summary(result, nullptr);
   if (!result.status.ok()) fail(result.status);
@@ -119,7 +128,7 @@ void add_record(CLI::App& app, Run& run) {
   CLI::App& command = add_command(app, "record", kAbout);
   add_follow_options(command, options->follow);
   add_policy_options(command, options->follow);
-  command.add_option("--out", options->out, "the DBN file; zstd if its name ends in .zst")
+  command.add_option("--out", options->out, "the file; zstd if its name ends in .zst")
       ->required()
       ->type_name("FILE");
   command

@@ -1,4 +1,4 @@
-// For tests of recordings: a feed whose every record is known by its number, a run that records it
+// For tests of recordings: feeds whose every record is known by its number, a run that records one
 // from wherever the recording is, and what then stands in the files.
 //
 // Thread safety: one thread.
@@ -11,6 +11,7 @@
 #include <catch2/catch.hpp>
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,8 +20,10 @@
 #include "os/io.h"
 #include "os/path.h"
 #include "snapshot/dbn/dbn_reader.h"
+#include "snapshot/recording/record_file_reader.h"
 #include "subscribers/recorder/recording_files.h"
 #include "testing/dbn_files.h"
+#include "testing/record_files.h"
 #include "testing/sim_disk.h"
 
 namespace lapwing {
@@ -37,7 +40,11 @@ inline dbn::MboMsg feed_record(Sequence n) {
   return record;
 }
 
-inline std::string feed_records(Sequence first, std::uint64_t count) {
+// Orders become DBN files, signals record files.
+enum class FeedOf { kOrders, kSignals };
+
+inline std::string feed_records(Sequence first, std::uint64_t count, FeedOf of = FeedOf::kOrders) {
+  if (of == FeedOf::kSignals) return signal_records(first, count);
   std::string bytes;
   for (Sequence n = first; n < first + count; ++n) {
     const dbn::MboMsg record = feed_record(n);
@@ -65,48 +72,53 @@ inline std::unique_ptr<RecordingFiles> prepared(Disk& disk, const RecordingFiles
   return *std::move(recording);
 }
 
+// `records` end with the feed's `last`.
+inline RecordBatch feed_batch(const std::string& records, Sequence last,
+                              FeedOf of = FeedOf::kOrders) {
+  static const auto description = std::make_shared<const Schema>(schema_of<Signal>());
+  RecordBatch batch{dbn::kSchemaMbo, std::as_bytes(std::span(records)), feed_position(last)};
+  if (of == FeedOf::kOrders) return batch;
+  batch.schema = description->name;
+  batch.record_bytes = description->record_bytes;
+  batch.description = description;
+  return batch;
+}
+
 // Appends [first, last] in one batch.
-inline absl::Status append(RecordingFiles& recording, Sequence first, Sequence last) {
-  const std::string bytes = feed_records(first, last - first + 1);
-  return recording.append({dbn::kSchemaMbo, std::as_bytes(std::span(bytes)), feed_position(last)});
+inline absl::Status append(RecordingFiles& recording, Sequence first, Sequence last,
+                           FeedOf of = FeedOf::kOrders) {
+  return recording.append(feed_batch(feed_records(first, last - first + 1, of), last, of));
 }
 
 // What `lapwing record` does: from the recording's position to `last`, in batches and with commits
 // as chance has it, then the end. Returns the first error.
 inline absl::Status record_up_to(Disk& disk, const RecordingFilesOptions& options, Sequence last,
-                                 SimRandom& random) {
+                                 SimRandom& random, FeedOf of = FeedOf::kOrders) {
   absl::StatusOr<std::unique_ptr<RecordingFiles>> recording =
       RecordingFiles::prepare(disk, options);
   if (!recording.ok()) return recording.status();
   Sequence n = (*recording)->position() ? (*recording)->position()->sequence : 0;
   while (n < last) {
     const Sequence end = std::min(last, n + 1 + random.below(40));
-    if (absl::Status done = append(**recording, n + 1, end); !done.ok()) return done;
+    if (absl::Status done = append(**recording, n + 1, end, of); !done.ok()) return done;
     n = end;
     if (!random.chance(20)) continue;
     if (absl::Status done = (*recording)->commit(feed_position(n)); !done.ok()) return done;
   }
-  return (*recording)->finish(dbn::kSchemaMbo, feed_position(n));
+  return (*recording)->finish(feed_batch("", n, of));
 }
 
 struct RecordedFile {
   std::string name;
-  dbn::Metadata metadata;
+  dbn::Metadata metadata;              // of a DBN file
+  std::optional<RecordFileHead> head;  // of a record file
   std::vector<Sequence> records;
   std::uint64_t bytes = 0;
   absl::Status status;  // of its end
 };
 
-inline RecordedFile read_recorded(Disk& disk, const std::string& path) {
-  RecordedFile file;
-  file.name = name_in_directory(path);
-  OpenFile open(disk, disk.open(path, {}).value());
-  file.bytes = disk.size(open.get()).value();
-  std::vector<std::byte> bytes(file.bytes);
-  REQUIRE(disk.read_at(open.get(), 0, bytes).value() == file.bytes);
-  const int memory = memfd_create("recorded", MFD_CLOEXEC);
-  REQUIRE(::pwrite(memory, bytes.data(), bytes.size(), 0) == static_cast<ssize_t>(bytes.size()));
-  const auto reader = DbnReader::open(ByteSource::adopt(UniqueFd(memory), path));
+inline void read_dbn(std::unique_ptr<ByteSource> source, RecordedFile& file) {
+  const auto reader = DbnReader::open(std::move(source));
   file.status = reader.status();
   while (file.status.ok()) {
     const auto record = (*reader)->next();
@@ -118,6 +130,36 @@ inline RecordedFile read_recorded(Disk& disk, const std::string& path) {
     std::memcpy(&mbo, record->data(), sizeof mbo);
     file.records.push_back(mbo.order_id);
   }
+}
+
+inline void read_record_file(std::unique_ptr<ByteSource> source, RecordedFile& file) {
+  const auto reader = RecordFileReader::open(std::move(source));
+  file.status = reader.status();
+  while (file.status.ok()) {
+    const auto record = (*reader)->next(1);
+    file.head = (*reader)->head();
+    file.status = record.status();
+    if (!record.ok() || record->empty()) break;
+    Signal signal;
+    REQUIRE(record->size() == sizeof signal);
+    std::memcpy(&signal, record->data(), sizeof signal);
+    file.records.push_back(static_cast<Sequence>(signal.price));
+  }
+}
+
+// By its name.
+inline RecordedFile read_recorded(Disk& disk, const std::string& path) {
+  RecordedFile file;
+  file.name = name_in_directory(path);
+  OpenFile open(disk, disk.open(path, {}).value());
+  file.bytes = disk.size(open.get()).value();
+  std::vector<std::byte> bytes(file.bytes);
+  REQUIRE(disk.read_at(open.get(), 0, bytes).value() == file.bytes);
+  const int memory = memfd_create("recorded", MFD_CLOEXEC);
+  REQUIRE(::pwrite(memory, bytes.data(), bytes.size(), 0) == static_cast<ssize_t>(bytes.size()));
+  auto source = ByteSource::adopt(UniqueFd(memory), path);
+  const bool is_record_file = path.find(kRecordFileSuffix) != std::string::npos;
+  (is_record_file ? read_record_file : read_dbn)(std::move(source), file);
   return file;
 }
 
@@ -134,8 +176,20 @@ inline std::vector<RecordedFile> read_series(Disk& disk, const std::string& path
   return files;
 }
 
+// What a file of a series says of its records, and where it begins.
+inline void check_head(const RecordedFile& file, bool is_first) {
+  if (file.head) {
+    REQUIRE(*file.head == signal_head());
+    return;
+  }
+  REQUIRE(file.metadata.start == feed_record(file.records.front()).ts_recv);
+  REQUIRE(file.metadata.end == dbn::kUndefTimestamp);
+  REQUIRE(file.metadata.dataset == "XTST.BOOK");
+  REQUIRE((is_first || file.records.front() % kFeedEventRecords == 1));
+}
+
 // The series is the feed from `first` to `last`: no record twice, none missing, every file
-// complete, no event in two files, and each says when it begins.
+// complete, no event in two files, and each says what it holds.
 inline void check_series(const std::vector<RecordedFile>& files, Sequence first, Sequence last) {
   Sequence next = first;
   for (std::size_t i = 0; i < files.size(); ++i) {
@@ -144,10 +198,7 @@ inline void check_series(const std::vector<RecordedFile>& files, Sequence first,
     REQUIRE(file.status.ok());
     REQUIRE_FALSE(file.records.empty());
     REQUIRE(std::stoull(file.name.substr(file.name.find('.') + 1)) == i + 1);
-    REQUIRE(file.metadata.start == feed_record(file.records.front()).ts_recv);
-    REQUIRE(file.metadata.end == dbn::kUndefTimestamp);
-    REQUIRE(file.metadata.dataset == "XTST.BOOK");
-    REQUIRE((i == 0 || file.records.front() % kFeedEventRecords == 1));
+    check_head(file, i == 0);
     std::vector<Sequence> expected(file.records.size());
     std::iota(expected.begin(), expected.end(), next);
     REQUIRE((file.records == expected));

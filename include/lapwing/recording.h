@@ -1,5 +1,5 @@
-// A recording: what a bus carries, in a DBN file or a series of them that other programs can read.
-// It continues exactly where it was, after a crash as well: no record twice, none missing.
+// A recording: what a bus carries, in a file or a series of them that other programs can read. It
+// continues exactly where it was, after a crash as well: no record twice, none missing.
 //
 //   auto recording = lapwing::Recording::open({.path = "es.dbn.zst", .directory = "./es"});
 //   if (!recording.ok()) return fail(recording.status());
@@ -10,24 +10,28 @@
 //   ...
 //   const lapwing::Batch batch = subscriber->read(rows, std::chrono::milliseconds(500));
 //   if (batch.kind == lapwing::Batch::Kind::kRecords) {
-//     absl::Status done = recording->append(
-//         {subscriber->schema(), std::span(rows).first(batch.count * batch.row_bytes),
-//          subscriber->position()});
+//     const auto records = std::span(rows).first(batch.count * batch.row_bytes);
+//     absl::Status done = recording->append(lapwing::RecordBatch::of(*subscriber, records));
 //   }
 //   absl::Status durable = recording->commit();  // now and then
 //
-// Three files belong to a recording at `path`: the DBN file or files, zstd if the path ends in
-// ".zst"; <path>.position, which says how far they may be believed; and <path>.lock, which keeps
-// every other recording of this path out. The kernel releases that lock when the process ends,
-// however it ends; the file stays.
+// Records of a schema that DBN has become DBN files. All others become record files, which begin
+// with the description of their records (docs/formats.md); so do those of DBN if the path ends in
+// ".records" or ".records.zst". A path that ends in ".zst" makes zstd files.
+//
+// Three files belong to a recording at `path`: the file or files of records; <path>.position,
+// which says how far they may be believed; and <path>.lock, which keeps every other recording of
+// this path out. The kernel releases that lock when the process ends, however it ends; the file
+// stays.
 //
 // commit() makes what was appended durable, and only then moves <path>.position. After a crash the
 // next open() continues there and cuts off what stands behind it. So a file up to its last commit
-// is a complete DBN file at any time, and others may read it.
+// is a complete one at any time, and others may read it. A recording holds records of one schema,
+// size and description; others are refused, in this run and in later ones.
 //
 // With a rotation the recording is a series: es.dbn.zst becomes es.000001.20261120T143000Z.dbn.zst,
-// es.000002.…, each complete by itself, with a number and the time (ts_recv) of its first record.
-// A venue's event is not split. A file that is complete may be moved away.
+// es.000002.…, each complete by itself, with a number and the time of its first record. A venue's
+// event is not split. A file that is complete may be moved away.
 //
 // Threads: one thread at a time, any thread. Owns the files and the lock.
 // Fork: in a forked child every call that records answers kForked, position() and counters() are
@@ -47,6 +51,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "lapwing/fold.h"
+#include "lapwing/schema.h"
 #include "lapwing/subscriber.h"
 #include "lapwing/waiting.h"
 
@@ -60,8 +65,9 @@ struct Rotation {
   // A file of so many bytes is the last of its records' event. zstd may keep back the bytes of
   // 384 KiB of records besides. 0: not by size.
   std::uint64_t bytes = 0;
-  // At each multiple of `every` in UTC, by the records' ts_recv. So the same records make the same
-  // files, live or read from the journal a day later. 0: not by time.
+  // At each multiple of `every` in UTC, by the records' time (ts_recv, of bars ts_event, otherwise
+  // the field of the role kTime). So the same records make the same files, live or read from the
+  // journal a day later. Records without a time are refused. 0: not by time.
   std::chrono::nanoseconds every = {};
 
   bool on() const { return bytes != 0 || every.count() != 0; }
@@ -69,15 +75,23 @@ struct Rotation {
 
 struct RecordingOptions {
   std::string path = {};
-  std::string directory = {};  // of the bus: its feed's metadata go into each file that is made
+  std::string directory = {};  // of the bus: its feed's metadata go into each DBN file
   Rotation rotation = {};
 };
 
-// Records of one schema that follow one another on the bus, laid end to end.
+// Records of one session that follow one another on the bus, laid end to end; and what they are.
 struct RecordBatch {
   std::string schema = {};
   std::span<const std::byte> records = {};
   StoredPosition last = {};  // of the last of them: Subscriber::position()
+  // Of one record, bytes. 0: as the description says, or the metadata of DBN files.
+  std::uint32_t record_bytes = 0;
+  // Null: nobody has described them. DBN files do not need it.
+  std::shared_ptr<const Schema> description = {};
+
+  // Records that the subscriber has just read, with what it says of them and their position.
+  [[nodiscard]] static RecordBatch of(const Subscriber& subscriber,
+                                      std::span<const std::byte> records = {});
 };
 
 struct RecordingCounters {
@@ -103,26 +117,28 @@ class Recording {
   // Where to continue: the last commit. Nothing for a recording that begins.
   [[nodiscard]] std::optional<StoredPosition> position() const;
 
-  // Errors: kRecordSize (a schema that DBN does not have, or another one than before; no whole
-  // records), kBadInput (the bus has no DBN metadata: PublisherOptions::metadata), kMisuse (after
-  // finish(); changes nothing), kNoSpace, kNotPermitted, kSystem.
+  // Errors: kRecordSize (records of another schema, size or description than before; no whole
+  // records; a schema that DBN does not have and a path that ends in .dbn), kBadInput (a schema of
+  // DBN, and the bus has no metadata: PublisherOptions::metadata), kInvalidArgument (no size is
+  // given; a rotation by time of records without one), kMisuse (after finish(); changes nothing),
+  // kNoSpace, kNotPermitted, kSystem.
   [[nodiscard]] absl::Status append(const RecordBatch& batch);
 
   // The state with which a recording begins that was joined with Start::snapshot(): its entries,
-  // laid end to end, as kState delivers them; then its end, at kSnapshotComplete. It is recorded as
-  // the records of a venue's own snapshot are (a clear, then the orders as adds, flagged SNAPSHOT),
-  // before anything else and in one file. Held in memory until end_state(); append() without it
-  // drops the entries. Errors: as of append(); kInvalidArgument (entries that are no records that
-  // DBN has), kMisuse (the recording has begun).
+  // laid end to end, as kState delivers them; then its end, at kSnapshotComplete: a batch without
+  // records. Orders are recorded as the records of a venue's own snapshot are (a clear, then the
+  // orders as adds, flagged SNAPSHOT), the latest records as they are; before anything else and in
+  // one file. Held in memory until end_state(); append() without it drops the entries.
+  // Errors: as of append(); kInvalidArgument (entries that are no records of the bus), kMisuse (the
+  // recording has begun).
   [[nodiscard]] absl::Status append_state(const Fold& fold, std::span<const std::byte> entries);
-  [[nodiscard]] absl::Status end_state(const StoredPosition& as_of);
+  [[nodiscard]] absl::Status end_state(const RecordBatch& as_of);
 
   // Makes what was appended durable and moves position() behind it. Costs a sync of the file.
   [[nodiscard]] absl::Status commit();
-  // The last commit; ends the file. One file without records still becomes an empty DBN file where
-  // the bus was joined: `schema` and `joined` are the subscriber's.
-  [[nodiscard]] absl::Status finish(const std::string& schema = {},
-                                    const StoredPosition& joined = {});
+  // The last commit; ends the file. One file without records still becomes an empty one where the
+  // bus was joined, if `joined`, a batch without records, says what they are.
+  [[nodiscard]] absl::Status finish(const RecordBatch& joined = {});
 
   [[nodiscard]] RecordingCounters counters() const;
 

@@ -12,28 +12,35 @@
 #include "snapshot/schema/known_schemas.h"
 
 namespace lapwing {
+namespace {
+
+// Where DBN's records have their flags, of which SNAPSHOT is one. Nothing for a schema that Lapwing
+// does not ship: its flags mean something else.
+std::optional<std::uint32_t> flags_of_dbn(const FoldShape& shape) {
+  const std::optional<Schema> schema = known_schema_of_size(shape.schema, shape.record_bytes);
+  const Field* const flags = schema ? schema->find("flags") : nullptr;
+  return flags == nullptr ? std::nullopt : std::optional(flags->offset);
+}
+
+}  // namespace
+
 absl::Status RecordedState::add(const Fold& fold, std::span<const std::byte> entry) {
   const FoldShape& shape = fold.shape();
-  if (entries_ == 0) {
-    schema_ = known_schema_of_size(shape.schema, shape.record_bytes);
-    if (dbn::find_schema(shape.schema) == nullptr) schema_.reset();
-  }
-  if (!schema_ || shape.entry_record_bytes != schema_->record_bytes) {
+  if (shape.entry_record_bytes == 0 || shape.entry_record_bytes != shape.record_bytes) {
     return make_error(Errc::kInvalidArgument,
                       absl::StrCat("the state of fold `", shape.name, "` of schema `", shape.schema,
-                                   "` is made of no records that a DBN file can hold: record "
-                                   "from another start"));
+                                   "` is not made of records of its bus, so no recording can "
+                                   "begin with it: record from another start"));
   }
+  if (entries_ == 0) flags_ = flags_of_dbn(shape);
   ++entries_;
-  if (shape.name == kFoldOrders) {
+  if (shape.name == kFoldOrders && shape.schema == dbn::kSchemaMbo) {
     add_order_entry(entry);
     return absl::OkStatus();
   }
   const std::size_t at = records_.size();
-  records_.insert(records_.end(), entry.begin(), entry.begin() + schema_->record_bytes);
-  if (const Field* const flags = schema_->find("flags")) {
-    records_[at + flags->offset] |= std::byte{dbn::kFlagSnapshot};
-  }
+  records_.insert(records_.end(), entry.begin(), entry.begin() + shape.record_bytes);
+  if (flags_) records_[at + *flags_] |= std::byte{dbn::kFlagSnapshot};
   return absl::OkStatus();
 }
 

@@ -7,6 +7,7 @@
 
 #include "lapwing/error.h"
 #include "testing/order_records.h"
+#include "testing/tally_fold.h"
 
 namespace lapwing {
 namespace {
@@ -110,7 +111,7 @@ TEST_CASE("Each book ends its own event, an empty one too, and the loss of the b
   CHECK((records[2].flags & dbn::kFlagMaybeBadBook) != 0);  // it was first seen after the loss
 }
 
-TEST_CASE("The latest records are recorded as they are, and a fold of something else is not") {
+TEST_CASE("The latest records are recorded as they are, and a state of something else is not") {
   const auto latest = make_fold("latest", dbn::kSchemaMbo).value();
   MemoryState state(latest->shape());
   const dbn::MboMsg msg = test_record(dbn::Action::kModify, 4, TestOrders::kBid, 3, 2, 0);
@@ -120,9 +121,15 @@ TEST_CASE("The latest records are recorded as they are, and a fold of something 
   CHECK(records[0].action == dbn::Action::kModify);
   CHECK(records[0].flags == dbn::kFlagSnapshot);
   const auto pairs = make_fold("latest", "kv16").value();
-  const std::byte entry[16] = {};
+  std::vector<std::byte> pair(16, std::byte{7});
+  RecordedState of_pairs;
+  REQUIRE(of_pairs.add(*pairs, pair).ok());
+  CHECK(of_pairs.take_records() == pair);  // no flags of DBN in it
+  const TallyFold tallies;
   RecordedState none;
-  CHECK(errc_of(none.add(*pairs, entry)) == Errc::kInvalidArgument);
+  const absl::Status refused = none.add(tallies, std::as_bytes(std::span(&msg, 1)));
+  CHECK(errc_of(refused) == Errc::kInvalidArgument);
+  CHECK(std::string(refused.message()).find("record from another start") != std::string::npos);
 }
 
 }  // namespace lapwing

@@ -9,9 +9,9 @@
 #include "os/exclusive_lock.h"
 #include "os/fork.h"
 #include "os/posix_io.h"
-#include "snapshot/bus_directory.h"
 #include "subscribers/recorder/recorded_state.h"
 #include "subscribers/recorder/recording_files.h"
+#include "subscribers/recorder/recording_format.h"
 
 namespace lapwing {
 namespace {
@@ -36,20 +36,19 @@ absl::Status check_options(const RecordingOptions& options) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::string> feed_metadata(const std::string& directory) {
-  absl::StatusOr<std::string> raw = read_feed_metadata(directory);
-  if (!raw.ok() || !raw->empty()) return raw;
-  return make_error(Errc::kBadInput,
-                    absl::StrCat("the bus in ", directory,
-                                 " has no DBN metadata, with which a DBN file begins; publish with "
-                                 "metadata (PublisherOptions::metadata)"));
-}
-
 absl::Status misuse(const std::string& what) {
   return make_error(Errc::kMisuse, what);
 }
 
 }  // namespace
+
+RecordBatch RecordBatch::of(const Subscriber& subscriber, std::span<const std::byte> records) {
+  return {.schema = subscriber.schema(),
+          .records = records,
+          .last = subscriber.position(),
+          .record_bytes = subscriber.record_bytes(),
+          .description = subscriber.description()};
+}
 
 struct Recording::State {
   State(RecordingOptions given, ExclusiveLock held)
@@ -63,7 +62,7 @@ struct Recording::State {
   PosixDisk disk;
   std::unique_ptr<RecordingFiles> files;
   RecordedState state;
-  std::string state_schema;
+  RecordBatch state_kind;                  // whose records the state is made of
   std::optional<StoredPosition> appended;  // of the last record
   bool finished = false;
   const ForkWatch fork{"recording"};
@@ -72,7 +71,7 @@ struct Recording::State {
 absl::Status Recording::State::open() {
   auto prepared = RecordingFiles::prepare(
       disk, {options.path, options.rotation,
-             [directory = options.directory] { return feed_metadata(directory); }});
+             [directory = options.directory] { return dbn_metadata_of(directory); }});
   if (!prepared.ok()) return prepared.status();
   files = *std::move(prepared);
   return absl::OkStatus();
@@ -133,7 +132,8 @@ absl::Status Recording::append_state(const Fold& fold, std::span<const std::byte
                       absl::StrCat(entries.size(), " bytes are no whole entries of ", entry_bytes,
                                    " bytes; nothing of them was recorded"));
   }
-  state.state_schema = fold.shape().schema;
+  state.state_kind.schema = fold.shape().schema;
+  state.state_kind.record_bytes = fold.shape().record_bytes;
   for (std::size_t at = 0; at < entries.size(); at += entry_bytes) {
     const absl::Status added = state.state.add(fold, entries.subspan(at, entry_bytes));
     if (!added.ok()) return added;
@@ -141,12 +141,16 @@ absl::Status Recording::append_state(const Fold& fold, std::span<const std::byte
   return absl::OkStatus();
 }
 
-absl::Status Recording::end_state(const StoredPosition& as_of) {
+absl::Status Recording::end_state(const RecordBatch& as_of) {
   State& state = *state_;
   if (absl::Status is_open = state.check_open(); !is_open.ok()) return is_open;
   const std::vector<std::byte> records = state.state.take_records();
-  absl::Status done = state.files->append_state({state.state_schema, records, as_of});
-  if (done.ok() && !records.empty()) state.appended = as_of;
+  RecordBatch batch = state.state_kind;
+  batch.records = records;
+  batch.last = as_of.last;
+  batch.description = as_of.description;
+  absl::Status done = state.files->append_state(batch);
+  if (done.ok() && !records.empty()) state.appended = as_of.last;
   return done;
 }
 
@@ -156,10 +160,12 @@ absl::Status Recording::commit() {
   return state_->files->commit(*state_->appended);
 }
 
-absl::Status Recording::finish(const std::string& schema, const StoredPosition& joined) {
+absl::Status Recording::finish(const RecordBatch& joined) {
   if (absl::Status is_open = state_->check_open(); !is_open.ok()) return is_open;
   state_->finished = true;
-  return state_->files->finish(schema, state_->appended.value_or(joined));
+  RecordBatch end = joined;
+  if (state_->appended) end.last = *state_->appended;
+  return state_->files->finish(end);
 }
 
 RecordingCounters Recording::counters() const {

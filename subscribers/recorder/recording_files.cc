@@ -4,41 +4,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "lapwing/dbn.h"
 #include "lapwing/error.h"
 #include "os/path.h"
-#include "snapshot/dbn/dbn_metadata.h"
-#include "snapshot/schema/known_schemas.h"
 
 namespace lapwing {
-namespace {
-
-absl::Status no_dbn_schema(const std::string& schema) {
-  return make_error(Errc::kRecordSize, absl::StrCat("the bus carries records of schema ", schema,
-                                                    ", which a DBN file cannot hold"));
-}
-
-// Whole records, or the last of them would be read beyond its end.
-absl::Status check_whole(const RecordBatch& batch, const Schema& schema) {
-  bool is_whole = batch.records.size() % schema.record_bytes == 0;
-  // Each DBN record says how long it is.
-  for (std::size_t at = 0; is_whole && at < batch.records.size(); at += schema.record_bytes) {
-    is_whole =
-        static_cast<std::size_t>(batch.records[at]) * dbn::kLengthUnit == schema.record_bytes;
-  }
-  if (is_whole) return absl::OkStatus();
-  return make_error(Errc::kRecordSize,
-                    absl::StrCat(batch.records.size(), " bytes of schema ", schema.name,
-                                 " are no whole records of ", schema.record_bytes,
-                                 " bytes; nothing of them was recorded"));
-}
-
-absl::Status other_schema(const std::string& path, const std::string& recorded) {
-  return make_error(Errc::kRecordSize, absl::StrCat(path, " holds records of schema ", recorded,
-                                                    ", and the bus now carries others: record "
-                                                    "those into another file"));
-}
-
-}  // namespace
 
 absl::StatusOr<std::unique_ptr<RecordingFiles>> RecordingFiles::prepare(
     Disk& disk, RecordingFilesOptions options) {
@@ -104,20 +74,39 @@ absl::Status RecordingFiles::append(const RecordBatch& batch) {
 
 absl::Status RecordingFiles::record(const RecordBatch& batch) {
   if (batch.records.empty()) return absl::OkStatus();
-  if (continues_ && batch.schema != at_.schema) return other_schema(options_.path, at_.schema);
-  if (!schema_) {
-    const absl::StatusOr<Schema> schema = describe(batch.schema);
-    if (!schema.ok()) return schema.status();
-    if (absl::Status whole = check_whole(batch, *schema); !whole.ok()) return whole;
-    const std::uint64_t time_ns = RecordClock(*schema).time_ns(batch.records);
-    if (absl::Status opened = open(*schema, time_ns); !opened.ok()) return opened;
+  if (absl::Status chosen = choose_format(batch); !chosen.ok()) return chosen;
+  if (absl::Status fits = format_->check(batch); !fits.ok()) return fits;
+  if (writer_ == nullptr) {
+    absl::Status opened = open(format_->clock().time_ns(batch.records));
+    if (!opened.ok()) return opened;
   }
-  if (batch.schema != schema_->name) return other_schema(options_.path, schema_->name);
-  if (absl::Status whole = check_whole(batch, *schema_); !whole.ok()) return whole;
   if (options_.rotation.on()) return record_in_parts(batch);
   uncommitted_ = true;
-  records_ += batch.records.size() / schema_->record_bytes;
+  records_ += batch.records.size() / format_->record_bytes();
   return writer_->write(batch.records);
+}
+
+// By the first records, which have to be those of the recording that goes on.
+absl::Status RecordingFiles::choose_format(const RecordBatch& batch) {
+  if (format_) return absl::OkStatus();
+  if (continues_ && batch.schema != at_.kind.schema.name) {
+    return check_same_kind(options_.path, at_.kind, {SchemaLabel(batch.schema), 0});
+  }
+  absl::StatusOr<RecordingFormat> format =
+      RecordingFormat::choose(batch, options_.path, options_.feed_metadata);
+  if (!format.ok()) return format.status();
+  if (options_.rotation.every.count() != 0 && !format->clock().has_time()) {
+    return make_error(Errc::kInvalidArgument,
+                      absl::StrCat("records of schema ", batch.schema,
+                                   " have no time by which a file could end: rotate by size, or "
+                                   "describe the records' time (docs/records.md)"));
+  }
+  if (continues_) {
+    absl::Status same = check_same_kind(options_.path, at_.kind, format->kind());
+    if (!same.ok()) return same;
+  }
+  format_ = *std::move(format);
+  return absl::OkStatus();
 }
 
 absl::Status RecordingFiles::append_state(const RecordBatch& batch) {
@@ -127,36 +116,35 @@ absl::Status RecordingFiles::append_state(const RecordBatch& batch) {
 
 absl::Status RecordingFiles::record_state(const RecordBatch& batch) {
   if (batch.records.empty()) return absl::OkStatus();
-  const absl::StatusOr<Schema> schema = describe(batch.schema);
-  if (!schema.ok()) return schema.status();
-  if (absl::Status whole = check_whole(batch, *schema); !whole.ok()) return whole;
-  const RecordClock clock(*schema);
+  if (absl::Status chosen = choose_format(batch); !chosen.ok()) return chosen;
+  if (absl::Status fits = format_->check(batch); !fits.ok()) return fits;
+  const std::size_t record_bytes = format_->record_bytes();
   std::uint64_t newest_ns = 0;
-  for (std::size_t at = 0; at < batch.records.size(); at += schema->record_bytes) {
-    const std::uint64_t time_ns = clock.time_ns(batch.records.subspan(at));
+  for (std::size_t at = 0; at < batch.records.size(); at += record_bytes) {
+    const std::uint64_t time_ns = format_->clock().time_ns(batch.records.subspan(at));
     if (time_ns != dbn::kUndefTimestamp) newest_ns = std::max(newest_ns, time_ns);
   }
   if (newest_ns == 0) newest_ns = dbn::kUndefTimestamp;
-  if (absl::Status opened = open(*schema, newest_ns); !opened.ok()) return opened;
-  records_ += batch.records.size() / schema->record_bytes;
+  if (absl::Status opened = open(newest_ns); !opened.ok()) return opened;
+  records_ += batch.records.size() / record_bytes;
   uncommitted_ = has_records_ = true;
   return writer_->write(batch.records);
 }
 
 absl::Status RecordingFiles::record_in_parts(const RecordBatch& batch) {
-  const std::size_t record_bytes = schema_->record_bytes;
+  const std::size_t record_bytes = format_->record_bytes();
   StoredPosition before = batch.last;  // of the record before the one at hand
   before.sequence -= batch.records.size() / record_bytes;
   for (std::size_t at = 0; at < batch.records.size(); at += record_bytes, ++before.sequence) {
     const auto record = batch.records.subspan(at, record_bytes);
-    const std::uint64_t time_ns = clock_.time_ns(record);
+    const std::uint64_t time_ns = format_->clock().time_ns(record);
     if (rotation_due(time_ns)) {
       if (absl::Status rotated = rotate(before, time_ns); !rotated.ok()) return rotated;
     }
     if (absl::Status written = writer_->write(record); !written.ok()) return written;
     ++records_;
     uncommitted_ = has_records_ = true;
-    event_records_ = ends_event_(record) ? 0 : event_records_ + 1;
+    event_records_ = format_->ends_event()(record) ? 0 : event_records_ + 1;
   }
   return absl::OkStatus();
 }
@@ -177,17 +165,13 @@ absl::Status RecordingFiles::rotate(const StoredPosition& position, std::uint64_
   return begin_file(std::move(ended_file), time_ns);
 }
 
-absl::Status RecordingFiles::open(const Schema& schema, std::uint64_t time_ns) {
-  if (continues_ && schema.name != at_.schema) return other_schema(options_.path, at_.schema);
-  schema_ = schema;
-  clock_ = RecordClock(*schema_);
-  ends_event_ = EventEnds(*schema_);
+absl::Status RecordingFiles::open(std::uint64_t time_ns) {
   if (at_.bytes == 0) {
     if (absl::Status removed = remove_leftover(); !removed.ok()) return removed;
   }
   if (at_.bytes == 0 || file_gone_) return begin_file(at_, time_ns);
-  auto writer =
-      RecordWriter::resume(disk_, file_path(options_.path, at_), at_.bytes, schema_->record_bytes);
+  auto writer = RecordWriter::resume(disk_, file_path(options_.path, at_), at_.bytes,
+                                     format_->record_bytes());
   if (!writer.ok()) return writer.status();
   writer_ = *std::move(writer);
   has_records_ = true;
@@ -208,13 +192,14 @@ absl::Status RecordingFiles::remove_leftover() const {
 
 // Steps 2 and 3. FILE.position comes first: a file without one is never ours.
 absl::Status RecordingFiles::begin_file(RecordingPosition next, std::uint64_t time_ns) {
-  const absl::StatusOr<std::string> raw_metadata = metadata(time_ns);
-  if (!raw_metadata.ok()) return raw_metadata.status();
+  const absl::StatusOr<std::string> head =
+      format_->head(options_.rotation.on() ? time_ns : dbn::kUndefTimestamp);
+  if (!head.ok()) return head.status();
   // A number of which nothing is believed is given again.
   if (next.bytes > 0 || next.part == 0) ++next.part;
   if (!options_.rotation.on()) next.part = 0;
   next.records = records_;
-  next.schema = schema_->name;
+  next.kind = format_->kind();
   next.bytes = 0;
   next.began_ns = time_ns;
   next.event_records = 0;
@@ -226,7 +211,7 @@ absl::Status RecordingFiles::begin_file(RecordingPosition next, std::uint64_t ti
                       absl::StrCat(path, " is there already; remove it or record to another name"));
   }
   if (absl::Status moved = move_position(next); !moved.ok()) return moved;
-  auto writer = RecordWriter::create(disk_, path, *raw_metadata, schema_->record_bytes);
+  auto writer = RecordWriter::create(disk_, path, *head, format_->record_bytes());
   if (!writer.ok()) return writer.status();
   writer_ = *std::move(writer);
   has_records_ = false;
@@ -234,28 +219,6 @@ absl::Status RecordingFiles::begin_file(RecordingPosition next, std::uint64_t ti
   uncommitted_ = true;
   ++files_;
   return absl::OkStatus();
-}
-
-// As the feed's version of DBN has it.
-absl::StatusOr<Schema> RecordingFiles::describe(const std::string& schema) const {
-  if (dbn::find_schema(schema) == nullptr) return no_dbn_schema(schema);
-  const absl::StatusOr<std::string> raw = options_.feed_metadata();
-  if (!raw.ok()) return raw.status();
-  const absl::StatusOr<dbn::Metadata> parsed = dbn::parse_metadata(std::as_bytes(std::span(*raw)));
-  if (!parsed.ok()) return parsed.status();
-  std::optional<Schema> known = known_schema(schema, parsed->version);
-  if (!known) return no_dbn_schema(schema);
-  return *std::move(known);
-}
-
-// A file of a series says when it begins, as DBN's documentation has it for files that were split;
-// when it ends is not known yet.
-absl::StatusOr<std::string> RecordingFiles::metadata(std::uint64_t time_ns) const {
-  absl::StatusOr<std::string> raw = options_.feed_metadata();
-  if (!raw.ok() || !options_.rotation.on() || time_ns == dbn::kUndefTimestamp) return raw;
-  absl::Status set = dbn::set_time_range(*raw, time_ns, dbn::kUndefTimestamp);
-  if (!set.ok()) return set;
-  return raw;
 }
 
 absl::Status RecordingFiles::commit(const StoredPosition& position) {
@@ -267,6 +230,7 @@ absl::Status RecordingFiles::commit(const StoredPosition& position) {
   RecordingPosition next = at_;
   next.position = position;
   next.records = records_;
+  next.kind = format_->kind();  // which a release before 0.2.0 has not said
   next.bytes = *bytes;
   next.event_records = event_records_;
   return keep(move_position(next));
@@ -278,17 +242,16 @@ absl::Status RecordingFiles::move_position(const RecordingPosition& position) {
   return written;
 }
 
-absl::Status RecordingFiles::finish(const std::string& schema, const StoredPosition& position) {
+absl::Status RecordingFiles::finish(const RecordBatch& joined) {
   if (!failure_.ok()) return failure_;
   const bool empty = writer_ == nullptr && !continues_;
-  const bool joined = !schema.empty() && !position.session_id.is_zero();
-  if (empty && joined && !options_.rotation.on()) {
-    const absl::StatusOr<Schema> described = describe(schema);
-    absl::Status opened =
-        keep(described.ok() ? open(*described, dbn::kUndefTimestamp) : described.status());
-    if (!opened.ok()) return opened;
+  const bool is_joined = !joined.schema.empty() && !joined.last.session_id.is_zero();
+  if (empty && is_joined && !options_.rotation.on()) {
+    absl::Status opened = choose_format(joined);
+    if (opened.ok()) opened = open(dbn::kUndefTimestamp);
+    if (absl::Status kept = keep(std::move(opened)); !kept.ok()) return kept;
   }
-  if (absl::Status committed = commit(position); !committed.ok()) return committed;
+  if (absl::Status committed = commit(joined.last); !committed.ok()) return committed;
   return writer_ == nullptr ? absl::OkStatus() : keep(writer_->finish());
 }
 

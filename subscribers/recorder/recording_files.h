@@ -1,5 +1,5 @@
-// The files of a recording: what a bus carries, in a DBN file or a series of them, with
-// FILE.position beside it (recording_position.h), so that it goes on exactly where it was: no
+// The files of a recording: what a bus carries, in a file or a series of them (recording_format.h),
+// with FILE.position beside it (recording_position.h), so that it goes on exactly where it was: no
 // record twice, none missing.
 //
 // commit() ends a zstd frame, syncs the file, and then moves FILE.position. After a crash the file
@@ -24,7 +24,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -32,12 +31,11 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "lapwing/dbn.h"
 #include "lapwing/recording.h"
 #include "lapwing/subscriber.h"
 #include "os/io.h"
 #include "snapshot/recording/record_writer.h"
-#include "snapshot/schema/record_clock.h"
+#include "subscribers/recorder/recording_format.h"
 #include "subscribers/recorder/recording_position.h"
 #include "subscribers/recorder/rotation.h"
 
@@ -46,8 +44,7 @@ namespace lapwing {
 struct RecordingFilesOptions {
   std::string path;
   Rotation rotation;
-  // The feed's DBN metadata, raw; asked for at the first records, and whenever a file is made.
-  std::function<absl::StatusOr<std::string>()> feed_metadata;
+  FeedMetadata feed_metadata;
 };
 
 class RecordingFiles {
@@ -63,18 +60,19 @@ class RecordingFiles {
   std::uint64_t records() const { return records_; }  // in the whole recording
   std::uint64_t files() const { return files_; }      // written to by this object
 
-  // Makes or opens the file when the first records arrive. Errors: kRecordSize for a schema that
-  // DBN does not have, or that is not the recording's; kNoSpace, kSystem, …
+  // Makes or opens the file when the first records arrive. Errors: kRecordSize for records that are
+  // not the recording's; those of RecordingFormat::choose(); kInvalidArgument for a rotation by
+  // time of records that have none; kNoSpace, kSystem, …
   absl::Status append(const RecordBatch& batch);
   // The state that a new recording begins with (recorded_state.h), as of batch.last: before
-  // anything else, in one file. That file begins at the newest ts_recv in it.
+  // anything else, in one file. That file begins at the newest time in it.
   absl::Status append_state(const RecordBatch& batch);
   // Makes what was appended durable and moves FILE.position to `position`, which is that of the
   // last record appended.
   absl::Status commit(const StoredPosition& position);
-  // The last commit. One file without records still becomes a valid, empty DBN file where the bus
-  // was joined: `schema` is known, and there is a position to go on from.
-  absl::Status finish(const std::string& schema, const StoredPosition& position);
+  // The last commit, at joined.last. One file without records still becomes a valid, empty file
+  // where the bus was joined: its schema is known, and there is a position to go on from.
+  absl::Status finish(const RecordBatch& joined);
 
  private:
   RecordingFiles(Disk& disk, RecordingFilesOptions options)
@@ -85,13 +83,12 @@ class RecordingFiles {
   absl::Status record(const RecordBatch& batch);
   absl::Status record_state(const RecordBatch& batch);
   absl::Status record_in_parts(const RecordBatch& batch);
-  absl::Status open(const Schema& schema, std::uint64_t time_ns);
+  absl::Status choose_format(const RecordBatch& batch);
+  absl::Status open(std::uint64_t time_ns);
   absl::Status begin_file(RecordingPosition next, std::uint64_t time_ns);  // `next`: before it
   absl::Status remove_leftover() const;
   absl::Status rotate(const StoredPosition& position, std::uint64_t time_ns);
   bool rotation_due(std::uint64_t time_ns) const;
-  absl::StatusOr<Schema> describe(const std::string& schema) const;
-  absl::StatusOr<std::string> metadata(std::uint64_t time_ns) const;
   absl::Status move_position(const RecordingPosition& position);
   absl::Status keep(absl::Status status);
 
@@ -103,9 +100,7 @@ class RecordingFiles {
   std::uint64_t records_ = 0;
   std::uint64_t files_ = 0;
   bool uncommitted_ = false;
-  std::optional<Schema> schema_;  // once it is open
-  RecordClock clock_;
-  EventEnds ends_event_;
+  std::optional<RecordingFormat> format_;  // from the first records on
   std::unique_ptr<RecordWriter> writer_;
 
   // Of a series.

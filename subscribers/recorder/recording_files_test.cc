@@ -2,9 +2,13 @@
 
 #include <catch2/catch.hpp>
 #include <filesystem>
+#include <memory>
 #include <string>
 
+#include "absl/strings/str_format.h"
+#include "lapwing/kv16.h"
 #include "os/posix_io.h"
+#include "snapshot/schema/known_schemas.h"
 #include "testing/recorder_fixture.h"
 #include "testing/temporary_directory.h"
 
@@ -66,7 +70,7 @@ TEST_CASE("A recording of nothing is an empty file, and a series of nothing is n
 TEST_CASE("A recording that ended before there was a position leaves nothing to go on from") {
   OnDisk on;
   auto recording = prepared(on.disk, recording_options(on.path, kOneFile));
-  REQUIRE(recording->finish(dbn::kSchemaMbo, StoredPosition{}).ok());
+  REQUIRE(recording->finish({.schema = dbn::kSchemaMbo}).ok());
   CHECK(on.disk.list(on.directory.path()).value().empty());
   recording = prepared(on.disk, recording_options(on.path, kOneFile));
   CHECK_FALSE(recording->position());
@@ -228,7 +232,13 @@ TEST_CASE("A series holds one schema, whichever run brings another") {
 TEST_CASE("A position that is none of ours is refused, and nothing is touched") {
   OnDisk on;
   on.record(kBySecond, 30);
-  write_file(position_path(on.path), GENERATE("", "{}", "[1]", "{\"journal\":\"zz\"}"));
+  const std::string good = read_file(position_path(on.path));
+  const std::size_t hash = good.find("0000000000000000");
+  REQUIRE(hash != std::string::npos);
+  std::string bad_hash = good;
+  bad_hash.replace(hash, 16, "not hexadecimal ");
+  const std::string bad = GENERATE("", "{}", "[1]", "{\"journal\":\"zz\"}", "a bad hash");
+  write_file(position_path(on.path), bad == "a bad hash" ? bad_hash : bad);
   const auto refused = RecordingFiles::prepare(on.disk, recording_options(on.path, kBySecond));
   CHECK(errc_of(refused.status()) == Errc::kDamaged);
   check_series(on.files(), 1, 30);
@@ -245,6 +255,183 @@ TEST_CASE("Bytes that are no whole records are refused, and nothing of them is r
     CHECK(errc_of(prepared(disk, options)->append_state(batch)) == Errc::kRecordSize);
     CHECK_FALSE(std::filesystem::exists(options.path));
   }
+}
+
+TEST_CASE("A schema that DBN does not have is recorded into record files, as orders are into DBN") {
+  OnDisk on;
+  on.path = on.directory.file(GENERATE("desk.records", "desk.records.zst", "desk"));
+  const bool in_parts = GENERATE(false, true);
+  const Rotation rotation = in_parts ? kBySecond : kOneFile;
+  const auto record = [&](Sequence last) {
+    const absl::Status done = record_up_to(on.disk, recording_options(on.path, rotation), last,
+                                           on.random, FeedOf::kSignals);
+    INFO(done);
+    REQUIRE(done.ok());
+  };
+  record(0);
+  if (!in_parts && on.path.ends_with(".records")) {
+    CHECK(read_recorded(on.disk, on.path).records.empty());
+    CHECK(read_recorded(on.disk, on.path).head == signal_head());
+  }
+  for (const Sequence last : {7U, 150U, 250U, 450U}) record(last);
+  if (!on.path.ends_with("desk") && in_parts) {
+    const auto files = on.files();
+    check_series(files, 1, 450);
+    REQUIRE(files.size() == 5);
+    CHECK(files[1].records.size() == 100);
+    CHECK(files[0].name.find("desk.000001.20251120T150000Z.records") == 0);
+  }
+  if (!on.path.ends_with(".zst") && !in_parts) {
+    const std::string expected = *encode_record_file_head(signal_head()) + signal_records(1, 450);
+    CHECK((read_file(on.path) == expected));
+  }
+}
+
+TEST_CASE("The name decides where both forms can be, and no DBN file has other records in it") {
+  OnDisk on;
+  on.path = on.directory.file(GENERATE("es.dbn", "es.dbn.zst"));
+  auto recording = prepared(on.disk, recording_options(on.path, kOneFile));
+  const absl::Status refused = append(*recording, 1, 3, FeedOf::kSignals);
+  CHECK(errc_of(refused) == Errc::kRecordSize);
+  CHECK(contains(std::string(refused.message()), "which a DBN file cannot hold: name the file "));
+  CHECK_FALSE(std::filesystem::exists(on.path));
+  on.path = on.directory.file("es.records");
+  recording = prepared(on.disk, recording_options(on.path, kOneFile));
+  const std::string orders = feed_records(1, 30);
+  RecordBatch batch = feed_batch(orders, 30);
+  batch.record_bytes = sizeof(dbn::MboMsg);
+  REQUIRE(recording->append(batch).ok());
+  REQUIRE(recording->commit(feed_position(30)).ok());
+  const auto reader = RecordFileReader::open(on.path);
+  REQUIRE(reader.ok());
+  CHECK((*reader)->head() == RecordFileHead{.schema = dbn::kSchemaMbo, .record_bytes = 56});
+  CHECK((*reader)->next(100).value().size() == 30 * sizeof(dbn::MboMsg));
+}
+
+// A recording of ten signals, then a batch of others: by the run that recorded them, or by another.
+TEST_CASE("A recording does not go on with records of another size or description") {
+  OnDisk on;
+  on.path = on.directory.file("desk.records");
+  const auto options = recording_options(on.path, kOneFile);
+  auto recording = prepared(on.disk, options);
+  REQUIRE(append(*recording, 1, 10, FeedOf::kSignals).ok());
+  REQUIRE(recording->commit(feed_position(10)).ok());
+  const bool in_another_run = GENERATE(false, true);
+  const auto refusal = [&](auto&& change) {
+    if (in_another_run) recording = prepared(on.disk, options);
+    const std::string bytes = signal_records(11, 8);  // 448 bytes, of 56 or of 64 each
+    RecordBatch batch = feed_batch(bytes, 18, FeedOf::kSignals);
+    change(batch);
+    const absl::Status refused = recording->append(batch);
+    CHECK(errc_of(refused) == Errc::kRecordSize);
+    CHECK(recording->append(batch) == refused);  // the first error is final
+    CHECK(recording->position() == feed_position(10));
+    return std::string(refused.message());
+  };
+  const std::string held = on.path + " holds records of schema desk.signal (56 bytes, description ";
+  const std::string words = GENERATE("size", "description", "none", "schema");
+  CAPTURE(words, in_another_run);
+  std::string said;
+  if (words == "size") {
+    said = refusal([](RecordBatch& batch) {
+      batch.record_bytes = 64;
+      batch.description = nullptr;
+    });
+    CHECK(contains(said, "now carries records of schema desk.signal (64 bytes): record those"));
+  } else if (words == "description") {
+    said = refusal([](RecordBatch& batch) {
+      batch.description = std::make_shared<const Schema>(later_signal());
+    });
+    CHECK(contains(said, absl::StrFormat("description %016x): record", later_signal().hash())));
+  } else if (words == "none") {
+    said = refusal([](RecordBatch& batch) { batch.description = nullptr; });
+    CHECK(contains(said, "now carries records of schema desk.signal (56 bytes): record"));
+  } else {
+    said = refusal([](RecordBatch& batch) {
+      batch.schema = "desk.other";
+      batch.description = nullptr;
+    });
+    CHECK(contains(said, "now carries records of schema desk.other"));
+  }
+  CHECK(contains(said, held));
+  const std::string expected = *encode_record_file_head(signal_head()) + signal_records(1, 10);
+  recording.reset();
+  CHECK((read_file(on.path) == expected));
+}
+
+TEST_CASE("The same description in another object is the same") {
+  OnDisk on;
+  on.path = on.directory.file("desk.records");
+  auto recording = prepared(on.disk, recording_options(on.path, kOneFile));
+  REQUIRE(append(*recording, 1, 10, FeedOf::kSignals).ok());
+  const std::string bytes = signal_records(11, 1);
+  RecordBatch batch = feed_batch(bytes, 11, FeedOf::kSignals);
+  batch.description = std::make_shared<const Schema>(schema_of<Signal>());
+  CHECK(recording->append(batch).ok());
+}
+
+TEST_CASE("A shipped schema is what it is, whatever names a release has for its values") {
+  OnDisk on;
+  on.path = on.directory.file("kv.records");
+  Schema shipped = *known_schema(kv16::kSchema);
+  const std::string pairs(5 * sizeof(kv16::Record), 'x');
+  RecordBatch batch{kv16::kSchema, std::as_bytes(std::span(pairs)), feed_position(5)};
+  batch.description = std::make_shared<const Schema>(shipped);
+  {
+    auto recording = prepared(on.disk, recording_options(on.path, kOneFile));
+    REQUIRE(recording->append(batch).ok());
+    REQUIRE(recording->commit(feed_position(5)).ok());
+  }
+  shipped.fields.back().values = {{"zero", 0}};
+  batch.description = std::make_shared<const Schema>(shipped);
+  auto recording = prepared(on.disk, recording_options(on.path, kOneFile));
+  CHECK(recording->append(batch).ok());
+}
+
+TEST_CASE("Records that nobody has described are recorded with their size, which has to be said") {
+  OnDisk on;
+  on.path = on.directory.file("plain.records");
+  const std::string bytes = signal_records(1, 10);
+  RecordBatch batch{"desk.plain", std::as_bytes(std::span(bytes)), feed_position(10)};
+  const absl::Status unsaid =
+      prepared(on.disk, recording_options(on.path, kOneFile))->append(batch);
+  CHECK(errc_of(unsaid) == Errc::kInvalidArgument);
+  CHECK(contains(std::string(unsaid.message()), "give RecordBatch::record_bytes"));
+  batch.record_bytes = sizeof(Signal);
+  const absl::Status timeless =
+      prepared(on.disk, recording_options(on.path, kBySecond))->append(batch);
+  CHECK(errc_of(timeless) == Errc::kInvalidArgument);
+  CHECK(contains(std::string(timeless.message()), "have no time"));
+  CHECK(on.disk.list(on.directory.path()).value().empty());
+  const auto recording = prepared(on.disk, recording_options(on.path, {.bytes = kRotateBytesMin}));
+  while (recording->files() < 3) REQUIRE(recording->append(batch).ok());
+  REQUIRE(recording->commit(feed_position(10)).ok());
+  const auto files = on.files();
+  REQUIRE(files.size() == 3);
+  CHECK(files[2].name == "plain.000003.records");
+  CHECK(files[2].head == plain_head());
+}
+
+TEST_CASE("FILE.position says what the records are, and one of an earlier release is completed") {
+  OnDisk on;
+  on.path = on.directory.file("es.dbn");
+  on.record(kOneFile, 30);
+  RecordingPosition position = *read_position(on.disk, on.path);
+  CHECK(position.kind == RecordedKind{SchemaLabel(dbn::kSchemaMbo), 56});
+  std::string text = read_file(position_path(on.path));
+  const std::string added = R"("record_bytes":56,"schema_hash":"0000000000000000",)";
+  REQUIRE(contains(text, added));
+  text.erase(text.find(added), added.size());
+  write_file(position_path(on.path), text);
+  CHECK(read_position(on.disk, on.path)->kind.record_bytes == 0);
+  on.record(kOneFile, 60);
+  CHECK(read_position(on.disk, on.path)->kind == position.kind);
+  CHECK(read_recorded(on.disk, on.path).records.size() == 60);
+  on.path = on.directory.file("desk.records");
+  const auto options = recording_options(on.path, kOneFile);
+  REQUIRE(record_up_to(on.disk, options, 3, on.random, FeedOf::kSignals).ok());
+  position = *read_position(on.disk, on.path);
+  CHECK(position.kind == RecordedKind{SchemaLabel("desk.signal", schema_of<Signal>().hash()), 56});
 }
 
 }  // namespace lapwing

@@ -15,8 +15,9 @@ constexpr std::chrono::seconds kPeriod{1};  // 300 records
 
 enum class Cut { kKill, kPower, kFault };
 
-std::string series_path(bool zstd) {
-  return std::string(kRoot) + (zstd ? "/es.dbn.zst" : "/es.dbn");
+std::string series_path(FeedOf of, bool zstd) {
+  return std::string(kRoot) + (of == FeedOf::kOrders ? "/es.dbn" : "/desk.records") +
+         (zstd ? ".zst" : "");
 }
 
 Rotation rotation_of(bool by_time, bool zstd) {
@@ -52,15 +53,16 @@ void check_position(SimDisk& disk, const RecordingFilesOptions& options) {
 }  // namespace
 
 TEST_CASE("A recorder that is cut short before any of its operations goes on exactly") {
+  const FeedOf of = GENERATE(FeedOf::kOrders, FeedOf::kSignals);
   const bool zstd = GENERATE(false, true);
   const bool by_time = GENERATE(false, true);
   const Cut cut = GENERATE(Cut::kKill, Cut::kPower, Cut::kFault);
   const RecordingFilesOptions options =
-      recording_options(series_path(zstd), rotation_of(by_time, zstd));
+      recording_options(series_path(of, zstd), rotation_of(by_time, zstd));
   std::uint64_t cuts = 0;
   std::uint64_t files = 0;
   for (std::uint64_t step = 0;; ++step) {
-    CAPTURE(zstd, by_time, static_cast<int>(cut), step);
+    CAPTURE(static_cast<int>(of), zstd, by_time, static_cast<int>(cut), step);
     SimDisk disk(kRoot, 7 + step);
     SimRandom random(step);
     if (cut == Cut::kFault) {
@@ -69,14 +71,14 @@ TEST_CASE("A recorder that is cut short before any of its operations goes on exa
     } else {
       disk.stop_after(step);
     }
-    const absl::Status first = record_up_to(disk, options, kRecords, random);
+    const absl::Status first = record_up_to(disk, options, kRecords, random, of);
     if (cut == Cut::kFault ? step > 3 * disk.operations() : first.ok()) break;
     if (!first.ok()) {
       ++cuts;
       if (cut != Cut::kFault) cut_short(disk, cut);
       if (cut != Cut::kFault) check_position(disk, options);
     }
-    const absl::Status second = record_up_to(disk, options, kRecords, random);
+    const absl::Status second = record_up_to(disk, options, kRecords, random, of);
     INFO(second);
     REQUIRE(second.ok());
     const auto series = read_series(disk, options.path);
@@ -88,21 +90,22 @@ TEST_CASE("A recorder that is cut short before any of its operations goes on exa
 }
 
 TEST_CASE("A recorder that is cut short again and again still records each record once") {
+  const FeedOf of = GENERATE(FeedOf::kOrders, FeedOf::kSignals);
   const bool zstd = GENERATE(false, true);
   const Cut cut = GENERATE(Cut::kKill, Cut::kPower);
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
-    CAPTURE(zstd, static_cast<int>(cut), seed);
+    CAPTURE(static_cast<int>(of), zstd, static_cast<int>(cut), seed);
     SimDisk disk(kRoot, seed);
     SimRandom random(seed);
     const RecordingFilesOptions options =
-        recording_options(series_path(zstd), rotation_of(seed % 2 == 0, zstd));
+        recording_options(series_path(of, zstd), rotation_of(seed % 2 == 0, zstd));
     for (int cuts = 0; cuts < 100; ++cuts) {
       disk.stop_after(random.below(60));
-      if (record_up_to(disk, options, kRecords, random).ok()) break;
+      if (record_up_to(disk, options, kRecords, random, of).ok()) break;
       cut_short(disk, cut);
       check_position(disk, options);
     }
-    REQUIRE(record_up_to(disk, options, kRecords, random).ok());
+    REQUIRE(record_up_to(disk, options, kRecords, random, of).ok());
     const auto files = read_series(disk, options.path);
     check_series(files, 1, kRecords);
     CHECK(files.size() > 2);
@@ -110,16 +113,17 @@ TEST_CASE("A recorder that is cut short again and again still records each recor
 }
 
 TEST_CASE("A disk that is full stops a recording with a message, and room lets it go on exactly") {
+  const FeedOf of = GENERATE(FeedOf::kOrders, FeedOf::kSignals);
   const bool zstd = GENERATE(false, true);
   const RecordingFilesOptions options =
-      recording_options(series_path(zstd), rotation_of(true, zstd));
+      recording_options(series_path(of, zstd), rotation_of(true, zstd));
   std::uint64_t full = 0;
   for (std::uint64_t capacity = 1'000; capacity < 80'000; capacity += 499) {
-    CAPTURE(zstd, capacity);
+    CAPTURE(static_cast<int>(of), zstd, capacity);
     SimDisk disk(kRoot, capacity);
     SimRandom random(capacity);
     disk.set_capacity(capacity);
-    const absl::Status first = record_up_to(disk, options, kRecords, random);
+    const absl::Status first = record_up_to(disk, options, kRecords, random, of);
     if (!first.ok()) {
       ++full;
       INFO(first);
@@ -131,10 +135,10 @@ TEST_CASE("A disk that is full stops a recording with a message, and room lets i
                     .find("up to record " + std::to_string(position->position.sequence) +
                           " stays: put that right") != std::string::npos);
       }
-      REQUIRE_FALSE(record_up_to(disk, options, kRecords, random).ok());
+      REQUIRE_FALSE(record_up_to(disk, options, kRecords, random, of).ok());
     }
     disk.set_capacity(std::uint64_t{1} << 40);
-    REQUIRE(record_up_to(disk, options, kRecords, random).ok());
+    REQUIRE(record_up_to(disk, options, kRecords, random, of).ok());
     check_series(read_series(disk, options.path), 1, kRecords);
   }
   CHECK(full > 20);

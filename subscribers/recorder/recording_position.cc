@@ -2,10 +2,13 @@
 
 #include <nlohmann/json.hpp>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "lapwing/error.h"
 #include "os/path.h"
 #include "os/small_file.h"
+#include "snapshot/json_members.h"
 #include "subscribers/recorder/rotation.h"
 
 namespace lapwing {
@@ -13,7 +16,38 @@ namespace {
 
 constexpr std::size_t kPositionBytesMax = 4096;
 
+std::string hash_text(std::uint64_t hash) {
+  return absl::StrFormat("%016x", hash);
+}
+
+// Releases before 0.2.0 have written neither.
+bool take_kind(const nlohmann::json& json, RecordedKind& kind) {
+  if (!json.contains("record_bytes")) return true;
+  std::string hash;
+  return take(json, "record_bytes", kind.record_bytes) && take(json, "schema_hash", hash) &&
+         absl::SimpleHexAtoi(hash, &kind.schema.hash);
+}
+
+std::string words_for(const RecordedKind& kind) {
+  std::string words = absl::StrCat("records of schema ", kind.schema.name);
+  if (kind.record_bytes == 0) return words;
+  absl::StrAppend(&words, " (", kind.record_bytes, " bytes");
+  if (kind.schema.hash != 0) absl::StrAppend(&words, ", description ", hash_text(kind.schema.hash));
+  return words + ")";
+}
+
 }  // namespace
+
+absl::Status check_same_kind(const std::string& path, const RecordedKind& held,
+                             const RecordedKind& carried) {
+  const bool is_known = held.record_bytes != 0;
+  if (is_known ? held == carried : held.schema.name == carried.schema.name) {
+    return absl::OkStatus();
+  }
+  return make_error(Errc::kRecordSize,
+                    absl::StrCat(path, " holds ", words_for(held), ", and the bus now carries ",
+                                 words_for(carried), ": record those into another file"));
+}
 
 std::string position_path(const std::string& recording_path) {
   return recording_path + ".position";
@@ -35,18 +69,18 @@ absl::StatusOr<RecordingPosition> read_position(Disk& disk, const std::string& r
     const auto session = Id128::from_hex(json.at("session").get<std::string>());
     read.position.sequence = json.at("sequence").get<Sequence>();
     read.records = json.at("records").get<std::uint64_t>();
-    read.schema = json.at("schema").get<std::string>();
+    read.kind.schema.name = json.at("schema").get<std::string>();
     read.bytes = json.at("bytes").get<std::uint64_t>();
     read.part = json.at("part").get<std::uint64_t>();
     read.began_ns = json.at("began_ns").get<std::uint64_t>();
     read.event_records = json.at("event_records").get<std::uint64_t>();
-    if (journal && session) {
+    if (journal && session && take_kind(json, read.kind)) {
       read.position.journal_id = *journal;
       read.position.session_id = *session;
       return read;
     }
   } catch (const nlohmann::json::exception&) {
-    // Said below, as for ids that are none.
+    // Said below, as for ids and hashes that are none.
   }
   return make_error(Errc::kDamaged,
                     absl::StrCat(path,
@@ -60,13 +94,18 @@ absl::Status write_position(Disk& disk, const std::string& recording_path,
                                        {"session", position.position.session_id.hex()},
                                        {"sequence", position.position.sequence},
                                        {"records", position.records},
-                                       {"schema", position.schema},
+                                       {"schema", position.kind.schema.name},
+                                       {"record_bytes", position.kind.record_bytes},
+                                       {"schema_hash", hash_text(position.kind.schema.hash)},
                                        {"bytes", position.bytes},
                                        {"part", position.part},
                                        {"began_ns", position.began_ns},
                                        {"event_records", position.event_records}};
+  // A name that is no UTF-8 must not throw here.
+  const std::string text =
+      json.dump(-1, ' ', /*ensure_ascii=*/false, nlohmann::ordered_json::error_handler_t::replace);
   return replace_file(disk, directory_of(recording_path),
-                      name_in_directory(position_path(recording_path)), json.dump() + "\n");
+                      name_in_directory(position_path(recording_path)), text + "\n");
 }
 
 }  // namespace lapwing

@@ -2,13 +2,17 @@
 // stands in its files beyond this was never recorded.
 //
 //   {"journal":"…","session":"…","sequence":4711,"records":4711,"schema":"dbn.mbo",
-//    "bytes":81920,"part":2,"began_ns":1795185000000000000,"event_records":0}
+//    "record_bytes":56,"schema_hash":"0000000000000000","bytes":81920,"part":2,
+//    "began_ns":1795185000000000000,"event_records":0}
 //
-// One line of JSON, replaced as a whole (os/small_file.h). `part` and `began_ns` say which
-// file is the one that grows: its number in a series and the ts_recv of its first record, or part 0
-// where the recording is one file. All files of a series with lower numbers are complete. `bytes`
-// of the one that grows are believed; 0: it may or may not be there, and is made anew.
-// `event_records`: in a series, how many records at its end are of an event that is not over yet.
+// One line of JSON, replaced as a whole (os/small_file.h). `schema`, `record_bytes` and
+// `schema_hash` say what every record of the recording is; it is not continued with others.
+// `schema_hash` is of the description in record files, 0 in DBN files and where there is none.
+// `part` and `began_ns` say which file is the one that grows: its number in a series and the time
+// of its first record, or part 0 where the recording is one file. All files of a series with lower
+// numbers are complete. `bytes` of the one that grows are believed; 0: it may or may not be there,
+// and is made anew. `event_records`: in a series, how many records at its end are of an event that
+// is not over yet.
 //
 // Thread safety: free functions; one writer for a recording.
 #pragma once
@@ -21,13 +25,28 @@
 #include "lapwing/dbn.h"
 #include "lapwing/subscriber.h"
 #include "os/io.h"
+#include "proto/schema_label.h"
 
 namespace lapwing {
+
+// What every record of a recording is.
+struct RecordedKind {
+  // With the hash of the description that stands in its files; 0: none does.
+  SchemaLabel schema;
+  std::uint32_t record_bytes = 0;  // 0: a release before 0.2.0 has not said it
+
+  friend bool operator==(const RecordedKind&, const RecordedKind&) = default;
+};
+
+// Whether a recording of records that are `held` goes on with `carried` ones.
+// Errors: kRecordSize, with what both are; `path` is the recording's.
+absl::Status check_same_kind(const std::string& path, const RecordedKind& held,
+                             const RecordedKind& carried);
 
 struct RecordingPosition {
   StoredPosition position;    // of the last record that is believed
   std::uint64_t records = 0;  // in the whole recording
-  std::string schema;
+  RecordedKind kind;
   std::uint64_t bytes = 0;
   std::uint64_t part = 0;
   std::uint64_t began_ns = dbn::kUndefTimestamp;

@@ -141,7 +141,7 @@ TEST_CASE("A recording from a snapshot begins with the state, and with nothing o
   {
     Recording recording = bus.open();
     REQUIRE(recording.append_state(*fold, entries).ok());
-    REQUIRE(recording.end_state(feed_position(900)).ok());
+    REQUIRE(recording.end_state({.last = feed_position(900)}).ok());
     REQUIRE(recording.commit().ok());
     CHECK(recording.position() == feed_position(900));
     CHECK(errc_of(recording.append_state(*fold, entries)) == Errc::kMisuse);
@@ -156,6 +156,27 @@ TEST_CASE("A recording from a snapshot begins with the state, and with nothing o
   REQUIRE(append(recording, 1, 3).ok());
   REQUIRE(recording.finish().ok());
   CHECK(without.records() == std::vector<Sequence>{1, 2, 3});
+}
+
+TEST_CASE("A record file begins with the latest records, too") {
+  const RecordedBus bus;
+  const std::string path = bus.directory.file("desk.records");
+  const Schema schema = schema_of<Signal>();
+  const std::unique_ptr<Fold> fold = *make_fold(kFoldLatest, schema);
+  const std::string state = signal_records(1, 3);  // of three instruments
+  const std::string more = signal_records(901, 2);
+  {
+    auto recording = Recording::open({.path = path, .directory = bus.directory.path()});
+    REQUIRE(recording.ok());
+    REQUIRE(recording->append_state(*fold, std::as_bytes(std::span(state))).ok());
+    const RecordBatch end = feed_batch("", 900, FeedOf::kSignals);
+    REQUIRE(recording->end_state(end).ok());
+    REQUIRE(recording->append(feed_batch(more, 902, FeedOf::kSignals)).ok());
+    REQUIRE(recording->finish().ok());
+    CHECK(recording->position() == feed_position(902));
+  }
+  const std::string head = *encode_record_file_head(signal_head());
+  CHECK((read_file(path) == head + state + more));
 }
 
 TEST_CASE("A recording that was finished takes nothing more") {
@@ -206,7 +227,7 @@ TEST_CASE("Every call of a recording is forked in a child, and its parent record
     const auto is_forked = [](const absl::Status& why) { return errc_of(why) == Errc::kForked; };
     if (!is_forked(append(recording, 151, 160))) return __LINE__;
     if (!is_forked(recording.append_state(**latest, {}))) return __LINE__;
-    if (!is_forked(recording.end_state(feed_position(150)))) return __LINE__;
+    if (!is_forked(recording.end_state({.last = feed_position(150)}))) return __LINE__;
     if (!is_forked(recording.commit()) || !is_forked(recording.finish())) return __LINE__;
     if (recording.position()->sequence != 100) return __LINE__;
     // Files of the child's own get the numbers that the recording's had.
