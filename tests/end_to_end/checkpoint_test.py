@@ -339,7 +339,7 @@ class Retention(CheckpointTest):
         self.assertTrue(filler.exists() and publisher.alive(), publisher.err())
         self.assertNotIn("not pruned", running.err())
         # More than the segments hold that were made before.
-        flow.feed(flow.dbn.records)
+        flow.feed(flow.source.records)
         flow.end()
         self.assertEqual(publisher.wait(), DONE, publisher.err())
         self.assertEqual(running.wait(), DONE, running.err())

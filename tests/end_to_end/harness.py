@@ -90,6 +90,8 @@ def decoded(path):
 class Dbn:
     """The content of a raw DBN file whose records are all of one size."""
 
+    source = "dbn:-"  # with which a publisher reads it from a pipe
+
     def __init__(self, content):
         self.content = content
         (metadata_bytes,) = struct.unpack_from("<I", content, 4)
@@ -161,21 +163,21 @@ class Running:
 
 
 class Flow:
-    """A publisher of `dbn:-` that goes as far as the test has let it, and ends when it is told.
+    """A publisher of a pipe that goes as far as the test has let it, and ends when it is told.
 
     So whatever has to happen within the flow does, however long the test or anybody else takes.
     """
 
-    def __init__(self, publisher, dbn):
+    def __init__(self, publisher, source):
         self.publisher = publisher
-        self.dbn = Dbn(dbn)
+        self.source = source
         self.fed = 0
 
     def feed(self, through):
         """Lets it publish the feed's records up to number `through`; the first makes the bus."""
-        end = self.dbn.end_of(through)
+        end = self.source.end_of(through)
         if end > self.fed:
-            self.publisher.process.stdin.write(self.dbn.content[self.fed:end])
+            self.publisher.process.stdin.write(self.source.content[self.fed:end])
             self.publisher.process.stdin.flush()
             self.fed = end
 
@@ -342,11 +344,13 @@ class BusTest(ProgramTest):
             return ring and ring["durable"] >= least
         self.until(f"{least} to be durable", held)
 
-    def publish_flow(self, name, dbn, *options, **popen):
-        """Starts a publisher of a raw DBN file's content, which waits for Flow.feed()."""
-        publisher = self.start(name, "publish", "--source", "dbn:-", *options,
+    def publish_flow(self, name, source, *options, **popen):
+        """Starts a publisher of a Dbn, a RecordFile or a DBN file's bytes; waits for Flow.feed()."""
+        if isinstance(source, bytes):
+            source = Dbn(source)
+        publisher = self.start(name, "publish", "--source", source.source, *options,
                                stdin=subprocess.PIPE, **popen)
-        flow = Flow(publisher, dbn)
+        flow = Flow(publisher, source)
         self.addCleanup(flow.end)
         return flow
 

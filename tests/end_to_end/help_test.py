@@ -136,6 +136,7 @@ class OfBuses(ExamplesTest):
         shutil.copy(feed, self.template / "day.dbn.zst")
         self.run_to_end("kv", "publish", "--source", f"kv16:records=10,seed={seed_of_key(KEY)}",
                         *small, bus=kv)
+        self.run_to_end("day", "export", "--out", self.template / "day.records", bus=kv)
         for bus, fold in ((es, "orders"), (es, "latest"), (kv, "latest")):
             self.run_to_end(fold, "checkpoint", "--fold", fold, "--until-closed", bus=bus)
 

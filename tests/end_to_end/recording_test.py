@@ -5,23 +5,19 @@ databento-dbn, from a registry.
 """
 
 import json
-import os
 import pathlib
 import random
 import shutil
 import signal
 import struct
 import subprocess
-import threading
 import time
 import unittest
 
 import harness
+import recordings
 
 ES = "esh4-glbx-mdp3-20231225.mbo.dbn.zst"
-KILLS = int(os.environ.get("LAPWING_KILLS", "25"))
-RUN_SECONDS_MAX = 0.6  # from a recorder's start to its kill
-FEED_PAUSE_SECONDS = 0.01
 TIMES = slice(26, 42)  # of the metadata: its start and its end
 UNDEFINED = 2**64 - 1
 TS_RECV_AT = 40
@@ -38,7 +34,7 @@ def package_python():
     return made.stdout.strip()
 
 
-class EsTest(harness.BusTest):
+class EsTest(recordings.RecordingTest):
     """A test that compares recordings with their source."""
 
     def setUp(self):
@@ -48,18 +44,9 @@ class EsTest(harness.BusTest):
         self.records = self.dbn.records
         self.python = package_python() if harness.has_real_data() else None
 
-    def publish_flow(self, *options):
+    def publish_feed(self, *options):
         """A publisher of the feed that goes as far as the test says."""
-        return super().publish_flow("publish", self.dbn.content, *options)
-
-    def record(self, name, out, *more):
-        return self.start(name, "record", "--from", "start", "--out", str(out), "--until-closed",
-                          "--summary", *more)
-
-    def committed(self, out):
-        """The last record that the recording holds, come what may."""
-        position = out.with_name(out.name + ".position")
-        return json.loads(position.read_text())["sequence"] if position.exists() else 0
+        return self.publish_flow("publish", self.dbn, *options)
 
     def metadata_of(self, dbn, in_series):
         """A recording's metadata; in a series with the source's times, if its own are right."""
@@ -103,7 +90,7 @@ class RecordingsOfEs(EsTest):
     """In one file each."""
 
     def test_joining_in_the_middle_and_after_the_end_both_give_the_file_byte_for_byte(self):
-        flow = self.publish_flow("--capacity", 1024)
+        flow = self.publish_feed("--capacity", 1024)
         joined = random.randrange(1, self.records // 2)
         flow.feed(joined)
         self.until_head(joined)
@@ -121,7 +108,7 @@ class RecordingsOfEs(EsTest):
             self.assert_same_as_source(recording)
 
     def test_a_recorder_that_is_killed_goes_on_without_a_hole(self):
-        flow = self.publish_flow()
+        flow = self.publish_feed()
         out = self.folder / "killed.dbn.zst"
         for kill, share in enumerate((0.2, 0.4, 0.6, 0.8)):
             recorder = self.record(f"recorder-{kill}", out)
@@ -139,7 +126,7 @@ class RecordingsOfEs(EsTest):
         self.assert_same_as_source(out)
 
     def test_a_signal_ends_the_file_properly(self):
-        flow = self.publish_flow()
+        flow = self.publish_feed()
         flow.feed(1)
         out = self.folder / "signalled.dbn.zst"
         recorder = self.record("recorder", out)
@@ -162,11 +149,6 @@ class RecordingsOfEs(EsTest):
 class ASeriesOfFiles(EsTest):
     """The same feed, recorded with rotation."""
 
-    def series(self, out):
-        """The files of a series, in its order."""
-        stem, suffix = out.name.split(".", 1)
-        return sorted(self.folder.glob(f"{stem}.[0-9]*.{suffix}"))
-
     def publish(self, *more):
         return self.start("publish", "publish", "--source", f"dbn:{self.feed}", *more)
 
@@ -188,49 +170,17 @@ class ASeriesOfFiles(EsTest):
             self.assertEqual(alone.wait(), 0, alone.err())
         self.assertEqual(publisher.stop(), 0, publisher.err())
 
-    def kill_again_and_again(self, out, *rotation):
-        seed = random.randrange(1 << 32)
-        print(f"\n{KILLS} kills, {out.name}, {' '.join(rotation)}, seed {seed}")
-        chance = random.Random(seed)
-        flow = self.publish_flow()
-        kill = 0
-        steps = RUN_SECONDS_MAX / 2 / FEED_PAUSE_SECONDS  # of one kill, more or less
-
-        def feed():  # steadily, and never further than its share of the kills
-            fed = 0
-            while kill < KILLS:
-                fed = min(fed + 1 / steps, kill + 1)
-                flow.feed(max(int(self.records * fed / (KILLS + 1)), 1))
-                time.sleep(FEED_PAUSE_SECONDS)
-
-        feeding = threading.Thread(target=feed)
-        feeding.start()
-        try:
-            for kill in range(KILLS):
-                before = self.committed(out)
-                recorder = self.record(f"recorder-{kill}", out, *rotation)
-                if kill % 5 == 0:  # on a slow machine, too, some come as far as that
-                    self.until("a commit", lambda last=before: self.committed(out) > last)
-                time.sleep(chance.uniform(0, RUN_SECONDS_MAX))  # the random moment itself
-                self.assertEqual(recorder.kill(), -signal.SIGKILL, recorder.err())
-        finally:
-            kill = KILLS
-            feeding.join()
-        last = self.record("recorder-last", out, *rotation)
-        flow.feed(self.records)
-        flow.end()
-        self.assertEqual(flow.publisher.wait(), 0, flow.publisher.err())
-        self.assertEqual(last.wait(), 0, last.err())
-        self.assertIn("continues after record", last.err())
+    def record_with_kills(self, out, *rotation):
+        self.kill_again_and_again(self.dbn, out, *rotation)
         files = self.series(out)
         self.assertGreater(len(files), 10, "void: hardly a rotation")
         self.assert_same_as_source(*files)
 
     def test_a_recorder_that_is_killed_at_random_moments_goes_on_exactly_by_size(self):
-        self.kill_again_and_again(self.folder / "killed.dbn", "--rotate-bytes", "64K")
+        self.record_with_kills(self.folder / "killed.dbn", "--rotate-bytes", "64K")
 
     def test_a_recorder_that_is_killed_at_random_moments_goes_on_exactly_by_time(self):
-        self.kill_again_and_again(self.folder / "killed.dbn.zst", "--rotate-every", "1m")
+        self.record_with_kills(self.folder / "killed.dbn.zst", "--rotate-every", "1m")
 
 
 class ARecordingFromASnapshot(harness.BusTest):
@@ -271,7 +221,7 @@ class ARecordingFromASnapshot(harness.BusTest):
         chance = random.Random(random.randrange(1 << 32))
         for kill in range(5):
             recorder = self.record(f"recorder-{kill}", out)
-            time.sleep(chance.uniform(0, RUN_SECONDS_MAX))  # the random moment itself
+            time.sleep(chance.uniform(0, recordings.RUN_SECONDS_MAX))  # the random moment itself
             recorder.kill()
         self.assertEqual(publisher.wait(), 0, publisher.err())
         last = self.record("recorder-last", out)
