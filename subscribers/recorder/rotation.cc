@@ -12,6 +12,7 @@
 #include "absl/strings/strip.h"
 #include "absl/time/time.h"
 #include "os/path.h"
+#include "os/utc_time.h"
 
 namespace lapwing {
 namespace {
@@ -57,9 +58,8 @@ std::string part_path(const std::string& path, std::uint64_t number, std::uint64
   const SplitPath parts = split(path);
   const std::string numbered = absl::StrFormat("%s.%06d", parts.stem, number);
   if (time_ns == dbn::kUndefTimestamp) return numbered + parts.suffix;
-  const absl::Time time = absl::FromUnixNanos(static_cast<std::int64_t>(time_ns));
-  return absl::StrCat(numbered, ".", absl::FormatTime(kTimeForm, time, absl::UTCTimeZone()),
-                      parts.suffix);
+  const std::string time = absl::FormatTime(kTimeForm, utc_time(time_ns), absl::UTCTimeZone());
+  return absl::StrCat(numbered, ".", time, parts.suffix);
 }
 
 bool is_part_name(const std::string& path, const std::string& name) {

@@ -25,6 +25,7 @@ TEST_CASE("A file of a series is named by its number and the time of its first r
   CHECK(part_path("es.dbn", 1'234'567, kFeedBeginNs) == "es.1234567.20251120T150000Z.dbn");
   CHECK(part_path("es", 2, kFeedBeginNs) == "es.000002.20251120T150000Z");
   CHECK(part_path("a.b/.es.dbn", 2, kFeedBeginNs) == "a.b/.es.000002.20251120T150000Z.dbn");
+  CHECK(part_path("es", 2, dbn::kUndefTimestamp - 1) == "es.000002.25540721T233433Z");
   CHECK(part_path("es.dbn.zst", 3, dbn::kUndefTimestamp) == "es.000003.dbn.zst");
 }
 

@@ -1,0 +1,19 @@
+// A time in nanoseconds since 1970, as records and clocks have it, as one that can be written out.
+//
+// Thread safety: pure function.
+#pragma once
+
+#include <cstdint>
+
+#include "absl/time/time.h"
+
+namespace lapwing {
+
+// By seconds and a rest: an int64_t does not hold the nanoseconds of times after 2262-04-11.
+inline absl::Time utc_time(std::uint64_t time_ns) {
+  constexpr std::uint64_t kSecondNs = 1'000'000'000;
+  return absl::FromUnixSeconds(static_cast<std::int64_t>(time_ns / kSecondNs)) +
+         absl::Nanoseconds(static_cast<std::int64_t>(time_ns % kSecondNs));
+}
+
+}  // namespace lapwing
