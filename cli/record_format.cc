@@ -46,12 +46,19 @@ std::string float_text(Float value) {
   return std::string(digits.data(), end);
 }
 
-// What is no letter is shown as an escape: whoever publishes may write anything.
+// What is no letter is shown as an escape: whoever publishes may write anything to a terminal.
 std::string letters(std::string_view text) {
   const bool is_plain = std::ranges::all_of(
       text, [](char c) { return absl::ascii_isprint(static_cast<unsigned char>(c)); });
   return is_plain ? std::string(text)
                   : absl::CHexEscape(absl::string_view(text.data(), text.size()));
+}
+
+// For JSON, which has escapes of its own for what ASCII has besides letters.
+std::string json_letters(std::string_view text) {
+  const bool is_ascii = std::ranges::all_of(
+      text, [](char c) { return absl::ascii_isascii(static_cast<unsigned char>(c)); });
+  return is_ascii ? std::string(text) : letters(text);
 }
 
 std::string hex_text(Bytes bytes) {
@@ -119,15 +126,20 @@ struct Json {
   // As the digits of the shorter type say it, and not those of the nearest double.
   Value operator()(float value) const { return std::strtod(float_text(value).c_str(), nullptr); }
   Value operator()(double value) const { return value; }
-  Value operator()(char value) const { return letters({&value, 1}); }
-  Value operator()(std::string_view value) const { return letters(value); }
+  Value operator()(char value) const { return json_letters({&value, 1}); }
+  Value operator()(std::string_view value) const { return json_letters(value); }
   Value operator()(Bytes value) const { return hex_text(value); }
 };
 
-// As JSON has it, quoted where CSV needs that.
+// Letters as in text, the rest as in JSON; quoted where CSV needs that.
 std::string csv_text(const Field& field, Bytes record) {
-  const nlohmann::ordered_json value = visit_field(field, record, Json{field});
-  const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
+  std::string text;
+  if (field.type == FieldType::kChar || field.type == FieldType::kText) {
+    text = visit_field(field, record, Reading{field});
+  } else {
+    const nlohmann::ordered_json value = visit_field(field, record, Json{field});
+    text = value.is_string() ? value.get<std::string>() : value.dump();
+  }
   if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
   return absl::StrCat("\"", absl::StrReplaceAll(text, {{"\"", "\"\""}}), "\"");
 }

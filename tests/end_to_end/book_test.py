@@ -166,14 +166,17 @@ class WhatItShows(harness.BusTest):
 
     def test_bytes_that_are_no_text_are_shown_all_the_same(self):
         self.made_by_hand([mbo.record(b"A", b"B", 100 * mbo.SCALE, 5, order_id=1),
-                           mbo.record(b"\xff", b"\xfe", order_id=1)], (b"SYN1", b"SY\xff1"))
+                           mbo.record(b"\xff", b"\xfe", order_id=1),
+                           mbo.record(b"\0", b"\n", order_id=1)], (b"SYN1", b"SY\xff1"))
         [book] = lines_of_json(self.run_to_end("json", "book", "--json"))
         self.assertEqual((book["symbol"], book["orders"]), ("SY\ufffd1", 1))
         tail = self.run_to_end("tail", "tail", "--from", "start", "--until-closed", "--format",
                                "json")
         lines = [line for line in lines_of_json(tail) if "action" in line]
         self.assertEqual([(line["action"], line["side"]) for line in lines],
-                         [("A", "B"), ("\\xff", "\\xfe")])
+                         [("A", "B"), ("\\xff", "\\xfe"), ("\0", "\n")])
+        text = self.run_to_end("text", "tail", "--from", "start", "--until-closed").out()
+        self.assertIn(r" action=\x00 side=\n ", text)
 
 
 class Live(harness.BusTest):
