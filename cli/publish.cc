@@ -160,6 +160,7 @@ absl::Status Publish::open() {
   if (!feed.ok()) return feed.status();
   feed_ = *std::move(feed);
   const FeedDescription& records = feed_->description();
+  if (!records.remark.empty()) say(records.remark);
   if (options_.restamp && records.records) restamped_.emplace(*records.records);
   if (options_.restamp && (!restamped_ || !restamped_->can_stamp())) {
     return make_error(Errc::kInvalidArgument,
@@ -295,7 +296,8 @@ void add_feed_options(CLI::App& command, PublishOptions& options) {
   command
       .add_option("--schema", options.schema,
                   "of a DBN source that mixes schemas the one to publish (default: that of its "
-                  "first record); the rest is counted")
+                  "first record); the rest is counted. mbp-1 and tbbo have the same record type: "
+                  "either takes both")
       ->type_name("NAME");
   command.add_flag("--restamp", options.restamp,
                    "set the records' time of publishing, or else ts_recv, for tail --latency");

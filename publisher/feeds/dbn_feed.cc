@@ -50,7 +50,9 @@ absl::Status DbnFeed::choose_schema(const std::string& wanted) {
                       absl::StrCat("DBN has no schema ", wanted, "; give one as mbo or mbp-1"));
   }
   if (metadata.schema == dbn::SchemaId::kMixed) {
-    return chosen != nullptr ? take_schema(*chosen) : choose_by_first_record();
+    const absl::Status taken = chosen != nullptr ? take_schema(*chosen) : choose_by_first_record();
+    if (taken.ok()) remark_on_schemas_of_the_same_type();
+    return taken;
   }
   const dbn::RecordSchema* const own = dbn::find_schema(metadata.schema);
   if (own == nullptr) {
@@ -92,6 +94,16 @@ absl::Status DbnFeed::choose_by_first_record() {
       return absl::OkStatus();
     }
     ++skipped_;
+  }
+}
+
+void DbnFeed::remark_on_schemas_of_the_same_type() {
+  for (const dbn::RecordSchema& other : dbn::kRecordSchemas) {
+    if (other.rtype != schema_->rtype || other.id == schema_->id) continue;
+    description_.remark = absl::StrCat(
+        reader_->name(), " mixes schemas, and records of ", dbn::schema_name(schema_->id), " and ",
+        dbn::schema_name(other.id), " have the same type in DBN: both are published as ",
+        schema_->name, "; give a file of one schema to have no other records");
   }
 }
 

@@ -2,7 +2,8 @@
 //
 // The schema comes from the metadata, or, where that says the stream is mixed, from the options,
 // or else from the first record that a bus can carry. Records of another type or length are counted
-// and left out.
+// and left out. Schemas that share a record type cannot be told apart in a mixed stream: the
+// description's remark says so.
 //
 // Thread safety: one thread.
 #pragma once
@@ -36,6 +37,7 @@ class DbnFeed : public Feed {
   DbnFeed(std::unique_ptr<DbnReader> reader, bool batch_by_burst);
   absl::Status choose_schema(const std::string& wanted);
   absl::Status choose_by_first_record();
+  void remark_on_schemas_of_the_same_type();
   absl::Status take_schema(const dbn::RecordSchema& schema);
   bool fits(std::span<const std::byte> record) const;
   absl::Status describe(const std::string& path);

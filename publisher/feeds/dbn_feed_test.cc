@@ -167,6 +167,22 @@ TEST_CASE("A mixed stream gives the bus the schema of its first record that fits
   CHECK(errc_of(none.status()) == Errc::kRecordSize);
 }
 
+TEST_CASE("A mixed stream says which schemas it cannot tell apart") {
+  const TemporaryDirectory directory;
+  const std::string quote = other_record<dbn::Mbp1Msg>(dbn::RType::kMbp1);
+  write_file(directory.file("mixed"),
+             metadata_of(dbn::SchemaId::kMixed) + quote + mbo_records(1, 1));
+  const auto tbbo = open_dbn(directory.file("mixed"), {.schema = "tbbo"});
+  CHECK(play(*tbbo) == quote);
+  CHECK(tbbo->description().remark.find("tbbo and mbp-1 have the same type") != std::string::npos);
+  CHECK(tbbo->description().remark.find("published as dbn.tbbo") != std::string::npos);
+  const auto by_first_record = open_dbn(directory.file("mixed"));
+  CHECK(by_first_record->description().remark.find("published as dbn.mbp-1") != std::string::npos);
+  CHECK(open_dbn(directory.file("mixed"), {.schema = "mbo"})->description().remark.empty());
+  write_file(directory.file("tbbo"), metadata_of(dbn::SchemaId::kTbbo) + quote);
+  CHECK(open_dbn(directory.file("tbbo"))->description().remark.empty());
+}
+
 TEST_CASE("Batches end with their burst, or are as large as can be") {
   const TemporaryDirectory directory;
   write_file(directory.file("f"), mbo_metadata() + mbo_records(1, 5'000));  // a microsecond apart

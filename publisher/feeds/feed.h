@@ -38,6 +38,7 @@ struct FeedDescription {
   std::string metadata;           // raw DBN metadata, may be empty
   std::uint64_t source_id = 0;    // the same for the same source, never 0; see SessionEntry
   std::string name;               // for messages: path or specification
+  std::string remark;             // what a user should know of the source; mostly empty
 };
 
 // A run of records laid end to end. Valid until the next call on the feed; the caller may change

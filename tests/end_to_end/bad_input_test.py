@@ -9,6 +9,7 @@ import socket
 import subprocess
 import unittest
 
+import feed_files
 import harness
 import seccomp
 
@@ -142,6 +143,15 @@ class Feeds(harness.BusTest):
         self.assertEqual(publisher.summary()["records"], dbn.records)
         self.assertEqual(publisher.summary()["skipped"], 3)
         self.assert_says(publisher, "3 records whose type is not")
+
+    def test_a_mixed_source_says_which_schemas_it_cannot_tell_apart(self):
+        quotes = b"".join(map(feed_files.mbp1, range(3)))
+        path = self.write("mixed.dbn", feed_files.metadata("mixed") + quotes)
+        publisher = self.run_to_end("publish", "publish", "--source", f"dbn:{path}", "--schema",
+                                    "tbbo", "--summary")
+        self.assertEqual(publisher.summary()["records"], 3)
+        self.assert_says(publisher, f"{path} mixes schemas", "tbbo and mbp-1 have the same type",
+                         "both are published as dbn.tbbo")
 
 
 class Buses(harness.BusTest):
