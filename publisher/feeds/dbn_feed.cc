@@ -143,6 +143,7 @@ absl::StatusOr<FeedBatch> DbnFeed::next() {
     std::memcpy(batch_.data() + size, record->data(), record_bytes);
     size += record_bytes;
     pending_ = {};
+    skipped_for_good_ = skipped_;
   }
   batch.records = std::span(batch_).first(size);
   return batch;
@@ -163,7 +164,10 @@ absl::StatusOr<std::span<const std::byte>> DbnFeed::peek(bool may_read) {
   return pending_;
 }
 
+// What was passed over on the way to a record that is not delivered comes again.
 absl::Status DbnFeed::rewind() {
+  if (!pending_.empty()) skipped_ = skipped_for_good_;
+  skipped_for_good_ = skipped_;
   pending_ = {};
   return reader_->rewind();
 }

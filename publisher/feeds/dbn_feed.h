@@ -53,6 +53,7 @@ class DbnFeed : public Feed {
   std::span<const std::byte> pending_;  // read, not delivered
   std::vector<std::byte> batch_;
   std::uint64_t skipped_ = 0;
+  std::uint64_t skipped_for_good_ = 0;  // of skipped_: a rewind() does not lead back before them
 };
 
 }  // namespace lapwing

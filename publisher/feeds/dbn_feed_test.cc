@@ -167,6 +167,40 @@ TEST_CASE("A mixed stream gives the bus the schema of its first record that fits
   CHECK(errc_of(none.status()) == Errc::kRecordSize);
 }
 
+TEST_CASE("What a schema was chosen behind is counted once in each pass") {
+  const TemporaryDirectory directory;
+  const std::string system_message = other_record<dbn::Mbp1Msg>(dbn::RType{0x17});
+  const std::string trade = other_record<dbn::TradeMsg>(dbn::RType::kTrade);
+  write_file(directory.file("f"), metadata_of(dbn::SchemaId::kMixed) + system_message +
+                                      system_message + trade + system_message + trade +
+                                      system_message);
+  const auto once = open_dbn(directory.file("f"));
+  CHECK(once->skipped() == 2);
+  REQUIRE(once->rewind().ok());
+  CHECK(once->skipped() == 0);
+  CHECK(play(*once) == trade + trade);
+  CHECK(once->skipped() == 4);
+  const auto looped = open_dbn(directory.file("f"), {.passes = 3});
+  CHECK(play(*looped).size() == 6 * sizeof(dbn::TradeMsg));
+  CHECK(looped->skipped() == 3 * 4);
+}
+
+TEST_CASE("What passed by before a rewind, without a record since, stays counted") {
+  const TemporaryDirectory directory;
+  const std::string trade = other_record<dbn::TradeMsg>(dbn::RType::kTrade);
+  std::string later = mbo_records(2, 1);  // more than a burst later
+  later[offsetof(dbn::MboMsg, ts_recv) + 3] = '\x7f';
+  write_file(directory.file("f"),
+             mbo_metadata() + trade + mbo_records(1, 1) + trade + later + trade);
+  const auto feed = open_dbn(directory.file("f"), {.batch_by_burst = true});
+  CHECK(text(feed->next()->records) == mbo_records(1, 1));  // and knows of the next one
+  CHECK(feed->skipped() == 2);
+  REQUIRE(feed->rewind().ok());
+  CHECK(feed->skipped() == 1);
+  CHECK(play(*feed).size() == 2 * sizeof(dbn::MboMsg));
+  CHECK(feed->skipped() == 1 + 3);
+}
+
 TEST_CASE("A mixed stream says which schemas it cannot tell apart") {
   const TemporaryDirectory directory;
   const std::string quote = other_record<dbn::Mbp1Msg>(dbn::RType::kMbp1);
