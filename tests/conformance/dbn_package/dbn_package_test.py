@@ -20,6 +20,7 @@ import databento_dbn as dbn
 import zstandard
 
 import compare_dbn
+import record_classes
 
 HERE = Path(__file__).resolve().parent
 BUILD = Path(os.environ.get("LAPWING_BUILD_DIR", HERE.parents[2] / "build"))
@@ -167,35 +168,6 @@ class Reading(InTemporaryDirectory):
         )
 
 
-# The package's class of each schema's records, by the DBN versions that have it.
-RECORD_CLASSES = {
-    "dbn.mbo": {(1, 2, 3): dbn.MBOMsg},
-    "dbn.mbp-1": {(1, 2, 3): dbn.MBP1Msg},
-    "dbn.mbp-10": {(1, 2, 3): dbn.MBP10Msg},
-    "dbn.tbbo": {(1, 2, 3): dbn.MBP1Msg},
-    "dbn.trades": {(1, 2, 3): dbn.TradeMsg},
-    "dbn.ohlcv-1s": {(1, 2, 3): dbn.OHLCVMsg},
-    "dbn.ohlcv-1m": {(1, 2, 3): dbn.OHLCVMsg},
-    "dbn.ohlcv-1h": {(1, 2, 3): dbn.OHLCVMsg},
-    "dbn.ohlcv-1d": {(1, 2, 3): dbn.OHLCVMsg},
-    "dbn.definition": {
-        (1,): dbn.InstrumentDefMsgV1,
-        (2,): dbn.InstrumentDefMsgV2,
-        (3,): dbn.InstrumentDefMsg,
-    },
-    "dbn.statistics": {(1, 2): dbn.StatMsgV1, (3,): dbn.StatMsg},
-    "dbn.status": {(1, 2, 3): dbn.StatusMsg},
-    "dbn.imbalance": {(1, 2, 3): dbn.ImbalanceMsg},
-    "dbn.ohlcv-eod": {(1, 2, 3): dbn.OHLCVMsg},
-    "dbn.cmbp-1": {(1, 2, 3): dbn.CMBP1Msg},
-    "dbn.cbbo-1s": {(1, 2, 3): dbn.CBBOMsg},
-    "dbn.cbbo-1m": {(1, 2, 3): dbn.CBBOMsg},
-    "dbn.tcbbo": {(1, 2, 3): dbn.CMBP1Msg},
-    "dbn.bbo-1s": {(1, 2, 3): dbn.BBOMsg},
-    "dbn.bbo-1m": {(1, 2, 3): dbn.BBOMsg},
-}
-
-
 class Schemas(unittest.TestCase):
     """The descriptions of DBN's records are those of the package."""
 
@@ -206,40 +178,34 @@ class Schemas(unittest.TestCase):
 
     def test_every_schema_of_the_package_is_described(self):
         names = {str(schema) for schema in dbn.Schema.variants()}
-        self.assertEqual({name.removeprefix("dbn.") for name in RECORD_CLASSES}, names)
+        self.assertEqual(set(record_classes.RECORD_CLASSES), names)
 
     def test_every_schema_is_described_in_every_version(self):
         described = set(self.schemas) - {("kv16", 1)}
         expected = {
-            (name, version)
-            for name, classes in RECORD_CLASSES.items()
-            for versions in classes
-            for version in versions
+            (f"dbn.{schema}", version) for schema, version, _ in record_classes.every_record_class()
         }
         self.assertEqual(described, expected)
 
     def test_fields_have_the_name_the_place_and_the_type_of_the_package(self):
-        for name, classes in RECORD_CLASSES.items():
-            for versions, record_class in classes.items():
-                for version in versions:
-                    with self.subTest(name=name, version=version):
-                        ours = self.layout_of(self.schemas[name, version])
-                        self.assertEqual(ours, self.layout_in_package(record_class))
+        for schema, version, record_class in record_classes.every_record_class():
+            with self.subTest(schema=schema, version=version):
+                ours = self.schemas[f"dbn.{schema}", version]
+                self.assertEqual(self.layout_of(ours), self.layout_in_package(record_class))
+                self.assertEqual(ours["record_bytes"], record_class.size_hint)
 
     def test_prices_times_and_spare_bytes_are_those_of_the_package(self):
-        for name, classes in RECORD_CLASSES.items():
-            for versions, record_class in classes.items():
-                for version in versions:
-                    fields = self.schemas[name, version]["fields"]
-                    with self.subTest(name=name, version=version):
-                        for unit, names in (
-                            ("price", record_class._price_fields),
-                            ("utc_ns", record_class._timestamp_fields),
-                        ):
-                            ours = {f["name"] for f in fields if f.get("unit") == unit}
-                            self.assertEqual(ours, set(names))
-                        spare = {f["name"] for f in fields if f.get("role") == "spare"}
-                        self.assertEqual(spare, set(record_class._hidden_fields) - {"length"})
+        for schema, version, record_class in record_classes.every_record_class():
+            fields = self.schemas[f"dbn.{schema}", version]["fields"]
+            with self.subTest(schema=schema, version=version):
+                for unit, names in (
+                    ("price", record_class._price_fields),
+                    ("utc_ns", record_class._timestamp_fields),
+                ):
+                    ours = {f["name"] for f in fields if f.get("unit") == unit}
+                    self.assertEqual(ours, set(names))
+                spare = {f["name"] for f in fields if f.get("role") == "spare"}
+                self.assertEqual(spare, set(record_class._hidden_fields) - {"length"})
 
     @staticmethod
     def layout_of(schema):
@@ -256,16 +222,12 @@ class Schemas(unittest.TestCase):
                 letters = kind.rstrip("0123456789")
                 dtype = f"{numbers[letters]}{int(kind[len(letters):]) // 8}"
             layout.append((field["name"], field["offset"], dtype))
-        return schema["record_bytes"], layout
+        return layout
 
     @staticmethod
     def layout_in_package(record_class):
-        layout, offset = [], 0
-        for name, dtype in record_class._dtypes:
-            if not name.startswith("_"):
-                layout.append((name, offset, dtype))
-            offset += int(dtype[1:])
-        return offset, layout
+        layout = record_classes.layout(record_class)
+        return [field for field in layout if not record_classes.is_spare(field[0])]
 
 
 class Comparing(InTemporaryDirectory):
