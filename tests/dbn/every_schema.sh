@@ -1,0 +1,13 @@
+#!/bin/sh
+# Prints a table: every schema of DBN in every version, through a bus, equals what the package
+# databento-dbn writes and reads. every_schema.py says what is compared.
+#
+#   every_schema.sh [SCHEMA…]
+#
+# LAPWING_BIN is the program. Exit: 0 all equal; 77 SKIPPED, see
+# ../conformance/dbn_package/venv.sh; 1 anything else.
+set -eu
+folder=$(dirname "$0")
+
+python=$("$folder/../conformance/dbn_package/venv.sh") || exit $?
+exec "$python" "$folder/every_schema.py" "$@"
