@@ -15,6 +15,10 @@ class Interrupt {
  public:
   void raise() {
     flag_.raise();
+    ring();
+  }
+  // Ends the sleep that is under way, if there is one, and no wait: any thread.
+  void ring() {
     bump_shared_bell(&bell_);
     futex_wake_all(&bell_);
   }
@@ -25,12 +29,14 @@ class Interrupt {
   // Loaded before is_raised() and the other condition are looked at; sleeps until the bell, or either
   // word, changes.
   std::uint32_t bell() const { return load_bell(&bell_); }
+  FutexWord word(std::uint32_t bell) const { return {&bell_, bell}; }
   void wait(std::uint32_t bell, std::uint64_t timeout_ns) const {
     futex_wait(&bell_, bell, timeout_ns);
   }
-  void wait_beside(const std::uint32_t* word, std::uint32_t expected, std::uint32_t bell,
-                   std::uint64_t timeout_ns) const {
-    futex_wait_either(word, expected, &bell_, bell, timeout_ns);
+  // A kernel without futex_waitv sleeps on `other` alone.
+  void wait_beside(FutexWord other, std::uint32_t bell, std::uint64_t timeout_ns) const {
+    const FutexWord words[] = {other, word(bell)};
+    if (!futex_wait_any(words, timeout_ns)) futex_wait(other.word, other.expected, timeout_ns);
   }
 
  private:

@@ -58,23 +58,25 @@ void futex_wait(const std::uint32_t* word, std::uint32_t expected, std::uint64_t
   syscall(SYS_futex, word, FUTEX_WAIT, expected, &timeout, nullptr, 0);
 }
 
-void futex_wait_either(const std::uint32_t* first, std::uint32_t first_expected,
-                       const std::uint32_t* second, std::uint32_t second_expected,
-                       std::uint64_t timeout_ns) {
+bool futex_wait_any([[maybe_unused]] std::span<const FutexWord> words,
+                    [[maybe_unused]] std::uint64_t timeout_ns) {
 #if defined(SYS_futex_waitv)
-  const auto entry = [](const std::uint32_t* word, std::uint32_t expected) {
-    futex_waitv waiter{};
-    waiter.val = expected;
-    waiter.uaddr = reinterpret_cast<std::uintptr_t>(word);
+  static_assert(kFutexWordsMax == FUTEX_WAITV_MAX);
+  futex_waitv waiters[kFutexWordsMax];
+  std::size_t count = 0;
+  for (const FutexWord& word : words.first(std::min(words.size(), kFutexWordsMax))) {
+    futex_waitv& waiter = waiters[count++];
+    waiter = {};
+    waiter.val = word.expected;
+    waiter.uaddr = reinterpret_cast<std::uintptr_t>(word.word);
     waiter.flags = FUTEX_32;
-    return waiter;
-  };
-  futex_waitv waiters[] = {entry(first, first_expected), entry(second, second_expected)};
-  const timespec until = duration(monotonic_ns() + timeout_ns);
-  const long woken = syscall(SYS_futex_waitv, waiters, 2, 0, &until, CLOCK_MONOTONIC);
-  if (woken >= 0 || (errno != ENOSYS && errno != EPERM)) return;
+  }
+  const timespec until = duration(after_ns(monotonic_ns(), timeout_ns));
+  const long woken = syscall(SYS_futex_waitv, waiters, count, 0, &until, CLOCK_MONOTONIC);
+  return woken >= 0 || (errno != ENOSYS && errno != EPERM);
+#else
+  return false;
 #endif
-  futex_wait(first, first_expected, timeout_ns);
 }
 
 int futex_wake_all(std::uint32_t* word) {

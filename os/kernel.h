@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <span>
@@ -42,11 +43,15 @@ std::uint64_t wall_ns();       // CLOCK_REALTIME, UTC
 // Sleeps while *word == expected, at most timeout_ns. The word may lie in a read-only shared
 // mapping. Returns on a wake, a changed word, a signal or the timeout; the caller looks for itself.
 void futex_wait(const std::uint32_t* word, std::uint32_t expected, std::uint64_t timeout_ns);
-// The same for two words: returns when either wakes. A kernel without futex_waitv sleeps on the first
-// alone.
-void futex_wait_either(const std::uint32_t* first, std::uint32_t first_expected,
-                       const std::uint32_t* second, std::uint32_t second_expected,
-                       std::uint64_t timeout_ns);
+// A word, and the value that it has while it is slept on.
+struct FutexWord {
+  const std::uint32_t* word = nullptr;
+  std::uint32_t expected = 0;
+};
+inline constexpr std::size_t kFutexWordsMax = 128;  // of one futex_waitv
+// The same for up to kFutexWordsMax words: returns when any of them wakes. False, and at once, where
+// the kernel has no futex_waitv (before Linux 5.16) or a container refuses it.
+bool futex_wait_any(std::span<const FutexWord> words, std::uint64_t timeout_ns);
 // Wakes every thread of every process that sleeps on the word. Returns how many it woke.
 int futex_wake_all(std::uint32_t* word);
 

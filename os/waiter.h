@@ -6,10 +6,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "lapwing/detail/atomic_word.h"
 #include "lapwing/waiting.h"
 #include "os/interrupt.h"
+#include "os/kernel.h"
 #include "proto/ring_layout.h"
 
 namespace lapwing {
@@ -22,6 +24,10 @@ constexpr bool may_park(WaitStrategy strategy) {
   return strategy != WaitStrategy::kBusy;
 }
 
+// S1 and S2 of the doorbell (proto/ring_words.h): the word to sleep on until head passes `seen`, or
+// nothing where it has, or the session is closed. Reads page 1.
+std::optional<FutexWord> doorbell_to_sleep_on(const RingWords& words, Sequence seen);
+
 class Waiter {
  public:
   // `interrupt`, where there is one, ends a turn that sleeps.
@@ -32,6 +38,8 @@ class Waiter {
   // or at the latest at deadline_ns (CLOCK_MONOTONIC) or after kParkNsMax. The caller looks for
   // itself and calls again.
   void turn(const RingWords& words, Sequence seen, std::uint64_t deadline_ns);
+  // A turn that does not sleep, where it is not yet time to: false, and the caller sleeps.
+  bool stay_awake();
   // True while the next turn is a mere pause, too short to look at a clock after each: spin().
   bool spinning() const {
     return strategy_ == WaitStrategy::kBusy ||
