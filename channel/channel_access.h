@@ -1,13 +1,18 @@
 // What the library may do with the public classes of a channel, and nobody else.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <utility>
 
 #include "absl/status/statusor.h"
 #include "channel/listener_core.h"
 #include "channel/side.h"
+#include "lapwing/consumer.h"
+#include "lapwing/duplex.h"
 #include "lapwing/listener.h"
+#include "lapwing/producer.h"
+#include "os/wait_source.h"
 
 namespace lapwing {
 
@@ -20,6 +25,14 @@ struct ChannelAccess {
   }
 
   static ListenerCore& core_of(ChannelListener& listener) { return *listener.core_; }
+
+  // What a wait set waits for: a message; room for one of `bytes`; something that has arrived, or a
+  // call that has timed out; a peer. It stays where it is when the object is moved. Null: it was
+  // moved from.
+  static WaitSource* wait_source(ChannelConsumer& consumer);
+  static WaitSource* wait_source(ChannelProducer& producer, std::size_t bytes);
+  static WaitSource* wait_source(Duplex& duplex);
+  static WaitSource* wait_source(ChannelListener& listener) { return listener.core_.get(); }
 };
 
 }  // namespace lapwing

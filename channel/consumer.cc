@@ -145,6 +145,20 @@ Received ChannelConsumer::receive(std::span<std::byte> buffer, Deadline deadline
   return copy_out(peek(deadline), buffer);
 }
 
+WaitSource* ChannelAccess::wait_source(ChannelConsumer& consumer) {
+  static constexpr EndWait kForMessage = {
+      [](ChannelEnd& end, std::size_t) {
+        auto& self = static_cast<ChannelConsumer&>(end);
+        Message message;
+        return self.look(self.reader_.position(), message);
+      },
+      [](const ChannelEnd&) { return Deadline::never().monotonic_ns(); },
+      &ChannelWords::empty_waits};
+  if (!consumer.has_side()) return nullptr;
+  consumer.side().set_wait(kForMessage, 0);
+  return &consumer.side();
+}
+
 bool ChannelConsumer::arm() {
   if (enter_to_read() != Errc::kOk || side().end() != Errc::kOk) return false;
   Message message;

@@ -40,6 +40,10 @@ void Duplex::DeleteCore::operator()(DuplexCore* core) const {
   delete_unless_forked(core, core->made());
 }
 
+WaitSource* ChannelAccess::wait_source(Duplex& duplex) {
+  return duplex.core_ == nullptr ? nullptr : duplex.core_->wait_source();
+}
+
 Duplex::Duplex(CoreHandle core) : core_(std::move(core)) {}
 // One that was moved from keeps a core without a side, which answers kMisuse.
 Duplex::Duplex(Duplex&& other) noexcept : core_(new DuplexCore(std::move(*other.core_))) {}

@@ -341,12 +341,37 @@ Errc DuplexCore::send(std::span<const std::byte> payload, std::uint32_t type, De
 
 // The rest.
 
+Errc DuplexCore::look_for_arrival() {
+  const Errc reply = look_for_any_reply();
+  return reply == Errc::kWouldBlock ? look_for_incoming() : reply;
+}
+
+std::uint64_t DuplexCore::expires_ns() const {
+  const CallId next = calls_.first_to_expire();
+  return next == 0 ? Deadline::never().monotonic_ns() : calls_.deadline_ns(next);
+}
+
+WaitSource* DuplexCore::wait_source() {
+  static constexpr EndWait kForArrival = {
+      [](ChannelEnd& end, std::size_t) {
+        auto& self = static_cast<DuplexCore&>(end);
+        const Errc arrived = self.look_for_arrival();
+        if (arrived != Errc::kWouldBlock) return arrived;
+        const std::uint64_t expires_ns = self.expires_ns();
+        const bool is_late =
+            expires_ns != Deadline::never().monotonic_ns() && expires_ns <= monotonic_ns();
+        return is_late ? Errc::kOk : Errc::kWouldBlock;
+      },
+      [](const ChannelEnd& end) { return static_cast<const DuplexCore&>(end).expires_ns(); },
+      &ChannelWords::empty_waits};
+  if (!has_side()) return nullptr;
+  side().set_wait(kForArrival, 0);
+  return &side();
+}
+
 bool DuplexCore::arm() {
   if (enter_to_read() != Errc::kOk || side().end() != Errc::kOk) return false;
-  const bool polls = side().prepare_to_poll([&] {
-    const Errc reply = look_for_any_reply();
-    return reply == Errc::kWouldBlock ? look_for_incoming() : reply;
-  });
+  const bool polls = side().prepare_to_poll([&] { return look_for_arrival(); });
   if (polls) count_one(empty_waits());
   return polls;
 }

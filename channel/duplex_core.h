@@ -16,6 +16,7 @@
 #include "lapwing/detail/frame_writer.h"
 #include "lapwing/duplex.h"
 #include "os/fork.h"
+#include "os/wait_source.h"
 
 namespace lapwing {
 
@@ -68,6 +69,8 @@ class DuplexCore : public ChannelEnd {
   // have; then use try_next() and try_finish_any(). False: use them at once. It looks neither for
   // room to send nor at the calls' deadlines.
   bool arm();
+  // For a wait set, which also looks at the calls' deadlines. Null: moved from.
+  WaitSource* wait_source();
 
   // Ends both directions. Idempotent.
   void close();
@@ -97,6 +100,9 @@ class DuplexCore : public ChannelEnd {
   Errc look_for_reply(CallId call);
   Errc look_for_any_reply();
   Errc look_for_incoming();
+  Errc look_for_arrival();
+  // The earliest deadline of a call that waits for its reply.
+  std::uint64_t expires_ns() const;
   StartedCall send_call(std::span<const std::byte> payload, std::uint32_t type, Deadline deadline,
                         bool waits);
   Reply take_reply(CallId call);

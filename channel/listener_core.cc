@@ -94,6 +94,7 @@ ListenerCore::ListenerCore(std::string path, UniqueFd fd, Watch watch,
 ListenerCore::ListenerCore(ListenerCore&&) noexcept = default;
 
 ListenerCore::~ListenerCore() {
+  leave_owner();
   while (hand_over_ && go_on_handing_over().ok() && hand_over_) {
     wait_readable(hand_over_->fd(), kPauseNs);
   }

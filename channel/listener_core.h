@@ -23,6 +23,7 @@
 #include "os/kernel.h"
 #include "os/named_file.h"
 #include "os/unique_fd.h"
+#include "os/wait_source.h"
 #include "proto/thread_words.h"
 
 namespace lapwing {
@@ -30,7 +31,7 @@ namespace lapwing {
 // How long fd() leaves alone what failed for want of descriptors or memory.
 inline constexpr std::uint64_t kPauseNs = 100'000'000;
 
-class ListenerCore {
+class ListenerCore final : public WaitSource {
  public:
   // Makes the socket at `path`. Only this process's user and root may connect (mode 0600), or only
   // `expected_peer_uid` if it is given. Errors: kBusTaken (somebody listens there; see take_over),
@@ -73,6 +74,12 @@ class ListenerCore {
   // Readable when the call that was made last, accept() or tend(), has something to do; to go from
   // tend() to accept(), call accept() before the next poll. -1 once handed over.
   int fd() const { return watch_ && !made_.in_child() ? watch_->fd() : -1; }
+
+  // In a wait set it is waited for by fd() alone.
+  bool is_ready() override { return handed_over_ || made_.in_child(); }
+  std::optional<WakeUp> prepare_wait() override { return WakeUp(); }
+  void finish_wait() override {}
+  int wake_fd() const override { return fd(); }
 
   bool handed_over() const { return handed_over_; }
   std::uint64_t refused() const { return refused_; }  // peers, whatever the reason

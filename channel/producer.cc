@@ -137,6 +137,21 @@ Errc ChannelProducer::drain(Deadline deadline) {
   return drained;
 }
 
+WaitSource* ChannelAccess::wait_source(ChannelProducer& producer, std::size_t bytes) {
+  static constexpr EndWait kForRoom = {
+      [](ChannelEnd& end, std::size_t size) {
+        auto& self = static_cast<ChannelProducer&>(end);
+        const Errc room = self.look_for_room(size);
+        self.writer_.abort();
+        return room;
+      },
+      [](const ChannelEnd&) { return Deadline::never().monotonic_ns(); },
+      &ChannelWords::full_waits};
+  if (!producer.has_side()) return nullptr;
+  producer.side().set_wait(kForRoom, bytes);
+  return &producer.side();
+}
+
 bool ChannelProducer::arm(std::size_t size) {
   if (enter() != Errc::kOk || size > writer_.message_bytes_max()) return false;
   const bool polls = side().prepare_to_poll([&] { return look_for_room(size); });

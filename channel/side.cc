@@ -33,6 +33,7 @@ void ChannelSide::on_child() noexcept {
 }
 
 ChannelSide::~ChannelSide() {
+  leave_owner();
   close();
 }
 
@@ -154,14 +155,40 @@ Errc ChannelSide::overlap() {
   return Errc::kMisuse;
 }
 
-// Until a packet or an interrupt comes. Every other call meanwhile comes upon waiting_.
+// Until a packet or an interrupt comes.
 void ChannelSide::await_peer(std::uint64_t timeout_ns) {
-  waiting_ = true;
-  const std::uint32_t calls = std::exchange(calls_until_clock_, 1);
+  keep_others_out();
   // Whether or not the flag was seen already: a raise comes before its signal.
   if (link_.await(wake_up_.get(), timeout_ns)) drain_eventfd(wake_up_.get());
-  calls_until_clock_ = calls;
+  let_others_in();
+}
+
+// Every other call meanwhile comes upon waiting_.
+void ChannelSide::keep_others_out() {
+  waiting_ = true;
+  calls_kept_ = std::exchange(calls_until_clock_, 1);
+}
+
+void ChannelSide::let_others_in() {
+  calls_until_clock_ = calls_kept_;
   waiting_ = false;
+}
+
+bool ChannelSide::is_ready() {
+  return enter() != Errc::kOk || look_for_set() != Errc::kWouldBlock;
+}
+
+std::optional<WakeUp> ChannelSide::prepare_wait() {
+  if (!prepare_to_poll([&] { return look_for_set(); })) return std::nullopt;
+  count_one(own_words_.*set_wait_->waits);
+  keep_others_out();
+  const std::uint64_t now = monotonic_ns();
+  return WakeUp{.wake_by_ns = std::min(now + kChannelSleepNsMax, set_wait_->look_by_ns(*holder_))};
+}
+
+void ChannelSide::finish_wait() {
+  lower_ticket();
+  let_others_in();
 }
 
 void ChannelSide::take_peer_state(Link::Peer peer) {

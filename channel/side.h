@@ -11,7 +11,9 @@
 //     kChannelSleepNsMax at the latest.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -26,6 +28,7 @@
 #include "os/fork.h"
 #include "os/kernel.h"
 #include "os/unique_fd.h"
+#include "os/wait_source.h"
 #include "proto/thread_words.h"
 
 namespace lapwing {
@@ -33,7 +36,16 @@ namespace lapwing {
 inline constexpr std::uint64_t kChannelSleepNsMax = 1'000'000'000;
 inline constexpr std::uint64_t kPeerLookNs = 1'000'000;  // how often who does not sleep looks
 
-class ChannelSide : public ChannelCore {
+// What an end waits for in a wait set: one kind of end each. `bytes`: of a message to be sent.
+struct EndWait {
+  // As the looks of the end's own waits. Changes nothing that the end's holder sees.
+  Errc (*look)(ChannelEnd& end, std::size_t bytes);
+  // When `look` would answer something else with time alone (CLOCK_MONOTONIC).
+  std::uint64_t (*look_by_ns)(const ChannelEnd& end);
+  PaddedWord ChannelWords::* waits;  // the tally of such waits
+};
+
+class ChannelSide final : public ChannelCore, public WaitSource {
  public:
   ChannelSide(Link link, OwnMemory own, PeerMemory peer, ChannelBarrier barrier,
               const ChannelOptions& options, std::string peer_name);
@@ -94,6 +106,18 @@ class ChannelSide : public ChannelCore {
   // everything, or the channel has ended.
   bool prepare_to_poll(absl::FunctionRef<Errc()> look);
 
+  // In a wait set, where it is waited for by its descriptor. What it waits for stays while it is
+  // there.
+  void set_wait(const EndWait& wait, std::size_t bytes) {
+    if (owner() != nullptr) return;
+    set_wait_ = &wait;
+    set_wait_bytes_ = bytes;
+  }
+  bool is_ready() override;
+  std::optional<WakeUp> prepare_wait() override;
+  void finish_wait() override;
+  int wake_fd() const override { return fd(); }
+
   // Ends the channel for this side, and tells the other; ok if it had ended already.
   void close();
   Errc corrupt(const std::string& what);
@@ -118,6 +142,9 @@ class ChannelSide : public ChannelCore {
   void finish(Errc end, absl::Status why);
   Errc overlap();
   void await_peer(std::uint64_t timeout_ns);
+  void keep_others_out();
+  void let_others_in();
+  Errc look_for_set() { return set_wait_->look(*holder_, set_wait_bytes_); }
 
   Link link_;
   OwnMemory own_;
@@ -125,6 +152,9 @@ class ChannelSide : public ChannelCore {
   std::string peer_name_;
 
   std::uint64_t looked_ns_ = 0;
+  std::uint32_t calls_kept_ = 0;  // calls_until_clock_ of before the sleep
+  const EndWait* set_wait_ = nullptr;
+  std::size_t set_wait_bytes_ = 0;
   absl::Status why_ended_;
   absl::Status status_;
   InterruptFlag interrupted_;

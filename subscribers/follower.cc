@@ -195,13 +195,16 @@ Item Follower::poll() {
     calls_.refuse();
     return {};
   }
-  for (int turns = 0; turns < kTurnsMax || !block_.empty(); ++turns) {
-    if (!outbox_.empty()) return deliver_event();
-    if (!block_.empty()) {
-      const std::byte* const record = block_.take();
-      count(1);
-      return {ItemKind::kRecord, cursor_.next - 1, {record, cursor_.record_bytes}};
-    }
+  if (!advance()) return {};
+  if (!outbox_.empty()) return deliver_event();
+  const std::byte* const record = block_.take();
+  count(1);
+  return {ItemKind::kRecord, cursor_.next - 1, {record, cursor_.record_bytes}};
+}
+
+// Takes turns until there is an event or a record to deliver. False: there is nothing for now.
+bool Follower::advance() {
+  for (int turns = 0; turns < kTurnsMax && outbox_.empty() && block_.empty(); ++turns) {
     // In kLive one, so that the path can be opened again.
     const std::span<std::byte> all = block_.room();
     const Turn taken = turn(cursor_.phase == Phase::kLive ? all.first(cursor_.record_bytes) : all);
@@ -209,7 +212,7 @@ Item Follower::poll() {
     if (*taken == 0) break;
     block_.filled(*taken);
   }
-  return {};
+  return !outbox_.empty() || !block_.empty();
 }
 
 std::size_t Follower::poll_batch(std::span<std::byte> out) {
@@ -276,41 +279,81 @@ bool Follower::rest(std::uint64_t deadline_ns) {
   }
   cursor_.close();  // what another call has left open meanwhile is misuse
   spins_left_ = 0;  // the next empty poll looks after everything
-  int fd = -1;
-  std::uint64_t until_ns = now + kCatchUpPauseNs;
-  switch (cursor_.phase) {
-    case Phase::kLive:
-      if (calls_.waiter().spinning()) {
-        calls_.waiter().spin();
-      } else {
-        rest_in_ring(deadline_ns);
-      }
-      return true;
-    case Phase::kSeeking:
-      fd = search_.fd();
-      until_ns = search_.next_step_ns();
-      break;
-    case Phase::kFlushing:
-      fd = attachment_->control()->fd();
-      until_ns = backlog_.flush_ends_ns();
-      break;
-    case Phase::kSnapshot:
-      return true;  // there is more of it to load
-    case Phase::kCatchUp:
-      break;
-    case Phase::kEnded:
-      break;
+  if (cursor_.phase == Phase::kLive) {
+    if (calls_.waiter().spinning()) {
+      calls_.waiter().spin();
+    } else if (!watch_.ended()) {  // or the ring is to be read once more at once
+      calls_.waiter().turn(attachment_->map()->words(), seen_in_ring(), deadline_ns);
+    }
+    return true;
   }
-  until_ns = std::min({until_ns, deadline_ns, now + kInterruptPauseNs});
-  wait_readable(fd, until_ns - std::min(until_ns, now));
+  const std::optional<Pause> pause = pause_from(now);
+  if (!pause) return true;
+  const std::uint64_t until_ns = std::min({pause->until_ns, deadline_ns, now + kInterruptPauseNs});
+  wait_readable(pause->fd, until_ns - std::min(until_ns, now));
   return true;
 }
 
-void Follower::rest_in_ring(std::uint64_t deadline_ns) {
-  if (watch_.ended()) return;  // the ring is to be read once more at once
-  // A start in the future, or a batch whose head has not moved yet, waits for head to move at all.
-  const Sequence seen = std::min(cursor_.next - 1, cursor_.ring->head());
-  calls_.waiter().turn(attachment_->map()->words(), seen, deadline_ns);
+// Nothing: there is more to do at once.
+std::optional<Follower::Pause> Follower::pause_from(std::uint64_t now_ns) {
+  switch (cursor_.phase) {
+    case Phase::kSeeking:
+      return Pause{search_.next_step_ns(), search_.fd()};
+    case Phase::kFlushing:
+      return Pause{backlog_.flush_ends_ns(), attachment_->control()->fd()};
+    case Phase::kCatchUp:
+      return Pause{now_ns + kCatchUpPauseNs};
+    case Phase::kSnapshot:  // there is more of it to load
+    case Phase::kLive:
+    case Phase::kEnded:
+      break;
+  }
+  return std::nullopt;
+}
+
+// While the path is open the next record comes from the ring, or there is none.
+bool Follower::is_ready() {
+  const bool is_open = cursor_.next < cursor_.limit;
+  if (is_open && cursor_.ring->has(cursor_.next)) return true;
+  const bool may_look_later = is_open || (waits_for_others() && outbox_.empty() && block_.empty());
+  if (may_look_later && spins_left_ > 0) {
+    --spins_left_;
+    distance_.time_has_passed();
+    return false;
+  }
+  const Turning turning(*this);
+  // Where another thread's call waits, or this is a forked child, the caller's own call says so.
+  if (turning.is_refused() || forked_ || advance()) return true;
+  if (waits_for_others()) spins_left_ = kSpins;
+  return false;
+}
+
+std::optional<WakeUp> Follower::prepare_wait() {
+  const Turning turning(*this);
+  const bool has_something = !outbox_.empty() || !block_.empty();
+  if (turning.is_refused() || forked_ || has_something) return std::nullopt;
+  spins_left_ = 0;  // after the sleep it looks after everything
+  const std::uint64_t now = monotonic_ns();
+  WakeUp wake_up;
+  if (cursor_.phase == Phase::kLive) {
+    if (watch_.ended()) return std::nullopt;
+    wake_up.word = doorbell_to_sleep_on(attachment_->map()->words(), seen_in_ring());
+    if (!wake_up.word) return std::nullopt;
+    wake_up.wake_by_ns = now + kParkNsMax;
+  } else {
+    const std::optional<Pause> pause = pause_from(now);
+    if (!pause) return std::nullopt;
+    wake_up.wake_by_ns = std::min(pause->until_ns, now + kSeekingTickNs);
+  }
+  set_rest_.emplace(calls_, cursor_.attention);
+  if (set_rest_->is_held()) return wake_up;
+  set_rest_.reset();
+  return std::nullopt;
+}
+
+void Follower::finish_wait() {
+  set_rest_.reset();
+  const Turning turning(*this);  // opens the path again
 }
 
 absl::StatusOr<int> Follower::descriptor() {

@@ -40,11 +40,16 @@
 // the cursor's attention, as it was when the path was opened. That is the first of them, and 0 while
 // there is an event in the outbox.
 //
+// In a wait set (os/wait_source.h) the follower is asked by is_ready(), which takes the turns of poll()
+// without giving what they find, and sleeps on the ring's doorbell as a wait of its own does. Where
+// there is no ring to wait for, a set has it look every kSeekingTickNs.
+//
 // Thread safety: one thread, but for the descriptor's helper (wake_descriptor.h).
 // Ownership: owns the attachment; kEnded has closed everything but the descriptor.
 // Errors: end the subscriber with a status; never thrown, never silent.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -58,6 +63,7 @@
 #include "absl/status/statusor.h"
 #include "lapwing/subscriber.h"
 #include "os/interrupt.h"
+#include "os/wait_source.h"
 #include "subscribers/attachment.h"
 #include "subscribers/backlog.h"
 #include "subscribers/bus_search.h"
@@ -84,7 +90,7 @@ inline constexpr std::uint64_t kCatchUpPauseNs = 1'000'000;     // for the archi
 inline constexpr std::uint64_t kInterruptPauseNs = 20'000'000;  // where nothing wakes a sleep
 inline constexpr int kTurnsMax = 16;                            // changes of phase within one call
 
-class Follower {
+class Follower final : public WaitSource {
  public:
   // `interrupt`, if there is one, takes the place of its own, and outlives it.
   explicit Follower(SubscriberOptions options, Interrupt* interrupt = nullptr)
@@ -106,6 +112,11 @@ class Follower {
   void read(std::span<std::byte> rows, std::uint64_t deadline_ns, Batch& batch, Item& due);
   void interrupt() noexcept { calls_.raise(); }
   bool arm();
+  // The publisher rings only for those that may park.
+  bool can_sleep() const override { return may_park(options_.wait); }
+  bool is_ready() override;
+  std::optional<WakeUp> prepare_wait() override;
+  void finish_wait() override;
   // In a forked child: it has ended, with kForked. Changes single words only, wherever another
   // thread of the parent was; position() and counters() stay, and nothing that is mapped is read.
   void end_in_child() noexcept;
@@ -182,6 +193,7 @@ class Follower {
   static Turn nothing() { return 0; }
 
   Item poll();
+  bool advance();
   Item wait_closed(std::uint64_t deadline_ns);
   void begin_waiting();
   std::size_t poll_batch(std::span<std::byte> out);
@@ -239,9 +251,21 @@ class Follower {
   void close_everything();
 
   // Waiting: follower.cc.
+  // Of a phase that reads no ring: until when, and what may end it earlier (-1: nothing).
+  struct Pause {
+    std::uint64_t until_ns;
+    int fd = -1;
+  };
   bool spin();
   bool rest(std::uint64_t deadline_ns);
-  void rest_in_ring(std::uint64_t deadline_ns);
+  std::optional<Pause> pause_from(std::uint64_t now_ns);
+  // A start in the future, or a batch whose head has not moved yet, waits for head to move at all.
+  Sequence seen_in_ring() const { return std::min(cursor_.next - 1, cursor_.ring->head()); }
+  // What comes next is not up to this process, and looking for it may cost a system call.
+  bool waits_for_others() const {
+    return cursor_.phase == Phase::kSeeking || cursor_.phase == Phase::kFlushing ||
+           cursor_.phase == Phase::kCatchUp;
+  }
   void arm_descriptor();
 
   // Records that may be delivered into `out` before the next event.
@@ -299,7 +323,8 @@ class Follower {
   bool forked_ = false;  // end_in_child()
 
   CallWait calls_;
-  std::uint64_t records_waited_ = 0;  // delivered when the last wait began
+  std::optional<CallWait::Rest> set_rest_;  // while a wait set sleeps
+  std::uint64_t records_waited_ = 0;        // delivered when the last wait began
 
   // Upkeep.
   Reporter reporter_;

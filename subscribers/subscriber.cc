@@ -128,6 +128,10 @@ absl::StatusOr<Subscriber> SubscriberAccess::open(SubscriberOptions options, Int
   return Subscriber(Subscriber::StateHandle(new Subscriber::State(std::move(options), &interrupt)));
 }
 
+WaitSource* SubscriberAccess::wait_source(Subscriber& subscriber) {
+  return subscriber.state_ == nullptr ? nullptr : &subscriber.state_->follower;
+}
+
 Subscriber::Subscriber(StateHandle state)
     : state_(std::move(state)), path_(&state_->follower.path()) {}
 Subscriber::~Subscriber() = default;

@@ -2,8 +2,10 @@
 #pragma once
 
 #include "absl/status/statusor.h"
+#include "lapwing/load_state.h"
 #include "lapwing/subscriber.h"
 #include "os/interrupt.h"
+#include "os/wait_source.h"
 
 namespace lapwing {
 
@@ -11,6 +13,9 @@ struct SubscriberAccess {
   // As Subscriber::open(). `interrupt` takes the place of the subscriber's own, and outlives it: so
   // its owner may be interrupted at any time, also while it replaces the subscriber by another one.
   static absl::StatusOr<Subscriber> open(SubscriberOptions options, Interrupt& interrupt);
+  // It stays where it is when the subscriber is moved. Null: it was moved from.
+  static WaitSource* wait_source(Subscriber& subscriber);
+  static WaitSource* wait_source(LoadedState& loaded) { return wait_source(loaded.subscriber_); }
 };
 
 }  // namespace lapwing

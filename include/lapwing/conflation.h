@@ -111,6 +111,7 @@ class ConflatedReader {
   [[nodiscard]] bool arm();
 
  private:
+  friend struct ConflationAccess;
   struct State;
   struct DeleteState {
     void operator()(State* state) const;  // not in a forked child

@@ -215,6 +215,7 @@ class Duplex {
   void interrupt() noexcept;
 
  private:
+  friend struct ChannelAccess;
   struct DeleteCore {
     void operator()(DuplexCore* core) const;  // not in a forked child
   };

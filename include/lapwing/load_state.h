@@ -60,6 +60,7 @@ class LoadedState {
   [[nodiscard]] const Subscriber& subscriber() const { return subscriber_; }
 
  private:
+  friend struct SubscriberAccess;
   friend absl::StatusOr<LoadedState> load_state(SubscriberOptions, Deadline);
   LoadedState(OnGap on_gap, Subscriber subscriber);
   absl::Status load(Deadline deadline);

@@ -13,11 +13,14 @@
 #include "os/deadline.h"
 #include "os/fork.h"
 #include "os/kernel.h"
+#include "os/wait_source.h"
 #include "proto/busy_flag.h"
 #include "proto/checkpoint_format.h"
 #include "proto/thread_words.h"
 #include "snapshot/fold/latest_fold.h"
+#include "subscribers/conflation/conflation_access.h"
 #include "subscribers/conflation/conflation_table.h"
+#include "subscribers/subscriber_access.h"
 
 namespace lapwing {
 namespace {
@@ -49,7 +52,7 @@ absl::StatusOr<ConflationKey> latest_key(const std::string& schema) {
   return key_of_fold(make_fold(kFoldLatest, schema), schema);
 }
 
-struct ConflatedReader::State {
+struct ConflatedReader::State final : WaitSource {
   State(Subscriber opened, ConflationOptions given)
       : subscriber(std::move(opened)), options(std::move(given)) {
     if (!options.now_ns) options.now_ns = monotonic_ns;
@@ -73,6 +76,12 @@ struct ConflatedReader::State {
   std::uint32_t waiting() const { return (table ? table->size() : 0) + (record_is_back() ? 1 : 0); }
   bool record_is_back() const { return put_back && put_back->kind == ItemKind::kRecord; }
   Item rest(std::uint64_t until_ns);
+  bool is_due() const;
+  // In a wait set, beside the calls: the next item waits in put_back.
+  bool can_sleep() const override { return source.can_sleep(); }
+  bool is_ready() override;
+  std::optional<WakeUp> prepare_wait() override;
+  void finish_wait() override;
   std::uint64_t rest_ns() const;
   const absl::Status& status() const {
     if (fork.in_child()) return fork.error();
@@ -80,6 +89,7 @@ struct ConflatedReader::State {
   }
 
   Subscriber subscriber;
+  WaitSource& source = *SubscriberAccess::wait_source(subscriber);
   ConflationOptions options;
 
   // Of the schema at hand.
@@ -163,6 +173,42 @@ std::uint64_t ConflatedReader::State::rest_ns() const {
   if (record_is_back()) return 0;
   const std::uint64_t now = options.now_ns();
   return interval_over(now) ? 0 : ends_ns - now;
+}
+
+// Whether there is something to deliver before the subscriber is asked again, the interval's end
+// apart.
+bool ConflatedReader::State::is_due() const {
+  return put_back || held || delivering || batch_at < batch_end;
+}
+
+// Takes what the subscriber has, as a call does.
+bool ConflatedReader::State::is_ready() {
+  if (fork.in_child() || put_back) return true;
+  const bool is_over = waiting() > 0 && interval_over(options.now_ns());
+  if (!is_due() && !is_over && failure.ok() && !source.is_ready()) return false;
+  const Item item = wait(Deadline::now());
+  if (item.kind == ItemKind::kNothing) return refused;  // its own call is told so
+  put_back_item(item);
+  return true;
+}
+
+std::optional<WakeUp> ConflatedReader::State::prepare_wait() {
+  if (!resting.try_take()) return std::nullopt;
+  std::optional<WakeUp> wake_up = source.prepare_wait();
+  if (!wake_up) {
+    resting.release();
+    return std::nullopt;
+  }
+  if (waiting() > 0) {
+    wake_up->wake_by_ns = std::min(wake_up->wake_by_ns, after_ns(monotonic_ns(), rest_ns()));
+  }
+  return wake_up;
+}
+
+void ConflatedReader::State::finish_wait() {
+  source.finish_wait();
+  refused = false;  // that of a call which came meanwhile
+  resting.release();
 }
 
 // A clock that was set back ends the interval too.
@@ -317,6 +363,10 @@ absl::StatusOr<ConflatedReader> ConflatedReader::open(SubscriberOptions subscrib
   return ConflatedReader(StateHandle(new State(*std::move(opened), std::move(options))));
 }
 
+WaitSource* ConflationAccess::wait_source(ConflatedReader& reader) {
+  return reader.state_.get();
+}
+
 ConflatedReader::ConflatedReader(StateHandle state) : state_(std::move(state)) {}
 ConflatedReader::ConflatedReader(ConflatedReader&&) noexcept = default;
 ConflatedReader& ConflatedReader::operator=(ConflatedReader&&) noexcept = default;
@@ -405,9 +455,7 @@ absl::StatusOr<int> ConflatedReader::fd() {
   return state_->subscriber.fd();
 }
 bool ConflatedReader::arm() {
-  const bool ready = state_->put_back || state_->held || state_->delivering ||
-                     state_->batch_at < state_->batch_end;
-  return !ready && state_->subscriber.arm();
+  return !state_->is_due() && state_->subscriber.arm();
 }
 
 }  // namespace lapwing

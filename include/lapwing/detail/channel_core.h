@@ -23,6 +23,8 @@ inline void count_one(PaddedWord& tally) {
   store_tally(tally, load_tally(tally.value) + 1);
 }
 
+class ChannelEnd;
+
 class ChannelCore {
  public:
   ChannelCore(const ChannelCore&) = delete;
@@ -32,6 +34,8 @@ class ChannelCore {
   Errc end() const { return end_; }
   // The end as the answer to an operation.
   Errc ended();
+  // The object that has this side, wherever it is moved to.
+  void held_by(ChannelEnd* holder) { holder_ = holder; }
 
   // The first step of every operation: kOk, or why there is nothing to be done. Now and then looks
   // whether the other side is still there.
@@ -104,6 +108,7 @@ class ChannelCore {
   Errc end_ = Errc::kOk;
   Word ticket_ = 0;    // own: even while awake
   Word answered_ = 0;  // the last of the peer's tickets that was answered
+  ChannelEnd* holder_ = nullptr;
 };
 
 // Deletes the whole side; not in a forked child.

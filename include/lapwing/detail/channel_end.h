@@ -28,9 +28,13 @@ class ChannelEnd {
   void interrupt() noexcept;
 
  protected:
-  explicit ChannelEnd(ChannelHandle side) : side_(std::move(side)) {}
-  ChannelEnd(ChannelEnd&&) = default;
-  ChannelEnd& operator=(ChannelEnd&&) = default;
+  explicit ChannelEnd(ChannelHandle side) : side_(std::move(side)) { hold(); }
+  ChannelEnd(ChannelEnd&& other) noexcept : side_(std::move(other.side_)) { hold(); }
+  ChannelEnd& operator=(ChannelEnd&& other) noexcept {
+    side_ = std::move(other.side_);
+    hold();
+    return *this;
+  }
   ~ChannelEnd() = default;
 
   // The first step of every operation: kOk, or why there is nothing to be done.
@@ -63,6 +67,10 @@ class ChannelEnd {
   Errc released_too_much(const FrameWriter& writer);
 
  private:
+  // A wait set knows the side, which stays where it is, and by it the object.
+  void hold() {
+    if (side_ != nullptr) side_->held_by(this);
+  }
   const ChannelSide& side() const;
   ChannelHandle side_;  // null: moved from
 };
