@@ -6,7 +6,8 @@
 
 set(LAPWING_ROOMS
   lapwing_os lapwing_uring lapwing_bus lapwing_channel lapwing_snapshot lapwing_archive
-  lapwing_publisher lapwing_subscribers lapwing_conflation lapwing_recorder)
+  lapwing_publisher lapwing_subscribers lapwing_conflation lapwing_recorder
+  lapwing_wait_set)
 
 add_library(lapwing_package STATIC)
 foreach(room IN LISTS LAPWING_ROOMS)

@@ -208,6 +208,24 @@ class Examples(harness.ProgramTest):
         self.assertEqual((total, shown + conflated), (50_000, 50_000))
         self.assertGreater(conflated, shown)
 
+    def test_many_sources(self):
+        buses = {str(self.folder / name): records for name, records in (("es", 20000), ("nq", 10000))}
+        program = self.listening("many_sources", self.path, *buses)
+        publishers = [self.start(f"publish{records}", "publish", "--bus", bus, "--await", 1,
+                                 "--source", f"synthetic:records={records}")
+                      for bus, records in buses.items()]
+        lines = self.folder / "lines"
+        lines.write_text("".join(f"{number}\n" for number in range(1, 101)))
+        with open(lines, "rb") as source:
+            self.run_to_end("pipe", "pipe", "--connect", self.path, "--messages", "lines",
+                            *harness.WITH_PATIENCE, stdin=source)
+        for publisher in publishers:
+            self.assertEqual(publisher.wait(), 0, publisher.err())
+        self.assertEqual(program.wait(), 0, program.err())
+        *of_buses, last = program.out().splitlines()
+        self.assertEqual(of_buses, [f"{bus}: {records} records" for bus, records in buses.items()])
+        self.assertTrue(last.startswith("100 lines, and the timer ticked "), last)
+
     def test_late_joiner(self):
         bus = self.folder / "bus"
         self.run_to_end("publish", "publish", "--bus", bus, "--source", "synthetic:records=20000")

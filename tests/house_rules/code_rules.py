@@ -18,6 +18,7 @@ LAYER_USES = {
     "snapshot": {"snapshot", "os", "proto"},
     "publisher": {"publisher", "bus", "snapshot", "os", "proto"},
     "subscribers": {"subscribers", "bus", "snapshot", "os", "proto"},
+    "wait_set": {"wait_set", "subscribers", "channel", "os", "proto"},
     "monitor": {"monitor", "subscribers", "bus", "channel", "snapshot", "os", "proto"},
     "cli": {"cli", "monitor", "publisher", "subscribers", "bus", "channel", "snapshot", "os", "proto"},
     "bindings": {"bindings", "publisher", "subscribers", "bus", "channel", "snapshot", "os", "proto"},
@@ -57,7 +58,7 @@ FILE_LINES_MAX = 500
 
 
 def include_directions(tree):
-    """include/lapwing <- proto <- os <- bus, channel, snapshot <- publisher, subscribers <- monitor, cli."""
+    """include/lapwing <- proto <- os <- bus, channel, snapshot <- publisher, subscribers <- wait_set, monitor, cli."""
     for source in tree.cpp():
         allowed = LAYER_USES.get(source.layer)
         tests = {"testing", "tests"} if source.is_test else set()

@@ -10,7 +10,7 @@ from pathlib import Path
 PRUNED = re.compile(r"^(\.git|\.cache|\.venv|__pycache__|target|build(-.*)?)$")
 BINARY = (".zst", ".png", ".pyc", ".bin")
 
-LAYERS = ("include", "proto", "os", "bus", "channel", "snapshot", "publisher", "subscribers", "monitor", "cli", "bindings")
+LAYERS = ("include", "proto", "os", "bus", "channel", "snapshot", "publisher", "subscribers", "wait_set", "monitor", "cli", "bindings")
 
 # Comments, string and character literals of C++; raw strings are not used in this project's code.
 _COMMENT_OR_LITERAL = re.compile(
