@@ -12,6 +12,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdio>
+#include <optional>
 #include <random>
 #include <string>
 #include <thread>
@@ -21,6 +22,7 @@
 #include "lapwing/detail/atomic_word.h"
 #include "lapwing/listener.h"
 #include "lapwing/producer.h"
+#include "lapwing/wait_set.h"
 #include "os/kernel.h"
 #include "testing/child_process.h"
 #include "testing/listening_child.h"
@@ -45,6 +47,7 @@ struct Run {
   WaitStrategy wait;
   bool membarrier;
   std::uint64_t cycles;
+  bool in_set = false;  // the waiter waits in a wait set
 };
 
 // What the two share beside the channel, and what they have to tell.
@@ -187,6 +190,15 @@ ChannelOptions options_of(const Run& run) {
   return options;
 }
 
+// The set of a waiter that waits in one.
+template <typename Add>
+std::optional<WaitSet> set_for(const Run& run, const Add& add) {
+  if (!run.in_set) return std::nullopt;
+  std::optional<WaitSet> set(WaitSet::open({.wait = run.wait}).value());
+  add(*set).IgnoreError();  // a set without it waits in vain
+  return set;
+}
+
 int produce(const Run& run, const std::string& path, Exchange& exchange) {
   run_on_processor(0);
   auto producer = ChannelProducer::connect(path, options_of(run), hang_deadline());
@@ -198,8 +210,12 @@ int produce(const Run& run, const std::string& path, Exchange& exchange) {
   } else {
     while (producer->try_send({}, 1) == Errc::kOk) {
     }
+    std::optional<WaitSet> set =
+        set_for(run, [&](WaitSet& made) { return made.add(*producer, 0, 1).status(); });
     code = Waiter(run, exchange).go([&](Deadline deadline) {
-      return producer->send({}, 1, deadline);
+      if (!set) return producer->send({}, 1, deadline);
+      const Errc waited = set->wait(deadline).result;
+      return waited == Errc::kOk ? producer->try_send({}, 1) : waited;
     });
     exchange.waiter = producer->counters();
   }
@@ -213,8 +229,14 @@ int consume(const Run& run, ChannelListener& listener, Exchange& exchange) {
   if (!consumer.ok()) return exchange.waker_says.say(std::string(consumer.status().message()));
   int code = 0;
   if (run.side == Side::kEmpty) {
+    std::optional<WaitSet> set =
+        set_for(run, [&](WaitSet& made) { return made.add(*consumer, 1).status(); });
     code = Waiter(run, exchange).go([&](Deadline deadline) {
-      const Errc result = consumer->peek(deadline).result;
+      if (set) {
+        const Errc waited = set->wait(deadline).result;
+        if (waited != Errc::kOk) return waited;
+      }
+      const Errc result = set ? consumer->try_peek().result : consumer->peek(deadline).result;
       return result == Errc::kOk ? consumer->release() : result;
     });
     exchange.waiter = consumer->counters();
@@ -243,13 +265,13 @@ void check(const Run& run) {
   const int consumer_code = consumer.wait();
   const auto shown = [](std::uint64_t count) { return static_cast<unsigned long long>(count); };
   std::printf(
-      "%s, %s, %s: %llu cycles, %llu sleeps, %llu wakes, %llu waits timed out rightly; "
+      "%s, %s, %s%s: %llu cycles, %llu sleeps, %llu wakes, %llu waits timed out rightly; "
       "unnoticed for %.1f us at most\n",
       run.side == Side::kEmpty ? "empty" : "full",
       run.wait == WaitStrategy::kPark ? "park" : "backoff",
-      run.membarrier ? "membarrier" : "fences", shown(exchange->taken.load()),
-      shown(exchange->waiter.sleeps), shown(exchange->waker.wakes), shown(exchange->timed_out),
-      static_cast<double>(exchange->there_ns_max) / 1000);
+      run.membarrier ? "membarrier" : "fences", run.in_set ? ", in a set" : "",
+      shown(exchange->taken.load()), shown(exchange->waiter.sleeps), shown(exchange->waker.wakes),
+      shown(exchange->timed_out), static_cast<double>(exchange->there_ns_max) / 1000);
   INFO("the waiter says: " << exchange->waiter_says.text);
   INFO("the waker says: " << exchange->waker_says.text);
   CHECK(producer_code == 0);
@@ -290,6 +312,7 @@ TEST_CASE("No wake-up is lost, whatever is waited for and with whichever barrier
     for (const bool membarrier : {true, false}) {
       check({side, WaitStrategy::kPark, membarrier, cycles / 2});
       check({side, WaitStrategy::kBackoff, membarrier, cycles / 200});  // it spins for long first
+      check({side, WaitStrategy::kPark, membarrier, cycles / 4, true});
     }
   }
 }
