@@ -1,6 +1,4 @@
 // What costs nothing when nothing happens, and what a wake-up costs when something does.
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -91,15 +89,6 @@ struct Wakes {
   double median_ns = 0;
   double p99_ns = 0;
 };
-
-// How often this thread has given its core away by itself. That is how a wait that slept is told
-// from one that found a record before it did: beside a publisher that makes up for lost time, most
-// do.
-long sleeps_so_far() {
-  rusage usage{};
-  if (getrusage(RUSAGE_THREAD, &usage) != 0) fail("getrusage failed");
-  return usage.ru_nvcsw;
-}
 
 // A sample is the age of the first record after a wait that slept.
 void receive_parked(const std::string& directory, std::size_t wakes, Wakes& result) {

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "bench/machine.h"
 #include "os/kernel.h"
 
 namespace lapwing::bench {
@@ -25,6 +26,15 @@ inline std::uint64_t cpu_ns() {
            static_cast<std::uint64_t>(time.tv_usec) * 1000;
   };
   return ns(usage.ru_utime) + ns(usage.ru_stime);
+}
+
+// How often this thread has given its core away by itself. That is how a wait that slept is told
+// from one that found a record before it did: beside a publisher that makes up for lost time, most
+// do.
+inline long sleeps_so_far() {
+  rusage usage{};
+  if (getrusage(RUSAGE_THREAD, &usage) != 0) fail("getrusage failed");
+  return usage.ru_nvcsw;
 }
 
 // Runs `wait_until(deadline)` for a second, then for `idle_ns`; percent of a core that this whole
