@@ -1,0 +1,31 @@
+// A feed handler of DBN: publishes orders, market by order, and goes on as handler.cc does.
+//   dbn_handler BUS
+#include <thread>
+
+#include "desk.h"
+#include "lapwing/dbn.h"
+#include "lapwing/publisher.h"
+
+int main(int, char** argv) {
+  using lapwing::dbn::MboMsg;
+  auto publisher = lapwing::Publisher::open({.directory = argv[1],
+                                             .schema = lapwing::dbn::kSchemaMbo,
+                                             .record_bytes = sizeof(MboMsg),
+                                             .capacity = 16'384});
+  if (!publisher.ok()) return desk::fail(publisher.status());
+  MboMsg order{};
+  order.hd = {sizeof order / lapwing::dbn::kLengthUnit, lapwing::dbn::RType::kMbo, 1, 7, 0};
+  order.action = lapwing::dbn::Action::kAdd;
+  order.side = lapwing::dbn::Side::kBid;
+  order.flags = lapwing::dbn::kFlagLast;
+  order.size = 1;
+  for (std::uint64_t n = publisher->first();; ++n) {
+    order.order_id = n;
+    order.price = static_cast<std::int64_t>(n % 1000) * lapwing::dbn::kPriceScale;
+    order.hd.ts_event = order.ts_recv = desk::utc_ns();
+    if (publisher->publish(order) == lapwing::kNoSequence) {
+      return desk::fail(publisher->last_error());
+    }
+    if (n % 100 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}

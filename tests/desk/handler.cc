@@ -1,0 +1,21 @@
+// A feed handler: publishes quotes, a struct of its own. However the last run ended, this one goes
+// on with the next number.
+//   handler BUS
+#include <thread>
+
+#include "desk.h"
+#include "lapwing/typed_publisher.h"
+
+int main(int, char** argv) {
+  auto publisher =
+      lapwing::TypedPublisher<desk::Quote>::open({.directory = argv[1], .capacity = 16'384});
+  if (!publisher.ok()) return desk::fail(publisher.status());
+  std::cout << "from " << (*publisher)->first() << std::endl;
+  for (std::uint64_t n = (*publisher)->first();; ++n) {
+    const auto price = static_cast<std::int64_t>(n % 1000) * 1'000'000'000;
+    if (publisher->publish({n, 0, n % 8, price, price + 1}) == lapwing::kNoSequence) {
+      return desk::fail((*publisher)->last_error());
+    }
+    if (n % 100 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}

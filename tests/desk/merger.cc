@@ -1,0 +1,41 @@
+// Merges two buses by hand, in one thread: of both the records as they come.
+//   merger QUOTES ORDERS FILE      FILE: a line for each, "q NUMBER" or "o NUMBER"
+#include <fstream>
+
+#include "desk.h"
+#include "lapwing/dbn.h"
+#include "lapwing/typed_subscriber.h"
+#include "lapwing/wait_set.h"
+
+int main(int, char** argv) {
+  enum Token : std::uint64_t { kQuotes, kOrders };
+  std::ofstream file(argv[3]);
+  const auto options = [](const char* directory) {
+    return lapwing::SubscriberOptions{.directory = directory,
+                                      .name = "merger",
+                                      .start = lapwing::Start::oldest(),
+                                      .reattach = std::chrono::hours(1)};
+  };
+  auto quotes = lapwing::TypedSubscriber<desk::Quote>::open(options(argv[1]));
+  auto orders = lapwing::Subscriber::open(options(argv[2]));
+  auto set = lapwing::WaitSet::open({.wait = lapwing::WaitStrategy::kPark});
+  if (!quotes.ok() || !orders.ok()) return desk::fail(orders.status());
+  if (!set.ok()) return desk::fail(set.status());
+  if (auto added = set->add(**quotes, kQuotes); !added.ok()) return desk::fail(added.status());
+  if (auto added = set->add(*orders, kOrders); !added.ok()) return desk::fail(added.status());
+  for (;;) {
+    const lapwing::Ready ready = set->wait(lapwing::Deadline::never());
+    desk::Quote quote{};
+    lapwing::dbn::MboMsg order{};
+    const lapwing::Taken taken = ready.token == kQuotes ? quotes->take(quote) : orders->take(order);
+    if (taken.result == lapwing::Errc::kOk) {
+      if (ready.token == kQuotes) file << "q " << quote.number << std::endl;
+      if (ready.token == kOrders) file << "o " << order.order_id << std::endl;
+    } else if (taken.result == lapwing::Errc::kEventDue) {
+      auto& bus = ready.token == kQuotes ? **quotes : *orders;
+      if (const auto event = bus.take_event()) std::cout << name_of(event->kind) << std::endl;
+    } else if (taken.result != lapwing::Errc::kWouldBlock) {
+      return desk::fail((ready.token == kQuotes ? **quotes : *orders).status());
+    }
+  }
+}

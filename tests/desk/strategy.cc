@@ -1,0 +1,33 @@
+// A strategy: joins late, goes through gaps, and quotes only on the newest data.
+//   strategy BUS FILE [always]      `always` quotes on anything, which the test has to notice
+#include <fstream>
+#include <string_view>
+
+#include "desk.h"
+#include "lapwing/typed_subscriber.h"
+
+int main(int argc, char** argv) {
+  const bool always = argc == 4 && std::string_view(argv[3]) == "always";
+  std::ofstream made(argv[2], std::ios::binary | std::ios::app);
+  auto bus = lapwing::TypedSubscriber<desk::Quote>::open({.directory = argv[1],
+                                                          .name = "strategy",
+                                                          .start = lapwing::Start::live(),
+                                                          .wait = lapwing::WaitStrategy::kPark,
+                                                          .reattach = std::chrono::hours(1),
+                                                          .behind_records = desk::kBehindMax});
+  if (!bus.ok()) return desk::fail(bus.status());
+  for (;;) {
+    desk::Quote quote;
+    const lapwing::Taken taken = bus->take(quote, lapwing::Deadline::never());
+    if (taken.result == lapwing::Errc::kOk) {
+      const desk::MadeQuote mine{taken.sequence, desk::utc_ns()};
+      if (!always && !(*bus)->live()) continue;
+      made.write(reinterpret_cast<const char*>(&mine), sizeof mine).flush();
+    } else if (taken.result == lapwing::Errc::kEventDue) {
+      const auto event = (*bus)->take_event();  // here a desk pulls its quotes
+      if (event) std::cout << name_of(event->kind) << ' ' << event->sequence << std::endl;
+    } else {
+      return desk::fail((*bus)->status());
+    }
+  }
+}
