@@ -11,6 +11,7 @@
 
 #include "lapwing/error.h"
 #include "lapwing/symbols.h"
+#include "snapshot/dbn/dbn_metadata.h"
 
 namespace lapwing {
 namespace {

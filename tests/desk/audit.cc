@@ -14,9 +14,9 @@
 #include <string>
 #include <vector>
 
-#include "desk.h"
 #include "lapwing/dbn.h"
 #include "lapwing/history.h"
+#include "tests/desk/desk.h"
 
 namespace {
 

@@ -2,9 +2,9 @@
 //   dbn_handler BUS
 #include <thread>
 
-#include "desk.h"
 #include "lapwing/dbn.h"
 #include "lapwing/publisher.h"
+#include "tests/desk/desk.h"
 
 int main(int, char** argv) {
   using lapwing::dbn::MboMsg;

@@ -91,7 +91,7 @@ class Desk(harness.ProgramTest):
         for source in sources:
             with self.subTest(program=source.stem):
                 includes = re.findall(r'#include "([^"]+)"', source.read_text(encoding="utf-8"))
-                self.assertTrue(all(re.match(r"(lapwing/\w+|desk)\.h$", name) for name in includes))
+                self.assertTrue(all(re.match(r"(lapwing/\w+|tests/desk/desk)\.h$", name) for name in includes))
                 if source.stem != "logger":  # of the examples, with its messages for people
                     self.assertLessEqual(len(code_lines(source)), LINES_MAX)
 

@@ -3,12 +3,12 @@
 //   gateway SOCKET FILLS
 #include <map>
 
-#include "desk.h"
 #include "lapwing/duplex.h"
 #include "lapwing/listener.h"
 #include "lapwing/typed_publisher.h"
 #include "lapwing/typed_subscriber.h"
 #include "lapwing/wait_set.h"
+#include "tests/desk/desk.h"
 
 int main(int, char** argv) {
   auto fills = lapwing::TypedPublisher<desk::Order>::open({.directory = argv[2]});

@@ -3,8 +3,8 @@
 //   handler BUS
 #include <thread>
 
-#include "desk.h"
 #include "lapwing/typed_publisher.h"
+#include "tests/desk/desk.h"
 
 int main(int, char** argv) {
   auto publisher =

@@ -2,10 +2,10 @@
 //   merger QUOTES ORDERS FILE      FILE: a line for each, "q NUMBER" or "o NUMBER"
 #include <fstream>
 
-#include "desk.h"
 #include "lapwing/dbn.h"
 #include "lapwing/typed_subscriber.h"
 #include "lapwing/wait_set.h"
+#include "tests/desk/desk.h"
 
 int main(int, char** argv) {
   enum Token : std::uint64_t { kQuotes, kOrders };

@@ -3,8 +3,8 @@
 #include <fstream>
 #include <string_view>
 
-#include "desk.h"
 #include "lapwing/typed_subscriber.h"
+#include "tests/desk/desk.h"
 
 int main(int argc, char** argv) {
   const bool always = argc == 4 && std::string_view(argv[3]) == "always";

@@ -2,8 +2,8 @@
 // gateways. After a start it begins with its first order: the gateway answers those that are
 // filled.
 //   trader SOCKET NUMBER
-#include "desk.h"
 #include "lapwing/duplex.h"
+#include "tests/desk/desk.h"
 
 int main(int, char** argv) {
   desk::Order order{std::strtoull(argv[2], nullptr, 10), 1, 0};
