@@ -232,9 +232,7 @@ class TypedBusBench {
   }
 
   void publish() {
-    if (publisher_.publish(source_.next_as<Record>()) == kNoSequence) {
-      fail(publisher_->last_error().ToString());
-    }
+    if (publisher_.publish(source_.next_as<Record>()) == kNoSequence) fail_as_said(*publisher_);
   }
   void refill() {
     for (std::size_t i = 0; i < kRefillRecords; ++i) publish();
