@@ -12,7 +12,6 @@
 #include "proto/text_field.h"
 #include "snapshot/journal/journal_files.h"
 #include "snapshot/journal/retention_file.h"
-#include "snapshot/journal/segment_file.h"
 #include "snapshot/journal/session_log.h"
 #include "subscribers/described_ring.h"
 
@@ -77,8 +76,17 @@ absl::StatusOr<JournalSize> read_journal_size(
   const JournalFiles files = journal_files_of(disk, journal_root, sessions->back().begin);
   const absl::StatusOr<RetainedSegments> retained = list_retained(files);
   if (!retained.ok()) return retained.status();
-  const std::uint64_t segments = retained->segments.size();
-  return JournalSize{.segments = segments, .bytes = segments * segment_file_bytes(files.geometry)};
+  JournalSize size;
+  for (const std::uint64_t segment : retained->segments) {
+    const absl::StatusOr<OpenFile> jnl = open_file(disk, files.path(segment, "jnl"), {});
+    if (errc_of(jnl.status()) == Errc::kNotFound) continue;  // retention has just removed it
+    if (!jnl.ok()) return jnl.status();
+    const absl::StatusOr<std::uint64_t> bytes = disk.allocated_bytes(jnl->get());
+    if (!bytes.ok()) return bytes.status();
+    ++size.segments;
+    size.bytes += *bytes;
+  }
+  return size;
 }
 
 }  // namespace

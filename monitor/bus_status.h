@@ -44,7 +44,7 @@ struct RingStatus {
 // What the journal in use keeps on disk. Segments that were prepared for records to come count too.
 struct JournalSize {
   std::uint64_t segments = 0;
-  std::uint64_t bytes = 0;  // of the segments; sums and time indexes come on top
+  std::uint64_t bytes = 0;  // of disk space; sums and time indexes come on top
 };
 
 // A subscriber, as it last reported to the publisher.

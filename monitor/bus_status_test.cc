@@ -268,7 +268,9 @@ JournalSize size_on_disk(const JournalFixture& journal) {
   for (const auto& entry : std::filesystem::directory_iterator(journal.journal_directory())) {
     if (entry.path().extension() != ".jnl") continue;
     ++size.segments;
-    size.bytes += entry.file_size();
+    struct stat file{};
+    REQUIRE(stat(entry.path().c_str(), &file) == 0);
+    size.bytes += static_cast<std::uint64_t>(file.st_blocks) * 512;
   }
   return size;
 }

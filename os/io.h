@@ -65,8 +65,14 @@ class Disk {
                                 std::span<const std::byte> bytes) = 0;
   virtual absl::Status allocate(FileHandle file, std::uint64_t bytes) = 0;  // posix_fallocate
   virtual absl::Status truncate(FileHandle file, std::uint64_t bytes) = 0;
+  // Gives the space of a range back to the file system. The range reads as zeros from now on and
+  // the file keeps its size, so no reader finds it shorter. errno EOPNOTSUPP: the file system
+  // cannot.
+  virtual absl::Status punch_hole(FileHandle file, std::uint64_t offset, std::uint64_t bytes) = 0;
   virtual absl::Status sync(FileHandle file) = 0;  // fdatasync
   virtual absl::StatusOr<std::uint64_t> size(FileHandle file) = 0;
+  // The space that the file takes, in bytes: less than its size where it has holes.
+  virtual absl::StatusOr<std::uint64_t> allocated_bytes(FileHandle file) = 0;
   // Keeps every other process from locking the file until this one closes it or ends; waits up to
   // retry_ns for a holder to go. The file is open for writing. kBusTaken: another one holds it.
   virtual absl::Status lock(FileHandle, std::uint64_t) { return absl::OkStatus(); }

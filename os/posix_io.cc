@@ -19,6 +19,7 @@
 namespace lapwing {
 namespace {
 
+constexpr std::uint64_t kStatBlockBytes = 512;  // the unit of st_blocks, whatever the file system's
 constexpr unsigned kGroupReadsFile = 0040;
 constexpr unsigned kGroupReadsDirectory = 0050;
 
@@ -183,6 +184,15 @@ absl::Status PosixDisk::truncate(FileHandle file, std::uint64_t bytes) {
   return file_error(errno, "truncate", file);
 }
 
+absl::Status PosixDisk::punch_hole(FileHandle file, std::uint64_t offset, std::uint64_t bytes) {
+  const auto punch = [&] {
+    return ::fallocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
+                       static_cast<off_t>(bytes));
+  };
+  if (retry_on_eintr(punch) == 0) return absl::OkStatus();
+  return io_error(errno, "give space back", offset, file);
+}
+
 absl::Status PosixDisk::sync(FileHandle file) {
   if (retry_on_eintr([&] { return ::fdatasync(file); }) == 0) return absl::OkStatus();
   return file_error(errno, "sync", file);
@@ -201,6 +211,12 @@ absl::Status PosixDisk::lock(FileHandle file, std::uint64_t retry_ns) {
   return make_error(Errc::kBusTaken, absl::StrCat(path_of(file),
                                                   " is held by another process: a publisher runs "
                                                   "here, or `lapwing repair`; end it first"));
+}
+
+absl::StatusOr<std::uint64_t> PosixDisk::allocated_bytes(FileHandle file) {
+  struct stat status;
+  if (::fstat(file, &status) != 0) return file_error(errno, "stat", file);
+  return static_cast<std::uint64_t>(status.st_blocks) * kStatBlockBytes;
 }
 
 std::optional<Pages> PosixDisk::map_finished(FileHandle file) {

@@ -39,8 +39,10 @@ class PosixDisk : public Disk {
                         std::span<const std::byte> bytes) override;
   absl::Status allocate(FileHandle file, std::uint64_t bytes) override;
   absl::Status truncate(FileHandle file, std::uint64_t bytes) override;
+  absl::Status punch_hole(FileHandle file, std::uint64_t offset, std::uint64_t bytes) override;
   absl::Status sync(FileHandle file) override;
   absl::StatusOr<std::uint64_t> size(FileHandle file) override;
+  absl::StatusOr<std::uint64_t> allocated_bytes(FileHandle file) override;
   absl::Status lock(FileHandle file, std::uint64_t retry_ns) override;
   std::optional<Pages> map_finished(FileHandle file) override;
   std::uint32_t direct_alignment(FileHandle file) override;

@@ -123,6 +123,21 @@ absl::Status SimDisk::truncate(FileHandle file, std::uint64_t bytes) {
   return absl::OkStatus();
 }
 
+// To the medium a hole is a write of zeros, of which a power cut keeps any sectors. The space is
+// not counted as free.
+absl::Status SimDisk::punch_hole(FileHandle file, std::uint64_t offset, std::uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  const Open* const open = find_open(file);
+  if (open == nullptr) return status_of(EBADF, "punch", "");
+  if (const int error = begin_operation(SimOp::kPunch, open->path)) {
+    return status_of(error, "punch", open->path);
+  }
+  const std::uint64_t size = open->inode->cache.size();
+  if (offset >= size) return absl::OkStatus();
+  store(*open->inode, offset, std::vector<std::byte>(std::min(bytes, size - offset)));
+  return absl::OkStatus();
+}
+
 absl::Status SimDisk::sync(FileHandle file) {
   const std::lock_guard lock(mutex_);
   const Open* const open = find_open(file);

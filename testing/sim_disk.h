@@ -52,7 +52,7 @@ class SimRandom {
   std::uint64_t state_;
 };
 
-enum class SimOp : std::uint32_t { kWrite, kSync, kAllocate, kName };
+enum class SimOp : std::uint32_t { kWrite, kSync, kAllocate, kPunch, kName };
 
 class SimWriteQueue;
 
@@ -70,8 +70,10 @@ class SimDisk final : public Disk {
                         std::span<const std::byte> bytes) override;
   absl::Status allocate(FileHandle file, std::uint64_t bytes) override;
   absl::Status truncate(FileHandle file, std::uint64_t bytes) override;
+  absl::Status punch_hole(FileHandle file, std::uint64_t offset, std::uint64_t bytes) override;
   absl::Status sync(FileHandle file) override;
   absl::StatusOr<std::uint64_t> size(FileHandle file) override;
+  absl::StatusOr<std::uint64_t> allocated_bytes(FileHandle file) override { return size(file); }
   std::uint32_t direct_alignment(FileHandle) override { return kSimSectorBytes; }
   absl::Status rename(const std::string& from, const std::string& to) override;
   absl::Status remove(const std::string& path) override;

@@ -59,6 +59,31 @@ TEST_CASE("A power cut keeps what was synced and any subset of the sectors that 
   CHECK(lost > 0);
 }
 
+TEST_CASE("A hole reads as zeros at once, and a power cut keeps any sectors of what it replaced") {
+  std::size_t kept = 0, lost = 0;
+  for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+    SimDisk disk(kRoot, seed);
+    {
+      const OpenFile file = synced_file(disk, "sim/f", 8 * kSimSectorBytes);
+      REQUIRE(disk.write_at(file.get(), 0, filled(8 * kSimSectorBytes, 1)).ok());
+      REQUIRE(disk.sync(file.get()).ok());
+      REQUIRE(disk.punch_hole(file.get(), 4 * kSimSectorBytes, 9 * kSimSectorBytes).ok());
+      auto expected = filled(4 * kSimSectorBytes, 1);
+      expected.resize(8 * kSimSectorBytes);
+      REQUIRE(content(disk, "sim/f") == expected);
+    }
+    disk.power_cut();
+    const auto bytes = content(disk, "sim/f");
+    REQUIRE(bytes.size() == 8 * kSimSectorBytes);
+    CHECK(bytes[4 * kSimSectorBytes - 1] == std::byte{1});
+    for (std::size_t sector = 4; sector < 8; ++sector) {
+      ++(bytes[sector * kSimSectorBytes] == std::byte{1} ? kept : lost);
+    }
+  }
+  CHECK(kept > 0);
+  CHECK(lost > 0);
+}
+
 TEST_CASE("A sync covers what was written before it was submitted and no more") {
   bool lost = false;
   for (std::uint64_t seed = 1; seed <= 50; ++seed) {

@@ -105,6 +105,7 @@ struct Archiver::State {
   absl::Status check_names();
   void note_troubles();
   void note(bool& noted, const std::string& what);
+  void note_if_failed(const absl::Status& status, const char* what);
 
   void fail(JournalState state, const absl::Status& why);
   void record_failure();
@@ -395,10 +396,16 @@ void Archiver::State::finish() {
   note_troubles();
   if (!status.ok()) return fail(JournalState::kFailed, status);
   if (!good()) return;
-  const absl::Status kept = pool.discard_beyond(head >= options.first ? head : present_through);
-  bool noted = kept.ok();
-  note(noted, absl::StrCat("an unused segment stays behind: ", kept.message(),
-                           "; the next start uses it"));
+  const Sequence last = head >= options.first ? head : present_through;
+  note_if_failed(pool.discard_beyond(last), "an unused segment stays behind");
+  note_if_failed(pool.release_beyond(last),
+                 "the last segment keeps the space that it has reserved");
+}
+
+// Of what the end leaves for the next start.
+void Archiver::State::note_if_failed(const absl::Status& status, const char* what) {
+  if (status.ok() || !options.log) return;
+  options.log(absl::StrCat(what, ": ", status.message(), "; the next start uses it"));
 }
 
 absl::Status Archiver::close(Sequence head, std::uint64_t wall_ns) {

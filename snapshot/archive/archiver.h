@@ -33,6 +33,7 @@
 //
 // Anything else is logged once, counted, and the journal goes on: a write or sync of .idx, which is
 // a hint; a file that retention or the end cannot remove, and the sync of the directory after it;
+// reserved space that the end cannot give back;
 // an unused segment that somebody removed, which is prepared anew; one of `sessions` and its copy
 // that somebody removed, which the next start makes anew; `retention` removed, which is made again
 // at once (while it cannot be, no segment is removed).
@@ -159,8 +160,9 @@ class Archiver {
   void shed();
 
   // The clean end: makes everything up to head durable, removes the segments that were prepared in
-  // vain, and appends the `end` entry. The caller keeps head still. On a failed journal it only
-  // tries to append `end` with kFailed, if that was not tried before; failure() is returned.
+  // vain, gives back what the last one has reserved, and appends the `end` entry. The caller keeps
+  // head still. On a failed journal it only tries to append `end` with kFailed, if that was not
+  // tried before; failure() is returned.
   absl::Status close(Sequence head, std::uint64_t wall_ns);
 
  private:

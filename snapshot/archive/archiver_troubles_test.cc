@@ -284,6 +284,48 @@ TEST_CASE("An unused segment that cannot be removed stays behind a clean end") {
   CHECK(bench.all_is_proven(bench.publisher.head()));
 }
 
+TEST_CASE("Reserved space that cannot be given back is said and endangers nothing") {
+  const int sys_errno = GENERATE(EIO, EOPNOTSUPP);
+  Bench bench;
+  bench.publish_durably(10);
+  bench.disk.fail(SimOp::kPunch, 1, sys_errno, ".jnl");
+  CHECK(bench.publisher.close().ok());
+  CHECK(bench.end() == SessionEnd::kClosed);
+  // A file system that cannot is no trouble.
+  CHECK(bench.log_lines_with("keeps the space") == (sys_errno == EIO ? 1 : 0));
+  REQUIRE(bench.publisher.begin(2, 11).ok());
+  bench.publish_durably(3 * kSegmentSlots);
+  CHECK(bench.publisher.close().ok());
+  CHECK(bench.all_is_proven(bench.publisher.head()));
+}
+
+TEST_CASE("A start that finds no room for what the last close gave back says how much it needs") {
+  Bench bench;
+  bench.publish_durably(10);
+  REQUIRE(bench.publisher.close().ok());
+  bench.publisher.drop_archiver();
+  bench.disk.fail(SimOp::kAllocate, 1, ENOSPC, ".jnl");
+  const absl::Status refused = bench.publisher.begin(2, 11);
+  CHECK(errc_of(refused) == Errc::kNoSpace);
+  CHECK(refused.message().find("a segment needs 69632 bytes") != std::string::npos);
+  REQUIRE(bench.publisher.start_archiver(11, 1).ok());
+  bench.publish_durably(20);
+  CHECK(bench.publisher.close().ok());
+  CHECK(bench.all_is_proven(30));
+}
+
+TEST_CASE("A file system without fallocate has given nothing back, and the next session goes on") {
+  Bench bench;
+  bench.publish_durably(10);
+  REQUIRE(bench.publisher.close().ok());
+  bench.publisher.drop_archiver();
+  bench.disk.fail(SimOp::kAllocate, 1, EOPNOTSUPP, ".jnl");
+  REQUIRE(bench.publisher.begin(2, 11).ok());
+  bench.publish_durably(20);
+  CHECK(bench.publisher.close().ok());
+  CHECK(bench.all_is_proven(30));
+}
+
 TEST_CASE("A journal that has lost sessions and its copy ends, and the way on is said") {
   const bool at_close = GENERATE(false, true);
   Bench bench;

@@ -241,6 +241,13 @@ absl::Status SegmentPool::discard_beyond(Sequence last) {
   return status;
 }
 
+absl::Status SegmentPool::release_beyond(Sequence last) {
+  if (last == kNoSequence) return absl::OkStatus();
+  OpenSegment* const segment = find(journal().geometry.segment_of(last));
+  if (segment == nullptr) return absl::OkStatus();  // it is full, or was not needed
+  return release_reserved_space(files_.disk(), segment->data.get(), journal().geometry, last);
+}
+
 absl::Status SegmentPool::remove(std::uint64_t number, const char* suffix) {
   return remove_if_there(files_.disk(), files_.path(number, suffix));
 }

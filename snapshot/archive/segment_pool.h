@@ -87,6 +87,9 @@ class SegmentPool {
   // The clean end, nothing in flight: removes what is beyond `last`, which no record ever reached,
   // and was not removed by somebody else. Fails if something stays; no record is in danger then.
   absl::Status discard_beyond(Sequence last);
+  // The clean end, everything up to `last` durable: gives back what its segment has reserved beyond
+  // it. Fails if the space stays reserved; no record is in danger then.
+  absl::Status release_beyond(Sequence last);
 
  private:
   enum class SlotState { kFree, kPreparing, kReady };

@@ -85,7 +85,7 @@ absl::Status SegmentPreparation::adopt(bool holds_records, bool& adopted) {
   const bool whole = errc_of(opened) != Errc::kNotFound && errc_of(opened) != Errc::kDamaged;
   if (!whole && !holds_records) return files_->disk().remove(name);
   adopted = opened.ok();
-  if (adopted) enter(Stage::kAdopting);
+  if (adopted) enter(Stage::kReserving);
   return opened;
 }
 
@@ -95,14 +95,9 @@ SegmentPreparation::State SegmentPreparation::advance(WriteQueue& queue, std::ui
   while (state_ == State::kUnderWay) {
     requests_.submit(queue, tag_base);
     if (requests_.failed()) {
-      const absl::Status why = requests_.failure(files_->journal().directory);
-      const bool unsupported = errno_of(why) == EOPNOTSUPP && stage_ == Stage::kAllocating;
-      const absl::Status retried = unsupported ? allocate_synchronously() : why;
-      if (!retried.ok()) {
-        fail(retried);
-      } else {
-        enter(Stage::kWriting);
-      }
+      absl::Status why = requests_.failure(files_->journal().directory);
+      if (errno_of(why) == EOPNOTSUPP) why = go_on_without_fallocate(why);
+      if (!why.ok()) fail(why);
     } else if (!requests_.done()) {
       break;
     } else if (stage_ == Stage::kNaming || stage_ == Stage::kAdopting) {
@@ -124,6 +119,7 @@ void SegmentPreparation::enter(Stage stage) {
   absl::Status named;
   switch (stage) {
     case Stage::kAllocating:
+    case Stage::kReserving:
       add(Kind::kAllocate, segment_->data, {}, "jnl");
       break;
     case Stage::kWriting:
@@ -163,10 +159,18 @@ absl::Status SegmentPreparation::give_name(const char* suffix) {
                                files_->path(number_, suffix));
 }
 
-// File systems without fallocate: slower, and it keeps the file thread, but it works.
-absl::Status SegmentPreparation::allocate_synchronously() {
-  return files_->disk().allocate(segment_->data.get(),
-                                 segment_file_bytes(files_->journal().geometry));
+// On a file system without it a new segment is allocated slowly, which keeps the file thread, and
+// one that is there has given nothing back. `why` is returned where that is not the reason.
+absl::Status SegmentPreparation::go_on_without_fallocate(const absl::Status& why) {
+  if (stage_ == Stage::kReserving) {
+    enter(Stage::kAdopting);
+    return absl::OkStatus();
+  }
+  if (stage_ != Stage::kAllocating) return why;
+  absl::Status allocated =
+      files_->disk().allocate(segment_->data.get(), segment_file_bytes(files_->journal().geometry));
+  if (allocated.ok()) enter(Stage::kWriting);
+  return allocated;
 }
 
 void SegmentPreparation::fail(const absl::Status& why) {

@@ -8,7 +8,8 @@
 // publisher had not prepared.
 //
 // Adopting: a segment left prepared by a killed publisher, or the one in which the last session
-// ended. Its header and sizes are checked, and the directory is synced, since its name may not be.
+// ended. Its header and sizes are checked, what a clean end gave back of it is reserved again, and
+// the directory is synced, since its name may not be.
 // One that is not whole, and that no record has reached, is made anew.
 //
 // Thread safety: one thread.
@@ -44,7 +45,16 @@ class SegmentPreparation {
   void undo();
 
  private:
-  enum class Stage { kAllocating, kWriting, kSyncing, kNamingCompanions, kNaming, kAdopting };
+  // Creating goes from kAllocating to kNaming, adopting from kReserving to kAdopting.
+  enum class Stage {
+    kAllocating,
+    kWriting,
+    kSyncing,
+    kNamingCompanions,
+    kNaming,
+    kReserving,
+    kAdopting,
+  };
 
   absl::Status start(bool holds_records, std::uint64_t wall_ns);
   absl::Status adopt(bool holds_records, bool& adopted);
@@ -52,7 +62,7 @@ class SegmentPreparation {
   void add(WriteRequest::Kind kind, const OpenFile& file, std::span<const std::byte> bytes,
            const char* suffix);
   absl::Status give_name(const char* suffix);
-  absl::Status allocate_synchronously();
+  absl::Status go_on_without_fallocate(const absl::Status& why);
   void fail(const absl::Status& why);
 
   SegmentFiles* files_ = nullptr;

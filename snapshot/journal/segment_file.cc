@@ -1,7 +1,10 @@
 #include "snapshot/journal/segment_file.h"
 
+#include <cerrno>
+
 #include "absl/strings/str_cat.h"
 #include "lapwing/error.h"
+#include "os/page.h"
 #include "proto/header_checksum.h"
 
 namespace lapwing {
@@ -60,6 +63,17 @@ absl::Status check_segment_header(const SegmentHeader& header, const Id128& jour
     return damaged(path, "sizes differ from the journal's");
   }
   return absl::OkStatus();
+}
+
+absl::Status release_reserved_space(Disk& disk, FileHandle jnl, const JournalGeometry& geometry,
+                                    Sequence last) {
+  const std::uint64_t begin =
+      geometry.offset_of(geometry.block_first(geometry.block_of(last))) + kPageBytes;
+  const std::uint64_t end = segment_file_bytes(geometry);
+  if (begin == end) return absl::OkStatus();
+  const absl::Status status = disk.punch_hole(jnl, begin, end - begin);
+  const int sys_errno = errno_of(status);
+  return sys_errno == EOPNOTSUPP || sys_errno == ENOSYS ? absl::OkStatus() : status;
 }
 
 }  // namespace lapwing

@@ -347,6 +347,9 @@ TEST_CASE("Row cut: another boot or no ring file ends at durable, the rest is a 
   const std::uint64_t offset = journal.geometry().offset_of(101);
   REQUIRE(now.size() == archived.size());
   REQUIRE(now.substr(0, offset) == archived.substr(0, offset));
+  // The space behind the last block is given back: the next session begins elsewhere.
+  const auto jnl = open_file(journal.disk(), journal.file(0, "jnl"), {});
+  REQUIRE(journal.disk().allocated_bytes(jnl->get()).value() < archived.size() / 2);
   REQUIRE(now.find_first_not_of('\0', offset) == std::string::npos);
   const std::string aside = file_bytes(cut);
   REQUIRE(aside.size() == journal.geometry().offset_of(301));

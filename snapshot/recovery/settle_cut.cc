@@ -113,6 +113,11 @@ absl::Status Cutter::cut_segment(std::uint64_t segment) {
   if (status.ok()) status = keep_aside(jnl->get(), segment, {begin, *end});
   if (status.ok()) status = zero(jnl->get(), {begin, *end});
   if (!status.ok()) return status;
+  // The next session begins after the void, and that is mostly in another segment.
+  const absl::Status released = release_reserved_space(disk_, jnl->get(), geometry, cut_.durable);
+  if (!released.ok()) {
+    log_.push_back(absl::StrCat("space stays reserved that nobody needs: ", released.message()));
+  }
   const auto sum = open(files_.path(segment, "sum"), OpenMode::kReadWrite);
   if (!sum.ok()) return sum.status();
   const std::uint64_t first_beyond = geometry.block_of(next + geometry.block_slots() - 1);

@@ -222,7 +222,7 @@ class Retention(CheckpointTest):
         total = 0
         for file in (pathlib.Path(self.bus) / "journal").rglob("*.jnl"):
             try:
-                total += file.stat().st_blocks * 512
+                total += harness.disk_bytes(file)
             except FileNotFoundError:
                 pass  # pruned meanwhile
         return total

@@ -199,6 +199,11 @@ def remove_ring(description):
         pass  # closed cleanly, in use by another bus's rings, or damaged by the test
 
 
+def disk_bytes(path):
+    """The disk space that a file takes: less than its size where it has holes."""
+    return path.stat().st_blocks * 512
+
+
 def kept_bytes(journal, segment_records, records):
     """Of the segments that hold `records` records; how many more are made ahead is left to chance."""
     kept = 0

@@ -1,6 +1,7 @@
 """The publisher is killed at random moments, its starts included, and the sequence goes on."""
 
 import os
+import pathlib
 import random
 import time
 import unittest
@@ -67,6 +68,82 @@ class APublisherThatIsKilled(harness.BusTest):
 
     def test_goes_on_without_hole_or_reuse_on_a_large_ring(self):
         self.kill_again_and_again(1 << 18)
+
+
+class ReservedSpace(harness.BusTest):
+    """A segment's space is reserved while it is written, and a clean close gives the rest back."""
+
+    RECORDS = 2_000
+    SEGMENT_BYTES = 64 << 20  # of slots, by default
+    USED_BYTES_MAX = 1 << 20  # of 2,000 records, and of whatever the file system adds
+
+    def setUp(self):
+        super().setUp()
+        self.sessions = 0
+
+    def publish(self):
+        """A publisher whose records are all durable, and that stays."""
+        self.sessions += 1
+        publisher = self.start(f"publish-{self.sessions}", "publish", "--source",
+                               f"synthetic:records={self.RECORDS}", "--linger", 3600)
+        self.until("its session to be durable", lambda: self.is_durable(publisher))
+        return publisher
+
+    def is_durable(self, publisher):
+        ring = (self.info() or {}).get("ring")
+        return (ring and ring["publisher_pid"] == publisher.pid
+                and ring["durable"] - ring["session_first"] + 1 == self.RECORDS)
+
+    def segments(self):
+        return sorted((pathlib.Path(self.bus) / "journal").glob("*/*.jnl"))
+
+    def assert_reserved(self):
+        self.assertGreaterEqual(harness.disk_bytes(self.segments()[-1]), self.SEGMENT_BYTES)
+
+    def assert_given_back(self):
+        for segment in self.segments():
+            self.assertLess(harness.disk_bytes(segment), self.USED_BYTES_MAX)
+            self.assertGreater(segment.stat().st_size, self.SEGMENT_BYTES, "readers see it whole")
+        self.assertLess(self.info()["journal_size"]["bytes"],
+                        len(self.segments()) * self.USED_BYTES_MAX)
+
+    def assert_all_is_there(self, expect=0):
+        self.run_to_end(f"verify-{self.sessions}", "verify")
+        tail = self.run_to_end(f"tail-{self.sessions}", "tail", "--from", "start", *QUIET,
+                               expect=expect)
+        self.assertEqual(tail.summary()["records"], self.sessions * self.RECORDS)
+
+    def test_a_close_gives_it_back_and_the_next_session_continues(self):
+        follower = self.start("follower", "tail", "--from", "start", *QUIET)
+        publisher = self.publish()
+        self.assert_reserved()
+        self.assertEqual(publisher.stop(), 0, publisher.err())
+        self.assertEqual(follower.wait(), 0, follower.err())
+        self.assertEqual(follower.summary()["records"], self.RECORDS)
+        self.assert_given_back()
+        self.assert_all_is_there()
+        publisher = self.publish()
+        self.assert_reserved()
+        self.assertEqual(publisher.stop(), 0, publisher.err())
+        self.assert_given_back()
+        self.assert_all_is_there()
+
+    def test_what_a_killed_publisher_leaves_is_given_back_by_the_next_one(self):
+        self.publish().kill()
+        self.assert_reserved()
+        self.assertEqual(self.publish().stop(), 0)
+        self.assert_given_back()
+        self.assert_all_is_there()
+
+    def test_a_start_that_cuts_the_journal_gives_back_what_lies_beyond_the_cut(self):
+        publisher = self.publish()
+        ring = pathlib.Path(self.info()["ring"]["path"])
+        publisher.kill()
+        ring.unlink()
+        self.assertEqual(self.publish().stop(), 0)
+        self.assertGreater(len(self.segments()), 1, "void: it goes on in the same segment")
+        self.assert_given_back()
+        self.assert_all_is_there(expect=6)  # the sequences after the cut are a void
 
 
 if __name__ == "__main__":
