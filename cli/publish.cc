@@ -17,6 +17,7 @@
 #include "cli/progress.h"
 #include "cli/say.h"
 #include "cli/stop_signal.h"
+#include "cli/thread_options.h"
 #include "lapwing/publisher.h"
 #include "os/kernel.h"
 #include "publisher/feeds/feed.h"
@@ -34,7 +35,8 @@ constexpr char kAbout[] =
     "      --await 2 --summary\n"
     "  lapwing publish --bus ./again --source journal:./es --pace recorded*10\n"
     "  lapwing publish --bus ./again --source file:day.records\n"
-    "  lapwing publish --bus ./es --source dbn:es.mbo.dbn.zst --resume   after a kill\n\n"
+    "  lapwing publish --bus ./es --source dbn:es.mbo.dbn.zst --resume   after a kill\n"
+    "  taskset -c 2 lapwing publish --bus ./es --source dbn:- --thread-cpus 0-1\n\n"
     "SIGTERM, SIGINT and SIGHUP close the session cleanly, after everything is durable. If the\n"
     "journal fails or is shed, live delivery continues. At the end a message says which records\n"
     "the journal lost, and the exit code is 6.";
@@ -60,6 +62,7 @@ struct PublishOptions {
   std::string on_journal_lag = "wait";
   std::string on_journal_failure = "continue";
   std::string group;
+  ThreadPlacement threads;
   std::string of_journal;  // an option that was given and needs a journal
   double linger_seconds = 0;
   bool summary = false;
@@ -139,6 +142,7 @@ absl::StatusOr<PublisherOptions> Publish::publisher_options() const {
   publisher.on_journal_failure =
       options_.on_journal_failure == "stop" ? OnJournalFailure::kStop : OnJournalFailure::kContinue;
   publisher.group = *gid;
+  publisher.threads = options_.threads;
   publisher.log = say;  // from any of the publisher's threads
   return publisher;
 }
@@ -371,6 +375,7 @@ void add_publish(CLI::App& app, Run& run) {
   add_feed_options(command, *options);
   add_ring_options(command, *options);
   add_journal_options(command, *options);
+  add_thread_options(command, options->threads);
   command.add_flag("--summary", options->summary,
                    "print one line of JSON on standard output at the end");
   command.callback([options, &command, &run] {

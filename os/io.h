@@ -129,6 +129,11 @@ class WriteQueue {
   virtual std::string description() const = 0;
   // Memory that writes will mostly come from, for registration. May be refused silently.
   virtual void register_memory(std::span<const std::byte> memory) = 0;
+  // Keeps the threads that perform requests on these processors (numbers below kCpusMax), if the
+  // queue has such threads. kUnsupported: the kernel cannot; the threads run where they did.
+  virtual absl::Status place_workers(const std::vector<unsigned>& /*cpus*/) {
+    return absl::OkStatus();
+  }
   // Queues a request; false if the queue is full (reap first).
   virtual bool submit(const WriteRequest& request) = 0;
   // Hands everything queued to the kernel and collects completions, waiting up to wait_ns for the

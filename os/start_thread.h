@@ -1,5 +1,5 @@
 // Starts a thread of the library in a program that is somebody else's: the program's signal handlers
-// run on the program's own threads.
+// run on the program's own threads, and the thread runs where the program wants it.
 //
 // Thread safety: free function.
 #pragma once
@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <sys/prctl.h>
 
+#include <future>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -15,6 +16,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "lapwing/error.h"
+#include "os/thread_placement.h"
 
 namespace lapwing {
 
@@ -33,21 +35,35 @@ inline sigset_t signals_of_others() {
   return signals;
 }
 
-// `name` is a literal of at most 15 characters, for ps and debuggers. Errors: kLimit, where the
-// user's limit on processes (ulimit -u) or the container's is reached.
+struct ThreadOptions {
+  unsigned long timer_slack_ns = 0;  // 0: inherited
+  ThreadPlacement placement = {};
+};
+
+// `name` is a literal of at most 15 characters, for ps and debuggers; docs/tuning.md lists it. With
+// a placement it waits until the thread is placed. Errors: kLimit, where the user's limit on
+// processes (ulimit -u) or the container's is reached; those of place_this_thread, and `body` does
+// not run.
 template <typename Body>
 absl::Status start_thread(std::thread& thread, const char* name, Body body,
-                          unsigned long timer_slack_ns = 0) {
+                          const ThreadOptions& options = {}) {
   const sigset_t blocked = signals_of_others();
   sigset_t before;
   pthread_sigmask(SIG_BLOCK, &blocked, &before);
   absl::Status started;
+  std::promise<absl::Status> placing;
+  std::future<absl::Status> placed;
+  if (options.placement != ThreadPlacement{}) placed = placing.get_future();
   try {
-    thread = std::thread([name, timer_slack_ns, run = std::move(body)]() mutable {
-      pthread_setname_np(pthread_self(), name);
-      if (timer_slack_ns != 0) prctl(PR_SET_TIMERSLACK, timer_slack_ns);
-      run();
-    });
+    thread =
+        std::thread([name, options, placing = std::move(placing), run = std::move(body)]() mutable {
+          pthread_setname_np(pthread_self(), name);
+          const absl::Status status = place_this_thread(options.placement);
+          placing.set_value(status);
+          if (!status.ok()) return;
+          if (options.timer_slack_ns != 0) prctl(PR_SET_TIMERSLACK, options.timer_slack_ns);
+          run();
+        });
   } catch (const std::system_error& error) {
     started =
         make_error(Errc::kLimit,
@@ -56,6 +72,9 @@ absl::Status start_thread(std::thread& thread, const char* name, Body body,
                                 "on address space (ulimit -v)"));
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (!started.ok() || !placed.valid()) return started;
+  started = placed.get();
+  if (!started.ok()) thread.join();
   return started;
 }
 

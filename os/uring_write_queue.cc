@@ -1,19 +1,31 @@
 #include "os/uring_write_queue.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <array>
 #include <cerrno>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "lapwing/error.h"
 #include "os/fork.h"
 #include "os/posix_io.h"
 #include "os/system_error.h"
+#include "os/thread_placement.h"
 
 namespace lapwing {
 namespace {
 
 constexpr std::uint64_t kRegisteredBufferBytes = std::uint64_t{1}
                                                  << 30;  // the kernel's limit for one
+
+// In the completion of a request that is nobody's.
+constexpr std::uint64_t kNoPlace = kUringDepth;
+
+// The indices of what the kernel is told and asked of workers.
+constexpr std::size_t kBoundedWorkers = 0;  // for files
+constexpr std::size_t kWorkerKinds = 2;     // the others, for sockets and pipes, are never needed
 
 // A length in a file, as whatever this liburing takes: an off_t in 2.3, a __u64 in later versions.
 struct FileBytes {
@@ -59,7 +71,45 @@ int UringWriteQueue::init() {
     return made;
   }
   enter_descriptor(ring_.ring_fd);
+  std::array<unsigned, kWorkerKinds> limits{};  // 0: stays as it is
+  limits[kBoundedWorkers] = kUringWorkersMax;
+  workers_bounded_ = io_uring_register_iowq_max_workers(&ring_, limits.data()) == 0;
   return io_uring_ring_dontfork(&ring_);
+}
+
+unsigned UringWriteQueue::workers_max() {
+  std::array<unsigned, kWorkerKinds> limits{};  // zeros: only asked
+  const bool told = io_uring_register_iowq_max_workers(&ring_, limits.data()) == 0;
+  return told ? limits[kBoundedWorkers] : 0;
+}
+
+absl::Status UringWriteQueue::place_workers(const std::vector<unsigned>& cpus) {
+  if (cpus.empty()) return absl::OkStatus();
+  worker_cpus_ = cpus;
+  const int placed = place_workers_of_this_thread();
+  if (placed == 0) return absl::OkStatus();
+  worker_cpus_.clear();
+  const absl::Status why = make_system_error(-placed, "IORING_REGISTER_IOWQ_AFF");
+  return make_error(
+      Errc::kUnsupported,
+      absl::StrCat(
+          "threads.cpus (--thread-cpus) cannot hold for the workers of io_uring: ", why.message(),
+          "; it needs Linux 5.14, and a container may refuse it: allow io_uring_register "
+          "there, or leave the processors out"));
+}
+
+// The kernel knows a thread's workers once the thread has submitted something. 0 or -errno.
+int UringWriteQueue::place_workers_of_this_thread() {
+  io_uring_sqe* const entry = io_uring_get_sqe(&ring_);
+  if (entry == nullptr) return -EAGAIN;
+  io_uring_prep_nop(entry);
+  io_uring_sqe_set_data64(entry, kNoPlace);
+  const int submitted = io_uring_submit(&ring_);
+  if (submitted < 0) return submitted;
+  const CpuMask mask(worker_cpus_);
+  const int placed = io_uring_register_iowq_aff(&ring_, CpuMask::size_bytes(), mask.get());
+  if (placed == 0) placed_for_ = ::gettid();
+  return placed;
 }
 
 // A container may allow the set-up and refuse the rest, which would else be the journal's first
@@ -84,7 +134,14 @@ UringWriteQueue::~UringWriteQueue() {
 }
 
 std::string UringWriteQueue::description() const {
-  return registered_.empty() ? "io_uring (memory not registered)" : "io_uring";
+  std::vector<std::string> remarks;
+  if (registered_.empty()) remarks.push_back("memory not registered");
+  if (!workers_bounded_) remarks.push_back("number of workers not limited");
+  if (!worker_cpus_.empty()) {
+    remarks.push_back(absl::StrCat("workers on processors ", cpu_list_text(worker_cpus_)));
+  }
+  return remarks.empty() ? "io_uring"
+                         : absl::StrCat("io_uring (", absl::StrJoin(remarks, ", "), ")");
 }
 
 void UringWriteQueue::register_memory(std::span<const std::byte> memory) {
@@ -101,6 +158,10 @@ void UringWriteQueue::register_memory(std::span<const std::byte> memory) {
 
 bool UringWriteQueue::submit(const WriteRequest& request) {
   if (in_flight_ == kUringDepth) return false;
+  // Behind what waits to be submitted the request without a place could be mistaken for it. What
+  // fails here is tried again by the next request.
+  const bool other_thread = !worker_cpus_.empty() && placed_for_ != ::gettid();
+  if (other_thread && unsubmitted_.empty()) place_workers_of_this_thread();
   io_uring_sqe* const entry = io_uring_get_sqe(&ring_);
   if (entry == nullptr) return false;
   switch (request.kind) {
@@ -183,6 +244,7 @@ std::size_t UringWriteQueue::take_completions(std::span<WriteCompletion> out) {
     io_uring_cqe_seen(&ring_, completion);
     if (place == LIBURING_UDATA_TIMEOUT)
       continue;  // of a wait, where the kernel takes it as a request
+    if (place == kNoPlace) continue;
     const bool is_cancelled = result == -ECANCELED;  // nobody here cancels
     out[count++] = {requests_[place].tag, is_cancelled ? run_request(requests_[place]) : result};
     free_places_.push_back(place);

@@ -5,15 +5,19 @@
 // of the publisher's locks are registered with the io_uring: the locks are held until the last
 // request ended. A forked child has neither the descriptor nor the mappings.
 //
-// What the kernel gives to a thread of its own, it cancels where no thread can be started (a limit
-// on processes): such a request is then made here, by a plain system call.
+// Workers: a request that would wait, as every sync does, the kernel gives to a thread of its own,
+// an io_uring worker (iou-wrk-N). Each thread that submits (thread N) has workers of its own, which
+// inherit its nice value and its policy, but not its processors: place_workers says those. Where no
+// worker can be started (a limit on processes) the kernel cancels the request, and it is made here,
+// by a plain system call.
 //
-// Thread safety: one thread.
+// Thread safety: one thread at a time, any thread.
 // Errors: a request's errno comes back in its completion. If the kernel refuses to take requests at
 // all, every request that it has not taken completes with that errno.
 #pragma once
 
 #include <liburing.h>
+#include <sys/types.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -29,6 +33,10 @@
 namespace lapwing {
 
 inline constexpr unsigned kUringDepth = 128;  // requests in flight
+// Of a thread that submits, on each NUMA node: for four segments that are prepared at a time, and
+// two requests of a sync. The kernel's own limit is four for each processor, 128 at most. Since
+// Linux 5.15.
+inline constexpr unsigned kUringWorkersMax = 6;
 
 class UringWriteQueue final : public WriteQueue {
  public:
@@ -42,13 +50,17 @@ class UringWriteQueue final : public WriteQueue {
 
   std::string description() const override;
   void register_memory(std::span<const std::byte> memory) override;
+  absl::Status place_workers(const std::vector<unsigned>& cpus) override;
   bool submit(const WriteRequest& request) override;
   std::size_t reap(std::span<WriteCompletion> out, std::uint64_t wait_ns) override;
   std::size_t in_flight() const override { return in_flight_; }
+  // How many workers the kernel allows a thread that submits; 0: it does not say.
+  unsigned workers_max();
 
  private:
   UringWriteQueue() = default;
   int init();
+  int place_workers_of_this_thread();
   int try_to_enter();
   void prepare_write(io_uring_sqe* entry, const WriteRequest& request);
   int enter(std::uint64_t wait_ns);
@@ -64,6 +76,11 @@ class UringWriteQueue final : public WriteQueue {
   std::vector<std::uint64_t> free_places_;
   std::vector<std::uint64_t> unsubmitted_;  // places of what the kernel has not taken yet
   int refused_errno_ = 0;                   // the kernel takes no more requests
+  bool workers_bounded_ = false;
+  std::vector<unsigned> worker_cpus_;  // empty: nobody has said
+  // The kernel's number of the thread whose workers are placed. A std::thread::id may be that of a
+  // thread that has ended.
+  pid_t placed_for_ = 0;
 };
 
 // io_uring, or POSIX with the reason in its description where io_uring is refused.

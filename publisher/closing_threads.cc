@@ -50,7 +50,7 @@ int sessions_closing() {
   return pending().threads;
 }
 
-void run_closing(std::function<void()> work) {
+void run_closing(std::function<void()> work, const ThreadPlacement& placement) {
   Pending& all = pending();
   bool here_and_now = false;
   {
@@ -65,7 +65,11 @@ void run_closing(std::function<void()> work) {
     if (--all.threads == 0) all.none.notify_all();
   };
   std::thread thread;
-  if (!here_and_now && start_thread(thread, "lapwing-closing", run).ok()) {
+  // Where it cannot be placed any more it closes all the same.
+  const auto start = [&](const ThreadPlacement& where) {
+    return start_thread(thread, "lapwing-closing", run, {.placement = where}).ok();
+  };
+  if (!here_and_now && (start(placement) || start({}))) {
     thread.detach();
   } else {
     auto here = run;

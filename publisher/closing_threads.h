@@ -9,10 +9,12 @@
 
 #include <functional>
 
+#include "lapwing/thread_placement.h"
+
 namespace lapwing {
 
 // Runs `work` in a thread of its own; in this one where no thread can be made.
-void run_closing(std::function<void()> work);
+void run_closing(std::function<void()> work, const ThreadPlacement& placement = {});
 
 // How many of them a program that ended now would wait for.
 int sessions_closing();

@@ -36,9 +36,10 @@ FileThread::~FileThread() {
   close().IgnoreError();
 }
 
-absl::Status FileThread::start() {
+absl::Status FileThread::start(const ThreadPlacement& placement) {
   if (absl::Status made = sleeper_.init(); !made.ok()) return made;
-  return start_thread(thread_, "lapwing-file", [this] { run(); }, kPromptTimerSlackNs);
+  return start_thread(thread_, "lapwing-file", [this] { run(); },
+                      {.timer_slack_ns = kPromptTimerSlackNs, .placement = placement});
 }
 
 absl::Status FileThread::close() {

@@ -19,6 +19,7 @@
 
 #include "bus/ring_file.h"
 #include "lapwing/error.h"
+#include "lapwing/thread_placement.h"
 #include "proto/thread_words.h"
 #include "publisher/idle_sleeper.h"
 #include "publisher/journal_gate.h"
@@ -49,7 +50,7 @@ class FileThread {
              Hooks hooks);
   ~FileThread();
 
-  absl::Status start();
+  absl::Status start(const ThreadPlacement& placement = {});
   // Joins the thread, archives everything up to head, appends `end`. The publishing thread is
   // still. Idempotent. A failed journal's failure is returned.
   absl::Status close();

@@ -185,8 +185,8 @@ absl::Status Publisher::State::start_threads() {
   service_thread = std::make_unique<ServiceThread>(
       ServerOptions{absl::StrCat(options.directory, "/", kControlSocketName), options.group},
       *session.ring, *this, attention);
-  if (absl::Status started = service_thread->start(); !started.ok()) return started;
-  return file_thread != nullptr ? file_thread->start() : absl::OkStatus();
+  if (absl::Status started = service_thread->start(options.threads); !started.ok()) return started;
+  return file_thread != nullptr ? file_thread->start(options.threads) : absl::OkStatus();
 }
 
 void Publisher::State::flush_wanted(Sequence through) {
@@ -553,12 +553,13 @@ absl::Status Publisher::close(Deadline deadline) {
   if (state_->waiting.is_taken()) return overlap();
   if (!state_->closing) {
     state_->begin_close();
-    run_closing([state = state_] {
+    const auto work = [state = state_] {
       state->close();
       if (state->left.is_set() && !state->close_result.ok()) {
         state->log(std::string(state->close_result.message()));
       }
-    });
+    };
+    run_closing(work, state_->options.threads);
   }
   return state_->wait_for_close(deadline);
 }

@@ -31,13 +31,14 @@ ServiceThread::~ServiceThread() {
   close();
 }
 
-absl::Status ServiceThread::start() {
+absl::Status ServiceThread::start(const ThreadPlacement& placement) {
   absl::StatusOr<std::unique_ptr<ControlServer>> server =
       ControlServer::start(options_, *publisher_);
   if (!server.ok()) return server.status();
   server_ = *std::move(server);
   if (absl::Status made = sleeper_.init(); !made.ok()) return made;
-  return start_thread(thread_, "lapwing-service", [this] { run(); }, kPromptTimerSlackNs);
+  return start_thread(thread_, "lapwing-service", [this] { run(); },
+                      {.timer_slack_ns = kPromptTimerSlackNs, .placement = placement});
 }
 
 void ServiceThread::close() {

@@ -17,6 +17,7 @@
 #include "bus/control/controlled_publisher.h"
 #include "bus/control/server.h"
 #include "bus/ring_file.h"
+#include "lapwing/thread_placement.h"
 #include "proto/thread_words.h"
 #include "publisher/idle_sleeper.h"
 
@@ -33,7 +34,7 @@ class ServiceThread {
                 detail::AttentionWord& attention);
   ~ServiceThread();
 
-  absl::Status start();
+  absl::Status start(const ThreadPlacement& placement = {});
   // Rings the doorbell a last time, answers what waits, closes every connection, joins the thread.
   void close();
 

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <filesystem>
 #include <optional>
+#include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -12,7 +13,9 @@
 #include "os/file_lock.h"
 #include "os/kernel.h"
 #include "os/posix_io.h"
+#include "os/start_thread.h"
 #include "os/system_error.h"
+#include "os/thread_placement.h"
 #include "os/uring_write_queue.h"
 #include "proto/control_frames.h"
 #include "proto/ring_words.h"
@@ -92,6 +95,7 @@ class Starter {
   absl::Status make_ring();
   absl::Status begin_session();
   absl::Status start_archiver();
+  absl::Status start_archiver_here();
   absl::Status announce();
   absl::Status remove_old_rings();
   void abandon();
@@ -152,6 +156,7 @@ bool Starter::session_is_open() const {
 
 absl::Status Starter::prepare() {
   if (absl::Status together = check_together(options_); !together.ok()) return together;
+  if (absl::Status placed = check_placement(options_.threads); !placed.ok()) return placed;
   if (options_.record_bytes < kRecordBytesMin || options_.record_bytes > kRecordBytesMax) {
     return make_error(Errc::kRecordSize,
                       absl::StrCat("records of ", options_.record_bytes, " bytes: a bus carries ",
@@ -360,14 +365,31 @@ absl::Status Starter::begin_session() {
   return session_.sessions->append(begin);
 }
 
+// io_uring gives each thread that submits workers of its own, and they outlive the request. In a
+// thread of the library's own they go with it; the caller's thread, which may be pinned, never has
+// any.
 absl::Status Starter::start_archiver() {
   if (!options_.journal) return absl::OkStatus();
+  std::thread thread;
+  absl::Status status;
+  const absl::Status started =
+      start_thread(thread, "lapwing-opening", [&] { status = start_archiver_here(); },
+                   {.placement = options_.threads});
+  if (!started.ok()) return started;
+  thread.join();
+  return status;
+}
+
+absl::Status Starter::start_archiver_here() {
   const RingHeader& ring = session_.ring->header();
   // Those of `sessions` are the locks that nobody removes without its being noticed.
   std::vector<int> held = session_.sessions->held_files();
   held.push_back(session_.locks.back().fd());
   session_.queue = options_.make_queue ? options_.make_queue() : make_write_queue(held);
   session_.queue->register_memory({session_.ring->slots(), ring.capacity * ring.slot_bytes});
+  if (absl::Status placed = session_.queue->place_workers(options_.threads.cpus); !placed.ok()) {
+    return placed;
+  }
   log(absl::StrCat("journal ", places_.journal_root(), " is written by ",
                    session_.queue->description()));
   ArchiverOptions archive;

@@ -363,7 +363,7 @@ absl::StatusOr<int> Follower::descriptor() {
                       "a subscriber that waits busily has no descriptor: the publisher rings only "
                       "for those that may park; choose backoff or park");
   }
-  absl::StatusOr<std::unique_ptr<WakeDescriptor>> started = WakeDescriptor::start();
+  absl::StatusOr<std::unique_ptr<WakeDescriptor>> started = WakeDescriptor::start(options_.threads);
   if (!started.ok()) return started.status();
   descriptor_ = *std::move(started);
   spins_left_ = 0;

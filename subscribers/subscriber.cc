@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "lapwing/fold.h"
 #include "os/fork.h"
+#include "os/thread_placement.h"
 #include "subscribers/follower.h"
 #include "subscribers/snapshot_join.h"
 #include "subscribers/subscriber_access.h"
@@ -113,6 +114,7 @@ absl::Status check_options(const SubscriberOptions& options) {
                                    " ns; give a time above 0, or 0 for no limit by time"));
   }
   absl::Status valid = check_start(options.start, options.on_gap);
+  if (valid.ok()) valid = check_placement(options.threads);
   return valid.ok() && options.expect ? options.expect->check() : valid;
 }
 

@@ -14,6 +14,7 @@
 #include "subscribers/reporter.h"
 #include "testing/bus_fixture.h"
 #include "testing/is_readable.h"
+#include "testing/process_threads.h"
 
 namespace lapwing {
 namespace {
@@ -517,6 +518,23 @@ TEST_CASE("The descriptor is readable when there is something to do, and only th
     REQUIRE(trace.step().kind != ItemKind::kEnded);
     (void)trace.subscriber.arm();
   }
+}
+
+TEST_CASE("The thread behind the descriptor is placed, and what cannot be is refused at the open") {
+  TestBus bus;
+  bus.start();
+  SubscriberOptions options = bus.options();
+  options.threads = {.cpus = {this_thread().cpus().back()}, .nice = 19};
+  {
+    Trace trace(bus, options);
+    CHECK(threads_named("lapwing-bell").empty());
+    REQUIRE(trace.subscriber.fd().ok());
+    const ProcessThread bell = thread_named("lapwing-bell");
+    CHECK(bell.cpus() == options.threads.cpus);
+    CHECK(bell.nice() == 19);
+  }
+  options.threads.cpus = {8000};
+  CHECK(errc_of(Subscriber::open(options).status()) == Errc::kInvalidArgument);
 }
 
 TEST_CASE("An event loop that polls only when it is told to follows a bus all its life") {

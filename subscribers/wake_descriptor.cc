@@ -8,12 +8,14 @@
 
 namespace lapwing {
 
-absl::StatusOr<std::unique_ptr<WakeDescriptor>> WakeDescriptor::start() {
+absl::StatusOr<std::unique_ptr<WakeDescriptor>> WakeDescriptor::start(
+    const ThreadPlacement& placement) {
   absl::StatusOr<UniqueFd> event = make_eventfd();
   if (!event.ok()) return event.status();
   std::unique_ptr<WakeDescriptor> descriptor(new WakeDescriptor(*std::move(event)));
   const absl::Status started =
-      start_thread(descriptor->helper_, "lapwing-bell", [wake = descriptor.get()] { wake->run(); });
+      start_thread(descriptor->helper_, "lapwing-bell", [wake = descriptor.get()] { wake->run(); },
+                   {.placement = placement});
   if (!started.ok()) return started;
   return descriptor;
 }

@@ -21,6 +21,7 @@
 #include "absl/status/statusor.h"
 #include "bus/ring_map.h"
 #include "lapwing/sequence.h"
+#include "lapwing/thread_placement.h"
 #include "os/unique_fd.h"
 
 namespace lapwing {
@@ -30,8 +31,8 @@ inline constexpr std::uint64_t kSeekingTickNs = 10'000'000;  // while there is n
 
 class WakeDescriptor {
  public:
-  // Errors: kSystem, kLimit: no descriptor or thread to be had.
-  static absl::StatusOr<std::unique_ptr<WakeDescriptor>> start();
+  // Errors: kSystem, kLimit: no descriptor or thread to be had; those of place_this_thread.
+  static absl::StatusOr<std::unique_ptr<WakeDescriptor>> start(const ThreadPlacement& placement);
   ~WakeDescriptor();
 
   int fd() const { return event_.get(); }

@@ -47,7 +47,8 @@ namespace lapwing {
 
 struct CheckpointerOptions {
   // Where and how to follow. start, on_gap and end_at_close are ignored: the checkpointer sets
-  // them.
+  // them. threads places the thread that writes checkpoints; RocksDB's threads inherit from those
+  // that call open() and run().
   SubscriberOptions subscriber = {};
   std::string fold_name = {};             // empty: what default_fold() says
   std::shared_ptr<const Fold> fold = {};  // one of your own, and no name
@@ -88,7 +89,7 @@ class Checkpointer {
   // need not be; with a name the bus must be there too. Waits for nothing else.
   // Errors: kNoBus; kBusTaken (another checkpointer of this fold, with its process);
   // kInvalidArgument (no such fold; a store of another fold; keep is 0; the options); kNotPermitted
-  // (the bus directory is another user's, or others may write to that of the checkpoints);
+  // (the bus directory is another user's, or others may write to that of the checkpoints; threads);
   // kDamaged, kNotALapwingFile, kNoSpace, kSystem.
   [[nodiscard]] static absl::StatusOr<Checkpointer> open(CheckpointerOptions options);
   Checkpointer(Checkpointer&&) noexcept;

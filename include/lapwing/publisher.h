@@ -12,7 +12,8 @@
 // Threads: one thread at a time, any thread; a call that overlaps one that waits is answered with
 // kMisuse. head(), durable(), journal(), subscribers(), subscriber_count() and interrupt() may be
 // called at any time. The library has two threads of its own: the service thread (control socket,
-// doorbell, heartbeat) and the file thread (journal).
+// doorbell, heartbeat) and the file thread (journal), and one more while it opens and closes. Those
+// of io_uring are the kernel's. PublisherOptions::threads places them all (docs/tuning.md).
 //
 // Fork: in a child that this process forks, the publisher is another process's. Every call there
 // answers kForked (publish: kNoSequence, with kForked in status() and last_error()), head() is that
@@ -52,6 +53,7 @@
 #include "lapwing/journal_state.h"
 #include "lapwing/schema.h"
 #include "lapwing/sequence.h"
+#include "lapwing/thread_placement.h"
 #include "lapwing/waiting.h"
 
 namespace lapwing {
@@ -98,6 +100,7 @@ struct PublisherOptions {
   std::uint64_t source_id = 0;
   std::uint64_t source_offset = 0;
   bool resume = false;
+  ThreadPlacement threads = {};  // of the library's own threads
   // Called from any of the threads, and until the session has ended: where close() was not called
   // or timed out, after the destructor, too.
   std::function<void(const std::string& line)> log = {};

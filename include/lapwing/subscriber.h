@@ -68,6 +68,7 @@
 #include "lapwing/gap.h"
 #include "lapwing/schema.h"
 #include "lapwing/sequence.h"
+#include "lapwing/thread_placement.h"
 #include "lapwing/waiting.h"
 
 namespace lapwing {
@@ -165,6 +166,7 @@ struct SubscriberOptions {
   std::chrono::nanoseconds behind_time = {};
   // How long a journal file that is not there is asked for again, before its records are lost.
   std::chrono::nanoseconds missing_file_grace = std::chrono::seconds(2);
+  ThreadPlacement threads = {};  // of the library's own: fd() starts the only one
 };
 
 enum class ItemKind : std::uint32_t {

@@ -87,13 +87,15 @@ CheckpointResult make_checkpoint(const CheckpointTask& task, const StateSnapshot
 
 absl::StatusOr<std::unique_ptr<CheckpointJob>> CheckpointJob::start(CheckpointTask task,
                                                                     StateSnapshot snapshot) {
+  const ThreadPlacement placement = task.threads;
   std::unique_ptr<CheckpointJob> job(new CheckpointJob);
   std::packaged_task<CheckpointResult()> work(
       [stop = &job->stop_, what = std::move(task), of = std::move(snapshot)] {
         return make_checkpoint(what, of, *stop);
       });
   job->result_ = work.get_future();
-  absl::Status started = start_thread(job->thread_, "lapwing-ckpt", std::move(work));
+  absl::Status started =
+      start_thread(job->thread_, "lapwing-ckpt", std::move(work), {.placement = placement});
   if (!started.ok()) return started;
   return job;
 }

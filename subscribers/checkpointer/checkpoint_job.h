@@ -20,6 +20,7 @@
 #include "lapwing/checkpointer.h"
 #include "lapwing/fold.h"
 #include "lapwing/sequence.h"
+#include "lapwing/thread_placement.h"
 #include "os/io.h"
 #include "proto/thread_words.h"
 #include "subscribers/checkpointer/state_store.h"
@@ -35,6 +36,7 @@ struct CheckpointTask {
   const Fold* fold = nullptr;  // which both threads use
   std::uint64_t keep = 1;
   bool prune_journal = false;
+  ThreadPlacement threads = {};
 };
 
 struct CheckpointResult : WrittenCheckpoint {
@@ -50,7 +52,7 @@ CheckpointResult make_checkpoint(const CheckpointTask& task, const StateSnapshot
 
 class CheckpointJob {
  public:
-  // Errors: kLimit, if there is no thread to be had.
+  // Errors: kLimit, if there is no thread to be had; those of place_this_thread.
   static absl::StatusOr<std::unique_ptr<CheckpointJob>> start(CheckpointTask task,
                                                               StateSnapshot snapshot);
   ~CheckpointJob();

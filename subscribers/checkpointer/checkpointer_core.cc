@@ -12,6 +12,7 @@
 #include "os/kernel.h"
 #include "os/posix_io.h"
 #include "os/system_error.h"
+#include "os/thread_placement.h"
 #include "snapshot/bus_directory.h"
 #include "snapshot/checkpoint/checkpoint_directory.h"
 #include "snapshot/checkpoint/checkpoint_ownership.h"
@@ -53,6 +54,9 @@ absl::StatusOr<std::unique_ptr<CheckpointerCore>> CheckpointerCore::open(
   if (!options.log) options.log = [](const std::string&) {};
   if (options.keep == 0) {
     return make_error(Errc::kInvalidArgument, "at least one checkpoint is to be kept");
+  }
+  if (absl::Status placed = check_placement(options.subscriber.threads); !placed.ok()) {
+    return placed;
   }
   const std::string& bus = options.subscriber.directory;
   if (absl::Status owned = check_owner(bus); !owned.ok()) return owned;
@@ -198,8 +202,8 @@ bool CheckpointerCore::has_checkpoint_to_write() const {
 }
 
 CheckpointTask CheckpointerCore::task(bool prune_journal) const {
-  return {disk_.get(),  options_.subscriber.directory, directory_, fold_, options_.keep,
-          prune_journal};
+  return {disk_.get(),   options_.subscriber.directory, directory_, fold_, options_.keep,
+          prune_journal, options_.subscriber.threads};
 }
 
 void CheckpointerCore::start_checkpoint() {

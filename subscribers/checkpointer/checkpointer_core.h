@@ -59,9 +59,9 @@ struct CheckpointerSetUp : CheckpointerOptions {
 class CheckpointerCore {
  public:
   // As Checkpointer::open(), with a fold that is given. The bus directory is there, the bus need not
-  // be. Errors: kInvalidArgument; kNotPermitted (the bus directory is another user's, or
-  // others may write to that of the checkpoints); those of StateStore::open() and of
-  // make_checkpoint_directory().
+  // be. Errors: kInvalidArgument, those of check_placement(); kNotPermitted (the bus directory is
+  // another user's, or others may write to that of the checkpoints); those of StateStore::open()
+  // and of make_checkpoint_directory().
   static absl::StatusOr<std::unique_ptr<CheckpointerCore>> open(CheckpointerSetUp set_up);
   ~CheckpointerCore();
 

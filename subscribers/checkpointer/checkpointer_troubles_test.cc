@@ -12,6 +12,7 @@
 #include "os/posix_io.h"
 #include "os/system_error.h"
 #include "testing/checkpointer_fixture.h"
+#include "testing/process_threads.h"
 #include "testing/skip.h"
 
 namespace lapwing {
@@ -50,6 +51,26 @@ class NoRoom {
   rlimit before_{};
 };
 
+// Notes on which thread the first checkpoint is written.
+class WhereDisk final : public PosixDisk {
+ public:
+  struct Place {
+    std::string thread = {};
+    std::vector<unsigned> cpus = {};
+    int nice = 0;
+  };
+  explicit WhereDisk(Place& place) : place_(place) {}
+  absl::Status write_at(FileHandle file, std::uint64_t offset,
+                        std::span<const std::byte> bytes) override {
+    const ProcessThread here = this_thread();
+    if (place_.thread.empty()) place_ = {here.name, here.cpus(), here.nice()};
+    return PosixDisk::write_at(file, offset, bytes);
+  }
+
+ private:
+  Place& place_;
+};
+
 absl::Status refusal(const TestBus& bus) {
   return CheckpointerCore::open(options_for(bus)).status();
 }
@@ -78,6 +99,27 @@ TEST_CASE("A full disk is told once, and the checkpoint is written when there is
   REQUIRE(following.until([&] { return following.checkpointer->counters().checkpoints > 0; }));
   REQUIRE(told.size() == 2);
   CHECK(told[1] == "checkpoints can be written again");
+}
+
+TEST_CASE("The thread that writes checkpoints is placed, and what cannot be is refused at once") {
+  TestBus bus;
+  bus.start();
+  WhereDisk::Place place;
+  CheckpointerSetUp options = options_for(bus);
+  options.every_records = 10;
+  options.make_disk = [&] { return std::make_unique<WhereDisk>(place); };
+  options.subscriber.threads = {.cpus = {this_thread().cpus().back()}, .nice = 19};
+  {
+    Following following(bus, options);
+    bus.publish(200);
+    bus.archive(200);
+    REQUIRE(following.until([&] { return following.checkpointer->counters().checkpoints > 0; }));
+  }
+  CHECK(place.thread == "lapwing-ckpt");
+  CHECK(place.cpus == options.subscriber.threads.cpus);
+  CHECK(place.nice == 19);
+  options.subscriber.threads.cpus = {8000};
+  CHECK(errc_of(CheckpointerCore::open(options).status()) == Errc::kInvalidArgument);
 }
 
 TEST_CASE("A last checkpoint that cannot be written is the error that the run ends with") {

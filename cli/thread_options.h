@@ -1,0 +1,15 @@
+// The options by which a command places the threads of the library: --thread-cpus and its like.
+//
+// Thread safety: main's thread.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include "lapwing/thread_placement.h"
+
+namespace lapwing::cli {
+
+// `threads` lives until the command line is parsed.
+void add_thread_options(CLI::App& command, ThreadPlacement& threads);
+
+}  // namespace lapwing::cli

@@ -1,0 +1,48 @@
+// What the kernel makes of a ThreadPlacement.
+//
+// The kernel itself answers what is possible: it is tried, and read back. What the kernel would do
+// only in part, as with a list of processors of which it allows one, is refused.
+//
+// Thread safety: free functions.
+// Errors of both: kInvalidArgument, kNotPermitted, kUnsupported, kSystem. The message names the
+// member of PublisherOptions::threads or SubscriberOptions::threads, the option of the commands,
+// and what to do.
+#pragma once
+
+#include <sched.h>
+
+#include <array>
+#include <cstddef>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "lapwing/thread_placement.h"
+#include "os/cpu_list.h"
+
+namespace lapwing {
+
+// A set of processors in the kernel's form; wide enough for every kernel.
+class CpuMask {
+ public:
+  CpuMask() = default;
+  // The numbers are below kCpusMax.
+  explicit CpuMask(const std::vector<unsigned>& cpus) {
+    for (const unsigned cpu : cpus) CPU_SET_S(cpu, size_bytes(), get());
+  }
+  cpu_set_t* get() { return sets_.data(); }
+  const cpu_set_t* get() const { return sets_.data(); }
+  static constexpr std::size_t size_bytes() { return sizeof(CpuMask); }
+  std::vector<unsigned> cpus() const;
+
+ private:
+  std::array<cpu_set_t, kCpusMax / CPU_SETSIZE> sets_{};
+};
+
+// Gives the calling thread this placement. After an error the thread may have a part of it, or
+// another set of processors: it is to end.
+absl::Status place_this_thread(const ThreadPlacement& placement);
+
+// Whether that succeeds here: tried on a thread that ends at once. kLimit, too: no thread.
+absl::Status check_placement(const ThreadPlacement& placement);
+
+}  // namespace lapwing
