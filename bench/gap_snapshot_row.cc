@@ -113,7 +113,7 @@ Measurement recover(const Setting& setting, Placement placement) {
   const std::uint64_t start = ticks();
   take_until(subscriber, books, ItemKind::kLive);
   Measurement measurement;
-  measurement.figure = static_cast<double>(ticks() - start) * ns_per_tick() / 1e6;
+  measurement.figure = ms_between(start, ticks());
 
   // Near the head is live, and what is left is no part of the figure.
   while (books.sequence() < market.head()) take_until(subscriber, books, ItemKind::kRecord);
@@ -131,7 +131,7 @@ double fill_book_ms(Placement placement) {
     const dbn::MboMsg record = order(id, dbn::Action::kAdd, id);
     if (!books.apply(id, std::as_bytes(std::span(&record, 1)))) fail("a record is no order");
   }
-  return static_cast<double>(ticks() - start) * ns_per_tick() / 1e6;
+  return ms_between(start, ticks());
 }
 
 }  // namespace

@@ -40,6 +40,9 @@ inline std::uint64_t ticks_after_reads() {
   return ticks();
 }
 double ns_per_tick();  // measured once, against CLOCK_MONOTONIC
+inline double ms_between(std::uint64_t from_ticks, std::uint64_t to_ticks) {
+  return static_cast<double>(to_ticks - from_ticks) * ns_per_tick() / 1e6;
+}
 double
 timing_ns();  // what ticks() before and ticks_after_reads() behind nothing give; measured once
 

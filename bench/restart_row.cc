@@ -96,13 +96,10 @@ Measurement restart(Setting setting, Placement placement) {
     return new_session && item.kind == ItemKind::kRecord;
   });
   const std::uint64_t received = ticks();
-  const auto ms_since = [](std::uint64_t from, std::uint64_t to) {
-    return static_cast<double>(to - from) * ns_per_tick() / 1e6;
-  };
   Measurement measurement;
-  measurement.figure = ms_since(started, received);
-  measurement.details = {{"open of the publisher", ms_since(started, board->opened_ticks), "ms"},
-                         {"from the kill", ms_since(killed, received), "ms"}};
+  measurement.figure = ms_between(started, received);
+  measurement.details = {{"open of the publisher", ms_between(started, board->opened_ticks), "ms"},
+                         {"from the kill", ms_between(killed, received), "ms"}};
   const SubscriberCounters counters = subscriber.counters();
   if (counters.lost != 0) measurement.fault = absl::StrCat(counters.lost, " records lost");
   return measurement;
@@ -114,7 +111,7 @@ double new_memory_ms(const Setting& setting, Placement placement) {
   const std::uint64_t start = ticks();
   const SharedMemory memory(capacity_for(setting) * kSlotBytes);
   std::memset(memory.data(), 1, memory.size());
-  return static_cast<double>(ticks() - start) * ns_per_tick() / 1e6;
+  return ms_between(start, ticks());
 }
 
 }  // namespace

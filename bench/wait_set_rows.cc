@@ -135,6 +135,7 @@ RowResult run_wake_of(const Setting& setting, const char* name, const char* what
   spec.what = what;
   spec.floor = "one bus";
   spec.unit = "ns";
+  spec.budget = 1.3;
   spec.trials = setting.trials(10);
   if (!has_two_cores()) return skip_row(spec, "needs two cores");
   const std::size_t wakes = setting.count(kWakes);
@@ -193,6 +194,7 @@ RowResult run_wait_set_look(const Setting& setting) {
   spec.what = "wait(Deadline::now()) of a busy set of 16 quiet buses, per bus";
   spec.floor = "take";
   spec.unit = "ns";
+  spec.budget = 1.0;
   spec.trials = setting.trials(10);
   return measure_row(
       spec,

@@ -79,6 +79,8 @@ void CallTable::abandon(CallId id) {
 }
 
 CallId CallTable::first_to_expire() const {
+  // A wait set asks at every look, and an end that only serves has no call of its own.
+  if (free_.size() + done_.size() + abandoned_ == places_.size()) return 0;
   const Place* first = nullptr;
   for (const Place& place : places_) {
     if (place.state != State::kWaiting) continue;

@@ -146,14 +146,12 @@ Received ChannelConsumer::receive(std::span<std::byte> buffer, Deadline deadline
 }
 
 WaitSource* ChannelAccess::wait_source(ChannelConsumer& consumer) {
-  static constexpr EndWait kForMessage = {
-      [](ChannelEnd& end, std::size_t) {
-        auto& self = static_cast<ChannelConsumer&>(end);
-        Message message;
-        return self.look(self.reader_.position(), message);
-      },
-      [](const ChannelEnd&) { return Deadline::never().monotonic_ns(); },
-      &ChannelWords::empty_waits};
+  static constexpr EndWait kForMessage = {[](ChannelEnd& end, std::size_t) {
+                                            auto& self = static_cast<ChannelConsumer&>(end);
+                                            Message message;
+                                            return self.look(self.reader_.position(), message);
+                                          },
+                                          never_by_time, &ChannelWords::empty_waits};
   if (!consumer.has_side()) return nullptr;
   consumer.side().set_wait(kForMessage, 0);
   return &consumer.side();

@@ -214,8 +214,7 @@ Reply DuplexCore::finish_any(Deadline deadline) {
   Reply reply = try_finish_any();
   if (reply.result != Errc::kWouldBlock) return reply;
   const CallId next = calls_.first_to_expire();
-  const std::uint64_t expires_ns =
-      next == 0 ? Deadline::never().monotonic_ns() : calls_.deadline_ns(next);
+  const std::uint64_t expires_ns = next_expiry_ns();
   reply.result = side().wait_on([&] { return look_for_any_reply(); },
                                 std::min(deadline.monotonic_ns(), expires_ns), empty_waits());
   if (reply.result == Errc::kOk) return take_reply(calls_.first_done());
@@ -342,11 +341,11 @@ Errc DuplexCore::send(std::span<const std::byte> payload, std::uint32_t type, De
 // The rest.
 
 Errc DuplexCore::look_for_arrival() {
-  const Errc reply = look_for_any_reply();
-  return reply == Errc::kWouldBlock ? look_for_incoming() : reply;
+  if (const Errc pumped = pump(); pumped != Errc::kOk) return pumped;
+  return calls_.first_done() == 0 && inbox_.empty() ? Errc::kWouldBlock : Errc::kOk;
 }
 
-std::uint64_t DuplexCore::expires_ns() const {
+std::uint64_t DuplexCore::next_expiry_ns() const {
   const CallId next = calls_.first_to_expire();
   return next == 0 ? Deadline::never().monotonic_ns() : calls_.deadline_ns(next);
 }
@@ -357,12 +356,13 @@ WaitSource* DuplexCore::wait_source() {
         auto& self = static_cast<DuplexCore&>(end);
         const Errc arrived = self.look_for_arrival();
         if (arrived != Errc::kWouldBlock) return arrived;
-        const std::uint64_t expires_ns = self.expires_ns();
-        const bool is_late =
+        const std::uint64_t expires_ns = self.next_expiry_ns();
+        // Without a call under way no clock is read.
+        const bool has_expired =
             expires_ns != Deadline::never().monotonic_ns() && expires_ns <= monotonic_ns();
-        return is_late ? Errc::kOk : Errc::kWouldBlock;
+        return has_expired ? Errc::kOk : Errc::kWouldBlock;
       },
-      [](const ChannelEnd& end) { return static_cast<const DuplexCore&>(end).expires_ns(); },
+      [](const ChannelEnd& end) { return static_cast<const DuplexCore&>(end).next_expiry_ns(); },
       &ChannelWords::empty_waits};
   if (!has_side()) return nullptr;
   side().set_wait(kForArrival, 0);

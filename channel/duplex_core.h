@@ -102,7 +102,7 @@ class DuplexCore : public ChannelEnd {
   Errc look_for_incoming();
   Errc look_for_arrival();
   // The earliest deadline of a call that waits for its reply.
-  std::uint64_t expires_ns() const;
+  std::uint64_t next_expiry_ns() const;
   StartedCall send_call(std::span<const std::byte> payload, std::uint32_t type, Deadline deadline,
                         bool waits);
   Reply take_reply(CallId call);

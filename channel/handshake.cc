@@ -1,8 +1,8 @@
 #include "channel/handshake.h"
 
 #include <unistd.h>
-#include <algorithm>
 
+#include <algorithm>
 #include <span>
 #include <utility>
 #include <vector>
@@ -17,6 +17,8 @@
 
 namespace lapwing {
 namespace {
+
+constexpr std::uint64_t kRetryPauseNs = 20'000'000;  // between two tries; lapwing/channel.h says it
 
 // Registered once, and for good: a process cannot take it back.
 bool has_membarrier() {
@@ -329,7 +331,6 @@ absl::StatusOr<std::unique_ptr<ChannelSide>> connect_channel(const std::string& 
                                                              ChannelRole role,
                                                              const ChannelOptions& options,
                                                              std::uint64_t deadline_ns) {
-  constexpr std::uint64_t kRetryPauseNs = 20'000'000;
   const std::uint64_t retry_ends_ns =
       std::min(deadline_ns, after_ns(monotonic_ns(), ns_of(options.retry)));
   for (;;) {
@@ -339,7 +340,8 @@ absl::StatusOr<std::unique_ptr<ChannelSide>> connect_channel(const std::string& 
     const bool may_come = code == Errc::kNoBus || code == Errc::kPeerGone;
     const std::uint64_t now = monotonic_ns();
     if (side.ok() || !may_come || now >= retry_ends_ns) return side;
-    if (absl::Status going_on = check_interrupted(options); !going_on.ok()) return going_on;
+    if (absl::Status interrupted = check_interrupted(options); !interrupted.ok())
+      return interrupted;
     wait_readable(-1, std::min(kRetryPauseNs, retry_ends_ns - now));
   }
 }

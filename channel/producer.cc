@@ -138,15 +138,13 @@ Errc ChannelProducer::drain(Deadline deadline) {
 }
 
 WaitSource* ChannelAccess::wait_source(ChannelProducer& producer, std::size_t bytes) {
-  static constexpr EndWait kForRoom = {
-      [](ChannelEnd& end, std::size_t size) {
-        auto& self = static_cast<ChannelProducer&>(end);
-        const Errc room = self.look_for_room(size);
-        self.writer_.abort();
-        return room;
-      },
-      [](const ChannelEnd&) { return Deadline::never().monotonic_ns(); },
-      &ChannelWords::full_waits};
+  static constexpr EndWait kForRoom = {[](ChannelEnd& end, std::size_t size) {
+                                         auto& self = static_cast<ChannelProducer&>(end);
+                                         const Errc room = self.look_for_room(size);
+                                         self.writer_.abort();
+                                         return room;
+                                       },
+                                       never_by_time, &ChannelWords::full_waits};
   if (!producer.has_side()) return nullptr;
   producer.side().set_wait(kForRoom, bytes);
   return &producer.side();

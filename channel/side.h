@@ -34,7 +34,7 @@
 namespace lapwing {
 
 inline constexpr std::uint64_t kChannelSleepNsMax = 1'000'000'000;
-inline constexpr std::uint64_t kPeerLookNs = 1'000'000;  // how often who does not sleep looks
+inline constexpr std::uint64_t kPeerLookNs = 1'000'000;  // poll interval while spinning
 
 // What an end waits for in a wait set: one kind of end each. `bytes`: of a message to be sent.
 struct EndWait {
@@ -44,6 +44,11 @@ struct EndWait {
   std::uint64_t (*look_by_ns)(const ChannelEnd& end);
   PaddedWord ChannelWords::* waits;  // the tally of such waits
 };
+
+// The look_by_ns of an end for which no time changes the answer.
+inline std::uint64_t never_by_time(const ChannelEnd&) {
+  return Deadline::never().monotonic_ns();
+}
 
 class ChannelSide final : public ChannelCore, public WaitSource {
  public:
@@ -152,7 +157,7 @@ class ChannelSide final : public ChannelCore, public WaitSource {
   std::string peer_name_;
 
   std::uint64_t looked_ns_ = 0;
-  std::uint32_t calls_kept_ = 0;  // calls_until_clock_ of before the sleep
+  std::uint32_t calls_kept_ = 0;  // calls_until_clock_ as it was before the sleep
   const EndWait* set_wait_ = nullptr;
   std::size_t set_wait_bytes_ = 0;
   absl::Status why_ended_;

@@ -3,7 +3,7 @@
 #
 #   deploy/test.sh          every behaviour once, in minutes: the house rules, a release build of
 #                           what is tested, its tests
-#   deploy/test.sh --ci     before a change lands, half an hour: more repetitions, real data,
+#   deploy/test.sh --ci     before a change lands, 40 minutes: more repetitions, real data,
 #                           sanitizers, fuzzing, memory models, other programs' readers
 #   deploy/test.sh --long   all of it for hours, with seeds drawn: kills, joins, power cuts,
 #                           torture, fuzzing, a hostile operator, large states, more builds
@@ -34,6 +34,7 @@ repeat() {
   export "$1=${!1:-${!tier}}"
 }
 repeat LAPWING_KILLS 10 50 500
+repeat LAPWING_DESK_SECONDS 2 15 60
 repeat LAPWING_LOGGER_KILLS 20 200 1000
 repeat LAPWING_JOINS 50 500 5000
 repeat LAPWING_SNAPSHOT_JOINS 10 50 1000

@@ -20,10 +20,10 @@ namespace {
 constexpr std::uint64_t kRegisteredBufferBytes = std::uint64_t{1}
                                                  << 30;  // the kernel's limit for one
 
-// In the completion of a request that is nobody's.
+// user_data of a request that no caller submitted.
 constexpr std::uint64_t kNoPlace = kUringDepth;
 
-// The indices of what the kernel is told and asked of workers.
+// Indices into the limits of io_uring_register_iowq_max_workers().
 constexpr std::size_t kBoundedWorkers = 0;  // for files
 constexpr std::size_t kWorkerKinds = 2;     // the others, for sockets and pipes, are never needed
 
@@ -158,8 +158,8 @@ void UringWriteQueue::register_memory(std::span<const std::byte> memory) {
 
 bool UringWriteQueue::submit(const WriteRequest& request) {
   if (in_flight_ == kUringDepth) return false;
-  // Behind what waits to be submitted the request without a place could be mistaken for it. What
-  // fails here is tried again by the next request.
+  // Only while nothing waits to be submitted: enter() counts from the queue's end which places of
+  // unsubmitted_ are left, and this request has no place. If it fails, the next submit() tries again.
   const bool other_thread = !worker_cpus_.empty() && placed_for_ != ::gettid();
   if (other_thread && unsubmitted_.empty()) place_workers_of_this_thread();
   io_uring_sqe* const entry = io_uring_get_sqe(&ring_);

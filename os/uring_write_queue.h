@@ -77,7 +77,7 @@ class UringWriteQueue final : public WriteQueue {
   std::vector<std::uint64_t> unsubmitted_;  // places of what the kernel has not taken yet
   int refused_errno_ = 0;                   // the kernel takes no more requests
   bool workers_bounded_ = false;
-  std::vector<unsigned> worker_cpus_;  // empty: nobody has said
+  std::vector<unsigned> worker_cpus_;  // empty: not placed
   // The kernel's number of the thread whose workers are placed. A std::thread::id may be that of a
   // thread that has ended.
   pid_t placed_for_ = 0;

@@ -26,7 +26,7 @@
 
 namespace lapwing {
 
-// By what a source is woken that has nothing now. Its descriptor, where it has one, always does.
+// What wakes a source that has nothing now. Its descriptor, if it has one, wakes it as well.
 struct WakeUp {
   std::optional<FutexWord> word = std::nullopt;
   // When it has something to do of its own, at the latest (CLOCK_MONOTONIC).
@@ -49,7 +49,7 @@ class WaitSource {
   // Whether a call that reads, or sends, would have an answer now: data, an event, the end, an
   // error. Never blocks, and never takes anything from the caller's point of view.
   virtual bool is_ready() = 0;
-  // Nothing: it must be asked again at once whether it is ready, and has not prepared.
+  // Nothing: the source has not prepared; ask is_ready() again at once.
   virtual std::optional<WakeUp> prepare_wait() = 0;
   virtual void finish_wait() = 0;
   // False: nothing wakes it, so that a set may not sleep for it.

@@ -12,25 +12,27 @@ namespace {
 
 constexpr std::uint64_t kCalibrateNs = 10'000'000;
 constexpr std::uint64_t kValidNs = 50'000'000;
-// A counter below 1 GHz has no stamp of a nanosecond.
+// A counter below 1 GHz is coarser than a nanosecond.
 constexpr std::uint64_t kNsPerTickMax = std::uint64_t{1} << 32;
 // More than what a clock may be steered by, 500 parts in a million, and an interrupted look.
 constexpr std::uint64_t kRateChangeMax = 1000;  // one part in so many, between two measurements
 
 #if defined(__x86_64__)
 bool ticks_evenly() {
-  constexpr unsigned kPowerManagement = 0x8000'0007;
-  constexpr unsigned kInvariantCounter = 1 << 8;  // of EDX
-  unsigned eax = 0;
-  unsigned ebx = 0;
-  unsigned ecx = 0;
-  unsigned edx = 0;
-  static const bool evenly =
-      __get_cpuid(kPowerManagement, &eax, &ebx, &ecx, &edx) != 0 && (edx & kInvariantCounter) != 0;
+  static const bool evenly = [] {
+    constexpr unsigned kPowerManagement = 0x8000'0007;
+    constexpr unsigned kInvariantCounter = 1 << 8;  // of EDX
+    unsigned eax = 0;
+    unsigned ebx = 0;
+    unsigned ecx = 0;
+    unsigned edx = 0;
+    return __get_cpuid(kPowerManagement, &eax, &ebx, &ecx, &edx) != 0 &&
+           (edx & kInvariantCounter) != 0;
+  }();
   return evenly;
 }
 
-// The best of some: an interrupt between the counter and a clock would move them apart.
+// The shortest of some: an interrupt between the counter and a clock shifts one against the other.
 ClockLook look_at_clocks() {
   constexpr int kTries = 4;
   ClockLook best;

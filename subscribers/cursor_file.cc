@@ -82,7 +82,7 @@ absl::Status damaged(const std::string& path) {
 
 absl::Status failed_commit(const absl::Status& why) {
   return make_error(errc_of(why),
-                    absl::StrCat(std::string(why.message()),
+                    absl::StrCat(why.message(),
                                  "; put that right and open the cursor again: it is at this commit "
                                  "or at the one before"));
 }

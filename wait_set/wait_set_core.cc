@@ -22,7 +22,8 @@ constexpr std::uint32_t kEventsOfPoll = POLLIN | POLLOUT | POLLPRI | POLLRDHUP;
 static_assert(POLLIN == EPOLLIN && POLLOUT == EPOLLOUT && POLLPRI == EPOLLPRI &&
               POLLERR == EPOLLERR && POLLHUP == EPOLLHUP && POLLRDHUP == EPOLLRDHUP);
 
-// Ready when its descriptor is: for what else watches one, that is only a reason to look.
+// Ready exactly when its descriptor is. Every other source is asked itself: a ready descriptor only
+// says that it may be ready.
 constexpr bool is_ready_by_descriptor(SourceKind kind) {
   return kind == SourceKind::kDescriptor || kind == SourceKind::kListener;
 }
@@ -32,7 +33,7 @@ constexpr bool sleeps_on_word(SourceKind kind) {
          kind == SourceKind::kLoadedState;
 }
 
-// Deadline::now() is a moment that has passed; periods count from the moment it is given.
+// Deadline::now() is 0. Periods count from the time of the call instead.
 std::uint64_t due_from(std::uint64_t at_ns) {
   return at_ns == 0 ? monotonic_ns() : at_ns;
 }

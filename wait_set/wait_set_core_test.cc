@@ -123,12 +123,13 @@ TEST_CASE("A wait that may not wait still looks at everything") {
 TEST_CASE("A source is asked again by the time that it named, though nothing wakes it") {
   const auto set = make_set();
   WordSource source;
-  source.due_ns = monotonic_ns() + 20 * kNsPerMs;
   add(*set, source, 5);
-  const Ready ready = set->wait(soon_ns());
-  CHECK(ready.result == Errc::kOk);
-  CHECK(ready.token == 5);
-  CHECK(source.prepared > 0);  // it slept
+  do {  // until one wait slept: a busy machine may come back to this thread after the time
+    source.due_ns = monotonic_ns() + 20 * kNsPerMs;
+    const Ready ready = set->wait(soon_ns());
+    REQUIRE(ready.result == Errc::kOk);
+    REQUIRE(ready.token == 5);
+  } while (source.prepared == 0);
 }
 
 TEST_CASE("Every source that prepared is finished, also where another one would not prepare") {

@@ -48,6 +48,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "lapwing/detail/plain_struct.h"
 #include "lapwing/detail/publish_path.h"
 #include "lapwing/error.h"
 #include "lapwing/journal_state.h"
@@ -143,9 +144,7 @@ struct SubscriberInfo {
 // What publish() takes by reference: the bytes of a plain struct, its padding included. A view (a
 // span, a string_view) is none: its bytes are an address. Give std::as_bytes() of it.
 template <typename Record>
-concept PlainRecord =
-    std::is_class_v<Record> && std::is_trivially_copyable_v<Record> && !std::ranges::view<Record> &&
-    !std::convertible_to<const Record&, std::span<const std::byte>>;
+concept PlainRecord = detail::PlainStruct<std::remove_const_t<Record>>;
 
 class Publisher {
  public:

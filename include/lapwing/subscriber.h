@@ -264,8 +264,7 @@ struct Event {
 // What take() fills: a plain struct, and no view of one.
 template <typename Record>
 concept TakenRecord =
-    std::is_class_v<Record> && std::is_trivially_copyable_v<Record> && !std::is_const_v<Record> &&
-    !std::ranges::view<Record> && !std::convertible_to<Record&, std::span<std::byte>>;
+    detail::PlainStruct<Record> && !std::convertible_to<Record&, std::span<std::byte>>;
 
 // What wait() gives.
 struct Item {
@@ -421,7 +420,7 @@ class Subscriber {
   // while an event that a call has found waits to be read, and from a gap until the ring is reached
   // again. It knows nothing of a publisher that has gone or is silent: kPublisherGone and kStale
   // say so.
-  [[nodiscard]] bool live() const { return path_->is_live(); }
+  [[nodiscard]] bool live() const { return path_->is_near_head(); }
   [[nodiscard]] SubscriberCounters counters() const;
 
  private:

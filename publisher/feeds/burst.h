@@ -1,7 +1,7 @@
 // Bursts: records that a venue sent together are published together, so that a pace keeps the time
 // between bursts and none within them.
 //
-// Thread safety: pure function.
+// Thread safety: pure functions.
 #pragma once
 
 #include <cstddef>
@@ -24,6 +24,19 @@ inline std::size_t burst_records(std::span<const std::byte> records, std::size_t
     if (clock.pacing_time_ns(records.subspan(i * record_bytes)) > first_ns + kBurstNs) return i;
   }
   return count;
+}
+
+// Takes the next batch off `pending`, which is not empty: its first burst, or all of it.
+inline FeedBatch take_batch(std::span<std::byte>& pending, std::size_t record_bytes,
+                            const RecordClock& clock, bool by_burst) {
+  FeedBatch batch;
+  if (clock.has_time()) batch.time_ns = clock.pacing_time_ns(pending);
+  batch.records = pending;
+  if (by_burst) {
+    batch.records = pending.first(burst_records(pending, record_bytes, clock) * record_bytes);
+  }
+  pending = pending.subspan(batch.records.size());
+  return batch;
 }
 
 }  // namespace lapwing

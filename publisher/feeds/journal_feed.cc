@@ -118,8 +118,7 @@ absl::Status JournalFeed::describe(const std::string& root, const std::string& b
   // records to skip would mean others.
   description_.source_id = source_id_of(
       absl::StrCat("journal:", root, ":", begin.journal_id.hex(), ":", bounds_.oldest));
-  if (absl::Status described = describe_records(root, begin.journal_id); !described.ok())
-    return described;
+  if (auto status = describe_records(root, begin.journal_id); !status.ok()) return status;
   if (bounds_.archived >= bounds_.oldest) {
     total_ = bounds_.archived - bounds_.oldest + 1 -
              count_void(reader_->sessions(), begin.journal_id, bounds_.oldest, bounds_.archived);
@@ -155,16 +154,8 @@ absl::StatusOr<FeedBatch> JournalFeed::next() {
   if (pending_.empty()) {
     if (auto status = refill(); !status.ok()) return status;
   }
-  FeedBatch batch;
-  if (pending_.empty()) return batch;
-  if (clock_.has_time()) batch.time_ns = clock_.pacing_time_ns(pending_);
-  const std::size_t record_bytes = description_.record_bytes;
-  batch.records = pending_;
-  if (batch_by_burst_) {
-    batch.records = pending_.first(burst_records(pending_, record_bytes, clock_) * record_bytes);
-  }
-  pending_ = pending_.subspan(batch.records.size());
-  return batch;
+  if (pending_.empty()) return FeedBatch{};
+  return take_batch(pending_, description_.record_bytes, clock_, batch_by_burst_);
 }
 
 // Reads what comes next into the buffer; nothing is pending afterwards: the end.

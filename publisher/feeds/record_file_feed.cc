@@ -41,16 +41,8 @@ absl::StatusOr<FeedBatch> RecordFileFeed::next() {
     if (!records.ok()) return records.status();
     pending_ = *records;
   }
-  FeedBatch batch;
-  if (pending_.empty()) return batch;
-  const std::size_t record_bytes = description_.record_bytes;
-  if (clock_.has_time()) batch.time_ns = clock_.pacing_time_ns(pending_);
-  batch.records = pending_;
-  if (batch_by_burst_) {
-    batch.records = pending_.first(burst_records(pending_, record_bytes, clock_) * record_bytes);
-  }
-  pending_ = pending_.subspan(batch.records.size());
-  return batch;
+  if (pending_.empty()) return FeedBatch{};
+  return take_batch(pending_, description_.record_bytes, clock_, batch_by_burst_);
 }
 
 absl::Status RecordFileFeed::rewind() {

@@ -12,12 +12,6 @@
 #include "os/path.h"
 
 namespace lapwing {
-namespace {
-
-constexpr char kZstdSuffix[] = ".zst";
-
-}  // namespace
-
 struct RecordWriter::Encoder {
   ZSTD_CCtx* context = ZSTD_createCCtx();
   std::vector<std::byte> out = std::vector<std::byte>(ZSTD_CStreamOutSize());

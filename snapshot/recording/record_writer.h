@@ -27,6 +27,7 @@
 namespace lapwing {
 
 inline constexpr std::size_t kRecordWriteBufferBytes = 256 * 1024;
+inline constexpr char kZstdSuffix[] = ".zst";  // of a name: the file is compressed
 inline constexpr unsigned kRecordingPermissions = 0600;
 
 class RecordWriter {

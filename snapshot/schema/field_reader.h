@@ -21,11 +21,20 @@ constexpr bool is_unsigned(FieldType type) {
          type == FieldType::kUInt64;
 }
 
+constexpr bool is_signed(FieldType type) {
+  return type == FieldType::kInt8 || type == FieldType::kInt16 || type == FieldType::kInt32 ||
+         type == FieldType::kInt64;
+}
+
+template <typename Value>
+Value load_at(std::span<const std::byte> record, std::size_t offset) {
+  Value value;
+  std::memcpy(&value, record.data() + offset, sizeof value);
+  return value;
+}
 template <typename Value>
 Value load_field(const Field& field, std::span<const std::byte> record) {
-  Value value;
-  std::memcpy(&value, record.data() + field.offset, sizeof value);
-  return value;
+  return load_at<Value>(record, field.offset);
 }
 
 // To the first zero, or to the end.

@@ -3,17 +3,17 @@
 #include <algorithm>
 #include <bit>
 
+#include "snapshot/schema/field_reader.h"
+
 namespace lapwing {
 
 KeyFields::KeyFields(const Schema& schema) {
   static_assert(std::endian::native == std::endian::little);
   for (const Field& field : schema.fields) {
     if (field.role != FieldRole::kKey) continue;
-    const bool is_signed = field.type == FieldType::kInt8 || field.type == FieldType::kInt16 ||
-                           field.type == FieldType::kInt32 || field.type == FieldType::kInt64;
     const bool is_text = field.type == FieldType::kText || field.type == FieldType::kBytes;
-    parts_.push_back(
-        {field.offset, field.bytes, !is_text, is_signed ? std::byte{0x80} : std::byte{0}});
+    parts_.push_back({field.offset, field.bytes, !is_text,
+                      is_signed(field.type) ? std::byte{0x80} : std::byte{0}});
     key_bytes_ += field.bytes;
   }
 }

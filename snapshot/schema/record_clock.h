@@ -12,6 +12,7 @@
 
 #include "lapwing/dbn.h"
 #include "lapwing/schema.h"
+#include "snapshot/schema/field_reader.h"
 
 namespace lapwing {
 
@@ -30,13 +31,14 @@ class RecordClock {
   bool has_time() const { return time_.has_value(); }
   // Of the record, UTC ns; kUndefTimestamp: it has none.
   std::uint64_t time_ns(std::span<const std::byte> record) const {
-    return time_ ? load(record, *time_) : dbn::kUndefTimestamp;
+    return time_ ? load_at<std::uint64_t>(record, *time_) : dbn::kUndefTimestamp;
   }
   // What it is paced by: its time, else DBN's ts_event, else 0.
   std::uint64_t pacing_time_ns(std::span<const std::byte> record) const {
     const std::uint64_t time = time_ns(record);
     if (time != 0 && time != dbn::kUndefTimestamp) return time;
-    const std::uint64_t event = event_ ? load(record, *event_) : dbn::kUndefTimestamp;
+    const std::uint64_t event =
+        event_ ? load_at<std::uint64_t>(record, *event_) : dbn::kUndefTimestamp;
     return event != dbn::kUndefTimestamp ? event : 0;
   }
 
@@ -53,11 +55,6 @@ class RecordClock {
   static std::optional<std::uint32_t> at(const Field* field) {
     const bool is_time = field != nullptr && field->type == FieldType::kUInt64;
     return is_time ? std::optional(field->offset) : std::nullopt;
-  }
-  static std::uint64_t load(std::span<const std::byte> record, std::uint32_t offset) {
-    std::uint64_t value;
-    std::memcpy(&value, record.data() + offset, sizeof value);
-    return value;
   }
 
   std::size_t record_bytes_ = 0;

@@ -13,13 +13,13 @@
 #include "snapshot/bus_directory.h"
 #include "snapshot/dbn/dbn_metadata.h"
 #include "snapshot/recording/record_file.h"
+#include "snapshot/recording/record_writer.h"
 #include "snapshot/schema/known_schemas.h"
 
 namespace lapwing {
 namespace {
 
 constexpr char kDbnSuffix[] = ".dbn";
-constexpr char kZstdSuffix[] = ".zst";
 
 // Whether the name ends so, compressed or not.
 bool is_named(const std::string& path, absl::string_view suffix) {

@@ -7,7 +7,8 @@
 //
 // One line of JSON, replaced as a whole (os/small_file.h). `schema`, `record_bytes` and
 // `schema_hash` say what every record of the recording is; it is not continued with others.
-// `schema_hash` is of the description in record files, 0 in DBN files and where there is none.
+// `schema_hash` is of the description in record files; 0 in DBN files, for a schema that Lapwing
+// ships, and where there is none.
 // `part` and `began_ns` say which file is the one that grows: its number in a series and the time
 // of its first record, or part 0 where the recording is one file. All files of a series with lower
 // numbers are complete. `bytes` of the one that grows are believed; 0: it may or may not be there,

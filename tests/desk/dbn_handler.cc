@@ -26,6 +26,7 @@ int main(int, char** argv) {
     if (publisher->publish(order) == lapwing::kNoSequence) {
       return desk::fail(publisher->last_error());
     }
+    // The pace of the feed: some 100,000 records a second at most.
     if (n % 100 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The programs of a trading desk, each of forty lines at most, killed at random: nothing twice,
-nothing missing, no quote on old data. LAPWING_DESK_SECONDS: how long each case goes on; default 4."""
+nothing missing, no quote on old data. LAPWING_DESK_SECONDS: how long each case goes on; default 2."""
 
 import os
 import pathlib
@@ -17,7 +17,7 @@ sys.path.insert(0, str(ROOT / "tests" / "end_to_end"))
 
 import harness  # noqa: E402
 
-SECONDS = float(os.environ.get("LAPWING_DESK_SECONDS", "4"))
+SECONDS = float(os.environ.get("LAPWING_DESK_SECONDS", "2"))
 LINES_MAX = 40
 PROGRAMS = ("handler", "dbn_handler", "strategy", "merger", "gateway", "trader")
 

@@ -16,8 +16,8 @@ int main(int, char** argv) {
       {.directory = argv[2], .start = lapwing::Start::oldest()});
   auto listener = lapwing::ChannelListener::listen(argv[1]);
   auto set = lapwing::WaitSet::open();
-  if (!fills.ok() || !past.ok()) return desk::fail(fills.status());
-  if (!listener.ok() || !set.ok()) return desk::fail(listener.status());
+  if (!fills.ok() || !past.ok()) return desk::fail(fills.ok() ? past.status() : fills.status());
+  if (!listener.ok() || !set.ok()) return desk::fail(set.ok() ? listener.status() : set.status());
   std::map<std::uint64_t, std::uint64_t> filled;  // of each trader, the last
   desk::Order order;
   while ((*past)->position().sequence < (*fills)->head()) {

@@ -19,7 +19,8 @@ int main(int, char** argv) {
   auto quotes = lapwing::TypedSubscriber<desk::Quote>::open(options(argv[1]));
   auto orders = lapwing::Subscriber::open(options(argv[2]));
   auto set = lapwing::WaitSet::open({.wait = lapwing::WaitStrategy::kPark});
-  if (!quotes.ok() || !orders.ok()) return desk::fail(orders.status());
+  if (!quotes.ok()) return desk::fail(quotes.status());
+  if (!orders.ok()) return desk::fail(orders.status());
   if (!set.ok()) return desk::fail(set.status());
   if (auto added = set->add(**quotes, kQuotes); !added.ok()) return desk::fail(added.status());
   if (auto added = set->add(*orders, kOrders); !added.ok()) return desk::fail(added.status());

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import resource
 import pathlib
 import unittest
 
@@ -123,8 +124,14 @@ class Threads(harness.BusTest):
     @unittest.skipUnless(os.geteuid() == 0, "SKIPPED: needs root, to become another user")
     def test_what_needs_a_right_is_refused_to_who_has_none(self):
         os.chmod(self.folder, 0o777)
+
+        def give_up_rights():
+            """Neither the nice value nor the limit of the shell that runs the test allows -5."""
+            resource.setrlimit(resource.RLIMIT_NICE, (0, 0))
+            os.setpriority(os.PRIO_PROCESS, 0, max(0, os.getpriority(os.PRIO_PROCESS, 0)))
+
         said = self.refused("--thread-nice", -5, expect=OTHER, user=NOBODY, group=NOBODY,
-                            extra_groups=[])
+                            extra_groups=[], preexec_fn=give_up_rights)
         self.assertIn("ulimit -e", said)
 
 

@@ -48,8 +48,9 @@ struct alignas(64) ReadPath {
     return slots + (((n - 1) & mask) << shift);
   }
 
-  // The path is open, and the record after those that may be missing is not published.
-  bool is_live() const {
+  // Subscriber::live(): the path is open, and the record after those that may be missing is not
+  // published.
+  bool is_near_head() const {
     const Sequence beyond = next + live_within;
     return limit != 0 && !slot_is_ready(slot(beyond, slot_shift), beyond);
   }
