@@ -11,6 +11,7 @@
 #include "lapwing/schema.h"
 #include "proto/ring_layout.h"
 #include "snapshot/schema/field_names.h"
+#include "snapshot/schema/field_reader.h"
 
 namespace lapwing {
 namespace {
@@ -20,9 +21,6 @@ static_assert(detail::kDescribedBytesMax == kRecordBytesMax);
 
 bool is_integer(FieldType type) {
   return type <= FieldType::kUInt64 || type == FieldType::kChar;
-}
-bool is_unsigned(FieldType type) {
-  return type >= FieldType::kUInt8 && type <= FieldType::kUInt64;
 }
 
 bool holds(const Field& field, std::int64_t value) {
