@@ -78,10 +78,10 @@ struct alignas(kWordStride) Bed {
   double median_ns = 0;
 };
 
-// The next record, of whichever bus: of a set's, or of the only one.
-Item next_record(WaitSet* set, std::deque<Subscriber>& subscribers) {
+// The next record, of whichever bus of the set; without one, of the bus that is said to have it.
+Item next_record(WaitSet* set, std::deque<Subscriber>& subscribers, std::uint64_t bus) {
   for (;;) {
-    const std::uint64_t number = set == nullptr ? 0 : set->wait(kHang).token;
+    const std::uint64_t number = set == nullptr ? bus : set->wait(kHang).token;
     const Item item = subscribers[number].wait(set == nullptr ? Deadline(kHang) : Deadline::now());
     if (item.kind == ItemKind::kRecord) return item;
     if (item.kind == ItemKind::kEnded) fail(subscribers[number].status().ToString());
@@ -97,7 +97,7 @@ void sleep_and_wake(const Buses& buses, bool in_set, std::size_t wakes, Bed& bed
   for (std::uint64_t n = 1; n <= wakes; ++n) {
     const long sleeps = sleeps_so_far();
     bed.bedtimes.store(n, std::memory_order_release);
-    const Item item = next_record(set ? &*set : nullptr, subscribers);
+    const Item item = next_record(set ? &*set : nullptr, subscribers, n % buses.count());
     const std::uint64_t woken_ns = monotonic_ns();
     std::uint64_t published_ns = 0;
     std::memcpy(&published_ns, item.record.data(), sizeof published_ns);
@@ -108,7 +108,9 @@ void sleep_and_wake(const Buses& buses, bool in_set, std::size_t wakes, Bed& bed
   bed.median_ns = median_of(ages_ns);
 }
 
-// Of a sleeper that waits for `count` buses, and is woken by one after the other.
+// Of a sleeper that is woken by one of `count` buses after the other. It waits for all of them in a
+// set, or each time for the one that is next: the same publishers with the same threads of their own,
+// which take their share of the sleeper's core.
 double wake_of_buses_ns(const Setting& setting, Placement placement, std::size_t count, bool in_set,
                         std::size_t wakes) {
   const Buses buses(setting, count);
@@ -133,7 +135,7 @@ RowResult run_wake_of(const Setting& setting, const char* name, const char* what
   RowSpec spec;
   spec.name = name;
   spec.what = what;
-  spec.floor = "one bus";
+  spec.floor = "a wait for one of these buses";
   spec.unit = "ns";
   spec.budget = 1.3;
   spec.trials = setting.trials(10);
@@ -141,7 +143,7 @@ RowResult run_wake_of(const Setting& setting, const char* name, const char* what
   const std::size_t wakes = setting.count(kWakes);
   return measure_row(
       spec,
-      [&](Placement placement) { return wake_of_buses_ns(setting, placement, 1, false, wakes); },
+      [&](Placement placement) { return wake_of_buses_ns(setting, placement, count, false, wakes); },
       [&](Placement placement) {
         Measurement measurement;
         measurement.figure = wake_of_buses_ns(setting, placement, count, true, wakes);
