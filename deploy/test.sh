@@ -195,7 +195,7 @@ ci_stages() {
 sanitizer_stages() {
   [[ $tier == long ]] || local -x LAPWING_JOINS=50 LAPWING_CHANNEL_STRIDE=61 \
     LAPWING_CHANNEL_OPERATIONS=100000 LAPWING_BOOK_OPERATIONS=100000 LAPWING_FOLD_STREAMS=100 \
-    LAPWING_CHECKPOINTER_HISTORIES=5
+    LAPWING_CHECKPOINTER_HISTORIES=5 LAPWING_RECORDER_STRIDE=11
   # One build of everything for both sanitizers and the fuzz targets.
   build 'address, undefined (clang): build' clang-asan all &&
     run_ctest 'address, undefined (clang): unit tests' clang-asan -L "$tiers_so_far" -L '^unit$' &&
