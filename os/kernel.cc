@@ -58,8 +58,8 @@ void futex_wait(const std::uint32_t* word, std::uint32_t expected, std::uint64_t
   syscall(SYS_futex, word, FUTEX_WAIT, expected, &timeout, nullptr, 0);
 }
 
-bool futex_wait_any([[maybe_unused]] std::span<const FutexWord> words,
-                    [[maybe_unused]] std::uint64_t timeout_ns) {
+std::optional<std::size_t> futex_wait_any([[maybe_unused]] std::span<const FutexWord> words,
+                                          [[maybe_unused]] std::uint64_t timeout_ns) {
 #if defined(SYS_futex_waitv)
   static_assert(kFutexWordsMax == FUTEX_WAITV_MAX);
   futex_waitv waiters[kFutexWordsMax];
@@ -73,9 +73,11 @@ bool futex_wait_any([[maybe_unused]] std::span<const FutexWord> words,
   }
   const timespec until = duration(after_ns(monotonic_ns(), timeout_ns));
   const long woken = syscall(SYS_futex_waitv, waiters, count, 0, &until, CLOCK_MONOTONIC);
-  return woken >= 0 || (errno != ENOSYS && errno != EPERM);
+  if (woken >= 0) return static_cast<std::size_t>(woken);
+  if (errno == ENOSYS || errno == EPERM) return std::nullopt;
+  return words.size();
 #else
-  return false;
+  return std::nullopt;
 #endif
 }
 

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
 
 #include "absl/status/status.h"
@@ -49,9 +50,11 @@ struct FutexWord {
   std::uint32_t expected = 0;
 };
 inline constexpr std::size_t kFutexWordsMax = 128;  // of one futex_waitv
-// The same for up to kFutexWordsMax words: returns when any of them wakes. False, and at once, where
-// the kernel has no futex_waitv (before Linux 5.16) or a container refuses it.
-bool futex_wait_any(std::span<const FutexWord> words, std::uint64_t timeout_ns);
+// The same for up to kFutexWordsMax words: returns when any of them wakes. The index of one that was
+// woken; words.size() where none was: a word had changed, a signal, or the timeout. Nothing, and at
+// once, where the kernel has no futex_waitv (before Linux 5.16) or a container refuses it.
+std::optional<std::size_t> futex_wait_any(std::span<const FutexWord> words,
+                                          std::uint64_t timeout_ns);
 // Wakes every thread of every process that sleeps on the word. Returns how many it woke.
 int futex_wake_all(std::uint32_t* word);
 

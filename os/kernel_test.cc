@@ -56,6 +56,22 @@ class SharedWord {
   void* writer_ = nullptr;
 };
 
+TEST_CASE("A sleep on several words says which one was woken") {
+  const SharedWord words[3];
+  std::vector<FutexWord> slept_on;
+  for (const SharedWord& word : words) slept_on.push_back({word.reader(), 0});
+  const std::optional<std::size_t> timed_out = futex_wait_any(slept_on, kMillisecond);
+  if (!timed_out) LAPWING_SKIP("needs futex_waitv");
+  CHECK(*timed_out == slept_on.size());
+
+  std::thread sleeper([&] { CHECK(futex_wait_any(slept_on, kHour) == 1); });
+  while (futex_wake_all(words[1].writer()) == 0) std::this_thread::yield();
+  sleeper.join();
+
+  slept_on[2].expected = 1;
+  CHECK(futex_wait_any(slept_on, kHour) == slept_on.size());
+}
+
 TEST_CASE("Monotonic time does not go back, and wall time is of this century") {
   const std::uint64_t before = monotonic_ns();
   CHECK(monotonic_ns() >= before);

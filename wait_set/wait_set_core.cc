@@ -305,6 +305,7 @@ Ready WaitSetCore::report(Entry& entry) {
 
 void WaitSetCore::rest(std::uint64_t deadline_ns) {
   std::array<FutexWord, kFutexWordsMax> words;
+  std::array<std::size_t, kFutexWordsMax> entry_of_word = {};
   std::size_t count = 0;
   words[count++] = interrupt_.word(interrupt_.bell());  // S1 of descriptor_poll.h
   if (interrupt_.is_raised()) return;
@@ -320,27 +321,39 @@ void WaitSetCore::rest(std::uint64_t deadline_ns) {
       all_prepared = false;
       break;
     }
-    if (wake_up->word) words[count++] = *wake_up->word;
+    if (wake_up->word) {
+      entry_of_word[count] = prepared;
+      words[count++] = *wake_up->word;
+    }
     until_ns = std::min(until_ns, wake_up->wake_by_ns);
   }
-  if (all_prepared) rest_prepared(std::span(words).first(count), until_ns);
+  if (all_prepared) {
+    const std::size_t woken = rest_prepared(std::span(words).first(count), until_ns);
+    // Looked at first, it is found before the others have looked after everything.
+    if (woken > 0 && woken < count) next_ = entry_of_word[woken];
+  }
   for (std::size_t i = 0; i < prepared; ++i) {
     if (entries_[i].source != nullptr) entries_[i].source->finish_wait();
   }
 }
 
-// `words` begins with the set's own bell.
-void WaitSetCore::rest_prepared(std::span<const FutexWord> words, std::uint64_t until_ns) {
+// `words` begins with the set's own bell. Returns which of them was woken, or their number where it
+// is not known.
+std::size_t WaitSetCore::rest_prepared(std::span<const FutexWord> words, std::uint64_t until_ns) {
   const std::uint64_t now = monotonic_ns();
-  if (now >= until_ns) return;
+  if (now >= until_ns) return words.size();
   const std::uint64_t timeout_ns = std::min(until_ns - now, kWaitSetSleepNsMax);
   const bool has_others = words.size() > 1;
-  if (watched_ > 0 && !has_others) return descriptors_->wait_ready(timeout_ns);
+  if (watched_ > 0 && !has_others) {
+    descriptors_->wait_ready(timeout_ns);
+    return words.size();
+  }
   if (watched_ > 0) descriptors_->arm_helper();
-  if (futex_wait_any(words, timeout_ns)) return;
+  if (const std::optional<std::size_t> woken = futex_wait_any(words, timeout_ns)) return *woken;
   const FutexWord& bell = words.front();
   futex_wait(bell.word, bell.expected,
              has_others ? std::min(timeout_ns, kNoWaitvSleepNs) : timeout_ns);
+  return words.size();
 }
 
 }  // namespace lapwing

@@ -101,7 +101,7 @@ class WaitSetCore final : public WaitSourceOwner {
   static bool is_ready(const Entry& entry);
   static Ready report(Entry& entry);
   void rest(std::uint64_t deadline_ns);
-  void rest_prepared(std::span<const FutexWord> words, std::uint64_t until_ns);
+  std::size_t rest_prepared(std::span<const FutexWord> words, std::uint64_t until_ns);
 
   const WaitStrategy wait_;
   Waiter waiter_;
