@@ -136,22 +136,30 @@ class Measuring:
         return probe
 
     def between_probes(self, measure):
+        """Calls measure() once; its answer, with the probes around it and the load meanwhile."""
+        before = self.last_probe or self.probe()
+        look = load.Look.now(time.monotonic)
+        answer = measure()
+        taken = load.between(look, load.Look.now(time.monotonic))
+        answer.update(probes=[before, self.probe()], load=taken)
+        return answer
+
+    def between_equal_probes(self, measure):
         """Calls measure() until the probes around it agree; its answer, with what went wrong."""
         for attempt in range(1, self.attempts_max + 1):
-            before = self.last_probe or self.probe()
-            look = load.Look.now(time.monotonic)
-            answer = measure()
-            taken = load.between(look, load.Look.now(time.monotonic))
-            after = self.probe()
-            answer.update(probes=[before, after], load=taken, attempts=attempt,
-                          steady=stood_still(before, after))
+            answer = self.between_probes(measure)
+            answer.update(attempts=attempt, steady=stood_still(*answer["probes"]))
             if answer["steady"]:
                 break
         return answer
 
-    def measure(self, kind, identity, call):
-        """One measurement between probes, written down whatever becomes of it."""
-        self.attempt(kind, identity, lambda: self.between_probes(call))
+    def measure(self, kind, identity, call, compared=True):
+        """One measurement between probes, written down whatever becomes of it.
+
+        It is repeated where the probes differ if it is to be compared with them.
+        """
+        within = self.between_equal_probes if compared else self.between_probes
+        self.attempt(kind, identity, lambda: within(call))
         self.measured += 1
         self.doubt()
 
@@ -224,7 +232,7 @@ class Measuring:
                 for peer in order:
                     identity = {"peer": peer, "scenario": scenario, "round": turn + 1}
                     self.measure("peer", identity, lambda peer=peer: self.pair(
-                        peer, scenario, placement))
+                        peer, scenario, placement), plans.compared_with_floors(scenario))
 
     def join(self, backlog):
         command = [sys.executable, str(self.root / "bench" / "time_to_live.py"), str(self.build),

@@ -213,6 +213,16 @@ class MeasuringTest(unittest.TestCase):
         self.assertEqual(len(run.asked), measuring.ATTEMPTS_MAX)
         self.assertFalse(run.lines[-1]["steady"])
 
+    def test_what_is_compared_with_no_floor_is_not_repeated_and_counts(self):
+        for scenario, times in (("round-trip", 2), ("stopped-reader", 1), ("stopped-of-two", 1)):
+            plan = plans.Plan([], {"a": [scenario]}, only=[scenario])
+            run = self.scripted(plan, [probe(100)] + [probe(300), probe(100), probe(100)] * 9)
+            run.peers()
+            rounds = plan.rounds(scenario)
+            self.assertEqual(len(run.asked) > rounds, times > 1, scenario)
+            self.assertEqual(figures.trials_of(run.lines)[0] > 0, times > 1, scenario)
+            self.assertEqual(len(figures.peers_of(run.lines, scenario)["a"]), rounds, scenario)
+
     def test_peers_are_interleaved_and_each_begins_in_turn(self):
         plan = plans.Plan([], dict.fromkeys("abc", ["round-trip"]), only=["round-trip"])
         run = self.scripted(plan, [probe()])
