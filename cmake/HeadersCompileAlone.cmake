@@ -3,8 +3,8 @@
 # The one place that searches for files: a header that someone forgot to list must not escape it.
 
 set(first_includes "")
-foreach(layer proto os bus channel snapshot publisher subscribers wait_set monitor cli bindings
-        testing tests)
+foreach(layer proto os bus channel snapshot publisher subscribers wait_set monitor cli
+        bindings/c testing tests)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${layer}/*.cc)
   foreach(source IN LISTS sources)
     file(STRINGS ${source} include REGEX "^#include" LIMIT_COUNT 1)
@@ -16,7 +16,7 @@ endforeach()
 
 set(header_sources "")
 foreach(layer include/lapwing proto os bus channel snapshot publisher subscribers wait_set monitor
-        cli bindings testing tests)
+        cli bindings/c testing tests)
   file(GLOB_RECURSE headers RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS ${layer}/*.h)
   list(TRANSFORM headers REPLACE "^include/" "")
   list(REMOVE_ITEM headers "" ${first_includes})

@@ -22,6 +22,7 @@ packages=(
   catch2 libbenchmark-dev                              # tests and benchmarks
   fio                                                  # the floor of sustained publishing
   doxygen                                              # the reference of the public headers
+  abigail-tools                                        # the C interface compared with what it was
   valgrind                                             # instructions of a publish, counted
   python3-matplotlib                                   # the pictures of a benchmark's report
   python3 python3-venv ca-certificates                 # house rules; tests that need a registry

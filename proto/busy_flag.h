@@ -1,5 +1,9 @@
-// Whether a call on an object is waiting: one thread at a time may use it, and a second one that
-// comes meanwhile is to be told so.
+// Whether a call on an object is under way: one thread at a time may use it, and a call of a second
+// one that comes meanwhile is refused.
+//
+//   BusyFlag  around calls that wait: of two that overlap, one is refused
+//   UseMark   around every call, for which an exchange would cost too much: one that overlaps a call
+//             that has been under way for a while, as one that waits has, is refused
 //
 // Thread safety: any thread.
 #pragma once
@@ -19,6 +23,18 @@ class BusyFlag {
 
  private:
   std::atomic<bool> busy_{false};
+};
+
+class UseMark {
+ public:
+  // Relaxed: refusing is all that it does. A call that is not refused has been ordered after the last
+  // one by its caller, or else the two overlap by less than a store takes to be seen.
+  bool is_set() const { return in_use_.load(std::memory_order_relaxed); }
+  void set() { in_use_.store(true, std::memory_order_relaxed); }
+  void clear() { in_use_.store(false, std::memory_order_relaxed); }
+
+ private:
+  std::atomic<bool> in_use_{false};
 };
 
 }  // namespace lapwing

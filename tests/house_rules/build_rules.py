@@ -23,7 +23,7 @@ def commands(source):
 def sources_are_listed(tree):
     """Every .cc is listed in a CMakeLists.txt of its folder or of one above."""
     for source in tree.cpp():
-        if not source.path.endswith(".cc"):
+        if not source.path.endswith(".cc") or source.is_of_another_runtime:
             continue
         parts = source.path.split("/")
         for depth in range(len(parts) - 1, -1, -1):

@@ -63,8 +63,14 @@ class Source:
         return self.layer in ("testing", "tests") or self.path.endswith("_test.cc")
 
     @property
+    def is_of_another_runtime(self):
+        """C++ that Python or Go builds, by their own rules, over the C interface."""
+        return self.layer == "bindings" and not self.path.startswith("bindings/c/")
+
+    @property
     def is_library(self):
-        return self.is_cpp and self.layer in LAYERS and not self.is_test
+        return (self.is_cpp and self.layer in LAYERS and not self.is_test
+                and not self.is_of_another_runtime)
 
     @cached_property
     def code(self):

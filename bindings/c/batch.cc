@@ -1,0 +1,69 @@
+#include "bindings/c/batch.h"
+
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "bindings/c/events.h"
+#include "bindings/c/structs.h"
+
+namespace lapwing::c {
+namespace {
+
+// All but the event, of which a program compiled against another version may have less or more.
+constexpr std::size_t kBatchBytesMin = offsetof(lapwing_batch, event);
+
+absl::Status invalid(const std::string& message) {
+  return make_error(Errc::kInvalidArgument, message);
+}
+
+}  // namespace
+
+absl::Status BatchOut::check(lapwing_batch* batch) {
+  if (batch == nullptr) return invalid("batch is NULL; give its address");
+  if (batch->struct_size < kBatchBytesMin) {
+    return invalid(absl::StrCat("batch says struct_size ", batch->struct_size,
+                                "; set it to sizeof before the call"));
+  }
+  batch->kind = LAPWING_BATCH_NOTHING;
+  batch->count = 0;
+  batch->first = 0;
+  batch->row_bytes = 0;
+  batch->flags = 0;
+  if (batch->rows == nullptr && batch->rows_bytes != 0) {
+    return invalid("batch.rows is NULL, and rows_bytes is not 0");
+  }
+  if (batch->rows_max == 0 && (batch->sequences != nullptr || batch->conflated != nullptr)) {
+    return invalid("batch has a column, and rows_max does not say how many rows it holds");
+  }
+  return absl::OkStatus();
+}
+
+void BatchOut::set(const Batch& read) {
+  batch_.kind = static_cast<std::uint32_t>(read.kind);
+  batch_.count = read.count;
+  batch_.first = read.first;
+  batch_.row_bytes = read.row_bytes;
+  if (read.kind == Batch::Kind::kRecords) {
+    for (std::size_t i = 0; batch_.sequences != nullptr && i < read.count; ++i) {
+      batch_.sequences[i] = read.first + i;
+    }
+    for (std::size_t i = 0; batch_.conflated != nullptr && i < read.count; ++i) {
+      batch_.conflated[i] = read.conflated;
+    }
+  }
+  if (read.event != nullptr) set_event(*read.event);
+}
+
+void BatchOut::add(Sequence sequence, std::uint64_t conflated) {
+  if (batch_.sequences != nullptr) batch_.sequences[batch_.count] = sequence;
+  if (batch_.conflated != nullptr) batch_.conflated[batch_.count] = conflated;
+  ++batch_.count;
+}
+
+void BatchOut::set_event(const Event& event) {
+  const lapwing_event made = event_of(event);
+  const std::size_t room = batch_.struct_size - kBatchBytesMin;
+  std::memcpy(&batch_.event, &made, std::min(room, sizeof made));
+}
+
+}  // namespace lapwing::c

@@ -1,0 +1,51 @@
+// A batch of the caller's: its memory, checked, and what is written into it.
+//
+// Thread safety: as the handle that fills it.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "absl/status/status.h"
+#include "bindings/c/call.h"
+#include "bindings/c/lapwing.h"
+#include "lapwing/subscriber.h"
+
+namespace lapwing::c {
+
+class BatchOut {
+ public:
+  // Checks it and empties it. Errors: kInvalidArgument.
+  static absl::Status check(lapwing_batch* batch);
+  // Of a batch that check() found good.
+  explicit BatchOut(lapwing_batch& batch) : batch_(batch) {}
+
+  // The memory for rows of that size; where the size is not known, 0, all of it.
+  std::span<std::byte> room(std::uint32_t row_bytes) const {
+    std::size_t bytes = batch_.rows_bytes;
+    if (batch_.rows_max != 0 && row_bytes != 0) {
+      bytes = std::min(bytes, rows_max(row_bytes) * row_bytes);
+    }
+    return {static_cast<std::byte*>(batch_.rows), bytes};
+  }
+  std::size_t rows_max(std::uint32_t row_bytes) const {
+    const std::size_t fit = batch_.rows_bytes / row_bytes;
+    return batch_.rows_max == 0 ? fit : std::min(fit, batch_.rows_max);
+  }
+
+  // What a read gave; its rows are in room().
+  void set(const Batch& read);
+  // One more row, which does not follow the ones before.
+  void add(Sequence sequence, std::uint64_t conflated);
+  void mark_sparse() { batch_.flags |= LAPWING_BATCH_SPARSE; }
+  std::size_t count() const { return batch_.count; }
+
+ private:
+  void set_event(const Event& event);
+
+  lapwing_batch& batch_;
+};
+
+}  // namespace lapwing::c

@@ -1,0 +1,84 @@
+#include "bindings/c/call.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+
+#include "bindings/c/structs.h"
+
+namespace lapwing::c {
+namespace {
+
+constexpr struct {
+  Errc code;
+  const char* words;
+} kWords[] = {
+    {Errc::kClosed, "it was closed cleanly, and everything was delivered"},
+    {Errc::kWouldBlock, "nothing can be done now, and the call was not to wait"},
+    {Errc::kTimedOut, "the timeout passed"},
+    {Errc::kInterrupted, "interrupt ended the wait"},
+    {Errc::kMisuse, "another call with this handle is under way; one thread at a time uses it"},
+    {Errc::kTooSmall, "the memory does not hold one row; row_bytes says what it takes"},
+    {Errc::kEventDue, "an event or a state stands before the next record; read it first"},
+    {Errc::kForked, "the handle is of the process that forked this one; open another one here"},
+    {Errc::kNoMemory, "there is no memory left"},
+};
+
+}  // namespace
+
+std::string_view words_of(Errc code) {
+  for (const auto& entry : kWords) {
+    if (entry.code == code) return entry.words;
+  }
+  return name_of(code);
+}
+
+lapwing_result fail(lapwing_error* error, Errc code, std::string_view message,
+                    int sys_errno) noexcept {
+  constexpr std::size_t kHead = offsetof(lapwing_error, message);
+  if (error == nullptr || error->struct_size < kHead) return number_of(code);
+  error->code = number_of(code);
+  error->sys_errno = sys_errno;
+  error->reserved = 0;
+  const std::size_t room = std::min<std::size_t>(error->struct_size, sizeof *error) - kHead;
+  if (room > 0) put_text(error->message, room, message);
+  return number_of(code);
+}
+
+lapwing_result fail(lapwing_error* error, const absl::Status& status) {
+  const auto message = status.message();
+  return fail(error, errc_of(status), {message.data(), message.size()}, errno_of(status));
+}
+
+lapwing_result answer(lapwing_error* error, Errc result, const absl::Status& status) {
+  if (result == Errc::kOk) return success();
+  return errc_of(status) == result ? fail(error, status) : fail(error, result, words_of(result));
+}
+
+lapwing_result fail_by_exception(lapwing_error* error) noexcept {
+  try {
+    std::rethrow_exception(std::current_exception());
+  } catch (const std::bad_alloc&) {
+    return fail(error, Errc::kNoMemory, words_of(Errc::kNoMemory));
+  } catch (const std::length_error&) {  // of a container that was to be larger than memory
+    return fail(error, Errc::kNoMemory, words_of(Errc::kNoMemory));
+  } catch (const std::exception& thrown) {
+    return fail(error, Errc::kSystem, thrown.what());
+  } catch (...) {
+    return fail(error, Errc::kSystem, "an exception of an unknown type was thrown");
+  }
+}
+
+lapwing_result refuse(lapwing_error* error, Errc why, const char* what, bool is_null) noexcept {
+  std::string_view message = words_of(why);
+  char text[96];
+  if (is_null) {
+    put_text(text, sizeof text, "this ");
+    append_text(text, sizeof text, what);
+    append_text(text, sizeof text, " is NULL: it was not opened, or it was destroyed");
+    message = text;
+  }
+  return fail(error, why, message);
+}
+
+}  // namespace lapwing::c

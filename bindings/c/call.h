@@ -1,0 +1,134 @@
+// What every function of the C interface does around its work: it finds the handle good or refuses
+// the call, lets no exception out, and writes down what failed.
+//
+//   lapwing_result lapwing_history_inspect(lapwing_history* history, …, lapwing_error* error) {
+//     return call(history, error, [&](History& opened) { … return success(); });
+//   }
+//
+// Thread safety: as lapwing.h says.
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <new>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "bindings/c/lapwing.h"
+#include "lapwing/error.h"
+#include "lapwing/waiting.h"
+#include "os/fork.h"
+#include "proto/busy_flag.h"
+
+namespace lapwing::c {
+
+inline lapwing_result number_of(Errc code) {
+  return static_cast<lapwing_result>(code);
+}
+inline lapwing_result success() {
+  return LAPWING_OK;
+}
+
+// Write *error where it is not NULL, and return its number.
+lapwing_result fail(lapwing_error* error, Errc code, std::string_view message,
+                    int sys_errno = 0) noexcept;
+lapwing_result fail(lapwing_error* error, const absl::Status& status);
+// An operation's answer: success, or why it did not succeed, which is in `status` where that is about
+// it, and needs no more words otherwise.
+lapwing_result answer(lapwing_error* error, Errc result, const absl::Status& status);
+// The words for an error that needs no more.
+std::string_view words_of(Errc code);
+
+// The exception that is being handled.
+lapwing_result fail_by_exception(lapwing_error* error) noexcept;
+
+inline Deadline deadline_in(std::int64_t timeout_ns) {
+  if (timeout_ns == 0) return Deadline::now();
+  if (timeout_ns < 0) return Deadline::never();
+  return Deadline(std::chrono::nanoseconds(timeout_ns));
+}
+
+inline std::string text_of(const char* text) {
+  return text == nullptr ? std::string() : std::string(text);
+}
+
+// Runs what takes no handle.
+template <typename Work>
+lapwing_result run(lapwing_error* error, Work&& work) noexcept {
+  try {
+    return work();
+  } catch (...) {
+    return fail_by_exception(error);
+  }
+}
+
+// What a handle is: an object, and whether a call is under way. `kWhat` names it in messages.
+template <typename Object>
+struct Handle {
+  explicit Handle(Object opened) : object(std::move(opened)) {}
+
+  Object object;
+  UseMark mark;
+  const ForkMark made;
+};
+
+class InUse {
+ public:
+  explicit InUse(UseMark& mark) : mark_(mark) { mark_.set(); }
+  InUse(const InUse&) = delete;
+  InUse& operator=(const InUse&) = delete;
+  ~InUse() { mark_.clear(); }
+
+ private:
+  UseMark& mark_;
+};
+
+// Why a call with this handle is refused: kOk where it is not.
+template <typename HandleType>
+Errc refusal(const HandleType* handle) {
+  if (handle == nullptr) return Errc::kMisuse;
+  if (handle->made.in_child()) return Errc::kForked;
+  return handle->mark.is_set() ? Errc::kMisuse : Errc::kOk;
+}
+lapwing_result refuse(lapwing_error* error, Errc why, const char* what, bool is_null) noexcept;
+
+// work(handle->object), if the handle is good.
+template <typename HandleType, typename Work>
+lapwing_result call(HandleType* handle, lapwing_error* error, Work&& work) noexcept {
+  if (const Errc why = refusal(handle); why != Errc::kOk) [[unlikely]] {
+    return refuse(error, why, HandleType::kWhat, handle == nullptr);
+  }
+  const InUse use(handle->mark);
+  try {
+    return work(handle->object);
+  } catch (...) {
+    return fail_by_exception(error);
+  }
+}
+
+// Checks where an open puts its handle, and empties it, before open() is called.
+template <typename HandleType, typename Open>
+lapwing_result open_into(HandleType** place, lapwing_error* error, Open&& open) noexcept {
+  if (place == nullptr) {
+    return fail(error, Errc::kInvalidArgument,
+                "there is no place for the handle: give the address of a pointer");
+  }
+  *place = nullptr;
+  return run(error, [&]() -> lapwing_result {
+    auto opened = open();
+    if (!opened.ok()) return fail(error, opened.status());
+    *place = new HandleType(*std::move(opened));
+    return success();
+  });
+}
+
+template <typename HandleType>
+void destroy(HandleType** handle) noexcept {
+  if (handle == nullptr) return;
+  delete std::exchange(*handle, nullptr);
+}
+
+}  // namespace lapwing::c

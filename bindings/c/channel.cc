@@ -1,0 +1,406 @@
+#include "lapwing/channel.h"
+
+#include <algorithm>
+#include <array>
+#include <span>
+#include <type_traits>
+
+#include "absl/strings/str_cat.h"
+#include "bindings/c/call.h"
+#include "bindings/c/channel_handle.h"
+#include "bindings/c/structs.h"
+
+namespace lapwing::c {
+namespace {
+
+constexpr std::size_t kMessagesAtATime = 64;  // that a send copies into the channel together
+constexpr std::size_t kPeekMessagesMax = 4096;
+
+template <typename Kind>
+constexpr const char* kRoleName = "";
+template <>
+constexpr const char* kRoleName<ChannelProducer> = "producer";
+template <>
+constexpr const char* kRoleName<ChannelConsumer> = "consumer";
+template <>
+constexpr const char* kRoleName<Duplex> = "duplex";
+
+// use(end) for a handle whose end is of that kind; else misuse.
+template <typename Kind, typename Use>
+lapwing_result as(lapwing_channel* channel, lapwing_error* error, Use&& use) {
+  return call(channel, error, [&](End& opened) -> lapwing_result {
+    Kind* const end = std::get_if<Kind>(&opened.end);
+    if (end == nullptr) [[unlikely]] {
+      return fail(
+          error, Errc::kMisuse,
+          absl::StrCat("this channel is no ", kRoleName<Kind>, ", and only one can do this"));
+    }
+    return use(*end);
+  });
+}
+
+std::span<const std::byte> payload_of(const lapwing_message& message) {
+  return {static_cast<const std::byte*>(message.payload), message.bytes};
+}
+
+absl::Status check_message(const lapwing_message* message) {
+  if (message != nullptr && (message->payload != nullptr || message->bytes == 0)) {
+    return absl::OkStatus();
+  }
+  return make_error(Errc::kInvalidArgument,
+                    "a message is NULL, or its payload is while its bytes are not 0");
+}
+
+absl::Status check_messages(const lapwing_message* messages, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) {
+    if (absl::Status good = check_message(messages == nullptr ? nullptr : messages + i);
+        !good.ok()) {
+      return good;
+    }
+  }
+  return absl::OkStatus();
+}
+
+SentBatch send_some(ChannelProducer& producer, std::span<const lapwing_message> messages,
+                    Deadline deadline) {
+  std::array<Outgoing, kMessagesAtATime> outgoing;
+  const std::size_t count = std::min(messages.size(), outgoing.size());
+  for (std::size_t i = 0; i < count; ++i) outgoing[i] = {payload_of(messages[i]), messages[i].type};
+  const std::span batch(outgoing.data(), count);
+  return deadline == Deadline::now() ? producer.try_send_batch(batch)
+                                     : producer.send_batch(batch, deadline);
+}
+
+SentBatch send_some(Duplex& duplex, std::span<const lapwing_message> messages, Deadline deadline) {
+  const lapwing_message& message = messages.front();
+  const Errc sent = deadline == Deadline::now()
+                        ? duplex.try_send(payload_of(message), message.type)
+                        : duplex.send(payload_of(message), message.type, deadline);
+  return {sent, sent == Errc::kOk ? std::size_t{1} : 0};
+}
+
+template <typename Kind>
+lapwing_result send_all(Kind& end, std::span<const lapwing_message> messages, Deadline deadline,
+                        std::size_t* sent, lapwing_error* error) {
+  std::size_t done = 0;
+  Errc result = Errc::kOk;
+  while (done < messages.size() && result == Errc::kOk) {
+    const SentBatch batch = send_some(end, messages.subspan(done), deadline);
+    done += batch.count;
+    result = batch.result;
+  }
+  if (sent != nullptr) *sent = done;
+  return answer(error, result, end.status());
+}
+
+lapwing_message message_of(std::span<const std::byte> payload, std::uint32_t type) {
+  return {payload.data(), payload.size(), type, 0};
+}
+
+lapwing_result peek_messages(ChannelConsumer& consumer, std::vector<Message>& peeked,
+                             lapwing_message* messages, std::size_t max, std::int64_t timeout_ns,
+                             std::size_t* count, lapwing_error* error) {
+  if (count == nullptr || messages == nullptr || max == 0) {
+    return fail(error, Errc::kInvalidArgument, "messages or count is NULL, or max is 0");
+  }
+  *count = 0;
+  peeked.resize(std::min(max, kPeekMessagesMax));
+  const PeekBatch batch = timeout_ns == 0 ? consumer.try_peek_batch(peeked)
+                                          : consumer.peek_batch(peeked, deadline_in(timeout_ns));
+  peeked.resize(batch.count);
+  if (batch.result != Errc::kOk) return answer(error, batch.result, consumer.status());
+  for (std::size_t i = 0; i < batch.count; ++i) {
+    messages[i] = message_of(peeked[i].payload, peeked[i].type);
+  }
+  *count = batch.count;
+  return success();
+}
+
+lapwing_result release_messages(ChannelConsumer& consumer, std::vector<Message>& peeked,
+                                std::size_t count, lapwing_error* error) {
+  if (count > peeked.size()) {
+    return fail(error, Errc::kMisuse,
+                absl::StrCat(count, " messages cannot be released; the last peek has ",
+                             peeked.size(), " that are not"));
+  }
+  if (count == 0) return success();
+  const Errc released = consumer.release(peeked, count);
+  if (released == Errc::kOk) {
+    peeked.erase(peeked.begin(), peeked.begin() + static_cast<std::ptrdiff_t>(count));
+  }
+  return answer(error, released, consumer.status());
+}
+
+lapwing_reply reply_of(const Reply& reply) {
+  lapwing_reply out{};
+  out.is_error = reply.is_error ? 1 : 0;
+  out.is_late = reply.is_late ? 1 : 0;
+  out.code = reply.code;
+  out.call = reply.call;
+  out.message = message_of(reply.payload, reply.type);
+  return out;
+}
+
+lapwing_result finish_call(Duplex& duplex, std::uint64_t call, std::int64_t timeout_ns,
+                           lapwing_reply* out, lapwing_error* error) {
+  if (absl::Status fits = check_struct(out, out == nullptr ? 0 : out->struct_size, "reply");
+      !fits.ok()) {
+    return fail(error, fits);
+  }
+  const auto ended = [&] {
+    if (call != 0) return duplex.finish(call);
+    return timeout_ns == 0 ? duplex.try_finish_any() : duplex.finish_any(deadline_in(timeout_ns));
+  };
+  const Reply reply = ended();
+  copy_out(reply_of(reply), out);
+  return answer(error, reply.result, duplex.status());
+}
+
+lapwing_result take_next(Duplex& duplex, std::int64_t timeout_ns, lapwing_reply* out,
+                         lapwing_error* error) {
+  if (absl::Status fits = check_struct(out, out == nullptr ? 0 : out->struct_size, "request");
+      !fits.ok()) {
+    return fail(error, fits);
+  }
+  const Incoming incoming =
+      timeout_ns == 0 ? duplex.try_next() : duplex.next(deadline_in(timeout_ns));
+  lapwing_reply made{};
+  made.call = incoming.call;
+  made.message = message_of(incoming.payload, incoming.type);
+  copy_out(made, out);
+  return answer(error, incoming.result, duplex.status());
+}
+
+lapwing_result send_reply(Duplex& duplex, const lapwing_reply* given, std::int64_t timeout_ns,
+                          lapwing_error* error) {
+  lapwing_reply reply;
+  if (given == nullptr)
+    return fail(error, Errc::kInvalidArgument, "reply is NULL; give its address");
+  if (absl::Status read = copy_in(given, "reply", reply); !read.ok()) return fail(error, read);
+  if (absl::Status good = check_message(&reply.message); !good.ok()) return fail(error, good);
+  const Deadline deadline = deadline_in(timeout_ns);
+  const std::span<const std::byte> payload = payload_of(reply.message);
+  const Errc sent =
+      reply.is_error != 0
+          ? duplex.reply_error(reply.call, reply.code,
+                               {reinterpret_cast<const char*>(payload.data()), payload.size()},
+                               deadline)
+          : duplex.reply(reply.call, payload, reply.message.type, deadline);
+  return answer(error, sent, duplex.status());
+}
+
+bool arm_end(ChannelProducer& producer, std::size_t bytes) {
+  return producer.arm(bytes);
+}
+bool arm_end(ChannelConsumer& consumer, std::size_t) {
+  return consumer.arm();
+}
+bool arm_end(Duplex& duplex, std::size_t) {
+  return duplex.arm();
+}
+
+constexpr std::uint32_t role_number(const ChannelProducer&) {
+  return LAPWING_PRODUCER;
+}
+constexpr std::uint32_t role_number(const ChannelConsumer&) {
+  return LAPWING_CONSUMER;
+}
+constexpr std::uint32_t role_number(const Duplex&) {
+  return LAPWING_DUPLEX;
+}
+
+template <typename Kind>
+lapwing_channel_info channel_info(const Kind& end) {
+  const ChannelCounters counters = end.counters();
+  lapwing_channel_info info{};
+  info.role = role_number(end);
+  info.connection_id = id_of(end.connection_id());
+  info.message_bytes_max = end.message_bytes_max();
+  info.sent = counters.messages_sent;
+  info.received = counters.messages_received;
+  info.released = counters.messages_released;
+  info.full_waits = counters.full_waits;
+  info.empty_waits = counters.empty_waits;
+  info.sleeps = counters.sleeps;
+  info.wakes = counters.wakes;
+  if constexpr (std::is_same_v<Kind, Duplex>) {
+    info.late_replies = end.duplex_counters().late_replies;
+  }
+  return info;
+}
+
+}  // namespace
+}  // namespace lapwing::c
+
+using namespace lapwing::c;
+using lapwing::ChannelConsumer;
+using lapwing::ChannelOptions;
+using lapwing::ChannelProducer;
+using lapwing::Duplex;
+using lapwing::Errc;
+
+extern "C" {
+
+lapwing_result lapwing_channel_connect(const char* path, uint32_t role,
+                                       const lapwing_channel_options* options, int64_t timeout_ns,
+                                       lapwing_channel** channel, lapwing_error* error) {
+  return open_into(channel, error, [&]() -> absl::StatusOr<End> {
+    const absl::StatusOr<Role> meant = role_of(role);
+    if (!meant.ok()) return meant.status();
+    const absl::StatusOr<ChannelOptions> made = channel_options(options);
+    if (!made.ok()) return made.status();
+    return make_end(*meant, [&](auto* type) {
+      using Kind = std::remove_pointer_t<decltype(type)>;
+      return Kind::connect(text_of(path), *made, deadline_in(timeout_ns));
+    });
+  });
+}
+
+lapwing_result lapwing_channel_claim(lapwing_channel* channel, size_t bytes, int64_t timeout_ns,
+                                     void** payload, lapwing_error* error) {
+  return as<ChannelProducer>(channel, error, [&](ChannelProducer& producer) {
+    if (payload == nullptr) {
+      return fail(error, Errc::kInvalidArgument, "payload is NULL; give its address");
+    }
+    *payload = nullptr;
+    const lapwing::Claim claim = timeout_ns == 0 ? producer.try_claim(bytes)
+                                                 : producer.claim(bytes, deadline_in(timeout_ns));
+    if (claim.result != Errc::kOk) return answer(error, claim.result, producer.status());
+    *payload = claim.payload.data();
+    return success();
+  });
+}
+
+lapwing_result lapwing_channel_commit(lapwing_channel* channel, size_t bytes, uint32_t type,
+                                      lapwing_error* error) {
+  return as<ChannelProducer>(channel, error, [&](ChannelProducer& producer) {
+    return answer(error, producer.commit(bytes, type), producer.status());
+  });
+}
+
+lapwing_result lapwing_channel_abort(lapwing_channel* channel, lapwing_error* error) {
+  return as<ChannelProducer>(channel, error, [&](ChannelProducer& producer) {
+    return answer(error, producer.abort(), producer.status());
+  });
+}
+
+lapwing_result lapwing_channel_send(lapwing_channel* channel, const lapwing_message* messages,
+                                    size_t count, int64_t timeout_ns, size_t* sent,
+                                    lapwing_error* error) {
+  if (sent != nullptr) *sent = 0;
+  return call(channel, error, [&](End& opened) -> lapwing_result {
+    if (absl::Status good = check_messages(messages, count); !good.ok()) return fail(error, good);
+    const std::span all(messages, count);
+    if (auto* producer = std::get_if<ChannelProducer>(&opened.end)) {
+      return send_all(*producer, all, deadline_in(timeout_ns), sent, error);
+    }
+    if (auto* duplex = std::get_if<Duplex>(&opened.end)) {
+      return send_all(*duplex, all, deadline_in(timeout_ns), sent, error);
+    }
+    return fail(error, Errc::kMisuse, "this channel is a consumer, which sends nothing");
+  });
+}
+
+lapwing_result lapwing_channel_drain(lapwing_channel* channel, int64_t timeout_ns,
+                                     lapwing_error* error) {
+  return as<ChannelProducer>(channel, error, [&](ChannelProducer& producer) {
+    return answer(error, producer.drain(deadline_in(timeout_ns)), producer.status());
+  });
+}
+
+lapwing_result lapwing_channel_peek(lapwing_channel* channel, lapwing_message* messages, size_t max,
+                                    int64_t timeout_ns, size_t* count, lapwing_error* error) {
+  return as<ChannelConsumer>(channel, error, [&](ChannelConsumer& consumer) {
+    return peek_messages(consumer, channel->object.peeked, messages, max, timeout_ns, count, error);
+  });
+}
+
+lapwing_result lapwing_channel_release(lapwing_channel* channel, size_t count,
+                                       lapwing_error* error) {
+  return as<ChannelConsumer>(channel, error, [&](ChannelConsumer& consumer) {
+    return release_messages(consumer, channel->object.peeked, count, error);
+  });
+}
+
+lapwing_result lapwing_channel_start(lapwing_channel* channel, const lapwing_message* request,
+                                     int64_t timeout_ns, uint64_t* call, lapwing_error* error) {
+  return as<Duplex>(channel, error, [&](Duplex& duplex) -> lapwing_result {
+    if (absl::Status good = check_message(request); !good.ok()) return fail(error, good);
+    if (call == nullptr) {
+      return fail(error, Errc::kInvalidArgument, "call is NULL; give its address");
+    }
+    const lapwing::StartedCall started =
+        duplex.start(payload_of(*request), request->type, deadline_in(timeout_ns));
+    *call = started.call;
+    return answer(error, started.result, duplex.status());
+  });
+}
+
+lapwing_result lapwing_channel_finish(lapwing_channel* channel, uint64_t call, int64_t timeout_ns,
+                                      lapwing_reply* reply, lapwing_error* error) {
+  return as<Duplex>(channel, error, [&](Duplex& duplex) {
+    return finish_call(duplex, call, timeout_ns, reply, error);
+  });
+}
+
+lapwing_result lapwing_channel_cancel(lapwing_channel* channel, uint64_t call,
+                                      lapwing_error* error) {
+  return as<Duplex>(channel, error, [&](Duplex& duplex) {
+    return answer(error, duplex.cancel(call), duplex.status());
+  });
+}
+
+lapwing_result lapwing_channel_next(lapwing_channel* channel, int64_t timeout_ns,
+                                    lapwing_reply* request, lapwing_error* error) {
+  return as<Duplex>(channel, error,
+                    [&](Duplex& duplex) { return take_next(duplex, timeout_ns, request, error); });
+}
+
+lapwing_result lapwing_channel_reply(lapwing_channel* channel, const lapwing_reply* reply,
+                                     int64_t timeout_ns, lapwing_error* error) {
+  return as<Duplex>(channel, error,
+                    [&](Duplex& duplex) { return send_reply(duplex, reply, timeout_ns, error); });
+}
+
+lapwing_result lapwing_channel_arm(lapwing_channel* channel, size_t bytes, int32_t* armed,
+                                   lapwing_error* error) {
+  return call(channel, error, [&](End& opened) {
+    if (armed == nullptr) {
+      return fail(error, Errc::kInvalidArgument, "armed is NULL; give its address");
+    }
+    *armed = std::visit([&](auto& end) { return arm_end(end, bytes); }, opened.end) ? 1 : 0;
+    return success();
+  });
+}
+
+int32_t lapwing_channel_fd(lapwing_channel* channel) {
+  if (refusal(channel) != Errc::kOk) return -1;
+  return std::visit([](const auto& end) { return end.fd(); }, channel->object.end);
+}
+
+lapwing_result lapwing_channel_inspect(lapwing_channel* channel, lapwing_channel_info* info,
+                                       lapwing_error* error) {
+  return call(channel, error, [&](End& opened) {
+    return fill(info, "info", error, [&] {
+      return std::visit([](const auto& end) { return channel_info(end); }, opened.end);
+    });
+  });
+}
+
+void lapwing_channel_interrupt(lapwing_channel* channel) {
+  if (channel == nullptr) return;
+  std::visit([](auto& end) { end.interrupt(); }, channel->object.end);
+}
+
+lapwing_result lapwing_channel_close(lapwing_channel* channel, lapwing_error* error) {
+  return call(channel, error, [&](End& opened) {
+    std::visit([](auto& end) { end.close(); }, opened.end);
+    return success();
+  });
+}
+
+void lapwing_channel_destroy(lapwing_channel** channel) {
+  destroy(channel);
+}
+
+}  // extern "C"

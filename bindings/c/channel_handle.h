@@ -1,0 +1,47 @@
+// The handle of a channel: one of the three kinds of end, and what it has borrowed.
+//
+// Thread safety: as lapwing.h says.
+#pragma once
+
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "bindings/c/call.h"
+#include "bindings/c/channel_options.h"
+#include "lapwing/consumer.h"
+#include "lapwing/duplex.h"
+#include "lapwing/producer.h"
+
+namespace lapwing::c {
+
+struct End {
+  std::variant<ChannelProducer, ChannelConsumer, Duplex> end;
+  std::vector<Message> peeked = {};  // by the last peek
+};
+
+// An end in that role: make(type) gives it, for a pointer that only names the type.
+template <typename Make>
+absl::StatusOr<End> make_end(Role role, Make&& make) {
+  const auto wrapped = [](auto opened) -> absl::StatusOr<End> {
+    if (!opened.ok()) return opened.status();
+    return End{*std::move(opened)};
+  };
+  switch (role) {
+    case Role::kProducer:
+      return wrapped(make(static_cast<ChannelProducer*>(nullptr)));
+    case Role::kConsumer:
+      return wrapped(make(static_cast<ChannelConsumer*>(nullptr)));
+    case Role::kDuplex:
+      break;
+  }
+  return wrapped(make(static_cast<Duplex*>(nullptr)));
+}
+
+}  // namespace lapwing::c
+
+struct lapwing_channel : lapwing::c::Handle<lapwing::c::End> {
+  static constexpr char kWhat[] = "channel";
+  using Handle::Handle;
+};

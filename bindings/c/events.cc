@@ -1,0 +1,66 @@
+#include "bindings/c/events.h"
+
+#include "bindings/c/structs.h"
+
+namespace lapwing::c {
+namespace {
+
+// Kinds and causes have the numbers of the C++ interface.
+static_assert(LAPWING_EVENT_GAP == static_cast<int>(ItemKind::kGap));
+static_assert(LAPWING_EVENT_LOST == static_cast<int>(ItemKind::kLost));
+static_assert(LAPWING_EVENT_SESSION == static_cast<int>(ItemKind::kSession));
+static_assert(LAPWING_EVENT_RESET == static_cast<int>(ItemKind::kReset));
+static_assert(LAPWING_EVENT_CAUGHT_UP == static_cast<int>(ItemKind::kCaughtUp));
+static_assert(LAPWING_EVENT_STALE == static_cast<int>(ItemKind::kStale));
+static_assert(LAPWING_EVENT_PUBLISHER_GONE == static_cast<int>(ItemKind::kPublisherGone));
+static_assert(LAPWING_EVENT_CLOSED == static_cast<int>(ItemKind::kClosed));
+static_assert(LAPWING_EVENT_SNAPSHOT_COMPLETE == static_cast<int>(ItemKind::kSnapshotComplete));
+static_assert(LAPWING_EVENT_NO_SNAPSHOT == static_cast<int>(ItemKind::kNoSnapshot));
+static_assert(LAPWING_EVENT_BEHIND == static_cast<int>(ItemKind::kBehind));
+static_assert(LAPWING_EVENT_LIVE == static_cast<int>(ItemKind::kLive));
+static_assert(LAPWING_CAUSE_LAPPED == static_cast<int>(GapCause::kLapped));
+static_assert(LAPWING_CAUSE_SESSION == static_cast<int>(GapCause::kSession));
+static_assert(LAPWING_CAUSE_VOID == static_cast<int>(GapCause::kVoid));
+static_assert(LAPWING_CAUSE_PRUNED == static_cast<int>(GapCause::kPruned));
+static_assert(LAPWING_CAUSE_DAMAGED == static_cast<int>(GapCause::kDamaged));
+
+bool has_gap(const Event& event) {
+  switch (event.kind) {
+    case ItemKind::kGap:
+    case ItemKind::kLost:
+      return true;
+    case ItemKind::kSnapshotComplete:
+    case ItemKind::kNoSnapshot:
+      return event.gap.first != kNoSequence;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+lapwing_event event_of(const Event& event) {
+  lapwing_event out{};
+  out.kind = static_cast<std::uint32_t>(event.kind);
+  out.sequence = event.sequence;
+  if (has_gap(event)) {
+    out.cause = static_cast<std::uint32_t>(event.gap.cause);
+    out.first = event.gap.first;
+    out.last = event.gap.last;
+    out.resume = event.gap.resume;
+    out.fillable = event.gap.fillable ? 1 : 0;
+  }
+  out.record_bytes = event.record_bytes;
+  out.journal_id = id_of(event.journal_id);
+  out.session_id = id_of(event.session_id);
+  out.state_entries = event.state_entries;
+  out.is_first_session = event.is_first_session ? 1 : 0;
+  out.is_described = event.description != nullptr ? 1 : 0;
+  put_text(out.schema, event.schema);
+  put_text(out.fold, event.fold);
+  const bool has_note = event.text.empty() && event.kind == ItemKind::kSession;
+  put_text(out.text, has_note ? event.schema_note : event.text);
+  return out;
+}
+
+}  // namespace lapwing::c

@@ -1,0 +1,770 @@
+/* lapwing.h: the C interface of Lapwing. C11, and C++11 or newer. docs/c.md explains it.
+ *
+ *   lapwing_subscriber_options options = {.struct_size = sizeof options, .directory = "./es"};
+ *   lapwing_subscriber *subscriber = NULL;
+ *   lapwing_error error = {.struct_size = sizeof error};
+ *   if (lapwing_subscriber_open(&options, &subscriber, &error) != LAPWING_OK) die(error.message);
+ *
+ * 1  Results are numbers: LAPWING_OK, or one of the errors below. What else is known goes into
+ *    *error, the caller's memory, where that is not NULL and the call failed. Nothing is kept per
+ *    thread: goroutines, virtual threads and worker pools change threads between two calls.
+ * 2  Every struct that a call takes begins with struct_size, which the caller sets to sizeof. Zero
+ *    is the default of each other field. A struct that is longer than the library's is taken if
+ *    its tail is zero (else invalid-argument), a shorter one as if its tail were zero; what the
+ *    library fills in is cut at struct_size. Small parts of others (ids, positions, keys, levels,
+ *    orders, fields, messages) have no size, and never change.
+ * 3  Timeouts are nanoseconds from now. 0: the call does not wait, and answers would-block.
+ *    LAPWING_FOREVER, or any negative number: without end. Any other: timed-out after that time.
+ * 4  One thread at a time uses a handle, any thread; the caller orders one thread's use before the
+ *    next one's. A call that overlaps one that waits is answered with misuse. *_interrupt may be
+ *    called at any time, also in a signal handler: it ends the wait under way, or else the next
+ *    one, with interrupted, once.
+ * 5  *_destroy(&handle) gives everything back and sets the handle to NULL; no other call may be
+ *    under way. Every call answers a NULL handle with misuse. destroy never waits for a disk: what
+ *    is left of a publisher goes on in a thread of the library's own.
+ * 6  In a forked child every call answers forked, and destroy frees memory. The parent notices
+ *    nothing.
+ * 7  Strings in are UTF-8, end with a zero and are copied; NULL is the same as "". Strings out
+ *    stand in fixed fields, end with a zero, and are cut where they do not fit.
+ * 8  No C++ exception leaves the library. It calls nobody back but the log's function.
+ */
+#ifndef LAPWING_H
+#define LAPWING_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define LAPWING_ABI_MAJOR 1 /* the library is liblapwing.so.1 */
+#define LAPWING_ABI_MINOR 0 /* grows with every addition, which gets a version node of its own */
+#define LAPWING_FOREVER INT64_C(-1)
+
+#if defined(__GNUC__)
+#define LAPWING_API __attribute__((visibility("default"), warn_unused_result))
+#define LAPWING_API_V __attribute__((visibility("default")))
+#else
+#define LAPWING_API
+#define LAPWING_API_V
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef int32_t lapwing_result;
+enum {
+  LAPWING_OK = 0,
+  LAPWING_INVALID_ARGUMENT = 1,   /* the arguments contradict each other or a stated limit */
+  LAPWING_NO_BUS = 2,             /* no bus at this directory, no such channel */
+  LAPWING_BUS_TAKEN = 3,          /* another process holds this bus, journal, path or cursor */
+  LAPWING_NOT_PERMITTED = 4,      /* the kernel or an ownership check said no */
+  LAPWING_NO_SPACE = 5,           /* the disk or the tmpfs is full */
+  LAPWING_SYSTEM = 6,             /* any other failed system call: sys_errno */
+  LAPWING_DAMAGED = 7,            /* durable bytes are not what was written */
+  LAPWING_ABI_MISMATCH = 8,       /* the other side speaks another version */
+  LAPWING_NOT_A_LAPWING_FILE = 9, /* something of another kind stands there */
+  LAPWING_JOURNAL_FAILED = 10,    /* the journal's first failed write or sync */
+  LAPWING_NO_JOURNAL = 11,        /* this bus keeps no journal */
+  LAPWING_PRUNED = 12,            /* the journal no longer keeps that sequence */
+  LAPWING_TIMED_OUT = 13,         /* the timeout passed while the call waited */
+  LAPWING_PUBLISHER_GONE = 14,    /* the publisher ended without closing */
+  LAPWING_REFUSED = 15,           /* the other side refused the connection */
+  LAPWING_PROTOCOL = 16,          /* the other side violates the protocol */
+  LAPWING_BAD_INPUT = 17,         /* bytes are not what their format says */
+  LAPWING_RECORD_SIZE = 18,       /* records of this size or type do not fit this bus */
+  LAPWING_PATH_TOO_LONG = 19,     /* a path exceeds what a socket or a frame can carry */
+  LAPWING_CLOSED = 20,            /* closed cleanly */
+  LAPWING_RESET = 21,             /* a stored position is of a history that is gone */
+  LAPWING_UNSUPPORTED = 22,       /* this kernel, container or file system cannot do it */
+  LAPWING_LIMIT = 23,             /* a named limit is exhausted */
+  LAPWING_NOT_FOUND = 24,         /* a file, schema or sequence does not exist */
+  LAPWING_STOPPED_AT_GAP = 25,    /* there was a gap, and the policy was to end at one */
+  LAPWING_PEER_GONE = 26,         /* a channel's other side has ended */
+  LAPWING_CORRUPT = 27,           /* a channel's other side wrote what is not allowed */
+  LAPWING_WOULD_BLOCK = 28,       /* nothing is there now, and the call was not to wait */
+  LAPWING_MISUSE = 29,            /* the call cannot be right; it had no effect */
+  LAPWING_INTERRUPTED = 30,       /* *_interrupt ended the wait */
+  LAPWING_TOO_SMALL = 31,         /* the caller's memory holds no row or message; none was taken */
+  LAPWING_NO_MEMORY = 32,
+  LAPWING_FORKED = 33,            /* the handle belongs to the parent of this forked process */
+  LAPWING_EVENT_DUE = 34          /* an event stands before the next record: read it */
+};
+
+typedef struct lapwing_publisher lapwing_publisher;
+typedef struct lapwing_subscriber lapwing_subscriber;
+typedef struct lapwing_cursor lapwing_cursor;
+typedef struct lapwing_history lapwing_history;
+typedef struct lapwing_books lapwing_books;
+typedef struct lapwing_listener lapwing_listener;
+typedef struct lapwing_channel lapwing_channel; /* a producer, a consumer or a duplex */
+
+typedef struct lapwing_id { /* random; all zero: none */
+  uint8_t bytes[16];
+} lapwing_id;
+
+typedef struct lapwing_error {
+  uint32_t struct_size;
+  lapwing_result code;
+  int32_t sys_errno; /* of the system call that failed; 0: none did */
+  uint32_t reserved;
+  char message[496]; /* what happened, where, and what to do next */
+} lapwing_error;
+
+/* A position that can be stored, and resumed from. */
+typedef struct lapwing_position {
+  lapwing_id journal_id;
+  lapwing_id session_id;
+  uint64_t sequence; /* the last record that was taken; 0: none that could be continued */
+} lapwing_position;
+
+/* ---- library ---------------------------------------------------------------------------------- */
+
+/* The release, "0.2.0". *abi, if it is not NULL, is major << 16 | minor: refuse another major, and a
+ * minor that is smaller than the one that the program was compiled with. */
+LAPWING_API_V const char *lapwing_version(uint32_t *abi);
+/* "timed-out"; "unknown" for a number that is none. Static memory. */
+LAPWING_API_V const char *lapwing_error_name(lapwing_result code);
+
+/* Types, units and roles of fields: docs/records.md. */
+enum {
+  LAPWING_INT8 = 1, LAPWING_INT16 = 2, LAPWING_INT32 = 3, LAPWING_INT64 = 4,
+  LAPWING_UINT8 = 5, LAPWING_UINT16 = 6, LAPWING_UINT32 = 7, LAPWING_UINT64 = 8,
+  LAPWING_FLOAT32 = 9, LAPWING_FLOAT64 = 10,
+  LAPWING_CHAR = 11, /* one letter */
+  LAPWING_TEXT = 12, /* letters, up to the first zero or the end */
+  LAPWING_BYTES = 13
+};
+enum {
+  LAPWING_UNIT_PLAIN = 0,
+  LAPWING_UNIT_PRICE = 1,  /* int64, 1e-9 of a currency or point; the largest value: none */
+  LAPWING_UNIT_UTC_NS = 2, /* uint64, ns since 1970; the largest value: none */
+  LAPWING_UNIT_FLAGS = 3   /* unsigned, a sum of named bits */
+};
+enum {
+  LAPWING_ROLE_DATA = 0,
+  LAPWING_ROLE_TIME = 1, /* of the record, UTC ns */
+  LAPWING_ROLE_KEY = 2,  /* what the record is about; there may be several */
+  LAPWING_ROLE_PUBLISH_TIME = 3, /* UTC ns */
+  LAPWING_ROLE_SPARE = 4 /* bytes of no meaning yet */
+};
+
+typedef struct lapwing_field { /* of a record, little-endian */
+  char name[64];
+  uint32_t offset;
+  uint32_t bytes;
+  uint32_t type;
+  uint32_t unit;
+  uint32_t role;
+  uint32_t reserved;
+} lapwing_field;
+
+typedef struct lapwing_schema {
+  uint32_t struct_size;
+  uint32_t record_bytes;
+  char name[32];
+  uint32_t version;
+  uint32_t reserved;
+  uint64_t hash;
+  size_t field_count;
+  size_t text_bytes; /* of the text, its zero included */
+} lapwing_schema;
+
+/* The fields of a record: of the bus in `directory`, or where that is NULL of the schema `name`: one
+ * that Lapwing ships ("dbn.mbo", "kv16" …, the newest version), or "orders", the entries of that
+ * fold. `name` is ignored where a directory is given.
+ * *schema is filled in, also with too-small. `fields` gets schema->field_count of them, in the order
+ * of their offsets; `text` gets the whole description in JSON, names of values included, which is
+ * what the options `description` and `expect` below take. Both may be NULL, with a size of 0.
+ * Errors: not-found (no such schema; the bus's records are not described), no-bus, too-small,
+ * invalid-argument, damaged, system. */
+LAPWING_API lapwing_result lapwing_schema_fields(const char *directory, const char *name,
+    lapwing_schema *schema, lapwing_field *fields, size_t fields_max, char *text,
+    size_t text_bytes_max, lapwing_error *error);
+
+/* The log's lines, of the whole process: those of publishers. By default they are dropped.
+ * `log` is called on the library's threads, one line at a time, and must not call Lapwing. After the
+ * call returns the function that was set before is not called any more.
+ * `queue` not 0, with `log` NULL: lines go into a queue of 256, which lapwing_log_read empties;
+ * where it is full the oldest is dropped and counted. Both 0: lines are dropped again. */
+typedef void (*lapwing_log_fn)(void *user, const char *line);
+LAPWING_API_V void lapwing_log_set(lapwing_log_fn log, void *user, int32_t queue);
+/* The oldest line of the queue, cut at `bytes`. would-block: there is none. *dropped, if it is not
+ * NULL: how many were dropped since the last call. too-small: `bytes` is 0. */
+LAPWING_API lapwing_result lapwing_log_read(char *line, size_t bytes, uint64_t *dropped);
+
+/* ---- publisher -------------------------------------------------------------------------------- */
+
+enum {
+  LAPWING_PUBLISHER_NO_JOURNAL = 1, /* records that were lapped are lost to readers */
+  LAPWING_PUBLISHER_HUGE_PAGES = 2, /* the ring is backed by huge pages, or open fails */
+  LAPWING_PUBLISHER_RESUME = 4,     /* source_id goes on where the journal says */
+  LAPWING_PUBLISHER_GROUP = 8       /* members of `group` may read */
+};
+enum {
+  LAPWING_ON_LAG_WAIT = 1, /* the journal is a whole ring behind: publish waits for the disk */
+  LAPWING_ON_LAG_SHED = 2  /* the journal is given up for the rest of the session */
+};
+enum {
+  LAPWING_ON_FAILURE_CONTINUE = 1, /* the journal has failed: publishing goes on live */
+  LAPWING_ON_FAILURE_STOP = 2      /* publishing ends */
+};
+
+typedef struct lapwing_publisher_options {
+  uint32_t struct_size;
+  uint32_t flags;
+  const char *directory;   /* of the bus; made if it is missing */
+  const char *name;        /* NULL: the directory's last component */
+  const char *schema;      /* NULL: that of the description, else "bytes" */
+  const char *description; /* JSON (lapwing_schema_fields); NULL: none, or the shipped schema's */
+  uint32_t record_bytes;   /* 8 to 4,088; 0: that of the description, else 56 */
+  uint32_t group;          /* gid, with LAPWING_PUBLISHER_GROUP */
+  uint64_t capacity;       /* slots, a power of two; 0: what fits, up to 1,048,576 */
+  const char *ring_directory;    /* NULL: the bus directory on tmpfs, else one in /dev/shm */
+  const char *journal_directory; /* NULL: <directory>/journal */
+  uint64_t segment_bytes;        /* of slots, a power of two; 0: 64 MiB */
+  int64_t sync_interval_ns;      /* 0: 10 ms; LAPWING_FOREVER: on request only */
+  uint64_t retain_bytes;         /* 0: no limit; else the oldest segments are removed */
+  uint64_t retain_age_ns;        /* likewise, of a segment's newest record */
+  uint32_t on_lag;               /* LAPWING_ON_LAG_…; 0: wait */
+  uint32_t on_failure;           /* LAPWING_ON_FAILURE_…; 0: continue */
+  const void *metadata;          /* raw DBN metadata of the feed */
+  size_t metadata_bytes;
+  uint64_t source_id;     /* of the source of the records; the journal keeps it */
+  uint64_t source_offset; /* its records before the first that is published */
+} lapwing_publisher_options;
+
+/* How a start settled the session before it. */
+enum {
+  LAPWING_SETTLED_FRESH = 1,     /* no journal yet: a new one */
+  LAPWING_SETTLED_CONTINUED = 2, /* the last session had ended cleanly */
+  LAPWING_SETTLED_RECOVERED = 3, /* it was killed; the ring gave what was missing */
+  LAPWING_SETTLED_CUT = 4,       /* power cut: cut at durable, what was reserved is a void */
+  LAPWING_SETTLED_RESET = 5      /* the journal had failed: a new one */
+};
+enum {
+  LAPWING_JOURNAL_NONE = 0,
+  LAPWING_JOURNAL_GOOD = 1,
+  LAPWING_JOURNAL_IS_FAILED = 2, /* durable stays where it is; live goes on */
+  LAPWING_JOURNAL_IS_SHED = 3    /* likewise: LAPWING_ON_LAG_SHED */
+};
+
+typedef struct lapwing_publisher_info {
+  uint32_t struct_size;
+  uint32_t record_bytes;
+  lapwing_id journal_id;
+  lapwing_id session_id;
+  uint64_t first;         /* sequence of this session's first record */
+  uint64_t head;          /* last published */
+  uint64_t durable;       /* last that no power cut takes back */
+  uint64_t source_offset; /* records of the source that earlier sessions published */
+  uint64_t subscribers;
+  uint32_t settled;       /* LAPWING_SETTLED_… */
+  uint32_t journal_state; /* LAPWING_JOURNAL_… */
+  int32_t journal_errno;
+  uint32_t reserved;
+  uint64_t void_first; /* sequences that this start recorded as a void; 0, 0: none */
+  uint64_t void_last;
+  uint64_t journal_stalls; /* times publish waited for the journal */
+  uint64_t journal_stall_ns_max;
+  uint64_t journal_stall_ns_total;
+  uint64_t idle_wakes; /* one for each sleeper and idle period */
+  uint64_t doorbells;  /* wakes of parked subscribers */
+} lapwing_publisher_info;
+
+/* Takes the bus, settles the last session and begins one. Waits at most that long for another
+ * publisher to end. Errors: bus-taken, damaged, no-space, not-permitted, invalid-argument,
+ * record-size, path-too-long, not-a-lapwing-file, not-found, limit, unsupported, system. */
+LAPWING_API lapwing_result lapwing_publisher_open(const lapwing_publisher_options *options,
+    int64_t timeout_ns, lapwing_publisher **publisher, lapwing_error *error);
+/* Publishes `count` records of record_bytes, end to end, in order. *last, if it is not NULL, is the
+ * sequence of the last that was published, also on failure; 0: none of them was. Waits only for the
+ * journal. Errors: record-size (record_bytes is not the bus's), timed-out, would-block, interrupted,
+ * and for good journal-failed, closed. */
+LAPWING_API lapwing_result lapwing_publisher_publish(lapwing_publisher *publisher,
+    const void *records, size_t count, size_t record_bytes, int64_t timeout_ns, uint64_t *last,
+    lapwing_error *error);
+/* Waits until everything published is durable; *durable, if it is not NULL, is how far it is. */
+LAPWING_API lapwing_result lapwing_publisher_flush(lapwing_publisher *publisher,
+    int64_t timeout_ns, uint64_t *durable, lapwing_error *error);
+LAPWING_API lapwing_result lapwing_publisher_inspect(lapwing_publisher *publisher,
+    lapwing_publisher_info *info, lapwing_error *error);
+/* Ends the session: everything durable, the end recorded, subscribers told. Idempotent. timed-out,
+ * would-block: a thread of the library's own goes on with it; a later close says how it ended. */
+LAPWING_API lapwing_result lapwing_publisher_close(lapwing_publisher *publisher,
+    int64_t timeout_ns, lapwing_error *error);
+LAPWING_API_V void lapwing_publisher_interrupt(lapwing_publisher *publisher);
+/* Closes, if that was not done, and waits for nothing. A program that ends waits for such closes,
+ * for 10 s at most. */
+LAPWING_API_V void lapwing_publisher_destroy(lapwing_publisher **publisher);
+
+/* ---- subscriber ------------------------------------------------------------------------------- */
+
+enum {
+  LAPWING_BATCH_NOTHING = 0,
+  LAPWING_BATCH_RECORDS = 1,
+  LAPWING_BATCH_STATE = 2, /* rows are entries of a state */
+  LAPWING_BATCH_EVENT = 3
+};
+
+/* Kinds of events: docs/events.md. `sequence` is the event's, as described. */
+enum {
+  LAPWING_EVENT_GAP = 2,      /* first to last did not come from the ring; fillable: they follow */
+  LAPWING_EVENT_LOST = 3,     /* nothing can give first to last */
+  LAPWING_EVENT_SESSION = 4,  /* a session begins at `sequence`: the first one, or the next */
+  LAPWING_EVENT_RESET = 5,    /* another history begins at `sequence` */
+  LAPWING_EVENT_CAUGHT_UP = 6,      /* everything up to the join, `sequence`, was delivered */
+  LAPWING_EVENT_STALE = 7,          /* the publisher lives and is silent */
+  LAPWING_EVENT_PUBLISHER_GONE = 8, /* it ended without closing; the next one is waited for */
+  LAPWING_EVENT_CLOSED = 9,         /* the session was closed after `sequence` */
+  LAPWING_EVENT_SNAPSHOT_COMPLETE = 12, /* the state is complete, as of `sequence` */
+  LAPWING_EVENT_NO_SNAPSHOT = 13, /* no checkpoint can be used; `sequence` comes first */
+  LAPWING_EVENT_BEHIND = 14,      /* fallen behind behind_records or behind_ns */
+  LAPWING_EVENT_LIVE = 15         /* everything that was published is taken */
+};
+enum {
+  LAPWING_CAUSE_LAPPED = 1,  /* the publisher overwrote them before they were read */
+  LAPWING_CAUSE_SESSION = 2, /* between a dead session and the next one */
+  LAPWING_CAUSE_VOID = 3,    /* will never exist: recorded after a power cut */
+  LAPWING_CAUSE_PRUNED = 4,  /* retention removed them */
+  LAPWING_CAUSE_DAMAGED = 5  /* the journal's bytes fail their sum, or are gone */
+};
+
+/* Flat, without a union: those cost every foreign-function library an exception. */
+typedef struct lapwing_event {
+  uint32_t kind;  /* LAPWING_EVENT_… */
+  uint32_t cause; /* LAPWING_CAUSE_…, of gap and lost, and after a gap of snapshot-complete and
+                     no-snapshot; else 0, as the five below */
+  uint64_t sequence;
+  uint64_t first;   /* of the missing range */
+  uint64_t last;    /* inclusive; first - 1: nothing is missing, and the text says what is wrong */
+  uint64_t resume;  /* the next sequence that is tried in the ring */
+  uint32_t fillable; /* 1: the journal holds the range */
+  uint32_t record_bytes; /* of the records that follow */
+  lapwing_id journal_id;
+  lapwing_id session_id;
+  uint64_t state_entries; /* snapshot-complete: of the state */
+  uint32_t is_first_session; /* session: 1 for the first */
+  uint32_t is_described;     /* 1: lapwing_schema_fields of the bus has the fields */
+  char schema[32];
+  char fold[32]; /* of the state that was loaded */
+  char text[512]; /* in words: why, which checkpoint, how a session ended */
+} lapwing_event;
+
+enum {
+  LAPWING_BATCH_SPARSE = 1 /* rows do not follow one another: see `sequences` */
+};
+
+typedef struct lapwing_batch {
+  uint32_t struct_size;
+  uint32_t kind; /* out: LAPWING_BATCH_… */
+  /* In: the caller's memory. */
+  void *rows;         /* end to end */
+  size_t rows_bytes;  /* of it */
+  uint64_t *sequences; /* a column of rows_max, or NULL; of records the sequence of each row */
+  uint64_t *conflated; /* likewise: how many older records each row stands for besides itself */
+  size_t rows_max;     /* 0: as many as fit into rows; needed where there is a column */
+  /* Out. */
+  size_t count;       /* rows */
+  uint64_t first;     /* sequence of row 0. Row i is first + i, but for LAPWING_BATCH_SPARSE */
+  uint32_t row_bytes; /* of a record, or of an entry of the state */
+  uint32_t flags;
+  lapwing_event event; /* with LAPWING_BATCH_EVENT */
+} lapwing_batch;
+
+enum {
+  LAPWING_START_LIVE = 0,     /* the next record that is published */
+  LAPWING_START_OLDEST = 1,   /* the oldest that is kept */
+  LAPWING_START_SEQUENCE = 2, /* start_value */
+  LAPWING_START_TIME = 3,     /* start_value, UTC ns: at or a little before */
+  LAPWING_START_SNAPSHOT = 4, /* the state of the newest checkpoint, then what follows */
+  LAPWING_START_AFTER = 5     /* start_position */
+};
+enum {
+  LAPWING_ON_GAP_FILL = 1,    /* read it from the journal */
+  LAPWING_ON_GAP_SKIP = 2,    /* report it, and go on in the ring */
+  LAPWING_ON_GAP_STOP = 3,    /* report it, and end with stopped-at-gap */
+  LAPWING_ON_GAP_SNAPSHOT = 4 /* report it, and go on with the newest checkpoint's state */
+};
+enum {
+  LAPWING_WAIT_BUSY = 1,    /* spins; needs a core of its own */
+  LAPWING_WAIT_BACKOFF = 2, /* spins for a while, then yields, then sleeps */
+  LAPWING_WAIT_PARK = 3     /* sleeps at once */
+};
+enum {
+  LAPWING_SUBSCRIBER_END_AT_CLOSE = 1, /* a clean close is the end: closed */
+  LAPWING_SUBSCRIBER_CONFLATE = 2      /* the newest record of each key, once an interval */
+};
+
+typedef struct lapwing_subscriber_options {
+  uint32_t struct_size;
+  uint32_t flags;
+  const char *directory; /* of the bus */
+  const char *name;      /* shown by `lapwing subscribers` */
+  uint32_t start;        /* LAPWING_START_… */
+  uint32_t on_gap;       /* LAPWING_ON_GAP_…; 0: fill */
+  uint32_t wait;         /* LAPWING_WAIT_…; 0: backoff */
+  uint32_t behind_records;     /* behind and live events: see docs/api.md; 0: not by this measure */
+  uint64_t start_value;
+  lapwing_position start_position;
+  const char *fold;   /* of a state; NULL: the schema's default */
+  const char *expect; /* what the records have to be: a description in JSON; NULL: anything */
+  const char *const *instruments; /* symbols, or ids in decimal; NULL: all */
+  size_t instrument_count;
+  int64_t reattach_ns;      /* for how long a bus or publisher is waited for; 0: 30 s */
+  int64_t flush_timeout_ns; /* how long the publisher may take for the join; 0: 10 s */
+  int64_t stale_after_ns;   /* 0: never */
+  int64_t behind_ns;        /* 0: not by this measure */
+  int64_t conflate_interval_ns; /* with LAPWING_SUBSCRIBER_CONFLATE; 0: 250 ms */
+  uint32_t conflate_keys_max;   /* 0: 65,536; more keys end the interval early */
+  uint32_t reserved;
+} lapwing_subscriber_options;
+
+typedef struct lapwing_subscriber_info {
+  uint32_t struct_size;
+  uint32_t record_bytes; /* of the session that was delivered last; 0: none was */
+  char schema[32];
+  char fold[32]; /* from the first entry of a state on */
+  lapwing_id journal_id; /* of position(): the two ids */
+  lapwing_id session_id;
+  uint64_t head;    /* the newest record, as of now; 0 while no bus is attached */
+  uint64_t lag;     /* records behind it */
+  uint64_t durable; /* no power cut takes a record up to here back */
+  uint32_t is_live; /* 1: it reads the ring, at most behind_records behind */
+  uint32_t is_described;
+  uint64_t records; /* delivered */
+  uint64_t first;   /* since the last reset */
+  uint64_t last;
+  uint64_t gaps;
+  uint64_t lost;
+  uint64_t in_state; /* after a gap, not delivered since a state has them */
+  uint64_t filled;
+  uint64_t duplicates;
+  uint64_t out_of_order;
+  uint64_t sessions;
+  uint64_t reattached;
+  uint64_t state_entries; /* of all states */
+  uint64_t filtered;      /* of other instruments */
+  uint64_t conflated;     /* replaced by newer ones of their keys */
+  uint64_t waiting;       /* keys whose newest record waits for the end of the interval */
+} lapwing_subscriber_info;
+
+/* Checks the options. Never waits: the bus is looked for by the calls that read. */
+LAPWING_API lapwing_result lapwing_subscriber_open(const lapwing_subscriber_options *options,
+    lapwing_subscriber **subscriber, lapwing_error *error);
+/* ok: rows, or one event. would-block, timed-out, interrupted: nothing. too-small: row_bytes is what
+ * a row takes; nothing was consumed. Any other is the end, and stays: closed (with
+ * LAPWING_SUBSCRIBER_END_AT_CLOSE), publisher-gone, no-bus, stopped-at-gap, record-size ….
+ * The rows of a batch are of one session, one size and one kind. */
+LAPWING_API lapwing_result lapwing_subscriber_read(lapwing_subscriber *subscriber,
+    lapwing_batch *batch, int64_t timeout_ns, lapwing_error *error);
+/* The next record and nothing else: the fast path. ok: `record` holds it, *sequence is its
+ * sequence. event-due: read() comes first. record-size: records are not of record_bytes. The rest as
+ * of read(), which has the words. */
+LAPWING_API lapwing_result lapwing_subscriber_take(lapwing_subscriber *subscriber, void *record,
+    size_t record_bytes, int64_t timeout_ns, uint64_t *sequence);
+LAPWING_API lapwing_result lapwing_subscriber_inspect(lapwing_subscriber *subscriber,
+    lapwing_subscriber_info *info, lapwing_error *error);
+/* The position to store. `sequence` 0: after everything that was delivered. Else after that row of
+ * the last batch. invalid-argument: it is none of them. */
+LAPWING_API lapwing_result lapwing_subscriber_position(lapwing_subscriber *subscriber,
+    uint64_t sequence, lapwing_position *position, lapwing_error *error);
+/* For an event loop. *fd is the subscriber's own, not to be closed; it becomes readable when a call
+ * that answered would-block, timed-out or interrupted may have something. Costs a helper thread.
+ * invalid-argument: with LAPWING_WAIT_BUSY. With LAPWING_SUBSCRIBER_CONFLATE also call at the
+ * interval's end. */
+LAPWING_API lapwing_result lapwing_subscriber_fd(lapwing_subscriber *subscriber, int32_t *fd,
+    lapwing_error *error);
+LAPWING_API_V void lapwing_subscriber_interrupt(lapwing_subscriber *subscriber);
+LAPWING_API_V void lapwing_subscriber_destroy(lapwing_subscriber **subscriber);
+
+/* ---- cursor: a position that survives the process ---------------------------------------------- */
+
+enum { LAPWING_CURSOR_DURABLE = 1 }; /* no power cut takes a commit back; costs a sync */
+
+/* Takes the lock of the file, for which it waits, and reads it; makes it if it is missing.
+ * Errors: bus-taken, damaged, abi-mismatch, not-a-lapwing-file, invalid-argument, not-found,
+ * not-permitted, no-space, system. */
+LAPWING_API lapwing_result lapwing_cursor_open(const char *path, uint32_t flags,
+    int64_t timeout_ns, lapwing_cursor **cursor, lapwing_error *error);
+/* The last commit, and the two numbers that came with it; each out may be NULL. not-found: nothing
+ * was committed yet. */
+LAPWING_API lapwing_result lapwing_cursor_position(lapwing_cursor *cursor,
+    lapwing_position *position, uint64_t *output_bytes, uint64_t *output_file,
+    lapwing_error *error);
+/* Everything up to `position` is processed. The two numbers say where the program's own output ended
+ * then: a length and the number of a file, or 0. A position with sequence 0 changes nothing. */
+LAPWING_API lapwing_result lapwing_cursor_commit(lapwing_cursor *cursor,
+    const lapwing_position *position, uint64_t output_bytes, uint64_t output_file,
+    lapwing_error *error);
+LAPWING_API_V void lapwing_cursor_destroy(lapwing_cursor **cursor);
+
+/* ---- history: the journal by sequence, with a publisher or without ------------------------------ */
+
+typedef struct lapwing_history_info { /* as of the call */
+  uint32_t struct_size;
+  uint32_t record_bytes;
+  char schema[32];
+  lapwing_id journal_id;
+  uint64_t oldest;   /* that retention has kept */
+  uint64_t archived; /* the newest that can be read */
+  uint64_t durable;
+} lapwing_history_info;
+
+typedef struct lapwing_view { /* row i is at rows + i * stride_bytes; read-only */
+  uint32_t struct_size;
+  uint32_t row_bytes;
+  const void *rows;
+  size_t stride_bytes;
+  uint64_t first; /* sequence of row 0; row i is first + i */
+  uint64_t count;
+  void *token; /* the library's */
+} lapwing_view;
+
+/* Errors: no-bus, no-journal, damaged, not-permitted, not-a-lapwing-file, abi-mismatch, system. */
+LAPWING_API lapwing_result lapwing_history_open(const char *directory, lapwing_history **history,
+    lapwing_error *error);
+LAPWING_API lapwing_result lapwing_history_inspect(lapwing_history *history,
+    lapwing_history_info *info, lapwing_error *error);
+/* Rows from `first` on, or one event lost. would-block: `first` is beyond `archived`.
+ * invalid-argument: it is no sequence. */
+LAPWING_API lapwing_result lapwing_history_read(lapwing_history *history, uint64_t first,
+    lapwing_batch *batch, lapwing_error *error);
+/* The sequence from which to read so that nothing published at or after utc_ns is missed. */
+LAPWING_API lapwing_result lapwing_history_find_time(lapwing_history *history, uint64_t utc_ns,
+    uint64_t *sequence, lapwing_error *error);
+/* The rows first to last where they are, as far as the finished segment goes that `first` is in: read
+ * on from view->first + view->count. The view outlives the history, and lapwing_history_unmap ends it.
+ * In a forked child the memory is not mapped.
+ * Errors: would-block (the segment still grows: read it), not-permitted (others may write to the
+ * file: read it), pruned, not-found (a void), damaged, invalid-argument, system. */
+LAPWING_API lapwing_result lapwing_history_map(lapwing_history *history, uint64_t first,
+    uint64_t last, lapwing_view *view, lapwing_error *error);
+LAPWING_API_V void lapwing_history_unmap(lapwing_view *view);
+LAPWING_API_V void lapwing_history_destroy(lapwing_history **history);
+
+/* ---- order books of a bus of dbn.mbo ------------------------------------------------------------ */
+
+typedef struct lapwing_books_info {
+  uint32_t struct_size;
+  uint32_t is_settled; /* no book is within an event of the venue, and no state is being loaded */
+  uint32_t is_loading; /* a state is: the books are half of it */
+  uint32_t reserved;
+  uint64_t sequence; /* of the last record that is in them */
+  uint64_t books;
+  uint64_t orders;
+  uint64_t digest; /* equal for equal books. Costs a sort of all orders */
+} lapwing_books_info;
+
+typedef struct lapwing_book_key {
+  uint32_t instrument_id;
+  uint16_t publisher_id;
+  uint16_t reserved;
+} lapwing_book_key;
+
+typedef struct lapwing_level {
+  int64_t price; /* 1e-9; INT64_MAX: none */
+  uint64_t size; /* of all its orders */
+  uint32_t orders; /* 0: a top, of which the number of orders is not known */
+  uint32_t reserved;
+} lapwing_level;
+
+typedef struct lapwing_book {
+  uint32_t struct_size;
+  uint32_t is_settled; /* 0: within an event of the venue */
+  uint32_t is_stale;   /* 1: its orders may differ from the venue's */
+  uint32_t has_tops;   /* 1: the feed gives the best price of each side, and no orders */
+  lapwing_level bid; /* the best */
+  lapwing_level ask;
+  uint64_t bid_levels;
+  uint64_t ask_levels;
+  uint64_t orders;
+  uint64_t sequence; /* of its last record; 0: none since a state was loaded */
+  uint64_t ts_event; /* likewise; UINT64_MAX: none */
+  uint64_t ts_recv;
+  uint64_t lost_through; /* the last sequence of the bus that was lost; 0: none */
+} lapwing_book;
+
+typedef struct lapwing_order {
+  uint64_t order_id;
+  int64_t price; /* 1e-9 */
+  uint64_t place; /* among equal prices the lower one is first */
+  uint64_t ts_recv;
+  uint32_t size; /* what is left of it */
+  uint32_t flags;
+} lapwing_order;
+
+LAPWING_API lapwing_result lapwing_books_create(lapwing_books **books, lapwing_error *error);
+/* The batches of one subscriber in their order, events too. misuse: the batch does not follow the
+ * last one; record-size: its rows are none of dbn.mbo or of the fold `orders`; invalid-argument: rows
+ * that stand for others (LAPWING_SUBSCRIBER_CONFLATE). Nothing is changed then. */
+LAPWING_API lapwing_result lapwing_books_take(lapwing_books *books, const lapwing_batch *batch,
+    lapwing_error *error);
+LAPWING_API lapwing_result lapwing_books_inspect(lapwing_books *books, lapwing_books_info *info,
+    lapwing_error *error);
+/* The keys of all books, by publisher, then by instrument. *count is how many there are; too-small:
+ * more than max, and the first max are written. */
+LAPWING_API lapwing_result lapwing_books_list(lapwing_books *books, lapwing_book_key *keys,
+    size_t max, size_t *count, lapwing_error *error);
+/* not-found: the instrument was not seen. */
+LAPWING_API lapwing_result lapwing_books_find(lapwing_books *books, lapwing_book_key key,
+    lapwing_book *book, lapwing_error *error);
+/* Levels of a side, 'B' or 'A', from the index `from` on, 0 is the best: at most `max`. *count is how
+ * many were written. */
+LAPWING_API lapwing_result lapwing_books_levels(lapwing_books *books, lapwing_book_key key,
+    char side, size_t from, lapwing_level *levels, size_t max, size_t *count,
+    lapwing_error *error);
+/* The orders of a level, the first in the queue first. *count is how many there are; too-small: more
+ * than max, and the first max are written. not-found: no such level. */
+LAPWING_API lapwing_result lapwing_books_orders(lapwing_books *books, lapwing_book_key key,
+    char side, size_t level, lapwing_order *orders, size_t max, size_t *count,
+    lapwing_error *error);
+LAPWING_API_V void lapwing_books_destroy(lapwing_books **books);
+
+/* ---- channels ---------------------------------------------------------------------------------- */
+
+enum {
+  LAPWING_PRODUCER = 1,
+  LAPWING_CONSUMER = 2,
+  LAPWING_DUPLEX = 3 /* calls and one-way messages, in both directions */
+};
+enum {
+  LAPWING_CHANNEL_ALIGNED = 1,       /* payloads begin at multiples of 64 bytes instead of 16 */
+  LAPWING_CHANNEL_HUGE_PAGES = 2,    /* or fail */
+  LAPWING_CHANNEL_NUMA = 4,          /* this side's memory lies on numa_node, or fail */
+  LAPWING_CHANNEL_PEER_UID = 8,      /* only that user is served, or connected to */
+  LAPWING_CHANNEL_NO_MEMBARRIER = 16, /* a fence for each message instead of a system call */
+  LAPWING_CHANNEL_LATE_REPLIES = 32  /* replies after their call's end are delivered, marked late */
+};
+
+typedef struct lapwing_channel_options { /* of what this side sends; a consumer ignores sizes */
+  uint32_t struct_size;
+  uint32_t flags;
+  const char *name;           /* for people: `lapwing info` shows it */
+  uint64_t capacity;          /* bytes, a power of two; 0: 1 MiB */
+  uint32_t message_bytes_max; /* 0: 64 KiB */
+  uint32_t call_window;       /* calls, and one-way messages, taken unanswered; 0: 64 */
+  uint32_t wait;              /* LAPWING_WAIT_…; 0: backoff */
+  uint32_t numa_node;
+  uint32_t peer_uid;
+  uint32_t reserved;
+  int64_t retry_ns; /* of connect: for how long it tries again while nobody listens */
+} lapwing_channel_options;
+
+typedef struct lapwing_message {
+  const void *payload;
+  size_t bytes;
+  uint32_t type; /* the sender's to choose */
+  uint32_t reserved;
+} lapwing_message;
+
+typedef struct lapwing_reply {
+  uint32_t struct_size;
+  uint32_t is_error; /* the payload is an error's text, `code` its number */
+  uint32_t is_late;  /* the call had ended already */
+  uint32_t code;     /* of an error, the server's to choose */
+  uint64_t call;     /* 0 of next: one-way, no answer is waited for */
+  lapwing_message message;
+} lapwing_reply;
+
+typedef struct lapwing_channel_info {
+  uint32_t struct_size;
+  uint32_t role;
+  lapwing_id connection_id; /* the same on both sides */
+  uint64_t message_bytes_max; /* of a consumer what can come, else what can be sent */
+  uint64_t sent;
+  uint64_t received; /* and released */
+  uint64_t released; /* of those sent, by the other side, as it says */
+  uint64_t full_waits;
+  uint64_t empty_waits;
+  uint64_t sleeps;
+  uint64_t wakes; /* of the other side: a system call each */
+  uint64_t late_replies;
+} lapwing_channel_info;
+
+/* Listens on a path. Of the options only LAPWING_CHANNEL_PEER_UID counts; NULL: this user and root.
+ * Errors: bus-taken (somebody listens there), not-a-lapwing-file, not-permitted, not-found,
+ * path-too-long, system. */
+LAPWING_API lapwing_result lapwing_listener_open(const char *path,
+    const lapwing_channel_options *options, lapwing_listener **listener, lapwing_error *error);
+/* Takes the place of the one that listens there now, as soon as that one calls accept or tend.
+ * Errors: no-bus, peer-gone, timed-out, refused, not-permitted, protocol. */
+LAPWING_API lapwing_result lapwing_listener_take_over(const char *path,
+    const lapwing_channel_options *options, int64_t timeout_ns, lapwing_listener **listener,
+    lapwing_error *error);
+/* Serves the next peer; this side has the role. Errors: timed-out, would-block, interrupted, closed
+ * (handed over), invalid-argument, limit, no-space, system. */
+LAPWING_API lapwing_result lapwing_listener_accept(lapwing_listener *listener, uint32_t role,
+    const lapwing_channel_options *options, int64_t timeout_ns, lapwing_channel **channel,
+    lapwing_error *error);
+/* For while a peer is served: drops clients that stay silent, lets a successor take over. closed:
+ * handed over. Never waits. */
+LAPWING_API lapwing_result lapwing_listener_tend(lapwing_listener *listener, lapwing_error *error);
+/* Readable when the call that was made last, accept or tend, has something to do. -1: handed over. */
+LAPWING_API_V int32_t lapwing_listener_fd(lapwing_listener *listener);
+LAPWING_API_V void lapwing_listener_interrupt(lapwing_listener *listener);
+LAPWING_API_V void lapwing_listener_destroy(lapwing_listener **listener);
+
+/* Errors: no-bus (nothing is at the path), peer-gone (nobody listens), timed-out, refused,
+ * not-permitted, invalid-argument, abi-mismatch, protocol, no-space, limit, unsupported, system. */
+LAPWING_API lapwing_result lapwing_channel_connect(const char *path, uint32_t role,
+    const lapwing_channel_options *options, int64_t timeout_ns, lapwing_channel **channel,
+    lapwing_error *error);
+/* Room for a message of up to `bytes`, in the channel's memory until commit, abort or the next claim.
+ * misuse: it is above the maximum, or the channel no producer. */
+LAPWING_API lapwing_result lapwing_channel_claim(lapwing_channel *channel, size_t bytes,
+    int64_t timeout_ns, void **payload, lapwing_error *error);
+/* Sends the first `bytes` of the claim. misuse: there is none, or it is smaller. */
+LAPWING_API lapwing_result lapwing_channel_commit(lapwing_channel *channel, size_t bytes,
+    uint32_t type, lapwing_error *error);
+LAPWING_API lapwing_result lapwing_channel_abort(lapwing_channel *channel, lapwing_error *error);
+/* Copies messages into the channel: of a producer, or of a duplex as one-way messages. *sent, if it is
+ * not NULL, is how many were sent, also on failure. */
+LAPWING_API lapwing_result lapwing_channel_send(lapwing_channel *channel,
+    const lapwing_message *messages, size_t count, int64_t timeout_ns, size_t *sent,
+    lapwing_error *error);
+/* Of a producer: waits until the consumer has released everything. */
+LAPWING_API lapwing_result lapwing_channel_drain(lapwing_channel *channel, int64_t timeout_ns,
+    lapwing_error *error);
+/* Of a consumer: borrows up to `max` messages, from the first that is not released on. They lie in
+ * the producer's memory, read-only, until they are released: what must be checked is copied first. */
+LAPWING_API lapwing_result lapwing_channel_peek(lapwing_channel *channel,
+    lapwing_message *messages, size_t max, int64_t timeout_ns, size_t *count,
+    lapwing_error *error);
+/* The first `count` of the last peek. misuse: there were fewer. */
+LAPWING_API lapwing_result lapwing_channel_release(lapwing_channel *channel, size_t count,
+    lapwing_error *error);
+/* Of a duplex. Sends a request, whose reply must arrive within the timeout. *call names it. */
+LAPWING_API lapwing_result lapwing_channel_start(lapwing_channel *channel,
+    const lapwing_message *request, int64_t timeout_ns, uint64_t *call, lapwing_error *error);
+/* The end of that call: waits for it until the call's own timeout, and the one given here does not
+ * count. call 0: the next call to end, or a late reply, by the timeout given here. ok: the other side
+ * answered, with a reply or an error of its own. reply->call is 0 where no call has ended. The payload
+ * stays valid until the next start or finish. misuse: there is no such call, or none under way. */
+LAPWING_API lapwing_result lapwing_channel_finish(lapwing_channel *channel, uint64_t call,
+    int64_t timeout_ns, lapwing_reply *reply, lapwing_error *error);
+/* Ends a call without a reply. */
+LAPWING_API lapwing_result lapwing_channel_cancel(lapwing_channel *channel, uint64_t call,
+    lapwing_error *error);
+/* The next call or one-way message of the other side. The payload stays valid until the next next. */
+LAPWING_API lapwing_result lapwing_channel_next(lapwing_channel *channel, int64_t timeout_ns,
+    lapwing_reply *request, lapwing_error *error);
+/* Answers reply->call, a call that next gave, in any order. misuse: it is none, or was answered. */
+LAPWING_API lapwing_result lapwing_channel_reply(lapwing_channel *channel,
+    const lapwing_reply *reply, int64_t timeout_ns, lapwing_error *error);
+/* For an event loop. *armed 1: nothing has arrived (of a producer: there is no room for `bytes`), and
+ * the descriptor becomes readable when that may have changed; it stands until the next call with this
+ * handle. 0: try at once. Nothing that was claimed stays claimed. */
+LAPWING_API lapwing_result lapwing_channel_arm(lapwing_channel *channel, size_t bytes,
+    int32_t *armed, lapwing_error *error);
+LAPWING_API_V int32_t lapwing_channel_fd(lapwing_channel *channel); /* -1: closed */
+LAPWING_API lapwing_result lapwing_channel_inspect(lapwing_channel *channel,
+    lapwing_channel_info *info, lapwing_error *error);
+LAPWING_API_V void lapwing_channel_interrupt(lapwing_channel *channel);
+/* Ends the channel: the other side learns it at once. What was borrowed or claimed stays valid until
+ * destroy, which does the same. Idempotent. */
+LAPWING_API lapwing_result lapwing_channel_close(lapwing_channel *channel, lapwing_error *error);
+LAPWING_API_V void lapwing_channel_destroy(lapwing_channel **channel);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,197 @@
+#include "lapwing/publisher.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <span>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "bindings/c/call.h"
+#include "bindings/c/log.h"
+#include "bindings/c/structs.h"
+
+struct lapwing_publisher : lapwing::c::Handle<lapwing::Publisher> {
+  static constexpr char kWhat[] = "publisher";
+  using Handle::Handle;
+};
+
+namespace lapwing::c {
+namespace {
+
+constexpr std::uint32_t kPublisherFlags = LAPWING_PUBLISHER_NO_JOURNAL |
+                                          LAPWING_PUBLISHER_HUGE_PAGES | LAPWING_PUBLISHER_RESUME |
+                                          LAPWING_PUBLISHER_GROUP;
+
+absl::Status check_publisher_choices(const lapwing_publisher_options& given) {
+  const auto refused = [](const char* field, std::uint32_t value) {
+    return make_error(Errc::kInvalidArgument, absl::StrCat("options.", field, " is ", value,
+                                                           ", which lapwing.h does not name"));
+  };
+  if ((given.flags & ~kPublisherFlags) != 0) return refused("flags", given.flags);
+  if (given.on_lag > LAPWING_ON_LAG_SHED) return refused("on_lag", given.on_lag);
+  if (given.on_failure > LAPWING_ON_FAILURE_STOP) return refused("on_failure", given.on_failure);
+  if (given.metadata == nullptr && given.metadata_bytes != 0) {
+    return make_error(Errc::kInvalidArgument,
+                      "options.metadata is NULL, and metadata_bytes is not 0");
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<PublisherOptions> publisher_options(const lapwing_publisher_options& given) {
+  if (absl::Status good = check_publisher_choices(given); !good.ok()) return good;
+  PublisherOptions options;
+  options.directory = text_of(given.directory);
+  options.name = text_of(given.name);
+  if (given.schema != nullptr) options.schema = given.schema;
+  if (given.description != nullptr) {
+    absl::StatusOr<Schema> described = Schema::parse(given.description);
+    if (!described.ok()) return described.status();
+    options.description = *std::move(described);
+  }
+  if (given.record_bytes != 0) options.record_bytes = given.record_bytes;
+  options.capacity = given.capacity;
+  options.ring_directory = text_of(given.ring_directory);
+  options.huge_pages = (given.flags & LAPWING_PUBLISHER_HUGE_PAGES) != 0;
+  options.journal = (given.flags & LAPWING_PUBLISHER_NO_JOURNAL) == 0;
+  options.journal_directory = text_of(given.journal_directory);
+  if (given.segment_bytes != 0) options.segment_bytes = given.segment_bytes;
+  if (given.sync_interval_ns != 0) {
+    options.sync_interval =
+        std::chrono::nanoseconds(std::max<std::int64_t>(given.sync_interval_ns, 0));
+  }
+  options.retain_bytes = given.retain_bytes;
+  options.retain_age = std::chrono::nanoseconds(static_cast<std::int64_t>(given.retain_age_ns));
+  if (given.on_lag != 0) options.on_journal_lag = OnJournalLag{given.on_lag};
+  if (given.on_failure != 0) options.on_journal_failure = OnJournalFailure{given.on_failure};
+  if ((given.flags & LAPWING_PUBLISHER_GROUP) != 0) options.group = given.group;
+  if (given.metadata_bytes != 0) {
+    options.metadata.assign(static_cast<const char*>(given.metadata), given.metadata_bytes);
+  }
+  options.source_id = given.source_id;
+  options.source_offset = given.source_offset;
+  options.resume = (given.flags & LAPWING_PUBLISHER_RESUME) != 0;
+  options.log = log_line;
+  return options;
+}
+
+absl::StatusOr<Publisher> open_publisher(const lapwing_publisher_options* given,
+                                         std::int64_t timeout_ns) {
+  lapwing_publisher_options taken;
+  if (given == nullptr) {
+    return make_error(Errc::kInvalidArgument, "options is NULL; a publisher needs a directory");
+  }
+  if (absl::Status read = copy_in(given, "options", taken); !read.ok()) return read;
+  absl::StatusOr<PublisherOptions> options = publisher_options(taken);
+  if (!options.ok()) return options.status();
+  return Publisher::open(*std::move(options), deadline_in(timeout_ns));
+}
+
+lapwing_publisher_info publisher_info(const Publisher& publisher) {
+  const JournalCondition journal = publisher.journal();
+  const PublisherCounters counters = publisher.counters();
+  const LastSession last = publisher.last_session();
+  lapwing_publisher_info info{};
+  info.record_bytes = publisher.record_bytes();
+  info.journal_id = id_of(publisher.journal_id());
+  info.session_id = id_of(publisher.session_id());
+  info.first = publisher.first();
+  info.head = publisher.head();
+  info.durable = publisher.durable();
+  info.source_offset = publisher.source_offset();
+  info.subscribers = publisher.subscriber_count();
+  info.settled = static_cast<std::uint32_t>(last.how);
+  info.journal_state = static_cast<std::uint32_t>(journal.state);
+  info.journal_errno = journal.sys_errno;
+  info.void_first = last.void_first;
+  info.void_last = last.void_last;
+  info.journal_stalls = counters.journal_stalls;
+  info.journal_stall_ns_max = counters.journal_stall_ns_max;
+  info.journal_stall_ns_total = counters.journal_stall_ns_total;
+  info.idle_wakes = counters.idle_wakes;
+  info.doorbells = counters.doorbells;
+  return info;
+}
+
+lapwing_result publish_rows(Publisher& publisher, const void* records, std::size_t count,
+                            std::size_t record_bytes, std::int64_t timeout_ns, std::uint64_t* last,
+                            lapwing_error* error) {
+  if (record_bytes != publisher.record_bytes()) {
+    return fail(error, Errc::kRecordSize,
+                absl::StrCat("records are of ", record_bytes, " bytes, and those of this bus of ",
+                             publisher.record_bytes()));
+  }
+  if (count == 0) return success();
+  if (records == nullptr || count > PTRDIFF_MAX / record_bytes) {
+    return fail(error, Errc::kInvalidArgument,
+                absl::StrCat("records is NULL, or no memory holds ", count, " of them"));
+  }
+  const std::span rows(static_cast<const std::byte*>(records), count * record_bytes);
+  const Sequence before = publisher.head();
+  const Deadline deadline = deadline_in(timeout_ns);
+  const Sequence published =
+      count == 1 ? publisher.publish(rows, deadline) : publisher.publish_batch(rows, deadline);
+  if (published == kNoSequence) [[unlikely]] {
+    if (const Sequence head = publisher.head(); last != nullptr && head > before) *last = head;
+    return fail(error, publisher.last_error());
+  }
+  if (last != nullptr) *last = published;
+  return success();
+}
+
+}  // namespace
+}  // namespace lapwing::c
+
+using namespace lapwing::c;
+using lapwing::Publisher;
+
+extern "C" {
+
+lapwing_result lapwing_publisher_open(const lapwing_publisher_options* options, int64_t timeout_ns,
+                                      lapwing_publisher** publisher, lapwing_error* error) {
+  return open_into(publisher, error, [&] { return open_publisher(options, timeout_ns); });
+}
+
+lapwing_result lapwing_publisher_publish(lapwing_publisher* publisher, const void* records,
+                                         size_t count, size_t record_bytes, int64_t timeout_ns,
+                                         uint64_t* last, lapwing_error* error) {
+  if (last != nullptr) *last = 0;
+  return call(publisher, error, [&](Publisher& opened) {
+    return publish_rows(opened, records, count, record_bytes, timeout_ns, last, error);
+  });
+}
+
+lapwing_result lapwing_publisher_flush(lapwing_publisher* publisher, int64_t timeout_ns,
+                                       uint64_t* durable, lapwing_error* error) {
+  if (durable != nullptr) *durable = 0;
+  return call(publisher, error, [&](Publisher& opened) {
+    const absl::Status flushed = opened.flush(deadline_in(timeout_ns));
+    if (durable != nullptr) *durable = opened.durable();
+    return flushed.ok() ? success() : fail(error, flushed);
+  });
+}
+
+lapwing_result lapwing_publisher_inspect(lapwing_publisher* publisher, lapwing_publisher_info* info,
+                                         lapwing_error* error) {
+  return call(publisher, error, [&](Publisher& opened) {
+    return fill(info, "info", error, [&] { return publisher_info(opened); });
+  });
+}
+
+lapwing_result lapwing_publisher_close(lapwing_publisher* publisher, int64_t timeout_ns,
+                                       lapwing_error* error) {
+  return call(publisher, error, [&](Publisher& opened) {
+    const absl::Status closed = opened.close(deadline_in(timeout_ns));
+    return closed.ok() ? success() : fail(error, closed);
+  });
+}
+
+void lapwing_publisher_interrupt(lapwing_publisher* publisher) {
+  if (publisher != nullptr) publisher->object.interrupt();
+}
+
+void lapwing_publisher_destroy(lapwing_publisher** publisher) {
+  destroy(publisher);
+}
+
+}  // extern "C"

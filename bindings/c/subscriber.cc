@@ -1,0 +1,397 @@
+#include "lapwing/subscriber.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "bindings/c/batch.h"
+#include "bindings/c/call.h"
+#include "bindings/c/positions.h"
+#include "bindings/c/structs.h"
+#include "lapwing/conflation.h"
+#include "lapwing/fold.h"
+
+namespace lapwing::c {
+namespace {
+
+static_assert(LAPWING_BATCH_RECORDS == static_cast<int>(Batch::Kind::kRecords));
+static_assert(LAPWING_BATCH_STATE == static_cast<int>(Batch::Kind::kState));
+static_assert(LAPWING_BATCH_EVENT == static_cast<int>(Batch::Kind::kEvent));
+
+bool came_to_nothing(Errc result) {
+  return result == Errc::kWouldBlock || result == Errc::kTimedOut || result == Errc::kInterrupted;
+}
+
+// A subscriber, or a conflated reader of one.
+class Reads {
+ public:
+  Reads(Subscriber subscriber, bool is_sparse)
+      : plain_(std::move(subscriber)), is_sparse_(is_sparse) {}
+  explicit Reads(ConflatedReader reader) : conflated_(std::move(reader)), is_sparse_(true) {}
+
+  Errc take(std::span<std::byte> record, std::int64_t timeout_ns, std::uint64_t& sequence);
+  lapwing_result read(BatchOut out, std::int64_t timeout_ns, lapwing_error* error);
+  absl::StatusOr<StoredPosition> position(Sequence sequence) const;
+  absl::StatusOr<int> fd();
+  lapwing_subscriber_info info() const;
+  void interrupt() noexcept { plain_ ? plain_->interrupt() : conflated_->interrupt(); }
+
+ private:
+  struct Row {
+    Errc result;
+    Sequence sequence;
+    std::uint64_t conflated;
+  };
+
+  const Subscriber& subscriber() const { return plain_ ? *plain_ : conflated_->subscriber(); }
+  const absl::Status& status() const { return plain_ ? plain_->status() : conflated_->status(); }
+  bool arm() { return plain_ ? plain_->arm() : conflated_->arm(); }
+  Errc arm_or_take(std::span<std::byte> record, Errc nothing, std::uint64_t& sequence);
+  Row take_row(std::span<std::byte> record, Deadline deadline);
+  Batch read_once(std::span<std::byte> rows, Deadline deadline) {
+    return plain_ ? plain_->read(rows, deadline) : conflated_->read(rows, deadline);
+  }
+  Batch read_into(const BatchOut& out, Deadline deadline);
+  Batch read_armed(const BatchOut& out, std::int64_t timeout_ns);
+  void add_rows(BatchOut& out, const Batch& first);
+
+  std::optional<Subscriber> plain_;
+  std::optional<ConflatedReader> conflated_;
+  bool is_sparse_;  // rows do not follow one another
+  bool has_fd_ = false;
+  // Of the last batch of records.
+  Sequence first_ = kNoSequence;
+  Sequence last_ = kNoSequence;
+};
+
+Reads::Row Reads::take_row(std::span<std::byte> record, Deadline deadline) {
+  if (plain_) {
+    const Taken taken = plain_->take(record, deadline);
+    return {taken.result, taken.sequence, 0};
+  }
+  const ConflatedTaken taken = conflated_->take(record, deadline);
+  return {taken.result, taken.sequence, taken.conflated};
+}
+
+// The clock is read where the record is not there already.
+[[gnu::always_inline]] inline Errc Reads::take(std::span<std::byte> record, std::int64_t timeout_ns,
+                                               std::uint64_t& sequence) {
+  Errc result = Errc::kOk;
+  if (plain_) [[likely]] {
+    Taken taken = plain_->take(record, timeout_ns < 0 ? Deadline::never() : Deadline::now());
+    if (taken.result == Errc::kWouldBlock && timeout_ns > 0) {
+      taken = plain_->take(record, deadline_in(timeout_ns));
+    }
+    result = taken.result;
+    sequence = taken.sequence;
+  } else {
+    const Row row = take_row(record, deadline_in(timeout_ns));
+    result = row.result;
+    sequence = row.sequence;
+  }
+  if (!has_fd_ || !came_to_nothing(result)) [[likely]]
+    return result;
+  return arm_or_take(record, result, sequence);
+}
+
+// The descriptor covers a call that found nothing from its return on.
+Errc Reads::arm_or_take(std::span<std::byte> record, Errc nothing, std::uint64_t& sequence) {
+  while (!arm()) {
+    const Row row = take_row(record, Deadline::now());
+    if (came_to_nothing(row.result)) continue;
+    sequence = row.sequence;
+    return row.result;
+  }
+  return nothing;
+}
+
+// A state's entries are larger than records: where there is room, one is no fewer rows.
+Batch Reads::read_into(const BatchOut& out, Deadline deadline) {
+  Batch batch = read_once(out.room(subscriber().record_bytes()), deadline);
+  if (batch.result == Errc::kTooSmall) {
+    const std::span<std::byte> room = out.room(batch.row_bytes);
+    if (room.size() >= batch.row_bytes) batch = read_once(room, deadline);
+  }
+  return batch;
+}
+
+// As arm_or_take().
+Batch Reads::read_armed(const BatchOut& out, std::int64_t timeout_ns) {
+  Batch batch = read_into(out, deadline_in(timeout_ns));
+  while (has_fd_ && came_to_nothing(batch.result) && !arm()) {
+    Batch again = read_into(out, Deadline::now());
+    if (!came_to_nothing(again.result)) batch = std::move(again);
+  }
+  return batch;
+}
+
+// The rows that are there besides the first ones, up to the next event.
+void Reads::add_rows(BatchOut& out, const Batch& first) {
+  out.mark_sparse();
+  last_ = first.first + first.count - 1;
+  const std::size_t rows_max = out.rows_max(first.row_bytes);
+  const std::span<std::byte> room = out.room(first.row_bytes);
+  while (out.count() < rows_max) {
+    const Row row =
+        take_row(room.subspan(out.count() * first.row_bytes, first.row_bytes), Deadline::now());
+    if (row.result != Errc::kOk) return;
+    out.add(row.sequence, row.conflated);
+    last_ = row.sequence;
+  }
+}
+
+lapwing_result Reads::read(BatchOut out, std::int64_t timeout_ns, lapwing_error* error) {
+  const Batch batch = read_armed(out, timeout_ns);
+  if (batch.result != Errc::kOk) {
+    out.set({.row_bytes = batch.row_bytes});
+    return answer(error, batch.result, status());
+  }
+  out.set(batch);
+  if (batch.kind != Batch::Kind::kRecords) return success();
+  first_ = batch.first;
+  last_ = batch.first + batch.count - 1;
+  if (is_sparse_) add_rows(out, batch);
+  return success();
+}
+
+absl::StatusOr<StoredPosition> Reads::position(Sequence sequence) const {
+  StoredPosition position = subscriber().position();
+  if (sequence == kNoSequence) return position;
+  if (first_ == kNoSequence || sequence < first_ || sequence > last_) {
+    return make_error(Errc::kInvalidArgument,
+                      absl::StrCat("record ", sequence, " is not of the last batch, which had ",
+                                   first_, " to ", last_));
+  }
+  position.sequence = sequence;
+  return position;
+}
+
+absl::StatusOr<int> Reads::fd() {
+  absl::StatusOr<int> fd = plain_ ? plain_->fd() : conflated_->fd();
+  has_fd_ = fd.ok();
+  return fd;
+}
+
+lapwing_subscriber_info Reads::info() const {
+  const Subscriber& subscriber = this->subscriber();
+  const SubscriberCounters counters = subscriber.counters();
+  const StoredPosition position = subscriber.position();
+  lapwing_subscriber_info info{};
+  info.record_bytes = subscriber.record_bytes();
+  put_text(info.schema, subscriber.schema());
+  if (subscriber.fold() != nullptr) put_text(info.fold, subscriber.fold()->shape().name);
+  info.journal_id = id_of(position.journal_id);
+  info.session_id = id_of(position.session_id);
+  info.head = subscriber.head();
+  info.lag = subscriber.lag();
+  info.durable = subscriber.durable();
+  info.is_live = subscriber.live() ? 1 : 0;
+  info.is_described = subscriber.description() != nullptr ? 1 : 0;
+  info.records = counters.records;
+  info.first = counters.first;
+  info.last = counters.last;
+  info.gaps = counters.gaps;
+  info.lost = counters.lost;
+  info.in_state = counters.in_state;
+  info.filled = counters.filled;
+  info.duplicates = counters.duplicates;
+  info.out_of_order = counters.out_of_order;
+  info.sessions = counters.sessions;
+  info.reattached = counters.reattached;
+  info.state_entries = counters.state;
+  if (conflated_) {
+    info.conflated = conflated_->counters().conflated;
+    info.waiting = conflated_->waiting();
+  }
+  return info;
+}
+
+constexpr std::uint32_t kSubscriberFlags =
+    LAPWING_SUBSCRIBER_END_AT_CLOSE | LAPWING_SUBSCRIBER_CONFLATE;
+
+// What would be ignored is refused.
+absl::Status check_subscriber_choices(const lapwing_subscriber_options& given) {
+  const auto refused = [](const char* field, std::uint64_t value, const char* why) {
+    return make_error(Errc::kInvalidArgument,
+                      absl::StrCat("options.", field, " is ", value, ", ", why));
+  };
+  constexpr char kUnnamed[] = "which lapwing.h does not name";
+  if ((given.flags & ~kSubscriberFlags) != 0) return refused("flags", given.flags, kUnnamed);
+  if (given.start > LAPWING_START_AFTER) return refused("start", given.start, kUnnamed);
+  if (given.on_gap > LAPWING_ON_GAP_SNAPSHOT) return refused("on_gap", given.on_gap, kUnnamed);
+  if (given.wait > LAPWING_WAIT_PARK) return refused("wait", given.wait, kUnnamed);
+  const bool has_value = given.start == LAPWING_START_SEQUENCE || given.start == LAPWING_START_TIME;
+  if (!has_value && given.start_value != 0) {
+    return refused("start_value", given.start_value,
+                   "and start is neither that of a sequence nor of a time");
+  }
+  if (given.start != LAPWING_START_AFTER && given.start_position.sequence != 0) {
+    return refused("start_position.sequence", given.start_position.sequence,
+                   "and start is not that of a position");
+  }
+  if ((given.flags & LAPWING_SUBSCRIBER_CONFLATE) == 0 &&
+      (given.conflate_interval_ns != 0 || given.conflate_keys_max != 0)) {
+    return make_error(Errc::kInvalidArgument,
+                      "options.conflate_interval_ns or conflate_keys_max is given without the flag "
+                      "LAPWING_SUBSCRIBER_CONFLATE");
+  }
+  if (given.instruments == nullptr && given.instrument_count != 0) {
+    return refused("instrument_count", given.instrument_count, "and instruments is NULL");
+  }
+  return absl::OkStatus();
+}
+
+Start start_of(const lapwing_subscriber_options& given) {
+  const auto kind = [&given] {
+    switch (given.start) {
+      case LAPWING_START_OLDEST:
+        return Start::oldest();
+      case LAPWING_START_SEQUENCE:
+        return Start::at(given.start_value);
+      case LAPWING_START_TIME:
+        return Start::time(given.start_value);
+      case LAPWING_START_SNAPSHOT:
+        return Start::snapshot();
+      case LAPWING_START_AFTER:
+        return Start::after(position_of(given.start_position));
+      default:
+        return Start::live();
+    }
+  };
+  Start start = kind();
+  start.fold_name = text_of(given.fold);
+  return start;
+}
+
+void set_ns(std::chrono::nanoseconds& option, std::int64_t given) {
+  if (given != 0) option = std::chrono::nanoseconds(given);
+}
+
+absl::StatusOr<SubscriberOptions> subscriber_options(const lapwing_subscriber_options& given) {
+  if (absl::Status good = check_subscriber_choices(given); !good.ok()) return good;
+  SubscriberOptions options;
+  options.directory = text_of(given.directory);
+  options.name = text_of(given.name);
+  options.start = start_of(given);
+  if (given.expect != nullptr) {
+    absl::StatusOr<Schema> expected = Schema::parse(given.expect);
+    if (!expected.ok()) return expected.status();
+    options.expect = *std::move(expected);
+  }
+  if (given.instrument_count != 0) {
+    return make_error(Errc::kUnsupported, "options.instruments is not supported yet");
+  }
+  if (given.on_gap != 0) options.on_gap = OnGap{given.on_gap};
+  if (given.wait != 0) options.wait = WaitStrategy{given.wait};
+  options.end_at_close = (given.flags & LAPWING_SUBSCRIBER_END_AT_CLOSE) != 0;
+  set_ns(options.reattach, given.reattach_ns);
+  set_ns(options.flush_timeout, given.flush_timeout_ns);
+  set_ns(options.stale_after, given.stale_after_ns);
+  options.behind_records = given.behind_records;
+  set_ns(options.behind_time, given.behind_ns);
+  return options;
+}
+
+absl::StatusOr<Reads> open_subscriber(const lapwing_subscriber_options* given) {
+  lapwing_subscriber_options taken;
+  if (given == nullptr) {
+    return make_error(Errc::kInvalidArgument, "options is NULL; a subscriber needs a directory");
+  }
+  if (absl::Status read = copy_in(given, "options", taken); !read.ok()) return read;
+  absl::StatusOr<SubscriberOptions> options = subscriber_options(taken);
+  if (!options.ok()) return options.status();
+  if ((taken.flags & LAPWING_SUBSCRIBER_CONFLATE) == 0) {
+    const bool is_sparse = taken.instrument_count != 0;
+    absl::StatusOr<Subscriber> opened = Subscriber::open(*std::move(options));
+    if (!opened.ok()) return opened.status();
+    return Reads(*std::move(opened), is_sparse);
+  }
+  ConflationOptions conflation;
+  set_ns(conflation.interval, taken.conflate_interval_ns);
+  if (taken.conflate_keys_max != 0) conflation.keys_max = taken.conflate_keys_max;
+  absl::StatusOr<ConflatedReader> opened =
+      ConflatedReader::open(*std::move(options), std::move(conflation));
+  if (!opened.ok()) return opened.status();
+  return Reads(*std::move(opened));
+}
+
+}  // namespace
+}  // namespace lapwing::c
+
+struct lapwing_subscriber : lapwing::c::Handle<lapwing::c::Reads> {
+  static constexpr char kWhat[] = "subscriber";
+  using Handle::Handle;
+};
+
+using namespace lapwing::c;
+
+extern "C" {
+
+lapwing_result lapwing_subscriber_open(const lapwing_subscriber_options* options,
+                                       lapwing_subscriber** subscriber, lapwing_error* error) {
+  return open_into(subscriber, error, [&] { return open_subscriber(options); });
+}
+
+lapwing_result lapwing_subscriber_read(lapwing_subscriber* subscriber, lapwing_batch* batch,
+                                       int64_t timeout_ns, lapwing_error* error) {
+  return call(subscriber, error, [&](Reads& opened) {
+    if (absl::Status good = BatchOut::check(batch); !good.ok()) return fail(error, good);
+    return opened.read(BatchOut(*batch), timeout_ns, error);
+  });
+}
+
+lapwing_result lapwing_subscriber_take(lapwing_subscriber* subscriber, void* record,
+                                       size_t record_bytes, int64_t timeout_ns,
+                                       uint64_t* sequence) {
+  return call(subscriber, nullptr, [&](Reads& opened) {
+    if (record == nullptr || sequence == nullptr) [[unlikely]] {
+      return number_of(lapwing::Errc::kInvalidArgument);
+    }
+    return number_of(
+        opened.take({static_cast<std::byte*>(record), record_bytes}, timeout_ns, *sequence));
+  });
+}
+
+lapwing_result lapwing_subscriber_inspect(lapwing_subscriber* subscriber,
+                                          lapwing_subscriber_info* info, lapwing_error* error) {
+  return call(subscriber, error, [&](Reads& opened) {
+    return fill(info, "info", error, [&] { return opened.info(); });
+  });
+}
+
+lapwing_result lapwing_subscriber_position(lapwing_subscriber* subscriber, uint64_t sequence,
+                                           lapwing_position* position, lapwing_error* error) {
+  return call(subscriber, error, [&](Reads& opened) {
+    return put_position(opened.position(sequence), position, error);
+  });
+}
+
+lapwing_result lapwing_subscriber_fd(lapwing_subscriber* subscriber, int32_t* fd,
+                                     lapwing_error* error) {
+  return call(subscriber, error, [&](Reads& opened) -> lapwing_result {
+    if (fd == nullptr) {
+      return fail(error, lapwing::Errc::kInvalidArgument, "fd is NULL; give its address");
+    }
+    *fd = -1;
+    const absl::StatusOr<int> opened_fd = opened.fd();
+    if (!opened_fd.ok()) return fail(error, opened_fd.status());
+    *fd = *opened_fd;
+    return success();
+  });
+}
+
+void lapwing_subscriber_interrupt(lapwing_subscriber* subscriber) {
+  if (subscriber != nullptr) subscriber->object.interrupt();
+}
+
+void lapwing_subscriber_destroy(lapwing_subscriber** subscriber) {
+  destroy(subscriber);
+}
+
+}  // extern "C"
