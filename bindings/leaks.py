@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+"""Opens and closes handles of each language many times, and compares what its process holds.
+
+    bindings/leaks.py [--cycles 100000] [--languages c,python]
+
+A line for each language: descriptors, threads and mappings before and after, and how much resident memory has
+grown. They have to be equal, and memory within 1 MiB. Exit: 0 they are, 1 one is not.
+"""
+
+import argparse
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "tests" / "conformance" / "bindings"))
+
+import run as conformance  # noqa: E402
+
+MEMORY_GROWTH_MAX = 1 << 20
+PUBLISHER_EVERY = 1000  # cycles: each start and close of a session writes to the disk
+CYCLE = (
+    "subscriber.open as=s directory=bus start=oldest", "subscriber.destroy on=s",
+    "history.open as=h directory=bus", "history.destroy on=h",
+    "books.create as=b", "books.destroy on=b",
+    "listener.open as=l path=c.sock", "listener.destroy on=l",
+)
+SESSION = ("publisher.open as=p directory=own record_bytes=16 capacity=64", "publisher.publish on=p from=1 count=1",
+           "publisher.close on=p timeout_ms=forever", "publisher.destroy on=p")
+
+
+def held(pid):
+    folder = Path("/proc", str(pid))
+    status = dict(line.split(":", 1) for line in (folder / "status").read_text().splitlines() if ":" in line)
+    return {
+        "descriptors": len(os.listdir(folder / "fd")),
+        "threads": int(status["Threads"]),
+        "mappings": sum(1 for line in (folder / "maps").read_text().splitlines()
+                        if "lapwing" in line and ".so" not in line),
+        "resident": int(status["VmRSS"].split()[0]) * 1024,
+    }
+
+
+def cycle(driver, count):
+    for number in range(count):
+        for step in CYCLE + (SESSION if number % PUBLISHER_EVERY == 0 else ()):
+            answer = driver.ask(step)
+            if not answer[0].startswith("ok"):
+                raise RuntimeError(f"`{step}`: {answer[0]}")
+
+
+def measured(language, cycles):
+    with tempfile.TemporaryDirectory(prefix="lw-", dir="/tmp") as directory:
+        publisher = conformance.Driver("c", directory)
+        driver = conformance.Driver(language, directory)
+        try:
+            publisher.ask("publisher.open as=p directory=bus record_bytes=16 capacity=1024")
+            cycle(driver, max(1, cycles // 10))  # what a runtime allocates once
+            before = held(driver.process.pid)
+            cycle(driver, cycles)
+            return before, held(driver.process.pid)
+        finally:
+            driver.kill()
+            publisher.kill()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--cycles", type=int, default=100_000)
+    parser.add_argument("--languages", default=None)
+    options = parser.parse_args()
+    languages = options.languages.split(",") if options.languages else [
+        language for language in conformance.LANGUAGES if Path(conformance.driver_of(language)[0]).exists()]
+    leaking = 0
+    for language in languages:
+        before, after = measured(language, options.cycles)
+        grown = after["resident"] - before["resident"]
+        equal = all(before[what] == after[what] for what in ("descriptors", "threads", "mappings"))
+        good = equal and grown <= MEMORY_GROWTH_MAX
+        leaking += not good
+        print(f"{language:<7} " + ", ".join(f"{what} {before[what]} and {after[what]}" for what in
+                                            ("descriptors", "threads", "mappings")) +
+              f", memory {grown / 1024:+.0f} KiB: {'equal' if good else 'LEAKS'}", flush=True)
+    print(f"{len(languages)} languages, {leaking} leak, {options.cycles} cycles each")
+    return 1 if leaking else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

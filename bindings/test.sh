@@ -1,0 +1,94 @@
+#!/usr/bin/env bash
+# Builds the package of each language, and runs the scenarios of tests/conformance/bindings with all of
+# them: a table, and then `8 languages, 0 differ`.
+#   bindings/test.sh                        every language that has a package
+#   bindings/test.sh --languages c,python   these
+#   bindings/test.sh --quick                C, Python and Rust; of the others one scenario
+#   bindings/test.sh --break LANGUAGE       two errors' names are swapped there: it has to be named
+#   bindings/test.sh --unit                 also each language's own tests and examples
+# What a machine lacks for a language is said, and the language left out; with LAPWING_REQUIRE_REGISTRIES
+# set that is an error.
+# The library is that of the build LAPWING_BUILD_DIR, by default build/release.
+# Exit: 0 all answer as expected, 1 one does not, or is left out though all are required, 2 wrong usage.
+set -uo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+export LAPWING_BUILD_DIR=${LAPWING_BUILD_DIR:-$root/build/release}
+export LAPWING_LIBRARY=${LAPWING_LIBRARY:-$LAPWING_BUILD_DIR/liblapwing.so.1}
+one_scenario=start-oldest
+quick=false
+unit=false
+languages=
+more=()
+usage() { sed -n '2,14s/^# \{0,1\}//p' "$0"; }
+while [[ $# -gt 0 ]]; do
+  case $1 in
+    -h|--help) usage; exit 0 ;;
+    --quick) quick=true ;;
+    --unit) unit=true ;;
+    --languages) languages=${2-}; shift ;;
+    --break) more+=(--break "${2-}"); shift ;;
+    *) usage >&2; exit 2 ;;
+  esac
+  shift
+done
+if [[ -z $languages ]]; then
+  languages=c
+  for language in python rust go java kotlin node csharp; do
+    [[ -x $root/bindings/$language/build.sh ]] && languages+=,$language
+  done
+fi
+
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+left_out=0
+failed=0
+built=()
+for language in ${languages//,/ }; do
+  if [[ $language == c ]]; then
+    built+=(c)
+    continue
+  fi
+  "$root/bindings/$language/build.sh" >"$log" 2>&1
+  case $? in
+    0) built+=("$language") ;;
+    77)
+      left_out=$((left_out + 1))
+      echo "SKIPPED: $language: $(tail -n 1 "$log")"
+      ;;
+    *)
+      failed=1
+      echo "FAILED: bindings/$language/build.sh"
+      tail -n 30 "$log"
+      ;;
+  esac
+done
+
+run() {  # run.py's arguments
+  python3 "$root/tests/conformance/bindings/run.py" "${more[@]}" "$@" || failed=1
+}
+joined() { local IFS=,; echo "$*"; }
+if $quick; then
+  all=() some=()
+  for language in "${built[@]}"; do
+    case $language in c|python|rust) all+=("$language") ;; *) some+=("$language") ;; esac
+  done
+  run --languages "$(joined "${all[@]}")"
+  [[ ${#some[@]} -gt 0 ]] && run --languages "$(joined "${some[@]}")" --scenarios $one_scenario
+else
+  run --languages "$(joined "${built[@]}")"
+fi
+
+if $unit; then
+  for language in "${built[@]}"; do
+    [[ $language == c ]] && continue
+    if "$root/bindings/$language/test.sh" >"$log" 2>&1; then
+      echo "ok: bindings/$language/test.sh"
+    else
+      failed=1
+      echo "FAILED: bindings/$language/test.sh"
+      tail -n 40 "$log"
+    fi
+  done
+fi
+[[ -n ${LAPWING_REQUIRE_REGISTRIES-} && $left_out -gt 0 ]] && failed=1
+exit $failed

@@ -1,0 +1,102 @@
+// The driver of the C interface: what its steps have in common.
+//
+// Thread safety: a step runs in one thread; the tables of handles are filled and emptied under a
+// mutex, since steps that were begun run beside others.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "bindings/c/lapwing.h"
+#include "tests/conformance/bindings/c/step.h"
+
+namespace lapwing::conformance {
+
+using Lines = std::vector<std::string>;
+using Operations = std::map<std::string, std::function<Lines(const Step&)>>;
+
+// Handles by the names of a scenario. A name that was destroyed, or never made, is a NULL handle.
+template <typename Handle>
+class Handles {
+ public:
+  Handle* at(const std::string& name) {
+    const std::lock_guard lock(mutex_);
+    const auto found = handles_.find(name);
+    return found == handles_.end() ? nullptr : found->second;
+  }
+  Handle* of(const Step& step) { return at(step.text("on")); }
+  void put(const std::string& name, Handle* handle) {
+    const std::lock_guard lock(mutex_);
+    handles_[name] = handle;
+  }
+  Handle* take(const std::string& name) {
+    const std::lock_guard lock(mutex_);
+    const auto found = handles_.find(name);
+    if (found == handles_.end()) return nullptr;
+    Handle* const handle = found->second;
+    handles_.erase(found);
+    return handle;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, Handle*> handles_;
+};
+
+// A result, and where it is ok what stands behind it.
+inline Lines line(lapwing_result result, const std::string& more = "") {
+  const std::string name = name_of_result(result);
+  return {result == LAPWING_OK && !more.empty() ? name + " " + more : name};
+}
+
+// A destroy of a handle that there is, or misuse.
+template <typename Handle>
+Lines destroy(Handles<Handle>& handles, const Step& step, void (*destroy_handle)(Handle**)) {
+  Handle* handle = handles.take(step.text("on"));
+  if (handle == nullptr) return line(LAPWING_MISUSE);
+  destroy_handle(&handle);
+  return line(handle == nullptr ? LAPWING_OK : LAPWING_SYSTEM);
+}
+
+template <typename Handle>
+Lines interrupt(Handles<Handle>& handles, const Step& step, void (*interrupt_handle)(Handle*)) {
+  Handle* const handle = handles.of(step);
+  if (handle == nullptr) return line(LAPWING_MISUSE);
+  interrupt_handle(handle);
+  return line(LAPWING_OK);
+}
+
+// A struct that says its size, all else zero.
+template <typename Struct>
+Struct sized() {
+  Struct made{};
+  made.struct_size = sizeof made;
+  return made;
+}
+
+Handles<lapwing_subscriber>& subscribers();
+Handles<const lapwing_position>& positions();
+
+// One batch in memory of its own.
+struct ReadBatch {
+  ReadBatch(std::size_t rows_max, std::size_t bytes);
+  lapwing_batch batch;
+  std::vector<std::byte> rows;
+  std::vector<std::uint64_t> sequences;
+  std::vector<std::uint64_t> conflated;
+};
+std::string rows_line(const lapwing_batch& batch);
+std::string event_line(const lapwing_event& event);
+const char* event_name(std::uint32_t kind);
+
+Operations library_operations();
+Operations publisher_operations();
+Operations subscriber_operations();
+Operations history_operations();
+Operations books_operations();
+Operations channel_operations();
+
+}  // namespace lapwing::conformance

@@ -1,0 +1,60 @@
+// A step of a scenario, and what drivers print: tests/conformance/bindings/README.md.
+//
+// Thread safety: values and pure functions.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "bindings/c/lapwing.h"
+
+namespace lapwing::conformance {
+
+class Step {
+ public:
+  // A line: an operation, and key=value pairs.
+  static Step parse(const std::string& line);
+
+  const std::string& operation() const { return operation_; }
+  // "" where the key is missing.
+  const std::string& text(const std::string& key) const;
+  // nullptr where the key is missing, as the C interface has it.
+  const char* text_or_null(const std::string& key) const;
+  bool has(const std::string& key) const { return values_.count(key) != 0; }
+  std::uint64_t number(const std::string& key, std::uint64_t missing = 0) const;
+  std::int64_t ns(const std::string& key) const;  // of a number of ms
+  std::int64_t timeout_ns() const;
+  std::vector<std::string> list(const std::string& key) const;
+  // The place of a key's value in a list of names; `missing` where there is no such key.
+  std::uint32_t choice(const std::string& key, std::initializer_list<const char*> names,
+                       std::uint32_t first, std::uint32_t missing) const;
+
+ private:
+  std::string operation_;
+  std::map<std::string, std::string> values_;
+};
+
+// The digest of bytes, continued.
+class Digest {
+ public:
+  void add(std::span<const std::byte> bytes);
+  std::string text() const;
+
+ private:
+  std::uint64_t value_ = 0xcbf29ce484222325;
+};
+
+// The bytes of record n.
+std::vector<std::byte> record_of(std::uint64_t n, std::size_t bytes);
+std::vector<std::byte> bytes_of_file(const std::string& path);
+std::string digest_of(std::span<const std::byte> bytes);
+
+// As the driver prints a result: its name, or that of another one where it is to be seen to fail.
+std::string name_of_result(lapwing_result result);
+
+}  // namespace lapwing::conformance

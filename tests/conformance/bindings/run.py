@@ -1,0 +1,268 @@
+#!/usr/bin/env python3
+"""Runs the scenarios of this folder with the driver of each language, and compares what they answer.
+
+    tests/conformance/bindings/run.py                          every scenario, every language that is built
+    tests/conformance/bindings/run.py --languages c,python     these languages
+    tests/conformance/bindings/run.py --scenarios gap-fill     these scenarios
+    tests/conformance/bindings/run.py --break rust             swaps two errors' names in that driver
+    tests/conformance/bindings/run.py --update                 writes what C answers into the scenarios
+
+README.md is the contract. `bindings/test.sh` builds the packages first. The library is LAPWING_LIBRARY, by
+default that of the build in LAPWING_BUILD_DIR, build/release.
+
+Exit: 0 all answer as expected, 1 one does not, 2 wrong usage.
+"""
+
+import argparse
+import json
+import os
+
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from urllib.parse import quote
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[2]
+BUILD = Path(os.environ.get("LAPWING_BUILD_DIR", ROOT / "build" / "release")).resolve()
+LANGUAGES = ("c", "python", "rust", "go", "java", "kotlin", "node", "csharp")
+ANSWER_SECONDS_MAX = 60  # ends a hang; no scenario waits for so long
+
+
+def driver_of(language):
+    """The command of a language's driver."""
+    if language == "c":
+        return [str(BUILD / "tests" / "conformance" / "bindings" / "c_driver")]
+    return [str(ROOT / "bindings" / language / "driver")]
+
+
+class Driver:
+    """A driver under way."""
+
+    def __init__(self, language, directory, broken=False):
+        environment = dict(os.environ)
+        environment.setdefault("LAPWING_LIBRARY", str(BUILD / "liblapwing.so.1"))
+        if broken:
+            environment["LAPWING_CONFORMANCE_BREAK"] = "1"
+        self.language = language
+        self.errors = tempfile.TemporaryFile()
+        self.process = subprocess.Popen(
+            driver_of(language), cwd=directory, env=environment, stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, stderr=self.errors)
+        self.rest = b""
+
+    def ask(self, line):
+        """The lines of the answer. Raises RuntimeError where the driver ends or hangs."""
+        try:
+            self.process.stdin.write(line.encode() + b"\n")
+            self.process.stdin.flush()
+        except BrokenPipeError:
+            raise RuntimeError(self.why_ended(line)) from None
+        until = time.monotonic() + ANSWER_SECONDS_MAX
+        lines = []
+        while True:
+            one = self.read_line(until, line)
+            if one == ".":
+                return lines
+            lines.append(one)
+
+    def read_line(self, until, step):
+        while b"\n" not in self.rest:
+            ready, _, _ = select.select([self.process.stdout], [], [], max(0, until - time.monotonic()))
+            if not ready:
+                raise RuntimeError(f"no answer to `{step}` within {ANSWER_SECONDS_MAX} s")
+            got = os.read(self.process.stdout.fileno(), 1 << 16)
+            if not got:
+                raise RuntimeError(self.why_ended(step))
+            self.rest += got
+        line, self.rest = self.rest.split(b"\n", 1)
+        return line.decode(errors="replace").rstrip("\r")
+
+    def why_ended(self, step):
+        code = self.process.wait()
+        self.errors.seek(0)
+        said = self.errors.read().decode(errors="replace").strip().splitlines()[-5:]
+        return f"the driver ended with {code} at `{step}`: {' / '.join(said)}"
+
+    def end(self):
+        """Its exit code, after the end of its input."""
+        try:
+            self.process.stdin.close()
+        except BrokenPipeError:
+            pass
+        try:
+            return self.process.wait(timeout=ANSWER_SECONDS_MAX)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            raise RuntimeError("the driver did not end at the end of its input") from None
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+
+class Externals:
+    """What a scenario has others do: processes beside the driver, and damage."""
+
+    def __init__(self, directory):
+        self.directory = directory
+        self.helpers = {}
+
+    def run(self, words):
+        verb, _, rest = words.partition(" ")
+        getattr(self, "do_" + verb.replace("-", "_"))(rest)
+
+    def do_step(self, rest):
+        """step NAME STEP…: in another process, a driver of C, of that name."""
+        name, _, step = rest.partition(" ")
+        if name not in self.helpers:
+            self.helpers[name] = Driver("c", self.directory)
+        answer = self.helpers[name].ask(step)
+        if not answer[0].startswith("ok"):
+            raise RuntimeError(f"`{step}` in {name}: {answer[0]}")
+
+    def do_kill(self, name):
+        self.helpers.pop(name).kill()
+
+    def do_stop(self, name):
+        self.helpers[name].process.send_signal(signal.SIGSTOP)
+
+    def do_damage(self, rest):
+        """damage GLOB OFFSET: turns 8 bytes round in each file."""
+        pattern, offset = rest.split()
+        files = sorted(Path(self.directory).glob(pattern))
+        if not files:
+            raise RuntimeError(f"no file is called {pattern}")
+        for path in files:
+            with open(path, "r+b") as file:
+                file.seek(int(offset))
+                old = file.read(8)
+                file.seek(int(offset))
+                file.write(bytes(byte ^ 0xFF for byte in old))
+
+    def do_remove(self, pattern):
+        for path in Path(self.directory).glob(pattern):
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+    def do_lapwing(self, rest):
+        """lapwing ARGUMENTS…: the program, which has to end with 0."""
+        done = subprocess.run([str(BUILD / "lapwing"), *rest.split()], cwd=self.directory,
+                              capture_output=True, text=True, timeout=ANSWER_SECONDS_MAX)
+        if done.returncode != 0:
+            raise RuntimeError(f"lapwing {rest}: exit {done.returncode}: {done.stderr.strip()}")
+
+    def end(self):
+        for helper in self.helpers.values():
+            helper.kill()
+
+
+def line_of(step):
+    """A step as the driver reads it."""
+    words = []
+    for key, value in step.items():
+        if key == "do":
+            continue
+        text = ",".join(map(str, value)) if isinstance(value, list) else str(value)
+        words.append(f"{key}={quote(text, safe='/:,.{}[]_-')}")
+    return " ".join([step["do"], *words])
+
+
+def answers(scenario, language, broken):
+    """What the driver answers to all steps, and what went wrong besides, if something did."""
+    lines = []
+    # Short, for the sockets in it.
+    with tempfile.TemporaryDirectory(prefix="lw-", dir="/tmp") as directory:
+        driver = Driver(language, directory, broken)
+        externals = Externals(directory)
+        try:
+            for step in scenario["steps"]:
+                if step["do"] == "external":
+                    externals.run(step["run"])
+                else:
+                    lines += driver.ask(line_of(step))
+            code = driver.end()
+            return lines, None if code == 0 else f"the driver ended with {code}"
+        except RuntimeError as error:
+            driver.kill()
+            return lines, str(error)
+        finally:
+            externals.end()
+
+
+def differences(expected, found, trouble):
+    for number, (want, got) in enumerate(zip(expected, found)):
+        if want != got:
+            return f"line {number + 1}: expected `{want}`, got `{got}`"
+    if trouble:
+        return trouble
+    if len(expected) != len(found):
+        return f"{len(found)} lines instead of {len(expected)}"
+    return None
+
+
+def table(names, languages, found):
+    width = max(map(len, names))
+    yield " " * width + "".join(f" {language:>7}" for language in languages)
+    for name in names:
+        yield f"{name:<{width}}" + "".join(
+            f" {'ok' if found[language, name] is None else 'DIFFERS':>7}" for language in languages)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--languages", default=None)
+    parser.add_argument("--scenarios", default=None)
+    parser.add_argument("--break", dest="broken", default="", choices=("", *LANGUAGES))
+    parser.add_argument("--update", action="store_true")
+    options = parser.parse_args()
+    languages = options.languages.split(",") if options.languages else [
+        language for language in LANGUAGES if Path(driver_of(language)[0]).exists()]
+    if options.update:
+        languages = ["c"]
+    unknown = [language for language in languages if language not in LANGUAGES]
+    if unknown:
+        parser.error(f"no language is called {', '.join(unknown)}; there are {', '.join(LANGUAGES)}")
+    wanted = options.scenarios.split(",") if options.scenarios else None
+    paths = [path for path in sorted(HERE.glob("*.json")) if wanted is None or path.stem in wanted]
+    if not paths:
+        parser.error("no scenario is called so")
+
+    found = {}
+    for path in paths:
+        scenario = json.loads(path.read_text(encoding="utf-8"))
+        for language in languages:
+            lines, trouble = answers(scenario, language, language == options.broken)
+            if options.update:
+                if trouble:
+                    print(f"{path.stem}: {trouble}")
+                scenario["expect"] = lines
+                write_scenario(path, scenario)
+            found[language, path.stem] = differences(scenario["expect"], lines, trouble)
+
+    names = [path.stem for path in paths]
+    print("\n".join(table(names, languages, found)))
+    different = [language for language in languages if any(found[language, name] for name in names)]
+    for language in different:
+        for name in names:
+            if found[language, name]:
+                print(f"{language} {name}: {found[language, name]}")
+    print(f"{len(languages)} languages, {len(different)} differ" +
+          (f": {', '.join(different)}" if different else ""))
+    return 1 if different else 0
+
+
+def write_scenario(path, scenario):
+    """One step, and one line, a line."""
+    steps = ",\n".join("    " + json.dumps(step) for step in scenario["steps"])
+    expect = ",\n".join("    " + json.dumps(line) for line in scenario["expect"])
+    path.write_text(f'{{\n  "about": {json.dumps(scenario["about"])},\n  "steps": [\n{steps}\n  ],\n'
+                    f'  "expect": [\n{expect}\n  ]\n}}\n', encoding="utf-8")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
