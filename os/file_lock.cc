@@ -53,7 +53,7 @@ struct flock whole_file(short type) {
 
 absl::StatusOr<LockFile> take_lock_file(const std::string& path, const LockFileOptions& options) {
   const auto now = [] { return std::chrono::steady_clock::now(); };
-  const auto deadline = now() + std::chrono::nanoseconds(options.retry_ns);
+  const auto deadline = retry_deadline(options.retry_ns);
   for (int attempt = 0; attempt < kAttemptsMin || now() < deadline; ++attempt) {
     absl::StatusOr<UniqueFd> fd = open_lock(path, options.own_file_only);
     if (!fd.ok()) return fd.status();

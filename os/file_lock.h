@@ -10,6 +10,7 @@
 
 #include <poll.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdint>
@@ -26,11 +27,18 @@ namespace lapwing {
 inline constexpr std::uint64_t kLockRetryNs = 10'000'000'000;
 inline constexpr int kLockRetryIntervalMs = 20;
 
+// When a retry ends that began now. A wait without end is one of 31 years: the clock has no more.
+inline std::chrono::steady_clock::time_point retry_deadline(std::uint64_t retry_ns) {
+  constexpr std::uint64_t kRetryNsMax = 1'000'000'000'000'000'000;
+  return std::chrono::steady_clock::now() +
+         std::chrono::nanoseconds(std::min(retry_ns, kRetryNsMax));
+}
+
 // Calls attempt() until it gives something else than EWOULDBLOCK or EINTR, or retry_ns have passed.
 // attempt() gives 0 or an errno; the last one is returned, EWOULDBLOCK for a lock that stays taken.
 template <typename Attempt>
 int retry_lock(std::uint64_t retry_ns, Attempt attempt, int interval_ms = kLockRetryIntervalMs) {
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::nanoseconds(retry_ns);
+  const auto deadline = retry_deadline(retry_ns);
   for (;;) {
     const int failure = attempt();
     if (failure == EINTR) continue;
