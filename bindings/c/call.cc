@@ -52,6 +52,12 @@ lapwing_result fail(lapwing_error* error, const absl::Status& status) {
 
 lapwing_result answer(lapwing_error* error, Errc result, const absl::Status& status) {
   if (result == Errc::kOk) return success();
+  // One's own close() is what a misuse after it is about.
+  const bool was_closed = result == Errc::kMisuse && errc_of(status) == Errc::kClosed;
+  if (was_closed) {
+    const auto message = status.message();
+    return fail(error, result, {message.data(), message.size()});
+  }
   return errc_of(status) == result ? fail(error, status) : fail(error, result, words_of(result));
 }
 

@@ -230,7 +230,9 @@ TEST_CASE("a channel that is closed gives what was sent, and then says so on bot
   CHECK(lapwing_channel_close(pair.own(), nullptr) == LAPWING_OK);
   CHECK(lapwing_channel_close(pair.own(), nullptr) == LAPWING_OK);
   CHECK(lapwing_channel_fd(pair.own()) == -1);
-  CHECK(lapwing_channel_send(pair.own(), &sent, 1, 0, nullptr, nullptr) == LAPWING_MISUSE);
+  auto own_error = sized<lapwing_error>();
+  CHECK(lapwing_channel_send(pair.own(), &sent, 1, 0, nullptr, &own_error) == LAPWING_MISUSE);
+  CHECK(std::string(own_error.message).find("close()") != std::string::npos);
   lapwing_message message;
   std::size_t count = 0;
   REQUIRE(lapwing_channel_peek(pair.peer(), &message, 1, kTenSeconds, &count, nullptr) ==
