@@ -374,14 +374,14 @@ int FollowResult::exit_code(bool until_closed) const {
   return counters.lost > 0 ? kExitLost : kExitDone;
 }
 
-nlohmann::ordered_json latency_json(const Histogram& latency) {
+nlohmann::ordered_json latency_json(const FineHistogram& latency) {
   return {{"p50", latency.percentile(0.5)},
           {"p99", latency.percentile(0.99)},
           {"p999", latency.percentile(0.999)},
           {"max", latency.max()}};
 }
 
-void print_summary(const FollowResult& result, const Histogram* latency) {
+void print_summary(const FollowResult& result, const FineHistogram* latency) {
   const SubscriberCounters& counters = result.counters;
   nlohmann::ordered_json summary = {
       {"records", result.records},

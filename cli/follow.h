@@ -17,9 +17,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "cli/histogram.h"
 #include "cli/progress.h"
 #include "cli/record_source.h"
+#include "lapwing/histogram.h"
 #include "lapwing/subscriber.h"
 
 namespace lapwing::cli {
@@ -104,10 +104,10 @@ FollowResult follow(RecordSource& source, const FollowOptions& options,
                     const FollowHandlers& handlers);
 
 // The percentiles that summaries show.
-nlohmann::ordered_json latency_json(const Histogram& latency);
+nlohmann::ordered_json latency_json(const FineHistogram& latency);
 
 // The summary's line of JSON on standard output; `latency` where it was asked for.
-void print_summary(const FollowResult& result, const Histogram* latency);
+void print_summary(const FollowResult& result, const FineHistogram* latency);
 
 // The event as a line on standard error. The first session is none; an end by an error is left to
 // the caller that prints that error.

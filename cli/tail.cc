@@ -97,7 +97,7 @@ class Tail {
   std::optional<InstrumentFilter> filter_;
   bool conflated_ = false;
   bool has_state_ = false;
-  Histogram latency_;
+  FineHistogram latency_;
 };
 
 // After a reset the bus may carry other records.
