@@ -215,7 +215,7 @@ std::string RecordFormat::csv(Sequence n, Bytes record) const {
 
 std::optional<std::uint64_t> RecordFormat::latency_time_ns(Bytes record) const {
   if (!fits(record) || time_ == nullptr) return std::nullopt;
-  return time_of(*time_, record);
+  return load_field<std::uint64_t>(*time_, record);
 }
 
 std::optional<std::uint64_t> RecordFormat::instrument_id(Bytes record) const {

@@ -36,8 +36,8 @@ class RecordFormat {
   std::string csv_header() const;
   std::string csv(Sequence n, std::span<const std::byte> record) const;
 
-  // The time from which a latency counts, UTC ns: that of publishing, else that of the record.
-  // Nothing where there is none, or where it is undefined.
+  // The time from which a latency counts, UTC ns: that of publishing, else that of the record, as it
+  // stands there. Nothing where records have neither.
   std::optional<std::uint64_t> latency_time_ns(std::span<const std::byte> record) const;
   // The field instrument_id, otherwise the first unsigned number of the key.
   std::optional<std::uint64_t> instrument_id(std::span<const std::byte> record) const;

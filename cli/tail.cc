@@ -97,7 +97,7 @@ class Tail {
   std::optional<InstrumentFilter> filter_;
   bool conflated_ = false;
   bool has_state_ = false;
-  FineHistogram latency_;
+  Latencies latencies_;
 };
 
 // After a reset the bus may carry other records.
@@ -114,7 +114,7 @@ void Tail::choose_instrument() {
 
 void Tail::measure(std::span<const std::byte> record, std::uint64_t now_wall_ns) {
   const std::optional<std::uint64_t> sent = format_.latency_time_ns(record);
-  if (sent && *sent <= now_wall_ns) latency_.add(now_wall_ns - *sent);
+  if (sent) latencies_.add(*sent, now_wall_ns);
 }
 
 absl::Status Tail::show_records(const FollowedRecords& records) {
@@ -220,7 +220,7 @@ int Tail::run() {
   };
   catch_stop_signals();
   const FollowResult result = follow(*source, options_.follow, handlers);
-  if (options_.follow.summary) print_summary(result, options_.latency ? &latency_ : nullptr);
+  if (options_.follow.summary) print_summary(result, options_.latency ? &latencies_ : nullptr);
   if (!result.status.ok()) fail(result.status);
   return result.exit_code(options_.follow.until_closed);
 }
@@ -239,7 +239,7 @@ void add_tail(CLI::App& app, Run& run) {
   command.add_flag(
       "--latency", options->latency,
       "measure the time from the records' time of publishing, or else from their own, to "
-      "delivery (DBN: use publish --restamp)");
+      "delivery (DBN: use publish --restamp); --summary has it as latency_ns");
   command
       .add_option(
           "--conflate", options->conflate_ns,
