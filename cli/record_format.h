@@ -11,13 +11,16 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "lapwing/schema.h"
 #include "lapwing/sequence.h"
 
 namespace lapwing::cli {
 
-enum class OutputFormat { kText, kJson, kCsv, kNone };
+// A text as a cell of CSV: escapes as in C where not all of it is printable ASCII, quoted where CSV
+// needs that.
+std::string csv_cell(std::string_view text);
 
 class RecordFormat {
  public:

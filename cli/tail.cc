@@ -9,6 +9,7 @@
 #include "cli/duration_option.h"
 #include "cli/exit_codes.h"
 #include "cli/follow.h"
+#include "cli/format_option.h"
 #include "cli/instrument_filter.h"
 #include "cli/record_format.h"
 #include "cli/say.h"
@@ -68,10 +69,7 @@ class Tail {
  public:
   explicit Tail(const TailOptions& options)
       : options_(options),
-        output_(options.format == "json"   ? OutputFormat::kJson
-                : options.format == "csv"  ? OutputFormat::kCsv
-                : options.format == "none" ? OutputFormat::kNone
-                                           : OutputFormat::kText),
+        output_(parse_format(options.format)),
         conflated_(options.conflate_ns != 0),
         has_state_(options.follow.from.starts_with("snapshot")) {}
 
@@ -246,11 +244,7 @@ void add_tail(CLI::App& app, Run& run) {
           "show only the newest record of each key in each interval, and how many it replaces")
       ->transform(as_duration_ns())
       ->type_name("DURATION");
-  command
-      .add_option("--format", options->format,
-                  "text, json (one object a line), csv (a header first), or none")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"text", "json", "csv", "none"}));
+  add_format_option(command, options->format);
   command.callback([options, &run] { run = [options] { return Tail(*options).run(); }; });
 }
 
