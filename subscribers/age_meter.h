@@ -1,7 +1,7 @@
-// The ages of every so many of the records that a subscriber hands out, by their time of publishing.
+// The ages of every Nth record that a subscriber delivers, by their time of publishing.
 //
 // Chosen are the first record after each attachment, and then each time the first whose sequence is
-// at least `every` beyond the last one chosen. So a caller need not count, only compare with due().
+// at least N beyond the last one chosen. So a caller need not count, only compare with due().
 //
 // Thread safety: one thread.
 #pragma once
@@ -27,7 +27,7 @@ class AgeMeter {
   // 0: none.
   explicit AgeMeter(std::uint32_t every) : every_(every) {}
 
-  // What comes from now on are these records, numbered anew or not. Null: nobody has described them.
+  // What comes from now on are these records, numbered anew or not. Null: they are not described.
   void attach(const Schema* records) {
     due_ = kNothingDue;
     const Field* const time =
@@ -42,7 +42,7 @@ class AgeMeter {
   // The first record from here on is chosen.
   Sequence due() const { return due_; }
 
-  // Records first, first + 1, …, end to end in `rows`, are handed out at `now_ns` UTC.
+  // Records first, first + 1, …, end to end in `rows`, are delivered at `now_ns` UTC.
   void measure(Sequence first, std::span<const std::byte> rows, std::uint64_t now_ns) {
     if (due_ == kNothingDue) return;
     const Sequence end = first + rows.size() / record_bytes_;

@@ -60,7 +60,7 @@ void check_measured(const Subscriber& subscriber, const TestBus& bus,
 }
 
 // first, first + every … last.
-std::vector<Sequence> every_so_many(Sequence first, std::uint64_t every, Sequence last) {
+std::vector<Sequence> every_nth(Sequence first, std::uint64_t every, Sequence last) {
   std::vector<Sequence> chosen;
   for (Sequence n = first; n <= last; n += every) chosen.push_back(n);
   return chosen;
@@ -111,7 +111,7 @@ class Reading {
   Sequence last_ = 0;
 };
 
-TEST_CASE("Every so many of the records is measured, in whatever way they are read") {
+TEST_CASE("Every Nth record is measured, in whatever way it is read") {
   const std::uint32_t every = GENERATE(1u, 2u, 7u, 100u, 5000u);
   const Way way = GENERATE(Way::kTake, Way::kTakeBytes, Way::kWait, Way::kRead, Way::kInTurn);
   CAPTURE(every, static_cast<int>(way));
@@ -129,7 +129,7 @@ TEST_CASE("Every so many of the records is measured, in whatever way they are re
   }
   bus.publish(700);
   reading.until(bus.head());
-  check_measured(subscriber, bus, every_so_many(1, every, bus.head()));
+  check_measured(subscriber, bus, every_nth(1, every, bus.head()));
   CHECK(subscriber.counters().records == bus.head());
   CHECK(subscriber.counters().out_of_order == 0);
 }
@@ -156,7 +156,7 @@ TEST_CASE("What waits for a record that is measured gets it, in every way to wai
     CHECK(std::memcmp(&record, bus.journal.record(n).data(), sizeof record) == 0);
     bus.beat();
   }
-  check_measured(trace.subscriber, bus, every_so_many(1, 1, 14));
+  check_measured(trace.subscriber, bus, every_nth(1, 1, 14));
 }
 
 TEST_CASE("While every record is measured, a subscriber that finds none still does its upkeep") {
@@ -212,7 +212,7 @@ TEST_CASE("A wait set finds a record that is measured, and leaves it to the call
     Record record{};
     CHECK(trace.subscriber.take(record).sequence == n);
   }
-  check_measured(trace.subscriber, bus, every_so_many(1, every, 19));
+  check_measured(trace.subscriber, bus, every_nth(1, every, 19));
 }
 
 TEST_CASE("A forked child has the ages as of the fork") {
@@ -242,7 +242,7 @@ TEST_CASE("Behind a gap that is skipped the first record is measured") {
   const Sequence resumed = trace.subscriber.counters().last;
   REQUIRE(resumed > 101);
   REQUIRE(trace.until_record(2010));
-  std::vector<Sequence> chosen = every_so_many(resumed, 100, 2010);
+  std::vector<Sequence> chosen = every_nth(resumed, 100, 2010);
   chosen.push_back(1);
   check_measured(trace.subscriber, bus, chosen);
 }
@@ -298,7 +298,7 @@ TEST_CASE("Ages stay when the next session's records have no time of publishing"
   bus.start();
   bus.publish(20);
   REQUIRE(trace.until_record(20));
-  check_measured(trace.subscriber, bus, every_so_many(1, 2, 10));
+  check_measured(trace.subscriber, bus, every_nth(1, 2, 10));
 }
 
 }  // namespace

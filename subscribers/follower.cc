@@ -74,7 +74,7 @@ Taken Follower::take(std::span<std::byte> record, std::uint64_t deadline_ns) {
     if (spin()) {
       if (cursor_.is_live() && block_.empty() && cursor_.take(record.data()) == RingRead::kRecord)
           [[likely]] {
-        return {Errc::kOk, hand_out(record.data()).sequence};
+        return {Errc::kOk, deliver(record.data()).sequence};
       }
     } else if (!rest(deadline_ns)) {
       return {calls_.why_nothing(deadline_ns)};
@@ -107,7 +107,7 @@ bool Follower::read_records(std::span<std::byte> rows, Batch& batch) {
   if (!introduced_ || rows.size() < cursor_.record_bytes) return false;
   const std::size_t count = poll_batch(rows);
   if (count == 0) return false;
-  hand_out(batch, rows, count);
+  deliver(batch, rows, count);
   return true;
 }
 
@@ -136,7 +136,7 @@ void Follower::read(std::span<std::byte> rows, std::uint64_t deadline_ns, Batch&
       return read_state(rows, due, batch);
     case ItemKind::kRecord:
       std::memcpy(rows.data(), due.record.data(), cursor_.record_bytes);
-      return hand_out(batch, rows, 1 + poll_batch(rows.subspan(cursor_.record_bytes)));
+      return deliver(batch, rows, 1 + poll_batch(rows.subspan(cursor_.record_bytes)));
     default:
       batch.result = due.kind == ItemKind::kEnded ? why_ended() : Errc::kOk;
       batch.kind = Batch::Kind::kEvent;
@@ -144,7 +144,7 @@ void Follower::read(std::span<std::byte> rows, std::uint64_t deadline_ns, Batch&
 }
 
 // The record that was taken last.
-Item Follower::hand_out(const std::byte* record) {
+Item Follower::deliver(const std::byte* record) {
   const Sequence n = cursor_.next - 1;
   const std::span<const std::byte> bytes(record, cursor_.record_bytes);
   measure(n, n, bytes);
@@ -152,7 +152,7 @@ Item Follower::hand_out(const std::byte* record) {
 }
 
 // The last `count` that were taken. (cursor_.next may be behind a gap that is announced already.)
-void Follower::hand_out(Batch& batch, std::span<const std::byte> rows, std::size_t count) {
+void Follower::deliver(Batch& batch, std::span<const std::byte> rows, std::size_t count) {
   const Sequence last = counters().last;
   batch.kind = Batch::Kind::kRecords;
   batch.first = last - count + 1;
@@ -203,7 +203,7 @@ void Follower::end_in_child() noexcept {
 Item Follower::poll() {
   if (cursor_.is_live() && block_.empty()) {
     const RingRead outcome = cursor_.take(cursor_.place);
-    if (outcome == RingRead::kRecord) return hand_out(cursor_.place);
+    if (outcome == RingRead::kRecord) return deliver(cursor_.place);
     if (outcome == RingRead::kEmpty && spins_left_ > 0) {
       --spins_left_;
       distance_.time_has_passed();
@@ -219,7 +219,7 @@ Item Follower::poll() {
   if (!outbox_.empty()) return deliver_event();
   const std::byte* const record = block_.take();
   count(1);
-  return hand_out(record);
+  return deliver(record);
 }
 
 // Takes turns until there is an event or a record to deliver. False: there is nothing for now.

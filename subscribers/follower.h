@@ -41,7 +41,7 @@
 // there is an event in the outbox.
 //
 // The path leaves a record whose age is measured (age_meter.h) to a call: its limit is the first of
-// them, if that comes before the attention. Every record that a call hands out passes measure().
+// them, if that comes before the attention. Every record that a call delivers passes measure().
 //
 // In a wait set (os/wait_source.h) the follower is asked by is_ready(), which takes the turns of poll()
 // without giving what they find, and sleeps on the ring's doorbell as a wait of its own does. Where
@@ -203,9 +203,9 @@ class Follower final : public WaitSource {
   Item wait_closed(std::uint64_t deadline_ns);
   void begin_waiting();
   std::size_t poll_batch(std::span<std::byte> out);
-  Item hand_out(const std::byte* record);
-  void hand_out(Batch& batch, std::span<const std::byte> rows, std::size_t count);
-  // Records first … last, in `rows`, are handed out now.
+  Item deliver(const std::byte* record);
+  void deliver(Batch& batch, std::span<const std::byte> rows, std::size_t count);
+  // Records first … last, in `rows`, are delivered now.
   void measure(Sequence first, Sequence last, std::span<const std::byte> rows) {
     if (last < cursor_.measured_from) [[likely]]
       return;

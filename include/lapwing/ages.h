@@ -1,4 +1,4 @@
-// How old records are when a subscriber hands them out: SubscriberOptions::measure_every.
+// How old records are when a subscriber delivers them: SubscriberOptions::measure_every.
 //
 //   auto subscriber = lapwing::Subscriber::open({.directory = "./quotes", .measure_every = 64});
 //   …
@@ -6,7 +6,7 @@
 //     report(ages->age_ns.count(), ages->age_ns.percentile(0.99), ages->age_ns.max());
 //   }
 //
-// An age is the time at which a record is handed out, less its time of publishing: the field that
+// An age is the time at which a record is delivered, less its time of publishing: the field that
 // its description marks kPublishTime (docs/records.md). Both times are those of the clock of
 // TypedPublisher, which agrees with CLOCK_REALTIME to some hundred nanoseconds. An age cannot be
 // more exact than that.
@@ -32,7 +32,7 @@ struct BasicAges {
   std::uint64_t negative = 0;
   std::uint64_t unstamped = 0;
 
-  // A record that was published at `published_ns` is handed out at `now_ns`: ns since 1970, UTC.
+  // A record that was published at `published_ns` is delivered at `now_ns`: ns since 1970, UTC.
   void add(std::uint64_t published_ns, std::uint64_t now_ns) {
     if (published_ns == 0 || published_ns == std::numeric_limits<std::uint64_t>::max()) {
       ++unstamped;

@@ -165,9 +165,9 @@ struct SubscriberOptions {
   // one kBehind and kLive are delivered; without both, neither is. 0: not by this measure.
   std::uint32_t behind_records = 0;
   std::chrono::nanoseconds behind_time = {};
-  // Of every so many records the age is measured when they are handed out, and ages() has it: of
-  // records with a time of publishing, from the ring as from the journal. 0: of none. A record that
-  // is measured costs a call and a reading of the clock; the others cost what they do without.
+  // The age of every Nth record is measured when it is delivered, from ring or journal, if the
+  // records have a time of publishing; ages() has the result. 0: of none. A record that is measured
+  // costs a call and a reading of the clock; the others cost what they do without.
   std::uint32_t measure_every = 0;
   // How long a journal file that is not there is asked for again, before its records are lost.
   std::chrono::nanoseconds missing_file_grace = std::chrono::seconds(2);
