@@ -388,8 +388,7 @@ void add_latencies(const Latencies& latencies, nlohmann::ordered_json& summary) 
   summary["latency_ns"] = nullptr;
   if (latencies.age_ns.count() > 0) summary["latency_ns"] = latency_json(latencies.age_ns);
   if (latencies.negative == 0 && latencies.unstamped == 0) return;
-  summary["not_measured"] = {{"negative", latencies.negative},
-                             {"unstamped", latencies.unstamped}};
+  summary["not_measured"] = {{"negative", latencies.negative}, {"unstamped", latencies.unstamped}};
 }
 
 }  // namespace

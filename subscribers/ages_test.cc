@@ -50,7 +50,7 @@ void check_measured(const Subscriber& subscriber, const TestBus& bus,
                     const std::vector<Sequence>& chosen) {
   std::uint64_t past = 0;
   for (const Sequence n : chosen) {
-    past += load_at<std::uint64_t>(bus.journal.record(n), kSentAt) <= wall_ns() ? 1 : 0;
+    if (load_at<std::uint64_t>(bus.journal.record(n), kSentAt) <= wall_ns()) ++past;
   }
   const std::optional<Ages> ages = subscriber.ages();
   REQUIRE(ages);

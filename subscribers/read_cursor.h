@@ -25,8 +25,8 @@ struct ReadCursor : detail::ReadPath {
   const RingReader* ring = nullptr;  // the attachment's; null if it has none
   Sequence attention = 0;            // from here on a turn is needed before the next record
   Sequence measured_from = AgeMeter::kNothingDue;  // the path leaves what is here to a call
-  std::uint32_t behind_records = 0;  // of the options
-  DeliveryLedger ledger;             // complete while the path is closed
+  std::uint32_t behind_records = 0;                // of the options
+  DeliveryLedger ledger;                           // complete while the path is closed
 
   // Of another attachment, or none: then the path stays closed, whatever it still points at.
   void set_ring(const RingReader* reader) {

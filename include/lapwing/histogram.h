@@ -93,9 +93,7 @@ class Histogram {
   static constexpr std::uint64_t kSteps = std::uint64_t{1} << kStepBits;
   static constexpr std::uint64_t kSumMax = std::numeric_limits<std::uint64_t>::max();
 
-  void add_to_sum(std::uint64_t added) {
-    sum_ = added > kSumMax - sum_ ? kSumMax : sum_ + added;
-  }
+  void add_to_sum(std::uint64_t added) { sum_ = added > kSumMax - sum_ ? kSumMax : sum_ + added; }
 
   std::array<std::uint64_t, kBuckets> counts_{};
   std::uint64_t count_ = 0;
