@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "bench/two_processes.h"
-#include "cli/histogram.h"
+#include "lapwing/histogram.h"
 #include "os/waiter.h"
 
 namespace lapwing::bench {
@@ -54,7 +54,7 @@ struct CrowdSpec {
 
 // What timed subscribers saw so far.
 struct CrowdSight {
-  cli::Histogram ages_ns;  // from when each record was due until it was read in full
+  FineHistogram ages_ns;  // from when each record was due until it was read in full
   std::uint64_t received = 0;
   std::uint64_t lost = 0;  // reported as gaps
   std::uint64_t torn = 0;

@@ -17,6 +17,7 @@
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
 #include "cli/follow.h"
+#include "cli/format_option.h"
 #include "cli/instrument_filter.h"
 #include "cli/number_option.h"
 #include "cli/say.h"
@@ -34,14 +35,16 @@ constexpr char kAbout[] =
     "  lapwing book --bus ./es                          as of now, then end\n"
     "  lapwing book --bus ./es --follow                 live: in place on a terminal\n"
     "  lapwing book --bus ./es --instrument ESH4 --depth 20\n"
-    "  lapwing book --bus ./es --at 1000,2000 --json    right after those records\n"
+    "  lapwing book --bus ./es --at 1000,2000 --format json    right after those records\n"
+    "  lapwing book --bus ./es --depth 0 --format csv   every level of every book\n"
     "  lapwing book --bus ./es --until-closed --summary\n\n"
     "Each line has orders, size and price of a bid, then price, size and orders of an ask. More\n"
     "than four books are shown as a list of their best prices. A book is shown only between two\n"
     "events of the venue. Only --at shows it right after the given record, and says so if that\n"
     "is inside an event. STALE marks a book that lost records; its next clear or snapshot makes\n"
     "it good again. If the bus keeps no journal, the books begin with the oldest record in the\n"
-    "ring. --json prints one object a line for each book, prices in units of 1e-9. The digest\n"
+    "ring. --format json prints one object a line for each book, --format csv a row for each\n"
+    "level. Both have the names of the records' fields, and prices in units of 1e-9. The digest\n"
     "of --summary is that of the state of all books as of its sequence: if both are equal, the\n"
     "states are equal.";
 
@@ -54,7 +57,7 @@ struct BookOptions {
   std::string instrument;
   std::size_t depth = 10;
   std::vector<Sequence> at;  // ascending
-  bool json = false;
+  std::string format = "text";
   bool live = false;
   // Where to begin, and what to do about gaps, is ours to choose: nobody said it.
   bool free_start = false;
@@ -64,7 +67,10 @@ struct BookOptions {
 class Book {
  public:
   explicit Book(const BookOptions& options)
-      : options_(options), view_(options.follow.bus), screen_(shows_live()) {
+      : options_(options),
+        output_(parse_format(options.format)),
+        view_(options.follow.bus),
+        screen_(shows_live()) {
     if (!options.instrument.empty()) filter_.emplace(options.follow.bus, options.instrument);
   }
 
@@ -93,10 +99,12 @@ class Book {
   void print_summary(const FollowResult& result) const;
 
   bool all_asked_shown() const { return asked_ == options_.at.size(); }
+  bool shows_in_place() const { return output_ == OutputFormat::kText && screen_.is_in_place(); }
   // With --at nothing is shown but what was asked for; --follow waits for it.
   bool shows_live() const { return options_.live && options_.at.empty(); }
 
   BookOptions options_;
+  const OutputFormat output_;
   BookView view_;
   Screen screen_;
   std::optional<InstrumentFilter> filter_;
@@ -108,6 +116,7 @@ class Book {
   bool ever_shown_ = false;
   bool snapshot_is_too_new_ = false;  // for the first record of --at
   bool due_ = false;                  // to be shown as soon as it is settled
+  bool has_header_ = false;           // of CSV
 };
 
 absl::Status Book::check_schema(const std::string& schema) const {
@@ -212,7 +221,7 @@ absl::Status Book::show_live() {
 // Levels of each side: in place, no more than let every book be seen.
 std::size_t Book::depth_for(std::size_t books) const {
   constexpr std::size_t kHeadLines = 3;
-  if (!screen_.is_in_place() || options_.json || books == 0) return options_.depth;
+  if (!shows_in_place() || books == 0) return options_.depth;
   const std::size_t lines = std::max(screen_.lines_max() / books, kHeadLines + 1);
   const std::size_t wanted = options_.depth == 0 ? lines : options_.depth;
   return std::min(wanted, lines - kHeadLines);
@@ -221,10 +230,15 @@ std::size_t Book::depth_for(std::size_t books) const {
 std::string Book::lines(const std::vector<const OrderBook*>& books) {
   std::string out;
   const std::size_t depth = depth_for(books.size());
-  if (options_.json) {
+  const bool with_digest = !options_.at.empty();
+  if (output_ == OutputFormat::kJson) {
     for (const OrderBook* book : books) {
-      absl::StrAppend(&out, view_.json(*book, books_.sequence(), depth, !options_.at.empty()),
-                      "\n");
+      absl::StrAppend(&out, view_.json(*book, books_.sequence(), depth, with_digest), "\n");
+    }
+  } else if (output_ == OutputFormat::kCsv) {
+    if (!std::exchange(has_header_, true)) out = BookView::csv_header(with_digest);
+    for (const OrderBook* book : books) {
+      absl::StrAppend(&out, view_.csv(*book, books_.sequence(), depth, with_digest));
     }
   } else if (books.size() > kBooksInFullMax) {
     out = BookView::list_heading(books_.sequence(), books.size());
@@ -243,7 +257,8 @@ absl::Status Book::show() {
   const std::vector<const OrderBook*> books = selected();
   if (books.empty()) return absl::OkStatus();
   ever_shown_ = true;
-  if (!options_.json) return screen_.show(lines(books));
+  if (output_ == OutputFormat::kNone) return absl::OkStatus();
+  if (output_ == OutputFormat::kText) return screen_.show(lines(books));
   std::cout << lines(books);
   return flush_output();
 }
@@ -251,7 +266,7 @@ absl::Status Book::show() {
 absl::Status Book::tick() {
   if (!shows_live() || caught_up_ns_ == 0 || shown_ == books_.sequence()) return absl::OkStatus();
   if (books_.loading()) return absl::OkStatus();
-  const bool in_blocks = !options_.json && !screen_.is_in_place();
+  const bool in_blocks = output_ == OutputFormat::kText && !screen_.is_in_place();
   if (in_blocks && ever_shown_ && monotonic_ns() < shown_ns_ + kBlockNs) return absl::OkStatus();
   due_ = true;
   return show_live();
@@ -392,11 +407,14 @@ void add_book(CLI::App& app, Run& run) {
       ->delimiter(',')
       ->check(whole_number(1))
       ->type_name("SEQUENCE,…");
-  command.add_flag("--json", options->json, "print a line of JSON for each book");
+  CLI::Option* const format = add_format_option(command, options->format);
+  CLI::Option* const json = command.add_flag("--json", "the same as --format json");
+  json->excludes(format);
   command.add_flag("--follow", options->live, "continue as records arrive");
   add_policy_options(command, options->follow, /*keeps_state=*/true);
   add_end_options(command, options->follow);
   command.callback([options, &run, &command] {
+    if (command.count("--json") > 0) options->format = "json";
     options->free_start = command.count("--from") == 0;
     options->free_policy = command.count("--on-gap") == 0;
     std::ranges::sort(options->at);

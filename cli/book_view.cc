@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "cli/record_format.h"
 #include "cli/say.h"
 #include "cli/time_text.h"
 
@@ -109,10 +110,14 @@ std::string ladder_text(const OrderBook& book, int decimals, std::size_t depth) 
   return out;
 }
 
+std::size_t levels_shown(const OrderBook& book, dbn::Side side, std::size_t depth) {
+  const std::size_t count = book.level_count(side);
+  return depth == 0 ? count : std::min(count, depth);
+}
+
 nlohmann::ordered_json side_json(const OrderBook& book, dbn::Side side, std::size_t depth) {
   auto levels = nlohmann::ordered_json::array();
-  const std::size_t count = book.level_count(side);
-  for (std::size_t i = 0; i < (depth == 0 ? count : std::min(count, depth)); ++i) {
+  for (std::size_t i = 0; i < levels_shown(book, side, depth); ++i) {
     const PriceLevel& level = book.level(side, i);
     levels.push_back({{"price", level.price}, {"size", level.size}, {"orders", level.orders}});
   }
@@ -121,6 +126,16 @@ nlohmann::ordered_json side_json(const OrderBook& book, dbn::Side side, std::siz
 
 nlohmann::ordered_json number_or_null(std::uint64_t number, std::uint64_t none) {
   return number == none ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(number);
+}
+
+std::string digest_text(const OrderBook& book) {
+  return absl::StrFormat("%016x", book.digest());
+}
+
+// Empty for null, otherwise as JSON has it.
+std::string cell_of(const nlohmann::ordered_json& value) {
+  if (value.is_null()) return "";
+  return value.is_string() ? csv_cell(value.get<std::string>()) : value.dump();
 }
 
 }  // namespace
@@ -181,10 +196,9 @@ std::string BookView::list_line(const OrderBook& book) {
       (ask == nullptr ? none : *ask).size, orders, book.stale() ? "  STALE" : "");
 }
 
-std::string BookView::json(const OrderBook& book, Sequence sequence, std::size_t depth,
-                           bool with_digest) {
+nlohmann::ordered_json BookView::about(const OrderBook& book, Sequence sequence) {
   const std::string symbol = this->symbol(book);
-  nlohmann::ordered_json out = {
+  return {
       {"seq", sequence},
       {"publisher_id", book.publisher_id()},
       {"instrument_id", book.instrument_id()},
@@ -198,12 +212,44 @@ std::string BookView::json(const OrderBook& book, Sequence sequence, std::size_t
       {"misfits", book.state() == nullptr ? 0 : book.state()->msg.size},
       {"orders", book.order_count()},
       {"bid_levels", book.level_count(dbn::Side::kBid)},
-      {"ask_levels", book.level_count(dbn::Side::kAsk)},
-      {"bids", side_json(book, dbn::Side::kBid, depth)},
-      {"asks", side_json(book, dbn::Side::kAsk, depth)}};
-  if (with_digest) out["digest"] = absl::StrFormat("%016x", book.digest());
+      {"ask_levels", book.level_count(dbn::Side::kAsk)}};
+}
+
+std::string BookView::json(const OrderBook& book, Sequence sequence, std::size_t depth,
+                           bool with_digest) {
+  nlohmann::ordered_json out = about(book, sequence);
+  out["bids"] = side_json(book, dbn::Side::kBid, depth);
+  out["asks"] = side_json(book, dbn::Side::kAsk, depth);
+  if (with_digest) out["digest"] = digest_text(book);
   // A symbol is whatever bytes the feed's metadata has.
   return json_text(out);
+}
+
+// The keys of about(), with another name for the one that is a level's, too; then the level.
+std::string BookView::csv_header(bool with_digest) {
+  return absl::StrCat(
+      "seq,publisher_id,instrument_id,symbol,last_seq,ts_event,ts_recv,settled,stale,lost_through,"
+      "misfits,book_orders,bid_levels,ask_levels,side,level,price,size,orders",
+      with_digest ? ",digest" : "", "\n");
+}
+
+std::string BookView::csv(const OrderBook& book, Sequence sequence, std::size_t depth,
+                          bool with_digest) {
+  std::string begin;
+  for (const nlohmann::ordered_json& value : about(book, sequence)) {
+    absl::StrAppend(&begin, cell_of(value), ",");
+  }
+  const std::string end = with_digest ? absl::StrCat(",", digest_text(book), "\n") : "\n";
+  std::string rows;
+  for (const dbn::Side side : {dbn::Side::kBid, dbn::Side::kAsk}) {
+    const std::string letter(1, static_cast<char>(side));
+    for (std::size_t i = 0; i < levels_shown(book, side, depth); ++i) {
+      const PriceLevel& level = book.level(side, i);
+      absl::StrAppend(&rows, begin, letter, ",", i, ",", level.price, ",", level.size, ",",
+                      level.orders, end);
+    }
+  }
+  return rows.empty() ? absl::StrCat(begin, ",,,,", end) : rows;
 }
 
 }  // namespace lapwing::cli

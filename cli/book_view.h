@@ -1,13 +1,15 @@
-// How an order book looks: as a trader reads it, as a line of a list, as JSON.
+// How an order book looks: as a trader reads it, as a line of a list, as JSON, as rows of CSV.
 //
-// Prices are text in as few decimals as show every price of the book so far exactly; in JSON they
-// are integers in units of 1e-9, as everywhere.
+// Prices are text in as few decimals as show every price of the book so far exactly; in JSON and
+// CSV they are integers in units of 1e-9, as everywhere. A value that the bus's records have has the
+// name that their description gives it.
 //
 // Thread safety: one thread.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 
@@ -31,8 +33,14 @@ class BookView {
   std::string list_line(const OrderBook& book);
   // One object, without a line's end. `with_digest` costs a sort of the orders.
   std::string json(const OrderBook& book, Sequence sequence, std::size_t depth, bool with_digest);
+  // The same as rows, each with its end: one for each level, first the bids, of each side the best
+  // first; for a book without levels one that is empty there.
+  static std::string csv_header(bool with_digest);
+  std::string csv(const OrderBook& book, Sequence sequence, std::size_t depth, bool with_digest);
 
  private:
+  // What JSON says besides the levels, in its order.
+  nlohmann::ordered_json about(const OrderBook& book, Sequence sequence);
   std::string symbol(const OrderBook& book);
   std::string name(const OrderBook& book);
   // Digits behind the point.

@@ -374,14 +374,26 @@ int FollowResult::exit_code(bool until_closed) const {
   return counters.lost > 0 ? kExitLost : kExitDone;
 }
 
-nlohmann::ordered_json latency_json(const Histogram& latency) {
+nlohmann::ordered_json latency_json(const FineHistogram& latency) {
   return {{"p50", latency.percentile(0.5)},
           {"p99", latency.percentile(0.99)},
           {"p999", latency.percentile(0.999)},
           {"max", latency.max()}};
 }
 
-void print_summary(const FollowResult& result, const Histogram* latency) {
+namespace {
+
+// What was not measured is not 0.
+void add_latencies(const Latencies& latencies, nlohmann::ordered_json& summary) {
+  summary["latency_ns"] = nullptr;
+  if (latencies.age_ns.count() > 0) summary["latency_ns"] = latency_json(latencies.age_ns);
+  if (latencies.negative == 0 && latencies.unstamped == 0) return;
+  summary["not_measured"] = {{"negative", latencies.negative}, {"unstamped", latencies.unstamped}};
+}
+
+}  // namespace
+
+void print_summary(const FollowResult& result, const Latencies* latencies) {
   const SubscriberCounters& counters = result.counters;
   nlohmann::ordered_json summary = {
       {"records", result.records},
@@ -401,7 +413,7 @@ void print_summary(const FollowResult& result, const Histogram* latency) {
     summary["state_as_of"] = result.state_as_of;
   }
   if (result.conflated) summary["conflated"] = *result.conflated;
-  if (latency != nullptr) summary["latency_ns"] = latency_json(*latency);
+  if (latencies != nullptr) add_latencies(*latencies, summary);
   summary["digest"] = absl::StrFormat("%016x", result.digest);
   std::cout << json_text(summary) << '\n';
 }

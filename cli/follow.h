@@ -17,9 +17,10 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "cli/histogram.h"
 #include "cli/progress.h"
 #include "cli/record_source.h"
+#include "lapwing/ages.h"
+#include "lapwing/histogram.h"
 #include "lapwing/subscriber.h"
 
 namespace lapwing::cli {
@@ -104,10 +105,13 @@ FollowResult follow(RecordSource& source, const FollowOptions& options,
                     const FollowHandlers& handlers);
 
 // The percentiles that summaries show.
-nlohmann::ordered_json latency_json(const Histogram& latency);
+nlohmann::ordered_json latency_json(const FineHistogram& latency);
 
-// The summary's line of JSON on standard output; `latency` where it was asked for.
-void print_summary(const FollowResult& result, const Histogram* latency);
+// Of records, from their time of publishing or else their own to when they are shown.
+using Latencies = BasicAges<FineHistogram>;
+
+// The summary's line of JSON on standard output; `latencies` where they were asked for.
+void print_summary(const FollowResult& result, const Latencies* latencies);
 
 // The event as a line on standard error. The first session is none; an end by an error is left to
 // the caller that prints that error.

@@ -19,12 +19,12 @@
 #include "cli/command_help.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
-#include "cli/histogram.h"
 #include "cli/number_option.h"
 #include "cli/say.h"
 #include "cli/stop_signal.h"
 #include "lapwing/detail/channel_layout.h"
 #include "lapwing/duplex.h"
+#include "lapwing/histogram.h"
 #include "os/kernel.h"
 
 namespace lapwing::cli {
@@ -71,7 +71,7 @@ class Ping {
   const PingOptions& options_;
   std::optional<Duplex> duplex_;
   std::vector<std::byte> payload_;
-  Histogram round_trip_ns_;
+  FineHistogram round_trip_ns_;
   std::uint64_t last_ns_ = 0;
   std::uint64_t min_ns_ = std::numeric_limits<std::uint64_t>::max();
 };
@@ -87,7 +87,7 @@ absl::Status Ping::no_reply(Errc result) const {
   const absl::Status& why = duplex_->status();
   return make_error(
       result == Errc::kClosed ? Errc::kPeerGone : errc_of(why),
-      absl::StrCat(std::string(why.message()), ", after ", round_trip_ns_.total(), " round trips"));
+      absl::StrCat(std::string(why.message()), ", after ", round_trip_ns_.count(), " round trips"));
 }
 
 // A stop leaves the call without a reply; last_ns_ is then 0.
@@ -152,7 +152,7 @@ void Ping::print() const {
   const auto line = [](const char* name, std::uint64_t ns) {
     std::cout << absl::StrFormat("%7s %10.3f us\n", name, static_cast<double>(ns) / 1e3);
   };
-  std::cout << round_trip_ns_.total() << " round trips of " << options_.size << " bytes to "
+  std::cout << round_trip_ns_.count() << " round trips of " << options_.size << " bytes to "
             << printable(options_.place.connect) << '\n';
   line("min", min_ns_);
   for (const Percentile& at : kPercentiles) {
@@ -166,7 +166,7 @@ void Ping::print_json() const {
   for (const Percentile& at : kPercentiles) times[at.key] = round_trip_ns_.percentile(at.fraction);
   times["max"] = round_trip_ns_.max();
   const nlohmann::ordered_json out = {{"path", options_.place.connect},
-                                      {"count", round_trip_ns_.total()},
+                                      {"count", round_trip_ns_.count()},
                                       {"size", options_.size},
                                       {"round_trip_ns", times}};
   std::cout << json_text(out) << '\n';
@@ -182,7 +182,7 @@ int Ping::run() {
   catch_stop_signals();
   duplex_.emplace(*std::move(duplex));
   const absl::Status status = measure();
-  if (round_trip_ns_.total() > 0) options_.json ? print_json() : print();
+  if (round_trip_ns_.count() > 0) options_.json ? print_json() : print();
   return status.ok() ? kExitDone : fail(status);
 }
 

@@ -12,12 +12,12 @@
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
 #include "cli/follow.h"
-#include "cli/histogram.h"
 #include "cli/number_option.h"
 #include "cli/progress.h"
 #include "cli/say.h"
 #include "cli/stop_signal.h"
 #include "cli/thread_options.h"
+#include "lapwing/histogram.h"
 #include "lapwing/publisher.h"
 #include "os/kernel.h"
 #include "publisher/feeds/feed.h"
@@ -112,7 +112,7 @@ class Publish {
   SystemPaceClock clock_;
   std::optional<RecordClock> restamped_;  // set with --restamp
   std::size_t subscribers_most_ = 0;
-  Histogram publish_ns_;
+  FineHistogram publish_ns_;
   Progress progress_;
 };
 

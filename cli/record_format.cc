@@ -131,17 +131,19 @@ struct Json {
   Value operator()(Bytes value) const { return hex_text(value); }
 };
 
-// Letters as in text, the rest as in JSON; quoted where CSV needs that.
-std::string csv_text(const Field& field, Bytes record) {
-  std::string text;
-  if (field.type == FieldType::kChar || field.type == FieldType::kText) {
-    text = visit_field(field, record, Reading{field});
-  } else {
-    const nlohmann::ordered_json value = visit_field(field, record, Json{field});
-    text = value.is_string() ? value.get<std::string>() : value.dump();
-  }
+// Where CSV needs that.
+std::string quoted(std::string text) {
   if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
   return absl::StrCat("\"", absl::StrReplaceAll(text, {{"\"", "\"\""}}), "\"");
+}
+
+// Letters as in text, the rest as in JSON.
+std::string csv_text(const Field& field, Bytes record) {
+  if (field.type == FieldType::kChar || field.type == FieldType::kText) {
+    return quoted(visit_field(field, record, Reading{field}));
+  }
+  const nlohmann::ordered_json value = visit_field(field, record, Json{field});
+  return quoted(value.is_string() ? value.get<std::string>() : value.dump());
 }
 
 std::string shown_name(const Field& field) {
@@ -159,6 +161,10 @@ const Field* find_instrument(const Schema& schema) {
 }
 
 }  // namespace
+
+std::string csv_cell(std::string_view text) {
+  return quoted(letters(text));
+}
 
 RecordFormat::RecordFormat(std::shared_ptr<const Schema> schema) : schema_(std::move(schema)) {
   if (schema_ == nullptr) return;
@@ -215,7 +221,7 @@ std::string RecordFormat::csv(Sequence n, Bytes record) const {
 
 std::optional<std::uint64_t> RecordFormat::latency_time_ns(Bytes record) const {
   if (!fits(record) || time_ == nullptr) return std::nullopt;
-  return time_of(*time_, record);
+  return load_field<std::uint64_t>(*time_, record);
 }
 
 std::optional<std::uint64_t> RecordFormat::instrument_id(Bytes record) const {

@@ -11,13 +11,16 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "lapwing/schema.h"
 #include "lapwing/sequence.h"
 
 namespace lapwing::cli {
 
-enum class OutputFormat { kText, kJson, kCsv, kNone };
+// A text as a cell of CSV: escapes as in C where not all of it is printable ASCII, quoted where CSV
+// needs that.
+std::string csv_cell(std::string_view text);
 
 class RecordFormat {
  public:
@@ -36,8 +39,8 @@ class RecordFormat {
   std::string csv_header() const;
   std::string csv(Sequence n, std::span<const std::byte> record) const;
 
-  // The time from which a latency counts, UTC ns: that of publishing, else that of the record.
-  // Nothing where there is none, or where it is undefined.
+  // The time from which a latency counts, UTC ns: that of publishing, else that of the record, as it
+  // stands there. Nothing where records have neither.
   std::optional<std::uint64_t> latency_time_ns(std::span<const std::byte> record) const;
   // The field instrument_id, otherwise the first unsigned number of the key.
   std::optional<std::uint64_t> instrument_id(std::span<const std::byte> record) const;

@@ -9,6 +9,7 @@
 #include "cli/duration_option.h"
 #include "cli/exit_codes.h"
 #include "cli/follow.h"
+#include "cli/format_option.h"
 #include "cli/instrument_filter.h"
 #include "cli/record_format.h"
 #include "cli/say.h"
@@ -68,10 +69,7 @@ class Tail {
  public:
   explicit Tail(const TailOptions& options)
       : options_(options),
-        output_(options.format == "json"   ? OutputFormat::kJson
-                : options.format == "csv"  ? OutputFormat::kCsv
-                : options.format == "none" ? OutputFormat::kNone
-                                           : OutputFormat::kText),
+        output_(parse_format(options.format)),
         conflated_(options.conflate_ns != 0),
         has_state_(options.follow.from.starts_with("snapshot")) {}
 
@@ -97,7 +95,7 @@ class Tail {
   std::optional<InstrumentFilter> filter_;
   bool conflated_ = false;
   bool has_state_ = false;
-  Histogram latency_;
+  Latencies latencies_;
 };
 
 // After a reset the bus may carry other records.
@@ -114,7 +112,7 @@ void Tail::choose_instrument() {
 
 void Tail::measure(std::span<const std::byte> record, std::uint64_t now_wall_ns) {
   const std::optional<std::uint64_t> sent = format_.latency_time_ns(record);
-  if (sent && *sent <= now_wall_ns) latency_.add(now_wall_ns - *sent);
+  if (sent) latencies_.add(*sent, now_wall_ns);
 }
 
 absl::Status Tail::show_records(const FollowedRecords& records) {
@@ -220,7 +218,7 @@ int Tail::run() {
   };
   catch_stop_signals();
   const FollowResult result = follow(*source, options_.follow, handlers);
-  if (options_.follow.summary) print_summary(result, options_.latency ? &latency_ : nullptr);
+  if (options_.follow.summary) print_summary(result, options_.latency ? &latencies_ : nullptr);
   if (!result.status.ok()) fail(result.status);
   return result.exit_code(options_.follow.until_closed);
 }
@@ -239,18 +237,14 @@ void add_tail(CLI::App& app, Run& run) {
   command.add_flag(
       "--latency", options->latency,
       "measure the time from the records' time of publishing, or else from their own, to "
-      "delivery (DBN: use publish --restamp)");
+      "delivery (DBN: use publish --restamp); --summary has it as latency_ns");
   command
       .add_option(
           "--conflate", options->conflate_ns,
           "show only the newest record of each key in each interval, and how many it replaces")
       ->transform(as_duration_ns())
       ->type_name("DURATION");
-  command
-      .add_option("--format", options->format,
-                  "text, json (one object a line), csv (a header first), or none")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"text", "json", "csv", "none"}));
+  add_format_option(command, options->format);
   command.callback([options, &run] { run = [options] { return Tail(*options).run(); }; });
 }
 

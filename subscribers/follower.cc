@@ -13,7 +13,18 @@ namespace lapwing {
 Item Follower::wait(std::uint64_t deadline_ns) {
   const Turning turning(*this);
   if (turning.is_refused()) return {};
+  await_measured(deadline_ns);
   return wait_closed(deadline_ns);
+}
+
+// A record that is measured comes to a call that waits as soon as another one comes to the path:
+// before anything else is looked after.
+void Follower::await_measured(std::uint64_t deadline_ns) {
+  const bool is_left_by_path = cursor_.next >= cursor_.measured_from && cursor_.is_live();
+  if (!is_left_by_path || deadline_ns == 0 || !block_.empty()) return;
+  for (std::uint32_t i = 0; i < cursor_.looks && !cursor_.ring->has(cursor_.next); ++i) {
+    spin_pause();
+  }
 }
 
 Item Follower::wait_closed(std::uint64_t deadline_ns) {
@@ -41,6 +52,7 @@ Taken Follower::take(std::span<std::byte> record, std::uint64_t deadline_ns) {
   if (turning.is_refused()) return {Errc::kMisuse};
   if (introduced_ && record.size() != cursor_.record_bytes && !event_is_due())
     return {Errc::kRecordSize};
+  await_measured(deadline_ns);
   begin_waiting();
   for (;;) {
     const Item item = poll();
@@ -62,7 +74,7 @@ Taken Follower::take(std::span<std::byte> record, std::uint64_t deadline_ns) {
     if (spin()) {
       if (cursor_.is_live() && block_.empty() && cursor_.take(record.data()) == RingRead::kRecord)
           [[likely]] {
-        return {Errc::kOk, cursor_.next - 1};
+        return {Errc::kOk, deliver(record.data()).sequence};
       }
     } else if (!rest(deadline_ns)) {
       return {calls_.why_nothing(deadline_ns)};
@@ -95,7 +107,7 @@ bool Follower::read_records(std::span<std::byte> rows, Batch& batch) {
   if (!introduced_ || rows.size() < cursor_.record_bytes) return false;
   const std::size_t count = poll_batch(rows);
   if (count == 0) return false;
-  set_records(batch, count);
+  deliver(batch, rows, count);
   return true;
 }
 
@@ -124,19 +136,29 @@ void Follower::read(std::span<std::byte> rows, std::uint64_t deadline_ns, Batch&
       return read_state(rows, due, batch);
     case ItemKind::kRecord:
       std::memcpy(rows.data(), due.record.data(), cursor_.record_bytes);
-      return set_records(batch, 1 + poll_batch(rows.subspan(cursor_.record_bytes)));
+      return deliver(batch, rows, 1 + poll_batch(rows.subspan(cursor_.record_bytes)));
     default:
       batch.result = due.kind == ItemKind::kEnded ? why_ended() : Errc::kOk;
       batch.kind = Batch::Kind::kEvent;
   }
 }
 
-// The last `count` that were delivered. (cursor_.next may be behind a gap that is announced already.)
-void Follower::set_records(Batch& batch, std::size_t count) const {
+// The record that was taken last.
+Item Follower::deliver(const std::byte* record) {
+  const Sequence n = cursor_.next - 1;
+  const std::span<const std::byte> bytes(record, cursor_.record_bytes);
+  measure(n, n, bytes);
+  return {ItemKind::kRecord, n, bytes};
+}
+
+// The last `count` that were taken. (cursor_.next may be behind a gap that is announced already.)
+void Follower::deliver(Batch& batch, std::span<const std::byte> rows, std::size_t count) {
+  const Sequence last = counters().last;
   batch.kind = Batch::Kind::kRecords;
-  batch.first = counters().last - count + 1;
+  batch.first = last - count + 1;
   batch.count = count;
   batch.row_bytes = cursor_.record_bytes;
+  measure(batch.first, last, rows.first(count * batch.row_bytes));
 }
 
 // `first` and what follows it of the state.
@@ -181,9 +203,7 @@ void Follower::end_in_child() noexcept {
 Item Follower::poll() {
   if (cursor_.is_live() && block_.empty()) {
     const RingRead outcome = cursor_.take(cursor_.place);
-    if (outcome == RingRead::kRecord) {
-      return {ItemKind::kRecord, cursor_.next - 1, {cursor_.place, cursor_.record_bytes}};
-    }
+    if (outcome == RingRead::kRecord) return deliver(cursor_.place);
     if (outcome == RingRead::kEmpty && spins_left_ > 0) {
       --spins_left_;
       distance_.time_has_passed();
@@ -199,7 +219,7 @@ Item Follower::poll() {
   if (!outbox_.empty()) return deliver_event();
   const std::byte* const record = block_.take();
   count(1);
-  return {ItemKind::kRecord, cursor_.next - 1, {record, cursor_.record_bytes}};
+  return deliver(record);
 }
 
 // Takes turns until there is an event or a record to deliver. False: there is nothing for now.
@@ -311,9 +331,8 @@ std::optional<Follower::Pause> Follower::pause_from(std::uint64_t now_ns) {
   return std::nullopt;
 }
 
-// While the path is open the next record comes from the ring, or there is none.
 bool Follower::is_ready() {
-  const bool is_open = cursor_.next < cursor_.limit;
+  const bool is_open = cursor_.is_open();
   if (is_open && cursor_.ring->has(cursor_.next)) return true;
   const bool may_look_later = is_open || (waits_for_others() && outbox_.empty() && block_.empty());
   if (may_look_later && spins_left_ > 0) {

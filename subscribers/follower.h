@@ -40,6 +40,9 @@
 // the cursor's attention, as it was when the path was opened. That is the first of them, and 0 while
 // there is an event in the outbox.
 //
+// The path leaves a record whose age is measured (age_meter.h) to a call: its limit is the first of
+// them, if that comes before the attention. Every record that a call delivers passes measure().
+//
 // In a wait set (os/wait_source.h) the follower is asked by is_ready(), which takes the turns of poll()
 // without giving what they find, and sleeps on the ring's doorbell as a wait of its own does. Where
 // there is no ring to wait for, a set has it look every kSeekingTickNs.
@@ -61,9 +64,11 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "lapwing/detail/publish_clock.h"
 #include "lapwing/subscriber.h"
 #include "os/interrupt.h"
 #include "os/wait_source.h"
+#include "subscribers/age_meter.h"
 #include "subscribers/attachment.h"
 #include "subscribers/backlog.h"
 #include "subscribers/bus_search.h"
@@ -145,6 +150,7 @@ class Follower final : public WaitSource {
   }
   // Without it.
   const SubscriberCounters& counters() const { return cursor_.ledger.counters(); }
+  const std::optional<Ages>& ages() const { return meter_.ages(); }
   const Id128& journal_id() const { return trail_.journal_id(); }
   // Of the session that is read now.
   const Id128& current_session() const { return session_id_; }
@@ -197,7 +203,16 @@ class Follower final : public WaitSource {
   Item wait_closed(std::uint64_t deadline_ns);
   void begin_waiting();
   std::size_t poll_batch(std::span<std::byte> out);
-  void set_records(Batch& batch, std::size_t count) const;
+  Item deliver(const std::byte* record);
+  void deliver(Batch& batch, std::span<const std::byte> rows, std::size_t count);
+  // Records first … last, in `rows`, are delivered now.
+  void measure(Sequence first, Sequence last, std::span<const std::byte> rows) {
+    if (last < cursor_.measured_from) [[likely]]
+      return;
+    meter_.measure(first, rows, clock_.utc_ns());
+    cursor_.measured_from = meter_.due();
+  }
+  void await_measured(std::uint64_t deadline_ns);
   void read_state(std::span<std::byte> rows, const Item& first, Batch& batch);
   bool event_is_due();
   Errc why_ended() const {
@@ -325,6 +340,10 @@ class Follower final : public WaitSource {
   CallWait calls_;
   std::optional<CallWait::Rest> set_rest_;  // while a wait set sleeps
   std::uint64_t records_waited_ = 0;        // delivered when the last wait began
+
+  // Of records whose age is measured.
+  AgeMeter meter_{options_.measure_every};
+  detail::PublishClock clock_;
 
   // Upkeep.
   Reporter reporter_;

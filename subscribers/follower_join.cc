@@ -43,6 +43,8 @@ Follower::Turn Follower::on_found(Attachment found) {
   cursor_.set_ring(attachment_->ring());
   watch_.attach(attachment_->control() != nullptr);
   keep_description(std::exchange(records_, attachment_->records()).description);
+  meter_.attach(records_.description.get());
+  cursor_.measured_from = meter_.due();
   cursor_.record_bytes = attachment_->record_bytes();
   block_.resize(cursor_.record_bytes);
   place_.resize(cursor_.record_bytes / sizeof(Line) + 1);

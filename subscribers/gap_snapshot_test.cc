@@ -1,11 +1,16 @@
 // OnGap::kSnapshot: after a lap the newest checkpoint stands for what was missed.
 #include <catch2/catch.hpp>
+#include <chrono>
+#include <cstring>
 #include <future>
 #include <optional>
+#include <vector>
 
 #include "lapwing/error.h"
 #include "lapwing/load_state.h"
 #include "lapwing/subscriber.h"
+#include "proto/slot_stamp.h"
+#include "subscribers/reporter.h"
 #include "testing/bus_checkpoints.h"
 #include "testing/bus_fixture.h"
 
@@ -64,6 +69,15 @@ TEST_CASE("A state from within the gap is followed by the gap's other records, f
   CHECK(lapped.counters().records == 1256);
 }
 
+TEST_CASE("A checkpoint as of the first record that is missing is newer than the gap's beginning") {
+  Lapped lapped;
+  write_checkpoint(lapped.bus, *lapped.fold, 11);
+  REQUIRE(lapped.trace->until_record(1546));
+  CHECK(lapped.trace->lines == Lines{kGap, "state x 11", "snapshot-complete 11", "12..1546"});
+  CHECK(lapped.counters().in_state == 1);
+  CHECK(lapped.counters().filled == 638);
+}
+
 TEST_CASE(
     "Where no checkpoint is newer than the gap's beginning, the gap is filled, and why is said") {
   Lapped lapped;
@@ -94,6 +108,69 @@ TEST_CASE(
     CHECK_FALSE(lapped.trace->subscriber.live());
   }
   CHECK(lapped.trace->subscriber.position().sequence == 1200);
+}
+
+TEST_CASE(
+    "An event after the gap that is due, and not delivered, leaves the position before the gap") {
+  Lapped lapped;
+  const auto [as_of, last, position] = GENERATE(table<Sequence, ItemKind, Sequence>(
+      {{1200, ItemKind::kSnapshotComplete, 1200}, {0, ItemKind::kNoSnapshot, 10}}));
+  if (as_of != 0) write_checkpoint(lapped.bus, *lapped.fold, as_of);
+  Subscriber& subscriber = lapped.trace->subscriber;
+  std::vector<std::byte> record(56);
+  for (const Deadline deadline = std::chrono::seconds(60);;) {
+    REQUIRE_FALSE(deadline.has_passed());
+    lapped.bus.turn();
+    const Errc result = subscriber.take(record).result;
+    if (result == Errc::kWouldBlock) continue;
+    REQUIRE(result == Errc::kEventDue);
+    CHECK(subscriber.position().sequence == 10);
+    const Item item = subscriber.wait(Deadline::now());
+    if (item.event != nullptr) CHECK(item.event->gap.last == 649);
+    if (item.kind == last) break;
+  }
+  CHECK(subscriber.position().sequence == position);
+}
+
+TEST_CASE("A corrupt slot is a gap of one record, which a state may have, or else the journal") {
+  TestBus bus;
+  const auto fold = std::make_shared<TestFold>();
+  bus.start();
+  SubscriberOptions options = bus.options();
+  options.on_gap = OnGap::kSnapshot;
+  options.start.fold = fold;
+  Trace trace(bus, options);
+  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  trace.lines.clear();
+  bus.publish(30);
+  bus.archive(20);
+  const Word stamp = ready_stamp(11);
+  std::memcpy(bus.ring->slot(10), &stamp, sizeof stamp);
+  Lines lines = {"1..9", "gap 10..10 damaged fillable"};
+  SECTION("the state") {
+    write_checkpoint(bus, *fold, 15);
+    lines.insert(lines.end(), {"state x 15", "snapshot-complete 15", "16..30"});
+  }
+  SECTION("the journal") {
+    lines.insert(lines.end(), {"no-snapshot 10", "10..30"});
+  }
+  REQUIRE(trace.until_record(30));
+  CHECK(trace.lines == lines);
+}
+
+TEST_CASE("While a state is loaded after a gap the publisher hears that it is being filled") {
+  Lapped lapped(4096);
+  write_checkpoint(lapped.bus, *lapped.fold, 1200);
+  REQUIRE(lapped.trace->until(ItemKind::kGap));
+  const std::uint64_t gap_ns = monotonic_ns();
+  while (monotonic_ns() < gap_ns + 2 * kReportNsMin) lapped.bus.turn();
+  REQUIRE(lapped.trace->step().kind == ItemKind::kNothing);
+  lapped.bus.turn();
+  const std::vector<SubscriberInfoFrame> subscribers = lapped.bus.server->subscribers();
+  REQUIRE(subscribers.size() == 1);
+  CHECK(subscribers[0].state == ClientState::kFilling);
+  CHECK(subscribers[0].position == 10);
+  CHECK(subscribers[0].gaps == 1);
 }
 
 TEST_CASE("While a state is loaded the publisher may lap the ring again, and nothing is missing") {

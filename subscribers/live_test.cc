@@ -28,6 +28,11 @@ struct Live {
   std::optional<Trace> trace;
 };
 
+// A ring gives its newer half to a subscriber that comes from the journal.
+Sequence bus_half_behind(const TestBus& bus) {
+  return bus.head() - TestBus::kCapacity / 2;
+}
+
 TEST_CASE("Without a limit neither kLive nor kBehind is delivered") {
   CaughtUp joined(10);
   auto& [bus, trace] = joined;
@@ -76,6 +81,29 @@ TEST_CASE("A gap is not live, and after it kLive comes again at the head") {
   CHECK(live.trace->subscriber.live());
 }
 
+TEST_CASE("In the journal a subscriber is not live, however large its limit is") {
+  Live live(20'000);
+  live.bus.publish(6000);
+  REQUIRE(live.trace->until(ItemKind::kLive));
+  CHECK(live.trace->lines.front() == "gap 11..5113 lapped fillable");
+  CHECK(live.trace->subscriber.position().sequence > bus_half_behind(live.bus));
+}
+
+TEST_CASE("After a gap kLive comes with the first poll that finds nothing") {
+  Live live(2000, {}, OnGap::kSkip);
+  live.bus.publish(1536);
+  REQUIRE(live.trace->until_record(1546));
+  CHECK(live.trace->step().kind == ItemKind::kLive);
+}
+
+TEST_CASE("Of a session that is over its end is delivered, and not that it was read to it") {
+  Live live(100);
+  live.bus.publish(188);  // the look at 139 finds 60 more, which are not half the limit
+  live.bus.close();
+  REQUIRE(live.trace->until(ItemKind::kClosed));
+  CHECK(live.trace->lines == Lines{"11..74", "behind 74", "75..198", "closed 198"});
+}
+
 TEST_CASE("After a publisher's death and return the subscriber is live again, and told") {
   Live live(100);
   auto& [bus, trace] = live;
@@ -118,6 +146,22 @@ TEST_CASE("live() looks at the ring itself, for as many records as the limit all
   REQUIRE(trace.until_record(bus.head()));
   trace.until_quiet();
   CHECK(subscriber.live());
+}
+
+TEST_CASE("live() is false once the ring is lapped, however large the limit is") {
+  TestBus bus;
+  bus.start();
+  bus.publish(10);
+  SubscriberOptions options = bus.options();
+  options.behind_records = 1'000'000;
+  Trace trace(bus, options);
+  REQUIRE(trace.until(ItemKind::kLive));
+  bus.publish(TestBus::kCapacity - 1);
+  CHECK(trace.subscriber.live());
+  bus.publish(1);
+  CHECK_FALSE(trace.subscriber.live());
+  bus.publish(3 * TestBus::kCapacity);
+  CHECK_FALSE(trace.subscriber.live());
 }
 
 TEST_CASE("live() is false while no publisher is there") {

@@ -112,6 +112,28 @@ TEST_CASE("By time, live again is who takes what a look saw within half the time
   }
 }
 
+TEST_CASE("By time, what was seen before it was live again does not count") {
+  Liveness liveness = by_time(800);
+  CHECK(look(liveness, 1, 1000, 1000) == ItemKind::kNothing);
+  CHECK(look(liveness, 500, 1500, 1100) == ItemKind::kNothing);
+  REQUIRE(look(liveness, 1001, 1600, 1400) == ItemKind::kLive);
+  CHECK(look(liveness, 1001, 1700, 1901) == ItemKind::kNothing);
+  CHECK(look(liveness, 1001, 1700, 2200) == ItemKind::kNothing);
+  CHECK(look(liveness, 1001, 1700, 2201) == ItemKind::kBehind);
+}
+
+TEST_CASE("By time, many looks in a row leave room to note what comes later") {
+  Liveness liveness = by_time(800);
+  REQUIRE(look(liveness, 1, 0, 0) == ItemKind::kLive);
+  for (std::uint64_t at_ns = 1; at_ns <= 8; ++at_ns) {
+    CHECK(look(liveness, 1, at_ns, at_ns) == ItemKind::kNothing);
+  }
+  CHECK(look(liveness, 1, 100, 101) == ItemKind::kNothing);
+  CHECK(look(liveness, 9, 100, 850) == ItemKind::kNothing);
+  CHECK(look(liveness, 9, 100, 901) == ItemKind::kNothing);
+  CHECK(look(liveness, 9, 100, 902) == ItemKind::kBehind);
+}
+
 TEST_CASE("With both limits either makes behind, and live again has to keep both") {
   SubscriberOptions options;
   options.behind_records = 100;
@@ -122,6 +144,7 @@ TEST_CASE("With both limits either makes behind, and live again has to keep both
   CHECK(look(liveness, 50, 60, 1901) == ItemKind::kBehind);   // by time
   CHECK(look(liveness, 61, 110, 1950) == ItemKind::kLive);    // 60 reached within 50 ns, 50 to take
   CHECK(look(liveness, 61, 161, 1960) == ItemKind::kBehind);  // by records
+  CHECK(look(liveness, 112, 161, 1970) == ItemKind::kNothing);  // what was reached was before that
   CHECK(look(liveness, 112, 161, 2800) == ItemKind::kNothing);  // 161, seen at 1960, is not reached
 }
 

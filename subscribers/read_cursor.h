@@ -12,6 +12,7 @@
 #include "bus/ring_reader.h"
 #include "lapwing/detail/read_path.h"
 #include "lapwing/sequence.h"
+#include "subscribers/age_meter.h"
 #include "subscribers/delivery_ledger.h"
 
 namespace lapwing {
@@ -23,8 +24,9 @@ struct ReadCursor : detail::ReadPath {
   Phase phase = Phase::kSeeking;
   const RingReader* ring = nullptr;  // the attachment's; null if it has none
   Sequence attention = 0;            // from here on a turn is needed before the next record
-  std::uint32_t behind_records = 0;  // of the options
-  DeliveryLedger ledger;             // complete while the path is closed
+  Sequence measured_from = AgeMeter::kNothingDue;  // the path leaves what is here to a call
+  std::uint32_t behind_records = 0;                // of the options
+  DeliveryLedger ledger;                           // complete while the path is closed
 
   // Of another attachment, or none: then the path stays closed, whatever it still points at.
   void set_ring(const RingReader* reader) {
@@ -42,8 +44,11 @@ struct ReadCursor : detail::ReadPath {
     counted = next;
     looks = looks_first;
     // What is below the ring's first sequence was never in a slot, and is a lap.
-    limit = phase == Phase::kLive && next >= ring->first() ? attention : 0;
+    limit = phase == Phase::kLive && next >= ring->first() ? std::min(attention, measured_from) : 0;
   }
+  // The path is, or would be if the next record were not measured: it comes from the ring, or is
+  // not there yet.
+  bool is_open() const { return limit != 0 && next < attention; }
   void close() {
     limit = 0;
     const Sequence first = std::exchange(counted, kNoSequence);

@@ -217,5 +217,8 @@ std::uint64_t Subscriber::lag() const {
 SubscriberCounters Subscriber::counters() const {
   return state_->follower.counters_now();
 }
+std::optional<Ages> Subscriber::ages() const {
+  return state_->follower.ages();
+}
 
 }  // namespace lapwing

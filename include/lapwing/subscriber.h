@@ -41,9 +41,9 @@
 //
 // Fork: in a child that this process forks, the subscriber is another process's. Every call there
 // answers kForked (wait and take_event: kEnded), arm() and live() are false, head(), lag() and
-// durable() are 0, and the destructor does nothing. position() and counters() are those of the fork
-// where no call was under way, and a subscriber that the child opens at position() goes on from
-// there. This one notices nothing.
+// durable() are 0, and the destructor does nothing. position(), counters() and ages() are those of
+// the fork where no call was under way, and a subscriber that the child opens at position() goes on
+// from there. This one notices nothing.
 #pragma once
 
 #include <chrono>
@@ -62,6 +62,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "lapwing/ages.h"
 #include "lapwing/detail/plain_struct.h"
 #include "lapwing/detail/read_path.h"
 #include "lapwing/error.h"
@@ -164,6 +165,10 @@ struct SubscriberOptions {
   // one kBehind and kLive are delivered; without both, neither is. 0: not by this measure.
   std::uint32_t behind_records = 0;
   std::chrono::nanoseconds behind_time = {};
+  // The age of every Nth record is measured when it is delivered, from ring or journal, if the
+  // records have a time of publishing; ages() has the result. 0: of none. A record that is measured
+  // costs a call and a reading of the clock; the others cost what they do without.
+  std::uint32_t measure_every = 0;
   // How long a journal file that is not there is asked for again, before its records are lost.
   std::chrono::nanoseconds missing_file_grace = std::chrono::seconds(2);
   ThreadPlacement threads = {};  // of the library's own: fd() starts the only one
@@ -422,6 +427,9 @@ class Subscriber {
   // say so.
   [[nodiscard]] bool live() const { return path_->is_near_head(); }
   [[nodiscard]] SubscriberCounters counters() const;
+  // Of the records that measure_every chose, since the beginning. Nothing as long as none could be
+  // chosen: measure_every is 0, or no session was attached whose records have a time of publishing.
+  [[nodiscard]] std::optional<Ages> ages() const;
 
  private:
   friend struct SubscriberAccess;

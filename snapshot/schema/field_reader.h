@@ -7,11 +7,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <optional>
 #include <span>
 #include <string_view>
 
-#include "lapwing/dbn.h"
 #include "lapwing/schema.h"
 
 namespace lapwing {
@@ -76,13 +74,6 @@ auto visit_field(const Field& field, std::span<const std::byte> record, Visit&& 
       break;
   }
   return visit(record.subspan(field.offset, field.bytes));
-}
-
-// A time in ns since 1970; nothing where the record has none.
-inline std::optional<std::uint64_t> time_of(const Field& field, std::span<const std::byte> record) {
-  const auto time_ns = load_field<std::uint64_t>(field, record);
-  if (time_ns == dbn::kUndefTimestamp) return std::nullopt;
-  return time_ns;
 }
 
 }  // namespace lapwing

@@ -1,5 +1,6 @@
 """`lapwing book`: what it shows, when it says that it is stale, and from where it is the same."""
 
+import csv
 import json
 import os
 import pty
@@ -22,6 +23,22 @@ RING = 65_536
 def lines_of_json(process):
     """The lines so far, but for one that is still being written."""
     return [json.loads(line) for line in process.out().split("\n")[:-1]]
+
+
+def rows_of_json(book):
+    """The rows of CSV that say what one book of JSON says."""
+    about = {("book_orders" if name == "orders" else name): value for name, value in book.items()
+             if name not in ("bids", "asks", "digest")}
+    levels = [{"side": side, "level": number, **level} for side, name in (("B", "bids"),
+              ("A", "asks")) for number, level in enumerate(book[name])]
+    none = dict.fromkeys(("side", "level", "price", "size", "orders"))
+    digest = {"digest": book["digest"]} if "digest" in book else {}
+    return [{**about, **level, **digest} for level in levels or [none]]
+
+
+def as_cells(row):
+    return {name: "" if value is None else value if isinstance(value, str) else json.dumps(value)
+            for name, value in row.items()}
 
 
 def sides(text):
@@ -76,6 +93,47 @@ class WhatItShows(harness.BusTest):
                       f"levels, spread {spread:.2f}\n", text.out())
         self.assertNotIn("STALE", text.out())
         self.assertNotIn("\x1b", text.out())
+
+    def test_csv_says_what_json_says_in_a_row_for_each_level(self):
+        self.publish(THREE)
+        for number, options in enumerate(((), ("--at", "1,1000,5000"), ("--depth", 0),
+                                          ("--instrument", "SYN2", "--depth", 1))):
+            shown = self.run_to_end(f"json-{number}", "book", "--format", "json", *options)
+            rows = [as_cells(row) for book in lines_of_json(shown) for row in rows_of_json(book)]
+            text = self.run_to_end(f"csv-{number}", "book", "--format", "csv", *options).out()
+            header, *cells = csv.reader(text.splitlines())
+            self.assertEqual(header, list(rows[0]))
+            self.assertEqual([dict(zip(header, row, strict=True)) for row in cells], rows)
+            without_levels = sum(row["side"] == "" for row in rows)
+            self.assertEqual(without_levels > 0, "--at" in options, "the first record is a clear")
+
+    def test_names_are_those_of_the_records_where_they_have_them(self):
+        self.publish()
+        header = self.run_to_end("csv", "book", "--format", "csv").out().splitlines()[0].split(",")
+        fields = {field["name"] for field in self.info()["description"]["fields"]}
+        self.assertEqual([name for name in header if name in fields],
+                         ["publisher_id", "instrument_id", "ts_event", "ts_recv", "side", "price",
+                          "size"])
+        self.assertEqual([name for name in header if name not in fields],
+                         ["seq", "symbol", "last_seq", "settled", "stale", "lost_through",
+                          "misfits", "book_orders", "bid_levels", "ask_levels", "level", "orders"])
+        [book] = lines_of_json(self.run_to_end("json", "book", "--json", "--instrument", 1))
+        tail = self.run_to_end("tail", "tail", "--from", f"seq:{book['last_seq']}", "--count", 1,
+                               "--format", "json")
+        [record] = [line for line in lines_of_json(tail) if "action" in line]
+        for name in ("publisher_id", "instrument_id", "ts_event", "ts_recv"):
+            self.assertEqual(book[name], record[name], name)
+
+    def test_the_format_has_the_names_that_tail_gives_them(self):
+        self.publish()
+        short = self.run_to_end("short", "book", "--json").out()
+        self.assertEqual(self.run_to_end("json", "book", "--format", "json").out(), short)
+        text = self.run_to_end("plain", "book").out()
+        self.assertEqual(self.run_to_end("text", "book", "--format", "text").out(), text)
+        none = self.run_to_end("none", "book", "--format", "none", "--summary").out()
+        self.assertEqual([json.loads(line)["books"] for line in none.splitlines()], [2])
+        self.run_to_end("both", "book", "--json", "--format", "text", expect=2)
+        self.run_to_end("unknown", "book", "--format", "xml", expect=2)
 
     def test_within_an_event_it_says_so_and_only_where_it_was_asked_for(self):
         self.publish()
@@ -170,6 +228,8 @@ class WhatItShows(harness.BusTest):
                            mbo.record(b"\0", b"\n", order_id=1)], (b"SYN1", b"SY\xff1"))
         [book] = lines_of_json(self.run_to_end("json", "book", "--json"))
         self.assertEqual((book["symbol"], book["orders"]), ("SY\ufffd1", 1))
+        _, row = csv.reader(self.run_to_end("csv", "book", "--format", "csv").out().splitlines())
+        self.assertEqual(row[3], "SY\\xff\\x31")
         tail = self.run_to_end("tail", "tail", "--from", "start", "--until-closed", "--format",
                                "json")
         lines = [line for line in lines_of_json(tail) if "action" in line]

@@ -4,6 +4,7 @@ import csv
 import json
 import os
 import pathlib
+import time
 import unittest
 
 import harness
@@ -12,13 +13,52 @@ RECORDS = 30
 FIELDS = ["ts_recv", "instrument", "weight", "fair_value", "price", "side", "venue"]
 
 
-class DescribedRecords(harness.BusTest):
+class SignalsTest(harness.BusTest):
+
+    def publish(self, *options):
+        program = pathlib.Path(os.environ.get("LAPWING_BUILD_DIR", "")) / "tests" / "signals"
+        publisher = harness.Running([str(program), self.bus, str(RECORDS), *options], self.folder,
+                                    "signals")
+        self.assertEqual(publisher.wait(), 0, publisher.err())
+
+    def latencies(self, *options):
+        tail = self.run_to_end("tail", "tail", "--from", "start", "--until-closed", "--format",
+                               "none", "--summary", "--latency", *options)
+        return tail.summary()
+
+
+class StampedRecords(SignalsTest):
+    """Records with a time of their own, long ago, and a time of publishing."""
+
+    def test_latency_counts_from_the_time_of_publishing(self):
+        began_ns = time.time_ns()
+        self.publish("stamped")
+        summary = self.latencies()
+        took_ns = time.time_ns() - began_ns
+        latency = summary["latency_ns"]
+        self.assertEqual(sorted(latency.values()), list(latency.values()))
+        self.assertGreater(latency["p50"], 0)
+        self.assertLess(latency["max"], took_ns * 1.1)
+        self.assertEqual(summary["not_measured"], {"negative": 0, "unstamped": 1})
+
+    def test_latency_is_of_the_records_that_are_shown(self):
+        self.publish("stamped")
+        self.assertNotIn("not_measured", self.latencies("--instrument", "1"))
+        self.assertNotIn("not_measured", self.latencies("--count", RECORDS - 1))
+
+    def test_what_is_not_measured_is_not_0(self):
+        self.run_to_end("publish", "publish", "--source", "kv16:records=10")
+        self.assertIsNone(self.latencies()["latency_ns"])
+        none = self.run_to_end("none", "tail", "--from", "start", "--until-closed", "--format",
+                               "none", "--summary").summary()
+        self.assertNotIn("latency_ns", none)
+
+
+class DescribedRecords(SignalsTest):
 
     def setUp(self):
         super().setUp()
-        program = pathlib.Path(os.environ.get("LAPWING_BUILD_DIR", "")) / "tests" / "signals"
-        publisher = harness.Running([str(program), self.bus, str(RECORDS)], self.folder, "signals")
-        self.assertEqual(publisher.wait(), 0, publisher.err())
+        self.publish()
 
     def tail(self, *options):
         tail = self.run_to_end("tail", "tail", "--from", "start", "--until-closed", *options)

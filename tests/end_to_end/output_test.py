@@ -27,6 +27,7 @@ class OutputTest(harness.BusTest):
                 ("info", *bus, "--json"), ("info", "--channels"), ("verify", *bus),
                 ("verify", *bus, "--json"), ("repair", *bus), ("state", *bus),
                 ("state", *bus, "--entries"), ("book", *bus), ("book", *bus, "--json"),
+                ("book", *bus, "--format", "csv"),
                 ("tail", *bus, "--from", "start", "--until-closed"),
                 ("tail", *bus, "--from", "start", "--format", "none", *end),
                 ("export", *bus, "--out", self.folder / "out.dbn", "--summary"),

@@ -1,5 +1,6 @@
-// signals BUS RECORDS: publishes that many records of a struct that describes itself, and closes.
-// What described_records_test.py shows with the program's commands.
+// signals BUS RECORDS [stamped]: publishes that many records of a struct that describes itself, and
+// closes; with `stamped` of one that has a time of publishing, and the last of them without it. What
+// described_records_test.py shows with the program's commands.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -27,6 +28,30 @@ Signal signal(std::uint32_t n) {
   return made;
 }
 
+struct Fill {
+  std::uint64_t time;
+  std::uint64_t sent;
+  std::uint64_t instrument;
+};
+LAPWING_RECORD(Fill, "desk.fill", 1, (time, kTime), (sent, kPublishTime), (instrument, kKey));
+
+constexpr std::uint64_t kFillTime = 1'000'000'000'000'000'000;  // 2001
+
+int publish_fills(const char* bus, std::uint32_t records) {
+  auto publisher = TypedPublisher<Fill>::open({.directory = bus});
+  if (!publisher.ok()) {
+    std::fprintf(stderr, "signals: %s\n", publisher.status().ToString().c_str());
+    return EXIT_FAILURE;
+  }
+  for (std::uint32_t n = 1; n < records; ++n) {
+    const Fill fill{.time = kFillTime, .sent = 0, .instrument = n % kInstruments};
+    if (publisher->publish(fill) == kNoSequence) return EXIT_FAILURE;
+  }
+  const Fill unstamped{.time = kFillTime, .sent = 0, .instrument = 0};
+  if ((*publisher)->publish(unstamped) == kNoSequence) return EXIT_FAILURE;
+  return (*publisher)->close().ok() ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
 int publish(const char* bus, std::uint32_t records) {
   auto publisher = TypedPublisher<Signal>::open({.directory = bus});
   if (!publisher.ok()) {
@@ -43,7 +68,9 @@ int publish(const char* bus, std::uint32_t records) {
 }  // namespace lapwing
 
 int main(int count, char** arguments) {
-  if (count != 3) return EXIT_FAILURE;
-  return lapwing::publish(arguments[1],
-                          static_cast<std::uint32_t>(std::strtoul(arguments[2], nullptr, 10)));
+  if (count != 3 && count != 4) return EXIT_FAILURE;
+  const auto records = static_cast<std::uint32_t>(std::strtoul(arguments[2], nullptr, 10));
+  const bool stamped = count == 4 && std::strcmp(arguments[3], "stamped") == 0;
+  return stamped ? lapwing::publish_fills(arguments[1], records)
+                 : lapwing::publish(arguments[1], records);
 }

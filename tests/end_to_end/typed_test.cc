@@ -1,6 +1,7 @@
 // Records of a struct that describes itself, from its publisher to a subscriber.
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <vector>
 
 #include "lapwing/error.h"
@@ -115,6 +116,41 @@ TEST_CASE("A member that is the time of publishing is stamped, and no other") {
     CHECK(quote.sent <= after + kOff);
     previous = quote.sent;
   }
+}
+
+TEST_CASE("An age counts from when a typed publisher published, and an unstamped record has none") {
+  constexpr Sequence kStamped = 500;
+  const TemporaryDirectory directory{TemporaryDirectory::in_memory()};
+  auto publisher = TypedPublisher<StampedQuote>::open({.directory = directory.file("bus")});
+  REQUIRE(publisher.ok());
+  SubscriberOptions options = from_oldest(directory.file("bus"));
+  options.measure_every = GENERATE(1u, 10u);
+  auto subscriber = TypedSubscriber<StampedQuote>::open(options);
+  REQUIRE(subscriber.ok());
+  const std::uint64_t before = wall_ns();
+  for (Sequence n = 1; n <= kStamped; ++n) {
+    REQUIRE(publisher->publish({.instrument = n, .sent = 0, .price = 7}) == n);
+  }
+  REQUIRE((*publisher)->publish(StampedQuote{.instrument = 1, .sent = 0, .price = 7}) ==
+          kStamped + 1);
+  for (Sequence last = 0; last < kStamped + 1;) {
+    StampedQuote quote{};
+    const Taken taken = subscriber->take(quote, kHang);
+    if (taken.result == Errc::kEventDue) {
+      REQUIRE((*subscriber)->take_event());
+      continue;
+    }
+    REQUIRE(taken.result == Errc::kOk);
+    last = taken.sequence;
+  }
+  const std::uint64_t took = wall_ns() - before;
+  const std::optional<Ages> ages = (*subscriber)->ages();
+  REQUIRE(ages);
+  CHECK(ages->age_ns.count() + ages->negative == kStamped / options.measure_every);
+  CHECK(ages->unstamped == 1);
+  constexpr std::uint64_t kOff = 1'000'000;  // the clock may be steered meanwhile
+  CHECK(ages->age_ns.max() > 0);
+  CHECK(ages->age_ns.max() <= took + kOff);
 }
 
 TEST_CASE("An item gives its record as a struct, or nothing where it is none") {

@@ -1,0 +1,67 @@
+// The ages of every Nth record that a subscriber delivers, by their time of publishing.
+//
+// Chosen are the first record after each attachment, and then each time the first whose sequence is
+// at least N beyond the last one chosen. So a caller need not count, only compare with due().
+//
+// Thread safety: one thread.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+
+#include "lapwing/ages.h"
+#include "lapwing/schema.h"
+#include "lapwing/sequence.h"
+#include "snapshot/schema/field_reader.h"
+
+namespace lapwing {
+
+class AgeMeter {
+ public:
+  static constexpr Sequence kNothingDue = std::numeric_limits<Sequence>::max();
+
+  // 0: none.
+  explicit AgeMeter(std::uint32_t every) : every_(every) {}
+
+  // What comes from now on are these records, numbered anew or not. Null: they are not described.
+  void attach(const Schema* records) {
+    due_ = kNothingDue;
+    const Field* const time =
+        every_ == 0 || records == nullptr ? nullptr : records->find(FieldRole::kPublishTime);
+    if (time == nullptr) return;
+    due_ = 1;
+    time_offset_ = time->offset;
+    record_bytes_ = records->record_bytes;
+    if (!ages_) ages_.emplace();
+  }
+
+  // The first record from here on is chosen.
+  Sequence due() const { return due_; }
+
+  // Records first, first + 1, …, end to end in `rows`, are delivered at `now_ns` UTC.
+  void measure(Sequence first, std::span<const std::byte> rows, std::uint64_t now_ns) {
+    if (due_ == kNothingDue) return;
+    const Sequence end = first + rows.size() / record_bytes_;
+    for (Sequence n = std::max(first, due_); n < end; n += every_) {
+      const std::uint64_t at = (n - first) * record_bytes_ + time_offset_;
+      ages_->add(load_at<std::uint64_t>(rows, at), now_ns);
+      due_ = n + every_;
+    }
+  }
+
+  // Nothing: no records with a time of publishing were to be measured so far.
+  const std::optional<Ages>& ages() const { return ages_; }
+
+ private:
+  const std::uint64_t every_;
+  Sequence due_ = kNothingDue;
+  std::uint32_t time_offset_ = 0;
+  std::uint32_t record_bytes_ = 0;
+  std::optional<Ages> ages_;
+};
+
+}  // namespace lapwing

@@ -1,0 +1,305 @@
+// A subscriber that measures how old its records are: which ones it measures, in every way to read,
+// and that it misses nothing else by that.
+#include <catch2/catch.hpp>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lapwing/error.h"
+#include "lapwing/subscriber.h"
+#include "os/kernel.h"
+#include "snapshot/schema/field_reader.h"
+#include "subscribers/subscriber_access.h"
+#include "testing/bus_fixture.h"
+#include "testing/child_process.h"
+
+namespace lapwing {
+namespace {
+
+constexpr std::uint32_t kSentAt = 8;
+
+struct Record {
+  std::uint64_t words[7];
+};
+static_assert(sizeof(Record) == 56);
+
+Schema timed() {
+  return {"desk.timed",
+          1,
+          sizeof(Record),
+          {{"number", FieldType::kUInt64, 0, 8},
+           {"sent", FieldType::kUInt64, kSentAt, 8, FieldUnit::kUtcNs, FieldRole::kPublishTime},
+           {"rest", FieldType::kBytes, 16, 40}}};
+}
+
+void describe(TestBus& bus, const Schema& schema) {
+  bus.schema = {schema.name, schema.hash()};
+  bus.described_as = schema.text();
+}
+
+SubscriberOptions measuring(const TestBus& bus, std::uint32_t every) {
+  SubscriberOptions options = bus.options();
+  options.measure_every = every;
+  return options;
+}
+
+// The bytes of a bus's records are as good as random, their times of publishing as well: some are
+// long ago, and most in the future.
+void check_measured(const Subscriber& subscriber, const TestBus& bus,
+                    const std::vector<Sequence>& chosen) {
+  std::uint64_t past = 0;
+  for (const Sequence n : chosen) {
+    if (load_at<std::uint64_t>(bus.journal.record(n), kSentAt) <= wall_ns()) ++past;
+  }
+  const std::optional<Ages> ages = subscriber.ages();
+  REQUIRE(ages);
+  CHECK(ages->age_ns.count() == past);
+  CHECK(ages->negative == chosen.size() - past);
+  CHECK(ages->unstamped == 0);
+}
+
+// first, first + every … last.
+std::vector<Sequence> every_nth(Sequence first, std::uint64_t every, Sequence last) {
+  std::vector<Sequence> chosen;
+  for (Sequence n = first; n <= last; n += every) chosen.push_back(n);
+  return chosen;
+}
+
+enum class Way { kTake, kTakeBytes, kWait, kRead, kInTurn };
+
+// Reads in one way, or in all of them in turn, until record `last` has come.
+class Reading {
+ public:
+  Reading(TestBus& bus, Subscriber& subscriber, Way way)
+      : bus_(bus), subscriber_(subscriber), way_(way) {}
+
+  void until(Sequence last) {
+    for (const Deadline deadline = std::chrono::seconds(60); last_ < last;) {
+      bus_.turn();
+      step();
+      REQUIRE_FALSE(deadline.has_passed());
+    }
+  }
+
+ private:
+  void step() {
+    const auto way = way_ == Way::kInTurn ? static_cast<Way>(turn_++ % 4) : way_;
+    if (way == Way::kWait) {
+      const Item item = subscriber_.wait(Deadline::now());
+      if (item.kind == ItemKind::kRecord) last_ = item.sequence;
+      return;
+    }
+    if (way == Way::kRead) {
+      const Batch batch = subscriber_.read(rows_);
+      if (batch.count > 0) last_ = batch.first + batch.count - 1;
+      return;
+    }
+    Record record{};
+    const Taken taken = way == Way::kTake
+                            ? subscriber_.take(record)
+                            : subscriber_.take(std::as_writable_bytes(std::span(&record, 1)));
+    if (taken.result == Errc::kOk) last_ = taken.sequence;
+    if (taken.result == Errc::kEventDue) REQUIRE(subscriber_.take_event());
+  }
+
+  TestBus& bus_;
+  Subscriber& subscriber_;
+  const Way way_;
+  std::size_t turn_ = 0;
+  std::vector<std::byte> rows_ = std::vector<std::byte>(50 * sizeof(Record));
+  Sequence last_ = 0;
+};
+
+TEST_CASE("Every Nth record is measured, in whatever way it is read") {
+  const std::uint32_t every = GENERATE(1u, 2u, 7u, 100u, 5000u);
+  const Way way = GENERATE(Way::kTake, Way::kTakeBytes, Way::kWait, Way::kRead, Way::kInTurn);
+  CAPTURE(every, static_cast<int>(way));
+  TestBus bus;
+  describe(bus, timed());
+  bus.start();
+  bus.publish(1500);  // the first of them are in the journal alone
+  bus.archive(1500);
+  Subscriber subscriber = open_subscriber(measuring(bus, every));
+  Reading reading(bus, subscriber, way);
+  reading.until(1500);
+  for (Sequence last = 1501; last < 1540; ++last) {
+    bus.publish(1);
+    reading.until(last);
+  }
+  bus.publish(700);
+  reading.until(bus.head());
+  check_measured(subscriber, bus, every_nth(1, every, bus.head()));
+  CHECK(subscriber.counters().records == bus.head());
+  CHECK(subscriber.counters().out_of_order == 0);
+}
+
+TEST_CASE("What waits for a record that is measured gets it, in every way to wait") {
+  const WaitStrategy wait =
+      GENERATE(WaitStrategy::kBusy, WaitStrategy::kBackoff, WaitStrategy::kPark);
+  TestBus bus;
+  describe(bus, timed());
+  bus.start();
+  bus.publish(10);
+  SubscriberOptions options = measuring(bus, 1);
+  options.wait = wait;
+  Trace trace(bus, options);
+  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  trace.until_quiet();
+  Record record{};
+  for (Sequence n = 11; n < 15; ++n) {
+    CHECK(trace.subscriber.take(record, std::chrono::microseconds(200)).result == Errc::kTimedOut);
+    bus.publish(1);
+    const Taken taken = trace.subscriber.take(record, std::chrono::seconds(60));
+    CHECK(taken.result == Errc::kOk);
+    CHECK(taken.sequence == n);
+    CHECK(std::memcmp(&record, bus.journal.record(n).data(), sizeof record) == 0);
+    bus.beat();
+  }
+  check_measured(trace.subscriber, bus, every_nth(1, 1, 14));
+}
+
+TEST_CASE("While every record is measured, a subscriber that finds none still does its upkeep") {
+  TestBus bus;
+  describe(bus, timed());
+  bus.start();
+  bus.publish(10);
+  Trace trace(bus, measuring(bus, 1));
+  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  trace.until_quiet();
+  CHECK(trace.subscriber.live());
+  bus.publish(1);
+  CHECK_FALSE(trace.subscriber.live());
+  REQUIRE(trace.until_record(11));
+  CHECK(trace.subscriber.live());
+  bus.kill();
+  SECTION("in calls that do not wait") {
+    REQUIRE(trace.until(ItemKind::kPublisherGone));
+  }
+  SECTION("in short waits") {
+    Record record{};
+    Taken taken;
+    const Deadline deadline = std::chrono::seconds(60);
+    do {
+      taken = trace.subscriber.take(record, std::chrono::microseconds(20));
+    } while (taken.result == Errc::kTimedOut && !deadline.has_passed());
+    CHECK(taken.result == Errc::kEventDue);
+  }
+  SECTION("in a wait set") {
+    WaitSource* const source = SubscriberAccess::wait_source(trace.subscriber);
+    const Deadline deadline = std::chrono::seconds(60);
+    while (!source->is_ready() && !deadline.has_passed()) continue;
+    Record record{};
+    CHECK(trace.subscriber.take(record).result == Errc::kEventDue);
+  }
+}
+
+TEST_CASE("A wait set finds a record that is measured, and leaves it to the call") {
+  TestBus bus;
+  describe(bus, timed());
+  bus.start();
+  bus.publish(10);
+  const std::uint32_t every = GENERATE(1u, 3u);
+  Trace trace(bus, measuring(bus, every));
+  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  trace.until_quiet();
+  WaitSource* const source = SubscriberAccess::wait_source(trace.subscriber);
+  for (Sequence n = 11; n < 20; ++n) {
+    CHECK_FALSE(source->is_ready());
+    bus.publish(1);
+    CHECK(source->is_ready());
+    CHECK(source->is_ready());
+    Record record{};
+    CHECK(trace.subscriber.take(record).sequence == n);
+  }
+  check_measured(trace.subscriber, bus, every_nth(1, every, 19));
+}
+
+TEST_CASE("A forked child has the ages as of the fork") {
+  TestBus bus;
+  describe(bus, timed());
+  bus.start();
+  bus.publish(10);
+  Trace trace(bus, measuring(bus, 1));
+  REQUIRE(trace.until_record(10));
+  ChildProcess child([&] {
+    const std::optional<Ages> ages = trace.subscriber.ages();
+    return ages && ages->age_ns.count() + ages->negative == 10 ? 0 : 1;
+  });
+  CHECK(child.wait() == 0);
+}
+
+TEST_CASE("Behind a gap that is skipped the first record is measured") {
+  TestBus bus(false);
+  describe(bus, timed());
+  bus.start();
+  Trace trace(bus, measuring(bus, 100));
+  bus.publish(10);
+  REQUIRE(trace.until_record(10));
+  bus.publish(2000);
+  REQUIRE(trace.until(ItemKind::kGap));
+  REQUIRE(trace.until(ItemKind::kRecord));
+  const Sequence resumed = trace.subscriber.counters().last;
+  REQUIRE(resumed > 101);
+  REQUIRE(trace.until_record(2010));
+  std::vector<Sequence> chosen = every_nth(resumed, 100, 2010);
+  chosen.push_back(1);
+  check_measured(trace.subscriber, bus, chosen);
+}
+
+TEST_CASE("Each session begins anew, also one whose sequences do, and the ages are of all") {
+  TestBus bus(false);  // without a journal each session is a history of its own
+  describe(bus, timed());
+  bus.start();
+  Trace trace(bus, measuring(bus, 7));
+  bus.publish(20);
+  REQUIRE(trace.until_record(20));
+  bus.close();
+  REQUIRE(trace.until(ItemKind::kClosed));
+  bus.start();
+  bus.publish(10);
+  REQUIRE(trace.until(ItemKind::kReset));
+  REQUIRE(trace.until_record(10));
+  check_measured(trace.subscriber, bus, {1, 8, 15, 1, 8});
+}
+
+TEST_CASE("Records without a time of publishing are not measured, and no age is 0 for that") {
+  TestBus bus(false);
+  std::uint32_t every = 1;
+  SECTION("not described") {}
+  SECTION("another time") {
+    Schema schema = timed();
+    schema.fields[1].role = FieldRole::kTime;
+    describe(bus, schema);
+  }
+  SECTION("not asked for") {
+    describe(bus, timed());
+    every = 0;
+  }
+  bus.start();
+  bus.publish(10);
+  Trace trace(bus, measuring(bus, every));
+  CHECK_FALSE(trace.subscriber.ages());
+  REQUIRE(trace.until_record(10));
+  CHECK_FALSE(trace.subscriber.ages());
+}
+
+TEST_CASE("Ages stay when the next session's records have no time of publishing") {
+  TestBus bus(false);
+  describe(bus, timed());
+  bus.start();
+  bus.publish(10);
+  Trace trace(bus, measuring(bus, 2));
+  REQUIRE(trace.until_record(10));
+  bus.close();
+  REQUIRE(trace.until(ItemKind::kClosed));
+  bus.schema = "bytes";
+  bus.described_as = "";
+  bus.start();
+  bus.publish(20);
+  REQUIRE(trace.until_record(20));
+  check_measured(trace.subscriber, bus, every_nth(1, 2, 10));
+}
+
+}  // namespace
+}  // namespace lapwing
