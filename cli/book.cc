@@ -18,7 +18,6 @@
 #include "cli/exit_codes.h"
 #include "cli/follow.h"
 #include "cli/format_option.h"
-#include "cli/instrument_filter.h"
 #include "cli/number_option.h"
 #include "cli/say.h"
 #include "cli/screen.h"
@@ -26,6 +25,7 @@
 #include "cli/stop_signal.h"
 #include "lapwing/order_books.h"
 #include "os/kernel.h"
+#include "subscribers/instrument_filter.h"
 
 namespace lapwing::cli {
 namespace {
@@ -71,7 +71,7 @@ class Book {
         output_(parse_format(options.format)),
         view_(options.follow.bus),
         screen_(shows_live()) {
-    if (!options.instrument.empty()) filter_.emplace(options.follow.bus, options.instrument);
+    if (!options.instrument.empty()) filter_.emplace(std::vector{options.instrument});
   }
 
   int run();
@@ -167,6 +167,11 @@ absl::Status Book::take_records(const FollowedRecords& records) {
 
 absl::Status Book::take_event(const Event& event) {
   if (auto status = check_schema(event.schema); !status.ok()) return status;
+  const bool begins = event.kind == ItemKind::kSession || event.kind == ItemKind::kReset;
+  if (filter_ && begins) {
+    const absl::Status chosen = filter_->begin(options_.follow.bus, event.description.get());
+    if (!chosen.ok()) say(std::string(chosen.message()));
+  }
   if (event.is_first_session) return absl::OkStatus();
   if (event.kind != ItemKind::kCaughtUp || options_.live) {
     print_event(event);
@@ -191,8 +196,9 @@ absl::Status Book::take_event(const Event& event) {
 std::vector<const OrderBook*> Book::selected() {
   std::vector<const OrderBook*> books = books_.books();
   if (filter_) {
-    std::erase_if(
-        books, [this](const OrderBook* book) { return !filter_->matches(book->instrument_id()); });
+    std::erase_if(books, [this](const OrderBook* book) {
+      return !filter_->matches(book->instrument_id(), book->last_ts_recv());
+    });
   }
   return books;
 }

@@ -181,7 +181,7 @@ bool Loop::keep_only_matching(FollowedRecords records) {
   const std::span<const std::byte> all = records.bytes;
   for (std::size_t at = 0; at < all.size(); at += records.record_bytes, ++records.first) {
     records.bytes = all.subspan(at, records.record_bytes);
-    if (handlers_.keep(records.bytes, description_) && !deliver(records)) return false;
+    if (handlers_.keep(records.bytes) && !deliver(records)) return false;
     if (options_.count != 0 && result_.records >= options_.count) return true;
   }
   return true;

@@ -71,9 +71,7 @@ struct FollowHandlers {
   // An entry of the state that a start from a snapshot begins with. Empty: passed over.
   std::function<absl::Status(std::span<const std::byte> entry)> on_state;
   // A record is kept if this is empty or says so.
-  std::function<bool(std::span<const std::byte> record,
-                     const std::shared_ptr<const Schema>& description)>
-      keep;
+  std::function<bool(std::span<const std::byte> record)> keep;
   // Where to end, besides --count and --until-closed. Asked after every event and every batch,
   // which has no event.
   std::function<bool(const Event* event, Sequence last)> done;

@@ -151,15 +151,6 @@ std::string shown_name(const Field& field) {
   return is_taken ? absl::StrCat("record.", field.name) : field.name;
 }
 
-const Field* find_instrument(const Schema& schema) {
-  const Field* const named = schema.find("instrument_id");
-  if (named != nullptr && is_unsigned(named->type)) return named;
-  const auto found = std::ranges::find_if(schema.fields, [](const Field& field) {
-    return field.role == FieldRole::kKey && is_unsigned(field.type);
-  });
-  return found == schema.fields.end() ? nullptr : &*found;
-}
-
 }  // namespace
 
 std::string csv_cell(std::string_view text) {
@@ -170,7 +161,6 @@ RecordFormat::RecordFormat(std::shared_ptr<const Schema> schema) : schema_(std::
   if (schema_ == nullptr) return;
   time_ = schema_->find(FieldRole::kPublishTime);
   if (time_ == nullptr) time_ = schema_->find(FieldRole::kTime);
-  instrument_ = find_instrument(*schema_);
 }
 
 std::string RecordFormat::text(Sequence n, Bytes record) const {
@@ -222,17 +212,6 @@ std::string RecordFormat::csv(Sequence n, Bytes record) const {
 std::optional<std::uint64_t> RecordFormat::latency_time_ns(Bytes record) const {
   if (!fits(record) || time_ == nullptr) return std::nullopt;
   return load_field<std::uint64_t>(*time_, record);
-}
-
-std::optional<std::uint64_t> RecordFormat::instrument_id(Bytes record) const {
-  if (!fits(record) || instrument_ == nullptr) return std::nullopt;
-  return visit_field(*instrument_, record, [](const auto& value) -> std::optional<std::uint64_t> {
-    if constexpr (std::same_as<std::decay_t<decltype(value)>, std::uint64_t>) {
-      return value;
-    } else {
-      return std::nullopt;
-    }
-  });
 }
 
 }  // namespace lapwing::cli

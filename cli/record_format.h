@@ -1,5 +1,5 @@
 // How a record looks as text, JSON or a row of CSV, by its description, and by nothing else; and
-// where its time and its instrument stand.
+// where its time stands.
 //
 // Thread safety: immutable after construction.
 #pragma once
@@ -42,8 +42,6 @@ class RecordFormat {
   // The time from which a latency counts, UTC ns: that of publishing, else that of the record, as it
   // stands there. Nothing where records have neither.
   std::optional<std::uint64_t> latency_time_ns(std::span<const std::byte> record) const;
-  // The field instrument_id, otherwise the first unsigned number of the key.
-  std::optional<std::uint64_t> instrument_id(std::span<const std::byte> record) const;
 
  private:
   bool fits(std::span<const std::byte> record) const {
@@ -52,7 +50,6 @@ class RecordFormat {
 
   std::shared_ptr<const Schema> schema_;
   const Field* time_ = nullptr;
-  const Field* instrument_ = nullptr;
 };
 
 }  // namespace lapwing::cli

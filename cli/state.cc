@@ -20,7 +20,6 @@
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
 #include "cli/follow.h"
-#include "cli/instrument_filter.h"
 #include "cli/number_option.h"
 #include "cli/record_format.h"
 #include "cli/say.h"
@@ -32,6 +31,7 @@
 #include "snapshot/fold/order_fold.h"
 #include "snapshot/schema/field_reader.h"
 #include "snapshot/schema/key_fields.h"
+#include "subscribers/instrument_filter.h"
 
 namespace lapwing::cli {
 namespace {
@@ -153,10 +153,12 @@ absl::StatusOr<Selection> StateCommand::select_instrument() const {
     }
     order_id = number;
   }
-  auto filter = std::make_shared<InstrumentFilter>(options_.bus, options_.key.substr(0, slash));
+  auto filter = std::make_shared<InstrumentFilter>(std::vector{options_.key.substr(0, slash)});
+  const absl::Status chosen = filter->begin(options_.bus, description_.get());
+  if (!chosen.ok()) say(std::string(chosen.message()));
   return Selection{
       0, checkpoint_->size(), [this, filter, order_id](std::span<const std::byte> entry) {
-        if (!filter->matches(format_.instrument_id(shown(entry)))) return false;
+        if (!filter->matches(shown(entry))) return false;
         if (!order_id) return true;
         OrderEntry order;
         std::memcpy(&order, entry.data(), sizeof order);

@@ -3,6 +3,8 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "cli/command_help.h"
 #include "cli/commands.h"
@@ -10,7 +12,6 @@
 #include "cli/exit_codes.h"
 #include "cli/follow.h"
 #include "cli/format_option.h"
-#include "cli/instrument_filter.h"
 #include "cli/record_format.h"
 #include "cli/say.h"
 #include "cli/standard_streams.h"
@@ -18,6 +19,7 @@
 #include "lapwing/conflation.h"
 #include "lapwing/fold.h"
 #include "os/kernel.h"
+#include "subscribers/instrument_filter.h"
 
 namespace lapwing::cli {
 namespace {
@@ -78,7 +80,7 @@ class Tail {
  private:
   absl::StatusOr<RecordSource> open();
   void set_format(const std::shared_ptr<const Schema>& description);
-  void choose_instrument();
+  void choose_instrument(const Schema* description);
   absl::Status show_records(const FollowedRecords& records);
   absl::Status show_state(std::span<const std::byte> entry, const Subscriber& subscriber);
   void show_record(Sequence n, std::span<const std::byte> record, std::uint64_t conflated);
@@ -106,8 +108,10 @@ void Tail::set_format(const std::shared_ptr<const Schema>& description) {
   has_header_ = false;
 }
 
-void Tail::choose_instrument() {
-  if (!options_.instrument.empty()) filter_.emplace(options_.follow.bus, options_.instrument);
+// Where that fails nothing is shown, and events are.
+void Tail::choose_instrument(const Schema* description) {
+  const absl::Status chosen = filter_->begin(options_.follow.bus, description);
+  if (!chosen.ok()) say(std::string(chosen.message()));
 }
 
 void Tail::measure(std::span<const std::byte> record, std::uint64_t now_wall_ns) {
@@ -130,15 +134,15 @@ absl::Status Tail::show_records(const FollowedRecords& records) {
 
 // An entry that begins with a record of the schema is shown as that record.
 absl::Status Tail::show_state(std::span<const std::byte> entry, const Subscriber& subscriber) {
-  const std::uint32_t leading = subscriber.fold()->shape().entry_record_bytes;
+  const FoldShape& shape = subscriber.fold()->shape();
+  if (filter_ && !filter_->matches_entry(shape, entry)) return absl::OkStatus();
+  const std::uint32_t leading = shape.entry_record_bytes;
   const bool is_record = leading == subscriber.record_bytes();
   const Sequence place = subscriber.fold()->place_of(entry);
   if (is_record) entry = entry.first(leading);
   if (is_record) set_format(subscriber.description());
   const RecordFormat as_bytes;
   const RecordFormat& shown = is_record ? format_ : as_bytes;
-  if (filter_ && is_record && !filter_->matches(shown.instrument_id(entry)))
-    return absl::OkStatus();
   if (output_ == OutputFormat::kText) std::cout << "state " << shown.text(place, entry) << '\n';
   if (output_ == OutputFormat::kJson) {
     nlohmann::ordered_json line = shown.json(place, entry);
@@ -200,20 +204,17 @@ int Tail::run() {
   absl::StatusOr<RecordSource> source = open();
   if (!source.ok()) return fail(source.status());
   FollowHandlers handlers;
-  choose_instrument();
+  if (!options_.instrument.empty()) filter_.emplace(std::vector{options_.instrument});
   if (filter_) {
-    handlers.keep = [&](std::span<const std::byte> record,
-                        const std::shared_ptr<const Schema>& description) {
-      set_format(description);
-      return filter_->matches(format_.instrument_id(record));
-    };
+    handlers.keep = [&](std::span<const std::byte> record) { return filter_->matches(record); };
   }
   handlers.on_records = [&](const FollowedRecords& records) { return show_records(records); };
   handlers.on_state = [&](std::span<const std::byte> entry) {
     return show_state(entry, source->subscriber());
   };
   handlers.on_event = [&](const Event& event) {
-    if (event.kind == ItemKind::kReset) choose_instrument();  // the feed may know other symbols
+    const bool begins = event.kind == ItemKind::kSession || event.kind == ItemKind::kReset;
+    if (filter_ && begins) choose_instrument(event.description.get());
     return show_event(event);
   };
   catch_stop_signals();

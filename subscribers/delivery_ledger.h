@@ -34,6 +34,14 @@ class DeliveryLedger {
     if (first <= fill_through_) counters_.filled += std::min(count, fill_through_ - first + 1);
   }
 
+  // Of the records that were taken last, so many are of other instruments, and are not handed out.
+  void filter_out(std::uint64_t count) {
+    counters_.records -= count;
+    counters_.filtered += count;
+  }
+  // Handed out or not.
+  std::uint64_t taken() const { return counters_.records + counters_.filtered; }
+
   // A gap was reported. Its records will be read from the journal …
   void gap_to_fill(const Gap& gap) {
     ++counters_.gaps;

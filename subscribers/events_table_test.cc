@@ -50,6 +50,8 @@ constexpr char kTail[] =
   `snapshot-complete` without one.
 - `no-snapshot` after a gap says that there is no state to go on with. The gap's records follow, as with `fill`.
 - `live` and `behind` come only where `behind_records` or `behind_time` is set. `Subscriber::live()` needs neither.
+- With `SubscriberOptions::instruments` the items are these, without the other instruments' records, and without their
+  entries of a state that begin with a record. Events keep their places and their sequences.
 - `stale` may stand anywhere, if `stale_after` is set and nothing was published for so long.
 - The end is always `ended`, with the reason in `Subscriber::status()`.
 )";

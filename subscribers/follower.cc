@@ -37,8 +37,18 @@ Item Follower::wait_closed(std::uint64_t deadline_ns) {
     }
     records_waited_ = counters().records;
     if (deadline_ns == 0 || calls_.another_rests()) return {};
-    if (!spin() && !rest(deadline_ns)) return {};
+    if (std::exchange(passed_over_, false)) {
+      if (!looks_again(deadline_ns)) return {};
+    } else if (!spin() && !rest(deadline_ns)) {
+      return {};
+    }
   }
+}
+
+// Records were passed over, and more may be there. Without a look at the clock a bus that publishes
+// other instruments without a pause would hold the call.
+bool Follower::looks_again(std::uint64_t deadline_ns) {
+  return !calls_.take_interrupt() && monotonic_ns() < deadline_ns;
 }
 
 // A waiter that backs off begins anew after each record, also after one that no wait was needed for.
@@ -70,6 +80,10 @@ Taken Follower::take(std::span<std::byte> record, std::uint64_t deadline_ns) {
     }
     records_waited_ = counters().records;
     if (deadline_ns == 0 || calls_.another_rests()) return {calls_.why_nothing(deadline_ns)};
+    if (std::exchange(passed_over_, false)) {
+      if (!looks_again(deadline_ns)) return {calls_.why_nothing(deadline_ns)};
+      continue;
+    }
     // What comes while this spins goes straight into the caller's memory.
     if (spin()) {
       if (cursor_.is_live() && block_.empty() && cursor_.take(record.data()) == RingRead::kRecord)
@@ -89,8 +103,10 @@ std::optional<Item> Follower::take_event() {
   return deliver_event();
 }
 
-// Whether an event comes before the next record, as far as can be seen now; takes no record.
+// Whether an event comes before the next record, as far as can be seen now; takes no record but
+// those that are passed over.
 bool Follower::event_is_due() {
+  if (filter_ && !calls_.another_rests()) advance();
   for (int turns = 0; turns < kTurnsMax && outbox_.empty() && block_.empty(); ++turns) {
     if (calls_.another_rests() || turn({})) break;
   }
@@ -104,29 +120,37 @@ bool Follower::read_records(std::span<std::byte> rows, Batch& batch) {
     return true;
   }
   calls_.begin();
-  if (!introduced_ || rows.size() < cursor_.record_bytes) return false;
+  if (!gives_all_ || rows.size() < cursor_.record_bytes) return false;
   const std::size_t count = poll_batch(rows);
   if (count == 0) return false;
   deliver(batch, rows, count);
   return true;
 }
 
-void Follower::read(std::span<std::byte> rows, std::uint64_t deadline_ns, Batch& batch, Item& due) {
+bool Follower::read_records(const RowSpace& rows, Batch& batch) {
+  const bool has_rows =
+      read_records(gives_all_ ? rows.from(0, cursor_.record_bytes) : rows.bytes, batch);
+  if (has_rows) rows.number(0, batch.count, batch.first);
+  return has_rows;
+}
+
+void Follower::read(const RowSpace& rows, std::uint64_t deadline_ns, Batch& batch, Item& due) {
   const Turning turning(*this);
   if (turning.is_refused()) {
     batch.result = Errc::kMisuse;
     return;
   }
-  if (introduced_ && rows.size() < cursor_.record_bytes) {
+  if (introduced_ && rows.places(cursor_.record_bytes) == 0) {
     if (!event_is_due()) {
       batch.result = Errc::kTooSmall;
       batch.row_bytes = cursor_.record_bytes;
       return;
     }
-  } else if (introduced_ && deadline_ns == 0 && outbox_.empty()) {
+  } else if (gives_all_ && deadline_ns == 0 && outbox_.empty()) {
     batch.result = calls_.why_nothing(deadline_ns);
     return;
   }
+  if (filter_) distance_.keep();
   due = wait_closed(deadline_ns);
   switch (due.kind) {
     case ItemKind::kNothing:
@@ -135,8 +159,10 @@ void Follower::read(std::span<std::byte> rows, std::uint64_t deadline_ns, Batch&
     case ItemKind::kState:
       return read_state(rows, due, batch);
     case ItemKind::kRecord:
-      std::memcpy(rows.data(), due.record.data(), cursor_.record_bytes);
-      return deliver(batch, rows, 1 + poll_batch(rows.subspan(cursor_.record_bytes)));
+      std::memcpy(rows.bytes.data(), due.record.data(), cursor_.record_bytes);
+      if (filter_) return read_chosen(rows, due, batch);
+      deliver(batch, rows.bytes, 1 + poll_batch(rows.from(1, cursor_.record_bytes)));
+      return rows.number(0, batch.count, batch.first);
     default:
       batch.result = due.kind == ItemKind::kEnded ? why_ended() : Errc::kOk;
       batch.kind = Batch::Kind::kEvent;
@@ -161,21 +187,52 @@ void Follower::deliver(Batch& batch, std::span<const std::byte> rows, std::size_
   measure(batch.first, last, rows.first(count * batch.row_bytes));
 }
 
+// `first`, which is in its place already, and what is there behind it: with a column all, otherwise
+// what follows it without another instrument's record in between.
+void Follower::read_chosen(const RowSpace& rows, const Item& first, Batch& batch) {
+  const std::size_t row_bytes = cursor_.record_bytes;
+  batch.kind = Batch::Kind::kRecords;
+  batch.first = first.sequence;
+  batch.row_bytes = cursor_.record_bytes;
+  rows.number(0, 1, first.sequence);
+  batch.count = 1;
+  const std::size_t places = rows.places(row_bytes);
+  for (int blocks = 0; batch.count < places && blocks < kTurnsMax;) {
+    if (block_.empty()) {
+      if (distance_.is_due()) return;
+      ++blocks;
+    }
+    if (!advance() || !outbox_.empty()) return;
+    if (!rows.sequences && cursor_.next != batch.first + batch.count) return;
+    const std::span<std::byte> room = rows.from(batch.count, row_bytes);
+    const std::span<const std::byte> there = block_.rest();
+    const std::size_t chosen =
+        filter_->count_chosen(there.first(std::min(there.size(), room.size())));
+    block_.take(room.first(chosen * row_bytes));
+    rows.number(batch.count, chosen, cursor_.next);
+    if (chosen > 0) {
+      measure(cursor_.next, cursor_.next + chosen - 1, room.first(chosen * row_bytes));
+    }
+    count(chosen);
+    batch.count += chosen;
+  }
+}
+
 // `first` and what follows it of the state.
-void Follower::read_state(std::span<std::byte> rows, const Item& first, Batch& batch) {
+void Follower::read_state(const RowSpace& rows, const Item& first, Batch& batch) {
   const std::size_t row_bytes = first.record.size();
   batch.row_bytes = static_cast<std::uint32_t>(row_bytes);
-  if (rows.size() < row_bytes) {
+  const std::size_t places = rows.places(row_bytes);
+  if (places == 0) {
     put_back(first);
     batch.result = Errc::kTooSmall;
     return;
   }
   batch.kind = Batch::Kind::kState;
   for (Item item = first; item.kind != ItemKind::kNothing;) {
-    if (item.kind != ItemKind::kState || (batch.count + 1) * row_bytes > rows.size()) {
-      return put_back(item);
-    }
-    std::memcpy(rows.data() + batch.count * row_bytes, item.record.data(), row_bytes);
+    if (item.kind != ItemKind::kState || batch.count == places) return put_back(item);
+    std::memcpy(rows.bytes.data() + batch.count * row_bytes, item.record.data(), row_bytes);
+    rows.number(batch.count, 1, item.sequence);
     ++batch.count;
     item = wait_closed(0);
   }
@@ -193,7 +250,7 @@ bool Follower::arm() {
 
 void Follower::end_in_child() noexcept {
   forked_ = true;
-  introduced_ = false;  // read() and take() come to poll()
+  introduced_ = gives_all_ = false;  // read() and take() come to poll()
   cursor_.phase = Phase::kEnded;
   cursor_.attention = 0;
   cursor_.limit = 0;
@@ -224,15 +281,29 @@ Item Follower::poll() {
 
 // Takes turns until there is an event or a record to deliver. False: there is nothing for now.
 bool Follower::advance() {
+  pass_over();
   for (int turns = 0; turns < kTurnsMax && outbox_.empty() && block_.empty(); ++turns) {
-    // In kLive one, so that the path can be opened again.
+    // In kLive one, so that the path can be opened again: which a filter keeps closed.
     const std::span<std::byte> all = block_.room();
-    const Turn taken = turn(cursor_.phase == Phase::kLive ? all.first(cursor_.record_bytes) : all);
+    const bool is_one = cursor_.phase == Phase::kLive && !filter_;
+    const Turn taken = turn(is_one ? all.first(cursor_.record_bytes) : all);
     if (!taken) continue;
     if (*taken == 0) break;
     block_.filled(*taken);
+    pass_over();
   }
   return !outbox_.empty() || !block_.empty();
+}
+
+// What is in front of the block and of other instruments is taken, and not given.
+void Follower::pass_over() {
+  if (!filter_ || block_.empty()) return;
+  const std::uint64_t others = filter_->count_others(block_.rest());
+  if (others == 0) return;
+  block_.skip(others);
+  count(others);
+  cursor_.ledger.filter_out(others);
+  passed_over_ = true;
 }
 
 std::size_t Follower::poll_batch(std::span<std::byte> out) {
@@ -240,7 +311,8 @@ std::size_t Follower::poll_batch(std::span<std::byte> out) {
   std::size_t copied = 0;
   if (cursor_.is_live() && block_.empty() && out.size() >= cursor_.record_bytes)
       [[likely]] {  // needs no turn
-    if (const std::uint64_t records = read_run(out).records; records > 0) [[likely]] {
+    if (const std::uint64_t records = read_run(out, cursor_.attention).records; records > 0)
+        [[likely]] {
       cursor_.ledger.take(cursor_.next, records);
       cursor_.next += records;
       copied = records;

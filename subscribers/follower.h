@@ -43,6 +43,12 @@
 // The path leaves a record whose age is measured (age_meter.h) to a call: its limit is the first of
 // them, if that comes before the attention. Every record that a call delivers passes measure().
 //
+// A filter (SubscriberOptions::instruments). Turns read records into the block. What is in front of
+// it and of other instruments is passed over (pass_over()); what is in front then is given. The
+// attention is 1 at most, and no sequence is below 1: so no record leaves the ring in another way,
+// neither on the read path nor by a call that spares itself a turn. The path is open all the same,
+// as live() asks whether it is.
+//
 // In a wait set (os/wait_source.h) the follower is asked by is_ready(), which takes the turns of poll()
 // without giving what they find, and sleeps on the ring's doorbell as a wait of its own does. Where
 // there is no ring to wait for, a set has it look every kSeekingTickNs.
@@ -75,6 +81,7 @@
 #include "subscribers/call_wait.h"
 #include "subscribers/catch_up.h"
 #include "subscribers/distance.h"
+#include "subscribers/instrument_filter.h"
 #include "subscribers/liveness.h"
 #include "subscribers/outbox.h"
 #include "subscribers/publisher_watch.h"
@@ -95,12 +102,31 @@ inline constexpr std::uint64_t kCatchUpPauseNs = 1'000'000;     // for the archi
 inline constexpr std::uint64_t kInterruptPauseNs = 20'000'000;  // where nothing wakes a sleep
 inline constexpr int kTurnsMax = 16;                            // changes of phase within one call
 
+// Where read() puts rows: end to end, and their sequences into a column, if there is one.
+struct RowSpace {
+  std::span<std::byte> bytes;
+  std::optional<std::span<Sequence>> sequences = {};
+
+  std::size_t places(std::size_t row_bytes) const {
+    const std::size_t rows = bytes.size() / row_bytes;
+    return sequences ? std::min(rows, sequences->size()) : rows;
+  }
+  std::span<std::byte> from(std::size_t row, std::size_t row_bytes) const {
+    return bytes.subspan(row * row_bytes, (places(row_bytes) - row) * row_bytes);
+  }
+  // Of `count` rows from `row` on.
+  void number(std::size_t row, std::size_t count, Sequence first) const {
+    for (std::size_t i = 0; sequences && i < count; ++i) (*sequences)[row + i] = first + i;
+  }
+};
+
 class Follower final : public WaitSource {
  public:
   // `interrupt`, if there is one, takes the place of its own, and outlives it.
   explicit Follower(SubscriberOptions options, Interrupt* interrupt = nullptr)
       : options_(std::move(options)), calls_(options_.wait, interrupt) {
     cursor_.behind_records = options_.behind_records;
+    if (!options_.instruments.empty()) filter_.emplace(options_.instruments);
   }
   Follower(const Follower&) = delete;
   Follower& operator=(const Follower&) = delete;
@@ -113,8 +139,10 @@ class Follower final : public WaitSource {
   std::optional<Item> take_event();
   // The rows that are there now, if there are any: false where read() has more to do.
   bool read_records(std::span<std::byte> rows, Batch& batch);
+  // The same with a column.
+  bool read_records(const RowSpace& rows, Batch& batch);
   // After read_records() gave false. Without the event itself: `due` is it.
-  void read(std::span<std::byte> rows, std::uint64_t deadline_ns, Batch& batch, Item& due);
+  void read(const RowSpace& rows, std::uint64_t deadline_ns, Batch& batch, Item& due);
   void interrupt() noexcept { calls_.raise(); }
   bool arm();
   // The publisher rings only for those that may park.
@@ -134,6 +162,8 @@ class Follower final : public WaitSource {
   const std::shared_ptr<const Fold>& fold() const { return fold_; }
   std::uint64_t state_size() const { return state_size_; }
   const absl::Status& status() const { return status_; }
+  bool is_filtered() const { return filter_.has_value(); }
+  OnGap on_gap() const { return options_.on_gap; }
   // Of the event that was delivered last.
   const std::string& text() const { return outbox_.text(); }
   const Gap& gap() const { return outbox_.gap(); }
@@ -166,7 +196,7 @@ class Follower final : public WaitSource {
       if (!is_refused_) follower_.cursor_.close();
     }
     ~Turning() {
-      if (!is_refused_ && follower_.block_.empty()) follower_.open_path();
+      if (!is_refused_ && (follower_.block_.empty() || follower_.filter_)) follower_.open_path();
     }
     bool is_refused() const { return is_refused_; }
     Turning(const Turning&) = delete;
@@ -200,6 +230,8 @@ class Follower final : public WaitSource {
 
   Item poll();
   bool advance();
+  void pass_over();
+  bool looks_again(std::uint64_t deadline_ns);
   Item wait_closed(std::uint64_t deadline_ns);
   void begin_waiting();
   std::size_t poll_batch(std::span<std::byte> out);
@@ -213,7 +245,8 @@ class Follower final : public WaitSource {
     cursor_.measured_from = meter_.due();
   }
   void await_measured(std::uint64_t deadline_ns);
-  void read_state(std::span<std::byte> rows, const Item& first, Batch& batch);
+  void read_state(const RowSpace& rows, const Item& first, Batch& batch);
+  void read_chosen(const RowSpace& rows, const Item& first, Batch& batch);
   bool event_is_due();
   Errc why_ended() const {
     if (forked_) return Errc::kForked;
@@ -283,14 +316,15 @@ class Follower final : public WaitSource {
   }
   void arm_descriptor();
 
-  // Records that may be delivered into `out` before the next event.
-  std::uint64_t room_in(std::span<std::byte> out) const {
+  // Records that may be delivered into `out` before the next event, which is `due`.
+  std::uint64_t room_in(std::span<std::byte> out, Sequence due) const {
     const std::uint64_t places = out.size() / cursor_.record_bytes;
-    return places < cursor_.attention - cursor_.next ? places : cursor_.attention - cursor_.next;
+    return places < due - cursor_.next ? places : due - cursor_.next;
   }
-  // From the ring, and not counted yet: of a cursor that is_live().
-  RingRun read_run(std::span<std::byte> out) {
-    const RingRun run = cursor_.ring->read_run(cursor_.next, out.data(), room_in(out), seen_head_);
+  // From the ring, and not counted yet: in kLive, `due` beyond the next record.
+  RingRun read_run(std::span<std::byte> out, Sequence due) {
+    const RingRun run =
+        cursor_.ring->read_run(cursor_.next, out.data(), room_in(out, due), seen_head_);
     distance_.on_read(run.records, run.end.outcome == RingRead::kEmpty);
     return run;
   }
@@ -304,9 +338,12 @@ class Follower final : public WaitSource {
   Distance distance_;
   Sequence seen_head_ = 0;  // of the ring: RingReader::read_run
   RecordBlock block_;  // records of the journal, and of the turn before; the path is closed then
+  Sequence due_ = 0;   // from here on a turn announces something first, or does the upkeep
   std::vector<Line> place_;  // for a record of the ring that is handed out where it is
 
   const SubscriberOptions options_;
+  std::optional<InstrumentFilter> filter_;
+  bool passed_over_ = false;  // records, since a wait last looked at the clock
 
   // The session.
   std::optional<Attachment> attachment_;  // in every phase but kSeeking and kEnded
@@ -321,6 +358,7 @@ class Follower final : public WaitSource {
   bool joined_ = false;  // attached once
   Backlog backlog_{options_};
   bool introduced_ = false;  // the first session was announced
+  bool gives_all_ = false;   // and there is no filter: read_records() is asked first
   bool floating_ = false;    // start live without a publisher: begins with the next session
   std::optional<SnapshotJoin> snapshot_;  // kSnapshot
   std::optional<Gap> gap_before_state_;   // kSnapshot: the gap that a state is loaded after

@@ -36,6 +36,9 @@ Follower::Turn Follower::on_found(Attachment found) {
   if (fits.ok() && goes_by_description && records_.description) {
     fits = check_expected(*records_.description, found.records());
   }
+  if (fits.ok() && filter_) {
+    fits = filter_->begin(options_.directory, found.records().description.get());
+  }
   if (!fits.ok()) return end(std::move(fits));
   const bool same_session = joined_ && found.session_id() == session_id_;
   attachment_.emplace(std::move(found));
@@ -156,7 +159,7 @@ void Follower::enter_stream() {
   cursor_.phase = journal() == nullptr || in_ring ? Phase::kLive : Phase::kCatchUp;
   catch_up_.start();
   seen_head_ = 0;
-  watch_.start(counters().records, monotonic_ns());
+  watch_.start(cursor_.ledger.taken(), monotonic_ns());
   set_attention();
 }
 
@@ -187,7 +190,11 @@ Follower::Turn Follower::on_snapshot() {
 // The next entry; after the last one the stream, from S + 1.
 Follower::Turn Follower::deliver_state() {
   if (!introduced_) return introduce(snapshot_->as_of() + 1);
-  const std::span<const std::byte> entry = snapshot_->next();
+  std::span<const std::byte> entry = snapshot_->next();
+  for (std::uint64_t others = 0; filter_ && !entry.empty(); entry = snapshot_->next()) {
+    if (filter_->matches_entry(fold_->shape(), entry)) break;
+    if (++others == kUpkeepRecords) return again();
+  }
   if (!entry.empty()) {
     cursor_.ledger.take_state();
     outbox_.add({ItemKind::kState, fold_->place_of(entry), entry}, "");

@@ -13,7 +13,7 @@ namespace lapwing {
 // One turn of the machine, while the outbox is empty. Records go into `out`, as many as fit and are
 // there before the next event.
 Follower::Turn Follower::turn(std::span<std::byte> out) {
-  if (cursor_.next >= cursor_.attention && reads() && reach_place()) return again();
+  if (cursor_.next >= due_ && reads() && reach_place()) return again();
   switch (cursor_.phase) {
     case Phase::kSeeking:
       return on_seeking();
@@ -66,21 +66,23 @@ bool Follower::reach_place() {
 // The first session, of which the record at `first` comes first.
 Follower::Turn Follower::introduce(Sequence first) {
   introduced_ = true;
+  gives_all_ = !filter_;
   return announce(ItemKind::kSession, first);
 }
 
 void Follower::set_attention() {
-  cursor_.attention = 0;
+  cursor_.attention = due_ = 0;
   if (!reads() || !outbox_.empty()) return;
   // Nobody becomes live in the journal.
   const std::uint64_t to_look = cursor_.phase == Phase::kLive
                                     ? liveness_.records_between_looks(kUpkeepRecords)
                                     : kUpkeepRecords;
-  cursor_.attention = std::min({cursor_.next + to_look, trail_.next_first(), backlog_.next_due()});
+  due_ = std::min({cursor_.next + to_look, trail_.next_first(), backlog_.next_due()});
+  cursor_.attention = filter_ ? std::min(due_, Sequence{1}) : due_;
 }
 
 Follower::Turn Follower::on_catch_up(std::span<std::byte> out) {
-  const std::uint64_t room = room_in(out);
+  const std::uint64_t room = room_in(out, due_);
   if (room == 0) return nothing();
   absl::StatusOr<CatchUp::Read> read =
       catch_up_.read(*attachment_, cursor_.next, out.first(room * cursor_.record_bytes),
@@ -104,7 +106,7 @@ Follower::Turn Follower::on_catch_up(std::span<std::byte> out) {
 }
 
 Follower::Turn Follower::on_live(std::span<std::byte> out) {
-  const RingRun run = read_run(out);
+  const RingRun run = read_run(out, due_);
   if (run.records > 0 || run.end.outcome == RingRead::kRecord) return run.records;
   if (run.end.outcome != RingRead::kEmpty) return on_lap(run.end);
   return watch_.ended() ? leave() : on_idle();
@@ -202,9 +204,9 @@ std::string Follower::void_text(Sequence first, Sequence last) const {
 }
 
 // Whoever asked for the oldest record, and has none yet of those up to the join, loses nothing by
-// what is not there any more.
+// what is not there any more. With a filter nobody could see from the first record where it began.
 bool Follower::joining_from_oldest() const {
-  return options_.start.kind == Start::Kind::kOldest && !backlog_.caught_up() &&
+  return options_.start.kind == Start::Kind::kOldest && !backlog_.caught_up() && !filter_ &&
          counters().records == 0;
 }
 
@@ -221,7 +223,7 @@ Follower::Turn Follower::on_idle() {
   if (watch_.ended()) spins_left_ = 0;  // the next empty read is the end
   report(now);
   if (tell_liveness(now)) return again();
-  if (!watch_.stale_due(*attachment_, counters().records, now)) return nothing();
+  if (!watch_.stale_due(*attachment_, cursor_.ledger.taken(), now)) return nothing();
   return announce(ItemKind::kStale, cursor_.next - 1);
 }
 
@@ -253,8 +255,9 @@ Follower::Turn Follower::leave() {
   attachment_->hang_up();
   const bool closed = attachment_->closed();
   // A start in the future may not have been reached.
-  const Sequence last =
-      counters().records > 0 ? cursor_.next - 1 : std::min(cursor_.next - 1, attachment_->newest());
+  const Sequence last = cursor_.ledger.taken() > 0
+                            ? cursor_.next - 1
+                            : std::min(cursor_.next - 1, attachment_->newest());
   std::string text = absl::StrCat(
       "session ", session_id_.hex(), " of bus ", options_.directory,
       closed ? " was closed after sequence " : " ended without a close after sequence ", last);

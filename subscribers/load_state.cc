@@ -36,21 +36,27 @@ std::optional<Event> LoadedState::take_event() {
 
 Batch LoadedState::read(std::span<std::byte> rows, Deadline deadline) {
   Batch batch = subscriber_.read(rows, deadline);
-  if (batch.event) {
-    fold_event(*batch.event);
-  } else {
-    fold_rows(batch, rows);
-  }
+  fold_batch(batch, rows);
   return batch;
 }
 
-void LoadedState::fold_rows(const Batch& batch, std::span<const std::byte> rows) {
+Batch LoadedState::read(std::span<std::byte> rows, std::span<Sequence> sequences,
+                        Deadline deadline) {
+  Batch batch = subscriber_.read(rows, sequences, deadline);
+  fold_batch(batch, rows, sequences);
+  return batch;
+}
+
+// `sequences`: the batch's column; empty: its rows follow one another.
+void LoadedState::fold_batch(const Batch& batch, std::span<const std::byte> rows,
+                             std::span<const Sequence> sequences) {
+  if (batch.event) fold_event(*batch.event);
   for (std::size_t i = 0; i < batch.count; ++i) {
     const auto row = rows.subspan(i * batch.row_bytes, batch.row_bytes);
     if (batch.kind == Batch::Kind::kState) {
       fold_entry(row);
     } else {
-      fold_record(batch.first + i, row);
+      fold_record(sequences.empty() ? batch.first + i : sequences[i], row);
     }
   }
 }

@@ -34,6 +34,12 @@ class RecordBlock {
   bool empty() const { return begin_ == end_; }
   // Not empty: the next record, in its place until the next filled().
   const std::byte* take() { return bytes_.data() + begin_++ * record_bytes_; }
+  // All that are left, end to end, in their place until the next filled().
+  std::span<const std::byte> rest() const {
+    return std::span(bytes_).subspan(begin_ * record_bytes_, (end_ - begin_) * record_bytes_);
+  }
+  // So many of them are not wanted.
+  void skip(std::uint64_t records) { begin_ += records; }
   // As many as are there and fit, end to end; how many.
   std::uint64_t take(std::span<std::byte> out) {
     const auto records = std::min<std::uint64_t>(end_ - begin_, out.size() / record_bytes_);

@@ -32,6 +32,18 @@ TEST_CASE("Records are taken from a block one by one and many at once, each once
   CHECK(block.empty());
 }
 
+TEST_CASE("Records of a block are looked at in their place, and skipped") {
+  RecordBlock block = block_of(6);
+  block.skip(2);
+  CHECK(block.rest().size() == 4 * kBytes);
+  CHECK(block.rest()[0] == std::byte{2});
+  CHECK(*block.take() == std::byte{2});
+  CHECK(block.rest().size() == 3 * kBytes);
+  block.skip(3);
+  CHECK(block.empty());
+  CHECK(block.rest().empty());
+}
+
 TEST_CASE("A block holds one record at least, however large that is") {
   const std::uint32_t record_bytes = GENERATE(8U, 4088U, std::uint32_t{RecordBlock::kBytes} + 8);
   RecordBlock block;

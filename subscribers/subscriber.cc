@@ -7,6 +7,7 @@
 #include "os/fork.h"
 #include "os/thread_placement.h"
 #include "subscribers/follower.h"
+#include "subscribers/instrument_filter.h"
 #include "subscribers/snapshot_join.h"
 #include "subscribers/subscriber_access.h"
 
@@ -23,7 +24,7 @@ struct Subscriber::State {
 
   Event event_of(const Item& item);
   void add_event(Item& item);
-  void read_further(std::span<std::byte> rows, Deadline deadline, Batch& batch);
+  void read_further(const RowSpace& rows, Deadline deadline, Batch& batch);
 
   Follower follower;
   // As of the last kSession or kReset that was delivered.
@@ -48,6 +49,8 @@ Event Subscriber::State::event_of(const Item& item) {
   made.session_id = follower.current_session();
   made.is_first_session = item.kind == ItemKind::kSession && follower.counters().records == 0 &&
                           follower.counters().sessions <= 1;
+  made.is_filtered = follower.is_filtered();
+  made.on_gap = follower.on_gap();
   if (follower.fold() != nullptr) made.fold = follower.fold()->shape().name;
   if (item.kind == ItemKind::kSnapshotComplete) made.state_entries = follower.state_size();
   made.text = follower.text();
@@ -70,7 +73,7 @@ Event Subscriber::State::event_of(const Item& item) {
   item.event = &event;
 }
 
-[[gnu::noinline]] void Subscriber::State::read_further(std::span<std::byte> rows, Deadline deadline,
+[[gnu::noinline]] void Subscriber::State::read_further(const RowSpace& rows, Deadline deadline,
                                                        Batch& batch) {
   Item due;
   follower.read(rows, deadline.monotonic_ns(), batch, due);
@@ -114,6 +117,7 @@ absl::Status check_options(const SubscriberOptions& options) {
                                    " ns; give a time above 0, or 0 for no limit by time"));
   }
   absl::Status valid = check_start(options.start, options.on_gap);
+  if (valid.ok()) valid = check_instruments(options.instruments);
   if (valid.ok()) valid = check_placement(options.threads);
   return valid.ok() && options.expect ? options.expect->check() : valid;
 }
@@ -156,8 +160,16 @@ std::optional<Event> Subscriber::take_event() {
 Batch Subscriber::read(std::span<std::byte> rows, Deadline deadline) {
   Batch batch;
   if (!state_->follower.read_records(rows, batch)) [[unlikely]] {
-    state_->read_further(rows, deadline, batch);
+    state_->read_further({.bytes = rows}, deadline, batch);
   }
+  return batch;
+}
+
+Batch Subscriber::read(std::span<std::byte> rows, std::span<Sequence> sequences,
+                       Deadline deadline) {
+  const RowSpace space{.bytes = rows, .sequences = sequences};
+  Batch batch;
+  if (!state_->follower.read_records(space, batch)) state_->read_further(space, deadline, batch);
   return batch;
 }
 

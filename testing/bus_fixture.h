@@ -58,7 +58,7 @@ class TestBus : public QuietPublisher {
       journal.begin(session_, first, 0, 0, schema);
       journal.reserve(session_, reserved_ += reservation_);
     }
-    RingSpec spec = test_spec(directory(), 56, kCapacity);
+    RingSpec spec = test_spec(directory(), 56, capacity);
     spec.session_id = fixture_id(session_);
     spec.journal_id = with_journal_ ? journal.current_journal_id() : fixture_id(100 + session_);
     spec.boot_id = boot_id().value();
@@ -187,7 +187,7 @@ class TestBus : public QuietPublisher {
     bus.session_id = ring->header().session_id;
     bus.record_bytes = 56;
     bus.slot_bytes = 64;
-    bus.capacity = kCapacity;
+    bus.capacity = capacity;
     bus.closed = closed;
     return bus;
   }
@@ -208,6 +208,7 @@ class TestBus : public QuietPublisher {
   bool beating = true;
   Sequence oldest = 1;
   // Of the next session; its records stay what they are.
+  std::uint64_t capacity = kCapacity;
   SchemaLabel schema = "bytes";
   std::string described_as;  // Schema::text()
 
@@ -218,7 +219,7 @@ class TestBus : public QuietPublisher {
     reserved_ = 0;
     oldest = 1;
   }
-  Sequence gate() const { return journal.geometry().floor_block(archived_) + kCapacity; }
+  Sequence gate() const { return journal.geometry().floor_block(archived_) + capacity; }
   void store_next() {
     if (with_journal_ && !journal_failed_ && next_ > gate()) archive(next_ - 1);
     store_record(writer_of(*ring), next_, journal.record(next_).data());

@@ -10,6 +10,8 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -91,8 +93,11 @@ class JournalFixture {
     for (std::size_t i = 0; i < bytes.size(); ++i) {
       bytes[i] = static_cast<std::byte>((n * 0x9e3779b97f4a7c15u + i * 0x85ebca6bu) >> 13);
     }
+    if (mark) mark(n, bytes);
     return bytes;
   }
+  // Writes over what record n is to have at certain places. Set before the first record.
+  std::function<void(Sequence n, std::span<std::byte> record)> mark = {};
   std::vector<std::byte> slot(Sequence n) const {
     std::vector<std::byte> bytes(geometry_.slot_bytes);
     const std::uint64_t stamp = 2 * n;

@@ -14,6 +14,7 @@
 #include "proto/ring_words.h"
 #include "testing/bus_fixture.h"
 #include "testing/child_process.h"
+#include "testing/instrument_feed.h"
 #include "testing/skip.h"
 #include "testing/waiting_call.h"
 
@@ -132,6 +133,34 @@ TEST_CASE(
   bus.publish(3 * TestBus::kCapacity);  // laps it
   loop.until(0, "gap");
   while (loop.records < 3050 + 3 * TestBus::kCapacity) loop.step();
+  CHECK(loop.in_vain == 0);
+}
+
+TEST_CASE("Records of other instruments make no subscriber ready, and keep no set from sleeping") {
+  Loop loop(any_strategy());
+  InstrumentFeed bus;
+  bus.start();
+  bus.publish(3000);
+  loop.follow(bus, bus.choosing({"4"}));
+  loop.until(0, "caught-up");
+  CHECK(loop.records == 600);
+  loop.stop_turning();
+  bus.publish(3);
+  const std::uint64_t deadline_ns = monotonic_ns() + 2'000'000;
+  CHECK(loop.set.wait(Deadline::at_monotonic_ns(deadline_ns)).result == Errc::kTimedOut);
+  CHECK(monotonic_ns() >= deadline_ns);
+  CHECK(loop.subscribers[0].counters().filtered == 2403);
+  bus.beat();
+  const Ready ready = while_it_waits([&] { return loop.set.wait(kHang); },
+                                     [&] {
+                                       bus.publish(1);
+                                       ring(bus);
+                                     });
+  REQUIRE(ready.result == Errc::kOk);
+  Record record{};
+  const Taken taken = loop.subscribers[0].take(record);
+  CHECK(taken.result == Errc::kOk);
+  CHECK(taken.sequence == 3004);
   CHECK(loop.in_vain == 0);
 }
 

@@ -47,8 +47,9 @@ namespace lapwing {
 
 struct CheckpointerOptions {
   // Where and how to follow. start, on_gap and end_at_close are ignored: the checkpointer sets
-  // them. threads places the thread that writes checkpoints; RocksDB's threads inherit from those
-  // that call open() and run().
+  // them. instruments are refused: a checkpoint is the state of the whole bus. threads places the
+  // thread that writes checkpoints; RocksDB's threads inherit from those that call open() and
+  // run().
   SubscriberOptions subscriber = {};
   std::string fold_name = {};             // empty: what default_fold() says
   std::shared_ptr<const Fold> fold = {};  // one of your own, and no name

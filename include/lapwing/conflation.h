@@ -85,8 +85,8 @@ class ConflatedReader {
   ~ConflatedReader();
 
   // As of a Subscriber; Item, ConflatedTaken and Batch say how many older records each one stands
-  // for. A batch has one record: those of an interval do not follow one another. take_event() gives
-  // an event once the records of its interval are taken.
+  // for. Those of an interval do not follow one another, so a batch without columns has one record.
+  // take_event() gives an event once the records of its interval are taken.
   [[nodiscard]] Item wait(Deadline deadline);
   [[nodiscard]] ConflatedTaken take(std::span<std::byte> record,
                                     Deadline deadline = Deadline::now());
@@ -96,6 +96,10 @@ class ConflatedReader {
   }
   [[nodiscard]] std::optional<Event> take_event();
   [[nodiscard]] Batch read(std::span<std::byte> rows, Deadline deadline = Deadline::now());
+  // All records of an interval in one batch, as many as fit: beside each row its sequence and the
+  // number of older records that it stands for. No more rows than either column has places.
+  [[nodiscard]] Batch read(std::span<std::byte> rows, std::span<Sequence> sequences,
+                           std::span<std::uint64_t> conflated, Deadline deadline = Deadline::now());
   void interrupt() noexcept;
 
   // Keys whose newest record waits for the interval's end, and how long until then: for event

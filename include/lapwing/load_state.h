@@ -13,6 +13,8 @@
 // twice its size in all. A state that is larger than that is read with Subscriber and
 // Start::snapshot() into something of your own, or looked into where it is (Checkpoint).
 //
+// With SubscriberOptions::instruments it is the state of those instruments.
+//
 // Threads, forks: as a Subscriber. A forked child has a copy of the state as of the fork.
 #pragma once
 
@@ -53,6 +55,8 @@ class LoadedState {
   }
   [[nodiscard]] std::optional<Event> take_event();
   [[nodiscard]] Batch read(std::span<std::byte> rows, Deadline deadline = Deadline::now());
+  [[nodiscard]] Batch read(std::span<std::byte> rows, std::span<Sequence> sequences,
+                           Deadline deadline = Deadline::now());
   void interrupt() noexcept { subscriber_.interrupt(); }
   [[nodiscard]] absl::StatusOr<int> fd() { return subscriber_.fd(); }
   [[nodiscard]] bool arm() { return subscriber_.arm(); }
@@ -67,7 +71,8 @@ class LoadedState {
   void fold_event(const Event& event);
   void fold_record(Sequence sequence, std::span<const std::byte> record);
   void fold_entry(std::span<const std::byte> entry);
-  void fold_rows(const Batch& batch, std::span<const std::byte> rows);
+  void fold_batch(const Batch& batch, std::span<const std::byte> rows,
+                  std::span<const Sequence> sequences = {});
   void begin(Sequence first);
 
   OnGap on_gap_;

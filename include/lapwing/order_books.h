@@ -18,7 +18,11 @@
 // it is loaded they are half of one, and loading() says so.
 //
 // Loss: a range that nothing could give, and a beginning in the middle of the sequence, make every
-// book stale until its next clear or snapshot.
+// book stale until its next clear or snapshot. So does a jump in the sequence, but where the
+// subscriber delivers chosen instruments alone (Event::is_filtered): then its events say what is
+// lost, so take() has to get all of them, the first session included. Choose by numbers, or by
+// symbols that stood for one instrument: where a symbol goes to the next one, the book of that one
+// begins in the middle, and does not say so.
 //
 // Ownership: owns its books; a book stays where it is until clear(), a reset, or a state that is
 // loaded. Errors: a record or an entry of another size than it must have is refused, and changes
@@ -56,10 +60,12 @@ class OrderBooks final : public FoldState {
   explicit OrderBooks(OrderBooksOptions options = {});
 
   // What a subscriber to a bus of dbn.mbo delivers, from the start or from a snapshot of the fold
-  // `orders`: by wait(), or by read() into `rows`.
+  // `orders`: by wait(), or by read() into `rows`, with a column of sequences or without.
   // False: it is none of dbn.mbo or of that fold; without it the books are not those of the bus.
   [[nodiscard]] bool take(const Item& item);
   [[nodiscard]] bool take(const Batch& batch, std::span<const std::byte> rows);
+  [[nodiscard]] bool take(const Batch& batch, std::span<const std::byte> rows,
+                          std::span<const Sequence> sequences);
   void take(const Event& event);
   // The same for records from elsewhere. `record` is an MboMsg. False: it does not have the size of
   // one.
@@ -99,6 +105,7 @@ class OrderBooks final : public FoldState {
   using BookId = std::uint64_t;  // publisher, instrument; in the order of the keys
 
   bool load(std::span<const std::byte> entry);
+  void lose_before(Sequence first);
   OrderBook* find_book(BookId id);
   OrderBook& make_book(BookId id);
   void set_loss(std::optional<OrderEntry> loss);
@@ -113,6 +120,7 @@ class OrderBooks final : public FoldState {
   OrderBook* last_ = nullptr;  // the book that was looked for last
   Sequence sequence_ = kNoSequence;
   bool loading_ = false;
+  bool is_filtered_ = false;   // the records are of chosen instruments
   std::size_t unsettled_ = 0;  // books within an event
 };
 

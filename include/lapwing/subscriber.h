@@ -39,6 +39,10 @@
 // reads, and maps the ring read-only. No allocation and no system call while records are there to
 // be read in the ring.
 //
+// A subscriber of chosen instruments (SubscriberOptions::instruments) delivers their records alone,
+// and events as every other one. What it passes over counts as taken and ends no wait; a call with
+// Deadline::now() passes over a limited number, so that a busy bus does not hold it.
+//
 // Fork: in a child that this process forks, the subscriber is another process's. Every call there
 // answers kForked (wait and take_event: kEnded), arm() and live() are false, head(), lag() and
 // durable() are 0, and the destructor does nothing. position(), counters() and ages() are those of
@@ -59,6 +63,7 @@
 #include <string_view>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -76,6 +81,8 @@ namespace lapwing {
 
 class Cursor;
 class Fold;
+
+inline constexpr std::size_t kInstrumentsMax = 65'536;
 
 // A position that was stored somewhere (a recording, a cursor, a program's own file) and is to be
 // continued.
@@ -106,7 +113,8 @@ struct Start {
   std::optional<StoredPosition> position = {};  // kAfter
 
   static Start live() { return {}; }  // the next record to be published
-  // What is missing before the first record is not reported.
+  // What is missing before the first record is not reported, but with `instruments`, where no
+  // sequence shows it.
   static Start oldest() { return {.kind = Kind::kOldest}; }
   static Start at(Sequence n) { return {.kind = Kind::kSequence, .value = n}; }
   // At or a little before.
@@ -151,6 +159,13 @@ struct SubscriberOptions {
   // kRecordSize, in words that name the first field that differs, where mismatch() does.
   std::optional<Schema> expect = {};
   OnGap on_gap = OnGap::kFill;
+  // Records of these instruments alone; empty: all records. Numbers in decimal, or symbols of the
+  // feed's metadata (Symbols::of_bus), chosen by each record's own time where a symbol stood for
+  // several instruments. A record's instrument is its field instrument_id, or else the first
+  // unsigned number of its key (docs/records.md). Of a state the entries that begin with a record
+  // are chosen, too. At each session the subscriber ends with kInvalidArgument where the records
+  // have no instrument, and with kNotFound where the metadata do not have the symbol.
+  std::vector<std::string> instruments = {};
   WaitStrategy wait = WaitStrategy::kBackoff;
   // After a clean close, be it before the join: true ends with kClosed, false waits for the next
   // session.
@@ -258,7 +273,11 @@ struct Event {
   std::shared_ptr<const Schema> description = {};
   Id128 journal_id = {};
   Id128 session_id = {};
-  bool is_first_session = false;    // kSession
+  bool is_first_session = false;  // kSession
+  // Records of other instruments are passed over (SubscriberOptions::instruments): a jump in the
+  // sequences says nothing about losses. kSession, kGap, kLost and kReset say all.
+  bool is_filtered = false;
+  OnGap on_gap = OnGap::kFill;      // kGap: what is done about it
   std::string fold = {};            // of a state that was loaded
   std::uint64_t state_entries = 0;  // kSnapshotComplete: of the state
   // In words: why a reset or a loss, which checkpoint, how a session ended, why the subscriber did;
@@ -298,8 +317,9 @@ struct Taken {
 
 // What read() gives. kOk: rows, or one event. The last event, kEnded, comes with the result that
 // says why (kClosed, kPublisherGone …), and again with every later call. Otherwise as of take().
-// kTooSmall: the memory does not hold a row of row_bytes; nothing was consumed. All rows of a batch
-// are of one session, one size and one kind, and their sequences follow one another.
+// kTooSmall: the memory does not hold a row of row_bytes, or a column has no place; nothing was
+// consumed. All rows of a batch are of one session, one size and one kind, and their sequences
+// follow one another, but where they stand in a column beside the rows.
 struct Batch {
   enum class Kind : std::uint32_t { kNothing, kRecords, kState, kEvent };
 
@@ -309,7 +329,7 @@ struct Batch {
   std::size_t count = 0;         // rows
   std::uint32_t row_bytes = 0;
   std::shared_ptr<const Event> event = nullptr;  // kEvent; otherwise null
-  std::uint64_t conflated = 0;                   // as in Item
+  std::uint64_t conflated = 0;                   // as in Item, of all rows
 };
 
 struct SubscriberCounters {
@@ -325,6 +345,9 @@ struct SubscriberCounters {
   std::uint64_t sessions = 0;  // seen, the first included
   std::uint64_t reattached = 0;
   std::uint64_t state = 0;  // entries of kState items, which are no records
+  // Passed over, of other instruments: not in `records`. In `first`, `last` and `filled` as if they
+  // had been delivered.
+  std::uint64_t filtered = 0;
 };
 
 class Subscriber {
@@ -369,6 +392,11 @@ class Subscriber {
   // A reader that keeps up with a busy publisher first lets it get ahead for about a microsecond:
   // taking each line while it is written slows both down.
   [[nodiscard]] Batch read(std::span<std::byte> rows, Deadline deadline = Deadline::now());
+  // The same with a column beside the rows, of which each gets its sequence; of a state, its place
+  // (Item). No more rows than it has places. With `instruments` this fills a batch with records
+  // that do not follow one another, of which the other read() gives one run at a time.
+  [[nodiscard]] Batch read(std::span<std::byte> rows, std::span<Sequence> sequences,
+                           Deadline deadline = Deadline::now());
 
   // The next record in place, or the next event. For busy waits better than a loop of one's own:
   // it looks at nothing but the next slot meanwhile. As take(), where that may wait: an interrupt
@@ -424,7 +452,7 @@ class Subscriber {
   // not taken: a look at one slot, for each decision that has to rest on the newest data. False
   // while an event that a call has found waits to be read, and from a gap until the ring is reached
   // again. It knows nothing of a publisher that has gone or is silent: kPublisherGone and kStale
-  // say so.
+  // say so. Records of other instruments count, until a call has passed over them.
   [[nodiscard]] bool live() const { return path_->is_near_head(); }
   [[nodiscard]] SubscriberCounters counters() const;
   // Of the records that measure_every chose, since the beginning. Nothing as long as none could be

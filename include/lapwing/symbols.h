@@ -51,6 +51,10 @@ class Symbols {
   // The instrument that the symbol stands for at that time. Nothing: the symbol is unknown.
   [[nodiscard]] std::optional<std::uint32_t> instrument_id(std::string_view symbol,
                                                            std::uint64_t utc_ns) const;
+  // Whether it stands for that instrument at that time. Outside all dates of the symbol: whether it
+  // did last, and the instrument has no other symbol then.
+  [[nodiscard]] bool stands_for(std::string_view symbol, std::uint32_t instrument_id,
+                                std::uint64_t utc_ns) const;
   // Every instrument that it stands for on any date, ascending.
   [[nodiscard]] std::vector<std::uint32_t> instrument_ids(std::string_view symbol) const;
   // The instrument's symbol at that time. Empty: the instrument is unknown. Valid until the next
@@ -58,6 +62,8 @@ class Symbols {
   [[nodiscard]] std::string_view symbol(std::uint32_t instrument_id, std::uint64_t utc_ns) const;
   // Every symbol, ascending, each once.
   [[nodiscard]] std::vector<std::string> names() const;
+  // What is known of these symbols, and of the instruments that they stand for on any date.
+  [[nodiscard]] Symbols select(std::span<const std::string> symbols) const;
 
  private:
   // In the order of their start dates.

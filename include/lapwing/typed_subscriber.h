@@ -48,6 +48,10 @@ class TypedSubscriber {
   [[nodiscard]] Batch read(std::span<Record> records, Deadline deadline = Deadline::now()) {
     return subscriber_.read(std::as_writable_bytes(records), deadline);
   }
+  [[nodiscard]] Batch read(std::span<Record> records, std::span<Sequence> sequences,
+                           Deadline deadline = Deadline::now()) {
+    return subscriber_.read(std::as_writable_bytes(records), sequences, deadline);
+  }
 
   Subscriber* operator->() { return &subscriber_; }
   const Subscriber* operator->() const { return &subscriber_; }

@@ -19,6 +19,10 @@ std::uint32_t utc_date(std::uint64_t utc_ns) {
          static_cast<unsigned>(date.month()) * 100 + static_cast<unsigned>(date.day());
 }
 
+bool covers(const SymbolMapping& mapping, std::uint32_t date) {
+  return mapping.start_date <= date && date < mapping.end_date;
+}
+
 // Behind those that begin on the same date.
 void insert_by_date(std::vector<SymbolMapping>& mappings, const SymbolMapping& mapping) {
   const auto place =
@@ -62,7 +66,7 @@ const SymbolMapping* Symbols::find(const Mappings& mappings, std::uint64_t utc_n
   if (mappings.size() == 1) return &mappings.front();
   const std::uint32_t date = utc_date(utc_ns);
   for (auto mapping = mappings.rbegin(); mapping != mappings.rend(); ++mapping) {
-    if (mapping->start_date <= date && date < mapping->end_date) return &*mapping;
+    if (covers(*mapping, date)) return &*mapping;
   }
   return &mappings.back();
 }
@@ -72,6 +76,19 @@ std::optional<std::uint32_t> Symbols::instrument_id(std::string_view symbol,
   const auto found = by_symbol_.find(std::string(symbol));
   if (found == by_symbol_.end()) return std::nullopt;
   return find(found->second, utc_ns)->instrument_id;
+}
+
+bool Symbols::stands_for(std::string_view symbol, std::uint32_t instrument_id,
+                         std::uint64_t utc_ns) const {
+  if (this->instrument_id(symbol, utc_ns) != instrument_id) return false;
+  const std::uint32_t date = utc_date(utc_ns);
+  bool is_anothers = false;
+  for (const SymbolMapping& mapping : by_id_.at(instrument_id)) {
+    if (!covers(mapping, date)) continue;
+    if (mapping.symbol == symbol) return true;
+    is_anothers = true;
+  }
+  return !is_anothers;
 }
 
 std::vector<std::uint32_t> Symbols::instrument_ids(std::string_view symbol) const {
@@ -95,6 +112,19 @@ std::vector<std::string> Symbols::names() const {
   for (const auto& [symbol, mappings] : by_symbol_) names.push_back(symbol);
   std::ranges::sort(names);
   return names;
+}
+
+Symbols Symbols::select(std::span<const std::string> symbols) const {
+  Symbols selected;
+  for (const std::string& symbol : symbols) {
+    const auto found = by_symbol_.find(symbol);
+    if (found == by_symbol_.end()) continue;
+    selected.by_symbol_[symbol] = found->second;
+    for (const SymbolMapping& mapping : found->second) {
+      selected.by_id_[mapping.instrument_id] = by_id_.at(mapping.instrument_id);
+    }
+  }
+  return selected;
 }
 
 }  // namespace lapwing

@@ -52,6 +52,40 @@ TEST_CASE("Symbols and instruments stand for each other by date, and the last on
   CHECK(symbols.names() == std::vector<std::string>{"ESH4", "NQH4"});
 }
 
+TEST_CASE(
+    "A symbol stands for an instrument on its dates, and beyond them while no other one does") {
+  Symbols symbols;
+  symbols.add({"ESH4", 1, 20240101, 20240103});
+  symbols.add({"NQH4", 1, 20240103, 20240104});
+  symbols.add({"ROLL", 1, 20240101, 20240103});  // another name of the same
+  symbols.add({"ROLL", 2, 20240103, 20240104});
+  CHECK(symbols.stands_for("ESH4", 1, kJan2));
+  CHECK_FALSE(symbols.stands_for("ESH4", 2, kJan2));
+  CHECK_FALSE(symbols.stands_for("ESH4", 1, kJan2 + kDay));
+  CHECK(symbols.stands_for("NQH4", 1, kJan2 + kDay));
+  CHECK(symbols.stands_for("ROLL", 1, kJan2));
+  CHECK_FALSE(symbols.stands_for("ROLL", 1, kJan2 + kDay));
+  CHECK(symbols.stands_for("ROLL", 2, kJan2 + kDay));
+  CHECK(symbols.stands_for("ESH4", 1, kJan2 + 400 * kDay));
+  CHECK(symbols.stands_for("ROLL", 2, kJan2 + 400 * kDay));
+  CHECK_FALSE(symbols.stands_for("ROLL", 1, kJan2 + 400 * kDay));
+  CHECK_FALSE(symbols.stands_for("CLG4", 1, kJan2));
+}
+
+TEST_CASE("What is selected is known as before, with the other symbols of its instruments") {
+  Symbols symbols;
+  symbols.add({"ESH4", 1, 20240101, 20240103});
+  symbols.add({"NQH4", 1, 20240103, 20240104});
+  symbols.add({"CLG4", 3, 20240101, 20240104});
+  const std::vector<std::string> wanted = {"ESH4", "NONE", "ESH4"};
+  const Symbols selected = symbols.select(wanted);
+  CHECK(selected.names() == std::vector<std::string>{"ESH4"});
+  CHECK(selected.stands_for("ESH4", 1, kJan2));
+  CHECK_FALSE(selected.stands_for("ESH4", 1, kJan2 + kDay));
+  CHECK(selected.symbol(1, kJan2 + kDay) == "NQH4");
+  CHECK(selected.symbol(3, kJan2).empty());
+}
+
 TEST_CASE("A date ends at midnight UTC") {
   Symbols symbols;
   symbols.add({"OLD", 1, 20240101, 20240103});

@@ -68,17 +68,29 @@ bool OrderBooks::take(const Item& item) {
 }
 
 bool OrderBooks::take(const Batch& batch, Bytes rows) {
+  return take(batch, rows, {});
+}
+
+bool OrderBooks::take(const Batch& batch, Bytes rows, std::span<const Sequence> sequences) {
   if (batch.event) take(*batch.event);
   for (std::size_t i = 0; i < batch.count; ++i) {
     const Bytes row = rows.subspan(i * batch.row_bytes, batch.row_bytes);
     const bool is_state = batch.kind == Batch::Kind::kState;
-    if (!(is_state ? load(row) : apply(batch.first + i, row))) return false;
+    const Sequence sequence = sequences.empty() ? batch.first + i : sequences[i];
+    if (!(is_state ? load(row) : apply(sequence, row))) return false;
   }
   return true;
 }
 
 void OrderBooks::take(const Event& event) {
+  is_filtered_ = event.is_filtered;
   switch (event.kind) {
+    case ItemKind::kSession:
+      if (event.is_first_session) lose_before(event.sequence);
+      return;
+    case ItemKind::kGap:
+      if (is_filtered_ && event.on_gap == OnGap::kSkip) lose(event.gap);
+      return;
     case ItemKind::kSnapshotComplete:
       if (!loading_) clear();  // of a state without an entry
       loading_ = false;
@@ -88,10 +100,16 @@ void OrderBooks::take(const Event& event) {
       if (event.gap.count() > 0) lose(event.gap);
       return;
     case ItemKind::kReset:
-      return clear();
+      clear();
+      return lose_before(event.sequence);
     default:
       return;
   }
+}
+
+// Without a filter the first record says it by its sequence.
+void OrderBooks::lose_before(Sequence first) {
+  if (is_filtered_ && first > 1) lose({1, first - 1, first, GapCause::kPruned, false});
 }
 
 bool OrderBooks::load(Bytes entry) {
@@ -108,7 +126,7 @@ bool OrderBooks::load(Bytes entry) {
 
 bool OrderBooks::apply(Sequence sequence, Bytes record) {
   if (record.size() != sizeof(dbn::MboMsg)) return false;
-  if (sequence > sequence_ + 1) {
+  if (sequence > sequence_ + 1 && !is_filtered_) {
     lose({sequence_ + 1, sequence - 1, sequence, GapCause::kPruned, false});
   }
   fold_->apply(sequence, record, *this);

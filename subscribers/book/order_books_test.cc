@@ -281,6 +281,31 @@ TEST_CASE_METHOD(ByHand, "a beginning in the middle is a loss, and so is a jump 
   CHECK(book().lost_through() == 11);
 }
 
+TEST_CASE_METHOD(ByHand, "of chosen instruments a jump is no loss, and what the events say is") {
+  books.take(Event{
+      .kind = ItemKind::kSession, .sequence = 1, .is_first_session = true, .is_filtered = true});
+  add(9, dbn::Side::kBid, 1, 100, 5);
+  add(12, dbn::Side::kBid, 2, 100, 5);
+  CHECK_FALSE(book().stale());
+  const Gap gap{13, 20, 21, GapCause::kLapped, true};
+  Event event{.kind = ItemKind::kGap, .sequence = 13, .gap = gap, .is_filtered = true};
+  books.take(event);  // and is filled
+  CHECK_FALSE(book().stale());
+  event.on_gap = OnGap::kSkip;
+  books.take(event);
+  CHECK(book().stale());
+  CHECK(book().lost_through() == 20);
+  books.take(Event{.kind = ItemKind::kReset, .sequence = 5, .is_filtered = true});
+  add(7, dbn::Side::kBid, 1, 100, 5);
+  CHECK(book().lost_through() == 4);
+  // A session that is not the first, and one whose events are those of all records.
+  books.take(Event{.kind = ItemKind::kSession, .sequence = 8, .is_filtered = true});
+  CHECK(book().lost_through() == 4);
+  books.take(Event{.kind = ItemKind::kSession, .sequence = 9});
+  add(11, dbn::Side::kBid, 2, 100, 5);
+  CHECK(book().lost_through() == 10);
+}
+
 TEST_CASE_METHOD(ByHand, "a record that comes twice is no loss") {
   add(1, dbn::Side::kBid, 1, 100, 5);
   add(1, dbn::Side::kBid, 1, 100, 5);

@@ -55,6 +55,11 @@ absl::StatusOr<std::unique_ptr<CheckpointerCore>> CheckpointerCore::open(
   if (options.keep == 0) {
     return make_error(Errc::kInvalidArgument, "at least one checkpoint is to be kept");
   }
+  if (!options.subscriber.instruments.empty()) {
+    return make_error(Errc::kInvalidArgument,
+                      "subscriber.instruments is given, and a checkpoint is the state of the whole "
+                      "bus; leave it out");
+  }
   if (absl::Status placed = check_placement(options.subscriber.threads); !placed.ok()) {
     return placed;
   }

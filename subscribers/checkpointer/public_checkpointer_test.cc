@@ -70,6 +70,15 @@ TEST_CASE("A checkpointer has a fold's name or a fold, not both") {
   CHECK(std::string(refused.message()).find("fold_name (orders) and fold (") != std::string::npos);
 }
 
+TEST_CASE("A checkpointer takes no chosen instruments: a checkpoint is of the whole bus") {
+  const ClosedBus bus(100);
+  CheckpointerOptions options = options_of(bus);
+  options.subscriber.instruments = {"7"};
+  const absl::Status refused = Checkpointer::open(std::move(options)).status();
+  CHECK(errc_of(refused) == Errc::kInvalidArgument);
+  CHECK(std::string(refused.message()).find("subscriber.instruments is given") == 0);
+}
+
 TEST_CASE("A checkpointer goes by its own end_at_close, and waits for the next session") {
   const ClosedBus bus(900);
   CheckpointerOptions options = options_of(bus);

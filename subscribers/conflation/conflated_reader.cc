@@ -1,6 +1,7 @@
 #include "lapwing/conflation.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -42,6 +43,18 @@ absl::StatusOr<ConflationKey> key_of_fold(absl::StatusOr<std::unique_ptr<Fold>> 
                                          std::span<std::byte> key) { fold->key_of(record, key); }};
 }
 
+// What read() says of each row beside it.
+struct Columns {
+  std::span<Sequence> sequences;
+  std::span<std::uint64_t> conflated;
+
+  std::size_t places() const { return std::min(sequences.size(), conflated.size()); }
+  void set(std::size_t row, const Item& item) const {
+    sequences[row] = item.sequence;
+    conflated[row] = item.conflated;
+  }
+};
+
 }  // namespace
 
 absl::StatusOr<ConflationKey> latest_key(const Schema& schema) {
@@ -63,11 +76,13 @@ struct ConflatedReader::State final : WaitSource {
   Item wait(Deadline deadline);
   std::optional<Item> next();
   Item deliver();
+  Batch read(std::span<std::byte> rows, const Columns* columns, Deadline deadline);
   void put_back_item(const Item& item);
   Errc why_nothing(Deadline deadline);
   void put_batch();
   bool take_batch();
   void hold(const Item& item);
+  void hold_event(const Event& given);
   void take(const Item& item);
   bool is_prepared() const;
   absl::Status prepare();
@@ -102,14 +117,15 @@ struct ConflatedReader::State final : WaitSource {
 
   // Records that are not in the table yet.
   std::vector<std::byte> batch;
-  std::size_t batch_at = 0;   // bytes
-  std::size_t batch_end = 0;  // bytes
-  Sequence batch_next = kNoSequence;
+  std::array<Sequence, kConflationBatchRecords> batch_sequences = {};
+  std::size_t batch_at = 0;   // records
+  std::size_t batch_end = 0;  // records
 
   bool delivering = false;   // all that waits, before anything else is taken
   std::optional<Item> held;  // an event, or an entry of a state, that follows it
   Event held_event;          // of which this is
   std::vector<std::byte> held_row;
+  bool loads_state = false;      // after a gap, until its end is held
   Event event;                   // that was delivered last
   std::optional<Item> put_back;  // by a call that does not give it: the next item
   std::uint64_t ends_ns = 0;     // the interval, while something waits
@@ -262,38 +278,47 @@ void ConflatedReader::State::put_batch() {
   const std::uint32_t waited = waiting();
   const std::size_t begin = batch_at;
   const std::span<std::byte> key_of_record(key_bytes);
-  for (; batch_at < batch_end; batch_at += record_bytes, ++batch_next) {
-    const auto record = std::span<const std::byte>(batch).subspan(batch_at, record_bytes);
+  for (; batch_at < batch_end; ++batch_at) {
+    const auto record =
+        std::span<const std::byte>(batch).subspan(batch_at * record_bytes, record_bytes);
     key.of(record, key_of_record);
-    if (table->put(key_of_record, batch_next, record)) continue;
+    if (table->put(key_of_record, batch_sequences[batch_at], record)) continue;
     ++counters.early;
     delivering = true;
     break;
   }
-  const std::uint64_t put = (batch_at - begin) / record_bytes;
+  const std::uint64_t put = batch_at - begin;
   counters.records += put;
   counters.conflated += put - (waiting() - waited);
 }
 
-// What the subscriber has now, as far as an event. False: it has none, or has to say so itself.
+// What the subscriber has now, as far as an event. False: it has none, or has to say so itself, as
+// it has to of a state, whose entries are no records.
 bool ConflatedReader::State::take_batch() {
-  if (!failure.ok() || !is_prepared()) return false;
-  Batch read = subscriber.read(batch);
+  if (!failure.ok() || !is_prepared() || loads_state) return false;
+  const Batch read = subscriber.read(batch, batch_sequences);
   if (read.kind == Batch::Kind::kEvent) {
-    held_event = *read.event;
-    hold({.kind = held_event.kind, .sequence = held_event.sequence, .event = &held_event});
+    hold_event(*read.event);
     return false;
   }
-  if (read.kind == Batch::Kind::kState || read.result == Errc::kTooSmall) return false;
+  if (read.kind != Batch::Kind::kRecords) return false;
   batch_at = 0;
-  batch_end = read.count * record_bytes;
-  batch_next = read.first;
-  return read.count > 0;
+  batch_end = read.count;
+  return true;
 }
 
 void ConflatedReader::State::hold(const Item& item) {
   held = item;
   delivering = true;
+}
+
+void ConflatedReader::State::hold_event(const Event& given) {
+  held_event = given;
+  const bool ends_state =
+      given.kind == ItemKind::kSnapshotComplete || given.kind == ItemKind::kNoSnapshot;
+  if (given.kind == ItemKind::kGap) loads_state = given.on_gap == OnGap::kSnapshot;
+  if (ends_state) loads_state = false;
+  hold({.kind = held_event.kind, .sequence = held_event.sequence, .event = &held_event});
 }
 
 void ConflatedReader::State::take(const Item& item) {
@@ -303,17 +328,13 @@ void ConflatedReader::State::take(const Item& item) {
     held->record = held_row;
     return;
   }
-  if (item.kind != ItemKind::kRecord) {
-    held_event = *item.event;
-    hold(item);
-    return;
-  }
+  if (item.kind != ItemKind::kRecord) return hold_event(*item.event);
   if (!is_prepared()) failure = prepare();
   if (!failure.ok()) return;
   std::copy(item.record.begin(), item.record.end(), batch.begin());
+  batch_sequences[0] = item.sequence;
   batch_at = 0;
-  batch_end = record_bytes;
-  batch_next = item.sequence;
+  batch_end = 1;
 }
 
 bool ConflatedReader::State::is_prepared() const {
@@ -406,28 +427,46 @@ std::optional<Event> ConflatedReader::take_event() {
   return std::nullopt;
 }
 
-Batch ConflatedReader::read(std::span<std::byte> rows, Deadline deadline) {
-  const Item item = state_->wait(deadline);
-  if (item.kind == ItemKind::kNothing) return {.result = state_->why_nothing(deadline)};
+Batch ConflatedReader::State::read(std::span<std::byte> rows, const Columns* columns,
+                                   Deadline deadline) {
+  Item item = wait(deadline);
+  if (item.kind == ItemKind::kNothing) return {.result = why_nothing(deadline)};
   if (item.event != nullptr) {
-    Batch batch{.kind = Batch::Kind::kEvent, .event = std::make_shared<const Event>(*item.event)};
+    Batch answer{.kind = Batch::Kind::kEvent, .event = std::make_shared<const Event>(*item.event)};
     if (item.kind == ItemKind::kEnded) {
-      batch.result = status().ok() ? Errc::kClosed : errc_of(status());
+      answer.result = status().ok() ? Errc::kClosed : errc_of(status());
     }
-    return batch;
+    return answer;
   }
-  const auto row_bytes = static_cast<std::uint32_t>(item.record.size());
-  if (rows.size() < row_bytes) {
-    state_->put_back_item(item);
-    return {.result = Errc::kTooSmall, .row_bytes = row_bytes};
-  }
-  std::copy(item.record.begin(), item.record.end(), rows.begin());
   const bool is_state = item.kind == ItemKind::kState;
-  return {.kind = is_state ? Batch::Kind::kState : Batch::Kind::kRecords,
-          .first = is_state ? kNoSequence : item.sequence,
-          .count = 1,
-          .row_bytes = row_bytes,
-          .conflated = item.conflated};
+  const std::size_t row_bytes = item.record.size();
+  const std::size_t places = std::min(rows.size() / row_bytes, columns ? columns->places() : 1);
+  Batch answer{.row_bytes = static_cast<std::uint32_t>(row_bytes)};
+  if (places == 0) {
+    put_back_item(item);
+    answer.result = Errc::kTooSmall;
+    return answer;
+  }
+  answer.kind = is_state ? Batch::Kind::kState : Batch::Kind::kRecords;
+  answer.first = is_state ? kNoSequence : item.sequence;
+  for (;; item = deliver()) {
+    std::copy(item.record.begin(), item.record.end(),
+              rows.subspan(answer.count * row_bytes).begin());
+    if (columns != nullptr) columns->set(answer.count, item);
+    answer.conflated += item.conflated;
+    ++answer.count;
+    if (answer.count == places || is_state || !delivering || waiting() == 0) return answer;
+  }
+}
+
+Batch ConflatedReader::read(std::span<std::byte> rows, Deadline deadline) {
+  return state_->read(rows, nullptr, deadline);
+}
+
+Batch ConflatedReader::read(std::span<std::byte> rows, std::span<Sequence> sequences,
+                            std::span<std::uint64_t> conflated, Deadline deadline) {
+  const Columns columns{sequences, conflated};
+  return state_->read(rows, &columns, deadline);
 }
 
 void ConflatedReader::interrupt() noexcept {

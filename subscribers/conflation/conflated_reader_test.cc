@@ -12,7 +12,9 @@
 #include "absl/strings/str_cat.h"
 #include "lapwing/error.h"
 #include "os/kernel.h"
+#include "testing/bus_checkpoints.h"
 #include "testing/bus_fixture.h"
+#include "testing/instrument_feed.h"
 
 namespace lapwing {
 namespace {
@@ -220,6 +222,115 @@ TEST_CASE("take_event gives the event that is due, and leaves records that come 
   CHECK(event->kind == ItemKind::kCaughtUp);
   CHECK_FALSE(reader.take_event());
   CHECK(reader.take(record).result == Errc::kWouldBlock);
+}
+
+// A reader with columns, and what a batch of it says: "97+19".
+struct ColumnReader {
+  ColumnReader(TestBus& driven, SubscriberOptions subscriber, ConflationKey key = {})
+      : bus(driven) {
+    ConflationOptions options;
+    options.interval = std::chrono::nanoseconds(kIntervalNs);
+    options.key = std::move(key);
+    options.now_ns = [this] { return now_ns; };
+    reader.emplace(open_reader(std::move(subscriber), std::move(options)));
+  }
+  Batch next(std::size_t places) {
+    for (const Deadline deadline = kHang;;) {
+      REQUIRE_FALSE(deadline.has_passed());
+      bus.turn();
+      Batch batch = reader->read(rows, std::span(sequences).first(places), conflated);
+      if (batch.result != Errc::kWouldBlock) return batch;
+    }
+  }
+  std::vector<std::string> lines(const Batch& batch) const {
+    std::vector<std::string> rows_said;
+    for (std::size_t i = 0; i < batch.count; ++i) {
+      const std::vector<std::byte> expected = bus.journal.record(sequences[i]);
+      REQUIRE(std::equal(expected.begin(), expected.end(), rows.begin() + 56 * i));
+      rows_said.push_back(absl::StrCat(sequences[i], "+", conflated[i]));
+    }
+    return rows_said;
+  }
+
+  TestBus& bus;
+  std::uint64_t now_ns = 5'000;
+  std::optional<ConflatedReader> reader;
+  std::array<std::byte, 10 * 56> rows;
+  std::array<Sequence, 10> sequences = {};
+  std::array<std::uint64_t, 10> conflated = {};
+};
+
+TEST_CASE("With columns a batch has all records of an interval that fit, and events stay apart") {
+  TestBus bus;
+  bus.start();
+  bus.publish(10);
+  ColumnReader columns(bus, bus.options(), number_modulo(bus, 3));
+  REQUIRE(columns.next(10).event->kind == ItemKind::kSession);
+  Batch batch = columns.next(10);
+  CHECK(batch.kind == Batch::Kind::kRecords);
+  CHECK(batch.row_bytes == 56);
+  CHECK(batch.first == 8);
+  CHECK(batch.conflated == 7);
+  CHECK(columns.lines(batch) == Lines{"8+2", "9+2", "10+3"});
+  REQUIRE(columns.next(10).event->kind == ItemKind::kCaughtUp);
+  bus.publish(6);
+  for (int i = 0; i < 300; ++i) {
+    bus.turn();
+    CHECK(columns.reader->read(columns.rows, columns.sequences, columns.conflated).result ==
+          Errc::kWouldBlock);
+  }
+  columns.now_ns += kIntervalNs;
+  CHECK(columns.lines(columns.next(2)) == Lines{"14+1", "15+1"});
+  CHECK(columns.reader->waiting() == 1);
+  CHECK(columns.reader->counters().delivered == 5);
+  batch = columns.next(0);
+  CHECK(batch.result == Errc::kTooSmall);
+  CHECK(batch.row_bytes == 56);
+  CHECK(columns.reader->counters().delivered == 5);
+  CHECK(columns.lines(columns.next(10)) == Lines{"16+1"});
+  CHECK(columns.reader->counters().delivered + columns.reader->counters().conflated == 16);
+}
+
+TEST_CASE("Of chosen instruments their records alone are conflated") {
+  InstrumentFeed bus;
+  bus.start();
+  bus.publish(100);
+  ColumnReader columns(bus, bus.choosing({"2", "4"}));
+  REQUIRE(columns.next(10).event->kind == ItemKind::kSession);
+  CHECK(columns.lines(columns.next(10)) == Lines{"97+19", "99+19"});
+  REQUIRE(columns.next(10).event->kind == ItemKind::kCaughtUp);
+  CHECK(columns.reader->counters().records == 40);
+  CHECK(columns.reader->subscriber().counters().filtered == 60);
+}
+
+TEST_CASE("A state after a gap is delivered entry by entry, each of them") {
+  TestBus bus;
+  bus.start();
+  const auto fold = std::make_shared<TestFold>();
+  SubscriberOptions options = bus.options();
+  options.on_gap = OnGap::kSnapshot;
+  options.start.fold = fold;
+  bus.publish(10);
+  ConflatedReader reader =
+      open_reader(options, {.interval = std::chrono::hours(1), .key = content_key(1)});
+  std::vector<ItemKind> kinds;
+  std::size_t entries = 0;
+  const auto until = [&](ItemKind kind) {
+    for (const Deadline deadline = kHang; kinds.empty() || kinds.back() != kind;) {
+      REQUIRE_FALSE(deadline.has_passed());
+      bus.turn();
+      const Item item = reader.wait(Deadline::now());
+      if (item.kind == ItemKind::kState) ++entries;
+      if (item.event != nullptr) kinds.push_back(item.kind);
+    }
+  };
+  until(ItemKind::kCaughtUp);
+  bus.publish(1536);
+  bus.archive(bus.head());
+  write_checkpoint(bus, *fold, 1200);
+  until(ItemKind::kSnapshotComplete);
+  CHECK(entries == TestFold::kKeys);
+  CHECK(reader.subscriber().counters().state == entries);
 }
 
 TEST_CASE("A lap is told between the records around it") {

@@ -1,0 +1,188 @@
+#include "subscribers/instrument_filter.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "lapwing/error.h"
+#include "lapwing/order_entry.h"
+#include "lapwing/subscriber.h"
+#include "snapshot/fold/order_fold.h"
+#include "snapshot/schema/field_reader.h"
+
+namespace lapwing {
+namespace {
+
+constexpr std::uint64_t kDayNs = 86'400'000'000'000;
+
+const Field* find_instrument(const Schema& schema) {
+  const Field* const named = schema.find("instrument_id");
+  if (named != nullptr && is_unsigned(named->type)) return named;
+  const auto found = std::ranges::find_if(schema.fields, [](const Field& field) {
+    return field.role == FieldRole::kKey && is_unsigned(field.type);
+  });
+  return found == schema.fields.end() ? nullptr : &*found;
+}
+
+// Of a field that is an unsigned number.
+std::uint64_t number_in(const Field& field, std::span<const std::byte> record) {
+  switch (field.bytes) {
+    case sizeof(std::uint8_t):
+      return load_field<std::uint8_t>(field, record);
+    case sizeof(std::uint16_t):
+      return load_field<std::uint16_t>(field, record);
+    case sizeof(std::uint32_t):
+      return load_field<std::uint32_t>(field, record);
+    default:
+      return load_field<std::uint64_t>(field, record);
+  }
+}
+
+bool fits(std::uint64_t number, const Field& field) {
+  return field.bytes == sizeof number || number >> (8 * field.bytes) == 0;
+}
+
+// What the fold `orders` knows of no instrument in particular.
+bool is_loss_of_bus(const FoldShape& shape, std::span<const std::byte> bytes) {
+  OrderEntry entry;
+  if (shape.name != kFoldOrders || bytes.size() != sizeof entry) return false;
+  std::memcpy(&entry, bytes.data(), sizeof entry);
+  return kind_of(entry) == OrderEntryKind::kLoss;
+}
+
+}  // namespace
+
+absl::Status check_instruments(const std::vector<std::string>& instruments) {
+  if (instruments.size() > kInstrumentsMax) {
+    return make_error(Errc::kLimit,
+                      absl::StrCat("instruments has ", instruments.size(), " names, and may have ",
+                                   kInstrumentsMax, "; leave it out to take all records"));
+  }
+  if (std::ranges::find(instruments, std::string()) != instruments.end()) {
+    return make_error(Errc::kInvalidArgument,
+                      "instruments has an empty name; give symbols, or numbers in decimal");
+  }
+  return absl::OkStatus();
+}
+
+InstrumentFilter::InstrumentFilter(const std::vector<std::string>& instruments) {
+  for (const std::string& name : instruments) {
+    if (std::uint64_t number = 0; absl::SimpleAtoi(name, &number)) {
+      numbers_.push_back(number);
+    } else {
+      names_.push_back(name);
+    }
+  }
+}
+
+absl::Status InstrumentFilter::begin(const std::string& bus_directory, const Schema* description) {
+  record_bytes_ = 0;
+  symbols_ = {};
+  days_ = {};
+  absl::Status found = find_field(bus_directory, description);
+  if (found.ok() && !names_.empty()) found = find_symbols(bus_directory);
+  if (!found.ok()) return found;
+  clock_ = RecordClock(*description);
+  record_bytes_ = description->record_bytes;
+  turn_to(0);
+  return absl::OkStatus();
+}
+
+absl::Status InstrumentFilter::find_field(const std::string& bus_directory,
+                                          const Schema* description) {
+  if (description == nullptr) {
+    return make_error(Errc::kInvalidArgument,
+                      absl::StrCat("nobody has described the records of bus ", bus_directory,
+                                   ", so none of them can be chosen by its instrument: describe "
+                                   "them (PublisherOptions::description), or take all of them"));
+  }
+  const Field* const field = find_instrument(*description);
+  if (field == nullptr) {
+    return make_error(
+        Errc::kInvalidArgument,
+        absl::StrCat("bus ", bus_directory, " carries ", description->name,
+                     ", which has neither a field instrument_id nor an unsigned number in its key, "
+                     "so no record can be chosen by its instrument: take all of them"));
+  }
+  for (const std::uint64_t number : numbers_) {
+    if (fits(number, *field)) continue;
+    return make_error(Errc::kInvalidArgument,
+                      absl::StrCat("instrument ", number, ": in the ", description->name,
+                                   " records of bus ", bus_directory, " the field ", field->name,
+                                   " is a number of ", field->bytes, " bytes; give one"));
+  }
+  field_ = *field;
+  return absl::OkStatus();
+}
+
+absl::Status InstrumentFilter::find_symbols(const std::string& bus_directory) {
+  const absl::StatusOr<Symbols> symbols = Symbols::of_bus(bus_directory);
+  if (!symbols.ok()) return symbols.status();
+  for (const std::string& name : names_) {
+    if (!symbols->instrument_ids(name).empty()) continue;
+    return make_error(Errc::kNotFound,
+                      absl::StrCat("the feed's metadata of bus ", bus_directory, " has no symbol ",
+                                   name, "; give the instrument's number"));
+  }
+  symbols_ = symbols->select(names_);
+  return absl::OkStatus();
+}
+
+void InstrumentFilter::turn_to(std::uint64_t day) {
+  const auto kept = std::ranges::find(days_, day, &Day::day);
+  if (kept != days_.end()) {
+    now_ = static_cast<std::size_t>(kept - days_.begin());
+    return;
+  }
+  now_ = (now_ + 1) % kDaysKept;
+  days_[now_] = {day, numbers_};
+  std::vector<std::uint64_t>& chosen = days_[now_].chosen;
+  for (const std::string& name : names_) {
+    for (const std::uint32_t id : symbols_.instrument_ids(name)) {
+      if (symbols_.stands_for(name, id, day * kDayNs)) chosen.push_back(id);
+    }
+  }
+  std::ranges::sort(chosen);
+}
+
+bool InstrumentFilter::matches(std::uint64_t instrument_id, std::uint64_t utc_ns) {
+  if (record_bytes_ == 0) return false;
+  const std::uint64_t day = utc_ns / kDayNs;
+  if (day != days_[now_].day && !names_.empty()) turn_to(day);
+  return std::ranges::binary_search(days_[now_].chosen, instrument_id);
+}
+
+bool InstrumentFilter::is_chosen(std::span<const std::byte> record) {
+  return matches(number_in(field_, record), names_.empty() ? 0 : clock_.pacing_time_ns(record));
+}
+
+bool InstrumentFilter::matches(std::span<const std::byte> record) {
+  return record_bytes_ != 0 && record.size() == record_bytes_ && is_chosen(record);
+}
+
+bool InstrumentFilter::matches_entry(const FoldShape& shape, std::span<const std::byte> entry) {
+  if (shape.entry_record_bytes == 0 || is_loss_of_bus(shape, entry)) return true;
+  return entry.size() >= shape.entry_record_bytes && matches(entry.first(shape.entry_record_bytes));
+}
+
+template <bool kChosen>
+std::size_t InstrumentFilter::count_leading(std::span<const std::byte> records) {
+  if (record_bytes_ == 0) return 0;
+  std::size_t at = 0;
+  while (at < records.size() && is_chosen(records.subspan(at, record_bytes_)) == kChosen) {
+    at += record_bytes_;
+  }
+  return at / record_bytes_;
+}
+
+std::size_t InstrumentFilter::count_chosen(std::span<const std::byte> records) {
+  return count_leading<true>(records);
+}
+
+std::size_t InstrumentFilter::count_others(std::span<const std::byte> records) {
+  return count_leading<false>(records);
+}
+
+}  // namespace lapwing

@@ -1,0 +1,86 @@
+// Which records are of chosen instruments: SubscriberOptions::instruments, and --instrument of the
+// commands.
+//
+// An instrument is chosen by its number, in decimal, or by a symbol, which the feed's metadata in
+// the bus directory turns into numbers (lapwing/symbols.h), each record's by the record's own time.
+// A name of digits is always a number. The instrument of a record is its field instrument_id, or
+// else the first unsigned number of its key.
+//
+// The symbols' numbers are found once for each day that the records' times are on, which allocates;
+// otherwise a record costs two loads and a search in a sorted list.
+//
+// Thread safety: one thread.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "lapwing/fold.h"
+#include "lapwing/schema.h"
+#include "lapwing/symbols.h"
+#include "snapshot/schema/record_clock.h"
+
+namespace lapwing {
+
+class InstrumentFilter {
+ public:
+  // Names that check_instruments() accepts. Matches nothing before begin().
+  explicit InstrumentFilter(const std::vector<std::string>& instruments);
+
+  // From here on records of the bus in that directory come, with that description; null: they are
+  // not described. The metadata of the feed are read if an instrument is a symbol.
+  // After an error nothing matches. Errors: kInvalidArgument (records without an instrument; a
+  // number that their field cannot hold), kNotFound (a symbol that the metadata do not have); those
+  // of Symbols::of_bus.
+  absl::Status begin(const std::string& bus_directory, const Schema* description);
+
+  // `record` has the size of its description; another one does not match.
+  bool matches(std::span<const std::byte> record);
+  // Of something that is not a record: an order book.
+  bool matches(std::uint64_t instrument_id, std::uint64_t utc_ns);
+  // An entry of a fold, by the record that it begins with. One that begins with none matches, and
+  // so does what the fold `orders` says of the whole bus.
+  bool matches_entry(const FoldShape& shape, std::span<const std::byte> entry);
+
+  // How many of these records, laid end to end, come before the first that does not match, or
+  // before the first that does.
+  std::size_t count_chosen(std::span<const std::byte> records);
+  std::size_t count_others(std::span<const std::byte> records);
+
+ private:
+  // What is chosen on a day since 1970, ascending.
+  struct Day {
+    std::uint64_t day = std::numeric_limits<std::uint64_t>::max();
+    std::vector<std::uint64_t> chosen = {};
+  };
+  static constexpr std::size_t kDaysKept = 4;  // records around midnight, of several venues
+
+  absl::Status find_field(const std::string& bus_directory, const Schema* description);
+  absl::Status find_symbols(const std::string& bus_directory);
+  void turn_to(std::uint64_t day);
+  bool is_chosen(std::span<const std::byte> record);
+  template <bool kChosen>
+  std::size_t count_leading(std::span<const std::byte> records);
+
+  std::vector<std::uint64_t> numbers_;
+  std::vector<std::string> names_;  // that are symbols
+
+  // Of the records that come now.
+  std::size_t record_bytes_ = 0;  // 0: nothing matches
+  Field field_;                   // the instrument's
+  RecordClock clock_;
+  Symbols symbols_;  // the names' alone
+  std::array<Day, kDaysKept> days_;
+  std::size_t now_ = 0;  // of days_: the last record's
+};
+
+// What SubscriberOptions::instruments may be. Errors: kInvalidArgument, kLimit.
+absl::Status check_instruments(const std::vector<std::string>& instruments);
+
+}  // namespace lapwing

@@ -1,0 +1,202 @@
+// Which records are of chosen instruments, by the description and the feed's metadata alone.
+#include "subscribers/instrument_filter.h"
+
+#include <catch2/catch.hpp>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "lapwing/error.h"
+#include "snapshot/schema/known_schemas.h"
+#include "testing/instrument_feed.h"
+#include "testing/order_records.h"
+
+namespace lapwing {
+namespace {
+
+constexpr std::uint64_t kDay = InstrumentFeed::kDayNs;
+constexpr std::uint64_t kJan1 = InstrumentFeed::kJan1 * kDay;
+
+std::vector<std::byte> signal(std::uint32_t instrument, std::uint64_t ts_recv = kJan1) {
+  Signal made{};
+  made.instrument = instrument;
+  made.ts_recv = ts_recv;
+  const auto bytes = std::as_bytes(std::span(&made, 1));
+  return {bytes.begin(), bytes.end()};
+}
+
+// A filter of records of that description on a bus of its own.
+struct Filter {
+  Filter(std::vector<std::string> instruments, const Schema& description,
+         std::vector<dbn::SymbolMapping> mappings = {})
+      : filter(instruments) {
+    if (!mappings.empty()) write_symbols(bus, std::move(mappings));
+    begun = filter.begin(bus.directory(), &description);
+  }
+  bool says(const std::string& words) const {
+    UNSCOPED_INFO(begun);
+    return std::string(begun.message()).find(words) != std::string::npos;
+  }
+
+  TestBus bus;
+  InstrumentFilter filter;
+  absl::Status begun;
+};
+
+TEST_CASE("A record is chosen by a number in its field instrument_id, or else in its key") {
+  Filter of_signals({"7", "3"}, schema_of<Signal>());
+  REQUIRE(of_signals.begun.ok());
+  CHECK(of_signals.filter.matches(signal(7)));
+  CHECK(of_signals.filter.matches(signal(3)));
+  CHECK_FALSE(of_signals.filter.matches(signal(5)));
+
+  Filter of_orders({"7"}, known_schema("dbn.mbo").value());
+  REQUIRE(of_orders.begun.ok());
+  dbn::MboMsg order = test_record(dbn::Action::kAdd, 1, dbn::Side::kBid, 100, 1);
+  order.hd.publisher_id = 5;  // a key, too, and before the instrument
+  CHECK(of_orders.filter.matches(std::as_bytes(std::span(&order, 1))));
+  order.hd.instrument_id = 5;
+  order.hd.publisher_id = 7;
+  CHECK_FALSE(of_orders.filter.matches(std::as_bytes(std::span(&order, 1))));
+}
+
+TEST_CASE("A number of any width is the instrument") {
+  const auto [type, bytes] = GENERATE(table<FieldType, std::uint32_t>({{FieldType::kUInt8, 1},
+                                                                       {FieldType::kUInt16, 2},
+                                                                       {FieldType::kUInt32, 4},
+                                                                       {FieldType::kUInt64, 8}}));
+  const Schema schema{
+      .name = "desk.wide",
+      .record_bytes = 16,
+      .fields = {Field{
+          .name = "what", .type = type, .offset = 8, .bytes = bytes, .role = FieldRole::kKey}}};
+  const std::uint64_t largest = ~std::uint64_t{0} >> (64 - 8 * bytes);
+  Filter filter({std::to_string(largest)}, schema);
+  REQUIRE(filter.begun.ok());
+  std::vector<std::byte> record(16, std::byte{0xff});
+  CHECK(filter.filter.matches(record));
+  record[8] = std::byte{0xfe};
+  CHECK_FALSE(filter.filter.matches(record));
+  if (bytes == 8) return;
+  const Filter beyond({std::to_string(largest + 1)}, schema);
+  CHECK(errc_of(beyond.begun) == Errc::kInvalidArgument);
+  CHECK(beyond.says(absl::StrCat("the field what is a number of ", bytes, " bytes")));
+}
+
+TEST_CASE("A symbol is the instrument that it stands for at the record's own time") {
+  Filter filter({"ROLL"}, schema_of<Signal>(),
+                {{"ROLL", {{20240101, 20240102, "1"}, {20240102, 20240103, "2"}}}});
+  REQUIRE(filter.begun.ok());
+  for (int round = 0; round < 3; ++round) {  // back and forth around midnight
+    CHECK(filter.filter.matches(signal(1, kJan1)));
+    CHECK_FALSE(filter.filter.matches(signal(2, kJan1 + kDay - 1)));
+    CHECK_FALSE(filter.filter.matches(signal(1, kJan1 + kDay)));
+    CHECK(filter.filter.matches(signal(2, kJan1 + kDay)));
+  }
+  for (std::uint64_t day = 2; day < 20; ++day) {  // more than are kept
+    CHECK(filter.filter.matches(signal(2, kJan1 + day * kDay)));
+  }
+  CHECK(filter.filter.matches(signal(1, kJan1)));
+  // A record without a time is of the mapping that began last.
+  CHECK(filter.filter.matches(signal(2, dbn::kUndefTimestamp)));
+  CHECK_FALSE(filter.filter.matches(signal(1, 0)));
+}
+
+TEST_CASE("An instrument that another symbol has by then is not the symbol's any more") {
+  Filter filter({"OLD", "4"}, schema_of<Signal>(),
+                {{"OLD", {{20240101, 20240102, "1"}}}, {"NEW", {{20240102, 20240103, "1"}}}});
+  REQUIRE(filter.begun.ok());
+  CHECK(filter.filter.matches(signal(1, kJan1)));
+  CHECK_FALSE(filter.filter.matches(signal(1, kJan1 + kDay)));
+  CHECK(filter.filter.matches(signal(4, kJan1 + kDay)));  // a number is one on any day
+}
+
+TEST_CASE("A name of digits is a number, and no metadata are read for it") {
+  Filter filter({"1"}, schema_of<Signal>(), {{"1", {{20240101, 20240102, "2"}}}});
+  REQUIRE(filter.begun.ok());
+  CHECK(filter.filter.matches(signal(1)));
+  CHECK_FALSE(filter.filter.matches(signal(2)));
+  REQUIRE(write_feed_metadata(filter.bus.directory(), "none", std::nullopt).ok());
+  const Schema schema = schema_of<Signal>();
+  CHECK(filter.filter.begin(filter.bus.directory(), &schema).ok());
+  InstrumentFilter by_symbol({"ESH4"});
+  CHECK(errc_of(by_symbol.begin(filter.bus.directory(), &schema)) == Errc::kBadInput);
+  CHECK_FALSE(by_symbol.matches(signal(1)));
+}
+
+TEST_CASE("What cannot be chosen is said in words, and then nothing matches") {
+  SECTION("an unknown symbol") {
+    Filter filter({"1", "NONE"}, schema_of<Signal>(), {{"ESH4", {{20240101, 20240102, "1"}}}});
+    CHECK(errc_of(filter.begun) == Errc::kNotFound);
+    CHECK(filter.says(filter.bus.directory()));
+    CHECK(filter.says("has no symbol NONE; give the instrument's number"));
+    CHECK_FALSE(filter.filter.matches(signal(1)));
+    CHECK_FALSE(filter.filter.matches(1, 0));
+    CHECK(filter.filter.count_others(signal(1)) == 0);
+  }
+  SECTION("records without an instrument") {
+    Schema schema = schema_of<Signal>();
+    schema.fields[1].role = FieldRole::kData;
+    const Filter filter({"1"}, schema);
+    CHECK(errc_of(filter.begun) == Errc::kInvalidArgument);
+    CHECK(filter.says("carries desk.signal, which has neither a field instrument_id nor"));
+  }
+  SECTION("records that nobody has described") {
+    TestBus bus;
+    InstrumentFilter filter({"1"});
+    const absl::Status begun = filter.begin(bus.directory(), nullptr);
+    CHECK(errc_of(begun) == Errc::kInvalidArgument);
+    CHECK(std::string(begun.message()).find("nobody has described the records of bus") == 0);
+  }
+}
+
+TEST_CASE("Leading records are counted up to the first that is chosen, or is not") {
+  Filter filter({"1"}, schema_of<Signal>());
+  REQUIRE(filter.begun.ok());
+  std::vector<std::byte> records;
+  for (const std::uint32_t instrument : {2U, 3U, 1U, 1U, 1U, 2U}) {
+    const std::vector<std::byte> record = signal(instrument);
+    records.insert(records.end(), record.begin(), record.end());
+  }
+  const std::span<const std::byte> all(records);
+  CHECK(filter.filter.count_others(all) == 2);
+  CHECK(filter.filter.count_chosen(all) == 0);
+  CHECK(filter.filter.count_chosen(all.subspan(2 * sizeof(Signal))) == 3);
+  CHECK(filter.filter.count_others(all.subspan(5 * sizeof(Signal))) == 1);
+  CHECK(filter.filter.count_others({}) == 0);
+}
+
+TEST_CASE("An entry is chosen by its record, and the loss of the whole bus always") {
+  Filter filter({"7"}, known_schema("dbn.mbo").value());
+  REQUIRE(filter.begun.ok());
+  TestOrders orders;
+  orders.add(1, dbn::Side::kBid, 100, 5);
+  orders.lose(3);
+  dbn::MboMsg other = test_record(dbn::Action::kAdd, 2, dbn::Side::kBid, 100, 5);
+  other.hd.instrument_id = 8;
+  orders.apply(other);
+  const FoldShape& shape = orders.fold().shape();
+  std::vector<std::uint32_t> chosen;
+  orders.state().for_each([&](std::span<const std::byte> bytes) {
+    OrderEntry entry;
+    std::memcpy(&entry, bytes.data(), sizeof entry);
+    if (filter.filter.matches_entry(shape, bytes)) chosen.push_back(entry.msg.hd.instrument_id);
+  });
+  CHECK(chosen == std::vector<std::uint32_t>{0, 7, 7});  // the loss, the book, the order
+  FoldShape without_record = shape;
+  without_record.entry_record_bytes = 0;
+  CHECK(filter.filter.matches_entry(without_record, std::vector<std::byte>(64)));
+  CHECK_FALSE(filter.filter.matches_entry(shape, std::vector<std::byte>(8)));
+}
+
+TEST_CASE("Names that are empty, and too many of them, are refused") {
+  CHECK(check_instruments({}).ok());
+  CHECK(check_instruments({"ESH4", "7"}).ok());
+  CHECK(errc_of(check_instruments({"ESH4", ""})) == Errc::kInvalidArgument);
+  CHECK(check_instruments(std::vector<std::string>(kInstrumentsMax, "1")).ok());
+  CHECK(errc_of(check_instruments(std::vector<std::string>(kInstrumentsMax + 1, "1"))) ==
+        Errc::kLimit);
+}
+
+}  // namespace
+}  // namespace lapwing

@@ -1,0 +1,149 @@
+// For tests: a subscriber of chosen instruments, and what it gave. Test code only.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <catch2/catch.hpp>
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "lapwing/subscriber.h"
+#include "testing/far_deadline.h"
+#include "testing/instrument_feed.h"
+
+namespace lapwing {
+
+enum class ReadingWay { kTake, kWait, kRead, kReadWithColumn };
+
+// A subscriber and what it gave, by one way to read. Every record is compared with what was
+// published.
+class InstrumentReader {
+ public:
+  static constexpr std::size_t kRowBytes = sizeof(Signal);
+
+  InstrumentReader(TestBus& driven, SubscriberOptions options, ReadingWay way = ReadingWay::kWait)
+      : bus(driven), subscriber(open_subscriber(std::move(options))), way_(way) {}
+
+  // False: nothing came, or the end did.
+  bool step() {
+    bus.turn();
+    switch (way_) {
+      case ReadingWay::kTake:
+        return take();
+      case ReadingWay::kWait:
+        return note(subscriber.wait(Deadline::now()));
+      case ReadingWay::kRead:
+      case ReadingWay::kReadWithColumn:
+        break;
+    }
+    return read();
+  }
+  // And everything is taken.
+  void until_quiet() {
+    const std::uint64_t deadline_ns = far_deadline();
+    for (int quiet = 0; !has_ended && (quiet < 300 || position() < bus.head());) {
+      quiet = step() ? 0 : quiet + 1;
+      REQUIRE(monotonic_ns() < deadline_ns);
+    }
+  }
+  void until_record(Sequence n) {
+    const std::uint64_t deadline_ns = far_deadline();
+    while (records.empty() || records.back() < n) {
+      step();
+      REQUIRE(monotonic_ns() < deadline_ns);
+    }
+  }
+  void until_event(ItemKind kind) {
+    const std::uint64_t deadline_ns = far_deadline();
+    while (last_event.kind != kind) {
+      step();
+      REQUIRE(monotonic_ns() < deadline_ns);
+    }
+  }
+
+  Sequence position() const { return subscriber.position().sequence; }
+
+  TestBus& bus;
+  Subscriber subscriber;
+  std::vector<Sequence> records;
+  // But the first session, each with the number of records before it: "caught-up 10 @4".
+  Lines events;
+  std::vector<std::vector<std::byte>> states;
+  Event last_event;
+  bool has_ended = false;
+
+ private:
+  bool take() {
+    std::array<std::byte, kRowBytes> row;
+    const Taken taken = subscriber.take(row);
+    if (taken.result == Errc::kWouldBlock) return false;
+    if (taken.result == Errc::kOk) return note_record(taken.sequence, row);
+    const auto event = subscriber.take_event();
+    REQUIRE(event);
+    return note_event(*event);
+  }
+
+  bool read() {
+    std::array<std::byte, 10 * kRowBytes> rows;
+    std::array<Sequence, 10> sequences = {};
+    const bool has_column = way_ == ReadingWay::kReadWithColumn;
+    const Batch batch = has_column ? subscriber.read(rows, sequences) : subscriber.read(rows);
+    if (batch.event) return note_event(*batch.event);
+    REQUIRE((batch.kind == Batch::Kind::kRecords) == (batch.count > 0));
+    for (std::size_t i = 0; i < batch.count; ++i) {
+      const Sequence n = has_column ? sequences[i] : batch.first + i;
+      note_record(n, std::span(rows).subspan(i * kRowBytes, kRowBytes));
+    }
+    return batch.count > 0;
+  }
+
+  bool note(const Item& item) {
+    if (item.kind == ItemKind::kNothing) return false;
+    if (item.kind == ItemKind::kRecord) return note_record(item.sequence, item.record);
+    if (item.event != nullptr) return note_event(*item.event);
+    states.emplace_back(item.record.begin(), item.record.end());
+    return true;
+  }
+
+  bool note_record(Sequence n, std::span<const std::byte> record) {
+    const std::vector<std::byte> expected = bus.journal.record(n);
+    REQUIRE(std::equal(record.begin(), record.end(), expected.begin(), expected.end()));
+    records.push_back(n);
+    return true;
+  }
+
+  bool note_event(const Event& event) {
+    CHECK(event.is_filtered);
+    last_event = event;
+    has_ended = event.kind == ItemKind::kEnded;
+    if (event.is_first_session) return true;
+    std::string line = absl::StrCat(name_of(event.kind), " ", event.sequence);
+    if (event.gap.first != kNoSequence) absl::StrAppend(&line, "..", event.gap.last);
+    events.push_back(absl::StrCat(line, " @", records.size()));
+    return !has_ended;
+  }
+
+  const ReadingWay way_;
+};
+
+// A subscriber and memory for what it reads, once its first session is taken.
+struct IntroducedReader {
+  explicit IntroducedReader(SubscriberOptions options)
+      : subscriber(open_subscriber(std::move(options))) {}
+  void take_session(TestBus& bus) {
+    for (const std::uint64_t hang_ns = far_deadline(); !subscriber.take_event();) {
+      bus.turn();
+      REQUIRE(monotonic_ns() < hang_ns);
+    }
+  }
+  Sequence position() const { return subscriber.position().sequence; }
+
+  Subscriber subscriber;
+  std::array<std::byte, 100 * InstrumentReader::kRowBytes> rows;
+  std::array<Sequence, 100> sequences = {};
+};
+
+}  // namespace lapwing
