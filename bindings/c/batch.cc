@@ -38,26 +38,39 @@ absl::Status BatchOut::check(lapwing_batch* batch) {
   return absl::OkStatus();
 }
 
-void BatchOut::set(const Batch& read) {
+std::span<std::uint64_t> BatchOut::conflated(std::vector<std::uint64_t>& instead) const {
+  if (batch_.conflated != nullptr) return {batch_.conflated, batch_.rows_max};
+  instead.resize(batch_.rows_max);
+  return instead;
+}
+
+void BatchOut::set_head(const Batch& read) {
   batch_.kind = static_cast<std::uint32_t>(read.kind);
   batch_.count = read.count;
   batch_.first = read.first;
   batch_.row_bytes = read.row_bytes;
-  if (read.kind == Batch::Kind::kRecords) {
-    for (std::size_t i = 0; batch_.sequences != nullptr && i < read.count; ++i) {
-      batch_.sequences[i] = read.first + i;
-    }
-    for (std::size_t i = 0; batch_.conflated != nullptr && i < read.count; ++i) {
-      batch_.conflated[i] = read.conflated;
-    }
-  }
   if (read.event != nullptr) set_event(*read.event);
 }
 
-void BatchOut::add(Sequence sequence, std::uint64_t conflated) {
-  if (batch_.sequences != nullptr) batch_.sequences[batch_.count] = sequence;
-  if (batch_.conflated != nullptr) batch_.conflated[batch_.count] = conflated;
-  ++batch_.count;
+void BatchOut::set(const Batch& read) {
+  set_head(read);
+  if (read.kind != Batch::Kind::kRecords) return;
+  for (std::size_t i = 0; batch_.sequences != nullptr && i < read.count; ++i) {
+    batch_.sequences[i] = read.first + i;
+  }
+  // A batch of more than one row stands for none besides.
+  for (std::size_t i = 0; batch_.conflated != nullptr && i < read.count; ++i) {
+    batch_.conflated[i] = read.conflated;
+  }
+}
+
+void BatchOut::set_sparse(const Batch& read, bool has_conflated) {
+  set_head(read);
+  if (read.kind != Batch::Kind::kRecords) return;
+  batch_.flags |= LAPWING_BATCH_SPARSE;
+  if (batch_.conflated != nullptr && !has_conflated) {
+    std::fill_n(batch_.conflated, read.count, 0);
+  }
 }
 
 void BatchOut::set_event(const Event& event) {

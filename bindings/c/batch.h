@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "bindings/c/call.h"
@@ -35,14 +36,21 @@ class BatchOut {
     return batch_.rows_max == 0 ? fit : std::min(fit, batch_.rows_max);
   }
 
+  // The columns; without a place where the caller has none.
+  std::span<Sequence> sequences() const {
+    return {batch_.sequences, batch_.sequences == nullptr ? 0 : batch_.rows_max};
+  }
+  // `instead` where the caller has none.
+  std::span<std::uint64_t> conflated(std::vector<std::uint64_t>& instead) const;
+
   // What a read gave; its rows are in room().
   void set(const Batch& read);
-  // One more row, which does not follow the ones before.
-  void add(Sequence sequence, std::uint64_t conflated);
-  void mark_sparse() { batch_.flags |= LAPWING_BATCH_SPARSE; }
-  std::size_t count() const { return batch_.count; }
+  // The same of a read that has filled the column of sequences, and that of what is conflated where
+  // `has_conflated`.
+  void set_sparse(const Batch& read, bool has_conflated);
 
  private:
+  void set_head(const Batch& read);
   void set_event(const Event& event);
 
   lapwing_batch& batch_;

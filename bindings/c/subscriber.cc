@@ -54,17 +54,15 @@ class Reads {
   bool arm() { return plain_ ? plain_->arm() : conflated_->arm(); }
   Errc arm_or_take(std::span<std::byte> record, Errc nothing, std::uint64_t& sequence);
   Row take_row(std::span<std::byte> record, Deadline deadline);
-  Batch read_once(std::span<std::byte> rows, Deadline deadline) {
-    return plain_ ? plain_->read(rows, deadline) : conflated_->read(rows, deadline);
-  }
+  Batch read_once(const BatchOut& out, std::span<std::byte> rows, Deadline deadline);
   Batch read_into(const BatchOut& out, Deadline deadline);
   Batch read_armed(const BatchOut& out, std::int64_t timeout_ns);
-  void add_rows(BatchOut& out, const Batch& first);
 
   std::optional<Subscriber> plain_;
   std::optional<ConflatedReader> conflated_;
   bool is_sparse_;  // rows do not follow one another
   bool has_fd_ = false;
+  std::vector<std::uint64_t> conflated_rows_;  // of a batch without that column
   // Of the last batch of records.
   Sequence first_ = kNoSequence;
   Sequence last_ = kNoSequence;
@@ -111,12 +109,22 @@ Errc Reads::arm_or_take(std::span<std::byte> record, Errc nothing, std::uint64_t
   return nothing;
 }
 
+// Rows that do not follow one another are in one batch where there is a column for their sequences.
+Batch Reads::read_once(const BatchOut& out, std::span<std::byte> rows, Deadline deadline) {
+  const std::span<Sequence> sequences = out.sequences();
+  if (!is_sparse_ || sequences.empty()) {
+    return plain_ ? plain_->read(rows, deadline) : conflated_->read(rows, deadline);
+  }
+  return plain_ ? plain_->read(rows, sequences, deadline)
+                : conflated_->read(rows, sequences, out.conflated(conflated_rows_), deadline);
+}
+
 // A state's entries are larger than records: where there is room, one is no fewer rows.
 Batch Reads::read_into(const BatchOut& out, Deadline deadline) {
-  Batch batch = read_once(out.room(subscriber().record_bytes()), deadline);
+  Batch batch = read_once(out, out.room(subscriber().record_bytes()), deadline);
   if (batch.result == Errc::kTooSmall) {
     const std::span<std::byte> room = out.room(batch.row_bytes);
-    if (room.size() >= batch.row_bytes) batch = read_once(room, deadline);
+    if (room.size() >= batch.row_bytes) batch = read_once(out, room, deadline);
   }
   return batch;
 }
@@ -131,32 +139,17 @@ Batch Reads::read_armed(const BatchOut& out, std::int64_t timeout_ns) {
   return batch;
 }
 
-// The rows that are there besides the first ones, up to the next event.
-void Reads::add_rows(BatchOut& out, const Batch& first) {
-  out.mark_sparse();
-  last_ = first.first + first.count - 1;
-  const std::size_t rows_max = out.rows_max(first.row_bytes);
-  const std::span<std::byte> room = out.room(first.row_bytes);
-  while (out.count() < rows_max) {
-    const Row row =
-        take_row(room.subspan(out.count() * first.row_bytes, first.row_bytes), Deadline::now());
-    if (row.result != Errc::kOk) return;
-    out.add(row.sequence, row.conflated);
-    last_ = row.sequence;
-  }
-}
-
 lapwing_result Reads::read(BatchOut out, std::int64_t timeout_ns, lapwing_error* error) {
   const Batch batch = read_armed(out, timeout_ns);
   if (batch.result != Errc::kOk) {
     out.set({.row_bytes = batch.row_bytes});
     return answer(error, batch.result, status());
   }
-  out.set(batch);
+  const bool by_columns = is_sparse_ && !out.sequences().empty();
+  by_columns ? out.set_sparse(batch, conflated_.has_value()) : out.set(batch);
   if (batch.kind != Batch::Kind::kRecords) return success();
   first_ = batch.first;
-  last_ = batch.first + batch.count - 1;
-  if (is_sparse_) add_rows(out, batch);
+  last_ = by_columns ? out.sequences()[batch.count - 1] : batch.first + batch.count - 1;
   return success();
 }
 
@@ -205,6 +198,7 @@ lapwing_subscriber_info Reads::info() const {
   info.sessions = counters.sessions;
   info.reattached = counters.reattached;
   info.state_entries = counters.state;
+  info.filtered = counters.filtered;
   if (conflated_) {
     info.conflated = conflated_->counters().conflated;
     info.waiting = conflated_->waiting();
@@ -284,8 +278,8 @@ absl::StatusOr<SubscriberOptions> subscriber_options(const lapwing_subscriber_op
     if (!expected.ok()) return expected.status();
     options.expect = *std::move(expected);
   }
-  if (given.instrument_count != 0) {
-    return make_error(Errc::kUnsupported, "options.instruments is not supported yet");
+  for (std::size_t i = 0; i < given.instrument_count; ++i) {
+    options.instruments.push_back(text_of(given.instruments[i]));
   }
   if (given.on_gap != 0) options.on_gap = OnGap{given.on_gap};
   if (given.wait != 0) options.wait = WaitStrategy{given.wait};
@@ -307,7 +301,7 @@ absl::StatusOr<Reads> open_subscriber(const lapwing_subscriber_options* given) {
   absl::StatusOr<SubscriberOptions> options = subscriber_options(taken);
   if (!options.ok()) return options.status();
   if ((taken.flags & LAPWING_SUBSCRIBER_CONFLATE) == 0) {
-    const bool is_sparse = taken.instrument_count != 0;
+    const bool is_sparse = !options->instruments.empty();
     absl::StatusOr<Subscriber> opened = Subscriber::open(*std::move(options));
     if (!opened.ok()) return opened.status();
     return Reads(*std::move(opened), is_sparse);
