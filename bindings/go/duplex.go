@@ -65,9 +65,7 @@ func (d *Duplex) Call(ctx context.Context, request Message) (Message, error) {
 	}
 	var reply Reply
 	if err := d.Finish(ctx, call, &reply); err != nil {
-		if ctx.Err() != nil {
-			_ = d.Cancel(call) // misuse where C's own timeout has ended it
-		}
+		_ = d.Cancel(call) // misuse where the call has ended; else it would stay under way
 		return Message{}, err
 	}
 	return reply.Message, reply.Err()

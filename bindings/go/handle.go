@@ -19,6 +19,14 @@ type core[P comparable] struct {
 	what      string     // "Subscriber"
 	interrupt func(P)    // nil: it has no waits
 	destroy   func(P)    // waits for nothing
+	waiting   atomic.Bool
+}
+
+// expire is called when the context that is watched is done.
+func (k *core[P]) expire() {
+	if k.waiting.Load() { // else the next wait sees the context itself
+		k.signal()
+	}
 }
 
 func (k *core[P]) signal() {
@@ -51,8 +59,8 @@ func (k *core[P]) leaked() {
 // handle is a C handle of type P that serves one call at a time.
 //
 // Contexts. C knows interrupts: one ends the wait under way, or else the next one. A handle watches
-// the context of its last wait, and interrupts when that is done. So an interrupt can come late, when
-// another wait is under way; a wait that was interrupted without a reason goes on.
+// the context of its last wait, and interrupts when that is done while something waits. The interrupt
+// can come late, when that wait has ended by itself: a wait that is interrupted without a reason goes on.
 type handle[P comparable] struct {
 	*core[P]
 	busy    sync.Mutex  // held during a call; Close waits for it
@@ -107,10 +115,12 @@ func (h *handle[P]) wait(ctx context.Context,
 	}
 	defer h.busy.Unlock()
 	if ctx != NoWait {
+		h.watch(ctx)
+		h.waiting.Store(true) // before the check: expire reads it after ctx is done
+		defer h.waiting.Store(false)
 		if ctx.Err() != nil {
 			return ended(ctx)
 		}
-		h.watch(ctx)
 	}
 	for {
 		result := f(h.c, timeoutOf(ctx), &h.failure)
@@ -139,7 +149,7 @@ func (h *handle[P]) watch(ctx context.Context) {
 	}
 	h.watched, h.unwatch = done, nil
 	if done != nil {
-		h.unwatch = context.AfterFunc(ctx, h.core.signal)
+		h.unwatch = context.AfterFunc(ctx, h.core.expire)
 	}
 }
 

@@ -141,10 +141,10 @@ func (p *Publisher) Publish(ctx context.Context, record []byte) (sequence uint64
 // PublishBatch publishes records of recordBytes, end to end, in order. last is the sequence of the last
 // that was published, also on failure; 0: none of them was.
 func (p *Publisher) PublishBatch(ctx context.Context, records []byte, recordBytes int) (last uint64, err error) {
-	if recordBytes <= 0 || len(records)%recordBytes != 0 {
-		return 0, invalid("%d bytes are no whole number of records of %d bytes", len(records), recordBytes)
-	}
 	err = p.wait(ctx, func(c *C.lapwing_publisher, timeout C.int64_t, e *C.lapwing_error) C.lapwing_result {
+		if recordBytes <= 0 || len(records)%recordBytes != 0 {
+			return refuse(e, invalid("%d bytes are no whole number of records of %d bytes", len(records), recordBytes))
+		}
 		var until C.uint64_t
 		result := C.lw_publisher_publish(c, (*C.uint8_t)(unsafe.SliceData(records)),
 			C.size_t(len(records)/recordBytes), C.size_t(recordBytes), timeout, &until, e)
@@ -201,7 +201,7 @@ const (
 
 func (s Settled) String() string { return nameOf(int(s), settled) }
 
-var settled = []string{SettledFresh: "fresh", SettledContinued: "continued", SettledRecovered: "recovered",
+var settled = []string{0: "none", SettledFresh: "fresh", SettledContinued: "continued", SettledRecovered: "recovered",
 	SettledCut: "cut", SettledReset: "reset"}
 
 // JournalState is that of a publisher's journal.

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -31,7 +32,7 @@ func init() {
 		return opened(d, s, made, err)
 	}
 	operations["listener.tend"] = func(d *driver, s step) []string {
-		return answer(thing[*lapwing.Listener](d, s.text("on")).Tend())
+		return answer(thing[lapwing.Listener](d, s.text("on")).Tend())
 	}
 	operations["listener.accept"] = listenerAccept
 	operations["listener.interrupt"] = interrupt
@@ -41,7 +42,7 @@ func init() {
 	operations["channel.abort"] = func(d *driver, s step) []string {
 		ctx, cancel := s.context()
 		defer cancel()
-		producer := thing[*lapwing.Producer](d, s.text("on"))
+		producer := thing[lapwing.Producer](d, s.text("on"))
 		if _, err := producer.UnsafeClaim(ctx, int(s.number("bytes"))); err != nil {
 			return answer(err)
 		}
@@ -51,16 +52,16 @@ func init() {
 	operations["channel.drain"] = func(d *driver, s step) []string {
 		ctx, cancel := s.context()
 		defer cancel()
-		return answer(thing[*lapwing.Producer](d, s.text("on")).Drain(ctx))
+		return answer(thing[lapwing.Producer](d, s.text("on")).Drain(ctx))
 	}
 	operations["channel.peek"] = channelPeek
 	operations["channel.release"] = func(d *driver, s step) []string {
-		return answer(thing[*lapwing.Consumer](d, s.text("on")).Release(int(s.number("count"))))
+		return answer(thing[lapwing.Consumer](d, s.text("on")).Release(int(s.number("count"))))
 	}
 	operations["channel.start"] = channelStart
 	operations["channel.finish"] = channelFinish
 	operations["channel.cancel"] = func(d *driver, s step) []string {
-		return answer(thing[*lapwing.Duplex](d, s.text("on")).Cancel(d.call(s)))
+		return answer(thing[lapwing.Duplex](d, s.text("on")).Cancel(d.call(s)))
 	}
 	operations["channel.next"] = channelNext
 	operations["channel.reply"] = channelReply
@@ -68,7 +69,11 @@ func init() {
 	operations["channel.inspect"] = channelInspect
 	operations["channel.interrupt"] = interrupt
 	operations["channel.close"] = func(d *driver, s step) []string {
-		return answer(thing[end](d, s.text("on")).Shutdown())
+		on, isOne := named[end](d, s.text("on"))
+		if !isOne {
+			return misuse()
+		}
+		return answer(on.Shutdown())
 	}
 	operations["channel.destroy"] = destroy
 }
@@ -97,7 +102,7 @@ func channelOptions(s step) lapwing.ChannelOptions {
 func listenerAccept(d *driver, s step) []string {
 	ctx, cancel := s.context()
 	defer cancel()
-	listener := thing[*lapwing.Listener](d, s.text("on"))
+	listener := thing[lapwing.Listener](d, s.text("on"))
 	switch s.text("role") {
 	case "producer":
 		made, err := listener.AcceptProducer(ctx, channelOptions(s))
@@ -128,7 +133,7 @@ func channelConnect(d *driver, s step) []string {
 func channelWrite(d *driver, s step) []string {
 	ctx, cancel := s.context()
 	defer cancel()
-	producer := thing[*lapwing.Producer](d, s.text("on"))
+	producer := thing[lapwing.Producer](d, s.text("on"))
 	bytes := int(s.number("bytes"))
 	claim := bytes
 	if s.has("claim") {
@@ -149,23 +154,37 @@ func message(s step, n uint64) lapwing.Message {
 func channelSend(d *driver, s step) []string {
 	ctx, cancel := s.context()
 	defer cancel()
+	on, isOne := named[sends](d, s.text("on"))
+	if !isOne {
+		on = new(lapwing.Producer)
+	}
+	sent, err := on.SendBatch(ctx, messages(s))
+	return []string{result(err) + " " + pair("sent", sent)}
+}
+
+// messages is those of a send: of a file, or with the numbers from n on.
+func messages(s step) (made []lapwing.Message) {
+	if s.has("file") {
+		for part := range slices.Chunk(s.file(), int(s.number("bytes"))) {
+			made = append(made, lapwing.Message{Type: uint32(s.number("type")), Payload: part})
+		}
+		return made
+	}
 	count := uint64(1)
 	if s.has("count") {
 		count = s.number("count")
 	}
-	messages := make([]lapwing.Message, count)
-	for i := range messages {
-		messages[i] = message(s, s.number("n")+uint64(i))
+	for i := range count {
+		made = append(made, message(s, s.number("n")+i))
 	}
-	sent, err := thing[sends](d, s.text("on")).SendBatch(ctx, messages)
-	return []string{result(err) + " " + pair("sent", sent)}
+	return made
 }
 
 func channelPeek(d *driver, s step) []string {
 	ctx, cancel := s.context()
 	defer cancel()
 	messages := make([]lapwing.Message, s.number("max"))
-	count, err := thing[*lapwing.Consumer](d, s.text("on")).Peek(ctx, messages)
+	count, err := thing[lapwing.Consumer](d, s.text("on")).Peek(ctx, messages)
 	shown := make([]string, count)
 	for i, m := range messages[:count] {
 		shown[i] = fmt.Sprintf("%d:%d:%v", m.Type, len(m.Payload), digestOf(m.Payload))
@@ -173,13 +192,18 @@ func channelPeek(d *driver, s step) []string {
 	return answer(err, pair("count", count), pair("messages", strings.Join(shown, ",")))
 }
 
+const noSuchCall = math.MaxUint64
+
 // call is the channel's number of the call that a step names; 0 where it names none.
 func (d *driver) call(s step) uint64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	n := s.number("call")
-	if n == 0 || n > uint64(len(d.calls)) {
-		return n
+	switch {
+	case n == 0:
+		return 0
+	case n > uint64(len(d.calls)):
+		return noSuchCall
 	}
 	return d.calls[n-1]
 }
@@ -187,7 +211,7 @@ func (d *driver) call(s step) uint64 {
 func channelStart(d *driver, s step) []string {
 	ctx, cancel := s.context()
 	defer cancel()
-	call, err := thing[*lapwing.Duplex](d, s.text("on")).Start(ctx, message(s, s.number("n")))
+	call, err := thing[lapwing.Duplex](d, s.text("on")).Start(ctx, message(s, s.number("n")))
 	if err != nil {
 		return answer(err)
 	}
@@ -204,7 +228,7 @@ func channelFinish(d *driver, s step) []string {
 		ctx = context.Background() // the call's own timeout counts
 	}
 	var reply lapwing.Reply
-	err := thing[*lapwing.Duplex](d, s.text("on")).Finish(ctx, d.call(s), &reply)
+	err := thing[lapwing.Duplex](d, s.text("on")).Finish(ctx, d.call(s), &reply)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	call := slices.Index(d.calls, reply.Call) + 1
@@ -217,9 +241,9 @@ func channelNext(d *driver, s step) []string {
 	ctx, cancel := s.context()
 	defer cancel()
 	var request lapwing.Request
-	err := thing[*lapwing.Duplex](d, s.text("on")).Next(ctx, &request)
+	err := thing[lapwing.Duplex](d, s.text("on")).Next(ctx, &request)
 	if err == nil {
-		d.keep(s.text("as"), request.Call)
+		d.keep(s.text("as"), &request.Call)
 	}
 	return answer(err, pair("call", request.Call != 0), pair("type", request.Type),
 		pair("bytes", len(request.Payload)), pair("digest", digestOf(request.Payload)))
@@ -228,7 +252,7 @@ func channelNext(d *driver, s step) []string {
 func channelReply(d *driver, s step) []string {
 	ctx, cancel := s.context()
 	defer cancel()
-	duplex, call := thing[*lapwing.Duplex](d, s.text("on")), thing[uint64](d, s.text("call"))
+	duplex, call := thing[lapwing.Duplex](d, s.text("on")), *thing[uint64](d, s.text("call"))
 	if s.has("error") {
 		return answer(duplex.ReplyError(ctx, call, uint32(s.number("error")), s.text("text")))
 	}
@@ -238,7 +262,11 @@ func channelReply(d *driver, s step) []string {
 func channelArm(d *driver, s step) []string {
 	var armed bool
 	var err error
-	switch end := thing[end](d, s.text("on")).(type) {
+	on, isOne := named[end](d, s.text("on"))
+	if !isOne {
+		return misuse()
+	}
+	switch end := on.(type) {
 	case *lapwing.Producer:
 		armed, err = end.Arm(int(s.number("bytes")))
 	case *lapwing.Consumer:
@@ -250,7 +278,11 @@ func channelArm(d *driver, s step) []string {
 }
 
 func channelInspect(d *driver, s step) []string {
-	info, err := thing[end](d, s.text("on")).Inspect()
+	on, isOne := named[end](d, s.text("on"))
+	if !isOne {
+		return misuse()
+	}
+	info, err := on.Inspect()
 	return answer(err, pair("role", info.Role), pair("message_bytes_max", info.MessageBytesMax), pair("sent", info.Sent),
 		pair("received", info.Received), pair("released", info.Released), pair("late", info.LateReplies))
 }

@@ -5,9 +5,12 @@ package main
 import (
 	"bufio"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"sync"
+
+	"lapwing"
 )
 
 // driver has what the steps of a scenario have made, by name.
@@ -72,14 +75,50 @@ func (d *driver) keep(name string, thing any) {
 	d.things[name] = thing
 }
 
-// thing is what a step names; a scenario that names another kind of thing ends the driver.
-func thing[T any](d *driver, name string) T {
+// named is what a step names, if it is a T.
+func named[T any](d *driver, name string) (T, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	found, ok := d.things[name].(T)
-	if !ok {
-		fmt.Fprintf(os.Stderr, "conformance: %q is %T, and no %T\n", name, d.things[name], found)
-		os.Exit(1)
+	found, isOne := d.things[name].(T)
+	return found, isOne
+}
+
+// thing is what a step names. Where there is no such T, which includes what does not compile in Go, it is
+// one that was never opened: its calls answer misuse.
+func thing[T any](d *driver, name string) *T {
+	if found, isOne := named[*T](d, name); isOne {
+		return found
 	}
-	return found
+	return new(T)
+}
+
+func misuse() []string { return []string{resultName(lapwing.ErrMisuse)} }
+
+// interrupt and destroy are the same for every handle.
+func interrupt(d *driver, s step) []string {
+	handle, isOne := named[interface{ Interrupt() }](d, s.text("on"))
+	if !isOne {
+		return misuse()
+	}
+	handle.Interrupt()
+	return ok()
+}
+
+func destroy(d *driver, s step) []string {
+	handle, isOne := named[io.Closer](d, s.text("on"))
+	if !isOne {
+		return misuse()
+	}
+	d.mu.Lock()
+	delete(d.things, s.text("on"))
+	d.mu.Unlock()
+	return answer(handle.Close())
+}
+
+// opened keeps a handle that was made, under the name that the step gives it.
+func opened[T any](d *driver, s step, made *T, err error) []string {
+	if err == nil {
+		d.keep(s.text("as"), made)
+	}
+	return answer(err)
 }

@@ -15,7 +15,7 @@ func init() {
 	operations["library.errors"] = func(*driver, step) []string {
 		names := make([]string, 36)
 		for i := range names {
-			names[i] = fmt.Sprintf("%d=%v", i, lapwing.Code(i))
+			names[i] = fmt.Sprintf("%d=%s", i, resultName(lapwing.Code(i)))
 		}
 		return ok(strings.Join(names, ","))
 	}
@@ -25,11 +25,11 @@ func init() {
 	operations["publisher.flush"] = func(d *driver, s step) []string {
 		ctx, cancel := s.context()
 		defer cancel()
-		durable, err := thing[*lapwing.Publisher](d, s.text("on")).Flush(ctx)
+		durable, err := thing[lapwing.Publisher](d, s.text("on")).Flush(ctx)
 		return answer(err, pair("durable", durable))
 	}
 	operations["publisher.inspect"] = func(d *driver, s step) []string {
-		info, err := thing[*lapwing.Publisher](d, s.text("on")).Inspect()
+		info, err := thing[lapwing.Publisher](d, s.text("on")).Inspect()
 		return answer(err, pair("record_bytes", info.RecordBytes), pair("first", info.First),
 			pair("head", info.Head), pair("settled", info.Settled), pair("journal", info.JournalState),
 			pair("source_offset", info.SourceOffset),
@@ -38,28 +38,10 @@ func init() {
 	operations["publisher.close"] = func(d *driver, s step) []string {
 		ctx, cancel := s.context()
 		defer cancel()
-		return answer(thing[*lapwing.Publisher](d, s.text("on")).Shutdown(ctx))
+		return answer(thing[lapwing.Publisher](d, s.text("on")).Shutdown(ctx))
 	}
 	operations["publisher.interrupt"] = interrupt
 	operations["publisher.destroy"] = destroy
-}
-
-// interrupt and destroy are the same for every handle.
-func interrupt(d *driver, s step) []string {
-	thing[interface{ Interrupt() }](d, s.text("on")).Interrupt()
-	return ok()
-}
-
-func destroy(d *driver, s step) []string {
-	return answer(thing[interface{ Close() error }](d, s.text("on")).Close())
-}
-
-// opened keeps a handle that was made, under the name that the step gives it.
-func opened[T any](d *driver, s step, made T, err error) []string {
-	if err == nil {
-		d.keep(s.text("as"), made)
-	}
-	return answer(err)
 }
 
 func librarySchema(_ *driver, s step) []string {
@@ -110,13 +92,16 @@ func publisherOpen(d *driver, s step) []string {
 func publisherPublish(d *driver, s step) []string {
 	ctx, cancel := s.context()
 	defer cancel()
-	publisher := thing[*lapwing.Publisher](d, s.text("on"))
+	publisher := thing[lapwing.Publisher](d, s.text("on"))
 	bytes := publisher.RecordBytes()
 	if s.has("bytes") {
 		bytes = int(s.number("bytes"))
 	}
+	var records []byte
+	if s.has("file") {
+		records = s.file()
+	}
 	from, count := s.number("from"), s.number("count")
-	records := make([]byte, 0, int(count)*bytes)
 	for n := from; n < from+count; n++ {
 		records = append(records, row(n, bytes)...)
 	}

@@ -50,10 +50,8 @@ type group struct {
 
 func (g *group) add(b *lapwing.Batch) {
 	if g.count == 0 {
-		g.kind, g.rowBytes, g.first, g.digest = b.Kind, b.RowBytes, b.First, noBytes
-		if b.Kind == lapwing.BatchRecords {
-			g.first = b.Sequence(0)
-		}
+		g.kind, g.rowBytes, g.isSparse = b.Kind, b.RowBytes, b.IsSparse
+		g.first, g.digest = b.Sequence(0), noBytes
 	}
 	g.count += b.Count
 	g.digest.add(b.Rows())
@@ -78,7 +76,7 @@ func (g *group) line() string {
 	if g.kind == lapwing.BatchRecords && g.isSparse {
 		pairs = append(pairs, pair("conflated", g.conflated))
 	}
-	*g = group{isSparse: g.isSparse}
+	*g = group{}
 	return strings.Join(pairs, " ")
 }
 
@@ -97,11 +95,11 @@ func eventLine(e *lapwing.Event) string {
 }
 
 // batchLine shows one batch.
-func batchLine(b *lapwing.Batch, isSparse bool) string {
+func batchLine(b *lapwing.Batch) string {
 	if event := b.Event(); event != nil {
 		return eventLine(event)
 	}
-	g := group{isSparse: isSparse}
+	var g group
 	g.add(b)
 	return g.line()
 }

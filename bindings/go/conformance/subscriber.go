@@ -13,21 +13,15 @@ const (
 	readAllRows  = 4096
 )
 
-// subscriber is one with the batch that it reads into.
-type subscriber struct {
-	*lapwing.Subscriber
-	isSparse bool
-}
-
 func init() {
 	operations["subscriber.open"] = subscriberOpen
 	operations["subscriber.read"] = subscriberRead
 	operations["subscriber.read-all"] = func(d *driver, s step) []string {
-		return readAll(thing[*subscriber](d, s.text("on")), s, func(*lapwing.Batch) error { return nil })
+		return readAll(thing[lapwing.Subscriber](d, s.text("on")), s, func(*lapwing.Batch) error { return nil })
 	}
 	operations["subscriber.take"] = subscriberTake
 	operations["subscriber.inspect"] = func(d *driver, s step) []string {
-		info, err := thing[*subscriber](d, s.text("on")).Inspect()
+		info, err := thing[lapwing.Subscriber](d, s.text("on")).Inspect()
 		return answer(err, pair("record_bytes", info.RecordBytes), pair("schema", info.Schema),
 			pair("records", info.Records), pair("first", info.First), pair("last", info.Last),
 			pair("gaps", info.Gaps), pair("lost", info.Lost), pair("filled", info.Filled),
@@ -35,9 +29,9 @@ func init() {
 			pair("conflated", info.Conflated))
 	}
 	operations["subscriber.position"] = func(d *driver, s step) []string {
-		position, err := thing[*subscriber](d, s.text("on")).Position(s.number("sequence"))
+		position, err := thing[lapwing.Subscriber](d, s.text("on")).Position(s.number("sequence"))
 		if err == nil {
-			d.keep(s.text("as"), position)
+			d.keep(s.text("as"), &position)
 		}
 		return answer(err, pair("sequence", position.Sequence))
 	}
@@ -68,7 +62,7 @@ func subscriberOpen(d *driver, s step) []string {
 		ConflateKeysMax:  uint32(s.number("conflate_keys_max")),
 	}
 	made, err := lapwing.OpenSubscriber(options)
-	return opened(d, s, &subscriber{made, options.Conflate || len(options.Instruments) > 0}, err)
+	return opened(d, s, made, err)
 }
 
 func waitStrategy(s step) lapwing.WaitStrategy {
@@ -87,7 +81,7 @@ func start(d *driver, s step) lapwing.Start {
 	case "snapshot":
 		return lapwing.StartSnapshot()
 	case "after":
-		return lapwing.StartAfter(thing[lapwing.Position](d, s.text("position")))
+		return lapwing.StartAfter(*thing[lapwing.Position](d, s.text("position")))
 	}
 	return lapwing.StartLive()
 }
@@ -101,16 +95,10 @@ func newBatch(bytes, rows int) *lapwing.Batch {
 func subscriberRead(d *driver, s step) []string {
 	ctx, cancel := s.context()
 	defer cancel()
-	from := thing[*subscriber](d, s.text("on"))
+	from := thing[lapwing.Subscriber](d, s.text("on"))
 	rows, bytes := int(s.number("rows")), int(s.number("bytes"))
-	if bytes == 0 {
-		info, err := from.Inspect()
-		if err != nil {
-			return answer(err)
-		}
-		if bytes = rows * info.RecordBytes; bytes == 0 {
-			bytes = rows * rowBytesMax
-		}
+	if !s.has("bytes") {
+		bytes = rows * rowBytes(from)
 	}
 	b := newBatch(bytes, rows)
 	err := from.Read(ctx, b)
@@ -120,14 +108,23 @@ func subscriberRead(d *driver, s step) []string {
 	if err != nil {
 		return answer(err)
 	}
-	return []string{batchLine(b, from.isSparse)}
+	return []string{batchLine(b)}
+}
+
+// rowBytes is the size of the bus's records, as far as it is known.
+func rowBytes(s *lapwing.Subscriber) int {
+	info, err := s.Inspect()
+	if err != nil || info.RecordBytes == 0 {
+		return rowBytesMax
+	}
+	return info.RecordBytes
 }
 
 // readAll reads batches, gives each to take, and ends after the event that the step names, or at an error.
-func readAll(from *subscriber, s step, take func(*lapwing.Batch) error) []string {
+func readAll(from *lapwing.Subscriber, s step, take func(*lapwing.Batch) error) []string {
 	var lines []string
 	b := newBatch(readAllBytes, readAllRows)
-	rows := group{isSparse: from.isSparse}
+	var rows group
 	flush := func() {
 		if rows.count > 0 {
 			lines = append(lines, rows.line())
@@ -162,14 +159,10 @@ func readAll(from *subscriber, s step, take func(*lapwing.Batch) error) []string
 func subscriberTake(d *driver, s step) []string {
 	ctx, cancel := s.context()
 	defer cancel()
-	from := thing[*subscriber](d, s.text("on"))
+	from := thing[lapwing.Subscriber](d, s.text("on"))
 	bytes := int(s.number("bytes"))
-	if bytes == 0 {
-		info, err := from.Inspect()
-		if err != nil {
-			return answer(err)
-		}
-		bytes = info.RecordBytes
+	if !s.has("bytes") {
+		bytes = rowBytes(from)
 	}
 	record := make([]byte, bytes)
 	sequence, err := from.Take(ctx, record)
@@ -177,7 +170,7 @@ func subscriberTake(d *driver, s step) []string {
 }
 
 func subscriberFD(d *driver, s step) []string {
-	fd, err := thing[*subscriber](d, s.text("on")).FD()
+	fd, err := thing[lapwing.Subscriber](d, s.text("on")).FD()
 	if err != nil {
 		return answer(err)
 	}
