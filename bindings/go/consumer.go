@@ -1,6 +1,8 @@
 package lapwing
 
 /*
+#cgo noescape lapwing_channel_peek
+#cgo nocallback lapwing_channel_peek
 #cgo noescape lapwing_channel_release
 #cgo nocallback lapwing_channel_release
 #include "calls.h"

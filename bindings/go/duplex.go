@@ -19,6 +19,7 @@ import (
 // send one-way messages.
 type Duplex struct {
 	sender
+	found C.lapwing_reply // of the call under way
 }
 
 func (d *Duplex) open(c *C.lapwing_channel) { d.adopt(c, "Duplex") }
@@ -85,8 +86,8 @@ func (d *Duplex) Start(ctx context.Context, request Message) (call uint64, err e
 // leaves the call under way. An answer is no error of Finish, also if it is one of the other side's:
 // see Reply.Err. ErrMisuse: there is no such call.
 func (d *Duplex) Finish(ctx context.Context, call uint64, reply *Reply) error {
-	return d.receive(ctx, reply, func(c *C.lapwing_channel, timeout C.int64_t, found *C.lapwing_reply, e *C.lapwing_error) C.lapwing_result {
-		return C.lapwing_channel_finish(c, C.uint64_t(call), timeout, found, e)
+	return d.receive(ctx, reply, func(c *C.lapwing_channel, timeout C.int64_t, e *C.lapwing_error) C.lapwing_result {
+		return C.lapwing_channel_finish(c, C.uint64_t(call), timeout, &d.found, e)
 	})
 }
 
@@ -104,8 +105,8 @@ func (d *Duplex) Cancel(call uint64) error {
 // Next waits for the next call or one-way message of the other side.
 func (d *Duplex) Next(ctx context.Context, request *Request) error {
 	reply := Reply{Message: request.Message}
-	err := d.receive(ctx, &reply, func(c *C.lapwing_channel, timeout C.int64_t, found *C.lapwing_reply, e *C.lapwing_error) C.lapwing_result {
-		return C.lapwing_channel_next(c, timeout, found, e)
+	err := d.receive(ctx, &reply, func(c *C.lapwing_channel, timeout C.int64_t, e *C.lapwing_error) C.lapwing_result {
+		return C.lapwing_channel_next(c, timeout, &d.found, e)
 	})
 	request.Call, request.Message = reply.Call, reply.Message
 	return err
@@ -132,17 +133,17 @@ func (d *Duplex) reply(ctx context.Context, call uint64, isError bool, code uint
 	})
 }
 
-// receive copies what C has lent during the call.
+// receive copies what C has lent in d.found, during the call.
 func (d *Duplex) receive(ctx context.Context, reply *Reply,
-	f func(*C.lapwing_channel, C.int64_t, *C.lapwing_reply, *C.lapwing_error) C.lapwing_result) error {
+	f func(*C.lapwing_channel, C.int64_t, *C.lapwing_error) C.lapwing_result) error {
 	return d.wait(ctx, func(c *C.lapwing_channel, timeout C.int64_t, e *C.lapwing_error) C.lapwing_result {
-		found := C.lapwing_reply{struct_size: C.uint32_t(C.sizeof_lapwing_reply)}
-		result := f(c, timeout, &found, e)
-		reply.Call, reply.Code = uint64(found.call), uint32(found.code)
-		reply.IsError, reply.IsLate = found.is_error != 0, found.is_late != 0
+		d.found = C.lapwing_reply{struct_size: C.uint32_t(C.sizeof_lapwing_reply)}
+		result := f(c, timeout, e)
+		reply.Call, reply.Code = uint64(d.found.call), uint32(d.found.code)
+		reply.IsError, reply.IsLate = d.found.is_error != 0, d.found.is_late != 0
 		reply.Message.Type, reply.Payload = 0, reply.Payload[:0]
 		if result == C.LAPWING_OK {
-			reply.Message.copy(&found.message)
+			reply.Message.copy(&d.found.message)
 		}
 		return result
 	})

@@ -1,6 +1,10 @@
 package lapwing
 
-// #include "calls.h"
+/*
+#cgo noescape lapwing_channel_claim
+#cgo nocallback lapwing_channel_claim
+#include "calls.h"
+*/
 import "C"
 
 import (
