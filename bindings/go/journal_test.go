@@ -86,7 +86,7 @@ func TestAHistoryHasEveryRecordBySequence(t *testing.T) {
 func TestAViewOfAFinishedSegmentHasItsRowsAndOutlivesTheHistory(t *testing.T) {
 	directory := t.TempDir()
 	p, err := lapwing.OpenPublisher(within(t), lapwing.PublisherOptions{Directory: directory,
-		Description: quoteText, Capacity: 1024, SegmentBytes: 64 << 10}) // 2,048 slots of 32 bytes
+		Description: quoteText, Capacity: 4096, SegmentBytes: 64 << 10}) // 2,048 slots of 32 bytes
 	if err != nil {
 		t.Fatal(err)
 	}

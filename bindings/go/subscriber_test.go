@@ -3,6 +3,7 @@ package lapwing_test
 import (
 	"context"
 	"errors"
+	"maps"
 	"os"
 	"strings"
 	"testing"
@@ -163,27 +164,30 @@ func TestABatchThatHoldsNoRowIsTooSmallAndConsumesNothing(t *testing.T) {
 	}
 }
 
-func TestColumnsHaveTheSequenceOfEachRow(t *testing.T) {
+func TestConflationDeliversTheNewestOfEachKeyAndCountsTheOthers(t *testing.T) {
 	directory := t.TempDir()
 	p := openPublisher(t, directory)
 	publish(t, p, quotes(1, 30))
 	shutdown(t, p)
 	options := fromOldest(directory)
-	options.Instruments = []string{"2"} // of the numbers 2, 5, 8 …
-	next := uint64(2)
+	options.Conflate = true
+	newest, total := map[uint32]uint64{}, uint64(0)
 	for item, err := range openSubscriber(t, options).Items(within(t)) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if item.Kind == lapwing.BatchRecords {
-			if item.Sequence != next {
-				t.Fatalf("record %d came, and %d was due", item.Sequence, next)
-			}
-			next += 3
+		if item.Kind != lapwing.BatchRecords {
+			continue
 		}
+		got, err := lapwing.Record[quote](item.Row)
+		if err != nil || got.Time != item.Sequence { // the record's number is in its time
+			t.Fatal(got, item.Sequence, err)
+		}
+		newest[got.Instrument] = item.Sequence
+		total += 1 + item.Conflated
 	}
-	if next != 32 {
-		t.Fatal("the last one was before", next)
+	if !maps.Equal(newest, map[uint32]uint64{0: 30, 1: 28, 2: 29}) || total != 30 {
+		t.Fatal(newest, total)
 	}
 }
 
