@@ -431,6 +431,6 @@ func TestASuccessorTakesTheListenersPlace(t *testing.T) {
 
 func ExampleCode() {
 	_, err := lapwing.ConnectProducer(lapwing.NoWait, "no-such-path", lapwing.ChannelOptions{})
-	fmt.Println(errors.Is(err, lapwing.ErrNoBus), lapwing.CodeOf(err))
+	fmt.Println(errors.Is(err, lapwing.ErrNoBus), lapwing.CodeOf(err).String())
 	// Output: true no-bus
 }

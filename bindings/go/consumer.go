@@ -26,6 +26,9 @@ func (c *Consumer) open(made *C.lapwing_channel) { c.adopt(made, "Consumer") }
 
 // Receive copies the next message into *message, whose payload's memory it uses again, and releases it.
 func (c *Consumer) Receive(ctx context.Context, message *Message) error {
+	if err := c.views.refuse(1); err != nil { // before the peek, which would forget the last one
+		return err
+	}
 	return c.peek(ctx, 1, func(end *C.lapwing_channel, found []C.lapwing_message, e *C.lapwing_error) C.lapwing_result {
 		if err := c.views.refuse(1); err != nil {
 			return refuse(e, err)

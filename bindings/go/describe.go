@@ -58,8 +58,8 @@ type description struct {
 type describedField struct {
 	Name   string `json:"name"`
 	Type   string `json:"type"`
-	Offset int    `json:"offset"`
 	Bytes  int    `json:"bytes,omitempty"`
+	Offset int    `json:"offset"`
 	Unit   string `json:"unit,omitempty"`
 	Role   string `json:"role,omitempty"`
 }

@@ -47,17 +47,22 @@ func openLocked(ctx context.Context, open func(C.int64_t, *C.lapwing_error) C.la
 		return err
 	}
 	e := noError()
+	var taken error // what the last piece has answered: it says what is in the way
 	for {
-		if ctx != NoWait && ctx.Err() != nil {
+		switch {
+		case ctx == NoWait || ctx.Err() == nil:
+		case taken != nil && errors.Is(ctx.Err(), context.DeadlineExceeded):
+			return taken
+		default:
 			return ended(ctx)
 		}
 		timeout, isLast := timeoutOf(ctx), true
 		if timeout == C.LAPWING_FOREVER || timeout > C.int64_t(lockPatience) {
 			timeout, isLast = C.int64_t(lockPatience), false
 		}
-		result := open(timeout, &e)
-		if isLast || Code(result) != ErrBusTaken && Code(result) != ErrTimedOut {
-			return failure(result, &e)
+		taken = failure(open(timeout, &e), &e)
+		if code := CodeOf(taken); isLast || code != ErrBusTaken && code != ErrTimedOut {
+			return taken
 		}
 	}
 }
