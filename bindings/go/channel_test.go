@@ -323,6 +323,7 @@ func TestACallEndsWithItsContextAndTheNextOneIsAnswered(t *testing.T) {
 	time.AfterFunc(20*time.Millisecond, cancel)
 	_, err = client.Call(canceled, lapwing.Message{Type: 8})
 	wantCode(t, err, lapwing.ErrInterrupted)
+	wantCode(t, client.FinishAny(lapwing.NoWait, new(lapwing.Reply)), lapwing.ErrMisuse) // no call is under way
 
 	reply, err := client.Call(within(t), lapwing.Message{Type: 1, Payload: number(5)})
 	if err != nil || !bytes.Equal(reply.Payload, number(25)) {

@@ -2,6 +2,7 @@ package lapwing_test
 
 import (
 	"bytes"
+	"context"
 	"log/slog"
 	"runtime"
 	"strings"
@@ -52,7 +53,8 @@ func captureWarnings(t *testing.T) *lines {
 func TestAHandleThatIsCollectedOpenIsClosedAndWarnedOf(t *testing.T) {
 	warned := captureWarnings(t)
 	directory := t.TempDir()
-	ctx := within(t) // outlives the publisher, which has watched it
+	ctx, cancel := context.WithCancel(context.Background()) // outlives the publisher, which watches it
+	defer cancel()
 	func() {
 		p, err := lapwing.OpenPublisher(ctx, lapwing.PublisherOptions{Directory: directory, Description: quoteText})
 		if err != nil {

@@ -36,6 +36,8 @@ func TestRecordsArriveInOrderWithTheirSequences(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		_, err = lapwing.Rows[[2]uint64](b)
+		wantCode(t, err, lapwing.ErrRecordSize)
 		one, err := lapwing.Record[quote](b.Row(b.Count - 1))
 		if err != nil || one != rows[len(rows)-1] {
 			t.Fatal(one, err)
@@ -97,6 +99,7 @@ func TestASecondPublisherGetsTheBusWhenTheFirstEnds(t *testing.T) {
 		}
 		opened <- err
 	}()
+	time.Sleep(150 * time.Millisecond) // it has to ask more than once
 	shutdown(t, first)
 	first.Close()
 	if err := <-opened; err != nil {
