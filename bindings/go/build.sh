@@ -12,8 +12,10 @@ lacks() {
 . ./environment.sh
 command -v go > /dev/null || lacks "Go 1.24 or newer; this machine has none"
 version=$(go env GOVERSION)
-printf 'go1.24\n%s\n' "$version" | sort -VC || lacks "Go 1.24 or newer; this machine has ${version#go}"
-command -v "$(go env CC | cut -d' ' -f1)" > /dev/null || lacks "a C compiler for cgo; this machine has none"
+printf 'go1.24\n%s\n' "$version" | sort -VC ||
+  lacks "Go 1.24 or newer; this machine has ${version#go}"
+command -v "$(go env CC | cut -d' ' -f1)" > /dev/null ||
+  lacks "a C compiler for cgo; this machine has none"
 
 out=../../build/bindings/go
 mkdir -p "$out"
