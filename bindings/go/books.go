@@ -61,9 +61,11 @@ type Book struct {
 	LostThrough uint64 // the last sequence of the bus that was lost; 0: none
 }
 
+type booksHandle = handle[*C.lapwing_books]
+
 // Books is the order books of a bus of dbn.mbo.
 type Books struct {
-	handle[*C.lapwing_books]
+	booksHandle
 }
 
 // NewBooks is books in which nothing is yet.

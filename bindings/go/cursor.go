@@ -5,9 +5,11 @@ import "C"
 
 import "context"
 
+type cursorHandle = handle[*C.lapwing_cursor]
+
 // Cursor is a file in which a program keeps the position up to which it has processed a bus.
 type Cursor struct {
-	handle[*C.lapwing_cursor]
+	cursorHandle
 }
 
 // Commit is what a cursor keeps: everything up to the position is processed. The two numbers say where

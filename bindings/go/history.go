@@ -13,9 +13,11 @@ import (
 	"unsafe"
 )
 
+type historyHandle = handle[*C.lapwing_history]
+
 // History is the journal of a bus by sequence, with a publisher or without.
 type History struct {
-	handle[*C.lapwing_history]
+	historyHandle
 }
 
 // OpenHistory opens the journal of the bus in that directory.

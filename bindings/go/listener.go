@@ -5,9 +5,11 @@ import "C"
 
 import "context"
 
+type listenerHandle = handle[*C.lapwing_listener]
+
 // Listener owns a channel's path, and serves one peer after another.
 type Listener struct {
-	handle[*C.lapwing_listener]
+	listenerHandle
 }
 
 // ListenerOptions: zero is the default.

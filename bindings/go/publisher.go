@@ -92,9 +92,11 @@ func (o *PublisherOptions) c(a *arena) (made C.lapwing_publisher_options, err er
 	return made, a.err
 }
 
+type publisherHandle = handle[*C.lapwing_publisher]
+
 // Publisher writes a bus: the one process that does.
 type Publisher struct {
-	handle[*C.lapwing_publisher]
+	publisherHandle
 	recordBytes int
 	next        uint64 // sequence of the next record
 }

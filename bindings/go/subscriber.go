@@ -113,9 +113,11 @@ func (o *SubscriberOptions) c(a *arena) (C.lapwing_subscriber_options, error) {
 	return made, a.err
 }
 
+type subscriberHandle = handle[*C.lapwing_subscriber]
+
 // Subscriber reads a bus at its own pace, from any point, through every gap.
 type Subscriber struct {
-	handle[*C.lapwing_subscriber]
+	subscriberHandle
 	isSparse bool
 	items    items
 }
