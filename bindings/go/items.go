@@ -59,9 +59,8 @@ func (s *Subscriber) Batches(ctx context.Context, b *Batch) iter.Seq2[*Batch, er
 }
 
 const (
-	itemsBytes   = 64 << 10
-	itemsRowsMin = 16   // where an entry of a state is so long that a batch has to grow
-	itemsRowsMax = 1024 // where a batch needs columns
+	itemsBytes   = 64 << 10 // at least 16 records
+	itemsRowsMax = 1024     // where a batch needs columns
 )
 
 // items is the batch that Items reads, and how much of it was yielded.
@@ -104,12 +103,8 @@ func (i *items) fill(ctx context.Context, s *Subscriber) error {
 			i.batch.Sequences, i.batch.Conflated = make([]uint64, itemsRowsMax), make([]uint64, itemsRowsMax)
 		}
 	}
+	err := s.Read(ctx, i.batch)
 	i.yielded = 0
-	err := s.read(ctx, i.batch)
-	if errors.Is(err, ErrTooSmall) {
-		i.batch.Memory = NewBatch(itemsRowsMin * i.batch.RowBytes).Memory
-		err = s.read(ctx, i.batch)
-	}
 	return err
 }
 

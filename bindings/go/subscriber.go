@@ -151,14 +151,10 @@ func OpenSubscriber(options SubscriberOptions) (*Subscriber, error) {
 // and stays: ErrClosed (with EndAtClose), ErrPublisherGone, ErrNoBus, ErrStoppedAtGap, ErrRecordSize ….
 // It allocates nothing.
 func (s *Subscriber) Read(ctx context.Context, b *Batch) error {
-	if err := s.items.refuse(); err != nil {
-		return err
-	}
-	return s.read(ctx, b)
-}
-
-func (s *Subscriber) read(ctx context.Context, b *Batch) error {
 	err := s.wait(ctx, func(c *C.lapwing_subscriber, timeout C.int64_t, e *C.lapwing_error) C.lapwing_result {
+		if err := s.items.refuse(); err != nil {
+			return refuse(e, err)
+		}
 		return C.lw_subscriber_read(c, b.rows(), b.rowsBytes(), b.sequences(), b.conflated(), b.rowsMax(),
 			&b.out, timeout, e)
 	})
@@ -170,11 +166,11 @@ func (s *Subscriber) read(ctx context.Context, b *Batch) error {
 // an event or a state stands before it; read that with Read. ErrRecordSize: records have another size.
 // Other errors are those of Read.
 func (s *Subscriber) Take(ctx context.Context, record []byte) (sequence uint64, err error) {
-	if err := s.items.refuse(); err != nil {
-		return 0, err
-	}
 	var taken C.uint64_t
 	err = s.wait(ctx, func(c *C.lapwing_subscriber, timeout C.int64_t, e *C.lapwing_error) C.lapwing_result {
+		if err := s.items.refuse(); err != nil {
+			return refuse(e, err)
+		}
 		result := C.lw_subscriber_take(c, (*C.uint8_t)(unsafe.SliceData(record)), C.size_t(len(record)),
 			timeout, &taken)
 		if isEnd(Code(result)) { // read has the words
@@ -199,11 +195,11 @@ func isEnd(code Code) bool {
 // Position is what to store: after the record with that sequence, which is of the last batch, or in a
 // loop over Items the one in hand. 0: after everything that was delivered.
 func (s *Subscriber) Position(sequence uint64) (Position, error) {
-	if sequence == 0 {
-		sequence = s.items.delivered()
-	}
 	var position C.lapwing_position
 	err := s.call(func(c *C.lapwing_subscriber, e *C.lapwing_error) C.lapwing_result {
+		if sequence == 0 {
+			sequence = s.items.delivered()
+		}
 		return C.lapwing_subscriber_position(c, C.uint64_t(sequence), &position, e)
 	})
 	return goPosition(&position), err
