@@ -127,7 +127,8 @@ func TestAClientCallsAServer(t *testing.T) {
 	}
 }
 
-// TestTheReadmesProgramRuns builds the program of README.md outside of this module, as it says to.
+// TestTheReadmesProgramRuns builds the program of README.md outside of this module, as it says to, with
+// the library's path linked in.
 func TestTheReadmesProgramRuns(t *testing.T) {
 	readme, err := os.ReadFile("../README.md")
 	if err != nil {
@@ -150,7 +151,7 @@ func TestTheReadmesProgramRuns(t *testing.T) {
 	for _, arguments := range [][]string{
 		{"mod", "init", "mine"},
 		{"mod", "edit", "-require=lapwing@v0.0.0", "-replace=lapwing=" + module},
-		{"build", "-o", "mine"},
+		{"build", "-o", "mine", "-ldflags", "-X lapwing.libraryPath=" + os.Getenv("LAPWING_LIBRARY")},
 	} {
 		command := exec.Command("go", arguments...)
 		command.Dir = home
@@ -160,6 +161,7 @@ func TestTheReadmesProgramRuns(t *testing.T) {
 		}
 	}
 	run(t, build(t, "publish"), bus, "3")
+	t.Setenv("LAPWING_LIBRARY", "")
 	said := run(t, filepath.Join(home, "mine"))
 	for _, words := range []string{"session 1", "record 3: {", "closed 3"} {
 		if !strings.Contains(said, words) {
