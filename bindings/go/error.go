@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strconv"
 	"syscall"
 )
 
@@ -54,8 +53,8 @@ const (
 
 // String is the name, "timed-out"; "unknown" for a number that is none.
 func (c Code) String() string {
-	if load() != nil {
-		return "error-" + strconv.Itoa(int(c))
+	if load() != nil { // the names are in the library; these two say why it is not there
+		return nameOf(int(c), []string{ErrNotFound: "not-found", ErrABIMismatch: "abi-mismatch"})
 	}
 	return C.GoString(C.lapwing_error_name(C.lapwing_result(c)))
 }

@@ -67,7 +67,7 @@ func TestALibraryOfAnotherABIIsRefusedInWords(t *testing.T) {
 	const version = `#include <stdint.h>
 		const char *lapwing_version(uint32_t *abi) { *abi = ABI; return "9.9.9"; }`
 	for abi, words := range map[string][]string{
-		"2 << 16":      {"release 9.9.9 has ABI 2.0", "needs 1.0"},
+		"2 << 16":      {"abi-mismatch", "release 9.9.9 has ABI 2.0", "needs 1.0"},
 		"0":            {"has ABI 0.0"},
 		"1 << 16 | 99": {"lapwing_error_name is missing"}, // a later minor is taken at its word
 	} {
@@ -82,7 +82,7 @@ func TestALibraryOfAnotherABIIsRefusedInWords(t *testing.T) {
 
 func TestALibraryThatIsNotThereIsNamed(t *testing.T) {
 	said := load(t, "/no/such/library.so")
-	if !strings.Contains(said, "/no/such/library.so") || !strings.Contains(said, "set LAPWING_LIBRARY") {
+	if !strings.Contains(said, "not-found: /no/such/library.so") || !strings.Contains(said, "set LAPWING_LIBRARY") {
 		t.Fatal(said)
 	}
 }
