@@ -1,6 +1,6 @@
 // The C interface as Go calls it. cgo does not let Go pass a struct that holds Go pointers, so the
 // calls that take one stand here with its members as arguments. Rows are uint8_t and not void: cgo
-// then knows at compile time that there is no pointer to look for.
+// then knows at compile time that they hold no pointers.
 #pragma once
 
 #include <lapwing.h>

@@ -67,7 +67,7 @@ func (o *ChannelOptions) withoutName() C.lapwing_channel_options {
 }
 
 // ConnectProducer connects to a path where a consumer listens. ErrNoBus: nothing is at the path.
-// ErrPeerGone: nobody listens. When ctx is canceled, the attempt goes on behind the scenes until it times
+// ErrPeerGone: nobody listens. When ctx is canceled, the attempt goes on in a goroutine until it times
 // out, after some seconds at most; the other side then sees a peer that has gone.
 func ConnectProducer(ctx context.Context, path string, options ChannelOptions) (*Producer, error) {
 	return newEnd[Producer](connect(ctx, path, C.LAPWING_PRODUCER, options))

@@ -30,7 +30,7 @@ func newListener(made *C.lapwing_listener) *Listener {
 	return l
 }
 
-// Listen listens on a path. ErrBusTaken: somebody does already.
+// Listen listens on a path. ErrBusTaken: another listener has it.
 func Listen(path string, options ListenerOptions) (*Listener, error) {
 	if err := load(); err != nil {
 		return nil, err
@@ -50,7 +50,7 @@ func Listen(path string, options ListenerOptions) (*Listener, error) {
 }
 
 // TakeOver takes the place of the one that listens there now, as soon as that one accepts or tends. When
-// ctx is canceled, the attempt goes on behind the scenes for some seconds; what it takes over is given up.
+// ctx is canceled, the attempt goes on in a goroutine for some seconds; what it takes over is given up.
 func TakeOver(ctx context.Context, path string, options ListenerOptions) (*Listener, error) {
 	made, err := openPeer(ctx, 0,
 		func(timeout C.int64_t, made **C.lapwing_listener, e *C.lapwing_error) C.lapwing_result {
