@@ -1,0 +1,91 @@
+package lapwing
+
+// #include "calls.h"
+import "C"
+
+import "unsafe"
+
+// BatchKind says what a read has brought.
+type BatchKind uint32
+
+const (
+	BatchNothing BatchKind = C.LAPWING_BATCH_NOTHING
+	BatchRecords BatchKind = C.LAPWING_BATCH_RECORDS
+	BatchState   BatchKind = C.LAPWING_BATCH_STATE // rows are entries of a state
+	BatchEvent   BatchKind = C.LAPWING_BATCH_EVENT
+)
+
+// Batch is memory that is read into, again and again, and what the last read brought: rows of one
+// session, one size and one kind, or one event.
+type Batch struct {
+	Memory    []byte   // of the rows
+	Sequences []uint64 // where not nil, gets the sequence of each record, and limits the rows to its length
+	Conflated []uint64 // likewise: how many older records each row stands for besides itself
+
+	Kind     BatchKind
+	Count    int    // rows
+	RowBytes int    // of a record, or of an entry of the state; also after ErrTooSmall
+	First    uint64 // sequence of row 0
+	IsSparse bool   // rows do not follow one another: only Sequences says which they are
+
+	out C.lw_batch
+}
+
+// NewBatch is a batch with memory for that many bytes of rows, aligned for every record.
+func NewBatch(bytes int) *Batch {
+	words := make([]uint64, (bytes+7)/8)
+	return &Batch{Memory: unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), bytes)}
+}
+
+// Rows is the rows, end to end: Count times RowBytes. They stay until the batch is read into again.
+func (b *Batch) Rows() []byte { return b.Memory[:b.Count*b.RowBytes] }
+
+// Row is the row of that index.
+func (b *Batch) Row(i int) []byte { return b.Rows()[i*b.RowBytes:][:b.RowBytes] }
+
+// Sequence is that of the record of that index; 0 where it is not known, which is of the entries of a
+// state, and of sparse rows without a column.
+func (b *Batch) Sequence(i int) uint64 {
+	switch {
+	case b.Kind != BatchRecords:
+		return 0
+	case b.Sequences != nil:
+		return b.Sequences[:b.Count][i]
+	case b.IsSparse:
+		return 0
+	}
+	return b.First + uint64(i)
+}
+
+// Event is the event of a BatchEvent, else nil.
+func (b *Batch) Event() *Event {
+	if b.Kind != BatchEvent {
+		return nil
+	}
+	return goEvent(&b.out.event)
+}
+
+func (b *Batch) rowsMax() C.size_t {
+	switch {
+	case b.Sequences == nil:
+		return C.size_t(len(b.Conflated))
+	case b.Conflated == nil:
+		return C.size_t(len(b.Sequences))
+	}
+	return C.size_t(min(len(b.Sequences), len(b.Conflated)))
+}
+
+func (b *Batch) rows() *C.uint8_t       { return (*C.uint8_t)(unsafe.SliceData(b.Memory)) }
+func (b *Batch) rowsBytes() C.size_t    { return C.size_t(len(b.Memory)) }
+func (b *Batch) sequences() *C.uint64_t { return (*C.uint64_t)(unsafe.SliceData(b.Sequences)) }
+func (b *Batch) conflated() *C.uint64_t { return (*C.uint64_t)(unsafe.SliceData(b.Conflated)) }
+
+// take makes what C has said visible.
+func (b *Batch) take(err error) {
+	b.Kind, b.Count = BatchNothing, 0
+	b.RowBytes, b.First, b.IsSparse = int(b.out.row_bytes), uint64(b.out.first), false
+	if err == nil {
+		b.Kind, b.Count = BatchKind(b.out.kind), int(b.out.count)
+		b.IsSparse = b.out.flags&C.LAPWING_BATCH_SPARSE != 0
+	}
+}

@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# Builds the package, its examples and its conformance driver into build/bindings/go.
+# Exit: 0 built; 77 this machine lacks what the last line says; 1 it does not build.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")"
+
+lacks() {
+  printf '%s\n' "$1"
+  exit 77
+}
+
+. ./environment.sh
+command -v go > /dev/null || lacks "Go 1.24 or newer; this machine has none"
+version=$(go env GOVERSION)
+printf 'go1.24\n%s\n' "$version" | sort -VC ||
+  lacks "Go 1.24 or newer; this machine has ${version#go}"
+command -v "$(go env CC | cut -d' ' -f1)" > /dev/null ||
+  lacks "a C compiler for cgo; this machine has none"
+
+out=../../build/bindings/go
+mkdir -p "$out"
+go vet ./...
+go build -o "$out/" ./conformance ./examples/...
+printf 'built %s\n' "$(cd "$out" && pwd)"

@@ -1,0 +1,246 @@
+package lapwing
+
+/*
+#cgo noescape lw_channel_send
+#cgo nocallback lw_channel_send
+#include "calls.h"
+*/
+import "C"
+
+import (
+	"context"
+	"runtime"
+	"time"
+	"unsafe"
+)
+
+// Message is what a channel carries.
+type Message struct {
+	Type    uint32 // the sender's to choose
+	Payload []byte
+}
+
+// ChannelOptions are of what this side sends; a consumer ignores sizes. Zero is the default of each.
+type ChannelOptions struct {
+	Name            string // for people: `lapwing info` shows it
+	Capacity        uint64 // bytes, a power of two; 0: 1 MiB
+	MessageBytesMax uint32 // 0: 64 KiB
+	CallWindow      uint32 // calls, and one-way messages, taken unanswered; 0: 64
+	Wait            WaitStrategy
+	Retry           time.Duration // of a connect: for how long it tries again while nobody listens
+	NUMANode        *uint32       // this side's memory lies there, or fail; nil: anywhere
+	PeerUID         *uint32       // only that user is served, or connected to; nil: this user and root
+	Aligned         bool          // payloads begin at multiples of 64 bytes instead of 16
+	HugePages       bool          // or fail
+	NoMembarrier    bool          // a fence for each message instead of a system call
+	LateReplies     bool          // replies after their call's end are delivered, marked late
+}
+
+func (o *ChannelOptions) c(a *arena) C.lapwing_channel_options {
+	c := o.withoutName()
+	c.name = a.text(o.Name)
+	return c
+}
+
+func (o *ChannelOptions) withoutName() C.lapwing_channel_options {
+	c := C.lapwing_channel_options{
+		struct_size: C.uint32_t(C.sizeof_lapwing_channel_options),
+		flags: flag(o.Aligned, C.LAPWING_CHANNEL_ALIGNED) |
+			flag(o.HugePages, C.LAPWING_CHANNEL_HUGE_PAGES) |
+			flag(o.NUMANode != nil, C.LAPWING_CHANNEL_NUMA) |
+			flag(o.PeerUID != nil, C.LAPWING_CHANNEL_PEER_UID) |
+			flag(o.NoMembarrier, C.LAPWING_CHANNEL_NO_MEMBARRIER) |
+			flag(o.LateReplies, C.LAPWING_CHANNEL_LATE_REPLIES),
+		capacity:          C.uint64_t(o.Capacity),
+		message_bytes_max: C.uint32_t(o.MessageBytesMax),
+		call_window:       C.uint32_t(o.CallWindow),
+		wait:              C.uint32_t(o.Wait),
+		retry_ns:          C.int64_t(o.Retry),
+	}
+	if o.NUMANode != nil {
+		c.numa_node = C.uint32_t(*o.NUMANode)
+	}
+	if o.PeerUID != nil {
+		c.peer_uid = C.uint32_t(*o.PeerUID)
+	}
+	return c
+}
+
+// ConnectProducer connects to a path where a consumer listens. ErrNoBus: nothing is at the path.
+// ErrPeerGone: nobody listens. When ctx is canceled, the attempt goes on in a goroutine until it times
+// out, after some seconds at most; the other side then sees a peer that has gone.
+func ConnectProducer(ctx context.Context, path string, options ChannelOptions) (*Producer, error) {
+	return newEnd[Producer](connect(ctx, path, C.LAPWING_PRODUCER, options))
+}
+
+// ConnectConsumer connects to a path where a producer listens, as ConnectProducer does.
+func ConnectConsumer(ctx context.Context, path string, options ChannelOptions) (*Consumer, error) {
+	return newEnd[Consumer](connect(ctx, path, C.LAPWING_CONSUMER, options))
+}
+
+// ConnectDuplex connects to a path where a duplex listens, as ConnectProducer does.
+func ConnectDuplex(ctx context.Context, path string, options ChannelOptions) (*Duplex, error) {
+	return newEnd[Duplex](connect(ctx, path, C.LAPWING_DUPLEX, options))
+}
+
+func connect(ctx context.Context, path string, role C.uint32_t, options ChannelOptions) (*C.lapwing_channel, error) {
+	return openPeer(ctx, options.Retry,
+		func(timeout C.int64_t, made **C.lapwing_channel, e *C.lapwing_error) C.lapwing_result {
+			var a arena
+			defer a.free()
+			at, c := a.text(path), options.c(&a)
+			if a.err != nil {
+				return refuse(e, a.err)
+			}
+			return C.lapwing_channel_connect(at, role, &c, timeout, made, e)
+		},
+		func(c *C.lapwing_channel) { C.lapwing_channel_destroy(&c) })
+}
+
+// channel is what the three kinds of end have in common.
+type channel struct {
+	handle[*C.lapwing_channel]
+}
+
+func (c *channel) adopt(made *C.lapwing_channel, what string) {
+	c.own(made, what,
+		func(c *C.lapwing_channel) { C.lapwing_channel_interrupt(c) },
+		func(c *C.lapwing_channel) { C.lapwing_channel_destroy(&c) })
+}
+
+// newEnd is the Go handle of an end, Producer, Consumer or Duplex.
+func newEnd[End any, P interface {
+	*End
+	open(*C.lapwing_channel)
+}](c *C.lapwing_channel, err error) (P, error) {
+	if err != nil {
+		return nil, err
+	}
+	end := P(new(End))
+	end.open(c)
+	return end, nil
+}
+
+// ChannelRole is which end of a channel a handle is.
+type ChannelRole uint32
+
+const (
+	ChannelProducer ChannelRole = C.LAPWING_PRODUCER
+	ChannelConsumer ChannelRole = C.LAPWING_CONSUMER
+	ChannelDuplex   ChannelRole = C.LAPWING_DUPLEX
+)
+
+func (r ChannelRole) String() string { return nameOf(int(r), channelRoles) }
+
+var channelRoles = []string{ChannelProducer: "producer", ChannelConsumer: "consumer", ChannelDuplex: "duplex"}
+
+// ChannelInfo is as of the call.
+type ChannelInfo struct {
+	Role            ChannelRole
+	ConnectionID    ID     // the same on both sides
+	MessageBytesMax uint64 // of a consumer what can come, else what can be sent
+	Sent            uint64
+	Received        uint64 // and released
+	Released        uint64 // of those sent, by the other side, as it says
+	FullWaits       uint64
+	EmptyWaits      uint64
+	Sleeps          uint64
+	Wakes           uint64 // of the other side: a system call each
+	LateReplies     uint64
+}
+
+// Inspect waits for nothing.
+func (c *channel) Inspect() (ChannelInfo, error) {
+	info := C.lapwing_channel_info{struct_size: C.uint32_t(C.sizeof_lapwing_channel_info)}
+	err := c.call(func(c *C.lapwing_channel, e *C.lapwing_error) C.lapwing_result {
+		return C.lapwing_channel_inspect(c, &info, e)
+	})
+	if err != nil {
+		return ChannelInfo{}, err
+	}
+	return ChannelInfo{
+		Role:            ChannelRole(info.role),
+		ConnectionID:    goID(&info.connection_id),
+		MessageBytesMax: uint64(info.message_bytes_max),
+		Sent:            uint64(info.sent),
+		Received:        uint64(info.received),
+		Released:        uint64(info.released),
+		FullWaits:       uint64(info.full_waits),
+		EmptyWaits:      uint64(info.empty_waits),
+		Sleeps:          uint64(info.sleeps),
+		Wakes:           uint64(info.wakes),
+		LateReplies:     uint64(info.late_replies),
+	}, nil
+}
+
+// Shutdown ends the channel: the other side learns it at once, and what was borrowed stays valid until
+// Close, which does the same and gives the memory back. It may be called again.
+func (c *channel) Shutdown() error {
+	return c.call(func(c *C.lapwing_channel, e *C.lapwing_error) C.lapwing_result {
+		return C.lapwing_channel_close(c, e)
+	})
+}
+
+// FD is a descriptor for an event loop, not to be closed; see Arm. -1: the channel was shut down.
+func (c *channel) FD() (int, error) {
+	fd := C.int32_t(-1)
+	err := c.call(func(c *C.lapwing_channel, _ *C.lapwing_error) C.lapwing_result {
+		fd = C.lapwing_channel_fd(c)
+		return C.LAPWING_OK
+	})
+	return int(fd), err
+}
+
+func (c *channel) arm(bytes int) (bool, error) {
+	var armed C.int32_t
+	err := c.call(func(c *C.lapwing_channel, e *C.lapwing_error) C.lapwing_result {
+		return C.lapwing_channel_arm(c, C.size_t(bytes), &armed, e)
+	})
+	return armed != 0, err
+}
+
+// sender is an end that sends messages without an answer.
+type sender struct {
+	channel
+}
+
+// Send copies a message into the channel, and waits for room as long as ctx lets it.
+func (s *sender) Send(ctx context.Context, message Message) error {
+	return s.wait(ctx, func(c *C.lapwing_channel, timeout C.int64_t, e *C.lapwing_error) C.lapwing_result {
+		return C.lw_channel_send(c, (*C.uint8_t)(unsafe.SliceData(message.Payload)),
+			C.size_t(len(message.Payload)), C.uint32_t(message.Type), timeout, e)
+	})
+}
+
+// SendBatch copies messages into the channel, in order. sent is how many were, also on failure.
+func (s *sender) SendBatch(ctx context.Context, messages []Message) (sent int, err error) {
+	if len(messages) == 0 {
+		return 0, nil
+	}
+	var pinner runtime.Pinner
+	defer pinner.Unpin()
+	batch := make([]C.lapwing_message, len(messages))
+	for i, m := range messages {
+		if len(m.Payload) > 0 {
+			pinner.Pin(&m.Payload[0])
+			batch[i].payload = unsafe.Pointer(&m.Payload[0])
+		}
+		batch[i].bytes, batch[i]._type = C.size_t(len(m.Payload)), C.uint32_t(m.Type)
+	}
+	err = s.wait(ctx, func(c *C.lapwing_channel, timeout C.int64_t, e *C.lapwing_error) C.lapwing_result {
+		var count C.size_t
+		left := batch[sent:]
+		result := C.lapwing_channel_send(c, unsafe.SliceData(left), C.size_t(len(left)), timeout, &count, e)
+		sent += int(count)
+		return result
+	})
+	return sent, err
+}
+
+// copyPayload copies a payload from shared memory into memory that may be there already.
+func copyPayload(memory []byte, payload unsafe.Pointer, bytes C.size_t) []byte {
+	if payload == nil {
+		return memory[:0]
+	}
+	return append(memory[:0], unsafe.Slice((*byte)(payload), int(bytes))...)
+}

@@ -1,0 +1,66 @@
+package lapwing
+
+// #include "calls.h"
+import "C"
+
+import "context"
+
+type cursorHandle = handle[*C.lapwing_cursor]
+
+// Cursor is a file in which a program keeps the position up to which it has processed a bus.
+type Cursor struct {
+	cursorHandle
+}
+
+// Commit is what a cursor keeps: everything up to the position is processed. The two numbers say where
+// the program's own output ended then: the length and the number of a file, or 0.
+type Commit struct {
+	Position    Position
+	OutputBytes uint64
+	OutputFile  uint64
+}
+
+// CursorOptions: zero is the default.
+type CursorOptions struct {
+	Durable bool // no power cut takes a commit back; costs a sync
+}
+
+// OpenCursor takes the lock of the file, for which it waits as long as ctx lets it (ErrBusTaken), and
+// reads the file. It makes one where there is none.
+func OpenCursor(ctx context.Context, path string, options CursorOptions) (*Cursor, error) {
+	var a arena
+	defer a.free()
+	at := a.text(path)
+	if a.err != nil {
+		return nil, a.err
+	}
+	var made *C.lapwing_cursor
+	err := openLocked(ctx, func(timeout C.int64_t, e *C.lapwing_error) C.lapwing_result {
+		return C.lapwing_cursor_open(at, flag(options.Durable, C.LAPWING_CURSOR_DURABLE), timeout, &made, e)
+	})
+	if err != nil {
+		return nil, err
+	}
+	c := &Cursor{}
+	c.own(made, "Cursor", nil, func(c *C.lapwing_cursor) { C.lapwing_cursor_destroy(&c) })
+	return c, nil
+}
+
+// Last is the last commit. ErrNotFound: nothing was committed yet.
+func (c *Cursor) Last() (Commit, error) {
+	var position C.lapwing_position
+	var bytes, file C.uint64_t
+	err := c.call(func(c *C.lapwing_cursor, e *C.lapwing_error) C.lapwing_result {
+		return C.lapwing_cursor_position(c, &position, &bytes, &file, e)
+	})
+	return Commit{goPosition(&position), uint64(bytes), uint64(file)}, err
+}
+
+// Commit writes one. A position with sequence 0 changes nothing.
+func (c *Cursor) Commit(commit Commit) error {
+	position := commit.Position.c()
+	return c.call(func(c *C.lapwing_cursor, e *C.lapwing_error) C.lapwing_result {
+		return C.lapwing_cursor_commit(c, &position, C.uint64_t(commit.OutputBytes),
+			C.uint64_t(commit.OutputFile), e)
+	})
+}

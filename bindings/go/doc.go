@@ -1,0 +1,33 @@
+// Package lapwing publishes and reads buses of market data on one Linux machine, and sends messages
+// over channels between two processes. It stands on Lapwing's C interface, whose library it loads
+// when it is first used: the file that LAPWING_LIBRARY names, else the one that was linked in with
+//
+//	go build -ldflags "-X lapwing.libraryPath=/opt/lapwing/lib/liblapwing.so.1"
+//
+// else the system's liblapwing.so.1. A library of another ABI is refused.
+//
+// # Waiting
+//
+// A call that can wait takes a context, whose deadline and cancellation end the wait. [NoWait] is the
+// context of a call that does not wait: it answers [ErrWouldBlock]. While a call waits it takes a
+// thread of the operating system, as every call of cgo does.
+//
+// # Handles
+//
+// A handle (Publisher, Subscriber, Cursor, History, Books, Listener, Producer, Consumer, Duplex)
+// serves one call at a time, of any goroutine. A call that overlaps another one is answered with
+// [ErrMisuse]. Interrupt and Close may be called at any time: both end the wait under way. Close gives
+// everything back, and waits for no disk and no peer. What the garbage collector finds open it closes,
+// and says so with [log/slog].
+//
+// # Memory
+//
+// Records and messages are copied into Go memory that the caller can use again and again: reading a
+// batch allocates nothing. What begins with Unsafe lends memory that other processes share. A write to
+// it can kill the program, as can a read after its release.
+//
+// # Units
+//
+// Sequences count records from 1. Prices are int64 in units of 1e-9, and [NoPrice] is none. Times of
+// records are nanoseconds since 1970, UTC, and [NoTime] is none. Sizes are bytes.
+package lapwing

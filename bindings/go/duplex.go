@@ -1,0 +1,150 @@
+package lapwing
+
+/*
+#cgo noescape lw_channel_start
+#cgo nocallback lw_channel_start
+#cgo noescape lw_channel_reply
+#cgo nocallback lw_channel_reply
+#include "calls.h"
+*/
+import "C"
+
+import (
+	"context"
+	"fmt"
+	"unsafe"
+)
+
+// Duplex is one end of two channels: calls and one-way messages, in both directions. Send and SendBatch
+// send one-way messages.
+type Duplex struct {
+	sender
+	found C.lapwing_reply // of the call under way
+}
+
+func (d *Duplex) open(c *C.lapwing_channel) { d.adopt(c, "Duplex") }
+
+// Request is a call of the other side, or a one-way message.
+type Request struct {
+	Call    uint64 // what Reply answers; 0: one-way, no answer is waited for
+	Message        // in Go memory, which the next Next uses again
+}
+
+// Reply is the end of a call.
+type Reply struct {
+	Call    uint64 // 0: no call has ended
+	IsLate  bool   // the call had ended already
+	IsError bool   // the payload is an error's text, Code its number
+	Code    uint32 // the server's to choose
+	Message        // in Go memory, which the next Finish into this Reply uses again
+}
+
+// Err is what the server answered instead of a reply: a *CallError, or nil.
+func (r *Reply) Err() error {
+	if !r.IsError {
+		return nil
+	}
+	return &CallError{Code: r.Code, Text: string(r.Payload)}
+}
+
+// CallError is an error that the other side's program answered a call with.
+type CallError struct {
+	Code uint32 // the server's to choose
+	Text string
+}
+
+func (e *CallError) Error() string {
+	return fmt.Sprintf("the call was answered with error %d: %s", e.Code, e.Text)
+}
+
+// Call sends a request and waits for its reply, until ctx ends; then the call is canceled. An error that
+// the other side answered is a *CallError.
+func (d *Duplex) Call(ctx context.Context, request Message) (Message, error) {
+	call, err := d.Start(ctx, request)
+	if err != nil {
+		return Message{}, err
+	}
+	var reply Reply
+	if err := d.Finish(ctx, call, &reply); err != nil {
+		_ = d.Cancel(call) // misuse where the call has ended; else it would stay under way
+		return Message{}, err
+	}
+	return reply.Message, reply.Err()
+}
+
+// Start sends a request, whose reply must arrive by the deadline of ctx. The number names the call.
+func (d *Duplex) Start(ctx context.Context, request Message) (call uint64, err error) {
+	var started C.uint64_t
+	err = d.wait(ctx, func(c *C.lapwing_channel, timeout C.int64_t, e *C.lapwing_error) C.lapwing_result {
+		return C.lw_channel_start(c, (*C.uint8_t)(unsafe.SliceData(request.Payload)),
+			C.size_t(len(request.Payload)), C.uint32_t(request.Type), timeout, &started, e)
+	})
+	return uint64(started), err
+}
+
+// Finish waits for the end of that call until the deadline that its Start had, or until ctx ends, which
+// leaves the call under way. An answer is no error of Finish, also if it is one of the other side's:
+// see Reply.Err. ErrMisuse: there is no such call.
+func (d *Duplex) Finish(ctx context.Context, call uint64, reply *Reply) error {
+	return d.receive(ctx, reply, func(c *C.lapwing_channel, timeout C.int64_t, e *C.lapwing_error) C.lapwing_result {
+		return C.lapwing_channel_finish(c, C.uint64_t(call), timeout, &d.found, e)
+	})
+}
+
+// FinishAny waits for the next call to end, or for a late reply. reply.Call says which, also where the
+// call has ended with an error. ErrMisuse: no call is under way.
+func (d *Duplex) FinishAny(ctx context.Context, reply *Reply) error { return d.Finish(ctx, 0, reply) }
+
+// Cancel ends a call without a reply.
+func (d *Duplex) Cancel(call uint64) error {
+	return d.call(func(c *C.lapwing_channel, e *C.lapwing_error) C.lapwing_result {
+		return C.lapwing_channel_cancel(c, C.uint64_t(call), e)
+	})
+}
+
+// Next waits for the next call or one-way message of the other side.
+func (d *Duplex) Next(ctx context.Context, request *Request) error {
+	reply := Reply{Message: request.Message}
+	err := d.receive(ctx, &reply, func(c *C.lapwing_channel, timeout C.int64_t, e *C.lapwing_error) C.lapwing_result {
+		return C.lapwing_channel_next(c, timeout, &d.found, e)
+	})
+	request.Call, request.Message = reply.Call, reply.Message
+	return err
+}
+
+// Reply answers a call that Next gave, in any order. ErrMisuse: it is none, or was answered.
+func (d *Duplex) Reply(ctx context.Context, call uint64, reply Message) error {
+	return d.reply(ctx, call, false, 0, reply)
+}
+
+// ReplyError answers a call with an error. The number is the server's to choose.
+func (d *Duplex) ReplyError(ctx context.Context, call uint64, code uint32, text string) error {
+	return d.reply(ctx, call, true, code, Message{Payload: []byte(text)})
+}
+
+// Arm is for an event loop, before it polls FD. true: nothing has arrived, and FD becomes readable when
+// that may have changed; it stands until the next call. false: try at once.
+func (d *Duplex) Arm() (bool, error) { return d.arm(0) }
+
+func (d *Duplex) reply(ctx context.Context, call uint64, isError bool, code uint32, m Message) error {
+	return d.wait(ctx, func(c *C.lapwing_channel, timeout C.int64_t, e *C.lapwing_error) C.lapwing_result {
+		return C.lw_channel_reply(c, C.uint64_t(call), flag(isError, 1), C.uint32_t(code),
+			(*C.uint8_t)(unsafe.SliceData(m.Payload)), C.size_t(len(m.Payload)), C.uint32_t(m.Type), timeout, e)
+	})
+}
+
+// receive copies what C has lent in d.found, during the call.
+func (d *Duplex) receive(ctx context.Context, reply *Reply,
+	f func(*C.lapwing_channel, C.int64_t, *C.lapwing_error) C.lapwing_result) error {
+	return d.wait(ctx, func(c *C.lapwing_channel, timeout C.int64_t, e *C.lapwing_error) C.lapwing_result {
+		d.found = C.lapwing_reply{struct_size: C.uint32_t(C.sizeof_lapwing_reply)}
+		result := f(c, timeout, e)
+		reply.Call, reply.Code = uint64(d.found.call), uint32(d.found.code)
+		reply.IsError, reply.IsLate = d.found.is_error != 0, d.found.is_late != 0
+		reply.Message.Type, reply.Payload = 0, reply.Payload[:0]
+		if result == C.LAPWING_OK {
+			reply.Message.copy(&d.found.message)
+		}
+		return result
+	})
+}

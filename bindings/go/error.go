@@ -1,0 +1,166 @@
+package lapwing
+
+// #include "calls.h"
+import "C"
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+)
+
+// Code is the number of an error. It is an error itself, for errors.Is(err, lapwing.ErrTimedOut).
+type Code int32
+
+const (
+	ErrInvalidArgument Code = C.LAPWING_INVALID_ARGUMENT   // the arguments contradict each other or a stated limit
+	ErrNoBus           Code = C.LAPWING_NO_BUS             // no bus at this directory, no such channel
+	ErrBusTaken        Code = C.LAPWING_BUS_TAKEN          // another process holds this bus, journal, path or cursor
+	ErrNotPermitted    Code = C.LAPWING_NOT_PERMITTED      // the kernel or an ownership check said no
+	ErrNoSpace         Code = C.LAPWING_NO_SPACE           // the disk or the tmpfs is full
+	ErrSystem          Code = C.LAPWING_SYSTEM             // any other failed system call: Error.Errno
+	ErrDamaged         Code = C.LAPWING_DAMAGED            // durable bytes are not what was written
+	ErrABIMismatch     Code = C.LAPWING_ABI_MISMATCH       // the other side, or the library, is of another version
+	ErrNotALapwingFile Code = C.LAPWING_NOT_A_LAPWING_FILE // something of another kind stands there
+	ErrJournalFailed   Code = C.LAPWING_JOURNAL_FAILED     // the journal's first failed write or sync
+	ErrNoJournal       Code = C.LAPWING_NO_JOURNAL         // this bus keeps no journal
+	ErrPruned          Code = C.LAPWING_PRUNED             // the journal no longer keeps that sequence
+	ErrTimedOut        Code = C.LAPWING_TIMED_OUT          // the context's deadline passed during the wait
+	ErrPublisherGone   Code = C.LAPWING_PUBLISHER_GONE     // the publisher ended without closing
+	ErrRefused         Code = C.LAPWING_REFUSED            // the other side refused the connection
+	ErrProtocol        Code = C.LAPWING_PROTOCOL           // the other side violates the protocol
+	ErrBadInput        Code = C.LAPWING_BAD_INPUT          // bytes are not what their format says
+	ErrRecordSize      Code = C.LAPWING_RECORD_SIZE        // records of this size or type do not fit this bus
+	ErrPathTooLong     Code = C.LAPWING_PATH_TOO_LONG      // a path exceeds what a socket or a frame can carry
+	ErrClosed          Code = C.LAPWING_CLOSED             // closed cleanly
+	ErrReset           Code = C.LAPWING_RESET              // a stored position is of a history that is gone
+	ErrUnsupported     Code = C.LAPWING_UNSUPPORTED        // this kernel, container or file system cannot do it
+	ErrLimit           Code = C.LAPWING_LIMIT              // a named limit is exhausted
+	ErrNotFound        Code = C.LAPWING_NOT_FOUND          // a file, schema or sequence does not exist
+	ErrStoppedAtGap    Code = C.LAPWING_STOPPED_AT_GAP     // there was a gap, and the policy was to end at one
+	ErrPeerGone        Code = C.LAPWING_PEER_GONE          // a channel's other side has ended
+	ErrCorrupt         Code = C.LAPWING_CORRUPT            // a channel's other side wrote what is not allowed
+	ErrWouldBlock      Code = C.LAPWING_WOULD_BLOCK        // nothing is there now, and the call was not to wait
+	ErrMisuse          Code = C.LAPWING_MISUSE             // the call cannot be right; it had no effect
+	ErrInterrupted     Code = C.LAPWING_INTERRUPTED        // Interrupt, or a canceled context, ended the wait
+	ErrTooSmall        Code = C.LAPWING_TOO_SMALL          // the caller's memory holds no row or message; none was taken
+	ErrNoMemory        Code = C.LAPWING_NO_MEMORY          // memory is exhausted
+	ErrForked          Code = C.LAPWING_FORKED             // the handle belongs to the parent of this forked process
+	ErrEventDue        Code = C.LAPWING_EVENT_DUE          // an event stands before the next record: read it
+)
+
+// String is the name, "timed-out"; "unknown" for a number that is none.
+func (c Code) String() string {
+	if load() != nil { // the names are in the library; these two say why it is not there
+		return nameOf(int(c), []string{ErrNotFound: "not-found", ErrABIMismatch: "abi-mismatch"})
+	}
+	return C.GoString(C.lapwing_error_name(C.lapwing_result(c)))
+}
+
+func (c Code) Error() string { return "lapwing: " + c.String() }
+
+// Error is what every call of this package fails with. errors.Is compares it with a Code, with its
+// Errno, and with what caused it: the error of a context, or os.ErrClosed for a closed handle.
+type Error struct {
+	Code    Code
+	Errno   syscall.Errno // of the system call that failed; 0: none did
+	Message string        // what happened, where, and what to do next
+	cause   error
+}
+
+func (e *Error) Error() string {
+	if e.Message == "" {
+		return e.Code.Error()
+	}
+	return e.Code.Error() + ": " + e.Message
+}
+
+func (e *Error) Is(target error) bool {
+	code, ok := target.(Code)
+	return ok && code == e.Code
+}
+
+func (e *Error) Unwrap() []error {
+	var causes []error
+	if e.cause != nil {
+		causes = append(causes, e.cause)
+	}
+	if e.Errno != 0 {
+		causes = append(causes, e.Errno)
+	}
+	return causes
+}
+
+// CodeOf is the number of an error of this package: 0 of nil and of any other error.
+func CodeOf(err error) Code {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Code
+	}
+	var code Code
+	errors.As(err, &code)
+	return code
+}
+
+// These come again and again in a program that polls, and are not made anew each time.
+var (
+	errWouldBlock = &Error{Code: ErrWouldBlock, Message: "nothing is there now, and the call was not to wait"}
+	errEventDue   = &Error{Code: ErrEventDue, Message: "an event stands before the next record; read it"}
+)
+
+func noError() C.lapwing_error {
+	return C.lapwing_error{struct_size: C.uint32_t(C.sizeof_lapwing_error)}
+}
+
+// failure is what a call of C has answered; nil for ok.
+func failure(result C.lapwing_result, e *C.lapwing_error) error {
+	switch Code(result) {
+	case C.LAPWING_OK:
+		return nil
+	case ErrWouldBlock:
+		return errWouldBlock
+	case ErrEventDue:
+		return errEventDue
+	}
+	made := &Error{Code: Code(result), Errno: syscall.Errno(e.sys_errno), Message: goText(e.message[:])}
+	if made.Code == ErrTimedOut {
+		made.cause = context.DeadlineExceeded
+	}
+	return made
+}
+
+func invalid(format string, values ...any) error {
+	return &Error{Code: ErrInvalidArgument, Message: fmt.Sprintf(format, values...)}
+}
+
+func misuse(format string, values ...any) error {
+	return &Error{Code: ErrMisuse, Message: fmt.Sprintf(format, values...)}
+}
+
+func closedHandle(what string) error {
+	return &Error{Code: ErrMisuse, Message: "this " + what + " is closed; open another one", cause: os.ErrClosed}
+}
+
+// ended is the error of a wait that the context ended.
+func ended(ctx context.Context) error {
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return &Error{Code: ErrTimedOut, Message: "the context's deadline passed", cause: ctx.Err()}
+	}
+	cause := ctx.Err()
+	if why := context.Cause(ctx); why != cause {
+		cause = errors.Join(cause, why)
+	}
+	return &Error{Code: ErrInterrupted, Message: "the context was canceled", cause: cause}
+}
+
+// refuse makes Go's own error one of C's, within a call.
+func refuse(e *C.lapwing_error, err error) C.lapwing_result {
+	var made *Error
+	errors.As(err, &made)
+	for i := range min(len(made.Message), len(e.message)-1) {
+		e.message[i], e.message[i+1] = C.char(made.Message[i]), 0
+	}
+	return C.lapwing_result(made.Code)
+}

@@ -1,0 +1,71 @@
+// Command squareserver answers calls: request type 1 with n, 8 bytes, little-endian, by a reply of type 2
+// with n*n. It serves one client after another until it is ended, and examples of other languages, too:
+//
+//	squareserver PATH
+package main
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"log"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"lapwing"
+)
+
+const (
+	requestType = 1
+	replyType   = 2
+	badRequest  = 1 // the number of the error that another request is answered with
+)
+
+func main() {
+	if len(os.Args) != 2 {
+		log.Fatal("usage: squareserver PATH")
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	listener, err := lapwing.Listen(os.Args[1], lapwing.ListenerOptions{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer listener.Close()
+	fmt.Println("listening")
+	for ctx.Err() == nil {
+		client, err := listener.AcceptDuplex(ctx, lapwing.ChannelOptions{Name: "squareserver"})
+		if err == nil {
+			err = serve(ctx, client)
+			client.Close()
+		}
+		if code := lapwing.CodeOf(err); code != lapwing.ErrClosed && code != lapwing.ErrPeerGone && ctx.Err() == nil {
+			log.Print(err) // of this client; the next one is served
+		}
+	}
+}
+
+// serve answers calls until the client has ended.
+func serve(ctx context.Context, client *lapwing.Duplex) error {
+	var request lapwing.Request
+	for {
+		if err := client.Next(ctx, &request); err != nil {
+			return err
+		}
+		if request.Call == 0 {
+			continue // one-way: nobody waits for an answer
+		}
+		var err error
+		if request.Type != requestType || len(request.Payload) != 8 {
+			err = client.ReplyError(ctx, request.Call, badRequest, "a request is of type 1 and has 8 bytes")
+		} else {
+			n := binary.LittleEndian.Uint64(request.Payload)
+			square := binary.LittleEndian.AppendUint64(nil, n*n)
+			err = client.Reply(ctx, request.Call, lapwing.Message{Type: replyType, Payload: square})
+		}
+		if err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,3 @@
+module lapwing
+
+go 1.24

@@ -1,0 +1,182 @@
+package lapwing
+
+// #include "calls.h"
+import "C"
+
+import (
+	"context"
+	"log/slog"
+	"runtime"
+	"sync"
+	"sync/atomic"
+)
+
+// core is the C handle, and what outlives the Go one: a context's watch and the collector's cleanup
+// hold it without keeping the Go handle alive.
+type core[P comparable] struct {
+	mu        sync.Mutex // interrupt does not meet a handle that is being destroyed
+	c         P          // nil once it is destroyed
+	what      string     // "Subscriber"
+	interrupt func(P)    // nil: it has no waits
+	destroy   func(P)    // waits for nothing
+	waiting   atomic.Bool
+}
+
+// expire is called when the context that is watched is done.
+func (k *core[P]) expire() {
+	if k.waiting.Load() { // else the next wait sees the context itself
+		k.signal()
+	}
+}
+
+func (k *core[P]) signal() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	var none P
+	if k.c != none && k.interrupt != nil {
+		k.interrupt(k.c)
+	}
+}
+
+func (k *core[P]) free() bool {
+	var none P
+	k.mu.Lock()
+	c := k.c
+	k.c = none
+	k.mu.Unlock()
+	if c != none {
+		k.destroy(c)
+	}
+	return c != none
+}
+
+func (k *core[P]) leaked() {
+	if k.free() {
+		slog.Warn("lapwing: a " + k.what + " was never closed; the garbage collector has closed it")
+	}
+}
+
+// handle is a C handle of type P that serves one call at a time.
+//
+// Contexts. C knows interrupts: one ends the wait under way, or else the next one. A handle watches
+// the context of its last wait, and interrupts when that is done while something waits. The interrupt
+// can come late, when that wait has ended by itself: a wait that is interrupted without a reason goes on.
+type handle[P comparable] struct {
+	*core[P]
+	busy    sync.Mutex  // held during a call; Close waits for it
+	closing atomic.Bool // Close was called
+	asked   atomic.Bool // Interrupt was called, and no wait has answered yet
+	watched <-chan struct{}
+	unwatch func() bool
+	failure C.lapwing_error
+	cleanup runtime.Cleanup
+}
+
+func (h *handle[P]) own(c P, what string, interrupt, destroy func(P)) {
+	h.core = &core[P]{c: c, what: what, interrupt: interrupt, destroy: destroy}
+	h.failure = noError()
+	h.cleanup = runtime.AddCleanup(h, (*core[P]).leaked, h.core)
+}
+
+// begin takes the handle for a call. h.busy.Unlock() ends that.
+func (h *handle[P]) begin() error {
+	if h.core == nil {
+		return misuse("this handle was never opened")
+	}
+	if !h.busy.TryLock() {
+		if h.closing.Load() {
+			return closedHandle(h.what)
+		}
+		return misuse("another goroutine is in a call of this %s, which serves one at a time", h.what)
+	}
+	if h.closing.Load() {
+		h.busy.Unlock()
+		return closedHandle(h.what)
+	}
+	h.failure.code, h.failure.sys_errno, h.failure.message[0] = 0, 0, 0
+	return nil
+}
+
+// call performs a call that does not wait.
+func (h *handle[P]) call(f func(P, *C.lapwing_error) C.lapwing_result) error {
+	if err := h.begin(); err != nil {
+		return err
+	}
+	defer h.busy.Unlock()
+	return failure(f(h.c, &h.failure), &h.failure)
+}
+
+// wait performs a call that may wait, until it answers or ctx ends it. f is called again after an
+// interrupt that was for an earlier wait.
+func (h *handle[P]) wait(ctx context.Context,
+	f func(P, C.int64_t, *C.lapwing_error) C.lapwing_result) error {
+	if err := h.begin(); err != nil {
+		return err
+	}
+	defer h.busy.Unlock()
+	if ctx != NoWait {
+		h.watch(ctx)
+		h.waiting.Store(true) // before the check: expire reads it after ctx is done
+		defer h.waiting.Store(false)
+		if ctx.Err() != nil {
+			return ended(ctx)
+		}
+	}
+	for {
+		result := f(h.c, timeoutOf(ctx), &h.failure)
+		switch {
+		case Code(result) != ErrInterrupted:
+			return failure(result, &h.failure)
+		case h.closing.Load():
+			return closedHandle(h.what)
+		case h.asked.Swap(false):
+			return failure(result, &h.failure)
+		case ctx != NoWait && ctx.Err() != nil:
+			return ended(ctx)
+		}
+	}
+}
+
+// watch interrupts the handle when ctx is done. Contexts that share a Done share the watch: a loop of
+// waits in one context arms it once.
+func (h *handle[P]) watch(ctx context.Context) {
+	done := ctx.Done()
+	if done == h.watched {
+		return
+	}
+	if h.unwatch != nil {
+		h.unwatch()
+	}
+	h.watched, h.unwatch = done, nil
+	if done != nil {
+		h.unwatch = context.AfterFunc(ctx, h.core.expire)
+	}
+}
+
+// Interrupt ends the wait under way, or else the next one, with ErrInterrupted, once. It may be called
+// at any time, by any goroutine.
+func (h *handle[P]) Interrupt() {
+	if h.core != nil {
+		h.asked.Store(true)
+		h.signal()
+	}
+}
+
+// Close gives everything back. It ends the wait under way, and waits for no disk and no peer itself.
+// After it every call answers ErrMisuse, which is os.ErrClosed, too. It may be called again.
+func (h *handle[P]) Close() error {
+	if h.core == nil {
+		return nil
+	}
+	h.closing.Store(true)
+	h.signal()
+	h.busy.Lock()
+	defer h.busy.Unlock()
+	if h.unwatch != nil {
+		h.unwatch()
+		h.unwatch = nil
+	}
+	h.cleanup.Stop()
+	h.free()
+	return nil
+}

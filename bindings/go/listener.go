@@ -1,0 +1,118 @@
+package lapwing
+
+// #include "calls.h"
+import "C"
+
+import "context"
+
+type listenerHandle = handle[*C.lapwing_listener]
+
+// Listener owns a channel's path, and serves one peer after another.
+type Listener struct {
+	listenerHandle
+}
+
+// ListenerOptions: zero is the default.
+type ListenerOptions struct {
+	PeerUID *uint32 // only that user is served; nil: this user and root
+}
+
+func (o ListenerOptions) c() C.lapwing_channel_options {
+	options := ChannelOptions{PeerUID: o.PeerUID}
+	return options.withoutName()
+}
+
+func newListener(made *C.lapwing_listener) *Listener {
+	l := &Listener{}
+	l.own(made, "Listener",
+		func(c *C.lapwing_listener) { C.lapwing_listener_interrupt(c) },
+		func(c *C.lapwing_listener) { C.lapwing_listener_destroy(&c) })
+	return l
+}
+
+// Listen listens on a path. ErrBusTaken: another listener has it.
+func Listen(path string, options ListenerOptions) (*Listener, error) {
+	if err := load(); err != nil {
+		return nil, err
+	}
+	var a arena
+	defer a.free()
+	at, c := a.text(path), options.c()
+	if a.err != nil {
+		return nil, a.err
+	}
+	var made *C.lapwing_listener
+	e := noError()
+	if err := failure(C.lapwing_listener_open(at, &c, &made, &e), &e); err != nil {
+		return nil, err
+	}
+	return newListener(made), nil
+}
+
+// TakeOver takes the place of the one that listens there now, as soon as that one accepts or tends. When
+// ctx is canceled, the attempt goes on in a goroutine for some seconds; what it takes over is given up.
+func TakeOver(ctx context.Context, path string, options ListenerOptions) (*Listener, error) {
+	made, err := openPeer(ctx, 0,
+		func(timeout C.int64_t, made **C.lapwing_listener, e *C.lapwing_error) C.lapwing_result {
+			var a arena
+			defer a.free()
+			at, c := a.text(path), options.c()
+			if a.err != nil {
+				return refuse(e, a.err)
+			}
+			return C.lapwing_listener_take_over(at, &c, timeout, made, e)
+		},
+		func(c *C.lapwing_listener) { C.lapwing_listener_destroy(&c) })
+	if err != nil {
+		return nil, err
+	}
+	return newListener(made), nil
+}
+
+// AcceptProducer serves the next peer, to which this side sends. ErrClosed: the listener was handed over.
+func (l *Listener) AcceptProducer(ctx context.Context, options ChannelOptions) (*Producer, error) {
+	return newEnd[Producer](l.accept(ctx, C.LAPWING_PRODUCER, options))
+}
+
+// AcceptConsumer serves the next peer, from which this side receives.
+func (l *Listener) AcceptConsumer(ctx context.Context, options ChannelOptions) (*Consumer, error) {
+	return newEnd[Consumer](l.accept(ctx, C.LAPWING_CONSUMER, options))
+}
+
+// AcceptDuplex serves the next peer, for calls and messages in both directions.
+func (l *Listener) AcceptDuplex(ctx context.Context, options ChannelOptions) (*Duplex, error) {
+	return newEnd[Duplex](l.accept(ctx, C.LAPWING_DUPLEX, options))
+}
+
+func (l *Listener) accept(ctx context.Context, role C.uint32_t, options ChannelOptions) (*C.lapwing_channel, error) {
+	var a arena
+	defer a.free()
+	c := options.c(&a)
+	if a.err != nil {
+		return nil, a.err
+	}
+	var made *C.lapwing_channel
+	err := l.wait(ctx, func(l *C.lapwing_listener, timeout C.int64_t, e *C.lapwing_error) C.lapwing_result {
+		return C.lapwing_listener_accept(l, role, &c, timeout, &made, e)
+	})
+	return made, err
+}
+
+// Tend is for while a peer is served: it drops clients that stay silent, and lets a successor take over.
+// ErrClosed: the listener was handed over. It never waits.
+func (l *Listener) Tend() error {
+	return l.call(func(l *C.lapwing_listener, e *C.lapwing_error) C.lapwing_result {
+		return C.lapwing_listener_tend(l, e)
+	})
+}
+
+// FD is readable when the call that was made last, accept or Tend, has something to do. -1: the listener
+// was handed over.
+func (l *Listener) FD() (int, error) {
+	fd := C.int32_t(-1)
+	err := l.call(func(l *C.lapwing_listener, _ *C.lapwing_error) C.lapwing_result {
+		fd = C.lapwing_listener_fd(l)
+		return C.LAPWING_OK
+	})
+	return int(fd), err
+}

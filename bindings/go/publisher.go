@@ -1,0 +1,275 @@
+package lapwing
+
+/*
+#cgo noescape lw_publisher_publish
+#cgo nocallback lw_publisher_publish
+#include "calls.h"
+*/
+import "C"
+
+import (
+	"context"
+	"time"
+	"unsafe"
+)
+
+// OnLag is what happens when the journal is a whole ring behind.
+type OnLag uint32
+
+const (
+	LagWait OnLag = C.LAPWING_ON_LAG_WAIT // publish waits for the disk; the default
+	LagShed OnLag = C.LAPWING_ON_LAG_SHED // the journal is given up for the rest of the session
+)
+
+// OnFailure is what happens when the journal has failed.
+type OnFailure uint32
+
+const (
+	FailureContinue OnFailure = C.LAPWING_ON_FAILURE_CONTINUE // publishing goes on live; the default
+	FailureStop     OnFailure = C.LAPWING_ON_FAILURE_STOP     // publishing ends
+)
+
+// SyncOnRequest is the SyncInterval of a journal that is synced by Flush alone.
+const SyncOnRequest time.Duration = C.LAPWING_FOREVER
+
+// PublisherOptions: zero is the default of each field but the directory.
+type PublisherOptions struct {
+	Directory        string        // of the bus; made if it is missing
+	Name             string        // "": the directory's last component
+	Schema           string        // "": that of the description, else "bytes"
+	Description      string        // Schema.Text; "": none, or the shipped schema's
+	RecordBytes      int           // 8 to 4,088; 0: that of the description, else 56
+	Capacity         uint64        // slots, a power of two; 0: what fits, up to 1,048,576
+	RingDirectory    string        // "": the bus directory on tmpfs, else one in /dev/shm
+	JournalDirectory string        // "": <directory>/journal
+	SegmentBytes     uint64        // of slots, a power of two; 0: 64 MiB
+	SyncInterval     time.Duration // 0: 10 ms; SyncOnRequest
+	RetainBytes      uint64        // 0: no limit; else the oldest segments are removed
+	RetainAge        time.Duration // likewise, of a segment's newest record
+	OnLag            OnLag
+	OnFailure        OnFailure
+	NoJournal        bool    // records that were lapped are lost to readers
+	HugePages        bool    // the ring is backed by huge pages, or open fails
+	Resume           bool    // SourceID goes on where the journal says
+	Group            *uint32 // gid whose members may read; nil: this user and root alone
+	Metadata         []byte  // raw DBN metadata of the feed
+	SourceID         uint64  // of the source of the records; the journal keeps it
+	SourceOffset     uint64  // its records before the first that is published
+}
+
+func (o *PublisherOptions) c(a *arena) (made C.lapwing_publisher_options, err error) {
+	if o.RecordBytes < 0 || o.RetainAge < 0 {
+		return made, invalid("RecordBytes %d and RetainAge %v must not be negative", o.RecordBytes, o.RetainAge)
+	}
+	made = C.lapwing_publisher_options{
+		struct_size: C.uint32_t(C.sizeof_lapwing_publisher_options),
+		flags: flag(o.NoJournal, C.LAPWING_PUBLISHER_NO_JOURNAL) |
+			flag(o.HugePages, C.LAPWING_PUBLISHER_HUGE_PAGES) |
+			flag(o.Resume, C.LAPWING_PUBLISHER_RESUME) |
+			flag(o.Group != nil, C.LAPWING_PUBLISHER_GROUP),
+		directory:         a.text(o.Directory),
+		name:              a.text(o.Name),
+		schema:            a.text(o.Schema),
+		description:       a.text(o.Description),
+		record_bytes:      C.uint32_t(o.RecordBytes),
+		capacity:          C.uint64_t(o.Capacity),
+		ring_directory:    a.text(o.RingDirectory),
+		journal_directory: a.text(o.JournalDirectory),
+		segment_bytes:     C.uint64_t(o.SegmentBytes),
+		sync_interval_ns:  C.int64_t(o.SyncInterval),
+		retain_bytes:      C.uint64_t(o.RetainBytes),
+		retain_age_ns:     C.uint64_t(o.RetainAge),
+		on_lag:            C.uint32_t(o.OnLag),
+		on_failure:        C.uint32_t(o.OnFailure),
+		metadata:          a.bytes(o.Metadata),
+		metadata_bytes:    C.size_t(len(o.Metadata)),
+		source_id:         C.uint64_t(o.SourceID),
+		source_offset:     C.uint64_t(o.SourceOffset),
+	}
+	if o.Group != nil {
+		made.group = C.uint32_t(*o.Group)
+	}
+	return made, a.err
+}
+
+type publisherHandle = handle[*C.lapwing_publisher]
+
+// Publisher writes a bus: the one process that does.
+type Publisher struct {
+	publisherHandle
+	recordBytes int
+	next        uint64 // sequence of the next record
+}
+
+// OpenPublisher takes the bus, settles its last session and begins one. While another publisher has the
+// bus it waits for that to end, until ctx ends the wait: ErrBusTaken.
+func OpenPublisher(ctx context.Context, options PublisherOptions) (*Publisher, error) {
+	var a arena
+	defer a.free()
+	c, err := options.c(&a)
+	if err != nil {
+		return nil, err
+	}
+	var made *C.lapwing_publisher
+	err = openLocked(ctx, func(timeout C.int64_t, e *C.lapwing_error) C.lapwing_result {
+		return C.lapwing_publisher_open(&c, timeout, &made, e)
+	})
+	if err != nil {
+		return nil, err
+	}
+	p := &Publisher{}
+	p.own(made, "Publisher",
+		func(c *C.lapwing_publisher) { C.lapwing_publisher_interrupt(c) },
+		func(c *C.lapwing_publisher) { C.lapwing_publisher_destroy(&c) })
+	info, err := p.Inspect()
+	if err != nil {
+		p.Close()
+		return nil, err
+	}
+	p.recordBytes, p.next = info.RecordBytes, info.First
+	return p, nil
+}
+
+// RecordBytes is the size of the bus's records.
+func (p *Publisher) RecordBytes() int { return p.recordBytes }
+
+// Publish publishes one record, and returns its sequence. It waits only for a journal that is a whole
+// ring behind. ErrRecordSize: the record is not of the bus's size. ErrJournalFailed and ErrClosed are
+// for good.
+func (p *Publisher) Publish(ctx context.Context, record []byte) (sequence uint64, err error) {
+	return p.PublishBatch(ctx, record, len(record))
+}
+
+// PublishBatch publishes records of recordBytes, end to end, in order. last is the sequence of the last
+// that was published, also on failure; 0: none of them was.
+func (p *Publisher) PublishBatch(ctx context.Context, records []byte, recordBytes int) (last uint64, err error) {
+	err = p.wait(ctx, func(c *C.lapwing_publisher, timeout C.int64_t, e *C.lapwing_error) C.lapwing_result {
+		if recordBytes <= 0 || len(records)%recordBytes != 0 {
+			return refuse(e, invalid("%d bytes are no whole number of records of %d bytes", len(records), recordBytes))
+		}
+		var until C.uint64_t
+		result := C.lw_publisher_publish(c, (*C.uint8_t)(unsafe.SliceData(records)),
+			C.size_t(len(records)/recordBytes), C.size_t(recordBytes), timeout, &until, e)
+		if until != 0 { // a call that is repeated publishes only what is left
+			last = uint64(until)
+			records = records[int(last+1-p.next)*recordBytes:]
+			p.next = last + 1
+		}
+		return result
+	})
+	return last, err
+}
+
+// PublishRows publishes Ts, which hold no pointers and are of the bus's size.
+func PublishRows[T any](ctx context.Context, p *Publisher, rows []T) (last uint64, err error) {
+	if err := plain[T](); err != nil {
+		return 0, err
+	}
+	if len(rows) == 0 {
+		return 0, nil
+	}
+	size := int(unsafe.Sizeof(rows[0]))
+	return p.PublishBatch(ctx, unsafe.Slice((*byte)(unsafe.Pointer(&rows[0])), len(rows)*size), size)
+}
+
+// Flush waits until everything published is durable, and returns how far that is.
+func (p *Publisher) Flush(ctx context.Context) (durable uint64, err error) {
+	var until C.uint64_t
+	err = p.wait(ctx, func(c *C.lapwing_publisher, timeout C.int64_t, e *C.lapwing_error) C.lapwing_result {
+		return C.lapwing_publisher_flush(c, timeout, &until, e)
+	})
+	return uint64(until), err
+}
+
+// Shutdown ends the session: everything is durable, the end is recorded, and subscribers learn of it. If
+// ctx ends first, a thread of the library goes on with it; a later Shutdown says how it ended. Close,
+// which is still to come, does not wait for any of this.
+func (p *Publisher) Shutdown(ctx context.Context) error {
+	return p.wait(ctx, func(c *C.lapwing_publisher, timeout C.int64_t, e *C.lapwing_error) C.lapwing_result {
+		return C.lapwing_publisher_close(c, timeout, e)
+	})
+}
+
+// Settled is how a start settled the session before it.
+type Settled uint32
+
+const (
+	SettledFresh     Settled = C.LAPWING_SETTLED_FRESH     // no journal yet: a new one
+	SettledContinued Settled = C.LAPWING_SETTLED_CONTINUED // the last session had ended cleanly
+	SettledRecovered Settled = C.LAPWING_SETTLED_RECOVERED // it was killed; the ring gave what was missing
+	SettledCut       Settled = C.LAPWING_SETTLED_CUT       // power cut: cut at durable, what was reserved is a void
+	SettledReset     Settled = C.LAPWING_SETTLED_RESET     // the journal had failed: a new one
+)
+
+func (s Settled) String() string { return nameOf(int(s), settled) }
+
+var settled = []string{0: "none", SettledFresh: "fresh", SettledContinued: "continued", SettledRecovered: "recovered",
+	SettledCut: "cut", SettledReset: "reset"}
+
+// JournalState is that of a publisher's journal.
+type JournalState uint32
+
+const (
+	JournalNone   JournalState = C.LAPWING_JOURNAL_NONE
+	JournalGood   JournalState = C.LAPWING_JOURNAL_GOOD
+	JournalFailed JournalState = C.LAPWING_JOURNAL_IS_FAILED // durable stays where it is; live goes on
+	JournalShed   JournalState = C.LAPWING_JOURNAL_IS_SHED   // likewise: LagShed
+)
+
+func (s JournalState) String() string { return nameOf(int(s), journalStates) }
+
+var journalStates = []string{JournalNone: "none", JournalGood: "good", JournalFailed: "failed",
+	JournalShed: "shed"}
+
+// PublisherInfo is as of the call.
+type PublisherInfo struct {
+	RecordBytes       int
+	JournalID         ID
+	SessionID         ID
+	First             uint64 // sequence of this session's first record
+	Head              uint64 // last published
+	Durable           uint64 // last that no power cut takes back
+	SourceOffset      uint64 // records of the source that earlier sessions published
+	Subscribers       uint64
+	Settled           Settled
+	JournalState      JournalState
+	JournalErrno      int
+	VoidFirst         uint64 // sequences that this start recorded as a void; 0, 0: none
+	VoidLast          uint64
+	JournalStalls     uint64 // times publish waited for the journal
+	JournalStallMax   time.Duration
+	JournalStallTotal time.Duration
+	IdleWakes         uint64 // one for each sleeper and idle period
+	Doorbells         uint64 // wakes of parked subscribers
+}
+
+// Inspect waits for nothing.
+func (p *Publisher) Inspect() (PublisherInfo, error) {
+	info := C.lapwing_publisher_info{struct_size: C.uint32_t(C.sizeof_lapwing_publisher_info)}
+	err := p.call(func(c *C.lapwing_publisher, e *C.lapwing_error) C.lapwing_result {
+		return C.lapwing_publisher_inspect(c, &info, e)
+	})
+	if err != nil {
+		return PublisherInfo{}, err
+	}
+	return PublisherInfo{
+		RecordBytes:       int(info.record_bytes),
+		JournalID:         goID(&info.journal_id),
+		SessionID:         goID(&info.session_id),
+		First:             uint64(info.first),
+		Head:              uint64(info.head),
+		Durable:           uint64(info.durable),
+		SourceOffset:      uint64(info.source_offset),
+		Subscribers:       uint64(info.subscribers),
+		Settled:           Settled(info.settled),
+		JournalState:      JournalState(info.journal_state),
+		JournalErrno:      int(info.journal_errno),
+		VoidFirst:         uint64(info.void_first),
+		VoidLast:          uint64(info.void_last),
+		JournalStalls:     uint64(info.journal_stalls),
+		JournalStallMax:   time.Duration(info.journal_stall_ns_max),
+		JournalStallTotal: time.Duration(info.journal_stall_ns_total),
+		IdleWakes:         uint64(info.idle_wakes),
+		Doorbells:         uint64(info.doorbells),
+	}, nil
+}

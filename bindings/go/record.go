@@ -1,0 +1,223 @@
+package lapwing
+
+import (
+	"cmp"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"unicode"
+	"unsafe"
+)
+
+// A record can be a Go struct of numbers, bytes and arrays of them, which lies in memory as the record
+// does. Schema.Check says whether it does.
+
+// Record copies a row into a T. ErrRecordSize: the row is not as long as a T.
+func Record[T any](row []byte) (record T, err error) {
+	if err := plain[T](); err != nil {
+		return record, err
+	}
+	if uintptr(len(row)) != unsafe.Sizeof(record) {
+		return record, recordSize[T](len(row))
+	}
+	copy(BytesOf(&record), row)
+	return record, nil
+}
+
+// Rows is the rows of a batch as Ts, where they are: in the memory of the batch, until it is read into
+// again. ErrRecordSize: they are not as long as a T.
+func Rows[T any](b *Batch) ([]T, error) {
+	if err := plain[T](); err != nil {
+		return nil, err
+	}
+	var record T
+	if b.Count == 0 {
+		return nil, nil
+	}
+	if uintptr(b.RowBytes) != unsafe.Sizeof(record) {
+		return nil, recordSize[T](b.RowBytes)
+	}
+	first := unsafe.Pointer(unsafe.SliceData(b.Memory))
+	if uintptr(first)%unsafe.Alignof(record) != 0 {
+		return nil, invalid("the batch's memory is not aligned for %T; NewBatch aligns it", record)
+	}
+	return unsafe.Slice((*T)(first), b.Count), nil
+}
+
+// BytesOf is the memory of a record, for Publish. T must hold no pointers.
+func BytesOf[T any](record *T) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(record)), unsafe.Sizeof(*record))
+}
+
+func recordSize[T any](rowBytes int) error {
+	t := reflect.TypeFor[T]()
+	return &Error{Code: ErrRecordSize, Message: fmt.Sprintf(
+		"rows have %d bytes, and a %v has %d; use the struct that Schema.Check accepts", rowBytes, t, t.Size())}
+}
+
+// Check compares a struct with the schema: every field but those of RoleSpare must be one of the
+// struct, at the same offset, of the same type and with the same name (see Describe). The error is
+// ErrRecordSize and names the first field that differs.
+func (s *Schema) Check(record any) error {
+	t, err := structOf(record)
+	if err != nil {
+		return err
+	}
+	differs := func(format string, values ...any) error {
+		return &Error{Code: ErrRecordSize, Message: fmt.Sprintf("%v is not %s: ", t, s.Name) +
+			fmt.Sprintf(format, values...)}
+	}
+	if int(t.Size()) != s.RecordBytes {
+		return differs("it has %d bytes, and the record has %d", t.Size(), s.RecordBytes)
+	}
+	found := map[int]member{}
+	for _, m := range members(nil, member{t: t}, "") {
+		found[m.offset] = m
+	}
+	for _, field := range s.Fields {
+		m, ok := found[field.Offset]
+		delete(found, field.Offset)
+		switch {
+		case field.Role == RoleSpare:
+		case !ok:
+			return differs("it has no field at offset %d, where %s is", field.Offset, field.Name)
+		case m.name != field.Name:
+			return differs("at offset %d it has %s, where %s is", field.Offset, m.name, field.Name)
+		case !field.fits(m.t):
+			return differs("its %s is of type %v, and the record's is %v of %d bytes", m.name, m.t,
+				field.Type, field.Bytes)
+		}
+	}
+	for _, m := range found {
+		if !slices.Contains(m.options, "spare") && !s.isSpare(m) {
+			return differs("its %s at offset %d is no field of the record", m.name, m.offset)
+		}
+	}
+	return nil
+}
+
+func structOf(record any) (reflect.Type, error) {
+	t := reflect.TypeOf(record)
+	for t != nil && t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if t == nil || t.Kind() != reflect.Struct {
+		return nil, invalid("a record is a struct, and %T is none", record)
+	}
+	return t, nil
+}
+
+// member is a field of a struct that holds no struct.
+type member struct {
+	name    string
+	offset  int
+	t       reflect.Type
+	options []string // of its tag
+}
+
+func members(list []member, m member, suffix string) []member {
+	switch {
+	case m.t.Kind() == reflect.Struct:
+		for i := range m.t.NumField() {
+			f := m.t.Field(i)
+			part := strings.Split(f.Tag.Get("lapwing"), ",")
+			inner := member{m.name, m.offset + int(f.Offset), f.Type, part[1:]}
+			if !f.Anonymous && !slices.Contains(inner.options, "inline") {
+				inner.name = strings.TrimPrefix(m.name+"_"+cmp.Or(part[0], snakeCase(f.Name)), "_")
+			}
+			if f.Name == "_" {
+				inner.name = fmt.Sprintf("spare_%d", inner.offset)
+				inner.options = append(inner.options, "spare")
+			}
+			list = members(list, inner, suffix)
+		}
+	case m.t.Kind() == reflect.Array && m.t.Elem().Kind() != reflect.Uint8:
+		for i := range m.t.Len() {
+			inner := member{m.name, m.offset + i*int(m.t.Elem().Size()), m.t.Elem(), m.options}
+			list = members(list, inner, fmt.Sprintf("%s_%02d", suffix, i))
+		}
+	default:
+		m.name += suffix
+		list = append(list, m)
+	}
+	return list
+}
+
+// snakeCase is "ts_recv" of TsRecv, and "instrument_id" of InstrumentID.
+func snakeCase(name string) string {
+	var made strings.Builder
+	letters := []rune(name)
+	for i, letter := range letters {
+		isStart := i > 0 && unicode.IsUpper(letter) && (!unicode.IsUpper(letters[i-1]) ||
+			i+1 < len(letters) && unicode.IsLower(letters[i+1]))
+		if isStart {
+			made.WriteByte('_')
+		}
+		made.WriteRune(unicode.ToLower(letter))
+	}
+	return made.String()
+}
+
+var fieldKinds = map[FieldType]reflect.Kind{TypeInt8: reflect.Int8, TypeInt16: reflect.Int16,
+	TypeInt32: reflect.Int32, TypeInt64: reflect.Int64, TypeUint8: reflect.Uint8, TypeUint16: reflect.Uint16,
+	TypeUint32: reflect.Uint32, TypeUint64: reflect.Uint64, TypeFloat32: reflect.Float32,
+	TypeFloat64: reflect.Float64, TypeChar: reflect.Uint8}
+
+func (f Field) fits(t reflect.Type) bool {
+	if kind, ok := fieldKinds[f.Type]; ok {
+		return t.Kind() == kind
+	}
+	return t.Kind() == reflect.Array && t.Elem().Kind() == reflect.Uint8 && t.Len() == f.Bytes
+}
+
+func (s *Schema) isSpare(m member) bool {
+	for _, f := range s.Fields {
+		if f.Role == RoleSpare && f.Offset <= m.offset && m.offset+int(m.t.Size()) <= f.Offset+f.Bytes {
+			return true
+		}
+	}
+	return false
+}
+
+var plainTypes sync.Map // reflect.Type to bool
+
+// plain refuses a type that holds pointers: its bytes mean nothing elsewhere, and bytes from elsewhere
+// would be taken for addresses.
+func plain[T any]() error {
+	t := reflect.TypeFor[T]()
+	known, ok := plainTypes.Load(t)
+	if !ok {
+		known = isPlain(t)
+		plainTypes.Store(t, known)
+	}
+	if known == false {
+		return notPlain(t)
+	}
+	return nil
+}
+
+func notPlain(t reflect.Type) error {
+	return invalid("%v holds more than numbers of a fixed size, bytes, and arrays and structs of them", t)
+}
+
+func isPlain(t reflect.Type) bool {
+	switch t.Kind() {
+	case reflect.Struct:
+		for i := range t.NumField() {
+			if !isPlain(t.Field(i).Type) {
+				return false
+			}
+		}
+		return true
+	case reflect.Array:
+		return isPlain(t.Elem())
+	}
+	for _, kind := range fieldKinds { // no bool: a byte from elsewhere may be neither true nor false
+		if t.Kind() == kind {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,140 @@
+package lapwing
+
+// #include "calls.h"
+import "C"
+
+import "math"
+
+// FieldType is how a field's bytes are read. Numbers are little-endian.
+type FieldType uint32
+
+const (
+	TypeInt8    FieldType = C.LAPWING_INT8
+	TypeInt16   FieldType = C.LAPWING_INT16
+	TypeInt32   FieldType = C.LAPWING_INT32
+	TypeInt64   FieldType = C.LAPWING_INT64
+	TypeUint8   FieldType = C.LAPWING_UINT8
+	TypeUint16  FieldType = C.LAPWING_UINT16
+	TypeUint32  FieldType = C.LAPWING_UINT32
+	TypeUint64  FieldType = C.LAPWING_UINT64
+	TypeFloat32 FieldType = C.LAPWING_FLOAT32
+	TypeFloat64 FieldType = C.LAPWING_FLOAT64
+	TypeChar    FieldType = C.LAPWING_CHAR  // one letter
+	TypeText    FieldType = C.LAPWING_TEXT  // letters, up to the first zero or the end
+	TypeBytes   FieldType = C.LAPWING_BYTES // bytes
+)
+
+func (t FieldType) String() string { return nameOf(int(t), fieldTypes) }
+
+var fieldTypes = []string{TypeInt8: "int8", TypeInt16: "int16", TypeInt32: "int32", TypeInt64: "int64", TypeUint8: "uint8",
+	TypeUint16: "uint16", TypeUint32: "uint32", TypeUint64: "uint64", TypeFloat32: "float32", TypeFloat64: "float64",
+	TypeChar: "char", TypeText: "text", TypeBytes: "bytes"}
+
+// FieldUnit is what a field's number counts.
+type FieldUnit uint32
+
+const (
+	UnitPlain FieldUnit = C.LAPWING_UNIT_PLAIN
+	UnitPrice FieldUnit = C.LAPWING_UNIT_PRICE  // int64, 1e-9 of a currency or point; NoPrice: none
+	UnitUTCNs FieldUnit = C.LAPWING_UNIT_UTC_NS // uint64, ns since 1970; NoTime: none
+	UnitFlags FieldUnit = C.LAPWING_UNIT_FLAGS  // unsigned, a sum of named bits
+)
+
+// FieldRole is what a field is to its record.
+type FieldRole uint32
+
+const (
+	RoleData        FieldRole = C.LAPWING_ROLE_DATA
+	RoleTime        FieldRole = C.LAPWING_ROLE_TIME         // of the record, UTC ns
+	RoleKey         FieldRole = C.LAPWING_ROLE_KEY          // what the record is about; there may be several
+	RolePublishTime FieldRole = C.LAPWING_ROLE_PUBLISH_TIME // UTC ns
+	RoleSpare       FieldRole = C.LAPWING_ROLE_SPARE        // bytes of no meaning yet
+)
+
+const (
+	NoPrice int64  = math.MaxInt64  // a price that is none
+	NoTime  uint64 = math.MaxUint64 // a time that is none
+)
+
+// Field is a part of a record.
+type Field struct {
+	Name   string
+	Offset int // bytes from the record's begin
+	Bytes  int
+	Type   FieldType
+	Unit   FieldUnit
+	Role   FieldRole
+}
+
+// Schema says what a record is.
+type Schema struct {
+	Name        string
+	Version     int
+	RecordBytes int
+	Hash        uint64
+	Fields      []Field // in the order of their offsets
+	Text        string  // the whole description in JSON, for PublisherOptions and SubscriberOptions
+}
+
+// SchemaOfBus is the schema of the records of the bus in that directory. ErrNotFound: they are not
+// described.
+func SchemaOfBus(directory string) (*Schema, error) { return readSchema(directory, "") }
+
+// SchemaNamed is the newest version of a schema that Lapwing ships ("dbn.mbo", "kv16" …), or "orders",
+// the entries of that fold.
+func SchemaNamed(name string) (*Schema, error) { return readSchema("", name) }
+
+func readSchema(directory, name string) (*Schema, error) {
+	if err := load(); err != nil {
+		return nil, err
+	}
+	var a arena
+	defer a.free()
+	d, n := a.text(directory), a.text(name)
+	if a.err != nil {
+		return nil, a.err
+	}
+	schema := C.lapwing_schema{struct_size: C.uint32_t(C.sizeof_lapwing_schema)}
+	var fields []C.lapwing_field
+	var text []C.char
+	for {
+		e := noError()
+		var fieldsAt *C.lapwing_field
+		var textAt *C.char
+		if len(fields) > 0 {
+			fieldsAt = &fields[0]
+		}
+		if len(text) > 0 {
+			textAt = &text[0]
+		}
+		result := C.lapwing_schema_fields(d, n, &schema, fieldsAt, C.size_t(len(fields)), textAt,
+			C.size_t(len(text)), &e)
+		isWhole := len(fields) == int(schema.field_count) && len(text) == int(schema.text_bytes)
+		if Code(result) != ErrTooSmall && (result != C.LAPWING_OK || isWhole) {
+			if err := failure(result, &e); err != nil {
+				return nil, err
+			}
+			return goSchema(&schema, fields, text), nil
+		}
+		// The first call says how much there is. Another publisher may change that before the second.
+		fields = make([]C.lapwing_field, schema.field_count)
+		text = make([]C.char, schema.text_bytes)
+	}
+}
+
+func goSchema(schema *C.lapwing_schema, fields []C.lapwing_field, text []C.char) *Schema {
+	made := &Schema{
+		Name:        goText(schema.name[:]),
+		Version:     int(schema.version),
+		RecordBytes: int(schema.record_bytes),
+		Hash:        uint64(schema.hash),
+		Fields:      make([]Field, len(fields)),
+		Text:        goText(text),
+	}
+	for i := range fields {
+		f := &fields[i]
+		made.Fields[i] = Field{goText(f.name[:]), int(f.offset), int(f.bytes), FieldType(f._type),
+			FieldUnit(f.unit), FieldRole(f.role)}
+	}
+	return made
+}

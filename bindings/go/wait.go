@@ -1,0 +1,123 @@
+package lapwing
+
+// #include "calls.h"
+import "C"
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// NoWait is the context of a call that does not wait: where it would have to, it answers ErrWouldBlock.
+var NoWait context.Context = noWait{}
+
+type noWait struct{}
+
+func (noWait) Deadline() (time.Time, bool) { return time.Time{}, true }
+func (noWait) Done() <-chan struct{}       { return closedChannel }
+func (noWait) Err() error                  { return context.DeadlineExceeded }
+func (noWait) Value(any) any               { return nil }
+
+var closedChannel = func() chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}()
+
+// timeoutOf is the timeout that C is given.
+func timeoutOf(ctx context.Context) C.int64_t {
+	if ctx == NoWait {
+		return 0
+	}
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		return C.LAPWING_FOREVER
+	}
+	return C.int64_t(max(time.Until(deadline), 1)) // 0 is for NoWait alone
+}
+
+// Calls that make a handle have none that could be interrupted. One that waits until another process
+// lets go of a lock waits in pieces of this length, between which the context is checked.
+const lockPatience = 50 * time.Millisecond
+
+// openLocked performs a call that waits for a lock.
+func openLocked(ctx context.Context, open func(C.int64_t, *C.lapwing_error) C.lapwing_result) error {
+	if err := load(); err != nil {
+		return err
+	}
+	e := noError()
+	var taken error // what the last piece has answered: it says what is in the way
+	for {
+		switch {
+		case ctx == NoWait || ctx.Err() == nil:
+		case taken != nil && errors.Is(ctx.Err(), context.DeadlineExceeded):
+			return taken
+		default:
+			return ended(ctx)
+		}
+		timeout, isLast := timeoutOf(ctx), true
+		if timeout == C.LAPWING_FOREVER || timeout > C.int64_t(lockPatience) {
+			timeout, isLast = C.int64_t(lockPatience), false
+		}
+		taken = failure(open(timeout, &e), &e)
+		if code := CodeOf(taken); isLast || code != ErrBusTaken && code != ErrTimedOut {
+			return taken
+		}
+	}
+}
+
+// A call that waits for a peer, in a context without a deadline, begins anew after this time.
+const peerPatience = 10 * time.Second
+
+// openPeer performs a call that waits for another process to answer. One that is given up because the
+// context was canceled goes on in the goroutine until it times out; what it then has made is dropped.
+func openPeer[P any](ctx context.Context, patience time.Duration,
+	open func(C.int64_t, *P, *C.lapwing_error) C.lapwing_result, drop func(P)) (P, error) {
+	var none P
+	if err := load(); err != nil {
+		return none, err
+	}
+	if ctx != NoWait && ctx.Err() != nil {
+		return none, ended(ctx)
+	}
+	type answer struct {
+		made P
+		err  error
+	}
+	attempt := func() (a answer) {
+		e := noError()
+		for {
+			timeout := timeoutOf(ctx)
+			isLast := timeout != C.LAPWING_FOREVER || ctx.Done() == nil
+			if !isLast {
+				timeout = C.int64_t(max(patience, peerPatience))
+			}
+			a.err = failure(open(timeout, &a.made, &e), &e)
+			if isLast || CodeOf(a.err) != ErrTimedOut || ctx.Err() != nil {
+				return a
+			}
+		}
+	}
+	if ctx == NoWait || ctx.Done() == nil {
+		a := attempt()
+		return a.made, a.err
+	}
+	answers := make(chan answer, 1)
+	go func() { answers <- attempt() }()
+	select {
+	case a := <-answers:
+		return a.made, a.err
+	case <-ctx.Done():
+	}
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) { // the call's own, too, and it has the words
+		a := <-answers
+		return a.made, a.err
+	}
+	go func() {
+		if a := <-answers; a.err == nil {
+			drop(a.made)
+		}
+	}()
+	return none, ended(ctx)
+}
