@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# Builds the Java package into build/bindings/java, and installs it into Maven's local repository,
+# from which the Kotlin package takes it. Needs no library of Lapwing: it is loaded at run time.
+#
+# Exit: 0 built, 77 the machine lacks what the last line says, else what failed.
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+. "$here/jdk.sh"
+find_jdk
+command -v mvn >/dev/null || { echo "Maven; this machine has none"; exit 77; }
+
+# C.java belongs to the header.
+header=$here/../c/lapwing.h
+if [[ -e $header ]] &&
+  ! python3 "$here/layouts.py" "$header" | cmp -s - "$here/src/main/java/lapwing/C.java"; then
+  echo "C.java is not what layouts.py makes of lapwing.h; run layouts.py, which says how"
+  exit 1
+fi
+
+mvn --batch-mode --quiet --file "$here/pom.xml" -DskipTests install

@@ -1,0 +1,45 @@
+import java.nio.file.Path;
+import lapwing.Publisher;
+import lapwing.PublisherOptions;
+import lapwing.Row;
+import lapwing.Schema;
+
+/**
+ * Publishes ten records of a struct of one's own, and says how far they are durable.
+ *
+ * <p>The description is what LAPWING_RECORD makes of a C++ struct (docs/records.md); a program in any
+ * language then reads the fields by name.
+ *
+ * <pre>java -cp lapwing.jar --enable-native-access=ALL-UNNAMED examples/Publish.java DIRECTORY</pre>
+ */
+final class Publish {
+  private static final String QUOTE = """
+      {"name":"desk.quote","version":1,"record_bytes":24,"fields":[
+      {"name":"time","type":"uint64","offset":0,"unit":"utc_ns","role":"time"},
+      {"name":"instrument","type":"uint32","offset":8,"role":"key"},
+      {"name":"size","type":"uint32","offset":12},
+      {"name":"price","type":"int64","offset":16,"unit":"price"}]}""";
+
+  private Publish() {}
+
+  public static void main(String[] arguments) {
+    Path directory = Path.of(arguments[0]);
+    try (var publisher =
+        Publisher.open(directory, new PublisherOptions().description(QUOTE).capacity(4096))) {
+      Schema schema = Schema.ofBus(directory);
+      var time = schema.field("time");
+      var instrument = schema.field("instrument");
+      var size = schema.field("size");
+      var price = schema.field("price");
+      Row quote = Row.allocate(schema);
+      for (int i = 1; i <= 10; i++) {
+        publisher.publish(quote
+            .put(time, System.currentTimeMillis() * 1_000_000)
+            .put(instrument, 42)
+            .put(size, i)
+            .put(price, 4_500_250_000_000L + i * 250_000_000L)); // 4500.25 and on, in steps of 0.25
+      }
+      System.out.println("durable up to " + publisher.flush(lapwing.Lapwing.FOREVER));
+    }
+  }
+}

@@ -1,0 +1,113 @@
+package lapwing;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+
+/**
+ * Memory that a subscriber or a history reads into, again and again: nothing is allocated for a
+ * record or a batch, and an object for an event. It grows to `rowsMax` rows of the size that comes.
+ */
+public final class Batch {
+  private static final long ALIGNMENT = 64; // of a cache line
+
+  private final int rowsMax;
+  private final boolean mayGrow;
+  private final MemorySegment struct = Text.struct(Arena.ofAuto(), C.batch.SIZE);
+  private final MemorySegment eventPart = struct.asSlice(C.batch.event, C.event.SIZE);
+  private final Records records = new Records();
+  private final State state = new State();
+  private MemorySegment rows;
+  private MemorySegment readOnlyRows;
+  private MemorySegment sequences; // null: no column
+  private MemorySegment conflated;
+
+  /** For up to that many rows of whatever size comes. */
+  public Batch(int rowsMax) {
+    this(rowsMax, 0, true);
+  }
+
+  private Batch(int rowsMax, long bytes, boolean mayGrow) {
+    if (rowsMax < 1) {
+      throw new LapwingException(ErrorCode.INVALID_ARGUMENT, "a batch of " + rowsMax + " rows");
+    }
+    this.rowsMax = rowsMax;
+    this.mayGrow = mayGrow;
+    struct.set(ValueLayout.JAVA_LONG, C.batch.rows_max, rowsMax);
+    allocate(bytes);
+  }
+
+  /**
+   * Memory that does not grow. Where not one row fits, a read throws {@link ErrorCode#TOO_SMALL}, and
+   * {@link #rowBytes()} is what a row takes.
+   */
+  public static Batch ofBytes(int rowsMax, long bytes) {
+    return new Batch(rowsMax, bytes, false);
+  }
+
+  /** The most rows that one read gives. */
+  public int rowsMax() {
+    return rowsMax;
+  }
+
+  /** Of the rows that were read, or were too large. */
+  public int rowBytes() {
+    return struct.get(ValueLayout.JAVA_INT, C.batch.row_bytes);
+  }
+
+  private void allocate(long bytes) {
+    rows = Arena.ofAuto().allocate(Math.max(bytes, ALIGNMENT), ALIGNMENT);
+    readOnlyRows = rows.asReadOnly();
+    struct.set(ValueLayout.ADDRESS, C.batch.rows, rows);
+    struct.set(ValueLayout.JAVA_LONG, C.batch.rows_bytes, bytes);
+  }
+
+  /** For {@code C}: what it reads into. Columns are needed where rows do not follow one another. */
+  MemorySegment memory(boolean needsColumns) {
+    if (needsColumns && sequences == null) {
+      sequences = Arena.ofAuto().allocate(rowsMax * 8L, ALIGNMENT);
+      conflated = Arena.ofAuto().allocate(rowsMax * 8L, ALIGNMENT);
+      struct.set(ValueLayout.ADDRESS, C.batch.sequences, sequences);
+      struct.set(ValueLayout.ADDRESS, C.batch.conflated, conflated);
+    }
+    return struct;
+  }
+
+  /** After too-small: true where it is worth another attempt. */
+  boolean grow() {
+    return grow(rowBytes());
+  }
+
+  private boolean grow(int rowBytes) {
+    long wanted = (long) rowsMax * rowBytes;
+    if (!mayGrow || wanted <= struct.get(ValueLayout.JAVA_LONG, C.batch.rows_bytes)) {
+      return false;
+    }
+    allocate(wanted);
+    return true;
+  }
+
+  /** What the last read filled in; null: nothing. */
+  Item item() {
+    switch (struct.get(ValueLayout.JAVA_INT, C.batch.kind)) {
+      case C.BATCH_RECORDS:
+        return fill(records);
+      case C.BATCH_STATE:
+        return fill(state);
+      case C.BATCH_EVENT:
+        return Event.of(eventPart);
+      default:
+        return null;
+    }
+  }
+
+  private Rows fill(Rows target) {
+    int rowBytes = rowBytes();
+    target.set(readOnlyRows, (int) struct.get(ValueLayout.JAVA_LONG, C.batch.count), rowBytes,
+        struct.get(ValueLayout.JAVA_LONG, C.batch.first),
+        (struct.get(ValueLayout.JAVA_INT, C.batch.flags) & C.BATCH_SPARSE) != 0,
+        sequences, conflated);
+    grow(rowBytes); // for the next read; these rows keep their memory
+    return target;
+  }
+}

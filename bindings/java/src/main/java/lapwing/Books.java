@@ -1,0 +1,180 @@
+package lapwing;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.lang.ref.Reference;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * The order books of a bus of dbn.mbo, from everything that one subscriber reads.
+ *
+ * <pre>{@code
+ * for (Item item : subscriber.items(batch)) {
+ *   books.take(batch);
+ *   books.find(key).ifPresent(book -> show(book.bid(), book.ask()));
+ * }
+ * }</pre>
+ *
+ * <p>{@link ErrorCode#NOT_FOUND}: the instrument was not seen, or has no such level.
+ */
+public final class Books extends Handle {
+  private static final int ATTEMPTS_FROM = 64; // rows of memory for what has an unknown number of rows
+
+  /**
+   * Of all books.
+   *
+   * @param isSettled no book is within an event of the venue, and no state is being loaded
+   * @param isLoading a state is: the books are half of it
+   * @param sequence of the last record that is in them
+   * @param digest equal for equal books
+   */
+  public record Info(boolean isSettled, boolean isLoading, long sequence, long books, long orders,
+      long digest) {}
+
+  private final MemorySegment key = Arena.ofAuto().allocate(C.book_key.SIZE, 8);
+  private final MemorySegment book = Text.struct(Arena.ofAuto(), C.book.SIZE);
+
+  private Books(MemorySegment pointer) {
+    super("set of books", pointer, null, C::books_destroy);
+  }
+
+  /** Empty. */
+  public static Books create() {
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment error = LapwingException.memory(arena);
+      MemorySegment created = arena.allocate(ValueLayout.ADDRESS);
+      LapwingException.check(C.books_create(created, error), error);
+      return new Books(created.get(ValueLayout.ADDRESS, 0));
+    }
+  }
+
+  /**
+   * What was read last into the batch, rows or event; every batch of one subscriber, in order.
+   * MISUSE: it does not follow the last one; RECORD_SIZE: its rows are none of dbn.mbo or of the fold
+   * `orders`; INVALID_ARGUMENT: rows that stand for others. Nothing is changed then.
+   */
+  public void take(Batch batch) {
+    MemorySegment books = enter();
+    try {
+      LapwingException.check(C.books_take(books, batch.memory(false), error), error);
+    } finally {
+      exit();
+      Reference.reachabilityFence(batch); // the memory of its rows
+    }
+  }
+
+  /** The digest costs a sort of all orders. */
+  public Info inspect() {
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment info = Text.struct(arena, C.books_info.SIZE);
+      MemorySegment books = enter();
+      try {
+        LapwingException.check(C.books_inspect(books, info, error), error);
+      } finally {
+        exit();
+      }
+      return new Info(info.get(ValueLayout.JAVA_INT, C.books_info.is_settled) != 0,
+          info.get(ValueLayout.JAVA_INT, C.books_info.is_loading) != 0,
+          info.get(ValueLayout.JAVA_LONG, C.books_info.sequence),
+          info.get(ValueLayout.JAVA_LONG, C.books_info.books),
+          info.get(ValueLayout.JAVA_LONG, C.books_info.orders),
+          info.get(ValueLayout.JAVA_LONG, C.books_info.digest));
+    }
+  }
+
+  /** Of all books, by publisher, then by instrument. */
+  public List<BookKey> keys() {
+    return all(C.book_key.SIZE, (books, memory, max) -> C.books_list(books, memory, max, out, error),
+        (memory, at) -> new BookKey(
+            Short.toUnsignedInt(memory.get(ValueLayout.JAVA_SHORT, at + C.book_key.publisher_id)),
+            memory.get(ValueLayout.JAVA_INT, at + C.book_key.instrument_id)));
+  }
+
+  /** The book of an instrument; empty: it was not seen. */
+  public Optional<Book> find(BookKey which) {
+    MemorySegment books = enter();
+    try {
+      int result = C.books_find(books, in(which), book, error);
+      if (result == C.NOT_FOUND) {
+        return Optional.empty();
+      }
+      LapwingException.check(result, error);
+      return Optional.of(Book.of(book));
+    } finally {
+      exit();
+    }
+  }
+
+  /** Levels of a side, from the index `from` on, of which 0 is the best: at most `max`. */
+  public List<Level> levels(BookKey which, Side side, long from, int max) {
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment levels = arena.allocate(max * C.level.SIZE, 8);
+      MemorySegment books = enter();
+      try {
+        LapwingException.check(
+            C.books_levels(books, in(which), side.letter, from, levels, max, out, error), error);
+        return list(levels, C.level.SIZE, out.get(ValueLayout.JAVA_LONG, 0), Level::of);
+      } finally {
+        exit();
+      }
+    }
+  }
+
+  /** The orders of a level, the first in the queue first. */
+  public List<Order> orders(BookKey which, Side side, long level) {
+    return all(C.order.SIZE, (books, memory, max) ->
+        C.books_orders(books, in(which), side.letter, level, memory, max, out, error), Order::of);
+  }
+
+  /** The key where C takes it from: behind enter(). */
+  private MemorySegment in(BookKey which) {
+    key.set(ValueLayout.JAVA_INT, C.book_key.instrument_id, which.instrumentId());
+    key.set(ValueLayout.JAVA_SHORT, C.book_key.publisher_id, (short) which.publisherId());
+    return key;
+  }
+
+  // ---- lists whose length the library knows -----------------------------------------------------
+
+  private interface Call {
+    int apply(MemorySegment books, MemorySegment memory, long max);
+  }
+
+  private interface Element<T> {
+    T at(MemorySegment memory, long offset);
+  }
+
+  private <T> List<T> all(long elementBytes, Call call, Element<T> element) {
+    long max = ATTEMPTS_FROM;
+    MemorySegment books = enter();
+    try {
+      for (;;) {
+        try (Arena arena = Arena.ofConfined()) {
+          MemorySegment memory = arena.allocate(max * elementBytes, 8);
+          int result = call.apply(books, memory, max);
+          long count = out.get(ValueLayout.JAVA_LONG, 0);
+          if (result == C.OK) {
+            return list(memory, elementBytes, count, element);
+          }
+          if (result != C.TOO_SMALL || count <= max) {
+            throw LapwingException.of(result, error, 0);
+          }
+          max = count;
+        }
+      }
+    } finally {
+      exit();
+    }
+  }
+
+  private static <T> List<T> list(MemorySegment memory, long elementBytes, long count,
+      Element<T> element) {
+    List<T> list = new ArrayList<>((int) count);
+    for (long i = 0; i < count; i++) {
+      list.add(element.at(memory, i * elementBytes));
+    }
+    return list;
+  }
+}

@@ -1,0 +1,165 @@
+package lapwing;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+
+/**
+ * Messages to and from one other process, in order, never overwritten. Either side may listen
+ * ({@link Listener}), and either may connect.
+ *
+ * <p>Threads: one at a time, any; {@link #interrupt()} and {@link #close()} at any time. Memory that is
+ * borrowed (a claim, a message that was peeked at) is of the thread that borrowed it.
+ */
+public abstract sealed class Channel extends Handle permits Producer, Consumer, Duplex {
+  /** What this side lends to the program. */
+  final Lease lease = new Lease(this);
+
+  private MemorySegment staging = MemorySegment.NULL; // of payloads, which may end during a call
+
+  Channel(String what, MemorySegment pointer) {
+    super(what, pointer, C::channel_interrupt, C::channel_destroy);
+  }
+
+  static MemorySegment connect(Path path, int role, ChannelOptions options, Duration timeout) {
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment error = LapwingException.memory(arena);
+      MemorySegment connected = arena.allocate(ValueLayout.ADDRESS);
+      LapwingException.check(C.channel_connect(Text.in(arena, path), role, options.write(arena),
+          Lapwing.nanos(timeout), connected, error), error);
+      return connected.get(ValueLayout.ADDRESS, 0);
+    }
+  }
+
+  public ChannelInfo inspect() {
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment info = Text.struct(arena, C.channel_info.SIZE);
+      MemorySegment channel = enter();
+      try {
+        LapwingException.check(C.channel_inspect(channel, info, error), error);
+      } finally {
+        exit();
+      }
+      return ChannelInfo.of(info);
+    }
+  }
+
+  /** For an event loop in native code: the descriptor to poll after {@code arm}; -1: closed. */
+  public int fd() {
+    MemorySegment channel = enter();
+    try {
+      return C.channel_fd(channel);
+    } finally {
+      exit();
+    }
+  }
+
+  final boolean arm(long bytes) {
+    MemorySegment channel = enter();
+    try {
+      LapwingException.check(C.channel_arm(channel, bytes, out, error), error);
+      return out.get(ValueLayout.JAVA_INT, 0) != 0;
+    } finally {
+      exit();
+    }
+  }
+
+  /** Ends the wait under way, or else the next one, with {@link ErrorCode#INTERRUPTED}. */
+  public void interrupt() {
+    interruptWait();
+  }
+
+  /**
+   * Ends the channel: the other side learns it at once. What is borrowed stays as it is until it is
+   * given back. Idempotent.
+   */
+  public void end() {
+    MemorySegment channel = enter();
+    try {
+      LapwingException.check(C.channel_close(channel, error), error);
+    } finally {
+      exit();
+    }
+  }
+
+  /** Ends the channel, and gives everything back. */
+  @Override
+  public void close() {
+    lease.endIfMine();
+    super.close();
+  }
+
+  // ---- messages for C ---------------------------------------------------------------------------
+
+  /** Copies messages into the channel, and returns how many: all of them. */
+  final long sendAll(List<Message> messages, Duration timeout) {
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment array = arena.allocate(messages.size() * C.message.SIZE, 8);
+      for (int i = 0; i < messages.size(); i++) {
+        Message message = messages.get(i);
+        MemorySegment payload = message.payload();
+        write(array.asSlice(i * C.message.SIZE, C.message.SIZE), message.type(),
+            arena.allocate(payload.byteSize(), 8).copyFrom(payload));
+      }
+      return send(array, messages.size(), timeout);
+    }
+  }
+
+  /** The same for one message, without an allocation. */
+  final void sendOne(int type, MemorySegment payload, Duration timeout) {
+    MemorySegment channel = enter();
+    try {
+      write(out, type, staged(payload));
+      sendEntered(channel, out, 1, timeout);
+    } finally {
+      exit();
+    }
+  }
+
+  private long send(MemorySegment array, long count, Duration timeout) {
+    MemorySegment channel = enter();
+    try {
+      return sendEntered(channel, array, count, timeout);
+    } finally {
+      exit();
+    }
+  }
+
+  private long sendEntered(MemorySegment channel, MemorySegment array, long count,
+      Duration timeout) {
+    MemorySegment sent = out.asSlice(C.message.SIZE);
+    sent.set(ValueLayout.JAVA_LONG, 0, 0L);
+    int result = C.channel_send(channel, array, count, Lapwing.nanos(timeout), sent, error);
+    long done = sent.get(ValueLayout.JAVA_LONG, 0);
+    if (result != C.OK) {
+      throw LapwingException.of(result, error, done);
+    }
+    return done;
+  }
+
+  static void write(MemorySegment message, int type, MemorySegment payload) {
+    message.set(ValueLayout.ADDRESS, C.message.payload, payload);
+    message.set(ValueLayout.JAVA_LONG, C.message.bytes, payload.byteSize());
+    message.set(ValueLayout.JAVA_INT, C.message.type, type);
+  }
+
+  /** The payload in memory that stays: behind enter(), until the next one. */
+  final MemorySegment staged(MemorySegment payload) {
+    if (staging.byteSize() < payload.byteSize()) {
+      staging = Arena.ofAuto().allocate(payload.byteSize(), 8);
+    }
+    MemorySegment.copy(payload, 0, staging, 0, payload.byteSize());
+    return staging.asSlice(0, payload.byteSize());
+  }
+
+  /** A copy of a payload that the library keeps for a while only. */
+  static MemorySegment copied(MemorySegment message) {
+    byte[] bytes = message.get(ValueLayout.ADDRESS, C.message.payload)
+        .reinterpret(message.get(ValueLayout.JAVA_LONG, C.message.bytes))
+        .toArray(ValueLayout.JAVA_BYTE);
+    return MemorySegment.ofArray(bytes).asReadOnly();
+  }
+}

@@ -1,0 +1,43 @@
+package lapwing;
+
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.util.UUID;
+
+/**
+ * What went through a channel.
+ *
+ * @param connectionId the same on both sides
+ * @param messageBytesMax of a consumer what can come, else what can be sent
+ * @param received and released
+ * @param released of those sent, by the other side, as it says
+ * @param wakes of the other side: a system call each
+ */
+public record ChannelInfo(Role role, UUID connectionId, long messageBytesMax, long sent,
+    long received, long released, long fullWaits, long emptyWaits, long sleeps, long wakes,
+    long lateReplies) {
+
+  /** What this side of the channel is. */
+  public enum Role {
+    PRODUCER, CONSUMER, DUPLEX
+  }
+
+  static ChannelInfo of(MemorySegment info) {
+    return new ChannelInfo(
+        switch (info.get(ValueLayout.JAVA_INT, C.channel_info.role)) {
+          case C.PRODUCER -> Role.PRODUCER;
+          case C.CONSUMER -> Role.CONSUMER;
+          default -> Role.DUPLEX;
+        },
+        Text.id(info, C.channel_info.connection_id),
+        info.get(ValueLayout.JAVA_LONG, C.channel_info.message_bytes_max),
+        info.get(ValueLayout.JAVA_LONG, C.channel_info.sent),
+        info.get(ValueLayout.JAVA_LONG, C.channel_info.received),
+        info.get(ValueLayout.JAVA_LONG, C.channel_info.released),
+        info.get(ValueLayout.JAVA_LONG, C.channel_info.full_waits),
+        info.get(ValueLayout.JAVA_LONG, C.channel_info.empty_waits),
+        info.get(ValueLayout.JAVA_LONG, C.channel_info.sleeps),
+        info.get(ValueLayout.JAVA_LONG, C.channel_info.wakes),
+        info.get(ValueLayout.JAVA_LONG, C.channel_info.late_replies));
+  }
+}

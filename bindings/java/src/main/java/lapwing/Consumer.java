@@ -1,0 +1,106 @@
+package lapwing;
+
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.file.Path;
+import java.time.Duration;
+
+/**
+ * Takes the messages of a {@link Producer}. In place:
+ *
+ * <pre>{@code
+ * Messages messages = consumer.peek(64, timeout);  // empty: none came in that time
+ * for (Message message : messages) process(message.type(), message.payload());
+ * consumer.release(messages.size());
+ * }</pre>
+ *
+ * or by copying: {@link #receive}.
+ */
+public final class Consumer extends Channel {
+  private Messages messages = new Messages(lease, 1);
+
+  Consumer(MemorySegment pointer) {
+    super("consumer", pointer);
+  }
+
+  /** To the one that listens there. */
+  public static Consumer connect(Path path, ChannelOptions options, Duration timeout) {
+    return new Consumer(connect(path, C.CONSUMER, options, timeout));
+  }
+
+  /**
+   * Borrows up to `max` messages, from the first that is not released on. The list is this consumer's
+   * own, and the same for every peek; empty: none came in that time.
+   */
+  public Messages peek(int max, Duration timeout) {
+    long timeoutNs = Lapwing.nanos(timeout);
+    MemorySegment channel = enter();
+    try {
+      return peekEntered(channel, max, timeoutNs);
+    } finally {
+      exit();
+    }
+  }
+
+  private Messages peekEntered(MemorySegment channel, int max, long timeoutNs) {
+    if (messages.max() < max) {
+      messages = new Messages(lease, max);
+    }
+    messages.count(0);
+    int result = C.channel_peek_now(channel, messages.array, max, 0, out, error);
+    if (timeoutNs != 0 && result == C.WOULD_BLOCK) {
+      result = C.channel_peek(channel, messages.array, max, timeoutNs, out, error);
+    }
+    if (LapwingException.came(result, timeoutNs, error)) {
+      messages.count((int) out.get(ValueLayout.JAVA_LONG, 0));
+    }
+    return messages;
+  }
+
+  /**
+   * Gives the first of the messages of the last peek back. The views of all of them end; the others
+   * are there again at the next peek. MISUSE, and nothing is released: there were fewer, another thread
+   * peeked, or an operation still uses a view.
+   */
+  public void release(long count) {
+    if (isClosed()) {
+      lease.endIfMine(); // what the close has left
+    }
+    MemorySegment channel = enter();
+    try {
+      releaseEntered(channel, count);
+    } finally {
+      exit();
+    }
+  }
+
+  private void releaseEntered(MemorySegment channel, long count) {
+    lease.end();
+    messages.count(0);
+    LapwingException.check(C.channel_release(channel, count, error), error);
+  }
+
+  /** A copy of the next message, which is released; null: none came in that time. */
+  public Message receive(Duration timeout) {
+    long timeoutNs = Lapwing.nanos(timeout);
+    MemorySegment channel = enter();
+    try {
+      if (peekEntered(channel, 1, timeoutNs).isEmpty()) {
+        return null;
+      }
+      Message message = new Message(messages.type(0), copied(messages.array));
+      releaseEntered(channel, 1);
+      return message;
+    } finally {
+      exit();
+    }
+  }
+
+  /**
+   * For an event loop. True: nothing has arrived, and {@link #fd()} becomes readable when that may have
+   * changed. False: peek at once.
+   */
+  public boolean arm() {
+    return arm(0);
+  }
+}

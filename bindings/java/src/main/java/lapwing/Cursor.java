@@ -1,0 +1,88 @@
+package lapwing;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Optional;
+
+/**
+ * A position that survives the process: up to where it has processed a bus. A file, which one process
+ * at a time holds.
+ */
+public final class Cursor extends Handle {
+  /**
+   * What was committed.
+   *
+   * @param outputBytes where the program's own output ended then: its length, or 0
+   * @param outputFile and the number of its file, or 0
+   */
+  public record Commit(Position position, long outputBytes, long outputFile) {}
+
+  private Cursor(MemorySegment pointer) {
+    super("cursor", pointer, null, C::cursor_destroy);
+  }
+
+  /** Of which commits survive a kill of the process, and a power cut only if the kernel wrote them. */
+  public static Cursor open(Path path, Duration timeout) {
+    return open(path, 0, timeout);
+  }
+
+  /** Of which no power cut takes a commit back. Each one costs a sync. */
+  public static Cursor openDurable(Path path, Duration timeout) {
+    return open(path, C.CURSOR_DURABLE, timeout);
+  }
+
+  /** Takes the lock of the file, for which it waits, and reads it; makes it if it is missing. */
+  private static Cursor open(Path path, int flags, Duration timeout) {
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment error = LapwingException.memory(arena);
+      MemorySegment opened = arena.allocate(ValueLayout.ADDRESS);
+      LapwingException.check(C.cursor_open(Text.in(arena, path), flags, Lapwing.nanos(timeout),
+          opened, error), error);
+      return new Cursor(opened.get(ValueLayout.ADDRESS, 0));
+    }
+  }
+
+  /** The last commit; empty: nothing was committed yet. */
+  public Optional<Commit> last() {
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment position = arena.allocate(C.position.SIZE, 8);
+      MemorySegment bytes = arena.allocate(ValueLayout.JAVA_LONG);
+      MemorySegment file = arena.allocate(ValueLayout.JAVA_LONG);
+      MemorySegment cursor = enter();
+      try {
+        int result = C.cursor_position(cursor, position, bytes, file, error);
+        if (result == C.NOT_FOUND) {
+          return Optional.empty();
+        }
+        LapwingException.check(result, error);
+      } finally {
+        exit();
+      }
+      return Optional.of(new Commit(Position.of(position), bytes.get(ValueLayout.JAVA_LONG, 0),
+          file.get(ValueLayout.JAVA_LONG, 0)));
+    }
+  }
+
+  /** Everything up to that position is processed. One with the sequence 0 changes nothing. */
+  public void commit(Position position) {
+    commit(new Commit(position, 0, 0));
+  }
+
+  /** The same, with where the program's own output ended. */
+  public void commit(Commit commit) {
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment position = arena.allocate(C.position.SIZE, 8);
+      commit.position().write(position);
+      MemorySegment cursor = enter();
+      try {
+        LapwingException.check(C.cursor_commit(cursor, position, commit.outputBytes(),
+            commit.outputFile(), error), error);
+      } finally {
+        exit();
+      }
+    }
+  }
+}

@@ -1,0 +1,163 @@
+package lapwing;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+
+/**
+ * Calls and one-way messages, in both directions.
+ *
+ * <pre>{@code
+ * Reply reply = duplex.call(1, payload, Duration.ofSeconds(1));                  // one side
+ *
+ * for (Request request; (request = duplex.next(Lapwing.FOREVER)) != null; ) {   // the other side
+ *   duplex.reply(request, 2, answer, Lapwing.FOREVER);
+ * }
+ * }</pre>
+ *
+ * Payloads that arrive are copied: nothing is borrowed.
+ */
+public final class Duplex extends Channel {
+  private final MemorySegment reply = Text.struct(Arena.ofAuto(), C.reply.SIZE);
+
+  Duplex(MemorySegment pointer) {
+    super("duplex", pointer);
+  }
+
+  /** To the one that listens there. */
+  public static Duplex connect(Path path, ChannelOptions options, Duration timeout) {
+    return new Duplex(connect(path, C.DUPLEX, options, timeout));
+  }
+
+  /** Sends a one-way message. */
+  public void send(int type, MemorySegment payload, Duration timeout) {
+    sendOne(type, payload, timeout);
+  }
+
+  /** Sends one-way messages, in order. {@link LapwingException#progress()} is how many were sent. */
+  public void send(List<Message> messages, Duration timeout) {
+    sendAll(messages, timeout);
+  }
+
+  // ---- of the side that calls -------------------------------------------------------------------
+
+  /** A call and its end; TIMED_OUT is thrown. An error of the other side's own is returned. */
+  public Reply call(int type, MemorySegment payload, Duration timeout) {
+    return finish(start(type, payload, timeout));
+  }
+
+  /** The same, from the heap. */
+  public Reply call(int type, byte[] payload, Duration timeout) {
+    return call(type, MemorySegment.ofArray(payload), timeout);
+  }
+
+  /** Sends a request, whose reply must arrive within that time. Returns the number of the call. */
+  public long start(int type, MemorySegment payload, Duration timeout) {
+    MemorySegment channel = enter();
+    try {
+      write(reply.asSlice(C.reply.message, C.message.SIZE), type, staged(payload));
+      LapwingException.check(C.channel_start(channel,
+          reply.asSlice(C.reply.message, C.message.SIZE), Lapwing.nanos(timeout), out, error), error);
+      return out.get(ValueLayout.JAVA_LONG, 0);
+    } finally {
+      exit();
+    }
+  }
+
+  /** The end of that call: waits for it until the call's own timeout, and throws TIMED_OUT then. */
+  public Reply finish(long call) {
+    MemorySegment channel = enter();
+    try {
+      LapwingException.check(C.channel_finish(channel, call, -1, reply, error), error);
+      return Reply.of(ErrorCode.OK, reply);
+    } finally {
+      exit();
+    }
+  }
+
+  /**
+   * The next call to end, in whatever way ({@link Reply#result()}), or a late reply; null: none did in
+   * that time. MISUSE: none is under way.
+   */
+  public Reply finishAny(Duration timeout) {
+    long timeoutNs = Lapwing.nanos(timeout);
+    MemorySegment channel = enter();
+    try {
+      reply.set(ValueLayout.JAVA_LONG, C.reply.call, 0L);
+      int result = C.channel_finish(channel, 0, timeoutNs, reply, error);
+      if (reply.get(ValueLayout.JAVA_LONG, C.reply.call) != 0) {
+        return Reply.of(ErrorCode.of(result), reply);
+      }
+      return LapwingException.came(result, timeoutNs, error) ? Reply.of(ErrorCode.OK, reply) : null;
+    } finally {
+      exit();
+    }
+  }
+
+  /** Ends a call without a reply. */
+  public void cancel(long call) {
+    MemorySegment channel = enter();
+    try {
+      LapwingException.check(C.channel_cancel(channel, call, error), error);
+    } finally {
+      exit();
+    }
+  }
+
+  // ---- of the side that answers -----------------------------------------------------------------
+
+  /** The next call or one-way message of the other side; null: none came in that time. */
+  public Request next(Duration timeout) {
+    long timeoutNs = Lapwing.nanos(timeout);
+    MemorySegment channel = enter();
+    try {
+      int result = C.channel_next(channel, timeoutNs, reply, error);
+      return LapwingException.came(result, timeoutNs, error) ? Request.of(reply) : null;
+    } finally {
+      exit();
+    }
+  }
+
+  /** Answers a call that next() gave; in any order. MISUSE: it is none, or was answered. */
+  public void reply(Request request, int type, MemorySegment payload, Duration timeout) {
+    answer(request, false, 0, type, payload, timeout);
+  }
+
+  /** The same, from the heap. */
+  public void reply(Request request, int type, byte[] payload, Duration timeout) {
+    reply(request, type, MemorySegment.ofArray(payload), timeout);
+  }
+
+  /** Answers a call with an error of this program's own. */
+  public void replyError(Request request, int code, String text, Duration timeout) {
+    answer(request, true, code, 0,
+        MemorySegment.ofArray(text.getBytes(StandardCharsets.UTF_8)), timeout);
+  }
+
+  private void answer(Request request, boolean isError, int code, int type, MemorySegment payload,
+      Duration timeout) {
+    MemorySegment channel = enter();
+    try {
+      reply.set(ValueLayout.JAVA_INT, C.reply.is_error, isError ? 1 : 0);
+      reply.set(ValueLayout.JAVA_INT, C.reply.is_late, 0);
+      reply.set(ValueLayout.JAVA_INT, C.reply.code, code);
+      reply.set(ValueLayout.JAVA_LONG, C.reply.call, request.call());
+      write(reply.asSlice(C.reply.message, C.message.SIZE), type, staged(payload));
+      LapwingException.check(C.channel_reply(channel, reply, Lapwing.nanos(timeout), error), error);
+    } finally {
+      exit();
+    }
+  }
+
+  /**
+   * For an event loop. True: nothing has arrived, and {@link #fd()} becomes readable when that may have
+   * changed. False: call {@link #next} and {@link #finishAny} at once.
+   */
+  public boolean arm() {
+    return arm(0);
+  }
+}

@@ -1,0 +1,107 @@
+package lapwing;
+
+/** Why a call failed. The numbers are those of C and never change their meaning. */
+public enum ErrorCode {
+  /** The call did what it is for. */
+  OK(C.OK),
+  /** The arguments contradict each other or a stated limit. */
+  INVALID_ARGUMENT(C.INVALID_ARGUMENT),
+  /** There is no bus at this directory, no such channel. */
+  NO_BUS(C.NO_BUS),
+  /** Another process holds this bus, journal, path or cursor. */
+  BUS_TAKEN(C.BUS_TAKEN),
+  /** The kernel or an ownership check said no. */
+  NOT_PERMITTED(C.NOT_PERMITTED),
+  /** The disk or the tmpfs is full. */
+  NO_SPACE(C.NO_SPACE),
+  /** Any other failed system call: {@link LapwingException#errno()}. */
+  SYSTEM(C.SYSTEM),
+  /** Durable bytes are not what was written. */
+  DAMAGED(C.DAMAGED),
+  /** The other side speaks another version. */
+  ABI_MISMATCH(C.ABI_MISMATCH),
+  /** Something of another kind stands there. */
+  NOT_A_LAPWING_FILE(C.NOT_A_LAPWING_FILE),
+  /** The journal's first failed write or sync. */
+  JOURNAL_FAILED(C.JOURNAL_FAILED),
+  /** This bus keeps no journal. */
+  NO_JOURNAL(C.NO_JOURNAL),
+  /** The journal no longer keeps that sequence. */
+  PRUNED(C.PRUNED),
+  /** The timeout passed while the call waited. */
+  TIMED_OUT(C.TIMED_OUT),
+  /** The publisher ended without closing. */
+  PUBLISHER_GONE(C.PUBLISHER_GONE),
+  /** The other side refused the connection. */
+  REFUSED(C.REFUSED),
+  /** The other side violates the protocol. */
+  PROTOCOL(C.PROTOCOL),
+  /** Bytes are not what their format says. */
+  BAD_INPUT(C.BAD_INPUT),
+  /** Records of this size or type do not fit this bus. */
+  RECORD_SIZE(C.RECORD_SIZE),
+  /** A path exceeds what a socket or a frame can carry. */
+  PATH_TOO_LONG(C.PATH_TOO_LONG),
+  /** Closed cleanly. */
+  CLOSED(C.CLOSED),
+  /** A stored position is of a history that is gone. */
+  RESET(C.RESET),
+  /** This kernel, container or file system cannot do it. */
+  UNSUPPORTED(C.UNSUPPORTED),
+  /** A named limit is exhausted. */
+  LIMIT(C.LIMIT),
+  /** A file, schema or sequence does not exist. */
+  NOT_FOUND(C.NOT_FOUND),
+  /** There was a gap, and the policy was to end at one. */
+  STOPPED_AT_GAP(C.STOPPED_AT_GAP),
+  /** A channel's other side has ended. */
+  PEER_GONE(C.PEER_GONE),
+  /** A channel's other side wrote what is not allowed. */
+  CORRUPT(C.CORRUPT),
+  /** Nothing is there now, and the call was not to wait. */
+  WOULD_BLOCK(C.WOULD_BLOCK),
+  /** The call cannot be right; it had no effect. */
+  MISUSE(C.MISUSE),
+  /** {@code interrupt()} or {@code close()} ended the wait. */
+  INTERRUPTED(C.INTERRUPTED),
+  /** The caller's memory holds no row or message; none was taken. */
+  TOO_SMALL(C.TOO_SMALL),
+  /** Memory could not be had. */
+  NO_MEMORY(C.NO_MEMORY),
+  /** The object belongs to the parent of this forked process. */
+  FORKED(C.FORKED),
+  /** An event stands before the next record: read it. */
+  EVENT_DUE(C.EVENT_DUE),
+  /** A number of a later release: {@link LapwingException#number()}. */
+  UNKNOWN(-1);
+
+  private static final ErrorCode[] BY_NUMBER = values();
+
+  private final int number;
+  private final String label;
+
+  ErrorCode(int number) {
+    this.number = number;
+    this.label = name().toLowerCase(java.util.Locale.ROOT).replace('_', '-');
+  }
+
+  /** As in C; -1 of {@link #UNKNOWN}. */
+  public int number() {
+    return number;
+  }
+
+  /** The name that Lapwing's commands show: "timed-out". */
+  @Override
+  public String toString() {
+    return label;
+  }
+
+  static ErrorCode of(int number) {
+    return number >= 0 && number < UNKNOWN.ordinal() ? BY_NUMBER[number] : UNKNOWN;
+  }
+
+  /** The library's name of a number: "unknown" for one that is none. */
+  public static String nameOf(int number) {
+    return Text.of(C.error_name(number));
+  }
+}

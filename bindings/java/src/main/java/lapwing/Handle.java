@@ -1,0 +1,183 @@
+package lapwing;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.lang.ref.Cleaner;
+
+/**
+ * An object of the library, as the classes of this package hold it.
+ *
+ * <p>Invariants, of the word {@code use}:
+ * <ol>
+ *   <li>BUSY is set from enter() to exit(), by one thread: no two calls overlap.
+ *   <li>LENT is set while the program holds memory of the object: a {@link Lease}.
+ *   <li>CLOSED is set once, by close() or the cleaner, and stays.
+ *   <li>The object is destroyed once, when it is CLOSED and neither BUSY nor LENT: by close(), or by
+ *       the end of the call or of the lease. So nothing waits, and no call and no lease loses it.
+ * </ol>
+ * An interrupt is a call beside others. The monitor of the state keeps it apart from the destruction.
+ */
+abstract class Handle implements AutoCloseable {
+  private static final System.Logger LOG = System.getLogger("lapwing");
+  private static final Cleaner CLEANER = Cleaner.create();
+  private static final VarHandle USE;
+
+  private static final int IDLE = 0;
+  private static final int BUSY = 1;
+  private static final int CLOSED = 2;
+  private static final int LENT = 4;
+
+  static {
+    try {
+      USE = MethodHandles.lookup().findVarHandle(State.class, "use", int.class);
+    } catch (ReflectiveOperationException e) {
+      throw new ExceptionInInitializerError(e);
+    }
+  }
+
+  /** A function of C that takes the object, or where it is stored. */
+  interface Function {
+    void call(MemorySegment pointer);
+  }
+
+  private final State state;
+  private final Cleaner.Cleanable cleanable;
+
+  /** Of the call under way. */
+  final MemorySegment error = LapwingException.memory(Arena.ofAuto());
+
+  /** Of the call under way: what a function of C writes, a word or two. */
+  final MemorySegment out = Arena.ofAuto().allocate(32, 8);
+
+  /** `interrupt` is null for an object that never waits. */
+  Handle(String what, MemorySegment pointer, Function interrupt, Function destroy) {
+    state = new State(what, pointer, interrupt, destroy);
+    cleanable = CLEANER.register(this, state);
+  }
+
+  /** Begins a call. An exit() follows, whatever happens. */
+  final MemorySegment enter() {
+    if (!USE.compareAndSet(state, IDLE, BUSY)) {
+      enterLent();
+    }
+    return state.pointer;
+  }
+
+  private void enterLent() {
+    int before;
+    do {
+      before = state.use;
+      if ((before & (BUSY | CLOSED)) != 0) {
+        throw state.refusal();
+      }
+    } while (!USE.compareAndSet(state, before, before | BUSY));
+  }
+
+  final void exit() {
+    if (!USE.compareAndSet(state, BUSY, IDLE)) {
+      state.clear(BUSY);
+    }
+  }
+
+  final void lend() {
+    USE.getAndBitwiseOr(state, LENT);
+  }
+
+  final void takeBack() {
+    state.clear(LENT);
+  }
+
+  final void interruptWait() {
+    state.interrupt();
+  }
+
+  final boolean isClosed() {
+    return (state.use & CLOSED) != 0;
+  }
+
+  /**
+   * Gives everything back, at once, from any thread. A wait that is under way in another thread ends
+   * with {@link ErrorCode#INTERRUPTED}, and what it uses is given back when it has ended; what was
+   * borrowed by another thread, when that one gives it back. Idempotent.
+   */
+  @Override
+  public void close() {
+    int before = (int) USE.getAndBitwiseOr(state, CLOSED);
+    if (before == IDLE) {
+      state.destroy();
+    } else if ((before & BUSY) != 0) {
+      state.interrupt();
+    }
+    if ((before & LENT) == 0) {
+      cleanable.clean();
+    }
+  }
+
+  /** The library's object, and what the cleaner needs of it. It knows no Handle. */
+  private static final class State implements Runnable {
+    final String what;
+    final MemorySegment pointer;
+    final Function interrupt;
+    final Function destroy;
+    volatile int use;
+    private boolean isDestroyed; // behind the monitor
+
+    State(String what, MemorySegment pointer, Function interrupt, Function destroy) {
+      this.what = what;
+      this.pointer = pointer;
+      this.interrupt = interrupt;
+      this.destroy = destroy;
+    }
+
+    /**
+     * The cleaner found it unreachable, and so is what was lent of it; or close() has no more need of
+     * the cleaner.
+     */
+    @Override
+    public void run() {
+      int before = (int) USE.getAndBitwiseOr(this, CLOSED);
+      if ((before & CLOSED) == 0) {
+        LOG.log(System.Logger.Level.WARNING,
+            "a {0} was not closed, and is freed by the garbage collector; use try-with-resources",
+            what);
+      }
+      if ((before & BUSY) == 0) {
+        destroy();
+      } else {
+        clear(LENT);
+      }
+    }
+
+    void clear(int bit) {
+      if (((int) USE.getAndBitwiseAnd(this, ~bit) & ~bit) == CLOSED) {
+        destroy();
+      }
+    }
+
+    synchronized void interrupt() {
+      if (!isDestroyed && interrupt != null) {
+        interrupt.call(pointer);
+      }
+    }
+
+    synchronized void destroy() {
+      if (isDestroyed) {
+        return;
+      }
+      isDestroyed = true;
+      try (Arena arena = Arena.ofConfined()) {
+        destroy.call(arena.allocateFrom(ValueLayout.ADDRESS, pointer));
+      }
+    }
+
+    LapwingException refusal() {
+      return new LapwingException(ErrorCode.MISUSE, (use & CLOSED) != 0
+          ? "this " + what + " is closed; open another one"
+          : "another thread is within a call of this " + what
+              + "; one thread at a time uses it");
+    }
+  }
+}

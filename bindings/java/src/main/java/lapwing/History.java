@@ -1,0 +1,102 @@
+package lapwing;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.file.Path;
+import java.time.Instant;
+import java.util.UUID;
+
+/** The journal of a bus by sequence, with a publisher or without. Nothing here waits. */
+public final class History extends Handle {
+  /**
+   * As of the call.
+   *
+   * @param oldest that retention has kept
+   * @param archived the newest that can be read
+   * @param durable the newest that no power cut takes back
+   */
+  public record Info(int recordBytes, String schema, UUID journalId, long oldest, long archived,
+      long durable) {}
+
+  private History(MemorySegment pointer) {
+    super("history", pointer, null, C::history_destroy);
+  }
+
+  /** Of the bus in that directory. */
+  public static History open(Path directory) {
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment error = LapwingException.memory(arena);
+      MemorySegment opened = arena.allocate(ValueLayout.ADDRESS);
+      LapwingException.check(C.history_open(Text.in(arena, directory), opened, error), error);
+      return new History(opened.get(ValueLayout.ADDRESS, 0));
+    }
+  }
+
+  public Info inspect() {
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment info = Text.struct(arena, C.history_info.SIZE);
+      MemorySegment history = enter();
+      try {
+        LapwingException.check(C.history_inspect(history, info, error), error);
+      } finally {
+        exit();
+      }
+      return new Info(info.get(ValueLayout.JAVA_INT, C.history_info.record_bytes),
+          info.getString(C.history_info.schema),
+          Text.id(info, C.history_info.journal_id),
+          info.get(ValueLayout.JAVA_LONG, C.history_info.oldest),
+          info.get(ValueLayout.JAVA_LONG, C.history_info.archived),
+          info.get(ValueLayout.JAVA_LONG, C.history_info.durable));
+    }
+  }
+
+  /** Records from `first` on, or the event LOST; null: `first` is beyond what is archived. */
+  public Item read(long first, Batch batch) {
+    MemorySegment memory = batch.memory(false);
+    MemorySegment history = enter();
+    try {
+      int result;
+      do {
+        result = C.history_read(history, first, memory, error);
+      } while (result == C.TOO_SMALL && batch.grow());
+      return LapwingException.came(result, 0, error) ? batch.item() : null;
+    } finally {
+      exit();
+    }
+  }
+
+  /** From where to read so that nothing published at or after that time is missed. */
+  public long findTime(Instant time) {
+    return findTimeNs(time.getEpochSecond() * 1_000_000_000L + time.getNano());
+  }
+
+  /** The same; UTC nanoseconds since 1970. */
+  public long findTimeNs(long utcNs) {
+    MemorySegment history = enter();
+    try {
+      LapwingException.check(C.history_find_time(history, utcNs, out, error), error);
+      return out.get(ValueLayout.JAVA_LONG, 0);
+    } finally {
+      exit();
+    }
+  }
+
+  /**
+   * The records first to last where they are, as far as the finished segment goes that `first` is in:
+   * map on from {@link HistoryView#next()}. The view outlives the history.
+   *
+   * <p>WOULD_BLOCK: the segment still grows, NOT_PERMITTED: others may write to the file. Read them
+   * then. PRUNED, NOT_FOUND (a void), DAMAGED.
+   */
+  public HistoryView map(long first, long last) {
+    MemorySegment view = Text.struct(Arena.ofAuto(), C.view.SIZE);
+    MemorySegment history = enter();
+    try {
+      LapwingException.check(C.history_map(history, first, last, view, error), error);
+    } finally {
+      exit();
+    }
+    return new HistoryView(view);
+  }
+}

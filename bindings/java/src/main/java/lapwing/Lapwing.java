@@ -1,0 +1,49 @@
+package lapwing;
+
+import java.time.Duration;
+import java.time.temporal.ChronoUnit;
+
+/** The library, and what all its calls have in common. */
+public final class Lapwing {
+  /** The timeout of a call that does not wait. */
+  public static final Duration NOW = Duration.ZERO;
+
+  /** The timeout of a call that waits without end. */
+  public static final Duration FOREVER = ChronoUnit.FOREVER.getDuration();
+
+  /** Prices are multiples of 1e-9: so many are 1. */
+  public static final long PRICE_SCALE = 1_000_000_000;
+
+  /** A price that is none. */
+  public static final long NO_PRICE = Long.MAX_VALUE;
+
+  /** A time that is none: the largest one, of which this is the signed form. */
+  public static final long NO_TIME = -1;
+
+  private static final long SECONDS_MAX = Long.MAX_VALUE / 1_000_000_000L;
+
+  private Lapwing() {}
+
+  /** The library's release, "0.2.0". */
+  public static String version() {
+    return Library.VERSION;
+  }
+
+  /** The library's ABI, "1.0". A library that this package cannot use is not loaded. */
+  public static String abi() {
+    return (Library.ABI >>> 16) + "." + (Library.ABI & 0xffff);
+  }
+
+  /** What C takes for it: nanoseconds, or -1 for a timeout without end. */
+  static long nanos(Duration timeout) {
+    long seconds = timeout.getSeconds();
+    if (seconds >= SECONDS_MAX) {
+      return -1;
+    }
+    if (seconds < 0) {
+      throw new LapwingException(ErrorCode.INVALID_ARGUMENT,
+          "a time span is negative: " + timeout + ". Lapwing.FOREVER is the one without end.");
+    }
+    return seconds * 1_000_000_000L + timeout.getNano();
+  }
+}

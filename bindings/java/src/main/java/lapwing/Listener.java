@@ -1,0 +1,104 @@
+package lapwing;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.file.Path;
+import java.time.Duration;
+
+/**
+ * Listens on a path for the other sides of channels.
+ *
+ * <p>Threads: one at a time, any; {@link #interrupt()} and {@link #close()} at any time.
+ */
+public final class Listener extends Handle {
+  private Listener(MemorySegment pointer) {
+    super("listener", pointer, C::listener_interrupt, C::listener_destroy);
+  }
+
+  /** For this user and root. BUS_TAKEN: somebody listens there. */
+  public static Listener open(Path path) {
+    return open(path, new ChannelOptions());
+  }
+
+  /** Of the options only {@link ChannelOptions#peerUid} counts. */
+  public static Listener open(Path path, ChannelOptions options) {
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment error = LapwingException.memory(arena);
+      MemorySegment opened = arena.allocate(ValueLayout.ADDRESS);
+      LapwingException.check(
+          C.listener_open(Text.in(arena, path), options.write(arena), opened, error), error);
+      return new Listener(opened.get(ValueLayout.ADDRESS, 0));
+    }
+  }
+
+  /** Takes the place of the one that listens there now, as soon as that one accepts or tends. */
+  public static Listener takeOver(Path path, ChannelOptions options, Duration timeout) {
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment error = LapwingException.memory(arena);
+      MemorySegment opened = arena.allocate(ValueLayout.ADDRESS);
+      LapwingException.check(C.listener_take_over(Text.in(arena, path), options.write(arena),
+          Lapwing.nanos(timeout), opened, error), error);
+      return new Listener(opened.get(ValueLayout.ADDRESS, 0));
+    }
+  }
+
+  /** Serves the next peer, and sends to it; null: none came in that time. CLOSED: handed over. */
+  public Producer acceptProducer(ChannelOptions options, Duration timeout) {
+    MemorySegment channel = accept(C.PRODUCER, options, timeout);
+    return channel == null ? null : new Producer(channel);
+  }
+
+  /** Serves the next peer, and takes its messages; null: none came in that time. */
+  public Consumer acceptConsumer(ChannelOptions options, Duration timeout) {
+    MemorySegment channel = accept(C.CONSUMER, options, timeout);
+    return channel == null ? null : new Consumer(channel);
+  }
+
+  /** Serves the next peer with a duplex; null: none came in that time. */
+  public Duplex acceptDuplex(ChannelOptions options, Duration timeout) {
+    MemorySegment channel = accept(C.DUPLEX, options, timeout);
+    return channel == null ? null : new Duplex(channel);
+  }
+
+  private MemorySegment accept(int role, ChannelOptions options, Duration timeout) {
+    long timeoutNs = Lapwing.nanos(timeout);
+    MemorySegment listener = enter();
+    try (Arena arena = Arena.ofConfined()) {
+      int result =
+          C.listener_accept(listener, role, options.write(arena), timeoutNs, out, error);
+      return LapwingException.came(result, timeoutNs, error)
+          ? out.get(ValueLayout.ADDRESS, 0) : null;
+    } finally {
+      exit();
+    }
+  }
+
+  /**
+   * For while a peer is served: drops clients that stay silent, lets a successor take over. Never waits.
+   * CLOSED: handed over.
+   */
+  public void tend() {
+    MemorySegment listener = enter();
+    try {
+      LapwingException.check(C.listener_tend(listener, error), error);
+    } finally {
+      exit();
+    }
+  }
+
+  /** Readable when the call that was made last, accept or tend, has something to do; -1: handed over. */
+  public int fd() {
+    MemorySegment listener = enter();
+    try {
+      return C.listener_fd(listener);
+    } finally {
+      exit();
+    }
+  }
+
+  /** Ends the wait under way, or else the next one, with {@link ErrorCode#INTERRUPTED}. */
+  public void interrupt() {
+    interruptWait();
+  }
+}

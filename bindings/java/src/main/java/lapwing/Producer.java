@@ -1,0 +1,107 @@
+package lapwing;
+
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+
+/**
+ * Sends messages to a {@link Consumer}. In place:
+ *
+ * <pre>{@code
+ * MemorySegment room = producer.claim(64, timeout);  // null: no room in that time
+ * room.setString(0, "hello");
+ * producer.commit(6, type);
+ * }</pre>
+ *
+ * or by copying: {@link #send}.
+ */
+public final class Producer extends Channel {
+  Producer(MemorySegment pointer) {
+    super("producer", pointer);
+  }
+
+  /** To the one that listens there. */
+  public static Producer connect(Path path, ChannelOptions options, Duration timeout) {
+    return new Producer(connect(path, C.PRODUCER, options, timeout));
+  }
+
+  /**
+   * Room for a message of up to that size, in the channel's memory; null: there was none in that time.
+   * It ends with commit, abort, send, arm or the next claim, and is of the calling thread.
+   */
+  public MemorySegment claim(long bytes, Duration timeout) {
+    long timeoutNs = Lapwing.nanos(timeout);
+    MemorySegment channel = enter();
+    try {
+      lease.end();
+      int result = C.channel_claim_now(channel, bytes, 0, out, error);
+      if (timeoutNs != 0 && result == C.WOULD_BLOCK) {
+        result = C.channel_claim(channel, bytes, timeoutNs, out, error);
+      }
+      return LapwingException.came(result, timeoutNs, error)
+          ? lease.lend(out.get(ValueLayout.ADDRESS, 0), bytes) : null;
+    } finally {
+      exit();
+    }
+  }
+
+  /** Sends the first bytes of the claim. MISUSE: there is none, or it is smaller. */
+  public void commit(long bytes, int type) {
+    MemorySegment channel = enter();
+    try {
+      lease.end();
+      LapwingException.check(C.channel_commit(channel, bytes, type, error), error);
+    } finally {
+      exit();
+    }
+  }
+
+  /** Gives the claim back. */
+  public void abort() {
+    MemorySegment channel = enter();
+    try {
+      lease.end();
+      LapwingException.check(C.channel_abort(channel, error), error);
+    } finally {
+      exit();
+    }
+  }
+
+  /** Sends a copy of the payload. */
+  public void send(int type, MemorySegment payload, Duration timeout) {
+    lease.end();
+    sendOne(type, payload, timeout);
+  }
+
+  /** Sends a copy of the payload. */
+  public void send(int type, byte[] payload, Duration timeout) {
+    send(type, MemorySegment.ofArray(payload), timeout);
+  }
+
+  /** Sends copies, in order. {@link LapwingException#progress()} is how many, where not all were. */
+  public void send(List<Message> messages, Duration timeout) {
+    lease.end();
+    sendAll(messages, timeout);
+  }
+
+  /** Waits until the consumer has released everything. */
+  public void drain(Duration timeout) {
+    MemorySegment channel = enter();
+    try {
+      LapwingException.check(C.channel_drain(channel, Lapwing.nanos(timeout), error), error);
+    } finally {
+      exit();
+    }
+  }
+
+  /**
+   * For an event loop. True: there is no room for such a message, and {@link #fd()} becomes readable
+   * when that may have changed. False: claim at once.
+   */
+  public boolean armFor(long bytes) {
+    lease.end();
+    return arm(bytes);
+  }
+}

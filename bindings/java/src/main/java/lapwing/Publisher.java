@@ -1,0 +1,203 @@
+package lapwing;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.file.Path;
+import java.time.Duration;
+
+/**
+ * The one writer of a bus.
+ *
+ * <pre>{@code
+ * try (var publisher = Publisher.open(Path.of("./quotes"), new PublisherOptions().recordBytes(16))) {
+ *   Row quote = Row.allocate(16);
+ *   publisher.publish(quote.putLong(0, bid).putLong(8, ask));
+ * }
+ * }</pre>
+ *
+ * <p>Threads: one at a time, any; {@link #interrupt()}, {@link #close()} and {@link #destroy()} at any
+ * time.
+ */
+public final class Publisher extends Handle {
+  private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(10);
+  private static final long STAGING_BYTES = 64 << 10; // of rows that come from the heap
+
+  private final int recordBytes;
+  private MemorySegment staging; // made when rows come from the heap
+
+  private Publisher(MemorySegment pointer) {
+    super("publisher", pointer, C::publisher_interrupt, C::publisher_destroy);
+    recordBytes = inspect().recordBytes();
+  }
+
+  /** Waits for no other publisher. */
+  public static Publisher open(Path directory, PublisherOptions options) {
+    return open(directory, options, Lapwing.NOW);
+  }
+
+  /**
+   * Takes the bus, whose directory is made if it is missing, settles the last session and begins one.
+   * Waits at most that long for another publisher to end.
+   */
+  public static Publisher open(Path directory, PublisherOptions options, Duration timeout) {
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment error = LapwingException.memory(arena);
+      MemorySegment opened = arena.allocate(ValueLayout.ADDRESS);
+      LapwingException.check(C.publisher_open(options.write(arena, directory),
+          Lapwing.nanos(timeout), opened, error), error);
+      return new Publisher(opened.get(ValueLayout.ADDRESS, 0));
+    }
+  }
+
+  /** Of a record of this bus. */
+  public int recordBytes() {
+    return recordBytes;
+  }
+
+  /**
+   * Publishes records, end to end, in order, and returns the sequence of the last one. Waits only for
+   * the journal. {@link LapwingException#progress()} is the last that was published before a failure.
+   */
+  public long publish(MemorySegment rows, Duration timeout) {
+    return publish(rows, recordBytes, timeout);
+  }
+
+  /** The same; waits as long as the journal takes. */
+  public long publish(MemorySegment rows) {
+    return publish(rows, recordBytes, Lapwing.FOREVER);
+  }
+
+  /** One record. */
+  public long publish(Row row) {
+    return publish(row.memory(), row.bytes(), Lapwing.FOREVER);
+  }
+
+  /** Records from the heap. They are copied once more than those of native memory. */
+  public long publish(byte[] rows) {
+    return publish(MemorySegment.ofArray(rows));
+  }
+
+  /** Records of a size that the caller states: RECORD_SIZE where it is not the bus's. */
+  public long publish(MemorySegment rows, int rowBytes, Duration timeout) {
+    if (rowBytes < 1 || rows.byteSize() % rowBytes != 0) {
+      throw new LapwingException(ErrorCode.RECORD_SIZE, rows.byteSize()
+          + " bytes are no number of records of " + rowBytes + " bytes; pass whole records");
+    }
+    long timeoutNs = Lapwing.nanos(timeout);
+    MemorySegment publisher = enter();
+    try {
+      return rows.isNative() ? publishNative(publisher, rows, rowBytes, timeoutNs, 0)
+          : publishStaged(publisher, rows, rowBytes, timeoutNs);
+    } finally {
+      exit();
+    }
+  }
+
+  private long publishNative(MemorySegment publisher, MemorySegment rows, int rowBytes,
+      long timeoutNs, long before) {
+    long count = rows.byteSize() / rowBytes;
+    out.set(ValueLayout.JAVA_LONG, 0, 0L);
+    int result = C.WOULD_BLOCK;
+    if (timeoutNs == 0 || count == 1) { // seldom does one record have to wait
+      result = C.publisher_publish_now(publisher, rows, count, rowBytes, 0, out, error);
+    }
+    if (timeoutNs != 0 && result == C.WOULD_BLOCK) {
+      result = C.publisher_publish(publisher, rows, count, rowBytes, timeoutNs, out, error);
+    }
+    long last = out.get(ValueLayout.JAVA_LONG, 0);
+    if (result != C.OK) {
+      throw LapwingException.of(result, error, last != 0 ? last : before);
+    }
+    return last;
+  }
+
+  private long publishStaged(MemorySegment publisher, MemorySegment rows, int rowBytes,
+      long timeoutNs) {
+    if (staging == null) {
+      staging = Arena.ofAuto().allocate(STAGING_BYTES, 64);
+    }
+    long bytesMax = STAGING_BYTES / rowBytes * rowBytes;
+    if (bytesMax == 0) {
+      throw new LapwingException(ErrorCode.RECORD_SIZE, "no record has " + rowBytes + " bytes");
+    }
+    long last = 0;
+    long deadline = System.nanoTime() + timeoutNs;
+    for (long at = 0; at < rows.byteSize(); at += bytesMax) {
+      long bytes = Math.min(bytesMax, rows.byteSize() - at);
+      MemorySegment.copy(rows, at, staging, 0, bytes);
+      long left = timeoutNs <= 0 ? timeoutNs : Math.max(1, deadline - System.nanoTime());
+      last = publishNative(publisher, staging.asSlice(0, bytes), rowBytes, left, last);
+    }
+    return last;
+  }
+
+  /** Waits until everything published is durable, and returns the last durable sequence. */
+  public long flush(Duration timeout) {
+    MemorySegment publisher = enter();
+    try {
+      out.set(ValueLayout.JAVA_LONG, 0, 0L);
+      int result = C.publisher_flush(publisher, Lapwing.nanos(timeout), out, error);
+      long durable = out.get(ValueLayout.JAVA_LONG, 0);
+      if (result != C.OK) {
+        throw LapwingException.of(result, error, durable);
+      }
+      return durable;
+    } finally {
+      exit();
+    }
+  }
+
+  public PublisherInfo inspect() {
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment info = Text.struct(arena, C.publisher_info.SIZE);
+      MemorySegment publisher = enter();
+      try {
+        LapwingException.check(C.publisher_inspect(publisher, info, error), error);
+      } finally {
+        exit();
+      }
+      return PublisherInfo.of(info);
+    }
+  }
+
+  /**
+   * Ends the session: everything durable, the end recorded, subscribers informed. Idempotent. Where it
+   * takes longer than that, a thread of the library's own goes on with it, and a later call says how
+   * it ended.
+   */
+  public void end(Duration timeout) {
+    MemorySegment publisher = enter();
+    try {
+      LapwingException.check(C.publisher_close(publisher, Lapwing.nanos(timeout), error), error);
+    } finally {
+      exit();
+    }
+  }
+
+  /** Ends the wait under way, or else the next one, with {@link ErrorCode#INTERRUPTED}. */
+  public void interrupt() {
+    interruptWait();
+  }
+
+  /** Ends the session as {@link #end} does, within 10 s, and gives everything back in any case. */
+  @Override
+  public void close() {
+    if (isClosed()) {
+      return;
+    }
+    try {
+      end(CLOSE_TIMEOUT);
+    } finally {
+      super.close();
+    }
+  }
+
+  /**
+   * Gives everything back and waits for nothing. What is left of the session goes on in a thread of the
+   * library's own, for which a program that ends waits, for 10 s at most.
+   */
+  public void destroy() {
+    super.close();
+  }
+}

@@ -1,0 +1,116 @@
+package lapwing;
+
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.util.Locale;
+import java.util.UUID;
+
+/**
+ * What a publisher has done, and how its journal is.
+ *
+ * @param first sequence of this session's first record
+ * @param head the last that was published
+ * @param durable the last that no power cut takes back
+ * @param sourceOffset records of the source that earlier sessions published
+ * @param journalErrno of the journal's failure; 0: none
+ * @param voidFirst to voidLast: what this start recorded as a void; 0, 0: nothing
+ * @param journalStalls times that publish waited for the journal
+ * @param idleWakes one for each sleeper and idle period
+ * @param doorbells wakes of parked subscribers
+ */
+public record PublisherInfo(int recordBytes, UUID journalId, UUID sessionId, long first, long head,
+    long durable, long sourceOffset, long subscribers, Settled settled, JournalState journalState,
+    int journalErrno, long voidFirst, long voidLast, long journalStalls, long journalStallNsMax,
+    long journalStallNsTotal, long idleWakes, long doorbells) {
+
+  /** How the start settled the session before it. */
+  public enum Settled {
+    /** Of a later release. */
+    UNKNOWN(0),
+    /** No journal yet: a new one. */
+    FRESH(C.SETTLED_FRESH),
+    /** The last session had ended cleanly. */
+    CONTINUED(C.SETTLED_CONTINUED),
+    /** It was killed; the ring gave what was missing. */
+    RECOVERED(C.SETTLED_RECOVERED),
+    /** After a power cut: cut at durable, what was reserved is a void. */
+    CUT(C.SETTLED_CUT),
+    /** The journal had failed: a new one. */
+    RESET(C.SETTLED_RESET);
+
+    private final int number;
+
+    Settled(int number) {
+      this.number = number;
+    }
+
+    private static Settled of(int number) {
+      for (Settled settled : values()) {
+        if (settled.number == number) {
+          return settled;
+        }
+      }
+      return UNKNOWN;
+    }
+
+    /** "recovered". */
+    @Override
+    public String toString() {
+      return name().toLowerCase(Locale.ROOT);
+    }
+  }
+
+  /** How the journal is. */
+  public enum JournalState {
+    /** There is none. */
+    NONE(C.JOURNAL_NONE),
+    GOOD(C.JOURNAL_GOOD),
+    /** `durable` stays where it is; live goes on. */
+    FAILED(C.JOURNAL_IS_FAILED),
+    /** Likewise: {@link PublisherOptions.OnLag#SHED}. */
+    SHED(C.JOURNAL_IS_SHED);
+
+    private final int number;
+
+    JournalState(int number) {
+      this.number = number;
+    }
+
+    private static JournalState of(int number) {
+      for (JournalState state : values()) {
+        if (state.number == number) {
+          return state;
+        }
+      }
+      return FAILED; // of a later release: not good
+    }
+
+    /** "good". */
+    @Override
+    public String toString() {
+      return name().toLowerCase(Locale.ROOT);
+    }
+  }
+
+  static PublisherInfo of(MemorySegment info) {
+    return new PublisherInfo(
+        info.get(ValueLayout.JAVA_INT, C.publisher_info.record_bytes),
+        Text.id(info, C.publisher_info.journal_id),
+        Text.id(info, C.publisher_info.session_id),
+        info.get(ValueLayout.JAVA_LONG, C.publisher_info.first),
+        info.get(ValueLayout.JAVA_LONG, C.publisher_info.head),
+        info.get(ValueLayout.JAVA_LONG, C.publisher_info.durable),
+        info.get(ValueLayout.JAVA_LONG, C.publisher_info.source_offset),
+        info.get(ValueLayout.JAVA_LONG, C.publisher_info.subscribers),
+        Settled.of(info.get(ValueLayout.JAVA_INT, C.publisher_info.settled)),
+        JournalState.of(info.get(ValueLayout.JAVA_INT, C.publisher_info.journal_state)),
+        info.get(ValueLayout.JAVA_INT, C.publisher_info.journal_errno),
+        info.get(ValueLayout.JAVA_LONG, C.publisher_info.void_first),
+        info.get(ValueLayout.JAVA_LONG, C.publisher_info.void_last),
+        info.get(ValueLayout.JAVA_LONG, C.publisher_info.journal_stalls),
+        info.get(ValueLayout.JAVA_LONG, C.publisher_info.journal_stall_ns_max),
+        info.get(ValueLayout.JAVA_LONG, C.publisher_info.journal_stall_ns_total),
+        info.get(ValueLayout.JAVA_LONG, C.publisher_info.idle_wakes),
+        info.get(ValueLayout.JAVA_LONG, C.publisher_info.doorbells));
+  }
+}

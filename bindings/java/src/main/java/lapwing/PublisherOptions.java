@@ -1,0 +1,210 @@
+package lapwing;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.file.Path;
+import java.time.Duration;
+
+/** What a publisher publishes, and how it keeps it. Each option has a default. */
+public final class PublisherOptions {
+  /** What publishing does when the journal is a whole ring behind. */
+  public enum OnLag {
+    /** Waits for the disk. */
+    WAIT(C.ON_LAG_WAIT),
+    /** Gives the journal up for the rest of the session. */
+    SHED(C.ON_LAG_SHED);
+
+    final int number;
+
+    OnLag(int number) {
+      this.number = number;
+    }
+  }
+
+  /** What publishing does when the journal has failed. */
+  public enum OnFailure {
+    /** Goes on live. */
+    CONTINUE(C.ON_FAILURE_CONTINUE),
+    /** Ends. */
+    STOP(C.ON_FAILURE_STOP);
+
+    final int number;
+
+    OnFailure(int number) {
+      this.number = number;
+    }
+  }
+
+  private int flags;
+  private String name;
+  private String schema;
+  private String description;
+  private int recordBytes;
+  private int group;
+  private long capacity;
+  private Path ringDirectory;
+  private Path journalDirectory;
+  private long segmentBytes;
+  private Duration syncInterval = Duration.ZERO;
+  private long retainBytes;
+  private Duration retainAge = Duration.ZERO;
+  private OnLag onLag;
+  private OnFailure onFailure;
+  private byte[] metadata = {};
+  private long sourceId;
+  private long sourceOffset;
+
+  /** Of the bus; the directory's last component by default. */
+  public PublisherOptions name(String name) {
+    this.name = name;
+    return this;
+  }
+
+  /** The records' schema by its name; that of the description by default, else "bytes". */
+  public PublisherOptions schema(String schema) {
+    this.schema = schema;
+    return this;
+  }
+
+  /** What the records are: {@link Schema#text()}. None, or the shipped schema's, by default. */
+  public PublisherOptions description(String description) {
+    this.description = description;
+    return this;
+  }
+
+  /** What the records are. */
+  public PublisherOptions description(Schema schema) {
+    return description(schema.text());
+  }
+
+  /** Of a record, 8 to 4,088; that of the description by default, else 56. */
+  public PublisherOptions recordBytes(int bytes) {
+    this.recordBytes = bytes;
+    return this;
+  }
+
+  /** Slots of the ring, a power of two; what fits by default, up to 1,048,576. */
+  public PublisherOptions capacity(long slots) {
+    this.capacity = slots;
+    return this;
+  }
+
+  /** No journal: records that were lapped are lost to readers. */
+  public PublisherOptions noJournal(boolean noJournal) {
+    return flag(C.PUBLISHER_NO_JOURNAL, noJournal);
+  }
+
+  /** The ring is backed by huge pages, or open fails. */
+  public PublisherOptions hugePages(boolean hugePages) {
+    return flag(C.PUBLISHER_HUGE_PAGES, hugePages);
+  }
+
+  /** The source of {@link #source} goes on where the journal says. */
+  public PublisherOptions resume(boolean resume) {
+    return flag(C.PUBLISHER_RESUME, resume);
+  }
+
+  /** Members of that group may read. */
+  public PublisherOptions group(int gid) {
+    this.group = gid;
+    return flag(C.PUBLISHER_GROUP, true);
+  }
+
+  /** The bus directory on tmpfs by default, else one in /dev/shm. */
+  public PublisherOptions ringDirectory(Path directory) {
+    this.ringDirectory = directory;
+    return this;
+  }
+
+  /** {@code journal} in the bus directory by default. */
+  public PublisherOptions journalDirectory(Path directory) {
+    this.journalDirectory = directory;
+    return this;
+  }
+
+  /** Of slots, a power of two; 64 MiB by default. */
+  public PublisherOptions segmentBytes(long bytes) {
+    this.segmentBytes = bytes;
+    return this;
+  }
+
+  /** 10 ms by default; {@link Lapwing#FOREVER}: on request only. */
+  public PublisherOptions syncInterval(Duration interval) {
+    this.syncInterval = interval;
+    return this;
+  }
+
+  /** The oldest segments beyond it are removed; 0: no limit. */
+  public PublisherOptions retainBytes(long bytes) {
+    this.retainBytes = bytes;
+    return this;
+  }
+
+  /** Likewise, by the age of a segment's newest record; zero: no limit. */
+  public PublisherOptions retainAge(Duration age) {
+    this.retainAge = age;
+    return this;
+  }
+
+  /** What to do when the journal is a whole ring behind; wait is the default. */
+  public PublisherOptions onLag(OnLag onLag) {
+    this.onLag = onLag;
+    return this;
+  }
+
+  /** What to do when the journal has failed; continue is the default. */
+  public PublisherOptions onFailure(OnFailure onFailure) {
+    this.onFailure = onFailure;
+    return this;
+  }
+
+  /** Raw DBN metadata of the feed. */
+  public PublisherOptions metadata(byte[] metadata) {
+    this.metadata = metadata.clone();
+    return this;
+  }
+
+  /** Of the source of the records, which the journal keeps; its records before the first published. */
+  public PublisherOptions source(long id, long offset) {
+    this.sourceId = id;
+    this.sourceOffset = offset;
+    return this;
+  }
+
+  private PublisherOptions flag(int flag, boolean isSet) {
+    flags = isSet ? flags | flag : flags & ~flag;
+    return this;
+  }
+
+  MemorySegment write(Arena arena, Path directory) {
+    MemorySegment to = Text.struct(arena, C.publisher_options.SIZE);
+    to.set(ValueLayout.JAVA_INT, C.publisher_options.flags, flags);
+    to.set(ValueLayout.ADDRESS, C.publisher_options.directory, Text.in(arena, directory));
+    to.set(ValueLayout.ADDRESS, C.publisher_options.name, Text.in(arena, name));
+    to.set(ValueLayout.ADDRESS, C.publisher_options.schema, Text.in(arena, schema));
+    to.set(ValueLayout.ADDRESS, C.publisher_options.description, Text.in(arena, description));
+    to.set(ValueLayout.JAVA_INT, C.publisher_options.record_bytes, recordBytes);
+    to.set(ValueLayout.JAVA_INT, C.publisher_options.group, group);
+    to.set(ValueLayout.JAVA_LONG, C.publisher_options.capacity, capacity);
+    to.set(ValueLayout.ADDRESS, C.publisher_options.ring_directory, Text.in(arena, ringDirectory));
+    to.set(ValueLayout.ADDRESS, C.publisher_options.journal_directory,
+        Text.in(arena, journalDirectory));
+    to.set(ValueLayout.JAVA_LONG, C.publisher_options.segment_bytes, segmentBytes);
+    to.set(ValueLayout.JAVA_LONG, C.publisher_options.sync_interval_ns,
+        Lapwing.nanos(syncInterval));
+    to.set(ValueLayout.JAVA_LONG, C.publisher_options.retain_bytes, retainBytes);
+    to.set(ValueLayout.JAVA_LONG, C.publisher_options.retain_age_ns, Lapwing.nanos(retainAge));
+    to.set(ValueLayout.JAVA_INT, C.publisher_options.on_lag, onLag == null ? 0 : onLag.number);
+    to.set(ValueLayout.JAVA_INT, C.publisher_options.on_failure,
+        onFailure == null ? 0 : onFailure.number);
+    if (metadata.length > 0) {
+      to.set(ValueLayout.ADDRESS, C.publisher_options.metadata,
+          arena.allocateFrom(ValueLayout.JAVA_BYTE, metadata));
+    }
+    to.set(ValueLayout.JAVA_LONG, C.publisher_options.metadata_bytes, metadata.length);
+    to.set(ValueLayout.JAVA_LONG, C.publisher_options.source_id, sourceId);
+    to.set(ValueLayout.JAVA_LONG, C.publisher_options.source_offset, sourceOffset);
+    return to;
+  }
+}

@@ -1,0 +1,24 @@
+package lapwing;
+
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+
+/**
+ * What the other side of a duplex asks, or says.
+ *
+ * @param call the number to answer; 0: one-way, no answer is waited for
+ * @param type the other side's to choose
+ * @param payload read-only, in memory of its own
+ */
+public record Request(long call, int type, MemorySegment payload) {
+  static Request of(MemorySegment reply) {
+    MemorySegment message = reply.asSlice(C.reply.message, C.message.SIZE);
+    return new Request(reply.get(ValueLayout.JAVA_LONG, C.reply.call),
+        message.get(ValueLayout.JAVA_INT, C.message.type), Channel.copied(message));
+  }
+
+  /** It waits for an answer. */
+  public boolean isCall() {
+    return call != 0;
+  }
+}

@@ -1,0 +1,267 @@
+package lapwing;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.ByteOrder;
+import java.nio.charset.StandardCharsets;
+
+/**
+ * A record, or an entry of a state, where it lies in memory: a flyweight. Rows of a batch are one
+ * object that moves; take out what is needed before the next row. Fields come from a {@link Schema};
+ * the methods that take an offset are for fields that are known otherwise, and the fastest.
+ *
+ * <p>A row of a batch is read-only. One that was allocated is the program's, to write and publish.
+ */
+public final class Row {
+  static final ValueLayout.OfShort SHORT =
+      ValueLayout.JAVA_SHORT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
+  static final ValueLayout.OfInt INT =
+      ValueLayout.JAVA_INT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
+  static final ValueLayout.OfLong LONG =
+      ValueLayout.JAVA_LONG_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
+  static final ValueLayout.OfFloat FLOAT =
+      ValueLayout.JAVA_FLOAT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
+  static final ValueLayout.OfDouble DOUBLE =
+      ValueLayout.JAVA_DOUBLE_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
+
+  /** What knows more about a row than its bytes. */
+  interface Source {
+    long sequence(long index);
+
+    long conflated(long index);
+  }
+
+  private final Source source; // null: a row of its own
+  private MemorySegment memory;
+  private int bytes;
+  private long offset;
+  private long index;
+  private long sequence; // of a row of its own
+
+  Row(Source source) {
+    this.source = source;
+  }
+
+  /** Memory of its own, outside of the heap, all zero. */
+  public static Row allocate(int bytes) {
+    Row row = new Row(null);
+    row.lie(Arena.ofAuto().allocate(bytes, 8), bytes);
+    return row;
+  }
+
+  /** Memory of its own for a record of that schema. */
+  public static Row allocate(Schema schema) {
+    return allocate(schema.recordBytes());
+  }
+
+  /** In which memory. */
+  void lie(MemorySegment memory, int bytes) {
+    this.memory = memory;
+    this.bytes = bytes;
+  }
+
+  /** Where in it: two stores, since a loop pays for each. */
+  void move(long offset, long index) {
+    this.offset = offset;
+    this.index = index;
+  }
+
+  void sequence(long taken) {
+    sequence = taken;
+  }
+
+  /** Of the record; 0 of an entry of a state. */
+  public long sequence() {
+    return source == null ? sequence : source.sequence(index);
+  }
+
+  /** How many older records this one stands for besides itself: of a subscriber that conflates. */
+  public long conflated() {
+    return source == null ? 0 : source.conflated(index);
+  }
+
+  /** Its size. */
+  public int bytes() {
+    return bytes;
+  }
+
+  /** Its bytes, where they are. They change when the row moves on or its batch is read into. */
+  public MemorySegment memory() {
+    return bytes == memory.byteSize() ? memory : memory.asSlice(offset, bytes);
+  }
+
+  /** A copy of its bytes. */
+  public byte[] toArray() {
+    return memory().toArray(ValueLayout.JAVA_BYTE);
+  }
+
+  // ---- by field ---------------------------------------------------------------------------------
+
+  /** Of any whole number or letter. An unsigned number of 8 bytes comes as the long of its bits. */
+  public long getLong(Field field) {
+    long at = at(field);
+    return switch (field.type()) {
+      case INT64, UINT64 -> memory.get(LONG, at);
+      case INT32 -> memory.get(INT, at);
+      case UINT32 -> Integer.toUnsignedLong(memory.get(INT, at));
+      case INT16 -> memory.get(SHORT, at);
+      case UINT16 -> Short.toUnsignedLong(memory.get(SHORT, at));
+      case INT8 -> memory.get(ValueLayout.JAVA_BYTE, at);
+      case UINT8, CHAR -> Byte.toUnsignedLong(memory.get(ValueLayout.JAVA_BYTE, at));
+      default -> throw unsuited(field, "a whole number");
+    };
+  }
+
+  /** Of any whole number that fits; unsigned numbers of 4 bytes come as the int of their bits. */
+  public int getInt(Field field) {
+    return switch (field.type()) {
+      case INT64, UINT64 -> throw unsuited(field, "an int");
+      default -> (int) getLong(field);
+    };
+  }
+
+  /** Of any number. A price comes in its currency: 4500.25; NaN: none. */
+  public double getDouble(Field field) {
+    return switch (field.type()) {
+      case FLOAT64 -> memory.get(DOUBLE, at(field));
+      case FLOAT32 -> memory.get(FLOAT, at(field));
+      case UINT64 -> unsigned(getLong(field));
+      default -> field.unit() == Field.Unit.PRICE ? price(getLong(field)) : getLong(field);
+    };
+  }
+
+  /** Of a letter. */
+  public char getChar(Field field) {
+    return (char) getLong(field);
+  }
+
+  /** Of letters, up to the first zero. */
+  public String getText(Field field) {
+    if (field.type() == Field.Type.CHAR) {
+      return String.valueOf(getChar(field));
+    }
+    byte[] letters = getBytes(field);
+    int end = 0;
+    while (end < letters.length && letters[end] != 0) {
+      end++;
+    }
+    return new String(letters, 0, end, StandardCharsets.UTF_8);
+  }
+
+  /** A copy of the field's bytes. */
+  public byte[] getBytes(Field field) {
+    return memory.asSlice(at(field), field.bytes()).toArray(ValueLayout.JAVA_BYTE);
+  }
+
+  /** Of any whole number or letter, cut to the field's bytes. */
+  public Row put(Field field, long value) {
+    long at = at(field);
+    switch (field.type()) {
+      case INT64, UINT64 -> memory.set(LONG, at, value);
+      case INT32, UINT32 -> memory.set(INT, at, (int) value);
+      case INT16, UINT16 -> memory.set(SHORT, at, (short) value);
+      case INT8, UINT8, CHAR -> memory.set(ValueLayout.JAVA_BYTE, at, (byte) value);
+      default -> throw unsuited(field, "a whole number");
+    }
+    return this;
+  }
+
+  /** Of a floating-point number. */
+  public Row put(Field field, double value) {
+    switch (field.type()) {
+      case FLOAT64 -> memory.set(DOUBLE, at(field), value);
+      case FLOAT32 -> memory.set(FLOAT, at(field), (float) value);
+      default -> throw unsuited(field, "a floating-point number");
+    }
+    return this;
+  }
+
+  /** Of letters or bytes; what the field has beyond them becomes zero. */
+  public Row put(Field field, String text) {
+    byte[] letters = text.getBytes(StandardCharsets.UTF_8);
+    if (letters.length > field.bytes()) {
+      throw new LapwingException(ErrorCode.INVALID_ARGUMENT, "the field " + field.name() + " has "
+          + field.bytes() + " bytes; '" + text + "' takes " + letters.length);
+    }
+    MemorySegment slice = memory.asSlice(at(field), field.bytes());
+    slice.fill((byte) 0).copyFrom(MemorySegment.ofArray(letters));
+    return this;
+  }
+
+  // ---- by offset in the record ------------------------------------------------------------------
+
+  /** 8 bytes. */
+  public long getLong(int at) {
+    return memory.get(LONG, inside(at, 8));
+  }
+
+  /** 4 bytes. */
+  public int getInt(int at) {
+    return memory.get(INT, inside(at, 4));
+  }
+
+  /** 2 bytes. */
+  public short getShort(int at) {
+    return memory.get(SHORT, inside(at, 2));
+  }
+
+  /** 1 byte. */
+  public byte getByte(int at) {
+    return memory.get(ValueLayout.JAVA_BYTE, inside(at, 1));
+  }
+
+  /** 8 bytes. */
+  public double getDouble(int at) {
+    return memory.get(DOUBLE, inside(at, 8));
+  }
+
+  /** 8 bytes. */
+  public Row putLong(int at, long value) {
+    memory.set(LONG, inside(at, 8), value);
+    return this;
+  }
+
+  /** 4 bytes. */
+  public Row putInt(int at, int value) {
+    memory.set(INT, inside(at, 4), value);
+    return this;
+  }
+
+  /** 1 byte. */
+  public Row putByte(int at, byte value) {
+    memory.set(ValueLayout.JAVA_BYTE, inside(at, 1), value);
+    return this;
+  }
+
+  /** 8 bytes. */
+  public Row putDouble(int at, double value) {
+    memory.set(DOUBLE, inside(at, 8), value);
+    return this;
+  }
+
+  private long at(Field field) {
+    return inside(field.offset(), field.bytes());
+  }
+
+  private long inside(int at, int size) {
+    if (at < 0 || at > bytes - size) {
+      throw new IndexOutOfBoundsException(
+          size + " bytes at " + at + " of a record of " + bytes + " bytes");
+    }
+    return offset + at;
+  }
+
+  private static double price(long value) {
+    return value == Lapwing.NO_PRICE ? Double.NaN : (double) value / Lapwing.PRICE_SCALE;
+  }
+
+  private static double unsigned(long value) {
+    return value >= 0 ? value : (double) (value >>> 1 | value & 1) * 2;
+  }
+
+  private static LapwingException unsuited(Field field, String wanted) {
+    return new LapwingException(ErrorCode.INVALID_ARGUMENT,
+        "the field " + field.name() + " is " + field.type() + ", and not " + wanted);
+  }
+}

@@ -1,0 +1,110 @@
+package lapwing;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemoryLayout;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.StructLayout;
+import java.lang.foreign.ValueLayout;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * What a record is: a name, a version and fields. A struct that a C++ program describes with
+ * LAPWING_RECORD is read by name, without a line that is written for it:
+ *
+ * <pre>{@code
+ * Schema schema = Schema.ofBus(Path.of("./desk"));
+ * Field price = schema.field("price");
+ * row.getLong(price);
+ * }</pre>
+ *
+ * @param hash of the text, never 0
+ * @param fields in the order of their offsets
+ * @param text the whole description in JSON, names of values included: what
+ *     {@link PublisherOptions#description} and {@link SubscriberOptions#expect} take
+ */
+public record Schema(String name, int version, int recordBytes, long hash, List<Field> fields,
+    String text) {
+
+  /** One that Lapwing ships, in its newest version ("dbn.mbo", "kv16"), or "orders", of that fold. */
+  public static Schema of(String name) {
+    return load(null, name);
+  }
+
+  /** That of the records of a bus. {@link ErrorCode#NOT_FOUND}: they are not described. */
+  public static Schema ofBus(Path directory) {
+    return load(directory, null);
+  }
+
+  private static Schema load(Path directory, String name) {
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment error = LapwingException.memory(arena);
+      MemorySegment where = Text.in(arena, directory);
+      MemorySegment what = Text.in(arena, name);
+      MemorySegment schema = Text.struct(arena, C.schema.SIZE);
+      long count = 0;
+      long textBytes = 0;
+      for (;;) {
+        MemorySegment fields = arena.allocate(count * C.field.SIZE, 8);
+        MemorySegment text = arena.allocate(textBytes);
+        int result = C.schema_fields(where, what, schema, fields, count, text, textBytes, error);
+        long countNow = schema.get(ValueLayout.JAVA_LONG, C.schema.field_count);
+        long textNow = schema.get(ValueLayout.JAVA_LONG, C.schema.text_bytes);
+        if (result == C.OK && countNow <= count && textNow <= textBytes) {
+          return new Schema(schema.getString(C.schema.name),
+              schema.get(ValueLayout.JAVA_INT, C.schema.version),
+              schema.get(ValueLayout.JAVA_INT, C.schema.record_bytes),
+              schema.get(ValueLayout.JAVA_LONG, C.schema.hash),
+              fields(fields, countNow), text.getString(0));
+        }
+        boolean isLarger = countNow > count || textNow > textBytes; // than the memory given
+        if (!isLarger || (result != C.OK && result != C.TOO_SMALL)) {
+          throw LapwingException.of(result, error, 0);
+        }
+        count = countNow;
+        textBytes = textNow;
+      }
+    }
+  }
+
+  private static List<Field> fields(MemorySegment memory, long count) {
+    List<Field> fields = new ArrayList<>();
+    for (long i = 0; i < count; i++) {
+      fields.add(Field.of(memory.asSlice(i * C.field.SIZE, C.field.SIZE)));
+    }
+    return List.copyOf(fields);
+  }
+
+  /** The field of that name. Take it once, outside of loops. */
+  public Field field(String name) {
+    for (Field field : fields) {
+      if (field.name().equals(name)) {
+        return field;
+      }
+    }
+    throw new LapwingException(ErrorCode.NOT_FOUND, "the schema " + this.name
+        + " has no field '" + name + "'; it has "
+        + String.join(", ", fields.stream().map(Field::name).toList()));
+  }
+
+  /**
+   * The record as a layout of java.lang.foreign, to make a {@code VarHandle} of each field. Nothing in
+   * it is aligned, so it fits rows wherever they begin.
+   */
+  public StructLayout layout() {
+    List<MemoryLayout> members = new ArrayList<>();
+    long at = 0;
+    for (Field field : fields) {
+      if (field.offset() > at) {
+        members.add(MemoryLayout.paddingLayout(field.offset() - at));
+      }
+      members.add(field.layout());
+      at = field.offset() + field.bytes();
+    }
+    if (recordBytes > at) {
+      members.add(MemoryLayout.paddingLayout(recordBytes - at));
+    }
+    return MemoryLayout.structLayout(members.toArray(MemoryLayout[]::new)).withName(name);
+  }
+}

@@ -1,0 +1,13 @@
+package lapwing;
+
+/** Of a book. */
+public enum Side {
+  BID((byte) 'B'),
+  ASK((byte) 'A');
+
+  final byte letter;
+
+  Side(byte letter) {
+    this.letter = letter;
+  }
+}

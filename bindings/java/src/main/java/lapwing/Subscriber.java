@@ -1,0 +1,224 @@
+package lapwing;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Iterator;
+import java.util.NoSuchElementException;
+import java.util.concurrent.Flow;
+
+/**
+ * Reads a bus at its own pace: records, states and events, in order.
+ *
+ * <p>Threads: one at a time, any; {@link #interrupt()} and {@link #close()} at any time.
+ */
+public final class Subscriber extends Handle {
+  /** What {@link #take} returns when nothing came. */
+  public static final long NOTHING = 0;
+
+  /** What {@link #take} returns when an event or a state stands before the next record: read it. */
+  public static final long EVENT_DUE = -1;
+
+  private final boolean isSparse;
+  private Batch noRows; // made when take() needs the words of an end
+
+  private Subscriber(MemorySegment pointer, boolean isSparse) {
+    super("subscriber", pointer, C::subscriber_interrupt, C::subscriber_destroy);
+    this.isSparse = isSparse;
+  }
+
+  /** With the options' defaults: live, and gaps are filled. */
+  public static Subscriber open(Path directory) {
+    return open(directory, new SubscriberOptions());
+  }
+
+  /** Checks the options, and does not wait: the calls that read wait for the bus. */
+  public static Subscriber open(Path directory, SubscriberOptions options) {
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment error = LapwingException.memory(arena);
+      MemorySegment opened = arena.allocate(ValueLayout.ADDRESS);
+      LapwingException.check(
+          C.subscriber_open(options.write(arena, directory), opened, error), error);
+      return new Subscriber(opened.get(ValueLayout.ADDRESS, 0), options.isSparse());
+    }
+  }
+
+  /**
+   * Rows or one event, into the batch; null: nothing came in that time. The rows are of one session,
+   * one size and one kind. What is thrown is the end, and stays, but for INTERRUPTED, TOO_SMALL and
+   * MISUSE. {@link ErrorCode#CLOSED} comes with {@link SubscriberOptions#endAtClose}.
+   */
+  public Item read(Batch batch, Duration timeout) {
+    long timeoutNs = Lapwing.nanos(timeout);
+    MemorySegment memory = batch.memory(isSparse);
+    MemorySegment subscriber = enter();
+    try {
+      int result;
+      do {
+        result = C.subscriber_read(subscriber, memory, timeoutNs, error);
+      } while (result == C.TOO_SMALL && batch.grow());
+      return LapwingException.came(result, timeoutNs, error) ? batch.item() : null;
+    } finally {
+      exit();
+    }
+  }
+
+  /** The same; waits without end, and never returns null. */
+  public Item read(Batch batch) {
+    return read(batch, Lapwing.FOREVER);
+  }
+
+  /**
+   * The next record and nothing else, the fast path: its sequence, or {@link #NOTHING}, or
+   * {@link #EVENT_DUE}. The row is one that was allocated, of the bus's size.
+   *
+   * <p>With {@link Lapwing#NOW} a garbage collection waits for the call to return. It is short, but for
+   * records that come from the journal: the disk may have to read them.
+   */
+  public long take(Row row, Duration timeout) {
+    long timeoutNs = Lapwing.nanos(timeout);
+    MemorySegment record = row.memory();
+    MemorySegment subscriber = enter();
+    try {
+      int result = timeoutNs == 0
+          ? C.subscriber_take_now(subscriber, record, record.byteSize(), 0, out)
+          : C.subscriber_take(subscriber, record, record.byteSize(), timeoutNs, out);
+      if (result == C.OK) {
+        long sequence = out.get(ValueLayout.JAVA_LONG, 0);
+        row.sequence(sequence);
+        return sequence;
+      }
+      return withoutRecord(subscriber, result, timeoutNs, record.byteSize());
+    } finally {
+      exit();
+    }
+  }
+
+  private long withoutRecord(MemorySegment subscriber, int result, long timeoutNs, long bytes) {
+    switch (result) {
+      case C.EVENT_DUE:
+        return EVENT_DUE;
+      case C.RECORD_SIZE:
+        throw new LapwingException(ErrorCode.RECORD_SIZE, "the records of this bus are not of "
+            + bytes + " bytes; inspect().recordBytes() is their size");
+      case C.INTERRUPTED, C.MISUSE, C.FORKED:
+        throw LapwingException.of(result);
+      case C.WOULD_BLOCK, C.TIMED_OUT:
+        LapwingException.came(result, timeoutNs, error);
+        return NOTHING;
+      default: // the end, of which read() has the words
+        if (noRows == null) {
+          noRows = Batch.ofBytes(1, 0);
+        }
+        if (C.subscriber_read(subscriber, noRows.memory(false), 0, error) == result) {
+          throw LapwingException.of(result, error, 0);
+        }
+        throw LapwingException.of(result);
+    }
+  }
+
+  /**
+   * Every item, for a loop, each read into the same batch. Ends with a clean close of the bus
+   * ({@link SubscriberOptions#endAtClose}), and when this subscriber is closed, also by another thread.
+   */
+  public Iterable<Item> items(Batch batch) {
+    return () -> new Items(batch);
+  }
+
+  private final class Items implements Iterator<Item> {
+    private final Batch batch;
+    private Item next;
+    private boolean isAtEnd;
+
+    Items(Batch batch) {
+      this.batch = batch;
+    }
+
+    @Override
+    public boolean hasNext() {
+      if (next == null && !isAtEnd) {
+        try {
+          next = read(batch, Lapwing.FOREVER);
+        } catch (LapwingException e) {
+          if (e.code() != ErrorCode.CLOSED && !isClosed()) {
+            throw e;
+          }
+          isAtEnd = true;
+        }
+      }
+      return next != null;
+    }
+
+    @Override
+    public Item next() {
+      if (!hasNext()) {
+        throw new NoSuchElementException();
+      }
+      Item item = next;
+      next = null;
+      return item;
+    }
+  }
+
+  /**
+   * Every item, pushed to one {@link Flow.Subscriber} by a thread of its own, as far as it has
+   * requested. The rows are copies, so they may be kept. Cancelling interrupts the wait; closing stays
+   * the program's. No other thread may read from this subscriber meanwhile.
+   */
+  public Flow.Publisher<Item> publisher(int rowsMax) {
+    return new ItemPublisher(this, rowsMax);
+  }
+
+  public SubscriberInfo inspect() {
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment info = Text.struct(arena, C.subscriber_info.SIZE);
+      MemorySegment subscriber = enter();
+      try {
+        LapwingException.check(C.subscriber_inspect(subscriber, info, error), error);
+      } finally {
+        exit();
+      }
+      return SubscriberInfo.of(info);
+    }
+  }
+
+  /** The position to store: after everything that was delivered. */
+  public Position position() {
+    return position(0);
+  }
+
+  /** The position after that record of the last batch. */
+  public Position position(long sequence) {
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment position = arena.allocate(C.position.SIZE, 8);
+      MemorySegment subscriber = enter();
+      try {
+        LapwingException.check(C.subscriber_position(subscriber, sequence, position, error), error);
+      } finally {
+        exit();
+      }
+      return Position.of(position);
+    }
+  }
+
+  /**
+   * For an event loop in native code: this subscriber's own descriptor, not to be closed. It becomes
+   * readable when a read that came back with nothing may have something. Costs a helper thread.
+   */
+  public int fd() {
+    MemorySegment subscriber = enter();
+    try {
+      LapwingException.check(C.subscriber_fd(subscriber, out, error), error);
+      return out.get(ValueLayout.JAVA_INT, 0);
+    } finally {
+      exit();
+    }
+  }
+
+  /** Ends the wait under way, or else the next one, with {@link ErrorCode#INTERRUPTED}. */
+  public void interrupt() {
+    interruptWait();
+  }
+}

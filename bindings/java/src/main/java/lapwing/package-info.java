@@ -1,0 +1,35 @@
+/**
+ * Lapwing in Java: a broadcast bus for market data in shared memory, on one Linux machine.
+ *
+ * <pre>{@code
+ * try (var subscriber = Subscriber.open(Path.of("./es"),
+ *     new SubscriberOptions().start(Start.oldest()).endAtClose(true))) {
+ *   for (Item item : subscriber.items(new Batch(4096))) {
+ *     switch (item) {
+ *       case Records records -> records.forEach(row -> add(row.getLong(PRICE)));
+ *       case State state -> state.forEach(row -> load(row));
+ *       case Event event -> System.out.println(event);
+ *     }
+ *   }
+ * }
+ * }</pre>
+ *
+ * <p><b>Errors.</b> Every failed call throws a {@link lapwing.LapwingException}. A wait that ends with
+ * nothing is no failure: it returns null, 0 or false, as its method says.
+ *
+ * <p><b>Threads.</b> One thread at a time uses an object; any thread may. A call that overlaps another
+ * one on the same object throws {@link lapwing.ErrorCode#MISUSE}. {@code interrupt()} and
+ * {@code close()} may be called at any time: both end the wait under way. {@link Thread#interrupt()}
+ * does not. A wait pins its virtual thread to the carrier, so waits belong on platform threads.
+ *
+ * <p><b>Memory.</b> An object that is not closed is closed when it is collected, with a warning in the
+ * log of {@code System.Logger} "lapwing". Segments of Lapwing's memory are read-only where they are
+ * not the caller's to write, and end with what they belong to: a use after that throws an
+ * {@link IllegalStateException}, and does no harm.
+ *
+ * <p><b>Units.</b> Timeouts are {@link java.time.Duration}s from now: {@link lapwing.Lapwing#NOW},
+ * {@link lapwing.Lapwing#FOREVER}, or between. Times in records are UTC nanoseconds since 1970, as an
+ * unsigned long of which the largest value means none. Prices are 1e-9 of a currency or point;
+ * {@link Long#MAX_VALUE} means none. Sequences begin at 1.
+ */
+package lapwing;

@@ -1,0 +1,130 @@
+package lapwing.coroutines
+
+import java.lang.foreign.MemorySegment
+import kotlin.time.Duration
+import kotlin.time.toJavaDuration
+import kotlinx.coroutines.CancellationException
+import kotlinx.coroutines.flow.Flow
+import kotlinx.coroutines.flow.flow
+import lapwing.ChannelOptions
+import lapwing.Consumer
+import lapwing.Duplex
+import lapwing.ErrorCode
+import lapwing.Lapwing
+import lapwing.LapwingException
+import lapwing.Listener
+import lapwing.Message
+import lapwing.Producer
+import lapwing.Reply
+import lapwing.Request
+
+/** Serves the next peer, and sends to it; null: none came in that time. */
+public suspend fun Listener.awaitProducer(
+    timeout: Duration = Duration.INFINITE,
+    options: ChannelOptions.() -> Unit = {},
+): Producer? =
+    waiting(this, this::interrupt) { acceptProducer(ChannelOptions().apply(options), timeout.toJavaDuration()) }
+
+/** Serves the next peer, and takes its messages; null: none came in that time. */
+public suspend fun Listener.awaitConsumer(
+    timeout: Duration = Duration.INFINITE,
+    options: ChannelOptions.() -> Unit = {},
+): Consumer? =
+    waiting(this, this::interrupt) { acceptConsumer(ChannelOptions().apply(options), timeout.toJavaDuration()) }
+
+/** Serves the next peer with a duplex; null: none came in that time. */
+public suspend fun Listener.awaitDuplex(
+    timeout: Duration = Duration.INFINITE,
+    options: ChannelOptions.() -> Unit = {},
+): Duplex? =
+    waiting(this, this::interrupt) { acceptDuplex(ChannelOptions().apply(options), timeout.toJavaDuration()) }
+
+/** Sends copies, in order. Suspends while the channel is full. */
+public suspend fun Producer.awaitSend(
+    messages: List<Message>,
+    timeout: Duration = Duration.INFINITE,
+): Unit = waiting(this, this::interrupt) { send(messages, timeout.toJavaDuration()) }
+
+/** Suspends until the consumer has released everything. */
+public suspend fun Producer.awaitDrain(timeout: Duration = Duration.INFINITE): Unit =
+    waiting(this, this::interrupt) { drain(timeout.toJavaDuration()) }
+
+/**
+ * A copy of the next message, which is released; null: none came in that time. Borrowed messages
+ * ([Consumer.peek]) are of one thread, so they are not for coroutines that change threads.
+ */
+public suspend fun Consumer.awaitMessage(timeout: Duration = Duration.INFINITE): Message? {
+    val message = receive(Lapwing.NOW)
+    if (message != null || timeout == Duration.ZERO) return message
+    return waiting(this, this::interrupt) { receive(timeout.toJavaDuration()) }
+}
+
+/** Copies of all messages, in order, to the clean end of the channel. */
+public fun Consumer.asFlow(): Flow<Message> = untilClosed { awaitMessage()!! }
+
+/** Sends one-way messages, in order. */
+public suspend fun Duplex.awaitSend(
+    messages: List<Message>,
+    timeout: Duration = Duration.INFINITE,
+): Unit = waiting(this, this::interrupt) { send(messages, timeout.toJavaDuration()) }
+
+/** A call and its reply. A coroutine that is cancelled cancels the call. */
+public suspend fun Duplex.awaitCall(type: Int, payload: ByteArray, timeout: Duration): Reply {
+    val call = awaitStart(type, payload, timeout)
+    try {
+        return awaitFinish(call)
+    } catch (e: CancellationException) {
+        cancel(call)
+        throw e
+    }
+}
+
+/** Sends a request, whose reply must arrive within that time. Returns the number of the call. */
+public suspend fun Duplex.awaitStart(type: Int, payload: ByteArray, timeout: Duration): Long =
+    waiting(this, this::interrupt) { start(type, MemorySegment.ofArray(payload), timeout.toJavaDuration()) }
+
+/** The end of that call, as [Duplex.finish]. */
+public suspend fun Duplex.awaitFinish(call: Long): Reply = waiting(this, this::interrupt) { finish(call) }
+
+/** The next call to end, as [Duplex.finishAny]; null: none did in that time. */
+public suspend fun Duplex.awaitFinishAny(timeout: Duration = Duration.INFINITE): Reply? =
+    waiting(this, this::interrupt) { finishAny(timeout.toJavaDuration()) }
+
+/** The next call or one-way message of the other side; null: none came in that time. */
+public suspend fun Duplex.awaitRequest(timeout: Duration = Duration.INFINITE): Request? {
+    val request = next(Lapwing.NOW)
+    if (request != null || timeout == Duration.ZERO) return request
+    return waiting(this, this::interrupt) { next(timeout.toJavaDuration()) }
+}
+
+/** All calls and one-way messages of the other side, to the clean end of the channel. */
+public fun Duplex.requests(): Flow<Request> = untilClosed { awaitRequest()!! }
+
+/** Answers a call. Suspends while the channel is full. */
+public suspend fun Duplex.awaitReply(
+    request: Request,
+    type: Int,
+    payload: ByteArray,
+    timeout: Duration = Duration.INFINITE,
+): Unit = waiting(this, this::interrupt) { reply(request, type, payload, timeout.toJavaDuration()) }
+
+/** Answers a call with an error of this program's own. */
+public suspend fun Duplex.awaitReplyError(
+    request: Request,
+    code: Int,
+    text: String,
+    timeout: Duration = Duration.INFINITE,
+): Unit = waiting(this, this::interrupt) { replyError(request, code, text, timeout.toJavaDuration()) }
+
+private fun <T> untilClosed(next: suspend () -> T): Flow<T> = flow {
+    while (true) {
+        val element =
+            try {
+                next()
+            } catch (e: LapwingException) {
+                if (e.code() == ErrorCode.CLOSED) return@flow
+                throw e
+            }
+        emit(element)
+    }
+}

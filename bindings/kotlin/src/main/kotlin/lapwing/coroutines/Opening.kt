@@ -1,0 +1,68 @@
+package lapwing.coroutines
+
+import java.nio.file.Path
+import kotlin.time.Duration
+import kotlin.time.toJavaDuration
+import lapwing.ChannelOptions
+import lapwing.Consumer
+import lapwing.Duplex
+import lapwing.Listener
+import lapwing.Producer
+import lapwing.Publisher
+import lapwing.PublisherOptions
+import lapwing.Subscriber
+import lapwing.SubscriberOptions
+
+/**
+ * Opens a subscriber of the bus in [directory]. Does not wait: the calls that read wait for the bus.
+ *
+ * ```
+ * openSubscriber(Path.of("./es")) { start(Start.oldest()); endAtClose(true) }
+ * ```
+ */
+public inline fun openSubscriber(
+    directory: Path,
+    options: SubscriberOptions.() -> Unit = {},
+): Subscriber = Subscriber.open(directory, SubscriberOptions().apply(options))
+
+/**
+ * Takes the bus in [directory], and begins a session of it. Waits at most [timeout], in the calling
+ * thread, for another publisher to end.
+ *
+ * ```
+ * openPublisher(Path.of("./quotes")) { recordBytes(16); capacity(1 shl 20) }
+ * ```
+ */
+public inline fun openPublisher(
+    directory: Path,
+    timeout: Duration = Duration.ZERO,
+    options: PublisherOptions.() -> Unit = {},
+): Publisher = Publisher.open(directory, PublisherOptions().apply(options), timeout.toJavaDuration())
+
+/** Connects to the listener at [path], to send to it. Suspends; its end is the timeout's. */
+public suspend fun connectProducer(
+    path: Path,
+    timeout: Duration,
+    options: ChannelOptions.() -> Unit = {},
+): Producer = connecting { Producer.connect(path, ChannelOptions().apply(options), timeout.toJavaDuration()) }
+
+/** Connects to the listener at [path], to take its messages. */
+public suspend fun connectConsumer(
+    path: Path,
+    timeout: Duration,
+    options: ChannelOptions.() -> Unit = {},
+): Consumer = connecting { Consumer.connect(path, ChannelOptions().apply(options), timeout.toJavaDuration()) }
+
+/** Connects to the listener at [path], to call and be called. */
+public suspend fun connectDuplex(
+    path: Path,
+    timeout: Duration,
+    options: ChannelOptions.() -> Unit = {},
+): Duplex = connecting { Duplex.connect(path, ChannelOptions().apply(options), timeout.toJavaDuration()) }
+
+/** Listens at [path]. */
+public inline fun openListener(path: Path, options: ChannelOptions.() -> Unit = {}): Listener =
+    Listener.open(path, ChannelOptions().apply(options))
+
+/** There is nothing yet that could be interrupted: the timeout ends it. */
+private suspend fun <T> connecting(connect: () -> T): T = waiting(Any(), {}, connect)

@@ -1,0 +1,23 @@
+package lapwing.coroutines
+
+import java.lang.foreign.MemorySegment
+import kotlin.time.Duration
+import kotlin.time.toJavaDuration
+import lapwing.Publisher
+
+/**
+ * Publishes records, end to end, and returns the sequence of the last one. Suspends while the journal
+ * is a whole ring behind. [lapwing.LapwingException.progress] is what was published before a failure.
+ */
+public suspend fun Publisher.awaitPublish(
+    rows: MemorySegment,
+    timeout: Duration = Duration.INFINITE,
+): Long = waiting(this, this::interrupt) { publish(rows, timeout.toJavaDuration()) }
+
+/** Suspends until everything published is durable, and returns the last durable sequence. */
+public suspend fun Publisher.awaitFlush(timeout: Duration = Duration.INFINITE): Long =
+    waiting(this, this::interrupt) { flush(timeout.toJavaDuration()) }
+
+/** Ends the session, and suspends until that is durable. */
+public suspend fun Publisher.awaitEnd(timeout: Duration = Duration.INFINITE): Unit =
+    waiting(this, this::interrupt) { end(timeout.toJavaDuration()) }

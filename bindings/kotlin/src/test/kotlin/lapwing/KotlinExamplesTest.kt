@@ -1,0 +1,62 @@
+package lapwing
+
+import java.nio.file.Path
+import java.util.concurrent.TimeUnit
+import org.junit.jupiter.api.Assertions.assertEquals
+import org.junit.jupiter.api.Assertions.assertTrue
+import org.junit.jupiter.api.Test
+import org.junit.jupiter.api.io.TempDir
+
+/** Runs each example as a program. */
+class KotlinExamplesTest {
+    @TempDir lateinit var directory: Path
+
+    private fun start(example: String, vararg arguments: String): Process =
+        ProcessBuilder(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-cp",
+                System.getProperty("java.class.path"),
+                "--enable-native-access=ALL-UNNAMED",
+                "lapwing.examples.${example}Kt",
+                *arguments,
+            )
+            .redirectError(ProcessBuilder.Redirect.INHERIT)
+            .start()
+
+    private fun outputOf(process: Process): String {
+        val output = process.inputStream.readAllBytes().decodeToString()
+        assertTrue(process.waitFor(60, TimeUnit.SECONDS))
+        assertEquals(0, process.exitValue())
+        return output
+    }
+
+    @Test
+    fun `publish publishes`() {
+        assertEquals("durable up to 10\n", outputOf(start("Publish", directory.toString())))
+        History.open(directory).use { history ->
+            val records = history.read(1, Batch(16)) as Records
+            assertEquals(10, records.count())
+            assertEquals(4500.5, records.row(0).getDouble(Schema.ofBus(directory).field("price")))
+        }
+    }
+
+    @Test
+    fun `top of book prints the best prices`() {
+        Feed.closedBookBus(directory)
+        assertEquals(
+            "1:4242 7 x 99.00 | 5 x 101.00\n",
+            outputOf(start("TopOfBook", directory.toString())),
+        )
+    }
+
+    @Test
+    fun `the client calls the server`() {
+        val socket = directory.resolve("s").toString()
+        val server = start("SquareServer", socket)
+        assertEquals(
+            "7 squared is 49\n-12 squared is 144\n",
+            outputOf(start("SquareClient", socket, "7", "-12")),
+        )
+        assertEquals("", outputOf(server))
+    }
+}
