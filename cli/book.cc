@@ -58,6 +58,7 @@ struct BookOptions {
   std::size_t depth = 10;
   std::vector<Sequence> at;  // ascending
   std::string format = "text";
+  bool json = false;  // the same as its "json"
   bool live = false;
   // Where to begin, and what to do about gaps, is ours to choose: nobody said it.
   bool free_start = false;
@@ -414,13 +415,12 @@ void add_book(CLI::App& app, Run& run) {
       ->check(whole_number(1))
       ->type_name("SEQUENCE,…");
   CLI::Option* const format = add_format_option(command, options->format);
-  CLI::Option* const json = command.add_flag("--json", "the same as --format json");
-  json->excludes(format);
+  command.add_flag("--json", options->json, "the same as --format json")->excludes(format);
   command.add_flag("--follow", options->live, "continue as records arrive");
   add_policy_options(command, options->follow, /*keeps_state=*/true);
   add_end_options(command, options->follow);
   command.callback([options, &run, &command] {
-    if (command.count("--json") > 0) options->format = "json";
+    if (options->json) options->format = "json";
     options->free_start = command.count("--from") == 0;
     options->free_policy = command.count("--on-gap") == 0;
     std::ranges::sort(options->at);
