@@ -13,11 +13,12 @@ CallId CallTable::reserve() {
   return id;
 }
 
-void CallTable::start(CallId id, std::uint64_t deadline_ns) {
+void CallTable::start(CallId id, std::uint64_t deadline_ns, ChannelPosition request_end) {
   Place& place = place_of(id);
   place.state = State::kWaiting;
   place.id = id;
   place.deadline_ns = deadline_ns;
+  place.request_end = request_end;
 }
 
 void CallTable::forget(CallId id) {
@@ -39,6 +40,10 @@ CallTable::Fate CallTable::fate(CallId id) const {
 
 std::uint64_t CallTable::deadline_ns(CallId id) const {
   return place_of(id).deadline_ns;
+}
+
+ChannelPosition CallTable::request_end(CallId id) const {
+  return place_of(id).request_end;
 }
 
 bool CallTable::complete(CallId id, std::uint32_t type, std::uint32_t code, bool is_error,

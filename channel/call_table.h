@@ -6,8 +6,8 @@
 //  1. There is one place for each call that the other side takes unanswered; a place is free, or
 //     holds one call. An expired or cancelled call keeps its place until its reply has come, since
 //     the other side still counts it; with `keeps_late`, until that reply was taken.
-//  2. Each call ends exactly once: with its reply, its deadline, or a cancellation. A late reply is
-//     no end of it.
+//  2. Each call ends exactly once: with its reply, its deadline, a cancellation, or the channel. A
+//     late reply is no end of it.
 //  3. A call that is reserved and not started has no reply yet, whatever the other side sends.
 #pragma once
 
@@ -42,14 +42,15 @@ class CallTable {
   bool only_untaken() const { return done_.size() == places_.size(); }
   // A call that is about to be sent; there is a free place.
   CallId reserve();
-  // It was sent, and waits for its reply.
-  void start(CallId id, std::uint64_t deadline_ns);
+  // It was sent, and waits for its reply. `request_end`: of its frame.
+  void start(CallId id, std::uint64_t deadline_ns, ChannelPosition request_end);
   // It could not be sent.
   void forget(CallId id);
 
   enum class Fate { kWaiting, kDone, kUnknown };
   Fate fate(CallId id) const;
   std::uint64_t deadline_ns(CallId id) const;
+  ChannelPosition request_end(CallId id) const;
 
   // The reply to a call has come. False: no such call waits for one, which no correct server does.
   bool complete(CallId id, std::uint32_t type, std::uint32_t code, bool is_error,
@@ -76,6 +77,7 @@ class CallTable {
     State state = State::kFree;
     CallId id = 0;
     std::uint64_t deadline_ns = 0;
+    ChannelPosition request_end = 0;
     StoredReply reply;
   };
 

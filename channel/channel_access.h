@@ -10,6 +10,7 @@
 #include "channel/side.h"
 #include "lapwing/consumer.h"
 #include "lapwing/duplex.h"
+#include "lapwing/duplex_server.h"
 #include "lapwing/listener.h"
 #include "lapwing/producer.h"
 #include "os/wait_source.h"
@@ -27,12 +28,13 @@ struct ChannelAccess {
   static ListenerCore& core_of(ChannelListener& listener) { return *listener.core_; }
 
   // What a wait set waits for: a message; room for one of `bytes`; something that has arrived, or a
-  // call that has timed out; a peer. It stays where it is when the object is moved. Null: it was
-  // moved from.
+  // call that has timed out; a peer; an event of a client. It stays where it is when the object is
+  // moved. Null: it was moved from.
   static WaitSource* wait_source(ChannelConsumer& consumer);
   static WaitSource* wait_source(ChannelProducer& producer, std::size_t bytes);
   static WaitSource* wait_source(Duplex& duplex);
   static WaitSource* wait_source(ChannelListener& listener) { return listener.core_.get(); }
+  static WaitSource* wait_source(DuplexServer& server);
 };
 
 }  // namespace lapwing

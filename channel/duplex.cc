@@ -82,6 +82,12 @@ Incoming Duplex::try_next() {
 Incoming Duplex::next(Deadline deadline) {
   return core_->next(deadline);
 }
+Arrival Duplex::try_wait_any() {
+  return core_->try_wait_any();
+}
+Arrival Duplex::wait_any(Deadline deadline) {
+  return core_->wait_any(deadline);
+}
 Errc Duplex::reply(CallId call, std::span<const std::byte> payload, std::uint32_t type,
                    Deadline deadline) {
   return core_->reply(call, payload, type, deadline);

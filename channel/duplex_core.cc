@@ -7,13 +7,17 @@
 #include "absl/strings/str_cat.h"
 #include "channel/side.h"
 #include "lapwing/error.h"
-#include "os/kernel.h"
 
 namespace lapwing {
 namespace {
 
 // A peer that sends without end must not hold a wait beyond its deadline.
 constexpr int kMessagesPerPump = 1024;
+
+Arrival arrival_of(const Reply& reply) {
+  if (reply.call == 0) return {.result = reply.result};
+  return {.kind = Arrival::Kind::kReply, .reply = reply};
+}
 
 }  // namespace
 
@@ -125,7 +129,7 @@ StartedCall DuplexCore::send_call(std::span<const std::byte> payload, std::uint3
   const Sending sending{{call, CallKind::kCall, 0}, payload, type};
   started.result = waits ? put(sending, deadline) : look_for_room(sending);
   if (started.result == Errc::kOk) {
-    calls_.start(call, deadline.monotonic_ns());
+    calls_.start(call, deadline.monotonic_ns(), writer_.position());
     started.call = call;
   } else {
     calls_.forget(call);
@@ -146,9 +150,7 @@ StartedCall DuplexCore::start(std::span<const std::byte> payload, std::uint32_t 
 Reply DuplexCore::call(std::span<const std::byte> payload, std::uint32_t type, Deadline deadline) {
   const StartedCall started = start(payload, type, deadline);
   if (started.result == Errc::kOk) return finish(started.call);
-  Reply reply;
-  reply.result = started.result;
-  return reply;
+  return {.result = started.result, .delivery = Delivery::kNotSent};
 }
 
 Errc DuplexCore::look_for_reply(CallId call) {
@@ -159,33 +161,85 @@ Errc DuplexCore::look_for_reply(CallId call) {
 Reply DuplexCore::finish(CallId call) {
   Reply reply;
   reply.call = call;
-  if (reply.result = enter_to_read(); reply.result != Errc::kOk) return reply;
+  if (reply.result = enter_to_read(); reply.result != Errc::kOk) {
+    reply.delivery = delivery_of(call);
+    return reply;
+  }
   if (calls_.fate(call) == CallTable::Fate::kUnknown) {
     reply.result = no_such_call(call, "is under way: it never was, or has ended");
     return reply;
   }
   reply.result =
       side().wait([&] { return look_for_reply(call); }, calls_.deadline_ns(call), empty_waits());
-  if (reply.result == Errc::kOk) return take_reply(call);
-  const bool is_over = reply.result == Errc::kTimedOut || reply.result == Errc::kWouldBlock;
-  return is_over ? expire(call) : reply;
+  switch (reply.result) {
+    case Errc::kOk:
+      return take_reply(call);
+    case Errc::kTimedOut:
+    case Errc::kWouldBlock:
+      return end_call(call, Errc::kTimedOut);
+    case Errc::kPeerGone:
+    case Errc::kClosed:
+      return end_call(call, reply.result);
+    default:
+      reply.delivery = delivery_of(call);
+      return reply;
+  }
 }
 
 Reply DuplexCore::take_reply(CallId call) {
   const StoredReply& stored = calls_.take(call);
   return {Errc::kOk,   call,        stored.is_error, stored.is_late,
-          stored.code, stored.type, stored.payload};
+          stored.code, stored.type, stored.payload,  Delivery::kTaken};
 }
 
-// Tells the server, if there is room for that; its reply comes all the same, and is dropped or
-// kept.
-Reply DuplexCore::expire(CallId call) {
+// Without an answer. Notifies the server, if there is room for that; its reply comes all the same,
+// and is dropped or kept.
+Reply DuplexCore::end_call(CallId call, Errc why) {
+  const Reply reply{.result = why, .call = call, .delivery = delivery_of(call)};
   calls_.abandon(call);
   if (side().end() == Errc::kOk) try_put({{call, CallKind::kCancel, 0}, {}, 0});
-  Reply reply;
-  reply.result = Errc::kTimedOut;
-  reply.call = call;
   return reply;
+}
+
+// The other side's words stay mapped when it ends, and say what it had released. Where it was killed
+// before it had released a frame, its next() had not returned either.
+Delivery DuplexCore::delivery_of(CallId call) {
+  if (!has_side() || side().in_child()) return Delivery::kUnknown;
+  switch (calls_.fate(call)) {
+    case CallTable::Fate::kWaiting:
+      return writer_.has_released(calls_.request_end(call)) ? Delivery::kTaken : Delivery::kSent;
+    case CallTable::Fate::kDone:
+      return Delivery::kTaken;
+    case CallTable::Fate::kUnknown:
+      break;
+  }
+  return Delivery::kUnknown;
+}
+
+// The clock is read only where a call under way has a deadline.
+CallId DuplexCore::expired_call() const {
+  const CallId next = calls_.first_to_expire();
+  const bool has_expired =
+      next != 0 && Deadline::at_monotonic_ns(calls_.deadline_ns(next)).has_passed();
+  return has_expired ? next : 0;
+}
+
+// Where no reply has come: the end of a call that ends all the same. Call 0: none does.
+Reply DuplexCore::end_unanswered() {
+  const Errc nothing = side().nothing_there();
+  const bool has_ended = nothing != Errc::kWouldBlock;
+  const CallId next = has_ended ? calls_.first_to_expire() : expired_call();
+  if (next == 0) return {.result = nothing};
+  return end_call(next, has_ended ? nothing : Errc::kTimedOut);
+}
+
+// The same after a wait that found none, until its deadline or that of a call.
+Reply DuplexCore::end_after_wait(Errc waited) {
+  if (waited != Errc::kInterrupted && waited != Errc::kCorrupt) {
+    const Reply ended = end_unanswered();
+    if (ended.call != 0) return ended;
+  }
+  return {.result = waited};
 }
 
 Errc DuplexCore::look_for_any_reply() {
@@ -199,35 +253,28 @@ Reply DuplexCore::try_finish_any() {
   reply.result = look_for_any_reply();
   if (reply.result == Errc::kOk) return take_reply(calls_.first_done());
   if (reply.result != Errc::kWouldBlock) return reply;
-  const CallId next = calls_.first_to_expire();
-  if (next == 0 && !calls_.awaits_late()) {
+  reply = end_unanswered();
+  const bool is_open = reply.result == Errc::kWouldBlock;
+  if (is_open && calls_.first_to_expire() == 0 && !calls_.awaits_late()) {
     reply.result = no_such_call(0, "is under way");
-  } else if (next != 0 && calls_.deadline_ns(next) <= monotonic_ns()) {
-    return expire(next);
-  } else {
-    reply.result = side().nothing_there();
   }
   return reply;
 }
 
 Reply DuplexCore::finish_any(Deadline deadline) {
-  Reply reply = try_finish_any();
+  const Reply reply = try_finish_any();
   if (reply.result != Errc::kWouldBlock) return reply;
-  const CallId next = calls_.first_to_expire();
-  const std::uint64_t expires_ns = next_expiry_ns();
-  reply.result = side().wait_on([&] { return look_for_any_reply(); },
-                                std::min(deadline.monotonic_ns(), expires_ns), empty_waits());
-  if (reply.result == Errc::kOk) return take_reply(calls_.first_done());
-  const bool is_over = next != 0 && expires_ns <= deadline.monotonic_ns();
-  if (reply.result == Errc::kTimedOut && is_over) return expire(next);
-  return reply;
+  const Errc waited =
+      side().wait_on([&] { return look_for_any_reply(); },
+                     std::min(deadline.monotonic_ns(), next_expiry_ns()), empty_waits());
+  return waited == Errc::kOk ? take_reply(calls_.first_done()) : end_after_wait(waited);
 }
 
 Errc DuplexCore::cancel(CallId call) {
   if (const Errc entered = enter_to_read(); entered != Errc::kOk) return entered;
   switch (calls_.fate(call)) {
     case CallTable::Fate::kWaiting:
-      expire(call);
+      end_call(call, Errc::kTimedOut);
       return Errc::kOk;
     case CallTable::Fate::kDone:
       calls_.take(call);
@@ -270,6 +317,42 @@ Incoming DuplexCore::next(Deadline deadline) {
       side().wait_on([&] { return look_for_incoming(); }, deadline.monotonic_ns(), empty_waits());
   return incoming.result == Errc::kOk ? take_incoming() : incoming;
 }
+
+// Both.
+
+// Something has arrived. A call that has expired counts as a reply, or a peer that sends without
+// end would keep it from its end.
+Arrival DuplexCore::take_arrival() {
+  if (reply_is_next_ || inbox_.empty()) {
+    reply_is_next_ = false;
+    if (const CallId done = calls_.first_done(); done != 0) return arrival_of(take_reply(done));
+    if (const CallId expired = expired_call(); expired != 0) {
+      return arrival_of(end_call(expired, Errc::kTimedOut));
+    }
+  }
+  reply_is_next_ = true;
+  return {.kind = Arrival::Kind::kIncoming, .incoming = take_incoming()};
+}
+
+Arrival DuplexCore::try_wait_any() {
+  Arrival arrival;
+  if (arrival.result = enter_to_read(); arrival.result != Errc::kOk) return arrival;
+  arrival.result = look_for_arrival();
+  if (arrival.result == Errc::kOk) return take_arrival();
+  if (arrival.result != Errc::kWouldBlock) return arrival;
+  return arrival_of(end_unanswered());
+}
+
+Arrival DuplexCore::wait_any(Deadline deadline) {
+  const Arrival arrival = try_wait_any();
+  if (arrival.result != Errc::kWouldBlock) return arrival;
+  const Errc waited =
+      side().wait_on([&] { return look_for_arrival(); },
+                     std::min(deadline.monotonic_ns(), next_expiry_ns()), empty_waits());
+  return waited == Errc::kOk ? take_arrival() : arrival_of(end_after_wait(waited));
+}
+
+// Answering.
 
 Errc DuplexCore::answer(const Sending& sending, Deadline deadline) {
   const Errc entered = enter_to_send(sending.payload.size());
@@ -345,6 +428,15 @@ Errc DuplexCore::look_for_arrival() {
   return calls_.first_done() == 0 && inbox_.empty() ? Errc::kWouldBlock : Errc::kOk;
 }
 
+Errc DuplexCore::look_for_event() {
+  const Errc arrived = look_for_arrival();
+  return arrived == Errc::kWouldBlock && expired_call() != 0 ? Errc::kOk : arrived;
+}
+
+bool DuplexCore::has_event() {
+  return enter() != Errc::kOk || look_for_event() != Errc::kWouldBlock;
+}
+
 std::uint64_t DuplexCore::next_expiry_ns() const {
   const CallId next = calls_.first_to_expire();
   return next == 0 ? Deadline::never().monotonic_ns() : calls_.deadline_ns(next);
@@ -352,16 +444,7 @@ std::uint64_t DuplexCore::next_expiry_ns() const {
 
 WaitSource* DuplexCore::wait_source() {
   static constexpr EndWait kForArrival = {
-      [](ChannelEnd& end, std::size_t) {
-        auto& self = static_cast<DuplexCore&>(end);
-        const Errc arrived = self.look_for_arrival();
-        if (arrived != Errc::kWouldBlock) return arrived;
-        const std::uint64_t expires_ns = self.next_expiry_ns();
-        // Without a call under way no clock is read.
-        const bool has_expired =
-            expires_ns != Deadline::never().monotonic_ns() && expires_ns <= monotonic_ns();
-        return has_expired ? Errc::kOk : Errc::kWouldBlock;
-      },
+      [](ChannelEnd& end, std::size_t) { return static_cast<DuplexCore&>(end).look_for_event(); },
       [](const ChannelEnd& end) { return static_cast<const DuplexCore&>(end).next_expiry_ns(); },
       &ChannelWords::empty_waits};
   if (!has_side()) return nullptr;
@@ -369,11 +452,36 @@ WaitSource* DuplexCore::wait_source() {
   return &side();
 }
 
-bool DuplexCore::arm() {
+bool DuplexCore::arm(absl::FunctionRef<bool()> is_due) {
   if (enter_to_read() != Errc::kOk || side().end() != Errc::kOk) return false;
-  const bool polls = side().prepare_to_poll([&] { return look_for_arrival(); });
+  const bool polls = side().prepare_to_poll([&] {
+    const Errc arrived = look_for_arrival();
+    return arrived == Errc::kWouldBlock && is_due() ? Errc::kOk : arrived;
+  });
   if (polls) count_one(empty_waits());
   return polls;
+}
+
+bool DuplexCore::has_room(std::size_t bytes) {
+  if (!is_open()) return false;
+  const FrameWriter::Room room = writer_.claim(static_cast<std::uint32_t>(bytes));
+  writer_.abort();
+  return room != FrameWriter::Room::kFull;  // what is corrupt is found by the next operation
+}
+
+bool DuplexCore::has_credit() {
+  return is_open() && look_for_credit() != Errc::kWouldBlock;
+}
+
+bool DuplexCore::has_place() {
+  return is_open() && calls_.has_free_place();
+}
+
+DuplexCounters DuplexCore::duplex_counters() {
+  if (!has_side() || side().in_child()) return {};
+  const std::uint64_t taken = load_tally(side().peer().words().taken.value);
+  const bool is_possible = taken >= one_ways_taken_ && taken <= one_ways_sent_;
+  return {calls_.late_replies(), one_ways_sent_, is_possible ? taken : one_ways_taken_};
 }
 
 void DuplexCore::close() {

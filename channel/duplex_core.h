@@ -9,8 +9,10 @@
 #include <span>
 #include <string>
 
+#include "absl/functional/function_ref.h"
 #include "channel/call_table.h"
 #include "channel/inbox.h"
+#include "channel/side.h"
 #include "lapwing/detail/channel_end.h"
 #include "lapwing/detail/frame_reader.h"
 #include "lapwing/detail/frame_writer.h"
@@ -40,8 +42,8 @@ class DuplexCore : public ChannelEnd {
   // The end of that call: waits for it until the call's own deadline. kMisuse: there is no such
   // call, or it has ended already.
   Reply finish(CallId call);
-  // The next call to end, whichever it is; until `deadline`, when call is 0. kMisuse: no call is
-  // under way.
+  // The next call to end, whichever it is; until `deadline`, when call is 0. Where the channel has
+  // ended: each call under way in turn, then call 0. kMisuse: no call is under way.
   Reply try_finish_any();
   Reply finish_any(Deadline deadline = Deadline::never());
   // Ends a call without a reply, and tells the server if there is room. kMisuse as with finish().
@@ -50,6 +52,9 @@ class DuplexCore : public ChannelEnd {
   // The next call or one-way message of the other side.
   Incoming try_next();
   Incoming next(Deadline deadline = Deadline::never());
+  // Whichever comes first of what finish_any() and next() wait for; in turn where both have come.
+  Arrival try_wait_any();
+  Arrival wait_any(Deadline deadline = Deadline::never());
   // Answers a call that next() returned, in any order. kMisuse: it is none, or was answered.
   Errc reply(CallId call, std::span<const std::byte> payload, std::uint32_t type,
              Deadline deadline = Deadline::never());
@@ -67,15 +72,31 @@ class DuplexCore : public ChannelEnd {
 
   // For an event loop. True: nothing has arrived, and fd() becomes readable when something may
   // have; then use try_next() and try_finish_any(). False: use them at once. It looks neither for
-  // room to send nor at the calls' deadlines.
-  bool arm();
+  // room to send nor at the calls' deadlines. `is_due`: whether something else is there to be used,
+  // which the other side's wake-ups bring about as well.
+  bool arm(absl::FunctionRef<bool()> is_due = [] { return false; });
   // For a wait set, which also looks at the calls' deadlines. Null: moved from.
   WaitSource* wait_source();
 
   // Ends both directions. Idempotent.
   void close();
 
-  DuplexCounters duplex_counters() const { return {calls_.late_replies()}; }
+  // For a server of many, which asks each in turn and sleeps for all of them.
+  //
+  // Whether try_wait_any() would return anything but kWouldBlock. Takes nothing.
+  bool has_event();
+  // The earliest deadline of a call that waits for its reply.
+  std::uint64_t next_expiry_ns() const;
+  // Takes the wake-ups that wait at the socket, and notices whether the other side has gone.
+  void look_at_socket() { side().look_at_socket(); }
+  // Whether a message of `bytes` can be sent at once; a one-way message or a call needs a place in
+  // the window besides. False once the channel has ended.
+  bool has_room(std::size_t bytes);
+  bool has_credit();
+  bool has_place();
+  const std::string& peer_name() { return side().peer_name(); }
+
+  DuplexCounters duplex_counters();
   std::uint32_t message_bytes_max() const { return writer_.message_bytes_max(); }
   const ForkMark& made() const { return made_; }
 
@@ -101,13 +122,17 @@ class DuplexCore : public ChannelEnd {
   Errc look_for_any_reply();
   Errc look_for_incoming();
   Errc look_for_arrival();
-  // The earliest deadline of a call that waits for its reply.
-  std::uint64_t next_expiry_ns() const;
+  Errc look_for_event();
   StartedCall send_call(std::span<const std::byte> payload, std::uint32_t type, Deadline deadline,
                         bool waits);
   Reply take_reply(CallId call);
-  Reply expire(CallId call);
+  Reply end_call(CallId call, Errc why);
+  Reply end_unanswered();
+  Reply end_after_wait(Errc waited);
+  Delivery delivery_of(CallId call);
+  CallId expired_call() const;
   Incoming take_incoming();
+  Arrival take_arrival();
   Errc no_such_call(CallId call, const char* expected);
   PaddedWord& full_waits() { return words().full_waits; }
   PaddedWord& empty_waits() { return words().empty_waits; }
@@ -116,6 +141,7 @@ class DuplexCore : public ChannelEnd {
   FrameReader reader_;
   CallTable calls_;
   Inbox inbox_;
+  bool reply_is_next_ = true;  // where wait_any() finds both
   std::uint64_t one_ways_sent_ = 0;
   std::uint64_t one_ways_taken_ = 0;  // by the other side, as last seen
   ForkMark made_;

@@ -12,33 +12,13 @@
 
 #include "lapwing/duplex.h"
 #include "testing/channel_fixture.h"
+#include "testing/duplex_fixture.h"
 
 namespace lapwing {
 namespace {
 
 constexpr Deadline kPast = Deadline::at_monotonic_ns(1);
 constexpr std::uint32_t kWindow = 64;
-
-struct DuplexPair {
-  explicit DuplexPair(const ChannelOptions& options = {})
-      : ends(make_ends<Duplex, Duplex>(directory.path() + "/duplex.sock", options, options)) {}
-  Duplex& client() { return ends.first; }
-  Duplex& server() { return ends.second; }
-
-  // Starts a call and lets the server take it.
-  CallId call_taken(const std::string& text, Deadline deadline = Deadline::never()) {
-    const StartedCall started = client().try_start(bytes_of(text), 1, deadline);
-    REQUIRE(started.result == Errc::kOk);
-    const Incoming in = server().try_next();
-    REQUIRE(in.result == Errc::kOk);
-    REQUIRE(in.call == started.call);
-    REQUIRE(text_of(in.payload) == text);
-    return started.call;
-  }
-
-  TemporaryDirectory directory;
-  std::pair<Duplex, Duplex> ends;
-};
 
 std::string number(std::uint64_t n) {
   return std::to_string(n);
@@ -583,6 +563,7 @@ TEST_CASE("A peer that breaks the rules of calls is cut off") {
   }
   CHECK(victim.try_next().result == Errc::kCorrupt);
   CHECK(errc_of(victim.status()) == Errc::kCorrupt);
+  CHECK(victim.try_wait_any().result == Errc::kCorrupt);
   CHECK(victim.try_start({}, 0).result == Errc::kCorrupt);
 }
 
@@ -592,6 +573,27 @@ TEST_CASE("A peer that replies to a call before it was sent is cut off") {
   for (int i = 0; i < 2; ++i) REQUIRE(peer.victim().try_start(large, 0).call != 0);
   peer.send(call_number(3, 4, 2), CallKind::kReply);
   CHECK(peer.victim().try_start(large, 0).result == Errc::kCorrupt);  // there is no room
+}
+
+TEST_CASE("A peer that says that it released what it was never sent has taken nothing") {
+  HostilePeer peer;
+  const CallId call = peer.victim().try_start({}, 0, Deadline::now()).call;
+  store_received(peer.words(), 128, 2);
+  const Reply reply = peer.victim().finish(call);
+  CHECK(reply.result == Errc::kTimedOut);
+  CHECK(reply.delivery == Delivery::kSent);
+}
+
+TEST_CASE("A peer that takes back one-way messages that it had taken changes no counter") {
+  HostilePeer peer;
+  for (int i = 0; i < 4; ++i) REQUIRE(peer.victim().try_send({}, 0) == Errc::kOk);
+  store_tally(peer.words().taken, 4);
+  REQUIRE(peer.victim().try_send({}, 0) == Errc::kOk);  // sees them
+  for (const Word said : {Word{3}, Word{6}}) {
+    store_tally(peer.words().taken, said);
+    CHECK(peer.victim().duplex_counters().one_ways_taken == 4);
+  }
+  CHECK(peer.victim().duplex_counters().one_ways_sent == 5);
 }
 
 TEST_CASE("Cancellations of calls that are not there change nothing") {

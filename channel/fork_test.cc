@@ -81,11 +81,15 @@ int try_every_call(Duplex& duplex, CallId call) {
   if (duplex.call(text, 1).result != Errc::kForked) return __LINE__;
   if (duplex.try_start(text, 1).result != Errc::kForked) return __LINE__;
   if (duplex.start(text, 1).result != Errc::kForked) return __LINE__;
-  if (duplex.finish(call).result != Errc::kForked) return __LINE__;
+  const Reply reply = duplex.finish(call);
+  if (reply.result != Errc::kForked || reply.delivery != Delivery::kUnknown) return __LINE__;
   if (duplex.try_finish_any().result != Errc::kForked) return __LINE__;
   if (duplex.finish_any().result != Errc::kForked) return __LINE__;
   if (duplex.cancel(call) != Errc::kForked) return __LINE__;
   if (duplex.next().result != Errc::kForked) return __LINE__;
+  if (duplex.try_wait_any().result != Errc::kForked) return __LINE__;
+  if (duplex.wait_any().result != Errc::kForked) return __LINE__;
+  if (duplex.duplex_counters().one_ways_sent != 0) return __LINE__;
   if (duplex.reply(call, text, 1) != Errc::kForked) return __LINE__;
   if (duplex.reply_error(call, 1, "x") != Errc::kForked) return __LINE__;
   if (duplex.is_cancelled(call)) return __LINE__;

@@ -346,6 +346,11 @@ absl::StatusOr<std::unique_ptr<ChannelSide>> connect_channel(const std::string& 
   }
 }
 
+absl::Status check_channel_options(ChannelRole role, const ChannelOptions& options) {
+  const std::string nowhere;
+  return make_header({role, options, nowhere, true}, Id128{}).status();
+}
+
 absl::StatusOr<std::unique_ptr<ChannelSide>> answer_hello(UniqueFd fd, const PeerCredentials& peer,
                                                           const std::string& path, ChannelRole role,
                                                           const ChannelOptions& options) {

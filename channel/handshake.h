@@ -41,6 +41,9 @@ absl::StatusOr<std::unique_ptr<ChannelSide>> connect_channel(const std::string& 
                                                              const ChannelOptions& options,
                                                              std::uint64_t deadline_ns);
 
+// Whether a side of this role can be made with these options: kInvalidArgument.
+absl::Status check_channel_options(ChannelRole role, const ChannelOptions& options);
+
 // Answers the ChannelHello that waits on `fd`. Errors of the peer's making are kProtocol,
 // kAbiMismatch, kRefused and kPeerGone, and it has been told; any other is this side's own.
 absl::StatusOr<std::unique_ptr<ChannelSide>> answer_hello(UniqueFd fd, const PeerCredentials& peer,

@@ -164,12 +164,7 @@ absl::StatusOr<std::unique_ptr<ChannelSide>> ListenerCore::accept(ChannelRole ro
                                                                   const ChannelOptions& options,
                                                                   Deadline deadline) {
   if (made_.in_child()) return forked_error("listener");
-  if (options.expected_peer_uid && options.expected_peer_uid != expected_peer_uid_) {
-    return make_error(
-        Errc::kInvalidArgument,
-        "expected_peer_uid of the channel's options is not the expected_peer_uid that "
-        "the listener was opened with, by which it accepts; open it with that user");
-  }
+  if (absl::Status expected = check_expected(options); !expected.ok()) return expected;
   for (;;) {
     auto side = accept_now(role, options);
     arm(Caller::kAccepts);
@@ -187,6 +182,15 @@ absl::StatusOr<std::unique_ptr<ChannelSide>> ListenerCore::accept(ChannelRole ro
     // Whether or not the flag was seen already: a raise comes before its signal.
     if (entries[1].revents != 0) drain_eventfd(wake_up_.get());
   }
+}
+
+absl::Status ListenerCore::check_expected(const ChannelOptions& options) const {
+  if (!options.expected_peer_uid || options.expected_peer_uid == expected_peer_uid_) {
+    return absl::OkStatus();
+  }
+  return make_error(Errc::kInvalidArgument,
+                    "expected_peer_uid of the channel's options is not the expected_peer_uid that "
+                    "the listener was opened with, by which it accepts; open it with that user");
 }
 
 // nullptr: there is nobody to be served now.

@@ -67,6 +67,9 @@ class ListenerCore final : public WaitSource {
                                                       const ChannelOptions& options,
                                                       Deadline deadline);
 
+  // Whether accept() can serve anybody with these options: kInvalidArgument.
+  absl::Status check_expected(const ChannelOptions& options) const;
+
   // What accept() does besides serving, for while a peer is served: drops the silent, lets a
   // successor take over. To be called when fd() is readable. Never blocks. kClosed once handed
   // over; else as accept().

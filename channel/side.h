@@ -123,6 +123,10 @@ class ChannelSide final : public ChannelCore, public WaitSource {
   void finish_wait() override;
   int wake_fd() const override { return fd(); }
 
+  // Takes the wake-ups that wait at the socket, and notices whether the other side has gone: for an
+  // event loop whose descriptor has become readable.
+  void look_at_socket() { take_peer_state(link_.look()); }
+
   // Ends the channel for this side, and tells the other; ok if it had ended already.
   void close();
   Errc corrupt(const std::string& what);

@@ -166,6 +166,8 @@ TEST_CASE("interrupt ends the wait under way, or the next, once") {
     CHECK(waits.status().ok());
     REQUIRE(other.try_send({}, 5) == Errc::kOk);
     CHECK(waits.next(soon()).type == 5);
+    check_interrupt([&](Deadline deadline) { return waits.wait_any(deadline).result; },
+                    [&] { waits.interrupt(); });
   }
 }
 
@@ -195,6 +197,9 @@ TEST_CASE("A deadline of now that finds nothing would block, and one that passes
     while (pair.consumer().try_receive(buffer).result == Errc::kOk) {
     }
     CHECK(duplex.next(deadline).result == nothing);
+    const Arrival arrival = duplex.wait_any(deadline);
+    CHECK(arrival.result == nothing);
+    CHECK(arrival.kind == Arrival::Kind::kNothing);
     const Reply none = duplex.finish_any(deadline);
     CHECK(none.result == nothing);
     CHECK(none.call == 0);

@@ -1,6 +1,5 @@
 #include "channel/watch.h"
 
-#include <sys/epoll.h>
 #include <sys/timerfd.h>
 
 #include <cerrno>
@@ -35,14 +34,20 @@ absl::StatusOr<Watch> Watch::make() {
   return watch;
 }
 
-bool Watch::add(int fd) {
+bool Watch::add(int fd, std::uint64_t tag) {
   epoll_event event{};
   event.events = EPOLLIN;
+  event.data.u64 = tag;
   return epoll_ctl(set_.get(), EPOLL_CTL_ADD, fd, &event) == 0;
 }
 
 void Watch::remove(int fd) {
   epoll_ctl(set_.get(), EPOLL_CTL_DEL, fd, nullptr);
+}
+
+std::span<const epoll_event> Watch::ready(std::span<epoll_event> room) const {
+  const int count = epoll_wait(set_.get(), room.data(), static_cast<int>(room.size()), 0);
+  return room.first(count > 0 ? static_cast<std::size_t>(count) : 0);
 }
 
 // To set it anew also takes back that it is readable, so a moment that has passed is always set.

@@ -7,6 +7,7 @@
 #include "lapwing/conflation.h"
 #include "lapwing/consumer.h"
 #include "lapwing/duplex.h"
+#include "lapwing/duplex_server.h"
 #include "lapwing/listener.h"
 #include "lapwing/load_state.h"
 #include "lapwing/producer.h"
@@ -73,6 +74,11 @@ absl::StatusOr<SourceId> WaitSet::add(Duplex& duplex, std::uint64_t token) {
 absl::StatusOr<SourceId> WaitSet::add(ChannelListener& listener, std::uint64_t token) {
   return core_->add_source(SourceKind::kListener, ChannelAccess::wait_source(listener), token,
                            "listener");
+}
+
+absl::StatusOr<SourceId> WaitSet::add(DuplexServer& server, std::uint64_t token) {
+  return core_->add_source(SourceKind::kServer, ChannelAccess::wait_source(server), token,
+                           "server");
 }
 
 absl::StatusOr<SourceId> WaitSet::add_fd(int fd, std::uint32_t events, std::uint64_t token) {

@@ -22,10 +22,11 @@ constexpr std::uint32_t kEventsOfPoll = POLLIN | POLLOUT | POLLPRI | POLLRDHUP;
 static_assert(POLLIN == EPOLLIN && POLLOUT == EPOLLOUT && POLLPRI == EPOLLPRI &&
               POLLERR == EPOLLERR && POLLHUP == EPOLLHUP && POLLRDHUP == EPOLLRDHUP);
 
-// Ready exactly when its descriptor is. Every other source is asked itself: a ready descriptor only
-// says that it may be ready.
+// Ready when its descriptor is; a server also by what it has taken from its clients already. Every
+// other source is asked itself: a ready descriptor only says that it may be ready.
 constexpr bool is_ready_by_descriptor(SourceKind kind) {
-  return kind == SourceKind::kDescriptor || kind == SourceKind::kListener;
+  return kind == SourceKind::kDescriptor || kind == SourceKind::kListener ||
+         kind == SourceKind::kServer;
 }
 
 constexpr bool sleeps_on_word(SourceKind kind) {

@@ -26,9 +26,12 @@
 //
 // Payloads are copied on both sides: what operations return lies in this process's memory.
 //
+// A program that calls and serves waits for both at once with wait_any(). One that serves many
+// clients has a DuplexServer (lapwing/duplex_server.h).
+//
 // Threads, forks: one thread at a time, any thread; see lapwing/channel.h.
 // Errors: see Errc. When the other side ends, each call under way ends with kPeerGone or
-// kClosed, once what had arrived is read.
+// kClosed, once what had arrived is read, and says how far its request had come (Delivery).
 #pragma once
 
 #include <cstddef>
@@ -50,9 +53,25 @@ class DuplexCore;
 
 using CallId = std::uint64_t;  // 0 is none
 
+// If the result is not kOk, nothing of the request was sent, and the call is 0.
 struct StartedCall {
   Errc result = Errc::kOk;
   CallId call = 0;
+};
+
+// How far the request of a call had come when the call ended, or when a wait for it was
+// interrupted.
+//
+// After kPeerGone and kClosed it is final. kSent then means that the other side's program never got
+// the request: to send it again does nothing twice. kTaken means that it may have acted on it, and
+// may not: it may have ended with the request in its inbox, where next() had not reached it. After
+// kTimedOut, kInterrupted and kCorrupt, kSent is only how it was at that moment: the other side may
+// still take it.
+enum class Delivery : std::uint32_t {
+  kUnknown = 0,  // the answer names no call under way
+  kNotSent = 1,  // it never was where the other side could see it
+  kSent = 2,     // it was committed, and the other side had not taken it out of the channel
+  kTaken = 3,    // the other side's process had copied it
 };
 
 // How a call ended. kOk: the server answered, with a reply or with an error of its own. kTimedOut:
@@ -67,6 +86,7 @@ struct Reply {
   std::uint32_t code = 0;  // of an error, the server's to choose
   std::uint32_t type = 0;
   std::span<const std::byte> payload = {};  // of an error, its text
+  Delivery delivery = Delivery::kUnknown;   // of the request; kTaken where it was answered
 
   template <MessageType Type>
   [[nodiscard]] bool is(Type wanted) const {
@@ -79,7 +99,8 @@ struct Reply {
   }
 };
 
-// A call to be answered, or a one-way message. The payload is valid until the next next().
+// A call to be answered, or a one-way message. The payload is valid until the next one is taken, by
+// next() or wait_any().
 struct Incoming {
   Errc result = Errc::kOk;
   CallId call = 0;  // 0: one-way, nobody waits for an answer
@@ -98,8 +119,23 @@ struct Incoming {
   }
 };
 
+// What wait_any() found. kReply, kIncoming: the result is kOk, and the member of that name has it.
+// kNothing: the result says why.
+struct Arrival {
+  enum class Kind : std::uint32_t { kNothing = 0, kReply = 1, kIncoming = 2 };
+
+  Errc result = Errc::kOk;
+  Kind kind = Kind::kNothing;
+  Reply reply = {.result = Errc::kWouldBlock};
+  Incoming incoming = {.result = Errc::kWouldBlock};
+};
+
 struct DuplexCounters {
   std::uint64_t late_replies = 0;  // that came after their call's deadline or cancellation
+  std::uint64_t one_ways_sent = 0;
+  // Of those sent, how many the other side's program has got from next() or wait_any(), as that side
+  // says: the first so many. Final once the other side has ended.
+  std::uint64_t one_ways_taken = 0;
 };
 
 class Duplex {
@@ -147,11 +183,12 @@ class Duplex {
     return start(detail::bytes_of(request), number_of(type), deadline);
   }
   // The end of that call: waits for it until the call's own deadline. kMisuse: there is no such
-  // call, or it has ended already.
+  // call, or it has ended already. After kInterrupted it is still under way.
   [[nodiscard]] Reply finish(CallId call);
   // The next call to end, whichever it is, or a late reply. If none comes by `deadline`: kTimedOut
-  // or kWouldBlock, and call is 0. kMisuse: nothing can come, since no call is under way and no
-  // late reply is outstanding.
+  // or kWouldBlock, and call is 0. Where the channel has ended: kPeerGone or kClosed for each call
+  // under way in turn, and then with call 0. kMisuse: nothing can come, since no call is under way
+  // and no late reply is outstanding.
   [[nodiscard]] Reply try_finish_any();
   [[nodiscard]] Reply finish_any(Deadline deadline = Deadline::never());
   // Ends a call without a reply, and notifies the server if there is room. kMisuse as with
@@ -161,6 +198,12 @@ class Duplex {
   // The next call or one-way message of the other side.
   [[nodiscard]] Incoming try_next();
   [[nodiscard]] Incoming next(Deadline deadline = Deadline::never());
+  // Whichever comes first of what finish_any() and next() wait for: the end of a call, a late
+  // reply, a call or a one-way message of the other side. If both have come it takes them in turn.
+  // Unlike finish_any() it may wait with no call under way. Where the channel has ended: each call
+  // under way ends as with finish_any(), and then kPeerGone or kClosed with kNothing.
+  [[nodiscard]] Arrival try_wait_any();
+  [[nodiscard]] Arrival wait_any(Deadline deadline = Deadline::never());
   // Answers a call that next() returned, in any order. kMisuse: it is none, or was answered.
   [[nodiscard]] Errc reply(CallId call, std::span<const std::byte> payload, std::uint32_t type,
                            Deadline deadline = Deadline::never());
@@ -192,8 +235,9 @@ class Duplex {
   }
 
   // For an event loop. True: nothing has arrived, and fd() becomes readable when something may
-  // have; then use try_next() and try_finish_any(). False: use them at once. Room to send and the
-  // calls' deadlines do not count. The answer stands until the next operation of this end.
+  // have; then use try_wait_any(), or try_next() and try_finish_any(). False: use them at once. Room
+  // to send and the calls' deadlines do not count. The answer stands until the next operation of
+  // this end.
   [[nodiscard]] bool arm();
 
   // Ends both directions. Idempotent. The destructor does the same.

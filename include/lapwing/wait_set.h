@@ -20,7 +20,8 @@
 // Ready is: of a subscriber, a ConflatedReader or a LoadedState, a record, an event or an entry of
 // a state; of a consumer, a message; of a producer, room for a message of the size that was given;
 // of a duplex, a call, a message, a reply, or a call of its own that has timed out; of a listener,
-// something to do for accept() or tend(). A source that has ended is ready until it is removed.
+// something to do for accept() or tend(); of a DuplexServer, something to do for try_wait(), which
+// may be no event yet. A source that has ended is ready until it is removed.
 //
 // Fair: a wait begins to look behind the source that it returned last. Descriptors and timers are
 // looked at in every 64th wait even where other sources are always ready, and before any sleep.
@@ -66,6 +67,7 @@ class ChannelConsumer;
 class ChannelProducer;
 class Duplex;
 class ChannelListener;
+class DuplexServer;
 class WaitSetCore;
 
 // Of one set: as many doorbells as one futex_waitv takes, less the set's own.
@@ -86,6 +88,7 @@ enum class SourceKind : std::uint32_t {
   kListener = 7,
   kDescriptor = 8,
   kTimer = 9,
+  kServer = 10,
 };
 
 // Names a source within its set; never used again there. 0 is none.
@@ -126,6 +129,8 @@ class WaitSet {
                                              std::uint64_t token);
   [[nodiscard]] absl::StatusOr<SourceId> add(Duplex& duplex, std::uint64_t token);
   [[nodiscard]] absl::StatusOr<SourceId> add(ChannelListener& listener, std::uint64_t token);
+  // One source, however many clients it has.
+  [[nodiscard]] absl::StatusOr<SourceId> add(DuplexServer& server, std::uint64_t token);
   // `events`: POLLIN, POLLOUT, POLLPRI, POLLRDHUP of poll(2). kInvalidArgument: others; no such
   // descriptor; one that cannot be polled, as of a regular file; one that is in the set already.
   [[nodiscard]] absl::StatusOr<SourceId> add_fd(int fd, std::uint32_t events, std::uint64_t token);

@@ -115,6 +115,42 @@ class Examples(harness.ProgramTest):
                                  "root of -1: error 33, there is no such root\n")
         self.assert_says(server, "told: goodbye\n")
 
+    def settled(self, trader):
+        """Its last line: how many orders were filled, cancelled, broken and taken, broken and not."""
+        self.assertEqual(trader.wait(), 0, trader.err())
+        return [int(number) for number in re.findall(r"\d+", trader.out().splitlines()[-1])]
+
+    def test_gateway(self):
+        gateway = self.listening("gateway", "serve", self.path)
+        traders = [self.example("gateway", "trade", self.path, 3000) for _ in range(3)]
+        for trader in traders:
+            self.assertEqual(self.settled(trader), [2000, 1000, 0, 0])
+            self.assertEqual(trader.out().count("connected\n"), 1)
+        self.until("the end of each", lambda: gateway.out().count(": closed\n") == len(traders))
+        killed = self.example("gateway", "trade", self.path, 10**12)
+        self.until("another client", lambda: "connected\n" in killed.out())
+        killed.kill()
+        self.until("its end", lambda: ": peer-gone\n" in gateway.out())
+        self.assertTrue(gateway.alive(), gateway.err())
+
+    def test_gateway_that_is_killed_again_and_again(self):
+        orders = 60_000
+        gateway = self.listening("gateway", "serve", self.path)
+        traders = [self.example("gateway", "trade", self.path, orders) for _ in range(3)]
+        for kill in range(5):
+            for trader in traders:
+                self.until("a connection", lambda trader=trader: not trader.alive()
+                           or trader.out().count("connected\n") > kill)
+            gateway.kill()
+            gateway = self.example("gateway", "serve", self.path)
+        broken = 0
+        for trader in traders:
+            filled, cancelled, *broken_calls = self.settled(trader)
+            self.assertEqual((filled, cancelled), (orders - orders // 3, orders // 3))
+            broken += sum(broken_calls)
+        self.assertGreater(broken, 0, "no call was under way when the gateway died")
+        self.assertTrue(gateway.alive(), gateway.err())
+
     def test_best_prices(self):
         bus = str(self.folder / "bus")
         publisher = self.start("publish", "publish", "--bus", bus, "--source",

@@ -16,10 +16,13 @@
 #include <random>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "channel/side.h"
 #include "lapwing/consumer.h"
 #include "lapwing/detail/atomic_word.h"
+#include "lapwing/duplex.h"
+#include "lapwing/duplex_server.h"
 #include "lapwing/listener.h"
 #include "lapwing/producer.h"
 #include "lapwing/wait_set.h"
@@ -48,6 +51,7 @@ struct Run {
   bool membarrier;
   std::uint64_t cycles;
   bool in_set = false;  // the waiter waits in a wait set
+  bool serves = false;  // the waiter is a server, which has an idle client besides
 };
 
 // What the two share beside the channel, and what they have to tell.
@@ -254,13 +258,58 @@ int consume(const Run& run, ChannelListener& listener, Exchange& exchange) {
   return code;
 }
 
+// Waits for a one-way message of a client; or for the client to take one, of which it has one.
+int serve(const Run& run, ChannelListener& listener, Exchange& exchange) {
+  run_on_processor(1);
+  auto server = DuplexServer::open(std::move(listener), {.channel = options_of(run)});
+  if (!server.ok()) return exchange.waiter_says.say(std::string(server.status().message()));
+  ClientId client = 0;
+  for (int connected = 0; connected < 2; ++connected) {  // the idle one first
+    client = server->wait(hang_deadline()).client;
+  }
+  const auto send_one = [&] {
+    const bool sent = server->try_send(client, {}, 1) == Errc::kOk &&
+                      server->try_send(client, {}, 1) == Errc::kWouldBlock;
+    return sent ? Errc::kOk : Errc::kMisuse;
+  };
+  if (run.side == Side::kFull && send_one() != Errc::kOk) return exchange.waiter_says.say("full");
+  const ServerEvent::Kind wanted =
+      run.side == Side::kEmpty ? ServerEvent::Kind::kMessage : ServerEvent::Kind::kRoom;
+  const int code = Waiter(run, exchange).go([&](Deadline deadline) {
+    const ServerEvent event = server->wait(deadline);
+    if (event.result != Errc::kOk) return event.result;
+    if (event.kind != wanted || event.client != client) return Errc::kMisuse;
+    return run.side == Side::kEmpty ? Errc::kOk : send_one();
+  });
+  exchange.waiter = server->counters(client);
+  while (server->clients() > 0) (void)server->wait(hang_deadline());  // they leave first
+  return code;
+}
+
+int be_served(const Run& run, const std::string& path, Exchange& exchange) {
+  run_on_processor(0);
+  ChannelOptions options = options_of(run);
+  options.call_window = 1;
+  const auto idle = Duplex::connect(path, options, hang_deadline());
+  auto client = Duplex::connect(path, options, hang_deadline());
+  if (!idle.ok() || !client.ok()) return exchange.waker_says.say("no connection");
+  const int code = Waker(run, exchange).go([&] {
+    return run.side == Side::kEmpty ? client->try_send({}, 1)
+                                    : client->next(hang_deadline()).result;
+  });
+  exchange.waker = client->counters();
+  return code;
+}
+
 void check(const Run& run) {
   const TemporaryDirectory directory;
   const std::string path = directory.file("channel.sock");
   const Shared<Exchange> exchange;
-  ChildProcess consumer = listening_child(
-      path, [&](ChannelListener& listener) { return consume(run, listener, *exchange); });
-  ChildProcess producer([&] { return produce(run, path, *exchange); });
+  ChildProcess consumer = listening_child(path, [&](ChannelListener& listener) {
+    return run.serves ? serve(run, listener, *exchange) : consume(run, listener, *exchange);
+  });
+  ChildProcess producer(
+      [&] { return run.serves ? be_served(run, path, *exchange) : produce(run, path, *exchange); });
   const int producer_code = producer.wait();
   const int consumer_code = consumer.wait();
   const auto shown = [](std::uint64_t count) { return static_cast<unsigned long long>(count); };
@@ -269,7 +318,10 @@ void check(const Run& run) {
       "unnoticed for %.1f us at most\n",
       run.side == Side::kEmpty ? "empty" : "full",
       run.wait == WaitStrategy::kPark ? "park" : "backoff",
-      run.membarrier ? "membarrier" : "fences", run.in_set ? ", in a set" : "",
+      run.membarrier ? "membarrier" : "fences",
+      run.in_set   ? ", in a set"
+      : run.serves ? ", a server"
+                   : "",
       shown(exchange->taken.load()), shown(exchange->waiter.sleeps), shown(exchange->waker.wakes),
       shown(exchange->timed_out), static_cast<double>(exchange->there_ns_max) / 1000);
   INFO("the waiter says: " << exchange->waiter_says.text);
@@ -313,6 +365,7 @@ TEST_CASE("No wake-up is lost, whatever is waited for and with whichever barrier
       check({side, WaitStrategy::kPark, membarrier, cycles / 2});
       check({side, WaitStrategy::kBackoff, membarrier, cycles / 200});  // it spins for long first
       check({side, WaitStrategy::kPark, membarrier, cycles / 4, true});
+      check({side, WaitStrategy::kPark, membarrier, cycles / 4, false, true});
     }
   }
 }

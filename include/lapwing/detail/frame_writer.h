@@ -167,6 +167,13 @@ class FrameWriter {
     return room == Room::kYes && received_ != visible() ? Room::kFull : room;
   }
 
+  // Whether the consumer has released everything before `end`, the end of a message that was sent.
+  // Where it says what cannot be, it has not.
+  bool has_released(ChannelPosition end) const {
+    const ChannelPosition received = load_received(*peer_);  // C0
+    return received >= end && received <= visible();
+  }
+
   // The consumer's position, as last seen: what it said when it was found corrupt.
   ChannelPosition received() const { return received_; }
 

@@ -1,0 +1,35 @@
+// For tests: both ends of a duplex in one process. Thread safety: one thread makes a pair.
+#pragma once
+
+#include <catch2/catch.hpp>
+#include <string>
+#include <utility>
+
+#include "lapwing/duplex.h"
+#include "testing/channel_fixture.h"
+#include "testing/temporary_directory.h"
+
+namespace lapwing {
+
+struct DuplexPair {
+  explicit DuplexPair(const ChannelOptions& options = {})
+      : ends(make_ends<Duplex, Duplex>(directory.path() + "/duplex.sock", options, options)) {}
+  Duplex& client() { return ends.first; }
+  Duplex& server() { return ends.second; }
+
+  // Starts a call and lets the server take it.
+  CallId call_taken(const std::string& text, Deadline deadline = Deadline::never()) {
+    const StartedCall started = client().try_start(bytes_of(text), 1, deadline);
+    REQUIRE(started.result == Errc::kOk);
+    const Incoming in = server().try_next();
+    REQUIRE(in.result == Errc::kOk);
+    REQUIRE(in.call == started.call);
+    REQUIRE(text_of(in.payload) == text);
+    return started.call;
+  }
+
+  TemporaryDirectory directory;
+  std::pair<Duplex, Duplex> ends;
+};
+
+}  // namespace lapwing
