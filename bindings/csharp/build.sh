@@ -1,0 +1,29 @@
+#!/bin/sh
+# Builds the assembly, its tests, examples and driver in build/bindings/csharp with Mono.
+# Exit: 0 built, 77 the machine lacks what the last line says.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+out=$here/../../build/bindings/csharp
+
+packages="mono-mcs, mono-runtime, libmono-system-core4.0-cil"
+for tool in mcs mono; do
+  if ! command -v $tool > /dev/null; then
+    echo "Mono 6.8 or newer (Debian: $packages); this machine has no $tool"
+    exit 77
+  fi
+done
+
+compile() {
+  mcs -nologo -langversion:7 -unsafe -optimize -warnaserror -nowarn:0649,0169 -define:TRACE \
+    -r:System.Core.dll "$@"
+}
+
+mkdir -p "$out"
+compile -target:library -doc:"$out/Lapwing.xml" -nowarn:1591,1573 \
+  -out:"$out/Lapwing.dll" "$here"/src/*.cs
+cd "$out"
+compile -r:Lapwing.dll -out:driver.exe "$here"/conformance/*.cs
+compile -r:Lapwing.dll -out:tests.exe "$here"/tests/*.cs
+for example in "$here"/examples/*.cs; do
+  compile -r:Lapwing.dll -out:"$(basename "$example" .cs).exe" "$example"
+done

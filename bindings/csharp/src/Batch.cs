@@ -1,0 +1,163 @@
+// Memory that reads fill in, again and again. Nothing is allocated for a record or a read.
+using System;
+using System.Runtime.InteropServices;
+
+namespace Lapwing
+{
+    public sealed unsafe class Batch : IDisposable
+    {
+        readonly lapwing_batch* raw;
+        GCHandle memoryPin;
+        GCHandle sequencesPin;
+        GCHandle conflatedPin;
+        bool isDisposed;
+
+        /// <summary>Memory for `rows` rows of `rowBytes` bytes.</summary>
+        /// <param name="columns">With Sequences and Conflated: needed with instruments and conflation.</param>
+        public Batch(int rows, int rowBytes, bool columns = false)
+            : this(new byte[rows * rowBytes], rows, columns) { }
+
+        /// <summary>Memory of the caller's, for at most `rows` rows; 0: as many as fit.</summary>
+        public Batch(byte[] memory, int rows = 0, bool columns = false)
+        {
+            if (columns && rows == 0) throw new ArgumentException("a batch with columns needs its number of rows");
+            Memory = memory ?? throw new ArgumentNullException(nameof(memory));
+            memoryPin = GCHandle.Alloc(Memory, GCHandleType.Pinned);
+            raw = (lapwing_batch*)Marshal.AllocHGlobal(sizeof(lapwing_batch));
+            *raw = new lapwing_batch
+            {
+                struct_size = (uint)sizeof(lapwing_batch),
+                rows = Memory.Length == 0 ? IntPtr.Zero : memoryPin.AddrOfPinnedObject(),
+                rows_bytes = (UIntPtr)Memory.Length,
+                rows_max = (UIntPtr)rows,
+            };
+            if (!columns) return;
+            Sequences = new ulong[rows];
+            Conflated = new ulong[rows];
+            sequencesPin = GCHandle.Alloc(Sequences, GCHandleType.Pinned);
+            conflatedPin = GCHandle.Alloc(Conflated, GCHandleType.Pinned);
+            raw->sequences = sequencesPin.AddrOfPinnedObject();
+            raw->conflated = conflatedPin.AddrOfPinnedObject();
+        }
+
+        internal Batch(Rows rows)
+            : this(rows.Bytes, rows.Sequences == null ? 0 : rows.Count)
+        {
+            raw->kind = (uint)rows.Kind;
+            raw->count = (UIntPtr)rows.Count;
+            raw->first = rows.First;
+            raw->row_bytes = (uint)rows.RowBytes;
+            raw->flags = rows.IsSparse ? Native.BatchSparse : 0;
+            if (rows.Sequences == null) return;
+            sequencesPin = GCHandle.Alloc(rows.Sequences, GCHandleType.Pinned);
+            raw->sequences = sequencesPin.AddrOfPinnedObject();
+        }
+
+        internal Batch(Event happened)
+            : this(new byte[0])
+        {
+            raw->kind = (uint)BatchKind.Event;
+            raw->@event = happened.Raw;
+        }
+
+        ~Batch()
+        {
+            Free();
+        }
+
+        internal lapwing_batch* Raw
+        {
+            get
+            {
+                if (isDisposed) throw new ObjectDisposedException(nameof(Batch));
+                return raw;
+            }
+        }
+
+        /// <summary>The rows, end to end; the first Count * RowBytes bytes are of the last read.</summary>
+        public byte[] Memory { get; }
+
+        /// <summary>A column: the sequence of each row of records. null without columns.</summary>
+        public ulong[] Sequences { get; }
+
+        /// <summary>A column: how many older records each row stands for besides itself.</summary>
+        public ulong[] Conflated { get; }
+
+        public BatchKind Kind => (BatchKind)Raw->kind;
+
+        /// <summary>Rows.</summary>
+        public int Count => (int)Raw->count;
+
+        /// <summary>The sequence of row 0. Row i is First + i, unless IsSparse.</summary>
+        public ulong First => Raw->first;
+
+        /// <summary>Bytes of a record, or of an entry of a state.</summary>
+        public int RowBytes => (int)Raw->row_bytes;
+
+        /// <summary>Whether the rows do not follow one another: see Sequences.</summary>
+        public bool IsSparse => (Raw->flags & Native.BatchSparse) != 0;
+
+        /// <summary>The event, where Kind is Event; else null.</summary>
+        public Event Event => Kind == BatchKind.Event ? new Event(&Raw->@event) : null;
+
+        /// <summary>The sequence of a row of records.</summary>
+        public ulong Sequence(int row)
+        {
+            CheckRow(row);
+            if (!IsSparse) return First + (ulong)row;
+            if (Sequences != null) return Sequences[row];
+            throw new InvalidOperationException("the rows do not follow one another: make the batch with columns");
+        }
+
+        /// <summary>Where row `row` is. Valid until Dispose; the next read overwrites it.</summary>
+        public byte* Row(int row)
+        {
+            CheckRow(row);
+            return (byte*)Raw->rows + (long)row * RowBytes;
+        }
+
+        /// <summary>Copies all rows into structs of their layout (Schema.Check). Returns how many.</summary>
+        public int CopyTo<T>(T[] rows, int begin = 0)
+            where T : struct
+        {
+            if (Marshal.SizeOf(typeof(T)) != RowBytes && Count > 0)
+            {
+                throw new ArgumentException($"{typeof(T).Name} has {Marshal.SizeOf(typeof(T))} bytes, and a row {RowBytes}");
+            }
+            if (begin < 0 || rows.Length - begin < Count) throw new ArgumentException($"{Count} rows do not fit");
+            var pin = GCHandle.Alloc(rows, GCHandleType.Pinned);
+            try
+            {
+                var bytes = (long)Count * RowBytes;
+                var to = (byte*)pin.AddrOfPinnedObject() + (long)begin * RowBytes;
+                Buffer.MemoryCopy((void*)Raw->rows, to, bytes, bytes);
+            }
+            finally
+            {
+                pin.Free();
+            }
+            return Count;
+        }
+
+        void CheckRow(int row)
+        {
+            if (row < 0 || row >= Count) throw new ArgumentOutOfRangeException(nameof(row), $"there is no row {row} of {Count}");
+        }
+
+        void Free()
+        {
+            if (isDisposed) return;
+            isDisposed = true;
+            Marshal.FreeHGlobal((IntPtr)raw);
+            if (memoryPin.IsAllocated) memoryPin.Free();
+            if (sequencesPin.IsAllocated) sequencesPin.Free();
+            if (conflatedPin.IsAllocated) conflatedPin.Free();
+        }
+
+        public void Dispose()
+        {
+            Free();
+            GC.SuppressFinalize(this);
+        }
+    }
+}

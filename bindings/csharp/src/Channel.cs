@@ -1,0 +1,227 @@
+// One side of a channel: what producers, consumers and duplexes share.
+using System;
+using System.Collections.Generic;
+using System.Linq;
+
+namespace Lapwing
+{
+    /// <summary>Of what this side sends; a consumer ignores sizes.</summary>
+    public sealed class ChannelOptions
+    {
+        /// <summary>For people: `lapwing info` shows it.</summary>
+        public string Name { get; set; }
+
+        /// <summary>Bytes, a power of two; 0: 1 MiB.</summary>
+        public long Capacity { get; set; }
+
+        /// <summary>0: 64 KiB.</summary>
+        public int MessageBytesMax { get; set; }
+
+        /// <summary>Calls, and one-way messages, taken unanswered; 0: 64.</summary>
+        public int CallWindow { get; set; }
+
+        /// <summary>null: backoff.</summary>
+        public WaitStrategy? Wait { get; set; }
+
+        /// <summary>Only that user is served, or connected to.</summary>
+        public uint? PeerUid { get; set; }
+
+        /// <summary>This side's memory lies on that node, or it fails.</summary>
+        public uint? NumaNode { get; set; }
+
+        /// <summary>Of Connect: for how long it tries again while nobody listens.</summary>
+        public TimeSpan? Retry { get; set; }
+
+        /// <summary>Payloads begin at multiples of 64 bytes instead of 16.</summary>
+        public bool Aligned { get; set; }
+
+        /// <summary>Or it fails.</summary>
+        public bool HugePages { get; set; }
+
+        /// <summary>A fence for each message instead of a system call.</summary>
+        public bool NoMembarrier { get; set; }
+
+        /// <summary>Replies after their call's end are delivered, marked late.</summary>
+        public bool LateReplies { get; set; }
+
+        internal unsafe lapwing_channel_options Raw(Kept kept) => new lapwing_channel_options
+        {
+            struct_size = (uint)sizeof(lapwing_channel_options),
+            flags = (Aligned ? Native.ChannelAligned : 0) | (HugePages ? Native.ChannelHugePages : 0) |
+                (NumaNode != null ? Native.ChannelNuma : 0) | (PeerUid != null ? Native.ChannelPeerUid : 0) |
+                (NoMembarrier ? Native.ChannelNoMembarrier : 0) | (LateReplies ? Native.ChannelLateReplies : 0),
+            name = kept.Add(Name),
+            capacity = (ulong)Capacity,
+            message_bytes_max = (uint)MessageBytesMax,
+            call_window = (uint)CallWindow,
+            wait = (uint)(Wait ?? 0),
+            numa_node = NumaNode ?? 0,
+            peer_uid = PeerUid ?? 0,
+            retry_ns = Time.Option(Retry),
+        };
+    }
+
+    /// <summary>What is sent, or a copy of what arrived.</summary>
+    public struct Message
+    {
+        public Message(uint type, byte[] payload)
+        {
+            Type = type;
+            Payload = payload;
+        }
+
+        /// <summary>The sender's to choose.</summary>
+        public uint Type { get; }
+
+        public byte[] Payload { get; }
+
+        internal static unsafe Message Of(lapwing_message* raw)
+        {
+            var payload = new byte[(int)raw->bytes];
+            fixed (byte* to = payload) Buffer.MemoryCopy((void*)raw->payload, to, payload.Length, payload.Length);
+            return new Message(raw->type, payload);
+        }
+
+        internal lapwing_message Raw(Kept kept) => new lapwing_message
+        {
+            payload = kept.Add(Payload),
+            bytes = (UIntPtr)(Payload?.Length ?? 0),
+            type = Type,
+        };
+    }
+
+    public sealed unsafe class ChannelInfo
+    {
+        internal ChannelInfo(lapwing_channel_info* raw)
+        {
+            Role = (ChannelRole)raw->role;
+            ConnectionId = Id.Of(raw->connection_id);
+            MessageBytesMax = (long)raw->message_bytes_max;
+            Sent = raw->sent;
+            Received = raw->received;
+            Released = raw->released;
+            FullWaits = raw->full_waits;
+            EmptyWaits = raw->empty_waits;
+            Sleeps = raw->sleeps;
+            Wakes = raw->wakes;
+            LateReplies = raw->late_replies;
+        }
+
+        public ChannelRole Role { get; }
+
+        /// <summary>The same on both sides.</summary>
+        public Id ConnectionId { get; }
+
+        /// <summary>Of a consumer what can come, else what can be sent.</summary>
+        public long MessageBytesMax { get; }
+
+        public ulong Sent { get; }
+
+        /// <summary>And released.</summary>
+        public ulong Received { get; }
+
+        /// <summary>Of those sent, by the other side, as it says.</summary>
+        public ulong Released { get; }
+
+        public ulong FullWaits { get; }
+
+        public ulong EmptyWaits { get; }
+
+        public ulong Sleeps { get; }
+
+        /// <summary>Of the other side: a system call each.</summary>
+        public ulong Wakes { get; }
+
+        public ulong LateReplies { get; }
+    }
+
+    public abstract unsafe class Channel : LapwingObject
+    {
+        internal readonly ChannelHandle Handle;
+
+        internal Channel(ChannelHandle handle)
+            : base(handle)
+        {
+            Handle = handle;
+        }
+
+        internal static ChannelHandle Connected(
+            string path, ChannelRole role, ChannelOptions options, TimeSpan? timeout) =>
+            Library.With(() => ConnectedNow(path, role, options ?? new ChannelOptions(), timeout));
+
+        static ChannelHandle ConnectedNow(string path, ChannelRole role, ChannelOptions options, TimeSpan? timeout)
+        {
+            lapwing_error error;
+            error.struct_size = (uint)sizeof(lapwing_error);
+            var pointer = IntPtr.Zero;
+            using (var kept = new Kept())
+            {
+                var raw = options.Raw(kept);
+                LapwingException.Check(
+                    Native.lapwing_channel_connect(Text.Zero(path), (uint)role, &raw, Time.Ns(timeout), ref pointer, &error),
+                    &error);
+            }
+            return new ChannelHandle(pointer);
+        }
+
+        internal override void Raise() => Native.lapwing_channel_interrupt(Handle);
+
+        /// <summary>Sends all of them; an exception has Sent.</summary>
+        internal int SendAll(IReadOnlyList<Message> messages, TimeSpan? timeout)
+        {
+            lapwing_error error;
+            error.struct_size = (uint)sizeof(lapwing_error);
+            using (var kept = new Kept())
+            {
+                var raw = messages.Select(message => message.Raw(kept)).ToArray();
+                UIntPtr sent;
+                int result;
+                fixed (lapwing_message* at = raw)
+                {
+                    do result = Native.lapwing_channel_send(Handle, at, (UIntPtr)raw.Length, Time.Ns(timeout), &sent, &error);
+                    while ((int)sent == 0 && IsStale(result));
+                }
+                if (result == 0) return (int)sent;
+                var failure = LapwingException.Of(result, &error);
+                failure.Sent = (int)sent;
+                throw failure;
+            }
+        }
+
+        /// <summary>
+        /// For an event loop. True: nothing has arrived (of a producer: there is no room for `bytes`), and
+        /// Descriptor becomes readable when that may have changed; it stands until the next call. False: try at once.
+        /// </summary>
+        public bool Arm(int bytes = 0)
+        {
+            lapwing_error error;
+            error.struct_size = (uint)sizeof(lapwing_error);
+            int armed;
+            LapwingException.Check(Native.lapwing_channel_arm(Handle, (UIntPtr)bytes, &armed, &error), &error);
+            return armed != 0;
+        }
+
+        /// <summary>Together with Arm; -1: closed.</summary>
+        public int Descriptor => Native.lapwing_channel_fd(Handle);
+
+        public ChannelInfo Inspect()
+        {
+            lapwing_error error;
+            error.struct_size = (uint)sizeof(lapwing_error);
+            var info = new lapwing_channel_info { struct_size = (uint)sizeof(lapwing_channel_info) };
+            LapwingException.Check(Native.lapwing_channel_inspect(Handle, &info, &error), &error);
+            return new ChannelInfo(&info);
+        }
+
+        /// <summary>
+        /// Ends the channel: the other side learns it at once. What was borrowed stays valid until Dispose, which
+        /// does the same. Idempotent.
+        /// </summary>
+        public void Close()
+        {
+            lapwing_error error;
+            error.struct_size = (uint)sizeof(lapwing_error);
+            LapwingException.Check(Native.lapwing_channel_close(Handle, &error), &error);
+        }
+    }
+}

@@ -1,0 +1,155 @@
+using System;
+using System.Collections;
+using System.Collections.Generic;
+using System.Linq;
+using System.Threading;
+using System.Threading.Tasks;
+
+namespace Lapwing
+{
+    /// <summary>
+    /// A message where it lies, in the producer's memory. A write to it ends the process with SIGSEGV. The producer
+    /// may change it: what must be checked is copied first.
+    /// </summary>
+    public sealed unsafe class UnsafeMessage : IDisposable
+    {
+        readonly byte* payload;
+
+        internal UnsafeMessage(lapwing_message raw)
+        {
+            payload = (byte*)raw.payload;
+            Length = (int)raw.bytes;
+            Type = raw.type;
+            IsLive = true;
+        }
+
+        public uint Type { get; }
+
+        public int Length { get; }
+
+        public bool IsLive { get; private set; }
+
+        public byte* Payload => IsLive ? payload : throw new ObjectDisposedException(nameof(UnsafeMessage));
+
+        /// <summary>The view is not used any more; the message can be released.</summary>
+        public void Dispose() => IsLive = false;
+    }
+
+    /// <summary>The receiving side of a channel. An iteration ends when the producer has closed.</summary>
+    public sealed unsafe class Consumer : Channel, IEnumerable<Message>
+    {
+        const int IteratedMessages = 64;
+
+        List<UnsafeMessage> views = new List<UnsafeMessage>(); // of the last peek
+
+        internal Consumer(ChannelHandle handle) : base(handle) { }
+
+        public static Consumer Connect(string path, ChannelOptions options = null, TimeSpan? timeout = null) =>
+            new Consumer(Connected(path, ChannelRole.Consumer, options, timeout));
+
+        /// <summary>Copies of up to `max` messages, from the first that is not released on.</summary>
+        public IReadOnlyList<Message> Peek(int max, TimeSpan? timeout = null) => Copies(PeekRaw(max, timeout));
+
+        public Task<IReadOnlyList<Message>> PeekAsync(int max, CancellationToken token = default(CancellationToken)) =>
+            Run(() => Peek(max), token);
+
+        /// <summary>The same without a copy. Each message has to be disposed of before it is released.</summary>
+        public IReadOnlyList<UnsafeMessage> UnsafePeek(int max, TimeSpan? timeout = null)
+        {
+            views = PeekRaw(max, timeout).Select(raw => new UnsafeMessage(raw)).ToList();
+            return views.ToArray();
+        }
+
+        lapwing_message[] PeekRaw(int max, TimeSpan? timeout)
+        {
+            CheckViews(views.Count);
+            lapwing_error error;
+            error.struct_size = (uint)sizeof(lapwing_error);
+            var messages = new lapwing_message[max];
+            UIntPtr count;
+            int result;
+            fixed (lapwing_message* at = messages)
+            {
+                do result = Native.lapwing_channel_peek(Handle, at, (UIntPtr)max, Time.Ns(timeout), &count, &error);
+                while (IsStale(result));
+            }
+            LapwingException.Check(result, &error);
+            Array.Resize(ref messages, (int)count);
+            return messages;
+        }
+
+        static IReadOnlyList<Message> Copies(lapwing_message[] messages)
+        {
+            var copies = new Message[messages.Length];
+            fixed (lapwing_message* at = messages)
+            {
+                for (var i = 0; i < copies.Length; ++i) copies[i] = Message.Of(at + i);
+            }
+            return copies;
+        }
+
+        /// <summary>Gives the first `count` messages of the last peek back to the producer.</summary>
+        public void Release(int count)
+        {
+            CheckViews(count);
+            lapwing_error error;
+            error.struct_size = (uint)sizeof(lapwing_error);
+            LapwingException.Check(Native.lapwing_channel_release(Handle, (UIntPtr)count, &error), &error);
+            views.RemoveRange(0, Math.Min(count, views.Count));
+        }
+
+        void CheckViews(int count)
+        {
+            var live = views.Take(count).ToList().FindIndex(message => message.IsLive);
+            if (live < 0) return;
+            throw new LapwingException(ErrorCode.Misuse,
+                $"message {live} of the last UnsafePeek has a live view; call its Dispose()");
+        }
+
+        /// <summary>The next message, copied and released.</summary>
+        public Message Receive(TimeSpan? timeout = null)
+        {
+            var message = Peek(1, timeout)[0];
+            Release(1);
+            return message;
+        }
+
+        public Task<Message> ReceiveAsync(CancellationToken token = default(CancellationToken)) =>
+            Run(() => Receive(), token);
+
+        IReadOnlyList<Message> PeekUntilClosed()
+        {
+            try
+            {
+                return Peek(IteratedMessages);
+            }
+            catch (LapwingException error) when (error.Code == ErrorCode.Closed)
+            {
+                return new Message[0];
+            }
+        }
+
+        /// <summary>Messages, released once they were taken, up to 64 together. Ends at closed.</summary>
+        public IEnumerator<Message> GetEnumerator()
+        {
+            for (var messages = PeekUntilClosed(); messages.Count > 0; messages = PeekUntilClosed())
+            {
+                var taken = 0;
+                try
+                {
+                    foreach (var message in messages)
+                    {
+                        ++taken;
+                        yield return message;
+                    }
+                }
+                finally
+                {
+                    if (!Handle.IsClosed) Release(taken);
+                }
+            }
+        }
+
+        IEnumerator IEnumerable.GetEnumerator() => GetEnumerator();
+    }
+}

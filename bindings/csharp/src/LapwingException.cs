@@ -1,0 +1,48 @@
+using System;
+
+namespace Lapwing
+{
+    /// <summary>What a call of the library failed with.</summary>
+    public sealed class LapwingException : Exception
+    {
+        internal LapwingException(ErrorCode code, string message, int errno = 0)
+            : base(message)
+        {
+            Code = code;
+            Errno = errno;
+        }
+
+        /// <summary>The number of lapwing.h.</summary>
+        public ErrorCode Code { get; }
+
+        /// <summary>"timed-out", "no-bus" …</summary>
+        public string Name => Library.NameOf(Code);
+
+        /// <summary>Of the failed system call; 0: none failed.</summary>
+        public int Errno { get; }
+
+        /// <summary>Of Publish: the last sequence that was published; 0: none was.</summary>
+        public ulong LastPublished { get; internal set; }
+
+        /// <summary>Of Send: how many messages were sent.</summary>
+        public int Sent { get; internal set; }
+
+        /// <summary>Of a call: its number.</summary>
+        public ulong Call { get; internal set; }
+
+        /// <summary>Of too-small: what a row takes, in bytes.</summary>
+        public int RowBytes { get; internal set; }
+
+        internal static unsafe LapwingException Of(int result, lapwing_error* error)
+        {
+            var message = Text.Of(error->message, 496);
+            if (message.Length == 0) message = Library.NameOf((ErrorCode)result);
+            return new LapwingException((ErrorCode)result, message, error->sys_errno);
+        }
+
+        internal static unsafe void Check(int result, lapwing_error* error)
+        {
+            if (result != 0) throw Of(result, error);
+        }
+    }
+}

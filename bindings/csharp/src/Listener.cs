@@ -1,0 +1,103 @@
+using System;
+using System.Threading;
+using System.Threading.Tasks;
+
+namespace Lapwing
+{
+    /// <summary>Serves peers on a path: each accepted one is a channel of its own.</summary>
+    public sealed unsafe class Listener : LapwingObject
+    {
+        readonly ListenerHandle handle;
+
+        Listener(ListenerHandle handle)
+            : base(handle)
+        {
+            this.handle = handle;
+        }
+
+        /// <param name="peerUid">Only that user is served; null: this user and root.</param>
+        public static Listener Open(string path, uint? peerUid = null) =>
+            Library.With(() => new Listener(Opened(path, peerUid)));
+
+        static ListenerHandle Opened(string path, uint? peerUid)
+        {
+            lapwing_error error;
+            error.struct_size = (uint)sizeof(lapwing_error);
+            var pointer = IntPtr.Zero;
+            using (var kept = new Kept())
+            {
+                var raw = new ChannelOptions { PeerUid = peerUid }.Raw(kept);
+                LapwingException.Check(Native.lapwing_listener_open(Text.Zero(path), &raw, ref pointer, &error), &error);
+            }
+            return new ListenerHandle(pointer);
+        }
+
+        /// <summary>Takes the place of the one that listens there now, as soon as that one accepts or tends.</summary>
+        public static Listener TakeOver(string path, uint? peerUid = null, TimeSpan? timeout = null) =>
+            Library.With(() => new Listener(TakenOver(path, peerUid, timeout)));
+
+        static ListenerHandle TakenOver(string path, uint? peerUid, TimeSpan? timeout)
+        {
+            lapwing_error error;
+            error.struct_size = (uint)sizeof(lapwing_error);
+            var pointer = IntPtr.Zero;
+            using (var kept = new Kept())
+            {
+                var raw = new ChannelOptions { PeerUid = peerUid }.Raw(kept);
+                LapwingException.Check(
+                    Native.lapwing_listener_take_over(Text.Zero(path), &raw, Time.Ns(timeout), ref pointer, &error), &error);
+            }
+            return new ListenerHandle(pointer);
+        }
+
+        internal override void Raise() => Native.lapwing_listener_interrupt(handle);
+
+        public Producer AcceptProducer(ChannelOptions options = null, TimeSpan? timeout = null) =>
+            new Producer(Accepted(ChannelRole.Producer, options, timeout));
+
+        public Consumer AcceptConsumer(ChannelOptions options = null, TimeSpan? timeout = null) =>
+            new Consumer(Accepted(ChannelRole.Consumer, options, timeout));
+
+        public Duplex AcceptDuplex(ChannelOptions options = null, TimeSpan? timeout = null) =>
+            new Duplex(Accepted(ChannelRole.Duplex, options, timeout));
+
+        /// <summary>A channel of that role of this side, on a thread of the pool.</summary>
+        public Task<Channel> AcceptAsync(
+            ChannelRole role, ChannelOptions options = null, CancellationToken token = default(CancellationToken)) =>
+            Run<Channel>(() =>
+            {
+                if (role == ChannelRole.Producer) return AcceptProducer(options);
+                return role == ChannelRole.Consumer ? (Channel)AcceptConsumer(options) : AcceptDuplex(options);
+            }, token);
+
+        ChannelHandle Accepted(ChannelRole role, ChannelOptions options, TimeSpan? timeout)
+        {
+            lapwing_error error;
+            error.struct_size = (uint)sizeof(lapwing_error);
+            var pointer = IntPtr.Zero;
+            int result;
+            using (var kept = new Kept())
+            {
+                var raw = (options ?? new ChannelOptions()).Raw(kept);
+                do
+                {
+                    result = Native.lapwing_listener_accept(handle, (uint)role, &raw, Time.Ns(timeout), ref pointer, &error);
+                }
+                while (IsStale(result));
+            }
+            LapwingException.Check(result, &error);
+            return new ChannelHandle(pointer);
+        }
+
+        /// <summary>For while a peer is served: drops clients that stay silent, lets a successor take over.</summary>
+        public void Tend()
+        {
+            lapwing_error error;
+            error.struct_size = (uint)sizeof(lapwing_error);
+            LapwingException.Check(Native.lapwing_listener_tend(handle, &error), &error);
+        }
+
+        /// <summary>Readable when the call made last, accept or Tend, has something to do. -1: handed over.</summary>
+        public int Descriptor => Native.lapwing_listener_fd(handle);
+    }
+}

@@ -1,0 +1,309 @@
+using System;
+using System.Runtime.InteropServices;
+using System.Threading;
+using System.Threading.Tasks;
+
+namespace Lapwing
+{
+    public sealed class PublisherOptions
+    {
+        /// <summary>Of the bus; made if it is missing.</summary>
+        public string Directory { get; set; }
+
+        /// <summary>null: the directory's last component.</summary>
+        public string Name { get; set; }
+
+        /// <summary>null: that of the description, else "bytes".</summary>
+        public string Schema { get; set; }
+
+        /// <summary>JSON (Schema.Json); null: none, or the shipped schema's.</summary>
+        public string Description { get; set; }
+
+        /// <summary>8 to 4,088; 0: that of the description, else 56.</summary>
+        public int RecordBytes { get; set; }
+
+        /// <summary>Slots, a power of two; 0: what fits, up to 1,048,576.</summary>
+        public long Capacity { get; set; }
+
+        /// <summary>null: the bus directory on tmpfs, else one in /dev/shm.</summary>
+        public string RingDirectory { get; set; }
+
+        /// <summary>null: journal below the directory.</summary>
+        public string JournalDirectory { get; set; }
+
+        /// <summary>Of slots, a power of two; 0: 64 MiB.</summary>
+        public long SegmentBytes { get; set; }
+
+        /// <summary>null: 10 ms; Timeout.InfiniteTimeSpan: on request only.</summary>
+        public TimeSpan? SyncInterval { get; set; }
+
+        /// <summary>0: no limit; else the oldest segments are removed.</summary>
+        public ulong RetainBytes { get; set; }
+
+        /// <summary>Likewise, of a segment's newest record.</summary>
+        public TimeSpan? RetainAge { get; set; }
+
+        /// <summary>null: wait.</summary>
+        public OnLag? OnLag { get; set; }
+
+        /// <summary>null: continue.</summary>
+        public OnFailure? OnFailure { get; set; }
+
+        /// <summary>Raw DBN metadata of the feed.</summary>
+        public byte[] Metadata { get; set; }
+
+        /// <summary>Of the source of the records; the journal keeps it.</summary>
+        public ulong SourceId { get; set; }
+
+        /// <summary>Records of the source before the first that is published.</summary>
+        public ulong SourceOffset { get; set; }
+
+        /// <summary>Without a journal: records that were lapped are lost to readers.</summary>
+        public bool NoJournal { get; set; }
+
+        /// <summary>The ring is backed by huge pages, or Open fails.</summary>
+        public bool HugePages { get; set; }
+
+        /// <summary>SourceId goes on where the journal says.</summary>
+        public bool Resume { get; set; }
+
+        /// <summary>A gid, whose members may read.</summary>
+        public uint? Group { get; set; }
+
+        internal unsafe lapwing_publisher_options Raw(Kept kept) => new lapwing_publisher_options
+        {
+            struct_size = (uint)sizeof(lapwing_publisher_options),
+            flags = (NoJournal ? Native.PublisherNoJournal : 0) | (HugePages ? Native.PublisherHugePages : 0) |
+                (Resume ? Native.PublisherResume : 0) | (Group != null ? Native.PublisherGroup : 0),
+            directory = kept.Add(Directory),
+            name = kept.Add(Name),
+            schema = kept.Add(Schema),
+            description = kept.Add(Description),
+            record_bytes = (uint)RecordBytes,
+            group = Group ?? 0,
+            capacity = (ulong)Capacity,
+            ring_directory = kept.Add(RingDirectory),
+            journal_directory = kept.Add(JournalDirectory),
+            segment_bytes = (ulong)SegmentBytes,
+            sync_interval_ns = Time.Option(SyncInterval),
+            retain_bytes = RetainBytes,
+            retain_age_ns = (ulong)Time.Option(RetainAge),
+            on_lag = (uint)(OnLag ?? 0),
+            on_failure = (uint)(OnFailure ?? 0),
+            metadata = kept.Add(Metadata),
+            metadata_bytes = (UIntPtr)(Metadata?.Length ?? 0),
+            source_id = SourceId,
+            source_offset = SourceOffset,
+        };
+    }
+
+    public sealed unsafe class PublisherInfo
+    {
+        internal PublisherInfo(lapwing_publisher_info* raw)
+        {
+            RecordBytes = (int)raw->record_bytes;
+            JournalId = Id.Of(raw->journal_id);
+            SessionId = Id.Of(raw->session_id);
+            First = raw->first;
+            Head = raw->head;
+            Durable = raw->durable;
+            SourceOffset = raw->source_offset;
+            Subscribers = raw->subscribers;
+            Settled = (Settled)raw->settled;
+            JournalState = (JournalState)raw->journal_state;
+            JournalErrno = raw->journal_errno;
+            VoidFirst = raw->void_first;
+            VoidLast = raw->void_last;
+            JournalStalls = raw->journal_stalls;
+            JournalStallNsMax = raw->journal_stall_ns_max;
+            JournalStallNsTotal = raw->journal_stall_ns_total;
+            IdleWakes = raw->idle_wakes;
+            Doorbells = raw->doorbells;
+        }
+
+        public int RecordBytes { get; }
+
+        public Id JournalId { get; }
+
+        public Id SessionId { get; }
+
+        /// <summary>Sequence of this session's first record.</summary>
+        public ulong First { get; }
+
+        /// <summary>Last published.</summary>
+        public ulong Head { get; }
+
+        /// <summary>Last that no power cut takes back.</summary>
+        public ulong Durable { get; }
+
+        /// <summary>Records of the source that earlier sessions published.</summary>
+        public ulong SourceOffset { get; }
+
+        public ulong Subscribers { get; }
+
+        public Settled Settled { get; }
+
+        public JournalState JournalState { get; }
+
+        public int JournalErrno { get; }
+
+        /// <summary>Sequences that this start recorded as a void; 0, 0: none.</summary>
+        public ulong VoidFirst { get; }
+
+        public ulong VoidLast { get; }
+
+        /// <summary>Times Publish waited for the journal.</summary>
+        public ulong JournalStalls { get; }
+
+        public ulong JournalStallNsMax { get; }
+
+        public ulong JournalStallNsTotal { get; }
+
+        public ulong IdleWakes { get; }
+
+        /// <summary>Wakes of parked subscribers.</summary>
+        public ulong Doorbells { get; }
+    }
+
+    /// <summary>Publishes records to a bus.</summary>
+    public sealed unsafe class Publisher : LapwingObject
+    {
+        readonly PublisherHandle handle;
+
+        Publisher(PublisherHandle handle)
+            : base(handle)
+        {
+            this.handle = handle;
+            RecordBytes = Inspect().RecordBytes;
+        }
+
+        /// <summary>Takes the bus. `timeout`: how long to wait for another publisher to end; null: not.</summary>
+        public static Publisher Open(PublisherOptions options, TimeSpan? timeout = null) =>
+            Library.With(() => new Publisher(Opened(options, timeout ?? TimeSpan.Zero)));
+
+        static PublisherHandle Opened(PublisherOptions options, TimeSpan timeout)
+        {
+            lapwing_error error;
+            error.struct_size = (uint)sizeof(lapwing_error);
+            var pointer = IntPtr.Zero;
+            using (var kept = new Kept())
+            {
+                var raw = options.Raw(kept);
+                LapwingException.Check(
+                    Native.lapwing_publisher_open(&raw, Time.Ns(timeout), ref pointer, &error), &error);
+            }
+            return new PublisherHandle(pointer);
+        }
+
+        internal override void Raise() => Native.lapwing_publisher_interrupt(handle);
+
+        /// <summary>Bytes of a record.</summary>
+        public int RecordBytes { get; }
+
+        /// <summary>
+        /// Publishes records, end to end, in order. Returns the sequence of the last one. Waits only for the
+        /// journal. An exception has LastPublished.
+        /// </summary>
+        public ulong Publish(byte[] records, TimeSpan? timeout = null) =>
+            Publish(records, 0, records.Length, timeout);
+
+        /// <summary>The same of a part of an array, with records of `recordBytes`; 0: of the bus's size.</summary>
+        public ulong Publish(byte[] records, int begin, int bytes, TimeSpan? timeout = null, int recordBytes = 0)
+        {
+            if (begin < 0 || bytes < 0 || records.Length - begin < bytes) throw new ArgumentOutOfRangeException(nameof(bytes));
+            fixed (byte* at = records)
+            {
+                return Publish(at + begin, bytes, recordBytes == 0 ? RecordBytes : recordBytes, timeout);
+            }
+        }
+
+        /// <summary>The same of structs of the records' layout (Schema.Check).</summary>
+        public ulong PublishRecords<T>(T[] records, int begin, int count, TimeSpan? timeout = null)
+            where T : struct
+        {
+            if (begin < 0 || count < 0 || records.Length - begin < count) throw new ArgumentOutOfRangeException(nameof(count));
+            var recordBytes = Marshal.SizeOf(typeof(T));
+            var pin = GCHandle.Alloc(records, GCHandleType.Pinned);
+            try
+            {
+                var at = (byte*)pin.AddrOfPinnedObject() + (long)begin * recordBytes;
+                return Publish(at, (long)count * recordBytes, recordBytes, timeout);
+            }
+            finally
+            {
+                pin.Free();
+            }
+        }
+
+        ulong Publish(byte* at, long bytes, int recordBytes, TimeSpan? timeout)
+        {
+            if (bytes % recordBytes != 0)
+            {
+                throw new ArgumentException($"{bytes} bytes are no whole number of records of {recordBytes} bytes");
+            }
+            lapwing_error error;
+            error.struct_size = (uint)sizeof(lapwing_error);
+            ulong last = 0;
+            int result;
+            do
+            {
+                result = Native.lapwing_publisher_publish(handle, at, (UIntPtr)(ulong)(bytes / recordBytes),
+                    (UIntPtr)recordBytes, Time.Ns(timeout), &last, &error);
+            }
+            while (last == 0 && IsStale(result));
+            if (result == 0) return last;
+            var failure = LapwingException.Of(result, &error);
+            failure.LastPublished = last;
+            throw failure;
+        }
+
+        public Task<ulong> PublishAsync(byte[] records, CancellationToken token = default(CancellationToken)) =>
+            Run(() => Publish(records), token);
+
+        /// <summary>Waits until everything published is durable; returns how far it is.</summary>
+        public ulong Flush(TimeSpan? timeout = null)
+        {
+            lapwing_error error;
+            error.struct_size = (uint)sizeof(lapwing_error);
+            ulong durable;
+            int result;
+            do result = Native.lapwing_publisher_flush(handle, Time.Ns(timeout), &durable, &error);
+            while (IsStale(result));
+            LapwingException.Check(result, &error);
+            return durable;
+        }
+
+        public Task<ulong> FlushAsync(CancellationToken token = default(CancellationToken)) =>
+            Run(() => Flush(), token);
+
+        public PublisherInfo Inspect()
+        {
+            lapwing_error error;
+            error.struct_size = (uint)sizeof(lapwing_error);
+            var info = new lapwing_publisher_info { struct_size = (uint)sizeof(lapwing_publisher_info) };
+            LapwingException.Check(Native.lapwing_publisher_inspect(handle, &info, &error), &error);
+            return new PublisherInfo(&info);
+        }
+
+        /// <summary>
+        /// Ends the session: everything durable, the end recorded, subscribers notified. Idempotent. After
+        /// timed-out the library goes on with it; a later Close says how it ended.
+        /// </summary>
+        public void Close(TimeSpan? timeout = null)
+        {
+            lapwing_error error;
+            error.struct_size = (uint)sizeof(lapwing_error);
+            int result;
+            do result = Native.lapwing_publisher_close(handle, Time.Ns(timeout), &error);
+            while (IsStale(result));
+            LapwingException.Check(result, &error);
+        }
+
+        public Task CloseAsync(CancellationToken token = default(CancellationToken)) =>
+            Run(() =>
+            {
+                Close();
+                return true;
+            }, token);
+    }
+}

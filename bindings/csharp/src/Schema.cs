@@ -1,0 +1,231 @@
+// What a record is: its fields, by which a struct is checked and columns are copied.
+using System;
+using System.Collections.Generic;
+using System.Linq;
+using System.Reflection;
+using System.Runtime.InteropServices;
+
+namespace Lapwing
+{
+    /// <summary>A field of a record, little-endian.</summary>
+    public sealed class Field
+    {
+        internal unsafe Field(lapwing_field* raw)
+        {
+            Name = Text.Of(raw->name, 64);
+            Offset = (int)raw->offset;
+            Bytes = (int)raw->bytes;
+            Type = (FieldType)raw->type;
+            Unit = (FieldUnit)raw->unit;
+            Role = (FieldRole)raw->role;
+        }
+
+        public string Name { get; }
+
+        /// <summary>Of its first byte in the record.</summary>
+        public int Offset { get; }
+
+        public int Bytes { get; }
+
+        public FieldType Type { get; }
+
+        /// <summary>Price: 1e-9, the largest value: none. UtcNs: since 1970, the largest value: none.</summary>
+        public FieldUnit Unit { get; }
+
+        public FieldRole Role { get; }
+    }
+
+    public sealed unsafe class Schema
+    {
+        static readonly Dictionary<FieldType, Type> types = new Dictionary<FieldType, Type>
+        {
+            { FieldType.Int8, typeof(sbyte) }, { FieldType.Int16, typeof(short) },
+            { FieldType.Int32, typeof(int) }, { FieldType.Int64, typeof(long) },
+            { FieldType.UInt8, typeof(byte) }, { FieldType.UInt16, typeof(ushort) },
+            { FieldType.UInt32, typeof(uint) }, { FieldType.UInt64, typeof(ulong) },
+            { FieldType.Float32, typeof(float) }, { FieldType.Float64, typeof(double) },
+            { FieldType.Char, typeof(byte) },
+        };
+
+        Schema(string directory, string name)
+        {
+            var schema = new lapwing_schema { struct_size = (uint)sizeof(lapwing_schema) };
+            lapwing_error error;
+            error.struct_size = (uint)sizeof(lapwing_error);
+            var bus = Lapwing.Text.Zero(directory);
+            var own = Lapwing.Text.Zero(name);
+            var result = Native.lapwing_schema_fields(
+                bus, own, &schema, null, UIntPtr.Zero, null, UIntPtr.Zero, &error);
+            if (result != (int)ErrorCode.TooSmall) LapwingException.Check(result, &error);
+            var fields = new lapwing_field[(int)schema.field_count];
+            var text = new byte[(int)schema.text_bytes];
+            fixed (lapwing_field* fieldsAt = fields)
+            fixed (byte* textAt = text)
+            {
+                LapwingException.Check(
+                    Native.lapwing_schema_fields(bus, own, &schema, fieldsAt, schema.field_count, textAt,
+                        schema.text_bytes, &error),
+                    &error);
+                Json = Lapwing.Text.Of(textAt, text.Length);
+                var all = new Field[fields.Length];
+                for (var i = 0; i < all.Length; ++i) all[i] = new Field(fieldsAt + i);
+                Fields = all;
+            }
+            Name = Lapwing.Text.Of(schema.name, 32);
+            Version = (int)schema.version;
+            RecordBytes = (int)schema.record_bytes;
+            Hash = schema.hash;
+        }
+
+        /// <summary>Of the records of a bus.</summary>
+        public static Schema OfBus(string directory) => Library.With(() => new Schema(directory, null));
+
+        /// <summary>One that Lapwing ships ("dbn.mbo", "kv16" …), or "orders", the entries of that fold.</summary>
+        public static Schema Named(string name) => Library.With(() => new Schema(null, name));
+
+        public string Name { get; }
+
+        public int Version { get; }
+
+        public int RecordBytes { get; }
+
+        /// <summary>Equal for equal descriptions; never 0.</summary>
+        public ulong Hash { get; }
+
+        /// <summary>In the order of their offsets.</summary>
+        public IReadOnlyList<Field> Fields { get; }
+
+        /// <summary>The description: what PublisherOptions.Description and SubscriberOptions.Expect take.</summary>
+        public string Json { get; }
+
+        public Field Field(string name) =>
+            Fields.FirstOrDefault(field => field.Name == name)
+            ?? throw new ArgumentException($"{Name} has no field '{name}'", nameof(name));
+
+        /// <summary>
+        /// Throws where the struct T cannot hold these records: of each of its fields name, offset, size and
+        /// type have to be those of the description. Case and underscores of names do not count; spare fields may
+        /// be missing.
+        /// </summary>
+        public void Check<T>()
+            where T : struct
+        {
+            var type = typeof(T);
+            if (Marshal.SizeOf(type) != RecordBytes)
+            {
+                throw Differs(type, $"it has {Marshal.SizeOf(type)} bytes, and a record {RecordBytes}");
+            }
+            var members = type
+                .GetFields(BindingFlags.Instance | BindingFlags.Public | BindingFlags.NonPublic)
+                .ToDictionary(member => Plain(member.Name));
+            foreach (var field in Fields)
+            {
+                FieldInfo member;
+                if (members.TryGetValue(Plain(field.Name), out member))
+                {
+                    CheckMember(type, member, field);
+                    members.Remove(Plain(field.Name));
+                }
+                else if (field.Role != FieldRole.Spare)
+                {
+                    throw Differs(type, $"it has no {field.Name}");
+                }
+            }
+            if (members.Count > 0) throw Differs(type, $"a record has no {members.Values.First().Name}");
+        }
+
+        void CheckMember(Type type, FieldInfo member, Field field)
+        {
+            var offset = (int)Marshal.OffsetOf(type, member.Name);
+            if (offset != field.Offset) throw Differs(type, $"{member.Name} is at {offset}, and {field.Name} at {field.Offset}");
+            var memberType = member.FieldType.IsEnum ? Enum.GetUnderlyingType(member.FieldType) : member.FieldType;
+            var bytes = Marshal.SizeOf(memberType);
+            if (bytes != field.Bytes) throw Differs(type, $"{member.Name} has {bytes} bytes, and {field.Name} {field.Bytes}");
+            Type expected;
+            if (types.TryGetValue(field.Type, out expected) && memberType != expected)
+            {
+                throw Differs(type, $"{member.Name} is {memberType.Name}, and {field.Name} {field.Type}");
+            }
+        }
+
+        static string Plain(string name) => name.Replace("_", "").ToLowerInvariant();
+
+        ArgumentException Differs(Type type, string how) =>
+            new ArgumentException($"{type.Name} is no record of {Name}: {how}");
+
+        /// <summary>
+        /// Copies one field of all rows: long of Int64, double of Float64 and so on, byte of Char. Returns how
+        /// many. `into` is reused.
+        /// </summary>
+        public int Column<T>(Batch batch, string name, T[] into)
+            where T : struct
+        {
+            var field = Field(name);
+            Type expected;
+            if (!types.TryGetValue(field.Type, out expected) || expected != typeof(T))
+            {
+                throw new ArgumentException($"'{name}' is {field.Type}, of which there is no column of {typeof(T).Name}");
+            }
+            if (batch.RowBytes != RecordBytes && batch.Count > 0)
+            {
+                throw new ArgumentException($"the rows have {batch.RowBytes} bytes, and records of {Name} {RecordBytes}");
+            }
+            if (into.Length < batch.Count) throw new ArgumentException($"{batch.Count} values do not fit into {into.Length}");
+            if (batch.Count == 0) return 0;
+            var pin = GCHandle.Alloc(into, GCHandleType.Pinned);
+            try
+            {
+                CopyColumn(batch.Row(0) + field.Offset, (byte*)pin.AddrOfPinnedObject(), field.Bytes, batch.Count);
+            }
+            finally
+            {
+                pin.Free();
+            }
+            return batch.Count;
+        }
+
+        void CopyColumn(byte* source, byte* to, int bytes, int count)
+        {
+            for (var i = 0; i < count; ++i, source += RecordBytes, to += bytes)
+            {
+                switch (bytes)
+                {
+                    case 1: *to = *source; break;
+                    case 2: *(ushort*)to = *(ushort*)source; break;
+                    case 4: *(uint*)to = *(uint*)source; break;
+                    default: *(ulong*)to = *(ulong*)source; break;
+                }
+            }
+        }
+
+        /// <summary>One field of a record: a number, a char, a string of a text, or a byte[].</summary>
+        public object Value(byte[] rows, int row, string name)
+        {
+            var field = Field(name);
+            var at = row * RecordBytes + field.Offset;
+            if (row < 0 || at + field.Bytes > rows.Length) throw new ArgumentOutOfRangeException(nameof(row));
+            fixed (byte* source = &rows[at])
+            {
+                switch (field.Type)
+                {
+                    case FieldType.Int8: return *(sbyte*)source;
+                    case FieldType.Int16: return *(short*)source;
+                    case FieldType.Int32: return *(int*)source;
+                    case FieldType.Int64: return *(long*)source;
+                    case FieldType.UInt8: return *source;
+                    case FieldType.UInt16: return *(ushort*)source;
+                    case FieldType.UInt32: return *(uint*)source;
+                    case FieldType.UInt64: return *(ulong*)source;
+                    case FieldType.Float32: return *(float*)source;
+                    case FieldType.Float64: return *(double*)source;
+                    case FieldType.Char: return (char)*source;
+                    case FieldType.Text: return Lapwing.Text.Of(source, field.Bytes);
+                    default:
+                        var bytes = new byte[field.Bytes];
+                        Buffer.BlockCopy(rows, at, bytes, 0, bytes.Length);
+                        return bytes;
+                }
+            }
+        }
+    }
+}

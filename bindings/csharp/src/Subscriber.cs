@@ -1,0 +1,407 @@
+using System;
+using System.Collections;
+using System.Collections.Generic;
+using System.Linq;
+using System.Threading;
+using System.Threading.Tasks;
+
+namespace Lapwing
+{
+    /// <summary>Where a subscriber begins.</summary>
+    public sealed class Start
+    {
+        Start(StartKind kind, ulong value = 0, Position position = null)
+        {
+            Kind = kind;
+            Value = value;
+            Position = position;
+        }
+
+        internal StartKind Kind { get; }
+
+        internal ulong Value { get; }
+
+        internal Position Position { get; }
+
+        /// <summary>The next record that is published.</summary>
+        public static Start Live { get; } = new Start(StartKind.Live);
+
+        /// <summary>The oldest that is kept.</summary>
+        public static Start Oldest { get; } = new Start(StartKind.Oldest);
+
+        /// <summary>The state of the newest checkpoint, then what follows.</summary>
+        public static Start Snapshot { get; } = new Start(StartKind.Snapshot);
+
+        public static Start Sequence(ulong sequence) => new Start(StartKind.Sequence, sequence);
+
+        /// <summary>UTC ns: at or a little before.</summary>
+        public static Start Time(ulong utcNs) => new Start(StartKind.Time, utcNs);
+
+        public static Start After(Position position) =>
+            new Start(StartKind.After, 0, position ?? throw new ArgumentNullException(nameof(position)));
+    }
+
+    public sealed class SubscriberOptions
+    {
+        /// <summary>Of the bus.</summary>
+        public string Directory { get; set; }
+
+        /// <summary>Shown by `lapwing subscribers`.</summary>
+        public string Name { get; set; }
+
+        /// <summary>null: live.</summary>
+        public Start Start { get; set; }
+
+        /// <summary>null: fill.</summary>
+        public OnGap? OnGap { get; set; }
+
+        /// <summary>null: backoff.</summary>
+        public WaitStrategy? Wait { get; set; }
+
+        /// <summary>Of a state; null: the schema's default.</summary>
+        public string Fold { get; set; }
+
+        /// <summary>What the records have to be (Schema.Json); null: anything.</summary>
+        public string Expect { get; set; }
+
+        /// <summary>Symbols, or ids in decimal; null: all.</summary>
+        public IReadOnlyList<string> Instruments { get; set; }
+
+        /// <summary>A clean close is the end: an iteration ends, a read fails with closed.</summary>
+        public bool EndAtClose { get; set; }
+
+        /// <summary>For how long a bus or publisher is waited for; null: 30 s.</summary>
+        public TimeSpan? Reattach { get; set; }
+
+        /// <summary>How long the publisher may take for the join; null: 10 s.</summary>
+        public TimeSpan? FlushTimeout { get; set; }
+
+        /// <summary>null: never.</summary>
+        public TimeSpan? StaleAfter { get; set; }
+
+        /// <summary>Behind and Live events by records; 0: not by this measure.</summary>
+        public int BehindRecords { get; set; }
+
+        /// <summary>Likewise by time.</summary>
+        public TimeSpan? BehindTime { get; set; }
+
+        /// <summary>The newest record of each key, once an interval.</summary>
+        public bool Conflate { get; set; }
+
+        /// <summary>With Conflate; null: 250 ms.</summary>
+        public TimeSpan? ConflateInterval { get; set; }
+
+        /// <summary>With Conflate; 0: 65,536. More keys end the interval early.</summary>
+        public int ConflateKeysMax { get; set; }
+
+        internal bool IsSparse => Conflate || Instruments != null;
+
+        internal unsafe lapwing_subscriber_options Raw(Kept kept)
+        {
+            var start = Start ?? Start.Live;
+            return new lapwing_subscriber_options
+            {
+                struct_size = (uint)sizeof(lapwing_subscriber_options),
+                flags = (EndAtClose ? Native.SubscriberEndAtClose : 0) | (Conflate ? Native.SubscriberConflate : 0),
+                directory = kept.Add(Directory),
+                name = kept.Add(Name),
+                start = (uint)start.Kind,
+                on_gap = (uint)(OnGap ?? 0),
+                wait = (uint)(Wait ?? 0),
+                behind_records = (uint)BehindRecords,
+                start_value = start.Value,
+                start_position = start.Position?.Raw ?? new lapwing_position(),
+                fold = kept.Add(Fold),
+                expect = kept.Add(Expect),
+                instruments = kept.Add(Instruments?.Select(name => kept.Add(name)).ToArray()),
+                instrument_count = (UIntPtr)(Instruments?.Count ?? 0),
+                reattach_ns = Lapwing.Time.Option(Reattach),
+                flush_timeout_ns = Lapwing.Time.Option(FlushTimeout),
+                stale_after_ns = Lapwing.Time.Option(StaleAfter),
+                behind_ns = Lapwing.Time.Option(BehindTime),
+                conflate_interval_ns = Lapwing.Time.Option(ConflateInterval),
+                conflate_keys_max = (uint)ConflateKeysMax,
+            };
+        }
+    }
+
+    public sealed unsafe class SubscriberInfo
+    {
+        internal SubscriberInfo(lapwing_subscriber_info* raw)
+        {
+            RecordBytes = (int)raw->record_bytes;
+            Schema = Text.Of(raw->schema, 32);
+            Fold = Text.Of(raw->fold, 32);
+            JournalId = Id.Of(raw->journal_id);
+            SessionId = Id.Of(raw->session_id);
+            Head = raw->head;
+            Lag = raw->lag;
+            Durable = raw->durable;
+            IsLive = raw->is_live != 0;
+            IsDescribed = raw->is_described != 0;
+            Records = raw->records;
+            First = raw->first;
+            Last = raw->last;
+            Gaps = raw->gaps;
+            Lost = raw->lost;
+            InState = raw->in_state;
+            Filled = raw->filled;
+            Duplicates = raw->duplicates;
+            OutOfOrder = raw->out_of_order;
+            Sessions = raw->sessions;
+            Reattached = raw->reattached;
+            StateEntries = raw->state_entries;
+            Filtered = raw->filtered;
+            Conflated = raw->conflated;
+            Waiting = raw->waiting;
+        }
+
+        /// <summary>Of the session that was delivered last; 0: none was.</summary>
+        public int RecordBytes { get; }
+
+        public string Schema { get; }
+
+        public string Fold { get; }
+
+        public Id JournalId { get; }
+
+        public Id SessionId { get; }
+
+        /// <summary>The newest record, as of now; 0 while no bus is attached.</summary>
+        public ulong Head { get; }
+
+        /// <summary>Records behind it.</summary>
+        public ulong Lag { get; }
+
+        /// <summary>No power cut takes a record up to here back.</summary>
+        public ulong Durable { get; }
+
+        public bool IsLive { get; }
+
+        public bool IsDescribed { get; }
+
+        /// <summary>Delivered.</summary>
+        public ulong Records { get; }
+
+        /// <summary>Since the last reset.</summary>
+        public ulong First { get; }
+
+        public ulong Last { get; }
+
+        public ulong Gaps { get; }
+
+        public ulong Lost { get; }
+
+        /// <summary>After a gap, not delivered since a state has them.</summary>
+        public ulong InState { get; }
+
+        public ulong Filled { get; }
+
+        public ulong Duplicates { get; }
+
+        public ulong OutOfOrder { get; }
+
+        public ulong Sessions { get; }
+
+        public ulong Reattached { get; }
+
+        /// <summary>Of all states.</summary>
+        public ulong StateEntries { get; }
+
+        /// <summary>Of other instruments.</summary>
+        public ulong Filtered { get; }
+
+        /// <summary>Replaced by newer ones of their keys.</summary>
+        public ulong Conflated { get; }
+
+        /// <summary>Keys whose newest record waits for the end of the interval.</summary>
+        public ulong Waiting { get; }
+    }
+
+    /// <summary>Reads a bus at its own pace: records, states and events, in order.</summary>
+    public sealed unsafe class Subscriber : LapwingObject, IEnumerable<Item>
+    {
+        const int ItemRows = 4096;
+        const int RowBytesDefault = 56;
+
+        readonly SubscriberHandle handle;
+        readonly bool isSparse;
+
+        Subscriber(SubscriberHandle handle, bool isSparse)
+            : base(handle)
+        {
+            this.handle = handle;
+            this.isSparse = isSparse;
+        }
+
+        /// <summary>Checks the options. The bus is looked for by the calls that read.</summary>
+        public static Subscriber Open(SubscriberOptions options) =>
+            Library.With(() => new Subscriber(Opened(options), options.IsSparse));
+
+        static SubscriberHandle Opened(SubscriberOptions options)
+        {
+            lapwing_error error;
+            error.struct_size = (uint)sizeof(lapwing_error);
+            var pointer = IntPtr.Zero;
+            using (var kept = new Kept())
+            {
+                var raw = options.Raw(kept);
+                LapwingException.Check(Native.lapwing_subscriber_open(&raw, ref pointer, &error), &error);
+            }
+            return new SubscriberHandle(pointer);
+        }
+
+        internal override void Raise() => Native.lapwing_subscriber_interrupt(handle);
+
+        /// <summary>Reads rows of one kind, or one event. The end of the bus is an exception: closed …</summary>
+        public void Read(Batch batch, TimeSpan? timeout = null)
+        {
+            lapwing_error error;
+            error.struct_size = (uint)sizeof(lapwing_error);
+            int result;
+            do result = Native.lapwing_subscriber_read(handle, batch.Raw, Time.Ns(timeout), &error);
+            while (IsStale(result));
+            if (result != 0) throw Failure(result, batch, &error);
+            GC.KeepAlive(batch);
+        }
+
+        /// <summary>The same without a wait. False: nothing is there now.</summary>
+        public bool TryRead(Batch batch)
+        {
+            lapwing_error error;
+            error.struct_size = (uint)sizeof(lapwing_error);
+            int result;
+            do result = Native.lapwing_subscriber_read(handle, batch.Raw, 0, &error);
+            while (IsStale(result));
+            if (result != 0 && result != (int)ErrorCode.WouldBlock) throw Failure(result, batch, &error);
+            GC.KeepAlive(batch);
+            return result == 0;
+        }
+
+        static LapwingException Failure(int result, Batch batch, lapwing_error* error)
+        {
+            var failure = LapwingException.Of(result, error);
+            if (failure.Code == ErrorCode.TooSmall) failure.RowBytes = batch.RowBytes;
+            return failure;
+        }
+
+        /// <summary>Read on a thread of the pool. A cancellation ends the wait.</summary>
+        public Task<Batch> ReadAsync(Batch batch, CancellationToken token = default(CancellationToken)) =>
+            Run(() =>
+            {
+                Read(batch);
+                return batch;
+            }, token);
+
+        /// <summary>
+        /// The next record and nothing else. Returns its sequence. Fails with event-due where an event stands
+        /// before the next record.
+        /// </summary>
+        public ulong Take(byte[] record, TimeSpan? timeout = null)
+        {
+            ulong sequence;
+            int result;
+            fixed (byte* at = record)
+            {
+                do result = Native.lapwing_subscriber_take(handle, at, (UIntPtr)record.Length, Time.Ns(timeout), &sequence);
+                while (IsStale(result));
+            }
+            if (result == 0) return sequence;
+            var code = (ErrorCode)result;
+            throw new LapwingException(code, $"Take failed with {Library.NameOf(code)}; Read has the words");
+        }
+
+        public Task<ulong> TakeAsync(byte[] record, CancellationToken token = default(CancellationToken)) =>
+            Run(() => Take(record), token);
+
+        /// <summary>Records, states and events in order, each item with memory of its own. Ends at closed.</summary>
+        public IEnumerator<Item> GetEnumerator() => Items().GetEnumerator();
+
+        IEnumerator IEnumerable.GetEnumerator() => GetEnumerator();
+
+        /// <summary>The same with at most `rows` rows an item. A cancellation ends the wait.</summary>
+        public IEnumerable<Item> Items(int rows = ItemRows, CancellationToken token = default(CancellationToken))
+        {
+            var batch = new Batch(rows, RowBytesDefault, isSparse);
+            try
+            {
+                for (;;)
+                {
+                    var isOver = false;
+                    var rowBytes = 0;
+                    try
+                    {
+                        ReadWith(batch, token);
+                    }
+                    catch (LapwingException error) when (error.Code == ErrorCode.Closed)
+                    {
+                        isOver = true;
+                    }
+                    catch (LapwingException error) when (error.Code == ErrorCode.TooSmall && error.RowBytes > 0)
+                    {
+                        rowBytes = error.RowBytes;
+                    }
+                    if (isOver) yield break;
+                    if (rowBytes > 0)
+                    {
+                        batch.Dispose();
+                        batch = new Batch(rows, rowBytes, isSparse);
+                        continue;
+                    }
+                    if (batch.Kind == BatchKind.Event) yield return batch.Event;
+                    else yield return new Rows(batch);
+                }
+            }
+            finally
+            {
+                batch.Dispose();
+            }
+        }
+
+        void ReadWith(Batch batch, CancellationToken token)
+        {
+            if (!token.CanBeCanceled)
+            {
+                Read(batch);
+                return;
+            }
+            WithToken(() =>
+            {
+                Read(batch);
+                return true;
+            }, token);
+        }
+
+        public SubscriberInfo Inspect()
+        {
+            lapwing_error error;
+            error.struct_size = (uint)sizeof(lapwing_error);
+            var info = new lapwing_subscriber_info { struct_size = (uint)sizeof(lapwing_subscriber_info) };
+            LapwingException.Check(Native.lapwing_subscriber_inspect(handle, &info, &error), &error);
+            return new SubscriberInfo(&info);
+        }
+
+        /// <summary>The position to store: after everything delivered, or after that row of the last batch.</summary>
+        public Position Position(ulong sequence = 0)
+        {
+            lapwing_error error;
+            error.struct_size = (uint)sizeof(lapwing_error);
+            lapwing_position position;
+            LapwingException.Check(Native.lapwing_subscriber_position(handle, sequence, &position, &error), &error);
+            return new Position(position);
+        }
+
+        /// <summary>
+        /// For an event loop: becomes readable when a read that found nothing may find something. The
+        /// subscriber's own, not to be closed. Costs a thread of the library's; not with WaitStrategy.Busy.
+        /// </summary>
+        public int Descriptor()
+        {
+            lapwing_error error;
+            error.struct_size = (uint)sizeof(lapwing_error);
+            int fd;
+            LapwingException.Check(Native.lapwing_subscriber_fd(handle, &fd, &error), &error);
+            return fd;
+        }
+    }
+}

@@ -1,0 +1,7 @@
+#!/bin/sh
+# Runs the tests and examples, which build.sh has built, with the library LAPWING_LIBRARY.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+: "${LAPWING_LIBRARY:?set it to the path of liblapwing.so.1}"
+python3 "$here/generate.py" --check
+exec mono --debug "$here/../../build/bindings/csharp/tests.exe" "$@"

@@ -1,0 +1,203 @@
+using System;
+using System.Linq;
+using System.Runtime.InteropServices;
+using Lapwing;
+
+static class RecordTests
+{
+    const string Description = @"{""name"":""desk.signal"",""version"":3,""record_bytes"":32,""fields"":[
+        {""name"":""ts"",""type"":""uint64"",""offset"":0,""unit"":""utc_ns"",""role"":""time""},
+        {""name"":""instrument_id"",""type"":""uint32"",""offset"":8,""role"":""key""},
+        {""name"":""weight"",""type"":""float32"",""offset"":12},
+        {""name"":""side"",""type"":""char"",""offset"":16},
+        {""name"":""venue"",""type"":""text"",""offset"":17,""bytes"":7},
+        {""name"":""price"",""type"":""int64"",""offset"":24,""unit"":""price""}]}";
+
+    [StructLayout(LayoutKind.Sequential)]
+    unsafe struct Signal
+    {
+        internal ulong Ts;
+        internal uint InstrumentId;
+        internal float Weight;
+        internal byte Side;
+        internal fixed byte Venue[7];
+        internal long Price;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    unsafe struct Swapped
+    {
+        internal ulong Ts;
+        internal float Weight;
+        internal uint InstrumentId;
+        internal byte Side;
+        internal fixed byte Venue[7];
+        internal long Price;
+    }
+
+    internal static readonly BookKey Key = new BookKey(1, 7);
+
+    [StructLayout(LayoutKind.Sequential, Pack = 1)]
+    internal struct Mbo
+    {
+        internal byte Length, Rtype;
+        internal ushort PublisherId;
+        internal uint InstrumentId;
+        internal ulong TsEvent, OrderId;
+        internal long Price;
+        internal uint Size;
+        internal byte Flags, ChannelId, Action, Side;
+        internal ulong TsRecv;
+        internal int TsInDelta;
+        internal uint Sequence;
+    }
+
+    /// <summary>Orders that stand in one book: of a side, at so many quarters from 100, of a size.</summary>
+    internal static Mbo[] Orders(params string[] orders) =>
+        orders.Select(order => order.Split(' ')).Select((words, index) => new Mbo
+        {
+            Length = 14, Rtype = 160, PublisherId = 1, InstrumentId = 7, TsEvent = 1, OrderId = (ulong)index + 1,
+            Price = 100000000000 + long.Parse(words[1]) * 250000000, Size = uint.Parse(words[2]), Flags = 0x80,
+            Action = (byte)'A', Side = (byte)words[0][0], TsRecv = 1,
+        }).ToArray();
+
+    [Test("A struct of one's own is checked against the description of its bus, and copied by columns")]
+    static void Described()
+    {
+        using (var folder = new Folder())
+        using (var publisher = BusTests.PublisherOf(folder["bus"], options =>
+        {
+            options.RecordBytes = 0;
+            options.Description = Description;
+        }))
+        {
+            var schema = Schema.OfBus(folder["bus"]);
+            Check.Equal("desk.signal", schema.Name);
+            Check.Equal(3, schema.Version);
+            Check.Equal(32, schema.RecordBytes);
+            Check.Equal(FieldUnit.Price, schema.Field("price").Unit);
+            Check.Equal(FieldRole.Key, schema.Field("instrument_id").Role);
+            schema.Check<Signal>();
+            var error = Check.Throws<ArgumentException>(schema.Check<Swapped>);
+            Check.That(error.Message.Contains("Swapped is no record of desk.signal: InstrumentId is at 12, and instrument_id at 8"), error.Message);
+
+            var signals = Enumerable.Range(0, 3).Select(n => new Signal
+            {
+                Ts = ulong.MaxValue, InstrumentId = (uint)n, Weight = 0.5f, Side = (byte)'B', Price = -n,
+            }).ToArray();
+            Check.Equal(3ul, publisher.PublishRecords(signals, 0, 3));
+            using (var subscriber = Subscriber.Open(new SubscriberOptions
+            {
+                Directory = folder["bus"], Start = Start.Oldest, Expect = schema.Json,
+            }))
+            using (var batch = new Batch(8, 32))
+            {
+                do subscriber.Read(batch, Check.Hang);
+                while (batch.Kind != BatchKind.Records);
+                var prices = new long[8];
+                Check.Equal(3, schema.Column(batch, "price", prices));
+                Check.Same(new long[] { 0, -1, -2 }, prices.Take(3));
+                var sides = new byte[3];
+                schema.Column(batch, "side", sides);
+                Check.Same(new[] { (byte)'B', (byte)'B', (byte)'B' }, sides);
+                Check.Throws<ArgumentException>(() => schema.Column(batch, "price", new double[8]));
+                Check.Throws<ArgumentException>(() => schema.Column(batch, "nothing", prices));
+                Check.Equal(0.5f, (float)schema.Value(batch.Memory, 1, "weight"));
+                Check.Equal("", (string)schema.Value(batch.Memory, 1, "venue"));
+                Check.Equal(1u, (uint)schema.Value(batch.Memory, 1, "instrument_id"));
+            }
+        }
+    }
+
+    [Test("The schemas that Lapwing ships are known by name")]
+    static void Shipped()
+    {
+        Schema.Named("dbn.mbo").Check<Mbo>();
+        Check.That(Schema.Named("dbn.mbo").Hash != Schema.Named("kv16").Hash, "equal hashes");
+        Check.Fails(ErrorCode.NotFound, () => Schema.Named("dbn.nothing"));
+    }
+
+    static void WithBook(Action<Books> check)
+    {
+        using (var folder = new Folder())
+        using (var publisher = BusTests.PublisherOf(folder["bus"], options =>
+        {
+            options.RecordBytes = 0;
+            options.Schema = "dbn.mbo";
+        }))
+        using (var books = new Books())
+        {
+            publisher.PublishRecords(Orders("B -1 5", "B -1 3", "B -2 4", "A 2 9"), 0, 4);
+            publisher.Close();
+            var options = new SubscriberOptions { Directory = folder["bus"], Start = Start.Oldest, EndAtClose = true };
+            using (var subscriber = Subscriber.Open(options))
+            {
+                foreach (var item in subscriber)
+                {
+                    books.Take(item);
+                    if (item is Rows) Check.Fails(ErrorCode.Misuse, () => books.Take(item));
+                }
+            }
+            check(books);
+        }
+    }
+
+    [Test("Books are built from items: tops, levels, orders; a batch is refused twice")]
+    static void TakesItems() => WithBook(books =>
+    {
+        Check.Same(new[] { Key }, books.List());
+        var book = books.Find(Key);
+        Check.Equal(99750000000, book.Bid.Price);
+        Check.Equal(8ul, book.Bid.Size);
+        Check.Equal(2u, book.Bid.Orders);
+        Check.Equal(100500000000, book.Ask.Price);
+        Check.That(book.IsSettled && !book.IsStale, "within an event");
+        Check.Equal(4ul, book.Sequence);
+        Check.Same(new ulong[] { 8, 4 }, books.Levels(Key, Side.Bid).Select(level => level.Size));
+        Check.Same(new ulong[] { 4 }, books.Levels(Key, Side.Bid, 1, 1).Select(level => level.Size));
+        Check.Same(new ulong[] { 1, 2 }, books.Orders(Key, Side.Bid, 0).Select(order => order.OrderId));
+        Check.Fails(ErrorCode.NotFound, () => books.Orders(Key, Side.Ask, 1));
+        Check.That(books.Find(new BookKey(1, 8)) == null, "a book of no instrument");
+        Check.Equal(4L, books.Inspect().Orders);
+    });
+
+    [Test("The journal is read and mapped by sequence, also without a publisher")]
+    static unsafe void Histories()
+    {
+        const int rows = 100000; // more than a segment has
+        using (var folder = new Folder())
+        {
+            using (var publisher = BusTests.PublisherOf(folder["bus"], options =>
+            {
+                options.SegmentBytes = 1 << 20;
+                options.Capacity = 1 << 17;
+            }))
+            {
+                for (var from = 1; from <= rows; from += 10000) BusTests.Publish(publisher, (ulong)from, 10000);
+                publisher.Close();
+            }
+            HistoryView view;
+            using (var history = History.Open(folder["bus"]))
+            using (var batch = new Batch(3, BusTests.RowBytes))
+            {
+                Check.Equal((ulong)rows, history.Inspect().Archived);
+                history.Read(7, batch);
+                Check.Equal(9ul, BitConverter.ToUInt64(batch.Memory, 2 * BusTests.RowBytes));
+                Check.That(history.FindTime(0) >= 1, "no sequence");
+                Check.Fails(ErrorCode.WouldBlock, () => history.Read(rows + 1, batch));
+                view = history.Map(2, rows);
+            }
+            using (view) // outlives the history
+            {
+                Check.Equal(2ul, view.First);
+                Check.That(view.Count > 0 && view.Count < rows, $"{view.Count} rows");
+                var copy = new byte[3 * BusTests.RowBytes];
+                view.CopyRows(5, 3, copy);
+                Check.Equal(9ul, BitConverter.ToUInt64(copy, 2 * BusTests.RowBytes));
+                Check.Equal(7ul, *(ulong*)view.UnsafeRow(5));
+                Check.Throws<ArgumentOutOfRangeException>(() => view.CopyRows(view.Count, 1, copy));
+            }
+            Check.Throws<ObjectDisposedException>(() => view.CopyRows(0, 1, new byte[BusTests.RowBytes]));
+        }
+    }
+}

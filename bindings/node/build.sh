@@ -1,0 +1,26 @@
+#!/bin/sh
+# Builds the package in build/bindings/node.
+# Exit: 0 built, 77 the machine lacks what the last line says.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+out=$here/../../build/bindings/node
+node_min=18
+
+if ! command -v node > /dev/null || ! command -v npm > /dev/null; then
+  echo "Node.js $node_min or newer, with npm; this machine has none"
+  exit 77
+fi
+if [ "$(node -p 'process.versions.node.split(".")[0]')" -lt $node_min ]; then
+  echo "Node.js $node_min or newer; this machine has $(node --version)"
+  exit 77
+fi
+
+mkdir -p "$out"
+cd "$out"
+rm -rf dist src tests examples conformance
+cp -r "$here/src" "$here/tests" "$here/examples" "$here/conformance" "$here/tsconfig.json" .
+if ! cmp -s "$here/package.json" package.json || [ ! -d node_modules ]; then
+  cp "$here/package.json" .
+  npm install --no-package-lock --no-audit --no-fund --loglevel=error
+fi
+node_modules/.bin/tsc

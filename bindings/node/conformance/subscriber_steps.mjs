@@ -1,0 +1,228 @@
+import { Batch, Books, Cursor, LapwingError, Subscriber } from 'lapwing';
+import { bit, Digest, digestOf, given, Handles } from './step.mjs';
+
+const ROW_BYTES_MAX = 4096;
+const BOOK_ROW_BYTES_MAX = 64;
+const READ_ALL_ROWS = 64;
+const BOOKS_ROWS = 64;
+const TAKE_TWICE_ROWS = 16;
+const NOT_FOUND = 24;
+
+const subscribers = new Handles();
+const cursors = new Handles();
+const books = new Handles();
+const positions = new Map();
+
+export function batchOf(rows, bytes = rows * ROW_BYTES_MAX) {
+  return new Batch({ rows, bytes, sequences: true, conflated: true });
+}
+
+const notFound = () => new LapwingError(NOT_FOUND, 'there is none');
+
+/** The rows between two events, however they are cut into batches. */
+class Run {
+  #kind = '';
+  #digest = new Digest();
+  #count = 0;
+
+  add(batch) {
+    if (batch.count === 0) return;
+    if (this.#count === 0) [this.#kind, this.first] = [batch.kind, batch.kind === 'records' ? batch.sequence(0) : 0n];
+    if (batch.kind === 'records') this.last = batch.sequence(batch.count - 1);
+    this.isSparse = batch.isSparse;
+    this.rowBytes = batch.rowBytes;
+    this.conflated = batch.conflated.reduce((sum, one) => sum + one, this.conflated ?? 0n);
+    this.#count += batch.count;
+    this.#digest.add(batch.rows);
+  }
+
+  get lines() {
+    if (this.#count === 0) return [];
+    const rows = `count=${this.#count} row_bytes=${this.rowBytes} digest=${this.#digest.text}`;
+    if (this.#kind === 'state') return [`ok state ${rows}`];
+    const conflated = this.isSparse ? ` conflated=${this.conflated}` : '';
+    return [`ok records first=${this.first} last=${this.last} ${rows}${conflated}`];
+  }
+}
+
+function eventLine(event) {
+  let text = `ok event kind=${event.event} sequence=${event.sequence}`;
+  if (['gap', 'lost'].includes(event.event)) {
+    text += ` first=${event.first} last=${event.last} cause=${event.cause} fillable=${bit(event.fillable)}`;
+  }
+  if (['session', 'reset'].includes(event.event)) {
+    text += ` record_bytes=${event.recordBytes} schema=${event.schema}`;
+  }
+  if (event.event === 'snapshot-complete') text += ` entries=${event.stateEntries}`;
+  return text;
+}
+
+export function batchLine(batch) {
+  if (batch.kind === 'event') return eventLine(batch.event);
+  const run = new Run();
+  run.add(batch);
+  return run.lines[0];
+}
+
+function startOf(step) {
+  const value = step.bigint('value');
+  switch (step.text('start')) {
+    case 'sequence': return { sequence: value };
+    case 'time': return { time: value };
+    case 'after': return { after: positions.get(step.text('position')) };
+    default: return step.text('start');
+  }
+}
+
+const rowBytesOf = (subscriber) => subscriber.inspect().recordBytes || ROW_BYTES_MAX;
+
+async function readAll(step) {
+  const subscriber = subscribers.of(step);
+  const batch = batchOf(READ_ALL_ROWS);
+  const lines = [];
+  let run = new Run();
+  for (;;) {
+    try {
+      await subscriber.read(batch, step.wait);
+    } catch (error) {
+      throw Object.assign(error, { lines: [...lines, ...run.lines] });
+    }
+    if (batch.kind !== 'event') {
+      run.add(batch);
+      continue;
+    }
+    lines.push(...run.lines, eventLine(batch.event));
+    run = new Run();
+    if (batch.event.event === step.text('until')) return [...lines, 'ok'].join('\n');
+  }
+}
+
+const keyOf = (step) => ({ publisherId: step.number('publisher'), instrumentId: step.number('instrument') });
+const sideOf = (step) => (step.text('side') === 'B' ? 'bid' : 'ask');
+const levelText = ({ price, size, orders }) => `${price}:${size}:${orders}`;
+
+export const subscriberSteps = {
+  'subscriber.open': (step) => {
+    const conflate = step.has('conflate_ms') &&
+      given({ intervalMs: step.number('conflate_ms'), keysMax: step.number('conflate_keys_max') });
+    return subscribers.put(step, Subscriber.open(given({
+      directory: step.text('directory'),
+      name: step.text('name'),
+      start: startOf(step),
+      fold: step.text('fold'),
+      expect: step.text('expect'),
+      instruments: step.list('instruments'),
+      onGap: step.text('on_gap'),
+      wait: step.text('wait'),
+      endAtClose: step.isOn('end_at_close'),
+      reattachMs: step.number('reattach_ms'),
+      flushTimeoutMs: step.number('flush_timeout_ms'),
+      staleAfterMs: step.number('stale_after_ms'),
+      behindRecords: step.number('behind_records'),
+      behindMs: step.number('behind_ms'),
+      conflate,
+    })));
+  },
+  'subscriber.read': async (step) => {
+    const subscriber = subscribers.of(step);
+    const rows = step.number('rows');
+    const batch = batchOf(rows, step.number('bytes') ?? rows * rowBytesOf(subscriber));
+    try {
+      await subscriber.read(batch, step.wait);
+    } catch (error) {
+      if (error.code === 'too-small') error.more = ` row_bytes=${error.rowBytes}`;
+      throw error;
+    }
+    return batchLine(batch);
+  },
+  'subscriber.read-all': readAll,
+  'subscriber.take': async (step) => {
+    const subscriber = subscribers.of(step);
+    const record = new Uint8Array(step.number('bytes') ?? rowBytesOf(subscriber));
+    const sequence = await subscriber.take(record, step.wait);
+    return `ok sequence=${sequence} digest=${digestOf(record)}`;
+  },
+  'subscriber.inspect': (step) => {
+    const info = subscribers.of(step).inspect();
+    return `ok record_bytes=${info.recordBytes} schema=${info.schema} records=${info.records} ` +
+      `first=${info.first} last=${info.last} gaps=${info.gaps} lost=${info.lost} ` +
+      `filled=${info.filled} sessions=${info.sessions} filtered=${info.filtered} ` +
+      `conflated=${info.conflated}`;
+  },
+  'subscriber.position': (step) => {
+    const position = subscribers.of(step).position(step.bigint('sequence', 0n));
+    positions.set(step.text('as'), position);
+    return `ok sequence=${position.sequence}`;
+  },
+  'subscriber.fd': async (step) =>
+    `ok readable=${bit(await subscribers.of(step).readable(step.wait))}`,
+  'subscriber.interrupt': (step) => {
+    subscribers.of(step).interrupt();
+    return 'ok';
+  },
+  'subscriber.destroy': (step) => subscribers.destroy(step),
+
+  'cursor.open': async (step) =>
+    cursors.put(step, await Cursor.open(step.text('path'), { durable: step.isOn('durable'), ...step.wait })),
+  'cursor.position': (step) => {
+    const committed = cursors.of(step).position();
+    if (committed === undefined) throw notFound();
+    positions.set(step.text('as'), committed.position);
+    const { bytes, file } = committed.output;
+    return `ok sequence=${committed.position.sequence} bytes=${bytes} file=${file}`;
+  },
+  'cursor.commit': async (step) => {
+    const output = { bytes: step.bigint('bytes', 0n), file: step.bigint('file', 0n) };
+    await cursors.of(step).commit(positions.get(step.text('position')), output);
+    return 'ok';
+  },
+  'cursor.destroy': (step) => cursors.destroy(step),
+
+  'books.create': (step) => books.put(step, new Books()),
+  'books.follow': async (step) => {
+    const rows = step.number('rows', BOOKS_ROWS);
+    const batch = batchOf(rows, rows * BOOK_ROW_BYTES_MAX);
+    do {
+      await subscribers.named(step.text('from')).read(batch, step.wait);
+      books.of(step).take(batch);
+    } while (batch.event?.event !== step.text('until'));
+    return 'ok';
+  },
+  'books.take': async (step) => {
+    const batch = batchOf(TAKE_TWICE_ROWS, TAKE_TWICE_ROWS * BOOK_ROW_BYTES_MAX);
+    await subscribers.named(step.text('from')).read(batch, step.wait);
+    try {
+      books.of(step).take(batch);
+    } catch {
+      // The second one counts.
+    }
+    books.of(step).take(batch);
+    return 'ok';
+  },
+  'books.inspect': (step) => {
+    const info = books.of(step).inspect();
+    return `ok sequence=${info.sequence} books=${info.books} orders=${info.orders} ` +
+      `settled=${bit(info.isSettled)} loading=${bit(info.isLoading)} ` +
+      `digest=${info.digest.toString(16).padStart(16, '0')}`;
+  },
+  'books.list': (step) => {
+    const keys = books.of(step).list().map(({ publisherId, instrumentId }) => `${publisherId}:${instrumentId}`);
+    return ['ok', keys.join(',')].join(' ').trim();
+  },
+  'books.find': (step) => {
+    const book = books.of(step).find(keyOf(step));
+    if (book === undefined) throw notFound();
+    return `ok bid=${levelText(book.bid)} ask=${levelText(book.ask)} orders=${book.orders} ` +
+      `stale=${bit(book.isStale)} settled=${bit(book.isSettled)} levels=${book.bidLevels}:${book.askLevels}`;
+  },
+  'books.levels': (step) => {
+    const range = { from: step.number('from', 0), max: step.number('max') };
+    const levels = books.of(step).levels(keyOf(step), sideOf(step), range);
+    return ['ok', levels.map(levelText).join(',')].join(' ').trim();
+  },
+  'books.orders': (step) => {
+    const orders = books.of(step).orders(keyOf(step), sideOf(step), step.number('level', 0));
+    return ['ok', orders.map(({ orderId, size }) => `${orderId}:${size}`).join(',')].join(' ').trim();
+  },
+  'books.destroy': (step) => books.destroy(step),
+};

@@ -1,0 +1,23 @@
+// The best bid and ask of an instrument, from a bus of dbn.mbo, each time they change.
+//
+//   lapwing publish --bus ./es --source synthetic:records=100000 --linger 5 &
+//   node top_of_book.mjs ./es 1 60000
+import { Books, NO_PRICE, Subscriber } from 'lapwing';
+
+const [directory, publisherId, instrumentId] = process.argv.slice(2);
+const key = { publisherId: Number(publisherId), instrumentId: Number(instrumentId) };
+const text = ({ price, size }) => (price === NO_PRICE ? '-' : `${Number(price) / 1e9} x ${size}`);
+
+// The state of the newest checkpoint, then every record after it.
+const subscriber = Subscriber.open({ directory, name: 'top of book', start: 'snapshot', endAtClose: true });
+const books = new Books();
+let last = '';
+for await (const item of subscriber) {
+  books.take(item); // records, losses, a snapshot: it knows what to do
+  const book = books.find(key);
+  if (!book?.isSettled || book.isStale) continue; // between two states that the venue was ever in
+  const top = `${text(book.bid)} | ${text(book.ask)}`;
+  if (top === last) continue;
+  last = top;
+  console.log(`${book.sequence} ${top}`);
+}

@@ -1,0 +1,93 @@
+// Order books of a bus of dbn.mbo: give it the batches of one subscriber, all and in order.
+import { constants, layouts, type Book, type BookKey, type BooksInfo, type Layout, type Level, type Order } from './abi.js';
+import type { Batch } from './batch.js';
+import { check, errorMemory } from './error.js';
+import { Handle } from './handle.js';
+import { native } from './library.js';
+import { Cell, Struct } from './memory.js';
+
+export type Side = 'bid' | 'ask';
+const LETTERS = { bid: 'B'.charCodeAt(0), ask: 'A'.charCodeAt(0) };
+
+/** The price of a side on which there is none. */
+export const NO_PRICE = 2n ** 63n - 1n;
+
+const LIST_ROOM = 64;
+
+export class Books extends Handle {
+  constructor() {
+    const cell = new Cell();
+    check(native.lapwing_books_create(cell.bytes, errorMemory.bytes));
+    super(cell, 'set of order books', 'lapwing_books_destroy');
+  }
+
+  /** Takes in rows and events. Where it fails nothing is changed. */
+  take(batch: Batch): void {
+    check(native.lapwing_books_take(this.pointer, batch.struct.bytes, errorMemory.bytes));
+  }
+
+  inspect(): BooksInfo {
+    const info = new Struct(layouts.lapwing_books_info);
+    check(native.lapwing_books_inspect(this.pointer, info.bytes, errorMemory.bytes));
+    return info.read() as unknown as BooksInfo;
+  }
+
+  /** The keys of all books, by publisher, then by instrument. */
+  list(): BookKey[] {
+    return this.#all<BookKey>(layouts.lapwing_book_key, (keys, max, count) =>
+      native.lapwing_books_list(this.pointer, keys, max, count, errorMemory.bytes),
+    );
+  }
+
+  /** undefined: the instrument was not seen. */
+  find(key: BookKey): Book | undefined {
+    const book = new Struct(layouts.lapwing_book);
+    const result = native.lapwing_books_find(this.pointer, keyOf(key), book.bytes, errorMemory.bytes);
+    if (result === constants.NOT_FOUND) return undefined;
+    check(result);
+    return book.read() as unknown as Book;
+  }
+
+  /** Levels of a side from the index `from` on, 0 is the best. Prices in 1e-9. */
+  levels(key: BookKey, side: Side, { from = 0, max = LIST_ROOM }: { from?: number; max?: number } = {}): Level[] {
+    const levels = new Struct(layouts.lapwing_level, max);
+    const count = new Cell();
+    check(native.lapwing_books_levels(
+      this.pointer, keyOf(key), LETTERS[side], from, levels.bytes, max, count.bytes, errorMemory.bytes,
+    ));
+    return listed<Level>(levels, Number(count.value));
+  }
+
+  /** The orders of a level, the first in the queue first. not-found: no such level. */
+  orders(key: BookKey, side: Side, level: number): Order[] {
+    return this.#all<Order>(layouts.lapwing_order, (orders, max, count) =>
+      native.lapwing_books_orders(
+        this.pointer, keyOf(key), LETTERS[side], level, orders, max, count, errorMemory.bytes,
+      ),
+    );
+  }
+
+  #all<T>(layout: Layout, read: (rows: Uint8Array, max: number, count: Uint8Array) => number): T[] {
+    for (let max = LIST_ROOM; ; ) {
+      const rows = new Struct(layout, max);
+      const count = new Cell();
+      const result = read(rows.bytes, max, count.bytes);
+      if (result === constants.TOO_SMALL) {
+        max = Number(count.value);
+        continue;
+      }
+      check(result);
+      return listed<T>(rows, Number(count.value));
+    }
+  }
+}
+
+const keyOf = ({ instrumentId, publisherId }: BookKey) => ({
+  instrument_id: instrumentId,
+  publisher_id: publisherId,
+  reserved: 0,
+});
+
+function listed<T>(rows: Struct, count: number): T[] {
+  return Array.from({ length: count }, (_, index) => rows.read(index) as unknown as T);
+}

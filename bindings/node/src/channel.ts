@@ -1,0 +1,212 @@
+// One side of a channel: what producers, consumers and duplexes share.
+import { constants, layouts, type ChannelInfo as RawChannelInfo } from './abi.js';
+import { check, errorMemory, LapwingError } from './error.js';
+import { Handle, openInThread } from './handle.js';
+import { native } from './library.js';
+import { addressOf, Cell, copied, Struct } from './memory.js';
+import { durationNs, timeoutNs, type WaitOptions } from './time.js';
+import type { Again } from './waits.js';
+
+export type Role = 'producer' | 'consumer' | 'duplex';
+
+/** Of what this side sends; a consumer ignores sizes. */
+export interface ChannelOptions {
+  /** For people: `lapwing info` shows it. */
+  name?: string;
+  /** Bytes, a power of two. Default: 1 MiB. */
+  capacity?: number;
+  /** Default: 64 KiB. */
+  messageBytesMax?: number;
+  /** Calls, and one-way messages, taken unanswered. Default: 64. */
+  callWindow?: number;
+  /** Of waits in another thread. Default: backoff. */
+  wait?: 'busy' | 'backoff' | 'park';
+  /** Only that user is served, or connected to. */
+  peerUid?: number;
+  /** This side's memory lies on that node, or it fails. */
+  numaNode?: number;
+  /** Of connect: for how long it tries again while nobody listens. Default: 0. */
+  retryMs?: number;
+  /** Payloads begin at multiples of 64 bytes instead of 16. */
+  aligned?: boolean;
+  /** Or it fails. */
+  hugePages?: boolean;
+  /** A fence for each message instead of a system call. */
+  noMembarrier?: boolean;
+  /** Replies after their call's end are delivered, marked late. */
+  lateReplies?: boolean;
+}
+
+export interface Message {
+  /** The sender's to choose. */
+  readonly type: number;
+  readonly payload: Uint8Array;
+}
+
+/** A copy of what arrived. */
+export interface ReceivedMessage extends Message {
+  readonly payload: Buffer;
+}
+
+export interface ChannelInfo extends Omit<RawChannelInfo, 'role'> {
+  readonly role: Role;
+}
+
+const ROLES: Readonly<Record<Role, number>> = {
+  producer: constants.PRODUCER,
+  consumer: constants.CONSUMER,
+  duplex: constants.DUPLEX,
+};
+const WAIT = {
+  busy: constants.WAIT_BUSY,
+  backoff: constants.WAIT_BACKOFF,
+  park: constants.WAIT_PARK,
+};
+const CONNECT_MS = 10_000;
+
+export const roleNumber = (role: Role) => ROLES[role];
+
+export function encodedChannelOptions(options: ChannelOptions): Struct {
+  return new Struct(layouts.lapwing_channel_options).set({
+    flags:
+      (options.aligned ? constants.CHANNEL_ALIGNED : 0) |
+      (options.hugePages ? constants.CHANNEL_HUGE_PAGES : 0) |
+      (options.numaNode !== undefined ? constants.CHANNEL_NUMA : 0) |
+      (options.peerUid !== undefined ? constants.CHANNEL_PEER_UID : 0) |
+      (options.noMembarrier ? constants.CHANNEL_NO_MEMBARRIER : 0) |
+      (options.lateReplies ? constants.CHANNEL_LATE_REPLIES : 0),
+    name: options.name,
+    capacity: options.capacity,
+    message_bytes_max: options.messageBytesMax,
+    call_window: options.callWindow,
+    wait: options.wait && WAIT[options.wait],
+    numa_node: options.numaNode,
+    peer_uid: options.peerUid,
+    retry_ns: durationNs(options.retryMs),
+  });
+}
+
+/** Default timeout: 10 s. */
+export function connected(
+  path: string,
+  role: Role,
+  { timeout = CONNECT_MS, signal, ...options }: ChannelOptions & WaitOptions,
+): Promise<Cell> {
+  const struct = encodedChannelOptions(options);
+  return openInThread(
+    'lapwing_channel_connect', 'lapwing_channel_destroy',
+    [path, ROLES[role], struct.bytes, timeoutNs(timeout)], signal, struct,
+  );
+}
+
+export abstract class Channel extends Handle {
+  protected constructor(cell: Cell, role: Role) {
+    super(cell, role, 'lapwing_channel_destroy', 'lapwing_channel_interrupt');
+  }
+
+  protected override source() {
+    return { fd: () => this.fd, arm: (bytes: number) => this.#arm(bytes) };
+  }
+
+  /** For an event loop of another library, together with arm(); -1: closed. */
+  get fd(): number {
+    return native.lapwing_channel_fd(this.pointer);
+  }
+
+  /**
+   * True: nothing has arrived (of a producer: there is no room for `bytes`), and `fd` becomes readable
+   * when that may have changed; it stands until the next call. False: try at once.
+   */
+  arm(bytes = 0): boolean {
+    this.refuseOverlap();
+    return this.#arm(bytes);
+  }
+
+  #arm(bytes: number): boolean {
+    const armed = new Int32Array(new ArrayBuffer(4));
+    check(native.lapwing_channel_arm(
+      this.pointer, bytes, new Uint8Array(armed.buffer), errorMemory.bytes,
+    ));
+    return armed[0] !== 0;
+  }
+
+  inspect(): ChannelInfo {
+    const struct = new Struct(layouts.lapwing_channel_info);
+    check(native.lapwing_channel_inspect(this.pointer, struct.bytes, errorMemory.bytes));
+    this.waits.disturb();
+    const info = struct.read() as unknown as RawChannelInfo;
+    const role = (Object.keys(ROLES) as Role[]).find((name) => ROLES[name] === info.role)!;
+    return { ...info, role };
+  }
+
+  /** Copies messages into the channel, as many as there is room for now. */
+  protected sendSome(messages: readonly Message[]): number {
+    const sent = new Cell();
+    const { list, kept } = messageList(messages);
+    const result = native.lapwing_channel_send(
+      this.pointer, list, messages.length, 0, sent.bytes, errorMemory.bytes,
+    );
+    void kept;
+    const count = Number(sent.value);
+    if (result === constants.OK || result === constants.WOULD_BLOCK) return count;
+    throw Object.assign(errorMemory.thrown(result), { sent: count });
+  }
+
+  /** Copies all of them, and waits for room. */
+  protected async sendAll(
+    messages: readonly Message[],
+    options: WaitOptions,
+    again?: Again,
+  ): Promise<number> {
+    let sent = 0;
+    const attempt = () => {
+      try {
+        sent += this.sendSome(messages.slice(sent));
+      } catch (error) {
+        if (error instanceof LapwingError) sent += error.sent ?? 0;
+        throw error;
+      }
+      return sent === messages.length ? sent : undefined;
+    };
+    const bytes = Math.max(0, ...messages.map(({ payload }) => payload.length));
+    try {
+      return await this.waits.wait(attempt, options, { bytes, again });
+    } catch (error) {
+      throw error instanceof LapwingError ? Object.assign(error, { sent }) : error;
+    }
+  }
+
+  /** Ends the channel: the other side learns it at once. What waits here ends with closed. Idempotent. */
+  close(): void {
+    check(native.lapwing_channel_close(this.pointer, errorMemory.bytes));
+    this.waits.end(new LapwingError(constants.CLOSED, 'the channel was closed by this side'));
+  }
+}
+
+/** Messages for a call, payloads copied to memory that stays where it is. */
+export function messageList(messages: readonly Message[]): { list: Uint8Array; kept: unknown } {
+  const payloads = new Uint8Array(new ArrayBuffer(messages.reduce((sum, { payload }) => sum + payload.length, 0)));
+  const struct = new Struct(layouts.lapwing_message, messages.length);
+  let address = addressOf(payloads);
+  let at = 0;
+  messages.forEach(({ type, payload }, index) => {
+    payloads.set(payload, at);
+    struct.set({ payload: address, bytes: payload.length, type }, index);
+    address += BigInt(payload.length);
+    at += payload.length;
+  });
+  return { list: struct.bytes, kept: payloads };
+}
+
+export const listOf = (messages: Message | readonly Message[]): readonly Message[] =>
+  'payload' in messages ? [messages] : messages;
+
+/** A copy of a message that C describes at `offset` of `view`. */
+export function copiedMessage(view: DataView, offset = 0): ReceivedMessage {
+  const { payload, bytes, type } = layouts.lapwing_message.fields;
+  const length = Number(view.getBigUint64(offset + bytes.offset, true));
+  return {
+    type: view.getUint32(offset + type.offset, true),
+    payload: copied(view.getBigUint64(offset + payload.offset, true), length),
+  };
+}

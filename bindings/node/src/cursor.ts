@@ -1,0 +1,61 @@
+// A position that survives the process: up to where a program has processed a bus.
+import { constants } from './abi.js';
+import { check, errorMemory, ErrorMemory } from './error.js';
+import { Handle, openInThread } from './handle.js';
+import { native } from './library.js';
+import { Cell } from './memory.js';
+import { newPosition, readPosition, writePosition, type Position } from './position.js';
+import { timeoutNs, type WaitOptions } from './time.js';
+
+export interface CursorOptions extends WaitOptions {
+  /** No power cut takes a commit back; costs a sync. */
+  durable?: boolean;
+}
+
+/** Where the program's own output ended when it committed: a length, and the number of a file. */
+export interface Output {
+  bytes?: bigint;
+  file?: bigint;
+}
+
+export interface Committed {
+  readonly position: Position;
+  readonly output: Required<Output>;
+}
+
+export class Cursor extends Handle {
+  /** Takes the lock of the file, and reads it; makes it if it is missing. Default timeout: 0. */
+  static async open(path: string, { durable, timeout = 0, signal }: CursorOptions = {}): Promise<Cursor> {
+    const flags = durable ? constants.CURSOR_DURABLE : 0;
+    const cell = await openInThread(
+      'lapwing_cursor_open', 'lapwing_cursor_destroy', [path, flags, timeoutNs(timeout)], signal,
+    );
+    return new Cursor(cell);
+  }
+
+  private constructor(cell: Cell) {
+    super(cell, 'cursor', 'lapwing_cursor_destroy');
+  }
+
+  /** The last commit; undefined: nothing was committed yet. */
+  position(): Committed | undefined {
+    this.refuseOverlap();
+    const position = newPosition();
+    const [bytes, file] = [new Cell(), new Cell()];
+    const result = native.lapwing_cursor_position(
+      this.pointer, position.bytes, bytes.bytes, file.bytes, errorMemory.bytes,
+    );
+    if (result === constants.NOT_FOUND) return undefined;
+    check(result);
+    return { position: readPosition(position), output: { bytes: bytes.value, file: file.value } };
+  }
+
+  /** Everything up to `position` is processed. Written in another thread. */
+  async commit(position: Position, { bytes = 0n, file = 0n }: Output = {}): Promise<void> {
+    this.refuseOverlap();
+    const struct = newPosition();
+    writePosition(struct, 0, position);
+    const error = new ErrorMemory();
+    check(await this.inThread('lapwing_cursor_commit', [struct.bytes, bytes, file, error.bytes]), error);
+  }
+}

@@ -1,0 +1,276 @@
+// Calls and one-way messages, in both directions. Any number of calls may be under way, and a server may
+// wait for the next request meanwhile: what waits shares the handle (waits.ts).
+import { constants, layouts } from './abi.js';
+import {
+  Channel, connected, copiedMessage, listOf, messageList, type ChannelOptions, type Message,
+  type ReceivedMessage,
+} from './channel.js';
+import { check, errorMemory, isCode, misuse, type LapwingError } from './error.js';
+import { native } from './library.js';
+import { Cell, Struct } from './memory.js';
+import { msUntil, type WaitOptions } from './time.js';
+
+/** What the other side asks for, or says. */
+export interface Incoming extends ReceivedMessage {
+  /** To reply to; 0n: a one-way message, no answer is waited for. */
+  readonly call: bigint;
+}
+
+/** How a call ended. */
+export interface Reply extends ReceivedMessage {
+  readonly call: bigint;
+  /** The call had ended already. */
+  readonly isLate: boolean;
+  /** The other side answered with an error of its own. */
+  readonly error: { readonly code: number; readonly text: string } | undefined;
+}
+
+/** The other side's answer to call() was an error of its own. */
+export class CallError extends Error {
+  override readonly name = 'CallError';
+  /** The server's to choose. */
+  readonly code: number;
+
+  constructor(code: number, text: string) {
+    super(text);
+    this.code = code;
+  }
+}
+
+interface End {
+  readonly call: bigint;
+  readonly reply?: Reply;
+  readonly failure?: LapwingError;
+}
+
+const REPLY = layouts.lapwing_reply.fields;
+const ROOM_MS = 1; // the descriptor does not cover room to send
+
+const roomSoon = () => ROOM_MS;
+
+export class Duplex extends Channel {
+  readonly #reply = new Struct(layouts.lapwing_reply);
+  readonly #deadlines = new Map<bigint, number>(); // of calls under way, by performance.now()
+  readonly #ended = new Map<bigint, End>(); // that another finish() has met
+  readonly #wanted = new Set<bigint>(); // that a finish() waits for
+  #endCount = 0; // calls that have ended, ever
+  #isNextWaiting = false;
+
+  static async connect(path: string, options: ChannelOptions & WaitOptions = {}): Promise<Duplex> {
+    return new Duplex(await connected(path, 'duplex', options));
+  }
+
+  /** @internal */
+  constructor(cell: Cell) {
+    super(cell, 'duplex');
+  }
+
+  /** Sends a request and resolves with the reply. An abort cancels the call. */
+  async call(request: Message, { timeout, signal }: WaitOptions = {}): Promise<Reply> {
+    const options = { ...(timeout !== undefined && { timeout }), ...(signal && { signal }) };
+    const call = await this.start(request, options);
+    try {
+      const reply = await this.finish(call, signal ? { signal } : {});
+      if (reply.error) throw new CallError(reply.error.code, reply.error.text);
+      return reply;
+    } catch (error) {
+      if (signal?.aborted && this.#deadlines.has(call)) await this.cancel(call);
+      throw error;
+    }
+  }
+
+  /** Sends a request, whose reply must arrive within the timeout. Resolves with the call. */
+  async start(request: Message, options: WaitOptions = {}): Promise<bigint> {
+    const { list, kept } = messageList([request]);
+    const call = new Cell();
+    const { timeout = Infinity } = options;
+    const deadline = performance.now() + timeout;
+    for (let left = timeout; ; left = msUntil(deadline)) {
+      const endCount = this.#endCount;
+      try {
+        await this.whenIdle(async () => {
+          await this.waitInThread(
+            'lapwing_channel_start', [list], { ...options, timeout: left }, [call.bytes],
+          );
+          this.#deadlines.set(call.value, deadline);
+        });
+        void kept;
+        return call.value;
+      } catch (error) {
+        // While a start waits in its thread replies are not taken; once they fill all places it is misuse.
+        if (!isCode(error, 'misuse') || this.pointer === 0n) throw error;
+        await this.whenIdle(() => this.#takeEnds());
+        if (this.#endCount === endCount) throw error;
+      }
+    }
+  }
+
+  /** Takes the calls that have ended, for their finish(). */
+  #takeEnds(): void {
+    while (this.#deadlines.size > 0) {
+      const end = this.#nextEnd();
+      if (end === undefined) break;
+      this.#ended.set(end.call, end);
+    }
+    this.waits.disturb();
+  }
+
+  /** The end of that call; without one, of the next call to end, or a late reply. */
+  async finish(call?: bigint, options: WaitOptions = {}): Promise<Reply> {
+    let end: End;
+    if (call === undefined) {
+      end = await this.waits.wait(() => this.#anyEnd(), options, { again: () => this.#untilDeadline() });
+    } else {
+      if (!this.#deadlines.has(call) && !this.#ended.has(call)) throw misuse(`there is no call ${call}`);
+      if (this.#wanted.has(call)) throw misuse(`another finish() waits for call ${call}`);
+      this.#wanted.add(call);
+      const { signal } = options; // its timeout is the call's own
+      try {
+        end = await this.waits.wait(
+          () => this.#endOf(call), signal ? { signal } : {}, { again: () => this.#untilDeadline() },
+        );
+      } finally {
+        this.#wanted.delete(call);
+      }
+    }
+    if (end.failure) throw Object.assign(end.failure, { call: end.call });
+    return end.reply!;
+  }
+
+  #untilDeadline(): number {
+    return Math.max(ROOM_MS, Math.min(...this.#deadlines.values()) - performance.now());
+  }
+
+  #anyEnd(): End | undefined {
+    for (const end of this.#ended.values()) {
+      if (!this.#wanted.has(end.call)) return this.#taken(end);
+    }
+    for (;;) {
+      const end = this.#nextEnd();
+      if (end === undefined || !this.#wanted.has(end.call)) return end;
+      this.#ended.set(end.call, end);
+      this.waits.disturb();
+    }
+  }
+
+  #endOf(call: bigint): End | undefined {
+    for (;;) {
+      const end = this.#ended.get(call);
+      if (end) return this.#taken(end);
+      const next = this.#nextEnd();
+      if (next === undefined) return undefined;
+      this.#ended.set(next.call, next);
+      if (next.call !== call) this.waits.disturb();
+    }
+  }
+
+  #taken(end: End): End {
+    this.#ended.delete(end.call);
+    return end;
+  }
+
+  #nextEnd(): End | undefined {
+    const { view, bytes } = this.#reply;
+    view.setBigUint64(REPLY.call.offset, 0n, true);
+    const result = native.lapwing_channel_finish(this.pointer, 0, 0, bytes, errorMemory.bytes);
+    const call = view.getBigUint64(REPLY.call.offset, true);
+    if (result === constants.WOULD_BLOCK && call === 0n) return undefined;
+    if (call === 0n) throw errorMemory.thrown(result);
+    ++this.#endCount;
+    this.#deadlines.delete(call);
+    if (result !== constants.OK) return { call, failure: errorMemory.thrown(result) };
+    const message = copiedMessage(view, REPLY.message.offset);
+    const isError = view.getUint32(REPLY.is_error.offset, true) !== 0;
+    const code = view.getUint32(REPLY.code.offset, true);
+    return {
+      call,
+      reply: {
+        ...message,
+        call,
+        isLate: view.getUint32(REPLY.is_late.offset, true) !== 0,
+        error: isError ? { code, text: message.payload.toString() } : undefined,
+      },
+    };
+  }
+
+  /** Ends a call without a reply. */
+  async cancel(call: bigint): Promise<void> {
+    await this.whenIdle(() => {
+      this.#deadlines.delete(call);
+      check(native.lapwing_channel_cancel(this.pointer, call, errorMemory.bytes));
+      this.waits.disturb();
+    });
+  }
+
+  /** The next call or one-way message of the other side. */
+  async next(options: WaitOptions = {}): Promise<Incoming> {
+    if (this.#isNextWaiting) throw misuse('another next() of this duplex is waiting');
+    this.#isNextWaiting = true;
+    try {
+      return await this.waits.wait(() => this.#next(), options);
+    } finally {
+      this.#isNextWaiting = false;
+    }
+  }
+
+  #next(): Incoming | undefined {
+    const { view, bytes } = this.#reply;
+    const result = native.lapwing_channel_next(this.pointer, 0, bytes, errorMemory.bytes);
+    if (result === constants.WOULD_BLOCK) return undefined;
+    check(result);
+    const call = view.getBigUint64(REPLY.call.offset, true);
+    return { ...copiedMessage(view, REPLY.message.offset), call };
+  }
+
+  /** Answers a call that next() gave, in any order. */
+  async reply(call: bigint, message: Message, options: WaitOptions = {}): Promise<void> {
+    const { list, kept } = messageList([message]);
+    const reply = new Struct(layouts.lapwing_reply).set({ call });
+    reply.bytes.set(list, REPLY.message.offset);
+    await this.#answer(reply, options);
+    void kept;
+  }
+
+  /** Answers a call with an error of the server's own. */
+  async replyError(call: bigint, code: number, text: string, options: WaitOptions = {}): Promise<void> {
+    const { list, kept } = messageList([{ type: 0, payload: Buffer.from(text) }]);
+    const reply = new Struct(layouts.lapwing_reply).set({ call, is_error: 1, code });
+    reply.bytes.set(list, REPLY.message.offset);
+    await this.#answer(reply, options);
+    void kept;
+  }
+
+  async #answer(reply: Struct, options: WaitOptions): Promise<void> {
+    const attempt = () => {
+      const result = native.lapwing_channel_reply(this.pointer, reply.bytes, 0, errorMemory.bytes);
+      if (result === constants.WOULD_BLOCK) return undefined;
+      check(result);
+      return true;
+    };
+    await this.waits.wait(attempt, options, { again: roomSoon });
+    this.waits.disturb();
+  }
+
+  /** Sends one-way messages. A failure has `sent`. */
+  async send(messages: Message | readonly Message[], options: WaitOptions = {}): Promise<number> {
+    const sent = await this.sendAll(listOf(messages), options, roomSoon);
+    this.waits.disturb();
+    return sent;
+  }
+
+  /** Calls and one-way messages of the other side. Ends at closed. */
+  async *requests(options: WaitOptions = {}): AsyncGenerator<Incoming, void, void> {
+    for (;;) {
+      try {
+        yield await this.next(options);
+      } catch (error) {
+        if (isCode(error, 'closed')) return;
+        throw error;
+      }
+    }
+  }
+
+  [Symbol.asyncIterator](): AsyncGenerator<Incoming, void, void> {
+    return this.requests();
+  }
+}

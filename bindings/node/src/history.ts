@@ -1,0 +1,138 @@
+// The journal by sequence, with a publisher or without.
+import { constants, layouts, type HistoryInfo } from './abi.js';
+import type { Batch } from './batch.js';
+import { check, errorMemory, ErrorMemory, invalid, misuse } from './error.js';
+import { dispose, Handle, openInThread } from './handle.js';
+import { native } from './library.js';
+import { Cell, foreign, Struct } from './memory.js';
+
+export class History extends Handle {
+  static async open(directory: string): Promise<History> {
+    return new History(await openInThread('lapwing_history_open', 'lapwing_history_destroy', [directory]));
+  }
+
+  private constructor(cell: Cell) {
+    super(cell, 'history', 'lapwing_history_destroy');
+  }
+
+  inspect(): HistoryInfo {
+    this.refuseOverlap();
+    const info = new Struct(layouts.lapwing_history_info);
+    check(native.lapwing_history_inspect(this.pointer, info.bytes, errorMemory.bytes));
+    return info.read() as unknown as HistoryInfo;
+  }
+
+  /** Rows from `first` on, or one event lost. would-block: `first` is beyond what is archived. */
+  async read(first: bigint, batch: Batch): Promise<Batch> {
+    this.refuseOverlap();
+    const error = new ErrorMemory();
+    const result = await this.inThread('lapwing_history_read', [first, batch.struct.bytes, error.bytes]);
+    if (result === constants.TOO_SMALL) throw Object.assign(error.thrown(result), { rowBytes: batch.rowBytes });
+    check(result, error);
+    return batch;
+  }
+
+  /** The sequence from which to read so that nothing published at or after `utcNs` is missed. */
+  async findTime(utcNs: bigint): Promise<bigint> {
+    this.refuseOverlap();
+    const error = new ErrorMemory();
+    const sequence = new Cell();
+    check(await this.inThread('lapwing_history_find_time', [utcNs, sequence.bytes, error.bytes]), error);
+    return sequence.value;
+  }
+
+  /**
+   * The rows first to last where they are, as far as the finished segment goes that `first` is in:
+   * read on from view.first + view.count. The view outlives the history.
+   */
+  map(first: bigint, last: bigint): HistoryView {
+    this.refuseOverlap();
+    const view = new Struct(layouts.lapwing_view);
+    check(native.lapwing_history_map(this.pointer, first, last, view.bytes, errorMemory.bytes));
+    return new HistoryView(view);
+  }
+}
+
+const forgotten = new FinalizationRegistry<Struct>((view) => {
+  native.lapwing_history_unmap(view.bytes);
+  process.emitWarning('a HistoryView was garbage-collected, and unmapped. Call its unmap().', {
+    type: 'LapwingWarning',
+  });
+});
+
+/** Rows of the journal in mapped memory. They are copied out, but for `unsafeBytes`. */
+export class HistoryView {
+  /** The sequence of row 0; row i is first + i. */
+  readonly first: bigint;
+  /** Rows. */
+  readonly count: number;
+  /** Bytes of a row. */
+  readonly rowBytes: number;
+  /** Bytes from one row to the next. */
+  readonly strideBytes: number;
+  readonly #view: Struct;
+  readonly #bytes: Uint8Array;
+  #isMapped = true;
+
+  /** @internal */
+  constructor(view: Struct) {
+    this.#view = view;
+    this.first = view.bigint('first');
+    this.count = view.number('count');
+    this.rowBytes = view.number('row_bytes');
+    this.strideBytes = view.number('stride_bytes');
+    const length = this.count === 0 ? 0 : (this.count - 1) * this.strideBytes + this.rowBytes;
+    this.#bytes = foreign(view.bigint('rows'), length);
+    forgotten.register(this, view, this);
+  }
+
+  /** A copy of row `index`. */
+  row(index: number): Uint8Array {
+    return this.copyRows(index, index + 1);
+  }
+
+  /**
+   * A copy of the rows from `begin` to before `end`, end to end. `into`: memory of at least
+   * (end - begin) * rowBytes bytes to reuse.
+   */
+  copyRows(begin = 0, end = this.count, into?: Uint8Array): Uint8Array {
+    this.#checkMapped();
+    if (!(begin >= 0 && begin <= end && end <= this.count)) {
+      throw invalid(`there are no rows ${begin} to ${end} of ${this.count}`);
+    }
+    const { rowBytes, strideBytes } = this;
+    const bytes = (end - begin) * rowBytes;
+    const rows = into ?? new Uint8Array(bytes);
+    if (rows.length < bytes) throw invalid(`${bytes} bytes of rows do not fit into ${rows.length}`);
+    for (let row = begin, at = 0; row < end; ++row, at += rowBytes) {
+      const from = row * strideBytes;
+      rows.set(this.#bytes.subarray(from, from + rowBytes), at);
+    }
+    return rows.subarray(0, bytes);
+  }
+
+  /**
+   * The mapped memory itself: row i begins at i * strideBytes. A write to it ends the process with
+   * SIGSEGV, as does a read after unmap().
+   */
+  get unsafeBytes(): Uint8Array {
+    this.#checkMapped();
+    return this.#bytes;
+  }
+
+  #checkMapped(): void {
+    if (!this.#isMapped) throw misuse('the view was unmapped');
+  }
+
+  /** Idempotent. */
+  unmap(): void {
+    if (!this.#isMapped) return;
+    this.#isMapped = false;
+    forgotten.unregister(this);
+    native.lapwing_history_unmap(this.#view.bytes);
+  }
+
+  [dispose](): void {
+    this.unmap();
+  }
+}

@@ -1,0 +1,91 @@
+// Serves peers on a path: each accepted one is a channel of its own.
+import { constants } from './abi.js';
+import { encodedChannelOptions, roleNumber, type ChannelOptions, type Role } from './channel.js';
+import { Consumer } from './consumer.js';
+import { Duplex } from './duplex.js';
+import { check, errorMemory } from './error.js';
+import { Handle, openInThread } from './handle.js';
+import { native } from './library.js';
+import { Cell } from './memory.js';
+import { Producer } from './producer.js';
+import { timeoutNs, type WaitOptions } from './time.js';
+
+export interface ListenerOptions {
+  /** Only that user is served. Default: this user and root. */
+  peerUid?: number;
+}
+
+type AcceptOptions = ChannelOptions & WaitOptions;
+const TAKE_OVER_MS = 10_000;
+
+export class Listener extends Handle {
+  static open(path: string, options: ListenerOptions = {}): Listener {
+    const cell = new Cell();
+    const struct = encodedChannelOptions(options);
+    check(native.lapwing_listener_open(path, struct.bytes, cell.bytes, errorMemory.bytes));
+    return new Listener(cell);
+  }
+
+  /**
+   * Takes the place of the one that listens there now, as soon as that one accepts or tends. Default
+   * timeout: 10 s.
+   */
+  static async takeOver(
+    path: string,
+    { timeout = TAKE_OVER_MS, signal, ...options }: ListenerOptions & WaitOptions = {},
+  ): Promise<Listener> {
+    const struct = encodedChannelOptions(options);
+    const cell = await openInThread(
+      'lapwing_listener_take_over', 'lapwing_listener_destroy',
+      [path, struct.bytes, timeoutNs(timeout)], signal, struct,
+    );
+    return new Listener(cell);
+  }
+
+  private constructor(cell: Cell) {
+    super(cell, 'listener', 'lapwing_listener_destroy', 'lapwing_listener_interrupt');
+  }
+
+  protected override source() {
+    return { fd: () => this.fd, arm: () => true };
+  }
+
+  /** Readable when the call made last, accept or tend, has something to do. -1: handed over. */
+  get fd(): number {
+    return native.lapwing_listener_fd(this.pointer);
+  }
+
+  /** Serves the next peer; this side has the role. */
+  accept(role: 'producer', options?: AcceptOptions): Promise<Producer>;
+  accept(role: 'consumer', options?: AcceptOptions): Promise<Consumer>;
+  accept(role: 'duplex', options?: AcceptOptions): Promise<Duplex>;
+  accept(role: Role, options?: AcceptOptions): Promise<Producer | Consumer | Duplex>;
+  async accept(
+    role: Role,
+    { timeout, signal, ...options }: AcceptOptions = {},
+  ): Promise<Producer | Consumer | Duplex> {
+    this.refuseOverlap();
+    const struct = encodedChannelOptions(options);
+    const cell = new Cell();
+    const attempt = () => {
+      const result = native.lapwing_listener_accept(
+        this.pointer, roleNumber(role), struct.bytes, 0, cell.bytes, errorMemory.bytes,
+      );
+      if (result === constants.WOULD_BLOCK) return undefined;
+      check(result);
+      return true;
+    };
+    await this.waits.wait(attempt, {
+      ...(timeout !== undefined && { timeout }),
+      ...(signal && { signal }),
+    });
+    if (role === 'producer') return new Producer(cell);
+    return role === 'consumer' ? new Consumer(cell) : new Duplex(cell);
+  }
+
+  /** For while a peer is served: drops clients that stay silent, lets a successor take over. */
+  tend(): void {
+    this.refuseOverlap();
+    check(native.lapwing_listener_tend(this.pointer, errorMemory.bytes));
+  }
+}

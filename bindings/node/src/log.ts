@@ -1,0 +1,35 @@
+// The lines of the library's log: those of publishers, of the whole process. They are queued by the
+// library, 256 of them, and read here every 100 ms: its threads cannot call JavaScript.
+import { constants } from './abi.js';
+import { check } from './error.js';
+import { native } from './library.js';
+import { Cell, textAt } from './memory.js';
+
+const LINE_BYTES_MAX = 4096;
+const READ_MS = 100;
+
+let timer: NodeJS.Timeout | undefined;
+let deliver: (() => void) | undefined;
+
+process.on('exit', () => deliver?.());
+
+/** Calls `onLine` with each line; undefined: lines are dropped, as at first. */
+export function setLog(onLine: ((line: string) => void) | undefined): void {
+  clearInterval(timer);
+  deliver?.();
+  native.lapwing_log_set(null, null, onLine ? 1 : 0);
+  deliver = onLine && (() => readAll(onLine));
+  if (deliver) timer = setInterval(deliver, READ_MS).unref();
+}
+
+function readAll(onLine: (line: string) => void): void {
+  const line = new Uint8Array(new ArrayBuffer(LINE_BYTES_MAX));
+  const dropped = new Cell();
+  for (;;) {
+    const result = native.lapwing_log_read(line, line.length, dropped.bytes);
+    if (dropped.value > 0n) onLine(`${dropped.value} lines of the log were dropped`);
+    if (result === constants.WOULD_BLOCK) return;
+    check(result);
+    onLine(textAt(new DataView(line.buffer), 0, line.length));
+  }
+}

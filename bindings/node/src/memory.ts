@@ -1,0 +1,152 @@
+// Memory that C reads and writes: structs by their layout, addresses, and views of foreign memory.
+//
+// An ArrayBuffer's memory does not move and lives as long as the ArrayBuffer does. So an address that
+// is stored in a struct is good for as long as the buffer behind it is referenced.
+import koffi from 'koffi';
+import { layouts, type Layout } from './abi.js';
+
+const libc = koffi.load(null);
+const memmove = libc.func('memmove', 'uint64_t', ['void *', 'void *', 'size_t']);
+
+/** Where the bytes of `memory` are; 0n where it has none. */
+export function addressOf(memory: ArrayBufferView): bigint {
+  return memory.byteLength === 0 ? 0n : BigInt(memmove(memory, memory, 0));
+}
+
+/** The memory at an address, without a copy. Nothing keeps it from going away. */
+export function foreign(address: bigint, bytes: number): Uint8Array {
+  return bytes === 0 ? new Uint8Array(0) : new Uint8Array(koffi.view(address, bytes));
+}
+
+/** A copy of foreign memory. */
+export function copied(address: bigint, bytes: number): Buffer {
+  const copy = Buffer.allocUnsafeSlow(bytes);
+  if (bytes > 0) memmove(copy, address, bytes);
+  return copy;
+}
+
+const utf8 = new TextDecoder();
+
+/** A fixed text field, up to its first zero. */
+export function textAt(view: DataView, offset: number, bytes: number): string {
+  const field = new Uint8Array(view.buffer, view.byteOffset + offset, bytes);
+  const end = field.indexOf(0);
+  return utf8.decode(end < 0 ? field : field.subarray(0, end));
+}
+
+const ID_BYTES = layouts.lapwing_id.bytes;
+
+function idAt(view: DataView, offset: number): string {
+  return Buffer.from(view.buffer, view.byteOffset + offset, ID_BYTES).toString('hex');
+}
+
+/** The fields of a struct as an object, but for struct_size and reserved. */
+export function decoded(layout: Layout, view: DataView, base = 0): Record<string, unknown> {
+  const result: Record<string, unknown> = {};
+  for (const [cName, { name, offset, kind, count, names, isTruth }] of Object.entries(layout.fields)) {
+    if (cName === 'struct_size' || cName === 'reserved') continue;
+    const at = base + offset;
+    if (kind === 'text') result[name] = textAt(view, at, count!);
+    else if (kind === 'lapwing_id') result[name] = idAt(view, at);
+    else if (kind in layouts) result[name] = decoded(layouts[kind as keyof typeof layouts], view, at);
+    else {
+      const value = numberAt(view, at, kind);
+      if (names) result[name] = names[value as number] ?? '';
+      else result[name] = isTruth ? value !== 0 : value;
+    }
+  }
+  return result;
+}
+
+export function numberAt(view: DataView, at: number, kind: string): number | bigint {
+  switch (kind) {
+    case 'u8': return view.getUint8(at);
+    case 'u16': return view.getUint16(at, true);
+    case 'u32': return view.getUint32(at, true);
+    case 'i32': return view.getInt32(at, true);
+    case 'i64': return view.getBigInt64(at, true);
+    case 'size': return Number(view.getBigUint64(at, true));
+    default: return view.getBigUint64(at, true); // u64, pointer
+  }
+}
+
+/** What a field of an option struct may be set to. */
+export type Settable = number | bigint | string | Uint8Array | undefined;
+
+/** One struct, or an array of them, zeroed but for struct_size. */
+export class Struct {
+  readonly bytes: Uint8Array;
+  readonly view: DataView;
+  readonly #layout: Layout;
+  readonly #held: Uint8Array[] = []; // what pointers in it point to
+
+  constructor(layout: Layout, count = 1) {
+    this.#layout = layout;
+    this.bytes = new Uint8Array(new ArrayBuffer(layout.bytes * count));
+    this.view = new DataView(this.bytes.buffer);
+    if (layout.fields['struct_size']) this.view.setUint32(0, layout.bytes, true);
+  }
+
+  /** Sets fields by their C names. undefined: the default. Strings and bytes are kept alive. */
+  set(fields: Readonly<Record<string, Settable>>, index = 0): this {
+    for (const [name, value] of Object.entries(fields)) {
+      if (value === undefined) continue;
+      const { offset, kind } = this.#layout.fields[name]!;
+      const at = index * this.#layout.bytes + offset;
+      if (typeof value === 'string') this.#point(at, Buffer.from(`${value}\0`));
+      else if (typeof value !== 'number' && typeof value !== 'bigint') this.#point(at, value);
+      else if (kind === 'u16') this.view.setUint16(at, Number(value), true);
+      else if (kind === 'u32') this.view.setUint32(at, Number(value), true);
+      else this.view.setBigUint64(at, BigInt.asUintN(64, BigInt(value)), true);
+    }
+    return this;
+  }
+
+  #point(at: number, memory: Uint8Array): void {
+    this.#held.push(memory);
+    this.view.setBigUint64(at, addressOf(memory), true);
+  }
+
+  read(index = 0): Record<string, unknown> {
+    return decoded(this.#layout, this.view, index * this.#layout.bytes);
+  }
+
+  number(name: string): number {
+    return Number(this.#at(name));
+  }
+
+  bigint(name: string): bigint {
+    return BigInt(this.#at(name));
+  }
+
+  #at(name: string): number | bigint {
+    const { offset, kind } = this.#layout.fields[name]!;
+    return numberAt(this.view, offset, kind);
+  }
+}
+
+/** A struct of one 64-bit number that a call fills in: uint64_t *, size_t *, or a handle's place. */
+export class Cell {
+  readonly bytes = new Uint8Array(new ArrayBuffer(8));
+  readonly #value = new BigUint64Array(this.bytes.buffer);
+  get value(): bigint {
+    return this.#value[0]!;
+  }
+  set value(value: bigint) {
+    this.#value[0] = value;
+  }
+}
+
+/** An array of strings for C, and what keeps it alive. */
+export function stringList(strings: readonly string[]): Uint8Array & { held?: unknown } {
+  const held = strings.map((string) => Buffer.from(`${string}\0`));
+  const pointers = new BigUint64Array(held.map(addressOf));
+  return Object.assign(new Uint8Array(pointers.buffer), { held });
+}
+
+/** The bytes of an id of 32 hexadecimal digits. */
+export function idBytes(id: string): Uint8Array {
+  const bytes = Buffer.from(id, 'hex');
+  if (bytes.length !== ID_BYTES) throw new TypeError(`'${id}' is no id of ${2 * ID_BYTES} hexadecimal digits`);
+  return bytes;
+}

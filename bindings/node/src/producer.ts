@@ -1,0 +1,116 @@
+// The sending side of a channel.
+import { constants } from './abi.js';
+import { Channel, connected, listOf, type ChannelOptions, type Message } from './channel.js';
+import { check, errorMemory, misuse } from './error.js';
+import { native } from './library.js';
+import { Cell, foreign } from './memory.js';
+import type { WaitOptions } from './time.js';
+
+/** Room for one message, in the channel's memory. */
+export class Claim {
+  readonly #payload: Uint8Array;
+  readonly #end: (send: { bytes: number; type: number } | undefined) => void;
+  #isOpen = true;
+
+  /** @internal */
+  constructor(payload: Uint8Array, end: (send: { bytes: number; type: number } | undefined) => void) {
+    this.#payload = payload;
+    this.#end = end;
+  }
+
+  /** As many bytes as were claimed, to be written before commit(). */
+  get payload(): Uint8Array {
+    if (!this.#isOpen) throw misuse('the claim has ended: it was committed, aborted or followed by another');
+    return this.#payload;
+  }
+
+  /** @internal */
+  close(): void {
+    this.#isOpen = false;
+  }
+
+  /** Sends the first `bytes` of the payload. Default: all. */
+  commit(type: number, bytes = this.payload.length): void {
+    this.#end({ bytes, type });
+  }
+
+  abort(): void {
+    this.#end(undefined);
+  }
+}
+
+export class Producer extends Channel {
+  #claim: Claim | undefined;
+
+  static async connect(path: string, options: ChannelOptions & WaitOptions = {}): Promise<Producer> {
+    return new Producer(await connected(path, 'producer', options));
+  }
+
+  /** @internal */
+  constructor(cell: Cell) {
+    super(cell, 'producer');
+  }
+
+  /** Room for a message of up to `bytes`, until commit, abort or the next claim. */
+  async claim(bytes: number, options: WaitOptions = {}): Promise<Claim> {
+    this.refuseOverlap();
+    return await this.waits.wait(() => this.#tryClaim(bytes), options, { bytes });
+  }
+
+  /** The same without a wait. undefined: there is no room now. */
+  tryClaim(bytes: number): Claim | undefined {
+    this.refuseOverlap();
+    return this.#tryClaim(bytes);
+  }
+
+  #tryClaim(bytes: number): Claim | undefined {
+    this.#drop();
+    const payload = new Cell();
+    const result = native.lapwing_channel_claim(this.pointer, bytes, 0, payload.bytes, errorMemory.bytes);
+    if (result === constants.WOULD_BLOCK) return undefined;
+    check(result);
+    const claim: Claim = new Claim(foreign(payload.value, bytes), (send) => this.#end(claim, send));
+    return (this.#claim = claim);
+  }
+
+  #end(claim: Claim, send: { bytes: number; type: number } | undefined): void {
+    this.refuseOverlap();
+    if (this.#claim !== claim) throw misuse('the claim was ended before');
+    check(
+      send
+        ? native.lapwing_channel_commit(this.pointer, send.bytes, send.type, errorMemory.bytes)
+        : native.lapwing_channel_abort(this.pointer, errorMemory.bytes),
+    );
+    this.#drop();
+  }
+
+  #drop(): void {
+    this.#claim?.close();
+    this.#claim = undefined;
+  }
+
+  /** Copies messages into the channel, as many as there is room for now. Returns how many. */
+  trySend(messages: Message | readonly Message[]): number {
+    this.refuseOverlap();
+    this.#drop();
+    return this.sendSome(listOf(messages));
+  }
+
+  /** The same, and waits for room for all of them. A failure has `sent`. */
+  async send(messages: Message | readonly Message[], options: WaitOptions = {}): Promise<number> {
+    this.refuseOverlap();
+    this.#drop();
+    return await this.sendAll(listOf(messages), options);
+  }
+
+  /** Waits until the consumer has released everything. */
+  async drain(options: WaitOptions = {}): Promise<void> {
+    this.refuseOverlap();
+    await this.waitInThread('lapwing_channel_drain', [], options);
+  }
+
+  override destroy(): void {
+    this.#drop();
+    super.destroy();
+  }
+}

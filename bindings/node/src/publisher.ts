@@ -1,0 +1,190 @@
+// Publishes records to a bus.
+import { constants, layouts, type PublisherInfo } from './abi.js';
+import { check, errorMemory, invalid, isCode, LapwingError } from './error.js';
+import { Handle, openInThread } from './handle.js';
+import { native } from './library.js';
+import { Cell, Struct } from './memory.js';
+import type { Schema } from './schema.js';
+import { durationNs, timeoutNs, type WaitOptions } from './time.js';
+
+export interface PublisherOptions {
+  /** Of the bus; made if it is missing. */
+  directory: string;
+  /** Default: the directory's last component. */
+  name?: string;
+  /** Default: that of the description, else 'bytes'. */
+  schema?: string;
+  /** What records are. Default: the shipped schema's description, or none. */
+  description?: Schema | string;
+  /** 8 to 4,088. Default: that of the description, else 56. */
+  recordBytes?: number;
+  /** Slots, a power of two. Default: what fits, up to 1,048,576. */
+  capacity?: number;
+  /** Default: the bus directory on tmpfs, else one in /dev/shm. */
+  ringDirectory?: string;
+  /** Default: <directory>/journal. */
+  journalDirectory?: string;
+  /** Of slots, a power of two. Default: 64 MiB. */
+  segmentBytes?: number;
+  /** Default: 10 ms; Infinity: on request only. */
+  syncIntervalMs?: number;
+  /** The oldest segments are removed. Default: no limit. */
+  retainBytes?: number | bigint;
+  /** Likewise, of a segment's newest record. */
+  retainAgeMs?: number;
+  /** The journal is a whole ring behind: wait for the disk, or give the journal up. Default: wait. */
+  onLag?: 'wait' | 'shed';
+  /** The journal has failed. Default: publishing goes on live. */
+  onFailure?: 'continue' | 'stop';
+  /** Raw DBN metadata of the feed. */
+  metadata?: Uint8Array;
+  /** Of the source of the records; the journal keeps it. */
+  sourceId?: bigint;
+  /** Records of the source before the first that is published. */
+  sourceOffset?: bigint;
+  /** Without a journal: records that were lapped are lost to readers. */
+  noJournal?: boolean;
+  /** The ring is backed by huge pages, or open fails. */
+  hugePages?: boolean;
+  /** sourceId goes on where the journal says. */
+  resume?: boolean;
+  /** A gid, whose members may read. */
+  group?: number;
+}
+
+export interface PublishOptions extends WaitOptions {
+  /** Bytes of a record. Default: the bus's. */
+  recordBytes?: number;
+}
+
+function encoded(options: PublisherOptions): Struct {
+  const flags =
+    (options.noJournal ? constants.PUBLISHER_NO_JOURNAL : 0) |
+    (options.hugePages ? constants.PUBLISHER_HUGE_PAGES : 0) |
+    (options.resume ? constants.PUBLISHER_RESUME : 0) |
+    (options.group !== undefined ? constants.PUBLISHER_GROUP : 0);
+  const { description } = options;
+  return new Struct(layouts.lapwing_publisher_options).set({
+    flags,
+    directory: options.directory,
+    name: options.name,
+    schema: options.schema,
+    description: typeof description === 'object' ? description.text : description,
+    record_bytes: options.recordBytes,
+    group: options.group,
+    capacity: options.capacity,
+    ring_directory: options.ringDirectory,
+    journal_directory: options.journalDirectory,
+    segment_bytes: options.segmentBytes,
+    sync_interval_ns: durationNs(options.syncIntervalMs),
+    retain_bytes: options.retainBytes,
+    retain_age_ns: durationNs(options.retainAgeMs),
+    on_lag: options.onLag && { wait: constants.ON_LAG_WAIT, shed: constants.ON_LAG_SHED }[options.onLag],
+    on_failure: options.onFailure && {
+      continue: constants.ON_FAILURE_CONTINUE,
+      stop: constants.ON_FAILURE_STOP,
+    }[options.onFailure],
+    metadata: options.metadata,
+    metadata_bytes: options.metadata?.length,
+    source_id: options.sourceId,
+    source_offset: options.sourceOffset,
+  });
+}
+
+export class Publisher extends Handle {
+  /** Bytes of a record. */
+  readonly recordBytes: number;
+  readonly #last = new Cell();
+  #head: bigint; // published last; a session's sequences follow one another
+
+  /** Takes the bus. `timeout`: how long to wait for another publisher to end. Default: 0. */
+  static async open(
+    options: PublisherOptions,
+    { timeout = 0, signal }: WaitOptions = {},
+  ): Promise<Publisher> {
+    const struct = encoded(options);
+    const cell = await openInThread(
+      'lapwing_publisher_open', 'lapwing_publisher_destroy',
+      [struct.bytes, timeoutNs(timeout)], signal, struct,
+    );
+    return new Publisher(cell);
+  }
+
+  private constructor(cell: Cell) {
+    super(cell, 'publisher', 'lapwing_publisher_destroy', 'lapwing_publisher_interrupt');
+    const { recordBytes, first } = this.inspect();
+    this.recordBytes = recordBytes;
+    this.#head = first - 1n;
+  }
+
+  /**
+   * Publishes records, end to end, in order. Returns the sequence of the last one. Never waits: fails
+   * with would-block where the journal is a whole ring behind, and with `last` of what was published.
+   */
+  tryPublish(records: Uint8Array, { recordBytes = this.recordBytes }: PublishOptions = {}): bigint {
+    this.refuseOverlap();
+    const result = native.lapwing_publisher_publish(
+      this.pointer, records, countOf(records, recordBytes), recordBytes, 0, this.#last.bytes,
+      errorMemory.bytes,
+    );
+    const last = this.#last.value;
+    if (last !== 0n) this.#head = last;
+    if (result !== constants.OK) throw Object.assign(errorMemory.thrown(result), { last });
+    return last;
+  }
+
+  /** The same, and waits for the journal where that is behind. */
+  async publish(records: Uint8Array, options: PublishOptions = {}): Promise<bigint> {
+    const { timeout = Infinity, signal, recordBytes = this.recordBytes } = options;
+    signal?.throwIfAborted();
+    const before = this.#head;
+    try {
+      return this.tryPublish(records, options);
+    } catch (error) {
+      if (!isCode(error, 'would-block') || timeout <= 0) throw error;
+    }
+    const rest = records.subarray(Number(this.#head - before) * recordBytes);
+    const last = new Cell();
+    try {
+      const parameters = [rest, countOf(rest, recordBytes), recordBytes];
+      await this.waitInThread('lapwing_publisher_publish', parameters, options, [last.bytes]);
+    } catch (error) {
+      if (last.value !== 0n) this.#head = last.value;
+      const published = this.#head === before ? 0n : this.#head;
+      throw error instanceof LapwingError ? Object.assign(error, { last: published }) : error;
+    }
+    return (this.#head = last.value);
+  }
+
+  /** Waits until everything published is durable; returns how far it is. */
+  async flush(options: WaitOptions = {}): Promise<bigint> {
+    this.refuseOverlap();
+    const durable = new Cell();
+    await this.waitInThread('lapwing_publisher_flush', [], options, [durable.bytes]);
+    return durable.value;
+  }
+
+  inspect(): PublisherInfo {
+    this.refuseOverlap();
+    const info = new Struct(layouts.lapwing_publisher_info);
+    check(native.lapwing_publisher_inspect(this.pointer, info.bytes, errorMemory.bytes));
+    return info.read() as unknown as PublisherInfo;
+  }
+
+  /**
+   * Ends the session: everything durable, the end recorded, subscribers notified. Idempotent. After
+   * timed-out the library goes on with it; a later close says how it ended.
+   */
+  async close(options: WaitOptions = {}): Promise<void> {
+    this.refuseOverlap();
+    await this.waitInThread('lapwing_publisher_close', [], options);
+  }
+}
+
+function countOf(records: Uint8Array, recordBytes: number): number {
+  const count = records.length / recordBytes;
+  if (!Number.isInteger(count)) {
+    throw invalid(`${records.length} bytes are no whole number of records of ${recordBytes} bytes`);
+  }
+  return count;
+}

@@ -1,0 +1,8 @@
+#!/bin/sh
+# Runs the package's tests and examples, which build.sh has built, with the library LAPWING_LIBRARY.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+: "${LAPWING_LIBRARY:?set it to the path of liblapwing.so.1}"
+node "$here/generate.mjs" --check
+cd "$here/../../build/bindings/node"
+exec node --expose-gc --test tests/*.test.mjs

@@ -1,0 +1,81 @@
+// What the tests share: folders of their own, publishers, and child processes.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Publisher, Schema } from 'lapwing';
+
+export const ROW_BYTES = 16;
+export const HANG_MS = 30_000; // ends a hang; no test asserts how long something takes
+
+const REMOVALS_MAX = 500;
+
+/** A folder that goes with the test; what is left of a publisher may still write in it for a moment. */
+export function folder(test) {
+  const path = mkdtempSync(join(tmpdir(), 'lw-node-'));
+  test.after(async () => {
+    for (let attempt = 1; ; ++attempt) {
+      try {
+        return rmSync(path, { recursive: true, force: true });
+      } catch (error) {
+        if (error.code !== 'ENOTEMPTY' || attempt === REMOVALS_MAX) throw error;
+        await new Promise((resolve) => setTimeout(resolve, 10));
+      }
+    }
+  });
+  return path;
+}
+
+/** A publisher of a bus with a small ring, destroyed after the test. */
+export async function publisherOf(test, directory, options = {}) {
+  const publisher = await Publisher.open({ directory, recordBytes: ROW_BYTES, capacity: 4096, ...options });
+  test.after(() => publisher.destroy());
+  return publisher;
+}
+
+/** `count` records, end to end: their number from `from` on, twice, as uint64. */
+export function records(from, count) {
+  return new Uint8Array(BigUint64Array.from({ length: 2 * count }, (_, i) => BigInt(from + (i >> 1))).buffer);
+}
+
+const TICK = 250_000_000n;
+const LAST = 0x80; // of an event of the venue
+
+/** Orders of dbn.mbo that stand in one book: bids below 100, asks above, ids from 1. */
+export function orders(sides) {
+  const mbo = Schema.named('dbn.mbo');
+  return Buffer.concat(sides.map(([side, ticks, size], index) => mbo.encode({
+    length: 14, rtype: 160, publisher_id: 1, instrument_id: 7, ts_event: 1n, order_id: BigInt(index + 1),
+    price: 100_000_000_000n + BigInt(ticks) * TICK, size, flags: LAST, action: 'A', side, ts_recv: 1n,
+  })));
+}
+
+/** Starts a script beside this folder with Node.js. */
+export function start(script, ...words) {
+  const path = fileURLToPath(new URL(script, import.meta.url));
+  const child = spawn(process.execPath, [path, ...words], { stdio: ['ignore', 'pipe', 'pipe'] });
+  child.out = '';
+  child.err = '';
+  child.stdout.on('data', (data) => (child.out += data));
+  child.stderr.on('data', (data) => (child.err += data));
+  child.end = once(child, 'close');
+  return child;
+}
+
+/** Its exit code; what hangs is killed. */
+export async function ended(child) {
+  const timer = setTimeout(() => child.kill('SIGKILL'), HANG_MS);
+  const [code, signal] = await child.end;
+  clearTimeout(timer);
+  return code ?? signal;
+}
+
+/** Ends as soon as the child has printed the words. */
+export async function printed(child, words) {
+  while (!child.out.includes(words)) {
+    if (child.exitCode !== null) throw new Error(`it ended with ${child.exitCode}: ${child.err}`);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}

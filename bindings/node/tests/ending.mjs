@@ -1,0 +1,8 @@
+// A process that ends while threads of the library run: a subscriber's that waited, and a publisher's.
+import { Publisher, Subscriber } from 'lapwing';
+
+const directory = process.argv[2];
+const publisher = await Publisher.open({ directory, recordBytes: 16, capacity: 4096 });
+const subscriber = Subscriber.open({ directory, start: 'oldest', endAtClose: true });
+setTimeout(() => publisher.close(), 30);
+for await (const item of subscriber) if (item.kind !== 'event') throw new Error('there are no records');

@@ -1,0 +1,2 @@
+// A process that loads the package and ends.
+import 'lapwing';
