@@ -1,0 +1,10 @@
+// A row of a view does not outlive the view.
+fn use_after_unmap(history: &mut lapwing::History) -> lapwing::Result<()> {
+    let view = history.map(1..=1000)?;
+    let row = view.get(0);
+    drop(view);
+    println!("{row:?}");
+    Ok(())
+}
+
+fn main() {}
