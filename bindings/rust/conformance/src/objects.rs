@@ -110,7 +110,9 @@ impl Objects {
 
     pub fn interrupt(&self, name: &str) -> Answer {
         let interrupter = locked(&self.interrupters).get(name).cloned();
-        interrupter.ok_or_else(Failure::misuse)?.interrupt();
-        ok()
+        match interrupter {
+            Some(interrupter) if interrupter.interrupt() => ok(),
+            _ => Err(Failure::misuse()),
+        }
     }
 }

@@ -57,7 +57,7 @@ fn structs(text: &str, begin: &str, end_of_member: char) -> BTreeMap<String, Vec
     let name_at_end = |text: &str| {
         let start =
             text.rfind(|c: char| !c.is_ascii_alphanumeric() && c != '_').map_or(0, |i| i + 1);
-        text[start..].to_owned()
+        text[start..].trim_end_matches('_').to_owned() // `type` is a word of Rust
     };
     let mut found = BTreeMap::new();
     for part in text.split(begin).skip(1) {

@@ -133,10 +133,15 @@ pub struct Interrupter(Weak<dyn Interrupt>);
 
 impl Interrupter {
     /// Ends the wait that is under way, or else the next one, once: the call answers
-    /// [`Code::INTERRUPTED`](crate::Code::INTERRUPTED). Nothing happens if the handle was dropped.
-    pub fn interrupt(&self) {
-        if let Some(owned) = self.0.upgrade() {
-            owned.interrupt();
+    /// [`Code::INTERRUPTED`](crate::Code::INTERRUPTED). False, and nothing happens, if the handle was
+    /// dropped.
+    pub fn interrupt(&self) -> bool {
+        match self.0.upgrade() {
+            Some(owned) => {
+                owned.interrupt();
+                true
+            }
+            None => false,
         }
     }
 }

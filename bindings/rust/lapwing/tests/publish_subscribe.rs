@@ -108,8 +108,12 @@ fn a_batch_gives_its_rows_in_place() {
 #[test]
 fn a_batch_grows_to_the_rows_of_the_bus_and_a_fixed_one_does_not() {
     let bus = tempfile::tempdir().unwrap();
-    let options =
-        PublisherOptions { directory: bus.path().into(), record_bytes: 4088, ..Default::default() };
+    let options = PublisherOptions {
+        directory: bus.path().into(),
+        record_bytes: 4088,
+        capacity: 1024,
+        ..Default::default()
+    };
     let mut publisher = Publisher::open(&options, FOREVER).unwrap();
     publisher.publish_bytes(&[7; 4088 * 3], 4088, NOW).unwrap();
     let options = SubscriberOptions {

@@ -7,14 +7,14 @@ use lapwing::{
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// A segment of the least size that holds 64 slots of 64 bytes.
-const SEGMENT_BYTES: u64 = 4096;
+/// The least, which holds some 4,000 slots of 16 bytes.
+const SEGMENT_BYTES: u64 = 65536;
 
 fn bus_of_numbers(directory: &Path, count: u64) -> Publisher {
     let options = PublisherOptions {
         directory: directory.into(),
         record_bytes: 8,
-        capacity: 1024,
+        capacity: 16384,
         segment_bytes: SEGMENT_BYTES,
         ..Default::default()
     };
@@ -105,12 +105,12 @@ fn history_reads_and_finds_what_was_published() {
 #[test]
 fn a_view_has_the_rows_of_a_finished_segment_and_outlives_its_history() {
     let bus = tempfile::tempdir().unwrap();
-    let _publisher = bus_of_numbers(bus.path(), 1000);
+    let _publisher = bus_of_numbers(bus.path(), 10_000);
     let mut history = History::open(bus.path()).unwrap();
-    let view = history.map(3..=1000).unwrap();
+    let view = history.map(3..=10_000).unwrap();
     drop(history);
     assert_eq!((view.first(), view.row_bytes()), (3, 8));
-    assert!(view.len() > 1 && view.len() < 998, "{} rows of the first segment", view.len());
+    assert!(view.len() > 1 && view.len() < 9_998, "{} rows of the first segment", view.len());
     assert!(view.stride_bytes() > view.row_bytes());
     for (n, row) in (3u64..).zip(view.iter()) {
         assert_eq!(row, n.to_le_bytes());

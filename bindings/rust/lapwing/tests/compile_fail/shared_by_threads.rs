@@ -1,8 +1,6 @@
 // One thread at a time uses a handle.
-fn share(publisher: &lapwing::Publisher) {
-    std::thread::scope(|scope| {
-        scope.spawn(|| publisher.info());
-    });
-}
+fn is_sync<T: Sync>() {}
 
-fn main() {}
+fn main() {
+    is_sync::<lapwing::Publisher>();
+}
