@@ -1,3 +1,4 @@
+// error[E0277]: padding
 // A struct with padding would carry what was in memory to every reader.
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 

@@ -1,3 +1,4 @@
+// error[E0505]: cannot move out of `view` because it is borrowed
 // A row of a view does not outlive the view.
 fn use_after_unmap(history: &mut lapwing::History) -> lapwing::Result<()> {
     let view = history.map(1..=1000)?;

@@ -1,3 +1,4 @@
+// error[E0499]: cannot borrow `*batch` as mutable more than once
 // Rows do not outlive the next read into their memory.
 fn use_after_read(
     subscriber: &mut lapwing::Subscriber,

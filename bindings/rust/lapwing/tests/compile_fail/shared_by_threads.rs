@@ -1,3 +1,4 @@
+// error[E0277]: cannot be shared between threads safely
 // One thread at a time uses a handle.
 fn is_sync<T: Sync>() {}
 
