@@ -1,5 +1,5 @@
-# For build.sh and test.sh, which read it: Rust and the crates that the package needs, and where it is
-# built. Ends with 77 and a last line that says what the machine lacks.
+# For build.sh and test.sh, which read it: Rust and the crates that the package needs, and where it
+# is built. Ends with 77 and a last line that says what the machine lacks.
 rust=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$rust/../.." && pwd)
 export CARGO_TARGET_DIR=$root/build/bindings/rust
@@ -16,8 +16,8 @@ have=$(cargo --version 2>/dev/null | cut -d' ' -f2) || true
 [[ $(printf '%s\n' "$needed" "$have" | sort -V | head -1) == "$needed" ]] ||
   lacks "Rust $needed or newer; this machine has $have"
 
-# What is on this machine is enough if it is all there. A lock file that does not fit Cargo.toml is our
-# mistake, and no reason to skip.
+# What is on this machine is enough if it is all there. A lock file that does not fit Cargo.toml is
+# our mistake, and no reason to skip.
 if ! cargo fetch --manifest-path "$rust/Cargo.toml" --locked --offline >/dev/null 2>&1; then
   if ! reason=$(CARGO_NET_RETRY=1 CARGO_HTTP_TIMEOUT=20 timeout "$fetch_seconds_max" \
       cargo fetch --manifest-path "$rust/Cargo.toml" --locked 2>&1); then

@@ -1,5 +1,5 @@
-//! Finds where liblapwing.so.1 is, for src/lib.rs, which loads it at run time. Nothing is linked: the
-//! crate builds on a machine without the library.
+//! Finds where liblapwing.so.1 is, for src/lib.rs, which loads it at run time. Nothing is linked:
+//! the crate builds on a machine without the library.
 //!
 //! Feature `bundled`: builds the library with cmake, from the source tree around this crate.
 

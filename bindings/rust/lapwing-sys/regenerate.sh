@@ -8,4 +8,5 @@ header=${1:-../../c/lapwing.h}
 
 bindgen "$header" --output src/bindings.rs --rust-target 1.82 --formatter rustfmt \
   --allowlist-item 'lapwing_.*' --allowlist-item 'LAPWING_.*' \
-  --dynamic-loading Lapwing --dynamic-link-require-all --with-derive-default --use-core --wrap-unsafe-ops -- -std=c11
+  --dynamic-loading Lapwing --dynamic-link-require-all --with-derive-default \
+  --use-core --wrap-unsafe-ops -- -std=c11

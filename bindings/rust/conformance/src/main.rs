@@ -1,4 +1,5 @@
-//! The driver of the conformance scenarios; the contract is in their folder, tests/conformance/bindings.
+//! The driver of the conformance scenarios; the contract is in their folder,
+//! tests/conformance/bindings.
 
 mod answer;
 mod books;

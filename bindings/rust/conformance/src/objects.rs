@@ -1,8 +1,8 @@
 //! What steps have made, by name.
 //!
 //! A step that runs in a thread of its own holds its object; another step with it is answered with
-//! misuse, as the library does in languages where such a call compiles. What was destroyed is gone from
-//! its map: misuse, too.
+//! misuse, as the library does in languages where such a call compiles. What was destroyed is gone
+//! from its map: misuse, too.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

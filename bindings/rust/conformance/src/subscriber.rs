@@ -125,7 +125,8 @@ fn read(reading: &mut Reading, step: &Step) -> Answer {
     Ok(line_of(chunk, reading.is_sparse))
 }
 
-/// Batches until an event of the kind `until`, which `use_batch` gets. Whatever ends it is the answer.
+/// Batches until an event of the kind `until`, which `use_batch` gets. Whatever ends it is the
+/// answer.
 pub fn read_until(
     reading: &mut Reading,
     until: &str,

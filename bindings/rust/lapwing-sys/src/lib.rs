@@ -1,5 +1,5 @@
-//! The C interface of [Lapwing](https://docs.rs/lapwing), as bindgen writes it from `lapwing.h`, and
-//! the loading of the library. The crate `lapwing` is what programs use.
+//! The C interface of [Lapwing](https://docs.rs/lapwing), as bindgen writes it from `lapwing.h`,
+//! and the loading of the library. The crate `lapwing` is what programs use.
 //!
 //! The library is, in this order:
 //!
@@ -108,6 +108,7 @@ fn check_abi(library: &libloading::Library, shown: &str) -> Result<(), LoadError
     judge(abi, &release, shown)
 }
 
+#[allow(clippy::absurd_extreme_comparisons)] // while the minor is 0
 fn judge(abi: u32, release: &str, shown: &str) -> Result<(), LoadError> {
     let (major, minor) = (abi >> 16, abi & 0xffff);
     if major == LAPWING_ABI_MAJOR && minor >= LAPWING_ABI_MINOR {

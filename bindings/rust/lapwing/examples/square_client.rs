@@ -1,4 +1,5 @@
-//! Calls a server of squares, of any language (square_server.rs has the protocol), several calls at once.
+//! Calls a server of squares, of any language (square_server.rs has the protocol), several calls at
+//! once.
 //!
 //!     square_client PATH N…
 

@@ -1,5 +1,5 @@
-//! The best bid and ask of an instrument after every event of the venue, from a bus of dbn.mbo, and nothing
-//! while the book cannot be believed. Ends when the bus is closed.
+//! The best bid and ask of an instrument after every event of the venue, from a bus of dbn.mbo, and
+//! nothing while the book cannot be believed. Ends when the bus is closed.
 //!
 //!     top_of_book BUS PUBLISHER INSTRUMENT
 

@@ -14,8 +14,8 @@ use crate::handle::unknown;
 #[repr(C, align(64))]
 struct Line([u8; 64]);
 
-/// Memory for the rows of one read, and what the last read put there. Reads into it allocate nothing once
-/// it is as large as it gets.
+/// Memory for the rows of one read, and what the last read put there. Reads into it allocate
+/// nothing once it is as large as it gets.
 ///
 /// ```no_run
 /// # fn main() -> lapwing::Result<()> {
@@ -75,7 +75,8 @@ impl Batch {
         batch
     }
 
-    /// Adds a column of sequences: with conflation and with instruments, rows do not follow one another.
+    /// Adds a column of sequences: with conflation and with instruments, rows do not follow one
+    /// another.
     pub fn with_sequences(mut self) -> Batch {
         self.sequences = vec![0; self.rows_max];
         self
@@ -253,8 +254,8 @@ impl<'a> Rows<'a> {
         self.sequence(self.len().checked_sub(1)?)
     }
 
-    /// Sequence of a row. Nothing where the rows do not follow one another, and the batch has no column
-    /// of sequences.
+    /// Sequence of a row. Nothing where the rows do not follow one another, and the batch has no
+    /// column of sequences.
     pub fn sequence(&self, row: usize) -> Option<u64> {
         match self.sequences {
             Some(sequences) => sequences.get(row).copied(),

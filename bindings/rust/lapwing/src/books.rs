@@ -119,11 +119,12 @@ impl Books {
         Ok(Books { handle })
     }
 
-    /// What the last read of the batch gave: the batches of one subscriber in their order, events too.
+    /// What the last read of the batch gave: the batches of one subscriber in their order, events
+    /// too.
     ///
     /// Errors, after which nothing is changed: misuse (the batch does not follow the last one),
-    /// record-size (its rows are none of dbn.mbo or of the fold `orders`), invalid-argument (its rows
-    /// stand for others).
+    /// record-size (its rows are none of dbn.mbo or of the fold `orders`), invalid-argument (its
+    /// rows stand for others).
     pub fn take(&mut self, batch: &Batch) -> Result<()> {
         // SAFETY: the batch says what its memory holds.
         self.handle.call(|library, books, error| unsafe {

@@ -133,8 +133,8 @@ impl Error {
         &self.message
     }
 
-    /// What had been done before the call failed. Of `publish`: the sequence of the last record that
-    /// it published. Of `send`: how many messages it sent. 0: nothing was.
+    /// What had been done before the call failed. Of `publish`: the sequence of the last record
+    /// that it published. Of `send`: how many messages it sent. 0: nothing was.
     pub fn progress(&self) -> u64 {
         self.progress
     }

@@ -55,8 +55,8 @@ struct Owned<T: Resource> {
     library: &'static sys::Lapwing,
 }
 
-// SAFETY: any thread may use a handle, one at a time (rule 4 of lapwing.h): Handle is not Sync. What
-// an Interrupter calls through its share may be called at any time.
+// SAFETY: any thread may use a handle, one at a time (rule 4 of lapwing.h): Handle is not Sync.
+// What an Interrupter calls through its share may be called at any time.
 unsafe impl<T: Resource> Send for Owned<T> {}
 unsafe impl<T: Resource> Sync for Owned<T> {}
 
@@ -126,15 +126,15 @@ impl<T: Waits> Interrupt for Owned<T> {
 
 /// Ends the waits of a publisher, subscriber, listener or channel from any thread.
 ///
-/// It does not keep its handle open. In a signal handler it may be used while the handle is certain to
-/// live: if it were dropped at that moment, the handler would free it.
+/// It does not keep its handle open. In a signal handler it may be used while the handle is certain
+/// to live: if it were dropped at that moment, the handler would free it.
 #[derive(Clone)]
 pub struct Interrupter(Weak<dyn Interrupt>);
 
 impl Interrupter {
     /// Ends the wait that is under way, or else the next one, once: the call answers
-    /// [`Code::INTERRUPTED`](crate::Code::INTERRUPTED). False, and nothing happens, if the handle was
-    /// dropped.
+    /// [`Code::INTERRUPTED`](crate::Code::INTERRUPTED). False, and nothing happens, if the handle
+    /// was dropped.
     pub fn interrupt(&self) -> bool {
         match self.0.upgrade() {
             Some(owned) => {

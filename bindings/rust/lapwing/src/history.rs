@@ -36,7 +36,8 @@ pub struct History {
 impl History {
     /// Of the bus in that directory.
     ///
-    /// Errors: no-bus, no-journal, damaged, not-permitted, not-a-lapwing-file, abi-mismatch, system.
+    /// Errors: no-bus, no-journal, damaged, not-permitted, not-a-lapwing-file, abi-mismatch,
+    /// system.
     pub fn open(directory: impl AsRef<Path>) -> Result<History> {
         let directory = Text::of_path(directory.as_ref(), "directory")?;
         // SAFETY: the call copies the directory.
@@ -87,11 +88,11 @@ impl History {
         Ok(sequence)
     }
 
-    /// The rows of these sequences where they are, as far as the finished segment goes that the first is
-    /// in: map on from [`View::first`] + [`View::len`].
+    /// The rows of these sequences where they are, as far as the finished segment goes that the
+    /// first is in: map on from [`View::first`] + [`View::len`].
     ///
-    /// Errors: would-block (the segment still grows: read it), not-permitted (others may write to the
-    /// file: read it), pruned, not-found (a void), damaged, invalid-argument, system.
+    /// Errors: would-block (the segment still grows: read it), not-permitted (others may write to
+    /// the file: read it), pruned, not-found (a void), damaged, invalid-argument, system.
     pub fn map(&mut self, sequences: RangeInclusive<u64>) -> Result<View> {
         let mut view = sys::lapwing_view {
             struct_size: size_of::<sys::lapwing_view>() as u32,
@@ -106,7 +107,8 @@ impl History {
     }
 }
 
-/// Rows of a journal's file in place, read-only. It outlives the [`History`], and dropping it ends it.
+/// Rows of a journal's file in place, read-only. It outlives the [`History`], and dropping it ends
+/// it.
 ///
 /// Nobody else can write to the file. In a forked child the memory is not mapped.
 #[derive(Debug)]
@@ -147,8 +149,8 @@ impl View {
         })
     }
 
-    /// A row in place, as a struct. Nothing where there is no such row, or where the struct has another
-    /// size or a greater alignment.
+    /// A row in place, as a struct. Nothing where there is no such row, or where the struct has
+    /// another size or a greater alignment.
     pub fn get_as<R: FromBytes + Immutable + KnownLayout>(&self, row: usize) -> Option<&R> {
         R::ref_from_bytes(self.get(row)?).ok()
     }

@@ -95,8 +95,8 @@ impl<'s, R: FromBytes> Items<'s, R> {
     }
 }
 
-/// What an iterator makes of an end: nothing after a clean close, an error once, and after the end of a
-/// wait it can go on.
+/// What an iterator makes of an end: nothing after a clean close, an error once, and after the end
+/// of a wait it can go on.
 pub(crate) fn ended<T>(error: Error, has_ended: &mut bool) -> Option<Result<T>> {
     *has_ended = !error.code().is_transient();
     (error.code() != Code::CLOSED).then_some(Err(error))

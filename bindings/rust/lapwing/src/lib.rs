@@ -1,15 +1,15 @@
 //! Lapwing: a broadcast bus for market data on one Linux machine, in shared memory.
 //!
-//! One process publishes records of a fixed size, any number of processes read them, each at its own pace.
-//! Nothing is lost: a reader that was lapped, crashed or started late gets the exact range that it
-//! missed, from the journal, and then the records.
+//! One process publishes records of a fixed size, any number of processes read them, each at its
+//! own pace. Nothing is lost: a reader that was lapped, crashed or started late gets the exact
+//! range that it missed, from the journal, and then the records.
 //!
 //! ```no_run
 //! use lapwing::{Item, Publisher, PublisherOptions, Start, Subscriber, SubscriberOptions, FOREVER};
 //!
 //! # fn main() -> lapwing::Result<()> {
-//! let options = PublisherOptions { directory: "./quotes".into(), record_bytes: 16, ..Default::default() };
-//! let mut publisher = Publisher::open(&options, FOREVER)?;
+//! let options = PublisherOptions { directory: "./quotes".into(), record_bytes: 16,
+//! ..Default::default() }; let mut publisher = Publisher::open(&options, FOREVER)?;
 //! publisher.publish(&[100_i64, 101], FOREVER)?;
 //!
 //! let options =
@@ -36,14 +36,15 @@
 //! | [`Producer`], [`Consumer`], [`Duplex`], [`Listener`] | channels: messages to one other process |
 //! | [`log`] | the lines that publishers log |
 //!
-//! **Threads.** One thread at a time uses a handle, any thread: handles are `Send` and not `Sync`. An
-//! [`Interrupter`] ends a wait from elsewhere. A call that may wait takes a [`Timeout`].
+//! **Threads.** One thread at a time uses a handle, any thread: handles are `Send` and not `Sync`.
+//! An [`Interrupter`] ends a wait from elsewhere. A call that may wait takes a [`Timeout`].
 //!
-//! **Fork.** In a forked child every call answers forked, and dropping frees memory. The parent notices
-//! nothing.
+//! **Fork.** In a forked child every call answers forked, and dropping frees memory. The parent
+//! notices nothing.
 //!
-//! **The library.** `liblapwing.so.1` is loaded by the first call: the one that `LAPWING_LIBRARY` names,
-//! else the one that was built with this crate, else the system's. One of another ABI is refused.
+//! **The library.** `liblapwing.so.1` is loaded by the first call: the one that `LAPWING_LIBRARY`
+//! names, else the one that was built with this crate, else the system's. One of another ABI is
+//! refused.
 
 #![deny(unsafe_op_in_unsafe_fn)]
 #![warn(missing_debug_implementations)]

@@ -13,8 +13,8 @@ type Sink = Box<dyn Fn(&str) + Send + Sync>;
 /// The one that is set. It is boxed twice: the library keeps a thin pointer.
 static SINK: Mutex<Option<Box<Sink>>> = Mutex::new(None);
 
-/// `sink` gets every line from now on, one at a time, on threads of the library's own. It must not call
-/// Lapwing, and a panic in it ends the process.
+/// `sink` gets every line from now on, one at a time, on threads of the library's own. It must not
+/// call Lapwing, and a panic in it ends the process.
 pub fn set(sink: impl Fn(&str) + Send + Sync + 'static) -> Result<()> {
     replace(Some(Box::new(Box::new(sink))), 0)
 }

@@ -1,6 +1,7 @@
 //! Enumerations that the library gives as numbers, to which a later release may add.
 
-/// Defines an enumeration whose last variant, `Unknown`, has a number that this crate does not know.
+/// Defines an enumeration whose last variant, `Unknown`, has a number that this crate does not
+/// know.
 macro_rules! numbered {
     (
         $(#[$about:meta])*

@@ -57,8 +57,8 @@ pub struct PublisherOptions {
     pub name: String,
     /// Empty: that of the description, else `bytes`.
     pub schema: String,
-    /// In JSON, as [`Record::description`] and [`Schema::text`](crate::Schema::text) have it. Empty:
-    /// none, or the shipped schema's.
+    /// In JSON, as [`Record::description`] and [`Schema::text`](crate::Schema::text) have it.
+    /// Empty: none, or the shipped schema's.
     pub description: String,
     /// 8 to 4,088; 0: that of the description, else 56.
     pub record_bytes: u32,
@@ -179,8 +179,8 @@ pub struct PublisherInfo {
 /// The one writer of a bus. See [`PublisherOptions`] for what a bus is.
 ///
 /// Dropping it closes it, and waits for nothing: a thread of the library's own goes on with what is
-/// left, and a program that ends waits for it, for 10 s at most. [`close`](Publisher::close) says how it
-/// ended.
+/// left, and a program that ends waits for it, for 10 s at most. [`close`](Publisher::close) says
+/// how it ended.
 #[derive(Debug)]
 pub struct Publisher {
     handle: Handle<sys::lapwing_publisher>,
@@ -235,11 +235,11 @@ impl Publisher {
         Ok(Publisher { handle })
     }
 
-    /// Publishes a record, and returns its sequence. Waits only for the journal, where it is a whole
-    /// ring behind.
+    /// Publishes a record, and returns its sequence. Waits only for the journal, where it is a
+    /// whole ring behind.
     ///
-    /// Errors: record-size (the bus has records of another size), timed-out, would-block, interrupted,
-    /// and for good journal-failed, closed.
+    /// Errors: record-size (the bus has records of another size), timed-out, would-block,
+    /// interrupted, and for good journal-failed, closed.
     #[inline]
     pub fn publish<R>(&mut self, record: &R, timeout: impl Into<Timeout>) -> Result<u64>
     where
@@ -259,8 +259,8 @@ impl Publisher {
         self.publish_bytes(records.as_bytes(), size_of::<R>(), timeout)
     }
 
-    /// As [`publish_all`](Publisher::publish_all), of rows of `record_bytes` that stand end to end. What is
-    /// no whole row at their end is left out.
+    /// As [`publish_all`](Publisher::publish_all), of rows of `record_bytes` that stand end to end.
+    /// What is no whole row at their end is left out.
     #[inline]
     pub fn publish_bytes(
         &mut self,
@@ -329,9 +329,9 @@ impl Publisher {
         })
     }
 
-    /// Ends the session: everything durable, the end recorded, and subscribers know. It may be called
-    /// again. After timed-out and would-block a thread of the library's own goes on with it, and a later
-    /// close says how it ended.
+    /// Ends the session: everything durable, the end recorded, and subscribers know. It may be
+    /// called again. After timed-out and would-block a thread of the library's own goes on with it,
+    /// and a later close says how it ended.
     pub fn close(&mut self, timeout: impl Into<Timeout>) -> Result<()> {
         let timeout = timeout.into();
         // SAFETY: no memory is given.

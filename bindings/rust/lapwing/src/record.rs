@@ -6,8 +6,8 @@ use crate::schema::{Field, FieldType, Role, Unit};
 
 /// A struct that is described: the macro [`record!`](crate::record!) implements it.
 ///
-/// A publisher of it ([`PublisherOptions::of`](crate::PublisherOptions::of)) gives its description to
-/// the bus, and a subscriber ([`SubscriberOptions::of`](crate::SubscriberOptions::of)) ends with
+/// A publisher of it ([`PublisherOptions::of`](crate::PublisherOptions::of)) gives its description
+/// to the bus, and a subscriber ([`SubscriberOptions::of`](crate::SubscriberOptions::of)) ends with
 /// record-size at a bus of other records, in words that name the first field that differs: in every
 /// language, since the library compares them.
 pub trait Record: FromBytes + IntoBytes + Immutable + KnownLayout {
@@ -130,8 +130,8 @@ pub fn field_of<R, M: Member>(
     }
 }
 
-/// Describes a struct: its name, its version, and every member in the order of the struct, alone or with
-/// its [`Meaning`].
+/// Describes a struct: its name, its version, and every member in the order of the struct, alone or
+/// with its [`Meaning`].
 ///
 /// ```
 /// use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
@@ -149,8 +149,8 @@ pub fn field_of<R, M: Member>(
 /// assert_eq!(<Quote as lapwing::Record>::fields()[3].offset, 16);
 /// ```
 ///
-/// Members are numbers, or `[u8; N]`. The compiler refuses a struct with padding (`IntoBytes`), and a
-/// list that leaves a member out:
+/// Members are numbers, or `[u8; N]`. The compiler refuses a struct with padding (`IntoBytes`), and
+/// a list that leaves a member out:
 ///
 /// ```compile_fail
 /// # use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};

@@ -133,8 +133,8 @@ impl Schema {
         read(&Text::of_path(directory, "directory")?, &Text::of("", "name")?)
     }
 
-    /// One that Lapwing ships (`dbn.mbo`, `kv16` …, the newest version), or `orders`, the entries of
-    /// that fold.
+    /// One that Lapwing ships (`dbn.mbo`, `kv16` …, the newest version), or `orders`, the entries
+    /// of that fold.
     ///
     /// Errors: not-found.
     pub fn shipped(name: &str) -> Result<Schema> {

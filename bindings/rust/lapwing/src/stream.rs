@@ -126,8 +126,8 @@ impl<R: FromBytes> Stream for ItemStream<R> {
 }
 
 impl Channel {
-    /// Waits, without a thread, until a message may have arrived, or of a producer until there may be
-    /// room for `bytes`. Then call with [`NOW`], and wait again where it would block.
+    /// Waits, without a thread, until a message may have arrived, or of a producer until there may
+    /// be room for `bytes`. Then call with [`NOW`], and wait again where it would block.
     ///
     /// Error: closed.
     pub async fn ready(&mut self, bytes: usize) -> Result<()> {

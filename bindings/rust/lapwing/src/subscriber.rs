@@ -259,11 +259,11 @@ impl Subscriber {
         })
     }
 
-    /// The next record and its sequence. `None`: an event or an entry of a state stands before it, which
-    /// [`read`](Subscriber::read) gives.
+    /// The next record and its sequence. `None`: an event or an entry of a state stands before it,
+    /// which [`read`](Subscriber::read) gives.
     ///
-    /// Errors: record-size (records have another size); else as of [`read`](Subscriber::read), which has
-    /// the words.
+    /// Errors: record-size (records have another size); else as of [`read`](Subscriber::read),
+    /// which has the words.
     #[inline]
     pub fn take<R: FromBytes>(&mut self, timeout: impl Into<Timeout>) -> Result<Option<(u64, R)>> {
         let mut record = MaybeUninit::<R>::uninit();
@@ -312,8 +312,8 @@ impl Subscriber {
         }
     }
 
-    /// Records, state and events, one by one. Each step waits for at most the timeout. It ends after a
-    /// clean close, if `end_at_close` is set, and after an error that stays.
+    /// Records, state and events, one by one. Each step waits for at most the timeout. It ends
+    /// after a clean close, if `end_at_close` is set, and after an error that stays.
     ///
     /// The iterator reads nothing ahead: whatever comes after it, goes on behind its last item.
     pub fn items<R: FromBytes>(&mut self, timeout: impl Into<Timeout>) -> Items<'_, R> {
@@ -389,8 +389,8 @@ impl Subscriber {
         Ok(position.into())
     }
 
-    /// For an event loop: readable when a call that answered would-block, timed-out or interrupted may
-    /// have something. Costs a helper thread. With conflation also call at the interval's end.
+    /// For an event loop: readable when a call that answered would-block, timed-out or interrupted
+    /// may have something. Costs a helper thread. With conflation also call at the interval's end.
     ///
     /// Error: invalid-argument with [`Wait::Busy`].
     pub fn fd(&self) -> Result<BorrowedFd<'_>> {

@@ -1,6 +1,6 @@
-//! What lapwing.h forbids, and the compiler finds. The head of each file in tests/compile_fail says with
-//! which error, and which words, the compiler has to refuse it. The rest of its words differs between
-//! compilers: so it stands in no file here, and trybuild writes it beside copies.
+//! What lapwing.h forbids, and the compiler finds. The head of each file in tests/compile_fail says
+//! with which error, and which words, the compiler has to refuse it. The rest of its words differs
+//! between compilers: so it stands in no file here, and trybuild writes it beside copies.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -15,8 +15,8 @@ const PEEK_MESSAGES_MAX: usize = 4096;
 
 /// Receives the messages of a [`Producer`](crate::Producer).
 ///
-/// [`peek`](Consumer::peek) borrows them where they are, and [`release`](Consumer::release) gives their
-/// room back: a message that is released cannot be used, since that does not compile.
+/// [`peek`](Consumer::peek) borrows them where they are, and [`release`](Consumer::release) gives
+/// their room back: a message that is released cannot be used, since that does not compile.
 ///
 /// ```compile_fail
 /// # fn f(consumer: &mut lapwing::Consumer) -> lapwing::Result<()> {
@@ -44,8 +44,8 @@ impl sealed::Sealed for Consumer {
 }
 
 impl Consumer {
-    /// Borrows up to `max` messages, and 4,096 at most, from the first that is not released on. Waits
-    /// until there is one. Those that are not released come again.
+    /// Borrows up to `max` messages, and 4,096 at most, from the first that is not released on.
+    /// Waits until there is one. Those that are not released come again.
     ///
     /// Errors: timed-out, would-block, interrupted, and for good closed, peer-gone, corrupt.
     pub fn peek(&mut self, max: usize, timeout: impl Into<Timeout>) -> Result<Messages<'_>> {
@@ -69,7 +69,8 @@ impl Consumer {
         })
     }
 
-    /// Copies the next message and releases it. `payload` is emptied first. Returns the message's type.
+    /// Copies the next message and releases it. `payload` is emptied first. Returns the message's
+    /// type.
     pub fn receive(&mut self, payload: &mut Vec<u8>, timeout: impl Into<Timeout>) -> Result<u32> {
         let messages = self.peek(1, timeout)?;
         payload.clear();
@@ -79,8 +80,8 @@ impl Consumer {
         Ok(message_type)
     }
 
-    /// Copies of the messages, one by one. Each step waits for at most the timeout. It ends after a clean
-    /// close, and after an error that stays.
+    /// Copies of the messages, one by one. Each step waits for at most the timeout. It ends after a
+    /// clean close, and after an error that stays.
     pub fn messages(&mut self, timeout: impl Into<Timeout>) -> IncomingMessages<'_> {
         IncomingMessages { consumer: self, timeout: timeout.into(), has_ended: false }
     }

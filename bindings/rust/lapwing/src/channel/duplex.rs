@@ -72,8 +72,8 @@ pub struct Request<'d> {
 }
 
 impl Request<'_> {
-    /// What to answer; nothing for a one-way message, of which no answer is waited for. It can be kept, and
-    /// answered later with [`Duplex::reply`].
+    /// What to answer; nothing for a one-way message, of which no answer is waited for. It can be
+    /// kept, and answered later with [`Duplex::reply`].
     pub fn call(&self) -> Option<Call> {
         (self.given.call != 0).then_some(Call(self.given.call))
     }
@@ -119,8 +119,8 @@ impl fmt::Debug for Request<'_> {
 impl Duplex {
     /// Calls the other side, and waits for its answer.
     ///
-    /// Errors: timed-out, interrupted, misuse (the request is above the maximum), limit (too many calls
-    /// are under way), and for good closed, peer-gone, corrupt.
+    /// Errors: timed-out, interrupted, misuse (the request is above the maximum), limit (too many
+    /// calls are under way), and for good closed, peer-gone, corrupt.
     pub fn call(
         &mut self,
         message_type: u32,
@@ -147,8 +147,8 @@ impl Duplex {
         Ok(Call(call))
     }
 
-    /// The end of that call, for which it waits until the call's own timeout. Error: misuse (it is not
-    /// under way); timed-out and others say how it ended without an answer.
+    /// The end of that call, for which it waits until the call's own timeout. Error: misuse (it is
+    /// not under way); timed-out and others say how it ended without an answer.
     pub fn finish(&mut self, call: Call) -> Result<Reply<'_>> {
         self.finish_one(call.0, crate::FOREVER).reply
     }
@@ -175,7 +175,8 @@ impl Duplex {
                 _ => Outcome::Error { code: given.code },
             },
             is_late: given.is_late != 0,
-            // SAFETY: it stays until the next start or finish, and the duplex is borrowed until then.
+            // SAFETY: it stays until the next start or finish, and the duplex is borrowed until
+            // then.
             payload: unsafe { payload_of(&given.message) },
         });
         Finished { call: Call(given.call), reply }
@@ -257,8 +258,8 @@ impl Duplex {
         send(&self.channel, &[(message_type, payload)], timeout.into())
     }
 
-    /// One-way messages in order. Where it fails, [`Error::progress`](crate::Error::progress) of them are
-    /// sent.
+    /// One-way messages in order. Where it fails, [`Error::progress`](crate::Error::progress) of
+    /// them are sent.
     pub fn send_all(
         &mut self,
         messages: &[(u32, &[u8])],

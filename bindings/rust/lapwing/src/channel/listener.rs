@@ -17,8 +17,8 @@ pub struct Listener {
 }
 
 impl Listener {
-    /// Listens on a path, for peers of this user and root, or of [`ChannelOptions::peer_uid`], the one
-    /// option that counts here.
+    /// Listens on a path, for peers of this user and root, or of [`ChannelOptions::peer_uid`], the
+    /// one option that counts here.
     ///
     /// Errors: bus-taken (somebody listens there), not-a-lapwing-file, not-permitted, not-found,
     /// path-too-long, system.
@@ -81,8 +81,8 @@ impl Listener {
         })
     }
 
-    /// For while a peer is served: drops clients that stay silent, lets a successor take over. Never
-    /// waits. Error: closed (handed over).
+    /// For while a peer is served: drops clients that stay silent, lets a successor take over.
+    /// Never waits. Error: closed (handed over).
     pub fn tend(&mut self) -> Result<()> {
         // SAFETY: no memory is given.
         self.handle.call(|library, listener, error| unsafe {
@@ -90,8 +90,8 @@ impl Listener {
         })
     }
 
-    /// Readable when the call that was made last, accept or tend, has something to do. Nothing where it
-    /// was handed over.
+    /// Readable when the call that was made last, accept or tend, has something to do. Nothing
+    /// where it was handed over.
     pub fn fd(&self) -> Option<BorrowedFd<'_>> {
         // SAFETY: any handle may be asked.
         let fd =

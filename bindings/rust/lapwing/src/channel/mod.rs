@@ -8,8 +8,9 @@
 //! One process listens ([`Listener`]), the other connects; either may have either role.
 //!
 //! Payloads that are borrowed lie in the memory of the other side, which is this user's process or
-//! root's, unless another user was named. A side that keeps to the protocol does not write to a message
-//! before it is released; where that is not to be relied on, copy a payload, and check the copy.
+//! root's, unless another user was named. A side that keeps to the protocol does not write to a
+//! message before it is released; where that is not to be relied on, copy a payload, and check the
+//! copy.
 
 mod consumer;
 mod duplex;
@@ -98,9 +99,9 @@ impl Channel {
         })
     }
 
-    /// For an event loop. True: nothing has arrived (of a producer: there is no room for `bytes`), and
-    /// [`fd`](Channel::fd) becomes readable when that may have changed; it stands until the next call with
-    /// this channel. False: try at once.
+    /// For an event loop. True: nothing has arrived (of a producer: there is no room for `bytes`),
+    /// and [`fd`](Channel::fd) becomes readable when that may have changed; it stands until the
+    /// next call with this channel. False: try at once.
     pub fn arm(&mut self, bytes: usize) -> Result<bool> {
         let mut armed = 0;
         // SAFETY: `armed` is a place for it.
@@ -148,7 +149,8 @@ impl Channel {
         self.handle.interrupter()
     }
 
-    /// Ends the channel: the other side learns it at once. It may be called again; dropping does the same.
+    /// Ends the channel: the other side learns it at once. It may be called again; dropping does
+    /// the same.
     pub fn close(&mut self) -> Result<()> {
         // SAFETY: no memory is given.
         self.handle.call(|library, channel, error| unsafe {
@@ -170,7 +172,8 @@ pub trait Side: sealed::Sealed + Sized {
     /// Connects to the side that listens at the path.
     ///
     /// Errors: no-bus (nothing is at the path), peer-gone (nobody listens), timed-out, refused,
-    /// not-permitted, invalid-argument, abi-mismatch, protocol, no-space, limit, unsupported, system.
+    /// not-permitted, invalid-argument, abi-mismatch, protocol, no-space, limit, unsupported,
+    /// system.
     fn connect(
         path: impl AsRef<Path>,
         options: &ChannelOptions,

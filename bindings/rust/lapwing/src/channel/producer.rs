@@ -25,8 +25,8 @@ impl sealed::Sealed for Producer {
 impl Producer {
     /// Copies a message into the channel. Its type is the sender's to choose.
     ///
-    /// Errors: timed-out, would-block, interrupted, misuse (it is above the maximum), and for good closed,
-    /// peer-gone, corrupt.
+    /// Errors: timed-out, would-block, interrupted, misuse (it is above the maximum), and for good
+    /// closed, peer-gone, corrupt.
     pub fn send(
         &mut self,
         message_type: u32,
@@ -46,8 +46,8 @@ impl Producer {
         send(&self.channel, messages, timeout.into())
     }
 
-    /// Room for a message of up to `bytes` in the channel's memory, to be written there and committed:
-    /// without a copy. Dropping the claim gives it up.
+    /// Room for a message of up to `bytes` in the channel's memory, to be written there and
+    /// committed: without a copy. Dropping the claim gives it up.
     pub fn claim(&mut self, bytes: usize, timeout: impl Into<Timeout>) -> Result<Claim<'_>> {
         let timeout = timeout.into();
         let mut payload = ptr::null_mut();
