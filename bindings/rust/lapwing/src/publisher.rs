@@ -7,7 +7,7 @@ use std::time::Duration;
 use lapwing_sys as sys;
 use zerocopy::{Immutable, IntoBytes};
 
-use crate::error::Result;
+use crate::error::{Code, Error, Result};
 use crate::handle::{Handle, Interrupter};
 use crate::numbered::numbered;
 use crate::position::Id;
@@ -260,7 +260,7 @@ impl Publisher {
     }
 
     /// As [`publish_all`](Publisher::publish_all), of rows of `record_bytes` that stand end to end.
-    /// What is no whole row at their end is left out.
+    /// Error besides: invalid-argument (the last row is not whole).
     #[inline]
     pub fn publish_bytes(
         &mut self,
@@ -269,7 +269,11 @@ impl Publisher {
         timeout: impl Into<Timeout>,
     ) -> Result<u64> {
         let timeout = timeout.into();
+        // Of rows of no bytes the library says what is wrong.
         let count = rows.len().checked_div(record_bytes).unwrap_or(0);
+        if record_bytes != 0 && count * record_bytes != rows.len() {
+            return Err(not_whole(rows.len(), record_bytes));
+        }
         let mut last = 0;
         // SAFETY: `rows` holds `count` records of that size.
         self.handle
@@ -344,4 +348,12 @@ impl Publisher {
     pub fn interrupter(&self) -> Interrupter {
         self.handle.interrupter()
     }
+}
+
+#[cold]
+fn not_whole(bytes: usize, record_bytes: usize) -> Error {
+    Error::new(
+        Code::INVALID_ARGUMENT,
+        format!("{bytes} bytes are no whole rows of {record_bytes} bytes; nothing was published"),
+    )
 }

@@ -140,6 +140,10 @@ fn a_struct_of_another_size_is_refused_and_takes_nothing() {
     let mut publisher = publisher_of_quotes(&bus);
     let error = publisher.publish(&7u64, NOW).unwrap_err();
     assert_eq!((error.code(), error.progress()), (Code::RECORD_SIZE, 0));
+    let error = publisher.publish_bytes(&[0; 25], 24, NOW).unwrap_err();
+    assert_eq!(error.code(), Code::INVALID_ARGUMENT);
+    assert_eq!(publisher.publish_bytes(&[0; 25], 0, NOW).unwrap_err().code(), Code::RECORD_SIZE);
+    assert_eq!(publisher.info().unwrap().head, 0);
     publisher.publish(&quote(1), NOW).unwrap();
 
     let mut subscriber = from_the_oldest(&bus);
