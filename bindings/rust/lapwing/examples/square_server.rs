@@ -1,5 +1,5 @@
-//! Answers calls: type 1 with n as 8 bytes, little-endian, by type 2 with n * n. Examples of every
-//! language speak this protocol. Serves one client, and ends with it.
+//! Answers calls: type 1 with n as 8 bytes, little-endian, by type 2 with n * n, modulo 2^64.
+//! Examples of every language speak this protocol. Serves one client, and ends with it.
 //!
 //!     square_server PATH
 
@@ -21,10 +21,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             Err(error) if error.code() == Code::CLOSED => return Ok(()),
             request => request?,
         };
-        let number = request.payload().try_into().map(u64::from_le_bytes);
-        match (request.message_type(), number.ok().and_then(|n| n.checked_mul(n))) {
-            (SQUARE, Some(square)) => request.reply(RESULT, &square.to_le_bytes(), FOREVER)?,
-            _ => request.reply_error(NO_SQUARE, "there is no such square", FOREVER)?,
+        match (request.message_type(), request.payload().try_into().map(u64::from_le_bytes)) {
+            (SQUARE, Ok(n)) => request.reply(RESULT, &n.wrapping_mul(n).to_le_bytes(), FOREVER)?,
+            _ => request.reply_error(NO_SQUARE, "a request has type 1 and 8 bytes", FOREVER)?,
         }
     }
 }
