@@ -57,7 +57,10 @@ pub fn library() -> Result<&'static Lapwing, &'static LoadError> {
 fn load() -> Result<Lapwing, LoadError> {
     if let Some(path) = env::var_os("LAPWING_LIBRARY").filter(|path| !path.is_empty()) {
         return open(&path).map_err(|error| LoadError {
-            message: format!("LAPWING_LIBRARY names a library that cannot be used: {error}"),
+            message: format!(
+                "LAPWING_LIBRARY names a library that cannot be used ({error}); set it to the path \
+                 of {SYSTEM_NAME}"
+            ),
             ..error
         });
     }
@@ -82,12 +85,7 @@ fn load() -> Result<Lapwing, LoadError> {
 
 fn open(name: &OsStr) -> Result<Lapwing, LoadError> {
     let shown = name.to_string_lossy();
-    let failed = |error: libloading::Error| {
-        LoadError::not_found(match error {
-            libloading::Error::DlOpen { desc } => format!("{desc:?}"),
-            other => format!("{shown}: {other}"),
-        })
-    };
+    let failed = |error: libloading::Error| LoadError::not_found(error.to_string());
     // SAFETY: the initialisers of liblapwing have no precondition.
     let library = unsafe { libloading::Library::new(OsString::from(name)) }.map_err(failed)?;
     check_abi(&library, &shown)?;
