@@ -26,15 +26,36 @@ fn bundled() -> Option<PathBuf> {
     None
 }
 
+/// What the library is made of.
+#[cfg(feature = "bundled")]
+const ROOMS: &[&str] = &[
+    "CMakeLists.txt",
+    "bindings/c",
+    "bus",
+    "channel",
+    "cmake",
+    "include",
+    "os",
+    "proto",
+    "publisher",
+    "snapshot",
+    "subscribers",
+    "wait_set",
+];
+
 #[cfg(feature = "bundled")]
 fn bundled() -> Option<PathBuf> {
     let sources = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../..");
+    for room in ROOMS {
+        println!("cargo:rerun-if-changed={}", sources.join(room).display());
+    }
     let built = cmake::Config::new(sources)
         .generator("Ninja")
         .profile("RelWithDebInfo")
         .define("LAPWING_BUILD_TESTS", "OFF")
         .define("LAPWING_BUILD_BENCH", "OFF")
         .define("LAPWING_BUILD_PROGRAM", "OFF")
+        .define("LAPWING_WARNINGS_ARE_ERRORS", "OFF")
         .build_target("lapwing_c")
         .build();
     let library = built.join("build").join(LIBRARY);
