@@ -23,7 +23,7 @@ macro_rules! codes {
 }
 
 codes! {
-    INVALID_ARGUMENT = LAPWING_INVALID_ARGUMENT: "The arguments contradict each other or a stated limit.",
+    INVALID_ARGUMENT = LAPWING_INVALID_ARGUMENT: "The arguments contradict each other or a limit.",
     NO_BUS = LAPWING_NO_BUS: "No bus is at this directory, or no such channel.",
     BUS_TAKEN = LAPWING_BUS_TAKEN: "Another process holds this bus, journal, path or cursor.",
     NOT_PERMITTED = LAPWING_NOT_PERMITTED: "The kernel or an ownership check said no.",
@@ -46,7 +46,7 @@ codes! {
     RESET = LAPWING_RESET: "A stored position is of a history that is gone.",
     UNSUPPORTED = LAPWING_UNSUPPORTED: "This kernel, container or file system cannot do it.",
     LIMIT = LAPWING_LIMIT: "A named limit is exhausted.",
-    NOT_FOUND = LAPWING_NOT_FOUND: "A file, schema or sequence does not exist, or the library does not.",
+    NOT_FOUND = LAPWING_NOT_FOUND: "A file, schema, sequence, or the library, is missing.",
     STOPPED_AT_GAP = LAPWING_STOPPED_AT_GAP: "There was a gap, and the policy was to end at one.",
     PEER_GONE = LAPWING_PEER_GONE: "A channel's other side has ended.",
     CORRUPT = LAPWING_CORRUPT: "A channel's other side wrote what is not allowed.",

@@ -75,7 +75,7 @@ pub(crate) struct Handle<T: Resource> {
 
 impl<T: Resource> Handle<T> {
     pub(crate) fn open(
-        open: impl FnOnce(&sys::Lapwing, *mut *mut T, *mut sys::lapwing_error) -> sys::lapwing_result,
+        open: impl FnOnce(&sys::Lapwing, *mut *mut T, *mut sys::lapwing_error) -> i32,
     ) -> Result<Handle<T>> {
         let library = library()?;
         let mut pointer = ptr::null_mut();

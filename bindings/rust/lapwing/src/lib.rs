@@ -12,8 +12,11 @@
 //! ..Default::default() }; let mut publisher = Publisher::open(&options, FOREVER)?;
 //! publisher.publish(&[100_i64, 101], FOREVER)?;
 //!
-//! let options =
-//!     SubscriberOptions { directory: "./quotes".into(), start: Start::Oldest, ..Default::default() };
+//! let options = SubscriberOptions {
+//!     directory: "./quotes".into(),
+//!     start: Start::Oldest,
+//!     ..Default::default()
+//! };
 //! for item in Subscriber::open(&options)?.items::<[i64; 2]>(FOREVER) {
 //!     match item? {
 //!         Item::Record { sequence, record } => println!("{sequence}: {record:?}"),
@@ -33,7 +36,7 @@
 //! | [`History`] | reads the journal by sequence, and maps it |
 //! | [`Books`] | order books of a bus of `dbn.mbo` |
 //! | [`Schema`], [`record!`] | what records are |
-//! | [`Producer`], [`Consumer`], [`Duplex`], [`Listener`] | channels: messages to one other process |
+//! | [`Producer`], [`Consumer`], [`Duplex`], [`Listener`] | channels to one other process |
 //! | [`log`] | the lines that publishers log |
 //!
 //! **Threads.** One thread at a time uses a handle, any thread: handles are `Send` and not `Sync`.

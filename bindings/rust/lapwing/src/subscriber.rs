@@ -166,7 +166,7 @@ pub struct SubscriberInfo {
 ///
 /// | | |
 /// | --- | --- |
-/// | [`read`](Subscriber::read) | rows of records or of a state, as many as are there, or one event |
+/// | [`read`](Subscriber::read) | rows of records or of a state, as many as there are, or an event |
 /// | [`take`](Subscriber::take) | the next record and nothing else: the fastest for one record |
 /// | [`items`](Subscriber::items) | an iterator of records, state and events, which ends at close |
 /// | `into_stream` | the same as a `Stream`, with the feature `tokio` |

@@ -166,7 +166,9 @@ fn a_subscriber_of_another_record_is_refused_by_the_field() {
         quantity: u32,
         price: i64,
     }
-    lapwing::record!(Other, "desk.quote", 1, { time: Time, instrument: Key, quantity, price: Price });
+    lapwing::record!(Other, "desk.quote", 1, {
+        time: Time, instrument: Key, quantity, price: Price,
+    });
 
     let bus = tempfile::tempdir().unwrap();
     let mut publisher = publisher_of_quotes(&bus);
@@ -216,7 +218,10 @@ fn info_says_how_both_sides_are() {
 
     let mut subscriber = from_the_oldest(&bus);
     assert_eq!(subscriber.info().unwrap().record_bytes, 0);
-    let caught_up = |item: &Item<Quote>| matches!(item, Item::Event(event) if event.kind() == EventKind::CaughtUp);
+    let caught_up = |item: &Item<Quote>| match item {
+        Item::Event(event) => event.kind() == EventKind::CaughtUp,
+        _ => false,
+    };
     subscriber.items(FOREVER).map(|item| item.unwrap()).find(caught_up).unwrap();
     let seen = subscriber.info().unwrap();
     assert_eq!((seen.schema.as_str(), seen.record_bytes, seen.records), ("desk.quote", 24, 5));

@@ -13,7 +13,8 @@ fn the_struct_of_dbn_mbo_has_the_fields_of_the_schema() {
     macro_rules! check {
         ($($member:ident),*) => {
             let members = [$((stringify!($member), std::mem::offset_of!(Mbo, $member))),*];
-            let fields = schema.fields.iter().map(|field| (field.name.as_str(), field.offset as usize));
+            let fields = schema.fields.iter();
+            let fields = fields.map(|field| (field.name.as_str(), field.offset as usize));
             assert_eq!(fields.collect::<Vec<_>>(), members);
         };
     }
