@@ -1,0 +1,71 @@
+//! What a step answers: one line or more.
+
+use std::fmt;
+use std::sync::LazyLock;
+
+use lapwing::{Code, Error};
+
+pub type Answer = Result<String, Failure>;
+
+/// Every answer that does not begin with ok.
+pub enum Failure {
+    /// An operation or a value that is not known here.
+    Unsupported,
+    /// By the name of its result, with what had been done before, as a pair.
+    Result(Code, String),
+}
+
+impl Failure {
+    /// What other languages get from the library, and Rust does not compile.
+    pub fn misuse() -> Failure {
+        Failure::Result(Code::MISUSE, String::new())
+    }
+
+    /// With these pairs where it has none.
+    pub fn or(self, pairs: &str) -> Failure {
+        match self {
+            Failure::Result(code, none) if none.is_empty() => {
+                Failure::Result(code, pairs.to_owned())
+            }
+            other => other,
+        }
+    }
+
+    pub fn with(self, pairs: String) -> Failure {
+        match self {
+            Failure::Result(code, _) => Failure::Result(code, pairs),
+            unsupported => unsupported,
+        }
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Failure {
+        Failure::Result(error.code(), String::new())
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failure::Unsupported => f.write_str("unsupported-step"),
+            Failure::Result(code, pairs) if pairs.is_empty() => f.write_str(name_of(*code)),
+            Failure::Result(code, pairs) => write!(f, "{} {pairs}", name_of(*code)),
+        }
+    }
+}
+
+/// With LAPWING_CONFORMANCE_BREAK two names are swapped, so that a comparison can be seen to fail.
+pub fn name_of(code: Code) -> &'static str {
+    static BREAKS: LazyLock<bool> =
+        LazyLock::new(|| std::env::var_os("LAPWING_CONFORMANCE_BREAK").is_some());
+    match code {
+        Code::TIMED_OUT if *BREAKS => Code::WOULD_BLOCK.name(),
+        Code::WOULD_BLOCK if *BREAKS => Code::TIMED_OUT.name(),
+        code => code.name(),
+    }
+}
+
+pub fn ok() -> Answer {
+    Ok("ok".to_owned())
+}

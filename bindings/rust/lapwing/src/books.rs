@@ -1,0 +1,335 @@
+//! The order books of a bus of dbn.mbo.
+
+use lapwing_sys as sys;
+
+use crate::batch::Batch;
+use crate::error::{Code, Error, Result};
+use crate::handle::Handle;
+
+/// An instrument of a publisher of the feed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct BookKey {
+    pub publisher_id: u16,
+    pub instrument_id: u32,
+}
+
+/// A side of a book.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Side {
+    Bid,
+    Ask,
+}
+
+/// A price and what is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Level {
+    /// 1e-9 of a currency or point.
+    pub price: i64,
+    /// Of all its orders.
+    pub size: u64,
+    /// 0: a top, of which the number of orders is not known.
+    pub orders: u32,
+}
+
+/// A resting order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Order {
+    pub order_id: u64,
+    /// 1e-9 of a currency or point.
+    pub price: i64,
+    /// Among equal prices the lower one is first.
+    pub place: u64,
+    /// UTC ns.
+    pub ts_recv: u64,
+    /// What is left of it.
+    pub size: u32,
+    pub flags: u32,
+}
+
+/// The book of an instrument: its best prices, and how it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Book {
+    pub bid: Option<Level>,
+    pub ask: Option<Level>,
+    /// False: within an event of the venue.
+    pub is_settled: bool,
+    /// Its orders may differ from the venue's.
+    pub is_stale: bool,
+    /// The feed gives the best price of each side, and no orders.
+    pub has_tops: bool,
+    pub bid_levels: u64,
+    pub ask_levels: u64,
+    pub orders: u64,
+    /// Of its last record; 0: none since a state was loaded.
+    pub sequence: u64,
+    /// Likewise, UTC ns.
+    pub ts_event: Option<u64>,
+    /// Likewise.
+    pub ts_recv: Option<u64>,
+    /// The last sequence of the bus that was lost; 0: none.
+    pub lost_through: u64,
+}
+
+/// All books.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct BooksInfo {
+    /// No book is within an event of the venue, and no state is being loaded.
+    pub is_settled: bool,
+    /// A state is: the books are half of it.
+    pub is_loading: bool,
+    /// Of the last record that is in them.
+    pub sequence: u64,
+    pub books: u64,
+    pub orders: u64,
+    /// Equal for equal books.
+    pub digest: u64,
+}
+
+/// Keeps the order books of every instrument.
+///
+/// ```no_run
+/// # use lapwing::*;
+/// # fn main() -> lapwing::Result<()> {
+/// let mut subscriber =
+///     Subscriber::open(&SubscriberOptions { directory: "./es".into(), ..Default::default() })?;
+/// let mut books = Books::new()?;
+/// let mut batch = Batch::new(4096);
+/// loop {
+///     subscriber.read(&mut batch, FOREVER)?;
+///     books.take(&batch)?;
+///     for key in books.keys()? {
+///         let book = books.find(key)?;
+///     }
+/// }
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct Books {
+    handle: Handle<sys::lapwing_books>,
+}
+
+impl Books {
+    pub fn new() -> Result<Books> {
+        // SAFETY: the two places are good.
+        let handle = Handle::open(|library, place, error| unsafe {
+            library.lapwing_books_create(place, error)
+        })?;
+        Ok(Books { handle })
+    }
+
+    /// What the last read of the batch gave: the batches of one subscriber in their order, events
+    /// too.
+    ///
+    /// Errors, after which nothing is changed: misuse (the batch does not follow the last one),
+    /// record-size (its rows are none of dbn.mbo or of the fold `orders`), invalid-argument (its
+    /// rows stand for others).
+    pub fn take(&mut self, batch: &Batch) -> Result<()> {
+        // SAFETY: the batch says what its memory holds.
+        self.handle.call(|library, books, error| unsafe {
+            library.lapwing_books_take(books, batch.as_c(), error)
+        })
+    }
+
+    /// Costs a sort of all orders, for the digest.
+    pub fn info(&self) -> Result<BooksInfo> {
+        let mut info = sys::lapwing_books_info {
+            struct_size: size_of::<sys::lapwing_books_info>() as u32,
+            ..Default::default()
+        };
+        // SAFETY: `info` says its size.
+        self.handle.call(|library, books, error| unsafe {
+            library.lapwing_books_inspect(books, &mut info, error)
+        })?;
+        Ok(BooksInfo {
+            is_settled: info.is_settled != 0,
+            is_loading: info.is_loading != 0,
+            sequence: info.sequence,
+            books: info.books,
+            orders: info.orders,
+            digest: info.digest,
+        })
+    }
+
+    /// The keys of all books, by publisher, then by instrument.
+    pub fn keys(&self) -> Result<Vec<BookKey>> {
+        let keys = all(|keys: &mut [sys::lapwing_book_key], count| {
+            // SAFETY: the memory is as large as said.
+            self.handle.call(|library, books, error| unsafe {
+                library.lapwing_books_list(books, keys.as_mut_ptr(), keys.len(), count, error)
+            })
+        })?;
+        Ok(keys.into_iter().map(BookKey::from).collect())
+    }
+
+    /// The book of an instrument; nothing where it was not seen.
+    pub fn find(&self, key: BookKey) -> Result<Option<Book>> {
+        let mut book = sys::lapwing_book {
+            struct_size: size_of::<sys::lapwing_book>() as u32,
+            ..Default::default()
+        };
+        // SAFETY: `book` says its size.
+        let found = self.handle.call(|library, books, error| unsafe {
+            library.lapwing_books_find(books, key.into(), &mut book, error)
+        });
+        match found {
+            Ok(()) => Ok(Some(Book::from(&book))),
+            Err(error) if error.code() == Code::NOT_FOUND => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Levels of a side, at most `max` from the index `from` on; 0 is the best.
+    pub fn levels(&self, key: BookKey, side: Side, from: usize, max: usize) -> Result<Vec<Level>> {
+        let mut levels = Vec::new();
+        self.levels_into(key, side, from, max, &mut levels)?;
+        Ok(levels)
+    }
+
+    /// The same into memory that is used again: `levels` is emptied first.
+    pub fn levels_into(
+        &self,
+        key: BookKey,
+        side: Side,
+        from: usize,
+        max: usize,
+        levels: &mut Vec<Level>,
+    ) -> Result<()> {
+        const PART: usize = 32;
+        let mut part = [sys::lapwing_level::default(); PART];
+        levels.clear();
+        while levels.len() < max {
+            let wanted = (max - levels.len()).min(PART);
+            let mut count = 0;
+            // SAFETY: the memory holds `wanted` levels.
+            self.handle.call(|library, books, error| unsafe {
+                library.lapwing_books_levels(
+                    books,
+                    key.into(),
+                    side.letter(),
+                    from + levels.len(),
+                    part.as_mut_ptr(),
+                    wanted,
+                    &mut count,
+                    error,
+                )
+            })?;
+            levels.extend(part[..count].iter().map(Level::from));
+            if count < wanted {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// The orders of a level, the first in the queue first. Error: not-found (no such level).
+    pub fn orders(&self, key: BookKey, side: Side, level: usize) -> Result<Vec<Order>> {
+        let orders = all(|orders: &mut [sys::lapwing_order], count| {
+            // SAFETY: the memory is as large as said.
+            self.handle.call(|library, books, error| unsafe {
+                library.lapwing_books_orders(
+                    books,
+                    key.into(),
+                    side.letter(),
+                    level,
+                    orders.as_mut_ptr(),
+                    orders.len(),
+                    count,
+                    error,
+                )
+            })
+        })?;
+        Ok(orders.iter().map(Order::from).collect())
+    }
+}
+
+/// Calls again with more memory, until everything fits.
+fn all<T: Clone + Default>(
+    mut list: impl FnMut(&mut [T], &mut usize) -> Result<()>,
+) -> Result<Vec<T>> {
+    let mut found = vec![T::default(); 16];
+    loop {
+        let mut count = 0;
+        match list(&mut found, &mut count) {
+            Err(error) if is_too_small(&error) && count > found.len() => {
+                found.resize(count, T::default());
+            }
+            done => {
+                done?;
+                found.truncate(count);
+                return Ok(found);
+            }
+        }
+    }
+}
+
+fn is_too_small(error: &Error) -> bool {
+    error.code() == Code::TOO_SMALL
+}
+
+impl Side {
+    fn letter(self) -> std::ffi::c_char {
+        match self {
+            Side::Bid => b'B' as std::ffi::c_char,
+            Side::Ask => b'A' as std::ffi::c_char,
+        }
+    }
+}
+
+impl From<sys::lapwing_book_key> for BookKey {
+    fn from(key: sys::lapwing_book_key) -> BookKey {
+        BookKey { publisher_id: key.publisher_id, instrument_id: key.instrument_id }
+    }
+}
+
+impl From<BookKey> for sys::lapwing_book_key {
+    fn from(key: BookKey) -> sys::lapwing_book_key {
+        sys::lapwing_book_key {
+            instrument_id: key.instrument_id,
+            publisher_id: key.publisher_id,
+            reserved: 0,
+        }
+    }
+}
+
+impl From<&sys::lapwing_level> for Level {
+    fn from(level: &sys::lapwing_level) -> Level {
+        Level { price: level.price, size: level.size, orders: level.orders }
+    }
+}
+
+impl From<&sys::lapwing_order> for Order {
+    fn from(order: &sys::lapwing_order) -> Order {
+        Order {
+            order_id: order.order_id,
+            price: order.price,
+            place: order.place,
+            ts_recv: order.ts_recv,
+            size: order.size,
+            flags: order.flags,
+        }
+    }
+}
+
+impl From<&sys::lapwing_book> for Book {
+    fn from(book: &sys::lapwing_book) -> Book {
+        let best =
+            |level: &sys::lapwing_level| (level.price != i64::MAX).then_some(Level::from(level));
+        let time = |ns: u64| (ns != u64::MAX).then_some(ns);
+        Book {
+            bid: best(&book.bid),
+            ask: best(&book.ask),
+            is_settled: book.is_settled != 0,
+            is_stale: book.is_stale != 0,
+            has_tops: book.has_tops != 0,
+            bid_levels: book.bid_levels,
+            ask_levels: book.ask_levels,
+            orders: book.orders,
+            sequence: book.sequence,
+            ts_event: time(book.ts_event),
+            ts_recv: time(book.ts_recv),
+            lost_through: book.lost_through,
+        }
+    }
+}

@@ -1,0 +1,274 @@
+//! Calls and one-way messages, in both directions.
+
+use std::fmt;
+
+use lapwing_sys as sys;
+
+use super::{outgoing, payload_of, sealed, send, side, Channel};
+use crate::error::Result;
+use crate::timeout::Timeout;
+
+/// One side of calls: either side may call the other.
+#[derive(Debug)]
+pub struct Duplex {
+    channel: Channel,
+}
+
+side!(Duplex);
+
+impl sealed::Sealed for Duplex {
+    fn of(channel: Channel) -> Duplex {
+        Duplex { channel }
+    }
+}
+
+/// Names a call that is under way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Call(u64);
+
+/// What the other side answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// A reply of that type, the server's to choose.
+    Reply { message_type: u32 },
+    /// An error of that number, the server's to choose; the payload is its text.
+    Error { code: u32 },
+}
+
+/// The answer to a call. Its payload is borrowed from the [`Duplex`].
+#[derive(Clone, Copy)]
+pub struct Reply<'d> {
+    pub outcome: Outcome,
+    /// The call had ended already (only with
+    /// [`ChannelOptions::late_replies`](crate::ChannelOptions::late_replies)).
+    pub is_late: bool,
+    pub payload: &'d [u8],
+}
+
+impl fmt::Debug for Reply<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Reply")
+            .field("outcome", &self.outcome)
+            .field("is_late", &self.is_late)
+            .field("payload", &format_args!("{} bytes", self.payload.len()))
+            .finish()
+    }
+}
+
+/// A call that has ended.
+#[derive(Debug)]
+pub struct Finished<'d> {
+    pub call: Call,
+    /// An error where it ended without an answer, timed-out for example.
+    pub reply: Result<Reply<'d>>,
+}
+
+/// A call or a one-way message of the other side.
+///
+/// Its payload stays until the next one is received; replies may be sent meanwhile.
+pub struct Request<'d> {
+    duplex: &'d Duplex,
+    given: sys::lapwing_reply,
+}
+
+impl Request<'_> {
+    /// What to answer; nothing for a one-way message, of which no answer is waited for. It can be
+    /// kept, and answered later with [`Duplex::reply`].
+    pub fn call(&self) -> Option<Call> {
+        (self.given.call != 0).then_some(Call(self.given.call))
+    }
+
+    /// The sender's to choose.
+    pub fn message_type(&self) -> u32 {
+        self.given.message.type_
+    }
+
+    /// In the other side's memory.
+    pub fn payload(&self) -> &[u8] {
+        // SAFETY: nothing receives while the request borrows the duplex.
+        unsafe { payload_of(&self.given.message) }
+    }
+
+    /// Answers it. Errors: misuse (it is no call, or was answered); else as of
+    /// [`Producer::send`](crate::Producer::send).
+    pub fn reply(
+        &self,
+        message_type: u32,
+        payload: &[u8],
+        timeout: impl Into<Timeout>,
+    ) -> Result<()> {
+        self.duplex.answer(self.given.call, message_type, payload, None, timeout.into())
+    }
+
+    /// Answers it with an error: a number of the server's own, and words.
+    pub fn reply_error(&self, code: u32, text: &str, timeout: impl Into<Timeout>) -> Result<()> {
+        self.duplex.answer(self.given.call, 0, text.as_bytes(), Some(code), timeout.into())
+    }
+}
+
+impl fmt::Debug for Request<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Request")
+            .field("call", &self.call())
+            .field("message_type", &self.message_type())
+            .field("bytes", &self.payload().len())
+            .finish()
+    }
+}
+
+impl Duplex {
+    /// Calls the other side, and waits for its answer.
+    ///
+    /// Errors: timed-out, interrupted, misuse (the request is above the maximum), limit (too many
+    /// calls are under way), and for good closed, peer-gone, corrupt.
+    pub fn call(
+        &mut self,
+        message_type: u32,
+        payload: &[u8],
+        timeout: impl Into<Timeout>,
+    ) -> Result<Reply<'_>> {
+        let call = self.start(message_type, payload, timeout)?;
+        self.finish(call)
+    }
+
+    /// Sends a request, whose reply must arrive within the timeout.
+    pub fn start(
+        &mut self,
+        message_type: u32,
+        payload: &[u8],
+        timeout: impl Into<Timeout>,
+    ) -> Result<Call> {
+        let (request, timeout) = (outgoing(message_type, payload), timeout.into());
+        let mut call = 0;
+        // SAFETY: the call copies the payload.
+        self.channel.handle.call(|library, channel, error| unsafe {
+            library.lapwing_channel_start(channel, &request, timeout.ns(), &mut call, error)
+        })?;
+        Ok(Call(call))
+    }
+
+    /// The end of that call, for which it waits until the call's own timeout. Error: misuse (it is
+    /// not under way); timed-out and others say how it ended without an answer.
+    pub fn finish(&mut self, call: Call) -> Result<Reply<'_>> {
+        self.finish_one(call.0, crate::FOREVER).reply
+    }
+
+    /// The next call to end, or a late reply. Errors: timed-out, would-block, interrupted (none has
+    /// ended), misuse (none is under way).
+    pub fn finish_any(&mut self, timeout: impl Into<Timeout>) -> Result<Finished<'_>> {
+        let finished = self.finish_one(0, timeout.into());
+        match finished {
+            Finished { call: Call(0), reply: Err(error) } => Err(error),
+            finished => Ok(finished),
+        }
+    }
+
+    fn finish_one(&mut self, call: u64, timeout: Timeout) -> Finished<'_> {
+        let mut given = empty_reply();
+        // SAFETY: `given` says its size.
+        let ended = self.channel.handle.call(|library, channel, error| unsafe {
+            library.lapwing_channel_finish(channel, call, timeout.ns(), &mut given, error)
+        });
+        let reply = ended.map(|()| Reply {
+            outcome: match given.is_error {
+                0 => Outcome::Reply { message_type: given.message.type_ },
+                _ => Outcome::Error { code: given.code },
+            },
+            is_late: given.is_late != 0,
+            // SAFETY: it stays until the next start or finish, and the duplex is borrowed until
+            // then.
+            payload: unsafe { payload_of(&given.message) },
+        });
+        Finished { call: Call(given.call), reply }
+    }
+
+    /// Ends a call without a reply.
+    pub fn cancel(&mut self, call: Call) -> Result<()> {
+        // SAFETY: no memory is given.
+        self.channel.handle.call(|library, channel, error| unsafe {
+            library.lapwing_channel_cancel(channel, call.0, error)
+        })
+    }
+
+    /// The next call or one-way message of the other side.
+    ///
+    /// Errors: timed-out, would-block, interrupted, and for good closed, peer-gone, corrupt.
+    pub fn receive(&mut self, timeout: impl Into<Timeout>) -> Result<Request<'_>> {
+        let timeout = timeout.into();
+        let mut given = empty_reply();
+        // SAFETY: `given` says its size.
+        self.channel.handle.call(|library, channel, error| unsafe {
+            library.lapwing_channel_next(channel, timeout.ns(), &mut given, error)
+        })?;
+        Ok(Request { duplex: self, given })
+    }
+
+    /// Answers a call that [`receive`](Duplex::receive) gave, in any order. Errors as of
+    /// [`Request::reply`].
+    pub fn reply(
+        &mut self,
+        call: Call,
+        message_type: u32,
+        payload: &[u8],
+        timeout: impl Into<Timeout>,
+    ) -> Result<()> {
+        self.answer(call.0, message_type, payload, None, timeout.into())
+    }
+
+    /// Answers it with an error: a number of the server's own, and words.
+    pub fn reply_error(
+        &mut self,
+        call: Call,
+        code: u32,
+        text: &str,
+        timeout: impl Into<Timeout>,
+    ) -> Result<()> {
+        self.answer(call.0, 0, text.as_bytes(), Some(code), timeout.into())
+    }
+
+    fn answer(
+        &self,
+        call: u64,
+        message_type: u32,
+        payload: &[u8],
+        error_code: Option<u32>,
+        timeout: Timeout,
+    ) -> Result<()> {
+        let reply = sys::lapwing_reply {
+            is_error: error_code.is_some().into(),
+            code: error_code.unwrap_or(0),
+            call,
+            message: outgoing(message_type, payload),
+            ..empty_reply()
+        };
+        // SAFETY: the call copies the payload.
+        self.channel.handle.call(|library, channel, error| unsafe {
+            library.lapwing_channel_reply(channel, &reply, timeout.ns(), error)
+        })
+    }
+
+    /// Sends a one-way message, which nobody answers. Errors as of
+    /// [`Producer::send`](crate::Producer::send).
+    pub fn send(
+        &mut self,
+        message_type: u32,
+        payload: &[u8],
+        timeout: impl Into<Timeout>,
+    ) -> Result<()> {
+        send(&self.channel, &[(message_type, payload)], timeout.into())
+    }
+
+    /// One-way messages in order. Where it fails, [`Error::progress`](crate::Error::progress) of
+    /// them are sent.
+    pub fn send_all(
+        &mut self,
+        messages: &[(u32, &[u8])],
+        timeout: impl Into<Timeout>,
+    ) -> Result<()> {
+        send(&self.channel, messages, timeout.into())
+    }
+}
+
+fn empty_reply() -> sys::lapwing_reply {
+    sys::lapwing_reply { struct_size: size_of::<sys::lapwing_reply>() as u32, ..Default::default() }
+}

@@ -1,0 +1,107 @@
+//! Listens on a path, and serves one peer after another.
+
+use std::os::fd::BorrowedFd;
+use std::path::Path;
+
+use lapwing_sys as sys;
+
+use super::{Channel, ChannelOptions, Side};
+use crate::error::Result;
+use crate::handle::{Handle, Interrupter};
+use crate::text::Text;
+use crate::timeout::Timeout;
+
+#[derive(Debug)]
+pub struct Listener {
+    handle: Handle<sys::lapwing_listener>,
+}
+
+impl Listener {
+    /// Listens on a path, for peers of this user and root, or of [`ChannelOptions::peer_uid`], the
+    /// one option that counts here.
+    ///
+    /// Errors: bus-taken (somebody listens there), not-a-lapwing-file, not-permitted, not-found,
+    /// path-too-long, system.
+    pub fn open(path: impl AsRef<Path>, options: &ChannelOptions) -> Result<Listener> {
+        let path = Text::of_path(path.as_ref(), "path")?;
+        options.with_c(|given| {
+            // SAFETY: the call copies path and options.
+            let handle = Handle::open(|library, place, error| unsafe {
+                library.lapwing_listener_open(path.as_ptr(), given, place, error)
+            })?;
+            Ok(Listener { handle })
+        })
+    }
+
+    /// Takes the place of the one that listens there now, as soon as that one calls accept or tend.
+    ///
+    /// Errors: no-bus, peer-gone, timed-out, refused, not-permitted, protocol.
+    pub fn take_over(
+        path: impl AsRef<Path>,
+        options: &ChannelOptions,
+        timeout: impl Into<Timeout>,
+    ) -> Result<Listener> {
+        let path = Text::of_path(path.as_ref(), "path")?;
+        let timeout = timeout.into();
+        options.with_c(|given| {
+            // SAFETY: the call copies path and options.
+            let handle = Handle::open(|library, place, error| unsafe {
+                let (path, timeout_ns) = (path.as_ptr(), timeout.ns());
+                library.lapwing_listener_take_over(path, given, timeout_ns, place, error)
+            })?;
+            Ok(Listener { handle })
+        })
+    }
+
+    /// Serves the next peer: `listener.accept::<Duplex>(…)`.
+    ///
+    /// Errors: timed-out, would-block, interrupted, closed (handed over), invalid-argument, limit,
+    /// no-space, system.
+    pub fn accept<S: Side>(
+        &mut self,
+        options: &ChannelOptions,
+        timeout: impl Into<Timeout>,
+    ) -> Result<S> {
+        let timeout = timeout.into();
+        options.with_c(|given| {
+            // SAFETY: the call copies the options.
+            let handle = Handle::open(|library, place, error| unsafe {
+                self.handle.bare(|_, listener| {
+                    library.lapwing_listener_accept(
+                        listener,
+                        S::ROLE.number(),
+                        given,
+                        timeout.ns(),
+                        place,
+                        error,
+                    )
+                })
+            })?;
+            Ok(S::of(Channel { handle }))
+        })
+    }
+
+    /// For while a peer is served: drops clients that stay silent, lets a successor take over.
+    /// Never waits. Error: closed (handed over).
+    pub fn tend(&mut self) -> Result<()> {
+        // SAFETY: no memory is given.
+        self.handle.call(|library, listener, error| unsafe {
+            library.lapwing_listener_tend(listener, error)
+        })
+    }
+
+    /// Readable when the call that was made last, accept or tend, has something to do. Nothing
+    /// where it was handed over.
+    pub fn fd(&self) -> Option<BorrowedFd<'_>> {
+        // SAFETY: any handle may be asked.
+        let fd =
+            self.handle.bare(|library, listener| unsafe { library.lapwing_listener_fd(listener) });
+        // SAFETY: it is open for as long as the listener is.
+        (fd >= 0).then(|| unsafe { BorrowedFd::borrow_raw(fd) })
+    }
+
+    /// Ends a wait of this listener from another thread.
+    pub fn interrupter(&self) -> Interrupter {
+        self.handle.interrupter()
+    }
+}

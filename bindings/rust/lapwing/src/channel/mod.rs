@@ -1,0 +1,257 @@
+//! Channels: messages of any size from one process to one other, with backpressure.
+//!
+//! | this side | the other | |
+//! | --- | --- | --- |
+//! | [`Producer`] | [`Consumer`] | messages in one direction |
+//! | [`Duplex`] | [`Duplex`] | calls and one-way messages in both |
+//!
+//! One process listens ([`Listener`]), the other connects; either may have either role.
+//!
+//! Payloads that are borrowed lie in the memory of the other side, which is this user's process or
+//! root's, unless another user was named. A side that keeps to the protocol does not write to a
+//! message before it is released; where that is not to be relied on, copy a payload, and check the
+//! copy.
+
+mod consumer;
+mod duplex;
+mod listener;
+mod options;
+mod producer;
+
+pub use consumer::{Consumer, Incoming, IncomingMessages, Message, Messages};
+pub use duplex::{Call, Duplex, Finished, Outcome, Reply, Request};
+pub use listener::Listener;
+pub use options::ChannelOptions;
+pub use producer::{Claim, Producer};
+
+use std::os::fd::BorrowedFd;
+use std::path::Path;
+
+use lapwing_sys as sys;
+
+use crate::error::Result;
+use crate::handle::{Handle, Interrupter};
+use crate::numbered::numbered;
+use crate::position::Id;
+use crate::text::Text;
+use crate::timeout::Timeout;
+
+numbered! {
+    /// What a side of a channel does.
+    ChannelRole {
+        Producer = LAPWING_PRODUCER, "producer";
+        Consumer = LAPWING_CONSUMER, "consumer";
+        /// Calls and one-way messages, in both directions.
+        Duplex = LAPWING_DUPLEX, "duplex";
+    }
+}
+
+/// A channel as of now.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ChannelInfo {
+    pub role: ChannelRole,
+    /// The same on both sides.
+    pub connection_id: Id,
+    /// Of a consumer what can come, else what can be sent.
+    pub message_bytes_max: u64,
+    pub sent: u64,
+    /// And released.
+    pub received: u64,
+    /// Of those sent, by the other side, as it says.
+    pub released: u64,
+    pub full_waits: u64,
+    pub empty_waits: u64,
+    pub sleeps: u64,
+    /// Of the other side: a system call each.
+    pub wakes: u64,
+    pub late_replies: u64,
+}
+
+/// What the three kinds of sides have in common.
+#[derive(Debug)]
+pub struct Channel {
+    handle: Handle<sys::lapwing_channel>,
+}
+
+impl Channel {
+    fn connect(
+        path: &Path,
+        role: ChannelRole,
+        options: &ChannelOptions,
+        timeout: Timeout,
+    ) -> Result<Channel> {
+        let path = Text::of_path(path, "path")?;
+        options.with_c(|given| {
+            // SAFETY: the call copies path and options.
+            let handle = Handle::open(|library, place, error| unsafe {
+                let (path, timeout_ns) = (path.as_ptr(), timeout.ns());
+                library.lapwing_channel_connect(
+                    path,
+                    role.number(),
+                    given,
+                    timeout_ns,
+                    place,
+                    error,
+                )
+            })?;
+            Ok(Channel { handle })
+        })
+    }
+
+    /// For an event loop. True: nothing has arrived (of a producer: there is no room for `bytes`),
+    /// and [`fd`](Channel::fd) becomes readable when that may have changed; it stands until the
+    /// next call with this channel. False: try at once.
+    pub fn arm(&mut self, bytes: usize) -> Result<bool> {
+        let mut armed = 0;
+        // SAFETY: `armed` is a place for it.
+        self.handle.call(|library, channel, error| unsafe {
+            library.lapwing_channel_arm(channel, bytes, &mut armed, error)
+        })?;
+        Ok(armed != 0)
+    }
+
+    /// Nothing where the channel is closed.
+    pub fn fd(&self) -> Option<BorrowedFd<'_>> {
+        // SAFETY: any handle may be asked.
+        let fd =
+            self.handle.bare(|library, channel| unsafe { library.lapwing_channel_fd(channel) });
+        // SAFETY: it is open for as long as the channel is.
+        (fd >= 0).then(|| unsafe { BorrowedFd::borrow_raw(fd) })
+    }
+
+    pub fn info(&self) -> Result<ChannelInfo> {
+        let mut info = sys::lapwing_channel_info {
+            struct_size: size_of::<sys::lapwing_channel_info>() as u32,
+            ..Default::default()
+        };
+        // SAFETY: `info` says its size.
+        self.handle.call(|library, channel, error| unsafe {
+            library.lapwing_channel_inspect(channel, &mut info, error)
+        })?;
+        Ok(ChannelInfo {
+            role: ChannelRole::from_number(info.role),
+            connection_id: info.connection_id.into(),
+            message_bytes_max: info.message_bytes_max,
+            sent: info.sent,
+            received: info.received,
+            released: info.released,
+            full_waits: info.full_waits,
+            empty_waits: info.empty_waits,
+            sleeps: info.sleeps,
+            wakes: info.wakes,
+            late_replies: info.late_replies,
+        })
+    }
+
+    /// Ends a wait of this side from another thread.
+    pub fn interrupter(&self) -> Interrupter {
+        self.handle.interrupter()
+    }
+
+    /// Ends the channel: the other side learns it at once. It may be called again; dropping does
+    /// the same.
+    pub fn close(&mut self) -> Result<()> {
+        // SAFETY: no memory is given.
+        self.handle.call(|library, channel, error| unsafe {
+            library.lapwing_channel_close(channel, error)
+        })
+    }
+}
+
+mod sealed {
+    pub trait Sealed {
+        fn of(channel: super::Channel) -> Self;
+    }
+}
+
+/// A side of a channel: [`Producer`], [`Consumer`] or [`Duplex`].
+pub trait Side: sealed::Sealed + Sized {
+    const ROLE: ChannelRole;
+
+    /// Connects to the side that listens at the path.
+    ///
+    /// Errors: no-bus (nothing is at the path), peer-gone (nobody listens), timed-out, refused,
+    /// not-permitted, invalid-argument, abi-mismatch, protocol, no-space, limit, unsupported,
+    /// system.
+    fn connect(
+        path: impl AsRef<Path>,
+        options: &ChannelOptions,
+        timeout: impl Into<Timeout>,
+    ) -> Result<Self> {
+        Channel::connect(path.as_ref(), Self::ROLE, options, timeout.into()).map(Self::of)
+    }
+}
+
+/// Makes a struct around a `Channel` a side.
+macro_rules! side {
+    ($type:ident) => {
+        impl crate::channel::Side for $type {
+            const ROLE: crate::channel::ChannelRole = crate::channel::ChannelRole::$type;
+        }
+
+        impl std::ops::Deref for $type {
+            type Target = crate::channel::Channel;
+
+            fn deref(&self) -> &crate::channel::Channel {
+                &self.channel
+            }
+        }
+
+        impl std::ops::DerefMut for $type {
+            fn deref_mut(&mut self) -> &mut crate::channel::Channel {
+                &mut self.channel
+            }
+        }
+    };
+}
+use side;
+
+/// A message for the library, whose payload it copies.
+fn outgoing(message_type: u32, payload: &[u8]) -> sys::lapwing_message {
+    sys::lapwing_message {
+        payload: payload.as_ptr().cast(),
+        bytes: payload.len(),
+        type_: message_type,
+        reserved: 0,
+    }
+}
+
+/// The payload of a message that the library gave.
+///
+/// # Safety
+/// The message is borrowed for as long as the reference lives.
+unsafe fn payload_of<'a>(message: &sys::lapwing_message) -> &'a [u8] {
+    match message.payload.is_null() {
+        true => &[],
+        // SAFETY: as the caller says.
+        false => unsafe { std::slice::from_raw_parts(message.payload.cast::<u8>(), message.bytes) },
+    }
+}
+
+/// Sends messages in order, of which `progress` of the error are sent where it fails.
+fn send(channel: &Channel, messages: &[(u32, &[u8])], timeout: Timeout) -> Result<()> {
+    // One message, the usual case, needs no memory.
+    let send = |messages: &[sys::lapwing_message]| {
+        let mut sent = 0;
+        // SAFETY: the payloads live until the call has copied them.
+        let done = channel.handle.call(|library, channel, error| unsafe {
+            library.lapwing_channel_send(
+                channel,
+                messages.as_ptr(),
+                messages.len(),
+                timeout.ns(),
+                &mut sent,
+                error,
+            )
+        });
+        done.map_err(|error| error.with_progress(sent as u64))
+    };
+    match messages {
+        [(message_type, payload)] => send(&[outgoing(*message_type, payload)]),
+        _ => {
+            let messages = messages.iter().map(|(of, payload)| outgoing(*of, payload));
+            send(&messages.collect::<Vec<_>>())
+        }
+    }
+}

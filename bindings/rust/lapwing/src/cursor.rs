@@ -1,0 +1,88 @@
+//! A position that survives the process.
+
+use std::path::Path;
+
+use lapwing_sys as sys;
+
+use crate::error::{Code, Result};
+use crate::handle::Handle;
+use crate::position::Position;
+use crate::text::Text;
+use crate::timeout::Timeout;
+
+/// What was committed last.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Commit {
+    /// Everything up to it is processed.
+    pub position: Position,
+    /// Where the program's own output ended then: a length …
+    pub output_bytes: u64,
+    /// … and the number of a file; 0 where there is none.
+    pub output_file: u64,
+}
+
+/// A file in which a program keeps how far it has processed a bus.
+///
+/// [`Start::After`](crate::Start::After) with its position goes on exactly there.
+#[derive(Debug)]
+pub struct Cursor {
+    handle: Handle<sys::lapwing_cursor>,
+}
+
+impl Cursor {
+    /// Takes the lock of the file, for which it waits, and reads it; makes it if it is missing.
+    /// `durable`: no power cut takes a commit back, which costs a sync.
+    ///
+    /// Errors: bus-taken, damaged, abi-mismatch, not-a-lapwing-file, invalid-argument, not-found,
+    /// not-permitted, no-space, system.
+    pub fn open(
+        path: impl AsRef<Path>,
+        durable: bool,
+        timeout: impl Into<Timeout>,
+    ) -> Result<Cursor> {
+        let path = Text::of_path(path.as_ref(), "path")?;
+        let flags = if durable { sys::LAPWING_CURSOR_DURABLE } else { 0 };
+        let timeout = timeout.into();
+        // SAFETY: the call copies the path.
+        let handle = Handle::open(|library, place, error| unsafe {
+            library.lapwing_cursor_open(path.as_ptr(), flags, timeout.ns(), place, error)
+        })?;
+        Ok(Cursor { handle })
+    }
+
+    /// The last commit; nothing where there was none yet.
+    pub fn last(&self) -> Result<Option<Commit>> {
+        let mut position = sys::lapwing_position::default();
+        let (mut output_bytes, mut output_file) = (0, 0);
+        // SAFETY: each is a place for what is written there.
+        let found = self.handle.call(|library, cursor, error| unsafe {
+            library.lapwing_cursor_position(
+                cursor,
+                &mut position,
+                &mut output_bytes,
+                &mut output_file,
+                error,
+            )
+        });
+        match found {
+            Ok(()) => Ok(Some(Commit { position: position.into(), output_bytes, output_file })),
+            Err(error) if error.code() == Code::NOT_FOUND => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Everything up to the position is processed. One with sequence 0 changes nothing.
+    pub fn commit(&mut self, commit: &Commit) -> Result<()> {
+        let position = commit.position.to_c();
+        // SAFETY: `position` is one.
+        self.handle.call(|library, cursor, error| unsafe {
+            library.lapwing_cursor_commit(
+                cursor,
+                &position,
+                commit.output_bytes,
+                commit.output_file,
+                error,
+            )
+        })
+    }
+}

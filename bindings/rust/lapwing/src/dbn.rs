@@ -1,0 +1,48 @@
+//! Records of Databento's binary encoding, as the schema `dbn.mbo` has them.
+
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+
+/// An order's event, market by order: the schema `dbn.mbo`, 56 bytes.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout,
+)]
+#[repr(C)]
+pub struct Mbo {
+    /// Of the whole record, in units of 4 bytes: 14.
+    pub length: u8,
+    /// [`RTYPE_MBO`].
+    pub rtype: u8,
+    pub publisher_id: u16,
+    pub instrument_id: u32,
+    /// UTC ns, the venue's.
+    pub ts_event: u64,
+    pub order_id: u64,
+    /// 1e-9; `i64::MAX`: none.
+    pub price: i64,
+    pub size: u32,
+    /// A sum of bits: [`FLAG_LAST`] …
+    pub flags: u8,
+    pub channel_id: u8,
+    /// `A` add, `M` modify, `C` cancel, `R` clear the book, `T` trade, `F` fill, `N` none.
+    pub action: u8,
+    /// `A` ask, `B` bid, `N` none.
+    pub side: u8,
+    /// UTC ns.
+    pub ts_recv: u64,
+    /// ns from the venue's send to `ts_recv`.
+    pub ts_in_delta: i32,
+    /// The venue's, not the bus's.
+    pub sequence: u32,
+}
+
+pub const RTYPE_MBO: u8 = 0xa0;
+/// The last record of an event of the venue.
+pub const FLAG_LAST: u8 = 0x80;
+
+impl Mbo {
+    /// An event of an order whose other members are zero.
+    pub fn new(action: u8, side: u8, order_id: u64, price: i64, size: u32) -> Mbo {
+        let length = (size_of::<Mbo>() / 4) as u8;
+        Mbo { length, rtype: RTYPE_MBO, action, side, order_id, price, size, ..Mbo::default() }
+    }
+}

@@ -1,0 +1,167 @@
+//! What a subscriber delivers beside records: docs/events.md has each kind.
+
+use std::fmt;
+
+use lapwing_sys as sys;
+
+use crate::numbered::numbered;
+use crate::position::Id;
+use crate::text::text_of;
+
+numbered! {
+    EventKind {
+        /// [`Event::gap`] did not come from the ring; fillable: its records follow.
+        Gap = LAPWING_EVENT_GAP, "gap";
+        /// Nothing can give [`Event::gap`].
+        Lost = LAPWING_EVENT_LOST, "lost";
+        /// A session begins at the sequence: the first one, or the next. The first event of all.
+        Session = LAPWING_EVENT_SESSION, "session";
+        /// Another history begins at the sequence.
+        Reset = LAPWING_EVENT_RESET, "reset";
+        /// Everything up to the join, the sequence, was delivered.
+        CaughtUp = LAPWING_EVENT_CAUGHT_UP, "caught-up";
+        /// The publisher lives and is silent.
+        Stale = LAPWING_EVENT_STALE, "stale";
+        /// It ended without closing; the next one is waited for.
+        PublisherGone = LAPWING_EVENT_PUBLISHER_GONE, "publisher-gone";
+        /// The session was closed after the sequence.
+        Closed = LAPWING_EVENT_CLOSED, "closed";
+        /// The state is complete, as of the sequence.
+        SnapshotComplete = LAPWING_EVENT_SNAPSHOT_COMPLETE, "snapshot-complete";
+        /// No checkpoint can be used; the sequence comes first.
+        NoSnapshot = LAPWING_EVENT_NO_SNAPSHOT, "no-snapshot";
+        /// Fallen behind `behind_records` or `behind_time`.
+        Behind = LAPWING_EVENT_BEHIND, "behind";
+        /// Everything that was published is taken.
+        Live = LAPWING_EVENT_LIVE, "live";
+    }
+}
+
+numbered! {
+    /// Why records are missing.
+    Cause {
+        /// The publisher overwrote them before they were read.
+        Lapped = LAPWING_CAUSE_LAPPED, "lapped";
+        /// Between a dead session and the next one.
+        Session = LAPWING_CAUSE_SESSION, "session";
+        /// Will never exist: recorded after a power cut.
+        Void = LAPWING_CAUSE_VOID, "void";
+        /// Retention removed them.
+        Pruned = LAPWING_CAUSE_PRUNED, "pruned";
+        /// The journal's bytes fail their sum, or are gone.
+        Damaged = LAPWING_CAUSE_DAMAGED, "damaged";
+    }
+}
+
+/// A range that did not come from the ring.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Gap {
+    pub first: u64,
+    /// Inclusive; `first - 1`: nothing is missing, and the text says what is wrong.
+    pub last: u64,
+    pub cause: Cause,
+    /// The journal holds the range.
+    pub is_fillable: bool,
+    /// The next sequence that is tried in the ring.
+    pub resume: u64,
+}
+
+/// An event, which stands exactly where it belongs between two records.
+#[derive(Clone)]
+#[repr(transparent)]
+pub struct Event(sys::lapwing_event);
+
+impl Event {
+    pub(crate) fn of(event: &sys::lapwing_event) -> &Event {
+        // SAFETY: Event is transparent.
+        unsafe { &*(event as *const sys::lapwing_event).cast::<Event>() }
+    }
+
+    pub fn kind(&self) -> EventKind {
+        EventKind::from_number(self.0.kind)
+    }
+
+    /// The event's, as its kind says.
+    pub fn sequence(&self) -> u64 {
+        self.0.sequence
+    }
+
+    /// Of gap and lost; after a gap also of snapshot-complete and no-snapshot.
+    pub fn gap(&self) -> Option<Gap> {
+        (self.0.cause != 0).then(|| Gap {
+            first: self.0.first,
+            last: self.0.last,
+            cause: Cause::from_number(self.0.cause),
+            is_fillable: self.0.fillable != 0,
+            resume: self.0.resume,
+        })
+    }
+
+    /// Of the records that follow.
+    pub fn record_bytes(&self) -> u32 {
+        self.0.record_bytes
+    }
+
+    /// Of the records that follow.
+    pub fn schema(&self) -> &str {
+        text_of(&self.0.schema)
+    }
+
+    /// [`Schema::of_bus`](crate::Schema::of_bus) has the fields of the records that follow.
+    pub fn is_described(&self) -> bool {
+        self.0.is_described != 0
+    }
+
+    /// Of session: whether it is the first.
+    pub fn is_first_session(&self) -> bool {
+        self.0.is_first_session != 0
+    }
+
+    pub fn journal_id(&self) -> Id {
+        self.0.journal_id.into()
+    }
+
+    pub fn session_id(&self) -> Id {
+        self.0.session_id.into()
+    }
+
+    /// Of the state that was loaded.
+    pub fn fold(&self) -> &str {
+        text_of(&self.0.fold)
+    }
+
+    /// Of snapshot-complete: how many entries the state has.
+    pub fn state_entries(&self) -> u64 {
+        self.0.state_entries
+    }
+
+    /// In words: why, which checkpoint, how a session ended. Empty where nothing is to be said.
+    pub fn text(&self) -> &str {
+        text_of(&self.0.text)
+    }
+}
+
+impl fmt::Debug for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Event")
+            .field("kind", &self.kind())
+            .field("sequence", &self.sequence())
+            .field("gap", &self.gap())
+            .field("schema", &self.schema())
+            .field("text", &self.text())
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Display for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.kind(), self.sequence())?;
+        if let Some(gap) = self.gap() {
+            write!(f, ", {} to {} {}", gap.first, gap.last, gap.cause)?;
+        }
+        match self.text() {
+            "" => Ok(()),
+            text => write!(f, ": {text}"),
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! What the library makes and must get back: a handle, and the interrupter of one.
+//!
+//! One thread at a time uses a handle, any thread: so handles are `Send` and not `Sync`. Only an
+//! interrupt may come from elsewhere, and it keeps the handle alive while it runs.
+
+use std::cell::Cell;
+use std::fmt;
+use std::marker::PhantomData;
+use std::ptr::{self, NonNull};
+use std::sync::{Arc, Weak};
+
+use lapwing_sys as sys;
+
+use crate::error::{check, library, Error, Result};
+
+/// An opaque type of lapwing.h.
+pub(crate) trait Resource: 'static {
+    /// # Safety
+    /// `*place` was opened, and no call uses it.
+    unsafe fn destroy(library: &sys::Lapwing, place: *mut *mut Self);
+}
+
+/// One whose waits can be ended.
+pub(crate) trait Waits: Resource {
+    /// # Safety
+    /// `pointer` was opened and not destroyed.
+    unsafe fn interrupt(library: &sys::Lapwing, pointer: *mut Self);
+}
+
+macro_rules! resource {
+    ($type:ident, $destroy:ident $(, $interrupt:ident)?) => {
+        impl Resource for sys::$type {
+            unsafe fn destroy(library: &sys::Lapwing, place: *mut *mut Self) {
+                unsafe { library.$destroy(place) }
+            }
+        }
+        $(impl Waits for sys::$type {
+            unsafe fn interrupt(library: &sys::Lapwing, pointer: *mut Self) {
+                unsafe { library.$interrupt(pointer) }
+            }
+        })?
+    };
+}
+
+resource!(lapwing_publisher, lapwing_publisher_destroy, lapwing_publisher_interrupt);
+resource!(lapwing_subscriber, lapwing_subscriber_destroy, lapwing_subscriber_interrupt);
+resource!(lapwing_cursor, lapwing_cursor_destroy);
+resource!(lapwing_history, lapwing_history_destroy);
+resource!(lapwing_books, lapwing_books_destroy);
+resource!(lapwing_listener, lapwing_listener_destroy, lapwing_listener_interrupt);
+resource!(lapwing_channel, lapwing_channel_destroy, lapwing_channel_interrupt);
+
+struct Owned<T: Resource> {
+    pointer: NonNull<T>,
+    library: &'static sys::Lapwing,
+}
+
+// SAFETY: any thread may use a handle, one at a time (rule 4 of lapwing.h): Handle is not Sync.
+// What an Interrupter calls through its share may be called at any time.
+unsafe impl<T: Resource> Send for Owned<T> {}
+unsafe impl<T: Resource> Sync for Owned<T> {}
+
+impl<T: Resource> Drop for Owned<T> {
+    fn drop(&mut self) {
+        let mut pointer = self.pointer.as_ptr();
+        // SAFETY: nobody shares it any more.
+        unsafe { T::destroy(self.library, &mut pointer) }
+    }
+}
+
+pub(crate) struct Handle<T: Resource> {
+    owned: Arc<Owned<T>>,
+    not_sync: PhantomData<Cell<()>>,
+}
+
+impl<T: Resource> Handle<T> {
+    pub(crate) fn open(
+        open: impl FnOnce(&sys::Lapwing, *mut *mut T, *mut sys::lapwing_error) -> i32,
+    ) -> Result<Handle<T>> {
+        let library = library()?;
+        let mut pointer = ptr::null_mut();
+        check(|error| open(library, &mut pointer, error))?;
+        let pointer = NonNull::new(pointer).expect("an open that succeeds gives a handle");
+        Ok(Handle { owned: Arc::new(Owned { pointer, library }), not_sync: PhantomData })
+    }
+
+    /// A call with this handle, and what it writes in case of an error.
+    #[inline]
+    pub(crate) fn call(
+        &self,
+        call: impl FnOnce(&sys::Lapwing, *mut T, *mut sys::lapwing_error) -> sys::lapwing_result,
+    ) -> Result<()> {
+        check(|error| call(self.owned.library, self.owned.pointer.as_ptr(), error))
+    }
+
+    /// A call that has no words for errors.
+    #[inline]
+    pub(crate) fn bare<R>(&self, call: impl FnOnce(&sys::Lapwing, *mut T) -> R) -> R {
+        call(self.owned.library, self.owned.pointer.as_ptr())
+    }
+}
+
+impl<T: Resource> fmt::Debug for Handle<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Pointer::fmt(&self.owned.pointer, f)
+    }
+}
+
+impl<T: Waits> Handle<T> {
+    pub(crate) fn interrupter(&self) -> Interrupter {
+        let owned: Weak<Owned<T>> = Arc::downgrade(&self.owned);
+        Interrupter(owned)
+    }
+}
+
+trait Interrupt: Send + Sync {
+    fn interrupt(&self);
+}
+
+impl<T: Waits> Interrupt for Owned<T> {
+    fn interrupt(&self) {
+        // SAFETY: it is destroyed in Drop only.
+        unsafe { T::interrupt(self.library, self.pointer.as_ptr()) }
+    }
+}
+
+/// Ends the waits of a publisher, subscriber, listener or channel from any thread.
+///
+/// It does not keep its handle open. In a signal handler it may be used while the handle is certain
+/// to live: if it were dropped at that moment, the handler would free it.
+#[derive(Clone)]
+pub struct Interrupter(Weak<dyn Interrupt>);
+
+impl Interrupter {
+    /// Ends the wait that is under way, or else the next one, once: the call answers
+    /// [`Code::INTERRUPTED`](crate::Code::INTERRUPTED). False, and nothing happens, if the handle
+    /// was dropped.
+    pub fn interrupt(&self) -> bool {
+        match self.0.upgrade() {
+            Some(owned) => {
+                owned.interrupt();
+                true
+            }
+            None => false,
+        }
+    }
+}
+
+impl fmt::Debug for Interrupter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Interrupter").field("is_open", &(self.0.strong_count() > 0)).finish()
+    }
+}
+
+/// What a library of a later release may answer, and this crate has no word for.
+pub(crate) fn unknown(what: &str, number: u32) -> Error {
+    Error::new(
+        crate::Code::UNSUPPORTED,
+        format!(
+            "the library gave {what} {number}, which this crate does not know; use a newer crate"
+        ),
+    )
+}

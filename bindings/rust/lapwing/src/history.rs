@@ -1,0 +1,171 @@
+//! The journal by sequence, with a publisher or without.
+
+use std::ops::RangeInclusive;
+use std::path::Path;
+use std::slice;
+
+use lapwing_sys as sys;
+use zerocopy::{FromBytes, Immutable, KnownLayout};
+
+use crate::batch::{Batch, Chunk};
+use crate::error::{library, Result};
+use crate::handle::Handle;
+use crate::position::Id;
+use crate::text::{text_of, Text};
+
+/// A journal as of the call.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct HistoryInfo {
+    pub record_bytes: u32,
+    pub schema: String,
+    pub journal_id: Id,
+    /// That retention has kept.
+    pub oldest: u64,
+    /// The newest that can be read.
+    pub archived: u64,
+    pub durable: u64,
+}
+
+/// Reads a bus's journal by sequence.
+#[derive(Debug)]
+pub struct History {
+    handle: Handle<sys::lapwing_history>,
+}
+
+impl History {
+    /// Of the bus in that directory.
+    ///
+    /// Errors: no-bus, no-journal, damaged, not-permitted, not-a-lapwing-file, abi-mismatch,
+    /// system.
+    pub fn open(directory: impl AsRef<Path>) -> Result<History> {
+        let directory = Text::of_path(directory.as_ref(), "directory")?;
+        // SAFETY: the call copies the directory.
+        let handle = Handle::open(|library, place, error| unsafe {
+            library.lapwing_history_open(directory.as_ptr(), place, error)
+        })?;
+        Ok(History { handle })
+    }
+
+    pub fn info(&self) -> Result<HistoryInfo> {
+        let mut info = sys::lapwing_history_info {
+            struct_size: size_of::<sys::lapwing_history_info>() as u32,
+            ..Default::default()
+        };
+        // SAFETY: `info` says its size.
+        self.handle.call(|library, history, error| unsafe {
+            library.lapwing_history_inspect(history, &mut info, error)
+        })?;
+        Ok(HistoryInfo {
+            record_bytes: info.record_bytes,
+            schema: text_of(&info.schema).to_owned(),
+            journal_id: info.journal_id.into(),
+            oldest: info.oldest,
+            archived: info.archived,
+            durable: info.durable,
+        })
+    }
+
+    /// Rows from that sequence on, or one event, lost.
+    ///
+    /// Errors: would-block (it is beyond `archived`), invalid-argument (it is no sequence).
+    pub fn read<'b>(&mut self, first: u64, batch: &'b mut Batch) -> Result<Chunk<'b>> {
+        // SAFETY: the batch says what its memory holds.
+        batch.fill(|batch| {
+            self.handle.call(|library, history, error| unsafe {
+                library.lapwing_history_read(history, first, batch, error)
+            })
+        })
+    }
+
+    /// The sequence from which to read so that nothing published at or after that time is missed.
+    pub fn find_time(&mut self, utc_ns: u64) -> Result<u64> {
+        let mut sequence = 0;
+        // SAFETY: `sequence` is a place for it.
+        self.handle.call(|library, history, error| unsafe {
+            library.lapwing_history_find_time(history, utc_ns, &mut sequence, error)
+        })?;
+        Ok(sequence)
+    }
+
+    /// The rows of these sequences where they are, as far as the finished segment goes that the
+    /// first is in: map on from [`View::first`] + [`View::len`].
+    ///
+    /// Errors: would-block (the segment still grows: read it), not-permitted (others may write to
+    /// the file: read it), pruned, not-found (a void), damaged, invalid-argument, system.
+    pub fn map(&mut self, sequences: RangeInclusive<u64>) -> Result<View> {
+        let mut view = sys::lapwing_view {
+            struct_size: size_of::<sys::lapwing_view>() as u32,
+            ..Default::default()
+        };
+        let (&first, &last) = (sequences.start(), sequences.end());
+        // SAFETY: `view` says its size.
+        self.handle.call(|library, history, error| unsafe {
+            library.lapwing_history_map(history, first, last, &mut view, error)
+        })?;
+        Ok(View(view))
+    }
+}
+
+/// Rows of a journal's file in place, read-only. It outlives the [`History`], and dropping it ends
+/// it.
+///
+/// Nobody else can write to the file. In a forked child the memory is not mapped.
+#[derive(Debug)]
+pub struct View(sys::lapwing_view);
+
+// SAFETY: the memory does not change, and any thread may end a view.
+unsafe impl Send for View {}
+unsafe impl Sync for View {}
+
+impl View {
+    pub fn len(&self) -> usize {
+        self.0.count as usize
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.count == 0
+    }
+
+    pub fn row_bytes(&self) -> usize {
+        self.0.row_bytes as usize
+    }
+
+    /// From the beginning of a row to that of the next.
+    pub fn stride_bytes(&self) -> usize {
+        self.0.stride_bytes
+    }
+
+    /// Sequence of row 0; row i is first + i.
+    pub fn first(&self) -> u64 {
+        self.0.first
+    }
+
+    pub fn get(&self, row: usize) -> Option<&[u8]> {
+        // SAFETY: row i is at rows + i * stride, and is mapped for as long as the view lives.
+        (row < self.len()).then(|| unsafe {
+            let start = self.0.rows.cast::<u8>().add(row * self.0.stride_bytes);
+            slice::from_raw_parts(start, self.row_bytes())
+        })
+    }
+
+    /// A row in place, as a struct. Nothing where there is no such row, or where the struct has
+    /// another size or a greater alignment.
+    pub fn get_as<R: FromBytes + Immutable + KnownLayout>(&self, row: usize) -> Option<&R> {
+        R::ref_from_bytes(self.get(row)?).ok()
+    }
+
+    /// All rows.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &[u8]> + '_ {
+        (0..self.len()).map(|row| self.get(row).expect("a row of the view"))
+    }
+}
+
+impl Drop for View {
+    fn drop(&mut self) {
+        if let Ok(library) = library() {
+            // SAFETY: no reference into it is left.
+            unsafe { library.lapwing_history_unmap(&mut self.0) }
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! Lapwing: a broadcast bus for market data on one Linux machine, in shared memory.
+//!
+//! One process publishes records of a fixed size, any number of processes read them, each at its
+//! own pace. Nothing is lost: a reader that was lapped, crashed or started late gets the exact
+//! range that it missed, from the journal, and then the records.
+//!
+//! ```no_run
+//! use lapwing::{Item, Publisher, PublisherOptions, Start, Subscriber, SubscriberOptions, FOREVER};
+//!
+//! # fn main() -> lapwing::Result<()> {
+//! let options = PublisherOptions { directory: "./quotes".into(), record_bytes: 16,
+//! ..Default::default() }; let mut publisher = Publisher::open(&options, FOREVER)?;
+//! publisher.publish(&[100_i64, 101], FOREVER)?;
+//!
+//! let options = SubscriberOptions {
+//!     directory: "./quotes".into(),
+//!     start: Start::Oldest,
+//!     ..Default::default()
+//! };
+//! for item in Subscriber::open(&options)?.items::<[i64; 2]>(FOREVER) {
+//!     match item? {
+//!         Item::Record { sequence, record } => println!("{sequence}: {record:?}"),
+//!         Item::State(_) => {}
+//!         Item::Event(event) => println!("{event}"), // a gap, a loss, a new session
+//!     }
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! | | |
+//! | --- | --- |
+//! | [`Publisher`] | writes a bus |
+//! | [`Subscriber`] | reads one: [`Batch`]es of rows, [`Items`], single records, a `Stream` |
+//! | [`Cursor`] | keeps how far a program has read, on disk |
+//! | [`History`] | reads the journal by sequence, and maps it |
+//! | [`Books`] | order books of a bus of `dbn.mbo` |
+//! | [`Schema`], [`record!`] | what records are |
+//! | [`Producer`], [`Consumer`], [`Duplex`], [`Listener`] | channels to one other process |
+//! | [`log`] | the lines that publishers log |
+//!
+//! **Threads.** One thread at a time uses a handle, any thread: handles are `Send` and not `Sync`.
+//! An [`Interrupter`] ends a wait from elsewhere. A call that may wait takes a [`Timeout`].
+//!
+//! **Fork.** In a forked child every call answers forked, and dropping frees memory. The parent
+//! notices nothing.
+//!
+//! **The library.** `liblapwing.so.1` is loaded by the first call: the one that `LAPWING_LIBRARY`
+//! names, else the one that was built with this crate, else the system's. One of another ABI is
+//! refused.
+
+#![deny(unsafe_op_in_unsafe_fn)]
+#![warn(missing_debug_implementations)]
+
+mod batch;
+mod books;
+mod channel;
+mod cursor;
+pub mod dbn;
+mod error;
+mod event;
+mod handle;
+mod history;
+mod items;
+pub mod log;
+mod numbered;
+mod position;
+mod publisher;
+#[doc(hidden)]
+pub mod record;
+mod schema;
+#[cfg(feature = "tokio")]
+mod stream;
+mod subscriber;
+mod text;
+mod timeout;
+
+pub use batch::{Batch, Chunk, Rows};
+pub use books::{Book, BookKey, Books, BooksInfo, Level, Order, Side as BookSide};
+pub use channel::{
+    Call, Channel, ChannelInfo, ChannelOptions, ChannelRole, Claim, Consumer, Duplex, Finished,
+    Incoming, IncomingMessages, Listener, Message, Messages, Outcome, Producer, Reply, Request,
+    Side,
+};
+pub use cursor::{Commit, Cursor};
+pub use error::{Code, Error, Result};
+pub use event::{Cause, Event, EventKind, Gap};
+pub use handle::Interrupter;
+pub use history::{History, HistoryInfo, View};
+pub use items::{Item, Items};
+pub use position::{Id, Position};
+pub use publisher::{
+    JournalState, OnFailure, OnLag, Publisher, PublisherInfo, PublisherOptions, Settled,
+    SyncInterval,
+};
+pub use record::{Meaning, Record};
+pub use schema::{Field, FieldType, Role, Schema, Unit, Value};
+#[cfg(feature = "tokio")]
+pub use stream::ItemStream;
+pub use subscriber::{Conflate, OnGap, Start, Subscriber, SubscriberInfo, SubscriberOptions, Wait};
+pub use timeout::{Timeout, FOREVER, NOW};
+
+/// The library that is loaded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Version {
+    /// `0.2.0` for example.
+    pub release: &'static str,
+    pub abi_major: u16,
+    pub abi_minor: u16,
+}
+
+/// The library, which this loads if no call did before.
+///
+/// Errors: not-found (it is not on this machine), abi-mismatch.
+pub fn version() -> Result<Version> {
+    let library = error::library()?;
+    let mut abi = 0;
+    // SAFETY: what it returns is static.
+    let release = unsafe { std::ffi::CStr::from_ptr(library.lapwing_version(&mut abi)) };
+    Ok(Version {
+        release: release.to_str().unwrap_or("unknown"),
+        abi_major: (abi >> 16) as u16,
+        abi_minor: abi as u16,
+    })
+}

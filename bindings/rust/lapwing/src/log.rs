@@ -1,0 +1,81 @@
+//! The lines that publishers log, of the whole process. By default they are dropped.
+
+use std::ffi::{c_char, c_void, CStr};
+use std::ptr;
+use std::sync::{Mutex, PoisonError};
+
+use crate::error::{library, Code, Error, Result};
+
+const LINE_BYTES_MAX: usize = 4096;
+
+type Sink = Box<dyn Fn(&str) + Send + Sync>;
+
+/// The one that is set. It is boxed twice: the library keeps a thin pointer.
+static SINK: Mutex<Option<Box<Sink>>> = Mutex::new(None);
+
+/// `sink` gets every line from now on, one at a time, on threads of the library's own. It must not
+/// call Lapwing, and a panic in it ends the process.
+pub fn set(sink: impl Fn(&str) + Send + Sync + 'static) -> Result<()> {
+    replace(Some(Box::new(Box::new(sink))), 0)
+}
+
+/// Lines go into a queue of 256, which [`read`] empties. Where it is full the oldest is dropped.
+pub fn queue() -> Result<()> {
+    replace(None, 1)
+}
+
+/// Lines are dropped again.
+pub fn off() -> Result<()> {
+    replace(None, 0)
+}
+
+fn replace(sink: Option<Box<Sink>>, queue: i32) -> Result<()> {
+    let library = library()?;
+    let mut current = SINK.lock().unwrap_or_else(PoisonError::into_inner);
+    // SAFETY: `sink` lives in SINK until the library has let go of it, which is when the next call
+    // with another one returns. `forward` takes what `user` points at.
+    unsafe {
+        match &sink {
+            Some(sink) => {
+                let user: *const Sink = &**sink;
+                library.lapwing_log_set(Some(forward), user.cast_mut().cast(), 0);
+            }
+            None => library.lapwing_log_set(None, ptr::null_mut(), queue),
+        }
+    }
+    *current = sink;
+    Ok(())
+}
+
+unsafe extern "C" fn forward(user: *mut c_void, line: *const c_char) {
+    // SAFETY: `user` is what replace() gave, and `line` ends with a zero.
+    let (sink, line) = unsafe { (&*user.cast::<Sink>(), CStr::from_ptr(line)) };
+    sink(&line.to_string_lossy());
+}
+
+/// What [`read`] takes from the queue.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Line {
+    /// The oldest line; `None`: there is none now.
+    pub text: Option<String>,
+    /// Lines that were dropped since the last call.
+    pub dropped: u64,
+}
+
+/// The oldest line of the queue. Never waits.
+pub fn read() -> Result<Line> {
+    let library = library()?;
+    let mut text = vec![0u8; LINE_BYTES_MAX];
+    let mut dropped = 0;
+    // SAFETY: the memory is as large as said.
+    let result =
+        unsafe { library.lapwing_log_read(text.as_mut_ptr().cast(), text.len(), &mut dropped) };
+    match Code::from_number(result) {
+        Code::WOULD_BLOCK => Ok(Line { text: None, dropped }),
+        code if code.number() != 0 => Err(Error::bare(result)),
+        _ => {
+            text.truncate(text.iter().position(|&byte| byte == 0).unwrap_or(0));
+            Ok(Line { text: Some(String::from_utf8_lossy(&text).into_owned()), dropped })
+        }
+    }
+}

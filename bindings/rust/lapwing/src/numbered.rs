@@ -1,0 +1,53 @@
+//! Enumerations that the library gives as numbers, to which a later release may add.
+
+/// Defines an enumeration whose last variant, `Unknown`, has a number that this crate does not
+/// know.
+macro_rules! numbered {
+    (
+        $(#[$about:meta])*
+        $type:ident {
+            $($(#[$about_variant:meta])* $variant:ident = $number:ident, $name:literal;)*
+        }
+    ) => {
+        $(#[$about])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum $type {
+            $($(#[$about_variant])* $variant,)*
+            /// Of a later release.
+            Unknown(u32),
+        }
+
+        impl $type {
+            pub(crate) const fn from_number(number: u32) -> $type {
+                match number {
+                    $(lapwing_sys::$number => $type::$variant,)*
+                    other => $type::Unknown(other),
+                }
+            }
+
+            /// As in lapwing.h.
+            pub const fn number(self) -> u32 {
+                match self {
+                    $($type::$variant => lapwing_sys::$number,)*
+                    $type::Unknown(number) => number,
+                }
+            }
+
+            /// As in the documents of Lapwing.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $($type::$variant => $name,)*
+                    $type::Unknown(_) => "unknown",
+                }
+            }
+        }
+
+        impl std::fmt::Display for $type {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(self.name())
+            }
+        }
+    };
+}
+pub(crate) use numbered;

@@ -1,0 +1,359 @@
+//! The publisher: the one process that writes a bus.
+
+use std::ops::RangeInclusive;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use lapwing_sys as sys;
+use zerocopy::{Immutable, IntoBytes};
+
+use crate::error::{Code, Error, Result};
+use crate::handle::{Handle, Interrupter};
+use crate::numbered::numbered;
+use crate::position::Id;
+use crate::record::Record;
+use crate::text::Text;
+use crate::timeout::{ns_of, Timeout};
+
+/// When records are made durable.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SyncInterval {
+    /// Every 10 ms.
+    #[default]
+    Default,
+    Every(Duration),
+    /// By [`Publisher::flush`] and the end of the session only.
+    OnRequest,
+}
+
+/// The journal is a whole ring behind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u32)]
+pub enum OnLag {
+    /// `publish` waits for the disk.
+    #[default]
+    Wait = sys::LAPWING_ON_LAG_WAIT,
+    /// The journal is given up for the rest of the session.
+    Shed = sys::LAPWING_ON_LAG_SHED,
+}
+
+/// The journal has failed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u32)]
+pub enum OnFailure {
+    /// Publishing goes on live.
+    #[default]
+    Continue = sys::LAPWING_ON_FAILURE_CONTINUE,
+    /// Publishing ends.
+    Stop = sys::LAPWING_ON_FAILURE_STOP,
+}
+
+/// What a bus is. Everything but the directory has a default: zero, or empty.
+#[derive(Clone, Debug, Default)]
+pub struct PublisherOptions {
+    /// Of the bus; made if it is missing.
+    pub directory: PathBuf,
+    /// Empty: the directory's last component.
+    pub name: String,
+    /// Empty: that of the description, else `bytes`.
+    pub schema: String,
+    /// In JSON, as [`Record::description`] and [`Schema::text`](crate::Schema::text) have it.
+    /// Empty: none, or the shipped schema's.
+    pub description: String,
+    /// 8 to 4,088; 0: that of the description, else 56.
+    pub record_bytes: u32,
+    /// Slots, a power of two; 0: what fits, up to 1,048,576.
+    pub capacity: u64,
+    /// Empty: the bus directory on tmpfs, else one in /dev/shm.
+    pub ring_directory: PathBuf,
+    /// Empty: `journal` in the bus directory.
+    pub journal_directory: PathBuf,
+    /// Records that were lapped are lost to readers.
+    pub no_journal: bool,
+    /// The ring is backed by huge pages, or open fails.
+    pub huge_pages: bool,
+    /// `source_id` goes on where the journal says.
+    pub resume: bool,
+    /// Members of this group, a gid, may read.
+    pub group: Option<u32>,
+    /// Bytes of slots in a segment of the journal, a power of two; 0: 64 MiB.
+    pub segment_bytes: u64,
+    pub sync_interval: SyncInterval,
+    /// The oldest segments are removed beyond it; 0: no limit.
+    pub retain_bytes: u64,
+    /// Likewise, of a segment's newest record; zero: no limit.
+    pub retain_age: Duration,
+    pub on_lag: OnLag,
+    pub on_failure: OnFailure,
+    /// Raw DBN metadata of the feed.
+    pub metadata: Vec<u8>,
+    /// Of the source of the records; the journal keeps it.
+    pub source_id: u64,
+    /// The source's records before the first that is published.
+    pub source_offset: u64,
+}
+
+impl PublisherOptions {
+    /// A bus of described records.
+    pub fn of<R: Record>(directory: impl Into<PathBuf>) -> PublisherOptions {
+        PublisherOptions {
+            directory: directory.into(),
+            description: R::description(),
+            ..Default::default()
+        }
+    }
+
+    fn flags(&self) -> u32 {
+        [
+            (self.no_journal, sys::LAPWING_PUBLISHER_NO_JOURNAL),
+            (self.huge_pages, sys::LAPWING_PUBLISHER_HUGE_PAGES),
+            (self.resume, sys::LAPWING_PUBLISHER_RESUME),
+            (self.group.is_some(), sys::LAPWING_PUBLISHER_GROUP),
+        ]
+        .iter()
+        .map(|&(is_set, flag)| if is_set { flag } else { 0 })
+        .sum()
+    }
+}
+
+numbered! {
+    /// How a start settled the session before it.
+    Settled {
+        /// No journal yet: a new one.
+        Fresh = LAPWING_SETTLED_FRESH, "fresh";
+        /// The last session had ended cleanly.
+        Continued = LAPWING_SETTLED_CONTINUED, "continued";
+        /// It was killed; the ring gave what was missing.
+        Recovered = LAPWING_SETTLED_RECOVERED, "recovered";
+        /// Power cut: cut at durable, what was reserved is a void.
+        Cut = LAPWING_SETTLED_CUT, "cut";
+        /// The journal had failed: a new one.
+        Reset = LAPWING_SETTLED_RESET, "reset";
+    }
+}
+
+numbered! {
+    /// How the journal is.
+    JournalState {
+        None = LAPWING_JOURNAL_NONE, "none";
+        Good = LAPWING_JOURNAL_GOOD, "good";
+        /// `durable` stays where it is; live goes on.
+        Failed = LAPWING_JOURNAL_IS_FAILED, "failed";
+        /// Likewise, by [`OnLag::Shed`].
+        Shed = LAPWING_JOURNAL_IS_SHED, "shed";
+    }
+}
+
+/// A publisher as of now. Times are in nanoseconds.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct PublisherInfo {
+    pub record_bytes: u32,
+    pub journal_id: Id,
+    pub session_id: Id,
+    /// Sequence of this session's first record.
+    pub first: u64,
+    /// Last published.
+    pub head: u64,
+    /// Last that no power cut takes back.
+    pub durable: u64,
+    /// Records of the source that earlier sessions published.
+    pub source_offset: u64,
+    pub subscribers: u64,
+    pub settled: Settled,
+    pub journal: JournalState,
+    /// Of the journal's first failure.
+    pub journal_errno: Option<i32>,
+    /// Sequences that this start recorded as a void.
+    pub void: Option<RangeInclusive<u64>>,
+    /// Times that publish waited for the journal.
+    pub journal_stalls: u64,
+    pub journal_stall_ns_max: u64,
+    pub journal_stall_ns_total: u64,
+    /// One for each sleeper and idle period.
+    pub idle_wakes: u64,
+    /// Wakes of parked subscribers.
+    pub doorbells: u64,
+}
+
+/// The one writer of a bus. See [`PublisherOptions`] for what a bus is.
+///
+/// Dropping it closes it, and waits for nothing: a thread of the library's own goes on with what is
+/// left, and a program that ends waits for it, for 10 s at most. [`close`](Publisher::close) says
+/// how it ended.
+#[derive(Debug)]
+pub struct Publisher {
+    handle: Handle<sys::lapwing_publisher>,
+}
+
+impl Publisher {
+    /// Takes the bus, settles the last session and begins one. Waits at most that long for another
+    /// publisher to end.
+    ///
+    /// Errors: bus-taken, damaged, no-space, not-permitted, invalid-argument, record-size,
+    /// path-too-long, not-a-lapwing-file, not-found, limit, unsupported, system.
+    pub fn open(options: &PublisherOptions, timeout: impl Into<Timeout>) -> Result<Publisher> {
+        let timeout = timeout.into();
+        let directory = Text::of_path(&options.directory, "options.directory")?;
+        let name = Text::of(&options.name, "options.name")?;
+        let schema = Text::of(&options.schema, "options.schema")?;
+        let description = Text::of(&options.description, "options.description")?;
+        let ring_directory = Text::of_path(&options.ring_directory, "options.ring_directory")?;
+        let journal_directory =
+            Text::of_path(&options.journal_directory, "options.journal_directory")?;
+        let given = sys::lapwing_publisher_options {
+            struct_size: size_of::<sys::lapwing_publisher_options>() as u32,
+            flags: options.flags(),
+            directory: directory.as_ptr(),
+            name: name.as_ptr(),
+            schema: schema.as_ptr(),
+            description: description.as_ptr(),
+            record_bytes: options.record_bytes,
+            group: options.group.unwrap_or(0),
+            capacity: options.capacity,
+            ring_directory: ring_directory.as_ptr(),
+            journal_directory: journal_directory.as_ptr(),
+            segment_bytes: options.segment_bytes,
+            sync_interval_ns: match options.sync_interval {
+                SyncInterval::Default => 0,
+                SyncInterval::Every(interval) => ns_of(interval),
+                SyncInterval::OnRequest => sys::LAPWING_FOREVER,
+            },
+            retain_bytes: options.retain_bytes,
+            retain_age_ns: ns_of(options.retain_age) as u64,
+            on_lag: options.on_lag as u32,
+            on_failure: options.on_failure as u32,
+            metadata: options.metadata.as_ptr().cast(),
+            metadata_bytes: options.metadata.len(),
+            source_id: options.source_id,
+            source_offset: options.source_offset,
+        };
+        // SAFETY: all that `given` points at lives until the call has copied it.
+        let handle = Handle::open(|library, place, error| unsafe {
+            library.lapwing_publisher_open(&given, timeout.ns(), place, error)
+        })?;
+        Ok(Publisher { handle })
+    }
+
+    /// Publishes a record, and returns its sequence. Waits only for the journal, where it is a
+    /// whole ring behind.
+    ///
+    /// Errors: record-size (the bus has records of another size), timed-out, would-block,
+    /// interrupted, and for good journal-failed, closed.
+    #[inline]
+    pub fn publish<R>(&mut self, record: &R, timeout: impl Into<Timeout>) -> Result<u64>
+    where
+        R: IntoBytes + Immutable,
+    {
+        self.publish_bytes(record.as_bytes(), size_of::<R>(), timeout)
+    }
+
+    /// Publishes records in order, and returns the sequence of the last; 0 of none. Where it fails,
+    /// [`Error::progress`](crate::Error::progress) is the sequence of the last that was published.
+    /// Errors as of [`publish`](Publisher::publish).
+    #[inline]
+    pub fn publish_all<R>(&mut self, records: &[R], timeout: impl Into<Timeout>) -> Result<u64>
+    where
+        R: IntoBytes + Immutable,
+    {
+        self.publish_bytes(records.as_bytes(), size_of::<R>(), timeout)
+    }
+
+    /// As [`publish_all`](Publisher::publish_all), of rows of `record_bytes` that stand end to end.
+    /// Error besides: invalid-argument (the last row is not whole).
+    #[inline]
+    pub fn publish_bytes(
+        &mut self,
+        rows: &[u8],
+        record_bytes: usize,
+        timeout: impl Into<Timeout>,
+    ) -> Result<u64> {
+        let timeout = timeout.into();
+        // Of rows of no bytes the library says what is wrong.
+        let count = rows.len().checked_div(record_bytes).unwrap_or(0);
+        if record_bytes != 0 && count * record_bytes != rows.len() {
+            return Err(not_whole(rows.len(), record_bytes));
+        }
+        let mut last = 0;
+        // SAFETY: `rows` holds `count` records of that size.
+        self.handle
+            .call(|library, publisher, error| unsafe {
+                library.lapwing_publisher_publish(
+                    publisher,
+                    rows.as_ptr().cast(),
+                    count,
+                    record_bytes,
+                    timeout.ns(),
+                    &mut last,
+                    error,
+                )
+            })
+            .map_err(|error| error.with_progress(last))?;
+        Ok(last)
+    }
+
+    /// Waits until everything published is durable, and returns how far it is.
+    pub fn flush(&mut self, timeout: impl Into<Timeout>) -> Result<u64> {
+        let timeout = timeout.into();
+        let mut durable = 0;
+        // SAFETY: `durable` is a place for it.
+        self.handle.call(|library, publisher, error| unsafe {
+            library.lapwing_publisher_flush(publisher, timeout.ns(), &mut durable, error)
+        })?;
+        Ok(durable)
+    }
+
+    pub fn info(&self) -> Result<PublisherInfo> {
+        let mut info = sys::lapwing_publisher_info {
+            struct_size: size_of::<sys::lapwing_publisher_info>() as u32,
+            ..Default::default()
+        };
+        // SAFETY: `info` says its size.
+        self.handle.call(|library, publisher, error| unsafe {
+            library.lapwing_publisher_inspect(publisher, &mut info, error)
+        })?;
+        Ok(PublisherInfo {
+            record_bytes: info.record_bytes,
+            journal_id: info.journal_id.into(),
+            session_id: info.session_id.into(),
+            first: info.first,
+            head: info.head,
+            durable: info.durable,
+            source_offset: info.source_offset,
+            subscribers: info.subscribers,
+            settled: Settled::from_number(info.settled),
+            journal: JournalState::from_number(info.journal_state),
+            journal_errno: (info.journal_errno != 0).then_some(info.journal_errno),
+            void: (info.void_first != 0).then_some(info.void_first..=info.void_last),
+            journal_stalls: info.journal_stalls,
+            journal_stall_ns_max: info.journal_stall_ns_max,
+            journal_stall_ns_total: info.journal_stall_ns_total,
+            idle_wakes: info.idle_wakes,
+            doorbells: info.doorbells,
+        })
+    }
+
+    /// Ends the session: everything durable, the end recorded, and subscribers know. It may be
+    /// called again. After timed-out and would-block a thread of the library's own goes on with it,
+    /// and a later close says how it ended.
+    pub fn close(&mut self, timeout: impl Into<Timeout>) -> Result<()> {
+        let timeout = timeout.into();
+        // SAFETY: no memory is given.
+        self.handle.call(|library, publisher, error| unsafe {
+            library.lapwing_publisher_close(publisher, timeout.ns(), error)
+        })
+    }
+
+    /// Ends a wait of this publisher from another thread.
+    pub fn interrupter(&self) -> Interrupter {
+        self.handle.interrupter()
+    }
+}
+
+#[cold]
+fn not_whole(bytes: usize, record_bytes: usize) -> Error {
+    Error::new(
+        Code::INVALID_ARGUMENT,
+        format!("{bytes} bytes are no whole rows of {record_bytes} bytes; nothing was published"),
+    )
+}

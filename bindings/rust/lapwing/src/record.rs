@@ -1,0 +1,188 @@
+//! Structs of a program's own as records: described by a macro, checked by the library.
+
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+
+use crate::schema::{Field, FieldType, Role, Unit};
+
+/// A struct that is described: the macro [`record!`](crate::record!) implements it.
+///
+/// A publisher of it ([`PublisherOptions::of`](crate::PublisherOptions::of)) gives its description
+/// to the bus, and a subscriber ([`SubscriberOptions::of`](crate::SubscriberOptions::of)) ends with
+/// record-size at a bus of other records, in words that name the first field that differs: in every
+/// language, since the library compares them.
+pub trait Record: FromBytes + IntoBytes + Immutable + KnownLayout {
+    /// At most 31 bytes, printable, no blank.
+    const NAME: &'static str;
+    const VERSION: u32;
+
+    /// In the order of their offsets.
+    fn fields() -> Vec<Field>;
+
+    /// In JSON, as docs/records.md has it.
+    fn description() -> String
+    where
+        Self: Sized,
+    {
+        let fields: Vec<String> = Self::fields().iter().map(json_of).collect();
+        format!(
+            r#"{{"name":"{}","version":{},"record_bytes":{},"fields":[{}]}}"#,
+            Self::NAME,
+            Self::VERSION,
+            size_of::<Self>(),
+            fields.join(",")
+        )
+    }
+}
+
+/// Its members stand as the library writes them.
+fn json_of(field: &Field) -> String {
+    let mut json = format!(r#"{{"name":"{}","type":"{}""#, field.name, field.field_type);
+    if matches!(field.field_type, FieldType::Text | FieldType::Bytes) {
+        json += &format!(r#","bytes":{}"#, field.bytes);
+    }
+    json += &format!(r#","offset":{}"#, field.offset);
+    if field.unit != Unit::Plain {
+        json += &format!(r#","unit":"{}""#, field.unit);
+    }
+    if field.role != Role::Data {
+        json += &format!(r#","role":"{}""#, field.role);
+    }
+    json + "}"
+}
+
+/// What a member is, in [`record!`](crate::record!).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Meaning {
+    Data,
+    /// The record's time: `u64`, ns since 1970, UTC.
+    Time,
+    /// What the record is about: an instrument, an account. There may be several.
+    Key,
+    /// The time of publishing, like `Time`.
+    PublishTime,
+    /// Bytes without a meaning yet.
+    Spare,
+    /// `i64`, units of 1e-9; the largest value means none.
+    Price,
+    /// `u64`, ns since 1970; the largest value means none.
+    UtcNs,
+    /// Unsigned, a sum of bits.
+    Flags,
+    /// `u8`, an ASCII letter.
+    Letter,
+    /// `[u8; N]`, letters up to the first zero or the end.
+    Letters,
+}
+
+/// The types that a member can have.
+pub trait Member {
+    const TYPE: FieldType;
+}
+
+macro_rules! members {
+    ($($type:ty = $field_type:ident,)*) => {
+        $(impl Member for $type {
+            const TYPE: FieldType = FieldType::$field_type;
+        })*
+    };
+}
+
+members! {
+    i8 = Int8, i16 = Int16, i32 = Int32, i64 = Int64,
+    u8 = Uint8, u16 = Uint16, u32 = Uint32, u64 = Uint64,
+    f32 = Float32, f64 = Float64,
+}
+
+impl<const N: usize> Member for [u8; N] {
+    const TYPE: FieldType = FieldType::Bytes;
+}
+
+/// A field for a member that `_member` points at. For the macro.
+#[doc(hidden)]
+pub fn field_of<R, M: Member>(
+    name: &str,
+    offset: usize,
+    _member: fn(&R) -> &M,
+    meaning: Meaning,
+) -> Field {
+    let (unit, role) = match meaning {
+        Meaning::Data | Meaning::Letter | Meaning::Letters => (Unit::Plain, Role::Data),
+        Meaning::Time => (Unit::UtcNs, Role::Time),
+        Meaning::Key => (Unit::Plain, Role::Key),
+        Meaning::PublishTime => (Unit::UtcNs, Role::PublishTime),
+        Meaning::Spare => (Unit::Plain, Role::Spare),
+        Meaning::Price => (Unit::Price, Role::Data),
+        Meaning::UtcNs => (Unit::UtcNs, Role::Data),
+        Meaning::Flags => (Unit::Flags, Role::Data),
+    };
+    let field_type = match meaning {
+        Meaning::Letter => FieldType::Char,
+        Meaning::Letters => FieldType::Text,
+        _ => M::TYPE,
+    };
+    Field {
+        name: name.to_owned(),
+        offset: offset as u32,
+        bytes: size_of::<M>() as u32,
+        field_type,
+        unit,
+        role,
+    }
+}
+
+/// Describes a struct: its name, its version, and every member in the order of the struct, alone or
+/// with its [`Meaning`].
+///
+/// ```
+/// use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+///
+/// #[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout)]
+/// #[repr(C)]
+/// struct Quote {
+///     time: u64,
+///     instrument: u32,
+///     size: u32,
+///     price: i64,
+/// }
+/// lapwing::record!(Quote, "desk.quote", 1, { time: Time, instrument: Key, size, price: Price });
+///
+/// assert_eq!(<Quote as lapwing::Record>::fields()[3].offset, 16);
+/// ```
+///
+/// Members are numbers, or `[u8; N]`. The compiler refuses a struct with padding (`IntoBytes`), and
+/// a list that leaves a member out:
+///
+/// ```compile_fail
+/// # use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+/// # #[derive(FromBytes, IntoBytes, Immutable, KnownLayout)]
+/// # #[repr(C)]
+/// # struct Quote { time: u64, price: i64 }
+/// lapwing::record!(Quote, "desk.quote", 1, { time: Time });
+/// ```
+#[macro_export]
+macro_rules! record {
+    ($record:ty, $name:literal, $version:literal,
+     { $($member:ident $(: $meaning:ident)?),* $(,)? }) => {
+        impl $crate::Record for $record {
+            const NAME: &'static str = $name;
+            const VERSION: u32 = $version;
+
+            fn fields() -> ::std::vec::Vec<$crate::Field> {
+                let _every_member = |record: &Self| {
+                    let Self { $($member: _),* } = record;
+                };
+                ::std::vec![$($crate::record::field_of(
+                    ::core::stringify!($member),
+                    ::core::mem::offset_of!($record, $member),
+                    |record: &$record| &record.$member,
+                    {
+                        #[allow(unused_variables)]
+                        let meaning = $crate::record::Meaning::Data;
+                        $(let meaning = $crate::record::Meaning::$meaning;)?
+                        meaning
+                    },
+                )),*]
+            }
+        }
+    };
+}

@@ -1,0 +1,205 @@
+//! What records are: the fields of a bus's records, or of a schema that Lapwing ships.
+
+use std::path::Path;
+use std::ptr;
+
+use lapwing_sys as sys;
+
+use crate::error::{check, library, Code, Result};
+use crate::numbered::numbered;
+use crate::text::{text_of, Text};
+
+numbered! {
+    /// The type of a field; numbers are little-endian.
+    FieldType {
+        Int8 = LAPWING_INT8, "int8";
+        Int16 = LAPWING_INT16, "int16";
+        Int32 = LAPWING_INT32, "int32";
+        Int64 = LAPWING_INT64, "int64";
+        Uint8 = LAPWING_UINT8, "uint8";
+        Uint16 = LAPWING_UINT16, "uint16";
+        Uint32 = LAPWING_UINT32, "uint32";
+        Uint64 = LAPWING_UINT64, "uint64";
+        Float32 = LAPWING_FLOAT32, "float32";
+        Float64 = LAPWING_FLOAT64, "float64";
+        /// One letter.
+        Char = LAPWING_CHAR, "char";
+        /// Letters, up to the first zero or the end.
+        Text = LAPWING_TEXT, "text";
+        Bytes = LAPWING_BYTES, "bytes";
+    }
+}
+
+numbered! {
+    /// The unit of a field.
+    Unit {
+        Plain = LAPWING_UNIT_PLAIN, "plain";
+        /// `i64`, 1e-9 of a currency or point; the largest value: none.
+        Price = LAPWING_UNIT_PRICE, "price";
+        /// `u64`, ns since 1970; the largest value: none.
+        UtcNs = LAPWING_UNIT_UTC_NS, "utc_ns";
+        /// Unsigned, a sum of named bits.
+        Flags = LAPWING_UNIT_FLAGS, "flags";
+    }
+}
+
+numbered! {
+    /// What a field is for.
+    Role {
+        Data = LAPWING_ROLE_DATA, "data";
+        /// The record's time, UTC ns.
+        Time = LAPWING_ROLE_TIME, "time";
+        /// What the record is about; there may be several.
+        Key = LAPWING_ROLE_KEY, "key";
+        /// UTC ns.
+        PublishTime = LAPWING_ROLE_PUBLISH_TIME, "publish_time";
+        /// Bytes of no meaning yet.
+        Spare = LAPWING_ROLE_SPARE, "spare";
+    }
+}
+
+/// A field of a record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Field {
+    pub name: String,
+    /// In the record, in bytes.
+    pub offset: u32,
+    pub bytes: u32,
+    pub field_type: FieldType,
+    pub unit: Unit,
+    pub role: Role,
+}
+
+/// A value of a field.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Value<'a> {
+    Int(i64),
+    Uint(u64),
+    Float(f64),
+    /// Of a text, up to the first zero; a letter is a text of one byte. Mostly ASCII.
+    Text(&'a [u8]),
+    Bytes(&'a [u8]),
+}
+
+impl Field {
+    /// The field's value in a record; nothing where the record is too short for it.
+    pub fn value<'a>(&self, record: &'a [u8]) -> Option<Value<'a>> {
+        let start = self.offset as usize;
+        let bytes = record.get(start..start.checked_add(self.bytes as usize)?)?;
+        Some(match self.field_type {
+            FieldType::Int8 => Value::Int(i8::from_le_bytes(bytes.try_into().ok()?).into()),
+            FieldType::Int16 => Value::Int(i16::from_le_bytes(bytes.try_into().ok()?).into()),
+            FieldType::Int32 => Value::Int(i32::from_le_bytes(bytes.try_into().ok()?).into()),
+            FieldType::Int64 => Value::Int(i64::from_le_bytes(bytes.try_into().ok()?)),
+            FieldType::Uint8 => Value::Uint(u8::from_le_bytes(bytes.try_into().ok()?).into()),
+            FieldType::Uint16 => Value::Uint(u16::from_le_bytes(bytes.try_into().ok()?).into()),
+            FieldType::Uint32 => Value::Uint(u32::from_le_bytes(bytes.try_into().ok()?).into()),
+            FieldType::Uint64 => Value::Uint(u64::from_le_bytes(bytes.try_into().ok()?)),
+            FieldType::Float32 => Value::Float(f32::from_le_bytes(bytes.try_into().ok()?).into()),
+            FieldType::Float64 => Value::Float(f64::from_le_bytes(bytes.try_into().ok()?)),
+            FieldType::Char => Value::Text(bytes),
+            FieldType::Text => Value::Text(bytes.split(|&byte| byte == 0).next()?),
+            FieldType::Bytes | FieldType::Unknown(_) => Value::Bytes(bytes),
+        })
+    }
+}
+
+/// What records are.
+#[derive(Clone, Debug)]
+pub struct Schema {
+    pub name: String,
+    pub version: u32,
+    pub record_bytes: u32,
+    /// XXH3-64 of the text.
+    pub hash: u64,
+    /// In the order of their offsets.
+    pub fields: Vec<Field>,
+    /// The whole description in JSON, names of values included: what
+    /// [`PublisherOptions::description`](crate::PublisherOptions::description) and
+    /// [`SubscriberOptions::expect`](crate::SubscriberOptions::expect) take.
+    pub text: String,
+}
+
+impl Schema {
+    /// Of the records of the bus in that directory.
+    ///
+    /// Errors: not-found (they are not described), no-bus, damaged, system.
+    pub fn of_bus(directory: impl AsRef<Path>) -> Result<Schema> {
+        // An empty path is the working directory to nobody, and NULL means a name here.
+        let directory = match directory.as_ref() {
+            empty if empty.as_os_str().is_empty() => Path::new("."),
+            other => other,
+        };
+        read(&Text::of_path(directory, "directory")?, &Text::of("", "name")?)
+    }
+
+    /// One that Lapwing ships (`dbn.mbo`, `kv16` …, the newest version), or `orders`, the entries
+    /// of that fold.
+    ///
+    /// Errors: not-found.
+    pub fn shipped(name: &str) -> Result<Schema> {
+        read(&Text::of("", "directory")?, &Text::of(name, "name")?)
+    }
+
+    pub fn field(&self, name: &str) -> Option<&Field> {
+        self.fields.iter().find(|field| field.name == name)
+    }
+}
+
+fn read(directory: &Text, name: &Text) -> Result<Schema> {
+    let library = library()?;
+    let mut schema = sys::lapwing_schema {
+        struct_size: size_of::<sys::lapwing_schema>() as u32,
+        ..Default::default()
+    };
+    let mut fields: Vec<sys::lapwing_field> = Vec::new();
+    let mut text: Vec<u8> = Vec::new();
+    // The first call says how much there is. A bus may be described anew between two calls.
+    loop {
+        let with_memory = !text.is_empty();
+        // SAFETY: the two places are as large as said, or NULL with a size of 0.
+        let done = check(|error| unsafe {
+            library.lapwing_schema_fields(
+                directory.as_ptr(),
+                name.as_ptr(),
+                &mut schema,
+                if with_memory { fields.as_mut_ptr() } else { ptr::null_mut() },
+                fields.len(),
+                if with_memory { text.as_mut_ptr().cast() } else { ptr::null_mut() },
+                text.len(),
+                error,
+            )
+        });
+        match done {
+            Ok(()) if with_memory => break,
+            Ok(()) => {}
+            Err(error) if error.code() == Code::TOO_SMALL => {}
+            Err(error) => return Err(error),
+        }
+        fields.resize(schema.field_count, Default::default());
+        text.resize(schema.text_bytes.max(1), 0);
+    }
+    fields.truncate(schema.field_count);
+    let text = text.split(|&byte| byte == 0).next().unwrap_or_default();
+    Ok(Schema {
+        name: text_of(&schema.name).to_owned(),
+        version: schema.version,
+        record_bytes: schema.record_bytes,
+        hash: schema.hash,
+        fields: fields.iter().map(Field::from).collect(),
+        text: String::from_utf8_lossy(text).into_owned(),
+    })
+}
+
+impl From<&sys::lapwing_field> for Field {
+    fn from(field: &sys::lapwing_field) -> Field {
+        Field {
+            name: text_of(&field.name).to_owned(),
+            offset: field.offset,
+            bytes: field.bytes,
+            field_type: FieldType::from_number(field.type_),
+            unit: Unit::from_number(field.unit),
+            role: Role::from_number(field.role),
+        }
+    }
+}

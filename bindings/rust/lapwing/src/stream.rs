@@ -1,0 +1,144 @@
+//! Subscribers and channels in an event loop of tokio.
+
+use std::future::Future;
+use std::io;
+use std::os::fd::{AsRawFd, RawFd};
+use std::pin::Pin;
+use std::task::{ready, Context, Poll};
+
+use futures_core::Stream;
+use tokio::io::unix::AsyncFd;
+use tokio::io::Interest;
+use tokio::time::{sleep, Sleep};
+use zerocopy::FromBytes;
+
+use crate::channel::Channel;
+use crate::error::{Code, Error, Result};
+use crate::items::{ended, Item, Taker};
+use crate::subscriber::Subscriber;
+use crate::NOW;
+
+/// Items that are there one after the other before other tasks get their turn.
+const ITEMS_PER_TURN_MAX: u32 = 1024;
+
+/// A descriptor that is the library's to close.
+#[derive(Debug)]
+struct Borrowed(RawFd);
+
+impl AsRawFd for Borrowed {
+    fn as_raw_fd(&self) -> RawFd {
+        self.0
+    }
+}
+
+/// # Safety
+/// The descriptor stays open until what is returned is dropped.
+unsafe fn watch(fd: RawFd) -> Result<AsyncFd<Borrowed>> {
+    // SAFETY: as the caller says.
+    let watched = unsafe { AsyncFd::register_with_interest(Borrowed(fd), Interest::READABLE) };
+    watched.map_err(|error| of_runtime(error.into()))
+}
+
+fn of_runtime(error: io::Error) -> Error {
+    Error::new(Code::SYSTEM, format!("the event loop cannot watch a descriptor: {error}"))
+}
+
+/// Records, state and events of a subscriber as a `Stream`: [`Subscriber::into_stream`]. It ends as
+/// [`Items`](crate::Items) does, and blocks no thread.
+#[derive(Debug)]
+pub struct ItemStream<R> {
+    descriptor: AsyncFd<Borrowed>, // dropped before the subscriber, whose it is
+    subscriber: Subscriber,
+    taker: Taker<R>,
+    interval_end: Option<Pin<Box<Sleep>>>, // with conflation, while nothing is there
+    items_in_turn: u32,
+    has_ended: bool,
+}
+
+impl<R: FromBytes> ItemStream<R> {
+    pub(crate) fn of(subscriber: Subscriber) -> Result<ItemStream<R>> {
+        // SAFETY: it is the subscriber's, which is dropped after it.
+        let descriptor = unsafe { watch(subscriber.fd()?.as_raw_fd()) }?;
+        Ok(ItemStream {
+            descriptor,
+            subscriber,
+            taker: Taker::new(),
+            interval_end: None,
+            items_in_turn: 0,
+            has_ended: false,
+        })
+    }
+
+    /// For [`position`](Subscriber::position) and [`info`](Subscriber::info) on the way.
+    pub fn subscriber(&self) -> &Subscriber {
+        &self.subscriber
+    }
+
+    /// The subscriber, which goes on behind the last item.
+    pub fn into_subscriber(self) -> Subscriber {
+        self.subscriber
+    }
+
+    /// Ready when it is worth another try.
+    fn poll_arrival(&mut self, cx: &mut Context<'_>) -> Poll<Result<()>> {
+        if let Some(interval) = self.subscriber.conflates_every {
+            let end = self.interval_end.get_or_insert_with(|| Box::pin(sleep(interval)));
+            if end.as_mut().poll(cx).is_ready() {
+                self.interval_end = None;
+                return Poll::Ready(Ok(()));
+            }
+        }
+        let mut guard = ready!(self.descriptor.poll_read_ready(cx)).map_err(of_runtime)?;
+        guard.clear_ready();
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl<R: FromBytes> Stream for ItemStream<R> {
+    type Item = Result<Item<R>>;
+
+    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let this = self.get_mut();
+        if this.has_ended {
+            return Poll::Ready(None);
+        }
+        if this.items_in_turn == ITEMS_PER_TURN_MAX {
+            this.items_in_turn = 0;
+            cx.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        loop {
+            match this.taker.take(&mut this.subscriber, NOW) {
+                Ok(item) => {
+                    this.items_in_turn += 1;
+                    return Poll::Ready(Some(Ok(item)));
+                }
+                Err(error) if error.code() == Code::WOULD_BLOCK => {
+                    this.items_in_turn = 0;
+                    if let Err(error) = ready!(this.poll_arrival(cx)) {
+                        return Poll::Ready(ended(error, &mut this.has_ended));
+                    }
+                }
+                Err(error) => return Poll::Ready(ended(error, &mut this.has_ended)),
+            }
+        }
+    }
+}
+
+impl Channel {
+    /// Waits, without a thread, until a message may have arrived, or of a producer until there may
+    /// be room for `bytes`. Then call with [`NOW`], and wait again where it would block.
+    ///
+    /// Error: closed.
+    pub async fn ready(&mut self, bytes: usize) -> Result<()> {
+        if !self.arm(bytes)? {
+            return Ok(());
+        }
+        let fd =
+            self.fd().ok_or_else(|| Error::new(Code::CLOSED, "the channel was closed here"))?;
+        // SAFETY: it is the channel's, which is borrowed until the end.
+        let descriptor = unsafe { watch(fd.as_raw_fd()) }?;
+        descriptor.readable().await.map_err(of_runtime)?.retain_ready();
+        Ok(())
+    }
+}

@@ -1,0 +1,47 @@
+//! How long a call may wait.
+
+use std::time::Duration;
+
+use lapwing_sys as sys;
+
+/// How long a call may wait: [`NOW`], a [`Duration`], or [`FOREVER`].
+///
+/// A call that was not to wait answers [`Code::WOULD_BLOCK`](crate::Code::WOULD_BLOCK), and one
+/// whose time has passed [`Code::TIMED_OUT`](crate::Code::TIMED_OUT).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timeout(i64);
+
+/// The call does not wait. A `Duration` of zero is the same.
+pub const NOW: Timeout = Timeout(0);
+/// The call waits without end. An [`Interrupter`](crate::Interrupter) ends the wait.
+pub const FOREVER: Timeout = Timeout(sys::LAPWING_FOREVER);
+
+impl From<Duration> for Timeout {
+    fn from(duration: Duration) -> Timeout {
+        Timeout(ns_of(duration))
+    }
+}
+
+impl Timeout {
+    pub(crate) fn ns(self) -> i64 {
+        self.0
+    }
+}
+
+/// As the library has durations; more than 292 years are 292 years.
+pub(crate) fn ns_of(duration: Duration) -> i64 {
+    duration.as_nanos().try_into().unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn zero_is_now_and_the_longest_is_not_forever() {
+        assert_eq!(Timeout::from(Duration::ZERO), NOW);
+        assert_eq!(Timeout::from(Duration::from_millis(3)).ns(), 3_000_000);
+        assert_eq!(Timeout::from(Duration::MAX).ns(), i64::MAX);
+        assert_ne!(Timeout::from(Duration::MAX), FOREVER);
+    }
+}

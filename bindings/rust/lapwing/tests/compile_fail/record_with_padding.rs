@@ -1,0 +1,13 @@
+// error[E0277]: padding
+// A struct with padding would carry what was in memory to every reader.
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+
+#[derive(FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+struct Quote {
+    size: u32,
+    price: i64,
+}
+lapwing::record!(Quote, "desk.quote", 1, { size, price: Price });
+
+fn main() {}

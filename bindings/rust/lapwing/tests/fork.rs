@@ -1,0 +1,53 @@
+//! A child that this process forks cannot use its handles, and can drop them.
+
+use lapwing::{
+    Batch, Code, Publisher, PublisherOptions, Subscriber, SubscriberOptions, FOREVER, NOW,
+};
+
+/// Exit code of a child that runs `work` with what the parent has.
+fn exit_code_of_child(work: impl FnOnce() -> i32) -> i32 {
+    // SAFETY: the child only uses what is its own, and ends without going back.
+    unsafe {
+        match libc::fork() {
+            0 => libc::_exit(work()),
+            child => {
+                let mut status = 0;
+                assert_eq!(libc::waitpid(child, &mut status, 0), child);
+                assert!(libc::WIFEXITED(status), "status {status}");
+                libc::WEXITSTATUS(status)
+            }
+        }
+    }
+}
+
+#[test]
+fn every_call_in_a_child_answers_forked_and_the_parent_notices_nothing() {
+    let bus = tempfile::tempdir().unwrap();
+    let options = PublisherOptions {
+        directory: bus.path().into(),
+        record_bytes: 8,
+        capacity: 4096,
+        ..Default::default()
+    };
+    let mut publisher = Publisher::open(&options, FOREVER).unwrap();
+    let options = SubscriberOptions { directory: bus.path().into(), ..Default::default() };
+    let mut subscriber = Subscriber::open(&options).unwrap();
+    publisher.publish(&1u64, FOREVER).unwrap();
+
+    let code = exit_code_of_child(|| {
+        // SAFETY: copies of the parent's handles in memory of the child's, which drops only these.
+        let (mut publisher, mut subscriber) =
+            unsafe { (std::ptr::read(&publisher), std::ptr::read(&subscriber)) };
+        let codes = [
+            publisher.publish(&2u64, NOW).unwrap_err().code(),
+            publisher.info().unwrap_err().code(),
+            subscriber.read(&mut Batch::new(1), FOREVER).unwrap_err().code(),
+        ];
+        drop((publisher, subscriber));
+        i32::from(codes != [Code::FORKED; 3])
+    });
+    assert_eq!(code, 0);
+    assert_eq!(publisher.publish(&2u64, FOREVER).unwrap(), 2);
+    assert!(subscriber.read(&mut Batch::new(1), FOREVER).is_ok());
+    publisher.close(FOREVER).unwrap();
+}
