@@ -1,0 +1,227 @@
+"""Steps about channels and their listeners."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import lapwing
+from rows import digest, row
+from steps import Answers, Step, bit, ok, result, step
+
+ROLES = {"producer": lapwing.Producer, "consumer": lapwing.Consumer, "duplex": lapwing.Duplex}
+
+# The library's numbers of calls, by the driver's own, which count from 1.
+calls: list[int] = []
+
+
+def number_of(call: int) -> int:
+    """The driver's number of a call of the library's; 0: of none."""
+    return calls.index(call) + 1 if call else 0
+
+
+def call_of(number: int) -> int:
+    """The library's; one that it does not have, where the driver has none."""
+    if number == 0:
+        return 0
+    return calls[number - 1] if number <= len(calls) else 2**64 - 1
+
+
+def side(step: Step, *roles: type[lapwing.channel.Channel]) -> Any:
+    """The channel of the step. What it cannot do in Python, it has no method for."""
+    channel = step.used()
+    if not isinstance(channel, roles):
+        raise lapwing.Error(29, "misuse", "a channel of this role cannot do that")
+    return channel
+
+
+def side_options(step: Step) -> dict[str, Any]:
+    return {
+        "name": step.text("name"),
+        "capacity": step.number("capacity"),
+        "message_bytes_max": step.number("message_bytes_max"),
+        "call_window": step.number("call_window"),
+        "wait": step.text("wait", "backoff"),
+        "aligned": step.flag("aligned"),
+        "late_replies": step.flag("late_replies"),
+    }
+
+
+# ---- listener
+
+
+@step("listener.open")
+def _(step: Step) -> Answers:
+    peer_uid = step.number("peer_uid") if "peer_uid" in step else None
+    return step.make(lapwing.Listener(step.text("path"), peer_uid=peer_uid))
+
+
+@step("listener.take-over")
+def _(step: Step) -> Answers:
+    return step.make(lapwing.Listener.take_over(step.text("path"), timeout=step.timeout()))
+
+
+@step("listener.accept")
+def _(step: Step) -> Answers:
+    role = ROLES[step.text("role")]
+    return step.make(step.used().accept(role, timeout=step.timeout(), **side_options(step)))
+
+
+@step("listener.tend")
+def _(step: Step) -> Answers:
+    step.used().tend()
+    return ok()
+
+
+# ---- both sides
+
+
+@step("channel.connect")
+def _(step: Step) -> Answers:
+    role = ROLES[step.text("role")]
+    channel = role.connect(
+        step.text("path"),
+        retry=step.seconds("retry_ms"),
+        timeout=step.timeout(),
+        **side_options(step),
+    )
+    return step.make(channel)
+
+
+@step("channel.arm")
+def _(step: Step) -> Answers:
+    return ok(armed=bit(step.used().arm(step.number("bytes"))))
+
+
+@step("channel.inspect")
+def _(step: Step) -> Answers:
+    info = step.used().inspect()
+    return ok(
+        role=info.role,
+        message_bytes_max=info.message_bytes_max,
+        sent=info.sent,
+        received=info.received,
+        released=info.released,
+        late=info.late_replies,
+    )
+
+
+@step("channel.close")
+def _(step: Step) -> Answers:
+    step.used().close()
+    return ok()
+
+
+# ---- messages
+
+
+@step("channel.write")
+def _(step: Step) -> Answers:
+    size = step.number("bytes")
+    claim = side(step, lapwing.Producer).claim(
+        step.number("claim", size), step.number("type"), timeout=step.timeout()
+    )
+    with claim.view() as memory:
+        payload = row(step.number("n"), size)[: len(memory)]
+        memory[: len(payload)] = payload
+    claim.commit(size)
+    return ok()
+
+
+@step("channel.abort")
+def _(step: Step) -> Answers:
+    side(step, lapwing.Producer).claim(step.number("bytes"), timeout=step.timeout()).abort()
+    return ok()
+
+
+@step("channel.send")
+def _(step: Step) -> Answers:
+    first, size = step.number("n"), step.number("bytes")
+    count = step.number("count", 1)
+    if "file" in step:
+        whole = Path(step.text("file")).read_bytes()
+        payloads = [whole[at : at + size] for at in range(0, len(whole), size)]
+    else:
+        payloads = [row(n, size) for n in range(first, first + count)]
+    messages = [(payload, step.number("type")) for payload in payloads]
+    try:
+        producer = side(step, lapwing.Producer, lapwing.Duplex)
+        return ok(sent=producer.send_many(messages, step.timeout()))
+    except lapwing.Error as error:
+        return [result(error.name, sent=error.sent or 0)]
+
+
+@step("channel.drain")
+def _(step: Step) -> Answers:
+    side(step, lapwing.Producer).drain(step.timeout())
+    return ok()
+
+
+@step("channel.peek")
+def _(step: Step) -> Answers:
+    messages = side(step, lapwing.Consumer).peek(step.number("max"), step.timeout())
+    described = ",".join(
+        f"{message.type}:{len(message)}:{digest(bytes(message))}" for message in messages
+    )
+    return ok(count=len(messages), messages=described)
+
+
+@step("channel.release")
+def _(step: Step) -> Answers:
+    side(step, lapwing.Consumer).release(step.number("count"))
+    return ok()
+
+
+# ---- calls
+
+
+@step("channel.start")
+def _(step: Step) -> Answers:
+    payload = row(step.number("n"), step.number("bytes"))
+    call = side(step, lapwing.Duplex).start(payload, step.number("type"), step.timeout())
+    calls.append(call)
+    return ok(call=len(calls))
+
+
+@step("channel.finish")
+def _(step: Step) -> Answers:
+    reply = side(step, lapwing.Duplex).finish(call_of(step.number("call")), step.timeout())
+    return ok(
+        call=number_of(reply.call),
+        error=bit(reply.is_error),
+        late=bit(reply.is_late),
+        code=reply.code,
+        type=reply.type,
+        bytes=len(reply.payload),
+        digest=digest(reply.payload),
+    )
+
+
+@step("channel.cancel")
+def _(step: Step) -> Answers:
+    side(step, lapwing.Duplex).cancel(call_of(step.number("call")))
+    return ok()
+
+
+@step("channel.next")
+def _(step: Step) -> Answers:
+    request = side(step, lapwing.Duplex).next(step.timeout())
+    step.keep(request)
+    return ok(
+        call=bit(request.call != 0),
+        type=request.type,
+        bytes=len(request.payload),
+        digest=digest(request.payload),
+    )
+
+
+@step("channel.reply")
+def _(step: Step) -> Answers:
+    duplex = side(step, lapwing.Duplex)
+    request = step.used("call")
+    if "error" in step:
+        duplex.reply_error(request, step.number("error"), step.text("text"), step.timeout())
+    else:
+        payload = row(step.number("n"), step.number("bytes"))
+        duplex.reply(request, payload, step.number("type"), step.timeout())
+    return ok()

@@ -1,0 +1,49 @@
+// A batch in the caller's memory, as subscribers and histories fill it in, and books take it.
+#pragma once
+
+#include <lapwing.h>
+#include <nanobind/nanobind.h>
+#include <native/call.h>
+
+namespace lapwing_python {
+
+// Rows go into `rows`, or where it is None nowhere: events need no memory. The columns may be None.
+class Batch {
+ public:
+  Batch(nb::handle rows, nb::handle sequences, nb::handle conflated)
+      : rows_(rows, Memory::Access::kWrite),
+        sequences_(sequences, Memory::Access::kWrite),
+        conflated_(conflated, Memory::Access::kWrite) {
+    batch.struct_size = sizeof batch;
+    batch.rows = rows_.data();
+    batch.rows_bytes = rows_.bytes();
+    batch.sequences = sequences_.column();
+    batch.conflated = conflated_.column();
+    if (batch.sequences != nullptr) batch.rows_max = sequences_.column_rows();
+    if (batch.conflated != nullptr &&
+        (batch.rows_max == 0 || conflated_.column_rows() < batch.rows_max)) {
+      batch.rows_max = conflated_.column_rows();
+    }
+  }
+
+  // (kind, count, first, row_bytes, is_sparse, event): LAPWING_BATCH_…; an Event or None.
+  nb::tuple result() const {
+    const bool is_event = batch.kind == LAPWING_BATCH_EVENT;
+    return nb::make_tuple(batch.kind, batch.count, batch.first, batch.row_bytes,
+                          (batch.flags & LAPWING_BATCH_SPARSE) != 0,
+                          is_event ? nb::cast(batch.event) : nb::object(nb::none()));
+  }
+
+  lapwing_batch batch = {};
+
+ private:
+  Memory rows_;
+  Memory sequences_;
+  Memory conflated_;
+};
+
+constexpr const char* kReadSignature =
+    "def read(self, rows: object, sequences: object, conflated: object, timeout_ns: int) -> "
+    "tuple[int, int, int, int, bool, Event | None]";
+
+}  // namespace lapwing_python

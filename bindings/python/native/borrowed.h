@@ -1,0 +1,62 @@
+// Memory of the library's that Python may see for a while: while a view of it is alive, it is not
+// given back. The buffer protocol counts the views.
+#pragma once
+
+#include <lapwing.h>
+#include <nanobind/nanobind.h>
+#include <native/call.h>
+
+#include <cstdint>
+#include <memory>
+
+namespace lapwing_python {
+
+struct Borrowed {
+  void* data = nullptr;
+  std::size_t bytes = 0;
+  std::uint32_t type = 0;  // of a message
+  bool is_writable = false;
+  bool is_ended = false;  // given back
+  int views = 0;          // alive
+};
+
+// What a Python object holds of it. `owner` keeps the memory mapped.
+struct BorrowedMemory {
+  std::shared_ptr<Borrowed> borrowed;
+  nb::object owner;
+};
+
+// For classes whose C++ type derives from BorrowedMemory.
+template <typename T>
+int get_buffer(PyObject* self, Py_buffer* view, int flags) noexcept {
+  Borrowed& borrowed = *nb::inst_ptr<T>(self)->borrowed;
+  if (borrowed.is_ended) {
+    PyErr_SetString(PyExc_BufferError,
+                    "the memory was given back: release, commit or close ended it");
+    return -1;
+  }
+  const Py_ssize_t bytes = static_cast<Py_ssize_t>(borrowed.bytes);
+  if (PyBuffer_FillInfo(view, self, borrowed.data, bytes, borrowed.is_writable ? 0 : 1, flags) !=
+      0) {
+    return -1;
+  }
+  ++borrowed.views;
+  return 0;
+}
+
+template <typename T>
+void release_buffer(PyObject* self, Py_buffer*) noexcept {
+  --nb::inst_ptr<T>(self)->borrowed->views;
+}
+
+template <typename T>
+PyType_Slot kBufferSlots[] = {{Py_bf_getbuffer, reinterpret_cast<void*>(&get_buffer<T>)},
+                              {Py_bf_releasebuffer, reinterpret_cast<void*>(&release_buffer<T>)},
+                              {0, nullptr}};
+
+// Raises misuse while a view is alive. `what` says of what.
+inline void check_no_view(const Borrowed& borrowed, const char* why) {
+  if (borrowed.views > 0) raise(LAPWING_MISUSE, why);
+}
+
+}  // namespace lapwing_python

@@ -1,0 +1,68 @@
+// A producer, a consumer or a duplex, and the listener that serves them.
+#pragma once
+
+#include <lapwing.h>
+#include <native/borrowed.h>
+#include <native/call.h>
+#include <native/functions.h>
+
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace lapwing_python {
+
+struct Message : BorrowedMemory {};
+struct Claim : BorrowedMemory {};
+
+// lapwing_channel_options from keyword arguments; `name` must outlive it.
+lapwing_channel_options channel_options(const std::string& name, std::uint64_t capacity,
+                                        std::uint32_t message_bytes_max, std::uint32_t call_window,
+                                        std::uint32_t wait, std::uint32_t numa_node,
+                                        std::uint32_t peer_uid, std::int64_t retry_ns,
+                                        std::uint32_t flags);
+
+class Channel : public Handle {
+ public:
+  explicit Channel(lapwing_channel* channel) : channel_(channel) {}
+  ~Channel() override { api.channel_destroy(&channel_); }
+
+  bool is_open() const override { return channel_ != nullptr; }
+  void interrupt_now() noexcept override {
+    if (channel_ != nullptr) api.channel_interrupt(channel_);
+  }
+  void check_unused() override;
+  void free_now() override;
+
+  Claim claim(nb::handle self, std::size_t bytes, std::int64_t timeout_ns);
+  void commit(std::size_t bytes, std::uint32_t type);
+  void abort();
+  std::size_t send(const nb::list& messages, std::int64_t timeout_ns);
+  void drain(std::int64_t timeout_ns);
+  nb::list peek(nb::handle self, std::size_t max, std::int64_t timeout_ns);
+  void release(std::size_t count);
+
+  std::uint64_t start(nb::handle payload, std::uint32_t type, std::int64_t timeout_ns);
+  nb::tuple finish(std::uint64_t call, std::int64_t timeout_ns);
+  void cancel(std::uint64_t call);
+  nb::tuple next(std::int64_t timeout_ns);
+  void reply(std::uint64_t call, nb::handle payload, std::uint32_t type, bool is_error,
+             std::uint32_t code, std::int64_t timeout_ns);
+
+  bool arm(std::size_t bytes);
+  std::int32_t fileno();
+  lapwing_channel_info inspect();
+  void close();
+
+ private:
+  void check_claim() const;
+  void end_claim();
+
+  lapwing_channel* channel_ = nullptr;
+  std::shared_ptr<Borrowed> claimed_;
+  std::deque<std::shared_ptr<Borrowed>> peeked_;  // from the first that is not released on
+  std::vector<lapwing_message> messages_;
+};
+
+}  // namespace lapwing_python

@@ -1,0 +1,52 @@
+// The log: lines in the library's queue, or into a pipe.
+//
+// A function of Python's is not called on the library's threads: it would wait for the GIL with the
+// log's lock held, and os.fork() waits for that lock with the GIL held.
+#include <limits.h>
+#include <native/bind.h>
+#include <native/call.h>
+#include <native/functions.h>
+#include <native/values.h>
+#include <sys/uio.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace lapwing_python {
+
+namespace {
+
+constexpr std::size_t kLineBytesMax = PIPE_BUF - 1;  // so that lines do not mix
+
+// Into a pipe that does not block: a line for which there is no room is dropped.
+void write_line(void* user, const char* line) {
+  char newline = '\n';
+  const iovec parts[] = {
+      {.iov_base = const_cast<char*>(line), .iov_len = std::min(std::strlen(line), kLineBytesMax)},
+      {.iov_base = &newline, .iov_len = 1}};
+  [[maybe_unused]] const ssize_t written =
+      writev(static_cast<int>(reinterpret_cast<std::intptr_t>(user)), parts, 2);
+}
+
+// Lines go into the pipe, if `fd` is not -1; else into the queue, or nowhere.
+void set_log(int fd, bool queue) {
+  nb::gil_scoped_release released;
+  api.log_set(fd < 0 ? nullptr : &write_line, reinterpret_cast<void*>(std::intptr_t{fd}), queue);
+}
+
+nb::tuple read_log() {
+  char line[PIPE_BUF] = {};
+  std::uint64_t dropped = 0;
+  const lapwing_result result = api.log_read(line, sizeof line, &dropped);
+  if (result != LAPWING_OK) raise(result, "the log's queue is empty");
+  return nb::make_tuple(text_of(line), dropped);
+}
+
+}  // namespace
+
+void bind_log(nb::module_& module) {
+  module.def("log_set", &set_log, nb::arg("fd"), nb::arg("queue"));
+  module.def("log_read", &read_log, nb::sig("def log_read() -> tuple[str, int]"));
+}
+
+}  // namespace lapwing_python

@@ -1,0 +1,47 @@
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+#include <native/bind.h>
+#include <native/call.h>
+#include <native/functions.h>
+#include <native/values.h>
+
+namespace lapwing_python {
+
+namespace {
+
+void bind_handle(nb::module_& module) {
+  nb::class_<Handle>(module, "Handle", "What every object of the library's can do.")
+      .def_prop_ro("is_open", &Handle::is_open, "False once it was destroyed")
+      .def("interrupt", &Handle::interrupt)
+      .def("destroy", &Handle::destroy);
+}
+
+void bind(nb::module_& module) {
+  module.doc() = "The C interface of Lapwing, as methods. Private: import lapwing.";
+  module.def("load", &load, nb::arg("path"));
+  module.def("version", [] { return text_of(api.version(nullptr)); });
+  module.def(
+      "error_name", [](lapwing_result code) { return text_of(api.error_name(code)); },
+      nb::arg("number"));
+  module.def("function_names", &function_names);
+  bind_values(module);
+  bind_handle(module);
+  bind_schema(module);
+  bind_log(module);
+  bind_publisher(module);
+  bind_subscriber(module);
+  bind_cursor(module);
+  bind_history(module);
+  bind_books(module);
+  bind_channel(module);
+  bind_listener(module);
+}
+
+}  // namespace
+
+}  // namespace lapwing_python
+
+NB_MODULE(_native, module) {
+  lapwing_python::bind(module);
+}

@@ -1,0 +1,146 @@
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+#include <native/batch.h>
+#include <native/bind.h>
+#include <native/call.h>
+#include <native/functions.h>
+
+#include <string>
+#include <vector>
+
+namespace lapwing_python {
+
+namespace {
+
+class Subscriber : public Handle {
+ public:
+  explicit Subscriber(const lapwing_subscriber_options& options) {
+    Failure failure;
+    check(api.subscriber_open(&options, &subscriber_, &failure), failure);
+  }
+  ~Subscriber() override { api.subscriber_destroy(&subscriber_); }
+
+  bool is_open() const override { return subscriber_ != nullptr; }
+  void interrupt_now() noexcept override {
+    if (subscriber_ != nullptr) api.subscriber_interrupt(subscriber_);
+  }
+  void free_now() override {
+    lapwing_subscriber* freed = std::exchange(subscriber_, nullptr);
+    nb::gil_scoped_release released;
+    api.subscriber_destroy(&freed);
+  }
+
+  nb::tuple read(nb::handle rows, nb::handle sequences, nb::handle conflated,
+                 std::int64_t timeout_ns) {
+    const Use use(*this);
+    Batch into(rows, sequences, conflated);
+    Failure failure;
+    // The GIL is released from the first: what a gap needs may have to come from the disk.
+    const lapwing_result result = wait(*this, timeout_ns, Gil::kReleased, [&](std::int64_t left) {
+      return api.subscriber_read(subscriber_, &into.batch, left, &failure);
+    });
+    check(result, failure, {"row_bytes", into.batch.row_bytes});
+    return into.result();
+  }
+
+  std::uint64_t take(nb::handle record, std::int64_t timeout_ns) {
+    const Use use(*this);
+    const Memory memory(record, Memory::Access::kWrite);
+    std::uint64_t sequence = 0;
+    const lapwing_result result = wait(*this, timeout_ns, Gil::kHeld, [&](std::int64_t left) {
+      return api.subscriber_take(subscriber_, memory.data(), memory.bytes(), left, &sequence);
+    });
+    if (result != LAPWING_OK) raise(result, why_nothing_was_taken(result));
+    return sequence;
+  }
+
+  lapwing_subscriber_info inspect() {
+    const Use use(*this);
+    Failure failure;
+    lapwing_subscriber_info info = {};
+    info.struct_size = sizeof info;
+    check(api.subscriber_inspect(subscriber_, &info, &failure), failure);
+    return info;
+  }
+
+  lapwing_position position(std::uint64_t sequence) {
+    const Use use(*this);
+    Failure failure;
+    lapwing_position position = {};
+    check(api.subscriber_position(subscriber_, sequence, &position, &failure), failure);
+    return position;
+  }
+
+  std::int32_t fileno() {
+    const Use use(*this);
+    Failure failure;
+    std::int32_t fd = -1;
+    check(api.subscriber_fd(subscriber_, &fd, &failure), failure);
+    return fd;
+  }
+
+ private:
+  // take() has no words of its own.
+  static const char* why_nothing_was_taken(lapwing_result result) {
+    if (result == LAPWING_EVENT_DUE) return "an event stands before the next record: read() it";
+    if (result == LAPWING_RECORD_SIZE) return "the memory is not of the size of a record";
+    return "no record was taken; read() says more";
+  }
+
+  lapwing_subscriber* subscriber_ = nullptr;
+};
+
+void open(Subscriber* self, const std::string& directory, const std::string& name,
+          std::uint32_t start, std::uint64_t start_value, const nb::object& start_position,
+          std::uint32_t on_gap, std::uint32_t wait, const std::string& fold,
+          const std::string& expect, const std::vector<std::string>& instruments,
+          std::int64_t reattach_ns, std::int64_t flush_timeout_ns, std::int64_t stale_after_ns,
+          std::uint32_t behind_records, std::int64_t behind_ns, std::int64_t conflate_interval_ns,
+          std::uint32_t conflate_keys_max, std::uint32_t flags) {
+  std::vector<const char*> symbols;
+  for (const std::string& instrument : instruments) symbols.push_back(instrument.c_str());
+  lapwing_subscriber_options options = {};
+  options.struct_size = sizeof options;
+  options.flags = flags;
+  options.directory = directory.c_str();
+  options.name = or_null(name);
+  options.start = start;
+  options.on_gap = on_gap;
+  options.wait = wait;
+  options.behind_records = behind_records;
+  options.start_value = start_value;
+  if (!start_position.is_none()) {
+    options.start_position = nb::cast<lapwing_position>(start_position);
+  }
+  options.fold = or_null(fold);
+  options.expect = or_null(expect);
+  options.instruments = symbols.empty() ? nullptr : symbols.data();
+  options.instrument_count = symbols.size();
+  options.reattach_ns = reattach_ns;
+  options.flush_timeout_ns = flush_timeout_ns;
+  options.stale_after_ns = stale_after_ns;
+  options.behind_ns = behind_ns;
+  options.conflate_interval_ns = conflate_interval_ns;
+  options.conflate_keys_max = conflate_keys_max;
+  new (self) Subscriber(options);
+}
+
+}  // namespace
+
+void bind_subscriber(nb::module_& module) {
+  using nb::arg;
+  nb::class_<Subscriber, Handle>(module, "Subscriber")
+      .def("__init__", &open, nb::kw_only(), arg("directory"), arg("name"), arg("start"),
+           arg("start_value"), arg("start_position").none(), arg("on_gap"), arg("wait"),
+           arg("fold"), arg("expect"), arg("instruments"), arg("reattach_ns"),
+           arg("flush_timeout_ns"), arg("stale_after_ns"), arg("behind_records"), arg("behind_ns"),
+           arg("conflate_interval_ns"), arg("conflate_keys_max"), arg("flags"))
+      .def("read", &Subscriber::read, arg("rows").none(), arg("sequences").none(),
+           arg("conflated").none(), arg("timeout_ns"), nb::sig(kReadSignature))
+      .def("take", &Subscriber::take, arg("record"), arg("timeout_ns"))
+      .def("inspect", &Subscriber::inspect)
+      .def("position", &Subscriber::position, arg("sequence"))
+      .def("fileno", &Subscriber::fileno);
+}
+
+}  // namespace lapwing_python

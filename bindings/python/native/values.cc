@@ -1,0 +1,321 @@
+#include <nanobind/stl/string.h>
+#include <native/call.h>
+#include <native/values.h>
+
+#include <cstring>
+#include <string>
+#include <string_view>
+
+namespace lapwing_python {
+
+nb::str text_of(const char* text) {
+  PyObject* const decoded =
+      PyUnicode_DecodeUTF8(text, static_cast<Py_ssize_t>(std::strlen(text)), "replace");
+  if (decoded == nullptr) raise_python();
+  return nb::steal<nb::str>(decoded);
+}
+
+namespace {
+
+// The names that docs/events.md and the tools use, by number.
+constexpr const char* kEventKinds[] = {nullptr,
+                                       nullptr,
+                                       "gap",
+                                       "lost",
+                                       "session",
+                                       "reset",
+                                       "caught-up",
+                                       "stale",
+                                       "publisher-gone",
+                                       "closed",
+                                       nullptr,
+                                       nullptr,
+                                       "snapshot-complete",
+                                       "no-snapshot",
+                                       "behind",
+                                       "live"};
+constexpr const char* kCauses[] = {nullptr, "lapped", "session", "void", "pruned", "damaged"};
+constexpr const char* kSettled[] = {nullptr, "fresh", "continued", "recovered", "cut", "reset"};
+constexpr const char* kJournalStates[] = {"none", "good", "failed", "shed"};
+constexpr const char* kRoles[] = {nullptr, "producer", "consumer", "duplex"};
+
+// None where the number has no name.
+template <std::size_t N>
+nb::object word(const char* const (&words)[N], std::uint32_t number) {
+  if (number >= N || words[number] == nullptr) return nb::none();
+  return nb::str(words[number]);
+}
+
+nb::bytes id_of(const lapwing_id& id) {
+  return nb::bytes(reinterpret_cast<const char*>(id.bytes), sizeof id.bytes);
+}
+
+nb::object level_or_none(const lapwing_level& level) {
+  if (level.price == INT64_MAX) return nb::none();
+  return nb::cast(level);
+}
+
+nb::str fields_repr(nb::handle self) {
+  std::string text = nb::cast<std::string>(self.type().attr("__name__")) + "(";
+  std::string_view separator;
+  for (nb::handle name : self.attr("_fields")) {
+    text += separator;
+    text += nb::cast<std::string>(name) + "=";
+    text += nb::cast<std::string>(nb::repr(self.attr(nb::borrow<nb::str>(name))));
+    separator = ", ";
+  }
+  return nb::str((text + ")").c_str());
+}
+
+// A class of read-only attributes, with a repr of all of them.
+template <typename T>
+class Fields {
+ public:
+  Fields(nb::module_& module, const char* name, const char* doc) : class_(module, name, doc) {}
+
+  template <typename Member>
+  Fields& number(const char* name, Member T::* member, const char* doc = "") {
+    class_.def_ro(name, member, doc);
+    return named(name);
+  }
+  Fields& flag(const char* name, std::uint32_t T::* member, const char* doc = "") {
+    class_.def_prop_ro(name, [member](const T& self) { return self.*member != 0; }, doc);
+    return named(name);
+  }
+  template <std::size_t N>
+  Fields& text(const char* name, char (T::*member)[N], const char* doc = "") {
+    class_.def_prop_ro(name, [member](const T& self) { return text_of(self.*member); }, doc);
+    return named(name);
+  }
+  Fields& id(const char* name, lapwing_id T::* member) {
+    class_.def_prop_ro(
+        name, [member](const T& self) { return id_of(self.*member); }, "16 bytes; all zero: none");
+    return named(name);
+  }
+  // `type` is what get() returns, in Python's words.
+  template <typename Get>
+  Fields& property(const char* name, const char* type, Get get, const char* doc = "") {
+    const std::string signature = "def " + std::string(name) + "(self) -> " + type;
+    class_.def_prop_ro(name, get, nb::sig(signature.c_str()), doc);
+    return named(name);
+  }
+  nb::class_<T>& done() {
+    class_.attr("_fields") = nb::tuple(names_);
+    class_.def("__repr__", [](nb::handle self) { return fields_repr(self); });
+    return class_;
+  }
+
+ private:
+  Fields& named(const char* name) {
+    names_.append(nb::str(name));
+    return *this;
+  }
+
+  nb::class_<T> class_;
+  nb::list names_;
+};
+
+nb::bytes stored(const lapwing_position& position) {
+  return nb::bytes(reinterpret_cast<const char*>(&position), sizeof position);
+}
+
+void bind_position(nb::module_& module) {
+  Fields<lapwing_position>(module, "Position",
+                           "Where a subscriber stands. `bytes(position)` is what to store; "
+                           "`Position(stored)` reads it.")
+      .id("journal_id", &lapwing_position::journal_id)
+      .id("session_id", &lapwing_position::session_id)
+      .number("sequence", &lapwing_position::sequence,
+              "the last record that was taken; 0: none that could be continued")
+      .done()
+      .def(
+          "__init__",
+          [](lapwing_position* self, const nb::bytes& from) {
+            if (from.size() != sizeof *self) {
+              raise(LAPWING_INVALID_ARGUMENT, "a stored position has 40 bytes");
+            }
+            std::memcpy(self, from.c_str(), sizeof *self);
+          },
+          nb::arg("stored"))
+      .def("__bytes__", &stored)
+      .def(
+          "__eq__",
+          [](const lapwing_position& self, nb::handle other) {
+            lapwing_position position;
+            return nb::try_cast(other, position, false) &&
+                   std::memcmp(&self, &position, sizeof position) == 0;
+          },
+          nb::arg("other").none(), nb::sig("def __eq__(self, other: object, /) -> bool"))
+      .def("__hash__", [](const lapwing_position& self) { return nb::hash(stored(self)); })
+      .def("__reduce__", [](nb::handle self) {
+        return nb::make_tuple(self.type(),
+                              nb::make_tuple(stored(nb::cast<lapwing_position>(self))));
+      });
+}
+
+void bind_event(nb::module_& module) {
+  Fields<lapwing_event>(module, "Event", "What happened between two records: docs/events.md.")
+      .property(
+          "kind", "str", [](const lapwing_event& self) { return word(kEventKinds, self.kind); },
+          "'gap', 'lost', 'session' …")
+      .number("sequence", &lapwing_event::sequence)
+      .number("first", &lapwing_event::first, "of the missing range")
+      .number("last", &lapwing_event::last, "inclusive; first - 1: nothing is missing")
+      .property(
+          "cause", "str | None",
+          [](const lapwing_event& self) { return word(kCauses, self.cause); },
+          "'lapped', 'session', 'void', 'pruned', 'damaged' or None")
+      .flag("fillable", &lapwing_event::fillable, "the journal holds the range")
+      .number("resume", &lapwing_event::resume, "the next sequence that is tried in the ring")
+      .number("record_bytes", &lapwing_event::record_bytes, "of the records that follow")
+      .text("schema", &lapwing_event::schema)
+      .flag("is_described", &lapwing_event::is_described)
+      .flag("is_first_session", &lapwing_event::is_first_session)
+      .number("state_entries", &lapwing_event::state_entries)
+      .text("fold", &lapwing_event::fold)
+      .id("journal_id", &lapwing_event::journal_id)
+      .id("session_id", &lapwing_event::session_id)
+      .text("text", &lapwing_event::text, "in words: why, which checkpoint, how a session ended")
+      .done();
+}
+
+void bind_publisher_info(nb::module_& module) {
+  using Info = lapwing_publisher_info;
+  Fields<Info>(module, "PublisherInfo", "A publisher and its session, as of the call.")
+      .number("record_bytes", &Info::record_bytes)
+      .number("first", &Info::first, "sequence of the session's first record")
+      .number("head", &Info::head, "the last that was published")
+      .number("durable", &Info::durable, "the last that no power cut takes back")
+      .number("source_offset", &Info::source_offset)
+      .number("subscribers", &Info::subscribers)
+      .property(
+          "settled", "str", [](const Info& self) { return word(kSettled, self.settled); },
+          "'fresh', 'continued', 'recovered', 'cut' or 'reset'")
+      .property(
+          "journal", "str",
+          [](const Info& self) { return word(kJournalStates, self.journal_state); },
+          "'none', 'good', 'failed' or 'shed'")
+      .number("journal_errno", &Info::journal_errno)
+      .number("void_first", &Info::void_first, "0 and 0: this start recorded no void")
+      .number("void_last", &Info::void_last)
+      .number("journal_stalls", &Info::journal_stalls, "times publish waited for the journal")
+      .number("journal_stall_ns_max", &Info::journal_stall_ns_max)
+      .number("journal_stall_ns_total", &Info::journal_stall_ns_total)
+      .number("idle_wakes", &Info::idle_wakes)
+      .number("doorbells", &Info::doorbells, "wakes of parked subscribers")
+      .id("journal_id", &Info::journal_id)
+      .id("session_id", &Info::session_id)
+      .done();
+}
+
+void bind_subscriber_info(nb::module_& module) {
+  using Info = lapwing_subscriber_info;
+  Fields<Info>(module, "SubscriberInfo", "A subscriber and what it has delivered.")
+      .number("record_bytes", &Info::record_bytes, "0: no session was delivered yet")
+      .text("schema", &Info::schema)
+      .text("fold", &Info::fold)
+      .number("head", &Info::head, "the newest record now; 0 while no bus is attached")
+      .number("lag", &Info::lag, "records behind it")
+      .number("durable", &Info::durable)
+      .flag("is_live", &Info::is_live)
+      .flag("is_described", &Info::is_described)
+      .number("records", &Info::records, "delivered")
+      .number("first", &Info::first, "since the last reset")
+      .number("last", &Info::last)
+      .number("gaps", &Info::gaps)
+      .number("lost", &Info::lost)
+      .number("in_state", &Info::in_state)
+      .number("filled", &Info::filled)
+      .number("duplicates", &Info::duplicates)
+      .number("out_of_order", &Info::out_of_order)
+      .number("sessions", &Info::sessions)
+      .number("reattached", &Info::reattached)
+      .number("state_entries", &Info::state_entries)
+      .number("filtered", &Info::filtered, "of other instruments")
+      .number("conflated", &Info::conflated, "replaced by newer ones of their keys")
+      .number("waiting", &Info::waiting, "keys that wait for the end of the interval")
+      .id("journal_id", &Info::journal_id)
+      .id("session_id", &Info::session_id)
+      .done();
+}
+
+void bind_history_info(nb::module_& module) {
+  using Info = lapwing_history_info;
+  Fields<Info>(module, "HistoryInfo", "A journal, as of the call.")
+      .number("record_bytes", &Info::record_bytes)
+      .text("schema", &Info::schema)
+      .number("oldest", &Info::oldest, "that retention has kept")
+      .number("archived", &Info::archived, "the newest that can be read")
+      .number("durable", &Info::durable)
+      .id("journal_id", &Info::journal_id)
+      .done();
+}
+
+void bind_book_values(nb::module_& module) {
+  using Info = lapwing_books_info;
+  Fields<Info>(module, "BooksInfo", "All books.")
+      .number("sequence", &Info::sequence, "of the last record that is in them")
+      .number("books", &Info::books)
+      .number("orders", &Info::orders)
+      .flag("is_settled", &Info::is_settled)
+      .flag("is_loading", &Info::is_loading, "a state is: the books are half of it")
+      .number("digest", &Info::digest, "equal for equal books")
+      .done();
+  Fields<lapwing_level>(module, "Level", "A price level.")
+      .number("price", &lapwing_level::price, "units of 1e-9")
+      .number("size", &lapwing_level::size, "of all its orders")
+      .number("orders", &lapwing_level::orders, "0: a top, whose orders are not known")
+      .done();
+  using Book = lapwing_book;
+  Fields<Book>(module, "Book", "One instrument's book.")
+      .property(
+          "bid", "Level | None", [](const Book& self) { return level_or_none(self.bid); },
+          "the best Level, or None")
+      .property(
+          "ask", "Level | None", [](const Book& self) { return level_or_none(self.ask); },
+          "the best Level, or None")
+      .number("bid_levels", &Book::bid_levels)
+      .number("ask_levels", &Book::ask_levels)
+      .number("orders", &Book::orders)
+      .flag("is_settled", &Book::is_settled, "False: within an event of the venue")
+      .flag("is_stale", &Book::is_stale, "its orders may differ from the venue's")
+      .flag("has_tops", &Book::has_tops)
+      .number("sequence", &Book::sequence, "of its last record; 0: none since a state was loaded")
+      .number("ts_event", &Book::ts_event, "UTC ns; 2^64 - 1: none")
+      .number("ts_recv", &Book::ts_recv, "UTC ns; 2^64 - 1: none")
+      .number("lost_through", &Book::lost_through, "0: nothing was lost")
+      .done();
+}
+
+void bind_channel_info(nb::module_& module) {
+  using Info = lapwing_channel_info;
+  Fields<Info>(module, "ChannelInfo", "One side of a channel.")
+      .property(
+          "role", "str", [](const Info& self) { return word(kRoles, self.role); },
+          "'producer', 'consumer' or 'duplex'")
+      .number("message_bytes_max", &Info::message_bytes_max)
+      .number("sent", &Info::sent)
+      .number("received", &Info::received, "and released")
+      .number("released", &Info::released, "of those sent, by the other side")
+      .number("full_waits", &Info::full_waits)
+      .number("empty_waits", &Info::empty_waits)
+      .number("sleeps", &Info::sleeps)
+      .number("wakes", &Info::wakes, "of the other side, a system call each")
+      .number("late_replies", &Info::late_replies)
+      .id("connection_id", &Info::connection_id)
+      .done();
+}
+
+}  // namespace
+
+void bind_values(nb::module_& module) {
+  bind_position(module);
+  bind_event(module);
+  bind_publisher_info(module);
+  bind_subscriber_info(module);
+  bind_history_info(module);
+  bind_book_values(module);
+  bind_channel_info(module);
+}
+
+}  // namespace lapwing_python

@@ -1,0 +1,101 @@
+"""What all objects share: they are freed by `with`, by destroy(), or with a warning."""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+from . import _native
+
+Native = TypeVar("Native", bound=_native.Handle)
+Self = TypeVar("Self", bound="Handle")
+
+
+class Handle(Generic[Native]):
+    """An object of the library's. One thread at a time uses it; any thread may interrupt()."""
+
+    _handle: Native
+
+    @property
+    def is_open(self) -> bool:
+        """False once it was destroyed."""
+        return self._handle.is_open
+
+    def interrupt(self) -> None:
+        """Ends the wait under way, or else the next one, with `interrupted`, once."""
+        self._handle.interrupt()
+
+    def destroy(self) -> None:
+        """Gives everything back at once, and waits for nothing."""
+        self._handle.destroy()
+
+    def close(self) -> None:
+        """The same as destroy()."""
+        self.destroy()
+
+    def __enter__(self: Self) -> Self:
+        return self
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        if self.is_open:
+            self.destroy()
+
+    def __del__(self) -> None:
+        handle = getattr(self, "_handle", None)
+        if handle is None or not handle.is_open:
+            return
+        warnings.warn(f"{self!r} was not closed", ResourceWarning, source=self, stacklevel=2)
+        handle.destroy()
+
+
+def opened(open_handle: Callable[[], Native], timeout: float | None) -> Native:
+    """The result of an open that may wait. Ctrl-C ends the wait.
+
+    Nothing can interrupt these calls in the library, so the main thread lets another one wait. If
+    a signal ends the wait here, what the other thread gets is freed.
+    """
+    if timeout == 0 or threading.current_thread() is not threading.main_thread():
+        return open_handle()
+    opening = _Opening(open_handle)
+    thread = threading.Thread(target=opening.run, name="lapwing-open", daemon=True)
+    thread.start()
+    try:
+        thread.join()
+    except BaseException:
+        opening.abandon()
+        raise
+    return opening.result()
+
+
+class _Opening(Generic[Native]):
+    def __init__(self, open_handle: Callable[[], Native]) -> None:
+        self._open_handle = open_handle
+        self._lock = threading.Lock()
+        self._is_abandoned = False
+        self._handle: Native | None = None
+        self._error: BaseException | None = None
+
+    def run(self) -> None:
+        try:
+            handle = self._open_handle()
+        except BaseException as error:  # raised again by result()
+            self._error = error
+            return
+        with self._lock:
+            self._handle = handle
+            if self._is_abandoned:
+                handle.destroy()
+
+    def abandon(self) -> None:
+        with self._lock:
+            self._is_abandoned = True
+            if self._handle is not None:
+                self._handle.destroy()
+
+    def result(self) -> Native:
+        if self._error is not None:
+            raise self._error
+        assert self._handle is not None
+        return self._handle

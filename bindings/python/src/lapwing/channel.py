@@ -1,0 +1,348 @@
+"""Messages to one other process, with backpressure, and calls with replies."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import AsyncIterator, Iterable, Iterator
+from typing import Literal, NamedTuple, TypeVar
+
+from . import _native
+from ._arguments import WAIT, duration_ns, flags_of, number_of, text_of, timeout_ns
+from ._event_loop import readable
+from ._handle import Handle, opened
+from ._native import Message
+from .error import Error
+
+Role = TypeVar("Role", bound="Channel")
+Wait = Literal["busy", "backoff", "park"]
+
+
+def side_options(
+    *,
+    name: str = "",
+    capacity: int = 0,
+    message_bytes_max: int = 0,
+    call_window: int = 0,
+    wait: Wait = "backoff",
+    aligned: bool = False,
+    huge_pages: bool = False,
+    numa_node: int | None = None,
+    membarrier: bool = True,
+    late_replies: bool = False,
+) -> dict:
+    """Options of one side of a channel, of what it sends.
+
+    name               for people: `lapwing info` shows it
+    capacity           bytes, a power of two; 0: 1 MiB
+    message_bytes_max  0: 64 KiB
+    call_window        calls and one-way messages that are taken unanswered; 0: 64
+    wait               "busy" spins, "backoff" spins, yields and sleeps, "park" sleeps at once
+    aligned            payloads begin at multiples of 64 bytes instead of 16
+    numa_node          where this side's memory lies, or opening fails
+    membarrier         False: a fence for each message instead of a system call
+    late_replies       replies after their call's end are delivered, marked late
+    """
+    return {
+        "name": name,
+        "capacity": capacity,
+        "message_bytes_max": message_bytes_max,
+        "call_window": call_window,
+        "wait": number_of("wait", wait, WAIT),
+        "numa_node": numa_node or 0,
+        "flags": flags_of(
+            aligned=(aligned, 1),
+            huge_pages=(huge_pages, 2),
+            numa_node=(numa_node is not None, 4),
+            membarrier=(not membarrier, 16),
+            late_replies=(late_replies, 32),
+        ),
+    }
+
+
+class Channel(Handle[_native.Channel]):
+    """What a producer, a consumer and a duplex share."""
+
+    role: int
+
+    def __init__(self, handle: _native.Channel) -> None:
+        self._handle = handle
+
+    @classmethod
+    def connect(
+        cls: type[Role],
+        path: str | os.PathLike[str],
+        *,
+        timeout: float | None = None,
+        retry: float | None = None,
+        peer_uid: int | None = None,
+        **options,
+    ) -> Role:
+        """Connects to the listener at `path`. The options are those of side_options().
+
+        retry     for how long it tries again while nobody listens; None: not at all
+        peer_uid  only that user is connected to
+        """
+        one_side = side_options(**options)
+        one_side["flags"] |= 8 if peer_uid is not None else 0
+        return cls(
+            opened(
+                lambda: _native.connect(
+                    path=text_of(path),
+                    role=cls.role,
+                    peer_uid=peer_uid or 0,
+                    retry_ns=duration_ns(retry),
+                    timeout_ns=timeout_ns(timeout),
+                    **one_side,
+                ),
+                timeout,
+            )
+        )
+
+    def arm(self, bytes: int = 0) -> bool:
+        """Before an event loop sleeps. True: nothing is there (of a producer: no room for `bytes`),
+        and fileno() becomes readable when that may have changed. False: try at once.
+        """
+        return self._handle.arm(bytes)
+
+    def fileno(self) -> int:
+        """For an event loop, after arm(). -1: closed."""
+        return self._handle.fileno()
+
+    def inspect(self) -> _native.ChannelInfo:
+        return self._handle.inspect()
+
+    def close(self) -> None:
+        """Ends the channel, which the other side learns at once. Messages stay valid."""
+        self._handle.close()
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        if self.is_open:
+            self.close()
+            self.destroy()
+
+    async def _arrival(self) -> None:
+        if self.arm():
+            await readable(self.fileno())
+
+
+class Claim:
+    """Memory of the channel for one message, as `with` gives it: a writable memoryview.
+
+        with producer.claim(8, type=1) as memory:
+            memory[:] = struct.pack("<Q", 7)    # sent at the end; not at all after an exception
+    """
+
+    def __init__(self, channel: _native.Channel, memory: _native.ClaimedMemory, type: int) -> None:
+        self._channel = channel
+        self._memory = memory
+        self._type = type
+        self._view: memoryview | None = None
+
+    def __len__(self) -> int:
+        return len(self._memory)
+
+    def view(self) -> memoryview:
+        """Release it before commit()."""
+        return memoryview(self._memory)
+
+    def commit(self, bytes: int | None = None) -> None:
+        """Sends the first `bytes`, or all. misuse: a view of the memory is alive."""
+        self._channel.commit(len(self) if bytes is None else bytes, self._type)
+
+    def abort(self) -> None:
+        """Sends nothing."""
+        self._channel.abort()
+
+    def __enter__(self) -> memoryview:
+        self._view = self.view()
+        return self._view
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        assert self._view is not None
+        with contextlib.suppress(BufferError):  # an array over the view: commit() says so
+            self._view.release()
+        if not self._memory.is_open:
+            return  # committed or aborted within
+        if kind is None:
+            self.commit()
+        else:
+            self.abort()
+
+
+class Producer(Channel):
+    """Sends messages. When the channel is full, it waits for the consumer."""
+
+    role = 1
+
+    def claim(self, bytes: int, type: int = 0, timeout: float | None = None) -> Claim:
+        """Room for a message of up to `bytes`, until commit, abort or the next claim."""
+        return Claim(self._handle, self._handle.claim(bytes, timeout_ns(timeout)), type)
+
+    def send(self, payload: object, type: int = 0, timeout: float | None = None) -> None:
+        """Copies one message into the channel."""
+        self._handle.send([(payload, type)], timeout_ns(timeout))
+
+    def send_many(
+        self, messages: Iterable[tuple[object, int]], timeout: float | None = None
+    ) -> int:
+        """The same of (payload, type) pairs. Error.sent says how many a call sent that failed."""
+        return self._handle.send(list(messages), timeout_ns(timeout))
+
+    def drain(self, timeout: float | None = None) -> None:
+        """Waits until the consumer has released everything."""
+        self._handle.drain(timeout_ns(timeout))
+
+
+class Consumer(Channel):
+    """Receives messages where they lie. Iterating yields each, and releases it afterwards:
+
+        for message in consumer:
+            handle(message.type, bytes(message))
+
+    It ends when the producer has closed. The message at which a loop is left is not released.
+    A message of which a view is alive (a memoryview, an array) is not released: misuse.
+    """
+
+    role = 2
+
+    def peek(self, max: int = 1, timeout: float | None = None) -> list[Message]:
+        """Borrows up to `max` messages, from the first that is not released on.
+
+        They lie in the producer's memory: what must be checked is copied first, with bytes().
+        """
+        return self._handle.peek(max, timeout_ns(timeout))
+
+    def release(self, count: int = 1) -> None:
+        """Gives back the first `count` of the last peek. misuse: a view of one is alive."""
+        self._handle.release(count)
+
+    def __iter__(self) -> Iterator[Message]:
+        while True:
+            try:
+                (message,) = self.peek()
+            except Error as error:
+                if error.name == "closed":
+                    return
+                raise
+            yield message
+            self.release()
+
+    async def __aiter__(self) -> AsyncIterator[Message]:
+        while True:
+            try:
+                (message,) = self.peek(timeout=0)
+            except Error as error:
+                if error.name == "closed":
+                    return
+                if error.name != "would-block":
+                    raise
+                await self._arrival()
+                continue
+            yield message
+            self.release()
+
+
+class Request(NamedTuple):
+    """A call of the other side; call 0: a one-way message, for whose answer nobody waits."""
+
+    call: int
+    type: int
+    payload: bytes
+
+
+class Reply(NamedTuple):
+    """The end of a call. An error of the other side's has its text as payload."""
+
+    call: int
+    type: int
+    payload: bytes
+    is_error: bool
+    code: int
+    """of an error, the server's to choose"""
+    is_late: bool
+    """the call had ended already"""
+
+
+class Duplex(Channel):
+    """Calls and one-way messages, in both directions. Iterating yields what the other side asks:
+
+        for request in duplex:
+            duplex.reply(request, struct.pack("<Q", 49), type=2)
+
+    Payloads are copied. One thread at a time: a process that serves and asks takes two.
+    """
+
+    role = 3
+
+    def call(self, payload: object, type: int = 0, timeout: float | None = None) -> Reply:
+        """Asks, and waits for the reply. timed-out: there was none in time."""
+        return self.finish(self.start(payload, type, timeout))
+
+    def start(self, payload: object, type: int = 0, timeout: float | None = None) -> int:
+        """Asks. The reply must arrive within the timeout. Returns the call's number."""
+        return self._handle.start(payload, type, timeout_ns(timeout))
+
+    def finish(self, call: int = 0, timeout: float | None = None) -> Reply:
+        """The end of that call, by the call's own timeout. 0: the next call to end, by this one.
+
+        Error.call says which call has ended without an answer.
+        """
+        return Reply(*self._handle.finish(call, timeout_ns(timeout)))
+
+    def cancel(self, call: int) -> None:
+        """Ends a call without a reply."""
+        self._handle.cancel(call)
+
+    def send(self, payload: object, type: int = 0, timeout: float | None = None) -> None:
+        """Sends a one-way message."""
+        self._handle.send([(payload, type)], timeout_ns(timeout))
+
+    def send_many(
+        self, messages: Iterable[tuple[object, int]], timeout: float | None = None
+    ) -> int:
+        """The same of (payload, type) pairs. Error.sent says how many a call sent that failed."""
+        return self._handle.send(list(messages), timeout_ns(timeout))
+
+    def next(self, timeout: float | None = None) -> Request:
+        """The next call or one-way message of the other side."""
+        return Request(*self._handle.next(timeout_ns(timeout))[:3])
+
+    def reply(
+        self,
+        request: Request,
+        payload: object = b"",
+        type: int = 0,
+        timeout: float | None = None,
+    ) -> None:
+        """Answers a call that next() gave, in any order. misuse: it was answered."""
+        self._handle.reply(request.call, payload, type, False, 0, timeout_ns(timeout))
+
+    def reply_error(
+        self, request: Request, code: int, text: str, timeout: float | None = None
+    ) -> None:
+        """Answers a call with an error of this program's own."""
+        self._handle.reply(request.call, text.encode(), 0, True, code, timeout_ns(timeout))
+
+    def __iter__(self) -> Iterator[Request]:
+        while True:
+            try:
+                request = self.next()
+            except Error as error:
+                if error.name == "closed":
+                    return
+                raise
+            yield request
+
+    async def __aiter__(self) -> AsyncIterator[Request]:
+        while True:
+            try:
+                request = self.next(timeout=0)
+            except Error as error:
+                if error.name == "closed":
+                    return
+                if error.name != "would-block":
+                    raise
+                await self._arrival()
+                continue
+            yield request

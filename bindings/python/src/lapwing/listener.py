@@ -1,0 +1,55 @@
+"""Serves the other ends of channels at a path."""
+
+from __future__ import annotations
+
+import os
+
+from . import _native
+from ._arguments import text_of, timeout_ns
+from ._handle import Handle, opened
+from .channel import Role, side_options
+
+
+class Listener(Handle[_native.Listener]):
+    """Serves one peer after another.
+
+        with lapwing.Listener("./orders.sock") as listener:
+            consumer = listener.accept(lapwing.Consumer)
+    """
+
+    def __init__(self, path: str | os.PathLike[str], *, peer_uid: int | None = None) -> None:
+        """peer_uid: only that user is served; None: this user and root."""
+        self._handle = _native.listen(text_of(path), peer_uid)
+
+    @classmethod
+    def take_over(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        peer_uid: int | None = None,
+        timeout: float | None = None,
+    ) -> Listener:
+        """Takes the place of the one that listens there now, once that one accepts or tends."""
+        listener = cls.__new__(cls)
+        listener._handle = opened(
+            lambda: _native.take_over(text_of(path), peer_uid, timeout_ns(timeout)), timeout
+        )
+        return listener
+
+    def accept(self, role: type[Role], *, timeout: float | None = None, **options) -> Role:
+        """The next peer's channel, on which this side is a Producer, a Consumer or a Duplex.
+
+        The options are those of lapwing.channel.side_options(). closed: handed over.
+        """
+        handle = self._handle.accept(
+            role=role.role, timeout_ns=timeout_ns(timeout), **side_options(**options)
+        )
+        return role(handle)
+
+    def tend(self) -> None:
+        """For while a peer is served: drops silent clients, lets a successor take over."""
+        self._handle.tend()
+
+    def fileno(self) -> int:
+        """Readable when the last call, accept or tend, has something to do. -1: handed over."""
+        return self._handle.fileno()

@@ -1,0 +1,116 @@
+"""What a subscriber delivers: records, the state of a checkpoint, or an event."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Union
+
+import numpy as np
+
+from . import _arrow
+from ._native import Event
+from .error import invalid
+from .schema import Schema
+
+if TYPE_CHECKING:
+    import polars
+    import pyarrow
+
+
+class _Rows:
+    """Rows of one session, one size and one kind."""
+
+    __slots__ = ("rows", "schema")
+
+    rows: np.ndarray
+    """shape (n,); structured where the records are described, else of dtype V<record_bytes>"""
+    schema: Schema | None
+    """None: nobody has described these rows"""
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __repr__(self) -> str:
+        name = self.schema.name if self.schema else self.rows.dtype
+        return f"{type(self).__name__}({len(self)} of {name})"
+
+    def column(self, name: str) -> np.ndarray:
+        """One field of all rows, shape (n,), ready for DLPack (`numpy.from_dlpack`, `torch.…`).
+
+        A view, unless the rows are of a size that is no multiple of the field's: then a copy.
+        """
+        column = self.rows[name]
+        if column.strides[0] % column.itemsize:
+            return np.ascontiguousarray(column)
+        return column
+
+    def to_arrow(self) -> pyarrow.RecordBatch:
+        """Needs pyarrow, and a description. Copies. Absent prices and times are null."""
+        return _arrow.record_batch(self.rows, self.schema)
+
+    def to_polars(self) -> polars.DataFrame:
+        """Needs polars and pyarrow, and a description. Copies."""
+        return _arrow.data_frame(self.rows, self.schema)
+
+
+class Records(_Rows):
+    """Records in order."""
+
+    __slots__ = ("_sequences", "conflated", "first", "is_sparse")
+    __match_args__ = ("rows", "first")
+
+    first: int
+    """sequence of the first row"""
+    conflated: np.ndarray | None
+    """uint64, shape (n,): how many older records each row stands for besides itself; of a
+    subscriber that conflates, else None"""
+    is_sparse: bool
+    """between two rows there may be others, of other instruments or conflated"""
+
+    def __init__(
+        self,
+        rows: np.ndarray,
+        first: int,
+        schema: Schema | None = None,
+        sequences: np.ndarray | None = None,
+        conflated: np.ndarray | None = None,
+        is_sparse: bool = False,
+    ) -> None:
+        self.rows = rows
+        self.first = first
+        self.schema = schema
+        self._sequences = sequences
+        self.conflated = conflated
+        self.is_sparse = is_sparse
+
+    @property
+    def sequences(self) -> np.ndarray:
+        """uint64, shape (n,)"""
+        if self._sequences is not None:
+            return self._sequences
+        if self.is_sparse:
+            raise invalid("the rows do not follow one another; give read_into a column `sequences`")
+        return np.arange(self.first, self.first + len(self.rows), dtype=np.uint64)
+
+    @property
+    def last(self) -> int:
+        """sequence of the last row"""
+        return int(self.sequences[-1]) if self.is_sparse else self.first + len(self.rows) - 1
+
+
+class State(_Rows):
+    """Entries of a state, which replaces the one before: begin with an empty one at the first."""
+
+    __slots__ = ()
+    __match_args__ = ("rows",)
+
+    def __init__(self, rows: np.ndarray, schema: Schema | None = None) -> None:
+        self.rows = rows
+        self.schema = schema
+
+
+Item = Union[Records, State, Event]
+"""What iterating over a subscriber yields. A history yields records and events."""
+
+
+def dtype_of(schema: Schema | None, row_bytes: int) -> np.dtype:
+    return np.dtype(f"V{row_bytes}") if schema is None else schema.dtype

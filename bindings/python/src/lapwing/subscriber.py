@@ -1,0 +1,305 @@
+"""Reads a bus at its own pace, from any point, through every gap."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Collection, Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from . import _native
+from ._arguments import WAIT, duration_ns, flags_of, number_of, text_of, timeout_ns
+from ._event_loop import readable
+from ._handle import Handle
+from ._native import Event, Position
+from .cursor import Cursor
+from .error import Error
+from .records import Item, Records, State, dtype_of
+from .schema import Schema
+
+_ON_GAP = {"fill": 1, "skip": 2, "stop": 3, "snapshot": 4}
+_STATE, _EVENT = 2, 3
+_CONFLATE_SECONDS = 0.25
+
+ROWS = 4096
+
+
+@dataclass(frozen=True)
+class Start:
+    """Where a subscriber begins."""
+
+    number: int
+    value: int = 0
+    position: Position | None = None
+
+    @classmethod
+    def live(cls) -> Start:
+        """The next record that is published."""
+        return cls(0)
+
+    @classmethod
+    def oldest(cls) -> Start:
+        """The oldest that is kept."""
+        return cls(1)
+
+    @classmethod
+    def sequence(cls, sequence: int) -> Start:
+        return cls(2, sequence)
+
+    @classmethod
+    def time(cls, utc_ns: int) -> Start:
+        """At that time, or a little before."""
+        return cls(3, utc_ns)
+
+    @classmethod
+    def snapshot(cls) -> Start:
+        """The state of the newest checkpoint, then what follows."""
+        return cls(4)
+
+    @classmethod
+    def after(cls, position: Position) -> Start:
+        return cls(5, position=position)
+
+    @classmethod
+    def resume(cls, cursor: Cursor, otherwise: Start) -> Start:
+        """After the cursor's last commit; `otherwise` where there is none."""
+        try:
+            return cls.after(cursor.position().position)
+        except Error as error:
+            if error.name != "not-found":
+                raise
+            return otherwise
+
+
+class Subscriber(Handle[_native.Subscriber]):
+    """Iterating yields Records, State and Events in their order, and ends when the bus is closed.
+
+        with lapwing.Subscriber("./es", start=Start.oldest(), end_at_close=True) as subscriber:
+            for item in subscriber: …           # or: async for item in subscriber
+
+    The first item is the event "session". The bus need not exist yet: the calls that read wait
+    for it. Unless `end_at_close` is set, a bus that was closed is waited for, too.
+    """
+
+    def __init__(
+        self,
+        directory: str | os.PathLike[str],
+        *,
+        start: Start = Start.live(),
+        name: str = "",
+        on_gap: Literal["fill", "skip", "stop", "snapshot"] = "fill",
+        wait: Literal["busy", "backoff", "park"] = "backoff",
+        instruments: Collection[str | int] = (),
+        fold: str = "",
+        expect: Schema | str = "",
+        end_at_close: bool = False,
+        reattach: float | None = None,
+        flush_timeout: float | None = None,
+        stale_after: float | None = None,
+        behind_records: int = 0,
+        behind: float | None = None,
+        conflate: bool = False,
+        conflate_interval: float | None = None,
+        conflate_keys_max: int = 0,
+    ) -> None:
+        """Checks the options, and never waits.
+
+        on_gap             "fill": read it from the journal; "skip": go on in the ring; "stop": end;
+                           "snapshot": go on with the newest checkpoint's state
+        wait               "busy" spins, "backoff" spins, yields and sleeps, "park" sleeps at once
+        instruments        symbols or ids; empty: all
+        expect             what the records have to be; empty: anything
+        reattach           for how long a bus or publisher is waited for; None: 30 s
+        flush_timeout      how long the publisher may take for the join; None: 10 s
+        stale_after        a silent publisher is an event after this time; None: never
+        behind_records, behind     limits for the events "behind" and "live"; 0, None: none
+        conflate           the newest record of each key, once in `conflate_interval` (None: 0.25 s)
+        """
+        self._directory = text_of(directory)
+        self._is_sparse = conflate or bool(instruments)
+        self._interval = (conflate_interval or _CONFLATE_SECONDS) if conflate else None
+        self._row_bytes = 0
+        self._record_schema: Schema | None = None
+        self._record_dtype = np.dtype("V1")  # until the event "session"
+        self._order_schema: Schema | None = None
+        self._memory = np.empty(0, np.uint8)
+        self._handle = _native.Subscriber(
+            directory=self._directory,
+            name=name,
+            start=start.number,
+            start_value=start.value,
+            start_position=start.position,
+            on_gap=number_of("on_gap", on_gap, _ON_GAP),
+            wait=number_of("wait", wait, WAIT),
+            fold=fold,
+            expect=expect.text if isinstance(expect, Schema) else expect,
+            instruments=[str(instrument) for instrument in instruments],
+            reattach_ns=duration_ns(reattach),
+            flush_timeout_ns=duration_ns(flush_timeout),
+            stale_after_ns=duration_ns(stale_after),
+            behind_records=behind_records,
+            behind_ns=duration_ns(behind),
+            conflate_interval_ns=duration_ns(conflate_interval),
+            conflate_keys_max=conflate_keys_max,
+            flags=flags_of(end_at_close=(end_at_close, 1), conflate=(conflate, 2)),
+        )
+
+    # ---- reading
+
+    def read(self, rows: int = ROWS, timeout: float | None = None) -> Item:
+        """The next item: up to `rows` rows in an array that owns its memory, or one event.
+
+        Raises would-block or timed-out: nothing is there. closed: the end.
+        """
+        sequences = np.empty(rows, np.uint64) if self._is_sparse else None
+        conflated = np.empty(rows, np.uint64) if self._is_sparse else None
+        while True:
+            memory = self._memory_for(rows)
+            try:
+                result = self._handle.read(memory, sequences, conflated, timeout_ns(timeout))
+            except Error as error:
+                if error.name != "too-small" or not error.row_bytes:
+                    raise
+                self._row_bytes = error.row_bytes  # of a state's entries, for example
+                continue
+            return self._item(memory, result, sequences, conflated, owns=True)
+
+    def read_into(
+        self,
+        memory: Any,
+        *,
+        sequences: np.ndarray | None = None,
+        conflated: np.ndarray | None = None,
+        timeout: float | None = None,
+    ) -> Item:
+        """As read(), but the rows are a view of `memory`: writable, contiguous, of any type.
+
+        Nothing is allocated for a record. Of a subscriber that conflates or that has instruments
+        the columns, uint64, get each row's sequence and how many records it stands for.
+        too-small: not one row fits, and Error.row_bytes says what it takes.
+        """
+        result = self._handle.read(memory, sequences, conflated, timeout_ns(timeout))
+        return self._item(memory, result, sequences, conflated, owns=False)
+
+    def take(self, record: object, timeout: float | None = None) -> int:
+        """Copies the next record into `record`, memory of its size, and returns its sequence.
+
+        The fastest way to one record. event-due: an event stands before it, which read() returns.
+        """
+        return self._handle.take(record, timeout_ns(timeout))
+
+    def items(self, rows: int = ROWS, timeout: float | None = None) -> Iterator[Item]:
+        """What iterating yields, with up to `rows` rows in an item, each within `timeout`."""
+        while True:
+            try:
+                item = self.read(rows, timeout)
+            except Error as error:
+                if error.name == "closed":
+                    return
+                raise
+            yield item
+
+    def __iter__(self) -> Iterator[Item]:
+        return self.items()
+
+    async def __aiter__(self) -> AsyncIterator[Item]:
+        import asyncio
+
+        fd = self.fileno()
+        while True:
+            try:
+                item = self.read(timeout=0)
+            except Error as error:
+                if error.name == "closed":
+                    return
+                if error.name != "would-block":
+                    raise
+                await readable(fd, self._interval)
+                continue
+            yield item
+            await asyncio.sleep(0)  # other tasks have their turn, also while records keep coming
+
+    # ---- state
+
+    def inspect(self) -> _native.SubscriberInfo:
+        return self._handle.inspect()
+
+    @property
+    def is_sparse(self) -> bool:
+        """It conflates, or has instruments: rows do not follow one another."""
+        return self._is_sparse
+
+    @property
+    def schema(self) -> Schema | None:
+        """Of the records, from the event "session" on; None: nobody has described them."""
+        return self._record_schema
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Of a record, from the event "session" on."""
+        return self._record_dtype
+
+    def position(self, sequence: int = 0) -> Position:
+        """What to store: after all that was delivered, or after that row of the last item."""
+        return self._handle.position(sequence)
+
+    def fileno(self) -> int:
+        """For an event loop: readable when a call that answered would-block may have something.
+
+        Costs a helper thread. Of a subscriber that conflates, also read at the interval's end.
+        """
+        return self._handle.fileno()
+
+    # ---- how a batch becomes an item
+
+    def _memory_for(self, rows: int) -> np.ndarray:
+        size = rows * self._row_bytes
+        if len(self._memory) < size:
+            self._memory = np.empty(size, np.uint8)
+        return self._memory[:size]
+
+    def _item(self, memory, result, sequences, conflated, owns: bool) -> Item:
+        kind, count, first, row_bytes, is_sparse, event = result
+        if kind == _EVENT:
+            self._enter(event)
+            return event
+        schema, dtype = self._record_schema, self._record_dtype
+        if kind == _STATE or dtype.itemsize != row_bytes:
+            schema = self._schema_of_state() if kind == _STATE else None
+            if schema is not None and schema.record_bytes != row_bytes:
+                schema = None
+            dtype = dtype_of(schema, row_bytes)
+        rows = np.frombuffer(memory, dtype, count)
+        if owns:
+            rows = rows.copy()
+        if kind == _STATE:
+            return State(rows, schema)
+        if not self._is_sparse:
+            return Records(rows, first, schema)
+        column = None if sequences is None else sequences[:count]
+        stands_for = None if conflated is None else conflated[:count]
+        return Records(rows, first, schema, column, stands_for, is_sparse)
+
+    def _enter(self, event: Event) -> None:
+        if event.kind not in ("session", "reset"):
+            return
+        self._row_bytes = event.record_bytes
+        self._record_schema = self._described(event.schema, event.record_bytes)
+        self._record_dtype = dtype_of(self._record_schema, event.record_bytes)
+
+    def _schema_of_state(self) -> Schema | None:
+        """The entries of "latest" are records; those of "orders" are not."""
+        if self.inspect().fold != "orders":
+            return self._record_schema
+        if self._order_schema is None:
+            self._order_schema = Schema.shipped("orders")
+        return self._order_schema
+
+    def _described(self, name: str, record_bytes: int) -> Schema | None:
+        try:
+            schema = Schema.of_bus(self._directory)
+        except Error:
+            return None  # not described, or gone meanwhile: rows are plain bytes
+        return schema if (schema.name, schema.record_bytes) == (name, record_bytes) else None
