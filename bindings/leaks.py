@@ -19,6 +19,7 @@ sys.path.insert(0, str(ROOT / "tests" / "conformance" / "bindings"))
 import run as conformance  # noqa: E402
 
 MEMORY_GROWTH_MAX = 1 << 20
+WARM_UP = 200  # cycles
 PUBLISHER_EVERY = 1000  # cycles: each start and close of a session writes to the disk
 CYCLE = (
     "subscriber.open as=s directory=bus start=oldest", "subscriber.destroy on=s",
@@ -26,7 +27,7 @@ CYCLE = (
     "books.create as=b", "books.destroy on=b",
     "listener.open as=l path=c.sock", "listener.destroy on=l",
 )
-SESSION = ("publisher.open as=p directory=own record_bytes=16 capacity=64", "publisher.publish on=p from=1 count=1",
+SESSION = ("publisher.open as=p directory=own record_bytes=16 capacity=4096", "publisher.publish on=p from=1 count=1",
            "publisher.close on=p timeout_ms=forever", "publisher.destroy on=p")
 
 
@@ -42,9 +43,9 @@ def held(pid):
     }
 
 
-def cycle(driver, count):
+def cycle(driver, count, steps=CYCLE):
     for number in range(count):
-        for step in CYCLE + (SESSION if number % PUBLISHER_EVERY == 0 else ()):
+        for step in steps + (SESSION if steps == CYCLE and number % PUBLISHER_EVERY == 0 else ()):
             answer = driver.ask(step)
             if not answer[0].startswith("ok"):
                 raise RuntimeError(f"`{step}`: {answer[0]}")
@@ -55,8 +56,8 @@ def measured(language, cycles):
         publisher = conformance.Driver("c", directory)
         driver = conformance.Driver(language, directory)
         try:
-            publisher.ask("publisher.open as=p directory=bus record_bytes=16 capacity=1024")
-            cycle(driver, max(1, cycles // 10))  # what a runtime allocates once
+            cycle(publisher, 1, ("publisher.open as=p directory=bus record_bytes=16 capacity=4096",))
+            cycle(driver, WARM_UP, CYCLE + SESSION)  # what a runtime allocates once
             before = held(driver.process.pid)
             cycle(driver, cycles)
             return before, held(driver.process.pid)
