@@ -10,9 +10,11 @@
 #include "lapwing/subscriber.h"
 #include "os/kernel.h"
 #include "snapshot/schema/field_reader.h"
+#include "subscribers/follower.h"
 #include "subscribers/subscriber_access.h"
 #include "testing/bus_fixture.h"
 #include "testing/child_process.h"
+#include "testing/waiting_call.h"
 
 namespace lapwing {
 namespace {
@@ -157,6 +159,50 @@ TEST_CASE("What waits for a record that is measured gets it, in every way to wai
     bus.beat();
   }
   check_measured(trace.subscriber, bus, every_nth(1, 1, 14));
+}
+
+TEST_CASE("A record that comes while a call spins is measured as any other") {
+  TestBus bus;
+  describe(bus, timed());
+  bus.start();
+  bus.publish(10);
+  SubscriberOptions options = measuring(bus, 1);
+  options.wait = WaitStrategy::kBusy;
+  Trace trace(bus, options);
+  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  trace.until_quiet();
+  for (Sequence n = 11; n < 15; ++n) {
+    Record record{};
+    const Taken taken =
+        while_it_waits([&] { return trace.subscriber.take(record, std::chrono::seconds(60)); },
+                       [&] { bus.publish(1); });
+    REQUIRE(taken.result == Errc::kOk);
+    CHECK(taken.sequence == n);
+    bus.beat();
+  }
+  check_measured(trace.subscriber, bus, every_nth(1, 1, 14));
+}
+
+TEST_CASE("The path is open for the records between two that are measured") {
+  TestBus bus;
+  describe(bus, timed());
+  bus.start();
+  bus.publish(10);
+  Trace trace(bus, measuring(bus, 7));  // 1, 8, 15 …
+  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  trace.until_quiet();
+  WaitSource* const source = SubscriberAccess::wait_source(trace.subscriber);
+  const detail::ReadPath& path = static_cast<Follower*>(source)->path();
+  CHECK(path.limit == 15);
+  bus.publish(5);
+  Record record{};
+  for (Sequence n = 11; n < 15; ++n) {
+    CHECK(path.next < path.limit);
+    CHECK(trace.subscriber.take(record).sequence == n);
+  }
+  CHECK(path.next == path.limit);
+  CHECK(trace.subscriber.take(record).sequence == 15);
+  CHECK(path.limit == 22);
 }
 
 TEST_CASE("While every record is measured, a subscriber that finds none still does its upkeep") {

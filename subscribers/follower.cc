@@ -169,6 +169,11 @@ void Follower::read(const RowSpace& rows, std::uint64_t deadline_ns, Batch& batc
   }
 }
 
+void Follower::measure_due(Sequence first, std::span<const std::byte> rows) {
+  meter_.measure(first, rows, clock_.utc_ns());
+  cursor_.measured_from = meter_.due();
+}
+
 // The record that was taken last.
 Item Follower::deliver(const std::byte* record) {
   const Sequence n = cursor_.next - 1;

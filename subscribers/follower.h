@@ -239,11 +239,11 @@ class Follower final : public WaitSource {
   void deliver(Batch& batch, std::span<const std::byte> rows, std::size_t count);
   // Records first … last, in `rows`, are delivered now.
   void measure(Sequence first, Sequence last, std::span<const std::byte> rows) {
-    if (last < cursor_.measured_from) [[likely]]
-      return;
-    meter_.measure(first, rows, clock_.utc_ns());
-    cursor_.measured_from = meter_.due();
+    if (last >= cursor_.measured_from) [[unlikely]]
+      measure_due(first, rows);
   }
+  // Apart, so that the others need no registers for it.
+  [[gnu::cold, gnu::noinline]] void measure_due(Sequence first, std::span<const std::byte> rows);
   void await_measured(std::uint64_t deadline_ns);
   void read_state(const RowSpace& rows, const Item& first, Batch& batch);
   void read_chosen(const RowSpace& rows, const Item& first, Batch& batch);
