@@ -24,6 +24,7 @@ struct Subscriber::State {
 
   Event event_of(const Item& item);
   void add_event(Item& item);
+  void read_further(std::span<std::byte> rows, Deadline deadline, Batch& batch);
   void read_further(const RowSpace& rows, Deadline deadline, Batch& batch);
 
   Follower follower;
@@ -73,8 +74,12 @@ Event Subscriber::State::event_of(const Item& item) {
   item.event = &event;
 }
 
-[[gnu::noinline]] void Subscriber::State::read_further(const RowSpace& rows, Deadline deadline,
+[[gnu::noinline]] void Subscriber::State::read_further(std::span<std::byte> rows, Deadline deadline,
                                                        Batch& batch) {
+  read_further(RowSpace{.bytes = rows}, deadline, batch);
+}
+
+void Subscriber::State::read_further(const RowSpace& rows, Deadline deadline, Batch& batch) {
   Item due;
   follower.read(rows, deadline.monotonic_ns(), batch, due);
   if (batch.kind != Batch::Kind::kEvent) return;
@@ -160,7 +165,7 @@ std::optional<Event> Subscriber::take_event() {
 Batch Subscriber::read(std::span<std::byte> rows, Deadline deadline) {
   Batch batch;
   if (!state_->follower.read_records(rows, batch)) [[unlikely]] {
-    state_->read_further({.bytes = rows}, deadline, batch);
+    state_->read_further(rows, deadline, batch);
   }
   return batch;
 }
