@@ -11,6 +11,7 @@ import argparse
 import os
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -19,6 +20,8 @@ sys.path.insert(0, str(ROOT / "tests" / "conformance" / "bindings"))
 import run as conformance  # noqa: E402
 
 MEMORY_GROWTH_MAX = 1 << 20
+COUNTED = ("descriptors", "threads", "mappings")
+SETTLE_SECONDS = 3
 WARM_UP = 200  # cycles
 PUBLISHER_EVERY = 1000  # cycles: each start and close of a session writes to the disk
 CYCLE = (
@@ -43,6 +46,16 @@ def held(pid):
     }
 
 
+def settled(pid, like=None):
+    """What it holds once threads that are just ending have ended: at most SETTLE_SECONDS later."""
+    until = time.monotonic() + SETTLE_SECONDS
+    while True:
+        now = held(pid)
+        if time.monotonic() > until or (like and all(now[what] <= like[what] for what in COUNTED)):
+            return now
+        time.sleep(0.1)
+
+
 def cycle(driver, count, steps=CYCLE):
     for number in range(count):
         for step in steps + (SESSION if steps == CYCLE and number % PUBLISHER_EVERY == 0 else ()):
@@ -58,9 +71,10 @@ def measured(language, cycles):
         try:
             cycle(publisher, 1, ("publisher.open as=p directory=bus record_bytes=16 capacity=4096",))
             cycle(driver, WARM_UP, CYCLE + SESSION)  # what a runtime allocates once
-            before = held(driver.process.pid)
+            cycle(driver, cycles // 10)
+            before = settled(driver.process.pid)
             cycle(driver, cycles)
-            return before, held(driver.process.pid)
+            return before, settled(driver.process.pid, before)
         finally:
             driver.kill()
             publisher.kill()
@@ -77,11 +91,11 @@ def main():
     for language in languages:
         before, after = measured(language, options.cycles)
         grown = after["resident"] - before["resident"]
-        equal = all(before[what] == after[what] for what in ("descriptors", "threads", "mappings"))
+        equal = all(before[what] == after[what] for what in COUNTED)
         good = equal and grown <= MEMORY_GROWTH_MAX
         leaking += not good
         print(f"{language:<7} " + ", ".join(f"{what} {before[what]} and {after[what]}" for what in
-                                            ("descriptors", "threads", "mappings")) +
+                                            COUNTED) +
               f", memory {grown / 1024:+.0f} KiB: {'equal' if good else 'LEAKS'}", flush=True)
     print(f"{len(languages)} languages, {leaking} leak, {options.cycles} cycles each")
     return 1 if leaking else 0
