@@ -185,13 +185,12 @@ def test_events_and_infos_show_what_they_have(bus):
         assert repr(subscriber.read(rows=2)) == "Records(2 of test.quote)"
 
 
-def test_rows_that_do_not_follow_one_another_have_no_sequences_without_a_column(bus):
+def test_a_batch_without_a_column_has_rows_that_follow_one_another(bus):
     with follower(bus, conflate=True, conflate_interval=0.01) as subscriber:
         subscriber.read()
-        sparse = subscriber.read_into(bytearray(4096), timeout=10)
-        assert sparse.is_sparse
-        with pytest.raises(lapwing.Error, match="give read_into a column"):
-            _ = sparse.sequences
+        run = subscriber.read_into(bytearray(4096), timeout=10)
+        assert not run.is_sparse
+        assert list(run.sequences) == list(range(run.first, run.last + 1))
 
 
 def test_a_position_is_bytes_and_is_continued(bus):

@@ -8,7 +8,6 @@ import numpy as np
 
 from . import _arrow
 from ._native import Event
-from .error import invalid
 from .schema import Schema
 
 if TYPE_CHECKING:
@@ -87,8 +86,6 @@ class Records(_Rows):
         """uint64, shape (n,)"""
         if self._sequences is not None:
             return self._sequences
-        if self.is_sparse:
-            raise invalid("the rows do not follow one another; give read_into a column `sequences`")
         return np.arange(self.first, self.first + len(self.rows), dtype=np.uint64)
 
     @property
