@@ -34,6 +34,7 @@ class BooksOfBatches {
   std::unique_ptr<OrderBooks> books_;
   Sequence next_ = kNoSequence;  // the record that follows; kNoSequence: any does
   bool may_skip_ = false;        // after a gap: what is missing may come, or not
+  bool is_filtered_ = false;     // records of other instruments are left out
 };
 
 absl::Status record_size(const lapwing_batch& batch, const char* what, std::size_t bytes) {
@@ -60,7 +61,7 @@ absl::Status BooksOfBatches::check_records(const lapwing_batch& batch) const {
                         "the batch is conflated: books need every record of an instrument");
     }
   }
-  const bool may_begin_later = is_sparse || may_skip_ || next_ == kNoSequence;
+  const bool may_begin_later = is_sparse || is_filtered_ || may_skip_ || next_ == kNoSequence;
   const bool follows = may_begin_later ? batch.first >= next_ : batch.first == next_;
   if (batch.count > 0 && !follows) {
     return make_error(
@@ -92,6 +93,9 @@ void BooksOfBatches::take_event(const lapwing_event& given) {
   Event event;
   event.kind = ItemKind{given.kind};
   event.sequence = given.sequence;
+  event.is_first_session = given.is_first_session != 0;
+  event.is_filtered = is_filtered_ = given.is_filtered != 0;
+  event.on_gap = given.is_skipped != 0 ? OnGap::kSkip : OnGap::kFill;
   event.gap = {given.first, given.last, given.resume, GapCause{given.cause}, given.fillable != 0};
   books_->take(event);
   switch (event.kind) {

@@ -153,6 +153,42 @@ TEST_CASE("after a gap the books go on where the records do, and are stale") {
   CHECK(book.lost_through == 9);
 }
 
+TEST_CASE("books of chosen instruments take jumps for others' records, and events for losses") {
+  const Books books = make_books();
+  auto session = sized<lapwing_batch>();
+  session.kind = LAPWING_BATCH_EVENT;
+  session.event.kind = LAPWING_EVENT_SESSION;
+  session.event.sequence = 1;
+  session.event.is_first_session = 1;
+  session.event.is_filtered = 1;
+  REQUIRE(lapwing_books_take(books.get(), &session, nullptr) == LAPWING_OK);
+  std::vector<dbn::MboMsg> rows = {add(1, dbn::Side::kBid, 100, 5)};
+  for (const std::uint64_t first : {5u, 9u}) {
+    rows[0].order_id = first;
+    const lapwing_batch batch = batch_of(rows, first);
+    REQUIRE(lapwing_books_take(books.get(), &batch, nullptr) == LAPWING_OK);
+    CHECK(lapwing_books_take(books.get(), &batch, nullptr) == LAPWING_MISUSE);
+  }
+  auto book = sized<lapwing_book>();
+  REQUIRE(lapwing_books_find(books.get(), kKey, &book, nullptr) == LAPWING_OK);
+  CHECK(book.orders == 2);
+  CHECK(book.is_stale == 0);
+
+  auto gap = session;
+  gap.event = {};
+  gap.event.kind = LAPWING_EVENT_GAP;
+  gap.event.cause = LAPWING_CAUSE_LAPPED;
+  gap.event.first = 10;
+  gap.event.last = 20;
+  gap.event.resume = 21;
+  gap.event.is_filtered = 1;
+  gap.event.is_skipped = 1;
+  REQUIRE(lapwing_books_take(books.get(), &gap, nullptr) == LAPWING_OK);
+  REQUIRE(lapwing_books_find(books.get(), kKey, &book, nullptr) == LAPWING_OK);
+  CHECK(book.is_stale == 1);
+  CHECK(book.lost_through == 20);
+}
+
 TEST_CASE("rows of another size, and rows that stand for others, are refused") {
   const Books books = make_books();
   std::vector<dbn::MboMsg> rows = {add(1, dbn::Side::kBid, 100, 5)};

@@ -56,6 +56,8 @@ lapwing_event event_of(const Event& event) {
   out.state_entries = event.state_entries;
   out.is_first_session = event.is_first_session ? 1 : 0;
   out.is_described = event.description != nullptr ? 1 : 0;
+  out.is_filtered = event.is_filtered ? 1 : 0;
+  out.is_skipped = event.kind == ItemKind::kGap && event.on_gap == OnGap::kSkip ? 1 : 0;
   put_text(out.schema, event.schema);
   put_text(out.fold, event.fold);
   const bool has_note = event.text.empty() && event.kind == ItemKind::kSession;

@@ -344,6 +344,9 @@ typedef struct lapwing_event {
   uint64_t state_entries; /* snapshot-complete: of the state */
   uint32_t is_first_session; /* session: 1 for the first */
   uint32_t is_described;     /* 1: lapwing_schema_fields of the bus has the fields */
+  uint32_t is_filtered; /* 1: records of other instruments are left out, so a jump in the sequences
+                           says nothing about losses */
+  uint32_t is_skipped;  /* gap: 1: nothing of the range follows */
   char schema[32];
   char fold[32]; /* of the state that was loaded */
   char text[512]; /* in words: why, which checkpoint, how a session ended */
@@ -593,7 +596,7 @@ typedef struct lapwing_order {
 } lapwing_order;
 
 LAPWING_API lapwing_result lapwing_books_create(lapwing_books **books, lapwing_error *error);
-/* The batches of one subscriber in their order, events too. misuse: the batch does not follow the
+/* The batches of one subscriber in their order, and all its events. misuse: the batch does not follow the
  * last one; record-size: its rows are none of dbn.mbo or of the fold `orders`; invalid-argument: rows
  * that stand for others (LAPWING_SUBSCRIBER_CONFLATE). Nothing is changed then. */
 LAPWING_API lapwing_result lapwing_books_take(lapwing_books *books, const lapwing_batch *batch,

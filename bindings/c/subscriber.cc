@@ -24,6 +24,8 @@ static_assert(LAPWING_BATCH_RECORDS == static_cast<int>(Batch::Kind::kRecords));
 static_assert(LAPWING_BATCH_STATE == static_cast<int>(Batch::Kind::kState));
 static_assert(LAPWING_BATCH_EVENT == static_cast<int>(Batch::Kind::kEvent));
 
+constexpr int kArmAttemptsMax = 16;
+
 bool came_to_nothing(Errc result) {
   return result == Errc::kWouldBlock || result == Errc::kTimedOut || result == Errc::kInterrupted;
 }
@@ -52,6 +54,7 @@ class Reads {
   const Subscriber& subscriber() const { return plain_ ? *plain_ : conflated_->subscriber(); }
   const absl::Status& status() const { return plain_ ? plain_->status() : conflated_->status(); }
   bool arm() { return plain_ ? plain_->arm() : conflated_->arm(); }
+  bool is_covered(Errc result, int attempt);
   Errc arm_or_take(std::span<std::byte> record, Errc nothing, std::uint64_t& sequence);
   Row take_row(std::span<std::byte> record, Deadline deadline);
   Batch read_once(const BatchOut& out, std::span<std::byte> rows, Deadline deadline);
@@ -98,13 +101,19 @@ Reads::Row Reads::take_row(std::span<std::byte> record, Deadline deadline) {
   return arm_or_take(record, result, sequence);
 }
 
-// The descriptor covers a call that found nothing from its return on.
+// From its return on the descriptor covers a call that found nothing: it is armed, or still readable.
+// A few records that come to nothing here, conflated or of other instruments, do not hold the call.
+bool Reads::is_covered(Errc result, int attempt) {
+  if (!has_fd_ || !came_to_nothing(result)) return true;
+  return arm() || result == Errc::kInterrupted || attempt == kArmAttemptsMax;
+}
+
 Errc Reads::arm_or_take(std::span<std::byte> record, Errc nothing, std::uint64_t& sequence) {
-  while (!arm()) {
+  for (int attempt = 1; !is_covered(nothing, attempt); ++attempt) {
     const Row row = take_row(record, Deadline::now());
-    if (came_to_nothing(row.result)) continue;
+    if (row.result == Errc::kWouldBlock) continue;
     sequence = row.sequence;
-    return row.result;
+    nothing = row.result;
   }
   return nothing;
 }
@@ -132,9 +141,9 @@ Batch Reads::read_into(const BatchOut& out, Deadline deadline) {
 // As arm_or_take().
 Batch Reads::read_armed(const BatchOut& out, std::int64_t timeout_ns) {
   Batch batch = read_into(out, deadline_in(timeout_ns));
-  while (has_fd_ && came_to_nothing(batch.result) && !arm()) {
+  for (int attempt = 1; !is_covered(batch.result, attempt); ++attempt) {
     Batch again = read_into(out, Deadline::now());
-    if (!came_to_nothing(again.result)) batch = std::move(again);
+    if (again.result != Errc::kWouldBlock) batch = std::move(again);
   }
   return batch;
 }

@@ -302,6 +302,8 @@ namespace Lapwing
         public ulong state_entries;
         public uint is_first_session;
         public uint is_described;
+        public uint is_filtered;
+        public uint is_skipped;
         public fixed byte schema[32];
         public fixed byte fold[32];
         public fixed byte text[512];

@@ -241,7 +241,7 @@ export const layouts = {
     },
   },
   lapwing_event: {
-    bytes: 672,
+    bytes: 680,
     fields: {
       kind: { name: 'event', offset: 0, kind: 'u32', names: { 2: 'gap', 3: 'lost', 4: 'session', 5: 'reset', 6: 'caught-up', 7: 'stale', 8: 'publisher-gone', 9: 'closed', 12: 'snapshot-complete', 13: 'no-snapshot', 14: 'behind', 15: 'live' } },
       cause: { name: 'cause', offset: 4, kind: 'u32', names: { 1: 'lapped', 2: 'session', 3: 'void', 4: 'pruned', 5: 'damaged' } },
@@ -256,13 +256,15 @@ export const layouts = {
       state_entries: { name: 'stateEntries', offset: 80, kind: 'u64' },
       is_first_session: { name: 'isFirstSession', offset: 88, kind: 'u32', isTruth: true },
       is_described: { name: 'isDescribed', offset: 92, kind: 'u32', isTruth: true },
-      schema: { name: 'schema', offset: 96, kind: 'text', count: 32 },
-      fold: { name: 'fold', offset: 128, kind: 'text', count: 32 },
-      text: { name: 'text', offset: 160, kind: 'text', count: 512 },
+      is_filtered: { name: 'isFiltered', offset: 96, kind: 'u32', isTruth: true },
+      is_skipped: { name: 'isSkipped', offset: 100, kind: 'u32', isTruth: true },
+      schema: { name: 'schema', offset: 104, kind: 'text', count: 32 },
+      fold: { name: 'fold', offset: 136, kind: 'text', count: 32 },
+      text: { name: 'text', offset: 168, kind: 'text', count: 512 },
     },
   },
   lapwing_batch: {
-    bytes: 744,
+    bytes: 752,
     fields: {
       struct_size: { name: 'structSize', offset: 0, kind: 'u32' },
       kind: { name: 'kind', offset: 4, kind: 'u32' },
@@ -514,6 +516,8 @@ export interface Event {
   readonly stateEntries: bigint;
   readonly isFirstSession: boolean;
   readonly isDescribed: boolean;
+  readonly isFiltered: boolean;
+  readonly isSkipped: boolean;
   readonly schema: string;
   readonly fold: string;
   readonly text: string;

@@ -449,13 +449,15 @@ pub struct lapwing_event {
     pub state_entries: u64,
     pub is_first_session: u32,
     pub is_described: u32,
+    pub is_filtered: u32,
+    pub is_skipped: u32,
     pub schema: [::core::ffi::c_char; 32usize],
     pub fold: [::core::ffi::c_char; 32usize],
     pub text: [::core::ffi::c_char; 512usize],
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
-    ["Size of lapwing_event"][::core::mem::size_of::<lapwing_event>() - 672usize];
+    ["Size of lapwing_event"][::core::mem::size_of::<lapwing_event>() - 680usize];
     ["Alignment of lapwing_event"][::core::mem::align_of::<lapwing_event>() - 8usize];
     ["Offset of field: lapwing_event::kind"][::core::mem::offset_of!(lapwing_event, kind) - 0usize];
     ["Offset of field: lapwing_event::cause"]
@@ -482,12 +484,16 @@ const _: () = {
         [::core::mem::offset_of!(lapwing_event, is_first_session) - 88usize];
     ["Offset of field: lapwing_event::is_described"]
         [::core::mem::offset_of!(lapwing_event, is_described) - 92usize];
+    ["Offset of field: lapwing_event::is_filtered"]
+        [::core::mem::offset_of!(lapwing_event, is_filtered) - 96usize];
+    ["Offset of field: lapwing_event::is_skipped"]
+        [::core::mem::offset_of!(lapwing_event, is_skipped) - 100usize];
     ["Offset of field: lapwing_event::schema"]
-        [::core::mem::offset_of!(lapwing_event, schema) - 96usize];
+        [::core::mem::offset_of!(lapwing_event, schema) - 104usize];
     ["Offset of field: lapwing_event::fold"]
-        [::core::mem::offset_of!(lapwing_event, fold) - 128usize];
+        [::core::mem::offset_of!(lapwing_event, fold) - 136usize];
     ["Offset of field: lapwing_event::text"]
-        [::core::mem::offset_of!(lapwing_event, text) - 160usize];
+        [::core::mem::offset_of!(lapwing_event, text) - 168usize];
 };
 impl Default for lapwing_event {
     fn default() -> Self {
@@ -518,7 +524,7 @@ pub struct lapwing_batch {
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
-    ["Size of lapwing_batch"][::core::mem::size_of::<lapwing_batch>() - 744usize];
+    ["Size of lapwing_batch"][::core::mem::size_of::<lapwing_batch>() - 752usize];
     ["Alignment of lapwing_batch"][::core::mem::align_of::<lapwing_batch>() - 8usize];
     ["Offset of field: lapwing_batch::struct_size"]
         [::core::mem::offset_of!(lapwing_batch, struct_size) - 0usize];

@@ -322,10 +322,12 @@ final class C {
         JAVA_LONG.withName("state_entries"),
         JAVA_INT.withName("is_first_session"),
         JAVA_INT.withName("is_described"),
+        JAVA_INT.withName("is_filtered"),
+        JAVA_INT.withName("is_skipped"),
         sequenceLayout(32, JAVA_BYTE).withName("schema"),
         sequenceLayout(32, JAVA_BYTE).withName("fold"),
         sequenceLayout(512, JAVA_BYTE).withName("text"));
-    static final long SIZE = 672;
+    static final long SIZE = 680;
     static final long kind = 0;
     static final long cause = 4;
     static final long sequence = 8;
@@ -339,9 +341,11 @@ final class C {
     static final long state_entries = 80;
     static final long is_first_session = 88;
     static final long is_described = 92;
-    static final long schema = 96;
-    static final long fold = 128;
-    static final long text = 160;
+    static final long is_filtered = 96;
+    static final long is_skipped = 100;
+    static final long schema = 104;
+    static final long fold = 136;
+    static final long text = 168;
   }
 
   static final class batch {
@@ -358,7 +362,7 @@ final class C {
         JAVA_INT.withName("row_bytes"),
         JAVA_INT.withName("flags"),
         C.event.LAYOUT.withName("event"));
-    static final long SIZE = 744;
+    static final long SIZE = 752;
     static final long struct_size = 0;
     static final long kind = 4;
     static final long rows = 8;
