@@ -2,7 +2,8 @@
 # Installs each package as its users do, in an empty folder of its own, and runs its example `publish` there
 # with the installed library: `8 installed, 8 ran`. After bindings/test.sh, which builds the packages.
 #   bindings/install.sh [LANGUAGE…]      default: c python rust go java kotlin node csharp
-# The build is LAPWING_BUILD_DIR, by default build/release. Exit: 0 all did, 1 one did not.
+# The build is LAPWING_BUILD_DIR, by default build/release. Exit: 0 all did, 1 one did not,
+# 2 there is no such language.
 set -uo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 build=$(cd "${LAPWING_BUILD_DIR:-$root/build/release}" && pwd) || exit 1
@@ -12,6 +13,13 @@ trap 'rm -rf "$work"' EXIT
 unset LAPWING_LIBRARY
 languages=("$@")
 [[ $# -gt 0 ]] || languages=(c python rust go java kotlin node csharp)
+
+for language in "${languages[@]}"; do
+  case $language in
+    c|python|rust|go|java|kotlin|node|csharp) ;;
+    *) printf 'install: there is no package for %s\n' "$language" >&2; exit 2 ;;
+  esac
+done
 
 cmake --install "$build" --prefix "$work/prefix" >"$work/log" 2>&1 || { tail "$work/log"; exit 1; }
 libdir=$(dirname "$(find "$work/prefix" -name liblapwing.so.1)")

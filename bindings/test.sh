@@ -31,12 +31,14 @@ while [[ $# -gt 0 ]]; do
   esac
   shift
 done
-if [[ -z $languages ]]; then
-  languages=c
-  for language in python rust go java kotlin node csharp; do
-    [[ -x $root/bindings/$language/build.sh ]] && languages+=,$language
-  done
-fi
+languages=${languages:-c,python,rust,go,java,kotlin,node,csharp}
+for language in ${languages//,/ }; do
+  if [[ $language != c && ! -x $root/bindings/$language/build.sh ]]; then
+    printf 'test: there is no package for %s; there are c, python, rust, go, java, kotlin, node, csharp\n' \
+      "$language" >&2
+    exit 2
+  fi
+done
 
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
@@ -63,7 +65,8 @@ for language in ${languages//,/ }; do
   esac
 done
 
-run() {  # run.py's arguments
+run() {  # --languages LIST, and what else run.py takes; with an empty list there is nothing to run
+  [[ -n $2 ]] || return
   python3 "$root/tests/conformance/bindings/run.py" "${more[@]}" "$@" || failed=1
 }
 joined() { local IFS=,; echo "$*"; }
@@ -73,7 +76,7 @@ if $quick; then
     case $language in c|python|rust) all+=("$language") ;; *) some+=("$language") ;; esac
   done
   run --languages "$(joined "${all[@]}")"
-  [[ ${#some[@]} -gt 0 ]] && run --languages "$(joined "${some[@]}")" --scenarios $one_scenario
+  run --languages "$(joined "${some[@]}")" --scenarios $one_scenario
 else
   run --languages "$(joined "${built[@]}")"
 fi
