@@ -29,6 +29,7 @@ TABLE = (
     "## Error numbers\n| 1 | `no-bus` | none |\n"
 )
 LONG_FUNCTION = "void f() {\n" + "  g();\n" * code.FUNCTION_LINES_MAX + "}\n"
+TAB = "<details><summary>Go</summary>\n\n```go\na := 1\n```\n\n</details>\n"
 MARKER = "TO" + "DO"
 REGISTRY = "https:/" + "/py" + "pi.org/simple"
 ELSEWHERE = "https:/" + "/example.invalid/x"
@@ -257,6 +258,10 @@ CASES = {
     text.no_registry_hosts: (
         [{"docs/a.md": "From PyPI or crates.io; see https://databento.com/docs\n"}],
         [{"deploy/a.sh": f"curl {REGISTRY}\n"}, {"docs/a.md": ELSEWHERE + "\n"}],
+    ),
+    text.tabs_are_the_packages_own: (
+        [{"README.md": TAB, "bindings/go/README.md": "```go\na := 1\n```\n"}],
+        [{"README.md": TAB, "bindings/go/README.md": "```go\na := 2\n```\n"}],
     ),
     text.documents_exist: (
         [

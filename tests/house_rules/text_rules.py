@@ -40,6 +40,7 @@ REGISTRY_HOSTS = "|".join(
 )
 
 DOCUMENTS = r"\b(docs|bench|tests)/[\w./-]+\.(md|golden)\b|\b(README|CHANGELOG)\.md\b"
+TEN_LINES = r"bindings/\w+/README\.md|docs/c\.md"
 OUTSIDE_DOCUMENTS = r"\b(DESIGN|STYLE)(\.md| \d+)\b"
 
 # Stands in for another project's header, and has to have its name.
@@ -121,5 +122,18 @@ def documents_exist(tree):
             yield source.finding(line, f"'{match[0]}' is not a document of this tree")
 
 
-RULES = [documents_exist, no_markers, no_machine_paths, no_registry_hosts, file_names]
+def tabs_are_the_packages_own(tree):
+    """The ten lines of a language in README.md stand in that language's own document, too."""
+    if "README.md" not in tree:
+        return
+    readme = tree["README.md"]
+    own = ["\n".join(line.strip() for line in source.text.split("\n"))
+           for source in tree if re.fullmatch(TEN_LINES, source.path)]
+    for line, match in readme.search(r"<details><summary>(.+?)</summary>\n\n```\w+\n([^`]*)```"):
+        lines = "\n".join(code.strip() for code in match[2].split("\n"))
+        if not any(lines in text for text in own):
+            yield readme.finding(line, f"the lines of {match[1]} are in no document of a language")
+
+
+RULES = [tabs_are_the_packages_own, documents_exist, no_markers, no_machine_paths, no_registry_hosts, file_names]
 ADVICE = [text_form]
