@@ -358,6 +358,7 @@ void dump_frame_constants(Dump& dump) {
   CONSTANT(kPruneBytesFirst);
   CONSTANT(kPrunedBytesFirst);
   CONSTANT(kClientsMax);
+  CONSTANT(kQuestionsMax);
   CONSTANT(kFramesQueuedMax);
   CONSTANT(kFramesPerSecondMax);
   CONSTANT(kHandshakeNs);

@@ -127,6 +127,9 @@ void ControlConnection::on_hello(const HelloFrame& hello) {
   // The kernel does not know the pid of a peer in another pid namespace; then its own word must do.
   if (pid_ == 0) pid_ = hello.pid;
   server_->count_subscriber(*this);
+  if (const std::string why = is_subscriber() ? server_->why_no_place() : ""; !why.empty()) {
+    return server_->drop(*this, DropReason::kTooManyClients, Errc::kLimit, why);
+  }
   WelcomeFrame welcome = publisher_->welcome();
   welcome.header = make_frame<WelcomeFrame>(FrameType::kWelcome).header;
   welcome.version = version_;

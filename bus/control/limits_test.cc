@@ -319,16 +319,52 @@ TEST_CASE("Without descriptors accepting pauses for a tenth of a second and nobo
   waiting.expect<WelcomeFrame>(FrameType::kWelcome);
 }
 
+// The owner's next subscriber is refused when it says what it is.
+void check_no_place(TestServer& server) {
+  BareClient refused(server.path());
+  REQUIRE(refused.send(hello_frame("one too many")));
+  check_dropped(server, refused, DropReason::kTooManyClients, Errc::kLimit);
+}
+
 TEST_CASE("The clients' limit leaves 256 descriptors to the process") {
   TestServer server;
   const DescriptorLimit limit(256 + 20);
   std::vector<BareClient> clients;
   for (int i = 0; i < 20; ++i) clients.push_back(greeted(server));
-  BareClient refused(server.path());
-  check_dropped(server, refused, DropReason::kTooManyClients, Errc::kLimit);
+  check_no_place(server);
+  CHECK(server.server->subscriber_count() == 20);
   clients.pop_back();
   server.settle();
   greeted(server);
+}
+
+TEST_CASE("Where no more subscribers are served the owner still asks, sixteen times at once") {
+  TestServer server;
+  const DescriptorLimit limit(256 + 20);
+  std::vector<BareClient> clients;
+  for (int i = 0; i < 20; ++i) clients.push_back(greeted(server));
+  std::vector<BareClient> askers;
+  for (std::size_t i = 0; i < kQuestionsMax; ++i) {
+    askers.push_back(greeted(server, hello_frame("asker", ClientRole::kTool)));
+  }
+  REQUIRE(askers.back().send(list_frame()));
+  server.settle();
+  for (int i = 0; i < 20; ++i)
+    askers.back().expect<SubscriberInfoFrame>(FrameType::kSubscriberInfo);
+  CHECK(askers.back().expect<EndOfListFrame>(FrameType::kEndOfList).count == 20);
+  BareClient refused(server.path());
+  check_dropped(server, refused, DropReason::kTooManyClients, Errc::kLimit);
+
+  // Questions take no place from a subscriber.
+  clients.pop_back();
+  askers.pop_back();
+  server.settle();
+  clients.push_back(greeted(server));
+  BareClient late(server.path());
+  REQUIRE(late.send(hello_frame("one too many")));
+  server.settle();
+  CHECK(late.expect<RefusedFrame>(FrameType::kRefused).error ==
+        static_cast<std::uint32_t>(Errc::kLimit));
 }
 
 TEST_CASE("The 1,025th client is refused, and the list of all streams to a slow reader") {
@@ -344,8 +380,7 @@ TEST_CASE("The 1,025th client is refused, and the list of all streams to a slow 
   for (std::size_t i = 0; i < kClientsMax; ++i) {
     clients.push_back(greeted(server, hello_frame(std::to_string(i))));
   }
-  BareClient refused(server.path());
-  check_dropped(server, refused, DropReason::kTooManyClients, Errc::kLimit);
+  check_no_place(server);
 
   BareClient& asker = clients[kClientsMax / 2];
   REQUIRE(asker.send(list_frame()));

@@ -44,6 +44,12 @@ std::size_t clients_max() {
   return descriptors.rlim_cur - kDescriptorsReserved;
 }
 
+std::string limit_reached() {
+  return absl::StrCat("the publisher has ", clients_max(), " clients, its limit (at most ",
+                      kClientsMax, ", and ", kDescriptorsReserved,
+                      " less than its limit on open files)");
+}
+
 RefusedFrame refused_frame(Errc code, const std::string& why) {
   RefusedFrame frame = make_frame<RefusedFrame>(FrameType::kRefused);
   frame.error = static_cast<std::uint32_t>(code);
@@ -174,11 +180,10 @@ void ControlServer::admit(UniqueFd fd) {
     return refuse(fd.get(), *peer, DropReason::kPeerNotAllowed, Errc::kNotPermitted,
                   "only the bus's owner, root and members of the bus's group may connect");
   }
-  if (const std::size_t limit = clients_max(); connections_.size() >= limit) {
-    return refuse(
-        fd.get(), *peer, DropReason::kTooManyClients, Errc::kLimit,
-        absl::StrCat("the publisher has ", limit, " clients, its limit (at most ", kClientsMax,
-                     ", and ", kDescriptorsReserved, " less than its limit on open files)"));
+  // What the owner or root wants is not known before a Hello: why_no_place().
+  if (is_owner(*peer) ? connections_.size() >= clients_max() + kQuestionsMax
+                      : client_count() >= clients_max()) {
+    return refuse(fd.get(), *peer, DropReason::kTooManyClients, Errc::kLimit, limit_reached());
   }
   if (const std::size_t limit = clients_max() / kUserParts;
       !is_owner(*peer) && count_of_user(peer->uid) >= limit) {
@@ -203,6 +208,17 @@ bool ControlServer::allowed(int fd, const PeerCredentials& peer) const {
 
 bool ControlServer::is_owner(const PeerCredentials& peer) {
   return peer.uid == geteuid() || peer.uid == 0;
+}
+
+std::size_t ControlServer::client_count() const {
+  return static_cast<std::size_t>(std::ranges::count_if(connections_, [](const auto& entry) {
+    const ControlConnection& connection = entry.second;
+    return !connection.ended() && (connection.is_subscriber() || !is_owner(connection.peer()));
+  }));
+}
+
+std::string ControlServer::why_no_place() const {
+  return client_count() > clients_max() ? limit_reached() : "";
 }
 
 std::size_t ControlServer::count_of_user(uid_t uid) const {

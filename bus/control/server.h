@@ -102,6 +102,8 @@ class ControlServer {
   const ControlConnection* next_subscriber(ConnectionId from) const;
   // Of the bus, or root: the kernel's word, not the client's.
   static bool is_owner(const PeerCredentials& peer);
+  // Why there is no place for the subscriber that has just said Hello; empty: there is.
+  std::string why_no_place() const;
   void count_subscriber(const ControlConnection& connection);
   void want_flush(Sequence through);
   void want_prune(ConnectionId id, Sequence below);
@@ -116,6 +118,8 @@ class ControlServer {
   void accept_clients();
   void admit(UniqueFd fd);
   bool allowed(int fd, const PeerCredentials& peer) const;
+  // All but those of the owner and root that have not said that they subscribe.
+  std::size_t client_count() const;
   std::size_t count_of_user(uid_t uid) const;
   void refuse(int fd, const PeerCredentials& peer, DropReason reason, Errc code,
               const std::string& why);
