@@ -14,12 +14,14 @@ inline constexpr char kExitCodesHelp[] =
     "5 no publisher within --reattach, or the other side of a channel is gone;\n"
     "6 done, but records or messages were lost.";
 
-// `about` is the summary, an empty line, and the examples and remarks.
+// `about` is the summary, an empty line, and the examples and remarks; with "Exit codes:" where a
+// command has its own.
 inline CLI::App& add_command(CLI::App& app, const std::string& name, const std::string& about) {
   const std::size_t end = about.find("\n\n");
   CLI::App& command = *app.add_subcommand(name, about.substr(0, end));
   const std::string rest = end == std::string::npos ? "" : about.substr(end + 2) + "\n\n";
-  command.footer(rest + kExitCodesHelp);
+  const bool has_its_own = rest.find("Exit codes:") != std::string::npos;
+  command.footer(has_its_own ? rest : rest + kExitCodesHelp);
   return command;
 }
 

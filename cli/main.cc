@@ -6,9 +6,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "cli/command_help.h"
-#include "cli/commands.h"
 #include "cli/exit_codes.h"
 #include "cli/process_limits.h"
+#include "cli/program.h"
 #include "cli/say.h"
 #include "cli/standard_streams.h"
 #include "cli/stop_signal.h"
@@ -16,19 +16,6 @@
 
 namespace lapwing::cli {
 namespace {
-
-constexpr char kAbout[] =
-    "Lapwing: a broadcast bus for market data on one machine.\n\n"
-    "One process publishes and any number of processes subscribe. Every record is also in a\n"
-    "journal, so a subscriber that falls behind, crashes or joins late misses nothing.\n\n"
-    "  lapwing publish --bus ./es --source synthetic:records=1000000 --linger 60\n"
-    "  lapwing tail    --bus ./es --from start\n"
-    "  lapwing book    --bus ./es --follow\n"
-    "  lapwing record  --bus ./es --from start --out es.dbn.zst --until-closed\n"
-    "  lapwing info    --bus ./es\n\n"
-    "Channels carry messages from one process to one other and never overwrite them:\n\n"
-    "  lapwing pipe --listen /run/x.sock > copy\n"
-    "  lapwing pipe --connect /run/x.sock < file";
 
 // `lapwing pubish`: the parser would only say that a command is missing.
 bool names_no_command(const CLI::App& app, int argc, char** argv) {
@@ -46,25 +33,9 @@ int answer_parse(const CLI::App& app, const CLI::ParseError& error) {
 
 // Of a stack that is too small main is to be able to say so: what takes room on it stands here.
 [[gnu::noinline]] int run_program(int argc, char** argv) {
-  CLI::App app(kAbout, "lapwing");
-  app.footer(std::string("`lapwing COMMAND --help` shows examples.\n\n") + kExitCodesHelp);
-  app.set_version_flag("--version", "lapwing " LAPWING_VERSION, "Print the version and exit");
-  app.require_subcommand(1);
+  CLI::App app;
   Run run;
-  add_publish(app, run);
-  add_tail(app, run);
-  add_book(app, run);
-  add_record(app, run);
-  add_export(app, run);
-  add_checkpoint(app, run);
-  add_info(app, run);
-  add_verify(app, run);
-  add_repair(app, run);
-  add_state(app, run);
-  add_subscribers(app, run);
-  add_cursors(app, run);
-  add_pipe(app, run);
-  add_ping(app, run);
+  add_program(app, run);
   if (names_no_command(app, argc, argv)) {
     say(absl::StrCat("there is no command ", argv[1], "; `lapwing --help` lists them"));
     return kExitUsage;

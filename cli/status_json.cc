@@ -167,4 +167,16 @@ Json channels_json(const ChannelList& list) {
           {"processes_not_looked_at", list.processes_not_looked_at}};
 }
 
+nlohmann::ordered_json findings_json(const std::vector<Finding>& findings) {
+  Json json = Json::array();
+  for (const Finding& finding : findings) {
+    json.push_back({{"name", finding.name},
+                    {"value", finding.value},
+                    {"verdict", name_of(finding.verdict)},
+                    {"why", finding.why},
+                    {"remedy", finding.remedy}});
+  }
+  return json;
+}
+
 }  // namespace lapwing::cli

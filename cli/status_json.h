@@ -4,14 +4,17 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <vector>
 
 #include "monitor/bus_status.h"
 #include "monitor/channel_status.h"
+#include "monitor/doctor/finding.h"
 
 namespace lapwing::cli {
 
 nlohmann::ordered_json bus_json(const BusStatus& bus);
 nlohmann::ordered_json publisher_json(const PublisherStatus& publisher);
 nlohmann::ordered_json channels_json(const ChannelList& list);
+nlohmann::ordered_json findings_json(const std::vector<Finding>& findings);
 
 }  // namespace lapwing::cli

@@ -23,6 +23,7 @@ packages=(
   fio                                                  # the floor of sustained publishing
   doxygen                                              # the reference of the public headers
   abigail-tools                                        # the C interface compared with what it was
+  mandoc zsh fish                                      # manual pages and completions, checked
   valgrind                                             # instructions of a publish, counted
   python3-matplotlib                                   # the pictures of a benchmark's report
   python3 python3-venv ca-certificates                 # house rules; tests that need a registry

@@ -1,0 +1,107 @@
+// lapwing doctor: what about this machine makes a bus fail, or slow.
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "bus/ring_directory.h"
+#include "cli/command_help.h"
+#include "cli/commands.h"
+#include "cli/exit_codes.h"
+#include "cli/say.h"
+#include "cli/status_json.h"
+#include "monitor/doctor/examination.h"
+#include "snapshot/bus_directory.h"
+
+namespace lapwing::cli {
+namespace {
+
+constexpr char kAbout[] =
+    "Examine this machine: what makes a bus fail here, or slow.\n\n"
+    "  lapwing doctor\n"
+    "  lapwing doctor --bus ./es            # its ring's size, and its journal's disk, too\n"
+    "  lapwing doctor --json\n\n"
+    "Each line has a verdict, a property and its value; below it, why it matters and a command\n"
+    "that changes it. Nothing is changed. Run it as the user who runs the bus.\n"
+    "Exit code 1: there is a problem. Advice alone is 0.";
+
+constexpr std::uint64_t kDefaultRingBytes = std::uint64_t{64} << 20;
+
+struct DoctorOptions {
+  std::string bus;
+  bool json = false;
+};
+
+// As mounts name it, also where the last part is not there yet.
+std::string absolute(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::path found = std::filesystem::weakly_canonical(path, error);
+  return error ? path : found.string();
+}
+
+absl::StatusOr<Machine> machine_for(const std::string& bus) {
+  Machine machine;
+  machine.uid = geteuid();
+  machine.ring_bytes = kDefaultRingBytes;
+  machine.ring_directory = absolute(private_ring_directory_path({}));
+  if (bus.empty()) return machine;
+  const absl::StatusOr<BusDescription> description = read_bus_description(bus);
+  if (!description.ok()) return description.status();
+  machine.ring_bytes = description->capacity * description->slot_bytes;
+  machine.ring_directory =
+      absolute(std::filesystem::path(description->ring_path).parent_path().string());
+  if (!description->journal_root.empty()) {
+    machine.journal_directory = absolute(description->journal_root);
+  }
+  return machine;
+}
+
+void print_findings(const std::vector<Finding>& findings) {
+  for (const Finding& finding : findings) {
+    std::cout << absl::StrFormat("%-8s %-20s %s\n", name_of(finding.verdict), finding.name,
+                                 printable(finding.value));
+    if (!finding.why.empty()) std::cout << "         " << finding.why << '\n';
+    if (!finding.remedy.empty()) std::cout << "         > " << finding.remedy << '\n';
+  }
+}
+
+std::ptrdiff_t count_of(const std::vector<Finding>& findings, Verdict verdict) {
+  return std::count_if(findings.begin(), findings.end(),
+                       [=](const Finding& finding) { return finding.verdict == verdict; });
+}
+
+int show_examination(const DoctorOptions& options) {
+  const absl::StatusOr<Machine> machine = machine_for(options.bus);
+  if (!machine.ok()) return fail(machine.status());
+  const std::vector<Finding> findings = examine(*machine);
+  const std::ptrdiff_t problems = count_of(findings, Verdict::kProblem);
+  if (options.json) {
+    std::cout << json_text(findings_json(findings), 2) << '\n';
+  } else {
+    print_findings(findings);
+    std::cout << absl::StrFormat("%d problems, %d pieces of advice, %d unknown\n", problems,
+                                 count_of(findings, Verdict::kAdvice),
+                                 count_of(findings, Verdict::kUnknown));
+  }
+  return problems > 0 ? kExitOther : kExitDone;
+}
+
+}  // namespace
+
+void add_doctor(CLI::App& app, Run& run) {
+  auto options = std::make_shared<DoctorOptions>();
+  CLI::App& command = add_command(app, "doctor", kAbout);
+  command.add_option("--bus", options->bus, "a bus directory: its ring and its disk, too")
+      ->type_name("DIR");
+  command.add_flag("--json", options->json, "print JSON");
+  command.callback([options, &run] { run = [options] { return show_examination(*options); }; });
+}
+
+}  // namespace lapwing::cli

@@ -1,0 +1,50 @@
+#include "cli/help/command_tree.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+
+namespace lapwing::cli {
+namespace {
+
+// "TEXT:{fill,skip,stop}": the name of the value, and what it may be.
+void split_type(const std::string& type, OptionText& option) {
+  const std::size_t begin = type.find(":{");
+  option.value = type.substr(0, begin);
+  if (begin == std::string::npos) return;
+  const std::string list = type.substr(begin + 2, type.rfind('}') - begin - 2);
+  option.choices = absl::StrSplit(list, ',');
+}
+
+OptionText text_of_option(const CLI::Option& option) {
+  OptionText text;
+  for (const std::string& name : option.get_snames()) text.names.push_back(absl::StrCat("-", name));
+  for (const std::string& name : option.get_lnames())
+    text.names.push_back(absl::StrCat("--", name));
+  text.is_positional = option.get_positional();
+  if (text.is_positional) text.names = {option.get_name(true)};
+  text.is_required = option.get_required();
+  if (option.get_items_expected_max() > 0) split_type(option.get_type_name(), text);
+  text.default_value = option.get_default_str();
+  text.about = option.get_description();
+  return text;
+}
+
+CommandText text_of_command(const CLI::App& command) {
+  CommandText text{command.get_name(), command.get_description(), command.get_footer(), {}};
+  for (const CLI::Option* option : command.get_options()) {
+    text.options.push_back(text_of_option(*option));
+  }
+  return text;
+}
+
+}  // namespace
+
+ProgramText text_of(const CLI::App& program) {
+  ProgramText text{text_of_command(program), {}};
+  for (const CLI::App* command : program.get_subcommands([](const CLI::App*) { return true; })) {
+    text.commands.push_back(text_of_command(*command));
+  }
+  return text;
+}
+
+}  // namespace lapwing::cli

@@ -1,0 +1,37 @@
+// The program's commands and options as plain values, for what is made of them: completions and
+// manual pages.
+//
+// Thread safety: values and a pure function.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+namespace lapwing::cli {
+
+struct OptionText {
+  std::vector<std::string> names;  // "-h", "--help"; of an argument by position: "path"
+  bool is_positional = false;
+  bool is_required = false;
+  std::string value = {};                 // "DIR"; empty: a flag
+  std::vector<std::string> choices = {};  // the only values, if they can be listed
+  std::string default_value = {};
+  std::string about = {};
+};
+
+struct CommandText {
+  std::string name;   // "tail"
+  std::string about;  // one sentence
+  std::string more;   // examples, remarks, exit codes
+  std::vector<OptionText> options;
+};
+
+struct ProgramText {
+  CommandText program;  // its name is "lapwing"
+  std::vector<CommandText> commands;
+};
+
+ProgramText text_of(const CLI::App& program);
+
+}  // namespace lapwing::cli

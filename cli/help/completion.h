@@ -1,0 +1,16 @@
+// Scripts that complete the program's commands, options and values in a shell.
+//
+// Thread safety: pure functions.
+#pragma once
+
+#include <string>
+
+#include "cli/help/command_tree.h"
+
+namespace lapwing::cli {
+
+std::string bash_completion(const ProgramText& program);
+std::string zsh_completion(const ProgramText& program);
+std::string fish_completion(const ProgramText& program);
+
+}  // namespace lapwing::cli

@@ -1,0 +1,22 @@
+// Manual pages, in the macros of man(7), made of the program's own help.
+//
+// Thread safety: pure functions.
+#pragma once
+
+#include <string>
+
+#include "cli/help/command_tree.h"
+
+namespace lapwing::cli {
+
+struct ManualEdition {
+  std::string version;  // "0.2.0"
+  std::string date;     // "2026-11-26"
+};
+
+// lapwing(1): what the program is, and its commands.
+std::string manual_of_program(const ProgramText& program, const ManualEdition& edition);
+// lapwing-COMMAND(1).
+std::string manual_of_command(const CommandText& command, const ManualEdition& edition);
+
+}  // namespace lapwing::cli

@@ -1,0 +1,48 @@
+// What `lapwing doctor` says of one property of a machine.
+//
+// Thread safety: values.
+#pragma once
+
+#include <string>
+#include <utility>
+
+namespace lapwing {
+
+enum class Verdict {
+  kGood = 0,
+  kAdvice = 1,   // it works; another setting makes it faster or steadier
+  kProblem = 2,  // something will fail, or be slow enough to matter
+  kUnknown = 3,  // the machine does not say
+};
+
+struct Finding {
+  std::string name;   // "governor": stable, part of what scripts go by
+  std::string value;  // as the machine has it: "powersave"
+  Verdict verdict = Verdict::kGood;
+  std::string why = {};     // what it does to a bus; empty where all is good
+  std::string remedy = {};  // a command, or what to write where; likewise
+};
+
+// Stable identifiers.
+constexpr const char* name_of(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kGood:
+      return "good";
+    case Verdict::kAdvice:
+      return "advice";
+    case Verdict::kProblem:
+      return "problem";
+    case Verdict::kUnknown:
+      return "unknown";
+  }
+  return "unknown";
+}
+
+inline Finding good_finding(std::string name, std::string value) {
+  return {std::move(name), std::move(value)};
+}
+inline Finding unknown_finding(std::string name, std::string why) {
+  return {std::move(name), "?", Verdict::kUnknown, std::move(why)};
+}
+
+}  // namespace lapwing

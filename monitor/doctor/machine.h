@@ -1,0 +1,37 @@
+// A machine that is to be examined: its files, and what has to be tried on it.
+//
+// Thread safety: values; the probes are called by the examining thread.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "monitor/doctor/machine_files.h"
+
+namespace lapwing {
+
+// What no file says: each is tried, and leaves nothing behind.
+struct Probes {
+  std::function<absl::Status()> io_uring;
+  std::function<absl::Status()> membarrier;
+  // A file opened for direct I/O in that directory.
+  std::function<absl::Status(const std::string& directory)> direct_io;
+};
+
+// Of this machine.
+Probes real_probes();
+
+struct Machine {
+  MachineFiles files = MachineFiles();
+  Probes probes = real_probes();
+  uid_t uid = 0;                       // the user who runs buses
+  std::uint64_t ring_bytes = 0;        // of the bus, or of one by default
+  std::string ring_directory = {};     // absolute, without links
+  std::string journal_directory = {};  // likewise; empty: no bus was named
+};
+
+}  // namespace lapwing
