@@ -26,6 +26,8 @@ void add_subscribers(CLI::App& app, Run& run);
 void add_cursors(CLI::App& app, Run& run);
 void add_pipe(CLI::App& app, Run& run);
 void add_ping(CLI::App& app, Run& run);
+void add_buses(CLI::App& app, Run& run);
+void add_health(CLI::App& app, Run& run);
 void add_doctor(CLI::App& app, Run& run);
 void add_completion(CLI::App& app, Run& run);
 void add_manual(CLI::App& app, Run& run);

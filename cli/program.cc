@@ -42,6 +42,8 @@ void add_program(CLI::App& app, Run& run) {
   add_cursors(app, run);
   add_pipe(app, run);
   add_ping(app, run);
+  add_buses(app, run);
+  add_health(app, run);
   add_doctor(app, run);
   add_completion(app, run);
   add_manual(app, run);

@@ -1,10 +1,12 @@
 #include "cli/status_json.h"
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/say.h"
 #include "cli/time_text.h"
+#include "monitor/publisher_state.h"
 
 namespace lapwing::cli {
 namespace {
@@ -165,6 +167,30 @@ Json publisher_json(const PublisherStatus& publisher) {
 Json channels_json(const ChannelList& list) {
   return {{"channels", list_json(list.channels, channel_json)},
           {"processes_not_looked_at", list.processes_not_looked_at}};
+}
+
+nlohmann::ordered_json buses_json(const FoundBuses& found, const std::vector<BusLine>& lines) {
+  Json buses = Json::array();
+  for (const BusLine& line : lines) {
+    const BusAnnouncement& bus = line.bus.announcement;
+    Json json = {
+        {"directory", bus.directory},
+        {"name", bus.name},
+        {"uid", line.bus.owner},
+        {"publisher_pid", bus.publisher_pid},
+        {"started", time_text(bus.started_wall_ns)},
+        {"state", line.ring.ok() ? name_of(state_of_publisher(*line.ring)) : "unreadable"}};
+    if (line.ring.ok()) {
+      json["ring"] = ring_json(*line.ring);
+    } else {
+      json["error"] = std::string(line.ring.status().message());
+    }
+    buses.push_back(std::move(json));
+  }
+  return {{"buses", std::move(buses)},
+          {"not_trusted", found.not_trusted},
+          {"not_permitted", found.not_permitted},
+          {"beyond_limit", found.beyond_limit}};
 }
 
 nlohmann::ordered_json findings_json(const std::vector<Finding>& findings) {

@@ -6,12 +6,20 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "monitor/bus_search.h"
 #include "monitor/bus_status.h"
 #include "monitor/channel_status.h"
 #include "monitor/doctor/finding.h"
 
 namespace lapwing::cli {
 
+// A bus that was found, and its ring or why it cannot be read.
+struct BusLine {
+  FoundBus bus;
+  absl::StatusOr<RingStatus> ring;
+};
+
+nlohmann::ordered_json buses_json(const FoundBuses& found, const std::vector<BusLine>& lines);
 nlohmann::ordered_json bus_json(const BusStatus& bus);
 nlohmann::ordered_json publisher_json(const PublisherStatus& publisher);
 nlohmann::ordered_json channels_json(const ChannelList& list);

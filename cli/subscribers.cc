@@ -20,7 +20,7 @@ constexpr char kAbout[] =
     "  lapwing subscribers --bus ./es\n"
     "  lapwing subscribers --bus ./es --json\n\n"
     "The publisher has to run, since it is asked. Each line is what the subscriber last reported;\n"
-    "its lag is counted from the publisher's newest record.";
+    "its lag is what it was then, and grows again where no report comes while records do.";
 
 struct SubscribersOptions {
   std::string bus;

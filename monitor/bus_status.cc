@@ -14,6 +14,7 @@
 #include "snapshot/journal/retention_file.h"
 #include "snapshot/journal/session_log.h"
 #include "subscribers/described_ring.h"
+#include "subscribers/reporter.h"
 
 namespace lapwing {
 namespace {
@@ -42,14 +43,24 @@ absl::StatusOr<RingStatus> read_ring(const std::string& directory, const BusDesc
   return map.status();
 }
 
-SubscriberStatus status_of(const SubscriberInfoFrame& info, Sequence head) {
+// A subscriber that runs reports every kReportNsMin while it takes records.
+constexpr std::uint64_t kReportFreshNs = 3 * kReportNsMin;
+
+std::uint64_t lag_of(const SubscriberInfoFrame& info, Sequence head, std::uint64_t now_ns) {
+  const bool is_fresh =
+      info.head_seen != 0 && now_ns < after_ns(info.reported_wall_ns, kReportFreshNs);
+  const Sequence newest = is_fresh ? info.head_seen : head;
+  return newest > info.position ? newest - info.position : 0;
+}
+
+SubscriberStatus status_of(const SubscriberInfoFrame& info, Sequence head, std::uint64_t now_ns) {
   return {.pid = info.pid,
           .uid = info.uid,
           .name = get_text(info.name),
           .state = info.state,
           .may_park = info.may_park != 0,
           .position = info.position,
-          .lag = head > info.position ? head - info.position : 0,
+          .lag = lag_of(info, head, now_ns),
           .head_seen = info.head_seen,
           .records = info.records,
           .gaps = info.gaps,
@@ -108,6 +119,11 @@ absl::StatusOr<BusStatus> gather_bus_status(const std::string& directory) {
                    .journal_size = size};
 }
 
+absl::StatusOr<RingStatus> read_ring_status(const std::string& directory) {
+  const absl::StatusOr<BusDescription> bus = read_bus_description(directory);
+  return bus.ok() ? read_ring(directory, *bus) : bus.status();
+}
+
 absl::StatusOr<PublisherStatus> ask_publisher(const std::string& directory) {
   const std::uint64_t deadline_ns = monotonic_ns() + kPublisherAnswerNs;
   absl::StatusOr<ControlClient> client =
@@ -123,7 +139,7 @@ absl::StatusOr<PublisherStatus> ask_publisher(const std::string& directory) {
                          .clients_refused = list->end.refused,
                          .clients_dropped = list->end.dropped};
   for (const SubscriberInfoFrame& info : list->subscribers) {
-    status.subscribers.push_back(status_of(info, status.head));
+    status.subscribers.push_back(status_of(info, status.head, wall_ns()));
   }
   return status;
 }

@@ -54,8 +54,11 @@ struct SubscriberStatus {
   std::string name;
   ClientState state = ClientState::kJoining;  // any number: it is what a peer sent
   bool may_park = false;
-  Sequence position = 0;   // last sequence delivered
-  std::uint64_t lag = 0;   // records between `position` and the publisher's head
+  Sequence position = 0;  // last sequence delivered
+  // Records by which it was behind when it said so; where that is long ago, or it did not say what it
+  // saw, between `position` and head now. A report may be 100 ms old, which at a million records a
+  // second would make a live reader seem 100,000 behind; one that is stopped reports no more.
+  std::uint64_t lag = 0;
   Sequence head_seen = 0;  // newest sequence that it saw; 0: not said
   std::uint64_t records = 0;
   std::uint64_t gaps = 0;
@@ -85,6 +88,10 @@ struct BusStatus {
 
 // Errors: those of read_bus_description. What else is wrong stands in the parts.
 absl::StatusOr<BusStatus> gather_bus_status(const std::string& directory);
+
+// The ring alone: nobody is asked, and nobody waited for. kNotFound: the session was closed.
+// Errors: those of read_bus_description, and why there is no ring to read.
+absl::StatusOr<RingStatus> read_ring_status(const std::string& directory);
 
 // The publisher's answer alone; needs no bus.json. Errors: those of ControlClient::connect.
 absl::StatusOr<PublisherStatus> ask_publisher(const std::string& directory);

@@ -12,12 +12,14 @@
 #include <future>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "bus/control/client.h"
 #include "lapwing/error.h"
 #include "os/kernel.h"
 #include "proto/ring_words.h"
+#include "subscribers/reporter.h"
 #include "testing/bus_fixture.h"
 #include "testing/control_fixture.h"
 #include "testing/other_user.h"
@@ -113,7 +115,9 @@ TEST_CASE("Each subscriber's last report is in the publisher's answer") {
   bus.start();
   bus.publish(100);
   const auto es = reporting(bus, "es", true, full_report(60, ClientState::kLive));
-  const auto nq = reporting(bus, "nq", false, full_report(200, ClientState::kFilling));
+  ReportFrame beyond_head = full_report(200, ClientState::kFilling);
+  beyond_head.head = 0;  // not said
+  const auto nq = reporting(bus, "nq", false, beyond_head);
   const BusStatus status = gather(bus);
   REQUIRE(status.publisher.ok());
   REQUIRE(status.publisher->subscribers.size() == 2);
@@ -123,7 +127,7 @@ TEST_CASE("Each subscriber's last report is in the publisher's answer") {
   CHECK(first.name == "es");
   CHECK(first.may_park);
   check_full_report(first, 60, ClientState::kLive);
-  CHECK(first.lag == 40);
+  CHECK(first.lag == 5);
   CHECK(first.connected_wall_ns > 0);
   CHECK(first.reported_wall_ns >= first.connected_wall_ns);
   const SubscriberStatus& second = status.publisher->subscribers[1];
@@ -131,6 +135,19 @@ TEST_CASE("Each subscriber's last report is in the publisher's answer") {
   CHECK(second.state == ClientState::kFilling);
   CHECK_FALSE(second.may_park);
   CHECK(second.lag == 0);  // a report beyond head is no negative lag
+}
+
+TEST_CASE("A lag is that of the report while it is fresh, and grows once no more come") {
+  TestBus bus;
+  bus.start();
+  bus.publish(100);
+  ReportFrame report = full_report(90, ClientState::kLive);
+  report.head = 95;
+  const auto reader = reporting(bus, "es", true, report);
+  const auto lag = [&] { return gather(bus).publisher->subscribers.at(0).lag; };
+  CHECK(lag() == 5);
+  std::this_thread::sleep_for(std::chrono::nanoseconds(3 * kReportNsMin));
+  CHECK(lag() == 10);
 }
 
 TEST_CASE("Clients that the publisher refused and those that it dropped are counted apart") {

@@ -18,6 +18,7 @@
 #include "proto/control_frames.h"
 #include "proto/schema_label.h"
 #include "proto/text_field.h"
+#include "publisher/announcement.h"
 #include "publisher/closing_threads.h"
 #include "publisher/file_thread.h"
 #include "publisher/lock_watch.h"
@@ -545,6 +546,9 @@ absl::Status Publisher::State::remove_names() {
   absl::Status result =
       write_bus_description(*session.bus_disk, options.directory, session.description);
   result.Update(remove_ring(*session.ring));
+  if (const absl::Status withdrawn = withdraw_from_machine(session.announcement); !withdrawn.ok()) {
+    log(std::string(withdrawn.message()));
+  }
   return result;
 }
 

@@ -21,6 +21,7 @@
 #include "proto/ring_words.h"
 #include "proto/schema_label.h"
 #include "proto/text_field.h"
+#include "publisher/announcement.h"
 #include "publisher/bus_places.h"
 #include "publisher/left_rings.h"
 #include "snapshot/schema/kept_schemas.h"
@@ -430,7 +431,17 @@ absl::Status Starter::announce() {
       !kept.ok()) {
     return kept;
   }
-  return write_bus_description(*session_.bus_disk, options_.directory, bus);
+  if (absl::Status kept = write_bus_description(*session_.bus_disk, options_.directory, bus);
+      !kept.ok()) {
+    return kept;
+  }
+  const absl::StatusOr<std::string> announced = announce_on_machine(options_, bus);
+  if (announced.ok()) {
+    session_.announcement = *announced;
+  } else {
+    log(absl::StrCat("monitors will not find this bus: ", announced.status().message()));
+  }
+  return absl::OkStatus();
 }
 
 // Every other ring file of this bus: of the settled session, wherever an earlier start placed it

@@ -36,6 +36,7 @@ struct StartedSession {
   std::unique_ptr<Archiver> archiver;
   Settled settled;
   BusDescription description;
+  std::string announcement;  // the file; empty: it could not be made
   std::uint64_t source_offset = 0;
 
   Sequence first() const { return ring->header().session_first_sequence; }

@@ -16,7 +16,7 @@ import mbo_records as mbo
 DONE, OTHER, USAGE = 0, 1, 2
 CLI = pathlib.Path(__file__).resolve().parents[2] / "cli"
 COMMANDS = ("publish", "tail", "book", "record", "export", "checkpoint", "info", "verify", "repair",
-            "state", "subscribers", "cursors", "pipe", "ping", "doctor", "completion", "manual")
+            "state", "subscribers", "cursors", "pipe", "ping", "buses", "health", "doctor", "completion", "manual")
 RECORDS, LARGE = 3000, 1_200_000
 KEY = 42                       # of the examples' kv16 bus
 INSTRUMENT, ORDER = 17_077, 6_411_802
@@ -153,7 +153,7 @@ class OfBuses(ExamplesTest):
             self.run_to_end("large", "publish", "--source", f"synthetic:records={LARGE}", bus=bus)
             self.run_to_end("fold", "checkpoint", "--fold", "orders", "--until-closed", bus=bus)
         holder = None
-        if self.follows(line) or "subscribers" in line:
+        if self.follows(line) or "subscribers" in line or "health" in line:
             holder = self.start("holder", "publish", "--source", f"dbn:{folder}/es.mbo.dbn.zst",
                                 "--linger", 3600, bus=bus)
             self.until_head(2 * RECORDS, bus=bus)
@@ -209,7 +209,7 @@ class OfCursors(ExamplesTest):
 class OfTheMachine(ExamplesTest):
     """Examples of commands that need no bus."""
 
-    COMMANDS = ("doctor", "completion", "manual")
+    COMMANDS = ("buses", "doctor", "completion", "manual")
 
     def test_each_runs(self):
         man = self.folder / "programs" / "man"  # of any maker
@@ -220,7 +220,7 @@ class OfTheMachine(ExamplesTest):
             (self.folder / folder).mkdir(parents=True)
         lines = [line for command in self.COMMANDS for line in examples_of(help_of(command))
                  if "--bus" not in line]
-        self.assertGreater(len(lines), 6)
+        self.assertGreater(len(lines), 8)
         for number, line in enumerate(lines):
             with self.subTest(example=line):
                 process = self.shell(f"machine-{number}", line.replace("/usr/share/man/", ""), self.folder)

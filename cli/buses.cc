@@ -1,0 +1,86 @@
+// lapwing buses: the buses of this machine.
+#include <iostream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "cli/command_help.h"
+#include "cli/commands.h"
+#include "cli/exit_codes.h"
+#include "cli/say.h"
+#include "cli/status_json.h"
+#include "monitor/bus_search.h"
+#include "monitor/publisher_state.h"
+
+namespace lapwing::cli {
+namespace {
+
+constexpr char kAbout[] =
+    "List the buses of this machine that this user may read, and what their publishers do.\n\n"
+    "  lapwing buses\n"
+    "  lapwing buses --json\n\n"
+    "A publisher announces its bus in shared memory, and takes that back when it closes. So a bus\n"
+    "that was closed is not listed, and one whose publisher was killed is. States: running; "
+    "stopped\n"
+    "(the process, by a signal or a debugger); silent (no heartbeat for 3 s); gone (it ended "
+    "without\n"
+    "closing); closed (just now); unreadable.";
+
+BusLine line_of(const FoundBus& bus) {
+  return {bus, read_ring_status(bus.announcement.directory)};
+}
+
+void print_line(const BusLine& line) {
+  const BusAnnouncement& bus = line.bus.announcement;
+  const std::string state = line.ring.ok() ? name_of(state_of_publisher(*line.ring)) : "unreadable";
+  const auto sequence = [&](Sequence RingStatus::* which) {
+    return line.ring.ok() ? absl::StrCat((*line.ring).*which) : std::string("-");
+  };
+  std::cout << absl::StrFormat("%-10s %-16s %14s %14s %8d %6d  %s\n", state, printable(bus.name),
+                               sequence(&RingStatus::head), sequence(&RingStatus::durable),
+                               bus.publisher_pid, line.bus.owner, printable(bus.directory));
+  if (!line.ring.ok()) {
+    std::cout << "           " << printable(std::string(line.ring.status().message())) << '\n';
+  }
+}
+
+void print_rest(const FoundBuses& found) {
+  std::cout << found.buses.size() << " buses";
+  if (found.not_permitted > 0) {
+    std::cout << "; " << found.not_permitted << " other users keep theirs to themselves";
+  }
+  if (found.not_trusted > 0) {
+    std::cout << "; " << found.not_trusted << " announcements could be another user's, and are not "
+              << "believed";
+  }
+  if (found.beyond_limit > 0) std::cout << "; " << found.beyond_limit << " more not looked at";
+  std::cout << '\n';
+}
+
+int list_buses(bool json) {
+  const FoundBuses found = find_buses();
+  std::vector<BusLine> lines;
+  for (const FoundBus& bus : found.buses) lines.push_back(line_of(bus));
+  if (json) {
+    std::cout << json_text(buses_json(found, lines), 2) << '\n';
+    return kExitDone;
+  }
+  std::cout << absl::StrFormat("%-10s %-16s %14s %14s %8s %6s  %s\n", "state", "name", "head",
+                               "durable", "pid", "uid", "directory");
+  for (const BusLine& line : lines) print_line(line);
+  print_rest(found);
+  return kExitDone;
+}
+
+}  // namespace
+
+void add_buses(CLI::App& app, Run& run) {
+  auto json = std::make_shared<bool>(false);
+  CLI::App& command = add_command(app, "buses", kAbout);
+  command.add_flag("--json", *json, "print JSON");
+  command.callback([json, &run] { run = [json] { return list_buses(*json); }; });
+}
+
+}  // namespace lapwing::cli

@@ -1,0 +1,107 @@
+#include "monitor/bus_search.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <optional>
+#include <system_error>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
+#include "os/unique_fd.h"
+
+namespace lapwing {
+namespace {
+
+// "lapwing-1000" and "lapwing-1000-27" are of user 1000.
+std::optional<uid_t> owner_in(absl::string_view name) {
+  if (!absl::ConsumePrefix(&name, "lapwing-")) return std::nullopt;
+  const std::vector<absl::string_view> parts = absl::StrSplit(name, '-');
+  uid_t owner = 0;
+  unsigned group = 0;
+  if (parts.size() > 2 || !absl::SimpleAtoi(parts[0], &owner)) return std::nullopt;
+  if (parts.size() == 2 && !absl::SimpleAtoi(parts[1], &group)) return std::nullopt;
+  return owner;
+}
+
+bool is_theirs_alone(const struct stat& found, uid_t owner) {
+  return found.st_uid == owner && (found.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+std::vector<std::string> names_in(const std::string& directory) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(directory, error)) {
+    names.push_back(entry.path().filename().string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+// The text of a file that is as it has to be.
+std::optional<std::string> trusted_text(int directory, const std::string& name, uid_t owner) {
+  const UniqueFd file = UniqueFd::opened_by([&] {
+    return ::openat(directory, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  });
+  struct stat found{};
+  if (!file.valid() || ::fstat(file.get(), &found) != 0 || !S_ISREG(found.st_mode) ||
+      !is_theirs_alone(found, owner) || found.st_size > static_cast<off_t>(kAnnouncementBytesMax)) {
+    return std::nullopt;
+  }
+  std::string text(static_cast<std::size_t>(found.st_size), '\0');
+  const ssize_t bytes = ::read(file.get(), text.data(), text.size());
+  if (bytes != found.st_size) return std::nullopt;
+  return text;
+}
+
+void search_directory(const std::string& path, uid_t owner, FoundBuses& found) {
+  const UniqueFd directory = UniqueFd::opened_by(
+      [&] { return ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC); });
+  struct stat info{};
+  if (!directory.valid() || ::fstat(directory.get(), &info) != 0) {
+    ++(errno == EACCES ? found.not_permitted : found.not_trusted);
+    return;
+  }
+  if (!is_theirs_alone(info, owner)) {
+    ++found.not_trusted;
+    return;
+  }
+  for (const std::string& name : names_in(path)) {
+    if (!absl::EndsWith(name, kAnnouncementExtension)) continue;
+    if (found.buses.size() + found.not_trusted >= kBusesFoundMax) {
+      ++found.beyond_limit;
+      continue;
+    }
+    const std::optional<std::string> text = trusted_text(directory.get(), name, owner);
+    absl::StatusOr<BusAnnouncement> bus = BusAnnouncement::parse(text.value_or(""));
+    if (bus.ok()) {
+      found.buses.push_back({*std::move(bus), owner});
+    } else {
+      ++found.not_trusted;
+    }
+  }
+}
+
+}  // namespace
+
+FoundBuses find_buses(const std::string& shared_memory) {
+  FoundBuses found;
+  for (const std::string& name : names_in(shared_memory)) {
+    const std::optional<uid_t> owner = owner_in(name);
+    if (owner) search_directory(absl::StrCat(shared_memory, "/", name), *owner, found);
+  }
+  std::sort(found.buses.begin(), found.buses.end(), [](const FoundBus& a, const FoundBus& b) {
+    return a.announcement.directory < b.announcement.directory;
+  });
+  return found;
+}
+
+}  // namespace lapwing

@@ -1,0 +1,142 @@
+// Which announcements are believed, in a folder that stands in for /dev/shm.
+#include "monitor/bus_search.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "testing/temporary_directory.h"
+
+namespace lapwing {
+namespace {
+
+namespace fs = std::filesystem;
+
+class SharedMemory {
+ public:
+  // A directory as a publisher of this user makes it.
+  std::string directory(const std::string& name, mode_t mode = 0700) {
+    const std::string path = root_.file(name);
+    fs::create_directory(path);
+    REQUIRE(::chmod(path.c_str(), mode) == 0);
+    return path;
+  }
+  std::string own() { return directory(own_name()); }
+  static std::string own_name() { return "lapwing-" + std::to_string(::geteuid()); }
+  std::string announce(const std::string& directory, const std::string& bus) {
+    const BusAnnouncement announcement{bus, "name", "ring", 1, 2};
+    return write(directory + "/" + announcement.file_name(), *announcement.text());
+  }
+  static std::string write(const std::string& path, const std::string& text) {
+    std::ofstream(path) << text;
+    REQUIRE(::chmod(path.c_str(), 0600) == 0);
+    return path;
+  }
+  FoundBuses find() const { return find_buses(root_.path()); }
+  const TemporaryDirectory& root() const { return root_; }
+
+ private:
+  TemporaryDirectory root_;
+};
+
+TEST_CASE("Buses are found in the directories of a user and of its groups") {
+  SharedMemory memory;
+  memory.announce(memory.own(), "/b");
+  memory.announce(memory.directory(SharedMemory::own_name() + "-27", 0750), "/a");
+  const FoundBuses found = memory.find();
+  REQUIRE(found.buses.size() == 2);
+  CHECK(found.buses[0].announcement.directory == "/a");
+  CHECK(found.buses[1].announcement.directory == "/b");
+  CHECK(found.buses[1].owner == ::geteuid());
+  CHECK(found.not_trusted + found.not_permitted + found.beyond_limit == 0);
+}
+
+TEST_CASE("Other files are no buses") {
+  SharedMemory memory;
+  const std::string own = memory.own();
+  SharedMemory::write(own + "/1.ring", "ring");
+  SharedMemory::write(own + "/1.bus.new", "half");
+  memory.announce(memory.directory("lapwing-"), "/a");
+  memory.announce(memory.directory("lapwing-x"), "/a");
+  memory.announce(memory.directory(SharedMemory::own_name() + "-1-2"), "/a");
+  memory.announce(memory.directory("other"), "/a");
+  const FoundBuses found = memory.find();
+  CHECK(found.buses.empty());
+  CHECK(found.not_trusted == 0);
+}
+
+TEST_CASE("What others may write is counted and not believed") {
+  SharedMemory memory;
+  const std::string own = memory.own();
+  const std::string file = memory.announce(own, "/a");
+  CHECK(memory.find().buses.size() == 1);
+  SECTION("a file of the group's") {
+    REQUIRE(::chmod(file.c_str(), 0620) == 0);
+  }
+  SECTION("a file of everybody's") {
+    REQUIRE(::chmod(file.c_str(), 0602) == 0);
+  }
+  SECTION("a directory of the group's") {
+    REQUIRE(::chmod(own.c_str(), 0770) == 0);
+  }
+  SECTION("a directory of everybody's") {
+    REQUIRE(::chmod(own.c_str(), 0707) == 0);
+  }
+  SECTION("a link") {
+    fs::rename(file, memory.root().file("elsewhere"));
+    fs::create_symlink(memory.root().file("elsewhere"), file);
+  }
+  SECTION("a pipe") {
+    fs::remove(file);
+    REQUIRE(::mkfifo(file.c_str(), 0600) == 0);
+  }
+  SECTION("a damaged one") {
+    SharedMemory::write(file, "{}");
+  }
+  SECTION("one that is too large") {
+    SharedMemory::write(file, std::string(kAnnouncementBytesMax + 1, ' '));
+  }
+  const FoundBuses found = memory.find();
+  CHECK(found.buses.empty());
+  CHECK(found.not_trusted == 1);
+}
+
+TEST_CASE("A directory that is a link is not followed") {
+  SharedMemory memory;
+  memory.announce(memory.directory("elsewhere"), "/a");
+  fs::create_directory_symlink(memory.root().file("elsewhere"),
+                               memory.root().file(SharedMemory::own_name()));
+  const FoundBuses found = memory.find();
+  CHECK(found.buses.empty());
+  CHECK(found.not_trusted == 1);
+}
+
+TEST_CASE("A directory of another user than its name says is not trusted") {
+  SharedMemory memory;
+  memory.announce(memory.directory("lapwing-" + std::to_string(::geteuid() + 1)), "/a");
+  CHECK(memory.find().buses.empty());
+  CHECK(memory.find().not_trusted == 1);
+}
+
+TEST_CASE("Beyond the limit buses are counted") {
+  SharedMemory memory;
+  const std::string own = memory.own();
+  for (std::size_t i = 0; i < kBusesFoundMax + 3; ++i) {
+    memory.announce(own, "/bus-" + std::to_string(i));
+  }
+  const FoundBuses found = memory.find();
+  CHECK(found.buses.size() == kBusesFoundMax);
+  CHECK(found.beyond_limit == 3);
+}
+
+TEST_CASE("Where there is no shared memory nothing is found") {
+  const TemporaryDirectory directory;
+  CHECK(find_buses(directory.file("absent")).buses.empty());
+}
+
+}  // namespace
+}  // namespace lapwing

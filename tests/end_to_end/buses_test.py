@@ -1,0 +1,141 @@
+"""Which buses a machine has, and whether one is well: through stops, kills, restarts and closes."""
+
+import json
+import os
+import pathlib
+import resource
+import signal
+import unittest
+
+import harness
+
+DONE, OTHER, USAGE, GONE, JOURNAL_FAILED = 0, 1, 2, 5, 6
+RECORDS = 5000
+FOR_EVER = ("--linger", 3600)
+
+
+class BusesTest(harness.BusTest):
+    def publish(self, name="publish", **keywords):
+        publisher = self.start(name, "publish", "--source", f"synthetic:records={RECORDS}", *FOR_EVER,
+                               **keywords)
+        self.until_durable(RECORDS)
+        return publisher
+
+    def listed(self, name="buses"):
+        """This test's bus among all; None: it is not listed."""
+        found = json.loads(self.run_alone(name, "buses", "--json").out())
+        directory = os.path.realpath(self.bus)
+        mine = [bus for bus in found["buses"] if bus["directory"] == directory]
+        self.assertLessEqual(len(mine), 1)
+        return mine[0] if mine else None
+
+    def run_alone(self, name, *arguments, expect=DONE):
+        """A command without this test's --bus."""
+        process = harness.ProgramTest.start(self, name, *arguments)
+        code = process.wait()
+        self.assertEqual(code, expect, process.err() + process.out())
+        return process
+
+    def until_state(self, state):
+        self.until(f"the bus is {state}", lambda: (self.listed() or {}).get("state") == state)
+
+
+class Buses(BusesTest):
+    def test_a_bus_is_listed_through_stops_and_kills_until_it_is_closed(self):
+        self.assertIsNone(self.listed())
+        publisher = self.publish()
+        found = self.listed()
+        self.assertEqual(found["state"], "running")
+        self.assertEqual(found["publisher_pid"], publisher.pid)
+        self.assertEqual(found["uid"], os.geteuid())
+        self.assertEqual(found["ring"]["head"], RECORDS)
+        publisher.signal(signal.SIGSTOP)
+        self.until_state("stopped")
+        publisher.signal(signal.SIGCONT)
+        self.until_state("running")
+        publisher.kill()
+        self.until_state("gone")
+        successor = self.publish("successor")
+        self.until("the successor is listed",
+                   lambda: self.listed()["publisher_pid"] == successor.pid)
+        self.assertEqual(successor.stop(), DONE, successor.err())
+        self.assertIsNone(self.listed())
+
+    def test_the_table_has_the_same(self):
+        publisher = self.publish()
+        table = self.run_alone("table", "buses").out()
+        line = next(line for line in table.splitlines() if os.path.realpath(self.bus) in line)
+        self.assertEqual(line.split()[0], "running")
+        self.assertIn(f" {publisher.pid} ", line)
+
+    def test_the_announcement_of_a_bus_that_is_removed_goes_with_the_next_start(self):
+        self.publish().kill()
+        pathlib.Path(self.bus, "bus.json").rename(pathlib.Path(self.bus, "away"))
+        self.assertEqual(self.listed()["state"], "unreadable")
+        pathlib.Path(self.bus, "away").rename(pathlib.Path(self.bus, "bus.json"))
+        moved = pathlib.Path(self.bus + "-moved")
+        os.rename(self.bus, moved)
+        self.assertEqual(self.listed()["state"], "unreadable")
+        self.run_to_end("other", "publish", "--source", "synthetic:records=10",
+                        bus=str(self.folder / "other"))
+        self.assertIsNone(self.listed())
+
+
+class Health(BusesTest):
+    def health(self, *arguments, expect):
+        return self.run_to_end("health", "health", *arguments, expect=expect)
+
+    def test_a_bus_is_well_while_its_publisher_runs(self):
+        publisher = self.publish()
+        said = self.health(expect=DONE).out()
+        self.assertEqual(said, f"well: running, head {RECORDS}, 0 subscribers\n")
+        publisher.signal(signal.SIGSTOP)
+        self.assertIn("is stopped", self.health(expect=GONE).out())
+        publisher.signal(signal.SIGCONT)
+        publisher.kill()
+        self.health(expect=GONE)
+
+    def test_without_a_bus_there_is_no_publisher(self):
+        self.health(expect=GONE)
+
+    def test_a_bus_that_was_closed_has_no_publisher(self):
+        self.assertEqual(self.publish().stop(), DONE)
+        self.assertEqual(self.health(expect=GONE).out(), "ill: no publisher: the bus is closed\n")
+
+    def test_a_subscriber_that_is_behind_is_named(self):
+        self.publish()
+        out, into = os.pipe()  # nobody reads: it is stopped by a full pipe
+        reader = self.start("reader", "tail", "--from", "start", "--format", "json", stdout=into)
+        self.addCleanup(os.close, out)
+        os.close(into)
+        self.until("it has joined", lambda: "1 subscribers" in self.health(expect=DONE).out())
+        said = self.health("--max-lag", 10, expect=OTHER).out()
+        self.assertIn(f"(pid {reader.pid}) is", said)
+        self.assertIn("records behind", said)
+        late = self.health("--max-delay", "100ms", expect=OTHER).out()
+        self.assertIn(f"(pid {reader.pid}) is at", late)
+        self.health("--max-lag", RECORDS, expect=DONE)
+
+    def test_a_subscriber_that_keeps_up_exceeds_nothing(self):
+        self.publish()
+        self.start("reader", "tail", "--from", "start", "--format", "none")
+        self.until("it has joined",
+                   lambda: f"{RECORDS}, 1 subscribers" in self.health(expect=DONE).out())
+        self.until("it has caught up", lambda: " 0 behind" in self.health(expect=DONE).out())
+        self.health("--max-lag", 0, "--max-delay", "100ms", expect=DONE)
+
+    def test_a_journal_that_has_failed_is_said(self):
+        publisher = self.start("publish", "publish", "--source", "synthetic:records=100000000",
+                               "--pace", 20_000, "--segment-bytes", 65536)
+        self.until_durable(1)
+        resource.prlimit(publisher.pid, resource.RLIMIT_FSIZE, (1, 1))
+        self.until("the journal has failed", lambda: self.info()["ring"]["journal"] == "failed")
+        said = self.health(expect=JOURNAL_FAILED).out()
+        self.assertIn("ill: the journal has failed (errno 27)", said)
+
+    def test_a_duration_that_is_none_is_refused(self):
+        self.health("--max-delay", "soon", expect=USAGE)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
