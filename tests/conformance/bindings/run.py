@@ -44,7 +44,7 @@ def driver_of(language):
 class Driver:
     """A driver under way."""
 
-    def __init__(self, language, directory, broken=False):
+    def __init__(self, language, directory, broken=False, command=None):
         environment = dict(os.environ)
         environment.setdefault("LAPWING_LIBRARY", str(BUILD / "liblapwing.so.1"))
         if broken:
@@ -52,7 +52,7 @@ class Driver:
         self.language = language
         self.errors = tempfile.TemporaryFile()
         self.process = subprocess.Popen(
-            driver_of(language), cwd=directory, env=environment, stdin=subprocess.PIPE,
+            command or driver_of(language), cwd=directory, env=environment, stdin=subprocess.PIPE,
             stdout=subprocess.PIPE, stderr=self.errors)
         self.rest = b""
 

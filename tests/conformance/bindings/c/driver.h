@@ -98,5 +98,7 @@ Operations subscriber_operations();
 Operations history_operations();
 Operations books_operations();
 Operations channel_operations();
+Operations misuse_operations();
+Operations rate_operations();
 
 }  // namespace lapwing::conformance

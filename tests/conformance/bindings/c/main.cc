@@ -11,7 +11,8 @@ class Driver {
  public:
   Driver() {
     for (Operations some : {library_operations(), publisher_operations(), subscriber_operations(),
-                            history_operations(), books_operations(), channel_operations()}) {
+                            history_operations(), books_operations(), channel_operations(),
+                            misuse_operations(), rate_operations()}) {
       operations_.merge(some);
     }
   }

@@ -1,0 +1,240 @@
+// The rates of C++, which those of C are held against: the steps `rate.*` of
+// tests/conformance/bindings/README.md, and no others.
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <iostream>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_format.h"
+#include "lapwing/consumer.h"
+#include "lapwing/listener.h"
+#include "lapwing/producer.h"
+#include "lapwing/publisher.h"
+#include "lapwing/subscriber.h"
+#include "tests/conformance/bindings/c/passes.h"
+#include "tests/conformance/bindings/c/step.h"
+
+namespace lapwing::bench {
+namespace {
+
+using conformance::median_pass_ns;
+using conformance::median_round_trip_ns;
+using conformance::Step;
+
+struct Record {
+  std::uint64_t words[7];
+};
+constexpr std::size_t kMessageBytes = 32;
+
+[[noreturn]] void fail(const char* what) {
+  std::fprintf(stderr, "%s failed\n", what);
+  std::abort();
+}
+void must(bool good, const char* what) {
+  if (!good) fail(what);
+}
+template <typename Value>
+Value opened(absl::StatusOr<Value> value) {
+  if (!value.ok()) fail(std::string(value.status().message()).c_str());
+  return *std::move(value);
+}
+
+Subscriber subscriber_of(const std::string& directory) {
+  return opened(Subscriber::open({.directory = directory,
+                                  .start = Start::oldest(),
+                                  .on_gap = OnGap::kSkip,
+                                  .wait = WaitStrategy::kBusy}));
+}
+
+Publisher publisher_at(const std::string& directory, std::uint64_t capacity) {
+  PublisherOptions options;
+  options.directory = directory;
+  options.record_bytes = sizeof(Record);
+  options.capacity = capacity;
+  options.journal = false;
+  return opened(Publisher::open(options));
+}
+
+std::string read(const Step& step) {
+  const std::uint64_t records = step.number("records");
+  std::vector<std::byte> rows(step.number("rows") * sizeof(Record));
+  const double ns = median_pass_ns(step.number("passes"), records, [&](auto timed) {
+    Subscriber subscriber = subscriber_of(step.text("directory"));
+    timed([&] {
+      for (std::uint64_t got = 0; got < records;) {
+        const Batch batch = subscriber.read(rows, Deadline::never());
+        must(batch.result == Errc::kOk, "read");
+        got += batch.count;
+      }
+    });
+  });
+  return absl::StrFormat("ok ns=%.3f garbage=-", ns);
+}
+
+// Events are taken out of the way.
+void take(Subscriber& subscriber, Record& record) {
+  for (;;) {
+    const Taken taken = subscriber.take(record, Deadline::never());
+    if (taken.result == Errc::kOk) return;
+    must(taken.result == Errc::kEventDue && subscriber.take_event(), "take");
+  }
+}
+
+std::string take_all(const Step& step) {
+  const std::uint64_t records = step.number("records");
+  Record record = {};
+  const double ns = median_pass_ns(step.number("passes"), records, [&](auto timed) {
+    Subscriber subscriber = subscriber_of(step.text("directory"));
+    timed([&] {
+      for (std::uint64_t got = 0; got < records; ++got) {
+        take(subscriber, record);
+        asm volatile("" ::"r"(&record) : "memory");  // the program uses the record
+      }
+    });
+  });
+  return absl::StrFormat("ok ns=%.3f", ns);
+}
+
+constexpr std::uint64_t kCapacity = 1 << 20;
+
+template <typename Publish>
+std::string published(const Step& step, std::uint64_t rows, Publish publish) {
+  const std::uint64_t records = step.number("records");
+  Publisher publisher = publisher_at(step.text("directory"), kCapacity);
+  const double ns = median_pass_ns(step.number("passes"), records, [&](auto timed) {
+    timed([&] {
+      for (std::uint64_t done = 0; done < records; done += rows) {
+        must(publish(publisher) != kNoSequence, "publish");
+      }
+    });
+  });
+  return absl::StrFormat("ok ns=%.3f", ns);
+}
+
+std::string publish_batches(const Step& step) {
+  const std::vector<Record> batch(step.number("rows"), Record{{1}});
+  return published(step, batch.size(), [&](Publisher& publisher) {
+    return publisher.publish_batch(std::as_bytes(std::span(batch)));
+  });
+}
+
+std::string publish_one_by_one(const Step& step) {
+  const Record record = {{1}};
+  return published(step, 1, [&](Publisher& publisher) { return publisher.publish(record); });
+}
+
+// A bus each way.
+struct BothWays {
+  explicit BothWays(const Step& step)
+      : publisher(publisher_at(step.text("out"), 4096)),
+        subscriber(subscriber_of(step.text("in"))) {}
+  void publish() { must(publisher.publish(record) != kNoSequence, "publish"); }
+  void take() { bench::take(subscriber, record); }
+
+  Publisher publisher;
+  Subscriber subscriber;
+  Record record = {};
+};
+
+std::string echo(const Step& step) {
+  BothWays ways(step);
+  for (std::uint64_t left = step.number("count"); left > 0; --left) {
+    ways.take();
+    ways.publish();
+  }
+  return "ok";
+}
+
+std::string ping(const Step& step) {
+  BothWays ways(step);
+  const double ns = median_round_trip_ns(step.number("count"), [&] {
+    ways.publish();
+    ways.take();
+  });
+  return absl::StrFormat("ok ns=%.1f", ns);
+}
+
+// A channel each way.
+struct Channels {
+  ChannelProducer out;
+  ChannelConsumer in;
+  alignas(64) std::byte bytes[kMessageBytes] = {};
+
+  void send() {
+    const Claim claim = out.claim(kMessageBytes);
+    must(claim.result == Errc::kOk, "claim");
+    std::memcpy(claim.payload.data(), bytes, kMessageBytes);
+    must(out.commit(kMessageBytes, 1) == Errc::kOk, "commit");
+  }
+  void receive() {
+    const Peek peek = in.peek();
+    must(peek.result == Errc::kOk, "peek");
+    std::memcpy(bytes, peek.message.payload.data(), kMessageBytes);
+    must(in.release() == Errc::kOk, "release");
+  }
+};
+
+ChannelOptions busy_channel() {
+  ChannelOptions options;
+  options.wait = WaitStrategy::kBusy;
+  return options;
+}
+
+std::string channel_echo(const Step& step) {
+  ChannelListener listener = opened(ChannelListener::listen(step.text("path")));
+  ChannelConsumer in = opened(ChannelConsumer::accept(listener, busy_channel(), Deadline::never()));
+  ChannelProducer out =
+      opened(ChannelProducer::accept(listener, busy_channel(), Deadline::never()));
+  Channels channels{std::move(out), std::move(in)};
+  for (std::uint64_t left = step.number("count"); left > 0; --left) {
+    channels.receive();
+    channels.send();
+  }
+  (void)channels.out.drain();
+  return "ok";
+}
+
+template <typename End>
+End connected(const std::string& path) {
+  return opened(End::connect(path, busy_channel(), std::chrono::seconds(10)));
+}
+
+std::string channel_ping(const Step& step) {
+  ChannelProducer out = connected<ChannelProducer>(step.text("path"));
+  Channels channels{std::move(out), connected<ChannelConsumer>(step.text("path"))};
+  const double ns = median_round_trip_ns(step.number("count"), [&] {
+    channels.send();
+    channels.receive();
+  });
+  return absl::StrFormat("ok ns=%.1f", ns);
+}
+
+const std::map<std::string, std::function<std::string(const Step&)>> kOperations = {
+    {"rate.read", read},
+    {"rate.take", take_all},
+    {"rate.publish", publish_batches},
+    {"rate.publish-one", publish_one_by_one},
+    {"rate.echo", echo},
+    {"rate.ping", ping},
+    {"rate.channel-echo", channel_echo},
+    {"rate.channel-ping", channel_ping},
+};
+
+}  // namespace
+}  // namespace lapwing::bench
+
+int main() {
+  using lapwing::bench::kOperations;
+  for (std::string line; std::getline(std::cin, line);) {
+    const auto step = lapwing::conformance::Step::parse(line);
+    const auto found = kOperations.find(step.operation());
+    std::cout << (found == kOperations.end() ? "unsupported-step" : found->second(step)) << "\n."
+              << std::endl;
+  }
+  return 0;
+}

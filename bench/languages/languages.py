@@ -1,0 +1,211 @@
+#!/usr/bin/env python3
+"""How fast each language is, beside C, and C beside C++.
+
+    bench/languages.sh [--languages c,go] [--rounds 9] [--out FILE.json]
+
+In each round every figure is taken in turn: of C++, of C, and of each language between two of C's. What counts is the
+median, over the rounds, of the ratio to C's two (of C: to C++'s) in the same round; nanoseconds are of that run and this
+machine, and decide nothing. The steps are `rate.*` of tests/conformance/bindings/README.md. Build the packages first
+(bindings/test.sh), and let nothing else run.
+Prints a table in Markdown, then a line for each budget. Exit: 0 everything was measured, 1 something failed, 2 wrong
+usage. A missed budget is said, and does not change the exit code.
+"""
+
+import argparse
+import json
+import os
+import statistics
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "conformance" / "bindings"))
+
+import run as conformance  # noqa: E402
+
+NAMES = {"cpp": "C++", "c": "C", "python": "Python", "rust": "Rust", "go": "Go", "java": "Java", "kotlin": "Kotlin",
+         "node": "Node.js", "csharp": "C# (Mono)"}
+RECORDS = 1 << 19
+ROWS = 4096
+PASSES = 8
+SINGLE_PASSES = 3
+ROUND_TRIPS = 200_000
+CORES = ((0, 1), (1, 0))  # of the two sides, in turn
+
+FIGURES = {
+    "read": f"rate.read directory=bus records={RECORDS} rows={ROWS} passes={PASSES}",
+    "take": f"rate.take directory=bus records={RECORDS} passes={SINGLE_PASSES}",
+    "publish": f"rate.publish directory=own records={RECORDS} rows={ROWS} passes={PASSES}",
+    "publish-one": f"rate.publish-one directory=own records={RECORDS} passes={SINGLE_PASSES}",
+    "round-trip": ("rate.echo in=ping out=pong count={count}", "rate.ping in=pong out=ping count={count}"),
+    "channel": ("rate.channel-echo path=c.sock count={count}", "rate.channel-ping path=c.sock count={count}"),
+}
+# Time over that of the base: at most. Rates are held as times, 1 / 0.9 of C's rate being 0.9.
+BUDGETS = {
+    ("c", "read"): 1 / 0.98, ("c", "round-trip"): 1.08, ("c", "channel"): 1.15,
+    ("rust", "read"): 1 / 0.9, ("go", "read"): 1 / 0.9, ("java", "read"): 1 / 0.9, ("kotlin", "read"): 1 / 0.9,
+    ("python", "read"): 1 / 0.8, ("node", "read"): 1 / 0.8, ("csharp", "read"): 1 / 0.5,
+}
+
+
+def driver(language, directory, core=None):
+    command = [str(conformance.BUILD / "bench" / "languages_cpp_driver")] if language == "cpp" else (
+        conformance.driver_of(language))
+    pinned = [] if core is None else ["taskset", "-c", str(core)]
+    return conformance.Driver(language, directory, command=pinned + command)
+
+
+def pairs(answer):
+    if not answer.startswith("ok"):
+        raise RuntimeError(answer)
+    return dict(pair.split("=") for pair in answer.split()[1:])
+
+
+class Place:
+    """A directory in memory, and a bus of `RECORDS` records in it, all of them in its ring."""
+
+    def __enter__(self):
+        self.folder = tempfile.TemporaryDirectory(prefix="lw-", dir="/dev/shm")
+        self.publisher = conformance.Driver("c", self.folder.name)
+        self.publisher.ask("publisher.open as=p directory=bus record_bytes=56 capacity=1048576 no_journal=1")
+        self.publisher.ask(f"publisher.publish on=p from=1 count={RECORDS} timeout_ms=10000")
+        return self.folder.name
+
+    def __exit__(self, *_):
+        self.publisher.kill()
+        self.folder.cleanup()
+
+
+def alone(language, figure, directory):
+    """Of a program by itself."""
+    one = driver(language, directory)
+    try:
+        return pairs(one.ask(FIGURES[figure])[-1])
+    except RuntimeError as error:
+        raise RuntimeError(f"{language}, {figure}: {error}") from None
+    finally:
+        one.kill()
+
+
+def between(language, figure, cores):
+    """Of two programs of that language, each on a core of its own."""
+    echo_step, ping_step = (step.format(count=ROUND_TRIPS) for step in FIGURES[figure])
+    with tempfile.TemporaryDirectory(prefix="lw-", dir="/dev/shm") as directory:
+        echo, ping = driver(language, directory, cores[1]), driver(language, directory, cores[0])
+        try:
+            echo.process.stdin.write(echo_step.encode() + b"\n")
+            echo.process.stdin.flush()
+            wait_for(Path(directory, "c.sock" if figure == "channel" else "pong/bus.json"), echo)
+            return pairs(ping.ask(ping_step)[-1])
+        except RuntimeError as error:
+            raise RuntimeError(f"{language}, {figure}: {error}") from None
+        finally:
+            echo.kill()
+            ping.kill()
+
+
+def wait_for(path, echo):
+    until = time.monotonic() + conformance.ANSWER_SECONDS_MAX
+    while not path.exists():
+        if time.monotonic() > until or echo.process.poll() is not None:
+            raise RuntimeError(f"the other side made no {path.name}")
+        time.sleep(0.01)
+
+
+def measured(language, figure, directory, round_number):
+    if isinstance(FIGURES[figure], tuple):
+        return between(language, figure, CORES[round_number % len(CORES)])
+    return alone(language, figure, directory)
+
+
+def measure(languages, rounds):
+    """ratios[language][figure], ns[language][figure]: a list, one a round; garbage[language]."""
+    every = ["cpp", *languages]
+    ns = {language: {figure: [] for figure in FIGURES} for language in every}
+    ratios = {language: {figure: [] for figure in FIGURES} for language in every}
+    garbage = {}
+    for number in range(rounds):
+        for figure in FIGURES:
+            with Place() as directory:
+                def of(language):
+                    found = measured(language, figure, directory, number)
+                    if found.get("garbage", "-") != "-":
+                        garbage[language] = max(garbage.get(language, 0.0), float(found["garbage"]))
+                    value = float(found["ns"])
+                    ns[language][figure].append(value)
+                    return value
+
+                cpp = of("cpp")
+                base = of("c")
+                ratios["cpp"][figure].append(1.0)
+                ratios["c"][figure].append(base / statistics.mean((cpp, of("cpp"))))
+                for language in languages:
+                    if language == "c":
+                        continue
+                    value = of(language)
+                    after = of("c")
+                    ratios[language][figure].append(value / statistics.mean((base, after)))
+                    base = after
+        print(f"languages: round {number + 1} of {rounds}", file=sys.stderr, flush=True)
+    return ratios, ns, garbage
+
+
+def table(languages, ratios, ns, garbage):
+    """Markdown: nanoseconds, and in brackets the ratio; the first column is a rate."""
+    median = statistics.median
+    lines = ["| language | read, million/s | of C's | publish, million/s | take, ns | publish one, ns | "
+             "bus round trip, ns | channel round trip, ns | garbage, bytes a record |",
+             "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"]
+    for language in ["cpp", *languages]:
+        of = {figure: median(ns[language][figure]) for figure in FIGURES}
+        rate = 1 / median(ratios[language]["read"]) if language not in ("cpp", "c") else None
+        lines.append("| " + " | ".join([
+            NAMES[language], f"{1000 / of['read']:.0f}", f"{rate:.2f}" if rate else "", f"{1000 / of['publish']:.0f}",
+            f"{of['take']:.1f}", f"{of['publish-one']:.1f}", f"{of['round-trip']:.0f}", f"{of['channel']:.0f}",
+            f"{garbage[language]:.3f}" if language in garbage else "–"]) + " |")
+    return lines
+
+
+def verdicts(languages, ratios, garbage):
+    lines = []
+    for (language, figure), budget in BUDGETS.items():
+        if language not in languages:
+            continue
+        seen = statistics.median(ratios[language][figure])
+        lines.append(f"{'met' if seen <= budget else 'MISSED'}: {NAMES[language]}, {figure}: {seen:.3f} of the time of "
+                     f"{'C++' if language == 'c' else 'C'}, at most {budget:.3f}")
+    lines += [f"MISSED: {NAMES[language]}, garbage: {count:.3f} bytes a record, 0 allowed"
+              for language, count in garbage.items() if count > 0]
+    return lines
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--languages", default=None)
+    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--out", type=Path, default=None)
+    options = parser.parse_args()
+    languages = options.languages.split(",") if options.languages else [
+        language for language in conformance.LANGUAGES if Path(conformance.driver_of(language)[0]).exists()]
+    unknown = set(languages) - set(conformance.LANGUAGES)
+    if unknown or options.rounds < 1:
+        parser.error(f"there is no {unknown.pop()}" if unknown else "--rounds begins at 1")
+    if "c" not in languages:
+        languages.insert(0, "c")
+    if len(os.sched_getaffinity(0)) < 2:
+        parser.error("two cores are needed")
+    try:
+        ratios, ns, garbage = measure(languages, options.rounds)
+    except RuntimeError as error:
+        print(f"languages: {error}", file=sys.stderr)
+        return 1
+    print("\n".join(table(languages, ratios, ns, garbage) + [""] + verdicts(languages, ratios, garbage)))
+    if options.out:
+        options.out.write_text(json.dumps({"ratios": ratios, "ns": ns, "garbage": garbage}, indent=1))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

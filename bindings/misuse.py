@@ -1,0 +1,259 @@
+#!/usr/bin/env python3
+"""Does in each language what a program must not do, and shows what it is answered.
+
+    bindings/misuse.sh [--languages c,python] [--cases forked,ctrl-c]
+
+A line for each case and language: what was answered, or how the program ended. The steps are `misuse.*` of
+tests/conformance/bindings/README.md; what each may answer is in ALLOWED below. At the end `0 crashes, 0 hangs`.
+`publisher-dropped` needs root, a loop device and fsfreeze: it makes a file system that hangs, in a mount namespace of
+its own.
+Exit: 0 nothing crashed, hung or answered otherwise, 1 something did, or a case could not be tried, 2 wrong usage.
+"""
+
+import argparse
+import ctypes
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "tests" / "conformance" / "bindings"))
+
+import run as conformance  # noqa: E402
+
+CRASHES = {signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGILL, signal.SIGFPE, signal.SIGTRAP}
+CTRL_C_SECONDS_MAX = 0.2
+EXIT_SECONDS_MAX = 5
+DROP_MS_MAX = 1000
+IN_A_WAIT_SECONDS = 0.5  # a program that was told to wait is waiting by then
+CLONE_NEWNS = 0x20000
+RECORDS = 100
+
+# Whole answers, for the language or for every other one. Names of errors that are a language's own
+# begin with a capital letter.
+RULED_OUT = "impossible .+"
+ALLOWED = {
+    "closed-twice": {"rust": RULED_OUT, "": "ok kinds=8"},
+    "used-after": {"rust": RULED_OUT, "": "ok kinds=8 answers=misuse"},
+    "two-threads": {"rust": RULED_OUT, "": "ok second=misuse first=interrupted"},
+    "forked": {"go": RULED_OUT, "java": RULED_OUT, "kotlin": RULED_OUT, "node": RULED_OUT,
+               "csharp": "ok child=forked parent=ok|" + RULED_OUT, "": "ok child=forked parent=ok"},
+    "too-small": {"": "ok answer=too-small"},
+    "record-size": {"": "ok answer=record-size"},
+    "wrong-books": {"": "ok answer=record-size"},
+    "view-released": {"c": "ok message=unchecked history=kept", "rust": RULED_OUT,
+                      "": "ok message=(misuse|copy|[A-Z][A-Za-z]+) history=(misuse|copy|kept|[A-Z][A-Za-z]+)"},
+    "view-written": {"c": "ok message=SIGSEGV history=SIGSEGV", "rust": RULED_OUT,
+                     "": "ok message=(copy|[A-Z][A-Za-z]+) history=(copy|[A-Z][A-Za-z]+)"},
+}
+
+
+class Crash(Exception):
+    pass
+
+
+class Hang(Exception):
+    pass
+
+
+@contextmanager
+def place():
+    """A directory with a bus of 16-byte records and its publisher."""
+    with tempfile.TemporaryDirectory(prefix="lw-", dir="/tmp") as directory:
+        publisher = conformance.Driver("c", directory)
+        try:
+            asked(publisher, "publisher.open as=p directory=bus record_bytes=16 capacity=4096")
+            asked(publisher, f"publisher.publish on=p from=1 count={RECORDS} timeout_ms=1000")
+            yield directory, publisher
+        finally:
+            publisher.kill()
+
+
+@contextmanager
+def driver_of(language, directory):
+    driver = conformance.Driver(language, directory)
+    try:
+        asked(driver, "library.version")
+        yield driver
+    finally:
+        driver.kill()
+
+
+def answered(driver, step):
+    """The lines of the answer."""
+    try:
+        return driver.ask(step)
+    except RuntimeError as error:
+        raise (Hang if "no answer" in str(error) else Crash)(str(error)) from None
+
+
+def asked(driver, step):
+    return answered(driver, step)[-1]
+
+
+def end_of(driver, seconds):
+    """How the program ended, and after how long."""
+    start = time.monotonic()
+    try:
+        code = driver.process.wait(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        raise Hang(f"it had not ended after {seconds} s") from None
+    took = time.monotonic() - start
+    if code < 0 and signal.Signals(-code) in CRASHES or code - 128 in CRASHES:
+        raise Crash(f"it ended with {code}")
+    return code, took
+
+
+def is_ended_well(driver):
+    """Whether it ends with 0 at the end of its input."""
+    driver.process.stdin.close()
+    code, _ = end_of(driver, EXIT_SECONDS_MAX)
+    return code == 0
+
+
+def one_step(case):
+    def take(language):
+        with place() as (directory, _), driver_of(language, directory) as driver:
+            answer = asked(driver, f"misuse.{case} directory=bus")
+            ended_well = is_ended_well(driver)
+        allowed = ALLOWED[case].get(language, ALLOWED[case][""])
+        return answer, ended_well and re.fullmatch(allowed, answer)
+    return take
+
+
+def publisher_killed(language):
+    with place() as (directory, publisher), driver_of(language, directory) as driver:
+        asked(driver, "subscriber.open as=s directory=bus start=live")
+        asked(driver, "begin w subscriber.read-all on=s until=publisher-gone timeout_ms=forever")
+        time.sleep(IN_A_WAIT_SECONDS)
+        publisher.kill()
+        lines = answered(driver, "end w")
+        answer = next((line for line in lines if "publisher-gone" in line), lines[-1])
+        return answer, lines[-1] == "ok"
+
+
+def ctrl_c(language):
+    with place() as (directory, _), driver_of(language, directory) as driver:
+        send(driver, "misuse.wait directory=bus")
+        driver.process.send_signal(signal.SIGINT)
+        code, took = end_of(driver, EXIT_SECONDS_MAX)
+        how = signal.Signals(-code).name if code < 0 else f"{code}"
+        return f"ended with {how} after {took * 1000:.0f} ms", took <= CTRL_C_SECONDS_MAX
+
+
+def exit_in_a_wait(language):
+    with place() as (directory, _), driver_of(language, directory) as driver:
+        send(driver, "misuse.exit-in-wait directory=bus")
+        code, _ = end_of(driver, EXIT_SECONDS_MAX)
+        return f"ended with {code}", code == 7
+
+
+def send(driver, step):
+    """A step that is not answered, and time to begin with it."""
+    driver.process.stdin.write(step.encode() + b"\n")
+    driver.process.stdin.flush()
+    time.sleep(IN_A_WAIT_SECONDS)
+
+
+@contextmanager
+def disk(folder):
+    """A file system of its own, mounted at a directory of that name."""
+    image = Path(folder, "image")
+    with open(image, "wb") as file:
+        file.truncate(256 << 20)
+    mounted = Path(folder, "disk")
+    mounted.mkdir()
+    subprocess.run(["mkfs.ext4", "-q", "-F", str(image)], check=True)
+    subprocess.run(["mount", "-o", "loop", str(image), str(mounted)], check=True)
+    try:
+        yield mounted
+    finally:
+        # Lazily: the kernel may still be closing what io_uring held.
+        subprocess.run(["umount", "--lazy", str(mounted)], check=True)
+
+
+def publisher_dropped(language):
+    with tempfile.TemporaryDirectory(prefix="lw-", dir="/tmp") as folder, disk(folder) as mounted:
+        with driver_of(language, folder) as driver:
+            asked(driver, "misuse.open-dropped directory=disk/bus")
+            subprocess.run(["fsfreeze", "-f", str(mounted)], check=True)
+            start = time.monotonic()
+            try:
+                answer = asked(driver, "misuse.drop")
+                took_ms = (time.monotonic() - start) * 1000
+                asked(driver, "library.version")
+            finally:
+                subprocess.run(["fsfreeze", "-u", str(mounted)], check=True)
+            good = answer.startswith("ok ms=") and took_ms <= DROP_MS_MAX
+            return answer, is_ended_well(driver) and good
+
+
+def why_no_disk():
+    """Why there cannot be a file system that hangs; None where there can."""
+    if os.geteuid() != 0:
+        return "it needs root"
+    missing = [name for name in ("mkfs.ext4", "fsfreeze") if shutil.which(name) is None]
+    return f"there is no {missing[0]}" if missing else None
+
+
+def enter_mount_namespace():
+    if ctypes.CDLL(None, use_errno=True).unshare(CLONE_NEWNS) != 0:
+        raise OSError(ctypes.get_errno(), "unshare")
+    subprocess.run(["mount", "--make-rprivate", "/"], check=True)
+
+
+CASES = {case: one_step(case) for case in ALLOWED}
+CASES |= {"publisher-killed": publisher_killed, "ctrl-c": ctrl_c, "exit-in-a-wait": exit_in_a_wait,
+          "publisher-dropped": publisher_dropped}
+
+
+def tried(case, language):
+    """The line's words, and what it counts as: "", "crash", "hang" or "unexpected"."""
+    try:
+        answer, good = CASES[case](language)
+        return answer, "" if good else "unexpected"
+    except Crash as crash:
+        return str(crash), "crash"
+    except Hang as hang:
+        return str(hang), "hang"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--languages", default=None)
+    parser.add_argument("--cases", default=",".join(CASES))
+    options = parser.parse_args()
+    languages = options.languages.split(",") if options.languages else [
+        language for language in conformance.LANGUAGES if Path(conformance.driver_of(language)[0]).exists()]
+    cases = options.cases.split(",")
+    for unknown in [*(set(cases) - set(CASES)), *(set(languages) - set(conformance.LANGUAGES))]:
+        parser.error(f"there is no {unknown}")
+    left_out = 0
+    counts = {"crash": 0, "hang": 0, "unexpected": 0}
+    for case in cases:
+        why = why_no_disk() if case == "publisher-dropped" else None
+        if why:
+            print(f"SKIPPED: {case}: {why}")
+            left_out += 1
+            continue
+        if case == "publisher-dropped":
+            enter_mount_namespace()
+        for language in languages:
+            answer, bad = tried(case, language)
+            if bad:
+                counts[bad] += 1
+            print(f"{case:<18} {language:<7} {answer}{f'   <- {bad}' if bad else ''}", flush=True)
+    print(f"{counts['crash']} crashes, {counts['hang']} hangs, {counts['unexpected']} unexpected answers, "
+          f"{left_out} cases left out")
+    return 1 if any(counts.values()) or left_out else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,350 @@
+// What a program must not do, as a program in C does it: README.md, Misuse.
+#include <setjmp.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <cstdlib>
+#include <future>
+#include <set>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "tests/conformance/bindings/c/driver.h"
+
+namespace lapwing::conformance {
+namespace {
+
+constexpr std::uint32_t kRecordBytes = 16;
+constexpr std::int64_t kSecond = 1'000'000'000;
+using Names = std::set<std::string>;
+
+void must(lapwing_result result, const char* what) {
+  if (result == LAPWING_OK) return;
+  std::fprintf(stderr, "%s: %s\n", what, lapwing_error_name(result));
+  std::abort();
+}
+
+lapwing_publisher* publisher_at(const char* directory) {
+  auto options = sized<lapwing_publisher_options>();
+  options.directory = directory;
+  options.record_bytes = kRecordBytes;
+  options.capacity = 4096;
+  lapwing_publisher* opened = nullptr;
+  must(lapwing_publisher_open(&options, 0, &opened, nullptr), "publisher");
+  return opened;
+}
+
+lapwing_subscriber* subscriber_of(const std::string& directory, std::uint32_t start) {
+  auto options = sized<lapwing_subscriber_options>();
+  options.directory = directory.c_str();
+  options.start = start;
+  lapwing_subscriber* opened = nullptr;
+  must(lapwing_subscriber_open(&options, &opened, nullptr), "subscriber");
+  return opened;
+}
+
+lapwing_history* history_of(const std::string& directory) {
+  lapwing_history* opened = nullptr;
+  must(lapwing_history_open(directory.c_str(), &opened, nullptr), "history");
+  return opened;
+}
+
+struct Channel {
+  lapwing_listener* listener = nullptr;
+  lapwing_channel* producer = nullptr;
+  lapwing_channel* consumer = nullptr;
+
+  Channel() {
+    must(lapwing_listener_open("own.sock", nullptr, &listener, nullptr), "listener");
+    std::future<void> connecting = std::async(std::launch::async, [this] {
+      must(lapwing_channel_connect("own.sock", LAPWING_PRODUCER, nullptr, kSecond, &producer,
+                                   nullptr),
+           "connect");
+    });
+    must(lapwing_listener_accept(listener, LAPWING_CONSUMER, nullptr, kSecond, &consumer, nullptr),
+         "accept");
+    connecting.get();
+  }
+  void destroy() {
+    lapwing_channel_destroy(&producer);
+    lapwing_channel_destroy(&consumer);
+    lapwing_listener_destroy(&listener);
+  }
+  void send() {
+    const lapwing_message message{"0123456789", 10, 1, 0};
+    must(lapwing_channel_send(producer, &message, 1, kSecond, nullptr, nullptr), "send");
+  }
+  lapwing_message peek() {
+    lapwing_message message{};
+    std::size_t count = 0;
+    must(lapwing_channel_peek(consumer, &message, 1, kSecond, &count, nullptr), "peek");
+    return message;
+  }
+};
+
+struct OneOfEach {
+  static constexpr int kKinds = 8;
+  Channel channel;
+  lapwing_publisher* publisher = publisher_at("own");
+  lapwing_subscriber* subscriber;
+  lapwing_history* history;
+  lapwing_books* books = nullptr;
+  lapwing_cursor* cursor = nullptr;
+
+  explicit OneOfEach(const std::string& directory)
+      : subscriber(subscriber_of(directory, LAPWING_START_OLDEST)), history(history_of(directory)) {
+    must(lapwing_books_create(&books, nullptr), "books");
+    must(lapwing_cursor_open("own.cursor", 0, 0, &cursor, nullptr), "cursor");
+  }
+  void destroy() {
+    channel.destroy();
+    lapwing_publisher_destroy(&publisher);
+    lapwing_subscriber_destroy(&subscriber);
+    lapwing_history_destroy(&history);
+    lapwing_books_destroy(&books);
+    lapwing_cursor_destroy(&cursor);
+  }
+  // One call of each, and what they answer.
+  Names call() {
+    auto publisher_info = sized<lapwing_publisher_info>();
+    auto subscriber_info = sized<lapwing_subscriber_info>();
+    auto history_info = sized<lapwing_history_info>();
+    auto books_info = sized<lapwing_books_info>();
+    auto channel_info = sized<lapwing_channel_info>();
+    lapwing_position position{};
+    const std::array<lapwing_result, kKinds> results = {
+        lapwing_publisher_inspect(publisher, &publisher_info, nullptr),
+        lapwing_subscriber_inspect(subscriber, &subscriber_info, nullptr),
+        lapwing_history_inspect(history, &history_info, nullptr),
+        lapwing_books_inspect(books, &books_info, nullptr),
+        lapwing_cursor_commit(cursor, &position, 0, 0, nullptr),
+        lapwing_listener_tend(channel.listener, nullptr),
+        lapwing_channel_inspect(channel.producer, &channel_info, nullptr),
+        lapwing_channel_inspect(channel.consumer, &channel_info, nullptr)};
+    Names names;
+    for (const lapwing_result result : results) names.insert(name_of_result(result));
+    return names;
+  }
+};
+
+Lines closed_twice(const Step& step) {
+  OneOfEach each(step.text("directory"));
+  each.destroy();
+  each.destroy();
+  return {absl::StrCat("ok kinds=", OneOfEach::kKinds)};
+}
+
+Lines used_after(const Step& step) {
+  OneOfEach each(step.text("directory"));
+  each.destroy();
+  return {
+      absl::StrCat("ok kinds=", OneOfEach::kKinds, " answers=", absl::StrJoin(each.call(), ","))};
+}
+
+// One batch into memory for 16 rows; its last event, or its rows, are in *batch.
+lapwing_result read_once(lapwing_subscriber* subscriber, std::int64_t timeout_ns) {
+  ReadBatch into(16, 16 * kRecordBytes);
+  return lapwing_subscriber_read(subscriber, &into.batch, timeout_ns, nullptr);
+}
+
+void read_all_there_is(lapwing_subscriber* subscriber) {
+  while (read_once(subscriber, kSecond / 4) == LAPWING_OK) {
+  }
+}
+
+Lines two_threads(const Step& step) {
+  lapwing_subscriber* subscriber = subscriber_of(step.text("directory"), LAPWING_START_LIVE);
+  read_all_there_is(subscriber);
+  std::future<lapwing_result> first =
+      std::async(std::launch::async, [=] { return read_once(subscriber, LAPWING_FOREVER); });
+  lapwing_result second = LAPWING_WOULD_BLOCK;
+  while (second == LAPWING_WOULD_BLOCK) second = read_once(subscriber, 0);
+  lapwing_subscriber_interrupt(subscriber);
+  const std::string ended = name_of_result(first.get());
+  lapwing_subscriber_destroy(&subscriber);
+  return {absl::StrCat("ok second=", name_of_result(second), " first=", ended)};
+}
+
+// What the child says of all that it inherited.
+std::string in_a_forked_child(OneOfEach& each) {
+  int said[2];
+  if (pipe(said) != 0) return "no pipe";
+  const pid_t child = fork();
+  if (child == 0) {
+    const std::string names = absl::StrJoin(each.call(), ",");
+    each.destroy();
+    (void)!write(said[1], names.data(), names.size());
+    _exit(0);
+  }
+  close(said[1]);
+  char names[256];
+  const ssize_t bytes = read(said[0], names, sizeof names);
+  close(said[0]);
+  int status = 0;
+  waitpid(child, &status, 0);
+  if (status != 0) return absl::StrCat("status-", status);
+  return std::string(names, bytes < 0 ? 0 : static_cast<std::size_t>(bytes));
+}
+
+Lines forked(const Step& step) {
+  OneOfEach each(step.text("directory"));
+  (void)read_once(each.subscriber, kSecond);
+  const std::string child = in_a_forked_child(each);
+  const std::array<std::byte, kRecordBytes> record{};
+  must(lapwing_publisher_publish(each.publisher, record.data(), 1, kRecordBytes, kSecond, nullptr,
+                                 nullptr),
+       "publish");
+  must(read_once(each.subscriber, kSecond), "read");
+  each.channel.send();
+  (void)each.channel.peek();
+  each.destroy();
+  return {absl::StrCat("ok child=", child, " parent=ok")};
+}
+
+Lines too_small(const Step& step) {
+  lapwing_subscriber* subscriber = subscriber_of(step.text("directory"), LAPWING_START_OLDEST);
+  lapwing_result result = LAPWING_OK;
+  ReadBatch into(1, kRecordBytes - 1);
+  while (result == LAPWING_OK) {
+    result = lapwing_subscriber_read(subscriber, &into.batch, kSecond, nullptr);
+  }
+  lapwing_subscriber_destroy(&subscriber);
+  return {absl::StrCat("ok answer=", name_of_result(result))};
+}
+
+Lines record_size(const Step&) {
+  lapwing_publisher* publisher = publisher_at("own");
+  const std::array<std::byte, 24> record{};
+  const lapwing_result result =
+      lapwing_publisher_publish(publisher, record.data(), 1, record.size(), 0, nullptr, nullptr);
+  lapwing_publisher_destroy(&publisher);
+  return {absl::StrCat("ok answer=", name_of_result(result))};
+}
+
+Lines wrong_books(const Step& step) {
+  lapwing_subscriber* subscriber = subscriber_of(step.text("directory"), LAPWING_START_OLDEST);
+  lapwing_books* books = nullptr;
+  must(lapwing_books_create(&books, nullptr), "books");
+  ReadBatch into(16, 16 * kRecordBytes);
+  lapwing_result result = LAPWING_OK;
+  while (result == LAPWING_OK) {
+    must(lapwing_subscriber_read(subscriber, &into.batch, kSecond, nullptr), "read");
+    result = lapwing_books_take(books, &into.batch, nullptr);
+  }
+  lapwing_books_destroy(&books);
+  lapwing_subscriber_destroy(&subscriber);
+  return {absl::StrCat("ok answer=", name_of_result(result))};
+}
+
+// A history of which a segment is finished, so that it can be mapped.
+lapwing_view mapped_history() {
+  auto options = sized<lapwing_publisher_options>();
+  options.directory = "mapped";
+  options.record_bytes = kRecordBytes;
+  options.segment_bytes = 65536;
+  lapwing_publisher* publisher = nullptr;
+  must(lapwing_publisher_open(&options, 0, &publisher, nullptr), "publisher");
+  constexpr std::size_t kRecords = 10'000;
+  const std::vector<std::byte> records(kRecords * kRecordBytes);
+  must(lapwing_publisher_publish(publisher, records.data(), kRecords, kRecordBytes, kSecond,
+                                 nullptr, nullptr),
+       "publish");
+  must(lapwing_publisher_close(publisher, LAPWING_FOREVER, nullptr), "close");
+  lapwing_publisher_destroy(&publisher);
+  lapwing_history* history = history_of("mapped");
+  auto view = sized<lapwing_view>();
+  must(lapwing_history_map(history, 1, 10, &view, nullptr), "map");
+  lapwing_history_destroy(&history);
+  return view;
+}
+
+// C knows nothing of a pointer's owner: nothing notices that a message is read behind its release.
+Lines view_released(const Step&) {
+  lapwing_view view = mapped_history();
+  const bool kept = *static_cast<const volatile char*>(view.rows) == 0;
+  lapwing_history_unmap(&view);
+  return {absl::StrCat("ok message=unchecked history=", kept ? "kept" : "changed")};
+}
+
+sigjmp_buf behind_a_write;
+void write_failed(int) {
+  siglongjmp(behind_a_write, 1);
+}
+
+// What the kernel says to a write.
+std::string written(const void* there) {
+  struct sigaction handler{};
+  struct sigaction before{};
+  handler.sa_handler = write_failed;
+  sigaction(SIGSEGV, &handler, &before);
+  std::string answer = "SIGSEGV";
+  if (sigsetjmp(behind_a_write, 1) == 0) {
+    *static_cast<volatile char*>(const_cast<void*>(there)) = 1;
+    answer = "written";
+  }
+  sigaction(SIGSEGV, &before, nullptr);
+  return answer;
+}
+
+Lines view_written(const Step&) {
+  Channel channel;
+  channel.send();
+  const std::string message = written(channel.peek().payload);
+  channel.destroy();
+  lapwing_view view = mapped_history();
+  const std::string history = written(view.rows);
+  lapwing_history_unmap(&view);
+  return {absl::StrCat("ok message=", message, " history=", history)};
+}
+
+Lines wait_forever(const Step& step) {
+  lapwing_subscriber* subscriber = subscriber_of(step.text("directory"), LAPWING_START_LIVE);
+  for (;;) (void)read_once(subscriber, LAPWING_FOREVER);
+}
+
+Lines exit_in_wait(const Step& step) {
+  std::thread([step] { wait_forever(step); }).detach();
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  std::exit(7);
+}
+
+lapwing_publisher* dropped = nullptr;
+
+Lines open_dropped(const Step& step) {
+  dropped = publisher_at(step.text("directory").c_str());
+  const std::vector<std::byte> records(1000 * kRecordBytes);
+  return line(lapwing_publisher_publish(dropped, records.data(), 1000, kRecordBytes, kSecond,
+                                        nullptr, nullptr));
+}
+
+Lines drop(const Step&) {
+  const auto start = std::chrono::steady_clock::now();
+  lapwing_publisher_destroy(&dropped);
+  const auto took = std::chrono::steady_clock::now() - start;
+  return {
+      absl::StrCat("ok ms=", std::chrono::duration_cast<std::chrono::milliseconds>(took).count())};
+}
+
+}  // namespace
+
+Operations misuse_operations() {
+  return {{"misuse.closed-twice", closed_twice},
+          {"misuse.used-after", used_after},
+          {"misuse.two-threads", two_threads},
+          {"misuse.forked", forked},
+          {"misuse.too-small", too_small},
+          {"misuse.record-size", record_size},
+          {"misuse.wrong-books", wrong_books},
+          {"misuse.view-released", view_released},
+          {"misuse.view-written", view_written},
+          {"misuse.wait", wait_forever},
+          {"misuse.exit-in-wait", exit_in_wait},
+          {"misuse.open-dropped", open_dropped},
+          {"misuse.drop", drop}};
+}
+
+}  // namespace lapwing::conformance

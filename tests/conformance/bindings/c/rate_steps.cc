@@ -1,0 +1,243 @@
+// How fast the C interface is: README.md, Rates. bench/languages.sh times other languages against it.
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "tests/conformance/bindings/c/driver.h"
+#include "tests/conformance/bindings/c/passes.h"
+
+namespace lapwing::conformance {
+namespace {
+
+constexpr std::uint32_t kRecordBytes = 56;
+constexpr std::size_t kMessageBytes = 32;
+
+void must(lapwing_result result, const char* what) {
+  if (result == LAPWING_OK) return;
+  std::fprintf(stderr, "%s: %s\n", what, lapwing_error_name(result));
+  std::abort();
+}
+
+lapwing_subscriber* subscriber_of(const std::string& directory) {
+  auto options = sized<lapwing_subscriber_options>();
+  options.directory = directory.c_str();
+  options.start = LAPWING_START_OLDEST;
+  options.on_gap = LAPWING_ON_GAP_SKIP;
+  options.wait = LAPWING_WAIT_BUSY;
+  lapwing_subscriber* opened = nullptr;
+  must(lapwing_subscriber_open(&options, &opened, nullptr), "subscriber");
+  return opened;
+}
+
+lapwing_publisher* publisher_at(const std::string& directory, std::uint64_t capacity) {
+  auto options = sized<lapwing_publisher_options>();
+  options.directory = directory.c_str();
+  options.record_bytes = kRecordBytes;
+  options.capacity = capacity;
+  options.flags = LAPWING_PUBLISHER_NO_JOURNAL;
+  lapwing_publisher* opened = nullptr;
+  must(lapwing_publisher_open(&options, 0, &opened, nullptr), "publisher");
+  return opened;
+}
+
+Lines read(const Step& step) {
+  const std::uint64_t records = step.number("records");
+  ReadBatch into(0, step.number("rows") * kRecordBytes);
+  into.batch.sequences = into.batch.conflated = nullptr;
+  const double ns = median_pass_ns(step.number("passes"), records, [&](auto timed) {
+    lapwing_subscriber* subscriber = subscriber_of(step.text("directory"));
+    timed([&] {
+      for (std::uint64_t got = 0; got < records;) {
+        must(lapwing_subscriber_read(subscriber, &into.batch, LAPWING_FOREVER, nullptr), "read");
+        got += into.batch.count;
+      }
+    });
+    lapwing_subscriber_destroy(&subscriber);
+  });
+  return {absl::StrFormat("ok ns=%.3f garbage=-", ns)};
+}
+
+Lines take(const Step& step) {
+  const std::uint64_t records = step.number("records");
+  alignas(64) std::byte record[kRecordBytes];
+  ReadBatch events(1, kRecordBytes);
+  const double ns = median_pass_ns(step.number("passes"), records, [&](auto timed) {
+    lapwing_subscriber* subscriber = subscriber_of(step.text("directory"));
+    timed([&] {
+      for (std::uint64_t got = 0; got < records;) {
+        std::uint64_t sequence;
+        const lapwing_result result =
+            lapwing_subscriber_take(subscriber, record, kRecordBytes, LAPWING_FOREVER, &sequence);
+        if (result == LAPWING_OK) {
+          ++got;
+        } else {
+          must(result == LAPWING_EVENT_DUE ? LAPWING_OK : result, "take");
+          must(lapwing_subscriber_read(subscriber, &events.batch, 0, nullptr), "read");
+        }
+      }
+    });
+    lapwing_subscriber_destroy(&subscriber);
+  });
+  return {absl::StrFormat("ok ns=%.3f", ns)};
+}
+
+Lines publish_by(const Step& step, std::uint64_t rows) {
+  constexpr std::uint64_t kCapacity = 1 << 20;
+  const std::uint64_t records = step.number("records");
+  const std::vector<std::byte> batch(rows * kRecordBytes, std::byte{1});
+  lapwing_publisher* publisher = publisher_at(step.text("directory"), kCapacity);
+  const double ns = median_pass_ns(step.number("passes"), records, [&](auto timed) {
+    timed([&] {
+      for (std::uint64_t done = 0; done < records; done += rows) {
+        must(lapwing_publisher_publish(publisher, batch.data(), rows, kRecordBytes, 0, nullptr,
+                                       nullptr),
+             "publish");
+      }
+    });
+  });
+  lapwing_publisher_destroy(&publisher);
+  return {absl::StrFormat("ok ns=%.3f", ns)};
+}
+
+// A bus each way: this side's publisher and its subscriber of the other's.
+class BothWays {
+ public:
+  explicit BothWays(const Step& step)
+      : publisher_(publisher_at(step.text("out"), 4096)),
+        subscriber_(subscriber_of(step.text("in"))) {}
+  ~BothWays() {
+    lapwing_subscriber_destroy(&subscriber_);
+    lapwing_publisher_destroy(&publisher_);
+  }
+  void publish() {
+    must(lapwing_publisher_publish(publisher_, record_, 1, kRecordBytes, LAPWING_FOREVER, nullptr,
+                                   nullptr),
+         "publish");
+  }
+  void take() {
+    for (;;) {
+      std::uint64_t sequence;
+      const lapwing_result result =
+          lapwing_subscriber_take(subscriber_, record_, kRecordBytes, LAPWING_FOREVER, &sequence);
+      if (result == LAPWING_OK) return;
+      must(result == LAPWING_EVENT_DUE ? LAPWING_OK : result, "take");
+      must(lapwing_subscriber_read(subscriber_, &events_.batch, 0, nullptr), "read");
+    }
+  }
+
+ private:
+  lapwing_publisher* publisher_;
+  lapwing_subscriber* subscriber_;  // waits for the other bus, as for a publisher that restarts
+  ReadBatch events_{1, kRecordBytes};
+  alignas(64) std::byte record_[kRecordBytes] = {};
+};
+
+Lines echo(const Step& step) {
+  BothWays ways(step);
+  for (std::uint64_t left = step.number("count"); left > 0; --left) {
+    ways.take();
+    ways.publish();
+  }
+  return line(LAPWING_OK);
+}
+
+Lines ping(const Step& step) {
+  BothWays ways(step);
+  const double ns = median_round_trip_ns(step.number("count"), [&] {
+    ways.publish();
+    ways.take();
+  });
+  return {absl::StrFormat("ok ns=%.1f", ns)};
+}
+
+struct Channels {
+  lapwing_channel* in = nullptr;
+  lapwing_channel* out = nullptr;
+
+  Channels() = default;
+  Channels(const Channels&) = delete;
+  ~Channels() {
+    lapwing_channel_destroy(&in);
+    lapwing_channel_destroy(&out);
+  }
+  // One message: its bytes are those that came last.
+  void send() {
+    void* payload = nullptr;
+    must(lapwing_channel_claim(out, kMessageBytes, LAPWING_FOREVER, &payload, nullptr), "claim");
+    std::memcpy(payload, bytes_, kMessageBytes);
+    must(lapwing_channel_commit(out, kMessageBytes, 1, nullptr), "commit");
+  }
+  void receive() {
+    lapwing_message message;
+    std::size_t count;
+    must(lapwing_channel_peek(in, &message, 1, LAPWING_FOREVER, &count, nullptr), "peek");
+    std::memcpy(bytes_, message.payload, kMessageBytes);
+    must(lapwing_channel_release(in, 1, nullptr), "release");
+  }
+
+ private:
+  alignas(64) std::byte bytes_[kMessageBytes] = {};
+};
+
+lapwing_channel_options busy_channel() {
+  constexpr std::int64_t kTenSeconds = 10'000'000'000;
+  auto options = sized<lapwing_channel_options>();
+  options.wait = LAPWING_WAIT_BUSY;
+  options.retry_ns = kTenSeconds;
+  return options;
+}
+
+Lines channel_echo(const Step& step) {
+  const lapwing_channel_options options = busy_channel();
+  lapwing_listener* listener = nullptr;
+  must(lapwing_listener_open(step.text("path").c_str(), nullptr, &listener, nullptr), "listen");
+  Channels channels;
+  must(lapwing_listener_accept(listener, LAPWING_CONSUMER, &options, LAPWING_FOREVER, &channels.in,
+                               nullptr),
+       "accept");
+  must(lapwing_listener_accept(listener, LAPWING_PRODUCER, &options, LAPWING_FOREVER, &channels.out,
+                               nullptr),
+       "accept");
+  for (std::uint64_t left = step.number("count"); left > 0; --left) {
+    channels.receive();
+    channels.send();
+  }
+  (void)!lapwing_channel_drain(channels.out, LAPWING_FOREVER, nullptr);
+  lapwing_listener_destroy(&listener);
+  return line(LAPWING_OK);
+}
+
+Lines channel_ping(const Step& step) {
+  const lapwing_channel_options options = busy_channel();
+  const std::string& path = step.text("path");
+  Channels channels;
+  must(lapwing_channel_connect(path.c_str(), LAPWING_PRODUCER, &options, LAPWING_FOREVER,
+                               &channels.out, nullptr),
+       "connect");
+  must(lapwing_channel_connect(path.c_str(), LAPWING_CONSUMER, &options, LAPWING_FOREVER,
+                               &channels.in, nullptr),
+       "connect");
+  const double ns = median_round_trip_ns(step.number("count"), [&] {
+    channels.send();
+    channels.receive();
+  });
+  return {absl::StrFormat("ok ns=%.1f", ns)};
+}
+
+}  // namespace
+
+Operations rate_operations() {
+  return {{"rate.read", read},
+          {"rate.take", take},
+          {"rate.publish", [](const Step& s) { return publish_by(s, s.number("rows")); }},
+          {"rate.publish-one", [](const Step& s) { return publish_by(s, 1); }},
+          {"rate.echo", echo},
+          {"rate.ping", ping},
+          {"rate.channel-echo", channel_echo},
+          {"rate.channel-ping", channel_ping}};
+}
+
+}  // namespace lapwing::conformance
