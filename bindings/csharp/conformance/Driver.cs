@@ -10,7 +10,11 @@ static class Driver
     const int UnknownResult = 35;
 
     static readonly Dictionary<string, Func<Step, string>> operations =
-        new[] { LibrarySteps, PublisherSteps.All, SubscriberSteps.All, HistorySteps.All, ChannelSteps.All }
+        new[]
+            {
+                LibrarySteps, PublisherSteps.All, SubscriberSteps.All, HistorySteps.All, ChannelSteps.All,
+                MisuseSteps.All, RateSteps.All,
+            }
             .SelectMany(some => some)
             .ToDictionary(one => one.Key, one => one.Value);
 

@@ -1,21 +1,28 @@
 // Memory that reads fill in, again and again. Nothing is allocated for a record or a read.
 using System;
 using System.Runtime.InteropServices;
+using System.Threading;
 
 namespace Lapwing
 {
+    /// <summary>One call at a time fills it in or takes it in. Dispose may come at any time.</summary>
     public sealed unsafe class Batch : IDisposable
     {
+        // Of `state`.
+        const int Idle = 0;
+        const int InUse = 1; // by a call
+        const int Disposed = 2; // where a call still uses it, that one frees it
+
         readonly lapwing_batch* raw;
         GCHandle memoryPin;
         GCHandle sequencesPin;
         GCHandle conflatedPin;
-        bool isDisposed;
+        int state;
 
         /// <summary>Memory for `rows` rows of `rowBytes` bytes.</summary>
         /// <param name="columns">With Sequences and Conflated: needed with instruments and conflation.</param>
         public Batch(int rows, int rowBytes, bool columns = false)
-            : this(new byte[rows * rowBytes], rows, columns) { }
+            : this(new byte[checked(rows * rowBytes)], rows, columns) { }
 
         /// <summary>Memory of the caller's, for at most `rows` rows; 0: as many as fit.</summary>
         public Batch(byte[] memory, int rows = 0, bool columns = false)
@@ -62,16 +69,33 @@ namespace Lapwing
 
         ~Batch()
         {
-            Free();
+            Dispose();
         }
 
         internal lapwing_batch* Raw
         {
             get
             {
-                if (isDisposed) throw new ObjectDisposedException(nameof(Batch));
+                if (Volatile.Read(ref state) == Disposed) throw new ObjectDisposedException(nameof(Batch));
                 return raw;
             }
+        }
+
+        /// <summary>For a call, until EndUse: the memory stays where it is, also where Dispose comes first.</summary>
+        internal lapwing_batch* BeginUse()
+        {
+            switch (Interlocked.CompareExchange(ref state, InUse, Idle))
+            {
+                case Idle: return raw;
+                case InUse: throw new LapwingException(
+                    ErrorCode.Misuse, "another call uses this batch; make one for each call that is under way");
+                default: throw new ObjectDisposedException(nameof(Batch));
+            }
+        }
+
+        internal void EndUse()
+        {
+            if (Interlocked.CompareExchange(ref state, Idle, InUse) == Disposed) Free();
         }
 
         /// <summary>The rows, end to end; the first Count * RowBytes bytes are of the last read.</summary>
@@ -120,9 +144,9 @@ namespace Lapwing
         public int CopyTo<T>(T[] rows, int begin = 0)
             where T : struct
         {
-            if (Marshal.SizeOf(typeof(T)) != RowBytes && Count > 0)
+            if (RecordType<T>.Bytes != RowBytes && Count > 0)
             {
-                throw new ArgumentException($"{typeof(T).Name} has {Marshal.SizeOf(typeof(T))} bytes, and a row {RowBytes}");
+                throw new ArgumentException($"{typeof(T).Name} has {RecordType<T>.Bytes} bytes, and a row {RowBytes}");
             }
             if (begin < 0 || rows.Length - begin < Count) throw new ArgumentException($"{Count} rows do not fit");
             var pin = GCHandle.Alloc(rows, GCHandleType.Pinned);
@@ -146,17 +170,19 @@ namespace Lapwing
 
         void Free()
         {
-            if (isDisposed) return;
-            isDisposed = true;
             Marshal.FreeHGlobal((IntPtr)raw);
             if (memoryPin.IsAllocated) memoryPin.Free();
             if (sequencesPin.IsAllocated) sequencesPin.Free();
             if (conflatedPin.IsAllocated) conflatedPin.Free();
         }
 
+        /// <summary>Idempotent. A call that is under way keeps the memory until it returns.</summary>
         public void Dispose()
         {
-            Free();
+            int before;
+            do before = Interlocked.CompareExchange(ref state, Disposed, Idle);
+            while (before == InUse && Interlocked.CompareExchange(ref state, Disposed, InUse) != InUse);
+            if (before == Idle) Free();
             GC.SuppressFinalize(this);
         }
     }

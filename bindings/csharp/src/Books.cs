@@ -187,8 +187,15 @@ namespace Lapwing
         {
             lapwing_error error;
             error.struct_size = (uint)sizeof(lapwing_error);
-            LapwingException.Check(Native.lapwing_books_take(handle, batch.Raw, &error), &error);
-            GC.KeepAlive(batch);
+            var raw = batch.BeginUse();
+            try
+            {
+                LapwingException.Check(Native.lapwing_books_take(handle, raw, &error), &error);
+            }
+            finally
+            {
+                batch.EndUse();
+            }
         }
 
         /// <summary>The same of an iteration's item.</summary>

@@ -164,8 +164,6 @@ namespace Lapwing
             return new ChannelHandle(pointer);
         }
 
-        internal override void Raise() => Native.lapwing_channel_interrupt(Handle);
-
         /// <summary>Sends all of them; an exception has Sent.</summary>
         internal int SendAll(IReadOnlyList<Message> messages, TimeSpan? timeout)
         {
@@ -178,8 +176,8 @@ namespace Lapwing
                 int result;
                 fixed (lapwing_message* at = raw)
                 {
-                    do result = Native.lapwing_channel_send(Handle, at, (UIntPtr)raw.Length, Time.Ns(timeout), &sent, &error);
-                    while ((int)sent == 0 && IsStale(result));
+                    do result = Native.lapwing_channel_send(Handle, at, (UIntPtr)raw.Length, Wait(timeout), &sent, &error);
+                    while (IsStale(result) && (int)sent == 0);
                 }
                 if (result == 0) return (int)sent;
                 var failure = LapwingException.Of(result, &error);

@@ -1,7 +1,6 @@
 using System;
 using System.Collections;
 using System.Collections.Generic;
-using System.Linq;
 using System.Threading;
 using System.Threading.Tasks;
 
@@ -13,26 +12,28 @@ namespace Lapwing
     /// </summary>
     public sealed unsafe class UnsafeMessage : IDisposable
     {
+        readonly Consumer owner; // whose memory goes with it, so it is kept
         readonly byte* payload;
+        bool isDisposed;
 
-        internal UnsafeMessage(lapwing_message raw)
+        internal UnsafeMessage(Consumer owner, lapwing_message raw)
         {
+            this.owner = owner;
             payload = (byte*)raw.payload;
             Length = (int)raw.bytes;
             Type = raw.type;
-            IsLive = true;
         }
 
         public uint Type { get; }
 
         public int Length { get; }
 
-        public bool IsLive { get; private set; }
+        public bool IsLive => !isDisposed && !owner.Handle.IsClosed;
 
         public byte* Payload => IsLive ? payload : throw new ObjectDisposedException(nameof(UnsafeMessage));
 
         /// <summary>The view is not used any more; the message can be released.</summary>
-        public void Dispose() => IsLive = false;
+        public void Dispose() => isDisposed = true;
     }
 
     /// <summary>The receiving side of a channel. An iteration ends when the producer has closed.</summary>
@@ -40,7 +41,7 @@ namespace Lapwing
     {
         const int IteratedMessages = 64;
 
-        List<UnsafeMessage> views = new List<UnsafeMessage>(); // of the last peek
+        readonly List<UnsafeMessage> views = new List<UnsafeMessage>(); // of the last peek
 
         internal Consumer(ChannelHandle handle) : base(handle) { }
 
@@ -56,8 +57,12 @@ namespace Lapwing
         /// <summary>The same without a copy. Each message has to be disposed of before it is released.</summary>
         public IReadOnlyList<UnsafeMessage> UnsafePeek(int max, TimeSpan? timeout = null)
         {
-            views = PeekRaw(max, timeout).Select(raw => new UnsafeMessage(raw)).ToList();
-            return views.ToArray();
+            var messages = PeekRaw(max, timeout);
+            var peeked = new UnsafeMessage[messages.Length];
+            for (var i = 0; i < peeked.Length; ++i) peeked[i] = new UnsafeMessage(this, messages[i]);
+            views.Clear();
+            views.AddRange(peeked);
+            return peeked;
         }
 
         lapwing_message[] PeekRaw(int max, TimeSpan? timeout)
@@ -70,7 +75,7 @@ namespace Lapwing
             int result;
             fixed (lapwing_message* at = messages)
             {
-                do result = Native.lapwing_channel_peek(Handle, at, (UIntPtr)max, Time.Ns(timeout), &count, &error);
+                do result = Native.lapwing_channel_peek(Handle, at, (UIntPtr)max, Wait(timeout), &count, &error);
                 while (IsStale(result));
             }
             LapwingException.Check(result, &error);
@@ -100,10 +105,12 @@ namespace Lapwing
 
         void CheckViews(int count)
         {
-            var live = views.Take(count).ToList().FindIndex(message => message.IsLive);
-            if (live < 0) return;
-            throw new LapwingException(ErrorCode.Misuse,
-                $"message {live} of the last UnsafePeek has a live view; call its Dispose()");
+            for (var i = 0; i < count && i < views.Count; ++i)
+            {
+                if (!views[i].IsLive) continue;
+                throw new LapwingException(ErrorCode.Misuse,
+                    $"message {i} of the last UnsafePeek has a live view; call its Dispose()");
+            }
         }
 
         /// <summary>The next message, copied and released.</summary>

@@ -96,7 +96,7 @@ namespace Lapwing
             using (var kept = new Kept())
             {
                 var raw = request.Raw(kept);
-                do result = Native.lapwing_channel_start(Handle, &raw, Time.Ns(timeout), &call, &error);
+                do result = Native.lapwing_channel_start(Handle, &raw, Wait(timeout), &call, &error);
                 while (IsStale(result));
             }
             LapwingException.Check(result, &error);
@@ -115,7 +115,7 @@ namespace Lapwing
             error.struct_size = (uint)sizeof(lapwing_error);
             var reply = new lapwing_reply { struct_size = (uint)sizeof(lapwing_reply) };
             int result;
-            do result = Native.lapwing_channel_finish(Handle, call, Time.Ns(timeout), &reply, &error);
+            do result = Native.lapwing_channel_finish(Handle, call, Wait(timeout), &reply, &error);
             while (IsStale(result));
             if (result == 0) return new Reply(&reply);
             var failure = LapwingException.Of(result, &error);
@@ -138,7 +138,7 @@ namespace Lapwing
             error.struct_size = (uint)sizeof(lapwing_error);
             var request = new lapwing_reply { struct_size = (uint)sizeof(lapwing_reply) };
             int result;
-            do result = Native.lapwing_channel_next(Handle, Time.Ns(timeout), &request, &error);
+            do result = Native.lapwing_channel_next(Handle, Wait(timeout), &request, &error);
             while (IsStale(result));
             LapwingException.Check(result, &error);
             return new Incoming(request.call, Message.Of(&request.message));
@@ -169,7 +169,7 @@ namespace Lapwing
                     call = call,
                     message = message.Raw(kept),
                 };
-                do result = Native.lapwing_channel_reply(Handle, &raw, Time.Ns(timeout), &error);
+                do result = Native.lapwing_channel_reply(Handle, &raw, Wait(timeout), &error);
                 while (IsStale(result));
             }
             LapwingException.Check(result, &error);

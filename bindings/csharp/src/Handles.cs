@@ -16,11 +16,41 @@ namespace Lapwing
         }
 
         public override bool IsInvalid => handle == IntPtr.Zero;
+
+        /// <summary>A call is under way that may wait.</summary>
+        internal volatile bool IsWaiting;
+
+        /// <summary>That call has ended together with the program: its thread does nothing more.</summary>
+        internal volatile bool IsEnded;
+
+        internal virtual void Raise() { }
+
+        internal void Interrupt()
+        {
+            if (IsClosed) return;
+            try
+            {
+                Raise();
+            }
+            catch (ObjectDisposedException)
+            {
+                // Another thread has disposed of it meanwhile, which ends the wait too.
+            }
+        }
+
+        internal void EndWait()
+        {
+            if (!IsWaiting) return;
+            IsEnded = true;
+            Interrupt();
+        }
     }
 
     sealed class PublisherHandle : NativeHandle
     {
         internal PublisherHandle(IntPtr pointer) : base(pointer) { }
+
+        internal override void Raise() => Native.lapwing_publisher_interrupt(this);
 
         protected override bool ReleaseHandle()
         {
@@ -32,6 +62,8 @@ namespace Lapwing
     sealed class SubscriberHandle : NativeHandle
     {
         internal SubscriberHandle(IntPtr pointer) : base(pointer) { }
+
+        internal override void Raise() => Native.lapwing_subscriber_interrupt(this);
 
         protected override bool ReleaseHandle()
         {
@@ -77,6 +109,8 @@ namespace Lapwing
     {
         internal ListenerHandle(IntPtr pointer) : base(pointer) { }
 
+        internal override void Raise() => Native.lapwing_listener_interrupt(this);
+
         protected override bool ReleaseHandle()
         {
             Native.lapwing_listener_destroy(ref handle);
@@ -88,6 +122,8 @@ namespace Lapwing
     {
         internal ChannelHandle(IntPtr pointer) : base(pointer) { }
 
+        internal override void Raise() => Native.lapwing_channel_interrupt(this);
+
         protected override bool ReleaseHandle()
         {
             Native.lapwing_channel_destroy(ref handle);
@@ -98,27 +134,38 @@ namespace Lapwing
     /// <summary>An object of the library. One thread at a time uses it, but for Interrupt and Dispose.</summary>
     public abstract class LapwingObject : IDisposable
     {
-        readonly SafeHandle handle;
+        readonly NativeHandle handle;
         int hasStaleInterrupt; // a cancellation's, of a call that had ended by itself
 
-        internal LapwingObject(SafeHandle handle)
+        internal LapwingObject(NativeHandle handle)
         {
             this.handle = handle;
+            ProgramEnd.Add(handle);
         }
 
-        /// <summary>The handle frees itself, also here, and waits for nothing.</summary>
+        /// <summary>Gives everything back, and waits for nothing.</summary>
         ~LapwingObject()
         {
-            Trace.TraceWarning($"a Lapwing {GetType().Name} was garbage-collected; call its Dispose()");
+            handle.Dispose();
+            ProgramEnd.Remove(handle);
+            Warn(GetType().Name);
         }
 
-        internal virtual void Raise() { }
+        /// <summary>Of one that was forgotten. Not on the finalizer's thread, which a listener could hold up.</summary>
+        internal static void Warn(string name) => ThreadPool.QueueUserWorkItem(state =>
+        {
+            try
+            {
+                Trace.TraceWarning($"a Lapwing {name} was garbage-collected; call its Dispose()");
+            }
+            catch (Exception)
+            {
+                // A listener failed, or the program ends meanwhile, which aborts this thread.
+            }
+        });
 
         /// <summary>Ends the wait under way, or else the next one, with interrupted, once.</summary>
-        public void Interrupt()
-        {
-            if (!handle.IsClosed) Raise();
-        }
+        public void Interrupt() => handle.Interrupt();
 
         /// <summary>
         /// Gives everything back, without waiting: as soon as a call that is under way in another thread has
@@ -126,15 +173,29 @@ namespace Lapwing
         /// </summary>
         public virtual void Dispose()
         {
-            if (handle.IsClosed) return;
-            Raise();
+            Interrupt();
             handle.Dispose();
+            ProgramEnd.Remove(handle);
             GC.SuppressFinalize(this);
         }
 
+        /// <summary>Nanoseconds of a call's timeout. The call may wait from now on, until IsStale of its result.</summary>
+        internal long Wait(TimeSpan? timeout) => Wait(Time.Ns(timeout));
+
+        internal long Wait(long timeoutNs)
+        {
+            handle.IsWaiting = true;
+            return timeoutNs;
+        }
+
         /// <summary>Whether the call is to be made again: what interrupted it was meant for an earlier one.</summary>
-        internal bool IsStale(int result) =>
-            result == (int)ErrorCode.Interrupted && Interlocked.Exchange(ref hasStaleInterrupt, 0) == 1;
+        internal bool IsStale(int result)
+        {
+            handle.IsWaiting = false;
+            if (result != (int)ErrorCode.Interrupted) return false;
+            if (handle.IsEnded) Thread.Sleep(Timeout.Infinite);
+            return Interlocked.Exchange(ref hasStaleInterrupt, 0) == 1;
+        }
 
         /// <summary>A wait on a thread of the pool, which a cancellation interrupts.</summary>
         internal Task<T> Run<T>(Func<T> wait, CancellationToken token) =>

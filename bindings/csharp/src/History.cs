@@ -1,5 +1,4 @@
 using System;
-using System.Diagnostics;
 
 namespace Lapwing
 {
@@ -66,12 +65,16 @@ namespace Lapwing
         {
             lapwing_error error;
             error.struct_size = (uint)sizeof(lapwing_error);
-            var result = Native.lapwing_history_read(handle, first, batch.Raw, &error);
-            GC.KeepAlive(batch);
-            if (result == 0) return;
-            var failure = LapwingException.Of(result, &error);
-            if (failure.Code == ErrorCode.TooSmall) failure.RowBytes = batch.RowBytes;
-            throw failure;
+            var raw = batch.BeginUse();
+            try
+            {
+                var result = Native.lapwing_history_read(handle, first, raw, &error);
+                if (result != 0) throw LapwingException.OfRead(result, raw, &error);
+            }
+            finally
+            {
+                batch.EndUse();
+            }
         }
 
         /// <summary>From where to read so that nothing published at or after `utcNs` is missed.</summary>
@@ -111,7 +114,7 @@ namespace Lapwing
 
         ~HistoryView()
         {
-            Trace.TraceWarning("a Lapwing HistoryView was garbage-collected; call its Dispose()");
+            LapwingObject.Warn(nameof(HistoryView));
             Unmap();
         }
 
@@ -140,6 +143,7 @@ namespace Lapwing
                     Buffer.MemoryCopy(UnsafeRow(begin + row), to + (long)row * RowBytes, RowBytes, RowBytes);
                 }
             }
+            GC.KeepAlive(this); // until the last copy: the finalizer unmaps
         }
 
         /// <summary>

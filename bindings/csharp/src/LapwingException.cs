@@ -40,6 +40,13 @@ namespace Lapwing
             return new LapwingException((ErrorCode)result, message, error->sys_errno);
         }
 
+        internal static unsafe LapwingException OfRead(int result, lapwing_batch* batch, lapwing_error* error)
+        {
+            var failure = Of(result, error);
+            if (failure.Code == ErrorCode.TooSmall) failure.RowBytes = (int)batch->row_bytes;
+            return failure;
+        }
+
         internal static unsafe void Check(int result, lapwing_error* error)
         {
             if (result != 0) throw Of(result, error);

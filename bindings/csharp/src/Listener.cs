@@ -50,8 +50,6 @@ namespace Lapwing
             return new ListenerHandle(pointer);
         }
 
-        internal override void Raise() => Native.lapwing_listener_interrupt(handle);
-
         public Producer AcceptProducer(ChannelOptions options = null, TimeSpan? timeout = null) =>
             new Producer(Accepted(ChannelRole.Producer, options, timeout));
 
@@ -81,7 +79,7 @@ namespace Lapwing
                 var raw = (options ?? new ChannelOptions()).Raw(kept);
                 do
                 {
-                    result = Native.lapwing_listener_accept(handle, (uint)role, &raw, Time.Ns(timeout), ref pointer, &error);
+                    result = Native.lapwing_listener_accept(handle, (uint)role, &raw, Wait(timeout), ref pointer, &error);
                 }
                 while (IsStale(result));
             }

@@ -195,8 +195,6 @@ namespace Lapwing
             return new PublisherHandle(pointer);
         }
 
-        internal override void Raise() => Native.lapwing_publisher_interrupt(handle);
-
         /// <summary>Bytes of a record.</summary>
         public int RecordBytes { get; }
 
@@ -222,7 +220,7 @@ namespace Lapwing
             where T : struct
         {
             if (begin < 0 || count < 0 || records.Length - begin < count) throw new ArgumentOutOfRangeException(nameof(count));
-            var recordBytes = Marshal.SizeOf(typeof(T));
+            var recordBytes = RecordType<T>.Bytes;
             var pin = GCHandle.Alloc(records, GCHandleType.Pinned);
             try
             {
@@ -248,9 +246,9 @@ namespace Lapwing
             do
             {
                 result = Native.lapwing_publisher_publish(handle, at, (UIntPtr)(ulong)(bytes / recordBytes),
-                    (UIntPtr)recordBytes, Time.Ns(timeout), &last, &error);
+                    (UIntPtr)recordBytes, Wait(timeout), &last, &error);
             }
-            while (last == 0 && IsStale(result));
+            while (IsStale(result) && last == 0);
             if (result == 0) return last;
             var failure = LapwingException.Of(result, &error);
             failure.LastPublished = last;
@@ -267,7 +265,7 @@ namespace Lapwing
             error.struct_size = (uint)sizeof(lapwing_error);
             ulong durable;
             int result;
-            do result = Native.lapwing_publisher_flush(handle, Time.Ns(timeout), &durable, &error);
+            do result = Native.lapwing_publisher_flush(handle, Wait(timeout), &durable, &error);
             while (IsStale(result));
             LapwingException.Check(result, &error);
             return durable;
@@ -294,7 +292,7 @@ namespace Lapwing
             lapwing_error error;
             error.struct_size = (uint)sizeof(lapwing_error);
             int result;
-            do result = Native.lapwing_publisher_close(handle, Time.Ns(timeout), &error);
+            do result = Native.lapwing_publisher_close(handle, Wait(timeout), &error);
             while (IsStale(result));
             LapwingException.Check(result, &error);
         }

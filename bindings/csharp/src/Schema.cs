@@ -111,9 +111,9 @@ namespace Lapwing
             where T : struct
         {
             var type = typeof(T);
-            if (Marshal.SizeOf(type) != RecordBytes)
+            if (RecordType<T>.Bytes != RecordBytes)
             {
-                throw Differs(type, $"it has {Marshal.SizeOf(type)} bytes, and a record {RecordBytes}");
+                throw Differs(type, $"it has {RecordType<T>.Bytes} bytes, and a record {RecordBytes}");
             }
             var members = type
                 .GetFields(BindingFlags.Instance | BindingFlags.Public | BindingFlags.NonPublic)

@@ -378,6 +378,7 @@ static class BusTests
             {
                 GC.Collect();
                 GC.WaitForPendingFinalizers();
+                Thread.Sleep(10);
             }
             Trace.Listeners.Remove(warnings);
             Check.That(warnings.Lines.Any(line => line.Contains("Subscriber was garbage-collected")), "no warning");

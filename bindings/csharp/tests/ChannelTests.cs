@@ -27,7 +27,7 @@ static class ChannelTests
         }
     }
 
-    static void WithMessages(Action<Producer, Consumer> use, ChannelOptions options = null) =>
+    internal static void WithMessages(Action<Producer, Consumer> use, ChannelOptions options = null) =>
         WithPair(ChannelRole.Consumer, (a, b) => use((Producer)a, (Consumer)b), options);
 
     static void WithDuplexes(Action<Duplex, Duplex> use, ChannelOptions options = null) =>

@@ -1,0 +1,184 @@
+// How fast the package is: the section "Rates" of tests/conformance/bindings/README.md.
+using System;
+using System.Collections.Generic;
+using System.Globalization;
+using System.Linq;
+using Lapwing;
+
+/// <summary>Times of passes, the first of which does not count.</summary>
+sealed class Passes
+{
+    readonly List<double> ns = new List<double>();
+
+    /// <summary>Bytes that the runtime allocated in all passes that count.</summary>
+    internal long Garbage { get; private set; }
+
+    internal double MedianNs
+    {
+        get
+        {
+            var sorted = ns.OrderBy(one => one).ToArray();
+            var middle = sorted.Length / 2;
+            return sorted.Length % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
+        }
+    }
+
+    /// <summary>`begin` is not timed; what it returns is used by `work`, and disposed of.</summary>
+    internal static Passes Run<T>(int count, Func<T> begin, Action<T> work)
+        where T : IDisposable
+    {
+        var passes = new Passes();
+        for (var pass = 0; pass <= count; ++pass)
+        {
+            using (var used = begin()) passes.Add(() => work(used), pass > 0);
+        }
+        return passes;
+    }
+
+    internal void Add(Action work, bool counts)
+    {
+        var allocated = GC.GetAllocatedBytesForCurrentThread();
+        var begun = Clock.Ns;
+        work();
+        var took = Clock.Ns - begun;
+        allocated = GC.GetAllocatedBytesForCurrentThread() - allocated;
+        if (!counts) return;
+        ns.Add(took);
+        Garbage += allocated;
+    }
+
+    internal string Each(double operations, string format) =>
+        "ns=" + (MedianNs / operations).ToString(format, CultureInfo.InvariantCulture);
+}
+
+static class Clock
+{
+    /// <summary>Monotonic.</summary>
+    internal static double Ns => System.Diagnostics.Stopwatch.GetTimestamp() * (1e9 / System.Diagnostics.Stopwatch.Frequency);
+}
+
+static class RateSteps
+{
+    const string RecordFormat = "F3"; // of ns a record
+    const int RowBytes = 56;
+    const int Capacity = 1 << 20;
+
+    internal static readonly Dictionary<string, Func<Step, string>> All = new Dictionary<string, Func<Step, string>>
+    {
+        { "rate.read", Read },
+        { "rate.take", Take },
+        { "rate.publish", step => Publish(step, step.Int("rows")) },
+        { "rate.publish-one", step => Publish(step, 1) },
+        { "rate.echo", RoundTripSteps.Echo },
+        { "rate.ping", RoundTripSteps.Ping },
+        { "rate.channel-echo", RoundTripSteps.ChannelEcho },
+        { "rate.channel-ping", RoundTripSteps.ChannelPing },
+    };
+
+    /// <summary>The publishers have no journal, which could fill a gap.</summary>
+    internal static SubscriberOptions OptionsOf(string directory) => new SubscriberOptions
+    {
+        Directory = directory, Start = Start.Oldest, OnGap = OnGap.Skip, Wait = WaitStrategy.Busy,
+    };
+
+    static Subscriber Open(string directory) => Subscriber.Open(OptionsOf(directory));
+
+    /// <summary>Of the bus: its first event says it.</summary>
+    static int RecordBytesOf(string directory)
+    {
+        using (var subscriber = Open(directory))
+        using (var batch = new Batch(new byte[0]))
+        {
+            subscriber.Read(batch);
+            return batch.Event.RecordBytes;
+        }
+    }
+
+    static void ReadPass(Subscriber subscriber, Batch batch, long records)
+    {
+        for (long count = 0; count < records;)
+        {
+            subscriber.Read(batch);
+            if (batch.Kind == BatchKind.Records) count += batch.Count;
+        }
+    }
+
+    static string Read(Step step)
+    {
+        var directory = step.Text("directory");
+        var records = (long)step.Number("records");
+        var passCount = step.Int("passes");
+        using (var batch = new Batch(step.Int("rows"), RecordBytesOf(directory)))
+        {
+            var passes = Passes.Run(passCount, () => Open(directory), subscriber => ReadPass(subscriber, batch, records));
+            var garbage = passes.Garbage / (double)(records * passCount);
+            return $"ok {passes.Each(records, RecordFormat)} garbage={garbage.ToString("F3", CultureInfo.InvariantCulture)}";
+        }
+    }
+
+    /// <summary>The next record; events before it are read into `batch`, and left there.</summary>
+    internal static void TakeNext(Subscriber subscriber, byte[] record, Batch batch)
+    {
+        for (;;)
+        {
+            try
+            {
+                subscriber.Take(record);
+                return;
+            }
+            catch (LapwingException error) when (error.Code == ErrorCode.EventDue)
+            {
+                subscriber.Read(batch);
+            }
+        }
+    }
+
+    static string Take(Step step)
+    {
+        var directory = step.Text("directory");
+        var records = (long)step.Number("records");
+        var record = new byte[RecordBytesOf(directory)];
+        using (var batch = new Batch(new byte[0]))
+        {
+            var passes = Passes.Run(step.Int("passes"), () => Open(directory), subscriber =>
+            {
+                for (long count = 0; count < records; ++count) TakeNext(subscriber, record, batch);
+            });
+            return $"ok {passes.Each(records, RecordFormat)}";
+        }
+    }
+
+    internal static Publisher PublisherOf(string directory, int capacity) => Publisher.Open(new PublisherOptions
+    {
+        Directory = directory, RecordBytes = RowBytes, Capacity = capacity, NoJournal = true,
+    });
+
+    internal static byte[] Rows(int count)
+    {
+        var rows = new byte[count * RowBytes];
+        for (var row = 0; row < count; ++row) Records.Write(rows, row * RowBytes, (ulong)row + 1, RowBytes);
+        return rows;
+    }
+
+    static void PublishPass(Publisher publisher, byte[] rows, long records)
+    {
+        var count = rows.Length / RowBytes;
+        for (; records >= count; records -= count) publisher.Publish(rows);
+        if (records > 0) publisher.Publish(rows, 0, (int)records * RowBytes);
+    }
+
+    static string Publish(Step step, int rowCount)
+    {
+        var records = (long)step.Number("records");
+        var rows = Rows(rowCount);
+        using (var publisher = PublisherOf(step.Text("directory"), Capacity))
+        {
+            var passes = new Passes();
+            for (var pass = 0; pass <= step.Int("passes"); ++pass)
+            {
+                passes.Add(() => PublishPass(publisher, rows, records), pass > 0);
+            }
+            return $"ok {passes.Each(records, RecordFormat)}";
+        }
+    }
+}
