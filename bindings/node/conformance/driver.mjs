@@ -3,11 +3,14 @@ import { createInterface } from 'node:readline';
 import { errorName, LapwingError, Schema, version } from 'lapwing';
 import { channelSteps } from './channel_steps.mjs';
 import { historySteps } from './history_steps.mjs';
+import { misuseSteps } from './misuse_steps.mjs';
 import { publisherSteps } from './publisher_steps.mjs';
+import { rateSteps } from './rate_steps.mjs';
 import { Step } from './step.mjs';
 import { subscriberSteps } from './subscriber_steps.mjs';
 
 const UNKNOWN = 35;
+const COLLECTED_STEPS = 500; // so that the process's memory shows what leaks, and not what V8 has not collected yet
 const types = ['', 'int8', 'int16', 'int32', 'int64', 'uint8', 'uint16', 'uint32', 'uint64',
   'float32', 'float64', 'char', 'text', 'bytes'];
 const units = ['plain', 'price', 'utc_ns', 'flags'];
@@ -29,7 +32,9 @@ const librarySteps = {
   },
 };
 
-const steps = { ...librarySteps, ...publisherSteps, ...subscriberSteps, ...historySteps, ...channelSteps };
+const steps = {
+  ...librarySteps, ...publisherSteps, ...subscriberSteps, ...historySteps, ...channelSteps, ...misuseSteps, ...rateSteps,
+};
 
 function result(name) {
   if (!process.env.LAPWING_CONFORMANCE_BREAK) return name;
@@ -58,7 +63,9 @@ function answer(line) {
   return 'ok';
 }
 
+let answered = 0;
 for await (const line of createInterface({ input: process.stdin })) {
   process.stdout.write(`${await answer(line)}\n.\n`);
+  if (++answered % COLLECTED_STEPS === 0) globalThis.gc();
 }
 process.exit(0);

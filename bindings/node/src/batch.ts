@@ -32,13 +32,14 @@ const { count: COUNT, first: FIRST, kind: KIND, row_bytes: ROW_BYTES, flags: FLA
 const ROW_BYTES_DEFAULT = 56;
 
 export class Batch {
-  /** @internal The lapwing_batch. */
-  readonly struct: Struct;
+  readonly #struct: Struct;
   /** The memory of the rows; `rows` is what of it the last read filled in. */
   readonly memory: Uint8Array;
+  readonly #bytes: number; // of the memory and its columns
   readonly #view: DataView;
   readonly #sequences: BigUint64Array | undefined;
   readonly #conflated: BigUint64Array | undefined;
+  #isLent = false; // to a call in another thread
 
   constructor(options: BatchOptions) {
     const { rows, rowBytes = ROW_BYTES_DEFAULT, sequences = false, conflated = false } = options;
@@ -48,14 +49,37 @@ export class Batch {
     this.memory = new Uint8Array(new ArrayBuffer(bytes));
     if (sequences) this.#sequences = new BigUint64Array(rows!);
     if (conflated) this.#conflated = new BigUint64Array(rows!);
-    this.struct = new Struct(layouts.lapwing_batch).set({
+    this.#struct = new Struct(layouts.lapwing_batch).set({
       rows: this.memory,
       rows_bytes: bytes,
       rows_max: rows ?? 0,
       sequences: asBytes(this.#sequences),
       conflated: asBytes(this.#conflated),
     });
-    this.#view = this.struct.view;
+    this.#view = this.#struct.view;
+    this.#bytes = this.#memoryBytes;
+  }
+
+  /** @internal The lapwing_batch, for one call: C knows the memory by its address. */
+  get struct(): Struct {
+    if (this.#isLent) throw misuse('a read in another thread fills this batch; wait for its end first');
+    if (this.#memoryBytes !== this.#bytes) throw misuse('memory of this batch was transferred away; make another batch');
+    return this.#struct;
+  }
+
+  get #memoryBytes(): number {
+    return this.memory.length + (this.#sequences?.byteLength ?? 0) + (this.#conflated?.byteLength ?? 0);
+  }
+
+  /** @internal The lapwing_batch, for a call in another thread. */
+  async lend<T>(call: (struct: Struct) => Promise<T>): Promise<T> {
+    const { struct } = this;
+    this.#isLent = true;
+    try {
+      return await call(struct);
+    } finally {
+      this.#isLent = false;
+    }
   }
 
   get kind(): BatchKind {
@@ -141,8 +165,8 @@ export class Batch {
     if (this.#sequences) copy.#sequences!.set(this.#sequences.subarray(0, count));
     if (this.#conflated) copy.#conflated!.set(this.#conflated.subarray(0, count));
     copy.#view.setUint32(KIND.offset, this.#view.getUint32(KIND.offset, true), true);
-    const outs = this.struct.bytes.subarray(COUNT.offset);
-    copy.struct.bytes.set(outs, COUNT.offset);
+    const outs = this.#struct.bytes.subarray(COUNT.offset);
+    copy.#struct.bytes.set(outs, COUNT.offset);
     return copy;
   }
 }

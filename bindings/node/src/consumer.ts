@@ -1,12 +1,15 @@
 // The receiving side of a channel.
 import { constants, layouts } from './abi.js';
 import { Channel, connected, copiedMessage, type ChannelOptions, type Message, type ReceivedMessage } from './channel.js';
-import { check, errorMemory, isCode, misuse } from './error.js';
+import { check, errorMemory, invalid, isCode, misuse } from './error.js';
 import { native } from './library.js';
 import { Cell, foreign, Struct } from './memory.js';
 import type { WaitOptions } from './time.js';
 
-/** A message where it lies, in the producer's memory. A write to it ends the process with SIGSEGV. */
+/**
+ * A message where it lies, in the producer's memory. A write to it ends the process with SIGSEGV. The
+ * memory stays as long as an array of it is in use, also after the consumer's destroy().
+ */
 export class UnsafeMessage implements Message {
   readonly type: number;
   readonly #payload: Uint8Array;
@@ -39,6 +42,8 @@ const MESSAGE = layouts.lapwing_message;
 
 export class Consumer extends Channel {
   #views: UnsafeMessage[] = []; // of the last peek
+  #messages = new Struct(MESSAGE, 1); // grows
+  readonly #count = new Cell();
 
   static async connect(path: string, options: ChannelOptions & WaitOptions = {}): Promise<Consumer> {
     return new Consumer(await connected(path, 'consumer', options));
@@ -64,21 +69,29 @@ export class Consumer extends Channel {
   /** The same without a copy. Each message has to be done() before it is released. */
   async unsafePeek(max: number, options: WaitOptions = {}): Promise<UnsafeMessage[]> {
     this.refuseOverlap();
-    const messages = await this.waits.wait(() => this.#peek(max, uncopiedMessage), options);
-    return (this.#views = messages);
+    const messageAt = (view: DataView, offset: number) => uncopiedMessage(view, offset, this.lease);
+    const attempt = () => {
+      const messages = this.#peek(max, messageAt);
+      if (messages) this.#views = messages;
+      return messages;
+    };
+    return await this.waits.wait(attempt, options);
   }
 
   #peek<M>(max: number, messageAt: (view: DataView, offset: number) => M): M[] | undefined {
     this.#checkViews(this.#views.length);
-    const struct = new Struct(MESSAGE, max);
-    const count = new Cell();
+    if (!(max >= 0)) throw invalid(`${max} is no number of messages`);
+    if (max * MESSAGE.bytes > this.#messages.bytes.length) this.#messages = new Struct(MESSAGE, max);
+    const { bytes, view } = this.#messages;
     const result = native.lapwing_channel_peek(
-      this.pointer, struct.bytes, max, 0, count.bytes, errorMemory.bytes,
+      this.pointer, bytes, max, 0, this.#count.bytes, errorMemory.bytes,
     );
     if (result === constants.WOULD_BLOCK) return undefined;
     check(result);
-    const length = Number(count.value);
-    return Array.from({ length }, (_, index) => messageAt(struct.view, index * MESSAGE.bytes));
+    const length = Number(this.#count.value);
+    const messages: M[] = [];
+    for (let index = 0; index < length; ++index) messages.push(messageAt(view, index * MESSAGE.bytes));
+    return messages;
   }
 
   /** Gives the first `count` messages of the last peek back to the producer. */
@@ -86,10 +99,11 @@ export class Consumer extends Channel {
     this.refuseOverlap();
     this.#checkViews(count);
     check(native.lapwing_channel_release(this.pointer, count, errorMemory.bytes));
-    this.#views.splice(0, count);
+    if (this.#views.length > 0) this.#views.splice(0, count);
   }
 
   #checkViews(count: number): void {
+    if (this.#views.length === 0) return;
     const live = this.#views.slice(0, count).findIndex((message) => message.isLive);
     if (live >= 0) throw misuse(`message ${live} of the last unsafePeek() has a live view; call its done()`);
   }
@@ -129,15 +143,16 @@ export class Consumer extends Channel {
 
   override destroy(): void {
     for (const view of this.#views) view.done();
+    native.lapwing_channel_close(this.pointer, errorMemory.bytes); // also while something is borrowed
     super.destroy();
   }
 }
 
-function uncopiedMessage(view: DataView, offset: number): UnsafeMessage {
+function uncopiedMessage(view: DataView, offset: number, lease: object): UnsafeMessage {
   const { payload, bytes, type } = MESSAGE.fields;
   const length = Number(view.getBigUint64(offset + bytes.offset, true));
   return new UnsafeMessage(
     view.getUint32(offset + type.offset, true),
-    foreign(view.getBigUint64(offset + payload.offset, true), length),
+    foreign(view.getBigUint64(offset + payload.offset, true), length, lease),
   );
 }

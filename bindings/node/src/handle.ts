@@ -25,6 +25,9 @@ const forgotten = new FinalizationRegistry<Life>(({ cell, what, destroy }) => {
   });
 });
 
+// Of an object that was destroyed while views of its memory were given out: the last one has gone.
+const lent = new FinalizationRegistry<Life>(({ cell, destroy }) => native[destroy](cell.bytes));
+
 const held = new Set<unknown[]>(); // what calls in other threads use
 const waitingInThreads = new Set<Handle>();
 process.on('exit', () => {
@@ -83,6 +86,7 @@ export abstract class Handle {
   #pointer: bigint;
   #inThread: Promise<unknown> | undefined;
   #hasStaleInterrupt = false; // an abort's, of a call that had ended by itself
+  #lease: object | undefined; // what views of the object's memory keep from being collected
 
   protected constructor(cell: Cell, what: string, destroy: FunctionName, interrupt?: FunctionName) {
     this.#life = { cell, what, destroy };
@@ -107,6 +111,11 @@ export abstract class Handle {
 
   protected get isInThread(): boolean {
     return this.#inThread !== undefined;
+  }
+
+  /** Owns what views of the object's memory show: that stays as long as one of them is in use. */
+  protected get lease(): object {
+    return (this.#lease ??= { handle: this });
   }
 
   /** Throws misuse while a wait is under way. */
@@ -191,15 +200,20 @@ export abstract class Handle {
     if (this.#pointer === 0n) return;
     this.#pointer = 0n;
     forgotten.unregister(this);
-    const { cell, what, destroy } = this.#life;
-    this.waits.end(misuse(`the ${what} was destroyed`));
+    this.waits.end(misuse(`the ${this.#life.what} was destroyed`));
     if (!this.#inThread) {
-      native[destroy](cell.bytes);
+      this.#free();
       return;
     }
     this.#raise();
-    const after = () => native[destroy](cell.bytes);
+    const after = () => this.#free();
     this.#inThread.then(after, after);
+  }
+
+  #free(): void {
+    if (this.#lease) lent.register(this.#lease, this.#life);
+    else native[this.#life.destroy](this.#life.cell.bytes);
+    this.#lease = undefined;
   }
 
   [dispose](): void {

@@ -6,6 +6,8 @@ import { dispose, Handle, openInThread } from './handle.js';
 import { native } from './library.js';
 import { Cell, foreign, Struct } from './memory.js';
 
+const NOTHING = new Uint8Array(0);
+
 export class History extends Handle {
   static async open(directory: string): Promise<History> {
     return new History(await openInThread('lapwing_history_open', 'lapwing_history_destroy', [directory]));
@@ -26,7 +28,9 @@ export class History extends Handle {
   async read(first: bigint, batch: Batch): Promise<Batch> {
     this.refuseOverlap();
     const error = new ErrorMemory();
-    const result = await this.inThread('lapwing_history_read', [first, batch.struct.bytes, error.bytes]);
+    const result = await batch.lend((struct) =>
+      this.inThread('lapwing_history_read', [first, struct.bytes, error.bytes]),
+    );
     if (result === constants.TOO_SMALL) throw Object.assign(error.thrown(result), { rowBytes: batch.rowBytes });
     check(result, error);
     return batch;
@@ -53,8 +57,15 @@ export class History extends Handle {
   }
 }
 
-const forgotten = new FinalizationRegistry<Struct>((view) => {
+interface Mapping {
+  readonly view: Struct;
+  isUnmapped: boolean;
+}
+
+// Of the mapped memory itself: an array of it can be in use longer than its HistoryView.
+const forgotten = new FinalizationRegistry<Mapping>(({ view, isUnmapped }) => {
   native.lapwing_history_unmap(view.bytes);
+  if (isUnmapped) return;
   process.emitWarning('a HistoryView was garbage-collected, and unmapped. Call its unmap().', {
     type: 'LapwingWarning',
   });
@@ -70,20 +81,20 @@ export class HistoryView {
   readonly rowBytes: number;
   /** Bytes from one row to the next. */
   readonly strideBytes: number;
-  readonly #view: Struct;
-  readonly #bytes: Uint8Array;
-  #isMapped = true;
+  readonly #mapping: Mapping;
+  #bytes: Uint8Array;
+  #isShared = false; // `unsafeBytes` was given out
 
   /** @internal */
   constructor(view: Struct) {
-    this.#view = view;
+    this.#mapping = { view, isUnmapped: false };
     this.first = view.bigint('first');
     this.count = view.number('count');
     this.rowBytes = view.number('row_bytes');
     this.strideBytes = view.number('stride_bytes');
     const length = this.count === 0 ? 0 : (this.count - 1) * this.strideBytes + this.rowBytes;
     this.#bytes = foreign(view.bigint('rows'), length);
-    forgotten.register(this, view, this);
+    forgotten.register(this.#bytes.buffer, this.#mapping, this.#bytes.buffer);
   }
 
   /** A copy of row `index`. */
@@ -113,23 +124,27 @@ export class HistoryView {
 
   /**
    * The mapped memory itself: row i begins at i * strideBytes. A write to it ends the process with
-   * SIGSEGV, as does a read after unmap().
+   * SIGSEGV. After unmap() it stays mapped until no array of it is in use.
    */
   get unsafeBytes(): Uint8Array {
     this.#checkMapped();
+    this.#isShared = true;
     return this.#bytes;
   }
 
   #checkMapped(): void {
-    if (!this.#isMapped) throw misuse('the view was unmapped');
+    if (this.#mapping.isUnmapped) throw misuse('the view was unmapped');
   }
 
   /** Idempotent. */
   unmap(): void {
-    if (!this.#isMapped) return;
-    this.#isMapped = false;
-    forgotten.unregister(this);
-    native.lapwing_history_unmap(this.#view.bytes);
+    if (this.#mapping.isUnmapped) return;
+    this.#mapping.isUnmapped = true;
+    if (!this.#isShared) {
+      forgotten.unregister(this.#bytes.buffer);
+      native.lapwing_history_unmap(this.#mapping.view.bytes);
+    }
+    this.#bytes = NOTHING;
   }
 
   [dispose](): void {

@@ -13,9 +13,17 @@ export function addressOf(memory: ArrayBufferView): bigint {
   return memory.byteLength === 0 ? 0n : BigInt(memmove(memory, memory, 0));
 }
 
-/** The memory at an address, without a copy. Nothing keeps it from going away. */
-export function foreign(address: bigint, bytes: number): Uint8Array {
-  return bytes === 0 ? new Uint8Array(0) : new Uint8Array(koffi.view(address, bytes));
+const OWNER = Symbol('owner');
+
+/** The memory at an address, without a copy. Its views keep `owner`, and nothing else, from being collected. */
+export function foreign(address: bigint, bytes: number, owner?: object): Uint8Array {
+  if (bytes === 0) return new Uint8Array(0);
+  return new Uint8Array(Object.assign(koffi.view(address, bytes), { [OWNER]: owner }));
+}
+
+/** Copies the first `bytes` of `from` to foreign memory. */
+export function copyTo(address: bigint, from: Uint8Array, bytes: number): void {
+  if (bytes > 0) memmove(address, from, bytes);
 }
 
 /** A copy of foreign memory. */

@@ -3,10 +3,10 @@ import { constants } from './abi.js';
 import { Channel, connected, listOf, type ChannelOptions, type Message } from './channel.js';
 import { check, errorMemory, misuse } from './error.js';
 import { native } from './library.js';
-import { Cell, foreign } from './memory.js';
+import { Cell, copyTo } from './memory.js';
 import type { WaitOptions } from './time.js';
 
-/** Room for one message, in the channel's memory. */
+/** Room for one message. */
 export class Claim {
   readonly #payload: Uint8Array;
   readonly #end: (send: { bytes: number; type: number } | undefined) => void;
@@ -18,7 +18,7 @@ export class Claim {
     this.#end = end;
   }
 
-  /** As many bytes as were claimed, to be written before commit(). */
+  /** As many bytes as were claimed, to be written before commit(). The next claim uses them again. */
   get payload(): Uint8Array {
     if (!this.#isOpen) throw misuse('the claim has ended: it was committed, aborted or followed by another');
     return this.#payload;
@@ -41,6 +41,8 @@ export class Claim {
 
 export class Producer extends Channel {
   #claim: Claim | undefined;
+  readonly #address = new Cell(); // of the claim, in the channel's memory
+  #room = new Uint8Array(0); // what is written, until commit() copies it there: it grows
 
   static async connect(path: string, options: ChannelOptions & WaitOptions = {}): Promise<Producer> {
     return new Producer(await connected(path, 'producer', options));
@@ -65,23 +67,31 @@ export class Producer extends Channel {
 
   #tryClaim(bytes: number): Claim | undefined {
     this.#drop();
-    const payload = new Cell();
-    const result = native.lapwing_channel_claim(this.pointer, bytes, 0, payload.bytes, errorMemory.bytes);
+    const result = native.lapwing_channel_claim(this.pointer, bytes, 0, this.#address.bytes, errorMemory.bytes);
     if (result === constants.WOULD_BLOCK) return undefined;
     check(result);
-    const claim: Claim = new Claim(foreign(payload.value, bytes), (send) => this.#end(claim, send));
+    if (this.#room.length < bytes) this.#room = new Uint8Array(new ArrayBuffer(bytes));
+    const claim: Claim = new Claim(this.#room.subarray(0, bytes), (send) => this.#end(claim, send));
     return (this.#claim = claim);
   }
 
   #end(claim: Claim, send: { bytes: number; type: number } | undefined): void {
     this.refuseOverlap();
     if (this.#claim !== claim) throw misuse('the claim was ended before');
+    if (send) this.#fill(claim.payload, send.bytes);
     check(
       send
         ? native.lapwing_channel_commit(this.pointer, send.bytes, send.type, errorMemory.bytes)
         : native.lapwing_channel_abort(this.pointer, errorMemory.bytes),
     );
     this.#drop();
+  }
+
+  #fill(payload: Uint8Array, bytes: number): void {
+    if (!(bytes >= 0 && bytes <= payload.length)) {
+      throw misuse(`the claim is of ${payload.length} bytes; ${bytes} cannot be committed`);
+    }
+    copyTo(this.#address.value, payload, bytes);
   }
 
   #drop(): void {

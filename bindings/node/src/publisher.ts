@@ -143,7 +143,8 @@ export class Publisher extends Handle {
     } catch (error) {
       if (!isCode(error, 'would-block') || timeout <= 0) throw error;
     }
-    const rest = records.subarray(Number(this.#head - before) * recordBytes);
+    // A copy, since the caller may use its memory again meanwhile.
+    const rest = new Uint8Array(records.subarray(Number(this.#head - before) * recordBytes));
     const last = new Cell();
     try {
       const parameters = [rest, countOf(rest, recordBytes), recordBytes];

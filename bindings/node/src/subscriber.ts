@@ -201,7 +201,7 @@ export class Subscriber extends Handle {
       return await this.waits.wait(() => this.#read(batch), options, { again: this.#again });
     }
     try {
-      await this.waitInThread('lapwing_subscriber_read', [batch.struct.bytes], options);
+      await batch.lend((struct) => this.waitInThread('lapwing_subscriber_read', [struct.bytes], options));
     } catch (error) {
       throw error instanceof LapwingError ? withRowBytes(error, batch) : error;
     }
@@ -231,13 +231,15 @@ export class Subscriber extends Handle {
     }
     options.signal?.throwIfAborted();
     if (this.waits.takeInterrupt()) throw interrupted();
+    const memory = new Uint8Array(new ArrayBuffer(record.length)); // that nothing takes away meanwhile
     const result = await this.inThread(
       'lapwing_subscriber_take',
-      [record, record.length, timeoutNs(options.timeout), this.#sequence.bytes],
+      [memory, memory.length, timeoutNs(options.timeout), this.#sequence.bytes],
       options.signal,
     );
     options.signal?.throwIfAborted();
     if (result !== constants.OK) throw takeError(result);
+    record.set(memory);
     return this.#sequence.value;
   }
 

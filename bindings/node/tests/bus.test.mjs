@@ -227,11 +227,14 @@ test('A descriptor becomes readable when a read may find something', async (t) =
   assert.equal(subscriber.tryRead(batch), true);
 });
 
-for (const [how, exit, said] of [['exit', 7, 'waits\n'], ['abort', 0, 'waits\nAbortError\n']]) {
-  test(`A process with a wait under way ends: ${how}`, async (t) => {
+for (const [how, wait, exit, said] of [
+  ['exit', 'backoff', 7, 'waits\n'], ['exit', 'busy', 7, 'waits\n'],
+  ['abort', 'backoff', 0, 'waits\nAbortError\n'], ['abort', 'busy', 0, 'waits\nAbortError\n'],
+]) {
+  test(`A process with a wait under way ends: ${how}, ${wait}`, async (t) => {
     const directory = join(folder(t), 'bus');
     await publisherOf(t, directory);
-    const child = start('waiting.mjs', directory, how);
+    const child = start('waiting.mjs', directory, how, wait);
     assert.equal(await ended(child), exit, child.err);
     assert.equal(child.out, said);
   });

@@ -1,0 +1,221 @@
+// What a program must not do, as a program in JavaScript does it: the contract's section "Misuse".
+import {
+  Batch, Books, Cursor, History, LapwingError, Listener, Producer, Publisher, Subscriber,
+} from 'lapwing';
+import { recordOf } from './step.mjs';
+
+const ROW_BYTES = 16;
+const WRONG_ROW_BYTES = 24;
+const BATCH_ROWS = 16;
+const RING_RECORDS = 4096;
+const DROPPED_RECORDS = 1000;
+const MAPPED_RECORDS = 5000; // more than a segment has
+const SEGMENT_BYTES = 65536;
+const WAIT_MS = 200;
+const EXIT_CODE = 7;
+const limit = { timeout: 10_000 };
+const message = { type: 1, payload: recordOf(1n, ROW_BYTES) };
+
+/** The name of what a call fails with; ok: it does not. */
+async function answerOf(call) {
+  try {
+    await call();
+    return 'ok';
+  } catch (error) {
+    return error instanceof LapwingError ? error.code : error.name;
+  }
+}
+
+const turn = () => new Promise(setImmediate);
+const isSame = (a, b) => Buffer.compare(a, b) === 0;
+const batchOfRows = () => new Batch({ rows: BATCH_ROWS, rowBytes: ROW_BYTES });
+
+const openPublisher = (directory, options = {}) =>
+  Publisher.open({ directory, recordBytes: ROW_BYTES, capacity: RING_RECORDS, ...options }, limit);
+
+async function openChannel() {
+  const listener = Listener.open('own.sock');
+  const [consumer, producer] = await Promise.all([
+    listener.accept('consumer', limit), Producer.connect('own.sock', limit),
+  ]);
+  return { listener, consumer, producer };
+}
+
+async function openOneOfEach(directory) {
+  return {
+    publisher: await openPublisher('own'),
+    subscriber: Subscriber.open({ directory, start: 'oldest' }),
+    cursor: await Cursor.open('own.cursor', limit),
+    history: await History.open(directory),
+    books: new Books(),
+    ...await openChannel(),
+  };
+}
+
+const destroyAll = (handles) => Object.values(handles).forEach((handle) => handle.destroy());
+
+async function closedTwice(step) {
+  const handles = Object.values(await openOneOfEach(step.text('directory')));
+  for (const handle of handles) {
+    await handle.close?.(limit);
+    await handle.close?.(limit);
+    handle.destroy();
+    handle.destroy();
+  }
+  return `ok kinds=${handles.length}`;
+}
+
+async function usedAfter(step) {
+  const handles = await openOneOfEach(step.text('directory'));
+  const { publisher, subscriber, cursor, history, books, listener, producer, consumer } = handles;
+  const position = subscriber.position();
+  destroyAll(handles);
+  const calls = [
+    () => publisher.publish(message.payload),
+    () => subscriber.read(batchOfRows()),
+    () => cursor.commit(position),
+    () => history.read(1n, batchOfRows()),
+    () => books.take(batchOfRows()),
+    () => listener.accept('consumer'),
+    () => producer.send(message),
+    () => consumer.peek(1),
+  ];
+  const answers = new Set();
+  for (const call of calls) answers.add(await answerOf(call));
+  return `ok kinds=${calls.length} answers=${[...answers].sort().join(',')}`;
+}
+
+async function readUntilItFails(subscriber, options) {
+  for (const batch = batchOfRows(); ;) await subscriber.read(batch, options);
+}
+
+async function twoReads(step) {
+  const subscriber = Subscriber.open({ directory: step.text('directory') });
+  const first = answerOf(() => readUntilItFails(subscriber));
+  let second;
+  do {
+    await turn();
+    second = await answerOf(() => readUntilItFails(subscriber, { timeout: 0 }));
+  } while (second === 'would-block');
+  subscriber.interrupt();
+  const answer = `ok second=${second} first=${await first}`;
+  subscriber.destroy();
+  return answer;
+}
+
+async function tooSmall(step) {
+  const subscriber = Subscriber.open({ directory: step.text('directory'), start: 'oldest' });
+  const batch = new Batch({ bytes: ROW_BYTES - 1 });
+  const answer = await answerOf(async () => {
+    for (;;) await subscriber.read(batch, limit);
+  });
+  subscriber.destroy();
+  return `ok answer=${answer}`;
+}
+
+async function recordSize() {
+  const publisher = await openPublisher('own');
+  const record = new Uint8Array(WRONG_ROW_BYTES);
+  const answer = await answerOf(() => publisher.publish(record, { recordBytes: WRONG_ROW_BYTES }));
+  publisher.destroy();
+  return `ok answer=${answer}`;
+}
+
+async function wrongBooks(step) {
+  const subscriber = Subscriber.open({ directory: step.text('directory'), start: 'oldest' });
+  const books = new Books();
+  const batch = batchOfRows();
+  let answer = 'ok';
+  while (answer === 'ok') {
+    await subscriber.read(batch, limit);
+    answer = await answerOf(() => books.take(batch));
+  }
+  books.destroy();
+  subscriber.destroy();
+  return `ok answer=${answer}`;
+}
+
+/** The first rows of a journal's finished segment, mapped; the history is destroyed. */
+async function mappedRows() {
+  const publisher = await openPublisher('mapped', { segmentBytes: SEGMENT_BYTES });
+  const records = Array.from({ length: MAPPED_RECORDS }, (_, index) => recordOf(BigInt(index + 1), ROW_BYTES));
+  await publisher.publish(Buffer.concat(records));
+  await publisher.close();
+  publisher.destroy();
+  const history = await History.open('mapped');
+  const view = history.map(1n, BigInt(BATCH_ROWS));
+  history.destroy();
+  return view;
+}
+
+async function viewReleased() {
+  const channel = await openChannel();
+  await channel.producer.send(message, limit);
+  const [{ payload }] = await channel.consumer.peek(1, limit);
+  channel.consumer.release(1);
+  destroyAll(channel); // nothing is mapped there any more
+  const view = await mappedRows();
+  const row = view.row(0);
+  view.unmap();
+  return `ok message=${isSame(payload, message.payload) ? 'copy' : 'changed'} ` +
+    `history=${isSame(row, recordOf(1n, ROW_BYTES)) ? 'kept' : 'changed'}`;
+}
+
+async function viewWritten() {
+  const channel = await openChannel();
+  await channel.producer.send(message, limit);
+  const [{ payload }] = await channel.consumer.peek(1, limit);
+  payload.fill(0);
+  const [again] = await channel.consumer.peek(1, limit);
+  destroyAll(channel);
+  const view = await mappedRows();
+  const row = view.row(0);
+  row.fill(0);
+  const rowAgain = view.row(0);
+  view.unmap();
+  return `ok message=${isSame(again.payload, message.payload) ? 'copy' : 'written'} ` +
+    `history=${isSame(rowAgain, recordOf(1n, ROW_BYTES)) ? 'copy' : 'written'}`;
+}
+
+async function exitInWait(step) {
+  void readUntilItFails(Subscriber.open({ directory: step.text('directory'), wait: 'busy' })); // in another thread
+  await new Promise((resolve) => setTimeout(resolve, WAIT_MS));
+  process.exit(EXIT_CODE);
+}
+
+let dropped;
+
+async function openDropped(step) {
+  dropped = await openPublisher(step.text('directory'));
+  await dropped.publish(new Uint8Array(DROPPED_RECORDS * ROW_BYTES), limit);
+  return 'ok';
+}
+
+/** The package warns of a handle that was garbage-collected, behind its end. */
+async function drop() {
+  let isDestroyed = false;
+  process.once('warning', () => (isDestroyed = true));
+  const began = performance.now();
+  dropped = undefined;
+  while (!isDestroyed) {
+    globalThis.gc();
+    await turn();
+  }
+  return `ok ms=${Math.round(performance.now() - began)}`;
+}
+
+export const misuseSteps = {
+  'misuse.closed-twice': closedTwice,
+  'misuse.used-after': usedAfter,
+  'misuse.two-threads': twoReads,
+  'misuse.forked': () => 'impossible the runtime cannot fork',
+  'misuse.too-small': tooSmall,
+  'misuse.record-size': recordSize,
+  'misuse.wrong-books': wrongBooks,
+  'misuse.view-released': viewReleased,
+  'misuse.view-written': viewWritten,
+  'misuse.wait': (step) => readUntilItFails(Subscriber.open({ directory: step.text('directory') })),
+  'misuse.exit-in-wait': exitInWait,
+  'misuse.open-dropped': openDropped,
+  'misuse.drop': drop,
+};
