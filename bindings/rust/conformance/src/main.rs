@@ -1,11 +1,16 @@
 //! The driver of the conformance scenarios; the contract is in their folder,
 //! tests/conformance/bindings.
 
+mod allocated;
 mod answer;
 mod books;
 mod bus;
 mod channels;
+mod forked;
+mod misuse;
 mod objects;
+mod passes;
+mod rates;
 mod rows;
 mod step;
 mod storage;
@@ -31,6 +36,8 @@ fn run(step: &Step, objects: &Objects) -> Answer {
         "books" => books::run(verb, step, objects),
         "listener" => channels::listener(verb, step, objects),
         "channel" => channels::channel(verb, step, objects),
+        "misuse" => misuse::run(verb, step),
+        "rate" => rates::run(verb, step),
         _ => Err(Failure::Unsupported),
     }
 }

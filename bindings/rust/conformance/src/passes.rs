@@ -1,0 +1,58 @@
+//! How rates are timed.
+
+use std::time::{Duration, Instant};
+
+use crate::allocated;
+use crate::answer::Failure;
+use crate::step::Step;
+
+/// Round trips that are timed together.
+const BLOCK: u64 = 1000;
+
+pub struct Timed {
+    took: Duration,
+    allocated: u64,
+}
+
+pub fn timed(work: impl FnOnce() -> Result<(), Failure>) -> Result<Timed, Failure> {
+    let (before, start) = (allocated::bytes(), Instant::now());
+    work()?;
+    Ok(Timed { took: start.elapsed(), allocated: allocated::bytes() - before })
+}
+
+pub struct Rate {
+    /// Of the median pass, a record.
+    pub ns: f64,
+    /// Bytes allocated a record, in all passes.
+    pub garbage: f64,
+}
+
+/// As many passes as the step says, and one before them that warms up.
+pub fn rate_of(
+    step: &Step,
+    records: u64,
+    mut pass: impl FnMut() -> Result<Timed, Failure>,
+) -> Result<Rate, Failure> {
+    let passes: u64 = step.number("passes")?;
+    pass()?;
+    let all = (0..passes).map(|_| pass()).collect::<Result<Vec<Timed>, Failure>>()?;
+    let allocated: u64 = all.iter().map(|one| one.allocated).sum();
+    Ok(Rate { ns: median_ns(all, records)?, garbage: allocated as f64 / (passes * records) as f64 })
+}
+
+/// ns of a round trip in the median block; the first block warms up.
+pub fn round_trip_ns(
+    count: u64,
+    mut round_trip: impl FnMut() -> Result<(), Failure>,
+) -> Result<f64, Failure> {
+    let mut block = || timed(|| (0..BLOCK).try_for_each(|_| round_trip()));
+    block()?;
+    let blocks = count.div_ceil(BLOCK).saturating_sub(1);
+    median_ns((0..blocks).map(|_| block()).collect::<Result<_, Failure>>()?, BLOCK)
+}
+
+fn median_ns(mut all: Vec<Timed>, records: u64) -> Result<f64, Failure> {
+    all.sort_by_key(|one| one.took);
+    let median = all.get(all.len() / 2).ok_or(Failure::Unsupported)?;
+    Ok(median.took.as_nanos() as f64 / records as f64)
+}

@@ -1,0 +1,216 @@
+//! How fast the package is: memory is used again, by the fastest call for each purpose.
+
+use std::time::Duration;
+
+use lapwing::{
+    Batch, ChannelOptions, Chunk, Consumer, Listener, OnGap, Producer, Publisher, PublisherOptions,
+    Side, Start, Subscriber, SubscriberOptions, Wait, FOREVER, NOW,
+};
+
+use crate::answer::{ok, Answer, Failure};
+use crate::passes::{rate_of, round_trip_ns, timed};
+use crate::step::Step;
+
+const RECORD_BYTES: usize = 56;
+const MESSAGE_BYTES: usize = 32;
+const CAPACITY: u64 = 1 << 20;
+const CAPACITY_BOTH_WAYS: u64 = 4096;
+/// For the process on the other side.
+const START_MAX: Duration = Duration::from_secs(10);
+
+type Record = [u8; RECORD_BYTES];
+
+pub fn run(verb: &str, step: &Step) -> Answer {
+    match verb {
+        "read" => read(step),
+        "take" => take(step),
+        "publish" => publish(step),
+        "publish-one" => publish_one(step),
+        "echo" => echo(step),
+        "ping" => ping(step),
+        "channel-echo" => channel_echo(step),
+        "channel-ping" => channel_ping(step),
+        _ => Err(Failure::Unsupported),
+    }
+}
+
+fn subscriber_of(directory: &str) -> Result<Subscriber, Failure> {
+    Ok(Subscriber::open(&SubscriberOptions {
+        directory: directory.into(),
+        start: Start::Oldest,
+        on_gap: OnGap::Skip, // there is no journal, and no gap
+        wait: Wait::Busy,
+        reattach: START_MAX,
+        ..Default::default()
+    })?)
+}
+
+fn publisher_at(directory: &str, capacity: u64) -> Result<Publisher, Failure> {
+    let options = PublisherOptions {
+        directory: directory.into(),
+        record_bytes: RECORD_BYTES as u32,
+        capacity,
+        no_journal: true,
+        ..Default::default()
+    };
+    Ok(Publisher::open(&options, START_MAX)?)
+}
+
+fn read(step: &Step) -> Answer {
+    let records: u64 = step.number("records")?;
+    let mut batch = Batch::new(step.number("rows")?);
+    let rate = rate_of(step, records, || {
+        let mut subscriber = subscriber_of(step.text("directory")?)?;
+        timed(|| {
+            let mut got = 0;
+            while got < records {
+                if let Chunk::Records(rows) = subscriber.read(&mut batch, FOREVER)? {
+                    got += rows.len() as u64;
+                }
+            }
+            Ok(())
+        })
+    })?;
+    Ok(format!("ok ns={:.3} garbage={:.3}", rate.ns, rate.garbage))
+}
+
+/// The next record, behind the events that stand before it.
+fn take_one(
+    subscriber: &mut Subscriber,
+    record: &mut Record,
+    events: &mut Batch,
+) -> Result<(), Failure> {
+    while subscriber.take_bytes(record, FOREVER)?.is_none() {
+        subscriber.read(events, NOW)?;
+    }
+    Ok(())
+}
+
+fn take(step: &Step) -> Answer {
+    let records: u64 = step.number("records")?;
+    let (mut record, mut events) = ([0; RECORD_BYTES], Batch::new(1));
+    let rate = rate_of(step, records, || {
+        let mut subscriber = subscriber_of(step.text("directory")?)?;
+        timed(|| (0..records).try_for_each(|_| take_one(&mut subscriber, &mut record, &mut events)))
+    })?;
+    Ok(format!("ok ns={:.3}", rate.ns))
+}
+
+fn publish(step: &Step) -> Answer {
+    let (records, rows): (usize, usize) = (step.number("records")?, step.number("rows")?);
+    let mut publisher = publisher_at(step.text("directory")?, CAPACITY)?;
+    let batch: Vec<Record> = vec![[1; RECORD_BYTES]; rows.clamp(1, records.max(1))];
+    let rate = rate_of(step, records as u64, || {
+        timed(|| {
+            let mut left = records;
+            while left > 0 {
+                let count = left.min(batch.len());
+                publisher.publish_all(&batch[..count], NOW)?;
+                left -= count;
+            }
+            Ok(())
+        })
+    })?;
+    Ok(format!("ok ns={:.3}", rate.ns))
+}
+
+fn publish_one(step: &Step) -> Answer {
+    let records: u64 = step.number("records")?;
+    let mut publisher = publisher_at(step.text("directory")?, CAPACITY)?;
+    let record: Record = [1; RECORD_BYTES];
+    let rate = rate_of(step, records, || {
+        timed(|| {
+            for _ in 0..records {
+                publisher.publish(&record, NOW)?;
+            }
+            Ok(())
+        })
+    })?;
+    Ok(format!("ok ns={:.3}", rate.ns))
+}
+
+/// A bus each way. The subscriber waits for the other side's.
+struct BothWays {
+    publisher: Publisher,
+    subscriber: Subscriber,
+    record: Record,
+    events: Batch,
+}
+
+impl BothWays {
+    fn of(step: &Step) -> Result<BothWays, Failure> {
+        Ok(BothWays {
+            publisher: publisher_at(step.text("out")?, CAPACITY_BOTH_WAYS)?,
+            subscriber: subscriber_of(step.text("in")?)?,
+            record: [1; RECORD_BYTES],
+            events: Batch::new(1),
+        })
+    }
+
+    fn publish(&mut self) -> Result<(), Failure> {
+        self.publisher.publish(&self.record, NOW)?;
+        Ok(())
+    }
+
+    fn take(&mut self) -> Result<(), Failure> {
+        take_one(&mut self.subscriber, &mut self.record, &mut self.events)
+    }
+}
+
+fn echo(step: &Step) -> Answer {
+    let mut ways = BothWays::of(step)?;
+    for _ in 0..step.number::<u64>("count")? {
+        ways.take()?;
+        ways.publish()?;
+    }
+    ok()
+}
+
+fn ping(step: &Step) -> Answer {
+    let mut ways = BothWays::of(step)?;
+    let ns = round_trip_ns(step.number("count")?, || {
+        ways.publish()?;
+        ways.take()
+    })?;
+    Ok(format!("ok ns={ns:.1}"))
+}
+
+fn channel_options() -> ChannelOptions {
+    ChannelOptions { wait: Wait::Busy, retry: START_MAX, ..Default::default() }
+}
+
+fn channel_echo(step: &Step) -> Answer {
+    let options = channel_options();
+    let mut listener = Listener::open(step.text("path")?, &options)?;
+    let mut incoming: Consumer = listener.accept(&options, START_MAX)?;
+    let mut outgoing: Producer = listener.accept(&options, START_MAX)?;
+    for _ in 0..step.number::<u64>("count")? {
+        let messages = incoming.peek(1, FOREVER)?;
+        let payload = messages[0].payload();
+        let mut claim = outgoing.claim(payload.len(), FOREVER)?;
+        claim.copy_from_slice(payload);
+        claim.commit(1)?;
+        messages.release()?;
+    }
+    // It fails where the other side has ended, which it does once it has everything.
+    let _ = outgoing.drain(FOREVER);
+    ok()
+}
+
+fn channel_ping(step: &Step) -> Answer {
+    let (path, options) = (step.text("path")?, channel_options());
+    let mut outgoing = Producer::connect(path, &options, START_MAX)?;
+    let mut incoming = Consumer::connect(path, &options, START_MAX)?;
+    let mut message = [1; MESSAGE_BYTES];
+    let ns = round_trip_ns(step.number("count")?, || {
+        let mut claim = outgoing.claim(MESSAGE_BYTES, FOREVER)?;
+        claim.copy_from_slice(&message);
+        claim.commit(1)?;
+        let messages = incoming.peek(1, FOREVER)?;
+        let payload = messages[0].payload();
+        message.copy_from_slice(payload.get(..MESSAGE_BYTES).ok_or(Failure::Unsupported)?);
+        messages.release()?;
+        Ok(())
+    })?;
+    Ok(format!("ok ns={ns:.1}"))
+}
