@@ -80,12 +80,26 @@ func (b *Batch) rowsBytes() C.size_t    { return C.size_t(len(b.Memory)) }
 func (b *Batch) sequences() *C.uint64_t { return (*C.uint64_t)(unsafe.SliceData(b.Sequences)) }
 func (b *Batch) conflated() *C.uint64_t { return (*C.uint64_t)(unsafe.SliceData(b.Conflated)) }
 
-// take makes what C has said visible.
+// take makes what C has said visible. A read that C was not asked for has brought nothing, too.
 func (b *Batch) take(err error) {
-	b.Kind, b.Count = BatchNothing, 0
-	b.RowBytes, b.First, b.IsSparse = int(b.out.row_bytes), uint64(b.out.first), false
-	if err == nil {
-		b.Kind, b.Count = BatchKind(b.out.kind), int(b.out.count)
-		b.IsSparse = b.out.flags&C.LAPWING_BATCH_SPARSE != 0
+	if err != nil {
+		b.out.kind, b.out.count, b.out.flags = C.LAPWING_BATCH_NOTHING, 0, 0
 	}
+	b.Kind, b.Count = BatchKind(b.out.kind), int(b.out.count)
+	b.RowBytes, b.First = int(b.out.row_bytes), uint64(b.out.first)
+	b.IsSparse = b.out.flags&C.LAPWING_BATCH_SPARSE != 0
+}
+
+// holds is an error where the memory is too small for the rows that the last read has brought: it is not
+// that which was read into.
+func (b *Batch) holds() error {
+	count := int(b.out.count)
+	switch {
+	case len(b.Memory) < count*int(b.out.row_bytes),
+		b.Sequences != nil && len(b.Sequences) < count,
+		b.Conflated != nil && len(b.Conflated) < count:
+		return invalid("the batch's memory or a column holds fewer than the %d rows that were read; "+
+			"change them before a read, and not after it", count)
+	}
+	return nil
 }

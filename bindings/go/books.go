@@ -85,9 +85,13 @@ func NewBooks() (*Books, error) {
 
 // Take takes the batches of one subscriber in their order, events too. ErrMisuse: the batch does not
 // follow the last one. ErrRecordSize: its rows are none of dbn.mbo or of the fold `orders`.
-// ErrInvalidArgument: rows that stand for others (Conflate). Nothing is changed then.
+// ErrInvalidArgument: rows that stand for others (Conflate), or memory that was replaced by a smaller one
+// after the read. Nothing is changed then.
 func (b *Books) Take(batch *Batch) error {
 	return b.call(func(c *C.lapwing_books, e *C.lapwing_error) C.lapwing_result {
+		if err := batch.holds(); err != nil {
+			return refuse(e, err)
+		}
 		return C.lw_books_take(c, &batch.out, batch.rows(), batch.rowsBytes(), batch.sequences(),
 			batch.conflated(), batch.rowsMax(), e)
 	})

@@ -84,10 +84,11 @@ func (c *Consumer) Arm() (bool, error) { return c.arm(0) }
 
 // Close is as that of every handle, but for views that are not done: then it refuses with ErrMisuse.
 func (c *Consumer) Close() error {
-	if err := c.views.refuse(-1); err != nil {
+	refuse := func() error { return c.views.refuse(-1) }
+	if err := refuse(); err != nil { // before the wait under way is ended
 		return err
 	}
-	return c.channel.Close()
+	return c.closeUnless(refuse) // a peek that was under way may have made one
 }
 
 // peek has use called with what C has lent, during the call, so that no other one takes it away.

@@ -164,7 +164,10 @@ func (h *handle[P]) Interrupt() {
 
 // Close gives everything back. It ends the wait under way, and waits for no disk and no peer itself.
 // After it every call answers ErrMisuse, which is os.ErrClosed, too. It may be called again.
-func (h *handle[P]) Close() error {
+func (h *handle[P]) Close() error { return h.closeUnless(func() error { return nil }) }
+
+// closeUnless asks whether something is against it once no call is under way. If so the handle stays open.
+func (h *handle[P]) closeUnless(against func() error) error {
 	if h.core == nil {
 		return nil
 	}
@@ -172,6 +175,10 @@ func (h *handle[P]) Close() error {
 	h.signal()
 	h.busy.Lock()
 	defer h.busy.Unlock()
+	if err := against(); err != nil {
+		h.closing.Store(false)
+		return err
+	}
 	if h.unwatch != nil {
 		h.unwatch()
 		h.unwatch = nil

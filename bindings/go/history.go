@@ -176,11 +176,13 @@ func (v *UnsafeView) UnsafeRow(i int) []byte {
 
 // CopyRows copies rows from index i on, end to end, as many as are there and fit, and returns how many.
 func (v *UnsafeView) CopyRows(rows []byte, i int) int {
+	v.mapping.mu.Lock() // Close waits
+	defer v.mapping.mu.Unlock()
+	defer runtime.KeepAlive(v)
 	count := max(min(len(rows)/v.RowBytes, v.Count-i), 0)
 	for k := range count {
 		copy(rows[k*v.RowBytes:], v.UnsafeRow(i+k))
 	}
-	runtime.KeepAlive(v)
 	return count
 }
 

@@ -39,11 +39,12 @@ func Rows[T any](b *Batch) ([]T, error) {
 	if uintptr(b.RowBytes) != unsafe.Sizeof(record) {
 		return nil, recordSize[T](b.RowBytes)
 	}
-	first := unsafe.Pointer(unsafe.SliceData(b.Memory))
+	rows := b.Rows() // within the memory, whatever became of it
+	first := unsafe.Pointer(unsafe.SliceData(rows))
 	if uintptr(first)%unsafe.Alignof(record) != 0 {
 		return nil, invalid("the batch's memory is not aligned for %T; NewBatch aligns it", record)
 	}
-	return unsafe.Slice((*T)(first), b.Count), nil
+	return unsafe.Slice((*T)(first), len(rows)/b.RowBytes), nil
 }
 
 // BytesOf is the memory of a record, for Publish. T must hold no pointers.

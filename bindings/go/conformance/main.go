@@ -24,6 +24,7 @@ type driver struct {
 var operations = map[string]func(*driver, step) []string{}
 
 func main() {
+	settleRuntime()
 	d := &driver{things: map[string]any{}, running: map[string]chan []string{}}
 	in := bufio.NewScanner(os.Stdin)
 	in.Buffer(nil, 1<<20)

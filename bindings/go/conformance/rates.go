@@ -1,0 +1,268 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"slices"
+	"time"
+
+	"lapwing"
+)
+
+// The steps rate.*, of buses and channels at their highest rate. A publisher without a journal never
+// waits. Other waits have no deadline: a context with one costs a clock reading a call.
+
+const (
+	rateBytes     = 56 // of a record
+	rateCapacity  = 1 << 20
+	echoCapacity  = 4096
+	attachWithin  = 10 * time.Second
+	blockTrips    = 1000
+	messageBytes  = 32
+	echoedMessage = 1 // its type
+)
+
+func init() {
+	for name, operation := range map[string]func(*driver, step) []string{
+		"read":         rateRead,
+		"take":         rateTake,
+		"publish":      ratePublish,
+		"publish-one":  ratePublishOne,
+		"echo":         rateEcho,
+		"ping":         ratePing,
+		"channel-echo": rateChannelEcho,
+		"channel-ping": rateChannelPing,
+	} {
+		operations["rate."+name] = guarded(operation)
+	}
+}
+
+// stopwatch has how long each pass took, and what the runtime allocated during all of them.
+type stopwatch struct {
+	began     time.Time
+	heap      runtime.MemStats
+	took      []time.Duration
+	allocated uint64
+}
+
+func (w *stopwatch) start() {
+	runtime.ReadMemStats(&w.heap)
+	w.began = time.Now()
+}
+
+func (w *stopwatch) stop() {
+	took, before := time.Since(w.began), w.heap.TotalAlloc
+	runtime.ReadMemStats(&w.heap)
+	w.allocated += w.heap.TotalAlloc - before
+	w.took = append(w.took, took)
+}
+
+// perRecord shows the median pass, in ns a record.
+func (w *stopwatch) perRecord(records int) string {
+	return fmt.Sprintf("ns=%.3f", float64(median(w.took))/float64(records))
+}
+
+// measure performs a step's passes, and before them one that does not count.
+func measure(s step, pass func(*stopwatch)) *stopwatch {
+	pass(new(stopwatch))
+	w := new(stopwatch)
+	for range s.number("passes") {
+		pass(w)
+	}
+	return w
+}
+
+func median[T time.Duration | float64](values []T) T {
+	slices.Sort(values)
+	return values[len(values)/2]
+}
+
+func ratedSubscriber(directory string) *lapwing.Subscriber {
+	return must(lapwing.OpenSubscriber(lapwing.SubscriberOptions{
+		Directory: directory, Start: lapwing.StartOldest(), OnGap: lapwing.GapSkip, Wait: lapwing.WaitBusy,
+		Reattach: attachWithin}))
+}
+
+func ratedPublisher(directory string, capacity uint64) *lapwing.Publisher {
+	return must(lapwing.OpenPublisher(context.Background(), lapwing.PublisherOptions{
+		Directory: directory, RecordBytes: rateBytes, Capacity: capacity, NoJournal: true}))
+}
+
+func endPublisher(p *lapwing.Publisher) {
+	check(p.Shutdown(context.Background()))
+	check(p.Close())
+}
+
+// ratedRowBytes is the size of the records of a bus: a session comes before its records.
+func ratedRowBytes(directory string) int {
+	subscriber := ratedSubscriber(directory)
+	defer subscriber.Close()
+	check(subscriber.Read(context.Background(), lapwing.NewBatch(0)))
+	return rowBytes(subscriber)
+}
+
+func rateRead(_ *driver, s step) []string {
+	records, rows := int(s.number("records")), int(s.number("rows"))
+	b := lapwing.NewBatch(rows * ratedRowBytes(s.text("directory")))
+	w := measure(s, func(w *stopwatch) {
+		subscriber := ratedSubscriber(s.text("directory"))
+		defer subscriber.Close()
+		w.start()
+		readRecords(subscriber, b, records)
+		w.stop()
+	})
+	garbage := float64(w.allocated) / float64(records*len(w.took))
+	return ok(w.perRecord(records), fmt.Sprintf("garbage=%.3f", garbage))
+}
+
+func readRecords(s *lapwing.Subscriber, b *lapwing.Batch, count int) {
+	for count > 0 {
+		check(s.Read(context.Background(), b))
+		if b.Kind == lapwing.BatchRecords {
+			count -= b.Count
+		}
+	}
+}
+
+func rateTake(_ *driver, s step) []string {
+	records := int(s.number("records"))
+	w := measure(s, func(w *stopwatch) {
+		subscriber := ratedSubscriber(s.text("directory"))
+		defer subscriber.Close()
+		w.start()
+		takeRecords(subscriber, records)
+		w.stop()
+	})
+	return ok(w.perRecord(records))
+}
+
+// takeRecords iterates, which is faster than Take: a call of cgo is paid once for many records.
+func takeRecords(s *lapwing.Subscriber, count int) {
+	for item, err := range s.Items(context.Background()) {
+		check(err)
+		if item.Kind != lapwing.BatchRecords {
+			continue
+		}
+		if count--; count == 0 {
+			return
+		}
+	}
+}
+
+func ratePublish(_ *driver, s step) []string {
+	records, rows := int(s.number("records")), int(s.number("rows"))
+	publisher := ratedPublisher(s.text("directory"), rateCapacity)
+	defer endPublisher(publisher)
+	batch := make([]byte, rows*rateBytes)
+	w := measure(s, func(w *stopwatch) {
+		w.start()
+		for left := records; left > 0; left -= rows {
+			must(publisher.PublishBatch(lapwing.NoWait, batch[:min(left, rows)*rateBytes], rateBytes))
+		}
+		w.stop()
+	})
+	return ok(w.perRecord(records))
+}
+
+func ratePublishOne(_ *driver, s step) []string {
+	records := int(s.number("records"))
+	publisher := ratedPublisher(s.text("directory"), rateCapacity)
+	defer endPublisher(publisher)
+	record := make([]byte, rateBytes)
+	w := measure(s, func(w *stopwatch) {
+		w.start()
+		for range records {
+			must(publisher.Publish(lapwing.NoWait, record))
+		}
+		w.stop()
+	})
+	return ok(w.perRecord(records))
+}
+
+// takeNext takes the next record, and reads the events before it.
+func takeNext(s *lapwing.Subscriber, record []byte) {
+	for {
+		_, err := s.Take(context.Background(), record)
+		if lapwing.CodeOf(err) != lapwing.ErrEventDue {
+			check(err)
+			return
+		}
+		check(s.Read(context.Background(), lapwing.NewBatch(0)))
+	}
+}
+
+func rateEcho(_ *driver, s step) []string {
+	publisher := ratedPublisher(s.text("out"), echoCapacity)
+	defer endPublisher(publisher)
+	subscriber := ratedSubscriber(s.text("in"))
+	defer subscriber.Close()
+	record := make([]byte, rateBytes)
+	for range s.number("count") {
+		takeNext(subscriber, record)
+		must(publisher.Publish(lapwing.NoWait, record))
+	}
+	return ok()
+}
+
+func ratePing(_ *driver, s step) []string {
+	publisher := ratedPublisher(s.text("out"), echoCapacity)
+	defer endPublisher(publisher)
+	subscriber := ratedSubscriber(s.text("in"))
+	defer subscriber.Close()
+	record := make([]byte, rateBytes)
+	return roundTrips(s, func() {
+		must(publisher.Publish(lapwing.NoWait, record))
+		takeNext(subscriber, record)
+	})
+}
+
+// roundTrips answers with the median block, in ns a round trip. The first block warms up.
+func roundTrips(s step, trip func()) []string {
+	var blocks []float64
+	for left := int(s.number("count")); left > 0; left -= blockTrips {
+		trips := min(left, blockTrips)
+		began := time.Now()
+		for range trips {
+			trip()
+		}
+		blocks = append(blocks, float64(time.Since(began))/float64(trips))
+	}
+	if len(blocks) > 1 {
+		blocks = blocks[1:]
+	}
+	return ok(fmt.Sprintf("ns=%.1f", median(blocks)))
+}
+
+// Receive and Send copy 32 bytes, and cost a call of cgo less than a view and a claim.
+
+func rateChannelEcho(_ *driver, s step) []string {
+	ctx, options := context.Background(), lapwing.ChannelOptions{Wait: lapwing.WaitBusy}
+	listener := must(lapwing.Listen(s.text("path"), lapwing.ListenerOptions{}))
+	defer listener.Close()
+	consumer := must(listener.AcceptConsumer(ctx, options))
+	defer consumer.Close()
+	producer := must(listener.AcceptProducer(ctx, options))
+	defer producer.Close()
+	var message lapwing.Message
+	for range s.number("count") {
+		check(consumer.Receive(ctx, &message))
+		check(producer.Send(ctx, message))
+	}
+	_ = producer.Drain(ctx) // the peer may close as soon as it has the last message
+	return ok()
+}
+
+func rateChannelPing(_ *driver, s step) []string {
+	ctx, options := context.Background(), lapwing.ChannelOptions{Wait: lapwing.WaitBusy, Retry: attachWithin}
+	producer := must(lapwing.ConnectProducer(ctx, s.text("path"), options))
+	defer producer.Close()
+	consumer := must(lapwing.ConnectConsumer(ctx, s.text("path"), options))
+	defer consumer.Close()
+	sent := lapwing.Message{Type: echoedMessage, Payload: make([]byte, messageBytes)}
+	var message lapwing.Message
+	return roundTrips(s, func() {
+		check(producer.Send(ctx, sent))
+		check(consumer.Receive(ctx, &message))
+	})
+}
