@@ -42,6 +42,19 @@ absl::Status record_size(const lapwing_batch& batch, const char* what, std::size
                                                     what, ", which have ", bytes));
 }
 
+// The caller may have put another memory into the batch since it was read.
+absl::Status check_memory(const lapwing_batch& batch) {
+  const std::size_t fit =
+      batch.rows == nullptr || batch.row_bytes == 0 ? 0 : batch.rows_bytes / batch.row_bytes;
+  const bool has_column = batch.sequences != nullptr || batch.conflated != nullptr;
+  const std::size_t places = has_column ? std::min(fit, batch.rows_max) : fit;
+  if (batch.count <= places) return absl::OkStatus();
+  return make_error(
+      Errc::kInvalidArgument,
+      absl::StrCat("the batch says that it has ", batch.count, " rows of ", batch.row_bytes,
+                   " bytes, and its memory has places for ", places, "; give it as it was read"));
+}
+
 Sequence sequence_of(const lapwing_batch& batch, std::size_t i) {
   return (batch.flags & LAPWING_BATCH_SPARSE) != 0 ? batch.sequences[i] : batch.first + i;
 }
@@ -50,6 +63,7 @@ absl::Status BooksOfBatches::check_records(const lapwing_batch& batch) const {
   if (batch.row_bytes != sizeof(dbn::MboMsg)) {
     return record_size(batch, "records of dbn.mbo", sizeof(dbn::MboMsg));
   }
+  if (absl::Status good = check_memory(batch); !good.ok()) return good;
   const bool is_sparse = (batch.flags & LAPWING_BATCH_SPARSE) != 0;
   if (is_sparse && batch.sequences == nullptr) {
     return make_error(Errc::kInvalidArgument,
@@ -136,6 +150,7 @@ absl::Status BooksOfBatches::take(const lapwing_batch& batch) {
       if (batch.row_bytes != sizeof(OrderEntry)) {
         return record_size(batch, "entries of the fold `orders`", sizeof(OrderEntry));
       }
+      if (absl::Status good = check_memory(batch); !good.ok()) return good;
       take_state(batch);
       return absl::OkStatus();
     case LAPWING_BATCH_EVENT:

@@ -129,6 +129,32 @@ TEST_CASE("a batch that does not follow is refused and changes nothing") {
   CHECK(after.orders == 1);
 }
 
+TEST_CASE("rows that the batch's memory has no place for are refused and change nothing") {
+  const Books books = make_books();
+  std::vector<dbn::MboMsg> rows = {add(1, dbn::Side::kBid, 100, 5), add(2, dbn::Side::kBid, 99, 5)};
+  const lapwing_batch good = batch_of(rows, 1);
+  lapwing_batch batch = good;
+  std::uint64_t sequences[2] = {1, 2};
+  SECTION("no memory") {
+    batch.rows = nullptr;
+  }
+  SECTION("memory for one row") {
+    batch.rows_bytes = sizeof rows[0];
+  }
+  SECTION("a column for one row") {
+    batch.sequences = sequences;
+    batch.rows_max = 1;
+  }
+  SECTION("a count beyond all memory") {
+    batch.count = SIZE_MAX;
+  }
+  CHECK(lapwing_books_take(books.get(), &batch, nullptr) == LAPWING_INVALID_ARGUMENT);
+  auto info = sized<lapwing_books_info>();
+  REQUIRE(lapwing_books_inspect(books.get(), &info, nullptr) == LAPWING_OK);
+  CHECK(info.orders == 0);
+  CHECK(lapwing_books_take(books.get(), &good, nullptr) == LAPWING_OK);
+}
+
 TEST_CASE("after a gap the books go on where the records do, and are stale") {
   const Books books = make_books();
   std::vector<dbn::MboMsg> rows = {add(1, dbn::Side::kBid, 100, 5)};

@@ -598,7 +598,8 @@ typedef struct lapwing_order {
 LAPWING_API lapwing_result lapwing_books_create(lapwing_books **books, lapwing_error *error);
 /* The batches of one subscriber in their order, and all its events. misuse: the batch does not follow the
  * last one; record-size: its rows are none of dbn.mbo or of the fold `orders`; invalid-argument: rows
- * that stand for others (LAPWING_SUBSCRIBER_CONFLATE). Nothing is changed then. */
+ * that stand for others (LAPWING_SUBSCRIBER_CONFLATE), or that the batch's memory has no place for.
+ * Nothing is changed then. */
 LAPWING_API lapwing_result lapwing_books_take(lapwing_books *books, const lapwing_batch *batch,
     lapwing_error *error);
 LAPWING_API lapwing_result lapwing_books_inspect(lapwing_books *books, lapwing_books_info *info,
