@@ -9,7 +9,7 @@ import numpy as np
 import lapwing
 from lapwing.schema import ROLES, TYPES, UNITS
 from rows import Run, digest, event_line, item_lines, rows
-from steps import Answers, Step, bit, ok, result, step
+from steps import Answers, Step, bit, ok, opened, result, step
 
 ROW_BYTES_UNKNOWN = 4096
 ROWS_PER_BATCH = 4096
@@ -106,7 +106,7 @@ def _(step: Step) -> Answers:
 
 @step("publisher.close")
 def _(step: Step) -> Answers:
-    step.used().close(step.timeout())
+    opened(step).close(step.timeout())
     return ok()
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import lapwing
 from rows import digest, row
-from steps import Answers, Step, bit, ok, result, step
+from steps import Answers, Step, bit, ok, opened, result, step
 
 ROLES = {"producer": lapwing.Producer, "consumer": lapwing.Consumer, "duplex": lapwing.Duplex}
 
@@ -108,7 +108,7 @@ def _(step: Step) -> Answers:
 
 @step("channel.close")
 def _(step: Step) -> Answers:
-    step.used().close()
+    opened(step).close()
     return ok()
 
 

@@ -60,5 +60,7 @@ if __name__ == "__main__":
     # The operations add themselves.
     import buses  # noqa: F401
     import channels  # noqa: F401
+    import misuse  # noqa: F401
+    import rates  # noqa: F401
 
     sys.exit(main())

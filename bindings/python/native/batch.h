@@ -5,6 +5,9 @@
 #include <nanobind/nanobind.h>
 #include <native/call.h>
 
+#include <algorithm>
+#include <cstddef>
+
 namespace lapwing_python {
 
 // Rows go into `rows`, or where it is None nowhere: events need no memory. The columns may be None.
@@ -20,9 +23,9 @@ class Batch {
     batch.sequences = sequences_.column();
     batch.conflated = conflated_.column();
     if (batch.sequences != nullptr) batch.rows_max = sequences_.column_rows();
-    if (batch.conflated != nullptr &&
-        (batch.rows_max == 0 || conflated_.column_rows() < batch.rows_max)) {
-      batch.rows_max = conflated_.column_rows();
+    if (batch.conflated != nullptr) {
+      const std::size_t most = conflated_.column_rows();
+      batch.rows_max = batch.sequences == nullptr ? most : std::min(batch.rows_max, most);
     }
   }
 

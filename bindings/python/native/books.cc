@@ -47,6 +47,8 @@ class Books : public Handle {
     batch.conflated = conflated_column.column();
     batch.count = row_bytes == 0 ? 0 : memory.bytes() / row_bytes;
     batch.rows_max = batch.count;
+    check_column(sequence_column, batch.count);
+    check_column(conflated_column, batch.count);
     batch.first = first;
     batch.row_bytes = row_bytes;
     batch.flags = is_sparse ? LAPWING_BATCH_SPARSE : 0;
@@ -113,12 +115,18 @@ class Books : public Handle {
   }
 
  private:
+  static void check_column(const Memory& column, std::size_t rows) {
+    if (column.column() != nullptr && column.column_rows() < rows) {
+      raise(LAPWING_INVALID_ARGUMENT,
+            "a column has fewer numbers than there are rows. Pass the item as it was read");
+    }
+  }
   void take(const lapwing_batch& batch) {
     const Use use(*this);
     Failure failure;
     lapwing_result result = LAPWING_OK;
     {
-      nb::gil_scoped_release released;
+      const WithoutGil released;
       result = api.books_take(books_, &batch, &failure);
     }
     check(result, failure);

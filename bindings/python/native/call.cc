@@ -1,9 +1,11 @@
 #include <native/call.h>
 #include <native/functions.h>
+#include <native/values.h>
 #include <signal.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdint>
 
 namespace lapwing_python {
 
@@ -14,17 +16,42 @@ namespace lapwing_python {
 
 namespace {
 
+// An exception by its fields alone. Error.__init__ would be Python code under this frame, and a
+// thread that is inside of it when the interpreter ends is unwound: see ~WithoutGil().
+nb::object made_without_init(nb::handle type, const nb::tuple& arguments) {
+  auto* const made_of = reinterpret_cast<PyTypeObject*>(type.ptr());
+  PyObject* const error = made_of->tp_new(made_of, arguments.ptr(), nullptr);
+  if (error == nullptr) raise_python();
+  return nb::steal(error);
+}
+
 [[noreturn]] void raise_words(lapwing_result code, int sys_errno, const char* words,
                               Detail detail) {
   static const nb::handle type =
       nb::getattr(nb::module_::import_("lapwing.error"), "Error").release();
-  const nb::object error = type(code, api.error_name(code), words, sys_errno);
+  const nb::str name = text_of(api.error_name(code));
+  const nb::str message = text_of(words);
+  const nb::object error = made_without_init(type, nb::make_tuple(code, name, message, sys_errno));
+  error.attr("number") = code;
+  error.attr("name") = name;
+  error.attr("message") = message;
+  error.attr("errno") = sys_errno;
   if (detail.name != nullptr) error.attr(detail.name) = detail.value;
   PyErr_SetObject(type.ptr(), error.ptr());
   raise_python();
 }
 
 }  // namespace
+
+WithoutGil::~WithoutGil() {
+  try {
+    PyEval_RestoreThread(state_);
+  } catch (...) {
+    // The interpreter is ending. Before 3.14 it unwinds the stack of a thread that takes the GIL,
+    // and no destructor lets that pass: this thread waits for the end of the process, as in 3.14.
+    for (;;) pause();
+  }
+}
 
 void raise(lapwing_result code, const lapwing_error& failure, Detail detail) {
   raise_words(code, failure.sys_errno, failure.message, detail);
@@ -113,8 +140,26 @@ bool was_interrupted(Handle& handle) {
 
 // ---- memory ---------------------------------------------------------------------------
 
+namespace {
+
+// Whether it is an array of Python's objects: their addresses are no bytes to publish, and bytes of
+// records are no addresses.
+bool has_objects(nb::handle memory) {
+  static const nb::handle array = nb::getattr(nb::module_::import_("numpy"), "ndarray").release();
+  static const nb::handle dtype = PyUnicode_InternFromString("dtype");
+  static const nb::handle has_object = PyUnicode_InternFromString("hasobject");
+  return PyObject_TypeCheck(memory.ptr(), reinterpret_cast<PyTypeObject*>(array.ptr())) &&
+         nb::getattr(nb::getattr(memory, dtype), has_object).ptr() == Py_True;
+}
+
+}  // namespace
+
 Memory::Memory(nb::handle object, Access access) {
   if (object.is_none()) return;
+  if (has_objects(object)) {
+    raise(LAPWING_INVALID_ARGUMENT,
+          "the array holds Python objects. Pass one whose dtype is of plain fields");
+  }
   const int flags = PyBUF_C_CONTIGUOUS | (access == Access::kWrite ? PyBUF_WRITABLE : 0);
   if (PyObject_GetBuffer(object.ptr(), &view_, flags) != 0) raise_python();
 }
@@ -125,6 +170,16 @@ Memory::~Memory() {
 
 std::size_t Memory::item_bytes() const {
   return view_.ndim <= 1 ? static_cast<std::size_t>(view_.itemsize) : 1;
+}
+
+std::uint64_t* Memory::column() const {
+  if (view_.obj == nullptr) return nullptr;
+  const bool is_aligned = reinterpret_cast<std::uintptr_t>(view_.buf) % alignof(std::uint64_t) == 0;
+  if (view_.itemsize != sizeof(std::uint64_t) || !is_aligned) {
+    raise(LAPWING_INVALID_ARGUMENT,
+          "a column holds 8-byte numbers. Pass numpy.empty(rows, numpy.uint64)");
+  }
+  return static_cast<std::uint64_t*>(view_.buf);
 }
 
 }  // namespace lapwing_python

@@ -87,6 +87,18 @@ class Armed {
   Handle* before_;
 };
 
+// Without the GIL for its scope.
+class WithoutGil {
+ public:
+  WithoutGil() : state_(PyEval_SaveThread()) {}
+  WithoutGil(const WithoutGil&) = delete;
+  WithoutGil& operator=(const WithoutGil&) = delete;
+  ~WithoutGil();
+
+ private:
+  PyThreadState* state_;
+};
+
 // Signals reach Python on this thread alone.
 bool is_main_thread();
 
@@ -125,10 +137,10 @@ lapwing_result call_whole(Handle& handle, std::int64_t timeout_ns, Call&& call) 
     if (is_main_thread()) {
       const Armed armed(handle);
       if (PyErr_CheckSignals() != 0) raise_python();  // one that came before
-      nb::gil_scoped_release released;
+      const WithoutGil released;
       result = call(left);
     } else {
-      nb::gil_scoped_release released;
+      const WithoutGil released;
       result = call(left);
     }
     if (result != LAPWING_INTERRUPTED || was_interrupted(handle)) return result;
@@ -145,7 +157,7 @@ lapwing_result wait(Handle& handle, std::int64_t timeout_ns, Gil gil, Call&& cal
   if (gil == Gil::kHeld) {
     result = call(std::int64_t{0});
   } else {
-    nb::gil_scoped_release released;
+    const WithoutGil released;
     result = call(std::int64_t{0});
   }
   if (result == LAPWING_INTERRUPTED) {
@@ -156,7 +168,7 @@ lapwing_result wait(Handle& handle, std::int64_t timeout_ns, Gil gil, Call&& cal
   const bool is_short = timeout_ns >= 0 && timeout_ns <= kShortWaitNs;
   const Timeout timeout(timeout_ns);
   {
-    nb::gil_scoped_release released;
+    const WithoutGil released;
     result = call(is_short ? timeout_ns : kShortWaitNs);
   }
   if (result == LAPWING_INTERRUPTED) {
@@ -181,8 +193,8 @@ class Memory {
   std::size_t bytes() const { return static_cast<std::size_t>(view_.len); }
   // Of one element, where the object is a list of elements; 1: it is plain bytes.
   std::size_t item_bytes() const;
-  // As a column of 8-byte numbers.
-  std::uint64_t* column() const { return static_cast<std::uint64_t*>(view_.buf); }
+  // As a column of 8-byte numbers; null where the object is None. Raises where it is none.
+  std::uint64_t* column() const;
   std::size_t column_rows() const { return bytes() / sizeof(std::uint64_t); }
 
  private:

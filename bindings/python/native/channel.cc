@@ -85,7 +85,7 @@ void Channel::free_now() {
   for (const auto& message : peeked_) message->is_ended = true;
   peeked_.clear();
   lapwing_channel* freed = std::exchange(channel_, nullptr);
-  nb::gil_scoped_release released;
+  const WithoutGil released;
   api.channel_destroy(&freed);
 }
 
@@ -125,8 +125,15 @@ void Channel::abort() {
   end_claim();
 }
 
+void Channel::send(nb::handle payload, std::uint32_t type, std::int64_t timeout_ns) {
+  const Use use(*this);
+  const Memory memory(payload, Memory::Access::kRead);
+  const lapwing_message message = message_of(memory, type);
+  send_all(&message, 1, timeout_ns);
+}
+
 // Of (payload, type) pairs. Returns how many were sent.
-std::size_t Channel::send(const nb::list& messages, std::int64_t timeout_ns) {
+std::size_t Channel::send_many(const nb::list& messages, std::int64_t timeout_ns) {
   const Use use(*this);
   std::deque<Memory> memories;
   messages_.clear();
@@ -136,13 +143,18 @@ std::size_t Channel::send(const nb::list& messages, std::int64_t timeout_ns) {
     const Memory& memory = memories.emplace_back(payload, Memory::Access::kRead);
     messages_.push_back(message_of(memory, nb::cast<std::uint32_t>(pair[1])));
   }
+  return send_all(messages_.data(), messages_.size(), timeout_ns);
+}
+
+std::size_t Channel::send_all(const lapwing_message* messages, std::size_t count,
+                              std::int64_t timeout_ns) {
   check_claim();
   Failure failure;
   std::size_t done = 0;
   const lapwing_result result = wait(*this, timeout_ns, Gil::kHeld, [&](std::int64_t left) {
     std::size_t sent = 0;
-    const lapwing_result code = api.channel_send(channel_, messages_.data() + done,
-                                                 messages_.size() - done, left, &sent, &failure);
+    const lapwing_result code =
+        api.channel_send(channel_, messages + done, count - done, left, &sent, &failure);
     done += sent;
     return code;
   });
@@ -290,7 +302,7 @@ void Channel::close() {
   Failure failure;
   lapwing_result result = LAPWING_OK;
   {
-    nb::gil_scoped_release released;
+    const WithoutGil released;
     result = api.channel_close(channel_, &failure);
   }
   check(result, failure);
@@ -310,7 +322,7 @@ std::unique_ptr<Channel> connect(const std::string& path, std::uint32_t role,
   Failure failure;
   lapwing_result result = LAPWING_OK;
   {
-    nb::gil_scoped_release released;
+    const WithoutGil released;
     result = api.channel_connect(path.c_str(), role, &options, timeout_ns, &channel, &failure);
   }
   check(result, failure);
@@ -352,7 +364,8 @@ void bind_channel(nb::module_& module) {
           arg("bytes"), arg("timeout_ns"))
       .def("commit", &Channel::commit, arg("bytes"), arg("type"))
       .def("abort", &Channel::abort)
-      .def("send", &Channel::send, arg("messages"), arg("timeout_ns"))
+      .def("send", &Channel::send, arg("payload"), arg("type"), arg("timeout_ns"))
+      .def("send_many", &Channel::send_many, arg("messages"), arg("timeout_ns"))
       .def("drain", &Channel::drain, arg("timeout_ns"))
       .def(
           "peek",

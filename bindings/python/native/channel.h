@@ -38,7 +38,8 @@ class Channel : public Handle {
   Claim claim(nb::handle self, std::size_t bytes, std::int64_t timeout_ns);
   void commit(std::size_t bytes, std::uint32_t type);
   void abort();
-  std::size_t send(const nb::list& messages, std::int64_t timeout_ns);
+  void send(nb::handle payload, std::uint32_t type, std::int64_t timeout_ns);
+  std::size_t send_many(const nb::list& messages, std::int64_t timeout_ns);
   void drain(std::int64_t timeout_ns);
   nb::list peek(nb::handle self, std::size_t max, std::int64_t timeout_ns);
   void release(std::size_t count);
@@ -56,6 +57,7 @@ class Channel : public Handle {
   void close();
 
  private:
+  std::size_t send_all(const lapwing_message* messages, std::size_t count, std::int64_t timeout_ns);
   void check_claim() const;
   void end_claim();
 

@@ -15,7 +15,7 @@ class Cursor : public Handle {
     Failure failure;
     lapwing_result result = LAPWING_OK;
     {
-      nb::gil_scoped_release released;
+      const WithoutGil released;
       result = api.cursor_open(path.c_str(), durable ? LAPWING_CURSOR_DURABLE : 0, timeout_ns,
                                &cursor_, &failure);
     }
@@ -26,7 +26,7 @@ class Cursor : public Handle {
   bool is_open() const override { return cursor_ != nullptr; }
   void free_now() override {
     lapwing_cursor* freed = std::exchange(cursor_, nullptr);
-    nb::gil_scoped_release released;
+    const WithoutGil released;
     api.cursor_destroy(&freed);
   }
 
@@ -45,7 +45,7 @@ class Cursor : public Handle {
     Failure failure;
     lapwing_result result = LAPWING_OK;
     {
-      nb::gil_scoped_release released;
+      const WithoutGil released;
       result = api.cursor_commit(cursor_, &position, bytes, file, &failure);
     }
     check(result, failure);

@@ -48,7 +48,7 @@ class History : public Handle {
     Failure failure;
     lapwing_result result = LAPWING_OK;
     {
-      nb::gil_scoped_release released;
+      const WithoutGil released;
       result = api.history_open(directory.c_str(), &history_, &failure);
     }
     check(result, failure);
@@ -58,7 +58,7 @@ class History : public Handle {
   bool is_open() const override { return history_ != nullptr; }
   void free_now() override {
     lapwing_history* freed = std::exchange(history_, nullptr);
-    nb::gil_scoped_release released;
+    const WithoutGil released;
     api.history_destroy(&freed);
   }
 
@@ -69,7 +69,7 @@ class History : public Handle {
     info.struct_size = sizeof info;
     lapwing_result result = LAPWING_OK;
     {
-      nb::gil_scoped_release released;
+      const WithoutGil released;
       result = api.history_inspect(history_, &info, &failure);
     }
     check(result, failure);
@@ -82,7 +82,7 @@ class History : public Handle {
     Failure failure;
     lapwing_result result = LAPWING_OK;
     {
-      nb::gil_scoped_release released;
+      const WithoutGil released;
       result = api.history_read(history_, first, &into.batch, &failure);
     }
     check(result, failure, {"row_bytes", into.batch.row_bytes});
@@ -95,7 +95,7 @@ class History : public Handle {
     std::uint64_t sequence = 0;
     lapwing_result result = LAPWING_OK;
     {
-      nb::gil_scoped_release released;
+      const WithoutGil released;
       result = api.history_find_time(history_, utc_ns, &sequence, &failure);
     }
     check(result, failure);
@@ -109,7 +109,7 @@ class History : public Handle {
     view.struct_size = sizeof view;
     lapwing_result result = LAPWING_OK;
     {
-      nb::gil_scoped_release released;
+      const WithoutGil released;
       result = api.history_map(history_, first, last, &view, &failure);
     }
     check(result, failure);

@@ -18,7 +18,7 @@ class Listener : public Handle {
   }
   void free_now() override {
     lapwing_listener* freed = std::exchange(listener_, nullptr);
-    nb::gil_scoped_release released;
+    const WithoutGil released;
     api.listener_destroy(&freed);
   }
 
@@ -80,7 +80,7 @@ std::unique_ptr<Listener> take_over(const std::string& path, const nb::object& p
   Failure failure;
   lapwing_result result = LAPWING_OK;
   {
-    nb::gil_scoped_release released;
+    const WithoutGil released;
     result = api.listener_take_over(path.c_str(), &options, timeout_ns, &listener, &failure);
   }
   check(result, failure);

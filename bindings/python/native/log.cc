@@ -30,7 +30,7 @@ void write_line(void* user, const char* line) {
 
 // Lines go into the pipe, if `fd` is not -1; else into the queue, or nowhere.
 void set_log(int fd, bool queue) {
-  nb::gil_scoped_release released;
+  const WithoutGil released;
   api.log_set(fd < 0 ? nullptr : &write_line, reinterpret_cast<void*>(std::intptr_t{fd}), queue);
 }
 

@@ -19,7 +19,7 @@ class Publisher : public Handle {
     Failure failure;
     lapwing_result result = LAPWING_OK;
     {
-      nb::gil_scoped_release released;
+      const WithoutGil released;
       result = api.publisher_open(&options, timeout_ns, &publisher_, &failure);
     }
     check(result, failure);
@@ -35,7 +35,7 @@ class Publisher : public Handle {
   }
   void free_now() override {
     lapwing_publisher* freed = std::exchange(publisher_, nullptr);
-    nb::gil_scoped_release released;
+    const WithoutGil released;
     api.publisher_destroy(&freed);
   }
 

@@ -21,7 +21,7 @@ nb::tuple fields_of(const std::string& directory, const std::string& name) {
   for (;;) {  // the description may change between two calls
     lapwing_result result = LAPWING_OK;
     {
-      nb::gil_scoped_release released;
+      const WithoutGil released;
       result = api.schema_fields(or_null(directory), or_null(name), &schema, fields.data(),
                                  fields.size(), text.data(), text.size(), &failure);
     }

@@ -26,7 +26,7 @@ class Subscriber : public Handle {
   }
   void free_now() override {
     lapwing_subscriber* freed = std::exchange(subscriber_, nullptr);
-    nb::gil_scoped_release released;
+    const WithoutGil released;
     api.subscriber_destroy(&freed);
   }
 

@@ -1,29 +1,6 @@
 """The conformance driver keeps its contract: tests/conformance/bindings/README.md."""
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-
-DRIVER = Path(__file__).parents[1] / "conformance" / "driver.py"
-
-
-def drive(folder, steps, **environment):
-    """The answers of each step, a list of lines."""
-    done = subprocess.run(
-        [sys.executable, DRIVER],
-        input="\n".join(steps) + "\n",
-        capture_output=True,
-        text=True,
-        cwd=folder,
-        env=os.environ | environment,
-        timeout=60,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    answers = done.stdout.split("\n.\n")
-    assert answers.pop() == ""
-    return [answer.split("\n") for answer in answers]
+from driving import drive
 
 
 def test_a_bus_is_published_and_read(tmp_path):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import warnings
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
 from . import _native
+from .error import Error
 
 Native = TypeVar("Native", bound=_native.Handle)
 Self = TypeVar("Self", bound="Handle")
@@ -17,6 +19,8 @@ class Handle(Generic[Native]):
     """An object of the library's. One thread at a time uses it; any thread may interrupt()."""
 
     _handle: Native
+    _is_closed = False  # close() has ended it, and destroy() is left to do
+    _closes_after_an_exception = True
 
     @property
     def is_open(self) -> bool:
@@ -39,15 +43,25 @@ class Handle(Generic[Native]):
         return self
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
-        if self.is_open:
+        if not self.is_open:
+            return
+        try:
+            if kind is None or self._closes_after_an_exception:
+                self.close()
+        except Error as failed:
+            if failed.name != "forked":  # a child leaves what is open to its parent
+                raise
+        finally:
             self.destroy()
 
     def __del__(self) -> None:
         handle = getattr(self, "_handle", None)
         if handle is None or not handle.is_open:
             return
-        warnings.warn(f"{self!r} was not closed", ResourceWarning, source=self, stacklevel=2)
-        handle.destroy()
+        if not self._is_closed:
+            warnings.warn(f"{self!r} was not closed", ResourceWarning, source=self, stacklevel=2)
+        with contextlib.suppress(Error):  # memory that a view shows: freed with the last view
+            handle.destroy()
 
 
 def opened(open_handle: Callable[[], Native], timeout: float | None) -> Native:

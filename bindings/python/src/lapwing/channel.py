@@ -12,7 +12,7 @@ from ._arguments import WAIT, duration_ns, flags_of, number_of, text_of, timeout
 from ._event_loop import readable
 from ._handle import Handle, opened
 from ._native import Message
-from .error import Error
+from .error import Error, misuse
 
 Role = TypeVar("Role", bound="Channel")
 Wait = Literal["busy", "backoff", "park"]
@@ -114,12 +114,9 @@ class Channel(Handle[_native.Channel]):
 
     def close(self) -> None:
         """Ends the channel, which the other side learns at once. Messages stay valid."""
-        self._handle.close()
-
-    def __exit__(self, kind: object, error: object, trace: object) -> None:
         if self.is_open:
-            self.close()
-            self.destroy()
+            self._handle.close()
+            self._is_closed = True
 
     async def _arrival(self) -> None:
         if self.arm():
@@ -148,11 +145,18 @@ class Claim:
 
     def commit(self, bytes: int | None = None) -> None:
         """Sends the first `bytes`, or all. misuse: a view of the memory is alive."""
+        self._check_open()
         self._channel.commit(len(self) if bytes is None else bytes, self._type)
 
     def abort(self) -> None:
         """Sends nothing."""
+        self._check_open()
         self._channel.abort()
+
+    def _check_open(self) -> None:
+        """The channel knows its newest claim alone, which is not to be taken for this one."""
+        if not self._memory.is_open:
+            raise misuse("the claim has ended: by commit, abort, another claim or destroy()")
 
     def __enter__(self) -> memoryview:
         self._view = self.view()
@@ -181,13 +185,13 @@ class Producer(Channel):
 
     def send(self, payload: object, type: int = 0, timeout: float | None = None) -> None:
         """Copies one message into the channel."""
-        self._handle.send([(payload, type)], timeout_ns(timeout))
+        self._handle.send(payload, type, timeout_ns(timeout))
 
     def send_many(
         self, messages: Iterable[tuple[object, int]], timeout: float | None = None
     ) -> int:
         """The same of (payload, type) pairs. Error.sent says how many a call sent that failed."""
-        return self._handle.send(list(messages), timeout_ns(timeout))
+        return self._handle.send_many(list(messages), timeout_ns(timeout))
 
     def drain(self, timeout: float | None = None) -> None:
         """Waits until the consumer has released everything."""
@@ -296,13 +300,13 @@ class Duplex(Channel):
 
     def send(self, payload: object, type: int = 0, timeout: float | None = None) -> None:
         """Sends a one-way message."""
-        self._handle.send([(payload, type)], timeout_ns(timeout))
+        self._handle.send(payload, type, timeout_ns(timeout))
 
     def send_many(
         self, messages: Iterable[tuple[object, int]], timeout: float | None = None
     ) -> int:
         """The same of (payload, type) pairs. Error.sent says how many a call sent that failed."""
-        return self._handle.send(list(messages), timeout_ns(timeout))
+        return self._handle.send_many(list(messages), timeout_ns(timeout))
 
     def next(self, timeout: float | None = None) -> Request:
         """The next call or one-way message of the other side."""

@@ -38,3 +38,8 @@ Error.__module__ = "lapwing"
 def invalid(message: str) -> Error:
     """An error of this package's own about an argument."""
     return Error(1, "invalid-argument", message)
+
+
+def misuse(message: str) -> Error:
+    """An error of this package's own about a call that cannot be right."""
+    return Error(29, "misuse", message)

@@ -25,6 +25,8 @@ class Publisher(Handle[_native.Publisher]):
     `with` closes the session at its end, and destroys the publisher at once after an exception.
     """
 
+    _closes_after_an_exception = False
+
     def __init__(
         self,
         directory: str | os.PathLike[str],
@@ -115,13 +117,6 @@ class Publisher(Handle[_native.Publisher]):
 
         timed-out: a thread of the library's goes on with it, and a later close says how it ended.
         """
-        self._handle.close(timeout_ns(timeout))
-
-    def __exit__(self, kind: object, error: object, trace: object) -> None:
-        if not self.is_open:
-            return
-        try:
-            if kind is None:
-                self.close()
-        finally:
-            self.destroy()
+        if self.is_open:
+            self._handle.close(timeout_ns(timeout))
+            self._is_closed = True

@@ -15,7 +15,7 @@ from ._event_loop import readable
 from ._handle import Handle
 from ._native import Event, Position
 from .cursor import Cursor
-from .error import Error
+from .error import Error, invalid
 from .records import Item, Records, State, dtype_of
 from .schema import Schema
 
@@ -153,6 +153,8 @@ class Subscriber(Handle[_native.Subscriber]):
 
         Raises would-block or timed-out: nothing is there. closed: the end.
         """
+        if rows < 1:
+            raise invalid(f"rows is {rows}; a batch has room for one row at least")
         sequences = np.empty(rows, np.uint64) if self._is_sparse else None
         conflated = np.empty(rows, np.uint64) if self._is_sparse else None
         while True:

@@ -1,0 +1,294 @@
+"""Steps of what a program must not do, as a program in Python does it."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import os
+import signal
+import sys
+import threading
+import time
+import weakref
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NoReturn
+
+import numpy as np
+
+import lapwing
+from rows import row, rows
+from steps import Answers, Step, ok, step
+
+RECORD_BYTES = 16
+ROWS = 16
+SEGMENT_BYTES = 65536
+SECONDS = 10.0
+
+Call = Callable[[], Any]
+
+
+def name_of(call: Call) -> str:
+    """The name of the error that it raises: of Lapwing's, or Python's own; "ok": none."""
+    try:
+        call()
+    except lapwing.Error as error:
+        return error.name
+    except Exception as error:
+        return type(error).__name__
+    return "ok"
+
+
+def names_of(calls: Iterable[Call]) -> str:
+    """The different ones."""
+    return ",".join(sorted({name_of(call) for call in calls}))
+
+
+def first_refusal(call: Call) -> str:
+    """The name of the first error, where some calls before have nothing to refuse."""
+    while (name := name_of(call)) == "ok":
+        pass
+    return name
+
+
+def own_publisher(directory: str = "own", **options: Any) -> lapwing.Publisher:
+    return lapwing.Publisher(directory, record_bytes=RECORD_BYTES, **options)
+
+
+def follower(step: Step) -> lapwing.Subscriber:
+    return lapwing.Subscriber(step.text("directory"), start=lapwing.Start.oldest())
+
+
+# ---- one object of each kind
+
+
+class OneOfEach(contextlib.ExitStack):
+    """They are closed when its `with` ends."""
+
+    def __init__(self, directory: str) -> None:
+        super().__init__()
+        self.listener = self.enter_context(lapwing.Listener("own.sock"))
+        with ThreadPoolExecutor(1) as pool:
+            connecting = pool.submit(lapwing.Producer.connect, "own.sock", timeout=SECONDS)
+            accepted = self.listener.accept(lapwing.Consumer, timeout=SECONDS)
+            self.producer = self.enter_context(connecting.result())
+        self.consumer = self.enter_context(accepted)
+        self.publisher = self.enter_context(own_publisher())
+        self.subscriber = self.enter_context(
+            lapwing.Subscriber(directory, start=lapwing.Start.oldest())
+        )
+        self.cursor = self.enter_context(lapwing.Cursor("own.cursor"))
+        self.history = self.enter_context(lapwing.History(directory))
+        self.books = self.enter_context(lapwing.Books())
+
+    def __iter__(self) -> Iterator[Any]:
+        yield from (self.publisher, self.subscriber, self.cursor, self.history)
+        yield from (self.books, self.listener, self.producer, self.consumer)
+
+    def calls(self) -> list[Call]:
+        """One of each."""
+        nowhere = lapwing.Position(bytes(40))
+        return [
+            self.publisher.inspect,
+            lambda: self.subscriber.read(timeout=0),
+            lambda: self.cursor.commit(nowhere),
+            self.history.inspect,
+            self.books.inspect,
+            self.listener.tend,
+            lambda: self.producer.send(b"", timeout=0),
+            lambda: self.consumer.peek(timeout=0),
+        ]
+
+
+@step("misuse.closed-twice")
+def _(step: Step) -> Answers:
+    each = OneOfEach(step.text("directory"))
+    with each:
+        for one in each:
+            one.close()
+    for one in each:
+        one.close()
+    return ok(kinds=len(list(each)))
+
+
+@step("misuse.used-after")
+def _(step: Step) -> Answers:
+    with OneOfEach(step.text("directory")) as each:
+        pass
+    return ok(kinds=len(list(each)), answers=names_of(each.calls()))
+
+
+# ---- two threads, two processes
+
+
+@step("misuse.two-threads")
+def _(step: Step) -> Answers:
+    with lapwing.Subscriber(step.text("directory")) as subscriber:
+        while subscriber.read().kind != "caught-up":
+            pass
+
+        def wait() -> str:
+            # The other thread may be inside of a call just when this one begins.
+            while (name := name_of(subscriber.read)) == "misuse":
+                pass
+            return name
+
+        with ThreadPoolExecutor(1) as pool:
+            first = pool.submit(wait)
+            while (second := name_of(lambda: subscriber.read(timeout=0))) == "would-block":
+                time.sleep(0.001)
+            subscriber.interrupt()
+            return ok(second=second, first=first.result())
+
+
+def in_child(each: OneOfEach, said: int) -> NoReturn:
+    """Never comes back: what stands behind the fork is the parent's."""
+    try:
+        os.write(said, names_of(each.calls()).encode())
+        for one in each:
+            one.destroy()
+        os._exit(0)
+    finally:
+        os._exit(1)
+
+
+def said_by_child(each: OneOfEach) -> str:
+    reads, writes = os.pipe()
+    child = os.fork()
+    if child == 0:
+        in_child(each, writes)
+    os.close(writes)
+    with open(reads) as pipe:
+        names = pipe.read()
+    _, status = os.waitpid(child, 0)
+    return f"status-{status}" if status else names
+
+
+@step("misuse.forked")
+def _(step: Step) -> Answers:
+    with OneOfEach(step.text("directory")) as each:
+        each.subscriber.read(timeout=SECONDS)  # the bus is attached
+        child = said_by_child(each)
+        each.publisher.publish(rows(1, 1, RECORD_BYTES))
+        each.subscriber.read(timeout=SECONDS)
+        each.producer.send(b"message", timeout=SECONDS)
+        (message,) = each.consumer.peek(timeout=SECONDS)
+        parent = "ok" if bytes(message) == b"message" else "changed"
+        each.consumer.release()
+    return ok(child=child, parent=parent)
+
+
+# ---- sizes and types
+
+
+@step("misuse.too-small")
+def _(step: Step) -> Answers:
+    memory = bytearray(RECORD_BYTES - 1)
+    with follower(step) as subscriber:
+        return ok(answer=first_refusal(lambda: subscriber.read_into(memory, timeout=SECONDS)))
+
+
+@step("misuse.record-size")
+def _(_step: Step) -> Answers:
+    with own_publisher() as publisher:
+        return ok(answer=name_of(lambda: publisher.publish(np.zeros(1, "V24"), timeout=0)))
+
+
+@step("misuse.wrong-books")
+def _(step: Step) -> Answers:
+    with follower(step) as subscriber, lapwing.Books() as books:
+        return ok(answer=first_refusal(lambda: books.take(subscriber.read(ROWS, SECONDS))))
+
+
+# ---- borrowed memory
+
+
+@contextlib.contextmanager
+def borrowed_message() -> Iterator[tuple[lapwing.Consumer, lapwing.Message]]:
+    """Of a channel of its own; its bytes are row(1, RECORD_BYTES)."""
+    with lapwing.Listener("own.sock") as listener, ThreadPoolExecutor(1) as pool:
+        connecting = pool.submit(lapwing.Producer.connect, "own.sock", timeout=SECONDS)
+        with listener.accept(lapwing.Consumer, timeout=SECONDS) as consumer:
+            with connecting.result() as producer:
+                producer.send(row(1, RECORD_BYTES))
+                (message,) = consumer.peek(timeout=SECONDS)
+                yield consumer, message
+
+
+@contextlib.contextmanager
+def mapped_rows() -> Iterator[np.ndarray]:
+    """Rows 1 to 10 of a finished segment, whose history is closed behind the `with`."""
+    with own_publisher("mapped", segment_bytes=SEGMENT_BYTES) as publisher:
+        publisher.publish(rows(1, 2 * SEGMENT_BYTES // RECORD_BYTES, RECORD_BYTES))
+    with lapwing.History("mapped") as history:
+        yield history.map(1, 10).rows
+
+
+@step("misuse.view-released")
+def _(_step: Step) -> Answers:
+    with borrowed_message() as (consumer, borrowed):
+        with memoryview(borrowed) as view:
+            message = name_of(consumer.release)
+            if bytes(view) != row(1, RECORD_BYTES):
+                message = "changed"
+    with mapped_rows() as mapped:
+        pass
+    is_kept = mapped.tobytes() == rows(1, 10, RECORD_BYTES).tobytes()
+    return ok(message=message, history="kept" if is_kept else "changed")
+
+
+def overwrite(memory: Any) -> None:
+    memory[0] = memory[1]
+
+
+@step("misuse.view-written")
+def _(_step: Step) -> Answers:
+    with borrowed_message() as (_, borrowed), memoryview(borrowed) as view:
+        message = name_of(lambda: overwrite(view))
+    with mapped_rows() as mapped:
+        return ok(message=message, history=name_of(lambda: overwrite(mapped)))
+
+
+# ---- ends
+
+
+def wait_without_end(step: Step) -> None:
+    with lapwing.Subscriber(step.text("directory")) as subscriber:
+        for _ in subscriber:
+            pass
+
+
+@step("misuse.wait")
+def _(step: Step) -> Answers:
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # also where a shell has it ignored
+    wait_without_end(step)
+    return ok()
+
+
+@step("misuse.exit-in-wait")
+def _(step: Step) -> Answers:
+    threading.Thread(target=wait_without_end, args=(step,), daemon=True).start()
+    time.sleep(0.2)
+    sys.exit(7)
+
+
+# The publisher that misuse.drop forgets; no step has a name for it.
+to_drop: list[lapwing.Publisher] = []
+
+
+@step("misuse.open-dropped")
+def _(step: Step) -> Answers:
+    publisher = own_publisher(step.text("directory"))
+    publisher.publish(rows(1, 1000, RECORD_BYTES))
+    to_drop.append(publisher)
+    return ok()
+
+
+@step("misuse.drop")
+def _(_step: Step) -> Answers:
+    dropped = weakref.ref(to_drop[0])
+    started = time.monotonic_ns()
+    to_drop.clear()
+    gc.collect()
+    assert dropped() is None, "it was not collected"
+    return ok(ms=(time.monotonic_ns() - started) // 1_000_000)

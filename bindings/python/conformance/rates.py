@@ -1,0 +1,213 @@
+"""Steps that are timed: written for the highest rate."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+import lapwing
+from steps import Answers, Step, ok, step
+
+RECORD_BYTES = 56
+MESSAGE_BYTES = 32
+ROUND_TRIPS = 1000  # in a block
+CAPACITY = 1 << 20
+SECONDS = 10.0  # for the other side to appear
+
+ns = time.monotonic_ns
+
+
+def follower(directory: str, **options: Any) -> lapwing.Subscriber:
+    start = lapwing.Start.oldest()
+    return lapwing.Subscriber(directory, start=start, on_gap="skip", wait="busy", **options)
+
+
+def publisher_at(directory: str, capacity: int) -> lapwing.Publisher:
+    return lapwing.Publisher(
+        directory, record_bytes=RECORD_BYTES, capacity=capacity, journal=False
+    )
+
+
+def median_pass(step: Step, timed: Callable[[], int]) -> str:
+    """ns a record of the median pass, where timed() takes one; the first warms up."""
+    passes = [timed() for _ in range(step.number("passes") + 1)]
+    return f"{statistics.median_high(passes[1:]) / step.number('records'):.3f}"
+
+
+def median_round_trip(step: Step, round_trip: Callable[[], None]) -> str:
+    """ns of one, in the median block; the first block warms up."""
+    blocks = []
+    for _ in range(step.number("count") // ROUND_TRIPS):
+        started = ns()
+        for _ in range(ROUND_TRIPS):
+            round_trip()
+        blocks.append(ns() - started)
+    return f"{statistics.median_high(blocks[1:]) / ROUND_TRIPS:.1f}"
+
+
+# ---- reading
+
+
+@step("rate.read")
+def _(step: Step) -> Answers:
+    records = step.number("records")
+    memory = np.empty(step.number("rows") * RECORD_BYTES, np.uint8)
+
+    def read() -> int:
+        with follower(step.text("directory")) as subscriber:
+            left = records
+            started = ns()
+            while left > 0:
+                item = subscriber.read_into(memory)
+                if isinstance(item, lapwing.Records):
+                    left -= len(item.rows)
+            return ns() - started
+
+    # The interpreter counts what is allocated now, and not what was: garbage has no counter.
+    return ok(ns=median_pass(step, read), garbage="-")
+
+
+@step("rate.take")
+def _(step: Step) -> Answers:
+    records = step.number("records")
+    record = bytearray(RECORD_BYTES)
+
+    def take() -> int:
+        with follower(step.text("directory")) as subscriber:
+            left = records
+            started = ns()
+            while left > 0:
+                try:
+                    subscriber.take(record)
+                    left -= 1
+                except lapwing.Error as error:
+                    pass_event(subscriber, error)
+            return ns() - started
+
+    return ok(ns=median_pass(step, take))
+
+
+def pass_event(subscriber: lapwing.Subscriber, error: lapwing.Error) -> None:
+    """What take() was refused for."""
+    if error.name != "event-due":
+        raise error
+    subscriber.read(rows=1, timeout=0)
+
+
+# ---- publishing
+
+
+def publishing(step: Step, records: object, calls: int) -> Answers:
+    with publisher_at(step.text("directory"), CAPACITY) as publisher:
+
+        def publish() -> int:
+            started = ns()
+            for _ in range(calls):
+                publisher.publish(records)
+            return ns() - started
+
+        return ok(ns=median_pass(step, publish))
+
+
+@step("rate.publish")
+def _(step: Step) -> Answers:
+    batch = np.zeros(step.number("rows"), f"V{RECORD_BYTES}")
+    return publishing(step, batch, math.ceil(step.number("records") / len(batch)))
+
+
+@step("rate.publish-one")
+def _(step: Step) -> Answers:
+    return publishing(step, bytes(RECORD_BYTES), step.number("records"))
+
+
+# ---- there and back, by two buses
+
+
+class BothWays:
+    """This side's publisher, and its subscriber of the other's."""
+
+    def __init__(self, publisher: lapwing.Publisher, subscriber: lapwing.Subscriber) -> None:
+        self._publisher = publisher
+        self._subscriber = subscriber
+        self._record = bytearray(RECORD_BYTES)
+
+    def publish(self) -> None:
+        self._publisher.publish(self._record)
+
+    def take(self) -> None:
+        while True:
+            try:
+                self._subscriber.take(self._record)
+                return
+            except lapwing.Error as error:
+                pass_event(self._subscriber, error)
+
+
+@contextlib.contextmanager
+def both_ways(step: Step) -> Iterator[BothWays]:
+    with publisher_at(step.text("out"), 4096) as publisher:
+        with follower(step.text("in"), reattach=SECONDS) as subscriber:
+            yield BothWays(publisher, subscriber)
+
+
+@step("rate.echo")
+def _(step: Step) -> Answers:
+    with both_ways(step) as ways:
+        for _ in range(step.number("count")):
+            ways.take()
+            ways.publish()
+    return ok()
+
+
+@step("rate.ping")
+def _(step: Step) -> Answers:
+    with both_ways(step) as ways:
+
+        def round_trip() -> None:
+            ways.publish()
+            ways.take()
+
+        return ok(ns=median_round_trip(step, round_trip))
+
+
+# ---- there and back, by two channels
+
+
+@step("rate.channel-echo")
+def _(step: Step) -> Answers:
+    with (
+        lapwing.Listener(step.text("path")) as listener,
+        listener.accept(lapwing.Consumer, wait="busy") as consumer,
+        listener.accept(lapwing.Producer, wait="busy") as producer,
+    ):
+        for _ in range(step.number("count")):
+            (message,) = consumer.peek()
+            producer.send(message)  # claims, writes and commits in one call
+            consumer.release()
+        with contextlib.suppress(lapwing.Error):  # the other side may close first
+            producer.drain()
+    return ok()
+
+
+@step("rate.channel-ping")
+def _(step: Step) -> Answers:
+    path = step.text("path")
+    with (
+        lapwing.Producer.connect(path, wait="busy", retry=SECONDS) as producer,
+        lapwing.Consumer.connect(path, wait="busy", retry=SECONDS) as consumer,
+    ):
+        payload = bytes(MESSAGE_BYTES)
+
+        def round_trip() -> None:
+            producer.send(payload)
+            (message,) = consumer.peek()
+            bytes(message)
+            consumer.release()
+
+        return ok(ns=median_round_trip(step, round_trip))
