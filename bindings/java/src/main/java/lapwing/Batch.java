@@ -3,6 +3,8 @@ package lapwing;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.lang.ref.Reference;
+import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
  * Memory that a subscriber or a history reads into, again and again: nothing is allocated for a
@@ -13,6 +15,7 @@ public final class Batch {
 
   private final int rowsMax;
   private final boolean mayGrow;
+  private final AtomicBoolean isInUse = new AtomicBoolean();
   private final MemorySegment struct = Text.struct(Arena.ofAuto(), C.batch.SIZE);
   private final MemorySegment eventPart = struct.asSlice(C.batch.event, C.event.SIZE);
   private final Records records = new Records();
@@ -28,8 +31,9 @@ public final class Batch {
   }
 
   private Batch(int rowsMax, long bytes, boolean mayGrow) {
-    if (rowsMax < 1) {
-      throw new LapwingException(ErrorCode.INVALID_ARGUMENT, "a batch of " + rowsMax + " rows");
+    if (rowsMax < 1 || bytes < 0) {
+      throw new LapwingException(ErrorCode.INVALID_ARGUMENT, "a batch of " + rowsMax + " rows in "
+          + bytes + " bytes; it needs 1 row or more, and no negative size");
     }
     this.rowsMax = rowsMax;
     this.mayGrow = mayGrow;
@@ -62,8 +66,27 @@ public final class Batch {
     struct.set(ValueLayout.JAVA_LONG, C.batch.rows_bytes, bytes);
   }
 
+  /** Before a call of C, which uses memory that a second one might replace. An end() follows. */
+  void begin() {
+    if (!isInUse.compareAndSet(false, true)) {
+      throw new LapwingException(ErrorCode.MISUSE,
+          "another thread is within a call with this batch; each thread needs a batch of its own");
+    }
+  }
+
+  void end() {
+    isInUse.set(false);
+    Reference.reachabilityFence(this); // the memory of its rows, of which C knows only the address
+  }
+
+  /** For {@code C}: what was read last. */
+  MemorySegment memory() {
+    return struct;
+  }
+
   /** For {@code C}: what it reads into. Columns are needed where rows do not follow one another. */
-  MemorySegment memory(boolean needsColumns) {
+  MemorySegment memoryToRead(boolean needsColumns) {
+    grow(); // to the rows of the last read, which keep the memory that they are in
     if (needsColumns && sequences == null) {
       sequences = Arena.ofAuto().allocate(rowsMax * 8L, ALIGNMENT);
       conflated = Arena.ofAuto().allocate(rowsMax * 8L, ALIGNMENT);
@@ -75,11 +98,7 @@ public final class Batch {
 
   /** After too-small: true where it is worth another attempt. */
   boolean grow() {
-    return grow(rowBytes());
-  }
-
-  private boolean grow(int rowBytes) {
-    long wanted = (long) rowsMax * rowBytes;
+    long wanted = (long) rowsMax * rowBytes();
     if (!mayGrow || wanted <= struct.get(ValueLayout.JAVA_LONG, C.batch.rows_bytes)) {
       return false;
     }
@@ -102,12 +121,10 @@ public final class Batch {
   }
 
   private Rows fill(Rows target) {
-    int rowBytes = rowBytes();
-    target.set(readOnlyRows, (int) struct.get(ValueLayout.JAVA_LONG, C.batch.count), rowBytes,
+    target.set(readOnlyRows, (int) struct.get(ValueLayout.JAVA_LONG, C.batch.count), rowBytes(),
         struct.get(ValueLayout.JAVA_LONG, C.batch.first),
         (struct.get(ValueLayout.JAVA_INT, C.batch.flags) & C.BATCH_SPARSE) != 0,
         sequences, conflated);
-    grow(rowBytes); // for the next read; these rows keep their memory
     return target;
   }
 }

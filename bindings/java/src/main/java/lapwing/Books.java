@@ -3,7 +3,6 @@ package lapwing;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
-import java.lang.ref.Reference;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -57,12 +56,20 @@ public final class Books extends Handle {
    * `orders`; INVALID_ARGUMENT: rows that stand for others. Nothing is changed then.
    */
   public void take(Batch batch) {
+    batch.begin();
+    try {
+      takeBegun(batch);
+    } finally {
+      batch.end();
+    }
+  }
+
+  private void takeBegun(Batch batch) {
     MemorySegment books = enter();
     try {
-      LapwingException.check(C.books_take(books, batch.memory(false), error), error);
+      LapwingException.check(C.books_take(books, batch.memory(), error), error);
     } finally {
       exit();
-      Reference.reachabilityFence(batch); // the memory of its rows
     }
   }
 

@@ -96,15 +96,16 @@ public abstract sealed class Channel extends Handle permits Producer, Consumer, 
 
   /** Copies messages into the channel, and returns how many: all of them. */
   final long sendAll(List<Message> messages, Duration timeout) {
+    int count = messages.size(); // also where another thread adds to the list
     try (Arena arena = Arena.ofConfined()) {
-      MemorySegment array = arena.allocate(messages.size() * C.message.SIZE, 8);
-      for (int i = 0; i < messages.size(); i++) {
+      MemorySegment array = arena.allocate(count * C.message.SIZE, 8);
+      for (int i = 0; i < count; i++) {
         Message message = messages.get(i);
         MemorySegment payload = message.payload();
         write(array.asSlice(i * C.message.SIZE, C.message.SIZE), message.type(),
             arena.allocate(payload.byteSize(), 8).copyFrom(payload));
       }
-      return send(array, messages.size(), timeout);
+      return send(array, count, timeout);
     }
   }
 

@@ -43,10 +43,14 @@ public final class Consumer extends Channel {
   }
 
   private Messages peekEntered(MemorySegment channel, int max, long timeoutNs) {
+    if (max < 1) {
+      throw new LapwingException(ErrorCode.INVALID_ARGUMENT,
+          "a peek of " + max + " messages; it gives 1 or more");
+    }
+    messages.count(0);
     if (messages.max() < max) {
       messages = new Messages(lease, max);
     }
-    messages.count(0);
     int result = C.channel_peek_now(channel, messages.array, max, 0, out, error);
     if (timeoutNs != 0 && result == C.WOULD_BLOCK) {
       result = C.channel_peek(channel, messages.array, max, timeoutNs, out, error);

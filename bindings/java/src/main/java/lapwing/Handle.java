@@ -6,6 +6,7 @@ import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.lang.ref.Cleaner;
+import java.lang.ref.Reference;
 
 /**
  * An object of the library, as the classes of this package hold it.
@@ -80,10 +81,18 @@ abstract class Handle implements AutoCloseable {
     if (!USE.compareAndSet(state, BUSY, IDLE)) {
       state.clear(BUSY);
     }
+    Reference.reachabilityFence(this); // its memory, of which C may know only the address
   }
 
+  /** MISUSE: it is closed, so that its memory may be gone. */
   final void lend() {
-    USE.getAndBitwiseOr(state, LENT);
+    int before;
+    do {
+      before = state.use;
+      if ((before & CLOSED) != 0) {
+        throw state.refusal();
+      }
+    } while (!USE.compareAndSet(state, before, before | LENT));
   }
 
   final void takeBack() {
@@ -139,15 +148,15 @@ abstract class Handle implements AutoCloseable {
     @Override
     public void run() {
       int before = (int) USE.getAndBitwiseOr(this, CLOSED);
-      if ((before & CLOSED) == 0) {
-        LOG.log(System.Logger.Level.WARNING,
-            "a {0} was not closed, and is freed by the garbage collector; use try-with-resources",
-            what);
-      }
       if ((before & BUSY) == 0) {
         destroy();
       } else {
         clear(LENT);
+      }
+      if ((before & CLOSED) == 0) { // behind the destruction: the program's logger may throw
+        LOG.log(System.Logger.Level.WARNING,
+            "a {0} was not closed, and was freed by the garbage collector; use try-with-resources",
+            what);
       }
     }
 

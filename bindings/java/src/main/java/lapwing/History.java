@@ -53,7 +53,16 @@ public final class History extends Handle {
 
   /** Records from `first` on, or the event LOST; null: `first` is beyond what is archived. */
   public Item read(long first, Batch batch) {
-    MemorySegment memory = batch.memory(false);
+    batch.begin();
+    try {
+      return readBegun(first, batch);
+    } finally {
+      batch.end();
+    }
+  }
+
+  private Item readBegun(long first, Batch batch) {
+    MemorySegment memory = batch.memoryToRead(false);
     MemorySegment history = enter();
     try {
       int result;

@@ -25,10 +25,10 @@ public final class HistoryView implements AutoCloseable, Iterable<Row>, Row.Sour
     @Override
     public void run() {
       if (arena.scope().isAlive()) { // not by close()
-        LOG.log(System.Logger.Level.WARNING,
-            "a view of a history was not closed, and is freed by the garbage collector;"
-                + " use try-with-resources");
         arena.close();
+        LOG.log(System.Logger.Level.WARNING,
+            "a view of a history was not closed, and was freed by the garbage collector;"
+                + " use try-with-resources");
       }
     }
   }

@@ -18,9 +18,9 @@ final class Lease {
 
   MemorySegment lend(MemorySegment address, long bytes) {
     if (arena == null) {
+      owner.lend();
       arena = Arena.ofConfined();
       borrower = Thread.currentThread();
-      owner.lend();
       MemorySegment.NULL.reinterpret(0, arena, nothing -> owner.takeBack());
     }
     return address.reinterpret(bytes, arena, null);

@@ -52,7 +52,16 @@ public final class Subscriber extends Handle {
    */
   public Item read(Batch batch, Duration timeout) {
     long timeoutNs = Lapwing.nanos(timeout);
-    MemorySegment memory = batch.memory(isSparse);
+    batch.begin();
+    try {
+      return readBegun(batch, timeoutNs);
+    } finally {
+      batch.end();
+    }
+  }
+
+  private Item readBegun(Batch batch, long timeoutNs) {
+    MemorySegment memory = batch.memoryToRead(isSparse);
     MemorySegment subscriber = enter();
     try {
       int result;
@@ -80,6 +89,10 @@ public final class Subscriber extends Handle {
   public long take(Row row, Duration timeout) {
     long timeoutNs = Lapwing.nanos(timeout);
     MemorySegment record = row.memory();
+    if (record.isReadOnly()) {
+      throw new LapwingException(ErrorCode.INVALID_ARGUMENT,
+          "the row is one of a batch or a view, and read-only; take into one of Row.allocate()");
+    }
     MemorySegment subscriber = enter();
     try {
       int result = timeoutNs == 0
@@ -112,7 +125,7 @@ public final class Subscriber extends Handle {
         if (noRows == null) {
           noRows = Batch.ofBytes(1, 0);
         }
-        if (C.subscriber_read(subscriber, noRows.memory(false), 0, error) == result) {
+        if (C.subscriber_read(subscriber, noRows.memory(), 0, error) == result) {
           throw LapwingException.of(result, error, 0);
         }
         throw LapwingException.of(result);

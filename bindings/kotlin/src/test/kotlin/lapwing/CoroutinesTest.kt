@@ -6,6 +6,7 @@ import kotlin.time.Duration
 import kotlin.time.Duration.Companion.milliseconds
 import kotlin.time.Duration.Companion.seconds
 import kotlin.time.toJavaDuration
+import kotlinx.coroutines.CancellationException
 import kotlinx.coroutines.CompletableDeferred
 import kotlinx.coroutines.Dispatchers
 import kotlinx.coroutines.async
@@ -18,6 +19,7 @@ import kotlinx.coroutines.flow.toList
 import kotlinx.coroutines.launch
 import kotlinx.coroutines.runBlocking
 import kotlinx.coroutines.withTimeoutOrNull
+import lapwing.coroutines.Wait
 import lapwing.coroutines.asFlow
 import lapwing.coroutines.awaitCall
 import lapwing.coroutines.awaitDuplex
@@ -183,6 +185,29 @@ class CoroutinesTest {
             runBlocking { waiting(owner, {}, interruptedOnce()) }
         }
         assertEquals(ErrorCode.INTERRUPTED, e.code())
+    }
+
+    @Test
+    fun `a wait that is cancelled before its thread begins it does not begin`() {
+        val wait = Wait(Any()) { throw AssertionError("this would end the next wait") }
+        wait.cancel()
+        val result = wait.during { throw AssertionError("nothing ends this wait") }
+        assertTrue(result.exceptionOrNull() is CancellationException)
+    }
+
+    @Test
+    fun `a wait whose interrupt meets an earlier one is not begun again`() {
+        val owner = Any()
+        val earlier = Wait(owner) {}
+        earlier.during { earlier.cancel() } // what it waited for has come in the same moment
+        val wait = Wait(owner) {}
+        var calls = 0
+        wait.during {
+            calls++
+            wait.cancel()
+            throw LapwingException(ErrorCode.INTERRUPTED, "interrupted")
+        }
+        assertEquals(1, calls)
     }
 
     private companion object {

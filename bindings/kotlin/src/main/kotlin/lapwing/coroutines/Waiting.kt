@@ -27,14 +27,18 @@ internal suspend fun <T> waiting(owner: Any, interrupt: () -> Unit, call: () -> 
     }
 
 /** A wait of the library, which another thread may cancel. */
-private class Wait(private val owner: Any, private val interrupt: () -> Unit) {
+internal class Wait(private val owner: Any, private val interrupt: () -> Unit) {
     private var isUnderWay = false
+    private var isCancelled = false
     private var wasInterrupted = false
 
     fun <T> during(call: () -> T): Result<T> {
-        synchronized(this) { isUnderWay = true }
+        synchronized(this) {
+            if (isCancelled) return Result.failure(CancellationException("cancelled before the wait"))
+            isUnderWay = true
+        }
         var result = runCatching(call)
-        while (result.isInterrupted() && interruptsLeft.remove(owner) != null) {
+        while (result.isInterrupted() && interruptsLeft.remove(owner) != null && !isOver()) {
             result = runCatching(call) // that interrupt was of an earlier wait
         }
         synchronized(this) {
@@ -44,8 +48,12 @@ private class Wait(private val owner: Any, private val interrupt: () -> Unit) {
         return result
     }
 
+    /** Its own interrupt may have met the earlier one: two of them end one wait. */
+    private fun isOver(): Boolean = synchronized(this) { isCancelled }
+
     /** An interrupt before the wait, or after it, would end the next one. */
     fun cancel() = synchronized(this) {
+        isCancelled = true
         if (isUnderWay) {
             wasInterrupted = true
             interrupt()

@@ -1,0 +1,198 @@
+package lapwing;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.lang.foreign.ValueLayout;
+import java.nio.file.Path;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.logging.Handler;
+import java.util.logging.LogRecord;
+import java.util.logging.Logger;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.function.Executable;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What would use memory that is gone, or another's, were it not refused. */
+class MisuseTest {
+  private static final ChannelOptions DEFAULTS = new ChannelOptions();
+
+  @TempDir Path directory;
+
+  private static void assertRefused(ErrorCode code, Executable call) {
+    assertEquals(code, assertThrows(LapwingException.class, call).code());
+  }
+
+  /** A consumer that has two messages to take, and what it needs to be closed. */
+  private record Channels(Listener listener, Producer producer, Consumer consumer)
+      implements AutoCloseable {
+    @Override
+    public void close() {
+      consumer.close();
+      producer.close();
+      listener.close();
+    }
+  }
+
+  private Channels channels() {
+    Path path = directory.resolve("s");
+    Listener listener = Listener.open(path);
+    var consumer = CompletableFuture.supplyAsync(
+        () -> Consumer.connect(path, DEFAULTS, Feed.PATIENCE));
+    Channels channels = new Channels(listener, listener.acceptProducer(DEFAULTS, Feed.PATIENCE),
+        consumer.join());
+    channels.producer.send(1, new byte[] {1}, Feed.PATIENCE);
+    channels.producer.send(2, new byte[] {2}, Feed.PATIENCE);
+    return channels;
+  }
+
+  @Test
+  void aMessageIsNotBorrowedOfAConsumerThatIsClosed() {
+    try (Channels channels = channels()) {
+      Messages messages = channels.consumer.peek(2, Feed.PATIENCE);
+      assertEquals(1, messages.payload(0).get(ValueLayout.JAVA_BYTE, 0));
+      channels.consumer.close();
+      assertRefused(ErrorCode.MISUSE,
+          () -> messages.payload(1).get(ValueLayout.JAVA_BYTE, 0)); // its memory is not mapped
+    }
+  }
+
+  @Test
+  void aListOfAPeekIsEmptyAfterAPeekOfMore() {
+    try (Channels channels = channels()) {
+      Messages one = channels.consumer.peek(1, Feed.PATIENCE);
+      assertEquals(2, channels.consumer.peek(16, Feed.PATIENCE).size());
+      channels.consumer.release(2);
+      assertEquals(0, one.size());
+      assertThrows(IndexOutOfBoundsException.class, () -> one.payload(0));
+    }
+  }
+
+  @Test
+  void aPeekOfNoMessagesIsRefused() {
+    try (Channels channels = channels()) {
+      assertRefused(ErrorCode.INVALID_ARGUMENT, () -> channels.consumer.peek(0, Lapwing.NOW));
+      assertRefused(ErrorCode.INVALID_ARGUMENT, () -> channels.consumer.peek(-1, Lapwing.NOW));
+      assertEquals(2, channels.consumer.peek(2, Lapwing.NOW).size());
+    }
+  }
+
+  @Test
+  void aRecordIsNotTakenIntoARowThatIsReadOnly() {
+    Feed.closedBus(directory, 100);
+    try (History history = History.open(directory);
+        Subscriber subscriber = Feed.fromOldest(directory)) {
+      Batch batch = new Batch(8);
+      Records records = assertInstanceOf(Records.class, history.read(1, batch));
+      while (subscriber.take(Row.allocate(16), Feed.PATIENCE) == Subscriber.EVENT_DUE) {
+        subscriber.read(new Batch(1));
+      }
+      assertRefused(ErrorCode.INVALID_ARGUMENT,
+          () -> subscriber.take(records.row(0), Lapwing.NOW));
+      assertEquals(1, records.row(0).getLong(0));
+    }
+  }
+
+  @Test
+  void aBatchHasARowAndNoNegativeSize() {
+    assertRefused(ErrorCode.INVALID_ARGUMENT, () -> new Batch(0));
+    assertRefused(ErrorCode.INVALID_ARGUMENT, () -> Batch.ofBytes(1, -1));
+  }
+
+  @Test
+  void twoThreadsDoNotReadIntoOneBatch() throws Exception {
+    try (Publisher publisher = Feed.open(directory);
+        Subscriber first = Subscriber.open(directory);
+        Subscriber second = Subscriber.open(directory)) {
+      Batch batch = new Batch(8);
+      var waiting = CompletableFuture.supplyAsync(() -> {
+        ErrorCode code;
+        do { // until it comes between two of the calls below
+          code = assertThrows(LapwingException.class, () -> readToRecords(first, batch)).code();
+        } while (code == ErrorCode.MISUSE);
+        return code;
+      });
+      ErrorCode overlapping = null;
+      while (overlapping == null) { // until the other thread is in its wait
+        try {
+          second.read(batch, Lapwing.NOW);
+        } catch (LapwingException e) {
+          overlapping = e.code();
+        }
+      }
+      assertEquals(ErrorCode.MISUSE, overlapping);
+      first.interrupt();
+      assertEquals(ErrorCode.INTERRUPTED, waiting.get(20, TimeUnit.SECONDS));
+      assertEquals(16, publisher.recordBytes());
+    }
+  }
+
+  private static void readToRecords(Subscriber subscriber, Batch batch) {
+    while (!(subscriber.read(batch) instanceof Records)) {}
+  }
+
+  @Test
+  void aBatchKeepsItsRowsForBooksWhereTheNextReadNeedsMoreMemory() {
+    Path others = directory.resolve("others");
+    Path orders = directory.resolve("orders");
+    Feed.closedBus(others, 1);
+    Feed.closedBookBus(orders);
+    Batch batch = new Batch(16);
+    try (Subscriber subscriber = Feed.fromOldest(others)) {
+      readToRecords(subscriber, batch); // so its memory is of rows of 16 bytes, not of 56
+    }
+    try (Subscriber subscriber = Feed.fromOldest(orders); Books books = Books.create()) {
+      for (Item item : subscriber.items(batch)) {
+        books.take(batch);
+        assertTrue(item != null);
+      }
+      assertEquals(4, books.inspect().orders());
+    }
+  }
+
+  /** A logger's handler that fails. */
+  private static final class Failing extends Handler {
+    final AtomicBoolean wasCalled = new AtomicBoolean();
+
+    @Override
+    public void publish(LogRecord entry) {
+      wasCalled.set(true);
+      throw new IllegalStateException("this handler fails");
+    }
+
+    @Override
+    public void flush() {}
+
+    @Override
+    public void close() {}
+  }
+
+  @Test
+  void aLoggerThatFailsKeepsNothingThatIsCollected() throws InterruptedException {
+    Logger logger = Logger.getLogger("lapwing");
+    Failing handler = new Failing();
+    logger.addHandler(handler);
+    try {
+      openAndForget();
+      for (int i = 0; i < 1000 && !handler.wasCalled.get(); i++) {
+        System.gc();
+        TimeUnit.MILLISECONDS.sleep(10);
+      }
+      assertTrue(handler.wasCalled.get());
+      Cursor.open(directory.resolve("cursor"), Lapwing.NOW).close(); // nothing holds it any more
+    } finally {
+      logger.removeHandler(handler);
+    }
+  }
+
+  private void openAndForget() {
+    Cursor cursor = Cursor.open(directory.resolve("cursor"), Lapwing.NOW);
+    assertRefused(ErrorCode.BUS_TAKEN,
+        () -> Cursor.open(directory.resolve("cursor"), Lapwing.NOW));
+    assertTrue(cursor.last().isEmpty());
+  }
+}

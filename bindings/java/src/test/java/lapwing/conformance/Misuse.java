@@ -1,0 +1,68 @@
+package lapwing.conformance;
+
+import java.nio.file.Path;
+import java.util.Collection;
+import java.util.List;
+import java.util.TreeSet;
+import java.util.stream.Stream;
+import lapwing.LapwingException;
+import lapwing.Publisher;
+import lapwing.PublisherOptions;
+
+/** What the steps of misuse have in common, those of Kotlin included. */
+final class Misuse {
+  static final Path OWN_BUS = Path.of("own");
+  static final Path CHANNEL = Path.of("channel");
+  static final int ROW_BYTES = 16;
+  static final int DROPPED_ROWS = 1000;
+  static final int EXIT_CODE = 7;
+
+  private static final Path MAPPED_BUS = Path.of("mapped");
+  private static final int MAPPED_ROWS = 5000; // more than the first segment takes
+
+  /** A call whose end is the answer. */
+  interface Call {
+    void run();
+  }
+
+  private Misuse() {}
+
+  /** The name of what the call throws; "ok" where it throws nothing. */
+  static String thrownBy(Call call) {
+    try {
+      call.run();
+      return "ok";
+    } catch (RuntimeException e) {
+      return nameOf(e);
+    }
+  }
+
+  static String nameOf(Exception thrown) {
+    return thrown instanceof LapwingException e ? Driver.named(e.name())
+        : thrown.getClass().getSimpleName();
+  }
+
+  static List<String> thrownByEach(Call... calls) {
+    return Stream.of(calls).map(Misuse::thrownBy).toList();
+  }
+
+  /** The different names, ascending. */
+  static String joined(Collection<String> names) {
+    return String.join(",", new TreeSet<>(names));
+  }
+
+  static PublisherOptions ofRows() {
+    return new PublisherOptions().recordBytes(ROW_BYTES);
+  }
+
+  /** A bus whose first segment is finished, so that its rows can be mapped. */
+  static Path mappedBus() {
+    PublisherOptions options = ofRows().capacity(4096).segmentBytes(64 << 10);
+    try (Publisher publisher = Publisher.open(MAPPED_BUS, options)) {
+      for (int n = 1; n <= MAPPED_ROWS; n++) {
+        publisher.publish(TestRows.row(n, ROW_BYTES));
+      }
+    }
+    return MAPPED_BUS;
+  }
+}

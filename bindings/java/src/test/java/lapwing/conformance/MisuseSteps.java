@@ -1,0 +1,210 @@
+package lapwing.conformance;
+
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import lapwing.Batch;
+import lapwing.Books;
+import lapwing.Cursor;
+import lapwing.History;
+import lapwing.HistoryView;
+import lapwing.Lapwing;
+import lapwing.Publisher;
+import lapwing.Records;
+import lapwing.Row;
+import lapwing.Start;
+import lapwing.Subscriber;
+import lapwing.SubscriberOptions;
+
+/** Steps that do what a program must not do. */
+final class MisuseSteps {
+  private final DroppedPublisher dropped = new DroppedPublisher();
+
+  private MisuseSteps() {}
+
+  static void add(Map<String, Driver.Operation> operations) {
+    var steps = new MisuseSteps();
+    operations.put("misuse.closed-twice", MisuseSteps::closedTwice);
+    operations.put("misuse.used-after", MisuseSteps::usedAfter);
+    operations.put("misuse.two-threads", MisuseSteps::twoThreads);
+    operations.put("misuse.forked", step -> List.of("impossible the runtime cannot fork"));
+    operations.put("misuse.too-small", MisuseSteps::tooSmall);
+    operations.put("misuse.record-size", MisuseSteps::recordSize);
+    operations.put("misuse.wrong-books", MisuseSteps::wrongBooks);
+    operations.put("misuse.view-released", MisuseSteps::viewReleased);
+    operations.put("misuse.view-written", MisuseSteps::viewWritten);
+    operations.put("misuse.wait", MisuseSteps::waitInMain);
+    operations.put("misuse.exit-in-wait", MisuseSteps::exitInWait);
+    operations.put("misuse.open-dropped", steps::openDropped);
+    operations.put("misuse.drop", step -> steps.dropped.drop());
+  }
+
+  // ---- objects that are closed ------------------------------------------------------------------
+
+  /** One object of each kind. */
+  private record OneOfEach(Publisher publisher, Subscriber subscriber, Cursor cursor,
+      History history, Books books, ChannelPair channel) {
+
+    static OneOfEach open(Path directory) {
+      return new OneOfEach(Publisher.open(Misuse.OWN_BUS, Misuse.ofRows()),
+          Subscriber.open(directory), Cursor.open(Path.of("cursor"), Lapwing.NOW),
+          History.open(directory), Books.create(), ChannelPair.open(Misuse.CHANNEL));
+    }
+
+    /** How each close ended. */
+    List<String> close() {
+      return Misuse.thrownByEach(publisher::close, subscriber::close, cursor::close,
+          history::close, books::close, channel.listener()::close, channel.producer()::close,
+          channel.consumer()::close);
+    }
+  }
+
+  private static List<String> closedTwice(Step step) {
+    OneOfEach each = OneOfEach.open(step.path("directory"));
+    List<String> ends = new ArrayList<>(each.close());
+    int kinds = ends.size();
+    ends.addAll(each.close());
+    String end = Misuse.joined(ends);
+    return end.equals("ok") ? Driver.ok("kinds=%d", kinds) : List.of(end);
+  }
+
+  private static List<String> usedAfter(Step step) {
+    OneOfEach each = OneOfEach.open(step.path("directory"));
+    each.close();
+    List<String> answers = Misuse.thrownByEach(
+        () -> each.publisher.publish(Row.allocate(Misuse.ROW_BYTES)),
+        () -> each.subscriber.read(new Batch(1), Lapwing.NOW),
+        each.cursor::last,
+        each.history::inspect,
+        each.books::inspect,
+        each.channel.listener()::tend,
+        () -> each.channel.producer().claim(8, Lapwing.NOW),
+        () -> each.channel.consumer().peek(1, Lapwing.NOW));
+    return Driver.ok("kinds=%d answers=%s", answers.size(), Misuse.joined(answers));
+  }
+
+  // ---- calls that cannot be right ---------------------------------------------------------------
+
+  private static Subscriber fromOldest(Step step) {
+    return Subscriber.open(step.path("directory"), new SubscriberOptions().start(Start.oldest()));
+  }
+
+  private static void readToRecords(Subscriber subscriber, Batch batch) {
+    while (!(subscriber.read(batch) instanceof Records)) {}
+  }
+
+  /** Waits without end. The name of what ended the wait, which is not a call of another thread. */
+  private static String endOfWait(Subscriber subscriber) {
+    Batch batch = new Batch(16);
+    String end;
+    do {
+      end = Misuse.thrownBy(() -> readToRecords(subscriber, batch));
+    } while (end.equals("misuse"));
+    return end;
+  }
+
+  private static List<String> twoThreads(Step step) {
+    try (Subscriber subscriber = Subscriber.open(step.path("directory"))) {
+      var first = CompletableFuture.supplyAsync(() -> endOfWait(subscriber));
+      Batch batch = new Batch(16);
+      String second;
+      do {
+        second = Misuse.thrownBy(() -> subscriber.read(batch, Lapwing.NOW));
+      } while (second.equals("ok"));
+      subscriber.interrupt();
+      return Driver.ok("second=%s first=%s", second, first.join());
+    }
+  }
+
+  private static List<String> tooSmall(Step step) {
+    try (Subscriber subscriber = fromOldest(step)) {
+      Batch batch = Batch.ofBytes(1, Misuse.ROW_BYTES / 2);
+      return Driver.ok("answer=%s", Misuse.thrownBy(() -> readToRecords(subscriber, batch)));
+    }
+  }
+
+  private static List<String> recordSize(Step step) {
+    try (Publisher publisher = Publisher.open(Misuse.OWN_BUS, Misuse.ofRows())) {
+      return Driver.ok("answer=%s", Misuse.thrownBy(() -> publisher.publish(Row.allocate(24))));
+    }
+  }
+
+  private static List<String> wrongBooks(Step step) {
+    try (Subscriber subscriber = fromOldest(step); Books books = Books.create()) {
+      Batch batch = new Batch(16);
+      return Driver.ok("answer=%s", Misuse.thrownBy(() -> {
+        while (!(subscriber.read(batch) instanceof Records)) {
+          books.take(batch);
+        }
+        books.take(batch);
+      }));
+    }
+  }
+
+  // ---- borrowed memory --------------------------------------------------------------------------
+
+  private static MemorySegment borrowed(ChannelPair channel) {
+    channel.producer().send(1, new byte[] {1, 2, 3, 4, 5, 6, 7, 8}, ChannelPair.PATIENCE);
+    return channel.consumer().peek(1, ChannelPair.PATIENCE).payload(0);
+  }
+
+  private static List<String> viewReleased(Step step) {
+    try (ChannelPair channel = ChannelPair.open(Misuse.CHANNEL);
+        History history = History.open(Misuse.mappedBus())) {
+      MemorySegment message = borrowed(channel);
+      channel.consumer().release(1);
+      MemorySegment row;
+      try (HistoryView view = history.map(1, 1)) {
+        row = view.row(0).memory();
+      }
+      return Driver.ok("message=%s history=%s",
+          Misuse.thrownBy(() -> message.get(ValueLayout.JAVA_BYTE, 0)),
+          Misuse.thrownBy(() -> row.get(ValueLayout.JAVA_BYTE, 0)));
+    }
+  }
+
+  private static List<String> viewWritten(Step step) {
+    try (ChannelPair channel = ChannelPair.open(Misuse.CHANNEL);
+        History history = History.open(Misuse.mappedBus());
+        HistoryView view = history.map(1, 1)) {
+      MemorySegment message = borrowed(channel);
+      return Driver.ok("message=%s history=%s",
+          Misuse.thrownBy(() -> message.set(ValueLayout.JAVA_BYTE, 0, (byte) 0)),
+          Misuse.thrownBy(() -> view.row(0).putByte(0, (byte) 0)));
+    }
+  }
+
+  // ---- the end of the program, and of an object -------------------------------------------------
+
+  private static List<String> waitInMain(Step step) {
+    try (Subscriber subscriber = Subscriber.open(step.path("directory"))) {
+      readToRecords(subscriber, new Batch(16));
+    }
+    return Driver.ok();
+  }
+
+  private static List<String> exitInWait(Step step) {
+    Subscriber subscriber = Subscriber.open(step.path("directory"));
+    Thread.ofPlatform().start(() -> endOfWait(subscriber));
+    do { // until it has read what was there, and waits
+      LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(50));
+    } while (Misuse.thrownBy(subscriber::inspect).equals("ok"));
+    System.exit(Misuse.EXIT_CODE);
+    return List.of();
+  }
+
+  private List<String> openDropped(Step step) {
+    Publisher publisher = Publisher.open(step.path("directory"), Misuse.ofRows());
+    for (int n = 1; n <= Misuse.DROPPED_ROWS; n++) {
+      publisher.publish(TestRows.row(n, Misuse.ROW_BYTES));
+    }
+    dropped.keep(publisher);
+    return Driver.ok();
+  }
+}

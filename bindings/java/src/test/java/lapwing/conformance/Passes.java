@@ -1,0 +1,61 @@
+package lapwing.conformance;
+
+import com.sun.management.ThreadMXBean;
+import java.lang.management.ManagementFactory;
+import java.util.Arrays;
+import java.util.Locale;
+
+/** The timed passes of a rate. The first one warms up, and does not count. */
+final class Passes {
+  private static final ThreadMXBean THREADS =
+      (ThreadMXBean) ManagementFactory.getThreadMXBean();
+
+  private final long records; // of a pass
+  private final long[] ns;
+  private int next = -1;
+  private long allocated; // in the passes that count
+  private long beginNs;
+  private long beginAllocated;
+
+  Passes(Step step) {
+    records = step.number("records");
+    ns = new long[step.whole("passes")];
+  }
+
+  boolean areLeft() {
+    return next < ns.length;
+  }
+
+  long records() {
+    return records;
+  }
+
+  void begin() {
+    beginAllocated = THREADS.getTotalThreadAllocatedBytes();
+    beginNs = System.nanoTime();
+  }
+
+  void end() {
+    long took = System.nanoTime() - beginNs;
+    if (next >= 0) {
+      ns[next] = took;
+      allocated += THREADS.getTotalThreadAllocatedBytes() - beginAllocated;
+    }
+    next++;
+  }
+
+  /** Of the median pass, a record. */
+  String ns() {
+    Arrays.sort(ns);
+    return thousandths((double) ns[ns.length / 2] / records);
+  }
+
+  /** Bytes that all threads have allocated, a record. */
+  String garbage() {
+    return thousandths((double) allocated / ns.length / records);
+  }
+
+  private static String thousandths(double value) {
+    return String.format(Locale.ROOT, "%.3f", value);
+  }
+}
