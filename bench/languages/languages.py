@@ -29,9 +29,11 @@ NAMES = {"cpp": "C++", "c": "C", "python": "Python", "rust": "Rust", "go": "Go",
          "node": "Node.js", "csharp": "C# (Mono)"}
 RECORDS = 1 << 19
 ROWS = 4096
-PASSES = 8
-SINGLE_PASSES = 3
+PASSES = 40  # the median one is beyond what a runtime compiles late
+SINGLE_PASSES = 10
 ROUND_TRIPS = 200_000
+# Bytes a record: what a pass allocates once, its events among them. A copied row would be 56.
+GARBAGE_MAX = 0.1
 CORES = ((0, 1), (1, 0))  # of the two sides, in turn
 
 FIGURES = {
@@ -176,8 +178,8 @@ def verdicts(languages, ratios, garbage):
         seen = statistics.median(ratios[language][figure])
         lines.append(f"{'met' if seen <= budget else 'MISSED'}: {NAMES[language]}, {figure}: {seen:.3f} of the time of "
                      f"{'C++' if language == 'c' else 'C'}, at most {budget:.3f}")
-    lines += [f"MISSED: {NAMES[language]}, garbage: {count:.3f} bytes a record, 0 allowed"
-              for language, count in garbage.items() if count > 0]
+    lines += [f"{'met' if count <= GARBAGE_MAX else 'MISSED'}: {NAMES[language]}, garbage: {count:.3f} bytes a record"
+              for language, count in garbage.items()]
     return lines
 
 
