@@ -90,7 +90,9 @@ int show_examination(const DoctorOptions& options) {
                                  count_of(findings, Verdict::kAdvice),
                                  count_of(findings, Verdict::kUnknown));
   }
-  return problems > 0 ? kExitOther : kExitDone;
+  if (problems == 0) return kExitDone;
+  say(absl::StrCat("this machine has ", problems, " problems; each has its remedy below it"));
+  return kExitOther;
 }
 
 }  // namespace

@@ -121,7 +121,11 @@ int show_health(const HealthOptions& options) {
     const int code = fail(health.status());
     return errc_of(health.status()) == Errc::kNoBus ? kExitPublisherGone : code;
   }
-  std::cout << (health->exit_code == kExitDone ? "well: " : "ill: ") << health->words << '\n';
+  if (health->exit_code == kExitDone) {
+    std::cout << "well: " << health->words << '\n';
+  } else {
+    say("ill: " + health->words);
+  }
   return health->exit_code;
 }
 

@@ -83,14 +83,17 @@ class Buses(BusesTest):
 
 class Health(BusesTest):
     def health(self, *arguments, expect):
-        return self.run_to_end("health", "health", *arguments, expect=expect)
+        """What it says: where the bus is ill, on standard error."""
+        done = self.run_to_end("health", "health", *arguments, expect=expect)
+        self.assertEqual(done.out() == "", expect != DONE)
+        return done.out() + done.err()
 
     def test_a_bus_is_well_while_its_publisher_runs(self):
         publisher = self.publish()
-        said = self.health(expect=DONE).out()
+        said = self.health(expect=DONE)
         self.assertEqual(said, f"well: running, head {RECORDS}, 0 subscribers\n")
         publisher.signal(signal.SIGSTOP)
-        self.assertIn("is stopped", self.health(expect=GONE).out())
+        self.assertIn("is stopped", self.health(expect=GONE))
         publisher.signal(signal.SIGCONT)
         publisher.kill()
         self.health(expect=GONE)
@@ -100,7 +103,7 @@ class Health(BusesTest):
 
     def test_a_bus_that_was_closed_has_no_publisher(self):
         self.assertEqual(self.publish().stop(), DONE)
-        self.assertEqual(self.health(expect=GONE).out(), "ill: no publisher: the bus is closed\n")
+        self.assertEqual(self.health(expect=GONE), "lapwing: ill: no publisher: the bus is closed\n")
 
     def test_a_subscriber_that_is_behind_is_named(self):
         self.publish()
@@ -108,11 +111,11 @@ class Health(BusesTest):
         reader = self.start("reader", "tail", "--from", "start", "--format", "json", stdout=into)
         self.addCleanup(os.close, out)
         os.close(into)
-        self.until("it has joined", lambda: "1 subscribers" in self.health(expect=DONE).out())
-        said = self.health("--max-lag", 10, expect=OTHER).out()
+        self.until("it has joined", lambda: "1 subscribers" in self.health(expect=DONE))
+        said = self.health("--max-lag", 10, expect=OTHER)
         self.assertIn(f"(pid {reader.pid}) is", said)
         self.assertIn("records behind", said)
-        late = self.health("--max-delay", "100ms", expect=OTHER).out()
+        late = self.health("--max-delay", "100ms", expect=OTHER)
         self.assertIn(f"(pid {reader.pid}) is at", late)
         self.health("--max-lag", RECORDS, expect=DONE)
 
@@ -120,8 +123,8 @@ class Health(BusesTest):
         self.publish()
         self.start("reader", "tail", "--from", "start", "--format", "none")
         self.until("it has joined",
-                   lambda: f"{RECORDS}, 1 subscribers" in self.health(expect=DONE).out())
-        self.until("it has caught up", lambda: " 0 behind" in self.health(expect=DONE).out())
+                   lambda: f"{RECORDS}, 1 subscribers" in self.health(expect=DONE))
+        self.until("it has caught up", lambda: " 0 behind" in self.health(expect=DONE))
         self.health("--max-lag", 0, "--max-delay", "100ms", expect=DONE)
 
     def test_a_journal_that_has_failed_is_said(self):
@@ -130,7 +133,7 @@ class Health(BusesTest):
         self.until_durable(1)
         resource.prlimit(publisher.pid, resource.RLIMIT_FSIZE, (1, 1))
         self.until("the journal has failed", lambda: self.info()["ring"]["journal"] == "failed")
-        said = self.health(expect=JOURNAL_FAILED).out()
+        said = self.health(expect=JOURNAL_FAILED)
         self.assertIn("ill: the journal has failed (errno 27)", said)
 
     def test_a_duration_that_is_none_is_refused(self):
