@@ -22,11 +22,9 @@ constexpr char kAbout[] =
     "  lapwing buses\n"
     "  lapwing buses --json\n\n"
     "A publisher announces its bus in shared memory, and takes that back when it closes. So a bus\n"
-    "that was closed is not listed, and one whose publisher was killed is. States: running; "
-    "stopped\n"
-    "(the process, by a signal or a debugger); silent (no heartbeat for 3 s); gone (it ended "
-    "without\n"
-    "closing); closed (just now); unreadable.";
+    "that was closed is not listed, and one whose publisher was killed is.\n\n"
+    "States: running; stopped (the process, by a signal or a debugger); silent (no heartbeat\n"
+    "for 3 s); gone (it ended without closing); closed (just now); unreadable.";
 
 BusLine line_of(const FoundBus& bus) {
   return {bus, read_ring_status(bus.announcement.directory)};

@@ -17,7 +17,10 @@
 #include "cli/exit_codes.h"
 #include "cli/say.h"
 #include "cli/status_json.h"
+#include "lapwing/detail/slot_layout.h"
+#include "lapwing/publisher.h"
 #include "monitor/doctor/examination.h"
+#include "proto/ring_layout.h"
 #include "snapshot/bus_directory.h"
 
 namespace lapwing::cli {
@@ -32,7 +35,10 @@ constexpr char kAbout[] =
     "that changes it. Nothing is changed. Run it as the user who runs the bus.\n"
     "Exit code 1: there is a problem. Advice alone is 0.";
 
-constexpr std::uint64_t kDefaultRingBytes = std::uint64_t{64} << 20;
+// With the default options of a publisher.
+std::uint64_t default_ring_bytes() {
+  return kCapacityDefaultMax * slot_bytes_for(PublisherOptions().record_bytes);
+}
 
 struct DoctorOptions {
   std::string bus;
@@ -49,7 +55,7 @@ std::string absolute(const std::string& path) {
 absl::StatusOr<Machine> machine_for(const std::string& bus) {
   Machine machine;
   machine.uid = geteuid();
-  machine.ring_bytes = kDefaultRingBytes;
+  machine.ring_bytes = default_ring_bytes();
   machine.ring_directory = absolute(private_ring_directory_path({}));
   if (bus.empty()) return machine;
   const absl::StatusOr<BusDescription> description = read_bus_description(bus);

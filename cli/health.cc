@@ -18,6 +18,7 @@
 #include "cli/say.h"
 #include "monitor/bus_status.h"
 #include "monitor/publisher_state.h"
+#include "subscribers/reporter.h"
 
 namespace lapwing::cli {
 namespace {
@@ -26,14 +27,14 @@ constexpr char kAbout[] =
     "Say in one line whether a bus is well, for scripts and container probes.\n\n"
     "  lapwing health --bus ./es\n"
     "  lapwing health --bus ./es --max-lag 100000 --max-delay 1s\n\n"
-    "--max-lag: the records by which a subscriber may be behind. --max-delay: how long a record "
-    "may\n"
-    "be published before every subscriber has it; the command takes that long to find out.\n"
+    "--max-lag: the records by which a subscriber may be behind. --max-delay: how long it may "
+    "take\n"
+    "until every subscriber has a record; the command takes that long to find out.\n"
     "Exit codes: 0 it is well; 1 a limit is exceeded, or another error; 2 wrong usage; 4 damaged\n"
     "data; 5 there is no publisher, or it has been silent for 3 s; 6 its journal has failed.";
 
 // A subscriber reports its position at most so long after it has changed.
-constexpr absl::Duration kReportAge = absl::Milliseconds(200);
+constexpr std::uint64_t kReportAgeNs = 2 * kReportNsMin;
 
 constexpr int kExitJournalFailed = 6;
 
@@ -93,7 +94,7 @@ absl::StatusOr<Health> examine_bus(const HealthOptions& options) {
   }
   if (const std::optional<Health> ill = ill_journal(*ring)) return *ill;
   if (options.delay_max_ns > 0) {
-    absl::SleepFor(absl::Nanoseconds(options.delay_max_ns) + kReportAge);
+    absl::SleepFor(absl::Nanoseconds(options.delay_max_ns + kReportAgeNs));
   }
   const absl::StatusOr<PublisherStatus> publisher = ask_publisher(options.bus);
   if (!publisher.ok()) {

@@ -46,13 +46,6 @@ absl::StatusOr<RingStatus> read_ring(const std::string& directory, const BusDesc
 // A subscriber that runs reports every kReportNsMin while it takes records.
 constexpr std::uint64_t kReportFreshNs = 3 * kReportNsMin;
 
-std::uint64_t lag_of(const SubscriberInfoFrame& info, Sequence head, std::uint64_t now_ns) {
-  const bool is_fresh =
-      info.head_seen != 0 && now_ns < after_ns(info.reported_wall_ns, kReportFreshNs);
-  const Sequence newest = is_fresh ? info.head_seen : head;
-  return newest > info.position ? newest - info.position : 0;
-}
-
 SubscriberStatus status_of(const SubscriberInfoFrame& info, Sequence head, std::uint64_t now_ns) {
   return {.pid = info.pid,
           .uid = info.uid,
@@ -117,6 +110,13 @@ absl::StatusOr<BusStatus> gather_bus_status(const std::string& directory) {
                    .publisher = std::move(publisher),
                    .sessions = std::move(sessions),
                    .journal_size = size};
+}
+
+std::uint64_t lag_of(const SubscriberInfoFrame& info, Sequence head, std::uint64_t now_wall_ns) {
+  const bool is_fresh =
+      info.head_seen != 0 && now_wall_ns < after_ns(info.reported_wall_ns, kReportFreshNs);
+  const Sequence newest = is_fresh ? info.head_seen : head;
+  return newest > info.position ? newest - info.position : 0;
 }
 
 absl::StatusOr<RingStatus> read_ring_status(const std::string& directory) {

@@ -68,6 +68,9 @@ struct SubscriberStatus {
   std::uint64_t reported_wall_ns = 0;
 };
 
+// SubscriberStatus::lag, as of `now_wall_ns`.
+std::uint64_t lag_of(const SubscriberInfoFrame& info, Sequence head, std::uint64_t now_wall_ns);
+
 // What the publisher answers.
 struct PublisherStatus {
   Sequence head = 0;

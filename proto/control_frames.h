@@ -335,7 +335,7 @@ constexpr FrameLength control_frame_length(FrameType type) {
 
 // Limits of the publisher's side of the socket.
 inline constexpr std::size_t kClientsMax = 1024;
-// Beyond that, for questions of the bus's owner and root: whoever looks into why there are so many.
+// Connections beyond that, for questions of the bus's owner and root: they can ask who has the others.
 inline constexpr std::size_t kQuestionsMax = 16;
 inline constexpr std::size_t kFramesQueuedMax = 64;           // for one client, then it is dropped
 inline constexpr std::uint32_t kFramesPerSecondMax = 200;     // from one client, then it is dropped

@@ -10,25 +10,13 @@ static class ForkedStep
 {
     const string Path = "forked.sock";
     const int NamesBytesMax = 512;
-    const short PollIn = 1;
     const int SigKill = 9;
-
-    [StructLayout(LayoutKind.Sequential)]
-    struct PollFd
-    {
-        internal int Fd;
-        internal short Events;
-        internal short Found;
-    }
 
     [DllImport("libc")]
     static extern int fork();
 
     [DllImport("libc")]
     static extern int pipe(int[] ends);
-
-    [DllImport("libc")]
-    static extern int poll(ref PollFd fds, UIntPtr count, int timeoutMs);
 
     [DllImport("libc")]
     static extern IntPtr read(int fd, byte[] bytes, UIntPtr count);
@@ -67,9 +55,8 @@ static class ForkedStep
     /// <summary>What the child has written; how it ended, where that is nothing.</summary>
     static string NamesOf(int child, int pipeEnd)
     {
-        var polled = new PollFd { Fd = pipeEnd, Events = PollIn };
         var names = new byte[NamesBytesMax];
-        var isThere = poll(ref polled, (UIntPtr)1, (int)MisuseSteps.Hang.TotalMilliseconds) > 0;
+        var isThere = Poll.IsReadable(pipeEnd, MisuseSteps.Hang);
         var bytes = isThere ? (int)read(pipeEnd, names, (UIntPtr)names.Length) : 0;
         if (!isThere) kill(child, SigKill);
         int status;

@@ -269,22 +269,10 @@ static class SubscriberSteps
             $"filtered={info.Filtered} conflated={info.Conflated}";
     }
 
-    [StructLayout(LayoutKind.Sequential)]
-    struct PollFd
-    {
-        internal int Fd;
-        internal short Events;
-        internal short Found;
-    }
-
-    [DllImport("libc")]
-    static extern int poll(ref PollFd fds, UIntPtr count, int timeoutMs);
-
     static string Descriptor(Step step)
     {
-        var polled = new PollFd { Fd = subscribers.Of(step).Descriptor(), Events = 1 };
-        var ready = poll(ref polled, (UIntPtr)1, (int)step.Timeout.TotalMilliseconds);
-        return $"ok readable={Names.Bit(ready > 0)}";
+        var isReadable = Poll.IsReadable(subscribers.Of(step).Descriptor(), step.Timeout);
+        return $"ok readable={Names.Bit(isReadable)}";
     }
 
     static string Follow(Step step)

@@ -156,17 +156,32 @@ void read_all_there_is(lapwing_subscriber* subscriber) {
   }
 }
 
-Lines two_threads(const Step& step) {
-  lapwing_subscriber* subscriber = subscriber_of(step.text("directory"), LAPWING_START_LIVE);
+// Begins again where another thread's call was the first of two.
+lapwing_result wait_for_one(lapwing_subscriber* subscriber) {
+  lapwing_result result = LAPWING_MISUSE;
+  while (result == LAPWING_MISUSE) result = read_once(subscriber, LAPWING_FOREVER);
+  return result;
+}
+
+// What is answered once another thread waits.
+lapwing_result read_beside_a_wait(lapwing_subscriber* subscriber) {
+  lapwing_result result = LAPWING_WOULD_BLOCK;
+  while (result == LAPWING_WOULD_BLOCK) result = read_once(subscriber, 0);
+  return result;
+}
+
+// A subscriber that has nothing to read.
+lapwing_subscriber* idle_subscriber(const std::string& directory) {
+  lapwing_subscriber* const subscriber = subscriber_of(directory, LAPWING_START_LIVE);
   read_all_there_is(subscriber);
-  // It begins again where the other thread's call was the first of the two.
-  std::future<lapwing_result> first = std::async(std::launch::async, [=] {
-    lapwing_result result = LAPWING_MISUSE;
-    while (result == LAPWING_MISUSE) result = read_once(subscriber, LAPWING_FOREVER);
-    return result;
-  });
-  lapwing_result second = LAPWING_WOULD_BLOCK;
-  while (second == LAPWING_WOULD_BLOCK) second = read_once(subscriber, 0);
+  return subscriber;
+}
+
+Lines two_threads(const Step& step) {
+  lapwing_subscriber* subscriber = idle_subscriber(step.text("directory"));
+  std::future<lapwing_result> first =
+      std::async(std::launch::async, [=] { return wait_for_one(subscriber); });
+  const lapwing_result second = read_beside_a_wait(subscriber);
   lapwing_subscriber_interrupt(subscriber);
   const std::string ended = name_of_result(first.get());
   lapwing_subscriber_destroy(&subscriber);
@@ -311,8 +326,9 @@ Lines wait_forever(const Step& step) {
 }
 
 Lines exit_in_wait(const Step& step) {
-  std::thread([step] { wait_forever(step); }).detach();
-  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  lapwing_subscriber* subscriber = idle_subscriber(step.text("directory"));
+  std::thread([=] { (void)wait_for_one(subscriber); }).detach();
+  if (read_beside_a_wait(subscriber) != LAPWING_MISUSE) std::abort();
   std::exit(7);
 }
 
