@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "absl/strings/str_format.h"
@@ -432,6 +433,32 @@ TEST_CASE("FILE.position says what the records are, and one of an earlier releas
   REQUIRE(record_up_to(on.disk, options, 3, on.random, FeedOf::kSignals).ok());
   position = *read_position(on.disk, on.path);
   CHECK(position.kind == RecordedKind{SchemaLabel("desk.signal", schema_of<Signal>().hash()), 56});
+}
+
+TEST_CASE("A FILE.position with any member missing or of another kind is damaged") {
+  OnDisk on;
+  on.path = on.directory.file("es.dbn");
+  on.record(kOneFile, 30);
+  const auto whole = nlohmann::json::parse(read_file(position_path(on.path)));
+  const auto refusal = [&](const nlohmann::json& changed) {
+    write_file(position_path(on.path), changed.dump());
+    return errc_of(read_position(on.disk, on.path).status());
+  };
+  REQUIRE(refusal(whole) == Errc::kOk);
+  CHECK(refusal(nlohmann::json::array()) == Errc::kDamaged);
+  for (const auto& [member, value] : whole.items()) {
+    CAPTURE(member);
+    for (const nlohmann::json& wrong :
+         {nlohmann::json(-1.5e9), nlohmann::json(-1), nlohmann::json(nullptr)}) {
+      auto changed = whole;
+      changed[member] = wrong;
+      CHECK(refusal(changed) == Errc::kDamaged);
+    }
+    if (member == "record_bytes") continue;  // earlier releases wrote none
+    auto changed = whole;
+    changed.erase(member);
+    CHECK(refusal(changed) == Errc::kDamaged);
+  }
 }
 
 }  // namespace lapwing

@@ -64,24 +64,14 @@ absl::StatusOr<RecordingPosition> read_position(Disk& disk, const std::string& r
   if (!text.ok()) return text.status();
   const auto json = nlohmann::json::parse(*text, nullptr, /*allow_exceptions=*/false);
   RecordingPosition read;
-  try {
-    const auto journal = Id128::from_hex(json.at("journal").get<std::string>());
-    const auto session = Id128::from_hex(json.at("session").get<std::string>());
-    read.position.sequence = json.at("sequence").get<Sequence>();
-    read.records = json.at("records").get<std::uint64_t>();
-    read.kind.schema.name = json.at("schema").get<std::string>();
-    read.bytes = json.at("bytes").get<std::uint64_t>();
-    read.part = json.at("part").get<std::uint64_t>();
-    read.began_ns = json.at("began_ns").get<std::uint64_t>();
-    read.event_records = json.at("event_records").get<std::uint64_t>();
-    if (journal && session && take_kind(json, read.kind)) {
-      read.position.journal_id = *journal;
-      read.position.session_id = *session;
-      return read;
-    }
-  } catch (const nlohmann::json::exception&) {
-    // Said below, as for ids and hashes that are none.
-  }
+  const bool complete =
+      json.is_object() && take(json, "journal", read.position.journal_id) &&
+      take(json, "session", read.position.session_id) &&
+      take(json, "sequence", read.position.sequence) && take(json, "records", read.records) &&
+      take(json, "schema", read.kind.schema.name) && take(json, "bytes", read.bytes) &&
+      take(json, "part", read.part) && take(json, "began_ns", read.began_ns) &&
+      take(json, "event_records", read.event_records) && take_kind(json, read.kind);
+  if (complete) return read;
   return make_error(Errc::kDamaged,
                     absl::StrCat(path,
                                  " is not a recording's position: remove it and the recording, "
