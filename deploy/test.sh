@@ -197,7 +197,7 @@ sanitizer_stages() {
     LAPWING_CHANNEL_OPERATIONS=100000 LAPWING_BOOK_OPERATIONS=100000 LAPWING_FOLD_STREAMS=100 \
     LAPWING_CHECKPOINTER_HISTORIES=5 LAPWING_RECORDER_STRIDE=11
   # One build of everything for both sanitizers and the fuzz targets.
-  build 'address, undefined (clang): build' clang-asan all &&
+  build 'address, undefined (clang): build' clang-asan tests_unit fuzz_targets &&
     run_ctest 'address, undefined (clang): unit tests' clang-asan -L "$tiers_so_far" -L '^unit$' &&
     for target in channel checkpoint order_fold; do
       run_script "fuzz: $target" tests/fuzz/run.sh "${target}_fuzz" "$LAPWING_FUZZ_SECONDS"
