@@ -50,8 +50,7 @@ lapwing_result fail(lapwing_error* error, const absl::Status& status) {
   return fail(error, errc_of(status), {message.data(), message.size()}, errno_of(status));
 }
 
-lapwing_result answer(lapwing_error* error, Errc result, const absl::Status& status) {
-  if (result == Errc::kOk) return success();
+lapwing_result fail_with(lapwing_error* error, Errc result, const absl::Status& status) {
   // One's own close() is what a misuse after it is about.
   const bool was_closed = result == Errc::kMisuse && errc_of(status) == Errc::kClosed;
   if (was_closed) {

@@ -36,14 +36,32 @@ inline lapwing_result success() {
 lapwing_result fail(lapwing_error* error, Errc code, std::string_view message,
                     int sys_errno = 0) noexcept;
 lapwing_result fail(lapwing_error* error, const absl::Status& status);
-// An operation's answer: success, or why it did not succeed, which is in `status` where that is about
-// it, and needs no more words otherwise.
-lapwing_result answer(lapwing_error* error, Errc result, const absl::Status& status);
+// The answer of an operation that did not succeed: `status` says why where it is about that, and no
+// more words are needed otherwise.
+lapwing_result fail_with(lapwing_error* error, Errc result, const absl::Status& status);
 // The words for an error that needs no more.
 std::string_view words_of(Errc code);
 
 // The exception that is being handled.
 lapwing_result fail_by_exception(lapwing_error* error) noexcept;
+
+template <typename Object>
+[[gnu::cold, gnu::noinline]] lapwing_result fail_of(lapwing_error* error, Errc result,
+                                                    const Object& object) noexcept {
+  try {
+    return fail_with(error, result, object.status());
+  } catch (...) {
+    return fail_by_exception(error);
+  }
+}
+// An operation's answer: success, or why not, by the status() of the object.
+template <typename Object>
+[[gnu::always_inline]] inline lapwing_result answer(lapwing_error* error, Errc result,
+                                                    const Object& object) noexcept {
+  if (result == Errc::kOk) [[likely]]
+    return success();
+  return fail_of(error, result, object);
+}
 
 inline Deadline deadline_in(std::int64_t timeout_ns) {
   if (timeout_ns == 0) return Deadline::now();
@@ -102,6 +120,21 @@ lapwing_result call(HandleType* handle, lapwing_error* error, Work&& work) noexc
     return refuse(error, why, HandleType::kWhat, handle == nullptr);
   }
   const InUse use(handle->mark);
+  try {
+    return work(handle->object);
+  } catch (...) {
+    return fail_by_exception(error);
+  }
+}
+
+// The same for what never waits, and is over before a call that overlaps it could tell: it is refused
+// where another one is under way, and does not mark itself.
+template <typename HandleType, typename Work>
+[[gnu::always_inline]] inline lapwing_result quick_call(HandleType* handle, lapwing_error* error,
+                                                        Work&& work) noexcept {
+  if (const Errc why = refusal(handle); why != Errc::kOk) [[unlikely]] {
+    return refuse(error, why, HandleType::kWhat, handle == nullptr);
+  }
   try {
     return work(handle->object);
   } catch (...) {

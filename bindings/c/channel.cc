@@ -25,18 +25,33 @@ constexpr const char* kRoleName<ChannelConsumer> = "consumer";
 template <>
 constexpr const char* kRoleName<Duplex> = "duplex";
 
+// What a message costs beside the channel's own work is the calls themselves: what is rare stands in
+// functions of its own, or its registers would be saved by each call.
+[[gnu::cold, gnu::noinline]] lapwing_result fail_role(lapwing_error* error,
+                                                      const char* role) noexcept {
+  return fail(error, Errc::kMisuse,
+              absl::StrCat("this channel is no ", role, ", and only one can do this"));
+}
+[[gnu::cold, gnu::noinline]] lapwing_result fail_null(lapwing_error* error, const char* message) {
+  return fail(error, Errc::kInvalidArgument, message);
+}
+
 // use(end) for a handle whose end is of that kind; else misuse.
 template <typename Kind, typename Use>
+[[gnu::always_inline]] inline lapwing_result use_as(End& opened, lapwing_error* error, Use&& use) {
+  Kind* const end = std::get_if<Kind>(&opened.end);
+  if (end == nullptr) [[unlikely]]
+    return fail_role(error, kRoleName<Kind>);
+  return use(*end);
+}
+template <typename Kind, typename Use>
 lapwing_result as(lapwing_channel* channel, lapwing_error* error, Use&& use) {
-  return call(channel, error, [&](End& opened) -> lapwing_result {
-    Kind* const end = std::get_if<Kind>(&opened.end);
-    if (end == nullptr) [[unlikely]] {
-      return fail(
-          error, Errc::kMisuse,
-          absl::StrCat("this channel is no ", kRoleName<Kind>, ", and only one can do this"));
-    }
-    return use(*end);
-  });
+  return call(channel, error, [&](End& opened) { return use_as<Kind>(opened, error, use); });
+}
+template <typename Kind, typename Use>
+[[gnu::always_inline]] inline lapwing_result quick_as(lapwing_channel* channel,
+                                                      lapwing_error* error, Use&& use) {
+  return quick_call(channel, error, [&](End& opened) { return use_as<Kind>(opened, error, use); });
 }
 
 std::span<const std::byte> payload_of(const lapwing_message& message) {
@@ -90,25 +105,54 @@ lapwing_result send_all(Kind& end, std::span<const lapwing_message> messages, De
     result = batch.result;
   }
   if (sent != nullptr) *sent = done;
-  return answer(error, result, end.status());
+  return answer(error, result, end);
 }
 
 lapwing_message message_of(std::span<const std::byte> payload, std::uint32_t type) {
   return {payload.data(), payload.size(), type, 0};
 }
 
-lapwing_result peek_messages(ChannelConsumer& consumer, std::vector<Message>& peeked,
-                             lapwing_message* messages, std::size_t max, std::int64_t timeout_ns,
-                             std::size_t* count, lapwing_error* error) {
-  if (count == nullptr || messages == nullptr || max == 0) {
-    return fail(error, Errc::kInvalidArgument, "messages or count is NULL, or max is 0");
-  }
+[[gnu::noinline]] lapwing_result claim_waiting(lapwing_channel* channel, std::size_t bytes,
+                                               std::int64_t timeout_ns, void** payload,
+                                               lapwing_error* error) noexcept {
+  return as<ChannelProducer>(channel, error, [&](ChannelProducer& producer) {
+    const Claim claim = producer.claim(bytes, deadline_in(timeout_ns));
+    *payload = claim.payload.data();
+    return answer(error, claim.result, producer);
+  });
+}
+
+[[gnu::always_inline]] inline lapwing_result hand_over(const Peek& peek, ChannelConsumer& consumer,
+                                                       End& opened, lapwing_message* message,
+                                                       std::size_t* count, lapwing_error* error) {
+  opened.has_one = peek.result == Errc::kOk;
+  *count = opened.has_one ? 1 : 0;
+  if (!opened.has_one) [[unlikely]]
+    return answer(error, peek.result, consumer);
+  *message = message_of(peek.message.payload, peek.message.type);
+  return success();
+}
+
+[[gnu::noinline]] lapwing_result peek_waiting(lapwing_channel* channel, lapwing_message* message,
+                                              std::int64_t timeout_ns, std::size_t* count,
+                                              lapwing_error* error) noexcept {
+  return as<ChannelConsumer>(channel, error, [&](ChannelConsumer& consumer) {
+    const Peek peek = consumer.peek(deadline_in(timeout_ns));
+    return hand_over(peek, consumer, channel->object, message, count, error);
+  });
+}
+
+lapwing_result peek_several(ChannelConsumer& consumer, End& opened,
+                            std::span<lapwing_message> messages, std::int64_t timeout_ns,
+                            std::size_t* count, lapwing_error* error) {
+  std::vector<Message>& peeked = opened.peeked;
   *count = 0;
-  peeked.resize(std::min(max, kPeekMessagesMax));
+  opened.has_one = false;
+  peeked.resize(std::min(messages.size(), kPeekMessagesMax));
   const PeekBatch batch = timeout_ns == 0 ? consumer.try_peek_batch(peeked)
                                           : consumer.peek_batch(peeked, deadline_in(timeout_ns));
   peeked.resize(batch.count);
-  if (batch.result != Errc::kOk) return answer(error, batch.result, consumer.status());
+  if (batch.result != Errc::kOk) return answer(error, batch.result, consumer);
   for (std::size_t i = 0; i < batch.count; ++i) {
     messages[i] = message_of(peeked[i].payload, peeked[i].type);
   }
@@ -116,19 +160,21 @@ lapwing_result peek_messages(ChannelConsumer& consumer, std::vector<Message>& pe
   return success();
 }
 
-lapwing_result release_messages(ChannelConsumer& consumer, std::vector<Message>& peeked,
-                                std::size_t count, lapwing_error* error) {
-  if (count > peeked.size()) {
+lapwing_result release_several(ChannelConsumer& consumer, End& opened, std::size_t count,
+                               lapwing_error* error) {
+  const std::size_t held = opened.has_one ? 1 : opened.peeked.size();
+  if (count > held) {
     return fail(error, Errc::kMisuse,
-                absl::StrCat(count, " messages cannot be released; the last peek has ",
-                             peeked.size(), " that are not"));
+                absl::StrCat(count, " messages cannot be released; the last peek has ", held,
+                             " that are not"));
   }
   if (count == 0) return success();
-  const Errc released = consumer.release(peeked, count);
+  const Errc released = consumer.release(opened.peeked, count);
   if (released == Errc::kOk) {
-    peeked.erase(peeked.begin(), peeked.begin() + static_cast<std::ptrdiff_t>(count));
+    opened.peeked.erase(opened.peeked.begin(),
+                        opened.peeked.begin() + static_cast<std::ptrdiff_t>(count));
   }
-  return answer(error, released, consumer.status());
+  return answer(error, released, consumer);
 }
 
 lapwing_reply reply_of(const Reply& reply) {
@@ -153,7 +199,7 @@ lapwing_result finish_call(Duplex& duplex, std::uint64_t call, std::int64_t time
   };
   const Reply reply = ended();
   copy_out(reply_of(reply), out);
-  return answer(error, reply.result, duplex.status());
+  return answer(error, reply.result, duplex);
 }
 
 lapwing_result take_next(Duplex& duplex, std::int64_t timeout_ns, lapwing_reply* out,
@@ -168,7 +214,7 @@ lapwing_result take_next(Duplex& duplex, std::int64_t timeout_ns, lapwing_reply*
   made.call = incoming.call;
   made.message = message_of(incoming.payload, incoming.type);
   copy_out(made, out);
-  return answer(error, incoming.result, duplex.status());
+  return answer(error, incoming.result, duplex);
 }
 
 lapwing_result send_reply(Duplex& duplex, const lapwing_reply* given, std::int64_t timeout_ns,
@@ -186,7 +232,7 @@ lapwing_result send_reply(Duplex& duplex, const lapwing_reply* given, std::int64
                                {reinterpret_cast<const char*>(payload.data()), payload.size()},
                                deadline)
           : duplex.reply(reply.call, payload, reply.message.type, deadline);
-  return answer(error, sent, duplex.status());
+  return answer(error, sent, duplex);
 }
 
 bool arm_end(ChannelProducer& producer, std::size_t bytes) {
@@ -238,6 +284,7 @@ using lapwing::ChannelOptions;
 using lapwing::ChannelProducer;
 using lapwing::Duplex;
 using lapwing::Errc;
+using lapwing::Peek;
 
 extern "C" {
 
@@ -258,29 +305,28 @@ lapwing_result lapwing_channel_connect(const char* path, uint32_t role,
 
 lapwing_result lapwing_channel_claim(lapwing_channel* channel, size_t bytes, int64_t timeout_ns,
                                      void** payload, lapwing_error* error) {
-  return as<ChannelProducer>(channel, error, [&](ChannelProducer& producer) {
-    if (payload == nullptr) {
-      return fail(error, Errc::kInvalidArgument, "payload is NULL; give its address");
-    }
-    *payload = nullptr;
-    const lapwing::Claim claim = timeout_ns == 0 ? producer.try_claim(bytes)
-                                                 : producer.claim(bytes, deadline_in(timeout_ns));
-    if (claim.result != Errc::kOk) return answer(error, claim.result, producer.status());
+  return quick_as<ChannelProducer>(channel, error, [&](ChannelProducer& producer) {
+    if (payload == nullptr) [[unlikely]]
+      return fail_null(error, "payload is NULL; give its address");
+    const lapwing::Claim claim = producer.try_claim(bytes);
     *payload = claim.payload.data();
-    return success();
+    if (claim.result == Errc::kWouldBlock && timeout_ns != 0) {
+      return claim_waiting(channel, bytes, timeout_ns, payload, error);
+    }
+    return answer(error, claim.result, producer);
   });
 }
 
 lapwing_result lapwing_channel_commit(lapwing_channel* channel, size_t bytes, uint32_t type,
                                       lapwing_error* error) {
-  return as<ChannelProducer>(channel, error, [&](ChannelProducer& producer) {
-    return answer(error, producer.commit(bytes, type), producer.status());
+  return quick_as<ChannelProducer>(channel, error, [&](ChannelProducer& producer) {
+    return answer(error, producer.commit(bytes, type), producer);
   });
 }
 
 lapwing_result lapwing_channel_abort(lapwing_channel* channel, lapwing_error* error) {
   return as<ChannelProducer>(channel, error, [&](ChannelProducer& producer) {
-    return answer(error, producer.abort(), producer.status());
+    return answer(error, producer.abort(), producer);
   });
 }
 
@@ -304,21 +350,43 @@ lapwing_result lapwing_channel_send(lapwing_channel* channel, const lapwing_mess
 lapwing_result lapwing_channel_drain(lapwing_channel* channel, int64_t timeout_ns,
                                      lapwing_error* error) {
   return as<ChannelProducer>(channel, error, [&](ChannelProducer& producer) {
-    return answer(error, producer.drain(deadline_in(timeout_ns)), producer.status());
+    return answer(error, producer.drain(deadline_in(timeout_ns)), producer);
   });
 }
 
 lapwing_result lapwing_channel_peek(lapwing_channel* channel, lapwing_message* messages, size_t max,
                                     int64_t timeout_ns, size_t* count, lapwing_error* error) {
-  return as<ChannelConsumer>(channel, error, [&](ChannelConsumer& consumer) {
-    return peek_messages(consumer, channel->object.peeked, messages, max, timeout_ns, count, error);
+  if (max != 1) {
+    return as<ChannelConsumer>(channel, error, [&](ChannelConsumer& consumer) {
+      if (count == nullptr || messages == nullptr || max == 0) {
+        return fail_null(error, "messages or count is NULL, or max is 0");
+      }
+      return peek_several(consumer, channel->object, {messages, max}, timeout_ns, count, error);
+    });
+  }
+  return quick_as<ChannelConsumer>(channel, error, [&](ChannelConsumer& consumer) {
+    if (count == nullptr || messages == nullptr) [[unlikely]]
+      return fail_null(error, "messages or count is NULL");
+    channel->object.peeked.clear();
+    const Peek peek = consumer.try_peek();
+    if (peek.result == Errc::kWouldBlock && timeout_ns != 0) {
+      return peek_waiting(channel, messages, timeout_ns, count, error);
+    }
+    return hand_over(peek, consumer, channel->object, messages, count, error);
   });
 }
 
 lapwing_result lapwing_channel_release(lapwing_channel* channel, size_t count,
                                        lapwing_error* error) {
-  return as<ChannelConsumer>(channel, error, [&](ChannelConsumer& consumer) {
-    return release_messages(consumer, channel->object.peeked, count, error);
+  if (count != 1 || channel == nullptr || !channel->object.has_one) {
+    return as<ChannelConsumer>(channel, error, [&](ChannelConsumer& consumer) {
+      return release_several(consumer, channel->object, count, error);
+    });
+  }
+  return quick_as<ChannelConsumer>(channel, error, [&](ChannelConsumer& consumer) {
+    const Errc released = consumer.release();
+    channel->object.has_one = released != Errc::kOk;
+    return answer(error, released, consumer);
   });
 }
 
@@ -332,7 +400,7 @@ lapwing_result lapwing_channel_start(lapwing_channel* channel, const lapwing_mes
     const lapwing::StartedCall started =
         duplex.start(payload_of(*request), request->type, deadline_in(timeout_ns));
     *call = started.call;
-    return answer(error, started.result, duplex.status());
+    return answer(error, started.result, duplex);
   });
 }
 
@@ -345,9 +413,8 @@ lapwing_result lapwing_channel_finish(lapwing_channel* channel, uint64_t call, i
 
 lapwing_result lapwing_channel_cancel(lapwing_channel* channel, uint64_t call,
                                       lapwing_error* error) {
-  return as<Duplex>(channel, error, [&](Duplex& duplex) {
-    return answer(error, duplex.cancel(call), duplex.status());
-  });
+  return as<Duplex>(channel, error,
+                    [&](Duplex& duplex) { return answer(error, duplex.cancel(call), duplex); });
 }
 
 lapwing_result lapwing_channel_next(lapwing_channel* channel, int64_t timeout_ns,

@@ -18,7 +18,9 @@ namespace lapwing::c {
 
 struct End {
   std::variant<ChannelProducer, ChannelConsumer, Duplex> end;
-  std::vector<Message> peeked = {};  // by the last peek
+  // What the last peek borrowed and is not released: one message, or else those.
+  bool has_one = false;
+  std::vector<Message> peeked = {};
 };
 
 // An end in that role: make(type) gives it, for a pointer that only names the type.

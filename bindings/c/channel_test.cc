@@ -99,6 +99,35 @@ TEST_CASE("many messages are sent in one call, and it says how many were") {
   CHECK(lapwing_channel_send(pair.peer(), messages.data(), 1, 0, &sent, nullptr) == LAPWING_MISUSE);
 }
 
+TEST_CASE("what is released is what the last peek has, of one message or of several") {
+  Pair pair(LAPWING_PRODUCER, LAPWING_CONSUMER);
+  const auto peek = [&](std::size_t max) {
+    lapwing_message messages[4];
+    std::size_t count = 0;
+    const lapwing_result result =
+        lapwing_channel_peek(pair.peer(), messages, max, 0, &count, nullptr);
+    return result == LAPWING_OK ? static_cast<int>(count) : -1;
+  };
+  const auto release = [&](std::size_t count) {
+    return lapwing_channel_release(pair.peer(), count, nullptr);
+  };
+  const std::vector<lapwing_message> three(3, {"m", 1, 0, 0});
+  REQUIRE(lapwing_channel_send(pair.own(), three.data(), 3, 0, nullptr, nullptr) == LAPWING_OK);
+  CHECK(peek(4) == 3);
+  CHECK(peek(1) == 1);
+  CHECK(release(2) == LAPWING_MISUSE);
+  CHECK(release(0) == LAPWING_OK);
+  CHECK(release(1) == LAPWING_OK);
+  CHECK(release(1) == LAPWING_MISUSE);
+  CHECK(peek(1) == 1);
+  CHECK(peek(4) == 2);
+  CHECK(release(2) == LAPWING_OK);
+  CHECK(peek(1) == -1);
+  CHECK(release(1) == LAPWING_MISUSE);
+  CHECK(peek(4) == -1);
+  CHECK(release(1) == LAPWING_MISUSE);
+}
+
 TEST_CASE("messages that were peeked are released a few at a time, in their order") {
   Pair pair(LAPWING_PRODUCER, LAPWING_CONSUMER);
   for (const char* text : {"one", "two", "three"}) {

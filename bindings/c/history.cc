@@ -33,7 +33,7 @@ lapwing_result read_rows(History& history, Sequence first, BatchOut out, lapwing
   const Batch batch = history.read(first, out.room(history.info().record_bytes));
   if (batch.result != Errc::kOk) {
     out.set({.row_bytes = batch.row_bytes});
-    return answer(error, batch.result, history.status());
+    return answer(error, batch.result, history);
   }
   out.set(batch);
   return success();

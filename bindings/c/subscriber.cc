@@ -152,7 +152,7 @@ lapwing_result Reads::read(BatchOut out, std::int64_t timeout_ns, lapwing_error*
   const Batch batch = read_armed(out, timeout_ns);
   if (batch.result != Errc::kOk) {
     out.set({.row_bytes = batch.row_bytes});
-    return answer(error, batch.result, status());
+    return fail_with(error, batch.result, status());
   }
   const bool by_columns = is_sparse_ && !out.sequences().empty();
   by_columns ? out.set_sparse(batch, conflated_.has_value()) : out.set(batch);
