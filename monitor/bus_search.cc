@@ -62,6 +62,12 @@ std::optional<std::string> trusted_text(int directory, const std::string& name, 
   return text;
 }
 
+// A killed publisher's announcement outlives a bus directory that is removed then.
+bool is_there(const std::string& directory) {
+  struct stat info{};
+  return ::lstat(directory.c_str(), &info) == 0 || (errno != ENOENT && errno != ENOTDIR);
+}
+
 void search_directory(const std::string& path, uid_t owner, FoundBuses& found) {
   const UniqueFd directory = UniqueFd::opened_by(
       [&] { return ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC); });
@@ -83,6 +89,7 @@ void search_directory(const std::string& path, uid_t owner, FoundBuses& found) {
     const std::optional<std::string> text = trusted_text(directory.get(), name, owner);
     absl::StatusOr<BusAnnouncement> bus = BusAnnouncement::parse(text.value_or(""));
     if (bus.ok()) {
+      if (!is_there(bus->directory)) continue;
       found.buses.push_back({*std::move(bus), owner});
     } else {
       ++found.not_trusted;

@@ -27,8 +27,11 @@ class SharedMemory {
   }
   std::string own() { return directory(own_name()); }
   static std::string own_name() { return "lapwing-" + std::to_string(::geteuid()); }
-  std::string announce(const std::string& directory, const std::string& bus) {
-    const BusAnnouncement announcement{bus, "name", "ring", 1, 2};
+  std::string bus(const std::string& name) const { return root_.file("buses") + name; }
+  // Of a bus whose directory is there.
+  std::string announce(const std::string& directory, const std::string& name) {
+    fs::create_directories(bus(name));
+    const BusAnnouncement announcement{bus(name), "name", "ring", 1, 2};
     return write(directory + "/" + announcement.file_name(), *announcement.text());
   }
   static std::string write(const std::string& path, const std::string& text) {
@@ -49,8 +52,8 @@ TEST_CASE("Buses are found in the directories of a user and of its groups") {
   memory.announce(memory.directory(SharedMemory::own_name() + "-27", 0750), "/a");
   const FoundBuses found = memory.find();
   REQUIRE(found.buses.size() == 2);
-  CHECK(found.buses[0].announcement.directory == "/a");
-  CHECK(found.buses[1].announcement.directory == "/b");
+  CHECK(found.buses[0].announcement.directory == memory.bus("/a"));
+  CHECK(found.buses[1].announcement.directory == memory.bus("/b"));
   CHECK(found.buses[1].owner == ::geteuid());
   CHECK(found.not_trusted + found.not_permitted + found.beyond_limit == 0);
 }
@@ -120,6 +123,18 @@ TEST_CASE("A directory of another user than its name says is not trusted") {
   memory.announce(memory.directory("lapwing-" + std::to_string(::geteuid() + 1)), "/a");
   CHECK(memory.find().buses.empty());
   CHECK(memory.find().not_trusted == 1);
+}
+
+TEST_CASE("A bus whose directory was removed is none") {
+  SharedMemory memory;
+  const std::string own = memory.own();
+  memory.announce(own, "/a");
+  memory.announce(own, "/b");
+  fs::remove(memory.bus("/a"));
+  const FoundBuses found = memory.find();
+  REQUIRE(found.buses.size() == 1);
+  CHECK(found.buses[0].announcement.directory == memory.bus("/b"));
+  CHECK(found.not_trusted == 0);
 }
 
 TEST_CASE("Beyond the limit buses are counted") {

@@ -17,7 +17,6 @@
 #include "subscribers/reporter.h"
 
 namespace lapwing {
-namespace {
 
 RingStatus status_of(const OpenRing& ring, const RingWords& words) {
   const JournalCondition journal = load_journal_condition(words);
@@ -34,6 +33,8 @@ RingStatus status_of(const OpenRing& ring, const RingWords& words) {
           .oldest = load_oldest(words),
           .journal = journal};
 }
+
+namespace {
 
 absl::StatusOr<RingStatus> read_ring(const std::string& directory, const BusDescription& bus) {
   const absl::StatusOr<OpenRing> ring = open_described_ring(directory, bus);
@@ -54,6 +55,7 @@ SubscriberStatus status_of(const SubscriberInfoFrame& info, Sequence head, std::
           .may_park = info.may_park != 0,
           .position = info.position,
           .lag = lag_of(info, head, now_ns),
+          .is_recent = is_recent(info, now_ns),
           .head_seen = info.head_seen,
           .records = info.records,
           .gaps = info.gaps,
@@ -112,16 +114,29 @@ absl::StatusOr<BusStatus> gather_bus_status(const std::string& directory) {
                    .journal_size = size};
 }
 
+bool is_recent(const SubscriberInfoFrame& info, std::uint64_t now_wall_ns) {
+  return info.head_seen != 0 && now_wall_ns < after_ns(info.reported_wall_ns, kReportFreshNs);
+}
+
 std::uint64_t lag_of(const SubscriberInfoFrame& info, Sequence head, std::uint64_t now_wall_ns) {
-  const bool is_fresh =
-      info.head_seen != 0 && now_wall_ns < after_ns(info.reported_wall_ns, kReportFreshNs);
-  const Sequence newest = is_fresh ? info.head_seen : head;
+  const Sequence newest = is_recent(info, now_wall_ns) ? info.head_seen : head;
   return newest > info.position ? newest - info.position : 0;
 }
 
 absl::StatusOr<RingStatus> read_ring_status(const std::string& directory) {
   const absl::StatusOr<BusDescription> bus = read_bus_description(directory);
   return bus.ok() ? read_ring(directory, *bus) : bus.status();
+}
+
+PublisherStatus status_of(Sequence head, const ControlClient::SubscriberList& list) {
+  PublisherStatus status{.head = head,
+                         .subscribers = {},
+                         .clients_refused = list.end.refused,
+                         .clients_dropped = list.end.dropped};
+  for (const SubscriberInfoFrame& info : list.subscribers) {
+    status.subscribers.push_back(status_of(info, head, wall_ns()));
+  }
+  return status;
 }
 
 absl::StatusOr<PublisherStatus> ask_publisher(const std::string& directory) {
@@ -134,14 +149,7 @@ absl::StatusOr<PublisherStatus> ask_publisher(const std::string& directory) {
   if (!client.ok()) return client.status();
   const absl::StatusOr<ControlClient::SubscriberList> list = client->list_subscribers(deadline_ns);
   if (!list.ok()) return list.status();
-  PublisherStatus status{.head = client->welcome().head,
-                         .subscribers = {},
-                         .clients_refused = list->end.refused,
-                         .clients_dropped = list->end.dropped};
-  for (const SubscriberInfoFrame& info : list->subscribers) {
-    status.subscribers.push_back(status_of(info, status.head, wall_ns()));
-  }
-  return status;
+  return status_of(client->welcome().head, *list);
 }
 
 const char* name_of(RingState state) {

@@ -14,6 +14,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "bus/control/client.h"
+#include "bus/open_ring.h"
 #include "lapwing/journal_state.h"
 #include "lapwing/sequence.h"
 #include "proto/control_frames.h"
@@ -59,6 +61,7 @@ struct SubscriberStatus {
   // saw, between `position` and head now. A report may be 100 ms old, which at a million records a
   // second would make a live reader seem 100,000 behind; one that is stopped reports no more.
   std::uint64_t lag = 0;
+  bool is_recent = false;  // the first of the two
   Sequence head_seen = 0;  // newest sequence that it saw; 0: not said
   std::uint64_t records = 0;
   std::uint64_t gaps = 0;
@@ -68,7 +71,8 @@ struct SubscriberStatus {
   std::uint64_t reported_wall_ns = 0;
 };
 
-// SubscriberStatus::lag, as of `now_wall_ns`.
+// SubscriberStatus::is_recent and lag, as of `now_wall_ns`.
+bool is_recent(const SubscriberInfoFrame& info, std::uint64_t now_wall_ns);
 std::uint64_t lag_of(const SubscriberInfoFrame& info, Sequence head, std::uint64_t now_wall_ns);
 
 // What the publisher answers.
@@ -92,10 +96,14 @@ struct BusStatus {
 // Errors: those of read_bus_description. What else is wrong stands in the parts.
 absl::StatusOr<BusStatus> gather_bus_status(const std::string& directory);
 
+RingStatus status_of(const OpenRing& ring, const RingWords& words);
+
 // The ring alone: nobody is asked, and nobody waited for. kNotFound: the session was closed.
 // Errors: those of read_bus_description, and why there is no ring to read.
 absl::StatusOr<RingStatus> read_ring_status(const std::string& directory);
 
+// What a publisher said of its subscribers, now that head is there.
+PublisherStatus status_of(Sequence head, const ControlClient::SubscriberList& list);
 // The publisher's answer alone; needs no bus.json. Errors: those of ControlClient::connect.
 absl::StatusOr<PublisherStatus> ask_publisher(const std::string& directory);
 

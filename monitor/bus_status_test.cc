@@ -6,10 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <filesystem>
 #include <fstream>
-#include <future>
 #include <set>
 #include <string>
 #include <vector>
@@ -19,20 +17,12 @@
 #include "os/kernel.h"
 #include "proto/ring_words.h"
 #include "subscribers/reporter.h"
-#include "testing/bus_fixture.h"
+#include "testing/asked_bus.h"
 #include "testing/control_fixture.h"
 #include "testing/other_user.h"
 
 namespace lapwing {
 namespace {
-
-// Does `work` in another thread while the bus's own takes its turns.
-template <typename Work>
-auto beside(TestBus& bus, Work work) {
-  auto done = std::async(std::launch::async, work);
-  while (done.wait_for(std::chrono::seconds(0)) != std::future_status::ready) bus.turn();
-  return done.get();
-}
 
 absl::StatusOr<BusStatus> try_gather(TestBus& bus) {
   return beside(bus, [directory = bus.directory()] { return gather_bus_status(directory); });
@@ -41,19 +31,6 @@ BusStatus gather(TestBus& bus) {
   absl::StatusOr<BusStatus> status = try_gather(bus);
   REQUIRE(status.ok());
   return *std::move(status);
-}
-
-// Attached, and has sent this report.
-ControlClient reporting(TestBus& bus, const std::string& name, bool may_park,
-                        const ReportFrame& report) {
-  auto client = beside(bus, [&, path = socket_in(bus.directory())] {
-    return ControlClient::connect({.path = path, .name = name, .may_park = may_park},
-                                  far_deadline());
-  });
-  REQUIRE(client.ok());
-  client->report(report);
-  bus.turn();
-  return *std::move(client);
 }
 
 bool says(const absl::Status& status, const std::string& words) {

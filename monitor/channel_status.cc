@@ -7,8 +7,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <optional>
 #include <utility>
@@ -17,7 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "channel/memory_file.h"
 #include "lapwing/error.h"
-#include "os/fork.h"
+#include "monitor/process_state.h"
 #include "os/kernel.h"
 #include "os/system_error.h"
 #include "os/unique_fd.h"
@@ -38,16 +36,6 @@ std::optional<pid_t> pid_of(const fs::path& entry) {
   pid_t pid = 0;
   if (!absl::SimpleAtoi(entry.filename().string(), &pid) || pid <= 0) return std::nullopt;
   return pid;
-}
-
-// The letter behind the name, which may itself hold brackets and blanks: "12 (a) b) T 1 …".
-bool is_stopped(const fs::path& process) {
-  const ForkHold hold;
-  std::ifstream file(process / "stat");
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  const std::size_t end = text.rfind(") ");
-  if (end == std::string::npos || end + 2 >= text.size()) return false;
-  return text[end + 2] == 'T' || text[end + 2] == 't';
 }
 
 std::string absolute_path(const fs::path& process, const std::string& path) {
@@ -176,7 +164,7 @@ void Census::look_at_file(const fs::path& link, const fs::path& process, pid_t p
   // A child that has not called exec has it, too: the one that says so is the owner.
   if (known != sides_.end() && header->pid != static_cast<std::uint32_t>(pid)) return;
   FoundSide side = side_of(*header, words, pid);
-  side.side.stopped = is_stopped(process);
+  side.side.stopped = is_stopped(static_cast<std::uint32_t>(pid));
   side.path = absolute_path(process, get_text(header->path));
   sides_[id] = std::move(side);
 }

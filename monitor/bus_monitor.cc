@@ -1,0 +1,119 @@
+#include "monitor/bus_monitor.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "bus/control/socket.h"
+#include "lapwing/error.h"
+#include "monitor/process_state.h"
+#include "os/kernel.h"
+#include "proto/ring_words.h"
+#include "snapshot/bus_directory.h"
+#include "subscribers/described_ring.h"
+
+namespace lapwing {
+
+void BusMonitor::sample(std::uint64_t now_ns) {
+  const bool is_running = words_ && load_ring_state(words_->words()) == RingState::kRunning &&
+                          now_ns < load_heartbeat(words_->words()) + kSilentNs;
+  if (!is_running && now_ns >= attach_again_ns_) attach(now_ns);
+  if (words_) heads_.add(now_ns, load_head(words_->words()));
+}
+
+// Takes the ring that the bus directory names now, if it is another one.
+void BusMonitor::attach(std::uint64_t now_ns) {
+  attach_again_ns_ = now_ns + kReattachNs;
+  const absl::StatusOr<BusDescription> bus = read_bus_description(directory_);
+  why_no_ring_ = bus.status();
+  if (!bus.ok()) return;
+  name_ = bus->name;
+  absl::StatusOr<OpenRing> ring = open_described_ring(directory_, *bus);
+  if (ring.ok() && ring_ && ring_->path() == ring->path()) return;
+  absl::StatusOr<RingWordsMap> words =
+      ring.ok() ? RingWordsMap::attach(*ring) : absl::StatusOr<RingWordsMap>(ring.status());
+  why_no_ring_ =
+      bus->closed ? make_error(Errc::kNotFound, "the session was closed") : words.status();
+  ring_.reset();
+  words_.reset();
+  client_.reset();
+  if (!words.ok()) return;
+  ring_ = *std::move(ring);
+  words_ = *std::move(words);
+}
+
+absl::StatusOr<RingStatus> BusMonitor::ring_status() const {
+  if (!words_) return why_no_ring_;
+  return status_of(*ring_, words_->words());
+}
+
+absl::StatusOr<PublisherStatus> BusMonitor::ask(Sequence head) {
+  const std::uint64_t deadline_ns = monotonic_ns() + kPublisherAnswerNs;
+  if (!client_) {
+    absl::StatusOr<ControlClient> client =
+        ControlClient::connect({.path = absl::StrCat(directory_, "/", kControlSocketName),
+                                .role = ClientRole::kTool,
+                                .name = "lapwing-monitor"},
+                               deadline_ns);
+    if (!client.ok()) return client.status();
+    client_ = *std::move(client);
+  }
+  const absl::StatusOr<ControlClient::SubscriberList> list = client_->list_subscribers(deadline_ns);
+  if (list.ok()) return status_of(head, *list);
+  client_.reset();
+  return list.status();
+}
+
+BusReading BusMonitor::read(std::uint64_t now_ns) {
+  sample(now_ns);
+  BusReading reading{.directory = directory_,
+                     .name = name_,
+                     .ring = ring_status(),
+                     .rate = heads_.rate(kRateWindowNs),
+                     .subscribers = make_error(Errc::kPublisherGone, "no publisher runs")};
+  if (!reading.ring.ok()) return reading;
+  reading.state = state_of_publisher(*reading.ring);
+  if (reading.state != PublisherState::kRunning) return reading;
+  absl::StatusOr<PublisherStatus> publisher = ask(reading.ring->head);
+  if (!publisher.ok()) {
+    reading.subscribers = publisher.status();
+    return reading;
+  }
+  reading.clients_refused = publisher->clients_refused;
+  reading.clients_dropped = publisher->clients_dropped;
+  reading.subscribers.emplace();
+  for (SubscriberStatus& status : publisher->subscribers) {
+    reading.subscribers->push_back(reading_of(std::move(status), now_ns));
+  }
+  lags_ = std::exchange(next_lags_, {});
+  return reading;
+}
+
+SubscriberReading BusMonitor::reading_of(SubscriberStatus status, std::uint64_t now_ns) {
+  SubscriberReading reading{.status = std::move(status)};
+  reading.is_stopped = is_stopped(reading.status.pid);
+  measure_delay(reading, now_ns);
+  const ClientId id(reading.status.pid, reading.status.connected_wall_ns);
+  const auto before = lags_.find(id);
+  if (before != lags_.end() && now_ns > before->second.time_ns) {
+    reading.lag_rate =
+        (static_cast<double>(reading.status.lag) - static_cast<double>(before->second.records)) *
+        1e9 / static_cast<double>(now_ns - before->second.time_ns);
+  }
+  next_lags_[id] = {now_ns, reading.status.lag};
+  return reading;
+}
+
+// What it said of itself a moment ago is held against the head that it saw then.
+void BusMonitor::measure_delay(SubscriberReading& reading, std::uint64_t now_ns) const {
+  const SubscriberStatus& status = reading.status;
+  if (status.lag == 0) return;
+  const std::optional<std::uint64_t> since = heads_.since();
+  const std::optional<std::uint64_t> due = heads_.when_reached(status.position + 1);
+  const std::uint64_t seen =
+      status.is_recent ? heads_.when_reached(status.head_seen).value_or(now_ns) : now_ns;
+  const std::uint64_t from = due ? *due : since.value_or(now_ns);
+  reading.delay_ns = seen - std::min(seen, from);
+  reading.delay_is_longer = !due;
+}
+
+}  // namespace lapwing

@@ -1,0 +1,88 @@
+// One bus, watched: its ring is mapped read-only and its head noted ten times a second; its publisher
+// is asked over one connection, which is kept.
+//
+// A publisher that ends is not waited for: its ring stays mapped and says what it said last, and every
+// kReattachNs the bus directory is asked for the next one.
+//
+// Thread safety: one thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "bus/control/client.h"
+#include "bus/open_ring.h"
+#include "bus/ring_map.h"
+#include "monitor/bus_status.h"
+#include "monitor/head_history.h"
+#include "monitor/publisher_state.h"
+
+namespace lapwing {
+
+inline constexpr std::uint64_t kReattachNs = 1'000'000'000;
+inline constexpr std::uint64_t kRateWindowNs = 1'000'000'000;
+
+struct SubscriberReading {
+  SubscriberStatus status;
+  bool is_stopped = false;  // its process, by a signal or a debugger
+  // How long the record after its position has been published; 0 where there is none. Where that was
+  // before the bus was watched it is longer than this, and `delay_is_longer` says so.
+  std::uint64_t delay_ns = 0;
+  bool delay_is_longer = false;
+  double lag_rate = 0;  // records a second by which its lag has grown since the last reading
+};
+
+struct BusReading {
+  std::string directory;
+  std::string name;
+  absl::StatusOr<RingStatus> ring;                 // kNotFound: the bus is closed
+  PublisherState state = PublisherState::kClosed;  // by `ring`
+  double rate = 0;                                 // records a second
+  // Or why nothing is known: the publisher is not running, or did not answer.
+  absl::StatusOr<std::vector<SubscriberReading>> subscribers;
+  std::uint64_t clients_refused = 0;
+  std::uint64_t clients_dropped = 0;
+};
+
+class BusMonitor {
+ public:
+  explicit BusMonitor(std::string directory) : directory_(std::move(directory)) {}
+
+  const std::string& directory() const { return directory_; }
+  // Notes where head is. Reads a word of memory; every kReattachNs at most also files.
+  void sample(std::uint64_t now_ns);
+  // Samples, and asks the publisher, who is waited for kPublisherAnswerNs at most.
+  BusReading read(std::uint64_t now_ns);
+
+ private:
+  struct Lag {
+    std::uint64_t time_ns;
+    std::uint64_t records;
+  };
+  using ClientId = std::pair<std::uint32_t, std::uint64_t>;  // pid, time of connecting
+
+  void attach(std::uint64_t now_ns);
+  absl::StatusOr<RingStatus> ring_status() const;
+  absl::StatusOr<PublisherStatus> ask(Sequence head);
+  SubscriberReading reading_of(SubscriberStatus status, std::uint64_t now_ns);
+  void measure_delay(SubscriberReading& reading, std::uint64_t now_ns) const;
+
+  std::string directory_;
+  std::string name_;
+  absl::Status why_no_ring_;
+  std::uint64_t attach_again_ns_ = 0;
+  std::optional<OpenRing> ring_;
+  std::optional<RingWordsMap> words_;
+  HeadHistory heads_;
+  std::optional<ControlClient> client_;
+  std::map<ClientId, Lag> lags_;       // of the last reading
+  std::map<ClientId, Lag> next_lags_;  // of the one under way
+};
+
+}  // namespace lapwing
