@@ -64,6 +64,38 @@ Json subscriber_json(const SubscriberStatus& subscriber) {
           {"reported_ns", subscriber.reported_wall_ns}};
 }
 
+Json subscriber_reading_json(const SubscriberReading& reading) {
+  Json json = subscriber_json(reading.status);
+  json["lag"] = reading.status.lag;
+  json["lag_rate"] = reading.lag_rate;
+  json["delay_seconds"] = static_cast<double>(reading.delay_ns) / 1e9;
+  json["delay_is_longer"] = reading.delay_is_longer;
+  json["stopped"] = reading.is_stopped;
+  return json;
+}
+
+Json reading_json(const BusReading& bus) {
+  Json json = {{"directory", bus.directory},
+               {"name", bus.name},
+               {"state", bus.ring.ok() ? name_of(bus.state) : "unreadable"},
+               {"rate", bus.rate}};
+  if (bus.ring.ok()) {
+    json["ring"] = ring_json(*bus.ring);
+  } else {
+    json["ring"] = nullptr;
+    json["ring_why"] = bus.ring.status().message();
+  }
+  if (bus.subscribers.ok()) {
+    json["subscribers"] = list_json(*bus.subscribers, subscriber_reading_json);
+    json["refused"] = bus.clients_refused;
+    json["dropped"] = bus.clients_dropped;
+  } else {
+    json["subscribers"] = nullptr;
+    json["subscribers_why"] = bus.subscribers.status().message();
+  }
+  return json;
+}
+
 Json side_json(const ChannelSideStatus& side) {
   Json json = {{"pid", side.pid},
                {"claimed_pid", side.claimed_pid},
@@ -191,6 +223,14 @@ nlohmann::ordered_json buses_json(const FoundBuses& found, const std::vector<Bus
           {"not_trusted", found.not_trusted},
           {"not_permitted", found.not_permitted},
           {"beyond_limit", found.beyond_limit}};
+}
+
+nlohmann::ordered_json machine_json(const MachineReading& reading) {
+  return {{"time", time_text(reading.wall_ns)},
+          {"buses", list_json(reading.buses, reading_json)},
+          {"not_trusted", reading.not_trusted},
+          {"not_permitted", reading.not_permitted},
+          {"beyond_limit", reading.beyond_limit}};
 }
 
 nlohmann::ordered_json findings_json(const std::vector<Finding>& findings) {

@@ -10,6 +10,7 @@
 #include "monitor/bus_status.h"
 #include "monitor/channel_status.h"
 #include "monitor/doctor/finding.h"
+#include "monitor/machine_monitor.h"
 
 namespace lapwing::cli {
 
@@ -23,6 +24,7 @@ nlohmann::ordered_json buses_json(const FoundBuses& found, const std::vector<Bus
 nlohmann::ordered_json bus_json(const BusStatus& bus);
 nlohmann::ordered_json publisher_json(const PublisherStatus& publisher);
 nlohmann::ordered_json channels_json(const ChannelList& list);
+nlohmann::ordered_json machine_json(const MachineReading& reading);
 nlohmann::ordered_json findings_json(const std::vector<Finding>& findings);
 
 }  // namespace lapwing::cli

@@ -18,6 +18,7 @@ packages=(
   liburing-dev                                         # the publisher's file thread
   libxxhash-dev libzstd-dev zstd                       # checksums; compressed DBN
   libcli11-dev nlohmann-json3-dev                      # the command line; bus.json
+  libncurses-dev                                       # `lapwing top`
   librocksdb-dev                                       # checkpoints
   catch2 libbenchmark-dev                              # tests and benchmarks
   fio                                                  # the floor of sustained publishing
@@ -27,6 +28,7 @@ packages=(
   valgrind                                             # instructions of a publish, counted
   python3-matplotlib                                   # the pictures of a benchmark's report
   python3 python3-venv ca-certificates                 # house rules; tests that need a registry
+  python3-pexpect python3-pyte                         # `lapwing top` in a terminal, tested
   e2fsprogs util-linux mount                           # tests that cut the power of a loop device
 )
 

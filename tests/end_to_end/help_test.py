@@ -16,7 +16,7 @@ import mbo_records as mbo
 DONE, OTHER, USAGE = 0, 1, 2
 CLI = pathlib.Path(__file__).resolve().parents[2] / "cli"
 COMMANDS = ("publish", "tail", "book", "record", "export", "checkpoint", "info", "verify", "repair",
-            "state", "subscribers", "cursors", "pipe", "ping", "buses", "health", "doctor", "completion", "manual")
+            "state", "subscribers", "cursors", "pipe", "ping", "buses", "top", "health", "doctor", "completion", "manual")
 RECORDS, LARGE = 3000, 1_200_000
 KEY = 42                       # of the examples' kv16 bus
 INSTRUMENT, ORDER = 17_077, 6_411_802

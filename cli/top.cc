@@ -1,0 +1,225 @@
+// lapwing top: the buses of this machine and their subscribers, read again and again.
+#include <unistd.h>
+
+#include <algorithm>
+#include <deque>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "cli/command_help.h"
+#include "cli/commands.h"
+#include "cli/duration_option.h"
+#include "cli/exit_codes.h"
+#include "cli/say.h"
+#include "cli/standard_streams.h"
+#include "cli/status_json.h"
+#include "cli/stop_signal.h"
+#include "cli/time_text.h"
+#include "cli/top/controls.h"
+#include "cli/top/terminal.h"
+#include "cli/top/views.h"
+#include "monitor/machine_monitor.h"
+#include "os/kernel.h"
+
+namespace lapwing::cli {
+namespace {
+
+constexpr char kAbout[] =
+    "Watch the buses of this machine: what they do, who is behind, who lost records.\n\n"
+    "  lapwing top\n"
+    "  lapwing top --bus ./es --bus ./nq --interval 2s\n"
+    "  lapwing top --once                       one reading, without a terminal\n"
+    "  lapwing top --json                       a line of JSON each interval\n\n"
+    "Keys: 1 buses, 2 subscribers, 3 channels; arrows and Enter choose a bus, Esc goes back;\n"
+    "s sort, r reverse, / filter, p pause, + - interval, ? help, q quit.\n\n"
+    "Lag: the records by which a subscriber is behind. Delay: how long the next record that it\n"
+    "has to take has been published; with > it is longer, for the bus was not watched before.\n"
+    "STOPPED: its process is stopped by a signal or a debugger. Buses: as `lapwing buses`.";
+
+constexpr std::size_t kAllColumns = 10'000;
+
+struct TopOptions {
+  std::vector<std::string> buses;
+  std::uint64_t interval_ns = 1'000'000'000;
+  bool once = false;
+  bool json = false;
+};
+
+// Until the time has come, or a stop is requested.
+void sample_until(MachineMonitor& monitor, std::uint64_t until_ns) {
+  for (std::uint64_t now = monotonic_ns(); now < until_ns && !stop_requested();
+       now = monotonic_ns()) {
+    monitor.sample(now);
+    sleep_unless_stopped(std::min(kSampleNs, until_ns - now));
+  }
+}
+
+void print_table(const Table& table) {
+  const Table::Lines lines = table.lines(kAllColumns);
+  std::cout << lines.heading << '\n';
+  for (const std::string& row : lines.rows) std::cout << row << '\n';
+}
+
+void print_reading(const MachineReading& reading) {
+  print_table(bus_table(reading, {}, /*in_ascii=*/true));
+  std::cout << '\n';
+  print_table(subscriber_table(reading));
+  const Table channels = channel_table(gather_channel_status());
+  if (!channels.rows().empty()) {
+    std::cout << '\n';
+    print_table(channels);
+  }
+  if (const std::string rest = rest_text(reading); !rest.empty()) std::cout << rest << '\n';
+}
+
+// Why there is nothing to be seen of buses that were asked for.
+int say_what_is_missing(const MachineReading& reading) {
+  int code = kExitDone;
+  for (const BusReading& bus : reading.buses) {
+    if (bus.ring.ok() || errc_of(bus.ring.status()) == Errc::kNotFound) continue;
+    code = fail(bus.ring.status());
+  }
+  return code;
+}
+
+int read_once(const TopOptions& options) {
+  MachineMonitor monitor(options.buses);
+  sample_until(monitor, monotonic_ns() + options.interval_ns);
+  const MachineReading reading = monitor.read(monotonic_ns(), wall_ns());
+  if (options.json) {
+    std::cout << json_text(machine_json(reading)) << '\n';
+  } else {
+    print_reading(reading);
+  }
+  return say_what_is_missing(reading);
+}
+
+int print_lines(const TopOptions& options) {
+  MachineMonitor monitor(options.buses);
+  for (std::uint64_t due = monotonic_ns() + options.interval_ns; !stop_requested();
+       due = std::max(due + options.interval_ns, monotonic_ns())) {
+    sample_until(monitor, due);
+    if (stop_requested()) break;
+    std::cout << json_text(machine_json(monitor.read(monotonic_ns(), wall_ns()))) << '\n';
+    if (const absl::Status written = flush_output(); !written.ok()) return fail(written);
+  }
+  return kExitDone;
+}
+
+class Watch {
+ public:
+  Watch(const TopOptions& options, TopTerminal terminal)
+      : monitor_(options.buses), controls_(options.interval_ns), terminal_(std::move(terminal)) {}
+
+  int run() {
+    std::uint64_t due = monotonic_ns();
+    while (!controls_.has_ended() && !stop_requested()) {
+      const std::uint64_t now = monotonic_ns();
+      monitor_.sample(now);
+      if (now >= due && !controls_.is_paused()) {
+        read(now);
+        due = now + controls_.interval_ns();
+      }
+      const Table table = shown();
+      terminal_.draw(table, controls_, title(table), note());
+      const View before = controls_.view();
+      terminal_.take_key(kSampleNs, controls_, table);
+      due = controls_.view() == before ? std::min(due, now + controls_.interval_ns()) : now;
+    }
+    return kExitDone;
+  }
+
+ private:
+  void read(std::uint64_t now_ns) {
+    reading_ = monitor_.read(now_ns, wall_ns());
+    for (const BusReading& bus : reading_.buses) {
+      std::deque<double>& trail = trails_[bus.directory];
+      trail.push_back(bus.rate);
+      if (trail.size() > kTrailMax) trail.pop_front();
+    }
+    if (controls_.view() == View::kChannels) channels_ = gather_channel_status();
+  }
+
+  Table shown() {
+    Table table = made();
+    controls_.arrange(table);
+    return table;
+  }
+  Table made() {
+    switch (controls_.view()) {
+      case View::kBuses:
+        break;
+      case View::kSubscribers:
+        return subscriber_table(reading_, controls_.bus());
+      case View::kChannels:
+        return channel_table(channels_);
+    }
+    return bus_table(reading_, trails_, !terminal_.has_unicode());
+  }
+
+  std::string title(const Table& table) const {
+    std::string text = absl::StrCat(name_of(controls_.view()), " ", table.rows().size());
+    if (!controls_.bus().empty()) absl::StrAppend(&text, " of ", printable(controls_.bus()));
+    if (controls_.is_paused()) absl::StrAppend(&text, "  PAUSED");
+    if (!controls_.filter().empty()) absl::StrAppend(&text, "  with ", controls_.filter());
+    if (const std::string by = controls_.sorting(table); !by.empty()) {
+      absl::StrAppend(&text, "  by ", by);
+    }
+    absl::StrAppendFormat(&text, "  every %gs  %s",
+                          static_cast<double>(controls_.interval_ns()) / 1e9,
+                          time_text(reading_.wall_ns).substr(11, 8));
+    return text;
+  }
+
+  std::string note() const {
+    const std::string keys = "1 buses 2 subscribers 3 channels  ? help  q quit";
+    const std::string rest = rest_text(reading_);
+    return rest.empty() ? keys : keys + "  " + rest;
+  }
+
+  MachineMonitor monitor_;
+  MachineReading reading_;
+  RateTrails trails_;
+  absl::StatusOr<ChannelList> channels_ = ChannelList();
+  Controls controls_;
+  TopTerminal terminal_;
+};
+
+int watch(const TopOptions& options) {
+  if (isatty(STDIN_FILENO) != 1 || isatty(STDOUT_FILENO) != 1) {
+    return fail(
+        make_error(Errc::kInvalidArgument, "top needs a terminal; --once and --json need none"));
+  }
+  absl::StatusOr<TopTerminal> terminal = TopTerminal::open();
+  if (!terminal.ok()) return fail(terminal.status());
+  return Watch(options, *std::move(terminal)).run();
+}
+
+int run_top(const TopOptions& options) {
+  catch_stop_signals();
+  if (options.once) return read_once(options);
+  return options.json ? print_lines(options) : watch(options);
+}
+
+}  // namespace
+
+void add_top(CLI::App& app, Run& run) {
+  auto options = std::make_shared<TopOptions>();
+  CLI::App& command = add_command(app, "top", kAbout);
+  command.add_option("--bus", options->buses, "directory of a bus; all of this machine without")
+      ->type_name("DIR");
+  command.add_option("--interval", options->interval_ns, "between two readings")
+      ->transform(as_duration_ns())
+      ->type_name("DURATION")
+      ->default_str("1s");
+  command.add_flag("--once", options->once, "print one reading, after one interval");
+  command.add_flag("--json", options->json, "print JSON, a line for each reading");
+  command.callback([options, &run] { run = [options] { return run_top(*options); }; });
+}
+
+}  // namespace lapwing::cli

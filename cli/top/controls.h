@@ -1,0 +1,90 @@
+// What the keys of `lapwing top` do: which view is shown, sorted and filtered how, and which row is
+// chosen. Draws nothing.
+//
+// Thread safety: none.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "cli/top/table.h"
+
+namespace lapwing::cli {
+
+enum class View : std::size_t { kBuses = 0, kSubscribers = 1, kChannels = 2 };
+inline constexpr std::size_t kViews = 3;
+const char* name_of(View view);
+
+// What a person can press; kCharacter has one with it.
+enum class Key {
+  kCharacter,
+  kUp,
+  kDown,
+  kPageUp,
+  kPageDown,
+  kHome,
+  kEnd,
+  kEnter,
+  kEscape,
+  kBackspace,
+};
+
+inline constexpr std::uint64_t kIntervalNsMin = 250'000'000;
+inline constexpr std::uint64_t kIntervalNsMax = 60'000'000'000;
+
+class Controls {
+ public:
+  explicit Controls(std::uint64_t interval_ns) : interval_ns_(interval_ns) {}
+
+  // `table` is what is shown, `rows` how many of its rows at a time.
+  void press(Key key, char character, const Table& table, std::size_t rows);
+  // Filters and sorts a table of the view that is shown.
+  void arrange(Table& table) const;
+  // The row that is chosen, and the first one that is seen; the choice follows its row.
+  std::size_t chosen(const Table& table) const;
+  std::size_t first_seen(const Table& table, std::size_t rows);
+
+  View view() const { return view_; }
+  // Of the view of subscribers: those of the bus in this directory alone; empty: all.
+  const std::string& bus() const { return bus_; }
+  std::uint64_t interval_ns() const { return interval_ns_; }
+  bool is_paused() const { return paused_; }
+  bool shows_help() const { return help_; }
+  bool has_ended() const { return ended_; }
+  // What is typed behind `/`; nothing: nobody types.
+  const std::optional<std::string>& typed() const { return typed_; }
+  const std::string& filter() const { return filter_; }
+  // "lag, reversed"; empty: the order of the table.
+  std::string sorting(const Table& table) const;
+
+ private:
+  struct Place {
+    std::optional<std::size_t> sort_column;
+    bool reversed = false;
+    std::string key;  // of the row that is chosen
+    std::size_t first = 0;
+  };
+
+  Place& place() { return places_[static_cast<std::size_t>(view_)]; }
+  const Place& place() const { return places_[static_cast<std::size_t>(view_)]; }
+  void type(Key key, char character);
+  void press_character(char character, const Table& table);
+  void choose(std::size_t row, const Table& table);
+  void enter(const Table& table);
+  void leave();
+
+  View view_ = View::kBuses;
+  std::array<Place, kViews> places_;
+  std::string bus_;
+  std::uint64_t interval_ns_;
+  bool paused_ = false;
+  bool help_ = false;
+  bool ended_ = false;
+  std::optional<std::string> typed_;
+  std::string filter_;
+};
+
+}  // namespace lapwing::cli

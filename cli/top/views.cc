@@ -1,0 +1,240 @@
+#include "cli/top/views.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdlib>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "os/printable.h"
+
+namespace lapwing::cli {
+namespace {
+
+Cell text_cell(std::string text) {
+  return {printable(std::move(text)), 0};
+}
+Cell number_cell(std::uint64_t number) {
+  return {absl::StrCat(number), static_cast<double>(number)};
+}
+Cell short_cell(double number) {
+  return {short_number(number), number};
+}
+Cell no_cell() {
+  return {"-", -1};
+}
+
+std::string sparkline(const std::deque<double>& rates, bool in_ascii) {
+  static constexpr std::array<const char*, 8> kBars = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+  static constexpr std::array<const char*, 8> kAscii = {"_", ".", ":", "-", "=", "+", "*", "#"};
+  const double highest = rates.empty() ? 0 : *std::max_element(rates.begin(), rates.end());
+  std::string line;
+  for (const double rate : rates) {
+    const double part = highest > 0 ? rate / highest : 0;
+    const auto bar = static_cast<std::size_t>(std::lround(part * (kBars.size() - 1)));
+    line += in_ascii ? kAscii[bar] : kBars[bar];
+  }
+  return line;
+}
+
+std::string journal_text(const RingStatus& ring) {
+  return ring.journal.sys_errno == 0
+             ? name_of(ring.journal.state)
+             : absl::StrCat(name_of(ring.journal.state), " errno ", ring.journal.sys_errno);
+}
+
+bool is_bad(const RingStatus& ring) {
+  return ring.journal.state == JournalState::kFailed || ring.journal.state == JournalState::kShed;
+}
+
+std::uint64_t behind(Sequence position, Sequence head) {
+  return head > position ? head - position : 0;
+}
+
+Row bus_row(const BusReading& bus, const RateTrails& trails, bool in_ascii) {
+  Row row;
+  row.key = bus.directory;
+  const auto trail = trails.find(bus.directory);
+  const std::string line =
+      trail == trails.end() ? std::string() : sparkline(trail->second, in_ascii);
+  if (!bus.ring.ok()) {
+    row.is_bad = true;
+    row.cells = {text_cell(bus.name),
+                 text_cell("no ring"),
+                 no_cell(),
+                 {line, 0},
+                 no_cell(),
+                 no_cell(),
+                 no_cell(),
+                 text_cell("-"),
+                 no_cell(),
+                 no_cell(),
+                 no_cell(),
+                 no_cell(),
+                 text_cell(bus.directory)};
+    return row;
+  }
+  const RingStatus& ring = *bus.ring;
+  row.is_bad = bus.state != PublisherState::kRunning || is_bad(ring);
+  Cell count = no_cell();
+  Cell lost = no_cell();
+  Cell delay = no_cell();
+  if (bus.subscribers.ok()) {
+    count = number_cell(bus.subscribers->size());
+    std::uint64_t sum = 0;
+    std::uint64_t longest = 0;
+    for (const SubscriberReading& subscriber : *bus.subscribers) {
+      sum += subscriber.status.lost;
+      longest = std::max(longest, subscriber.delay_ns);
+    }
+    lost = number_cell(sum);
+    delay = {seconds_text(longest), static_cast<double>(longest)};
+  }
+  row.cells = {text_cell(bus.name),
+               text_cell(name_of(bus.state)),
+               short_cell(bus.rate),
+               {line, 0},
+               number_cell(ring.head),
+               number_cell(behind(ring.archived, ring.head)),
+               number_cell(behind(ring.durable, ring.head)),
+               text_cell(journal_text(ring)),
+               count,
+               delay,
+               lost,
+               number_cell(ring.publisher_pid),
+               text_cell(bus.directory)};
+  return row;
+}
+
+std::string state_text(const SubscriberReading& subscriber) {
+  return subscriber.is_stopped ? "STOPPED" : name_of(subscriber.status.state);
+}
+
+Row subscriber_row(const BusReading& bus, const SubscriberReading& reading) {
+  const SubscriberStatus& status = reading.status;
+  Row row;
+  row.key = absl::StrCat(bus.directory, "/", status.pid, "/", status.connected_wall_ns);
+  row.is_bad = reading.is_stopped || status.lost > 0;
+  const std::string delay = seconds_text(reading.delay_ns);
+  row.cells = {
+      text_cell(status.name),
+      text_cell(state_text(reading)),
+      number_cell(status.lag),
+      {reading.delay_is_longer ? ">" + delay : delay, static_cast<double>(reading.delay_ns)},
+      {absl::StrFormat("%+.0f", reading.lag_rate), reading.lag_rate},
+      number_cell(status.position),
+      number_cell(status.gaps),
+      number_cell(status.lost),
+      number_cell(status.filled),
+      number_cell(status.pid),
+      number_cell(status.uid),
+      text_cell(bus.name)};
+  return row;
+}
+
+}  // namespace
+
+std::string short_number(double number) {
+  static constexpr std::pair<double, const char*> kUnits[] = {{1e9, "G"}, {1e6, "M"}, {1e3, "k"}};
+  for (const auto& [size, unit] : kUnits) {
+    if (std::abs(number) < size) continue;
+    const double part = number / size;
+    const int digits = part < 10 ? 2 : part < 100 ? 1 : 0;
+    return absl::StrFormat("%.*f%s", digits, part, unit);
+  }
+  return absl::StrFormat("%.0f", number);
+}
+
+std::string seconds_text(std::uint64_t ns) {
+  const double seconds = static_cast<double>(ns) / 1e9;
+  return seconds < 100 ? absl::StrFormat("%.3fs", seconds) : absl::StrFormat("%.0fs", seconds);
+}
+
+Table bus_table(const MachineReading& reading, const RateTrails& trails, bool in_ascii) {
+  Table table({{"bus", 0, false},
+               {"state", 0, false},
+               {"rate", 1, true},
+               {"", 8, false},
+               {"head", 3, true},
+               {"unarchived", 6, true},
+               {"undurable", 4, true},
+               {"journal", 2, false},
+               {"readers", 5, true},
+               {"delay", 2, true},
+               {"lost", 1, true},
+               {"pid", 7, true},
+               {"directory", 9, false}});
+  for (const BusReading& bus : reading.buses) table.add(bus_row(bus, trails, in_ascii));
+  return table;
+}
+
+Table subscriber_table(const MachineReading& reading, const std::string& directory) {
+  Table table({{"subscriber", 0, false},
+               {"state", 0, false},
+               {"lag", 0, true},
+               {"delay", 1, true},
+               {"lag/s", 6, true},
+               {"position", 4, true},
+               {"gaps", 5, true},
+               {"lost", 2, true},
+               {"filled", 7, true},
+               {"pid", 3, true},
+               {"uid", 9, true},
+               {"bus", 8, false}});
+  for (const BusReading& bus : reading.buses) {
+    if ((!directory.empty() && bus.directory != directory) || !bus.subscribers.ok()) continue;
+    for (const SubscriberReading& subscriber : *bus.subscribers) {
+      table.add(subscriber_row(bus, subscriber));
+    }
+  }
+  return table;
+}
+
+Table channel_table(const absl::StatusOr<ChannelList>& channels) {
+  Table table({{"channel", 0, false},
+               {"sender", 1, true},
+               {"receiver", 2, true},
+               {"sent", 3, true},
+               {"in flight", 0, true},
+               {"bytes", 4, true},
+               {"capacity", 5, true},
+               {"stopped", 1, false}});
+  if (!channels.ok()) return table;
+  for (const ChannelStatus& channel : channels->channels) {
+    for (const ChannelDirectionStatus& direction : channel.directions) {
+      Row row;
+      std::string stopped;
+      for (const ChannelSideStatus& side : channel.sides) {
+        if (side.stopped) absl::StrAppend(&stopped, stopped.empty() ? "" : " ", side.pid);
+      }
+      row.key = absl::StrCat(channel.connection_id.hex(), "/", direction.sender);
+      row.is_bad = !stopped.empty();
+      row.cells = {text_cell(channel.path),
+                   number_cell(static_cast<std::uint64_t>(direction.sender)),
+                   direction.receiver ? number_cell(static_cast<std::uint64_t>(*direction.receiver))
+                                      : text_cell("gone"),
+                   number_cell(direction.sent.messages),
+                   number_cell(direction.in_flight.messages),
+                   number_cell(direction.in_flight.frame_bytes),
+                   number_cell(direction.capacity),
+                   text_cell(stopped)};
+      table.add(std::move(row));
+    }
+  }
+  return table;
+}
+
+std::string rest_text(const MachineReading& reading) {
+  std::string text;
+  const auto add = [&](std::size_t count, const char* words) {
+    if (count > 0) absl::StrAppend(&text, text.empty() ? "" : "; ", count, words);
+  };
+  add(reading.not_permitted, " other users keep their buses to themselves");
+  add(reading.not_trusted, " announcements are not believed: another user may have written them");
+  add(reading.beyond_limit, " more announcements were not looked at");
+  return text;
+}
+
+}  // namespace lapwing::cli

@@ -1,0 +1,34 @@
+// What `lapwing top` shows: a table for each view of what is read of a machine.
+//
+// Thread safety: free functions.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "cli/top/table.h"
+#include "monitor/channel_status.h"
+#include "monitor/machine_monitor.h"
+
+namespace lapwing::cli {
+
+// The last rates of each bus, by directory, oldest first: for its sparkline.
+using RateTrails = std::map<std::string, std::deque<double>>;
+inline constexpr std::size_t kTrailMax = 16;
+
+// `in_ascii`: the terminal has no other characters.
+Table bus_table(const MachineReading& reading, const RateTrails& trails, bool in_ascii);
+// Of all buses, or of the one in that directory.
+Table subscriber_table(const MachineReading& reading, const std::string& directory = "");
+Table channel_table(const absl::StatusOr<ChannelList>& channels);
+
+// What else there is to say: buses that were not looked at.
+std::string rest_text(const MachineReading& reading);
+
+// 1234567 as "1.23M"; with `unit` behind it.
+std::string short_number(double number);
+std::string seconds_text(std::uint64_t ns);
+
+}  // namespace lapwing::cli
