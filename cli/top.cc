@@ -32,9 +32,8 @@ namespace {
 constexpr char kAbout[] =
     "Watch the buses of this machine: what they do, who is behind, who lost records.\n\n"
     "  lapwing top\n"
-    "  lapwing top --bus ./es --bus ./nq --interval 2s\n"
-    "  lapwing top --once                       one reading, without a terminal\n"
-    "  lapwing top --json                       a line of JSON each interval\n\n"
+    "  lapwing top --bus ./es --once         one reading, without a terminal\n"
+    "  lapwing top --json --interval 500ms   a line of JSON twice a second\n\n"
     "Keys: 1 buses, 2 subscribers, 3 channels; arrows and Enter choose a bus, Esc goes back;\n"
     "s sort, r reverse, / filter, p pause, + - interval, ? help, q quit.\n\n"
     "Lag: the records by which a subscriber is behind. Delay: how long the next record that it\n"

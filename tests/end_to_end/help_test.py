@@ -230,6 +230,22 @@ class OfTheMachine(ExamplesTest):
             self.assertTrue((self.folder / file).stat().st_size > 0, file)
 
 
+class OfTop(ExamplesTest):
+    """Every example of `lapwing top`; top_test.py has it in a terminal."""
+
+    TERMINAL, LINES = "lapwing top", "lapwing top --json --interval 500ms"
+
+    def test_each_runs(self):
+        self.assertEqual({line for line in examples_of(help_of("top")) if "--bus" not in line},
+                         {self.TERMINAL, self.LINES})
+        process = self.shell("terminal", self.TERMINAL, self.folder)
+        self.assertEqual(process.wait(), USAGE)
+        self.assertIn("top needs a terminal", process.err())
+        process = self.shell("lines", self.LINES, self.folder)
+        self.until("a line", lambda: "\n" in process.out())
+        self.assertEqual(process.stop(), DONE, process.err())
+
+
 class OfChannels(ExamplesTest):
     """Every example with a socket, beside its other side."""
 
@@ -269,7 +285,7 @@ class OfChannels(ExamplesTest):
     def test_these_are_all(self):
         texts = [help_of()] + [help_of(command) for command in COMMANDS]
         printed = {line for text in texts for line in examples_of(text) if "--bus" not in line}
-        for command in ("cursors", *OfTheMachine.COMMANDS):
+        for command in ("cursors", "top", *OfTheMachine.COMMANDS):
             printed -= set(examples_of(help_of(command)))
         self.assertEqual(printed, {self.LISTEN, self.CONNECT, self.SEND, self.RECEIVE, self.LINES,
                                    self.TAKE_OVER, self.TAIL, self.ECHO, *self.PINGS, *self.INFO})
