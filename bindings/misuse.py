@@ -14,6 +14,7 @@ import argparse
 import ctypes
 import os
 import re
+import select
 import shutil
 import signal
 import subprocess
@@ -101,11 +102,14 @@ def asked(driver, step):
 def end_of(driver, seconds):
     """How the program ended, and after how long."""
     start = time.monotonic()
+    end = os.pidfd_open(driver.process.pid)  # Popen.wait() looks every 50 ms only
     try:
-        code = driver.process.wait(timeout=seconds)
-    except subprocess.TimeoutExpired:
-        raise Hang(f"it had not ended after {seconds} s") from None
+        if not select.select([end], [], [], seconds)[0]:
+            raise Hang(f"it had not ended after {seconds} s")
+    finally:
+        os.close(end)
     took = time.monotonic() - start
+    code = driver.process.wait()
     if code < 0 and signal.Signals(-code) in CRASHES or code - 128 in CRASHES:
         raise Crash(f"it ended with {code}")
     return code, took

@@ -133,7 +133,17 @@ public abstract sealed class Channel extends Handle permits Producer, Consumer, 
       Duration timeout) {
     MemorySegment sent = out.asSlice(C.message.SIZE);
     sent.set(ValueLayout.JAVA_LONG, 0, 0L);
-    int result = C.channel_send(channel, array, count, Lapwing.nanos(timeout), sent, error);
+    long timeoutNs = Lapwing.nanos(timeout);
+    int result;
+    if (count == 1) {
+      result = C.channel_send(channel, array, 1, Waits.first(timeoutNs), sent, error);
+      if (Waits.goesOn(result, timeoutNs)) {
+        result = Waits.rest(timeoutNs,
+            slice -> C.channel_send(channel, array, 1, slice, sent, error));
+      }
+    } else { // whose timeout may have passed when some were sent
+      result = C.channel_send(channel, array, count, timeoutNs, sent, error);
+    }
     long done = sent.get(ValueLayout.JAVA_LONG, 0);
     if (result != C.OK) {
       throw LapwingException.of(result, error, done);

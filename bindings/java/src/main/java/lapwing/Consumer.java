@@ -53,7 +53,12 @@ public final class Consumer extends Channel {
     }
     int result = C.channel_peek_now(channel, messages.array, max, 0, out, error);
     if (timeoutNs != 0 && result == C.WOULD_BLOCK) {
-      result = C.channel_peek(channel, messages.array, max, timeoutNs, out, error);
+      MemorySegment array = messages.array;
+      result = C.channel_peek(channel, array, max, Waits.first(timeoutNs), out, error);
+      if (Waits.goesOn(result, timeoutNs)) {
+        result = Waits.rest(timeoutNs,
+            slice -> C.channel_peek(channel, array, max, slice, out, error));
+      }
     }
     if (LapwingException.came(result, timeoutNs, error)) {
       messages.count((int) out.get(ValueLayout.JAVA_LONG, 0));

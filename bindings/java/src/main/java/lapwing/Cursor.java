@@ -39,8 +39,14 @@ public final class Cursor extends Handle {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment error = LapwingException.memory(arena);
       MemorySegment opened = arena.allocate(ValueLayout.ADDRESS);
-      LapwingException.check(C.cursor_open(Text.in(arena, path), flags, Lapwing.nanos(timeout),
-          opened, error), error);
+      long timeoutNs = Lapwing.nanos(timeout);
+      MemorySegment file = Text.in(arena, path);
+      int result = C.cursor_open(file, flags, Waits.first(timeoutNs), opened, error);
+      if (Waits.goesOn(result, timeoutNs)) {
+        result = Waits.rest(timeoutNs,
+            slice -> C.cursor_open(file, flags, slice, opened, error));
+      }
+      LapwingException.check(result, error);
       return new Cursor(opened.get(ValueLayout.ADDRESS, 0));
     }
   }

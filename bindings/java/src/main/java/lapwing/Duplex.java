@@ -88,7 +88,10 @@ public final class Duplex extends Channel {
     MemorySegment channel = enter();
     try {
       reply.set(ValueLayout.JAVA_LONG, C.reply.call, 0L);
-      int result = C.channel_finish(channel, 0, timeoutNs, reply, error);
+      int result = C.channel_finish(channel, 0, Waits.first(timeoutNs), reply, error);
+      if (reply.get(ValueLayout.JAVA_LONG, C.reply.call) == 0 && Waits.goesOn(result, timeoutNs)) {
+        result = finishRest(channel, timeoutNs);
+      }
       if (reply.get(ValueLayout.JAVA_LONG, C.reply.call) != 0) {
         return Reply.of(ErrorCode.of(result), reply);
       }
@@ -96,6 +99,16 @@ public final class Duplex extends Channel {
     } finally {
       exit();
     }
+  }
+
+  // A call that has timed out ends with that, too, and has a number.
+  private int finishRest(MemorySegment channel, long timeoutNs) {
+    int[] ended = {C.TIMED_OUT};
+    Waits.rest(timeoutNs, slice -> {
+      ended[0] = C.channel_finish(channel, 0, slice, reply, error);
+      return reply.get(ValueLayout.JAVA_LONG, C.reply.call) != 0 ? C.OK : ended[0];
+    });
+    return ended[0];
   }
 
   /** Ends a call without a reply. */
@@ -115,7 +128,10 @@ public final class Duplex extends Channel {
     long timeoutNs = Lapwing.nanos(timeout);
     MemorySegment channel = enter();
     try {
-      int result = C.channel_next(channel, timeoutNs, reply, error);
+      int result = C.channel_next(channel, Waits.first(timeoutNs), reply, error);
+      if (Waits.goesOn(result, timeoutNs)) {
+        result = Waits.rest(timeoutNs, slice -> C.channel_next(channel, slice, reply, error));
+      }
       return LapwingException.came(result, timeoutNs, error) ? Request.of(reply) : null;
     } finally {
       exit();
@@ -140,6 +156,7 @@ public final class Duplex extends Channel {
 
   private void answer(Request request, boolean isError, int code, int type, MemorySegment payload,
       Duration timeout) {
+    long timeoutNs = Lapwing.nanos(timeout);
     MemorySegment channel = enter();
     try {
       reply.set(ValueLayout.JAVA_INT, C.reply.is_error, isError ? 1 : 0);
@@ -147,7 +164,11 @@ public final class Duplex extends Channel {
       reply.set(ValueLayout.JAVA_INT, C.reply.code, code);
       reply.set(ValueLayout.JAVA_LONG, C.reply.call, request.call());
       write(reply.asSlice(C.reply.message, C.message.SIZE), type, staged(payload));
-      LapwingException.check(C.channel_reply(channel, reply, Lapwing.nanos(timeout), error), error);
+      int result = C.channel_reply(channel, reply, Waits.first(timeoutNs), error);
+      if (Waits.goesOn(result, timeoutNs)) {
+        result = Waits.rest(timeoutNs, slice -> C.channel_reply(channel, reply, slice, error));
+      }
+      LapwingException.check(result, error);
     } finally {
       exit();
     }

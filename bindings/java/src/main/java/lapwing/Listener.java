@@ -65,8 +65,13 @@ public final class Listener extends Handle {
     long timeoutNs = Lapwing.nanos(timeout);
     MemorySegment listener = enter();
     try (Arena arena = Arena.ofConfined()) {
+      MemorySegment given = options.write(arena);
       int result =
-          C.listener_accept(listener, role, options.write(arena), timeoutNs, out, error);
+          C.listener_accept(listener, role, given, Waits.first(timeoutNs), out, error);
+      if (Waits.goesOn(result, timeoutNs)) {
+        result = Waits.rest(timeoutNs,
+            slice -> C.listener_accept(listener, role, given, slice, out, error));
+      }
       return LapwingException.came(result, timeoutNs, error)
           ? out.get(ValueLayout.ADDRESS, 0) : null;
     } finally {

@@ -38,7 +38,11 @@ public final class Producer extends Channel {
       lease.end();
       int result = C.channel_claim_now(channel, bytes, 0, out, error);
       if (timeoutNs != 0 && result == C.WOULD_BLOCK) {
-        result = C.channel_claim(channel, bytes, timeoutNs, out, error);
+        result = C.channel_claim(channel, bytes, Waits.first(timeoutNs), out, error);
+        if (Waits.goesOn(result, timeoutNs)) {
+          result = Waits.rest(timeoutNs,
+              slice -> C.channel_claim(channel, bytes, slice, out, error));
+        }
       }
       return LapwingException.came(result, timeoutNs, error)
           ? lease.lend(out.get(ValueLayout.ADDRESS, 0), bytes) : null;
@@ -88,9 +92,14 @@ public final class Producer extends Channel {
 
   /** Waits until the consumer has released everything. */
   public void drain(Duration timeout) {
+    long timeoutNs = Lapwing.nanos(timeout);
     MemorySegment channel = enter();
     try {
-      LapwingException.check(C.channel_drain(channel, Lapwing.nanos(timeout), error), error);
+      int result = C.channel_drain(channel, Waits.first(timeoutNs), error);
+      if (Waits.goesOn(result, timeoutNs)) {
+        result = Waits.rest(timeoutNs, slice -> C.channel_drain(channel, slice, error));
+      }
+      LapwingException.check(result, error);
     } finally {
       exit();
     }

@@ -103,6 +103,7 @@ public final class Publisher extends Handle {
       result = C.publisher_publish_now(publisher, rows, count, rowBytes, 0, out, error);
     }
     if (timeoutNs != 0 && result == C.WOULD_BLOCK) {
+      // Not in slices: some of the records may be published when one has passed, and each is a stall.
       result = C.publisher_publish(publisher, rows, count, rowBytes, timeoutNs, out, error);
     }
     long last = out.get(ValueLayout.JAVA_LONG, 0);
@@ -134,10 +135,15 @@ public final class Publisher extends Handle {
 
   /** Waits until everything published is durable, and returns the last durable sequence. */
   public long flush(Duration timeout) {
+    long timeoutNs = Lapwing.nanos(timeout);
     MemorySegment publisher = enter();
     try {
       out.set(ValueLayout.JAVA_LONG, 0, 0L);
-      int result = C.publisher_flush(publisher, Lapwing.nanos(timeout), out, error);
+      int result = C.publisher_flush(publisher, Waits.first(timeoutNs), out, error);
+      if (Waits.goesOn(result, timeoutNs)) {
+        result = Waits.rest(timeoutNs,
+            slice -> C.publisher_flush(publisher, slice, out, error));
+      }
       long durable = out.get(ValueLayout.JAVA_LONG, 0);
       if (result != C.OK) {
         throw LapwingException.of(result, error, durable);
@@ -167,9 +173,14 @@ public final class Publisher extends Handle {
    * it ended.
    */
   public void end(Duration timeout) {
+    long timeoutNs = Lapwing.nanos(timeout);
     MemorySegment publisher = enter();
     try {
-      LapwingException.check(C.publisher_close(publisher, Lapwing.nanos(timeout), error), error);
+      int result = C.publisher_close(publisher, Waits.first(timeoutNs), error);
+      if (Waits.goesOn(result, timeoutNs)) {
+        result = Waits.rest(timeoutNs, slice -> C.publisher_close(publisher, slice, error));
+      }
+      LapwingException.check(result, error);
     } finally {
       exit();
     }

@@ -66,7 +66,11 @@ public final class Subscriber extends Handle {
     try {
       int result;
       do {
-        result = C.subscriber_read(subscriber, memory, timeoutNs, error);
+        result = C.subscriber_read(subscriber, memory, Waits.first(timeoutNs), error);
+        if (Waits.goesOn(result, timeoutNs)) {
+          result = Waits.rest(timeoutNs,
+              slice -> C.subscriber_read(subscriber, memory, slice, error));
+        }
       } while (result == C.TOO_SMALL && batch.grow());
       return LapwingException.came(result, timeoutNs, error) ? batch.item() : null;
     } finally {
@@ -97,7 +101,11 @@ public final class Subscriber extends Handle {
     try {
       int result = timeoutNs == 0
           ? C.subscriber_take_now(subscriber, record, record.byteSize(), 0, out)
-          : C.subscriber_take(subscriber, record, record.byteSize(), timeoutNs, out);
+          : C.subscriber_take(subscriber, record, record.byteSize(), Waits.first(timeoutNs), out);
+      if (Waits.goesOn(result, timeoutNs)) {
+        result = Waits.rest(timeoutNs,
+            slice -> C.subscriber_take(subscriber, record, record.byteSize(), slice, out));
+      }
       if (result == C.OK) {
         long sequence = out.get(ValueLayout.JAVA_LONG, 0);
         row.sequence(sequence);

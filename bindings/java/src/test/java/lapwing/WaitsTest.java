@@ -1,0 +1,72 @@
+package lapwing;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.LongToIntFunction;
+import org.junit.jupiter.api.Test;
+
+/** Long waits, in slices. */
+class WaitsTest {
+  private static final long MS = 1_000_000;
+
+  private final List<Long> slices = new ArrayList<>();
+
+  /** A call that waits as long as it is asked to, and has something at the last of so many. */
+  private LongToIntFunction something(int calls, int result) {
+    return slice -> {
+      slices.add(slice);
+      if (slices.size() == calls) {
+        return result;
+      }
+      long began = System.nanoTime();
+      while (System.nanoTime() - began < slice) {
+        Thread.onSpinWait();
+      }
+      return C.TIMED_OUT;
+    };
+  }
+
+  @Test
+  void aShortWaitIsOneCall() {
+    for (long timeoutNs : new long[] {0, 1, 20 * MS}) {
+      assertEquals(timeoutNs, Waits.first(timeoutNs));
+      assertFalse(Waits.goesOn(C.TIMED_OUT, timeoutNs));
+    }
+  }
+
+  @Test
+  void aLongWaitGoesOnAfterATimeoutAndAfterNothingElse() {
+    for (long timeoutNs : new long[] {-1, 1_000 * MS}) {
+      assertTrue(Waits.first(timeoutNs) > 0 && Waits.first(timeoutNs) <= 50 * MS);
+      assertTrue(Waits.goesOn(C.TIMED_OUT, timeoutNs));
+      for (int result : new int[] {C.OK, C.INTERRUPTED, C.EVENT_DUE, C.WOULD_BLOCK}) {
+        assertFalse(Waits.goesOn(result, timeoutNs));
+      }
+    }
+  }
+
+  @Test
+  void theRestEndsWithTheFirstOtherResult() {
+    assertEquals(C.INTERRUPTED, Waits.rest(-1, something(3, C.INTERRUPTED)));
+    assertEquals(3, slices.size());
+    slices.clear();
+    assertEquals(C.OK, Waits.rest(60_000 * MS, something(2, C.OK)));
+    assertEquals(2, slices.size());
+  }
+
+  @Test
+  void theRestWaitsForTheWholeTimeoutAndNoLonger() {
+    assertEquals(C.TIMED_OUT, Waits.rest(110 * MS, something(1_000_000, C.OK)));
+    long first = Waits.first(-1);
+    long asked = first;
+    for (long slice : slices) {
+      assertTrue(slice > 0 && slice <= first, slices.toString());
+      asked += slice;
+    }
+    assertTrue(asked <= 110 * MS, slices.toString());
+  }
+}
