@@ -35,7 +35,7 @@ Finding kernel(const Machine& machine) {
           "install a newer kernel"};
 }
 
-Finding io_uring(const Machine& machine) {
+Finding uring(const Machine& machine) {
   const absl::Status tried = machine.probes.io_uring();
   if (tried.ok()) return good_finding("io_uring", "works");
   const bool is_off = machine.files.number("proc/sys/kernel/io_uring_disabled").value_or(0) != 0;
@@ -73,7 +73,7 @@ Finding clock_source(const Machine& machine) {
 }  // namespace
 
 std::vector<Finding> check_kernel(const Machine& machine) {
-  return {kernel(machine), io_uring(machine), membarrier(machine), clock_source(machine)};
+  return {kernel(machine), uring(machine), membarrier(machine), clock_source(machine)};
 }
 
 }  // namespace lapwing
