@@ -20,6 +20,7 @@
 #include "os/system_error.h"
 #include "os/unique_fd.h"
 #include "proto/header_checksum.h"
+#include "proto/ring_counters.h"
 #include "proto/ring_words.h"
 #include "proto/slot_stamp.h"
 #include "proto/text_field.h"
@@ -100,6 +101,7 @@ void start_words(RingWords& words, const RingHeader& header) {
   store_journal_condition(words,
                           {header.has_journal != 0 ? JournalState::kGood : JournalState::kNone, 0});
   store_heartbeat(words, monotonic_ns());
+  store_count(words.counters_kept, 1);
   store_ring_state(words, RingState::kRunning);
 }
 

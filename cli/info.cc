@@ -49,6 +49,19 @@ void print_publisher(const absl::StatusOr<PublisherStatus>& publisher) {
   }
 }
 
+// "3, 12.5 ms in all": how often, and how long.
+std::string durations_text(const Durations& durations) {
+  return absl::StrFormat("%d, %.3f ms in all", durations.count(),
+                         static_cast<double>(durations.sum_ns) / 1e6);
+}
+
+void print_counts(const RingCounts& counts) {
+  std::cout << "  stalls     " << durations_text(counts.stalls)
+            << ": publishing waited for the journal\n  syncs      " << durations_text(counts.syncs)
+            << ", of " << counts.journal_bytes << " bytes\n  lost       " << counts.lost
+            << " records in " << counts.gaps << " gaps, by all subscribers of this session\n";
+}
+
 void print_ring(const BusStatus& bus) {
   if (!bus.ring.ok()) {
     std::cout << "  ring       none: " << message_of(bus.ring.status()) << '\n';
@@ -63,6 +76,7 @@ void print_ring(const BusStatus& bus) {
             << printable(bus.description.journal_writer);
   if (ring.journal.sys_errno != 0) std::cout << ", errno " << ring.journal.sys_errno;
   std::cout << '\n';
+  if (ring.counts) print_counts(*ring.counts);
 }
 
 void print_journal_size(const absl::StatusOr<JournalSize>& size) {

@@ -22,6 +22,27 @@ Json list_json(const std::vector<Status>& list, Json (*json_of)(const Status&)) 
   return json;
 }
 
+Json durations_json(const Durations& durations) {
+  return {{"count", durations.count()}, {"sum_ns", durations.sum_ns}, {"counts", durations.counts}};
+}
+
+Json counts_json(const std::optional<RingCounts>& counts) {
+  if (!counts) return nullptr;
+  return {{"idle_wakes", counts->idle_wakes},
+          {"doorbells", counts->doorbells},
+          {"subscribers", counts->subscribers},
+          {"gaps", counts->gaps},
+          {"lost", counts->lost},
+          {"journal_bytes", counts->journal_bytes},
+          {"stalls", durations_json(counts->stalls)},
+          {"syncs", durations_json(counts->syncs)}};
+}
+
+template <typename Enum>
+Json name_json(const std::optional<Enum>& value) {
+  return value ? Json(name_of(*value)) : Json(nullptr);
+}
+
 Json ring_json(const RingStatus& ring) {
   return {{"path", ring.path},
           {"publisher_pid", ring.publisher_pid},
@@ -33,7 +54,8 @@ Json ring_json(const RingStatus& ring) {
           {"durable", ring.durable},
           {"oldest", ring.oldest},
           {"journal", name_of(ring.journal.state)},
-          {"journal_errno", ring.journal.sys_errno}};
+          {"journal_errno", ring.journal.sys_errno},
+          {"counters", counts_json(ring.counts)}};
 }
 
 Json session_json(const SessionRecord& session) {
@@ -54,6 +76,8 @@ Json subscriber_json(const SubscriberStatus& subscriber) {
           {"name", subscriber.name},
           {"state", name_of(subscriber.state)},
           {"parks", subscriber.may_park},
+          {"wait", name_json(subscriber.wait)},
+          {"on_gap", name_json(subscriber.on_gap)},
           {"position", subscriber.position},
           {"head_seen", subscriber.head_seen},
           {"records", subscriber.records},

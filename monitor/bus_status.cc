@@ -18,6 +18,22 @@
 
 namespace lapwing {
 
+namespace {
+
+std::optional<RingCounts> counts_of(const RingWords& words) {
+  if (load_count(words.counters_kept) != 1) return std::nullopt;
+  return RingCounts{.idle_wakes = load_count(words.idle_wakes),
+                    .doorbells = load_count(words.doorbells),
+                    .subscribers = load_count(words.subscribers),
+                    .gaps = load_count(words.gaps),
+                    .lost = load_count(words.lost),
+                    .journal_bytes = load_count(words.journal_bytes),
+                    .stalls = load_durations(words.stalls),
+                    .syncs = load_durations(words.syncs)};
+}
+
+}  // namespace
+
 RingStatus status_of(const OpenRing& ring, const RingWords& words) {
   const JournalCondition journal = load_journal_condition(words);
   const std::uint64_t beat = load_heartbeat(words);
@@ -31,10 +47,18 @@ RingStatus status_of(const OpenRing& ring, const RingWords& words) {
           .archived = load_archived(words),
           .durable = load_durable(words),
           .oldest = load_oldest(words),
-          .journal = journal};
+          .journal = journal,
+          .counts = counts_of(words)};
 }
 
 namespace {
+
+// 0 stands for what a peer did not say.
+template <typename Enum>
+std::optional<Enum> said(std::uint32_t number) {
+  if (number == 0) return std::nullopt;
+  return static_cast<Enum>(number);
+}
 
 absl::StatusOr<RingStatus> read_ring(const std::string& directory, const BusDescription& bus) {
   const absl::StatusOr<OpenRing> ring = open_described_ring(directory, bus);
@@ -53,6 +77,8 @@ SubscriberStatus status_of(const SubscriberInfoFrame& info, Sequence head, std::
           .name = get_text(info.name),
           .state = info.state,
           .may_park = info.may_park != 0,
+          .wait = said<WaitStrategy>(info.wait),
+          .on_gap = said<OnGap>(info.on_gap),
           .position = info.position,
           .lag = lag_of(info, head, now_ns),
           .is_recent = is_recent(info, now_ns),
@@ -180,6 +206,32 @@ const char* name_of(ClientState state) {
       return "filling";
     case ClientState::kStopped:
       return "stopped";
+  }
+  return "unknown";
+}
+
+const char* name_of(WaitStrategy wait) {
+  switch (wait) {
+    case WaitStrategy::kBusy:
+      return "busy";
+    case WaitStrategy::kBackoff:
+      return "backoff";
+    case WaitStrategy::kPark:
+      return "park";
+  }
+  return "unknown";
+}
+
+const char* name_of(OnGap policy) {
+  switch (policy) {
+    case OnGap::kFill:
+      return "fill";
+    case OnGap::kSkip:
+      return "skip";
+    case OnGap::kStop:
+      return "stop";
+    case OnGap::kSnapshot:
+      return "snapshot";
   }
   return "unknown";
 }

@@ -18,7 +18,10 @@
 #include "bus/open_ring.h"
 #include "lapwing/journal_state.h"
 #include "lapwing/sequence.h"
+#include "lapwing/subscriber.h"
+#include "lapwing/waiting.h"
 #include "proto/control_frames.h"
+#include "proto/ring_counters.h"
 #include "proto/ring_layout.h"
 #include "snapshot/bus_directory.h"
 #include "snapshot/journal/session_rules.h"
@@ -28,6 +31,19 @@ namespace lapwing {
 
 // A publisher that has not answered by then counts as one that does not answer.
 inline constexpr std::uint64_t kPublisherAnswerNs = 2'000'000'000;
+
+// What a publisher has counted since its session began.
+struct RingCounts {
+  std::uint64_t idle_wakes = 0;   // of its own threads
+  std::uint64_t doorbells = 0;    // wakes of parked subscribers
+  std::uint64_t subscribers = 0;  // connected now
+  // As its subscribers reported them, those that are gone included.
+  std::uint64_t gaps = 0;
+  std::uint64_t lost = 0;           // records
+  std::uint64_t journal_bytes = 0;  // written to segments
+  Durations stalls;                 // publish waited for the journal
+  Durations syncs;                  // from the begin of a sync to durable
+};
 
 // The ring of the newest session. The words are what its publisher last stored, alive or dead.
 struct RingStatus {
@@ -41,6 +57,7 @@ struct RingStatus {
   Sequence durable = 0;
   Sequence oldest = 0;
   JournalCondition journal;
+  std::optional<RingCounts> counts;  // a publisher before 0.2.0 has none
 };
 
 // What the journal in use keeps on disk. Segments that were prepared for records to come count too.
@@ -56,6 +73,8 @@ struct SubscriberStatus {
   std::string name;
   ClientState state = ClientState::kJoining;  // any number: it is what a peer sent
   bool may_park = false;
+  std::optional<WaitStrategy> wait;  // any number; it did not say: none
+  std::optional<OnGap> on_gap;
   Sequence position = 0;  // last sequence delivered
   // Records by which it was behind when it said so; where that is long ago, or it did not say what it
   // saw, between `position` and head now. A report may be 100 ms old, which at a million records a
@@ -111,6 +130,8 @@ absl::StatusOr<PublisherStatus> ask_publisher(const std::string& directory);
 const char* name_of(RingState state);
 const char* name_of(JournalState state);
 const char* name_of(ClientState state);
+const char* name_of(WaitStrategy wait);
+const char* name_of(OnGap policy);
 const char* name_of(const std::optional<SessionEntry>& end);  // of a session; "open": not ended
 
 }  // namespace lapwing

@@ -189,10 +189,14 @@ struct ReportFrame {
   std::uint64_t filled;
   ClientState state;
   std::uint32_t reserved;
-  std::uint64_t head;  // the newest sequence that the subscriber saw; 0: not said
+  std::uint64_t head;         // the newest sequence that the subscriber saw; 0: not said
+  std::uint32_t wait;         // WaitStrategy; 0: not said
+  std::uint32_t on_gap;       // OnGap; 0: not said
+  std::uint64_t gaps_before;  // of `gaps`, those of before this connection
+  std::uint64_t lost_before;  // of `lost`, likewise
 };
 inline constexpr std::size_t kReportBytesFirst = 64;
-static_assert(sizeof(ReportFrame) == 72);
+static_assert(sizeof(ReportFrame) == 96);
 static_assert(offsetof(ReportFrame, position) == 16);
 static_assert(offsetof(ReportFrame, records) == 24);
 static_assert(offsetof(ReportFrame, gaps) == 32);
@@ -200,6 +204,10 @@ static_assert(offsetof(ReportFrame, lost) == 40);
 static_assert(offsetof(ReportFrame, filled) == 48);
 static_assert(offsetof(ReportFrame, state) == 56);
 static_assert(offsetof(ReportFrame, head) == 64);
+static_assert(offsetof(ReportFrame, wait) == 72);
+static_assert(offsetof(ReportFrame, on_gap) == 76);
+static_assert(offsetof(ReportFrame, gaps_before) == 80);
+static_assert(offsetof(ReportFrame, lost_before) == 88);
 
 struct ListSubscribersFrame {
   FrameHeader header;
@@ -227,9 +235,11 @@ struct SubscriberInfoFrame {
   char name[64];
   std::uint64_t tag;
   std::uint64_t head_seen;  // `head` of its last Report
+  std::uint32_t wait;       // and the others
+  std::uint32_t on_gap;
 };
 inline constexpr std::size_t kSubscriberInfoBytesFirst = 160;
-static_assert(sizeof(SubscriberInfoFrame) == 176);
+static_assert(sizeof(SubscriberInfoFrame) == 184);
 static_assert(offsetof(SubscriberInfoFrame, pid) == 16);
 static_assert(offsetof(SubscriberInfoFrame, uid) == 20);
 static_assert(offsetof(SubscriberInfoFrame, role) == 24);
@@ -246,6 +256,8 @@ static_assert(offsetof(SubscriberInfoFrame, reported_wall_ns) == 88);
 static_assert(offsetof(SubscriberInfoFrame, name) == 96);
 static_assert(offsetof(SubscriberInfoFrame, tag) == 160);
 static_assert(offsetof(SubscriberInfoFrame, head_seen) == 168);
+static_assert(offsetof(SubscriberInfoFrame, wait) == 176);
+static_assert(offsetof(SubscriberInfoFrame, on_gap) == 180);
 
 struct EndOfListFrame {
   FrameHeader header;

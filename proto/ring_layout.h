@@ -2,7 +2,8 @@
 // lapwing/detail/slot_words.h, the document is docs/formats.md.
 //
 //   page 0      RingHeader  written once, before the file gets its final name
-//   page 1      RingWords   one value per 128 bytes, written by the publisher's process only
+//   page 1      RingWords   one value per 128 bytes, written by the publisher's process only: where the
+//                           bus stands, and behind that what it has counted
 //   page 2 on   slots       capacity × slot_bytes; sequence n lives in slot (n - 1) mod capacity
 //
 // Whoever attaches copies RingHeader once, checks the copy, and derives every bound from the copy.
@@ -92,6 +93,19 @@ static_assert(offsetof(RingHeader, checksum) == 4088);
 
 enum class RingState : std::uint64_t { kRunning = 1, kClosed = 2 };
 
+// How long something that recurs took: `counts[i]` of them took at most 2^i µs and more than half of
+// that, the last one whatever is longer. Readers find counts and sum of different moments.
+inline constexpr std::size_t kDurationCounts = 24;
+inline constexpr std::uint64_t kDurationFirstNs = 1'000;  // the upper limit of counts[0]
+
+struct alignas(kWordStride) RingDurations {
+  std::uint64_t counts[kDurationCounts];
+  std::uint64_t sum_ns;
+  std::uint8_t padding[2 * kWordStride - (kDurationCounts + 1) * sizeof(std::uint64_t)];
+};
+static_assert(sizeof(RingDurations) == 2 * kWordStride);
+static_assert(offsetof(RingDurations, sum_ns) == 192);
+
 struct RingWords {
   PaddedWord head;           // newest published sequence
   PaddedWord doorbell;       // low 32 bits: futex word, changed before every wake
@@ -101,7 +115,17 @@ struct RingWords {
   PaddedWord journal_state;  // low 32 bits: JournalState; high 32 bits: errno
   PaddedWord heartbeat;      // CLOCK_MONOTONIC ns, renewed at least every kHeartbeatIntervalNs
   PaddedWord state;          // RingState
-  std::uint8_t reserved[kPageBytes - 8 * kWordStride];
+  // What is counted from the session's start, by proto/ring_counters.h.
+  PaddedWord counters_kept;  // 1: the following are; 0: by a publisher that did not have them yet
+  PaddedWord idle_wakes;     // of the publisher's own threads, one per sleeper and idle period
+  PaddedWord doorbells;      // wakes of parked subscribers
+  PaddedWord subscribers;    // connected now
+  PaddedWord gaps;           // that subscribers have reported, those that are gone included
+  PaddedWord lost;           // records, likewise
+  PaddedWord journal_bytes;  // written to the journal's segments
+  RingDurations stalls;      // publish waited for the journal
+  RingDurations syncs;       // from the begin of a sync to durable
+  std::uint8_t reserved[kPageBytes - 19 * kWordStride];
 };
 static_assert(sizeof(RingWords) == kPageBytes);
 static_assert(offsetof(RingWords, head) == 0);
@@ -112,6 +136,15 @@ static_assert(offsetof(RingWords, oldest) == 512);
 static_assert(offsetof(RingWords, journal_state) == 640);
 static_assert(offsetof(RingWords, heartbeat) == 768);
 static_assert(offsetof(RingWords, state) == 896);
+static_assert(offsetof(RingWords, counters_kept) == 1024);
+static_assert(offsetof(RingWords, idle_wakes) == 1152);
+static_assert(offsetof(RingWords, doorbells) == 1280);
+static_assert(offsetof(RingWords, subscribers) == 1408);
+static_assert(offsetof(RingWords, gaps) == 1536);
+static_assert(offsetof(RingWords, lost) == 1664);
+static_assert(offsetof(RingWords, journal_bytes) == 1792);
+static_assert(offsetof(RingWords, stalls) == 1920);
+static_assert(offsetof(RingWords, syncs) == 2176);
 
 inline constexpr std::uint32_t kRingHeaderBytes = 2 * kPageBytes;
 

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "lapwing/detail/atomic_word.h"
 #include "os/start_thread.h"
+#include "proto/ring_counters.h"
 
 namespace lapwing {
 namespace {
@@ -128,6 +129,15 @@ void FileThread::tell() {
     hooks_.on_progress();
   }
   if (prunes_taken_ != prunes_done_.load()) tell_prune();
+  tell_counts();
+}
+
+void FileThread::tell_counts() {
+  const ArchiverCounters counters = archiver_->counters();
+  store_count(words_->journal_bytes, counters.bytes_written);
+  if (counters.syncs == syncs_told_) return;
+  syncs_told_ = counters.syncs;
+  store_durations(words_->syncs, counters.sync_durations);
 }
 
 // The journal has ended, and not by a close.

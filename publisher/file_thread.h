@@ -75,6 +75,7 @@ class FileThread {
   void tell();
   void tell_condition(const JournalCondition& condition);
   void tell_prune();
+  void tell_counts();
   void warn_of_lag(Sequence head);
   void rest(Sequence head, std::uint64_t next_ns);
   std::uint64_t measure_look_interval(Sequence head, std::uint64_t now_ns) const;
@@ -108,6 +109,7 @@ class FileThread {
   std::uint64_t prunes_taken_ = 0;
   Sequence durable_told_ = 0;
   Sequence oldest_told_ = 0;
+  std::uint64_t syncs_told_ = 0;
   JournalState state_told_ = JournalState::kGood;
 };
 

@@ -16,6 +16,7 @@
 #include "os/system_error.h"
 #include "proto/busy_flag.h"
 #include "proto/control_frames.h"
+#include "proto/ring_counters.h"
 #include "proto/schema_label.h"
 #include "proto/text_field.h"
 #include "publisher/announcement.h"
@@ -84,6 +85,7 @@ struct Publisher::State : ControlledPublisher, detail::PublishPath {
   absl::Status last_error;
   BusyFlag waiting;  // taken: a call of publish(), flush() or close() waits
   PublisherCounters counters;
+  Durations stalls;
   InterruptFlag interrupted;
   JournalGate gate;  // here and not in the file thread: interrupt() rings it at any time
 
@@ -290,6 +292,8 @@ bool Publisher::State::wait_for_journal(Sequence n, Deadline deadline) {
   const std::uint64_t waited_ns = monotonic_ns() - began_ns;
   counters.journal_stall_ns_max = std::max(counters.journal_stall_ns_max, waited_ns);
   counters.journal_stall_ns_total += waited_ns;
+  stalls.add(waited_ns);
+  store_durations(words().stalls, stalls);
   if (!why.ok()) {
     last_error = std::move(why);
     return false;
@@ -319,6 +323,7 @@ Sequence Publisher::State::attend() {
   if (closing) return head;                 // likewise: the threads go
   const std::uint32_t bits = attention.take();
   counters.idle_wakes += static_cast<std::uint64_t>(std::popcount(bits));
+  store_count(words().idle_wakes, counters.idle_wakes);
   if ((bits & kServiceSleeper) != 0) service_thread->sleeper().signal();
   if ((bits & kFileSleeper) == 0) return head;
   file_thread->sleeper().signal();

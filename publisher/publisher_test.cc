@@ -23,6 +23,7 @@
 #include "bus/control/socket.h"
 #include "bus/ring_reader.h"
 #include "os/exclusive_lock.h"
+#include "proto/ring_counters.h"
 #include "snapshot/journal/session_log.h"
 #include "testing/closing_publisher.h"
 #include "testing/publisher_fixture.h"
@@ -143,6 +144,36 @@ TEST_CASE("flush returns once everything published is durable") {
   CHECK(publisher->durable() < 100);
   REQUIRE(publisher->flush(Deadline::at_monotonic_ns(monotonic_ns() + kHangNs)).ok());
   CHECK(publisher->durable() == 100);
+}
+
+TEST_CASE("Page 1 counts syncs, bytes, stalls and wakes, from the session's start") {
+  const TemporaryDirectory directory;
+  const PublisherSetUp options = options_for(directory);
+  for (int session = 0; session < 2; ++session) {
+    const auto publisher = open_publisher(options);
+    const RingMap ring = map_ring(options);
+    CHECK(load_count(ring.words().counters_kept) == 1);
+    CHECK(load_durations(ring.words().stalls) == Durations{});
+    const std::vector<Record> records = records_from(1, 8 * kCapacity);
+    REQUIRE(publisher->publish_batch(bytes_of(records)) != kNoSequence);
+    REQUIRE(publisher->flush(Deadline::at_monotonic_ns(monotonic_ns() + kHangNs)).ok());
+    const PublisherCounters counters = publisher->counters();
+    REQUIRE(counters.journal_stalls > 0);  // eight rings at once
+    const Durations stalls = load_durations(ring.words().stalls);
+    CHECK(stalls.count() == counters.journal_stalls);
+    CHECK(stalls.sum_ns == counters.journal_stall_ns_total);
+    CHECK(load_count(ring.words().idle_wakes) == counters.idle_wakes);
+    // The file thread shows durable first.
+    const std::uint64_t deadline_ns = monotonic_ns() + kHangNs;
+    while (load_durations(ring.words().syncs).count() == 0 && monotonic_ns() < deadline_ns) {
+      std::this_thread::yield();
+    }
+    const Durations syncs = load_durations(ring.words().syncs);
+    CHECK(syncs.count() > 0);
+    CHECK(syncs.sum_ns > 0);
+    CHECK(load_count(ring.words().journal_bytes) >= 8 * kCapacity * sizeof(Record));
+    CHECK(load_count(ring.words().journal_bytes) < 80 * kCapacity * sizeof(Record));
+  }
 }
 
 TEST_CASE("flush without a journal is refused, not forgotten") {

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "os/kernel.h"
 #include "os/start_thread.h"
+#include "proto/ring_counters.h"
 #include "publisher/file_thread.h"
 
 namespace lapwing {
@@ -104,6 +105,7 @@ void ServiceThread::ring_doorbell(std::uint64_t now_ns) {
   bump_bell(doorbell_address(*words_));
   futex_wake_all(doorbell_address(*words_));
   doorbells_.add();
+  store_count(words_->doorbells, doorbells_.load());
   const std::uint64_t took = monotonic_ns() - now_ns;
   next_doorbell_ns_ = now_ns + std::max(kDoorbellNs, kDoorbellRestFactor * took);
 }
@@ -138,6 +140,9 @@ void ServiceThread::wait(std::uint64_t timeout_ns) {
 
 void ServiceThread::publish_list() {
   subscribers_.store(server_->subscriber_count());
+  store_count(words_->subscribers, server_->subscriber_count());
+  store_count(words_->gaps, server_->gaps_reported());
+  store_count(words_->lost, server_->lost_reported());
   const std::uint64_t now = monotonic_ns();
   if (now < next_list_ns_) return;
   next_list_ns_ = now + kListIntervalNs;

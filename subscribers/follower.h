@@ -384,7 +384,7 @@ class Follower final : public WaitSource {
   detail::PublishClock clock_;
 
   // Upkeep.
-  Reporter reporter_;
+  Reporter reporter_{options_.wait, options_.on_gap};
   std::unique_ptr<WakeDescriptor> descriptor_;
 };
 

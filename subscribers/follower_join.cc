@@ -52,7 +52,7 @@ Follower::Turn Follower::on_found(Attachment found) {
   block_.resize(cursor_.record_bytes);
   place_.resize(cursor_.record_bytes / sizeof(Line) + 1);
   cursor_.place = place_.front().bytes;
-  reporter_.restart();
+  reporter_.restart(counters());
   if (!joined_) return join();
   cursor_.ledger.reattached();
   const std::optional<Sequence> gone = std::exchange(gone_, std::nullopt);

@@ -10,6 +10,7 @@
 #include "bus/control/client.h"
 #include "lapwing/sequence.h"
 #include "lapwing/subscriber.h"
+#include "lapwing/waiting.h"
 #include "proto/control_frames.h"
 
 namespace lapwing {
@@ -19,6 +20,8 @@ inline constexpr std::uint64_t kReportNsMax = 5'000'000'000;
 
 class Reporter {
  public:
+  Reporter(WaitStrategy wait, OnGap on_gap) : wait_(wait), on_gap_(on_gap) {}
+
   // Reports if it is time to. `position` is the last sequence delivered or passed over, `head` the
   // newest that is published, as far as the subscriber sees.
   void report(ControlClient& control, std::uint64_t now_ns, Sequence position, Sequence head,
@@ -42,13 +45,25 @@ class Reporter {
     frame.lost = counters.lost;
     frame.filled = counters.filled;
     frame.state = state;
+    frame.wait = static_cast<std::uint32_t>(wait_);
+    frame.on_gap = static_cast<std::uint32_t>(on_gap_);
+    frame.gaps_before = gaps_before_;
+    frame.lost_before = lost_before_;
     control.report(frame);
   }
 
-  // A new session has heard nothing yet.
-  void restart() { reported_ns_ = 0; }
+  // A new session has heard nothing yet, and `counters` are of before it.
+  void restart(const SubscriberCounters& counters) {
+    reported_ns_ = 0;
+    gaps_before_ = counters.gaps;
+    lost_before_ = counters.lost;
+  }
 
  private:
+  const WaitStrategy wait_;
+  const OnGap on_gap_;
+  std::uint64_t gaps_before_ = 0;
+  std::uint64_t lost_before_ = 0;
   Sequence position_ = kNoSequence;
   ClientState state_ = ClientState::kJoining;
   std::uint64_t reported_ns_ = 0;

@@ -165,6 +165,8 @@ void dump_ring_constants(Dump& dump) {
   CONSTANT(kHeartbeatIntervalNs);
   CONSTANT(kRingMagic);
   CONSTANT(kRingHeaderBytes);
+  CONSTANT(kDurationCounts);
+  CONSTANT(kDurationFirstNs);
   RULE(slot_bytes_for(8));
   RULE(slot_bytes_for(9));
   RULE(slot_bytes_for(16));
@@ -183,7 +185,9 @@ void dump_ring_layout(Dump& dump) {
          created_wall_ns, publisher_pid, has_journal, schema, bus_name, directory_device,
          directory_inode, schema_hash, reserved, checksum);
   STRUCT(RingWords, head, doorbell, archived, durable, oldest, journal_state, heartbeat, state,
+         counters_kept, idle_wakes, doorbells, subscribers, gaps, lost, journal_bytes, stalls, syncs,
          reserved);
+  STRUCT(RingDurations, counts, sum_ns, padding);
   ENUM(RingState, kRunning, kClosed);
 }
 
@@ -383,10 +387,12 @@ void dump_request_frames(Dump& dump) {
   STRUCT(FlushFrame, header, tag, through);
   STRUCT(FlushedFrame, header, tag, durable);
   STRUCT(FlushFailedFrame, header, tag, durable, journal_state, sys_errno);
-  STRUCT(ReportFrame, header, position, records, gaps, lost, filled, state, reserved, head);
+  STRUCT(ReportFrame, header, position, records, gaps, lost, filled, state, reserved, head, wait,
+         on_gap, gaps_before, lost_before);
   STRUCT(ListSubscribersFrame, header, tag);
   STRUCT(SubscriberInfoFrame, header, pid, uid, role, state, may_park, reported, position, records,
-         gaps, lost, filled, connected_wall_ns, reported_wall_ns, name, tag, head_seen);
+         gaps, lost, filled, connected_wall_ns, reported_wall_ns, name, tag, head_seen,
+         wait, on_gap);
   STRUCT(EndOfListFrame, header, count, refused, dropped, tag);
   STRUCT(PruneFrame, header, below, tag);
   STRUCT(PrunedFrame, header, oldest, error, reserved, tag);

@@ -195,6 +195,8 @@ inline ReportFrame full_report(Sequence position, ClientState state) {
   report.lost = position + 3;
   report.filled = position + 4;
   report.head = position + 5;
+  report.wait = 2;
+  report.on_gap = 3;
   report.state = state;
   return report;
 }

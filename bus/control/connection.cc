@@ -46,6 +46,8 @@ SubscriberInfoFrame ControlConnection::info() const {
   info.connected_wall_ns = connected_wall_ns_;
   info.reported_wall_ns = reported_wall_ns_;
   info.head_seen = report_.head;
+  info.wait = report_.wait;
+  info.on_gap = report_.on_gap;
   set_text(info.name, name_);
   return info;
 }
@@ -156,6 +158,12 @@ void ControlConnection::on_report(const ReportFrame& report) {
   if (report.state < ClientState::kJoining || report.state > ClientState::kStopped) {
     return violation("a Report with an unknown state");
   }
+  const bool is_first = reported_wall_ns_ == 0;
+  const auto since = [](std::uint64_t before, std::uint64_t now) {
+    return now > before ? now - before : 0;
+  };
+  server_->count_losses(since(is_first ? report.gaps_before : report_.gaps, report.gaps),
+                        since(is_first ? report.lost_before : report_.lost, report.lost));
   report_ = report;
   reported_wall_ns_ = wall_ns();
 }

@@ -283,6 +283,11 @@ void ControlServer::count_subscriber(const ControlConnection& connection) {
   if (connection.may_park()) ++parking_count_;
 }
 
+void ControlServer::count_losses(std::uint64_t gaps, std::uint64_t lost) {
+  gaps_reported_ += gaps;
+  lost_reported_ += lost;
+}
+
 void ControlServer::want_flush(Sequence through) {
   ++flushes_waiting_;
   publisher_->flush_wanted(through);

@@ -74,6 +74,9 @@ class ControlServer {
 
   std::size_t subscriber_count() const { return subscriber_count_; }  // after Hello
   std::size_t parking_count() const { return parking_count_; }        // that said they may park
+  // Of all subscribers there were, as they reported it.
+  std::uint64_t gaps_reported() const { return gaps_reported_; }
+  std::uint64_t lost_reported() const { return lost_reported_; }
   std::uint64_t dropped(DropReason reason) const { return drops_.count(reason); }
   std::vector<SubscriberInfoFrame> subscribers() const;
 
@@ -105,6 +108,7 @@ class ControlServer {
   // Why there is no place for the subscriber that has just said Hello; empty: there is.
   std::string why_no_place() const;
   void count_subscriber(const ControlConnection& connection);
+  void count_losses(std::uint64_t gaps, std::uint64_t lost);
   void want_flush(Sequence through);
   void want_prune(ConnectionId id, Sequence below);
   // Makes epoll look for writability exactly while the connection wants to write.
@@ -145,6 +149,8 @@ class ControlServer {
   std::size_t flushes_waiting_ = 0;   // of all connections
   std::size_t subscriber_count_ = 0;
   std::size_t parking_count_ = 0;
+  std::uint64_t gaps_reported_ = 0;
+  std::uint64_t lost_reported_ = 0;
   std::uint64_t now_ns_ = 0;           // of the current or last turn
   std::uint64_t accept_again_ns_ = 0;  // 0: accepting
   bool in_turn_ = false;

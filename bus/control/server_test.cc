@@ -201,6 +201,8 @@ TEST_CASE("The list shows what each subscriber said and did not say") {
   CHECK(info.may_park == 1);
   CHECK(info.reported == 1);
   check_full_report(info, 55, ClientState::kFilling);
+  CHECK(info.wait == 2);
+  CHECK(info.on_gap == 3);
   CHECK(info.connected_wall_ns >= before_ns);
   CHECK(info.reported_wall_ns >= info.connected_wall_ns);
   const auto silent = tool.expect<SubscriberInfoFrame>(FrameType::kSubscriberInfo);
@@ -210,6 +212,36 @@ TEST_CASE("The list shows what each subscriber said and did not say") {
   CHECK(silent.reported_wall_ns == 0);
   CHECK(tool.expect<EndOfListFrame>(FrameType::kEndOfList).count == 2);
   CHECK(server.server->subscribers().size() == 2);
+}
+
+TEST_CASE("Losses are summed over all subscribers, but for what they had before they came") {
+  TestServer server;
+  const auto report = [&](BareClient& client, std::uint64_t gaps, std::uint64_t lost,
+                          std::uint64_t gaps_before = 0, std::uint64_t lost_before = 0) {
+    ReportFrame frame = report_frame(1);
+    frame.gaps = gaps;
+    frame.lost = lost;
+    frame.gaps_before = gaps_before;
+    frame.lost_before = lost_before;
+    REQUIRE(client.send(frame));
+    server.settle();
+  };
+  BareClient fresh = greeted(server);
+  report(fresh, 1, 10);
+  report(fresh, 1, 10);
+  report(fresh, 3, 15);
+  CHECK(server.server->gaps_reported() == 3);
+  CHECK(server.server->lost_reported() == 15);
+  BareClient returned = greeted(server);
+  report(returned, 100, 1'000, 99, 993);
+  CHECK(server.server->gaps_reported() == 4);
+  CHECK(server.server->lost_reported() == 22);
+  fresh.close();
+  server.settle();
+  report(returned, 100, 1'001, 99, 993);
+  report(returned, 2, 2);  // a client that takes back what it said
+  CHECK(server.server->gaps_reported() == 4);
+  CHECK(server.server->lost_reported() == 23);
 }
 
 TEST_CASE("The end of the list carries the refusals and drops so far") {

@@ -479,6 +479,7 @@ ArchiverCounters Archiver::counters() const {
           .bytes_written = state.writer.bytes_written(),
           .syncs = state.cycle.cycles(),
           .sync_ns_max = state.cycle.cycle_ns_max(),
+          .sync_durations = state.cycle.durations(),
           .segments_prepared = state.pool.prepared_count(),
           .segment_waits = state.writer.segment_waits(),
           .segments_pruned = state.retention.removed_count(),

@@ -56,6 +56,7 @@
 #include "absl/status/statusor.h"
 #include "os/io.h"
 #include "proto/journal_format.h"
+#include "proto/ring_counters.h"
 #include "proto/schema_label.h"
 #include "snapshot/archive/segment_retention.h"
 #include "snapshot/journal/journal_files.h"
@@ -95,6 +96,7 @@ struct ArchiverCounters {
   std::uint64_t bytes_written = 0;
   std::uint64_t syncs = 0;        // cycles that moved durable
   std::uint64_t sync_ns_max = 0;  // of such a cycle
+  Durations sync_durations;       // of all of them
   std::uint64_t segments_prepared = 0;
   std::uint64_t segment_waits = 0;  // times archiving waited for a segment
   std::uint64_t segments_pruned = 0;

@@ -69,6 +69,7 @@ void SyncCycle::enter_next_stage(std::uint64_t now_ns) {
       add_index_writes();
       durable_ = through_;
       ++cycles_;
+      durations_.add(now_ns - begin_ns_);
       cycle_ns_max_ = std::max(cycle_ns_max_, now_ns - begin_ns_);
       break;
     case Stage::kIndex:

@@ -19,6 +19,7 @@
 #include "absl/status/status.h"
 #include "os/io.h"
 #include "proto/journal_format.h"
+#include "proto/ring_counters.h"
 #include "snapshot/archive/request_batch.h"
 #include "snapshot/archive/segment_pool.h"
 #include "snapshot/journal/journal_files.h"
@@ -47,6 +48,7 @@ class SyncCycle {
 
   std::uint64_t cycles() const { return cycles_; }
   std::uint64_t cycle_ns_max() const { return cycle_ns_max_; }  // begin to durable
+  const Durations& durations() const { return durations_; }     // of all of them
   // Cycles whose index could not be written or synced, and the first reason; ok if there is none.
   std::uint64_t index_failures() const { return index_failures_; }
   const absl::Status& index_failure() const { return index_failure_; }
@@ -75,6 +77,7 @@ class SyncCycle {
   std::uint64_t wall_ns_ = 0;  // when through_ was archived; never decreasing
   std::uint64_t begin_ns_ = 0;
   std::uint64_t cycles_ = 0;
+  Durations durations_;
   std::uint64_t cycle_ns_max_ = 0;
   std::uint64_t index_failures_ = 0;
   absl::Status index_failure_;

@@ -16,7 +16,7 @@ PUBLIC_AGREEMENT = {
 
 # Types that code in proto/ uses and that no two processes share.
 NOT_LAYOUTS = {
-    "ChannelBarrier", "ErrorName", "FrameLength", "FrameSize", "JournalCondition", "RecordSchema",
+    "ChannelBarrier", "Durations", "ErrorName", "FrameLength", "FrameSize", "JournalCondition", "RecordSchema",
     "SchemaLabel", "Settlement", "SizedProtocol", "SlotProtocol", "SlotRead", "SlotReadResult",
     "VectorMoves", "WordMoves",
 }

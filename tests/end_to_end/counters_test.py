@@ -1,0 +1,60 @@
+"""What a publisher counts on page 1, as `lapwing info` and `lapwing subscribers` show it."""
+
+import json
+import signal
+import unittest
+
+import harness
+
+RATE = 50_000
+RING = 4096
+LAPS = 3
+
+
+class Counters(harness.BusTest):
+    def publish(self, name):
+        return self.start(name, "publish", "--source", "synthetic:records=0", "--pace", RATE,
+                          "--capacity", RING, "--await", 1)
+
+    def subscriber(self):
+        told = self.run_to_end("subscribers", "subscribers", "--json").out()
+        return next(iter(json.loads(told)["subscribers"]), None)
+
+    def counters(self):
+        ring = (self.info() or {}).get("ring")
+        return ring["counters"] if ring else None
+
+    def test_losses_are_counted_once_and_of_this_session(self):
+        publisher = self.publish("publisher")
+        tail = self.start("tail", "tail", "--from", "start", "--on-gap", "skip", "--wait", "park",
+                          "--format", "none", "--until-closed")
+        self.until_head(RING)
+        self.assertEqual(self.counters()["lost"], 0)
+        tail.signal(signal.SIGSTOP)
+        self.until_head(self.info()["ring"]["head"] + LAPS * RING)
+        tail.signal(signal.SIGCONT)
+        before = self.until("the loss is reported", lambda: self.subscriber()["lost"])
+        self.assertGreaterEqual(before, RING)
+        self.until("the loss is counted", lambda: self.counters()["lost"] == before)
+        counters = self.counters()
+        self.assertGreater(counters["gaps"], 0)
+        self.assertEqual(counters["subscribers"], 1)
+        self.assertGreater(counters["doorbells"], 0)
+        self.assertGreater(counters["syncs"]["count"], 0)
+        self.assertEqual(counters["syncs"]["count"], sum(counters["syncs"]["counts"]))
+        self.assertGreater(counters["journal_bytes"], LAPS * RING * 56)
+        self.assertEqual((self.subscriber()["wait"], self.subscriber()["on_gap"]), ("park", "skip"))
+        text = self.run_to_end("info", "info").out()
+        self.assertIn(f"lost       {before} records in", text)
+
+        publisher.kill()
+        last = self.publish("last")
+        self.until("it is back", lambda: self.subscriber() and self.subscriber()["records"])
+        since = self.subscriber()["lost"] - before
+        self.until("the new session counts its own losses", lambda: self.counters()["lost"] == since)
+        self.assertEqual(last.stop(), 0, last.err())
+        tail.wait()
+
+
+if __name__ == "__main__":
+    unittest.main()
