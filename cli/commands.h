@@ -23,6 +23,7 @@ void add_verify(CLI::App& app, Run& run);
 void add_repair(CLI::App& app, Run& run);
 void add_state(CLI::App& app, Run& run);
 void add_subscribers(CLI::App& app, Run& run);
+void add_events(CLI::App& app, Run& run);
 void add_cursors(CLI::App& app, Run& run);
 void add_pipe(CLI::App& app, Run& run);
 void add_ping(CLI::App& app, Run& run);

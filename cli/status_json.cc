@@ -1,9 +1,12 @@
 #include "cli/status_json.h"
 
+#include <array>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "bus/control/drop_log.h"
 #include "cli/say.h"
 #include "cli/time_text.h"
 #include "monitor/publisher_state.h"
@@ -70,6 +73,43 @@ Json session_json(const SessionRecord& session) {
   return json;
 }
 
+Json latency_json(const std::optional<Latency>& latency) {
+  if (!latency) return nullptr;
+  const AgeHistogram& ages = latency->age_ns;
+  return {{"every", latency->every},
+          {"count", ages.count()},
+          {"sum_ns", latency->sum_ns},
+          {"p50_ns", ages.percentile(0.5)},
+          {"p99_ns", ages.percentile(0.99)},
+          {"p999_ns", ages.percentile(0.999)},
+          {"max_ns", ages.max()},
+          {"negative", latency->negative},
+          {"unstamped", latency->unstamped}};
+}
+
+Json event_json(const BusEvent& event) {
+  Json json = {{"number", event.number},
+               {"time", time_text(event.wall_ns)},
+               {"event", name_of(event.kind)},
+               {"what", sentence_of(event)}};
+  const auto add = [&](const char* key, const auto& value) {
+    if (value != std::decay_t<decltype(value)>{}) json[key] = value;
+  };
+  add("name", event.name);
+  add("pid", event.pid);
+  if (event.pid != 0) json["uid"] = event.uid;
+  if (event.reason != DropReason{}) json["reason"] = name_of(event.reason);
+  add("errno", event.sys_errno);
+  add("position", event.position);
+  add("records", event.records);
+  add("gaps", event.gaps);
+  add("lost", event.lost);
+  add("filled", event.filled);
+  add("count", event.count);
+  add("text", event.text);
+  return json;
+}
+
 Json subscriber_json(const SubscriberStatus& subscriber) {
   return {{"pid", subscriber.pid},
           {"uid", subscriber.uid},
@@ -84,8 +124,17 @@ Json subscriber_json(const SubscriberStatus& subscriber) {
           {"gaps", subscriber.gaps},
           {"lost", subscriber.lost},
           {"filled", subscriber.filled},
+          {"latency", latency_json(subscriber.latency)},
           {"connected_ns", subscriber.connected_wall_ns},
           {"reported_ns", subscriber.reported_wall_ns}};
+}
+
+Json reasons_json(const std::array<std::uint64_t, kDropReasons>& counts) {
+  Json json = Json::object();
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    json[name_of(static_cast<DropReason>(i + 1))] = counts[i];
+  }
+  return json;
 }
 
 Json subscriber_reading_json(const SubscriberReading& reading) {
@@ -113,6 +162,7 @@ Json reading_json(const BusReading& bus) {
     json["subscribers"] = list_json(*bus.subscribers, subscriber_reading_json);
     json["refused"] = bus.clients_refused;
     json["dropped"] = bus.clients_dropped;
+    json["by_reason"] = reasons_json(bus.clients_by_reason);
   } else {
     json["subscribers"] = nullptr;
     json["subscribers_why"] = bus.subscribers.status().message();
@@ -217,7 +267,8 @@ Json publisher_json(const PublisherStatus& publisher) {
   return {{"head", publisher.head},
           {"subscribers", list_json(publisher.subscribers, subscriber_json)},
           {"refused", publisher.clients_refused},
-          {"dropped", publisher.clients_dropped}};
+          {"dropped", publisher.clients_dropped},
+          {"by_reason", reasons_json(publisher.clients_by_reason)}};
 }
 
 Json channels_json(const ChannelList& list) {
@@ -255,6 +306,10 @@ nlohmann::ordered_json machine_json(const MachineReading& reading) {
           {"not_trusted", reading.not_trusted},
           {"not_permitted", reading.not_permitted},
           {"beyond_limit", reading.beyond_limit}};
+}
+
+nlohmann::ordered_json events_json(const BusEvents& events) {
+  return {{"events", list_json(events.events, event_json)}, {"newest", events.newest}};
 }
 
 nlohmann::ordered_json findings_json(const std::vector<Finding>& findings) {

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "monitor/bus_event.h"
 #include "monitor/bus_search.h"
 #include "monitor/bus_status.h"
 #include "monitor/channel_status.h"
@@ -22,6 +23,7 @@ struct BusLine {
 
 nlohmann::ordered_json buses_json(const FoundBuses& found, const std::vector<BusLine>& lines);
 nlohmann::ordered_json bus_json(const BusStatus& bus);
+nlohmann::ordered_json events_json(const BusEvents& events);
 nlohmann::ordered_json publisher_json(const PublisherStatus& publisher);
 nlohmann::ordered_json channels_json(const ChannelList& list);
 nlohmann::ordered_json machine_json(const MachineReading& reading);

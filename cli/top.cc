@@ -34,8 +34,8 @@ constexpr char kAbout[] =
     "  lapwing top\n"
     "  lapwing top --bus ./es --once         one reading, without a terminal\n"
     "  lapwing top --json --interval 500ms   a line of JSON twice a second\n\n"
-    "Keys: 1 buses, 2 subscribers, 3 channels; arrows and Enter choose a bus, Esc goes back;\n"
-    "s sort, r reverse, / filter, p pause, + - interval, ? help, q quit.\n\n"
+    "Keys: 1 buses, 2 subscribers, 3 channels, 4 checkpoints, 5 events; arrows and Enter choose\n"
+    "a bus, Esc goes back; s sort, r reverse, / filter, p pause, + - interval, ? help, q quit.\n\n"
     "Lag: the records by which a subscriber is behind. Delay: how long the next record that it\n"
     "has to take has been published; with > it is longer, for the bus was not watched before.\n"
     "STOPPED: its process is stopped by a signal or a debugger. Buses: as `lapwing buses`.";
@@ -72,6 +72,10 @@ void print_reading(const MachineReading& reading) {
   if (!channels.rows().empty()) {
     std::cout << '\n';
     print_table(channels);
+  }
+  if (const Table checkpoints = checkpoint_table(reading); !checkpoints.rows().empty()) {
+    std::cout << '\n';
+    print_table(checkpoints);
   }
   if (const std::string rest = rest_text(reading); !rest.empty()) std::cout << rest << '\n';
 }
@@ -157,6 +161,10 @@ class Watch {
         return subscriber_table(reading_, controls_.bus());
       case View::kChannels:
         return channel_table(channels_);
+      case View::kCheckpoints:
+        return checkpoint_table(reading_);
+      case View::kEvents:
+        return event_table(reading_);
     }
     return bus_table(reading_, trails_, !terminal_.has_unicode());
   }
@@ -176,7 +184,8 @@ class Watch {
   }
 
   std::string note() const {
-    const std::string keys = "1 buses 2 subscribers 3 channels  ? help  q quit";
+    const std::string keys =
+        "1 buses 2 subscribers 3 channels 4 checkpoints 5 events  ? help  q quit";
     const std::string rest = rest_text(reading_);
     return rest.empty() ? keys : keys + "  " + rest;
   }

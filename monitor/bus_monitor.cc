@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "bus/control/event_log.h"
 #include "bus/control/socket.h"
 #include "lapwing/error.h"
 #include "monitor/process_state.h"
@@ -39,6 +40,7 @@ void BusMonitor::attach(std::uint64_t now_ns) {
   if (!words.ok()) return;
   ring_ = *std::move(ring);
   words_ = *std::move(words);
+  newest_event_ = 0;  // another session counts anew
 }
 
 absl::StatusOr<RingStatus> BusMonitor::ring_status() const {
@@ -50,26 +52,49 @@ absl::StatusOr<PublisherStatus> BusMonitor::ask(Sequence head) {
   const std::uint64_t deadline_ns = monotonic_ns() + kPublisherAnswerNs;
   if (!client_) {
     absl::StatusOr<ControlClient> client =
-        ControlClient::connect({.path = absl::StrCat(directory_, "/", kControlSocketName),
-                                .role = ClientRole::kTool,
-                                .name = "lapwing-monitor"},
-                               deadline_ns);
+        connect_to_publisher(directory_, "lapwing-monitor", deadline_ns);
     if (!client.ok()) return client.status();
     client_ = *std::move(client);
   }
   const absl::StatusOr<ControlClient::SubscriberList> list = client_->list_subscribers(deadline_ns);
-  if (list.ok()) return status_of(head, *list);
-  client_.reset();
-  return list.status();
+  if (!list.ok()) {
+    client_.reset();
+    return list.status();
+  }
+  ask_events(deadline_ns);
+  return status_of(head, *list);
+}
+
+// What is new since the last time. A publisher that lists none is as good.
+void BusMonitor::ask_events(std::uint64_t deadline_ns) {
+  const absl::StatusOr<ControlClient::EventList> list =
+      client_->list_events(newest_event_, deadline_ns);
+  if (!list.ok()) {
+    if (errc_of(list.status()) != Errc::kUnsupported) client_.reset();
+    return;
+  }
+  BusEvents found = events_of(*list);
+  newest_event_ = found.newest;
+  for (BusEvent& event : found.events) events_.push_back(std::move(event));
+  while (events_.size() > kEventsMax) events_.pop_front();
+}
+
+void BusMonitor::list_checkpoints(std::uint64_t now_ns) {
+  if (now_ns < list_again_ns_) return;
+  list_again_ns_ = now_ns + kCheckpointsNs;
+  checkpoints_ = read_checkpoints(directory_).value_or(std::vector<CheckpointStatus>());
 }
 
 BusReading BusMonitor::read(std::uint64_t now_ns) {
   sample(now_ns);
+  list_checkpoints(now_ns);
   BusReading reading{.directory = directory_,
                      .name = name_,
                      .ring = ring_status(),
                      .rate = heads_.rate(kRateWindowNs),
-                     .subscribers = make_error(Errc::kPublisherGone, "no publisher runs")};
+                     .subscribers = make_error(Errc::kPublisherGone, "no publisher runs"),
+                     .checkpoints = checkpoints_,
+                     .events = {events_.begin(), events_.end()}};
   if (!reading.ring.ok()) return reading;
   reading.state = state_of_publisher(*reading.ring);
   if (reading.state != PublisherState::kRunning) return reading;
@@ -80,6 +105,8 @@ BusReading BusMonitor::read(std::uint64_t now_ns) {
   }
   reading.clients_refused = publisher->clients_refused;
   reading.clients_dropped = publisher->clients_dropped;
+  reading.clients_by_reason = publisher->clients_by_reason;
+  reading.events.assign(events_.begin(), events_.end());
   reading.subscribers.emplace();
   for (SubscriberStatus& status : publisher->subscribers) {
     reading.subscribers->push_back(reading_of(std::move(status), now_ns));

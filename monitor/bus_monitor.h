@@ -7,7 +7,9 @@
 // Thread safety: one thread.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <optional>
 #include <string>
@@ -19,7 +21,9 @@
 #include "bus/control/client.h"
 #include "bus/open_ring.h"
 #include "bus/ring_map.h"
+#include "monitor/bus_event.h"
 #include "monitor/bus_status.h"
+#include "monitor/checkpoint_status.h"
 #include "monitor/head_history.h"
 #include "monitor/publisher_state.h"
 
@@ -27,6 +31,7 @@ namespace lapwing {
 
 inline constexpr std::uint64_t kReattachNs = 1'000'000'000;
 inline constexpr std::uint64_t kRateWindowNs = 1'000'000'000;
+inline constexpr std::uint64_t kCheckpointsNs = 5'000'000'000;  // between two looks at their files
 
 struct SubscriberReading {
   SubscriberStatus status;
@@ -48,6 +53,9 @@ struct BusReading {
   absl::StatusOr<std::vector<SubscriberReading>> subscribers;
   std::uint64_t clients_refused = 0;
   std::uint64_t clients_dropped = 0;
+  std::array<std::uint64_t, kDropReasons> clients_by_reason{};  // as of PublisherStatus
+  std::vector<CheckpointStatus> checkpoints;                    // read every kCheckpointsNs
+  std::vector<BusEvent> events;  // the last 256 since the bus is watched, the newest last
 };
 
 class BusMonitor {
@@ -70,6 +78,8 @@ class BusMonitor {
   void attach(std::uint64_t now_ns);
   absl::StatusOr<RingStatus> ring_status() const;
   absl::StatusOr<PublisherStatus> ask(Sequence head);
+  void ask_events(std::uint64_t deadline_ns);
+  void list_checkpoints(std::uint64_t now_ns);
   SubscriberReading reading_of(SubscriberStatus status, std::uint64_t now_ns);
   void measure_delay(SubscriberReading& reading, std::uint64_t now_ns) const;
 
@@ -81,6 +91,10 @@ class BusMonitor {
   std::optional<RingWordsMap> words_;
   HeadHistory heads_;
   std::optional<ControlClient> client_;
+  std::vector<CheckpointStatus> checkpoints_;
+  std::uint64_t list_again_ns_ = 0;
+  std::deque<BusEvent> events_;
+  std::uint64_t newest_event_ = 0;     // of the session
   std::map<ClientId, Lag> lags_;       // of the last reading
   std::map<ClientId, Lag> next_lags_;  // of the one under way
 };

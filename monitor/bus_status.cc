@@ -1,5 +1,6 @@
 #include "monitor/bus_status.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -71,6 +72,18 @@ absl::StatusOr<RingStatus> read_ring(const std::string& directory, const BusDesc
 // A subscriber that runs reports every kReportNsMin while it takes records.
 constexpr std::uint64_t kReportFreshNs = 3 * kReportNsMin;
 
+Latency latency_of(const LatencyReportFrame& report) {
+  Latency latency{.every = report.every,
+                  .sum_ns = report.sum_ns,
+                  .age_ns = {},
+                  .negative = report.negative,
+                  .unstamped = report.unstamped};
+  for (std::size_t i = 0; i < kLatencyCounts; ++i) {
+    latency.age_ns.add(std::min(AgeHistogram::last_of(i), report.max_ns), report.counts[i]);
+  }
+  return latency;
+}
+
 SubscriberStatus status_of(const SubscriberInfoFrame& info, Sequence head, std::uint64_t now_ns) {
   return {.pid = info.pid,
           .uid = info.uid,
@@ -88,7 +101,8 @@ SubscriberStatus status_of(const SubscriberInfoFrame& info, Sequence head, std::
           .lost = info.lost,
           .filled = info.filled,
           .connected_wall_ns = info.connected_wall_ns,
-          .reported_wall_ns = info.reported_wall_ns};
+          .reported_wall_ns = info.reported_wall_ns,
+          .latency = std::nullopt};
 }
 
 absl::StatusOr<std::vector<SessionRecord>> read_sessions(Disk& disk,
@@ -159,19 +173,28 @@ PublisherStatus status_of(Sequence head, const ControlClient::SubscriberList& li
                          .subscribers = {},
                          .clients_refused = list.end.refused,
                          .clients_dropped = list.end.dropped};
+  std::ranges::copy(list.end.by_reason, status.clients_by_reason.begin());
   for (const SubscriberInfoFrame& info : list.subscribers) {
     status.subscribers.push_back(status_of(info, head, wall_ns()));
+  }
+  for (const auto& [index, latency] : list.latencies) {
+    status.subscribers[index].latency = latency_of(latency);
   }
   return status;
 }
 
+absl::StatusOr<ControlClient> connect_to_publisher(const std::string& directory,
+                                                   const std::string& name,
+                                                   std::uint64_t deadline_ns) {
+  return ControlClient::connect({.path = absl::StrCat(directory, "/", kControlSocketName),
+                                 .role = ClientRole::kTool,
+                                 .name = name},
+                                deadline_ns);
+}
+
 absl::StatusOr<PublisherStatus> ask_publisher(const std::string& directory) {
   const std::uint64_t deadline_ns = monotonic_ns() + kPublisherAnswerNs;
-  absl::StatusOr<ControlClient> client =
-      ControlClient::connect({.path = absl::StrCat(directory, "/", kControlSocketName),
-                              .role = ClientRole::kTool,
-                              .name = "lapwing"},
-                             deadline_ns);
+  absl::StatusOr<ControlClient> client = connect_to_publisher(directory, "lapwing", deadline_ns);
   if (!client.ok()) return client.status();
   const absl::StatusOr<ControlClient::SubscriberList> list = client->list_subscribers(deadline_ns);
   if (!list.ok()) return list.status();

@@ -8,6 +8,7 @@
 // Thread safety: free functions.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -16,6 +17,7 @@
 #include "absl/status/statusor.h"
 #include "bus/control/client.h"
 #include "bus/open_ring.h"
+#include "lapwing/ages.h"
 #include "lapwing/journal_state.h"
 #include "lapwing/sequence.h"
 #include "lapwing/subscriber.h"
@@ -66,6 +68,15 @@ struct JournalSize {
   std::uint64_t bytes = 0;  // of disk space; sums and time indexes come on top
 };
 
+// How old records were where a subscriber delivered them, of one in `every`, since it was opened.
+struct Latency {
+  std::uint64_t every = 0;
+  std::uint64_t sum_ns = 0;     // exactly
+  AgeHistogram age_ns;          // its sum() is not exact
+  std::uint64_t negative = 0;   // records from the future
+  std::uint64_t unstamped = 0;  // records without a time
+};
+
 // A subscriber, as it last reported to the publisher.
 struct SubscriberStatus {
   std::uint32_t pid = 0;
@@ -88,6 +99,7 @@ struct SubscriberStatus {
   std::uint64_t filled = 0;
   std::uint64_t connected_wall_ns = 0;
   std::uint64_t reported_wall_ns = 0;
+  std::optional<Latency> latency;  // none: not measured
 };
 
 // SubscriberStatus::is_recent and lag, as of `now_wall_ns`.
@@ -100,6 +112,8 @@ struct PublisherStatus {
   std::vector<SubscriberStatus> subscribers;
   std::uint64_t clients_refused = 0;  // since it started, all reasons
   std::uint64_t clients_dropped = 0;
+  // Of each DropReason r: [r - 1]. Zeros from a publisher before 0.2.0.
+  std::array<std::uint64_t, kDropReasons> clients_by_reason{};
 };
 
 struct BusStatus {
@@ -123,6 +137,10 @@ absl::StatusOr<RingStatus> read_ring_status(const std::string& directory);
 
 // What a publisher said of its subscribers, now that head is there.
 PublisherStatus status_of(Sequence head, const ControlClient::SubscriberList& list);
+// A tool's connection to the publisher of a bus. Errors: those of ControlClient::connect.
+absl::StatusOr<ControlClient> connect_to_publisher(const std::string& directory,
+                                                   const std::string& name,
+                                                   std::uint64_t deadline_ns);
 // The publisher's answer alone; needs no bus.json. Errors: those of ControlClient::connect.
 absl::StatusOr<PublisherStatus> ask_publisher(const std::string& directory);
 

@@ -24,7 +24,9 @@ inline constexpr std::uint16_t kFrameVersion = 1;         // of the header and o
 // What can be said. A client says which versions it speaks, and the publisher chooses.
 //  1  frames have exactly their first sizes; unknown ones are violations
 //  2  the rules above; tags of List and Prune; the head that a subscriber saw
-inline constexpr std::uint32_t kControlVersion = 2;    // the newest
+//  3  ListEvents; LatencyReport; what a subscriber's Report says from `wait` on
+inline constexpr std::uint32_t kControlVersion = 3;    // the newest
+inline constexpr std::uint32_t kEventsVersionMin = 3;  // the oldest whose publisher lists events
 inline constexpr std::uint32_t kServedVersionMin = 1;  // the oldest that a publisher serves
 inline constexpr std::uint32_t kClientVersionMin = 2;  // the oldest that a client can do with
 
@@ -41,6 +43,10 @@ enum class FrameType : std::uint16_t {
   kEndOfList = 10,       // <-
   kPrune = 11,           // ->
   kPruned = 12,          // <-
+  kListEvents = 13,      // ->
+  kEventInfo = 14,       // <-
+  kEndOfEvents = 15,     // <-
+  kLatencyReport = 16,   // ->, and <- behind the SubscriberInfo that it belongs to
   // On the socket of a channel; kRefused is used there, too (proto/channel_frames.h).
   kChannelHello = 32,    // connecting -> listening side
   kChannelWelcome = 33,  // listening -> connecting side
@@ -73,6 +79,32 @@ enum class ClientState : std::uint32_t {
   kFilling = 3,  // reading the journal
   kStopped = 4,  // ended at a gap
 };
+
+// Why a client was refused or dropped. Out of descriptors: a pause in accepting.
+enum class DropReason : std::uint32_t {
+  kPeerNotAllowed = 1,
+  kTooManyClients = 2,
+  kHandshakeTimeout = 3,
+  kAbiMismatch = 4,
+  kOutOfDescriptors = 5,  // up to here: refused; from here on: dropped
+  kBadFrame = 6,
+  kTooManyFrames = 7,
+  kQueueFull = 8,
+};
+inline constexpr std::size_t kDropReasons = 8;
+
+enum class EventKind : std::uint32_t {
+  kAttached = 1,       // a subscriber has said Hello and has a place
+  kDetached = 2,       // it is gone: what it last reported
+  kGap = 3,            // it reported `gaps` more, and lost nothing by them
+  kLoss = 4,           // it reported `lost` more records, in `gaps` more gaps
+  kRefused = 5,        // a client, for `reason`
+  kDropped = 6,        // likewise
+  kStall = 7,          // `count` publishes waited for the journal for more than 1,024 µs each
+  kJournalFailed = 8,  // errno is `sys_errno`
+  kJournalShed = 9,    // the publisher gave the journal up: the disk was too slow
+};
+inline constexpr std::size_t kEventKinds = 9;
 
 struct HelloFrame {
   FrameHeader header;
@@ -265,13 +297,100 @@ struct EndOfListFrame {
   std::uint64_t refused;  // clients refused since the publisher started, all reasons
   std::uint64_t dropped;  // clients dropped since then, all reasons
   std::uint64_t tag;
+  std::uint64_t by_reason[kDropReasons];  // of DropReason r: [r - 1]
 };
 inline constexpr std::size_t kEndOfListBytesFirst = 40;
-static_assert(sizeof(EndOfListFrame) == 48);
+static_assert(sizeof(EndOfListFrame) == 112);
 static_assert(offsetof(EndOfListFrame, count) == 16);
 static_assert(offsetof(EndOfListFrame, refused) == 24);
 static_assert(offsetof(EndOfListFrame, dropped) == 32);
 static_assert(offsetof(EndOfListFrame, tag) == 40);
+static_assert(offsetof(EndOfListFrame, by_reason) == 48);
+
+// The ages of records where the subscriber delivered them, since it was opened: each second where some
+// were measured. `counts` are the buckets of AgeHistogram (lapwing/ages.h).
+inline constexpr std::size_t kLatencyCounts = 114;
+struct LatencyReportFrame {
+  FrameHeader header;
+  std::uint64_t tag;        // of the list; 0 from a subscriber
+  std::uint64_t every;      // one in so many records is measured
+  std::uint64_t sum_ns;     // of all
+  std::uint64_t max_ns;     // the oldest
+  std::uint64_t negative;   // records from the future
+  std::uint64_t unstamped;  // records without a time
+  std::uint64_t counts[kLatencyCounts];
+};
+inline constexpr std::size_t kLatencyReportBytesFirst = 976;
+static_assert(sizeof(LatencyReportFrame) == 976);
+static_assert(offsetof(LatencyReportFrame, tag) == 16);
+static_assert(offsetof(LatencyReportFrame, every) == 24);
+static_assert(offsetof(LatencyReportFrame, sum_ns) == 32);
+static_assert(offsetof(LatencyReportFrame, max_ns) == 40);
+static_assert(offsetof(LatencyReportFrame, negative) == 48);
+static_assert(offsetof(LatencyReportFrame, unstamped) == 56);
+static_assert(offsetof(LatencyReportFrame, counts) == 64);
+
+struct ListEventsFrame {
+  FrameHeader header;
+  std::uint64_t tag;    // comes back in each answer
+  std::uint64_t after;  // only events with a higher number
+};
+inline constexpr std::size_t kListEventsBytesFirst = 32;
+static_assert(sizeof(ListEventsFrame) == 32);
+static_assert(offsetof(ListEventsFrame, tag) == 16);
+static_assert(offsetof(ListEventsFrame, after) == 24);
+
+// What has nothing to do with an event is 0.
+struct EventInfoFrame {
+  FrameHeader header;
+  std::uint64_t tag;
+  std::uint64_t number;  // 1 is the first of the session
+  std::uint64_t wall_ns;
+  EventKind kind;
+  DropReason reason;
+  std::int32_t sys_errno;
+  std::uint32_t pid;  // and user: of the client
+  std::uint32_t uid;
+  std::uint32_t reserved;
+  std::uint64_t position;  // and the next four: of the subscriber
+  std::uint64_t records;
+  std::uint64_t gaps;
+  std::uint64_t lost;
+  std::uint64_t filled;
+  std::uint64_t count;
+  char name[64];
+  char text[128];  // why
+};
+inline constexpr std::size_t kEventInfoBytesFirst = 304;
+static_assert(sizeof(EventInfoFrame) == 304);
+static_assert(offsetof(EventInfoFrame, tag) == 16);
+static_assert(offsetof(EventInfoFrame, number) == 24);
+static_assert(offsetof(EventInfoFrame, wall_ns) == 32);
+static_assert(offsetof(EventInfoFrame, kind) == 40);
+static_assert(offsetof(EventInfoFrame, reason) == 44);
+static_assert(offsetof(EventInfoFrame, sys_errno) == 48);
+static_assert(offsetof(EventInfoFrame, pid) == 52);
+static_assert(offsetof(EventInfoFrame, uid) == 56);
+static_assert(offsetof(EventInfoFrame, position) == 64);
+static_assert(offsetof(EventInfoFrame, records) == 72);
+static_assert(offsetof(EventInfoFrame, gaps) == 80);
+static_assert(offsetof(EventInfoFrame, lost) == 88);
+static_assert(offsetof(EventInfoFrame, filled) == 96);
+static_assert(offsetof(EventInfoFrame, count) == 104);
+static_assert(offsetof(EventInfoFrame, name) == 112);
+static_assert(offsetof(EventInfoFrame, text) == 176);
+
+struct EndOfEventsFrame {
+  FrameHeader header;
+  std::uint64_t tag;
+  std::uint64_t count;   // of events in this answer
+  std::uint64_t newest;  // the number of the newest event there was
+};
+inline constexpr std::size_t kEndOfEventsBytesFirst = 40;
+static_assert(sizeof(EndOfEventsFrame) == 40);
+static_assert(offsetof(EndOfEventsFrame, tag) == 16);
+static_assert(offsetof(EndOfEventsFrame, count) == 24);
+static_assert(offsetof(EndOfEventsFrame, newest) == 32);
 
 struct PruneFrame {
   FrameHeader header;
@@ -328,6 +447,14 @@ constexpr std::size_t first_frame_bytes(FrameType type) {
       return kPruneBytesFirst;
     case FrameType::kPruned:
       return kPrunedBytesFirst;
+    case FrameType::kListEvents:
+      return kListEventsBytesFirst;
+    case FrameType::kEventInfo:
+      return kEventInfoBytesFirst;
+    case FrameType::kEndOfEvents:
+      return kEndOfEventsBytesFirst;
+    case FrameType::kLatencyReport:
+      return kLatencyReportBytesFirst;
     default:
       return 0;
   }

@@ -3,6 +3,7 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -15,6 +16,14 @@ namespace lapwing {
 namespace {
 
 constexpr std::uint64_t kListIntervalNs = 100'000'000;
+
+// Stalls of at least so long are events: those above 1,024 µs.
+constexpr std::size_t kLongStalls = duration_count_of(1'024'000) + 1;
+
+std::uint64_t count_long_stalls(const RingWords& words) {
+  const Durations stalls = load_durations(words.stalls);
+  return std::accumulate(stalls.counts.begin() + kLongStalls, stalls.counts.end(), Word{0});
+}
 
 }  // namespace
 
@@ -55,6 +64,8 @@ void ServiceThread::run() {
     beat(now);
     const std::uint64_t next_ns = server_->turn(now);
     answer();
+    note_stalls();
+    note_journal();
     publish_list();
     ring_doorbell(now);
     rest(now, std::min(next_ns, next_heartbeat_ns_));
@@ -73,6 +84,27 @@ void ServiceThread::answer() {
     if (!result) return;
     server_->answer_prune(load_oldest(*words_), *result);
   }
+}
+
+void ServiceThread::note_stalls() {
+  const std::uint64_t count = count_long_stalls(*words_);
+  if (count == long_stalls_) return;
+  EventInfoFrame stalls = make_frame<EventInfoFrame>(FrameType::kEventInfo);
+  stalls.kind = EventKind::kStall;
+  stalls.count = count - std::exchange(long_stalls_, count);
+  server_->events().add(stalls);
+}
+
+void ServiceThread::note_journal() {
+  const JournalCondition condition = load_journal_condition(*words_);
+  if (condition.state == journal_noted_) return;
+  journal_noted_ = condition.state;
+  const bool is_shed = condition.state == JournalState::kShed;
+  if (!is_shed && condition.state != JournalState::kFailed) return;
+  EventInfoFrame end = make_frame<EventInfoFrame>(FrameType::kEventInfo);
+  end.kind = is_shed ? EventKind::kJournalShed : EventKind::kJournalFailed;
+  end.sys_errno = condition.sys_errno;
+  server_->events().add(end);
 }
 
 void ServiceThread::beat(std::uint64_t now_ns) {

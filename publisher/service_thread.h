@@ -55,6 +55,8 @@ class ServiceThread {
   void rest(std::uint64_t now_ns, std::uint64_t next_ns);
   void wait(std::uint64_t timeout_ns);
   void publish_list();
+  void note_stalls();
+  void note_journal();
 
   ServerOptions options_;
   const RingFile* ring_;
@@ -75,6 +77,8 @@ class ServiceThread {
   std::uint64_t next_heartbeat_ns_ = 0;
   std::uint64_t next_doorbell_ns_ = 0;
   std::uint64_t next_list_ns_ = 0;
+  std::uint64_t long_stalls_ = 0;  // that are noted
+  JournalState journal_noted_ = JournalState::kGood;
   bool name_lost_ = false;
 };
 

@@ -242,6 +242,9 @@ void Follower::report(std::uint64_t now_ns) {
   if (attachment_->control() == nullptr) return;
   reporter_.report(*attachment_->control(), now_ns, cursor_.next - 1, attachment_->newest(),
                    counters(), client_state());
+  if (meter_.ages()) {
+    reporter_.report_ages(*attachment_->control(), now_ns, *meter_.ages(), options_.measure_every);
+  }
 }
 
 ClientState Follower::client_state() const {

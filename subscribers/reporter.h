@@ -1,5 +1,6 @@
 // Tells the publisher where a subscriber is: on a change at most every kReportNsMin, otherwise
-// every kReportNsMax. Never blocks; a report that does not fit into the socket is dropped.
+// every kReportNsMax; and how old records are, every kLatencyReportNs. Never blocks; a report that
+// does not fit into the socket is dropped.
 //
 // Thread safety: one thread.
 #pragma once
@@ -8,6 +9,7 @@
 #include <cstdint>
 
 #include "bus/control/client.h"
+#include "lapwing/ages.h"
 #include "lapwing/sequence.h"
 #include "lapwing/subscriber.h"
 #include "lapwing/waiting.h"
@@ -17,6 +19,7 @@ namespace lapwing {
 
 inline constexpr std::uint64_t kReportNsMin = 100'000'000;
 inline constexpr std::uint64_t kReportNsMax = 5'000'000'000;
+inline constexpr std::uint64_t kLatencyReportNs = 1'000'000'000;
 
 class Reporter {
  public:
@@ -52,9 +55,28 @@ class Reporter {
     control.report(frame);
   }
 
+  // Reports the ages of records, one in `every` of which is measured, where there are new ones.
+  void report_ages(ControlClient& control, std::uint64_t now_ns, const Ages& ages,
+                   std::uint64_t every) {
+    const std::uint64_t measured = ages.age_ns.count() + ages.negative + ages.unstamped;
+    if (measured == measured_ || now_ns - ages_reported_ns_ < kLatencyReportNs) return;
+    ages_reported_ns_ = now_ns;
+    measured_ = measured;
+    LatencyReportFrame frame = make_frame<LatencyReportFrame>(FrameType::kLatencyReport);
+    frame.every = every;
+    frame.sum_ns = ages.age_ns.sum();
+    frame.max_ns = ages.age_ns.max();
+    frame.negative = ages.negative;
+    frame.unstamped = ages.unstamped;
+    std::ranges::copy(ages.age_ns.counts(), frame.counts);
+    control.report(frame);
+  }
+
   // A new session has heard nothing yet, and `counters` are of before it.
   void restart(const SubscriberCounters& counters) {
     reported_ns_ = 0;
+    ages_reported_ns_ = 0;
+    measured_ = 0;
     gaps_before_ = counters.gaps;
     lost_before_ = counters.lost;
   }
@@ -67,6 +89,9 @@ class Reporter {
   Sequence position_ = kNoSequence;
   ClientState state_ = ClientState::kJoining;
   std::uint64_t reported_ns_ = 0;
+  std::uint64_t ages_reported_ns_ = 0;
+  std::uint64_t measured_ = 0;  // records whose ages were reported
 };
+static_assert(kLatencyCounts == AgeHistogram::kBuckets);
 
 }  // namespace lapwing

@@ -348,6 +348,10 @@ void dump_frame_constants(Dump& dump) {
   CONSTANT(kControlVersion);
   CONSTANT(kServedVersionMin);
   CONSTANT(kClientVersionMin);
+  CONSTANT(kEventsVersionMin);
+  CONSTANT(kDropReasons);
+  CONSTANT(kEventKinds);
+  CONSTANT(kLatencyCounts);
   CONSTANT(kFrameBytesMax);
   CONSTANT(kHelloBytesFirst);
   CONSTANT(kWelcomeBytesFirst);
@@ -361,6 +365,10 @@ void dump_frame_constants(Dump& dump) {
   CONSTANT(kEndOfListBytesFirst);
   CONSTANT(kPruneBytesFirst);
   CONSTANT(kPrunedBytesFirst);
+  CONSTANT(kLatencyReportBytesFirst);
+  CONSTANT(kListEventsBytesFirst);
+  CONSTANT(kEventInfoBytesFirst);
+  CONSTANT(kEndOfEventsBytesFirst);
   CONSTANT(kClientsMax);
   CONSTANT(kQuestionsMax);
   CONSTANT(kFramesQueuedMax);
@@ -368,10 +376,14 @@ void dump_frame_constants(Dump& dump) {
   CONSTANT(kHandshakeNs);
   CONSTANT(kAcceptPauseNs);
   ENUM(FrameType, kHello, kWelcome, kRefused, kFlush, kFlushed, kFlushFailed, kReport,
-       kListSubscribers, kSubscriberInfo, kEndOfList, kPrune, kPruned, kChannelHello,
-       kChannelWelcome, kWake, kTakeOver, kHandedOver, kTakenOver);
+       kListSubscribers, kSubscriberInfo, kEndOfList, kPrune, kPruned, kListEvents,
+       kEventInfo, kEndOfEvents, kLatencyReport, kChannelHello, kChannelWelcome, kWake, kTakeOver, kHandedOver, kTakenOver);
   ENUM(ClientRole, kSubscriber, kTool);
   ENUM(ClientState, kJoining, kLive, kFilling, kStopped);
+  ENUM(DropReason, kPeerNotAllowed, kTooManyClients, kHandshakeTimeout, kAbiMismatch,
+       kOutOfDescriptors, kBadFrame, kTooManyFrames, kQueueFull);
+  ENUM(EventKind, kAttached, kDetached, kGap, kLoss, kRefused, kDropped, kStall, kJournalFailed,
+       kJournalShed);
 }
 
 void dump_handshake_frames(Dump& dump) {
@@ -393,9 +405,14 @@ void dump_request_frames(Dump& dump) {
   STRUCT(SubscriberInfoFrame, header, pid, uid, role, state, may_park, reported, position, records,
          gaps, lost, filled, connected_wall_ns, reported_wall_ns, name, tag, head_seen,
          wait, on_gap);
-  STRUCT(EndOfListFrame, header, count, refused, dropped, tag);
+  STRUCT(EndOfListFrame, header, count, refused, dropped, tag, by_reason);
+  STRUCT(LatencyReportFrame, header, tag, every, sum_ns, max_ns, negative, unstamped, counts);
   STRUCT(PruneFrame, header, below, tag);
   STRUCT(PrunedFrame, header, oldest, error, reserved, tag);
+  STRUCT(ListEventsFrame, header, tag, after);
+  STRUCT(EventInfoFrame, header, tag, number, wall_ns, kind, reason, sys_errno, pid, uid, reserved,
+         position, records, gaps, lost, filled, count, name, text);
+  STRUCT(EndOfEventsFrame, header, tag, count, newest);
 }
 
 void dump_errors(Dump& dump) {

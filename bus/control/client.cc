@@ -7,6 +7,7 @@
 #include <cerrno>
 
 #include "absl/strings/str_cat.h"
+#include "bus/control/event_log.h"
 #include "lapwing/error.h"
 #include "os/kernel.h"
 #include "os/printable.h"
@@ -45,6 +46,12 @@ std::uint64_t tag_of_answer(FrameType type, const Packet& packet) {
       return packet.as<EndOfListFrame>().tag;
     case FrameType::kPruned:
       return packet.as<PrunedFrame>().tag;
+    case FrameType::kEventInfo:
+      return packet.as<EventInfoFrame>().tag;
+    case FrameType::kEndOfEvents:
+      return packet.as<EndOfEventsFrame>().tag;
+    case FrameType::kLatencyReport:
+      return packet.as<LatencyReportFrame>().tag;
     default:
       return 0;
   }
@@ -150,6 +157,13 @@ void ControlClient::report(const ReportFrame& report) {
   send_frame(fd_.get(), frame);
 }
 
+void ControlClient::report(const LatencyReportFrame& latency) {
+  if (welcome_.version < kEventsVersionMin) return;
+  LatencyReportFrame frame = latency;
+  frame.header = make_frame<LatencyReportFrame>(FrameType::kLatencyReport).header;
+  send_frame(fd_.get(), frame);
+}
+
 bool ControlClient::publisher_gone() {
   if (!fd_.valid()) return true;
   Packet packet;
@@ -180,8 +194,36 @@ absl::StatusOr<ControlClient::SubscriberList> ControlClient::list_subscribers(
     if (!type.ok()) return type.status();
     if (*type == FrameType::kSubscriberInfo && list.subscribers.size() < kClientsMax) {
       list.subscribers.push_back(packet.as<SubscriberInfoFrame>());
+    } else if (*type == FrameType::kLatencyReport && !list.subscribers.empty()) {
+      list.latencies[list.subscribers.size() - 1] = packet.as<LatencyReportFrame>();
     } else if (*type == FrameType::kEndOfList) {
       list.end = packet.as<EndOfListFrame>();
+      return list;
+    } else {
+      return violation(*type);
+    }
+  }
+}
+
+absl::StatusOr<ControlClient::EventList> ControlClient::list_events(std::uint64_t after,
+                                                                    std::uint64_t deadline_ns) {
+  if (welcome_.version < kEventsVersionMin) {
+    return make_error(Errc::kUnsupported, absl::StrCat("the publisher at ", path_,
+                                                       " is of a release that lists no events"));
+  }
+  auto ask = make_frame<ListEventsFrame>(FrameType::kListEvents);
+  ask.tag = ++tag_;
+  ask.after = after;
+  if (absl::Status status = send(bytes_of(ask), deadline_ns); !status.ok()) return status;
+  EventList list{};
+  for (;;) {
+    Packet packet;
+    const absl::StatusOr<FrameType> type = receive_answer(packet, ask.tag, deadline_ns);
+    if (!type.ok()) return type.status();
+    if (*type == FrameType::kEventInfo && list.events.size() < kEventsMax) {
+      list.events.push_back(packet.as<EventInfoFrame>());
+    } else if (*type == FrameType::kEndOfEvents) {
+      list.end = packet.as<EndOfEventsFrame>();
       return list;
     } else {
       return violation(*type);

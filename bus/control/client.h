@@ -4,7 +4,10 @@
 // ns of CLOCK_MONOTONIC.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -61,6 +64,8 @@ class ControlClient {
 
   // Tells the publisher where this subscriber is. Never blocks; a full socket drops the report.
   void report(const ReportFrame& report);
+  // The same of the ages of records; a publisher that does not know them hears nothing.
+  void report(const LatencyReportFrame& latency);
 
   // True once the publisher's end of the socket is closed. Never blocks; drains and ignores late
   // answers.
@@ -68,11 +73,18 @@ class ControlClient {
 
   struct SubscriberList {
     std::vector<SubscriberInfoFrame> subscribers;
+    std::map<std::size_t, LatencyReportFrame> latencies;  // of subscribers[i]
     EndOfListFrame end;
+  };
+  struct EventList {
+    std::vector<EventInfoFrame> events;
+    EndOfEventsFrame end;
   };
   // Errors: as for flush; prune also the publisher's own, such as kNotPermitted, kNoJournal, and
   // kLimit while an earlier prune of this client is under way.
   absl::StatusOr<SubscriberList> list_subscribers(std::uint64_t deadline_ns);
+  // Those with a number above `after`. kUnsupported: the publisher is of a release before events.
+  absl::StatusOr<EventList> list_events(std::uint64_t after, std::uint64_t deadline_ns);
   absl::StatusOr<Sequence> prune(Sequence below, std::uint64_t deadline_ns);
 
  private:

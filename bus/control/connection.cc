@@ -52,6 +52,20 @@ SubscriberInfoFrame ControlConnection::info() const {
   return info;
 }
 
+EventInfoFrame ControlConnection::event(EventKind kind) const {
+  EventInfoFrame event = make_frame<EventInfoFrame>(FrameType::kEventInfo);
+  event.kind = kind;
+  event.pid = pid_;
+  event.uid = peer_.uid;
+  event.position = report_.position;
+  event.records = report_.records;
+  event.gaps = report_.gaps;
+  event.lost = report_.lost;
+  event.filled = report_.filled;
+  set_text(event.name, name_);
+  return event;
+}
+
 std::string ControlConnection::description() const {
   return absl::StrCat(name_.empty() ? "a client" : name_, " (pid ", pid_, ", user ", peer_.uid,
                       ")");
@@ -94,6 +108,10 @@ void ControlConnection::handle(const Packet& packet) {
       return on_list(packet.as<ListSubscribersFrame>());
     case FrameType::kPrune:
       return on_prune(packet.as<PruneFrame>());
+    case FrameType::kListEvents:
+      return on_list_events(packet.as<ListEventsFrame>());
+    case FrameType::kLatencyReport:
+      return on_latency(packet.as<LatencyReportFrame>());
     default:
       if (first_frame_bytes(type) == 0) return;  // a newer client's: counted, and skipped
       return violation(
@@ -132,6 +150,10 @@ void ControlConnection::on_hello(const HelloFrame& hello) {
   if (const std::string why = is_subscriber() ? server_->why_no_place() : ""; !why.empty()) {
     return server_->drop(*this, DropReason::kTooManyClients, Errc::kLimit, why);
   }
+  if (is_subscriber()) {
+    attached_ = true;
+    server_->events().add(event(EventKind::kAttached));
+  }
   WelcomeFrame welcome = publisher_->welcome();
   welcome.header = make_frame<WelcomeFrame>(FrameType::kWelcome).header;
   welcome.version = version_;
@@ -158,19 +180,43 @@ void ControlConnection::on_report(const ReportFrame& report) {
   if (report.state < ClientState::kJoining || report.state > ClientState::kStopped) {
     return violation("a Report with an unknown state");
   }
-  const bool is_first = reported_wall_ns_ == 0;
-  const auto since = [](std::uint64_t before, std::uint64_t now) {
-    return now > before ? now - before : 0;
-  };
-  server_->count_losses(since(is_first ? report.gaps_before : report_.gaps, report.gaps),
-                        since(is_first ? report.lost_before : report_.lost, report.lost));
+  count_losses(report);
   report_ = report;
   reported_wall_ns_ = wall_ns();
 }
 
+// What it says more than the last time.
+void ControlConnection::count_losses(const ReportFrame& report) {
+  const bool is_first = reported_wall_ns_ == 0;
+  const auto since = [](std::uint64_t before, std::uint64_t now) {
+    return now > before ? now - before : 0;
+  };
+  const std::uint64_t gaps = since(is_first ? report.gaps_before : report_.gaps, report.gaps);
+  const std::uint64_t lost = since(is_first ? report.lost_before : report_.lost, report.lost);
+  server_->count_losses(gaps, lost);
+  if (!attached_ || (gaps == 0 && lost == 0)) return;
+  EventInfoFrame loss = event(lost != 0 ? EventKind::kLoss : EventKind::kGap);
+  loss.position = report.position;
+  loss.records = report.records;
+  loss.filled = report.filled;
+  loss.gaps = gaps;
+  loss.lost = lost;
+  server_->events().add(loss);
+}
+
+void ControlConnection::on_latency(const LatencyReportFrame& latency) {
+  latency_ = latency;
+  latency_->header = make_frame<LatencyReportFrame>(FrameType::kLatencyReport).header;
+}
+
 // A list that has not ended gives way: its client has stopped waiting for it.
 void ControlConnection::on_list(const ListSubscribersFrame& list) {
-  list_ = ListCursor{0, server_->next_id(), list.tag, 0};  // goes out when the socket is writable
+  list_ = {.end = server_->next_id(), .tag = list.tag};  // goes out when the socket is writable
+}
+
+void ControlConnection::on_list_events(const ListEventsFrame& list) {
+  const std::uint64_t newest = server_->events().newest();
+  events_ = {.next = std::min(list.after, newest) + 1, .end = newest + 1, .tag = list.tag};
 }
 
 void ControlConnection::on_prune(const PruneFrame& prune) {
@@ -223,27 +269,59 @@ void ControlConnection::answer_prune(std::uint64_t tag, Sequence oldest, Errc re
 
 void ControlConnection::write_frames() {
   if (!send_queued()) return server_->end(*this);
-  if (queue_.empty() && list_) stream_list();
+  if (queue_.empty() && list_) stream(list_, &ControlConnection::send_of_list);
+  if (queue_.empty() && !list_ && events_) stream(events_, &ControlConnection::send_of_events);
 }
 
 // Past the queue: a list longer than the queue must not get the asker dropped.
-void ControlConnection::stream_list() {
-  for (int i = 0; i < kListFramesPerTurn; ++i) {
-    const ControlConnection* const next = server_->next_subscriber(list_->next);
-    const bool at_end = next == nullptr || next->id() >= list_->end;
-    const SendOutcome outcome = at_end ? send(end_of_list()) : send(list_entry(*next));
+void ControlConnection::stream(std::optional<ListCursor>& list,
+                               SendOutcome (ControlConnection::*send_next)()) {
+  for (int i = 0; i < kListFramesPerTurn && list; ++i) {
+    const SendOutcome outcome = (this->*send_next)();
     if (outcome == SendOutcome::kClosed) return server_->end(*this);
     if (outcome == SendOutcome::kWouldBlock) return;
-    if (at_end) return list_.reset();
-    list_->next = next->id() + 1;
-    ++list_->count;
   }
 }
 
-SubscriberInfoFrame ControlConnection::list_entry(const ControlConnection& subscriber) const {
-  SubscriberInfoFrame frame = subscriber.info();
-  frame.tag = list_->tag;
-  return frame;
+SendOutcome ControlConnection::send_of_list() {
+  const ControlConnection* const next = server_->next_subscriber(list_->next);
+  if (next != nullptr && next->id() < list_->end) return send_subscriber(*next);
+  const SendOutcome outcome = send(end_of_list());
+  if (outcome == SendOutcome::kSent) list_.reset();
+  return outcome;
+}
+
+// Its information, and after that its latency, if it has one.
+SendOutcome ControlConnection::send_subscriber(const ControlConnection& subscriber) {
+  const bool sends_latency = version_ >= kEventsVersionMin && subscriber.latency().has_value();
+  const bool is_rest = list_->is_halfway && list_->next == subscriber.id() && sends_latency;
+  const auto with_tag = [&](auto frame) {
+    frame.tag = list_->tag;
+    return frame;
+  };
+  const SendOutcome outcome =
+      is_rest ? send(with_tag(*subscriber.latency())) : send(with_tag(subscriber.info()));
+  if (outcome != SendOutcome::kSent) return outcome;
+  if (!is_rest) ++list_->count;
+  list_->is_halfway = !is_rest && sends_latency;
+  list_->next = subscriber.id() + (list_->is_halfway ? 0 : 1);
+  return outcome;
+}
+
+SendOutcome ControlConnection::send_of_events() {
+  const EventInfoFrame* const next = server_->events().next(events_->next);
+  if (next == nullptr || next->number >= events_->end) {
+    const SendOutcome outcome = send(end_of_events());
+    if (outcome == SendOutcome::kSent) events_.reset();
+    return outcome;
+  }
+  EventInfoFrame frame = *next;
+  frame.tag = events_->tag;
+  const SendOutcome outcome = send(frame);
+  if (outcome != SendOutcome::kSent) return outcome;
+  events_->next = frame.number + 1;
+  ++events_->count;
+  return outcome;
 }
 
 EndOfListFrame ControlConnection::end_of_list() const {
@@ -252,6 +330,15 @@ EndOfListFrame ControlConnection::end_of_list() const {
   frame.tag = list_->tag;
   frame.refused = server_->drops().refused();
   frame.dropped = server_->drops().dropped();
+  std::ranges::copy(server_->drops().counts(), frame.by_reason);
+  return frame;
+}
+
+EndOfEventsFrame ControlConnection::end_of_events() const {
+  EndOfEventsFrame frame = make_frame<EndOfEventsFrame>(FrameType::kEndOfEvents);
+  frame.tag = events_->tag;
+  frame.count = events_->count;
+  frame.newest = events_->end - 1;
   return frame;
 }
 

@@ -45,13 +45,21 @@ class ControlConnection {
   bool is_subscriber() const { return greeted_ && role_ == ClientRole::kSubscriber; }
   bool may_park() const { return may_park_; }
   SubscriberInfoFrame info() const;
+  // The ages of records that it last reported; none: it measures none.
+  const std::optional<LatencyReportFrame>& latency() const { return latency_; }
+  // Whether it is a subscriber that was given a place.
+  bool attached() const { return attached_; }
+  // Something that happened to it, with all that it reported.
+  EventInfoFrame event(EventKind kind) const;
   // "name (pid 12, user 1000)", for the log.
   std::string description() const;
 
   // Both do a bounded amount of work, and either may end the connection.
   void read_frames();
   void write_frames();
-  bool wants_writable() const { return !queue_.empty() || list_.has_value(); }
+  bool wants_writable() const {
+    return !queue_.empty() || list_.has_value() || events_.has_value();
+  }
 
   // Completes every flush at or below `durable`; fails the others unless the journal is good.
   // Returns how many flushes that were.
@@ -67,14 +75,15 @@ class ControlConnection {
   bool watched_for_writing = false;  // the server's note
 
  private:
-  // How far a list of the subscribers has been sent. It goes out as the socket drains, straight
-  // from the live connections, so a long list needs no queue; who connects after the question is
-  // not in it.
+  // How far a list, of the subscribers or of events, has been sent. It goes out as the socket drains,
+  // straight from what it lists, so a long list needs no queue; what comes after the question is not
+  // in it.
   struct ListCursor {
-    ConnectionId next = 0;
-    ConnectionId end = 0;
+    std::uint64_t next = 0;  // ConnectionId or number
+    std::uint64_t end = 0;
     std::uint64_t tag = 0;
     std::uint64_t count = 0;
+    bool is_halfway = false;  // of `next` all has been sent but its latency
   };
 
   void handle(const Packet& packet);
@@ -83,11 +92,19 @@ class ControlConnection {
   void on_report(const ReportFrame& report);
   void on_list(const ListSubscribersFrame& list);
   void on_prune(const PruneFrame& prune);
+  void on_list_events(const ListEventsFrame& list);
+  void on_latency(const LatencyReportFrame& latency);
+  void count_losses(const ReportFrame& report);
   void answer_flush(const FlushFrame& flush, Sequence durable, JournalCondition journal);
   void answer_prune(std::uint64_t tag, Sequence oldest, Errc result);
-  void stream_list();
-  SubscriberInfoFrame list_entry(const ControlConnection& subscriber) const;
+  // Sends the next frame of a list; the last one ends it.
+  SendOutcome send_of_list();
+  SendOutcome send_of_events();
+  SendOutcome send_subscriber(const ControlConnection& subscriber);
+  // Calls one of them until the list ends, the socket is full, or others should have their turn.
+  void stream(std::optional<ListCursor>& list, SendOutcome (ControlConnection::*send_next)());
   EndOfListFrame end_of_list() const;
+  EndOfEventsFrame end_of_events() const;
   void violation(const std::string& why);
 
   // Sends a frame, or queues it; drops a client that reads too little.
@@ -118,6 +135,7 @@ class ControlConnection {
   ControlledPublisher* publisher_;
   std::uint64_t connected_wall_ns_;
   bool greeted_ = false;
+  bool attached_ = false;
   std::uint32_t version_ = 0;  // of the dialogue, once greeted
   std::string name_;
   ClientRole role_ = ClientRole::kTool;
@@ -125,10 +143,12 @@ class ControlConnection {
   std::uint32_t pid_ = 0;
   ReportFrame report_{};
   std::uint64_t reported_wall_ns_ = 0;  // 0: no report has come
+  std::optional<LatencyReportFrame> latency_;
   RateWindow frames_{kFramesPerSecondMax};
   std::vector<FlushFrame> flushes_;         // that wait, `through` clamped to head
   std::optional<std::uint64_t> prune_tag_;  // of the prune that waits
   std::optional<ListCursor> list_;
+  std::optional<ListCursor> events_;
   std::deque<std::vector<std::byte>> queue_;
 };
 

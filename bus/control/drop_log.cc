@@ -11,17 +11,18 @@ constexpr const char* kNames[] = {
     "peer-not-allowed",   "too-many-clients", "handshake-timeout", "abi-mismatch",
     "out-of-descriptors", "bad-frame",        "too-many-frames",   "queue-full",
 };
-static_assert(std::size(kNames) == static_cast<std::size_t>(DropReason::kCount));
+static_assert(std::size(kNames) == kDropReasons);
 
 }  // namespace
 
 const char* name_of(DropReason reason) {
-  return reason < DropReason::kCount ? kNames[static_cast<std::size_t>(reason)] : "unknown";
+  const std::size_t index = static_cast<std::size_t>(reason) - 1;  // any number: it may be a peer's
+  return index < kDropReasons ? kNames[index] : "unknown";
 }
 
 void DropLog::add(DropReason reason, const std::string& who, const std::string& why,
                   std::uint64_t now_ns) {
-  ++counts_[static_cast<std::size_t>(reason)];
+  ++counts_[index_of(reason)];
   catch_up(now_ns);
   if (!lines_.admit(now_ns)) {
     ++lines_omitted_;
@@ -44,7 +45,7 @@ std::uint64_t DropLog::deadline_ns() const {
 std::uint64_t DropLog::sum(bool refusals) const {
   std::uint64_t total = 0;
   for (std::size_t i = 0; i < counts_.size(); ++i) {
-    if (is_refusal(static_cast<DropReason>(i)) == refusals) total += counts_[i];
+    if (is_refusal(static_cast<DropReason>(i + 1)) == refusals) total += counts_[i];
   }
   return total;
 }

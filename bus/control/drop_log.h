@@ -12,23 +12,12 @@
 #include <utility>
 
 #include "bus/control/rate_window.h"
+#include "proto/control_frames.h"
 
 namespace lapwing {
 
 inline constexpr std::uint32_t kLogLinesPerSecondMax = 10;  // the rest is counted, in one line
 
-// Why a client was refused or dropped. kOutOfDescriptors counts the pauses in accepting.
-enum class DropReason : std::uint32_t {
-  kPeerNotAllowed,
-  kTooManyClients,
-  kHandshakeTimeout,
-  kAbiMismatch,
-  kOutOfDescriptors,  // up to here: refused; from here on: dropped
-  kBadFrame,
-  kTooManyFrames,
-  kQueueFull,
-  kCount,
-};
 const char* name_of(DropReason reason);
 constexpr bool is_refusal(DropReason reason) {
   return reason <= DropReason::kOutOfDescriptors;
@@ -47,15 +36,18 @@ class DropLog {
   // When catch_up() will have something to say; UINT64_MAX: never.
   std::uint64_t deadline_ns() const;
 
-  std::uint64_t count(DropReason reason) const { return counts_[static_cast<std::size_t>(reason)]; }
+  // Of DropReason r: [r - 1].
+  const std::array<std::uint64_t, kDropReasons>& counts() const { return counts_; }
+  std::uint64_t count(DropReason reason) const { return counts_[index_of(reason)]; }
   std::uint64_t refused() const { return sum(true); }
   std::uint64_t dropped() const { return sum(false); }
 
  private:
+  static std::size_t index_of(DropReason reason) { return static_cast<std::size_t>(reason) - 1; }
   std::uint64_t sum(bool refusals) const;
 
   Sink sink_;
-  std::array<std::uint64_t, static_cast<std::size_t>(DropReason::kCount)> counts_{};
+  std::array<std::uint64_t, kDropReasons> counts_{};
   RateWindow lines_{kLogLinesPerSecondMax};
   std::uint64_t lines_omitted_ = 0;
 };

@@ -14,13 +14,14 @@ constexpr std::uint64_t kNow = 77 * kNsPerSecond;
 
 TEST_CASE("Every drop is counted under its reason and as a refusal or a drop") {
   DropLog log([](const std::string&) {});
-  for (std::uint32_t i = 0; i < static_cast<std::uint32_t>(DropReason::kCount); ++i) {
-    for (std::uint32_t times = 0; times <= i; ++times) {
+  for (std::uint32_t i = 1; i <= kDropReasons; ++i) {
+    for (std::uint32_t times = 0; times < i; ++times) {
       log.add(static_cast<DropReason>(i), "who", "why", kNow);
     }
   }
-  for (std::uint32_t i = 0; i < static_cast<std::uint32_t>(DropReason::kCount); ++i) {
-    CHECK(log.count(static_cast<DropReason>(i)) == i + 1);
+  for (std::uint32_t i = 1; i <= kDropReasons; ++i) {
+    CHECK(log.count(static_cast<DropReason>(i)) == i);
+    CHECK(log.counts()[i - 1] == i);
   }
   CHECK(log.refused() == 1 + 2 + 3 + 4 + 5);
   CHECK(log.dropped() == 6 + 7 + 8);
@@ -43,12 +44,13 @@ TEST_CASE("A flood writes ten lines a second, then one that says how many were l
 
 TEST_CASE("Every reason has a name of its own") {
   std::vector<std::string> names;
-  for (std::uint32_t i = 0; i < static_cast<std::uint32_t>(DropReason::kCount); ++i) {
+  for (std::uint32_t i = 1; i <= kDropReasons; ++i) {
     const std::string name = name_of(static_cast<DropReason>(i));
     CHECK(std::find(names.begin(), names.end(), name) == names.end());
     names.push_back(name);
   }
-  CHECK(name_of(DropReason::kCount) == std::string("unknown"));
+  CHECK(name_of(DropReason{0}) == std::string("unknown"));
+  CHECK(name_of(DropReason{kDropReasons + 1}) == std::string("unknown"));
 }
 
 }  // namespace

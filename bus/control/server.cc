@@ -229,17 +229,30 @@ std::size_t ControlServer::count_of_user(uid_t uid) const {
 void ControlServer::refuse(int fd, const PeerCredentials& peer, DropReason reason, Errc code,
                            const std::string& why) {
   send_frame(fd, refused_frame(code, why));
-  drops_.add(reason, absl::StrCat("pid ", peer.pid, ", user ", peer.uid), why, now_ns_);
+  EventInfoFrame client = make_frame<EventInfoFrame>(FrameType::kEventInfo);
+  client.pid = static_cast<std::uint32_t>(peer.pid);
+  client.uid = peer.uid;
+  note_drop(client, reason, absl::StrCat("pid ", peer.pid, ", user ", peer.uid), why);
+}
+
+void ControlServer::note_drop(EventInfoFrame client, DropReason reason, const std::string& who,
+                              const std::string& why) {
+  drops_.add(reason, who, why, now_ns_);
+  client.kind = is_refusal(reason) ? EventKind::kRefused : EventKind::kDropped;
+  client.reason = reason;
+  set_text(client.text, why);
+  events_.add(client);
 }
 
 // Until a descriptor is free the listener stays readable; watching it would burn a core.
 void ControlServer::pause_accepting(int error) {
   set_interest(epoll_.get(), EPOLL_CTL_MOD, listener_.get(), 0, kListenerId);
   accept_again_ns_ = now_ns_ + kAcceptPauseNs;
-  drops_.add(DropReason::kOutOfDescriptors, "for a moment whoever connects",
-             absl::StrCat(make_system_error(error, "accepting a client").message(),
-                          "; raise the publisher's limit on open files"),
-             now_ns_);
+  EventInfoFrame nobody = make_frame<EventInfoFrame>(FrameType::kEventInfo);
+  nobody.sys_errno = error;
+  note_drop(nobody, DropReason::kOutOfDescriptors, "for a moment whoever connects",
+            absl::StrCat(make_system_error(error, "accepting a client").message(),
+                         "; raise the publisher's limit on open files"));
 }
 
 void ControlServer::resume_accepting() {
@@ -308,7 +321,7 @@ void ControlServer::watch(ControlConnection& connection) {
 void ControlServer::drop(ControlConnection& connection, DropReason reason, Errc code,
                          const std::string& why) {
   send_frame(connection.fd(), refused_frame(code, why));
-  drops_.add(reason, connection.description(), why, now_ns_);
+  note_drop(connection.event(EventKind::kDropped), reason, connection.description(), why);
   end(connection);
 }
 
@@ -318,6 +331,7 @@ void ControlServer::end(ControlConnection& connection) {
     --subscriber_count_;
     if (connection.may_park()) --parking_count_;
   }
+  if (connection.attached()) events_.add(connection.event(EventKind::kDetached));
   flushes_waiting_ -= connection.flushes_waiting();
   // Closing alone would not do it while somebody else holds the socket.
   epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, connection.fd(), nullptr);

@@ -4,7 +4,7 @@
 // Thread safety: one thread (the service thread). Owns the listening socket, its name, the epoll
 // and every connection.
 //
-// Hello, ListSubscribers and Report are answered here; Flush and Prune go to the publisher, and
+// Hello, the lists and reports are answered here; Flush and Prune go to the publisher, and
 // their answers come back through answer_flushes() and answer_prune(). The owner calls
 // answer_flushes() whenever durable or the journal's condition has changed, and after every turn
 // while flushes_waiting(): durable may have moved since the connection asked for the Welcome.
@@ -37,6 +37,7 @@
 #include "bus/control/connection.h"
 #include "bus/control/controlled_publisher.h"
 #include "bus/control/drop_log.h"
+#include "bus/control/event_log.h"
 #include "bus/control/socket.h"
 #include "lapwing/error.h"
 #include "lapwing/journal_state.h"
@@ -77,6 +78,8 @@ class ControlServer {
   // Of all subscribers there were, as they reported it.
   std::uint64_t gaps_reported() const { return gaps_reported_; }
   std::uint64_t lost_reported() const { return lost_reported_; }
+  // What has happened; the owner adds what it notices.
+  EventLog& events() { return events_; }
   std::uint64_t dropped(DropReason reason) const { return drops_.count(reason); }
   std::vector<SubscriberInfoFrame> subscribers() const;
 
@@ -127,6 +130,9 @@ class ControlServer {
   std::size_t count_of_user(uid_t uid) const;
   void refuse(int fd, const PeerCredentials& peer, DropReason reason, Errc code,
               const std::string& why);
+  // Counts the case, logs it, and notes it as an event of this client.
+  void note_drop(EventInfoFrame client, DropReason reason, const std::string& who,
+                 const std::string& why);
   void pause_accepting(int error);
   void resume_accepting();
   void expire_handshakes();
@@ -137,6 +143,7 @@ class ControlServer {
   ServerOptions options_;
   ControlledPublisher* publisher_;
   DropLog drops_;
+  EventLog events_;
   UniqueFd epoll_;
   UniqueFd listener_;  // invalid once closed
   std::optional<NamedFile> name_;

@@ -2,7 +2,10 @@
 
 #include <sys/stat.h>
 
+#include <chrono>
 #include <fstream>
+#include <future>
+#include <vector>
 
 #include "proto/text_field.h"
 #include "testing/control_fixture.h"
@@ -244,6 +247,96 @@ TEST_CASE("Losses are summed over all subscribers, but for what they had before 
   CHECK(server.server->lost_reported() == 23);
 }
 
+TEST_CASE("The ages that a subscriber reports stand behind it in the list, and others have none") {
+  TestServer server;
+  BareClient measures = greeted(server, hello_frame("measures"));
+  BareClient other = greeted(server, hello_frame("other"));
+  LatencyReportFrame ages = make_frame<LatencyReportFrame>(FrameType::kLatencyReport);
+  ages.every = 64;
+  ages.sum_ns = 1'000;
+  ages.max_ns = 700;
+  ages.counts[0] = 3;
+  ages.counts[kLatencyCounts - 1] = 5;
+  REQUIRE(measures.send(ages));
+  server.settle();
+  BareClient tool = greeted(server, hello_frame("tool", ClientRole::kTool));
+  ListSubscribersFrame list = list_frame();
+  list.tag = 77;
+  REQUIRE(tool.send(list));
+  server.settle();
+  CHECK(get_text(tool.expect<SubscriberInfoFrame>(FrameType::kSubscriberInfo).name) == "measures");
+  const auto listed = tool.expect<LatencyReportFrame>(FrameType::kLatencyReport);
+  CHECK(listed.tag == 77);
+  CHECK(listed.every == 64);
+  CHECK(listed.sum_ns == 1'000);
+  CHECK(listed.max_ns == 700);
+  CHECK(listed.counts[0] == 3);
+  CHECK(listed.counts[kLatencyCounts - 1] == 5);
+  CHECK(get_text(tool.expect<SubscriberInfoFrame>(FrameType::kSubscriberInfo).name) == "other");
+  CHECK(tool.expect<EndOfListFrame>(FrameType::kEndOfList).count == 2);
+}
+
+TEST_CASE("A list with ages is whole, however slowly it is read") {
+  TestServer server;
+  constexpr std::size_t kSubscribers = 200;
+  std::vector<BareClient> subscribers;
+  for (std::size_t i = 0; i < kSubscribers; ++i) {
+    subscribers.push_back(greeted(server, hello_frame("reader")));
+    LatencyReportFrame ages = make_frame<LatencyReportFrame>(FrameType::kLatencyReport);
+    ages.every = i + 1;
+    REQUIRE(subscribers.back().send(ages));
+    server.settle();
+  }
+  ControlClient client =
+      ControlClient::begin({.path = server.path(), .role = ClientRole::kTool, .name = "tool"})
+          .value();
+  server.settle();
+  REQUIRE(client.welcomed().value());
+  auto list =
+      std::async(std::launch::async, [&] { return client.list_subscribers(far_deadline()); });
+  while (list.wait_for(std::chrono::seconds(0)) != std::future_status::ready) {
+    server.server->turn(server.now_ns);
+  }
+  const auto found = list.get();
+  REQUIRE(found.ok());
+  REQUIRE(found->subscribers.size() == kSubscribers);
+  REQUIRE(found->latencies.size() == kSubscribers);
+  for (std::size_t i = 0; i < kSubscribers; ++i) CHECK(found->latencies.at(i).every == i + 1);
+}
+
+TEST_CASE("Who comes, is refused, is disconnected or leaves is an event; a question is none") {
+  TestServer server;
+  BareClient subscriber = greeted(server, hello_frame("reader"));
+  BareClient tool = greeted(server, hello_frame("tool", ClientRole::kTool));
+  BareClient bad = greeted(server, hello_frame("bad"));
+  REQUIRE(bad.send(hello_frame("again")));
+  server.settle();
+  subscriber.close();
+  server.settle();
+  ListEventsFrame ask = make_frame<ListEventsFrame>(FrameType::kListEvents);
+  ask.tag = 5;
+  REQUIRE(tool.send(ask));
+  server.settle();
+  const auto expect = [&](EventKind kind, const char* name) {
+    const auto event = tool.expect<EventInfoFrame>(FrameType::kEventInfo);
+    CHECK(event.tag == 5);
+    CHECK(event.kind == kind);
+    CHECK(get_text(event.name) == name);
+    return event;
+  };
+  expect(EventKind::kAttached, "reader");
+  CHECK(expect(EventKind::kAttached, "bad").pid == static_cast<std::uint32_t>(getpid()));
+  const EventInfoFrame drop = expect(EventKind::kDropped, "bad");
+  CHECK(drop.reason == DropReason::kBadFrame);
+  CHECK(get_text(drop.text) == "a second Hello");
+  expect(EventKind::kDetached, "bad");
+  CHECK(expect(EventKind::kDetached, "reader").number == 5);
+  const auto end = tool.expect<EndOfEventsFrame>(FrameType::kEndOfEvents);
+  CHECK(end.tag == 5);
+  CHECK(end.count == 5);
+  CHECK(end.newest == 5);
+}
+
 TEST_CASE("The end of the list carries the refusals and drops so far") {
   TestServer server;
   BareClient other_abi(server.path());
@@ -262,6 +355,12 @@ TEST_CASE("The end of the list carries the refusals and drops so far") {
   CHECK(end.count == 0);
   CHECK(end.refused == 1);
   CHECK(end.dropped == 2);
+  for (std::uint32_t i = 1; i <= kDropReasons; ++i) {
+    const auto reason = static_cast<DropReason>(i);
+    CHECK(end.by_reason[i - 1] == (reason == DropReason::kAbiMismatch ? 1
+                                   : reason == DropReason::kBadFrame  ? 2
+                                                                      : 0));
+  }
 }
 
 TEST_CASE("A client that dies leaves the list") {

@@ -13,6 +13,10 @@ const char* name_of(View view) {
       return "subscribers";
     case View::kChannels:
       return "channels";
+    case View::kCheckpoints:
+      return "checkpoints";
+    case View::kEvents:
+      return "events";
   }
   return "unknown";
 }

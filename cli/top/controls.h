@@ -14,8 +14,14 @@
 
 namespace lapwing::cli {
 
-enum class View : std::size_t { kBuses = 0, kSubscribers = 1, kChannels = 2 };
-inline constexpr std::size_t kViews = 3;
+enum class View : std::size_t {
+  kBuses = 0,
+  kSubscribers = 1,
+  kChannels = 2,
+  kCheckpoints = 3,
+  kEvents = 4,
+};
+inline constexpr std::size_t kViews = 5;
 const char* name_of(View view);
 
 // What a person can press; kCharacter has one with it.

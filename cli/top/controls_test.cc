@@ -77,7 +77,11 @@ TEST_CASE("Enter shows a bus's subscribers, and escape goes back; a view shows a
   person.type("3");
   CHECK(person.controls.view() == View::kChannels);
   person.type("4");
-  CHECK(person.controls.view() == View::kChannels);
+  CHECK(person.controls.view() == View::kCheckpoints);
+  person.type("5");
+  CHECK(person.controls.view() == View::kEvents);
+  person.type("6");
+  CHECK(person.controls.view() == View::kEvents);
 }
 
 TEST_CASE("Each view is sorted by its own column") {

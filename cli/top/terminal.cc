@@ -23,7 +23,7 @@ constexpr int kHeadingRow = 1;
 constexpr int kFirstRow = 2;
 
 constexpr const char* kHelp[] = {
-    "1 2 3      buses, subscribers, channels",
+    "1 2 3 4 5  buses, subscribers, channels, checkpoints, events",
     "up down    choose a row; also page up, page down, home, end",
     "Enter      the subscribers of the bus that is chosen",
     "Esc        back; or take the filter away",

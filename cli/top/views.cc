@@ -4,10 +4,13 @@
 #include <array>
 #include <cmath>
 #include <cstdlib>
+#include <functional>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "cli/time_text.h"
 #include "os/printable.h"
 
 namespace lapwing::cli {
@@ -118,19 +121,40 @@ Row subscriber_row(const BusReading& bus, const SubscriberReading& reading) {
   row.key = absl::StrCat(bus.directory, "/", status.pid, "/", status.connected_wall_ns);
   row.is_bad = reading.is_stopped || status.lost > 0;
   const std::string delay = seconds_text(reading.delay_ns);
+  const std::uint64_t p99_ns = status.latency ? status.latency->age_ns.percentile(0.99) : 0;
   row.cells = {
       text_cell(status.name),
       text_cell(state_text(reading)),
       number_cell(status.lag),
       {reading.delay_is_longer ? ">" + delay : delay, static_cast<double>(reading.delay_ns)},
       {absl::StrFormat("%+.0f", reading.lag_rate), reading.lag_rate},
+      status.latency ? Cell{short_time(p99_ns), static_cast<double>(p99_ns)} : no_cell(),
       number_cell(status.position),
       number_cell(status.gaps),
       number_cell(status.lost),
       number_cell(status.filled),
+      text_cell(status.wait ? name_of(*status.wait) : "-"),
       number_cell(status.pid),
       number_cell(status.uid),
       text_cell(bus.name)};
+  return row;
+}
+
+Row checkpoint_row(const BusReading& bus, const CheckpointStatus& checkpoint,
+                   std::uint64_t now_wall_ns) {
+  Row row;
+  row.key = absl::StrCat(bus.directory, "/", checkpoint.fold);
+  row.is_bad = !checkpoint.usable.ok();
+  const bool is_known = checkpoint.usable.ok();
+  const std::uint64_t age_ns = now_wall_ns - std::min(now_wall_ns, checkpoint.written_wall_ns);
+  row.cells = {text_cell(bus.name),
+               text_cell(checkpoint.fold),
+               number_cell(checkpoint.as_of),
+               bus.ring.ok() ? number_cell(behind(checkpoint.as_of, bus.ring->head)) : no_cell(),
+               is_known ? Cell{seconds_text(age_ns), static_cast<double>(age_ns)} : no_cell(),
+               is_known ? number_cell(checkpoint.entries) : no_cell(),
+               is_known ? number_cell(checkpoint.bytes) : no_cell(),
+               text_cell(is_known ? "" : std::string(checkpoint.usable.message()))};
   return row;
 }
 
@@ -150,6 +174,14 @@ std::string short_number(double number) {
 std::string seconds_text(std::uint64_t ns) {
   const double seconds = static_cast<double>(ns) / 1e9;
   return seconds < 100 ? absl::StrFormat("%.3fs", seconds) : absl::StrFormat("%.0fs", seconds);
+}
+
+std::string short_time(std::uint64_t ns) {
+  const auto number = static_cast<double>(ns);
+  if (number < 1e3) return absl::StrFormat("%dns", ns);
+  if (number < 1e6) return absl::StrFormat("%.1fus", number / 1e3);
+  if (number < 1e9) return absl::StrFormat("%.1fms", number / 1e6);
+  return seconds_text(ns);
 }
 
 Table bus_table(const MachineReading& reading, const RateTrails& trails, bool in_ascii) {
@@ -176,10 +208,12 @@ Table subscriber_table(const MachineReading& reading, const std::string& directo
                {"lag", 0, true},
                {"delay", 1, true},
                {"lag/s", 6, true},
+               {"p99", 4, true},
                {"position", 4, true},
                {"gaps", 5, true},
                {"lost", 2, true},
                {"filled", 7, true},
+               {"wait", 8, false},
                {"pid", 3, true},
                {"uid", 9, true},
                {"bus", 8, false}});
@@ -188,6 +222,46 @@ Table subscriber_table(const MachineReading& reading, const std::string& directo
     for (const SubscriberReading& subscriber : *bus.subscribers) {
       table.add(subscriber_row(bus, subscriber));
     }
+  }
+  return table;
+}
+
+Table checkpoint_table(const MachineReading& reading) {
+  Table table({{"bus", 0, false},
+               {"fold", 0, false},
+               {"as of", 1, true},
+               {"behind", 0, true},
+               {"age", 0, true},
+               {"entries", 3, true},
+               {"bytes", 2, true},
+               {"why it cannot be used", 4, false}});
+  for (const BusReading& bus : reading.buses) {
+    for (const CheckpointStatus& checkpoint : bus.checkpoints) {
+      table.add(checkpoint_row(bus, checkpoint, reading.wall_ns));
+    }
+  }
+  return table;
+}
+
+Table event_table(const MachineReading& reading) {
+  Table table({{"time", 1, false}, {"bus", 2, false}, {"what happened", 0, false}});
+  struct Place {
+    const BusReading* bus;
+    const BusEvent* event;
+  };
+  std::vector<Place> places;
+  for (const BusReading& bus : reading.buses) {
+    for (const BusEvent& event : bus.events) places.push_back({&bus, &event});
+  }
+  std::ranges::stable_sort(places, std::greater(),
+                           [](const Place& place) { return place.event->wall_ns; });
+  for (const auto& [bus, event] : places) {
+    Row row;
+    row.key = absl::StrCat(bus->directory, "/", event->wall_ns, "/", event->number);
+    row.is_bad = is_bad(*event);
+    row.cells = {text_cell(time_text(event->wall_ns).substr(0, 23)), text_cell(bus->name),
+                 text_cell(sentence_of(*event))};
+    table.add(std::move(row));
   }
   return table;
 }

@@ -22,6 +22,8 @@ inline constexpr std::size_t kTrailMax = 16;
 Table bus_table(const MachineReading& reading, const RateTrails& trails, bool in_ascii);
 // Of all buses, or of the one in that directory.
 Table subscriber_table(const MachineReading& reading, const std::string& directory = "");
+Table checkpoint_table(const MachineReading& reading);
+Table event_table(const MachineReading& reading);  // of all buses, the newest first
 Table channel_table(const absl::StatusOr<ChannelList>& channels);
 
 // What else there is to say: buses that were not looked at.
@@ -30,5 +32,6 @@ std::string rest_text(const MachineReading& reading);
 // 1234567 as "1.23M".
 std::string short_number(double number);
 std::string seconds_text(std::uint64_t ns);
+std::string short_time(std::uint64_t ns);  // "1.2us"
 
 }  // namespace lapwing::cli

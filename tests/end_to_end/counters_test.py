@@ -16,9 +16,14 @@ class Counters(harness.BusTest):
         return self.start(name, "publish", "--source", "synthetic:records=0", "--pace", RATE,
                           "--capacity", RING, "--await", 1)
 
+    def ask(self, command):
+        """What the publisher answers; None: there is none now."""
+        process = self.start(command, command, "--json")
+        return json.loads(process.out()) if process.wait() == 0 else None
+
     def subscriber(self):
-        told = self.run_to_end("subscribers", "subscribers", "--json").out()
-        return next(iter(json.loads(told)["subscribers"]), None)
+        answer = self.ask("subscribers")
+        return next(iter(answer["subscribers"]), None) if answer else None
 
     def counters(self):
         ring = (self.info() or {}).get("ring")
@@ -47,6 +52,10 @@ class Counters(harness.BusTest):
         text = self.run_to_end("info", "info").out()
         self.assertIn(f"lost       {before} records in", text)
 
+        events = {event["event"]: event for event in self.ask("events")["events"]}
+        self.assertEqual(events["attached"]["pid"], tail.pid)
+        self.assertEqual(events["loss"]["lost"], before)
+
         publisher.kill()
         last = self.publish("last")
         self.until("it is back", lambda: self.subscriber() and self.subscriber()["records"])
@@ -54,6 +63,25 @@ class Counters(harness.BusTest):
         self.until("the new session counts its own losses", lambda: self.counters()["lost"] == since)
         self.assertEqual(last.stop(), 0, last.err())
         tail.wait()
+
+    def test_who_lost_records_is_known_after_it_left(self):
+        publisher = self.publish("publisher")
+        tail = self.start("tail", "tail", "--from", "start", "--on-gap", "skip", "--format", "none")
+        self.until("it reads", lambda: self.subscriber() and self.subscriber()["records"])
+        tail.signal(signal.SIGSTOP)
+        self.until_head(self.info()["ring"]["head"] + LAPS * RING)
+        tail.signal(signal.SIGCONT)
+        self.until("the loss is reported", lambda: self.subscriber()["lost"])
+        tail.stop()
+        left = self.until("it has left", lambda: next(
+            (event for event in self.ask("events")["events"] if event["event"] == "detached"), None))
+        self.assertGreaterEqual(left["lost"], RING)
+        self.assertIn(f"left at sequence {left['position']}", left["what"])
+        text = self.run_to_end("text", "events").out()
+        self.assertIn(left["what"], text)
+        self.assertEqual(publisher.stop(), 0)
+        process = self.start("nobody", "events")
+        self.assertEqual(process.wait(), 1)
 
 
 if __name__ == "__main__":

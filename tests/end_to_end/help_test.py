@@ -16,7 +16,8 @@ import mbo_records as mbo
 DONE, OTHER, USAGE = 0, 1, 2
 CLI = pathlib.Path(__file__).resolve().parents[2] / "cli"
 COMMANDS = ("publish", "tail", "book", "record", "export", "checkpoint", "info", "verify", "repair",
-            "state", "subscribers", "cursors", "pipe", "ping", "buses", "top", "health", "doctor", "completion", "manual")
+            "state", "subscribers", "events", "cursors", "pipe", "ping", "buses", "top", "health", "doctor",
+            "completion", "manual")
 RECORDS, LARGE = 3000, 1_200_000
 KEY = 42                       # of the examples' kv16 bus
 INSTRUMENT, ORDER = 17_077, 6_411_802
@@ -153,7 +154,8 @@ class OfBuses(ExamplesTest):
             self.run_to_end("large", "publish", "--source", f"synthetic:records={LARGE}", bus=bus)
             self.run_to_end("fold", "checkpoint", "--fold", "orders", "--until-closed", bus=bus)
         holder = None
-        if self.follows(line) or "subscribers" in line or "health" in line:
+        asks = any(f"lapwing {command} " in line for command in ("subscribers", "events", "health"))
+        if self.follows(line) or asks:
             holder = self.start("holder", "publish", "--source", f"dbn:{folder}/es.mbo.dbn.zst",
                                 "--linger", 3600, bus=bus)
             self.until_head(2 * RECORDS, bus=bus)

@@ -154,6 +154,9 @@ class Terminal(TopTest):
                 self.press(process, "2", "subscribers 1")
                 self.shows(process, "tail")
                 self.press(process, "3", "channels")
+                self.press(process, "4", "checkpoints 0")
+                self.press(process, "5", "events")
+                self.shows(process, "tail (pid")
                 self.press(process, "1", "buses 2")
                 process.send(DOWN + PAGE_UP + PAGE_DOWN + HOME + END)
                 self.press(process, ENTER, "subscribers 1")  # of beta, the last
@@ -171,6 +174,7 @@ class Terminal(TopTest):
                 if columns >= 80:
                     self.press(process, "s", "by bus")
                     self.press(process, "r", "by bus, reversed")
+                    self.shows(process, "alpha")  # all of it is drawn
                     self.assertLess(self.line_of("beta"), self.line_of("alpha"))
                     self.press(process, "+", "every 1s")
                     self.press(process, "-", "every 0.5s")

@@ -16,9 +16,9 @@ PUBLIC_AGREEMENT = {
 
 # Types that code in proto/ uses and that no two processes share.
 NOT_LAYOUTS = {
-    "ChannelBarrier", "Durations", "ErrorName", "FrameLength", "FrameSize", "JournalCondition", "RecordSchema",
-    "SchemaLabel", "Settlement", "SizedProtocol", "SlotProtocol", "SlotRead", "SlotReadResult",
-    "VectorMoves", "WordMoves",
+    "ChannelBarrier", "Durations", "ErrorName", "FrameLength", "FrameSize", "JournalCondition",
+    "RecordSchema", "SchemaLabel", "Settlement", "SizedProtocol", "SlotProtocol", "SlotRead",
+    "SlotReadResult", "VectorMoves", "WordMoves",
 }
 # Tables; the golden file has a line for each row.
 NOT_CONSTANTS = {"kErrorNames", "kRecordSchemas"}

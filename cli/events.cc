@@ -1,0 +1,60 @@
+// lapwing events: what has happened on a bus since its publisher started.
+#include <iostream>
+#include <memory>
+#include <string>
+
+#include "cli/command_help.h"
+#include "cli/commands.h"
+#include "cli/exit_codes.h"
+#include "cli/follow.h"
+#include "cli/say.h"
+#include "cli/status_json.h"
+#include "cli/time_text.h"
+#include "monitor/bus_event.h"
+
+namespace lapwing::cli {
+namespace {
+
+constexpr char kAbout[] =
+    "Show what has happened on a bus: who came and left, and with what losses; who was refused or\n"
+    "disconnected, and why; where publishing waited; how the journal ended.\n\n"
+    "  lapwing events --bus ./es\n"
+    "  lapwing events --bus ./es --after 120 --json\n\n"
+    "The publisher has to run, since it is asked. It keeps 256 events of its session. Where there\n"
+    "are more, those of the kind that there is most of give way, so a client that comes and goes\n"
+    "all the time does not push out what was lost. Times are UTC.";
+
+struct EventsOptions {
+  std::string bus;
+  std::uint64_t after = 0;
+  bool json = false;
+};
+
+int show_events(const EventsOptions& options) {
+  const absl::StatusOr<BusEvents> events = ask_events(options.bus, options.after);
+  if (!events.ok()) return fail(events.status());
+  if (options.json) {
+    std::cout << json_text(events_json(*events), 2) << '\n';
+    return kExitDone;
+  }
+  for (const BusEvent& event : events->events) {
+    std::cout << time_text(event.wall_ns).substr(0, 23) << "Z  " << sentence_of(event) << '\n';
+  }
+  std::cout << events->events.size() << " events; the newest is number " << events->newest << '\n';
+  return kExitDone;
+}
+
+}  // namespace
+
+void add_events(CLI::App& app, Run& run) {
+  auto options = std::make_shared<EventsOptions>();
+  CLI::App& command = add_command(app, "events", kAbout);
+  add_bus_option(command, options->bus);
+  command.add_option("--after", options->after, "only events with a higher number")
+      ->type_name("N")
+      ->default_str("0");
+  command.add_flag("--json", options->json, "print JSON");
+  command.callback([options, &run] { run = [options] { return show_events(*options); }; });
+}
+
+}  // namespace lapwing::cli

@@ -1,0 +1,135 @@
+#include "monitor/bus_event.h"
+
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "bus/control/drop_log.h"
+#include "monitor/bus_status.h"
+#include "os/kernel.h"
+#include "os/printable.h"
+#include "proto/text_field.h"
+
+namespace lapwing {
+namespace {
+
+BusEvent event_of(const EventInfoFrame& frame) {
+  return {.number = frame.number,
+          .wall_ns = frame.wall_ns,
+          .kind = frame.kind,
+          .reason = frame.reason,
+          .sys_errno = frame.sys_errno,
+          .pid = frame.pid,
+          .uid = frame.uid,
+          .name = get_text(frame.name),
+          .position = frame.position,
+          .records = frame.records,
+          .gaps = frame.gaps,
+          .lost = frame.lost,
+          .filled = frame.filled,
+          .count = frame.count,
+          .text = get_text(frame.text)};
+}
+
+std::string number_of(std::uint64_t count, const char* thing) {
+  return absl::StrCat(count, " ", thing, count == 1 ? "" : "s");
+}
+
+std::string client_of(const BusEvent& event) {
+  return absl::StrCat(event.name.empty() ? "a client" : printable(event.name), " (pid ", event.pid,
+                      ", user ", event.uid, ")");
+}
+
+std::string counts_of(const BusEvent& event) {
+  return absl::StrCat(number_of(event.records, "record"), ", ", number_of(event.gaps, "gap"), ", ",
+                      event.lost, " lost, ", event.filled, " filled from the journal");
+}
+
+std::string drop_of(const BusEvent& event, const char* what) {
+  return absl::StrCat(client_of(event), what, " (", name_of(event.reason),
+                      "): ", printable(event.text));
+}
+
+}  // namespace
+
+BusEvents events_of(const ControlClient::EventList& list) {
+  BusEvents events{.events = {}, .newest = list.end.newest};
+  for (const EventInfoFrame& frame : list.events) events.events.push_back(event_of(frame));
+  return events;
+}
+
+absl::StatusOr<BusEvents> ask_events(const std::string& directory, std::uint64_t after) {
+  const std::uint64_t deadline_ns = monotonic_ns() + kPublisherAnswerNs;
+  absl::StatusOr<ControlClient> client = connect_to_publisher(directory, "lapwing", deadline_ns);
+  if (!client.ok()) return client.status();
+  const absl::StatusOr<ControlClient::EventList> list = client->list_events(after, deadline_ns);
+  if (!list.ok()) return list.status();
+  return events_of(*list);
+}
+
+const char* name_of(EventKind kind) {
+  switch (kind) {
+    case EventKind::kAttached:
+      return "attached";
+    case EventKind::kDetached:
+      return "detached";
+    case EventKind::kGap:
+      return "gap";
+    case EventKind::kLoss:
+      return "loss";
+    case EventKind::kRefused:
+      return "refused";
+    case EventKind::kDropped:
+      return "dropped";
+    case EventKind::kStall:
+      return "stall";
+    case EventKind::kJournalFailed:
+      return "journal-failed";
+    case EventKind::kJournalShed:
+      return "journal-shed";
+  }
+  return "unknown";
+}
+
+bool is_bad(const BusEvent& event) {
+  switch (event.kind) {
+    case EventKind::kLoss:
+    case EventKind::kJournalFailed:
+    case EventKind::kJournalShed:
+      return true;
+    case EventKind::kDetached:
+      return event.lost != 0;
+    default:
+      return false;
+  }
+}
+
+std::string sentence_of(const BusEvent& event) {
+  switch (event.kind) {
+    case EventKind::kAttached:
+      return absl::StrCat(client_of(event), " attached");
+    case EventKind::kDetached:
+      return absl::StrCat(client_of(event), " left at sequence ", event.position, ": ",
+                          counts_of(event));
+    case EventKind::kGap:
+      return absl::StrCat(client_of(event), " met ", number_of(event.gaps, "gap"),
+                          " before sequence ", event.position, " and lost nothing");
+    case EventKind::kLoss:
+      return absl::StrCat(client_of(event), " lost ", number_of(event.lost, "record"), " in ",
+                          number_of(event.gaps, "gap"), " before sequence ", event.position);
+    case EventKind::kRefused:
+      return drop_of(event, " was refused");
+    case EventKind::kDropped:
+      return drop_of(event, " was disconnected");
+    case EventKind::kStall:
+      return absl::StrCat(event.count, event.count == 1 ? " publish" : " publishes",
+                          " waited for the journal for more than a millisecond");
+    case EventKind::kJournalFailed:
+      return absl::StrCat("the journal failed: ", std::strerror(event.sys_errno));
+    case EventKind::kJournalShed:
+      return "the journal was given up: the disk is too slow";
+  }
+  return absl::StrCat("event of kind ", static_cast<std::uint32_t>(event.kind),
+                      ", which this release does not know");
+}
+
+}  // namespace lapwing

@@ -1,0 +1,114 @@
+#include "monitor/bus_event.h"
+
+#include <cerrno>
+#include <cstring>
+
+#include <catch2/catch.hpp>
+
+#include "bus/control/socket.h"
+#include "lapwing/error.h"
+#include "proto/text_field.h"
+#include "testing/asked_bus.h"
+
+namespace lapwing {
+namespace {
+
+std::string sentence(EventKind kind, auto&& change) {
+  BusEvent event;
+  event.kind = kind;
+  event.pid = 12;
+  event.uid = 1000;
+  event.name = "es-logger";
+  change(event);
+  return sentence_of(event);
+}
+
+TEST_CASE("Each kind of event is a sentence") {
+  CHECK(sentence(EventKind::kAttached, [](BusEvent&) {}) ==
+        "es-logger (pid 12, user 1000) attached");
+  CHECK(
+      sentence(EventKind::kDetached,
+               [](BusEvent& event) {
+                 event.position = 900;
+                 event.records = 800;
+                 event.gaps = 1;
+                 event.lost = 100;
+               }) ==
+      "es-logger (pid 12, user 1000) left at sequence 900: 800 records, 1 gap, 100 lost, 0 filled "
+      "from the journal");
+  CHECK(sentence(EventKind::kLoss, [](BusEvent& event) {
+          event.lost = 1;
+          event.gaps = 2;
+          event.position = 7;
+        }) == "es-logger (pid 12, user 1000) lost 1 record in 2 gaps before sequence 7");
+  CHECK(sentence(EventKind::kRefused, [](BusEvent& event) {
+          event.name.clear();
+          event.reason = DropReason::kPeerNotAllowed;
+          event.text = "not\nin the group";
+        }) == "a client (pid 12, user 1000) was refused (peer-not-allowed): not?in the group");
+  CHECK(sentence(EventKind::kStall, [](BusEvent& event) { event.count = 1; }) ==
+        "1 publish waited for the journal for more than a millisecond");
+  CHECK(sentence(EventKind::kJournalFailed, [](BusEvent& event) { event.sys_errno = ENOSPC; }) ==
+        "the journal failed: No space left on device");
+  CHECK(sentence(EventKind{77}, [](BusEvent&) {}) ==
+        "event of kind 77, which this release does not know");
+  CHECK(std::string(name_of(EventKind{77})) == "unknown");
+}
+
+TEST_CASE("What is lost, or will be, is bad; who leaves without losses is not") {
+  const auto bad = [](EventKind kind, std::uint64_t lost = 0) {
+    BusEvent event;
+    event.kind = kind;
+    event.lost = lost;
+    return is_bad(event);
+  };
+  CHECK(bad(EventKind::kLoss));
+  CHECK(bad(EventKind::kJournalShed));
+  CHECK(bad(EventKind::kDetached, 1));
+  CHECK_FALSE(bad(EventKind::kDetached));
+  CHECK_FALSE(bad(EventKind::kAttached));
+}
+
+TEST_CASE("A publisher says who came, what it lost, and with what it left") {
+  TestBus bus;
+  bus.start();
+  bus.publish(100);
+  {
+    ReportFrame report = report_frame(50);
+    report.gaps = 0;
+    report.lost = 0;
+    ControlClient client = reporting(bus, "reader", false, report);
+    report.gaps = 1;
+    report.lost = 9;
+    client.report(report);
+    bus.turn();
+  }
+  bus.turn();
+  const auto ask = [&](std::uint64_t after) {
+    auto events = beside(bus, [&] { return ask_events(bus.directory(), after); });
+    REQUIRE(events.ok());
+    return *std::move(events);
+  };
+  const BusEvents all = ask(0);
+  REQUIRE(all.events.size() == 3);
+  CHECK(all.newest == 3);
+  CHECK(all.events[0].kind == EventKind::kAttached);
+  CHECK(all.events[0].name == "reader");
+  CHECK(all.events[1].kind == EventKind::kLoss);
+  CHECK(all.events[1].lost == 9);
+  CHECK(all.events[2].kind == EventKind::kDetached);
+  CHECK(all.events[2].position == 50);
+  CHECK(all.events[2].lost == 9);
+  CHECK(ask(2).events.size() == 1);
+  CHECK(ask(3).events.empty());
+  CHECK(ask(1'000).events.empty());  // of a publisher before this one, say
+}
+
+TEST_CASE("Without a publisher there is nobody to be asked") {
+  TestBus bus;
+  bus.begin_session();
+  CHECK_FALSE(ask_events(bus.directory()).ok());
+}
+
+}  // namespace
+}  // namespace lapwing
