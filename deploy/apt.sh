@@ -17,13 +17,14 @@ installed() {
   [[ $(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null) == installed ]]
 }
 
-# As root, or by sudo. It waits for whoever else holds apt's lock.
+# What makes a command root's. Without a terminal nobody could type a password: fail rather than wait.
+as_root=()
+if [[ $EUID -ne 0 ]]; then
+  if [[ -t 0 ]]; then as_root=(sudo); else as_root=(sudo -n); fi
+fi
+
+# It waits for whoever else holds apt's lock.
 apt() {
-  local as_root=()
-  # Without a terminal nobody could type a password: fail rather than wait.
-  if [[ $EUID -ne 0 ]]; then
-    if [[ -t 0 ]]; then as_root=(sudo); else as_root=(sudo -n); fi
-  fi
   "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
     apt-get --quiet --quiet --option DPkg::Lock::Timeout=300 "$@" </dev/null
 }
