@@ -334,6 +334,13 @@ void add_policy_options(CLI::App& command, FollowOptions& options, bool keeps_st
       ->capture_default_str()
       ->check(CLI::IsMember(policies));
   add_wait_option(command, options.wait, "records");
+  command
+      .add_option("--measure", options.measure,
+                  "measure the age of one record in N where it is delivered, for `lapwing "
+                  "subscribers --json` and `lapwing top`; only of records that have a time of "
+                  "publishing, which DBN has not")
+      ->check(whole_number(1, std::numeric_limits<std::uint32_t>::max()))
+      ->type_name("N");
 }
 
 absl::StatusOr<SubscriberOptions> to_subscriber_options(const FollowOptions& options,
@@ -347,6 +354,7 @@ absl::StatusOr<SubscriberOptions> to_subscriber_options(const FollowOptions& opt
   subscriber.on_gap = parse_on_gap(options.on_gap);
   subscriber.wait = parse_wait(options.wait);
   subscriber.reattach = to_duration(options.reattach_seconds);
+  subscriber.measure_every = options.measure;
   return subscriber;
 }
 

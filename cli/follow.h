@@ -33,6 +33,7 @@ struct FollowOptions {
   std::string wait = "backoff";
   double reattach_seconds = 30;
   std::uint64_t count = 0;      // 0: no limit
+  std::uint32_t measure = 0;    // 0: no ages
   Sequence last = kNoSequence;  // nothing beyond it is delivered; 0: no limit
   bool until_closed = false;
   bool summary = false;
@@ -43,7 +44,7 @@ void add_bus_option(CLI::App& command, std::string& bus);
 void add_follow_options(CLI::App& command, FollowOptions& options);
 // --until-closed, --reattach, --summary alone.
 void add_end_options(CLI::App& command, FollowOptions& options);
-// --on-gap and --wait. `keeps_state`: a checkpoint can stand for the records of a gap.
+// --on-gap, --wait and --measure. `keeps_state`: a checkpoint can stand for the records of a gap.
 void add_policy_options(CLI::App& command, FollowOptions& options, bool keeps_state = false);
 
 // Turns the texts into a subscriber's options. Errors: kInvalidArgument with the forms that exist.

@@ -4,6 +4,7 @@ import csv
 import json
 import os
 import pathlib
+import subprocess
 import time
 import unittest
 
@@ -40,6 +41,28 @@ class StampedRecords(SignalsTest):
         self.assertGreater(latency["p50"], 0)
         self.assertLess(latency["max"], took_ns * 1.1)
         self.assertEqual(summary["not_measured"], {"negative": 0, "unstamped": 1})
+
+    def test_a_subscriber_reports_the_ages_that_it_is_to_measure(self):
+        program = pathlib.Path(os.environ.get("LAPWING_BUILD_DIR", "")) / "tests" / "signals"
+        publisher = harness.Running([str(program), self.bus, "0", "live"], self.folder, "signals",
+                                    stdin=subprocess.PIPE)
+        self.running.append(publisher)
+        self.addCleanup(publisher.process.stdin.close)
+        for number, options in enumerate(((), ("--measure", 7))):
+            self.start(f"tail{number}", "tail", "--format", "none", "--reattach",
+                       harness.HANG_SECONDS, *options)
+
+        def reported():
+            asked = self.start("subscribers", "subscribers", "--json")
+            if asked.wait() != 0:
+                return None  # no publisher yet
+            ages = [one["latency"] for one in json.loads(asked.out())["subscribers"]]
+            return ages if len(ages) == 2 and any(ages) else None
+        ages = self.until("ages", reported)
+        (measured,) = [one for one in ages if one]
+        self.assertEqual(measured["every"], 7)
+        self.assertGreater(measured["count"], 0)
+        self.assertIn(None, ages)  # not measured is not 0
 
     def test_latency_is_of_the_records_that_are_shown(self):
         self.publish("stamped")

@@ -1,6 +1,10 @@
-// signals BUS RECORDS [stamped]: publishes that many records of a struct that describes itself, and
-// closes; with `stamped` of one that has a time of publishing, and the last of them without it. What
-// described_records_test.py shows with the program's commands.
+// signals BUS RECORDS [stamped|live]: publishes that many records of a struct that describes itself,
+// and closes; with `stamped` of one that has a time of publishing, and the last of them without it;
+// with `live` the latter, every millisecond one until standard input ends, and RECORDS is not used.
+// What described_records_test.py and monitoring_test.py show with the program's commands.
+#include <poll.h>
+#include <unistd.h>
+
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -52,6 +56,20 @@ int publish_fills(const char* bus, std::uint32_t records) {
   return (*publisher)->close().ok() ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
+int publish_live(const char* bus) {
+  auto publisher = TypedPublisher<Fill>::open({.directory = bus});
+  if (!publisher.ok()) {
+    std::fprintf(stderr, "signals: %s\n", publisher.status().ToString().c_str());
+    return EXIT_FAILURE;
+  }
+  pollfd input{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0};
+  for (std::uint32_t n = 0; poll(&input, 1, 1) == 0; ++n) {
+    const Fill fill{.time = kFillTime, .sent = 0, .instrument = n % kInstruments};
+    if (publisher->publish(fill) == kNoSequence) return EXIT_FAILURE;
+  }
+  return (*publisher)->close().ok() ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
 int publish(const char* bus, std::uint32_t records) {
   auto publisher = TypedPublisher<Signal>::open({.directory = bus});
   if (!publisher.ok()) {
@@ -70,6 +88,9 @@ int publish(const char* bus, std::uint32_t records) {
 int main(int count, char** arguments) {
   if (count != 3 && count != 4) return EXIT_FAILURE;
   const auto records = static_cast<std::uint32_t>(std::strtoul(arguments[2], nullptr, 10));
+  if (count == 4 && std::strcmp(arguments[3], "live") == 0) {
+    return lapwing::publish_live(arguments[1]);
+  }
   const bool stamped = count == 4 && std::strcmp(arguments[3], "stamped") == 0;
   return stamped ? lapwing::publish_fills(arguments[1], records)
                  : lapwing::publish(arguments[1], records);
