@@ -24,6 +24,7 @@
 #include "cli/standard_streams.h"
 #include "cli/stop_signal.h"
 #include "lapwing/order_books.h"
+#include "monitor/json_text.h"
 #include "os/kernel.h"
 #include "subscribers/instrument_filter.h"
 

@@ -9,7 +9,8 @@
 #include "absl/strings/str_format.h"
 #include "cli/record_format.h"
 #include "cli/say.h"
-#include "cli/time_text.h"
+#include "monitor/json_text.h"
+#include "monitor/time_text.h"
 
 namespace lapwing::cli {
 namespace {

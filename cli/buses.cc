@@ -10,9 +10,10 @@
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
 #include "cli/say.h"
-#include "cli/status_json.h"
 #include "monitor/bus_search.h"
+#include "monitor/json_text.h"
 #include "monitor/publisher_state.h"
+#include "monitor/status_json.h"
 
 namespace lapwing::cli {
 namespace {

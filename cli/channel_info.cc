@@ -8,9 +8,10 @@
 #include "absl/strings/str_format.h"
 #include "cli/exit_codes.h"
 #include "cli/say.h"
-#include "cli/status_json.h"
 #include "lapwing/error.h"
 #include "monitor/channel_status.h"
+#include "monitor/json_text.h"
+#include "monitor/status_json.h"
 
 namespace lapwing::cli {
 namespace {

@@ -21,6 +21,7 @@
 #include "cli/say.h"
 #include "cli/stop_signal.h"
 #include "lapwing/checkpointer.h"
+#include "monitor/json_text.h"
 #include "os/kernel.h"
 #include "snapshot/bus_directory.h"
 

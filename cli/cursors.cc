@@ -9,8 +9,9 @@
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
 #include "cli/say.h"
-#include "cli/time_text.h"
 #include "lapwing/error.h"
+#include "monitor/json_text.h"
+#include "monitor/time_text.h"
 #include "os/posix_io.h"
 #include "subscribers/cursor_file.h"
 

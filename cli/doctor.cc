@@ -16,10 +16,11 @@
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
 #include "cli/say.h"
-#include "cli/status_json.h"
 #include "lapwing/detail/slot_layout.h"
 #include "lapwing/publisher.h"
 #include "monitor/doctor/examination.h"
+#include "monitor/json_text.h"
+#include "monitor/status_json.h"
 #include "proto/ring_layout.h"
 #include "snapshot/bus_directory.h"
 

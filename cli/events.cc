@@ -8,9 +8,10 @@
 #include "cli/exit_codes.h"
 #include "cli/follow.h"
 #include "cli/say.h"
-#include "cli/status_json.h"
-#include "cli/time_text.h"
 #include "monitor/bus_event.h"
+#include "monitor/json_text.h"
+#include "monitor/status_json.h"
+#include "monitor/time_text.h"
 
 namespace lapwing::cli {
 namespace {

@@ -16,6 +16,7 @@
 #include "cli/say.h"
 #include "cli/stop_signal.h"
 #include "cli/wait_option.h"
+#include "monitor/json_text.h"
 #include "os/kernel.h"
 #include "snapshot/fold/entry_digest.h"
 

@@ -12,9 +12,10 @@
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
 #include "cli/say.h"
-#include "cli/status_json.h"
-#include "cli/time_text.h"
 #include "monitor/bus_status.h"
+#include "monitor/json_text.h"
+#include "monitor/status_json.h"
+#include "monitor/time_text.h"
 #include "snapshot/schema/field_names.h"
 
 namespace lapwing::cli {

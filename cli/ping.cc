@@ -25,6 +25,7 @@
 #include "lapwing/detail/channel_layout.h"
 #include "lapwing/duplex.h"
 #include "lapwing/histogram.h"
+#include "monitor/json_text.h"
 #include "os/kernel.h"
 
 namespace lapwing::cli {

@@ -17,6 +17,7 @@
 #include "cli/say.h"
 #include "cli/standard_streams.h"
 #include "cli/stop_signal.h"
+#include "monitor/json_text.h"
 #include "os/kernel.h"
 
 namespace lapwing::cli {

@@ -19,6 +19,7 @@
 #include "cli/thread_options.h"
 #include "lapwing/histogram.h"
 #include "lapwing/publisher.h"
+#include "monitor/json_text.h"
 #include "os/kernel.h"
 #include "publisher/feeds/feed.h"
 #include "publisher/feeds/pacer.h"

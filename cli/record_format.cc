@@ -11,8 +11,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
-#include "cli/time_text.h"
 #include "lapwing/dbn.h"
+#include "monitor/time_text.h"
 #include "snapshot/schema/field_reader.h"
 
 namespace lapwing::cli {

@@ -12,6 +12,7 @@
 #include "cli/progress.h"
 #include "cli/say.h"
 #include "cli/verify_report.h"
+#include "monitor/json_text.h"
 #include "os/exclusive_lock.h"
 #include "os/kernel.h"
 #include "os/posix_io.h"

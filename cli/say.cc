@@ -10,9 +10,4 @@ void say(const std::string& line) {
   std::cerr << absl::StrCat("lapwing: ", printable(line), "\n");
 }
 
-std::string json_text(const nlohmann::ordered_json& json, int indent) {
-  return json.dump(indent, ' ', /*ensure_ascii=*/true,
-                   nlohmann::ordered_json::error_handler_t::replace);
-}
-
 }  // namespace lapwing::cli

@@ -9,8 +9,9 @@
 #include "cli/exit_codes.h"
 #include "cli/follow.h"
 #include "cli/say.h"
-#include "cli/status_json.h"
 #include "monitor/bus_status.h"
+#include "monitor/json_text.h"
+#include "monitor/status_json.h"
 
 namespace lapwing::cli {
 namespace {

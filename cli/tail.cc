@@ -18,6 +18,7 @@
 #include "cli/stop_signal.h"
 #include "lapwing/conflation.h"
 #include "lapwing/fold.h"
+#include "monitor/json_text.h"
 #include "os/kernel.h"
 #include "subscribers/instrument_filter.h"
 

@@ -17,13 +17,14 @@
 #include "cli/exit_codes.h"
 #include "cli/say.h"
 #include "cli/standard_streams.h"
-#include "cli/status_json.h"
 #include "cli/stop_signal.h"
-#include "cli/time_text.h"
 #include "cli/top/controls.h"
 #include "cli/top/terminal.h"
 #include "cli/top/views.h"
+#include "monitor/json_text.h"
 #include "monitor/machine_monitor.h"
+#include "monitor/status_json.h"
+#include "monitor/time_text.h"
 #include "os/kernel.h"
 
 namespace lapwing::cli {

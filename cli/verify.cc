@@ -9,6 +9,7 @@
 #include "cli/progress.h"
 #include "cli/say.h"
 #include "cli/verify_report.h"
+#include "monitor/json_text.h"
 #include "os/posix_io.h"
 
 namespace lapwing::cli {

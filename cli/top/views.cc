@@ -10,7 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "cli/time_text.h"
+#include "monitor/time_text.h"
 #include "os/printable.h"
 
 namespace lapwing::cli {

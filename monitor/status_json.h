@@ -13,7 +13,7 @@
 #include "monitor/doctor/finding.h"
 #include "monitor/machine_monitor.h"
 
-namespace lapwing::cli {
+namespace lapwing {
 
 // A bus that was found, and its ring or why it cannot be read.
 struct BusLine {
@@ -29,4 +29,4 @@ nlohmann::ordered_json channels_json(const ChannelList& list);
 nlohmann::ordered_json machine_json(const MachineReading& reading);
 nlohmann::ordered_json findings_json(const std::vector<Finding>& findings);
 
-}  // namespace lapwing::cli
+}  // namespace lapwing

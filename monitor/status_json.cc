@@ -1,4 +1,4 @@
-#include "cli/status_json.h"
+#include "monitor/status_json.h"
 
 #include <array>
 #include <string>
@@ -7,16 +7,15 @@
 #include <vector>
 
 #include "bus/control/drop_log.h"
-#include "cli/say.h"
-#include "cli/time_text.h"
 #include "monitor/publisher_state.h"
+#include "monitor/time_text.h"
+#include "os/kernel.h"
+#include "os/printable.h"
 
-namespace lapwing::cli {
+namespace lapwing {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-constexpr std::uint64_t kNsPerMs = 1'000'000;
 
 template <typename Status>
 Json list_json(const std::vector<Status>& list, Json (*json_of)(const Status&)) {
@@ -324,4 +323,4 @@ nlohmann::ordered_json findings_json(const std::vector<Finding>& findings) {
   return json;
 }
 
-}  // namespace lapwing::cli
+}  // namespace lapwing
