@@ -27,13 +27,14 @@ void BusMonitor::attach(std::uint64_t now_ns) {
   const absl::StatusOr<BusDescription> bus = read_bus_description(directory_);
   why_no_ring_ = bus.status();
   if (!bus.ok()) return;
-  name_ = bus->name;
+  description_ = *bus;
   absl::StatusOr<OpenRing> ring = open_described_ring(directory_, *bus);
   if (ring.ok() && ring_ && ring_->path() == ring->path()) return;
   absl::StatusOr<RingWordsMap> words =
       ring.ok() ? RingWordsMap::attach(*ring) : absl::StatusOr<RingWordsMap>(ring.status());
   why_no_ring_ =
       bus->closed ? make_error(Errc::kNotFound, "the session was closed") : words.status();
+  journal_again_ns_ = 0;
   ring_.reset();
   words_.reset();
   client_.reset();
@@ -85,14 +86,25 @@ void BusMonitor::list_checkpoints(std::uint64_t now_ns) {
   checkpoints_ = read_checkpoints(directory_).value_or(std::vector<CheckpointStatus>());
 }
 
+void BusMonitor::read_journal(std::uint64_t now_ns) {
+  if (now_ns < journal_again_ns_) return;
+  journal_again_ns_ = now_ns + kJournalNs;
+  journal_ = read_journal_facts(description_.journal_root);
+}
+
 BusReading BusMonitor::read(std::uint64_t now_ns) {
   sample(now_ns);
   list_checkpoints(now_ns);
+  read_journal(now_ns);
   BusReading reading{.directory = directory_,
-                     .name = name_,
+                     .name = description_.name,
+                     .schema = description_.schema,
+                     .journal_writer = description_.journal_writer,
+                     .capacity = description_.capacity,
                      .ring = ring_status(),
                      .rate = heads_.rate(kRateWindowNs),
                      .subscribers = make_error(Errc::kPublisherGone, "no publisher runs"),
+                     .journal = journal_,
                      .checkpoints = checkpoints_,
                      .events = {events_.begin(), events_.end()}};
   if (!reading.ring.ok()) return reading;

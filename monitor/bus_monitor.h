@@ -26,12 +26,15 @@
 #include "monitor/checkpoint_status.h"
 #include "monitor/head_history.h"
 #include "monitor/publisher_state.h"
+#include "snapshot/bus_directory.h"
 
 namespace lapwing {
 
 inline constexpr std::uint64_t kReattachNs = 1'000'000'000;
 inline constexpr std::uint64_t kRateWindowNs = 1'000'000'000;
 inline constexpr std::uint64_t kCheckpointsNs = 5'000'000'000;  // between two looks at their files
+
+inline constexpr std::uint64_t kJournalNs = 10'000'000'000;  // between two looks at its files
 
 struct SubscriberReading {
   SubscriberStatus status;
@@ -46,11 +49,15 @@ struct SubscriberReading {
 struct BusReading {
   std::string directory;
   std::string name;
+  std::string schema;  // and the next two: what bus.json says
+  std::string journal_writer;
+  std::uint64_t capacity = 0;                      // slots
   absl::StatusOr<RingStatus> ring;                 // kNotFound: the bus is closed
   PublisherState state = PublisherState::kClosed;  // by `ring`
   double rate = 0;                                 // records a second
   // Or why nothing is known: the publisher is not running, or did not answer.
   absl::StatusOr<std::vector<SubscriberReading>> subscribers;
+  absl::StatusOr<JournalFacts> journal;  // read every kJournalNs
   std::uint64_t clients_refused = 0;
   std::uint64_t clients_dropped = 0;
   std::array<std::uint64_t, kDropReasons> clients_by_reason{};  // as of PublisherStatus
@@ -77,6 +84,7 @@ class BusMonitor {
 
   void attach(std::uint64_t now_ns);
   absl::StatusOr<RingStatus> ring_status() const;
+  void read_journal(std::uint64_t now_ns);
   absl::StatusOr<PublisherStatus> ask(Sequence head);
   void ask_events(std::uint64_t deadline_ns);
   void list_checkpoints(std::uint64_t now_ns);
@@ -84,7 +92,9 @@ class BusMonitor {
   void measure_delay(SubscriberReading& reading, std::uint64_t now_ns) const;
 
   std::string directory_;
-  std::string name_;
+  BusDescription description_;  // as it was last read
+  absl::StatusOr<JournalFacts> journal_;
+  std::uint64_t journal_again_ns_ = 0;
   absl::Status why_no_ring_;
   std::uint64_t attach_again_ns_ = 0;
   std::optional<OpenRing> ring_;

@@ -154,6 +154,28 @@ absl::StatusOr<BusStatus> gather_bus_status(const std::string& directory) {
                    .journal_size = size};
 }
 
+absl::StatusOr<JournalFacts> read_journal_facts(const std::string& journal_root) {
+  if (journal_root.empty()) return JournalFacts{};
+  PosixDisk disk;
+  const absl::StatusOr<std::vector<SessionRecord>> sessions = read_sessions(disk, journal_root);
+  const absl::StatusOr<JournalSize> size = read_journal_size(disk, journal_root, sessions);
+  if (!size.ok()) return size.status();
+  const absl::StatusOr<std::uint64_t> free = disk.free_bytes(journal_root);
+  if (!free.ok()) return free.status();
+  JournalFacts facts{.is_kept = true,
+                     .sessions = sessions->size(),
+                     .void_records = 0,
+                     .size_bytes = size->bytes,
+                     .free_bytes = *free};
+  for (const SessionRecord& session : *sessions) {
+    // Another journal's sequences begin at 1 again.
+    if (!session.end || session.begin.journal_id != sessions->back().begin.journal_id) continue;
+    if (session.end->void_first == 0) continue;
+    facts.void_records += session.end->void_last - session.end->void_first + 1;
+  }
+  return facts;
+}
+
 bool is_recent(const SubscriberInfoFrame& info, std::uint64_t now_wall_ns) {
   return info.head_seen != 0 && now_wall_ns < after_ns(info.reported_wall_ns, kReportFreshNs);
 }

@@ -116,6 +116,15 @@ struct PublisherStatus {
   std::array<std::uint64_t, kDropReasons> clients_by_reason{};
 };
 
+// What the journal's files say, in numbers.
+struct JournalFacts {
+  bool is_kept = false;  // false: this bus keeps no journal, and the rest is 0
+  std::uint64_t sessions = 0;
+  std::uint64_t void_records = 0;  // sequences that no record has, after power cuts
+  std::uint64_t size_bytes = 0;    // as of JournalSize
+  std::uint64_t free_bytes = 0;    // of its file system
+};
+
 struct BusStatus {
   std::string directory;  // as it was asked for
   BusDescription description;
@@ -128,6 +137,9 @@ struct BusStatus {
 
 // Errors: those of read_bus_description. What else is wrong stands in the parts.
 absl::StatusOr<BusStatus> gather_bus_status(const std::string& directory);
+
+// Opens each segment of the journal. Errors: those of SessionLog::open_read_only, kSystem.
+absl::StatusOr<JournalFacts> read_journal_facts(const std::string& journal_root);
 
 RingStatus status_of(const OpenRing& ring, const RingWords& words);
 
