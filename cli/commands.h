@@ -29,6 +29,7 @@ void add_pipe(CLI::App& app, Run& run);
 void add_ping(CLI::App& app, Run& run);
 void add_buses(CLI::App& app, Run& run);
 void add_top(CLI::App& app, Run& run);
+void add_serve(CLI::App& app, Run& run);
 void add_health(CLI::App& app, Run& run);
 void add_doctor(CLI::App& app, Run& run);
 void add_completion(CLI::App& app, Run& run);

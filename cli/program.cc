@@ -45,6 +45,7 @@ void add_program(CLI::App& app, Run& run) {
   add_ping(app, run);
   add_buses(app, run);
   add_top(app, run);
+  add_serve(app, run);
   add_health(app, run);
   add_doctor(app, run);
   add_completion(app, run);

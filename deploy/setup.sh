@@ -19,6 +19,7 @@ packages=(
   libxxhash-dev libzstd-dev zstd                       # checksums; compressed DBN
   libcli11-dev nlohmann-json3-dev                      # the command line; bus.json
   libncurses-dev                                       # `lapwing top`
+  libssl-dev prometheus-cpp-dev                        # `lapwing serve`: TLS, metrics
   librocksdb-dev                                       # checkpoints
   catch2 libbenchmark-dev                              # tests and benchmarks
   fio                                                  # the floor of sustained publishing
@@ -28,6 +29,7 @@ packages=(
   valgrind                                             # instructions of a publish, counted
   python3-matplotlib                                   # the pictures of a benchmark's report
   python3 python3-venv ca-certificates                 # house rules; tests that need a registry
+  prometheus                                           # promtool checks the metrics
   python3-pexpect python3-pyte                         # `lapwing top` in a terminal, tested
   e2fsprogs util-linux mount                           # tests that cut the power of a loop device
 )

@@ -16,8 +16,8 @@ import mbo_records as mbo
 DONE, OTHER, USAGE = 0, 1, 2
 CLI = pathlib.Path(__file__).resolve().parents[2] / "cli"
 COMMANDS = ("publish", "tail", "book", "record", "export", "checkpoint", "info", "verify", "repair",
-            "state", "subscribers", "events", "cursors", "pipe", "ping", "buses", "top", "health", "doctor",
-            "completion", "manual")
+            "state", "subscribers", "events", "cursors", "pipe", "ping", "buses", "top", "serve", "health",
+            "doctor", "completion", "manual")
 RECORDS, LARGE = 3000, 1_200_000
 KEY = 42                       # of the examples' kv16 bus
 INSTRUMENT, ORDER = 17_077, 6_411_802
@@ -165,6 +165,9 @@ class OfBuses(ExamplesTest):
                        '"caught-up"' in process.out() or not process.alive())
             self.assertTrue(process.alive(), f"{line}: {process.err()}")
             process.stop()
+        if "lapwing serve" in line:
+            self.until("its address", lambda: process.out().endswith("\n"))
+            process.stop()
         if "--linger" in line:
             self.until_head(1_000_000, bus=bus)
             process.stop()
@@ -248,6 +251,21 @@ class OfTop(ExamplesTest):
         self.assertEqual(process.stop(), DONE, process.err())
 
 
+class OfServe(ExamplesTest):
+    """Every example of `lapwing serve`; serve_test.py asks it."""
+
+    FIXED_PORT, SOCKET = "lapwing serve", "lapwing serve --listen unix:./lapwing.sock"
+
+    def test_each_runs(self):
+        self.assertEqual({line for line in examples_of(help_of("serve")) if "--bus" not in line},
+                         {self.FIXED_PORT, self.SOCKET})
+        for name, line in (("port", self.FIXED_PORT), ("socket", self.SOCKET)):
+            process = self.shell(name, line, self.folder)
+            self.until("an answer", lambda: process.out().endswith("\n") or not process.alive())
+            if "port is taken" not in process.err():  # by whoever else runs here
+                self.assertEqual(process.stop(), DONE, process.err())
+
+
 class OfChannels(ExamplesTest):
     """Every example with a socket, beside its other side."""
 
@@ -287,7 +305,7 @@ class OfChannels(ExamplesTest):
     def test_these_are_all(self):
         texts = [help_of()] + [help_of(command) for command in COMMANDS]
         printed = {line for text in texts for line in examples_of(text) if "--bus" not in line}
-        for command in ("cursors", "top", *OfTheMachine.COMMANDS):
+        for command in ("cursors", "top", "serve", *OfTheMachine.COMMANDS):
             printed -= set(examples_of(help_of(command)))
         self.assertEqual(printed, {self.LISTEN, self.CONNECT, self.SEND, self.RECEIVE, self.LINES,
                                    self.TAKE_OVER, self.TAIL, self.ECHO, *self.PINGS, *self.INFO})

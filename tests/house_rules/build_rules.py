@@ -8,6 +8,8 @@ from code_rules import LAYER_USES
 LINKED_BY = {
     r"PkgConfig::URING|\bliburing\b|\buring\b": {"lapwing_uring", "headers_compile_alone", "lapwing_package"},
     r"RocksDB::|PkgConfig::ROCKSDB|\brocksdb\b": {"lapwing_checkpointer", "lapwing_checkpoints_package"},
+    r"OpenSSL::": {"lapwing_http"},
+    r"prometheus-cpp::": {"lapwing_metrics"},
 }
 FINDERS = {"find_package", "pkg_check_modules", "find_library", "find_path"}
 
@@ -71,7 +73,7 @@ def link_directions(tree):
 
 
 def external_libraries(tree):
-    """liburing is linked by the write queue alone, RocksDB by the checkpointer alone."""
+    """liburing is linked by the write queue alone, RocksDB by the checkpointer, OpenSSL by the server."""
     for source in tree.cmake():
         for line, command, arguments in commands(source):
             if command in FINDERS or not arguments or source.layer == "bench":

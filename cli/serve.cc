@@ -1,0 +1,165 @@
+// lapwing serve: buses and subscribers for browsers and Prometheus, over HTTP.
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "cli/command_help.h"
+#include "cli/commands.h"
+#include "cli/duration_option.h"
+#include "cli/exit_codes.h"
+#include "cli/standard_streams.h"
+#include "cli/stop_signal.h"
+#include "lapwing/error.h"
+#include "monitor/http/server.h"
+#include "monitor/http/token.h"
+#include "os/kernel.h"
+
+namespace lapwing::cli {
+namespace {
+
+constexpr char kAbout[] =
+    "Serve what `top` shows to browsers and to Prometheus.\n\n"
+    "  lapwing serve\n"
+    "  lapwing serve --bus ./es --expect es:logger --listen 127.0.0.1:0   at a free port\n"
+    "  lapwing serve --listen unix:./lapwing.sock\n\n"
+    "It prints the address, with a token that every request needs: as `Authorization: Bearer\n"
+    "TOKEN`, or as the cookie that the page gets. /healthz and /readyz need none, nor does a\n"
+    "socket in the file system, which only its owner can open. An address that is not loopback\n"
+    "needs --tls-cert and --tls-key.\n\n"
+    "/metrics is for Prometheus, /api/v1/buses is the JSON of `top --json`, and /api/v1/stream a\n"
+    "WebSocket with a message of that for each reading.";
+
+// Connections and what else is open. What is beyond waits.
+constexpr rlim_t kDescriptors = kConnectionsMax + kRefusalsMax + 4096;
+
+struct ServeOptions {
+  std::vector<std::string> buses;
+  std::vector<std::string> expected;
+  std::string listen = "127.0.0.1:9477";
+  std::string token_file;
+  std::vector<std::string> hosts;
+  std::string tls_certificate;
+  std::string tls_key;
+  std::uint64_t interval_ns = kNsPerSecond;
+};
+
+absl::StatusOr<std::vector<ExpectedSubscriber>> parse_expected(
+    const std::vector<std::string>& texts) {
+  std::vector<ExpectedSubscriber> expected;
+  for (const std::string& text : texts) {
+    const std::size_t colon = text.find(':');
+    if (colon == std::string::npos || colon == 0 || colon + 1 == text.size()) {
+      return make_error(Errc::kInvalidArgument,
+                        absl::StrCat("--expect ", text, " is not BUS:NAME"));
+    }
+    expected.push_back({text.substr(0, colon), text.substr(colon + 1)});
+  }
+  return expected;
+}
+
+absl::StatusOr<ServerOptions> server_options(const ServeOptions& options) {
+  absl::StatusOr<ListenAddress> listen = parse_listen_address(options.listen);
+  if (!listen.ok()) return listen.status();
+  if (options.tls_certificate.empty() != options.tls_key.empty()) {
+    return make_error(Errc::kInvalidArgument, "--tls-cert and --tls-key go together");
+  }
+  if (!listen->is_loopback && options.tls_key.empty()) {
+    return make_error(Errc::kInvalidArgument,
+                      absl::StrCat(options.listen,
+                                   " is not loopback: the token would cross the "
+                                   "network in the clear; give --tls-cert and "
+                                   "--tls-key"));
+  }
+  if (listen->is_local() && !(options.tls_key.empty() && options.token_file.empty())) {
+    return make_error(Errc::kInvalidArgument,
+                      "a socket in the file system takes neither a token nor TLS");
+  }
+  absl::StatusOr<std::vector<ExpectedSubscriber>> expected = parse_expected(options.expected);
+  if (!expected.ok()) return expected.status();
+  absl::StatusOr<std::string> token = std::string();
+  if (!listen->is_local()) {
+    token = options.token_file.empty() ? make_token() : read_token(options.token_file);
+  }
+  if (!token.ok()) return token.status();
+  return ServerOptions{
+      .listen = *std::move(listen),
+      .tls_certificate = options.tls_certificate,
+      .tls_key = options.tls_key,
+      .gate = {.token = *std::move(token), .hosts = options.hosts},
+      .buses = options.buses,
+      .interval_ns = options.interval_ns,
+      .metrics = {.version = LAPWING_VERSION, .revision = "", .expected = *std::move(expected)}};
+}
+
+void raise_descriptors() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= kDescriptors) return;
+  limit.rlim_cur = std::min(kDescriptors, limit.rlim_max);
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+std::string address_of(const ServerOptions& options, std::uint16_t port) {
+  if (options.listen.is_local()) return absl::StrCat("unix:", options.listen.path);
+  const std::string& host = options.listen.address;
+  const bool is_v6 = host.find(':') != std::string::npos;
+  return absl::StrCat(options.tls_key.empty() ? "http://" : "https://", is_v6 ? "[" : "", host,
+                      is_v6 ? "]" : "", ":", port, "/");
+}
+
+int serve(const ServeOptions& given) {
+  catch_stop_signals();
+  const absl::StatusOr<ServerOptions> options = server_options(given);
+  if (!options.ok()) return fail(options.status());
+  raise_descriptors();
+  absl::StatusOr<HttpServer> server = HttpServer::open(*options);
+  if (!server.ok()) return fail(server.status());
+  if (const absl::Status started = server->start(); !started.ok()) return fail(started);
+  std::cout << address_of(*options, server->port());
+  if (!options->listen.is_local() && given.token_file.empty()) {
+    std::cout << "#token=" << options->gate.token;
+  }
+  std::cout << '\n';
+  if (const absl::Status written = flush_output(); !written.ok()) return fail(written);
+  while (!stop_requested()) sleep_unless_stopped(kNsPerSecond);
+  return kExitDone;
+}
+
+}  // namespace
+
+void add_serve(CLI::App& app, Run& run) {
+  auto options = std::make_shared<ServeOptions>();
+  CLI::App& command = add_command(app, "serve", kAbout);
+  command.add_option("--bus", options->buses, "directory of a bus; all of this machine without")
+      ->type_name("DIR");
+  command
+      .add_option("--expect", options->expected,
+                  "a subscriber that is to be there: its absence is a metric")
+      ->type_name("BUS:NAME");
+  command.add_option("--listen", options->listen, "an IP address and a port, or unix:PATH")
+      ->type_name("ADDRESS")
+      ->default_str("127.0.0.1:9477");
+  command
+      .add_option("--token-file", options->token_file,
+                  "file of this user, mode 0600, that holds the token")
+      ->type_name("FILE");
+  command
+      .add_option("--host", options->hosts,
+                  "a name by which browsers know this machine, besides localhost")
+      ->type_name("NAME");
+  command.add_option("--tls-cert", options->tls_certificate, "certificate chain, PEM")
+      ->type_name("FILE");
+  command.add_option("--tls-key", options->tls_key, "its private key, PEM")->type_name("FILE");
+  command.add_option("--interval", options->interval_ns, "between two readings")
+      ->transform(as_duration_ns())
+      ->type_name("DURATION")
+      ->default_str("1s");
+  command.callback([options, &run] { run = [options] { return serve(*options); }; });
+}
+
+}  // namespace lapwing::cli

@@ -1,0 +1,64 @@
+// Which requests may be answered: by Host and Origin, against web pages of other sites and names
+// that are pointed at this machine (DNS rebinding), and by the token.
+//
+// Thread safety: one thread. Time is passed in.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+
+namespace lapwing {
+
+inline constexpr std::size_t kWrongTokensPerSecondMax = 10;
+inline constexpr char kTokenCookie[] = "lapwing_token";
+
+// Of a request, as it came.
+struct Credentials {
+  absl::string_view host;
+  absl::string_view origin;         // empty: none
+  absl::string_view authorization;  // likewise
+  absl::string_view cookie;         // likewise
+};
+
+enum class Admission {
+  kAdmitted,
+  kWrongHost,    // 403
+  kWrongOrigin,  // 403
+  kNoToken,      // 401
+  kWrongToken,   // 401
+  kTooMany,      // 429: a wrong token, after kWrongTokensPerSecondMax others in this second
+};
+
+struct GateOptions {
+  std::string token;               // empty: none is needed
+  std::vector<std::string> hosts;  // names that Host may have, besides localhost
+  bool is_encrypted = false;       // then an Origin is https
+};
+
+class Gate {
+ public:
+  explicit Gate(GateOptions options) : options_(std::move(options)) {}
+
+  // Host and Origin alone. `local_address`: where the connection arrived, an IP address without a
+  // port; empty for a socket in the file system.
+  Admission check_site(const Credentials& credentials, absl::string_view local_address) const;
+  // The token of Authorization or, if there is none, of the cookie.
+  Admission check_token(const Credentials& credentials, std::uint64_t now_ns);
+  // A token that came otherwise.
+  Admission check_token(absl::string_view token, std::uint64_t now_ns);
+  bool needs_token() const { return !options_.token.empty(); }
+
+ private:
+  bool is_own_host(absl::string_view host, absl::string_view local_address) const;
+
+  GateOptions options_;
+  std::uint64_t second_began_ns_ = 0;
+  std::size_t wrong_tokens_ = 0;  // in this second
+};
+
+}  // namespace lapwing

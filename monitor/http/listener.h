@@ -1,0 +1,25 @@
+// The listening socket of the server.
+//
+// Thread safety: free functions.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "monitor/http/listen_address.h"
+#include "os/unique_fd.h"
+
+namespace lapwing {
+
+// A socket in the file system has the mode 0600 from its first moment; one that nobody listens on
+// any more is replaced. Errors: kBusTaken (somebody listens there), kNotALapwingFile (something else
+// is there), kPathTooLong, kNotPermitted, kNotFound, kSystem.
+absl::StatusOr<UniqueFd> listen_at(const ListenAddress& address);
+
+// 0 for a socket in the file system.
+std::uint16_t port_of(int fd);
+// The IP address at which a connection arrived; empty for a socket in the file system.
+std::string local_address_of(int fd);
+
+}  // namespace lapwing

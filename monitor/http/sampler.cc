@@ -1,0 +1,73 @@
+#include "monitor/http/sampler.h"
+
+#include <poll.h>
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "monitor/json_text.h"
+#include "monitor/machine_monitor.h"
+#include "monitor/status_json.h"
+#include "os/kernel.h"
+#include "os/start_thread.h"
+
+namespace lapwing {
+
+absl::StatusOr<std::unique_ptr<Sampler>> Sampler::start(SamplerOptions options, Sink sink) {
+  absl::StatusOr<UniqueFd> stop = make_eventfd();
+  if (!stop.ok()) return stop.status();
+  std::unique_ptr<Sampler> sampler(
+      new Sampler(std::move(options), std::move(sink), *std::move(stop)));
+  const absl::Status started =
+      start_thread(sampler->thread_, "lapwing-sample", [raw = sampler.get()] { raw->run(); });
+  if (!started.ok()) return started;
+  return sampler;
+}
+
+Sampler::~Sampler() {
+  if (!thread_.joinable()) return;
+  signal_eventfd(stop_.get());
+  thread_.join();
+}
+
+bool Sampler::is_stopped() const {
+  pollfd entry{stop_.get(), POLLIN, 0};
+  return poll(&entry, 1, 0) > 0;
+}
+
+void Sampler::run() {
+  MachineMonitor monitor(options_.buses);
+  MonitorCounts counts;
+  absl::StatusOr<ChannelList> channels = ChannelList();
+  std::uint64_t channels_again_ns = 0;
+  std::uint64_t due_ns = monotonic_ns();
+  while (!is_stopped()) {
+    const std::uint64_t began_ns = monotonic_ns();
+    if (began_ns < due_ns) {
+      monitor.sample(began_ns);
+      wait_readable(stop_.get(), std::min(kSampleNs, due_ns - began_ns));
+      continue;
+    }
+    due_ns = began_ns + options_.interval_ns;
+    const MachineReading reading = monitor.read(began_ns, wall_ns());
+    if (began_ns >= channels_again_ns) {
+      channels = gather_channel_status();
+      channels_again_ns = began_ns + kChannelsNs;
+    }
+    counts.add(reading, channels.status(), monotonic_ns() - began_ns);
+    auto snapshot = std::make_shared<Snapshot>();
+    snapshot->json = json_text(machine_json(reading));
+    snapshot->metrics = bus_metrics_text(reading, channels, counts, options_.metrics);
+    if (!options_.buses.empty()) {
+      for (const BusReading& bus : reading.buses) {
+        if (bus.ring.ok()) continue;
+        snapshot->not_sampled.push_back(
+            absl::StrCat(bus.directory, ": ", bus.ring.status().message()));
+      }
+    }
+    snapshot->taken_ns = monotonic_ns();
+    sink_(std::move(snapshot));
+  }
+}
+
+}  // namespace lapwing

@@ -1,0 +1,55 @@
+// Reads the buses of the machine again and again, in a thread of its own, and hands over each
+// reading: as JSON and as metrics, each serialised once.
+//
+// A publisher may take kPublisherAnswerNs to answer, and each is asked in turn: nothing but this
+// thread waits for them.
+//
+// Thread safety: one thread, the owner's. `sink` runs in the sampling thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "monitor/http/snapshot.h"
+#include "monitor/metrics/bus_metrics.h"
+#include "os/unique_fd.h"
+
+namespace lapwing {
+
+inline constexpr std::uint64_t kChannelsNs = 5'000'000'000;  // between two searches of /proc
+
+struct SamplerOptions {
+  std::vector<std::string> buses;
+  std::uint64_t interval_ns = 1'000'000'000;
+  MetricsOptions metrics;
+};
+
+class Sampler {
+ public:
+  using Sink = std::function<void(std::shared_ptr<const Snapshot>)>;
+
+  // Errors: kLimit, kSystem.
+  static absl::StatusOr<std::unique_ptr<Sampler>> start(SamplerOptions options, Sink sink);
+  Sampler(const Sampler&) = delete;
+  Sampler& operator=(const Sampler&) = delete;
+  ~Sampler();  // waits for the reading under way
+
+ private:
+  Sampler(SamplerOptions options, Sink sink, UniqueFd stop)
+      : options_(std::move(options)), sink_(std::move(sink)), stop_(std::move(stop)) {}
+  void run();
+  bool is_stopped() const;
+
+  const SamplerOptions options_;
+  const Sink sink_;
+  const UniqueFd stop_;  // readable: it is to end
+  std::thread thread_;
+};
+
+}  // namespace lapwing

@@ -1,0 +1,208 @@
+#include "monitor/http/server.h"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/ssl/context.hpp>
+#include <cerrno>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "lapwing/error.h"
+#include "monitor/http/connection.h"
+#include "monitor/http/listener.h"
+#include "monitor/http/sampler.h"
+#include "monitor/http/service.h"
+#include "monitor/http/stream_clients.h"
+#include "os/start_thread.h"
+
+namespace lapwing {
+namespace {
+
+using http_detail::ErrorCode;
+namespace asio = boost::asio;
+
+// What the kernel may hold for a client that takes nothing; it doubles the number.
+constexpr int kSendBufferBytes = 32 * 1024;
+constexpr std::chrono::milliseconds kAcceptPause{500};
+constexpr int kAcceptsAtOnce = 64;
+
+absl::StatusOr<asio::ssl::context> tls_context(const ServerOptions& options) {
+  asio::ssl::context context(asio::ssl::context::tls_server);
+  context.set_options(asio::ssl::context::default_workarounds | asio::ssl::context::no_sslv2 |
+                      asio::ssl::context::no_sslv3 | asio::ssl::context::no_tlsv1 |
+                      asio::ssl::context::no_tlsv1_1);
+  ErrorCode error;
+  context.use_certificate_chain_file(options.tls_certificate, error);
+  if (error) {
+    return make_error(
+        Errc::kInvalidArgument,
+        absl::StrCat("the certificate ", options.tls_certificate, ": ", error.message()));
+  }
+  context.use_private_key_file(options.tls_key, asio::ssl::context::pem, error);
+  if (error) {
+    return make_error(Errc::kInvalidArgument,
+                      absl::StrCat("the key ", options.tls_key, ": ", error.message()));
+  }
+  return context;
+}
+
+}  // namespace
+
+class HttpServer::State {
+ public:
+  State(ServerOptions options, UniqueFd listener, std::optional<asio::ssl::context> tls)
+      : options_(std::move(options)),
+        port_(port_of(listener.get())),
+        service_(options_.gate),
+        tls_(std::move(tls)),
+        listener_(context_, listener.release()),
+        pause_(context_) {}
+
+  ~State() {
+    sampler_.reset();
+    if (thread_.joinable()) {
+      asio::post(context_, [this] { context_.stop(); });
+      thread_.join();
+    }
+    if (options_.listen.is_local()) unlink(options_.listen.path.c_str());
+  }
+
+  absl::Status start() {
+    accept();
+    const absl::Status started = start_thread(thread_, "lapwing-http", [this] {
+      const auto work = asio::make_work_guard(context_);
+      context_.run();
+    });
+    if (!started.ok()) return started;
+    absl::StatusOr<std::unique_ptr<Sampler>> sampler = Sampler::start(
+        {.buses = options_.buses, .interval_ns = options_.interval_ns, .metrics = options_.metrics},
+        [this](std::shared_ptr<const Snapshot> snapshot) {
+          asio::post(context_, [this, snapshot = std::move(snapshot)] {
+            service_.set_snapshot(snapshot);
+            streams_.offer(snapshot);
+          });
+        });
+    if (!sampler.ok()) return sampler.status();
+    sampler_ = *std::move(sampler);
+    return absl::OkStatus();
+  }
+
+  std::uint16_t port() const { return port_; }
+
+ private:
+  void accept() {
+    listener_.async_wait(asio::posix::stream_descriptor::wait_read, [this](ErrorCode error) {
+      if (error) return;
+      if (accept_some()) return accept();
+      // There is no descriptor for the next one, or no memory: it waits in the backlog.
+      service_.counts().reject("out_of_descriptors");
+      pause_.expires_after(kAcceptPause);
+      pause_.async_wait([this](ErrorCode stopped) {
+        if (!stopped) accept();
+      });
+    });
+  }
+
+  // False: the process is at a limit.
+  bool accept_some() {
+    for (int i = 0; i < kAcceptsAtOnce; ++i) {
+      const int fd =
+          accept4(listener_.native_handle(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+      if (fd >= 0) {
+        serve(fd);
+        continue;
+      }
+      switch (errno) {
+        case EMFILE:
+        case ENFILE:
+        case ENOBUFS:
+        case ENOMEM:
+          return false;
+        case EAGAIN:
+          return true;
+        default:
+          break;  // a client that has gone again
+      }
+    }
+    return true;
+  }
+
+  void serve(int fd) {
+    const std::uint64_t connections = service_.counts().connections;
+    if (connections >= kConnectionsMax + kRefusalsMax) {
+      service_.counts().reject("connections");
+      close(fd);
+      return;
+    }
+    const bool is_refused = connections >= kConnectionsMax;
+    setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &kSendBufferBytes, sizeof kSendBufferBytes);
+    std::string local_address = local_address_of(fd);
+    const int family = options_.listen.is_local()                     ? AF_UNIX
+                       : local_address.find(':') != std::string::npos ? AF_INET6
+                                                                      : AF_INET;
+    http_detail::Socket socket(context_);
+    ErrorCode error;
+    socket.assign(asio::generic::stream_protocol(family, 0), fd, error);
+    if (error) {
+      close(fd);
+      return;
+    }
+    const http_detail::ConnectionContext context{&service_, &streams_};
+    if (tls_) {
+      std::make_shared<http_detail::Connection<http_detail::TlsSocket>>(
+          http_detail::TlsSocket(std::move(socket), *tls_), context, std::move(local_address),
+          is_refused)
+          ->start();
+    } else {
+      std::make_shared<http_detail::Connection<http_detail::Socket>>(
+          std::move(socket), context, std::move(local_address), is_refused)
+          ->start();
+    }
+  }
+
+  const ServerOptions options_;
+  const std::uint16_t port_;
+  HttpService service_;
+  StreamClients streams_;
+  std::optional<asio::ssl::context> tls_;
+  // After what connections use: it ends them.
+  asio::io_context context_{1};
+  asio::posix::stream_descriptor listener_;
+  asio::steady_timer pause_;
+  std::thread thread_;
+  std::unique_ptr<Sampler> sampler_;
+};
+
+HttpServer::HttpServer(std::unique_ptr<State> state) : state_(std::move(state)) {}
+HttpServer::HttpServer(HttpServer&&) noexcept = default;
+HttpServer::~HttpServer() = default;
+
+absl::StatusOr<HttpServer> HttpServer::open(ServerOptions options) {
+  std::optional<asio::ssl::context> tls;
+  if (!options.tls_certificate.empty()) {
+    absl::StatusOr<asio::ssl::context> context = tls_context(options);
+    if (!context.ok()) return context.status();
+    tls = *std::move(context);
+    options.gate.is_encrypted = true;
+  }
+  absl::StatusOr<UniqueFd> listener = listen_at(options.listen);
+  if (!listener.ok()) return listener.status();
+  return HttpServer(
+      std::make_unique<State>(std::move(options), *std::move(listener), std::move(tls)));
+}
+
+absl::Status HttpServer::start() {
+  return state_->start();
+}
+
+std::uint16_t HttpServer::port() const {
+  return state_->port();
+}
+
+}  // namespace lapwing

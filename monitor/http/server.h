@@ -1,0 +1,53 @@
+// The server: one thread for connections, and one that reads the buses and hands it each reading,
+// finished. So whatever a publisher does, connections are served.
+//
+// Thread safety: one thread, the owner's.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "monitor/http/gate.h"
+#include "monitor/http/listen_address.h"
+#include "monitor/metrics/bus_metrics.h"
+
+namespace lapwing {
+
+inline constexpr std::size_t kConnectionsMax = 1024;
+inline constexpr std::size_t kRefusalsMax = 64;  // beyond: to be answered that there are too many
+
+struct ServerOptions {
+  ListenAddress listen;
+  std::string tls_certificate;  // PEM files; empty: no TLS
+  std::string tls_key;
+  GateOptions gate;
+  std::vector<std::string> buses;  // directories; empty: all that are announced
+  std::uint64_t interval_ns = 1'000'000'000;
+  MetricsOptions metrics;
+};
+
+class HttpServer {
+ public:
+  // Listens; what connects is served from start() on. Errors: kInvalidArgument (the certificate, the
+  // key), kBusTaken (somebody listens there), kNotPermitted, kNotALapwingFile, kPathTooLong, kSystem.
+  static absl::StatusOr<HttpServer> open(ServerOptions options);
+
+  HttpServer(HttpServer&&) noexcept;
+  HttpServer& operator=(HttpServer&&) = delete;
+  ~HttpServer();  // ends all connections
+
+  absl::Status start();
+  std::uint16_t port() const;  // that it listens on; 0 for a socket in the file system
+
+ private:
+  class State;
+  explicit HttpServer(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace lapwing

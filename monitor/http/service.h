@@ -1,0 +1,72 @@
+// What the server answers, request by request, without a socket.
+//
+// Thread safety: one thread, the server's.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "monitor/http/counts.h"
+#include "monitor/http/gate.h"
+#include "monitor/http/snapshot.h"
+
+namespace lapwing {
+
+inline constexpr std::uint64_t kReadyNs = 3'000'000'000;  // the age of a sample that is recent
+
+// Valid while the request's buffers are.
+struct HttpRequest {
+  absl::string_view method;
+  absl::string_view target;
+  absl::string_view local_address;  // as of Gate::check_site
+  Credentials credentials;
+  absl::string_view if_none_match;
+  absl::string_view body;
+  bool asks_for_websocket = false;
+};
+
+struct HttpAnswer {
+  unsigned status = 200;
+  std::string content_type = "text/plain; charset=utf-8";
+  std::vector<std::pair<std::string, std::string>> headers;
+  // The body: `shared`, which all clients have the same of, and then `own`.
+  std::shared_ptr<const std::string> shared;
+  std::string own;
+  const char* route = "other";  // of the metrics
+  bool is_stream = false;       // the connection becomes a WebSocket
+
+  std::size_t body_bytes() const { return (shared ? shared->size() : 0) + own.size(); }
+};
+
+class HttpService {
+ public:
+  explicit HttpService(GateOptions options);
+
+  void set_snapshot(std::shared_ptr<const Snapshot> snapshot);
+  const std::shared_ptr<const Snapshot>& snapshot() const { return snapshot_; }
+
+  HttpAnswer answer(const HttpRequest& request, std::uint64_t now_ns);
+  // Of a request that could not be read: 400, 408, 413, 431, 503. `reason` is counted.
+  HttpAnswer refusal(unsigned status, const char* reason);
+
+  HttpCounts& counts() { return counts_; }
+
+ private:
+  HttpAnswer admitted(const HttpRequest& request, std::uint64_t now_ns);
+  HttpAnswer not_admitted(const HttpRequest& request, Admission admission);
+  HttpAnswer login(const HttpRequest& request, std::uint64_t now_ns);
+  HttpAnswer ready(std::uint64_t now_ns) const;
+  HttpAnswer metrics() const;
+
+  Gate gate_;
+  const bool is_encrypted_;
+  std::string login_policy_;  // of the page that asks for the token: its script is allowed
+  std::shared_ptr<const Snapshot> snapshot_;
+  HttpCounts counts_;
+};
+
+}  // namespace lapwing

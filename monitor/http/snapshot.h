@@ -1,0 +1,21 @@
+// One reading of the machine, as it is handed to clients: made once, by the sampling thread, and
+// never changed.
+//
+// Thread safety: immutable.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace lapwing {
+
+struct Snapshot {
+  std::uint64_t taken_ns = 0;  // CLOCK_MONOTONIC, when the reading had ended
+  std::string json;            // /api/v1/buses
+  std::string metrics;         // those of buses and of the sampling
+  // Buses that were named and could not be sampled: "DIR: why".
+  std::vector<std::string> not_sampled;
+};
+
+}  // namespace lapwing

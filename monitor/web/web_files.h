@@ -1,0 +1,25 @@
+// The files that the server sends to browsers, as they are in the program.
+//
+// monitor/web/embed.cmake makes the table of them. The list of files is in CMakeLists.txt here.
+//
+// Thread safety: constants.
+#pragma once
+
+#include <span>
+
+#include "absl/strings/string_view.h"
+
+namespace lapwing {
+
+struct WebFile {
+  absl::string_view path;  // "/index.html"
+  absl::string_view content_type;
+  absl::string_view bytes;
+  absl::string_view etag;  // in quotes: changes with the bytes
+};
+
+std::span<const WebFile> web_files();
+// Null where there is none.
+const WebFile* find_web_file(absl::string_view path);
+
+}  // namespace lapwing

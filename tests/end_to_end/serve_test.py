@@ -1,0 +1,489 @@
+"""`lapwing serve`: what it answers, to whom, and what it withstands."""
+
+import base64
+import contextlib
+import http.client
+import json
+import os
+import random
+import re
+import resource
+import shutil
+import signal
+import socket
+import ssl
+import struct
+import subprocess
+import unittest
+
+import harness
+
+DONE, OTHER, USAGE = 0, 1, 2
+TOKEN = "t" * 64
+HEADER_BYTES_MAX, BODY_BYTES_MAX, CONNECTIONS_MAX = 8192, 4096, 1024
+SILENT_CLIENTS = 1000
+READERS = 20
+MEMORY_KIB_MAX = 200 * 1024
+
+
+class Stream:
+    """A WebSocket's client, as far as a stream needs one (RFC 6455)."""
+
+    def __init__(self, connection, token=TOKEN, **headers):
+        self.connection = connection
+        fields = {"Host": "localhost", "Upgrade": "websocket", "Connection": "Upgrade",
+                  "Sec-WebSocket-Key": base64.b64encode(os.urandom(16)).decode(),
+                  "Sec-WebSocket-Version": "13", "Authorization": f"Bearer {token}", **headers}
+        lines = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
+        connection.sendall(f"GET /api/v1/stream HTTP/1.1\r\n{lines}\r\n".encode())
+        self.file = connection.makefile("rb")
+        self.status = int(self.file.readline().split()[1])
+        while self.file.readline().strip():
+            pass
+
+    def read(self):
+        """The next message."""
+        while True:
+            first, second = self.file.read(2)
+            size = second & 127
+            if size == 126:
+                (size,) = struct.unpack(">H", self.file.read(2))
+            elif size == 127:
+                (size,) = struct.unpack(">Q", self.file.read(8))
+            payload = self.file.read(size)
+            if first & 15 == 1:
+                return json.loads(payload)
+            if first & 15 == 9:  # a ping: its pong, masked by zeros
+                self.connection.sendall(bytes([0x8A, 0x80 | len(payload), 0, 0, 0, 0]) + payload)
+
+
+class ServeTest(harness.ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.token_file = self.folder / "token"
+        self.token_file.touch(0o600)
+        self.token_file.write_text(TOKEN + "\n")
+
+    def publish(self, name, *more):
+        bus = str(self.folder / name)
+        process = self.start(f"publish-{name}", "publish", "--bus", bus, "--source",
+                             "synthetic:records=0", "--capacity", 1 << 16, "--pace", 20_000, *more)
+        return bus, process
+
+    def serve(self, *arguments, token=True, listen="127.0.0.1:0", **popen):
+        """Starts a server and waits until it says where it listens."""
+        own = ("--token-file", self.token_file) if token else ()
+        server = self.start("serve", "serve", "--listen", listen, "--interval", "200ms", *own,
+                            *arguments, **popen)
+        self.until("the server to say where it is", lambda: server.out().endswith("\n"))
+        found = re.search(r":(\d+)/", server.out())
+        self.port = int(found[1]) if found else None
+        return server
+
+    def connect(self):
+        connection = socket.create_connection(("127.0.0.1", self.port), harness.HANG_SECONDS)
+        self.addCleanup(connection.close)
+        return connection
+
+    def ask(self, path="/", method="GET", body=None, token=TOKEN, **headers):
+        """Status, headers and body of one request."""
+        client = http.client.HTTPConnection("127.0.0.1", self.port, timeout=harness.HANG_SECONDS)
+        with contextlib.closing(client):
+            if token:
+                headers["Authorization"] = f"Bearer {token}"
+            client.request(method, path, body, headers)
+            response = client.getresponse()
+            return response.status, response.headers, response.read().decode()
+
+    def status(self, *arguments, **keywords):
+        return self.ask(*arguments, **keywords)[0]
+
+    def raw(self, request):
+        """The status of what the server sends to these bytes; None: it sent nothing."""
+        connection = self.connect()
+        with contextlib.suppress(ConnectionError):
+            connection.sendall(request)
+        received = b""
+        with contextlib.suppress(ConnectionError):
+            while b"\r\n" not in received and (some := connection.recv(4096)):
+                received += some
+        return int(received.split()[1]) if received else None
+
+    def ready(self):
+        self.until("the server to be ready", lambda: self.status("/readyz") == 200)
+
+    def metric(self, name, **labels):
+        """The value of the one series with these labels; None if there is none."""
+        for line in self.ask("/metrics")[2].splitlines():
+            series, _, value = line.rpartition(" ")
+            found = dict(re.findall(r'(\w+)="((?:[^"\\]|\\.)*)"', series))
+            if series.split("{")[0] == name and labels.items() <= found.items():
+                return float(value)
+        return None
+
+
+class Answers(ServeTest):
+    def test_the_routes(self):
+        bus, publisher = self.publish("es")
+        self.serve("--bus", bus)
+        self.ready()
+        self.assertEqual(self.ask("/healthz", token=None)[::2], (200, "ok\n"))
+        status, headers, page = self.ask("/")
+        self.assertEqual((status, headers["Content-Type"]), (200, "text/html; charset=utf-8"))
+        for path in re.findall(r'(?:src|href)="([^"]+)"', page):
+            self.assertEqual(self.status(path), 200, path)
+        status, headers, text = self.ask("/api/v1/buses")
+        self.assertEqual((status, headers["Cache-Control"]), (200, "no-store"))
+        (one,) = json.loads(text)["buses"]
+        self.assertEqual((one["directory"], one["state"]), (bus, "running"))
+        self.assertEqual(one["ring"]["publisher_pid"], publisher.pid)
+        length = int(self.ask("/api/v1/buses", method="HEAD")[1]["Content-Length"])
+        self.assertGreater(length, 100)
+        self.assertEqual(self.ask("/api/v1/buses", method="HEAD")[2], "")
+        for path in ("/", "/metrics", "/healthz", "/none"):
+            _, headers, _ = self.ask(path)
+            self.assertEqual(headers["X-Content-Type-Options"], "nosniff")
+            self.assertIn("default-src 'none'", headers["Content-Security-Policy"])
+
+    def test_without_a_bus_it_is_not_ready_and_says_which(self):
+        bus, _ = self.publish("es")
+        self.serve("--bus", bus, "--bus", self.folder / "absent")
+        status, _, text = self.until("the other to be sampled", lambda: (
+            (found := self.ask("/readyz", token=None)) and bus + ":" not in found[2] and
+            "absent" in found[2] and found))
+        self.assertEqual(status, 503)
+        self.assertEqual(text.count("no bus at"), 1)
+
+    def test_several_requests_take_turns_on_one_connection(self):
+        self.serve()
+        client = http.client.HTTPConnection("127.0.0.1", self.port)
+        with contextlib.closing(client):
+            for path, expected in (("/healthz", 200), ("/metrics", 401), ("/healthz", 200)):
+                client.request("GET", path)
+                response = client.getresponse()
+                response.read()
+                self.assertEqual(response.status, expected)
+
+    def test_a_stream_has_a_message_for_each_reading(self):
+        bus, _ = self.publish("es")
+        self.serve("--bus", bus)
+        self.ready()
+        stream = Stream(self.connect())
+        self.assertEqual(stream.status, 101)
+        messages = [stream.read() for _ in range(3)]
+        self.assertEqual([message["conflated"] for message in messages], [0, 0, 0])
+        heads = [message["buses"][0]["ring"]["head"] for message in messages]
+        self.assertEqual(heads, sorted(set(heads)))
+        self.assertEqual(self.metric("lapwing_http_stream_clients"), 1)
+
+    def test_a_stream_needs_the_token_and_the_origin(self):
+        self.serve()
+        self.assertEqual(Stream(self.connect(), token="wrong").status, 401)
+        self.assertEqual(Stream(self.connect(), Origin="http://evil.example").status, 403)
+        self.assertEqual(self.status("/api/v1/stream"), 426)
+
+    def test_it_ends_when_it_is_asked_to(self):
+        server = self.serve()
+        Stream(self.connect())
+        self.connect()
+        self.assertEqual(server.stop(), DONE)
+
+
+class Metrics(ServeTest):
+    def test_promtool_finds_nothing(self):
+        self.assertIsNotNone(shutil.which("promtool"), "there is no promtool: deploy/setup.sh")
+        bus, _ = self.publish("es")
+        self.start("reader", "tail", "--bus", bus, "--format", "none")
+        self.serve("--bus", bus, "--expect", "es:away")
+        self.ready()
+        self.until("a subscriber", lambda: self.metric("lapwing_subscriber_records_total"))
+        done = subprocess.run(["promtool", "check", "metrics"], input=self.ask("/metrics")[2],
+                              capture_output=True, text=True, check=False)
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
+
+    def test_a_bus_and_its_subscribers_are_there(self):
+        bus, _ = self.publish("es")
+        reader = self.start("reader", "tail", "--bus", bus, "--format", "none")
+        self.serve("--bus", bus, "--expect", "es:away")
+        self.until("a subscriber", lambda: self.metric("lapwing_subscriber_records_total"))
+        self.assertEqual(self.metric("lapwing_bus_up", bus="es"), 1)
+        self.assertEqual(self.metric("lapwing_bus_capacity_records", bus="es"), 1 << 16)
+        self.until("its journal", lambda: self.metric("lapwing_bus_starts_total", bus="es") == 1)
+        self.assertEqual(self.metric("lapwing_bus_void_records_total", bus="es"), 0)
+        self.assertGreater(self.metric("lapwing_journal_free_bytes", bus="es"), 0)
+        self.assertEqual(self.metric("lapwing_journal_state", bus="es", state="good"), 1)
+        self.assertGreater(self.metric("lapwing_bus_records_total", bus="es"), 0)
+        self.assertEqual(self.metric("lapwing_subscriber_info", pid=str(reader.pid)), 1)
+        self.assertEqual(self.metric("lapwing_subscriber_up", bus="es", subscriber="away"), 0)
+        self.assertGreater(self.metric("lapwing_monitor_sample_seconds_count"), 0)
+        self.assertGreater(self.metric("process_resident_memory_bytes"), 0)
+        self.until("syncs to be counted", lambda: self.metric("lapwing_journal_sync_seconds_count"))
+
+    def test_a_killed_publisher_is_down(self):
+        bus, publisher = self.publish("es")
+        self.serve("--bus", bus)
+        self.until("the bus to be up", lambda: self.metric("lapwing_bus_up", bus="es") == 1)
+        publisher.kill()
+        self.until("the bus to be down", lambda: self.metric("lapwing_bus_up", bus="es") == 0)
+
+    def test_requests_are_counted_by_route_and_code(self):
+        self.serve()
+        self.status("/none")
+        self.status("/metrics", token="wrong")
+        count = "lapwing_http_requests_total"
+        self.assertEqual(self.metric(count, route="other", code="404"), 1)
+        self.assertEqual(self.metric(count, route="/metrics", code="401"), 1)
+        self.assertEqual(self.metric("lapwing_http_rejected_total", reason="wrong_token"), 1)
+
+
+class Access(ServeTest):
+    def test_the_address_has_a_new_token_each_time(self):
+        def token():
+            server = self.serve(token=False)
+            found = re.fullmatch(r"http://127\.0\.0\.1:\d+/#token=([0-9a-f]{64})\n", server.out())
+            self.assertEqual(self.status("/metrics", token=found[1]), 200)
+            self.assertEqual(server.stop(), DONE)
+            return found[1]
+        self.assertNotEqual(token(), token())
+
+    def test_a_token_of_a_file_is_not_shown(self):
+        server = self.serve()
+        self.assertNotIn(TOKEN, server.out() + server.err())
+
+    def test_a_token_file_that_others_can_read_is_refused(self):
+        self.token_file.chmod(0o640)
+        process = self.start("serve", "serve", "--listen", "127.0.0.1:0", "--token-file",
+                             self.token_file)
+        self.assertEqual(process.wait(), OTHER)
+        self.assertIn("chmod 600", process.err())
+
+    def test_who_may_not_ask_gets_4xx(self):
+        self.serve("--host", "desk.example")
+        self.assertEqual(self.status("/", token=None), 401)
+        self.assertEqual(self.status("/metrics", token=TOKEN[1:]), 401)
+        self.assertEqual(self.status("/metrics", Host="evil.example"), 403)
+        self.assertEqual(self.status("/healthz", Host="evil.example"), 403)
+        self.assertEqual(self.status("/metrics", Host="desk.example"), 200)
+        self.assertEqual(self.status("/metrics", Origin="http://evil.example"), 403)
+        self.assertEqual(self.status("/metrics", method="DELETE"), 405)
+        self.assertEqual(self.status("/../../etc/passwd"), 404)
+        self.assertEqual(self.raw(b"GET /healthz HTTP/1.1\r\n\r\n"), 403)  # no Host
+        codes = [self.status("/metrics", token="wrong") for _ in range(60)]
+        self.assertEqual(set(codes), {401, 429})
+        self.assertEqual(self.status("/metrics"), 200)
+
+    def test_a_login_gives_a_cookie_that_opens_the_rest(self):
+        self.serve()
+        status, headers, _ = self.ask("/api/login", method="POST", body=TOKEN, token=None)
+        self.assertEqual(status, 204)
+        cookie, *attributes = headers["Set-Cookie"].split("; ")
+        self.assertLessEqual({"HttpOnly", "SameSite=Strict"}, set(attributes))
+        self.assertEqual(self.status("/metrics", token=None, Cookie=cookie), 200)
+        self.assertEqual(self.status("/metrics", token=None, Cookie=cookie + "x"), 401)
+        self.assertEqual(self.status("/api/login", method="POST", body="wrong", token=None), 401)
+
+    def test_a_socket_in_the_file_system_needs_no_token(self):
+        path = self.folder / "socket"
+        server = self.serve(token=False, listen=f"unix:{path}")
+        self.assertEqual(path.stat().st_mode & 0o777, 0o600)
+        connection = socket.socket(socket.AF_UNIX)
+        self.addCleanup(connection.close)
+        connection.connect(str(path))
+        connection.sendall(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        self.assertTrue(connection.recv(1000).startswith(b"HTTP/1.1 200"))
+        second = self.start("second", "serve", "--listen", f"unix:{path}")
+        self.assertEqual(second.wait(), OTHER)
+        server.kill()
+        self.serve(token=False, listen=f"unix:{path}").stop()
+        self.assertFalse(path.exists())
+
+    def test_an_address_that_others_reach_needs_tls(self):
+        process = self.start("serve", "serve", "--listen", "0.0.0.0:0")
+        self.assertEqual(process.wait(), USAGE)
+        self.assertIn("--tls-cert", process.err())
+
+    def test_tls(self):
+        certificate, key = self.folder / "cert.pem", self.folder / "key.pem"
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1",
+                        "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost",
+                        "-keyout", key, "-out", certificate], check=True, capture_output=True)
+        server = self.serve("--tls-cert", certificate, "--tls-key", key, listen="0.0.0.0:0")
+        self.assertTrue(server.out().startswith("https://"))
+        context = ssl.create_default_context(cafile=certificate)
+        client = http.client.HTTPSConnection("localhost", self.port, context=context)
+        with contextlib.closing(client):
+            client.request("GET", "/metrics", headers={"Authorization": f"Bearer {TOKEN}"})
+            self.assertEqual(client.getresponse().status, 200)
+        secure = context.wrap_socket(self.connect(), server_hostname="localhost")
+        self.addCleanup(secure.close)
+        self.assertEqual(Stream(secure).status, 101)
+        self.assertIsNone(self.raw(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"))
+        wrong = self.start("wrong", "serve", "--listen", "127.0.0.1:0", "--tls-cert", key,
+                           "--tls-key", certificate)
+        self.assertEqual(wrong.wait(), USAGE)
+
+
+class BadLoad(ServeTest):
+    REQUEST = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n"
+
+    def test_what_is_too_large_is_refused(self):
+        self.serve()
+        filling = b"X: " + b"x" * 1000 + b"\r\n"
+        self.assertEqual(self.raw(self.REQUEST + filling * 7 + b"\r\n"), 200)
+        self.assertEqual(self.raw(self.REQUEST + filling * 9 + b"\r\n"), 431)
+        self.assertEqual(self.raw(self.REQUEST + filling * 500), 431)
+        self.assertEqual(self.raw(b"G" * 100_000), 431)
+        login = "POST /api/login HTTP/1.1\r\nHost: localhost\r\nContent-Length: {}\r\n\r\n"
+        self.assertEqual(self.raw(login.format(4096).encode() + b"x" * 4096), 401)
+        self.assertEqual(self.raw(login.format(4097).encode() + b"x" * 4097), 413)
+        chunked = (b"POST /api/login HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n"
+                   b"\r\n" + b"1000\r\n" + b"x" * 4096 + b"\r\n1\r\nx\r\n0\r\n\r\n")
+        self.assertEqual(self.raw(chunked), 413)
+        self.assertEqual(self.metric("lapwing_http_rejected_total", reason="large_header"), 3)
+        self.assertEqual(self.metric("lapwing_http_rejected_total", reason="large_body"), 2)
+
+    def test_who_is_slow_with_a_request_is_refused(self):
+        self.serve()
+        header, body = self.connect(), self.connect()
+        header.sendall(self.REQUEST)
+        body.sendall(b"POST /api/login HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\nx")
+        self.assertTrue(header.recv(1000).startswith(b"HTTP/1.1 408"))
+        self.assertTrue(body.recv(1000).startswith(b"HTTP/1.1 408"))
+
+    def test_what_is_no_request_is_refused_and_the_next_is_served(self):
+        self.serve()
+        for garbage in (b"\0" * 100, b"\r\n\r\n\r\n", b"GET\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n",
+                        b"GET /\xff\0 HTTP/1.1\r\n\r\n", b"\x16\x03\x01\x02\x00" + b"\1" * 600,
+                        b"GET / HTTP/1.1\r\nHost : x\r\n\r\n",
+                        b"POST /api/login HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
+                        b"POST /api/login HTTP/1.1\r\nContent-Length: 99999999999999999999\r\n\r\n"):
+            self.assertIn(self.raw(garbage), (400, 403, 408, 413), garbage)
+        self.assertEqual(self.status("/healthz"), 200)
+
+    def test_too_many_connections_are_answered_503(self):
+        self.serve(preexec_fn=raise_descriptors)
+        raise_descriptors()
+
+        def is_refused():  # before the first of the crowd is too slow with its request
+            crowd = [self.connect() for _ in range(CONNECTIONS_MAX)]
+            status = self.raw(self.REQUEST + b"\r\n")
+            for client in crowd:
+                client.close()
+            return status == 503
+        self.until("a refusal", is_refused)
+        self.until("a place", lambda: self.raw(self.REQUEST + b"\r\n") == 200)
+        self.assertGreater(self.metric("lapwing_http_rejected_total", reason="connections"), 0)
+
+    def test_without_descriptors_accepting_pauses_and_goes_on(self):
+        server = self.serve()
+        subprocess.run(["prlimit", f"--pid={server.pid}", "--nofile=40:40"], check=True)
+        crowd = [self.connect() for _ in range(60)]
+        self.until("the limit to be reached", lambda: len(
+            os.listdir(f"/proc/{server.pid}/fd")) >= 40)
+        for client in crowd:
+            client.close()
+        self.until("a place", lambda: self.raw(self.REQUEST + b"\r\n") == 200)
+        rejected = self.metric("lapwing_http_rejected_total", reason="out_of_descriptors")
+        self.assertGreater(rejected, 0)
+        self.assertLess(server.processor_seconds(), 30)
+
+    def test_a_stopped_publisher_holds_nobody_up(self):
+        bus, publisher = self.publish("es")
+        self.serve("--bus", bus)
+        self.ready()
+        publisher.signal(signal.SIGSTOP)
+        self.addCleanup(publisher.signal, signal.SIGCONT)
+        self.until("it to be seen", lambda: self.metric("lapwing_bus_up", bus="es") == 0)
+        self.assertEqual(self.status("/readyz"), 200)
+
+
+class Crowd(ServeTest):
+    def test_silent_streams_cost_a_good_one_nothing(self):
+        """1,000 clients that read nothing: what they miss is conflated, and memory stays bounded."""
+        bus, _ = self.publish("es")
+        raise_descriptors()
+        for number in range(READERS):  # so that readings are large, and sockets full soon
+            self.start(f"reader{number}", "tail", "--bus", bus, "--format", "none")
+        server = self.serve("--bus", bus, preexec_fn=raise_descriptors)
+        self.ready()
+        silent = [small_socket(self) for _ in range(SILENT_CLIENTS)]
+        self.assertEqual({Stream(connection).status for connection in silent}, {101})
+        self.until("messages to be conflated",
+                   lambda: self.metric("lapwing_http_stream_conflated_messages_total"))
+        good = Stream(self.connect())
+        times = [good.read()["time"] for _ in range(20)]
+        self.assertEqual(times, sorted(set(times)))
+        self.assertLess(peak_memory_kib(server.pid), MEMORY_KIB_MAX)
+        self.until("the silent to be closed",
+                   lambda: self.metric("lapwing_http_stream_clients") == 1
+                   if good.read() else False)
+
+
+class Garbage(ServeTest):
+    def test_garbage_costs_neither_memory_nor_the_next_client(self):
+        server = self.serve()
+        left = int(os.environ.get("LAPWING_GARBAGE_MIB", 16)) << 20
+        random_bytes = random.Random(20).randbytes(1 << 20)
+        refused = 0
+        while left > 0:
+            begin = random.randrange(1 << 19)
+            connection = socket.create_connection(("127.0.0.1", self.port), harness.HANG_SECONDS)
+            with contextlib.closing(connection):
+                chunk = random_bytes[begin:begin + (1 << 18)]
+                left -= len(chunk)
+                with contextlib.suppress(ConnectionError):
+                    connection.sendall(chunk)
+                    connection.shutdown(socket.SHUT_WR)
+                    refused += connection.recv(12) in (b"HTTP/1.1 400", b"HTTP/1.1 431")
+        self.assertGreater(refused, 0)
+        self.assertEqual(self.status("/healthz"), 200)
+        self.assertLess(peak_memory_kib(server.pid), MEMORY_KIB_MAX)
+
+
+class Slow(ServeTest):
+    """What slowhttptest does: slow headers, slow bodies, slow readers."""
+
+    def test_slow_clients_keep_no_good_one_out(self):
+        self.assertIsNotNone(shutil.which("slowhttptest"), "there is no slowhttptest")
+        server = self.serve(preexec_fn=raise_descriptors)
+        url = f"http://127.0.0.1:{self.port}"
+        for mode in (["-H", "-t", "GET", "-u", f"{url}/healthz"],
+                     ["-B", "-t", "POST", "-u", f"{url}/api/login"],
+                     ["-X", "-w", "10", "-y", "20", "-n", "5", "-z", "8", "-u", f"{url}/"]):
+            attack = harness.Running(["slowhttptest", "-c", "900", "-r", "300", "-i", "2", "-l", "30",
+                                      "-p", "3", *mode], self.folder, "slowhttptest",
+                                     preexec_fn=raise_descriptors)
+            self.running.append(attack)
+            self.until("connections", lambda: not attack.alive() or
+                       (self.metric("lapwing_http_connections") or 0) > 100)
+            self.assertTrue(attack.alive(), attack.out())
+            answered = 0
+            while attack.alive():
+                self.assertEqual(self.status("/healthz"), 200)
+                answered += 1
+            self.assertGreater(answered, 0)
+        self.assertGreater(self.metric("lapwing_http_rejected_total", reason="slow_request"), 0)
+        self.assertLess(peak_memory_kib(server.pid), MEMORY_KIB_MAX)
+
+
+def small_socket(test):
+    connection = socket.socket()
+    test.addCleanup(connection.close)
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    connection.settimeout(harness.HANG_SECONDS)
+    connection.connect(("127.0.0.1", test.port))
+    return connection
+
+
+def peak_memory_kib(pid):
+    with open(f"/proc/{pid}/status", encoding="ascii") as status:
+        return int(re.search(r"VmHWM:\s+(\d+)", status.read())[1])
+
+
+def raise_descriptors():
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(8192, hard), hard))
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
