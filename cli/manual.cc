@@ -12,6 +12,7 @@
 #include "cli/help/command_tree.h"
 #include "cli/help/manual_page.h"
 #include "cli/say.h"
+#include "cli/version.h"
 #include "os/system_error.h"
 
 namespace lapwing::cli {
@@ -30,7 +31,7 @@ struct ManualOptions {
 };
 
 const ManualEdition& edition() {
-  static const ManualEdition made{LAPWING_VERSION, LAPWING_DATE};
+  static const ManualEdition made{release(), release_date()};
   return made;
 }
 

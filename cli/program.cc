@@ -3,6 +3,7 @@
 #include <string>
 
 #include "cli/command_help.h"
+#include "cli/version.h"
 
 namespace lapwing::cli {
 namespace {
@@ -26,7 +27,7 @@ void add_program(CLI::App& app, Run& run) {
   app.name("lapwing");
   app.description(kAbout);
   app.footer(std::string("`lapwing COMMAND --help` shows examples.\n\n") + kExitCodesHelp);
-  app.set_version_flag("--version", "lapwing " LAPWING_VERSION, "Print the version and exit");
+  app.set_version_flag("--version", version_line(), "Print the version and exit");
   app.require_subcommand(1);
   add_publish(app, run);
   add_tail(app, run);

@@ -15,6 +15,7 @@
 #include "cli/exit_codes.h"
 #include "cli/standard_streams.h"
 #include "cli/stop_signal.h"
+#include "cli/version.h"
 #include "lapwing/error.h"
 #include "monitor/http/server.h"
 #include "monitor/http/token.h"
@@ -94,7 +95,7 @@ absl::StatusOr<ServerOptions> server_options(const ServeOptions& options) {
       .gate = {.token = *std::move(token), .hosts = options.hosts},
       .buses = options.buses,
       .interval_ns = options.interval_ns,
-      .metrics = {.version = LAPWING_VERSION, .revision = "", .expected = *std::move(expected)}};
+      .metrics = {.version = release(), .revision = revision(), .expected = *std::move(expected)}};
 }
 
 void raise_descriptors() {
