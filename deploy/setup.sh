@@ -29,7 +29,6 @@ packages=(
   valgrind                                             # instructions of a publish, counted
   python3-matplotlib                                   # the pictures of a benchmark's report
   python3 python3-venv ca-certificates                 # house rules; tests that need a registry
-  prometheus                                           # promtool checks the metrics
   python3-pexpect python3-pyte                         # `lapwing top` in a terminal, tested
   e2fsprogs util-linux mount                           # tests that cut the power of a loop device
 )
