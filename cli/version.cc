@@ -1,7 +1,7 @@
 #include "cli/version.h"
 
+#include <lapwing_revision.h>  // by cmake/Revision.cmake
 #include "absl/strings/str_cat.h"
-#include "lapwing_revision.h"  // written by cmake/Revision.cmake
 
 namespace lapwing::cli {
 
