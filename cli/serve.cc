@@ -64,7 +64,7 @@ absl::StatusOr<std::vector<ExpectedSubscriber>> parse_expected(
   return expected;
 }
 
-absl::StatusOr<ServerOptions> server_options(const ServeOptions& options) {
+absl::StatusOr<HttpServerOptions> server_options(const ServeOptions& options) {
   absl::StatusOr<ListenAddress> listen = parse_listen_address(options.listen);
   if (!listen.ok()) return listen.status();
   if (options.tls_certificate.empty() != options.tls_key.empty()) {
@@ -88,7 +88,7 @@ absl::StatusOr<ServerOptions> server_options(const ServeOptions& options) {
     token = options.token_file.empty() ? make_token() : read_token(options.token_file);
   }
   if (!token.ok()) return token.status();
-  return ServerOptions{
+  return HttpServerOptions{
       .listen = *std::move(listen),
       .tls_certificate = options.tls_certificate,
       .tls_key = options.tls_key,
@@ -105,7 +105,7 @@ void raise_descriptors() {
   setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-std::string address_of(const ServerOptions& options, std::uint16_t port) {
+std::string address_of(const HttpServerOptions& options, std::uint16_t port) {
   if (options.listen.is_local()) return absl::StrCat("unix:", options.listen.path);
   const std::string& host = options.listen.address;
   const bool is_v6 = host.find(':') != std::string::npos;
@@ -115,7 +115,7 @@ std::string address_of(const ServerOptions& options, std::uint16_t port) {
 
 int serve(const ServeOptions& given) {
   catch_stop_signals();
-  const absl::StatusOr<ServerOptions> options = server_options(given);
+  const absl::StatusOr<HttpServerOptions> options = server_options(given);
   if (!options.ok()) return fail(options.status());
   raise_descriptors();
   absl::StatusOr<HttpServer> server = HttpServer::open(*options);

@@ -71,8 +71,8 @@ class SocketAddress {
 
 // With SOCK_NONBLOCK or 0 for `flags`.
 absl::StatusOr<UniqueFd> make_socket(int flags, const SocketKind& kind) {
-  UniqueFd fd = UniqueFd::opened_by(
-      [&] { return socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | flags, 0); });
+  UniqueFd fd =
+      UniqueFd::opened_by([&] { return socket(AF_UNIX, kind.type | SOCK_CLOEXEC | flags, 0); });
   if (!fd.valid()) return make_system_error(errno, absl::StrCat("making a ", kind.name));
   return fd;
 }
@@ -146,14 +146,14 @@ absl::StatusOr<UniqueFd> make_listening_socket(const SocketKind& kind) {
 // Gives the bound socket its group and mode, in this order: until the group is right, only the
 // owner has access. Then listens; who connects before is told that nobody does.
 absl::Status open_to_clients(int fd, const SocketAddress& address, const std::string& path,
-                             mode_t mode, std::optional<unsigned> group) {
+                             mode_t mode, std::optional<unsigned> group, int backlog) {
   if (group && lchown(address.path(), static_cast<uid_t>(-1), *group) != 0) {
     return make_system_error(errno, absl::StrCat("giving ", path, " to group ", *group));
   }
   if (chmod(address.path(), mode) != 0) {
     return make_system_error(errno, absl::StrCat("setting the mode of ", path));
   }
-  if (listen(fd, kListenBacklog) != 0) {
+  if (listen(fd, backlog) != 0) {
     return make_system_error(errno, absl::StrCat("listening on ", path));
   }
   return absl::OkStatus();
@@ -219,7 +219,8 @@ absl::StatusOr<UniqueFd> listen_local(const std::string& path, mode_t mode,
     }
     return make_system_error(errno, absl::StrCat("making the ", kind.name, " ", path));
   }
-  if (absl::Status status = open_to_clients(fd->get(), *address, path, mode, group); !status.ok()) {
+  if (absl::Status status = open_to_clients(fd->get(), *address, path, mode, group, kind.backlog);
+      !status.ok()) {
     unlink(address->path());
     return status;
   }

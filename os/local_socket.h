@@ -1,4 +1,4 @@
-// An AF_UNIX SOCK_SEQPACKET socket at a path: listening, connecting, and who is at the other end.
+// An AF_UNIX socket at a path: listening, connecting, and who is at the other end.
 //
 // A directory may be longer than a socket's path can be: such a socket is reached through a
 // descriptor of its directory (/proc/self/fd/N/NAME).
@@ -7,6 +7,7 @@
 // close-on-exec and non-blocking.
 #pragma once
 
+#include <sys/socket.h>
 #include <sys/types.h>
 
 #include <cstdint>
@@ -19,6 +20,8 @@
 
 namespace lapwing {
 
+inline constexpr int kListenBacklog = 128;  // connections that wait to be accepted
+
 // What a socket is for: the words of its messages, and what differs between one kind and another.
 struct SocketKind {
   const char* name;      // "control socket"
@@ -27,6 +30,8 @@ struct SocketKind {
   Errc listener_gone;    // the error of a socket on which nobody listens any more
   // Whoever is accepted gets its packets with their sender's credentials (SO_PASSCRED).
   bool passes_credentials = false;
+  int type = SOCK_SEQPACKET;
+  int backlog = kListenBacklog;
 };
 
 struct PeerCredentials {
@@ -34,8 +39,6 @@ struct PeerCredentials {
   uid_t uid;
   gid_t gid;
 };
-
-inline constexpr int kListenBacklog = 128;  // connections that wait to be accepted
 
 // Listens on `path`, which is at no moment reachable with more than `mode` allows. Removes only a
 // stale socket of our own. The caller holds a lock, the publisher's or a ListenLock: of two who

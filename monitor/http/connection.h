@@ -206,10 +206,10 @@ class Connection : public std::enable_shared_from_this<Connection<Stream>> {
       stream_.async_handshake(net::ssl::stream_base::server,
                               [self = this->shared_from_this()](ErrorCode error) {
                                 self->disarm();
-                                if (!error) self->read_header(kRequestTime);
+                                if (!error) self->read_header();
                               });
     } else {
-      read_header(kRequestTime);
+      read_header();
     }
   }
 
@@ -229,24 +229,23 @@ class Connection : public std::enable_shared_from_this<Connection<Stream>> {
   }
   void disarm() { timer_.cancel(); }
 
-  // `time`: until the first byte, where it is longer than that for a request.
   void wait_for_request() {
-    if (buffer_.size() > 0) return read_header(kRequestTime);
+    if (buffer_.size() > 0) return read_header();
     arm(kIdleTime);
     stream_.async_read_some(buffer_.prepare(1024),
                             [self = this->shared_from_this()](ErrorCode error, std::size_t bytes) {
                               self->disarm();
                               if (error || self->timed_out_) return;
                               self->buffer_.commit(bytes);
-                              self->read_header(kRequestTime);
+                              self->read_header();
                             });
   }
 
-  void read_header(std::chrono::seconds time) {
+  void read_header() {
     parser_.emplace();
     parser_->header_limit(kHeaderBytesMax);
     parser_->body_limit(kBodyBytesMax);
-    arm(time);
+    arm(kRequestTime);
     http::async_read_header(stream_, buffer_, *parser_,
                             [self = this->shared_from_this()](ErrorCode error, std::size_t) {
                               self->disarm();
@@ -280,6 +279,7 @@ class Connection : public std::enable_shared_from_this<Connection<Stream>> {
       write(service.refusal(413, "large_body"), true);
     } else if (error.category() == http::make_error_code(http::error::bad_method).category() &&
                error != http::error::end_of_stream && error != http::error::partial_message) {
+      // What came is no HTTP; every other error is a connection that has ended.
       write(service.refusal(400, "bad_request"), true);
     }
   }

@@ -3,15 +3,14 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
-#include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "lapwing/error.h"
+#include "os/listen_lock.h"
+#include "os/local_socket.h"
 #include "os/system_error.h"
 
 namespace lapwing {
@@ -19,54 +18,31 @@ namespace {
 
 constexpr int kHttpBacklog = 1024;
 
-UniqueFd stream_socket(int family) {
-  return UniqueFd::opened_by(
-      [&] { return socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0); });
-}
+constexpr SocketKind kHttpSocket{.name = "server's socket",
+                                 .listener = "server",
+                                 .place = "path for --listen",
+                                 .listener_gone = Errc::kPeerGone,
+                                 .type = SOCK_STREAM,
+                                 .backlog = kHttpBacklog};
 
 const sockaddr* generic(const auto& address) {
   return reinterpret_cast<const sockaddr*>(&address);
 }
 
-// Removes what is left of a server that was killed.
-absl::Status remove_stale(const std::string& path, const sockaddr_un& address) {
-  struct stat status{};
-  if (lstat(path.c_str(), &status) != 0) return absl::OkStatus();
-  if (!S_ISSOCK(status.st_mode)) {
-    return make_error(Errc::kNotALapwingFile, absl::StrCat(path, " is there and is no socket"));
-  }
-  const UniqueFd probe = stream_socket(AF_UNIX);
-  if (connect(probe.get(), generic(address), sizeof address) == 0 || errno == EAGAIN) {
-    return make_error(Errc::kBusTaken, absl::StrCat("another process listens on ", path));
-  }
-  if (errno != ECONNREFUSED || unlink(path.c_str()) != 0) {
-    return make_system_error(errno, absl::StrCat("replacing the socket ", path));
-  }
-  return absl::OkStatus();
-}
-
-absl::StatusOr<UniqueFd> listen_at_path(const std::string& path) {
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  if (path.size() >= sizeof address.sun_path) {
-    return make_error(Errc::kPathTooLong, absl::StrCat("the path of a socket is shorter than ",
-                                                       sizeof address.sun_path, " bytes: ", path));
-  }
-  std::memcpy(address.sun_path, path.data(), path.size());
-  if (const absl::Status removed = remove_stale(path, address); !removed.ok()) return removed;
-  UniqueFd fd = stream_socket(AF_UNIX);
-  const std::string what = absl::StrCat("listening on ", path);
-  if (!fd.valid()) return make_system_error(errno, what);
-  // The name that bind makes has the mode of the socket's own inode, less the umask.
-  if (fchmod(fd.get(), 0600) != 0) return make_system_error(errno, what);
-  if (bind(fd.get(), generic(address), sizeof address) != 0) return make_system_error(errno, what);
-  if (listen(fd.get(), kHttpBacklog) != 0) return make_system_error(errno, what);
-  return fd;
+// Until it listens no other server may take the name for a stale one's.
+absl::StatusOr<HttpListener> listen_at_path(const std::string& path) {
+  const absl::StatusOr<ListenLock> lock = ListenLock::take(path, kHttpSocket);
+  if (!lock.ok()) return lock.status();
+  absl::StatusOr<UniqueFd> fd = listen_local(path, 0600, std::nullopt, kHttpSocket);
+  if (!fd.ok()) return fd.status();
+  absl::StatusOr<NamedFile> name = NamedFile::at(path);
+  if (!name.ok()) return name.status();
+  return HttpListener{*std::move(fd), *std::move(name)};
 }
 
 }  // namespace
 
-absl::StatusOr<UniqueFd> listen_at(const ListenAddress& listen_address) {
+absl::StatusOr<HttpListener> listen_at(const ListenAddress& listen_address) {
   if (listen_address.is_local()) return listen_at_path(listen_address.path);
   sockaddr_storage storage{};
   socklen_t bytes = 0;
@@ -86,7 +62,8 @@ absl::StatusOr<UniqueFd> listen_at(const ListenAddress& listen_address) {
   }
   const std::string what =
       absl::StrCat("listening on ", listen_address.address, " port ", listen_address.port);
-  UniqueFd fd = stream_socket(storage.ss_family);
+  UniqueFd fd = UniqueFd::opened_by(
+      [&] { return socket(storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0); });
   if (!fd.valid()) return make_system_error(errno, what);
   const int yes = 1;
   setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
@@ -97,7 +74,7 @@ absl::StatusOr<UniqueFd> listen_at(const ListenAddress& listen_address) {
     }
     return make_system_error(errno, what);
   }
-  return fd;
+  return HttpListener{std::move(fd), std::nullopt};
 }
 
 std::uint16_t port_of(int fd) {

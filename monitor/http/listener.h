@@ -4,18 +4,25 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "monitor/http/listen_address.h"
+#include "os/named_file.h"
 #include "os/unique_fd.h"
 
 namespace lapwing {
 
-// A socket in the file system has the mode 0600 from its first moment; one that nobody listens on
-// any more is replaced. Errors: kBusTaken (somebody listens there), kNotALapwingFile (something else
-// is there), kPathTooLong, kNotPermitted, kNotFound, kSystem.
-absl::StatusOr<UniqueFd> listen_at(const ListenAddress& address);
+struct HttpListener {
+  UniqueFd fd;
+  std::optional<NamedFile> name;  // of a socket in the file system, for the owner to remove
+};
+
+// A socket in the file system has the mode 0600 from its first moment; one of this user that nobody
+// listens on any more is replaced. Errors: kBusTaken (somebody listens there), kNotALapwingFile
+// (something else is there), kPathTooLong, kNotPermitted, kNotFound, kSystem.
+absl::StatusOr<HttpListener> listen_at(const ListenAddress& address);
 
 // 0 for a socket in the file system.
 std::uint16_t port_of(int fd);

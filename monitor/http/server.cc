@@ -32,7 +32,7 @@ constexpr int kSendBufferBytes = 32 * 1024;
 constexpr std::chrono::milliseconds kAcceptPause{500};
 constexpr int kAcceptsAtOnce = 64;
 
-absl::StatusOr<asio::ssl::context> tls_context(const ServerOptions& options) {
+absl::StatusOr<asio::ssl::context> tls_context(const HttpServerOptions& options) {
   asio::ssl::context context(asio::ssl::context::tls_server);
   context.set_options(asio::ssl::context::default_workarounds | asio::ssl::context::no_sslv2 |
                       asio::ssl::context::no_sslv3 | asio::ssl::context::no_tlsv1 |
@@ -56,12 +56,13 @@ absl::StatusOr<asio::ssl::context> tls_context(const ServerOptions& options) {
 
 class HttpServer::State {
  public:
-  State(ServerOptions options, UniqueFd listener, std::optional<asio::ssl::context> tls)
+  State(HttpServerOptions options, HttpListener listener, std::optional<asio::ssl::context> tls)
       : options_(std::move(options)),
-        port_(port_of(listener.get())),
+        port_(port_of(listener.fd.get())),
         service_(options_.gate),
         tls_(std::move(tls)),
-        listener_(context_, listener.release()),
+        name_(std::move(listener.name)),
+        listener_(context_, listener.fd.release()),
         pause_(context_) {}
 
   ~State() {
@@ -70,7 +71,7 @@ class HttpServer::State {
       asio::post(context_, [this] { context_.stop(); });
       thread_.join();
     }
-    if (options_.listen.is_local()) unlink(options_.listen.path.c_str());
+    if (name_) name_->unlink().IgnoreError();
   }
 
   absl::Status start() {
@@ -166,11 +167,12 @@ class HttpServer::State {
     }
   }
 
-  const ServerOptions options_;
+  const HttpServerOptions options_;
   const std::uint16_t port_;
   HttpService service_;
   StreamClients streams_;
   std::optional<asio::ssl::context> tls_;
+  const std::optional<NamedFile> name_;
   // After what connections use: it ends them.
   asio::io_context context_{1};
   asio::posix::stream_descriptor listener_;
@@ -183,7 +185,7 @@ HttpServer::HttpServer(std::unique_ptr<State> state) : state_(std::move(state)) 
 HttpServer::HttpServer(HttpServer&&) noexcept = default;
 HttpServer::~HttpServer() = default;
 
-absl::StatusOr<HttpServer> HttpServer::open(ServerOptions options) {
+absl::StatusOr<HttpServer> HttpServer::open(HttpServerOptions options) {
   std::optional<asio::ssl::context> tls;
   if (!options.tls_certificate.empty()) {
     absl::StatusOr<asio::ssl::context> context = tls_context(options);
@@ -191,7 +193,7 @@ absl::StatusOr<HttpServer> HttpServer::open(ServerOptions options) {
     tls = *std::move(context);
     options.gate.is_encrypted = true;
   }
-  absl::StatusOr<UniqueFd> listener = listen_at(options.listen);
+  absl::StatusOr<HttpListener> listener = listen_at(options.listen);
   if (!listener.ok()) return listener.status();
   return HttpServer(
       std::make_unique<State>(std::move(options), *std::move(listener), std::move(tls)));

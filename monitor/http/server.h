@@ -21,7 +21,7 @@ namespace lapwing {
 inline constexpr std::size_t kConnectionsMax = 1024;
 inline constexpr std::size_t kRefusalsMax = 64;  // beyond: to be answered that there are too many
 
-struct ServerOptions {
+struct HttpServerOptions {
   ListenAddress listen;
   std::string tls_certificate;  // PEM files; empty: no TLS
   std::string tls_key;
@@ -35,7 +35,7 @@ class HttpServer {
  public:
   // Listens; what connects is served from start() on. Errors: kInvalidArgument (the certificate, the
   // key), kBusTaken (somebody listens there), kNotPermitted, kNotALapwingFile, kPathTooLong, kSystem.
-  static absl::StatusOr<HttpServer> open(ServerOptions options);
+  static absl::StatusOr<HttpServer> open(HttpServerOptions options);
 
   HttpServer(HttpServer&&) noexcept;
   HttpServer& operator=(HttpServer&&) = delete;
