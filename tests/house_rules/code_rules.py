@@ -160,6 +160,25 @@ def formatting(tree):
         yield tree[path].finding(line, f"not as clang-format leaves it: clang-format-19 -i {path}")
 
 
+def one_definition(tree):
+    """A name means one type: two of a name in one program are one to the linker, which takes either's functions."""
+    places = {}
+    for source in tree.library():
+        namespaces = []
+        for number, line in enumerate(source.text.splitlines(), 1):
+            opened = re.match(r"namespace\s*([\w:]*)\s*\{", line)
+            if opened:
+                namespaces.append(opened[1])
+            elif line.startswith("}  // namespace") and namespaces:
+                namespaces.pop()
+            defined = re.match(r"(?:struct|class)\s+(?:alignas\([^)]*\)\s*)?(\w+)(?![\w<]|::|.*;)", line)
+            if defined and "" not in namespaces:
+                places.setdefault("::".join([*namespaces, defined[1]]), []).append((source, number))
+    for name, found in places.items():
+        for source, number in found[1:]:
+            yield source.finding(number, f"{name} is defined in {found[0][0].path}, too")
+
+
 def include_guards(tree):
     """A header has #pragma once, once."""
     for source in tree.cpp():
@@ -212,6 +231,7 @@ RULES = [
     external_headers,
     directories_by_a_disk,
     no_exceptions_of_ours,
+    one_definition,
     include_guards,
     formatting,
 ]

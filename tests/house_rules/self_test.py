@@ -101,6 +101,17 @@ CASES = {
         [{"proto/slot_form.h": 'asm volatile("");\n', "bus/a_test.cc": "volatile int a;\n"}],
         [{"cli/a.cc": 'asm("mfence");\n'}, {"bus/a.h": "volatile int a;\n"}],
     ),
+    code.one_definition: (
+        [
+            {"bus/a.h": HEADER + "namespace lapwing {\nstruct A;\nstruct A {\n};\n}  // namespace lapwing\n",
+             "bus/b.cc": "namespace lapwing {\nstruct A::State {\n};\nnamespace {\nstruct A {\n};\n}  // namespace\n}  // namespace lapwing\n",
+             "cli/c.h": HEADER + "namespace lapwing::cli {\nstruct A {\n};\n}  // namespace lapwing\n"},
+        ],
+        [
+            {"bus/a.h": HEADER + "namespace lapwing {\nstruct A {\n};\n}  // namespace lapwing\n",
+             "bus/b.h": HEADER + "namespace lapwing {\nclass A : B {\n};\n}  // namespace lapwing\n"},
+        ],
+    ),
     code.no_sleeps: (
         [
             {"os/kernel.cc": "clock_nanosleep(CLOCK_MONOTONIC, 0, &t, nullptr);\n"},
