@@ -38,6 +38,7 @@ bool Sampler::is_stopped() const {
 void Sampler::run() {
   MachineMonitor monitor(options_.buses);
   MonitorCounts counts;
+  BusNames names;
   absl::StatusOr<ChannelList> channels = ChannelList();
   std::uint64_t channels_again_ns = 0;
   std::uint64_t due_ns = monotonic_ns();
@@ -57,7 +58,7 @@ void Sampler::run() {
     counts.add(reading, channels.status(), monotonic_ns() - began_ns);
     auto snapshot = std::make_shared<Snapshot>();
     snapshot->json = json_text(machine_json(reading));
-    snapshot->metrics = bus_metrics_text(reading, channels, counts, options_.metrics);
+    snapshot->metrics = bus_metrics_text(reading, channels, counts, options_.metrics, names);
     if (!options_.buses.empty()) {
       for (const BusReading& bus : reading.buses) {
         if (bus.ring.ok()) continue;

@@ -21,6 +21,13 @@ double number(std::uint64_t value) {
   return static_cast<double>(value);
 }
 
+// `wanted`, or with #2, #3 and so on the first that is not taken; takes it.
+std::string free_name(const std::string& wanted, std::set<std::string>& taken) {
+  std::string name = wanted;
+  for (std::uint64_t i = 2; !taken.insert(name).second; ++i) name = absl::StrCat(wanted, "#", i);
+  return name;
+}
+
 // The same name again gets #2, #3 and so on. What is beyond kNamesMax is `other`.
 class Names {
  public:
@@ -28,11 +35,7 @@ class Names {
     if (taken_.size() >= kNamesMax) return kOther;
     // Names that differ as bytes may be printed alike.
     const std::string first = printable(wanted);
-    std::string name = first == kOther ? absl::StrCat(first, "#1") : first;
-    for (std::uint64_t i = 2; !taken_.insert(name).second; ++i) {
-      name = absl::StrCat(first, "#", i);
-    }
-    return name;
+    return free_name(first == kOther ? absl::StrCat(first, "#1") : first, taken_);
   }
 
  private:
@@ -251,6 +254,8 @@ void add_subscribers(Families& f, const MetricLabels& bus, const BusReading& rea
     labels.emplace_back("subscriber", kOther);
     if (!others.is_empty) add_sums(f, labels, others);
   }
+  // One that a running publisher did not answer for may be there.
+  if (!reading.subscribers.ok() && reading.state == PublisherState::kRunning) return;
   for (const std::string& name : expected) {
     if (!present.insert(name).second) continue;
     MetricLabels labels = bus;
@@ -361,6 +366,17 @@ void add_channels(Families& f, const ChannelList& list) {
 
 }  // namespace
 
+std::string BusNames::name(const BusReading& bus) {
+  if (bus.name.empty()) return printable(bus.directory);  // it could not be read yet
+  if (names_.size() >= kRememberedMax) {
+    names_.clear();
+    taken_.clear();
+  }
+  const auto [known, is_new] = names_.try_emplace({bus.directory, bus.name});
+  if (is_new) known->second = free_name(printable(bus.name), taken_);
+  return known->second;
+}
+
 void MonitorCounts::add(const MachineReading& reading, const absl::Status& channels,
                         std::uint64_t took_ns) {
   samples.add(took_ns);
@@ -377,16 +393,15 @@ void MonitorCounts::add(const MachineReading& reading, const absl::Status& chann
 
 std::string bus_metrics_text(const MachineReading& reading,
                              const absl::StatusOr<ChannelList>& channels,
-                             const MonitorCounts& counts, const MetricsOptions& options) {
+                             const MonitorCounts& counts, const MetricsOptions& options,
+                             BusNames& names) {
   Families families;
   families.gauge("lapwing_build_info", "1; what this monitor was built from.",
                  {{"version", options.version}, {"revision", options.revision}}, 1);
-  Names names;
   for (const BusReading& bus : reading.buses) {
     // One that was closed is no longer there.
     if (!bus.ring.ok() && errc_of(bus.ring.status()) == Errc::kNotFound) continue;
-    add_bus(families, names.name(bus.name.empty() ? bus.directory : bus.name), bus, reading.wall_ns,
-            options);
+    add_bus(families, names.name(bus), bus, reading.wall_ns, options);
   }
   if (channels.ok()) add_channels(families, *channels);
   families.histogram("lapwing_monitor_sample_seconds", "How long a sample of all buses took.", {},

@@ -41,10 +41,11 @@ SubscriberReading subscriber(const std::string& name, std::uint64_t connected = 
 }
 
 std::string text_of(const std::vector<BusReading>& buses, const MetricsOptions& options = {},
-                    const absl::StatusOr<ChannelList>& channels = ChannelList()) {
+                    const absl::StatusOr<ChannelList>& channels = ChannelList(),
+                    BusNames names = {}) {
   MachineReading reading;
   reading.buses = buses;
-  return bus_metrics_text(reading, channels, {}, options);
+  return bus_metrics_text(reading, channels, {}, options, names);
 }
 
 bool has(const std::string& text, const std::string& line) {
@@ -108,7 +109,9 @@ TEST_CASE("Equal names get a number, the oldest none") {
   BusReading reading = bus("es");
   *reading.subscribers = {subscriber("a", 3), subscriber("a", 1), subscriber("a#2", 2)};
   (*reading.subscribers)[1].status.lag = 1;
-  const std::string text = text_of({reading, bus("es")});
+  BusReading second = bus("es");
+  second.directory = "/run/other";
+  const std::string text = text_of({reading, second});
   CHECK(has(text, "lapwing_subscriber_lag_records{bus=\"es\",subscriber=\"a\"} 1"));
   CHECK(has(text, "lapwing_subscriber_up{bus=\"es\",subscriber=\"a#2\"} 1"));
   CHECK(has(text, "lapwing_subscriber_up{bus=\"es\",subscriber=\"a#3\"} 1"));
@@ -135,6 +138,40 @@ TEST_CASE("A subscriber called other is not taken for the rest") {
   CHECK(has(text_of({reading}), "lapwing_subscriber_up{bus=\"es\",subscriber=\"other#1\"} 1"));
 }
 
+TEST_CASE("Of equal names the second has #2, and keeps it when the first is closed") {
+  BusNames names;
+  BusReading first = bus("es");
+  BusReading second = bus("es");
+  second.directory = "/run/other";
+  CHECK(names.name(first) == "es");
+  CHECK(names.name(second) == "es#2");
+  CHECK(names.name(second) == "es#2");  // alone in the next reading
+  CHECK(names.name(first) == "es");     // and published again
+  second.name = "nq";
+  CHECK(names.name(second) == "nq");
+}
+
+TEST_CASE("More buses than a label has room for have a name each") {
+  std::vector<BusReading> buses;
+  for (std::size_t i = 0; i < kNamesMax + 2; ++i) {
+    buses.push_back(bus("es"));
+    buses.back().directory = absl::StrCat("/run/", i);
+  }
+  const std::string text = text_of(buses);
+  CHECK(has(text, absl::StrCat("lapwing_bus_up{bus=\"es#", kNamesMax + 2, "\"} 1")));
+  CHECK(text.find("bus=\"other\"") == std::string::npos);
+}
+
+TEST_CASE("Of a running publisher that did not answer nobody is said to be absent") {
+  const MetricsOptions options{.version = {}, .revision = {}, .expected = {{"es", "away"}}};
+  const std::string absent = "lapwing_subscriber_up{bus=\"es\",subscriber=\"away\"} 0";
+  BusReading silent = bus("es");
+  silent.subscribers = make_error(Errc::kTimedOut, "no answer");
+  CHECK_FALSE(has(text_of({silent}, options), absent));
+  silent.state = PublisherState::kGone;
+  CHECK(has(text_of({silent}, options), absent));
+}
+
 TEST_CASE("A subscriber that is expected and absent has up 0") {
   BusReading reading = bus("es");
   *reading.subscribers = {subscriber("here")};
@@ -145,6 +182,7 @@ TEST_CASE("A subscriber that is expected and absent has up 0") {
   CHECK(has(text, "lapwing_subscriber_up{bus=\"es\",subscriber=\"away\"} 0"));
   CHECK(text.find("\"x\"") == std::string::npos);
   reading.subscribers = make_error(Errc::kPublisherGone, "gone");
+  reading.state = PublisherState::kGone;
   CHECK(
       has(text_of({reading}, options), "lapwing_subscriber_up{bus=\"es\",subscriber=\"here\"} 0"));
 }
@@ -195,7 +233,8 @@ TEST_CASE("What could not be read is counted, by its reason") {
   MonitorCounts counts;
   counts.add(reading, absl::OkStatus(), 5'000);
   counts.add(reading, make_error(Errc::kSystem, "no /proc"), 5'000);
-  const std::string text = bus_metrics_text(reading, ChannelList(), counts, {});
+  BusNames names;
+  const std::string text = bus_metrics_text(reading, ChannelList(), counts, {}, names);
   CHECK(has(text, "lapwing_monitor_errors_total{reason=\"announcement_not_trusted\"} 4"));
   CHECK(has(text, "lapwing_monitor_errors_total{reason=\"bus_unreadable\"} 2"));
   CHECK(has(text, "lapwing_monitor_errors_total{reason=\"publisher_unanswered\"} 2"));
