@@ -6,15 +6,18 @@
 In each round every figure is taken in turn: of C++, of C, and of each language between two of C's. What counts is the
 median, over the rounds, of the ratio to C's two (of C: to C++'s) in the same round; nanoseconds are of that run and this
 machine, and decide nothing. The steps are `rate.*` of tests/conformance/bindings/README.md. Build the packages first
-(bindings/test.sh), and let nothing else run.
+(bindings/test.sh), and let nothing else run. Where Tachyon's package for Python can be built (clang-19), its round trip
+stands beside those of the channel.
 Prints a table in Markdown, then a line for each budget. Exit: 0 everything was measured, 1 something failed, 2 wrong
 usage. A missed budget is said, and does not change the exit code.
 """
 
 import argparse
+import functools
 import json
 import os
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
@@ -26,7 +29,7 @@ sys.path.insert(0, str(ROOT / "tests" / "conformance" / "bindings"))
 import run as conformance  # noqa: E402
 
 NAMES = {"cpp": "C++", "c": "C", "python": "Python", "rust": "Rust", "go": "Go", "java": "Java", "kotlin": "Kotlin",
-         "node": "Node.js", "csharp": "C# (Mono)"}
+         "node": "Node.js", "csharp": "C# (Mono)", "tachyon": "Tachyon 0.5.1 (Python)"}
 RECORDS = 1 << 19
 ROWS = 4096
 PASSES = 40  # the median one is beyond what a runtime compiles late
@@ -44,6 +47,8 @@ FIGURES = {
     "round-trip": ("rate.echo in=ping out=pong count={count}", "rate.ping in=pong out=ping count={count}"),
     "channel": ("rate.channel-echo path=c.sock count={count}", "rate.channel-ping path=c.sock count={count}"),
 }
+PEER = "tachyon"  # another's package, which has only that figure
+PEER_FIGURE = "channel"
 # Time over that of the base: at most. Rates are held as times, 1 / 0.9 of C's rate being 0.9.
 BUDGETS = {
     ("c", "read"): 1 / 0.98, ("c", "round-trip"): 1.08, ("c", "channel"): 1.15,
@@ -52,9 +57,24 @@ BUDGETS = {
 }
 
 
+@functools.cache
+def peer_command():
+    """Of Tachyon's driver. None: its package cannot be built here, and standard error says why."""
+    here = Path(__file__).parent
+    made = subprocess.run(
+        [ROOT / "deploy" / "venv.sh", "tachyon_venv", here / "requirements.txt", "Tachyon's package is not compared."],
+        env={"CC": "clang-19", "CXX": "clang++-19", "LDFLAGS": "-flto", **os.environ}, stdout=subprocess.PIPE, text=True)
+    return [made.stdout.strip(), str(here / "tachyon_driver.py")] if made.returncode == 0 else None
+
+
+def command_of(language):
+    if language == "cpp":
+        return [str(conformance.BUILD / "bench" / "languages_cpp_driver")]
+    return peer_command() if language == PEER else conformance.driver_of(language)
+
+
 def driver(language, directory, core=None):
-    command = [str(conformance.BUILD / "bench" / "languages_cpp_driver")] if language == "cpp" else (
-        conformance.driver_of(language))
+    command = command_of(language)
     pinned = [] if core is None else ["taskset", "-c", str(core)]
     return conformance.Driver(language, directory, command=pinned + command)
 
@@ -116,6 +136,10 @@ def wait_for(path, echo):
         time.sleep(0.01)
 
 
+def has(language, figure):
+    return language != PEER or figure == PEER_FIGURE
+
+
 def measured(language, figure, directory, round_number):
     if isinstance(FIGURES[figure], tuple):
         return between(language, figure, CORES[round_number % len(CORES)])
@@ -144,7 +168,7 @@ def measure(languages, rounds):
                 ratios["cpp"][figure].append(1.0)
                 ratios["c"][figure].append(base / statistics.mean((cpp, of("cpp"))))
                 for language in languages:
-                    if language == "c":
+                    if language == "c" or not has(language, figure):
                         continue
                     value = of(language)
                     after = of("c")
@@ -161,6 +185,9 @@ def table(languages, ratios, ns, garbage):
              "bus round trip, ns | channel round trip, ns | garbage, bytes a record |",
              "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"]
     for language in ["cpp", *languages]:
+        if language == PEER:
+            lines.append(f"| {NAMES[language]} |  |  |  |  |  |  | {median(ns[language][PEER_FIGURE]):.0f} |  |")
+            continue
         of = {figure: median(ns[language][figure]) for figure in FIGURES}
         rate = 1 / median(ratios[language]["read"]) if language not in ("cpp", "c") else None
         lines.append("| " + " | ".join([
@@ -191,7 +218,9 @@ def main():
     options = parser.parse_args()
     languages = options.languages.split(",") if options.languages else [
         language for language in conformance.LANGUAGES if Path(conformance.driver_of(language)[0]).exists()]
-    unknown = set(languages) - set(conformance.LANGUAGES)
+    if not options.languages and peer_command() is not None:
+        languages.append(PEER)
+    unknown = set(languages) - {*conformance.LANGUAGES, PEER}
     if unknown or options.rounds < 1:
         parser.error(f"there is no {unknown.pop()}" if unknown else "--rounds begins at 1")
     if "c" not in languages:

@@ -1,0 +1,77 @@
+"""The round trip over Tachyon's own package for Python, beside those of the drivers: the same two steps.
+
+    rate.channel-echo path=P count=N      listens at P and P.back, and sends back what comes
+    rate.channel-ping path=P count=N      `ok ns=…`, of a round trip in the median block
+
+Both sides only spin, as Lapwing's do with the wait "busy".
+"""
+
+import statistics
+import sys
+import time
+from collections.abc import Callable
+
+import tachyon
+
+MESSAGE_BYTES = 32
+CAPACITY = 1 << 20
+ROUND_TRIPS = 1000  # in a block
+SECONDS = 10.0  # for the other side to appear
+
+
+def spinning(bus: tachyon.Bus) -> tachyon.Bus:
+    bus.set_polling_mode(1)
+    return bus
+
+
+def connected(path: str) -> tachyon.Bus:
+    until = time.monotonic() + SECONDS
+    while True:
+        try:
+            return spinning(tachyon.Bus.connect(path))
+        except (OSError, tachyon.TachyonError):
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.001)
+
+
+def received(bus: tachyon.Bus) -> bytes:
+    with bus.recv_zero_copy() as message, memoryview(message) as payload:
+        return payload.tobytes()
+
+
+def echo(path: str, count: int) -> str:
+    with spinning(tachyon.Bus.listen(path, CAPACITY)) as to, spinning(tachyon.Bus.listen(f"{path}.back", CAPACITY)) as back:
+        for _ in range(count):
+            back.send(received(to), 1)
+        time.sleep(0.1)  # the last one is taken before what it lies in is gone
+    return "ok"
+
+
+def ping(path: str, count: int) -> str:
+    payload = bytes(MESSAGE_BYTES)
+    blocks = []
+    with connected(path) as to, connected(f"{path}.back") as back:
+        for _ in range(count // ROUND_TRIPS):
+            started = time.monotonic_ns()
+            for _ in range(ROUND_TRIPS):
+                to.send(payload, 1)
+                received(back)
+            blocks.append(time.monotonic_ns() - started)
+    return f"ok ns={statistics.median_high(blocks[1:]) / ROUND_TRIPS:.1f}"
+
+
+STEPS: dict[str, Callable[[str, int], str]] = {"rate.channel-echo": echo, "rate.channel-ping": ping}
+
+
+def main() -> int:
+    for line in sys.stdin:
+        operation, *given = line.split()
+        options = dict(pair.split("=", 1) for pair in given)
+        print(STEPS[operation](options["path"], int(options["count"])))
+        print(".", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
