@@ -110,7 +110,8 @@ void tell_refusals(const ChannelListener& listener, std::uint64_t& told) {
   if (listener.refused() == told) return;
   told = listener.refused();
   if (errc_of(listener.last_refusal()) == Errc::kPeerGone) return;  // it only looked, or gave up
-  say(absl::StrCat("refused: ", std::string(listener.last_refusal().message())));
+  say(log_entry(LogEvent::kClientRefused,
+                absl::StrCat("refused: ", std::string(listener.last_refusal().message()))));
 }
 
 }  // namespace lapwing::cli

@@ -81,9 +81,9 @@ class CheckpointCommand {
   absl::Status follow();
   int exit_code(const absl::Status& status) const;
   void print_summary() const;
-  void say_beside_progress(const std::string& line) {
+  void say_beside_progress(const LogEntry& entry) {
     progress_.clear();
-    say(line);
+    say(entry);
   }
 
   const CheckpointOptions& options_;
@@ -100,7 +100,7 @@ absl::StatusOr<CheckpointerOptions> CheckpointCommand::checkpointer_options() {
   options.fold_name = options_.fold;
   options.keep = options_.keep;
   options.prune_journal = options_.prune_journal;
-  options.log = [this](const std::string& line) { say_beside_progress(line); };
+  options.log = [this](const LogEntry& entry) { say_beside_progress(entry); };
   options.on_event = [this](const Event& event) {
     progress_.clear();
     print_event(event);
@@ -132,7 +132,8 @@ absl::Status CheckpointCommand::open() {
   checkpointer_.emplace(*std::move(opened));
   if (const std::optional<StoredPosition> at = checkpointer_->committed()) {
     say_beside_progress(
-        absl::StrCat("fold ", options_.fold, " continues after record ", at->sequence));
+        LogEntry{LogLevel::kInfo, "note",
+                 absl::StrCat("fold ", options_.fold, " continues after record ", at->sequence)});
   }
   return absl::OkStatus();
 }

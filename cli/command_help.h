@@ -7,6 +7,8 @@
 #include <CLI/CLI.hpp>
 #include <string>
 
+#include "cli/say.h"
+
 namespace lapwing::cli {
 
 inline constexpr char kExitCodesHelp[] =
@@ -22,6 +24,7 @@ inline CLI::App& add_command(CLI::App& app, const std::string& name, const std::
   const std::string rest = end == std::string::npos ? "" : about.substr(end + 2) + "\n\n";
   const bool has_its_own = rest.find("Exit codes:") != std::string::npos;
   command.footer(has_its_own ? rest : rest + kExitCodesHelp);
+  add_log_option(command);
   return command;
 }
 

@@ -7,7 +7,10 @@
 namespace lapwing::cli {
 
 int fail(const absl::Status& status) {
-  say(std::string(status.message()));
+  say(LogEntry{LogLevel::kError,
+               "error",
+               std::string(status.message()),
+               {{"errc", name_of(errc_of(status))}}});
   return exit_code_for(errc_of(status));
 }
 

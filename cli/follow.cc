@@ -204,7 +204,7 @@ void Loop::print_schema_note(const std::string& note) {
   schema_note_ = note;
   if (note.empty()) return;
   progress_.clear();
-  say(note);
+  say(LogEntry{LogLevel::kWarning, "schema", note});
 }
 
 bool Loop::take_event(const Event& event) {
@@ -246,6 +246,24 @@ bool Loop::tick(std::uint64_t now_ns) {
 bool Loop::check(const absl::Status& status) {
   if (!status.ok()) result_.status = status;
   return status.ok();
+}
+
+LogLevel level_of(const Event& event) {
+  switch (event.kind) {
+    case ItemKind::kGap:
+      return event.gap.fillable && event.on_gap == OnGap::kFill ? LogLevel::kInfo
+                                                                : LogLevel::kWarning;
+    case ItemKind::kLost:
+      return event.gap.count() > 0 ? LogLevel::kError : LogLevel::kWarning;
+    case ItemKind::kReset:
+    case ItemKind::kStale:
+    case ItemKind::kPublisherGone:
+    case ItemKind::kNoSnapshot:
+    case ItemKind::kBehind:
+      return LogLevel::kWarning;
+    default:
+      return LogLevel::kInfo;
+  }
 }
 
 // One line for a person: "gap 101..200 (100 records, lapped), the journal has it".
@@ -429,7 +447,16 @@ void print_summary(const FollowResult& result, const Latencies* latencies) {
 
 void print_event(const Event& event) {
   if (event.is_first_session || (event.kind == ItemKind::kEnded && !event.text.empty())) return;
-  say(describe(event));
+  LogEntry entry{level_of(event), name_of(event.kind), describe(event)};
+  if (event.kind == ItemKind::kGap || event.kind == ItemKind::kLost) {
+    entry.fields = {{"first", event.gap.first},
+                    {"last", event.gap.last},
+                    {"count", event.gap.count()},
+                    {"cause", name_of(event.gap.cause)}};
+  } else if (event.sequence != kNoSequence) {
+    entry.fields = {{"sequence", event.sequence}};
+  }
+  say(entry);
 }
 
 }  // namespace lapwing::cli

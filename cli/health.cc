@@ -125,7 +125,7 @@ int show_health(const HealthOptions& options) {
   if (health->exit_code == kExitDone) {
     std::cout << "well: " << health->words << '\n';
   } else {
-    say("ill: " + health->words);
+    say(LogEntry{LogLevel::kError, "ill", "ill: " + health->words});
   }
   return health->exit_code;
 }

@@ -24,6 +24,14 @@ bool names_no_command(const CLI::App& app, int argc, char** argv) {
       .empty();
 }
 
+// The first --bus that the command was given.
+std::string bus_of(const CLI::App& app) {
+  const auto commands = app.get_subcommands();
+  const CLI::Option* const bus =
+      commands.empty() ? nullptr : commands.front()->get_option_no_throw("--bus");
+  return bus == nullptr || bus->results().empty() ? "" : bus->results().front();
+}
+
 // Help and version go to standard output, an error in the arguments to standard error.
 int answer_parse(const CLI::App& app, const CLI::ParseError& error) {
   if (error.get_exit_code() == 0) return app.exit(error) == 0 ? kExitDone : kExitOther;
@@ -45,6 +53,7 @@ int answer_parse(const CLI::App& app, const CLI::ParseError& error) {
   } catch (const CLI::ParseError& error) {
     return answer_parse(app, error);
   }
+  set_log_bus(bus_of(app));
   return run();
 }
 
@@ -69,7 +78,8 @@ int main(int argc, char** argv) {
     if (const absl::Status room = make_room_on_the_stack(); !room.ok()) return fail(room);
     return settle(run_program(argc, argv));
   } catch (const std::exception& error) {
-    say(words_for(error, argc > 1 ? argv[1] : ""));
+    say(lapwing::LogEntry{lapwing::LogLevel::kError, "error",
+                          words_for(error, argc > 1 ? argv[1] : "")});
     return kExitOther;
   }
 }

@@ -194,8 +194,11 @@ int Pipe::run() {
   const absl::Status status = options_.place.listens() ? listen() : connect();
   const int code = status.ok() ? kExitDone : fail(status);
   if (code == kExitDone && sender_.unsent_bytes() > 0) {
-    say(absl::StrCat("stopped; ", sender_.unsent_bytes(),
-                     " bytes of standard input were read but not sent"));
+    say(LogEntry{LogLevel::kWarning,
+                 "unsent",
+                 absl::StrCat("stopped; ", sender_.unsent_bytes(),
+                              " bytes of standard input were read but not sent"),
+                 {{"bytes", std::uint64_t{sender_.unsent_bytes()}}}});
   }
   if (options_.summary) print_summary();
   if (options_.summary && !std::cerr && code == kExitDone) return kExitOther;  // it is not shown

@@ -6,6 +6,7 @@
 #include <iostream>
 
 #include "absl/strings/str_format.h"
+#include "cli/say.h"
 #include "os/kernel.h"
 
 namespace lapwing::cli {
@@ -15,7 +16,8 @@ constexpr std::uint64_t kRedrawNs = 200'000'000;
 
 }  // namespace
 
-Progress::Progress() : terminal_(isatty(STDERR_FILENO) == 1), began_ns_(monotonic_ns()) {}
+Progress::Progress()
+    : terminal_(isatty(STDERR_FILENO) == 1 && !logs_json()), began_ns_(monotonic_ns()) {}
 
 Progress::~Progress() {
   clear();

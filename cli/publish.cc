@@ -103,7 +103,7 @@ class Publish {
   bool warn_of_records_not_journaled(const absl::Status& closed);
   void warn(const std::string& line) {
     progress_.clear();
-    say(line);
+    say(LogEntry{LogLevel::kWarning, "not-journaled", line});
   }
 
   const PublishOptions& options_;
@@ -144,7 +144,7 @@ absl::StatusOr<PublisherOptions> Publish::publisher_options() const {
       options_.on_journal_failure == "stop" ? OnJournalFailure::kStop : OnJournalFailure::kContinue;
   publisher.group = *gid;
   publisher.threads = options_.threads;
-  publisher.log = say;  // from any of the publisher's threads
+  publisher.log = [](const LogEntry& entry) { say(entry); };  // from any of its threads
   return publisher;
 }
 

@@ -73,7 +73,7 @@ absl::StatusOr<RepairReport> run_repair(const RepairOptions& options) {
   const absl::StatusOr<DirectoryIdentity> directory = directory_identity(*root);
   if (!directory.ok()) return directory.status();
   // Whatever became of its lock file: a publisher that runs is not repaired under.
-  LeftRings rings(*directory, {options.bus}, say);
+  LeftRings rings(*directory, {options.bus}, [](const LogEntry& entry) { say(entry); });
   absl::Status free = check_no_control(absl::StrCat(options.bus, "/", kControlSocketName));
   if (free.ok()) free = rings.check_none_held(bus->ring_path);
   if (!free.ok()) return free;

@@ -1,17 +1,27 @@
-// What a command says on standard error, and how text that is not the program's own comes there and
-// into tables: by printable(), so that no path, name or argument writes to the terminal.
+// What a command says on standard error, as text or, with --log json, as an object a line; and how
+// text that is not the program's own comes there and into tables: by printable(), so that no path, name or
+// argument writes to the terminal.
 //
-// Thread safety: any thread.
+// Thread safety: say() any thread; the others main's, before there is another one.
 #pragma once
 
+#include <CLI/CLI.hpp>
 #include <string>
 
+#include "lapwing/log.h"
 #include "os/printable.h"
 
 namespace lapwing::cli {
 
-// One line, "lapwing: <line>", by one write, so that the lines of two threads or processes do not
-// mix.
+void add_log_option(CLI::App& command);
+// What the entries of this process are about; empty: of no bus.
+void set_log_bus(const std::string& bus);
+bool logs_json();
+
+// One line by one write, so that the lines of two threads or processes do not mix. As text it is
+// "lapwing: <message>", and where standard error is the journal of systemd a priority before that.
+void say(const LogEntry& entry);
+// Something that is no event with a name of its own: `note`.
 void say(const std::string& line);
 
 }  // namespace lapwing::cli

@@ -19,6 +19,7 @@
 
 #include "bus/ring_file.h"
 #include "lapwing/error.h"
+#include "lapwing/log.h"
 #include "lapwing/thread_placement.h"
 #include "proto/thread_words.h"
 #include "publisher/idle_sleeper.h"
@@ -41,7 +42,7 @@ class FileThread {
     std::function<void()> on_progress;
     // A turn of the thread, at least one a second: for what may block on a file, too.
     std::function<void(std::uint64_t now_ns)> on_turn;
-    std::function<void(const std::string& line)> log;
+    LogHook log;
   };
 
   // Borrows the words, the gate and the attention word.

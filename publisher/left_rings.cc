@@ -75,18 +75,22 @@ absl::StatusOr<std::optional<OpenRing>> LeftRings::find(const std::string& path)
     if (errc_of(ring.status()) == Errc::kNotFound) continue;
     if (!ring.ok()) return ring.status();
     if (ring->belongs_to(directory_) && is_called_right(*ring)) return *std::move(ring);
-    log(absl::StrCat("the ring file ", candidate,
+    log(LogEvent::kRingForeign,
+        absl::StrCat("the ring file ", candidate,
                      " belongs to another directory, of which this "
-                     "one is a copy: it is left alone, and this journal goes on without a ring"));
+                     "one is a copy: it is left alone, and this journal goes on without a ring"),
+        candidate);
   }
   return std::nullopt;
 }
 
 absl::StatusOr<std::optional<RingImage>> LeftRings::open(const std::string& path) {
   if (!may_be_a_ring(path)) {
-    log(absl::StrCat("`sessions` gives ", path,
+    log(LogEvent::kRingForeign,
+        absl::StrCat("`sessions` gives ", path,
                      " as the ring of its last session, and no ring is called so: it is left "
-                     "alone, and this journal goes on without a ring"));
+                     "alone, and this journal goes on without a ring"),
+        path);
     return std::nullopt;
   }
   absl::StatusOr<std::optional<OpenRing>> ring = find(path);
@@ -105,8 +109,10 @@ absl::Status LeftRings::remove_all_but(const std::string& own, const std::string
     const absl::StatusOr<bool> removed = remove_if_ours(path);
     if (!removed.ok()) return removed.status();
     if (!*removed) {
-      log(absl::StrCat("the ring file ", path, " is of another bus directory and is left alone: ",
-                       "it takes memory until that bus starts again, or somebody removes it"));
+      log(LogEvent::kRingForeign,
+          absl::StrCat("the ring file ", path, " is of another bus directory and is left alone: ",
+                       "it takes memory until that bus starts again, or somebody removes it"),
+          path);
     }
   }
   if (!may_be_a_ring(settled) || settled == own) return absl::OkStatus();

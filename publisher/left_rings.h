@@ -10,7 +10,6 @@
 // Thread safety: one thread. Owns the mapping of the ring that was opened last.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,17 +19,16 @@
 #include "absl/status/statusor.h"
 #include "bus/open_ring.h"
 #include "bus/ring_map.h"
+#include "lapwing/log.h"
 #include "snapshot/recovery/recovery.h"
 
 namespace lapwing {
 
 class LeftRings {
  public:
-  using Log = std::function<void(const std::string& line)>;
-
   // `directory` is the one whose rings they are: the journal's, or without a journal the bus's.
   // `homes` are where the rings of this bus lie; one may be missing.
-  LeftRings(const DirectoryIdentity& directory, std::vector<std::string> homes, Log log)
+  LeftRings(const DirectoryIdentity& directory, std::vector<std::string> homes, LogHook log)
       : directory_(directory), homes_(std::move(homes)), log_(std::move(log)) {}
 
   // kBusTaken if a publisher holds one of this bus's rings: in a home, or at `described`, where
@@ -55,13 +53,13 @@ class LeftRings {
   absl::StatusOr<std::optional<OpenRing>> find(const std::string& path) const;
   absl::Status check_not_held(const OpenRing& ring) const;
   absl::StatusOr<bool> remove_if_ours(const std::string& path) const;
-  void log(const std::string& line) const {
-    if (log_) log_(line);
+  void log(LogEvent event, std::string message, const std::string& path) const {
+    if (log_) log_(log_entry(event, std::move(message), {{"path", path}}));
   }
 
   DirectoryIdentity directory_;
   std::vector<std::string> homes_;
-  Log log_;
+  LogHook log_;
   std::unique_ptr<RingMap> map_;
 };
 

@@ -16,8 +16,7 @@ DirectoryIdentity directory_at(const ExclusiveLock& lock) {
 
 }  // namespace
 
-LockWatch::LockWatch(std::vector<ExclusiveLock>& locks,
-                     std::function<void(const std::string& line)> log)
+LockWatch::LockWatch(std::vector<ExclusiveLock>& locks, LogHook log)
     : locks_(&locks), log_(std::move(log)) {
   for (const ExclusiveLock& lock : locks) directories_.push_back(directory_at(lock));
 }
@@ -39,13 +38,19 @@ void LockWatch::take_again(ExclusiveLock& lock) {
   if (taken.ok()) {
     lock = *std::move(taken);
     others_.erase(path);
-    log_(absl::StrCat("the lock ", path,
-                      " was removed by somebody and is made again: keep cleaners away from it"));
+    log_(log_entry(
+        LogEvent::kLockRemoved,
+        absl::StrCat("the lock ", path,
+                     " was removed by somebody and is made again: keep cleaners away from it"),
+        {{"path", path}}));
     return;
   }
   if (!others_.insert(path).second) return;
-  log_(absl::StrCat("the lock ", path, " was removed by somebody, and cannot be made again: ",
-                    std::string(taken.status().message())));
+  log_(log_entry(
+      LogEvent::kLockRemoved,
+      absl::StrCat("the lock ", path, " was removed by somebody, and cannot be made again: ",
+                   std::string(taken.status().message())),
+      {{"path", path}}));
 }
 
 }  // namespace lapwing

@@ -12,12 +12,12 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "bus/open_ring.h"
+#include "lapwing/log.h"
 #include "os/exclusive_lock.h"
 
 namespace lapwing {
@@ -26,7 +26,7 @@ inline constexpr std::uint64_t kLockWatchNs = 1'000'000'000;
 
 class LockWatch {
  public:
-  LockWatch(std::vector<ExclusiveLock>& locks, std::function<void(const std::string& line)> log);
+  LockWatch(std::vector<ExclusiveLock>& locks, LogHook log);
 
   // Once every kLockWatchNs: makes the lock files that are gone again, and says so; says once if
   // another process holds one that was put in the place of ours, and takes it when that one ends.
@@ -37,7 +37,7 @@ class LockWatch {
 
   std::vector<ExclusiveLock>* locks_;
   std::vector<DirectoryIdentity> directories_;  // of the locks, in their order
-  std::function<void(const std::string& line)> log_;
+  LogHook log_;
   std::set<std::string> others_;  // paths at which another process's lock was met
   std::uint64_t next_ns_ = 0;
 };

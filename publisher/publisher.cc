@@ -101,7 +101,7 @@ struct Publisher::State : ControlledPublisher, detail::PublishPath {
       : PublishPath{writer_of(*started.ring), started.first() - 1, kPublishedMax, {}},
         options(std::move(given)),
         session(std::move(started)),
-        lock_watch(session.locks, [this](const std::string& line) { log(line); }),
+        lock_watch(session.locks, [this](const LogEntry& entry) { log(entry); }),
         head_stride(session.ring->header().capacity / kHeadStrideParts),
         fork(*this, "publisher") {}
 
@@ -143,8 +143,8 @@ struct Publisher::State : ControlledPublisher, detail::PublishPath {
   void prune_wanted(Sequence below) override;
   std::optional<Errc> prune_result() override;
   void on_heartbeat(std::uint64_t now_ns) override;
-  void log(const std::string& line) const override {
-    if (options.log) options.log(line);
+  void log(const LogEntry& entry) const override {
+    if (options.log) options.log(entry);
   }
 
   absl::Status start_threads();
@@ -177,7 +177,7 @@ struct Publisher::State : ControlledPublisher, detail::PublishPath {
 absl::Status Publisher::State::start_threads() {
   if (session.archiver != nullptr) {
     FileThread::Hooks hooks;
-    hooks.log = [this](const std::string& line) { log(line); };
+    hooks.log = [this](const LogEntry& entry) { log(entry); };
     hooks.on_progress = [this] { service_thread->progress(); };
     hooks.on_turn = [this](std::uint64_t now_ns) { lock_watch.look(now_ns); };
     file_thread = std::make_unique<FileThread>(
@@ -543,8 +543,11 @@ absl::Status Publisher::State::wait_for_close(Deadline deadline) {
 // `sessions` does not, and the next start goes by it.
 absl::Status Publisher::State::remove_names() {
   if (file_thread != nullptr && !file_thread->end_recorded()) {
-    log(absl::StrCat("the ring file ", session.ring->path(),
-                     " stays: it alone says how this session ended; the next start reads it"));
+    log(log_entry(
+        LogEvent::kRingStays,
+        absl::StrCat("the ring file ", session.ring->path(),
+                     " stays: it alone says how this session ended; the next start reads it"),
+        {{"path", session.ring->path()}}));
     return absl::OkStatus();
   }
   session.description.closed = true;
@@ -552,7 +555,7 @@ absl::Status Publisher::State::remove_names() {
       write_bus_description(*session.bus_disk, options.directory, session.description);
   result.Update(remove_ring(*session.ring));
   if (const absl::Status withdrawn = withdraw_from_machine(session.announcement); !withdrawn.ok()) {
-    log(std::string(withdrawn.message()));
+    log(log_entry(LogEvent::kNotAnnounced, std::string(withdrawn.message())));
   }
   return result;
 }
@@ -565,7 +568,7 @@ absl::Status Publisher::close(Deadline deadline) {
     const auto work = [state = state_] {
       state->close();
       if (state->left.is_set() && !state->close_result.ok()) {
-        state->log(std::string(state->close_result.message()));
+        state->log(log_entry(LogEvent::kCloseFailed, std::string(state->close_result.message())));
       }
     };
     run_closing(work, state_->options.threads);

@@ -114,13 +114,15 @@ void ServiceThread::beat(std::uint64_t now_ns) {
   publisher_->on_heartbeat(now_ns);
   if (name_lost_ || ring_->still_named()) return;
   name_lost_ = true;
-  publisher_->log(
+  publisher_->log(log_entry(
+      LogEvent::kRingDeleted,
       absl::StrCat("the ring file ", ring_->path(),
                    " was deleted by somebody: attached subscribers go on, new ones cannot "
                    "attach, and a kill would "
                    "lose what is not archived; restart the publisher, and keep its files (a "
                    "systemd user may need "
-                   "RemoveIPC=no or `loginctl enable-linger`, or a --ring-dir of its own)"));
+                   "RemoveIPC=no or `loginctl enable-linger`, or a --ring-dir of its own)"),
+      {{"path", ring_->path()}}));
 }
 
 // Tells parked subscribers of what was published since the last time, if it is time to look.

@@ -106,8 +106,8 @@ class Starter {
   void step(const char* name) const {
     if (options_.on_step) options_.on_step(name);
   }
-  void log(const std::string& line) const {
-    if (options_.log) options_.log(line);
+  void log(const LogEntry& entry) const {
+    if (options_.log) options_.log(entry);
   }
 
   const PublisherSetUp& options_;
@@ -243,7 +243,7 @@ absl::Status Starter::settle_past() {
   absl::StatusOr<Settled> settled =
       settle(*session_.disk, places_.journal_root(), *session_.sessions, boot_id_, rings->opener());
   if (!settled.ok()) return settled.status();
-  for (const std::string& line : settled->log) log(line);
+  for (const LogEntry& entry : settled->log) log(entry);
   session_.settled = *std::move(settled);
   if (session_.settled.next > kSequenceMax) {
     return make_error(Errc::kLimit,
@@ -391,8 +391,10 @@ absl::Status Starter::start_archiver_here() {
   if (absl::Status placed = session_.queue->place_workers(options_.threads.cpus); !placed.ok()) {
     return placed;
   }
-  log(absl::StrCat("journal ", places_.journal_root(), " is written by ",
-                   session_.queue->description()));
+  log(log_entry(LogEvent::kJournalWriter,
+                absl::StrCat("journal ", places_.journal_root(), " is written by ",
+                             session_.queue->description()),
+                {{"path", places_.journal_root()}, {"writer", session_.queue->description()}}));
   ArchiverOptions archive;
   archive.journal =
       journal_files_of(*session_.disk, places_.journal_root(), session_.sessions->last()->begin);
@@ -439,7 +441,8 @@ absl::Status Starter::announce() {
   if (announced.ok()) {
     session_.announcement = *announced;
   } else {
-    log(absl::StrCat("monitors will not find this bus: ", announced.status().message()));
+    log(log_entry(LogEvent::kNotAnnounced,
+                  absl::StrCat("monitors will not find this bus: ", announced.status().message())));
   }
   return absl::OkStatus();
 }

@@ -4,7 +4,6 @@
 
 #include <catch2/catch.hpp>
 #include <cstring>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include "lapwing/detail/atomic_word.h"
+#include "lapwing/log.h"
 #include "lapwing/sequence.h"
 #include "os/io.h"
 #include "proto/journal_format.h"
@@ -53,7 +53,7 @@ class ArchiveFixture {
     Retention retention{};
     bool try_direct_io = true;
     std::uint8_t boot = 99;
-    std::function<void(const std::string& line)> log{};
+    LogHook log{};
   };
 
   static constexpr std::uint64_t kTurnNs = 100'000;  // the clock's step between turns

@@ -54,7 +54,7 @@ class TestServer {
       test_->prunes_wanted.push_back(below);
       if (test_->on_prune_wanted) test_->on_prune_wanted(below);
     }
-    void log(const std::string& line) const override { test_->log.push_back(line); }
+    void log(const LogEntry& entry) const override { test_->log.push_back(entry.message); }
 
    private:
     TestServer* test_;

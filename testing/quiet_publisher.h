@@ -17,7 +17,7 @@ class QuietPublisher : public ControlledPublisher {
   void prune_wanted(Sequence) override {}
   std::optional<Errc> prune_result() override { return std::nullopt; }
   void on_heartbeat(std::uint64_t) override {}
-  void log(const std::string&) const override {}
+  void log(const LogEntry&) const override {}
 };
 
 }  // namespace lapwing

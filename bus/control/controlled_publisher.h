@@ -9,6 +9,7 @@
 #include <string>
 
 #include "lapwing/error.h"
+#include "lapwing/log.h"
 #include "proto/control_frames.h"
 
 namespace lapwing {
@@ -30,7 +31,7 @@ class ControlledPublisher {
   // Once for each heartbeat.
   virtual void on_heartbeat(std::uint64_t now_ns) = 0;
   // A line for the log.
-  virtual void log(const std::string& line) const = 0;
+  virtual void log(const LogEntry& entry) const = 0;
 };
 
 }  // namespace lapwing

@@ -28,13 +28,19 @@ void DropLog::add(DropReason reason, const std::string& who, const std::string& 
     ++lines_omitted_;
     return;
   }
-  sink_(absl::StrCat("control socket: ", is_refusal(reason) ? "refused " : "dropped ", who, " (",
-                     name_of(reason), "): ", why));
+  const bool refused = is_refusal(reason);
+  sink_(log_entry(refused ? LogEvent::kClientRefused : LogEvent::kClientDropped,
+                  absl::StrCat("control socket: ", refused ? "refused " : "dropped ", who, " (",
+                               name_of(reason), "): ", why),
+                  {{"client", who}, {"reason", name_of(reason)}}));
 }
 
 void DropLog::catch_up(std::uint64_t now_ns) {
   if (lines_omitted_ == 0 || !lines_.admit(now_ns)) return;
-  sink_(absl::StrCat("control socket: ", lines_omitted_, " more clients were refused or dropped"));
+  sink_(log_entry(
+      LogEvent::kClientsOmitted,
+      absl::StrCat("control socket: ", lines_omitted_, " more clients were refused or dropped"),
+      {{"count", lines_omitted_}}));
   lines_omitted_ = 0;
 }
 

@@ -7,11 +7,11 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <utility>
 
 #include "bus/control/rate_window.h"
+#include "lapwing/log.h"
 #include "proto/control_frames.h"
 
 namespace lapwing {
@@ -25,9 +25,7 @@ constexpr bool is_refusal(DropReason reason) {
 
 class DropLog {
  public:
-  using Sink = std::function<void(const std::string& line)>;
-
-  explicit DropLog(Sink sink) : sink_(std::move(sink)) {}
+  explicit DropLog(LogHook sink) : sink_(std::move(sink)) {}
 
   // Counts the case and logs "control socket: refused WHO (REASON): why".
   void add(DropReason reason, const std::string& who, const std::string& why, std::uint64_t now_ns);
@@ -46,7 +44,7 @@ class DropLog {
   static std::size_t index_of(DropReason reason) { return static_cast<std::size_t>(reason) - 1; }
   std::uint64_t sum(bool refusals) const;
 
-  Sink sink_;
+  LogHook sink_;
   std::array<std::uint64_t, kDropReasons> counts_{};
   RateWindow lines_{kLogLinesPerSecondMax};
   std::uint64_t lines_omitted_ = 0;

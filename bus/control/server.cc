@@ -77,7 +77,7 @@ absl::StatusOr<std::unique_ptr<ControlServer>> ControlServer::start(
 ControlServer::ControlServer(const ServerOptions& options, ControlledPublisher& publisher)
     : options_(options),
       publisher_(&publisher),
-      drops_([&publisher](const std::string& line) { publisher.log(line); }) {}
+      drops_([&publisher](const LogEntry& entry) { publisher.log(entry); }) {}
 
 absl::Status ControlServer::open() {
   epoll_ = UniqueFd::opened_by([] { return epoll_create1(EPOLL_CLOEXEC); });

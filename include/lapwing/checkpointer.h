@@ -39,6 +39,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "lapwing/fold.h"
+#include "lapwing/log.h"
 #include "lapwing/sequence.h"
 #include "lapwing/subscriber.h"
 #include "lapwing/waiting.h"
@@ -61,7 +62,7 @@ struct CheckpointerOptions {
   // Between two commits of the store: how much is folded again after a kill.
   std::chrono::nanoseconds commit_interval = std::chrono::seconds(1);
   std::uint64_t hot_bytes_max = 64 * 1024 * 1024;  // entries that changed since the last commit
-  std::function<void(const std::string& line)> log = {};
+  LogHook log = {};
   std::function<void(const Event& event)> on_event = {};
 };
 

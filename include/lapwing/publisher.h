@@ -36,7 +36,6 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <ranges>
@@ -52,6 +51,7 @@
 #include "lapwing/detail/publish_path.h"
 #include "lapwing/error.h"
 #include "lapwing/journal_state.h"
+#include "lapwing/log.h"
 #include "lapwing/schema.h"
 #include "lapwing/sequence.h"
 #include "lapwing/thread_placement.h"
@@ -104,7 +104,7 @@ struct PublisherOptions {
   ThreadPlacement threads = {};  // of the library's own threads
   // Called from any of the threads, and until the session has ended: where close() was not called
   // or timed out, after the destructor, too.
-  std::function<void(const std::string& line)> log = {};
+  LogHook log = {};
 };
 
 struct PublisherCounters {

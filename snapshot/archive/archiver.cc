@@ -104,6 +104,7 @@ struct Archiver::State {
   absl::Status reserve_if_low();
   absl::Status check_names();
   void note_troubles();
+  void log(LogEvent event, std::string message) const;
   void note(bool& noted, const std::string& what);
   void note_if_failed(const absl::Status& status, const char* what);
 
@@ -162,7 +163,7 @@ Archiver::~Archiver() {
     stalled_ns = state.queue.reap(state.completions, kWaitNs) > 0 ? 0 : stalled_ns + kWaitNs;
     if (stalled_ns < kStallNsMax) continue;
     stalled_ns = 0;
-    if (state.options.log) state.options.log(state.stall_report());
+    state.log(LogEvent::kDiskSilent, state.stall_report());
   }
 }
 
@@ -274,7 +275,12 @@ void Archiver::State::note_troubles() {
 }
 
 void Archiver::State::note(bool& noted, const std::string& what) {
-  if (!std::exchange(noted, true) && options.log) options.log(what);
+  if (!std::exchange(noted, true)) log(LogEvent::kJournalTrouble, what);
+}
+
+void Archiver::State::log(LogEvent event, std::string message) const {
+  if (!options.log) return;
+  options.log(log_entry(event, std::move(message), {{"path", options.journal.directory}}));
 }
 
 // Hands to the kernel what is queued and takes what has completed. Returns how much that was.
@@ -358,7 +364,7 @@ void Archiver::State::record_failure() {
   failure = make_error(
       Errc::kJournalFailed,
       absl::StrCat(failure.message(), "; its end could not be recorded: ", status.message()));
-  if (options.log) options.log(std::string(failure.message()));
+  log(LogEvent::kJournalFailed, std::string(failure.message()));
 }
 
 absl::Status Archiver::State::wait_for_completion() {
@@ -404,8 +410,9 @@ void Archiver::State::finish() {
 
 // Of what the end leaves for the next start.
 void Archiver::State::note_if_failed(const absl::Status& status, const char* what) {
-  if (status.ok() || !options.log) return;
-  options.log(absl::StrCat(what, ": ", status.message(), "; the next start uses it"));
+  if (status.ok()) return;
+  log(LogEvent::kJournalTrouble,
+      absl::StrCat(what, ": ", status.message(), "; the next start uses it"));
 }
 
 absl::Status Archiver::close(Sequence head, std::uint64_t wall_ns) {

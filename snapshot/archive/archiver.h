@@ -48,12 +48,12 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "lapwing/log.h"
 #include "os/io.h"
 #include "proto/journal_format.h"
 #include "proto/ring_counters.h"
@@ -88,7 +88,7 @@ struct ArchiverOptions {
   Retention retention;
   unsigned file_permissions = 0600;
   bool try_direct_io = true;
-  std::function<void(const std::string& line)> log;  // of what no status can say; may be empty
+  LogHook log;  // of what no status can say; may be empty
 };
 
 struct ArchiverCounters {

@@ -27,21 +27,29 @@ struct RingWordsSeen {
   JournalState journal = JournalState::kNone;
 };
 
-std::string describe(Settlement how, const SessionEntry& end) {
+LogEntry described(Settlement how, const SessionEntry& end) {
+  LogEvent event = LogEvent::kJournalContinues;
   std::string line = absl::StrCat("session ", end.session_id.hex());
   if (how == Settlement::kContinued) {
     absl::StrAppend(&line, " had ended after sequence ", end.last);
   } else if (how == Settlement::kRecovered) {
+    event = LogEvent::kJournalRecovered;
     absl::StrAppend(&line, " was killed; with what its ring file held it ends after sequence ",
                     end.last);
   } else {
+    event = LogEvent::kJournalCut;
     absl::StrAppend(&line, " ended with a power cut, or its ring file is gone; cut after sequence ",
                     end.last);
   }
+  LogEntry entry =
+      log_entry(event, std::move(line), {{"session", end.session_id.hex()}, {"last", end.last}});
   if (end.void_last != 0) {
-    absl::StrAppend(&line, "; ", end.void_first, " to ", end.void_last, " will never exist");
+    absl::StrAppend(&entry.message, "; ", end.void_first, " to ", end.void_last,
+                    " will never exist");
+    entry.fields.push_back({"void_first", end.void_first});
+    entry.fields.push_back({"void_last", end.void_last});
   }
-  return line;
+  return entry;
 }
 
 class Settler {
@@ -94,7 +102,7 @@ class Settler {
   Sequence recovered_last_ = 0;
   std::optional<JournalDamage> damage_;
   std::optional<std::pair<Sequence, Sequence>> new_void_;
-  std::vector<std::string> log_;
+  std::vector<LogEntry> log_;
 };
 
 absl::Status Settler::look(const RingOpener& open_ring) {
@@ -280,13 +288,17 @@ Settled Settler::new_journal(Settlement how) const {
   Settled settled;
   settled.how = how;
   if (!session_) {
-    settled.log = {"no journal yet: a new one begins at sequence 1"};
+    settled.log = {
+        log_entry(LogEvent::kJournalBegins, "no journal yet: a new one begins at sequence 1")};
     return settled;
   }
   settled.ring_path = get_text(session_->begin.ring_path);
-  settled.log = {absl::StrCat("journal ", session_->begin.journal_id.hex(), " has failed after ",
-                              sessions_.last()->end->last,
-                              ": it stays as it is, a new one begins at sequence 1")};
+  const std::string journal = session_->begin.journal_id.hex();
+  const Sequence last = sessions_.last()->end->last;
+  settled.log = {log_entry(LogEvent::kJournalAbandoned,
+                           absl::StrCat("journal ", journal, " has failed after ", last,
+                                        ": it stays as it is, a new one begins at sequence 1"),
+                           {{"journal", journal}, {"last", last}})};
   return settled;
 }
 
@@ -311,7 +323,7 @@ absl::StatusOr<Settled> Settler::continued(Settlement how) const {
     settled.last_void = std::max(settled.last_void, session.end->void_last);
   }
   settled.log = log_;
-  settled.log.push_back(describe(how, end));
+  settled.log.push_back(described(how, end));
   return settled;
 }
 

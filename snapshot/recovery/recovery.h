@@ -16,6 +16,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "lapwing/journal_state.h"
+#include "lapwing/log.h"
 #include "os/io.h"
 #include "proto/ring_layout.h"
 #include "snapshot/journal/journal_geometry.h"
@@ -43,8 +44,8 @@ struct Settled {
   Sequence last_present = 0;                // newest sequence the journal holds
   Sequence last_void = 0;                   // end of the newest void, 0 if there is none
   std::optional<std::pair<Sequence, Sequence>> new_void;  // recorded by this settlement
-  std::string ring_path;         // of the settled session; unlinked by the caller once all is done
-  std::vector<std::string> log;  // what was done, for the log
+  std::string ring_path;      // of the settled session; unlinked by the caller once all is done
+  std::vector<LogEntry> log;  // what was done
 };
 
 // Settles the last session of `journal_root` (the directory that holds `sessions`): writes what

@@ -23,7 +23,7 @@ struct Extent {
 
 class Cutter {
  public:
-  Cutter(const JournalFiles& files, const Cut& cut, std::vector<std::string>& log)
+  Cutter(const JournalFiles& files, const Cut& cut, std::vector<LogEntry>& log)
       : disk_(*files.disk),
         files_(files),
         cut_(cut),
@@ -41,6 +41,12 @@ class Cutter {
     return files_.path(segment, absl::StrCat("cut-", cut_.session_id.hex()).c_str());
   }
 
+  void log_kept(const std::string& path) {
+    log_.push_back(log_entry(LogEvent::kJournalKeptAside,
+                             absl::StrCat("kept what was never durable in ", path),
+                             {{"path", path}}));
+  }
+
   absl::Status drop_segment(std::uint64_t segment);
   absl::Status cut_segment(std::uint64_t segment);
   absl::Status sync_kept(std::uint64_t segment);
@@ -55,7 +61,7 @@ class Cutter {
   Disk& disk_;
   const JournalFiles& files_;
   const Cut& cut_;
-  std::vector<std::string>& log_;
+  std::vector<LogEntry>& log_;
   std::unique_ptr<std::byte[]> chunk_;
 };
 
@@ -92,7 +98,7 @@ absl::Status Cutter::drop_segment(std::uint64_t segment) {
   } else {
     status = disk_.sync(file->get());
     if (status.ok()) status = disk_.rename(path, aside_path(segment));
-    log_.push_back(absl::StrCat("kept what was never durable in ", aside_path(segment)));
+    log_kept(aside_path(segment));
   }
   if (status.ok()) status = disk_.sync_directory(files_.directory);
   if (status.ok()) status = remove_if_there(disk_, files_.path(segment, "sum"));
@@ -116,7 +122,9 @@ absl::Status Cutter::cut_segment(std::uint64_t segment) {
   // The next session begins after the void, and that is mostly in another segment.
   const absl::Status released = release_reserved_space(disk_, jnl->get(), geometry, cut_.durable);
   if (!released.ok()) {
-    log_.push_back(absl::StrCat("space stays reserved that nobody needs: ", released.message()));
+    log_.push_back(
+        log_entry(LogEvent::kJournalTrouble,
+                  absl::StrCat("space stays reserved that nobody needs: ", released.message())));
   }
   const auto sum = open(files_.path(segment, "sum"), OpenMode::kReadWrite);
   if (!sum.ok()) return sum.status();
@@ -163,7 +171,7 @@ absl::Status Cutter::keep_aside(FileHandle file, std::uint64_t segment, const Ex
   absl::Status status = copy(file, aside->get(), {0, kSegmentHeaderBytes});
   if (status.ok()) status = copy(file, aside->get(), extent);
   if (status.ok()) status = finish_file(disk_, *aside, path);
-  if (status.ok()) log_.push_back(absl::StrCat("kept what was never durable in ", path));
+  if (status.ok()) log_kept(path);
   return status;
 }
 
@@ -194,7 +202,7 @@ absl::Status Cutter::zero(FileHandle file, const Extent& extent) {
 
 }  // namespace
 
-absl::Status cut_journal(const JournalFiles& files, const Cut& cut, std::vector<std::string>& log) {
+absl::Status cut_journal(const JournalFiles& files, const Cut& cut, std::vector<LogEntry>& log) {
   return Cutter(files, cut, log).run();
 }
 

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "lapwing/log.h"
 #include "lapwing/sequence.h"
 #include "snapshot/journal/journal_files.h"
 
@@ -28,6 +29,6 @@ struct Cut {
 };
 
 // Cuts. Killed anywhere and run again it does the rest. Adds to `log` what was kept aside.
-absl::Status cut_journal(const JournalFiles& files, const Cut& cut, std::vector<std::string>& log);
+absl::Status cut_journal(const JournalFiles& files, const Cut& cut, std::vector<LogEntry>& log);
 
 }  // namespace lapwing

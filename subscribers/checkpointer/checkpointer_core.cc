@@ -51,7 +51,7 @@ CheckpointerCore::~CheckpointerCore() = default;
 
 absl::StatusOr<std::unique_ptr<CheckpointerCore>> CheckpointerCore::open(
     CheckpointerSetUp options) {
-  if (!options.log) options.log = [](const std::string&) {};
+  if (!options.log) options.log = [](const LogEntry&) {};
   if (options.keep == 0) {
     return make_error(Errc::kInvalidArgument, "at least one checkpoint is to be kept");
   }
@@ -122,7 +122,10 @@ absl::Status CheckpointerCore::load_checkpoint() {
     if (absl::Status put = store_->commit(std::nullopt); !put.ok()) return put;
   }
   const CheckpointIdentity from = checkpoint.identity();
-  options_.log(absl::StrCat("the store is made from the checkpoint of sequence ", from.sequence));
+  options_.log(
+      log_entry(LogEvent::kStoreBegins,
+                absl::StrCat("the store is made from the checkpoint of sequence ", from.sequence),
+                {{"sequence", from.sequence}}));
   return store_->commit(StorePosition{{from.journal_id, from.session_id, from.sequence}, true});
 }
 
@@ -253,7 +256,9 @@ void CheckpointerCore::remove_checkpoints() {
     if (done.ok()) done = disk_->sync_directory(directory_);
   }
   checkpointed_ = kNoSequence;
-  if (!done.ok()) options_.log(absl::StrCat("old checkpoints stay: ", std::string(done.message())));
+  if (done.ok()) return;
+  options_.log(log_entry(LogEvent::kCheckpointerTrouble,
+                         absl::StrCat("old checkpoints stay: ", std::string(done.message()))));
 }
 
 absl::Status CheckpointerCore::finish() {

@@ -89,9 +89,12 @@ void CheckpointerCore::watch_durable() {
   durable_seen_ = durable;
   if (discarding_ || now - durable_moved_ns_ < options_.durable_stall_ns) return;
   discarding_ = true;
-  options_.log(absl::StrCat("nothing after record ", durable,
-                            " is durable: its publisher may be gone, or its journal has failed; "
-                            "what comes is read again once it is"));
+  options_.log(
+      log_entry(LogEvent::kNotDurable,
+                absl::StrCat("nothing after record ", durable,
+                             " is durable: its publisher may be gone, or its journal has failed; "
+                             "what comes is read again once it is"),
+                {{"durable", durable}}));
 }
 
 // What was not kept is to be had again: from the last commit on, as after a restart.

@@ -5,13 +5,13 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "lapwing/error.h"
+#include "lapwing/log.h"
 #include "os/kernel.h"
 
 namespace lapwing {
@@ -21,13 +21,16 @@ inline constexpr std::uint64_t kRetryNs = 1'000'000'000;
 class Trouble {
  public:
   // `fine` is what is said at its end: "the store can be written to again".
-  Trouble(std::string fine, std::function<void(const std::string&)> log)
-      : fine_(std::move(fine)), log_(std::move(log)) {}
+  Trouble(std::string fine, LogHook log) : fine_(std::move(fine)), log_(std::move(log)) {}
 
   void note(const absl::Status& status) {
     const Errc code = errc_of(status);
-    if (status.ok() ? lasts() : code != code_) {
-      log_(status.ok() ? fine_ : absl::StrCat(std::string(status.message()), "; trying again"));
+    if (status.ok()) {
+      if (lasts()) log_(log_entry(LogEvent::kCheckpointerRecovered, fine_));
+    } else if (code != code_) {
+      log_(log_entry(LogEvent::kCheckpointerTrouble,
+                     absl::StrCat(std::string(status.message()), "; trying again"),
+                     {{"errc", name_of(code)}}));
     }
     code_ = code;
     retry_ns_ = monotonic_ns() + kRetryNs;
@@ -39,7 +42,7 @@ class Trouble {
 
  private:
   const std::string fine_;
-  const std::function<void(const std::string&)> log_;
+  const LogHook log_;
   Errc code_ = Errc::kOk;
   std::uint64_t retry_ns_ = 0;
 };
