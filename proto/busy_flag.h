@@ -3,12 +3,14 @@
 //
 //   BusyFlag  around calls that wait: of two that overlap, one is refused
 //   UseMark   around every call, for which an exchange would cost too much: one that overlaps a call
-//             that has been under way for a while, as one that waits has, is refused
+//             that has been under way for a while, as one that waits has, is refused. The same word
+//             says in which process that is, a number which a child made by fork() changes.
 //
 // Thread safety: any thread.
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 
 namespace lapwing {
 
@@ -27,14 +29,21 @@ class BusyFlag {
 
 class UseMark {
  public:
+  explicit UseMark(std::uint32_t process) : process_(process), word_(process) {}
+
   // Relaxed: refusing is all that it does. A call that is not refused has been ordered after the last
   // one by its caller, or else the two overlap by less than a store takes to be seen.
-  bool is_set() const { return in_use_.load(std::memory_order_relaxed); }
-  void set() { in_use_.store(true, std::memory_order_relaxed); }
-  void clear() { in_use_.store(false, std::memory_order_relaxed); }
+  bool is_free_in(std::uint32_t process) const {
+    return word_.load(std::memory_order_relaxed) == process;
+  }
+  void set() { word_.store(kInUse, std::memory_order_relaxed); }
+  void clear() { word_.store(process_, std::memory_order_relaxed); }
 
  private:
-  std::atomic<bool> in_use_{false};
+  static constexpr std::uint32_t kInUse = UINT32_MAX;
+
+  const std::uint32_t process_;
+  std::atomic<std::uint32_t> word_;
 };
 
 }  // namespace lapwing

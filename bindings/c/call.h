@@ -88,38 +88,45 @@ template <typename Object>
 struct Handle {
   explicit Handle(Object opened) : object(std::move(opened)) {}
 
+  bool is_free() const { return mark.is_free_in(lapwing::detail::fork_generation); }
+
   Object object;
-  UseMark mark;
+  UseMark mark{lapwing::detail::fork_generation};
   const ForkMark made;
 };
 
-class InUse {
+class InCall {
  public:
-  explicit InUse(UseMark& mark) : mark_(mark) { mark_.set(); }
-  InUse(const InUse&) = delete;
-  InUse& operator=(const InUse&) = delete;
-  ~InUse() { mark_.clear(); }
+  explicit InCall(UseMark& mark) : mark_(mark) { mark_.set(); }
+  InCall(const InCall&) = delete;
+  InCall& operator=(const InCall&) = delete;
+  ~InCall() { mark_.clear(); }
 
  private:
   UseMark& mark_;
 };
 
-// Why a call with this handle is refused: kOk where it is not.
 template <typename HandleType>
-Errc refusal(const HandleType* handle) {
-  if (handle == nullptr) return Errc::kMisuse;
-  if (handle->made.in_child()) return Errc::kForked;
-  return handle->mark.is_set() ? Errc::kMisuse : Errc::kOk;
+bool may_call(const HandleType* handle) {
+  return handle != nullptr && handle->is_free();
 }
 lapwing_result refuse(lapwing_error* error, Errc why, const char* what, bool is_null) noexcept;
+
+// Of a handle that may not be called.
+template <typename HandleType>
+[[gnu::cold, gnu::noinline]] lapwing_result refuse(const HandleType* handle,
+                                                   lapwing_error* error) noexcept {
+  const bool is_child = handle != nullptr && handle->made.in_child();
+  const Errc why = is_child ? Errc::kForked : Errc::kMisuse;
+  return refuse(error, why, HandleType::kWhat, handle == nullptr);
+}
 
 // work(handle->object), if the handle is good.
 template <typename HandleType, typename Work>
 lapwing_result call(HandleType* handle, lapwing_error* error, Work&& work) noexcept {
-  if (const Errc why = refusal(handle); why != Errc::kOk) [[unlikely]] {
-    return refuse(error, why, HandleType::kWhat, handle == nullptr);
-  }
-  const InUse use(handle->mark);
+  if (!may_call(handle)) [[unlikely]]
+    return refuse(handle, error);
+  const InCall under_way(handle->mark);
   try {
     return work(handle->object);
   } catch (...) {
@@ -132,9 +139,8 @@ lapwing_result call(HandleType* handle, lapwing_error* error, Work&& work) noexc
 template <typename HandleType, typename Work>
 [[gnu::always_inline]] inline lapwing_result quick_call(HandleType* handle, lapwing_error* error,
                                                         Work&& work) noexcept {
-  if (const Errc why = refusal(handle); why != Errc::kOk) [[unlikely]] {
-    return refuse(error, why, HandleType::kWhat, handle == nullptr);
-  }
+  if (!may_call(handle)) [[unlikely]]
+    return refuse(handle, error);
   try {
     return work(handle->object);
   } catch (...) {

@@ -142,9 +142,9 @@ lapwing_message message_of(std::span<const std::byte> payload, std::uint32_t typ
   });
 }
 
-lapwing_result peek_several(ChannelConsumer& consumer, End& opened,
-                            std::span<lapwing_message> messages, std::int64_t timeout_ns,
-                            std::size_t* count, lapwing_error* error) {
+lapwing_result peek_into(ChannelConsumer& consumer, End& opened,
+                         std::span<lapwing_message> messages, std::int64_t timeout_ns,
+                         std::size_t* count, lapwing_error* error) {
   std::vector<Message>& peeked = opened.peeked;
   *count = 0;
   opened.has_one = false;
@@ -160,21 +160,35 @@ lapwing_result peek_several(ChannelConsumer& consumer, End& opened,
   return success();
 }
 
-lapwing_result release_several(ChannelConsumer& consumer, End& opened, std::size_t count,
-                               lapwing_error* error) {
-  const std::size_t held = opened.has_one ? 1 : opened.peeked.size();
-  if (count > held) {
-    return fail(error, Errc::kMisuse,
-                absl::StrCat(count, " messages cannot be released; the last peek has ", held,
-                             " that are not"));
-  }
-  if (count == 0) return success();
-  const Errc released = consumer.release(opened.peeked, count);
-  if (released == Errc::kOk) {
-    opened.peeked.erase(opened.peeked.begin(),
-                        opened.peeked.begin() + static_cast<std::ptrdiff_t>(count));
-  }
-  return answer(error, released, consumer);
+[[gnu::noinline]] lapwing_result peek_several(lapwing_channel* channel, lapwing_message* messages,
+                                              std::size_t max, std::int64_t timeout_ns,
+                                              std::size_t* count, lapwing_error* error) noexcept {
+  return as<ChannelConsumer>(channel, error, [&](ChannelConsumer& consumer) {
+    if (count == nullptr || messages == nullptr || max == 0) {
+      return fail_null(error, "messages or count is NULL, or max is 0");
+    }
+    return peek_into(consumer, channel->object, {messages, max}, timeout_ns, count, error);
+  });
+}
+
+[[gnu::noinline]] lapwing_result release_several(lapwing_channel* channel, std::size_t count,
+                                                 lapwing_error* error) noexcept {
+  return as<ChannelConsumer>(channel, error, [&](ChannelConsumer& consumer) -> lapwing_result {
+    End& opened = channel->object;
+    const std::size_t held = opened.has_one ? 1 : opened.peeked.size();
+    if (count > held) {
+      return fail(error, Errc::kMisuse,
+                  absl::StrCat(count, " messages cannot be released; the last peek has ", held,
+                               " that are not"));
+    }
+    if (count == 0) return success();
+    const Errc released = consumer.release(opened.peeked, count);
+    if (released == Errc::kOk) {
+      opened.peeked.erase(opened.peeked.begin(),
+                          opened.peeked.begin() + static_cast<std::ptrdiff_t>(count));
+    }
+    return answer(error, released, consumer);
+  });
 }
 
 lapwing_reply reply_of(const Reply& reply) {
@@ -356,14 +370,8 @@ lapwing_result lapwing_channel_drain(lapwing_channel* channel, int64_t timeout_n
 
 lapwing_result lapwing_channel_peek(lapwing_channel* channel, lapwing_message* messages, size_t max,
                                     int64_t timeout_ns, size_t* count, lapwing_error* error) {
-  if (max != 1) {
-    return as<ChannelConsumer>(channel, error, [&](ChannelConsumer& consumer) {
-      if (count == nullptr || messages == nullptr || max == 0) {
-        return fail_null(error, "messages or count is NULL, or max is 0");
-      }
-      return peek_several(consumer, channel->object, {messages, max}, timeout_ns, count, error);
-    });
-  }
+  if (max != 1) [[unlikely]]
+    return peek_several(channel, messages, max, timeout_ns, count, error);
   return quick_as<ChannelConsumer>(channel, error, [&](ChannelConsumer& consumer) {
     if (count == nullptr || messages == nullptr) [[unlikely]]
       return fail_null(error, "messages or count is NULL");
@@ -378,11 +386,8 @@ lapwing_result lapwing_channel_peek(lapwing_channel* channel, lapwing_message* m
 
 lapwing_result lapwing_channel_release(lapwing_channel* channel, size_t count,
                                        lapwing_error* error) {
-  if (count != 1 || channel == nullptr || !channel->object.has_one) {
-    return as<ChannelConsumer>(channel, error, [&](ChannelConsumer& consumer) {
-      return release_several(consumer, channel->object, count, error);
-    });
-  }
+  if (count != 1 || channel == nullptr || !channel->object.has_one) [[unlikely]]
+    return release_several(channel, count, error);
   return quick_as<ChannelConsumer>(channel, error, [&](ChannelConsumer& consumer) {
     const Errc released = consumer.release();
     channel->object.has_one = released != Errc::kOk;
@@ -441,7 +446,7 @@ lapwing_result lapwing_channel_arm(lapwing_channel* channel, size_t bytes, int32
 }
 
 int32_t lapwing_channel_fd(lapwing_channel* channel) {
-  if (refusal(channel) != Errc::kOk) return -1;
+  if (!may_call(channel)) return -1;
   return std::visit([](const auto& end) { return end.fd(); }, channel->object.end);
 }
 

@@ -62,7 +62,7 @@ lapwing_result lapwing_listener_tend(lapwing_listener* listener, lapwing_error* 
 }
 
 int32_t lapwing_listener_fd(lapwing_listener* listener) {
-  return refusal(listener) == lapwing::Errc::kOk ? listener->object.fd() : -1;
+  return may_call(listener) ? listener->object.fd() : -1;
 }
 
 void lapwing_listener_interrupt(lapwing_listener* listener) {
