@@ -330,6 +330,11 @@ void add_follow_options(CLI::App& command, FollowOptions& options) {
 }
 
 void add_end_options(CLI::App& command, FollowOptions& options) {
+  command
+      .add_option("--name", options.name,
+                  "what `lapwing subscribers`, `lapwing top` and --expect call it (default: the "
+                  "command)")
+      ->type_name("NAME");
   command.add_flag("--until-closed", options.until_closed,
                    "end when the publisher closes its session cleanly");
   command
@@ -368,7 +373,7 @@ absl::StatusOr<SubscriberOptions> to_subscriber_options(const FollowOptions& opt
   if (!start.ok()) return start.status();
   SubscriberOptions subscriber;
   subscriber.directory = options.bus;
-  subscriber.name = name;
+  subscriber.name = options.name.empty() ? name : options.name;
   subscriber.start = *start;
   subscriber.on_gap = parse_on_gap(options.on_gap);
   subscriber.wait = parse_wait(options.wait);

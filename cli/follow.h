@@ -27,6 +27,7 @@ namespace lapwing::cli {
 
 struct FollowOptions {
   std::string bus;
+  std::string name;  // empty: the command's
   // live | start | seq:N | time:RFC3339 | after:POSITION | snapshot[:FOLD]
   std::string from = "live";
   std::string on_gap = "fill";
@@ -40,14 +41,14 @@ struct FollowOptions {
 };
 
 void add_bus_option(CLI::App& command, std::string& bus);
-// --from, --count, --until-closed, --reattach, --summary: the same in every command.
+// --from, --count, and those of add_end_options: the same in every command.
 void add_follow_options(CLI::App& command, FollowOptions& options);
-// --until-closed, --reattach, --summary alone.
+// --name, --until-closed, --reattach, --summary.
 void add_end_options(CLI::App& command, FollowOptions& options);
 // --on-gap, --wait and --measure. `keeps_state`: a checkpoint can stand for the records of a gap.
 void add_policy_options(CLI::App& command, FollowOptions& options, bool keeps_state = false);
 
-// Turns the texts into a subscriber's options. Errors: kInvalidArgument with the forms that exist.
+// Turns the texts into a subscriber's options; `name` is the command's. Errors: kInvalidArgument with the forms that exist.
 absl::StatusOr<SubscriberOptions> to_subscriber_options(const FollowOptions& options,
                                                         const std::string& name);
 // A subscriber with those, once `choose` has seen them.

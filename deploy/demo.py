@@ -1,18 +1,16 @@
 """One publisher, its subscribers, and everything that goes wrong in a trading day.
 
-Called by demo.sh: demo.py LAPWING [FILE.dbn.zst]. Every process is started here and ended by
-its own id.
+Called by demo.sh: demo.py LAPWING [FILE.dbn.zst].
 """
 
 import json
-import pathlib
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
+
+from demo_processes import Processes
 
 RUN_SECONDS = 16         # how long the feed is stretched over
 SYNTHETIC_RECORDS = 2_000_000
@@ -21,17 +19,15 @@ CAPACITY_SLOW = 1024     # of a feed that takes longer than a second for that; n
 HANG_SECONDS = 300       # only ends a hang; waiting takes as long as the machine needs
 
 
-class Demo:
-    """The processes of the demonstration and the folder they work in."""
+class Demo(Processes):
+    """The bus and who is on it."""
 
     def __init__(self, lapwing, feed):
-        self.lapwing = lapwing
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="lapwing-demo-"))
+        super().__init__(lapwing, "lapwing-demo-")
         self.bus = str(self.folder / "bus")
         self.recording = str(self.folder / "recording.dbn.zst")
         self.feed = feed
         self.began = time.monotonic()
-        self.processes = []
         if feed:
             self.source = f"dbn:{feed}"
             self.expected = self.count_records(feed)
@@ -60,12 +56,7 @@ class Demo:
         print(f"  {time.monotonic() - self.began:5.1f} s  {text}", flush=True)
 
     def start(self, name, *arguments, bus=None):
-        out = open(self.folder / f"{name}.out", "wb")
-        err = open(self.folder / f"{name}.err", "wb")
-        command = [self.lapwing, arguments[0], "--bus", bus or self.bus, *arguments[1:]]
-        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=err)
-        self.processes.append(process)
-        return process
+        return super().start(name, arguments[0], "--bus", bus or self.bus, *arguments[1:])
 
     def publish(self, name, *more):
         return self.start(name, "publish", "--source", self.source, "--pace", str(self.rate),
@@ -92,7 +83,7 @@ class Demo:
     def until(self, what, condition):
         deadline = time.monotonic() + HANG_SECONDS
         while not condition():
-            refused = (self.processes[0].poll() or 0) > 0  # the publisher; killed, it is negative
+            refused = (self.running[0].poll() or 0) > 0  # the publisher; killed, it is negative
             if refused or time.monotonic() > deadline:
                 raise RuntimeError(f"waited in vain for {what}; the publisher said:\n"
                                    + self.errors("publisher-1"))
@@ -109,19 +100,8 @@ class Demo:
                    lambda: self.head() >= self.expected * share)
 
     def summary(self, name):
-        lines = (self.folder / f"{name}.out").read_text().splitlines()
+        lines = self.output(name).splitlines()
         return json.loads(lines[-1]) if lines else None
-
-    def errors(self, name):
-        return (self.folder / f"{name}.err").read_text()
-
-    def end(self):
-        for process in self.processes:
-            if process.poll() is None:
-                process.send_signal(signal.SIGCONT)
-                process.kill()
-                process.wait()
-        shutil.rmtree(self.folder, ignore_errors=True)
 
 
 class CrashLoop(threading.Thread):
@@ -323,7 +303,7 @@ def main():
     demo = Demo(sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else None)
     try:
         names, recorder, strategies = live_through_it(demo)
-        for process in demo.processes:
+        for process in demo.running:
             process.wait(HANG_SECONDS)
         rows = []
         for name in names:

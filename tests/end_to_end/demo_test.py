@@ -48,12 +48,25 @@ class Demonstration(harness.ProgramTest):
     def test_everyone_sees_the_same_whatever_happens(self):
         self.assert_shown(self.run_demo(sys.executable, DEPLOY / "demo.py", harness.program()))
 
+    @unittest.skipIf(LEVEL < 1, "SKIPPED: the demonstration is for LAPWING_DEMO=1")
+    def test_an_operator_sees_who_is_too_slow_and_who_is_stopped(self):
+        text = self.run_demo(sys.executable, DEPLOY / "operate_demo.py", harness.program(), "--once")
+        self.assertRegex(text, r"^http://127.0.0.1:\d+/#token=[0-9a-f]{64}\n")
+        rows = {row[0]: row for row in map(str.split, text.splitlines()) if row}
+        self.assertEqual([rows[bus][1] for bus in ("futures", "equities")], ["running"] * 2)
+        self.assertEqual(rows["stopped"][1], "STOPPED")
+        self.assertGreater(int(rows["slow"][2]), 10_000)
+        for name in ("strategy", "recorder", "risk", "archive"):
+            self.assertEqual(rows[name][1], "live")
+        self.assertEqual(list(self.folder.glob("lapwing-operate-*")), [], "it leaves nothing behind")
+
     def test_wrong_usage_is_2_before_anything_is_set_up(self):
-        for arguments in (("--fast",), ("one", "two"), (self.folder / "none.dbn",)):
-            done = subprocess.run([DEPLOY / "demo.sh", *arguments], capture_output=True, text=True,
-                                  check=False)
-            self.assertEqual(done.returncode, 2, arguments)
-            self.assertIn("demo.sh: ", done.stderr)
+        for script in ("demo.sh", "operate_demo.sh"):
+            for arguments in (("--fast",), ("one", "two", "three"), (self.folder / "none.dbn",)):
+                done = subprocess.run([DEPLOY / script, *arguments], capture_output=True, text=True,
+                                      check=False)
+                self.assertEqual(done.returncode, 2, arguments)
+                self.assertIn(f"{script}: ", done.stderr)
 
 
 if __name__ == "__main__":
