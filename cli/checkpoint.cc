@@ -13,12 +13,14 @@
 #include "cli/bus_records.h"
 #include "cli/command_help.h"
 #include "cli/commands.h"
+#include "cli/config_file.h"
 #include "cli/duration_option.h"
 #include "cli/exit_codes.h"
 #include "cli/follow.h"
 #include "cli/number_option.h"
 #include "cli/progress.h"
 #include "cli/say.h"
+#include "cli/service_manager.h"
 #include "cli/stop_signal.h"
 #include "lapwing/checkpointer.h"
 #include "monitor/json_text.h"
@@ -88,6 +90,7 @@ class CheckpointCommand {
 
   const CheckpointOptions& options_;
   std::optional<Checkpointer> checkpointer_;
+  ServiceWatchdog watchdog_;
   Progress progress_;
 };
 
@@ -140,6 +143,7 @@ absl::Status CheckpointCommand::open() {
 
 absl::Status CheckpointCommand::follow() {
   while (!stop_requested()) {
+    watchdog_.tick();
     const absl::Status followed = checkpointer_->run(kTick);
     if (!followed.ok()) return followed;
     if (checkpointer_->is_closed() && options_.follow.until_closed) break;
@@ -185,8 +189,10 @@ int CheckpointCommand::run() {
     fail(status);
     return errc_of(status) == Errc::kNoBus ? kExitPublisherGone : exit_code_for(errc_of(status));
   }
+  notify_ready(absl::StrCat("folding ", options_.follow.bus, " into ", options_.fold));
   status = follow();
   progress_.clear();
+  notify_stopping("writing the state");
   const absl::Status finished = checkpointer_->finish();
   if (status.ok()) status = finished;
   if (options_.follow.summary) print_summary();
@@ -214,6 +220,7 @@ void add_checkpoint(CLI::App& app, Run& run) {
   command.add_flag("--prune-journal", options->prune_journal,
                    "ask the publisher to remove journal files below the oldest checkpoint");
   add_end_options(command, options->follow);
+  add_config_option(command);
   command.callback(
       [options, &run] { run = [options] { return CheckpointCommand(*options).run(); }; });
 }

@@ -10,11 +10,13 @@
 #include "absl/strings/str_cat.h"
 #include "cli/command_help.h"
 #include "cli/commands.h"
+#include "cli/config_file.h"
 #include "cli/exit_codes.h"
 #include "cli/follow.h"
 #include "cli/number_option.h"
 #include "cli/progress.h"
 #include "cli/say.h"
+#include "cli/service_manager.h"
 #include "cli/stop_signal.h"
 #include "cli/thread_options.h"
 #include "lapwing/histogram.h"
@@ -98,7 +100,7 @@ class Publish {
   void await_subscribers();
   absl::Status play();
   absl::Status publish(FeedBatch batch);
-  void linger() const;
+  void linger();
   void print_summary() const;
   bool warn_of_records_not_journaled(const absl::Status& closed);
   void warn(const std::string& line) {
@@ -113,6 +115,7 @@ class Publish {
   SystemPaceClock clock_;
   std::optional<RecordClock> restamped_;  // set with --restamp
   std::size_t subscribers_most_ = 0;
+  ServiceWatchdog watchdog_;
   FineHistogram publish_ns_;
   Progress progress_;
 };
@@ -178,14 +181,21 @@ absl::Status Publish::open() {
   absl::StatusOr<Publisher> opened = Publisher::open(*std::move(publisher));
   if (!opened.ok()) return opened.status();
   publisher_.emplace(*std::move(opened));
-  pacer_.emplace(*pace, clock_, stop_requested);
+  pacer_.emplace(*pace, clock_, [this] {
+    watchdog_.tick();
+    return stop_requested();
+  });
   return absl::OkStatus();
 }
 
 void Publish::await_subscribers() {
+  if (options_.await == 0) return;
+  notify_status(absl::StrCat("waiting for ", options_.await, " subscribers of ", options_.bus));
   while (publisher_->subscriber_count() < options_.await && !stop_requested()) {
+    watchdog_.tick();
     sleep_unless_stopped(kAwaitPollNs);
   }
+  notify_status(absl::StrCat("publishing on ", options_.bus));
 }
 
 absl::Status Publish::publish(FeedBatch batch) {
@@ -201,8 +211,10 @@ absl::Status Publish::publish(FeedBatch batch) {
 }
 
 absl::Status Publish::play() {
+  FeedWait wait{.stop_fd = stop_fd()};
+  if (watchdog_.is_watched()) wait.tick = [this] { watchdog_.tick(); };
   const std::uint64_t skip = publisher_->source_offset();
-  absl::StatusOr<FeedBatch> batch = skip_records(*feed_, skip, stop_fd());
+  absl::StatusOr<FeedBatch> batch = skip_records(*feed_, skip, wait);
   while (batch.ok() && !stop_requested()) {
     if (!batch->records.empty()) {
       if (absl::Status published = publish(*batch); !published.ok()) return published;
@@ -210,17 +222,18 @@ absl::Status Publish::play() {
       progress_.show("published", skip + publisher_->head() - publisher_->first() + 1,
                      feed_->total());
     }
-    batch = await_batch(*feed_, stop_fd());
+    batch = await_batch(*feed_, wait);
     if (batch.ok() && batch->ended()) return absl::OkStatus();
   }
   return stopped_while_waiting(batch.status()) ? absl::OkStatus() : batch.status();
 }
 
-void Publish::linger() const {
+void Publish::linger() {
   const std::uint64_t end =
       monotonic_ns() + static_cast<std::uint64_t>(options_.linger_seconds * 1e9);
   for (std::uint64_t now = monotonic_ns(); now < end && !stop_requested(); now = monotonic_ns()) {
-    sleep_unless_stopped(end - now);
+    watchdog_.tick();
+    sleep_unless_stopped(std::min(end - now, watchdog_.interval_ns()));
   }
 }
 
@@ -257,6 +270,7 @@ int Publish::run() {
   if (absl::Status opened = open(); !opened.ok()) {
     return stopped_while_waiting(opened) ? kExitDone : fail(opened);
   }
+  notify_ready(absl::StrCat("publishing on ", options_.bus));
   await_subscribers();
   const absl::Status played = play();
   progress_.clear();
@@ -266,6 +280,7 @@ int Publish::run() {
                       " were skipped"));
   }
   if (played.ok()) linger();
+  notify_stopping("making the journal durable");
   const absl::Status closed = publisher_->close();
   if (options_.summary) print_summary();
   const bool lost = warn_of_records_not_journaled(closed);
@@ -379,6 +394,7 @@ void add_publish(CLI::App& app, Run& run) {
   add_thread_options(command, options->threads);
   command.add_flag("--summary", options->summary,
                    "print one line of JSON on standard output at the end");
+  add_config_option(command);
   command.callback([options, &command, &run] {
     for (const char* name : kOfJournal) {
       if (command.count(name) > 0) options->of_journal = name;

@@ -10,11 +10,13 @@
 #include "absl/strings/str_cat.h"
 #include "cli/command_help.h"
 #include "cli/commands.h"
+#include "cli/config_file.h"
 #include "cli/duration_option.h"
 #include "cli/exit_codes.h"
 #include "cli/follow.h"
 #include "cli/number_option.h"
 #include "cli/say.h"
+#include "cli/service_manager.h"
 #include "cli/stop_signal.h"
 #include "lapwing/recording.h"
 #include "os/kernel.h"
@@ -66,14 +68,16 @@ class Record {
   int run();
 
  private:
-  absl::Status commit_if_due();
+  absl::Status tick();
 
   const RecordOptions& options_;
   Recording recording_;
+  ServiceWatchdog watchdog_;
   std::uint64_t next_commit_ns_ = 0;
 };
 
-absl::Status Record::commit_if_due() {
+absl::Status Record::tick() {
+  watchdog_.tick();
   const std::uint64_t now = monotonic_ns();
   if (now < next_commit_ns_) return absl::OkStatus();
   next_commit_ns_ = now + kCommitNs;
@@ -99,12 +103,16 @@ int Record::run() {
   };
   handlers.on_event = [&](const Event& event) {
     print_event(event);
+    if (event.is_first_session) {
+      notify_ready(absl::StrCat("recording ", options_.follow.bus, " into ", options_.out));
+    }
     if (event.kind != ItemKind::kSnapshotComplete) return absl::OkStatus();
     return recording_.end_state(RecordBatch::of(subscriber));
   };
-  handlers.on_tick = [&] { return commit_if_due(); };
+  handlers.on_tick = [&] { return tick(); };
   catch_stop_signals();
   FollowResult result = follow(*source, options_.follow, handlers);
+  notify_stopping("finishing the file");
   const absl::Status finished = recording_.finish(RecordBatch::of(subscriber));
   if (result.status.ok()) result.status = finished;
   if (options_.follow.summary) print_summary(result, nullptr);
@@ -141,6 +149,7 @@ void add_record(CLI::App& app, Run& run) {
                   "begin another file at each period of the clock (10s, 5m, 1h, 1d, …)")
       ->transform(as_duration_ns())
       ->type_name("DURATION");
+  add_config_option(command);
   command.callback([options, &run] { run = [options] { return record(*options); }; });
 }
 

@@ -11,8 +11,10 @@
 #include "absl/strings/str_cat.h"
 #include "cli/command_help.h"
 #include "cli/commands.h"
+#include "cli/config_file.h"
 #include "cli/duration_option.h"
 #include "cli/exit_codes.h"
+#include "cli/service_manager.h"
 #include "cli/standard_streams.h"
 #include "cli/stop_signal.h"
 #include "cli/version.h"
@@ -115,8 +117,13 @@ std::string address_of(const HttpServerOptions& options, std::uint16_t port) {
 
 int serve(const ServeOptions& given) {
   catch_stop_signals();
-  const absl::StatusOr<HttpServerOptions> options = server_options(given);
+  absl::StatusOr<HttpServerOptions> options = server_options(given);
   if (!options.ok()) return fail(options.status());
+  ServiceWatchdog watchdog;
+  if (watchdog.is_watched()) {
+    options->tick = [&watchdog] { watchdog.tick(); };
+    options->tick_ns = watchdog.interval_ns();
+  }
   raise_descriptors();
   absl::StatusOr<HttpServer> server = HttpServer::open(*options);
   if (!server.ok()) return fail(server.status());
@@ -127,7 +134,9 @@ int serve(const ServeOptions& given) {
   }
   std::cout << '\n';
   if (const absl::Status written = flush_output(); !written.ok()) return fail(written);
+  notify_ready(absl::StrCat("serving at ", address_of(*options, server->port())));
   while (!stop_requested()) sleep_unless_stopped(kNsPerSecond);
+  notify_stopping("closing connections");
   return kExitDone;
 }
 
@@ -160,6 +169,7 @@ void add_serve(CLI::App& app, Run& run) {
       ->transform(as_duration_ns())
       ->type_name("DURATION")
       ->default_str("1s");
+  add_config_option(command);
   command.callback([options, &run] { run = [options] { return serve(*options); }; });
 }
 

@@ -18,6 +18,8 @@ packages=(
   liburing-dev                                         # the publisher's file thread
   libxxhash-dev libzstd-dev zstd                       # checksums; compressed DBN
   libcli11-dev nlohmann-json3-dev                      # the command line; bus.json
+  libtomlplusplus-dev                                  # --config
+  libsystemd-dev                                       # systemd's READY and watchdog
   libncurses-dev                                       # `lapwing top`
   libssl-dev prometheus-cpp-dev                        # `lapwing serve`: TLS, metrics
   librocksdb-dev                                       # checkpoints

@@ -63,7 +63,8 @@ class HttpServer::State {
         tls_(std::move(tls)),
         name_(std::move(listener.name)),
         listener_(context_, listener.fd.release()),
-        pause_(context_) {}
+        pause_(context_),
+        tick_(context_) {}
 
   ~State() {
     sampler_.reset();
@@ -76,6 +77,7 @@ class HttpServer::State {
 
   absl::Status start() {
     accept();
+    if (options_.tick) tick();
     const absl::Status started = start_thread(thread_, "lapwing-http", [this] {
       const auto work = asio::make_work_guard(context_);
       context_.run();
@@ -97,6 +99,15 @@ class HttpServer::State {
   std::uint16_t port() const { return port_; }
 
  private:
+  // From start() before there is a thread, then in that thread.
+  void tick() {
+    options_.tick();
+    tick_.expires_after(std::chrono::nanoseconds(options_.tick_ns));
+    tick_.async_wait([this](ErrorCode stopped) {
+      if (!stopped) tick();
+    });
+  }
+
   void accept() {
     listener_.async_wait(asio::posix::stream_descriptor::wait_read, [this](ErrorCode error) {
       if (error) return;
@@ -177,6 +188,7 @@ class HttpServer::State {
   asio::io_context context_{1};
   asio::posix::stream_descriptor listener_;
   asio::steady_timer pause_;
+  asio::steady_timer tick_;
   std::thread thread_;
   std::unique_ptr<Sampler> sampler_;
 };

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -29,6 +30,10 @@ struct HttpServerOptions {
   std::vector<std::string> buses;  // directories; empty: all that are announced
   std::uint64_t interval_ns = 1'000'000'000;
   MetricsOptions metrics;
+  // Called again and again by the thread that serves connections, so that its silence shows that it
+  // hangs. A reading that waits for a publisher does not silence it.
+  std::function<void()> tick = {};
+  std::uint64_t tick_ns = 1'000'000'000;
 };
 
 class HttpServer {

@@ -317,15 +317,16 @@ TEST_CASE("Waiting for a feed ends with the next batch, or with the stop") {
   int stop[2];
   REQUIRE(::pipe2(stop, O_CLOEXEC) == 0);
   std::thread sender([&pipe] { pipe.send(mbo_records(1, 1)); });
-  CHECK(text(await_batch(*feed, stop[0])->records) == mbo_records(1, 1));
+  CHECK(text(await_batch(*feed, {.stop_fd = stop[0]})->records) == mbo_records(1, 1));
   sender.join();
   std::thread stopper([&stop] {
     if (::write(stop[1], "x", 1) != 1) ::close(stop[1]);
   });
-  CHECK(errc_of(await_batch(*feed, stop[0]).status()) == Errc::kClosed);
+  CHECK(errc_of(await_batch(*feed, {.stop_fd = stop[0]}).status()) == Errc::kClosed);
   stopper.join();
   pipe.send(mbo_records(2, 1));
-  CHECK(text(await_batch(*feed, stop[0])->records) == mbo_records(2, 1));  // what is there, first
+  CHECK(text(await_batch(*feed, {.stop_fd = stop[0]})->records) ==
+        mbo_records(2, 1));  // what is there, first
   ::close(stop[0]);
   ::close(stop[1]);
 }

@@ -3,7 +3,7 @@
 //
 //   auto feed = open_feed("dbn:es.mbo.dbn.zst", {});
 //   for (;;) {
-//     auto batch = await_batch(**feed, stop_fd);
+//     auto batch = await_batch(**feed, {.stop_fd = stop_fd});
 //     if (!batch.ok() || batch->ended()) break;
 //     publisher->publish_batch(batch->records);
 //   }
@@ -29,6 +29,7 @@ namespace lapwing {
 
 inline constexpr std::size_t kFeedBatchMax = 1200;  // records: the largest burst one packet makes
 inline constexpr std::uint64_t kBurstNs = 1'000;    // records this close together form a burst
+inline constexpr std::uint64_t kFeedTickNs = 100'000'000;
 
 // What the bus takes from the feed.
 struct FeedDescription {
@@ -89,13 +90,20 @@ class Feed {
 absl::StatusOr<std::unique_ptr<Feed>> open_feed(const std::string& specification,
                                                 const FeedOptions& options);
 
+// How long to wait for a feed.
+struct FeedWait {
+  int stop_fd = -1;  // readable: no longer
+  // Called before each batch, and every kFeedTickNs while there is nothing yet.
+  std::function<void()> tick = {};
+};
+
 // next(), which waits for as long as there is nothing yet. Errors: those of next(); kClosed once
-// `stop_fd` is readable while it waits (-1: never).
-absl::StatusOr<FeedBatch> await_batch(Feed& feed, int stop_fd = -1);
+// `stop_fd` is readable while it waits.
+absl::StatusOr<FeedBatch> await_batch(Feed& feed, const FeedWait& wait = {});
 
 // Passes over the feed's first `count` records and returns the rest of the batch in which that
 // ends, ended() if the feed ends first. Waits as await_batch does. For --resume.
-absl::StatusOr<FeedBatch> skip_records(Feed& feed, std::uint64_t count, int stop_fd = -1);
+absl::StatusOr<FeedBatch> skip_records(Feed& feed, std::uint64_t count, const FeedWait& wait = {});
 
 // XXH3-64 of a canonical specification, never 0.
 std::uint64_t source_id_of(const std::string& canonical_specification);

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "lapwing/error.h"
+#include "os/kernel.h"
 #include "os/system_error.h"
 #include "publisher/feeds/dbn_feed.h"
 #include "publisher/feeds/feed.h"
@@ -60,12 +61,14 @@ absl::StatusOr<std::unique_ptr<Feed>> open_feed(const std::string& specification
   return LoopingFeed::open(*std::move(source), options.passes);
 }
 
-absl::StatusOr<FeedBatch> await_batch(Feed& feed, int stop_fd) {
+absl::StatusOr<FeedBatch> await_batch(Feed& feed, const FeedWait& wait) {
+  const int timeout_ms = wait.tick ? static_cast<int>(kFeedTickNs / kNsPerMs) : -1;
   for (;;) {
+    if (wait.tick) wait.tick();
     auto batch = feed.next();
     if (!batch.ok() || !batch->nothing_yet) return batch;
-    pollfd descriptors[] = {{feed.fd(), POLLIN, 0}, {stop_fd, POLLIN, 0}};
-    if (poll(descriptors, 2, -1) < 0 && errno != EINTR) {
+    pollfd descriptors[] = {{feed.fd(), POLLIN, 0}, {wait.stop_fd, POLLIN, 0}};
+    if (poll(descriptors, 2, timeout_ms) < 0 && errno != EINTR) {
       return make_system_error(errno, absl::StrCat("waiting for ", feed.description().name));
     }
     if (descriptors[1].revents != 0) {
@@ -75,10 +78,10 @@ absl::StatusOr<FeedBatch> await_batch(Feed& feed, int stop_fd) {
   }
 }
 
-absl::StatusOr<FeedBatch> skip_records(Feed& feed, std::uint64_t count, int stop_fd) {
+absl::StatusOr<FeedBatch> skip_records(Feed& feed, std::uint64_t count, const FeedWait& wait) {
   const std::size_t record_bytes = feed.description().record_bytes;
   for (;;) {
-    auto batch = await_batch(feed, stop_fd);
+    auto batch = await_batch(feed, wait);
     if (!batch.ok() || batch->ended()) return batch;
     const std::uint64_t here = batch->records.size() / record_bytes;
     if (here > count) {

@@ -1,0 +1,134 @@
+#include "cli/config_file.h"
+
+#define TOML_EXCEPTIONS 0
+#include <toml++/toml.h>
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "lapwing/error.h"
+#include "os/small_file.h"
+
+namespace lapwing::cli {
+namespace {
+
+// As the command line would have it; nothing for what has no such form: tables, dates.
+std::optional<std::string> text_of_value(const toml::node& value) {
+  if (const auto* text = value.as_string()) return text->get();
+  if (const auto* number = value.as_integer()) return absl::StrCat(number->get());
+  if (const auto* number = value.as_floating_point()) return absl::StrCat(number->get());
+  return std::nullopt;
+}
+
+class ConfigFile {
+ public:
+  ConfigFile(CLI::App& command, std::string path) : command_(command), path_(std::move(path)) {}
+  absl::Status apply();
+
+ private:
+  // Of one line of the file. Errors: kInvalidArgument.
+  absl::Status set(const std::string& key, const toml::node& value);
+  static absl::StatusOr<std::vector<std::string>> texts_of_flag(const std::string& key,
+                                                                const toml::node& value);
+  static absl::StatusOr<std::vector<std::string>> texts_of_option(const std::string& key,
+                                                                  const toml::node& value,
+                                                                  bool takes_many);
+
+  CLI::App& command_;
+  const std::string path_;
+};
+
+absl::Status ConfigFile::apply() {
+  const absl::StatusOr<std::string> text = read_small_file(path_, kConfigBytesMax);
+  if (!text.ok()) return text.status();
+  const toml::parse_result parsed = toml::parse(*text);
+  if (!parsed) {
+    return make_error(Errc::kInvalidArgument,
+                      absl::StrCat(path_, ", line ", parsed.error().source().begin.line,
+                                   " is not TOML: ", std::string(parsed.error().description())));
+  }
+  for (const auto& [key, value] : parsed.table()) {
+    if (const absl::Status done = set(std::string(key.str()), value); !done.ok()) {
+      return make_error(
+          Errc::kInvalidArgument,
+          absl::StrCat(path_, ", line ", key.source().begin.line, ": ", done.message()));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ConfigFile::set(const std::string& key, const toml::node& value) {
+  CLI::Option* option = command_.get_option_no_throw(absl::StrCat("--", key));
+  if (option == nullptr) {
+    return make_error(
+        Errc::kInvalidArgument,
+        absl::StrCat("`", command_.get_name(), "` has no option `", key,
+                     "`; write its options as on the command line, without the dashes"));
+  }
+  if (!option->get_configurable()) {
+    return make_error(Errc::kInvalidArgument,
+                      absl::StrCat("`", key, "` is for the command line alone; remove it"));
+  }
+  if (option->count() > 0) return absl::OkStatus();  // of the command line
+  absl::StatusOr<std::vector<std::string>> texts =
+      option->get_items_expected_max() == 0
+          ? texts_of_flag(key, value)
+          : texts_of_option(key, value, option->get_expected_max() > 1);
+  if (!texts.ok()) return texts.status();
+  if (texts->empty()) return absl::OkStatus();
+  try {
+    option->add_result(*std::move(texts));
+    option->run_callback();
+  } catch (const CLI::ParseError& error) {
+    return make_error(Errc::kInvalidArgument, error.what());
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<std::string>> ConfigFile::texts_of_flag(const std::string& key,
+                                                                   const toml::node& value) {
+  const auto* flag = value.as_boolean();
+  if (flag == nullptr) {
+    return make_error(Errc::kInvalidArgument, absl::StrCat("`", key, "` takes true or false"));
+  }
+  return flag->get() ? std::vector<std::string>{"true"} : std::vector<std::string>{};
+}
+
+absl::StatusOr<std::vector<std::string>> ConfigFile::texts_of_option(const std::string& key,
+                                                                     const toml::node& value,
+                                                                     bool takes_many) {
+  const auto* list = takes_many ? value.as_array() : nullptr;
+  std::vector<std::string> texts;
+  for (std::size_t i = 0; i < (list != nullptr ? list->size() : 1); ++i) {
+    std::optional<std::string> text = text_of_value(list != nullptr ? (*list)[i] : value);
+    if (!text) {
+      return make_error(Errc::kInvalidArgument,
+                        absl::StrCat("`", key, "` takes a text in quotes or a number",
+                                     takes_many ? ", or a list of them: [\"a\", \"b\"]" : ""));
+    }
+    texts.push_back(*std::move(text));
+  }
+  return texts;
+}
+
+}  // namespace
+
+void add_config_option(CLI::App& command) {
+  const auto apply = [&command](const std::string& path) {
+    return std::string(ConfigFile(command, path).apply().message());
+  };
+  command
+      .add_option(
+          "--config",
+          "TOML file of options, `name = value` each, without the dashes; the command line wins")
+      ->check(CLI::Validator(apply, ""))
+      ->configurable(false)
+      ->type_name("FILE");
+}
+
+}  // namespace lapwing::cli

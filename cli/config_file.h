@@ -1,0 +1,26 @@
+// --config FILE: a command's options from a TOML file, one `option = value` a line, named as on the
+// command line without the dashes. What the command line gives wins.
+//
+//   bus = "/var/lib/lapwing/es"
+//   source = "dbn:/srv/es.mbo.dbn.zst"
+//   linger = 60
+//   resume = true
+//   host = ["md1", "md1.example.com"]   # an option that may be given several times
+//
+// CLI11 2.1.2 reads a configuration file for the whole program only, and cuts a text at a `#`; so the
+// file is read here, by a parser of TOML.
+//
+// Thread safety: main's thread.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstddef>
+
+namespace lapwing::cli {
+
+inline constexpr std::size_t kConfigBytesMax = 1 << 20;
+
+// After the command's other options. What is wrong with the file is an error of the command line.
+void add_config_option(CLI::App& command);
+
+}  // namespace lapwing::cli

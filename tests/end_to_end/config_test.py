@@ -1,0 +1,135 @@
+"""`--config FILE`: a command's options from TOML. The command line wins, and what is wrong is named."""
+
+import json
+import unittest
+
+import harness
+
+DONE, USAGE = 0, 2
+RECORDS = 500
+
+
+class Config(harness.ProgramTest):
+    """Of the four commands that run as services."""
+
+    def setUp(self):
+        super().setUp()
+        self.bus = self.folder / "bus"
+
+    def config(self, text, name="config.toml"):
+        path = self.folder / name
+        path.write_text(text)
+        return path
+
+    def refused(self, text, *wanted, command="publish", options=()):
+        """The command ends with 2, and its words name the file and each of `wanted`."""
+        path = self.config(text)
+        done = self.run_to_end("refused", command, "--config", path, *options, expect=USAGE)
+        for word in (str(path), *wanted):
+            self.assertIn(word, done.err())
+        self.assertFalse(self.bus.exists(), "nothing was begun")
+
+    def published(self, text, *options):
+        publisher = self.run_to_end("publish", "publish", "--config", self.config(text), *options)
+        return publisher.summary()
+
+    def publisher_config(self, more=""):
+        return f'bus = "{self.bus}"\nsource = "synthetic:records={RECORDS},seed=7"\n' + more
+
+    def test_all_options_may_stand_in_it(self):
+        text = self.publisher_config(
+            "# of a test\ncapacity = 1024  # slots\nsync-interval = 2.5\nsegment-bytes = \"64K\"\n"
+            "summary = true\nresume = false\non-journal-lag = 'wait'\n")
+        self.assertEqual(self.published(text)["records"], RECORDS)
+        info = self.run_to_end("info", "info", "--json", "--bus", self.bus)
+        self.assertEqual(json.loads(info.out())["capacity"], 1024)
+
+    def test_a_flag_that_is_false_was_not_given(self):
+        publisher = self.run_to_end("publish", "publish", "--config",
+                                    self.config(self.publisher_config("summary = false\n")))
+        self.assertEqual(publisher.out(), "")
+
+    def test_a_hash_in_quotes_is_no_comment(self):
+        self.bus = self.folder / "bus #1, mine"
+        self.assertEqual(self.published(self.publisher_config("summary = true\n"))["records"],
+                         RECORDS)
+        self.assertTrue((self.bus / "bus.json").exists())
+
+    def test_the_command_line_wins(self):
+        text = self.publisher_config("summary = true\ncapacity = 1024\n")
+        summary = self.published(text, "--source", "synthetic:records=7", "--capacity", "2048")
+        self.assertEqual(summary["records"], 7)
+        info = self.run_to_end("info", "info", "--json", "--bus", self.bus)
+        self.assertEqual(json.loads(info.out())["capacity"], 2048)
+
+    def test_a_flag_of_the_command_line_can_be_taken_back(self):
+        publisher = self.run_to_end(
+            "publish", "publish", "--summary=false", "--config",
+            self.config(self.publisher_config("summary = true\n")))
+        self.assertEqual(publisher.out(), "")
+
+    def test_an_unknown_key_is_an_error_that_names_it(self):
+        self.refused(self.publisher_config("\ncapcity = 1024\n"), "line 4", "`capcity`",
+                     "without the dashes")
+        self.refused(self.publisher_config("from = \"start\"\n"), "`publish` has no option `from`")
+        self.refused("[publish]\nbus = \"x\"\n", "line 1", "`publish`")
+
+    def test_what_the_option_does_not_take_is_an_error_that_names_it(self):
+        self.refused(self.publisher_config("capacity = -1\n"), "line 3", "--capacity",
+                     "not a whole number")
+        self.refused(self.publisher_config("on-journal-lag = \"hope\"\n"), "--on-journal-lag")
+        self.refused(self.publisher_config("capacity = [1, 2]\n"), "`capacity` takes a text")
+        self.refused(self.publisher_config("capacity = true\n"), "`capacity` takes a text")
+        self.refused(self.publisher_config("linger = 2026-11-26\n"), "`linger` takes a text")
+        self.refused(self.publisher_config("resume = 1\n"), "`resume` takes true or false")
+
+    def test_what_is_no_toml_is_named_by_its_line(self):
+        self.refused(self.publisher_config("capacity 1024\n"), "line 3", "is not TOML")
+        self.refused("bus = \"a\"\nbus = \"b\"\n", "line 2", "is not TOML")
+        self.refused("bus = unquoted\n", "line 1", "is not TOML")
+
+    def test_a_file_names_no_other(self):
+        self.refused(self.publisher_config("config = \"other.toml\"\n"), "`config`",
+                     "command line alone")
+        self.refused(self.publisher_config("help = true\n"), "`help`", "command line alone")
+
+    def test_a_required_option_may_stand_in_it_and_nowhere_else_is_it_missing(self):
+        path = self.config(f'bus = "{self.bus}"\n')
+        done = self.run_to_end("publish", "publish", "--config", path, expect=USAGE)
+        self.assertIn("--source is required", done.err())
+
+    def test_a_file_that_is_none_is_named(self):
+        for path in (self.folder / "missing.toml", self.folder, "/dev/zero"):
+            done = self.run_to_end("publish", "publish", "--config", path, expect=USAGE)
+            self.assertIn(str(path), done.err())
+
+    def test_a_file_that_is_too_large_is_named(self):
+        path = self.config("#" * (1 << 20) + "\n")
+        done = self.run_to_end("publish", "publish", "--config", path, expect=USAGE)
+        self.assertIn("more than 1048576", done.err())
+
+    def test_record_and_checkpoint_take_theirs(self):
+        self.published(self.publisher_config("summary = true\n"))
+        out = self.folder / "copy.dbn"
+        recorder = self.run_to_end("record", "record", "--config", self.config(
+            f'bus = "{self.bus}"\nfrom = "start"\nout = "{out}"\nuntil-closed = true\n'
+            'summary = true\nrotate-every = "1d"\n'))
+        self.assertEqual(recorder.summary()["records"], RECORDS)
+        folder = self.run_to_end("checkpoint", "checkpoint", "--config", self.config(
+            f'bus = "{self.bus}"\nfold = "orders"\nevery = 100\nuntil-closed = true\n'
+            'summary = true\n'))
+        self.assertEqual(folder.summary()["as_of"], RECORDS)
+
+    def test_serve_takes_lists(self):
+        sockets = self.folder / "sockets"
+        sockets.mkdir(0o700)
+        server = self.start("serve", "serve", "--config", self.config(
+            f'listen = "unix:{sockets}/http"\nhost = ["md1", "md2"]\nexpect = "a:b"\n'))
+        self.until("its address", lambda: "unix:" in server.out())
+        self.assertEqual(server.stop(), DONE)
+        self.refused('expect = ["a:b", "nonsense"]\nhost = [["a"]]\n', "`host` takes",
+                     command="serve")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
