@@ -1,0 +1,139 @@
+// What has been measured over time, of the last 3,600 readings.
+//
+// Pure: no document.
+
+export const kPointsMax = 3600;
+const kColumnsMax = 64;  // of one history
+const kFirstSize = 64;
+
+// The newest `limit` numbers. It grows to its limit, and then the oldest gives way.
+export class Ring {
+  constructor(limit = kPointsMax) {
+    this.limit = limit;
+    this.values = new Float64Array(Math.min(kFirstSize, limit));
+    this.begin = 0;
+    this.size = 0;
+  }
+
+  push(value) {
+    if (this.size === this.values.length && this.size < this.limit) {
+      const larger = new Float64Array(Math.min(this.limit, this.size * 2));
+      larger.set(this.values);  // it has never turned: `begin` is 0
+      this.values = larger;
+    }
+    if (this.size < this.values.length) {
+      this.values[this.size++] = value;
+    } else {
+      this.values[this.begin] = value;
+      this.begin = (this.begin + 1) % this.size;
+    }
+  }
+
+  // 0 is the oldest.
+  at(index) {
+    return this.values[(this.begin + index) % this.size];
+  }
+}
+
+// Columns of numbers over the same times. NaN: there was none.
+export class History {
+  constructor(limit = kPointsMax) {
+    this.limit = limit;
+    this.times = new Ring(limit);
+    this.columns = new Map();  // key -> {ring, newest: the number of the push that had it}
+    this.pushes = 0;
+  }
+
+  // `values`: an object or a Map of numbers by key.
+  push(time_ms, values) {
+    const given = values instanceof Map ? values : new Map(Object.entries(values));
+    const before = this.times.size;
+    this.times.push(time_ms);
+    ++this.pushes;
+    for (const [key, value] of given) {
+      let column = this.columns.get(key);
+      if (!column) {
+        column = {ring: new Ring(this.limit), newest: 0};
+        for (let i = 0; i < Math.min(before, this.limit - 1); ++i) column.ring.push(NaN);
+        this.columns.set(key, column);
+      }
+      column.ring.push(value);
+      column.newest = this.pushes;
+    }
+    for (const [key, column] of this.columns) {
+      if (column.newest === this.pushes) continue;
+      column.ring.push(NaN);
+      if (this.pushes - column.newest >= this.limit) this.columns.delete(key);
+    }
+    while (this.columns.size > kColumnsMax) this.columns.delete(this.oldest_column());
+  }
+
+  // The key that has been absent for longest.
+  oldest_column() {
+    let oldest = null;
+    for (const [key, column] of this.columns) {
+      if (oldest === null || column.newest < this.columns.get(oldest).newest) oldest = key;
+    }
+    return oldest;
+  }
+
+  // A break in all lines: nothing was measured for a while.
+  break_lines(time_ms) {
+    if (this.times.size > 0) this.push(time_ms, {});
+  }
+
+  // The index of the first point at or after a time.
+  index_at(time_ms) {
+    let low = 0;
+    let high = this.times.size;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.times.at(middle) < time_ms) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  // [[time, value of each key …], …] from a time on, at most `rows_max`: where there are more
+  // points, the largest of those that fall together, so that no peak is left out. A break stays.
+  rows(keys, since_ms, rows_max = 600) {
+    const columns = keys.map(key => this.columns.get(key)?.ring);
+    const first = this.index_at(since_ms);
+    const step = Math.max(1, Math.ceil((this.times.size - first) / rows_max));
+    const rows = [];
+    // Steps begin at the same points in each call, so that a drawn line does not flicker.
+    let index = first - (this.pushes - this.times.size + first) % step;
+    for (; index < this.times.size; index += step) {
+      const from = Math.max(0, index);
+      const to = Math.min(index + step, this.times.size);
+      const row = [this.times.at(to - 1)];
+      for (const column of columns) {
+        let most = NaN;
+        for (let i = from; column && i < to; ++i) {
+          const value = column.at(i);
+          if (!(value <= most) && !Number.isNaN(value)) most = value;
+        }
+        row.push(most);
+      }
+      rows.push(row);
+    }
+    return rows;
+  }
+}
+
+// The newest trades, each once, by their sequences.
+export class Tape {
+  constructor(limit = 200) {
+    this.limit = limit;
+    this.trades = [];  // oldest first
+  }
+
+  // `trades`: oldest first; some may be here already.
+  add(trades) {
+    const last = this.trades.length ? Number(this.trades.at(-1).sequence) : 0;
+    for (const trade of trades) {
+      if (Number(trade.sequence) > last) this.trades.push(trade);
+    }
+    this.trades.splice(0, this.trades.length - this.limit);
+  }
+}
