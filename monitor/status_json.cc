@@ -149,6 +149,8 @@ Json subscriber_reading_json(const SubscriberReading& reading) {
 Json reading_json(const BusReading& bus) {
   Json json = {{"directory", bus.directory},
                {"name", bus.name},
+               {"schema", bus.schema},
+               {"capacity", bus.capacity},
                {"state", bus.ring.ok() ? name_of(bus.state) : "unreadable"},
                {"rate", bus.rate}};
   if (bus.ring.ok()) {
@@ -166,6 +168,7 @@ Json reading_json(const BusReading& bus) {
     json["subscribers"] = nullptr;
     json["subscribers_why"] = bus.subscribers.status().message();
   }
+  json["events"] = list_json(bus.events, event_json);
   return json;
 }
 

@@ -9,6 +9,7 @@ set(types
   js "text/javascript\; charset=utf-8"
   css "text/css\; charset=utf-8"
   svg "image/svg+xml"
+  txt "text/plain\; charset=utf-8"
   json "application/json")
 
 string(REPLACE "," ";" files "${FILES}")

@@ -1,34 +1,168 @@
-// The buses of this machine, as the stream of readings has them.
-const rows = document.getElementById("buses");
-const status = document.getElementById("status");
+// The page: one stream of readings, a view by the address's fragment, and at the top, always, what
+// needs a person and whether anything shown is old.
+import {BusesView, bus_link} from "./buses_view.js";
+import {BusView} from "./bus_view.js";
+import {ChannelsView} from "./channels_view.js";
+import {element, set_text} from "./dom.js";
+import {EventsView} from "./events_view.js";
+import {clock_text, count_text} from "./numbers.js";
+import {Readings} from "./readings.js";
+import {Stream} from "./stream.js";
+import * as verdict from "./verdict.js";
 
-function show(reading) {
-  status.textContent = `As of ${reading.time.slice(0, 19)}Z.`;
-  rows.replaceChildren(...reading.buses.map(bus => {
-    const row = document.createElement("tr");
-    const values = [bus.name || bus.directory, bus.state, Math.round(bus.rate),
-                    bus.ring ? bus.ring.head : "", bus.subscribers ? bus.subscribers.length : ""];
-    row.append(...values.map(value => {
-      const cell = document.createElement("td");
-      cell.textContent = value;
-      return cell;
-    }));
-    return row;
-  }));
+const kTickMs = 1_000;  // ages are written anew
+const kProblemsMax = 6;
+const at = id => document.getElementById(id);
+
+export const readings = new Readings();
+const stream = new Stream("/api/v1/stream", take_reading, changed);
+let view = null;
+let view_hash = null;
+let is_due = false;
+let problems_shown = "";
+
+export function take_reading(text) {
+  if (readings.take(JSON.parse(text), performance.now())) location.reload();
+  changed();
+}
+// A message of the view of a bus, if one is shown.
+export function take_view(text) {
+  view?.take?.(text);
 }
 
-function connect(wait_ms) {
-  const scheme = location.protocol === "https:" ? "wss" : "ws";
-  const stream = new WebSocket(`${scheme}://${location.host}/api/v1/stream`);
-  let next_ms = Math.min(30_000, wait_ms * 2);
-  stream.onmessage = event => {
-    next_ms = 1_000;
-    show(JSON.parse(event.data));
-  };
-  stream.onclose = () => {
-    status.textContent = "Not connected: what stands below is old.";
-    setTimeout(connect, wait_ms * (0.5 + Math.random() / 2), next_ms);
-  };
+function has_another_version(message) {
+  const {newest} = readings;
+  return newest?.version !== undefined && message.version !== undefined
+    && (newest.version !== message.version || newest.revision !== message.revision);
 }
 
-connect(1_000);
+function changed() {
+  if (is_due || document.hidden) return;
+  is_due = true;
+  requestAnimationFrame(() => {
+    is_due = false;
+    show();
+  });
+}
+
+function window_ms() {
+  return Number(document.querySelector("input[name=window]:checked").value) * 60_000;
+}
+
+function show() {
+  const {newest} = readings;
+  const age_ms = performance.now() - readings.arrived_ms;
+  const sentence = verdict.connection_sentence(stream, newest, age_ms, readings.interval_ms);
+  at("connection").hidden = sentence === null;
+  set_text(at("connection_text"), sentence ?? "");
+  set_text(at("connection_more"), stream.state === "waiting"
+    ? `Next attempt in ${Math.max(0, Math.ceil((stream.again_ms - performance.now()) / 1000))} s.` : "");
+  document.body.classList.toggle("old", sentence !== null && newest !== null);
+  set_text(at("clock"), newest ? `${clock_text(newest.time)} UTC` : "");
+  if (!newest) return;
+  show_verdict(newest);
+  at("channels_link").hidden = newest.channels === undefined;
+  const bad_events = newest.buses.flatMap(bus => bus.events ?? []).filter(verdict.is_bad_event).length;
+  at("events_bad").hidden = bad_events === 0;
+  set_text(at("events_bad"), bad_events);
+  set_text(at("server"), [
+    `${location.host}, lapwing ${newest.version ?? ""}`.trim(),
+    newest.conflated ? `${count_text(newest.conflated)} readings left out: this browser was too slow` : ""]
+    .filter(text => text).join("; "));
+  view.show(readings, window_ms());
+}
+
+function show_verdict(reading) {
+  const problems = reading.buses.flatMap(verdict.problems_of);
+  set_text(at("summary"), verdict.summary_of(reading) + (problems.length ? "" : " Nothing needs a person."));
+  document.title = problems.length ? `(${problems.length}) Lapwing` : "Lapwing";
+  const shown = JSON.stringify(problems);
+  if (shown === problems_shown) return;
+  problems_shown = shown;
+  const items = problems.slice(0, kProblemsMax).map(({bus, text}) =>
+    element("li", {}, element("a", {href: bus_link(bus)}, text)));
+  if (problems.length > kProblemsMax) items.push(element("li", {}, `and ${problems.length - kProblemsMax} more`));
+  at("problems").replaceChildren(...items);
+}
+
+// "#buses", "#events", "#channels", "#bus=DIRECTORY" or "#bus=DIRECTORY&instrument=ID".
+function view_of(hash) {
+  if (hash === "events") return new EventsView(changed);
+  if (hash === "channels") return new ChannelsView();
+  const parameters = new URLSearchParams(hash);
+  if (parameters.has("bus")) {
+    return new BusView(parameters.get("bus"), parameters.get("instrument"), changed,
+                       message => { if (has_another_version(message)) location.reload(); });
+  }
+  return new BusesView();
+}
+
+function route() {
+  const hash = location.hash.slice(1);
+  if (hash.startsWith("token=")) {
+    // The cookie is here already. The token stays neither in the address bar nor in the history.
+    history.replaceState(null, "", location.pathname);
+    return route();
+  }
+  if (hash === view_hash) return;
+  const was_shown = view_hash !== null;
+  view?.destroy();
+  view_hash = hash;
+  view = view_of(hash);
+  at("view").replaceChildren(...view.nodes);
+  at("view").className = view.constructor.name;
+  for (const link of document.querySelectorAll("nav a")) {
+    const name = link.getAttribute("href").slice(1);
+    if (name === (hash || "buses")) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
+  }
+  if (was_shown) at("view").focus({preventScroll: true});
+  changed();
+}
+
+function next_bus(step) {
+  const buses = readings.newest?.buses ?? [];
+  if (buses.length === 0) return;
+  const now = buses.findIndex(bus => bus.directory === view.directory);
+  const next = now < 0 ? (step > 0 ? 0 : buses.length - 1) : (now + step + buses.length) % buses.length;
+  location.hash = bus_link(buses[next].directory);
+}
+
+const kKeys = {
+  b: () => { location.hash = "#buses"; },
+  e: () => { location.hash = "#events"; },
+  c: () => { if (!at("channels_link").hidden) location.hash = "#channels"; },
+  j: () => next_bus(1),
+  k: () => next_bus(-1),
+  1: () => choose_window(0),
+  2: () => choose_window(1),
+  3: () => choose_window(2),
+  "?": () => at("keys").showModal(),
+};
+
+function choose_window(index) {
+  document.querySelectorAll("input[name=window]")[index].checked = true;
+  changed();
+}
+
+addEventListener("keydown", event => {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("select, dialog")) return;
+  kKeys[event.key]?.();
+});
+addEventListener("hashchange", route);
+at("window").addEventListener("change", changed);
+at("keys_button").addEventListener("click", () => at("keys").showModal());
+at("keys_close").addEventListener("click", () => at("keys").close());
+
+// A hidden page asks for nothing.
+document.addEventListener("visibilitychange", () => {
+  for (const one of [stream, view.stream]) {
+    if (document.hidden) one?.close();
+    else one?.open();
+  }
+  if (!document.hidden) readings.break_lines();
+  changed();
+});
+setInterval(changed, kTickMs);
+route();
+if (!document.hidden) stream.open();

@@ -1,0 +1,281 @@
+// One bus: its numbers, its subscribers, charts over time, and what its records say now.
+import {DepthChart, Ladder, RecordsPanel, TapePanel} from "./book_panels.js";
+import {bad_count, bus_link, delay_text, p99_text, quiet_count, ring_share_text, subscriber_state} from "./buses_view.js";
+import {draw_heat, series_colour, theme, TimeChart} from "./charts.js";
+import {element, panel, set_class, set_text, Table} from "./dom.js";
+import {percentile} from "./histogram.js";
+import {count_text, duration_text, parse_exact, price_text, short_text} from "./numbers.js";
+import {behind_head} from "./readings.js";
+import {Tape} from "./series.js";
+import {Stream} from "./stream.js";
+import {bus_name, is_bad_subscriber, subscriber_key, subscriber_labels, view_sentence} from "./verdict.js";
+
+const kLinesMax = 8;  // of a chart: the worst ones
+const kOrderBookSchema = "dbn.mbo";
+
+export class BusView {
+  // changed(): there is something new to show. on_view(message): a view has come.
+  constructor(directory, instrument, changed, on_view) {
+    this.directory = directory;
+    this.instrument = instrument;
+    this.changed = changed;
+    this.on_view = on_view;
+    this.view = null;
+    this.view_arrived_ms = 0;
+    this.tape = new Tape();
+    this.tape_instrument = null;
+    this.shown = null;  // the message that is on the screen
+
+    this.title = element("h1");
+    this.state = element("span", {class: "state"});
+    this.tiles = new Map();
+    this.tile_list = element("dl", {class: "tiles"});
+    const head = element("section", {class: "bus_head", "aria-label": "Bus"},
+      element("div", {class: "bus_name"}, this.title, this.state), this.tile_list);
+
+    const subscribers = panel("Subscribers");
+    this.subscribers_note = subscribers.note;
+    this.subscribers = new Table("Subscribers", [
+      {title: "subscriber"}, {title: "state"}, {title: "position", class: "number"}, {title: "lag", class: "number"},
+      {title: "of ring", class: "number", help: "at 100 % the next records are overwritten before they are read"},
+      {title: "lag/s", class: "number"}, {title: "delay", class: "number"},
+      {title: "p99", class: "number", help: "of the ages that it measures"}, {title: "gaps", class: "number"},
+      {title: "lost", class: "number"}, {title: "filled", class: "number"}, {title: "wait"}, {title: "on gap"},
+      {title: "pid", class: "number"}, {title: "user", class: "number"}]);
+    subscribers.root.append(this.subscribers.root);
+    this.names = new Map();  // of subscribers: their cells with a sample of their colour
+
+    this.charts = [];
+    const group = this.charts;
+    this.rate = new TimeChart("Rate, records/s", short_text, {group, is_filled: true});
+    this.lag = new TimeChart("Lag, records", short_text, {group});
+    this.delay = new TimeChart("Delay", seconds => duration_text(seconds * 1e9), {group});
+    this.stalls = new TimeChart("Stalls, ms/s", short_text, {group, is_filled: true});
+    const charts = element("div", {class: "charts"}, ...this.charts.map(chart => chart.root));
+
+    const heat = panel("Latency");
+    this.heat_note = heat.note;
+    this.heat_choice = element("select", {"aria-label": "Subscriber whose latency is shown"});
+    this.heat_choice.addEventListener("change", changed);
+    this.heat_canvas = element("canvas", {class: "heat", role: "img", "aria-label": "Ages of records over time"});
+    this.heat_why = element("p", {class: "why"});
+    heat.heading.after(this.heat_choice);
+    heat.root.append(this.heat_canvas, this.heat_why);
+
+    this.view_status = element("span", {class: "view_status", role: "status"});
+    this.choice = element("select", {"aria-label": "Instrument"});
+    this.choice.addEventListener("change", () => {
+      location.hash = bus_link(this.directory, this.choice.value);
+    });
+    this.quote = element("span", {class: "quote"});
+    this.ladder = new Ladder();
+    this.depth = new DepthChart();
+    this.trades = new TapePanel();
+    this.records = new RecordsPanel();
+    this.books = element("div", {class: "books", hidden: true}, this.ladder.root,
+      element("div", {class: "beside"}, this.depth.root, this.trades.root));
+    this.records.root.hidden = true;
+    this.market = element("section", {class: "market", "aria-label": "Records"},
+      element("div", {class: "market_head"}, this.choice, this.quote, this.view_status), this.books, this.records.root);
+
+    this.nodes = [head, subscribers.root, element("div", {class: "halves"}, element("div", {}, charts, heat.root), this.market)];
+
+    const parameters = new URLSearchParams({bus: directory});
+    if (instrument !== null) parameters.set("instrument", instrument);
+    this.stream = new Stream(`/api/v1/view?${parameters}`, text => this.take(text), changed);
+    this.stream.open();
+  }
+
+  // A message of the view.
+  take(text) {
+    const view = parse_exact(text);
+    this.view = view;
+    this.view_arrived_ms = performance.now();
+    const instrument = view.book?.instrument_id ?? null;
+    if (instrument !== this.tape_instrument) {
+      this.tape = new Tape();
+      this.tape_instrument = instrument;
+    }
+    this.tape.add(view.trades ?? []);
+    this.on_view(view);
+    this.changed();
+  }
+
+  show(readings, window_ms) {
+    const bus = readings.bus(this.directory);
+    const to_ms = readings.time_ms();
+    const from_ms = to_ms - window_ms;
+    set_text(this.title, bus ? bus_name(bus) : this.directory);
+    set_text(this.state, bus ? bus.state : "not announced: it was closed, or never started");
+    set_class(this.state, bus && ["running", "closed"].includes(bus.state) ? "state" : "state bad");
+    if (bus) {
+      this.show_tiles(bus);
+      this.show_subscribers(bus, readings.series.get(this.directory));
+      this.show_charts(bus, readings.series.get(this.directory), from_ms, to_ms);
+    }
+    this.show_view();
+  }
+
+  show_tiles(bus) {
+    const {ring} = bus;
+    const counters = ring?.counters;
+    const stalls = counters?.stalls;
+    const tiles = [
+      ["records/s", ring ? count_text(bus.rate) : "–"], ["head", count_text(ring?.head)],
+      ["unarchived", quiet_count(behind_head(bus, ring?.archived))],
+      ["undurable", quiet_count(behind_head(bus, ring?.durable))],
+      ["oldest", count_text(ring?.oldest)],
+      ["journal", {text: ring?.journal ?? "–", class: ["failed", "shed"].includes(ring?.journal) ? "bad" : ""}],
+      ["stalls", stalls ? `${count_text(stalls.count)}, ${duration_text(stalls.sum_ns)}` : "–"],
+      ["gaps", quiet_count(counters?.gaps ?? null)], ["lost", bad_count(counters?.lost ?? null)],
+      ["refused", quiet_count(bus.refused ?? null)], ["dropped", quiet_count(bus.dropped ?? null)],
+      ["publisher", ring ? `pid ${ring.publisher_pid}` : "–"],
+      ...(bus.schema ? [["schema", bus.schema]] : []),
+      ...(bus.capacity ? [["ring", `${short_text(bus.capacity)} slots`]] : [])];
+    for (const [name, value] of tiles) {
+      let tile = this.tiles.get(name);
+      if (!tile) {
+        tile = element("dd");
+        this.tiles.set(name, tile);
+        this.tile_list.append(element("div", {}, element("dt", {}, name), tile));
+      }
+      set_text(tile, value.text ?? value);
+      set_class(tile, value.class ?? "");
+    }
+  }
+
+  show_subscribers(bus, series) {
+    const subscribers = bus.subscribers ?? [];
+    const labels = subscriber_labels(subscribers);
+    this.labels = labels;
+    set_text(this.subscribers_note, bus.subscribers === null ? bus.subscribers_why
+                                                             : subscribers.length ? "" : "none");
+    for (const key of this.names.keys()) if (!labels.has(key)) this.names.delete(key);
+    this.subscribers.show(subscribers.map(subscriber => {
+      const key = subscriber_key(subscriber);
+      if (!this.names.has(key)) {
+        const sample = element("span", {class: "sample", "aria-hidden": "true"});
+        const name = element("span");
+        this.names.set(key, {sample, name, node: element("span", {class: "named"}, sample, name)});
+      }
+      const {sample, name, node} = this.names.get(key);
+      sample.style.backgroundColor = series_colour(series.colours.get(key));
+      set_text(name, labels.get(key));
+      return {
+        key, class: is_bad_subscriber(subscriber) ? "needs_a_person" : "",
+        cells: [node, subscriber_state(subscriber), count_text(subscriber.position), quiet_count(subscriber.lag),
+                ring_share_text(subscriber, bus), count_text(subscriber.lag_rate), delay_text(subscriber), p99_text(subscriber),
+                quiet_count(subscriber.gaps), bad_count(subscriber.lost), quiet_count(subscriber.filled),
+                subscriber.wait ?? "–", subscriber.on_gap ?? "–", String(subscriber.pid), String(subscriber.uid)]};
+    }));
+  }
+
+  show_charts(bus, series, from_ms, to_ms) {
+    const subscribers = bus.subscribers ?? [];
+    const accent = theme().accent;
+    this.rate.show(series.bus.rows(["rate"], from_ms), [{label: "rate", colour: accent}], from_ms, to_ms,
+                   bus.ring ? count_text(bus.rate) : "no ring");
+    const worst_text = (key, format) => {
+      const most = subscribers.reduce((worst, s) => (worst === null || s[key] > worst[key] ? s : worst), null);
+      if (!most) return "no subscribers";
+      return most[key] > 0 ? `most: ${this.labels.get(subscriber_key(most))} ${format(most[key])}` : "0";
+    };
+    for (const [chart, history, key, format] of [
+      [this.lag, series.lag, "lag", count_text],
+      [this.delay, series.delay, "delay_seconds", seconds => duration_text(seconds * 1e9)]]) {
+      const worst = [...subscribers].sort((a, b) => b[key] - a[key]).slice(0, kLinesMax).map(subscriber_key);
+      const keys = [...series.colours.keys()].filter(name => worst.includes(name));
+      chart.show(history.rows(keys, from_ms),
+                 keys.map(name => ({label: this.labels.get(name), colour: series_colour(series.colours.get(name))})),
+                 from_ms, to_ms, worst_text(key, format));
+    }
+    const stalls = bus.ring?.counters?.stalls;
+    this.stalls.show(series.bus.rows(["stalls_ms"], from_ms), [{label: "stalls", colour: accent}], from_ms, to_ms,
+                     stalls ? `publishing waited ${count_text(stalls.count)} times, ${duration_text(stalls.sum_ns)} in all` : "not counted");
+    this.show_heat(subscribers, series, from_ms, to_ms);
+  }
+
+  show_heat(subscribers, series, from_ms, to_ms) {
+    const measured = subscribers.filter(s => s.latency && s.latency.count > 0 && series.heat.has(subscriber_key(s)));
+    const keys = measured.map(subscriber_key);
+    const before = this.heat_choice.value;
+    const options = [...this.heat_choice.options].map(option => option.value);
+    if (keys.join("\n") !== options.join("\n")) {
+      this.heat_choice.replaceChildren(...keys.map(key => {
+        const option = element("option", {}, this.labels.get(key));
+        option.value = key;
+        return option;
+      }));
+      if (keys.includes(before)) this.heat_choice.value = before;
+    }
+    this.heat_choice.hidden = keys.length < 2;
+    const map = series.heat.get(this.heat_choice.value);
+    this.heat_canvas.hidden = keys.length === 0;
+    this.heat_why.hidden = keys.length > 0;
+    if (keys.length === 0) {
+      set_text(this.heat_why, this.why_no_ages(subscribers));
+      set_text(this.heat_note, "");
+      return;
+    }
+    const sum = map.sum(from_ms);
+    set_text(this.heat_note, sum.length
+      ? `${keys.length < 2 ? `${this.labels.get(keys[0])}: ` : ""}p50 ${duration_text(percentile(sum, 0.5))}, `
+        + `p99 ${duration_text(percentile(sum, 0.99))}, p99.9 ${duration_text(percentile(sum, 0.999))}` : "");
+    draw_heat(this.heat_canvas, map, from_ms, to_ms);
+  }
+
+  why_no_ages(subscribers) {
+    if (subscribers.length === 0) return "There is no subscriber.";
+    if (subscribers.some(s => s.latency?.unstamped > 0)) {
+      return "The records have no time of publishing, so their ages are not known.";
+    }
+    if (subscribers.some(s => s.latency?.count > 0)) return "This server sends no histograms of ages.";
+    if (subscribers.some(s => s.latency)) return "No age has been measured yet.";
+    return "No subscriber measures ages: tail, record and book do with --measure N, a program with measure_every.";
+  }
+
+  show_view() {
+    const {view} = this;
+    const sentence = view_sentence(this.stream, view, performance.now() - this.view_arrived_ms);
+    set_text(this.view_status, sentence.text);
+    set_class(this.view_status, sentence.is_bad ? "view_status bad" : "view_status");
+    this.market.classList.toggle("old", sentence.is_old && view !== null);
+    if (!view || view === this.shown) return;
+    this.shown = view;
+    const has_books = view.schema === kOrderBookSchema;
+    this.books.hidden = !has_books;
+    this.records.root.hidden = view.records === null;
+    this.show_instruments(view);
+    if (has_books) {
+      this.ladder.show(view.book, view.sequence);
+      this.depth.show(view.book);
+      this.trades.show(this.tape.trades);
+    }
+    if (view.records) this.records.show(view.records, view.schema);
+  }
+
+  show_instruments(view) {
+    const instruments = view.instruments ?? [];
+    const wanted = instruments.map(({instrument_id: id, symbol, stale}) =>
+      [String(id), `${symbol ?? id}${stale ? " (stale)" : ""}`]);
+    const options = [...this.choice.options].map(option => [option.value, option.text]);
+    if (JSON.stringify(wanted) !== JSON.stringify(options)) {
+      this.choice.replaceChildren(...wanted.map(([id, text]) => {
+        const option = element("option", {}, text);
+        option.value = id;
+        return option;
+      }));
+    }
+    const id = String(view.book?.instrument_id ?? this.instrument ?? "");
+    if (this.choice.value !== id && document.activeElement !== this.choice) this.choice.value = id;
+    this.choice.hidden = instruments.length === 0;
+    const shown = instruments.find(instrument => String(instrument.instrument_id) === id);
+    const more = view.instruments_total > instruments.length ? ` (${count_text(view.instruments_total)} instruments)` : "";
+    set_text(this.quote, shown ? `${price_text(shown.bid)} × ${price_text(shown.ask)}${more}` : more);
+  }
+
+  destroy() {
+    this.stream.close();
+    for (const chart of this.charts) chart.destroy();
+  }
+}
