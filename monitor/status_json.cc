@@ -72,6 +72,18 @@ Json session_json(const SessionRecord& session) {
   return json;
 }
 
+// [upper bound, count] of each bucket that is not empty. The last bucket has no bound: the largest age.
+Json buckets_json(const AgeHistogram& ages) {
+  Json json = Json::array();
+  const auto counts = ages.counts();
+  for (std::size_t bucket = 0; bucket < counts.size(); ++bucket) {
+    if (counts[bucket] == 0) continue;
+    const bool is_bounded = bucket + 1 < counts.size();
+    json.push_back({is_bounded ? AgeHistogram::last_of(bucket) : ages.max(), counts[bucket]});
+  }
+  return json;
+}
+
 Json latency_json(const std::optional<Latency>& latency) {
   if (!latency) return nullptr;
   const AgeHistogram& ages = latency->age_ns;
@@ -82,6 +94,7 @@ Json latency_json(const std::optional<Latency>& latency) {
           {"p99_ns", ages.percentile(0.99)},
           {"p999_ns", ages.percentile(0.999)},
           {"max_ns", ages.max()},
+          {"buckets", buckets_json(ages)},
           {"negative", latency->negative},
           {"unstamped", latency->unstamped}};
 }

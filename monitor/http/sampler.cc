@@ -57,7 +57,10 @@ void Sampler::run() {
     }
     counts.add(reading, channels.status(), monotonic_ns() - began_ns);
     auto snapshot = std::make_shared<Snapshot>();
-    snapshot->json = json_text(machine_json(reading));
+    nlohmann::ordered_json json = {{"version", options_.metrics.version},
+                                   {"revision", options_.metrics.revision}};
+    json.update(machine_json(reading));
+    snapshot->json = json_text(json);
     snapshot->metrics = bus_metrics_text(reading, channels, counts, options_.metrics, names);
     if (!options_.buses.empty()) {
       for (const BusReading& bus : reading.buses) {

@@ -175,6 +175,9 @@ class Answers(ServeTest):
         heads = [message["buses"][0]["ring"]["head"] for message in messages]
         self.assertEqual(heads, sorted(set(heads)))
         self.assertEqual(self.metric("lapwing_http_stream_clients"), 1)
+        version = self.run_to_end("version", "--version").out()
+        said = re.fullmatch(r"lapwing (\S+) \((.*)\)\n", version)
+        self.assertEqual((messages[0]["version"], messages[0]["revision"]), said.groups())
 
     def test_a_stream_needs_the_token_and_the_origin(self):
         self.serve()

@@ -1,0 +1,29 @@
+#include "monitor/status_json.h"
+
+#include <catch2/catch.hpp>
+#include <cstdint>
+#include <vector>
+
+#include "lapwing/ages.h"
+
+namespace lapwing {
+namespace {
+
+TEST_CASE("the buckets of a latency are those with ages, each with its upper bound") {
+  BusReading bus;
+  bus.subscribers = std::vector<SubscriberReading>(1);
+  AgeHistogram ages;
+  ages.add(0);
+  ages.add(1000, 3);
+  const std::uint64_t oldest = std::uint64_t{1} << 40;  // beyond the last bound
+  ages.add(oldest);
+  bus.subscribers->front().status.latency = Latency{.every = 1, .age_ns = ages};
+  const auto json = machine_json({.buses = {bus}});
+  const auto& latency = json["buses"][0]["subscribers"][0]["latency"];
+  const std::uint64_t bound = AgeHistogram::last_of(AgeHistogram::bucket_of(1000));
+  CHECK(bound >= 1000);
+  CHECK(latency["buckets"] == nlohmann::ordered_json({{63, 1}, {bound, 3}, {oldest, 1}}));
+}
+
+}  // namespace
+}  // namespace lapwing
