@@ -124,8 +124,7 @@ export class TapePanel {
     this.root = shell.root;
     this.note = shell.note;
     this.table = new Table("Trades, the newest first", [
-      {title: "time (UTC)"}, {title: "side"}, {title: "size", class: "number"}, {title: "price", class: "number"},
-      {title: "sequence", class: "number few"}]);
+      {title: "time (UTC)"}, {title: "side"}, {title: "size", class: "number"}, {title: "price", class: "number"}]);
     this.table.root.classList.add("tape");
     this.root.append(this.table.root);
   }
@@ -135,7 +134,12 @@ export class TapePanel {
     this.table.show(trades.map(trade => ({
       key: trade.sequence, class: kSides[trade.side] ?? "",
       cells: [time_of_day_text(trade.time_ns), kSides[trade.side] ?? "–", count_text(trade.size),
-              price_text(trade.price, decimals), count_text(trade.sequence)]})).reverse());
+              price_text(trade.price, decimals)]})).reverse());
+    for (const trade of trades) {
+      const row = this.table.rows.get(trade.sequence);
+      row.dataset.sequence = trade.sequence;
+      row.title = `sequence ${count_text(trade.sequence)}`;
+    }
     set_text(this.note, trades.length ? `the last ${trades.length}` : "none yet");
   }
 }

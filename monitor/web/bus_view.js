@@ -4,7 +4,7 @@ import {bad_count, bus_link, delay_text, p99_text, quiet_count, ring_share_text,
 import {draw_heat, series_colour, theme, TimeChart} from "./charts.js";
 import {element, panel, set_class, set_text, Table} from "./dom.js";
 import {percentile} from "./histogram.js";
-import {count_text, duration_text, parse_exact, price_text, short_text} from "./numbers.js";
+import {count_text, duration_text, parse_exact, price_decimals, price_text, short_text} from "./numbers.js";
 import {behind_head} from "./readings.js";
 import {Tape} from "./series.js";
 import {Stream} from "./stream.js";
@@ -55,7 +55,7 @@ export class BusView {
 
     const heat = panel("Latency");
     this.heat_note = heat.note;
-    this.heat_choice = element("select", {"aria-label": "Subscriber whose latency is shown"});
+    this.heat_choice = element("select", {"aria-label": "Subscriber whose latency is shown", hidden: true});
     this.heat_choice.addEventListener("change", changed);
     this.heat_canvas = element("canvas", {class: "heat", role: "img", "aria-label": "Ages of records over time"});
     this.heat_why = element("p", {class: "why"});
@@ -63,7 +63,7 @@ export class BusView {
     heat.root.append(this.heat_canvas, this.heat_why);
 
     this.view_status = element("span", {class: "view_status", role: "status"});
-    this.choice = element("select", {"aria-label": "Instrument"});
+    this.choice = element("select", {"aria-label": "Instrument", hidden: true});
     this.choice.addEventListener("change", () => {
       location.hash = bus_link(this.directory, this.choice.value);
     });
@@ -191,7 +191,7 @@ export class BusView {
     }
     const stalls = bus.ring?.counters?.stalls;
     this.stalls.show(series.bus.rows(["stalls_ms"], from_ms), [{label: "stalls", colour: accent}], from_ms, to_ms,
-                     stalls ? `publishing waited ${count_text(stalls.count)} times, ${duration_text(stalls.sum_ns)} in all` : "not counted");
+                     stalls ? `${count_text(stalls.count)} in all, ${duration_text(stalls.sum_ns)}` : "not counted");
     this.show_heat(subscribers, series, from_ms, to_ms);
   }
 
@@ -271,7 +271,9 @@ export class BusView {
     this.choice.hidden = instruments.length === 0;
     const shown = instruments.find(instrument => String(instrument.instrument_id) === id);
     const more = view.instruments_total > instruments.length ? ` (${count_text(view.instruments_total)} instruments)` : "";
-    set_text(this.quote, shown ? `${price_text(shown.bid)} × ${price_text(shown.ask)}${more}` : more);
+    const decimals = shown ? price_decimals([shown.bid, shown.ask]) : 0;
+    set_text(this.quote, shown
+      ? `${price_text(shown.bid, decimals)} × ${price_text(shown.ask, decimals)}${more}` : more);
   }
 
   destroy() {

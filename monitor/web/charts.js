@@ -132,19 +132,21 @@ export function draw_spark(canvas, rows, from_ms, to_ms) {
   for (const [, value] of rows) if (value > most) most = value;
   const x = time => (time - from_ms) / (to_ms - from_ms) * kSparkWidth;
   const y = value => kSparkHeight - 1.5 - (most > 0 ? value / most * (kSparkHeight - 4) : 0);
-  context.beginPath();
-  let is_drawing = false;
-  for (const [time, value] of rows) {
-    if (Number.isNaN(value)) is_drawing = false;
-    else if (is_drawing) context.lineTo(x(time), y(value));
-    else {
-      context.moveTo(x(time), y(value));
-      is_drawing = true;
-    }
-  }
   context.strokeStyle = theme().accent;
+  context.fillStyle = `rgba(${theme().accent_rgb}, 0.16)`;
   context.lineWidth = 1.2;
-  context.stroke();
+  // Each stretch without a break is a line, and the area below it.
+  for (let from = 0; from < rows.length; ++from) {
+    if (Number.isNaN(rows[from][1])) continue;
+    const line = new Path2D();
+    let to = from;
+    for (; to < rows.length && !Number.isNaN(rows[to][1]); ++to) line.lineTo(x(rows[to][0]), y(rows[to][1]));
+    context.stroke(line);
+    line.lineTo(x(rows[to - 1][0]), kSparkHeight);
+    line.lineTo(x(rows[from][0]), kSparkHeight);
+    context.fill(line);
+    from = to;
+  }
 }
 
 const kHeatLeft = 58;  // as the axis labels of a TimeChart
