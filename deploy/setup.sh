@@ -22,6 +22,7 @@ packages=(
   libsystemd-dev                                       # systemd's READY and watchdog
   libncurses-dev                                       # `lapwing top`
   libssl-dev prometheus-cpp-dev                        # `lapwing serve`: TLS, metrics
+  libjs-dygraphs                                       # the charts of its page
   librocksdb-dev                                       # checkpoints
   catch2 libbenchmark-dev                              # tests and benchmarks
   fio                                                  # the floor of sustained publishing

@@ -1,21 +1,26 @@
 #!/usr/bin/env bash
-# Installs promtool and Prometheus from Debian, with which the tests of this folder check alerts and ask a
-# Prometheus. It serves nothing: its unit stays masked, unless it was installed before.
+# Installs from Debian what the tests of monitoring need besides: promtool and Prometheus, with which those of
+# this folder check alerts and ask a Prometheus, and Chromium, in which page_test.py opens the page. Prometheus
+# serves nothing: its unit stays masked, unless it was installed before.
 # Runs as root, or as a user who may use sudo; idempotent, asks nothing.
 # Exit: 0 ready, 1 a package could not be installed, 2 wrong usage.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/../apt.sh"
 take_no_arguments "$@"
 
-if has promtool && has prometheus; then
+missing=()
+{ has promtool && has prometheus; } || missing+=(prometheus)
+has chromedriver || missing+=(chromium-driver)
+installed python3-selenium || missing+=(python3-selenium)
+if [[ ${#missing[@]} -eq 0 ]]; then
   say "everything is installed"
   exit 0
 fi
-begin_to_install prometheus
+begin_to_install "${missing[*]}"
 unit=/etc/systemd/system/prometheus.service
-if [[ ! -e $unit && ! -L $unit ]]; then
+if [[ " ${missing[*]} " == *" prometheus "* && ! -e $unit && ! -L $unit ]]; then
   "${as_root[@]}" install -d "${unit%/*}"
   "${as_root[@]}" ln -s /dev/null "$unit"
 fi
-install_packages prometheus
+install_packages "${missing[@]}"
 say "ready; Prometheus is not started, and 'systemctl unmask prometheus' lets it be"

@@ -67,7 +67,7 @@ export class BusesView {
       {title: "position", class: "number few"}, {title: "pid", class: "number few"}]);
     subscribers.root.append(this.subscribers.root);
     const events = panel("Newest events");
-    this.events = new Table("Newest events", kEventColumns);
+    this.events = new Table("Newest events", kEventColumns, {class: "events"});
     events.root.append(this.events.root);
     this.events_root = events.root;
     this.nodes = [buses.root, subscribers.root, events.root];

@@ -28,7 +28,7 @@ export class EventsView {
     this.note = shell.note;
     this.only_bad = element("input", {type: "checkbox", id: "only_bad"});
     this.only_bad.addEventListener("change", changed);
-    this.table = new Table("Events, the newest first", kEventColumns);
+    this.table = new Table("Events, the newest first", kEventColumns, {class: "events"});
     shell.root.append(element("p", {class: "controls"}, element("label", {}, this.only_bad, " only losses and failed journals")),
                       this.table.root);
     this.nodes = [shell.root];

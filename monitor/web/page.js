@@ -25,9 +25,12 @@ export function take_reading(text) {
   if (readings.take(JSON.parse(text), performance.now())) location.reload();
   changed();
 }
-// A message of the view of a bus, if one is shown.
+// Of the view of a bus, if one is shown: a message, and the newest one.
 export function take_view(text) {
   view?.take?.(text);
+}
+export function newest_view() {
+  return view?.view ?? null;
 }
 
 function has_another_version(message) {

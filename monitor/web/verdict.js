@@ -1,8 +1,9 @@
 // What a person should know, as sentences: which buses and subscribers need one, whether what the
 // page shows is old, and what the view of a bus is behind.
 //
-// Pure: no document. A problem is {bus, text}; `bus` is the directory of the bus that it is of.
-import {clock_text, count_text, duration_text} from "./numbers.js";
+// Pure: no document. Sentences hold no number that changes all the time, for each change of them is
+// read out. A problem is {bus, text}; `bus` is the directory of the bus that it is of.
+import {clock_text, count_text} from "./numbers.js";
 
 const kStaleMs = 3_000;
 
@@ -44,8 +45,7 @@ function bus_sentence(bus) {
     case "stopped":
       return `${name}: the publisher's process is stopped, by a signal or a debugger.`;
     case "silent":
-      return `${name}: the publisher has not renewed its heartbeat for `
-        + `${duration_text(bus.ring.heartbeat_age_ms * 1e6)}.`;
+      return `${name}: the publisher has not renewed its heartbeat for more than 3 s.`;
     case "running":
     case "closed":
       return null;
@@ -72,8 +72,7 @@ export function problems_of(bus) {
         + `${subscriber.lost === 1 ? "record" : "records"}.`);
     }
     if (subscriber.stopped) {
-      texts.push(`${label}: its process is stopped, by a signal or a debugger; `
-        + `${count_text(subscriber.lag)} behind.`);
+      texts.push(`${label}: its process is stopped, by a signal or a debugger.`);
     } else if (subscriber.state === "stopped") {
       texts.push(`${label} has ended at a gap.`);
     }
@@ -97,8 +96,7 @@ export function summary_of(reading) {
     for (const subscriber of bus.subscribers ?? []) {
       ++subscribers;
       if (subscriber.lag > (worst?.lag ?? 0)) {
-        worst = {lag: subscriber.lag, bus, label: labels.get(subscriber_key(subscriber)),
-                 delay_ns: subscriber.delay_seconds * 1e9};
+        worst = {lag: subscriber.lag, bus, label: labels.get(subscriber_key(subscriber))};
       }
     }
   }

@@ -181,11 +181,11 @@ test("what needs a person is said, and what does not is not", () => {
   assert.deepEqual(said({}), []);
   assert.deepEqual(said({subscribers: [subscriber({lag: 1000})]}), []);
   assert.match(said({state: "gone"})[0], /^es: the publisher has ended/);
-  assert.match(said({state: "silent", ring: {heartbeat_age_ms: 5000}})[0], /for 5.00 s/);
+  assert.match(said({state: "silent"})[0], /heartbeat/);
   assert.match(said({ring: {journal: "shed"}})[0], /given up/);
   assert.match(said({state: "unreadable", ring: null, ring_why: "not permitted"})[0], /not permitted/);
   assert.deepEqual(said({subscribers: [subscriber({lost: 1})]}), ["logger on es has lost 1 record."]);
-  assert.match(said({subscribers: [subscriber({stopped: true, lag: 1234})]})[0], /1,234 behind/);
+  assert.match(said({subscribers: [subscriber({stopped: true, lag: 1234})]})[0], /process is stopped/);
   assert.match(said({subscribers: null, subscribers_why: "no answer"})[0], /no answer/);
   assert.deepEqual(said({subscribers: [subscriber({lost: 2}), subscriber({pid: 8, lost: 3})]}),
     ["logger (7) on es has lost 2 records.", "logger (8) on es has lost 3 records."]);
