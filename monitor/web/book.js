@@ -29,5 +29,11 @@ export function depth_of(bids, asks) {
     const ends = [x(Number(level.price)), x(next)].sort((a, b) => a - b);
     return {...level, x0: ends[0], x1: ends[1], y: sum_max > 0 ? level.sum / sum_max : 0};
   });
-  return {bids: steps(bids, price_min), asks: steps(asks, price_max), sum_max, price_min, price_max};
+  return {
+    bids: steps(bids, price_min),
+    asks: steps(asks, price_max),
+    sum_max,
+    price_min,
+    price_max
+  };
 }

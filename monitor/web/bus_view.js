@@ -30,18 +30,25 @@ export class BusView {
     this.state = element("span", {class: "state"});
     this.tiles = new Map();
     this.tile_list = element("dl", {class: "tiles"});
-    const head = element("section", {class: "bus_head", "aria-label": "Bus"},
-      element("div", {class: "bus_name"}, this.title, this.state), this.tile_list);
+    const head = element(
+        "section", {class: "bus_head", "aria-label": "Bus"},
+        element("div", {class: "bus_name"}, this.title, this.state), this.tile_list);
 
     const subscribers = panel("Subscribers");
     this.subscribers_note = subscribers.note;
     this.subscribers = new Table("Subscribers", [
-      {title: "subscriber"}, {title: "state"}, {title: "position", class: "number"}, {title: "lag", class: "number"},
-      {title: "of ring", class: "number", help: "at 100 % the next records are overwritten before they are read"},
+      {title: "subscriber"}, {title: "state"}, {title: "position", class: "number"},
+      {title: "lag", class: "number"}, {
+        title: "of ring",
+        class: "number",
+        help: "at 100 % the next records are overwritten before they are read"
+      },
       {title: "lag/s", class: "number"}, {title: "delay", class: "number"},
-      {title: "p99", class: "number", help: "of the ages that it measures"}, {title: "gaps", class: "number"},
-      {title: "lost", class: "number"}, {title: "filled", class: "number"}, {title: "wait"}, {title: "on gap"},
-      {title: "pid", class: "number"}, {title: "user", class: "number"}]);
+      {title: "p99", class: "number", help: "of the ages that it measures"},
+      {title: "gaps", class: "number"}, {title: "lost", class: "number"},
+      {title: "filled", class: "number"}, {title: "wait"}, {title: "on gap"},
+      {title: "pid", class: "number"}, {title: "user", class: "number"}
+    ]);
     subscribers.root.append(this.subscribers.root);
     this.names = new Map();  // of subscribers: their cells with a sample of their colour
 
@@ -55,9 +62,11 @@ export class BusView {
 
     const heat = panel("Latency");
     this.heat_note = heat.note;
-    this.heat_choice = element("select", {"aria-label": "Subscriber whose latency is shown", hidden: true});
+    this.heat_choice =
+        element("select", {"aria-label": "Subscriber whose latency is shown", hidden: true});
     this.heat_choice.addEventListener("change", changed);
-    this.heat_canvas = element("canvas", {class: "heat", role: "img", "aria-label": "Ages of records over time"});
+    this.heat_canvas =
+        element("canvas", {class: "heat", role: "img", "aria-label": "Ages of records over time"});
     this.heat_why = element("p", {class: "why"});
     heat.heading.after(this.heat_choice);
     heat.root.append(this.heat_canvas, this.heat_why);
@@ -72,13 +81,19 @@ export class BusView {
     this.depth = new DepthChart();
     this.trades = new TapePanel();
     this.records = new RecordsPanel();
-    this.books = element("div", {class: "books", hidden: true}, this.ladder.root,
-      element("div", {class: "beside"}, this.depth.root, this.trades.root));
+    this.books = element(
+        "div", {class: "books", hidden: true}, this.ladder.root,
+        element("div", {class: "beside"}, this.depth.root, this.trades.root));
     this.records.root.hidden = true;
-    this.market = element("section", {class: "market", "aria-label": "Records"},
-      element("div", {class: "market_head"}, this.choice, this.quote, this.view_status), this.books, this.records.root);
+    this.market = element(
+        "section", {class: "market", "aria-label": "Records"},
+        element("div", {class: "market_head"}, this.choice, this.quote, this.view_status),
+        this.books, this.records.root);
 
-    this.nodes = [head, subscribers.root, element("div", {class: "halves"}, element("div", {}, charts, heat.root), this.market)];
+    this.nodes = [
+      head, subscribers.root,
+      element("div", {class: "halves"}, element("div", {}, charts, heat.root), this.market)
+    ];
 
     const parameters = new URLSearchParams({bus: directory});
     if (instrument !== null) parameters.set("instrument", instrument);
@@ -125,13 +140,17 @@ export class BusView {
       ["unarchived", quiet_count(behind_head(bus, ring?.archived))],
       ["undurable", quiet_count(behind_head(bus, ring?.durable))],
       ["oldest", count_text(ring?.oldest)],
-      ["journal", {text: ring?.journal ?? "–", class: ["failed", "shed"].includes(ring?.journal) ? "bad" : ""}],
+      [
+        "journal",
+        {text: ring?.journal ?? "–", class: ["failed", "shed"].includes(ring?.journal) ? "bad" : ""}
+      ],
       ["stalls", stalls ? `${count_text(stalls.count)}, ${duration_text(stalls.sum_ns)}` : "–"],
       ["gaps", quiet_count(counters?.gaps ?? null)], ["lost", bad_count(counters?.lost ?? null)],
       ["refused", quiet_count(bus.refused ?? null)], ["dropped", quiet_count(bus.dropped ?? null)],
       ["publisher", ring ? `pid ${ring.publisher_pid}` : "–"],
       ...(bus.schema ? [["schema", bus.schema]] : []),
-      ...(bus.capacity ? [["ring", `${short_text(bus.capacity)} slots`]] : [])];
+      ...(bus.capacity ? [["ring", `${short_text(bus.capacity)} slots`]] : [])
+    ];
     for (const [name, value] of tiles) {
       let tile = this.tiles.get(name);
       if (!tile) {
@@ -148,9 +167,13 @@ export class BusView {
     const subscribers = bus.subscribers ?? [];
     const labels = subscriber_labels(subscribers);
     this.labels = labels;
-    set_text(this.subscribers_note, bus.subscribers === null ? bus.subscribers_why
-                                                             : subscribers.length ? "" : "none");
-    for (const key of this.names.keys()) if (!labels.has(key)) this.names.delete(key);
+    set_text(
+        this.subscribers_note,
+        bus.subscribers === null ? bus.subscribers_why :
+            subscribers.length   ? "" :
+                                   "none");
+    for (const key of this.names.keys())
+      if (!labels.has(key)) this.names.delete(key);
     this.subscribers.show(subscribers.map(subscriber => {
       const key = subscriber_key(subscriber);
       if (!this.names.has(key)) {
@@ -162,41 +185,58 @@ export class BusView {
       sample.style.backgroundColor = series_colour(series.colours.get(key));
       set_text(name, labels.get(key));
       return {
-        key, class: is_bad_subscriber(subscriber) ? "needs_a_person" : "",
-        cells: [node, subscriber_state(subscriber), count_text(subscriber.position), quiet_count(subscriber.lag),
-                ring_share_text(subscriber, bus), count_text(subscriber.lag_rate), delay_text(subscriber), p99_text(subscriber),
-                quiet_count(subscriber.gaps), bad_count(subscriber.lost), quiet_count(subscriber.filled),
-                subscriber.wait ?? "–", subscriber.on_gap ?? "–", String(subscriber.pid), String(subscriber.uid)]};
+        key,
+        class: is_bad_subscriber(subscriber) ? "needs_a_person" : "",
+        cells: [
+          node, subscriber_state(subscriber), count_text(subscriber.position),
+          quiet_count(subscriber.lag), ring_share_text(subscriber, bus),
+          count_text(subscriber.lag_rate), delay_text(subscriber), p99_text(subscriber),
+          quiet_count(subscriber.gaps), bad_count(subscriber.lost), quiet_count(subscriber.filled),
+          subscriber.wait ?? "–", subscriber.on_gap ?? "–", String(subscriber.pid),
+          String(subscriber.uid)
+        ]
+      };
     }));
   }
 
   show_charts(bus, series, from_ms, to_ms) {
     const subscribers = bus.subscribers ?? [];
     const accent = theme().accent;
-    this.rate.show(series.bus.rows(["rate"], from_ms), [{label: "rate", colour: accent}], from_ms, to_ms,
-                   bus.ring ? count_text(bus.rate) : "no ring");
+    this.rate.show(
+        series.bus.rows(["rate"], from_ms), [{label: "rate", colour: accent}], from_ms, to_ms,
+        bus.ring ? count_text(bus.rate) : "no ring");
     const worst_text = (key, format) => {
-      const most = subscribers.reduce((worst, s) => (worst === null || s[key] > worst[key] ? s : worst), null);
+      const most = subscribers.reduce(
+          (worst, s) => (worst === null || s[key] > worst[key] ? s : worst), null);
       if (!most) return "no subscribers";
-      return most[key] > 0 ? `most: ${this.labels.get(subscriber_key(most))} ${format(most[key])}` : "0";
+      return most[key] > 0 ? `most: ${this.labels.get(subscriber_key(most))} ${format(most[key])}` :
+                             "0";
     };
-    for (const [chart, history, key, format] of [
-      [this.lag, series.lag, "lag", count_text],
-      [this.delay, series.delay, "delay_seconds", seconds => duration_text(seconds * 1e9)]]) {
-      const worst = [...subscribers].sort((a, b) => b[key] - a[key]).slice(0, kLinesMax).map(subscriber_key);
+    for (const [chart, history, key, format] of [[this.lag, series.lag, "lag", count_text], [
+           this.delay, series.delay, "delay_seconds", seconds => duration_text(seconds * 1e9)
+         ]]) {
+      const worst =
+          [...subscribers].sort((a, b) => b[key] - a[key]).slice(0, kLinesMax).map(subscriber_key);
       const keys = [...series.colours.keys()].filter(name => worst.includes(name));
-      chart.show(history.rows(keys, from_ms),
-                 keys.map(name => ({label: this.labels.get(name), colour: series_colour(series.colours.get(name))})),
-                 from_ms, to_ms, worst_text(key, format));
+      chart.show(
+          history.rows(keys, from_ms),
+          keys.map(
+              name => (
+                  {label: this.labels.get(name), colour: series_colour(series.colours.get(name))})),
+          from_ms, to_ms, worst_text(key, format));
     }
     const stalls = bus.ring?.counters?.stalls;
-    this.stalls.show(series.bus.rows(["stalls_ms"], from_ms), [{label: "stalls", colour: accent}], from_ms, to_ms,
-                     stalls ? `${count_text(stalls.count)} in all, ${duration_text(stalls.sum_ns)}` : "not counted");
+    this.stalls.show(
+        series.bus.rows(["stalls_ms"], from_ms), [{label: "stalls", colour: accent}], from_ms,
+        to_ms,
+        stalls ? `${count_text(stalls.count)} in all, ${duration_text(stalls.sum_ns)}` :
+                 "not counted");
     this.show_heat(subscribers, series, from_ms, to_ms);
   }
 
   show_heat(subscribers, series, from_ms, to_ms) {
-    const measured = subscribers.filter(s => s.latency && s.latency.count > 0 && series.heat.has(subscriber_key(s)));
+    const measured = subscribers.filter(
+        s => s.latency && s.latency.count > 0 && series.heat.has(subscriber_key(s)));
     const keys = measured.map(subscriber_key);
     const before = this.heat_choice.value;
     const options = [...this.heat_choice.options].map(option => option.value);
@@ -218,9 +258,13 @@ export class BusView {
       return;
     }
     const sum = map.sum(from_ms);
-    set_text(this.heat_note, sum.length
-      ? `${keys.length < 2 ? `${this.labels.get(keys[0])}: ` : ""}p50 ${duration_text(percentile(sum, 0.5))}, `
-        + `p99 ${duration_text(percentile(sum, 0.99))}, p99.9 ${duration_text(percentile(sum, 0.999))}` : "");
+    set_text(
+        this.heat_note,
+        sum.length ? `${keys.length < 2 ? `${this.labels.get(keys[0])}: ` : ""}p50 ${
+                         duration_text(percentile(sum, 0.5))}, ` +
+                `p99 ${duration_text(percentile(sum, 0.99))}, p99.9 ${
+                         duration_text(percentile(sum, 0.999))}` :
+                     "");
     draw_heat(this.heat_canvas, map, from_ms, to_ms);
   }
 
@@ -229,7 +273,8 @@ export class BusView {
     if (subscribers.some(s => s.latency?.unstamped > 0)) {
       return "The records have no time of publishing, so their ages are not known.";
     }
-    if (subscribers.some(s => s.latency?.count > 0)) return "This server sends no histograms of ages.";
+    if (subscribers.some(s => s.latency?.count > 0))
+      return "This server sends no histograms of ages.";
     if (subscribers.some(s => s.latency)) return "No age has been measured yet.";
     return "No subscriber measures ages: tail, record and book do with --measure N, a program with measure_every.";
   }
@@ -256,8 +301,10 @@ export class BusView {
 
   show_instruments(view) {
     const instruments = view.instruments ?? [];
-    const wanted = instruments.map(({instrument_id: id, symbol, stale}) =>
-      [String(id), `${symbol ?? id}${stale ? " (stale)" : ""}`]);
+    const wanted =
+        instruments.map(({instrument_id: id,
+                          symbol,
+                          stale}) => [String(id), `${symbol ?? id}${stale ? " (stale)" : ""}`]);
     const options = [...this.choice.options].map(option => [option.value, option.text]);
     if (JSON.stringify(wanted) !== JSON.stringify(options)) {
       this.choice.replaceChildren(...wanted.map(([id, text]) => {
@@ -270,10 +317,14 @@ export class BusView {
     if (this.choice.value !== id && document.activeElement !== this.choice) this.choice.value = id;
     this.choice.hidden = instruments.length === 0;
     const shown = instruments.find(instrument => String(instrument.instrument_id) === id);
-    const more = view.instruments_total > instruments.length ? ` (${count_text(view.instruments_total)} instruments)` : "";
+    const more = view.instruments_total > instruments.length ?
+        ` (${count_text(view.instruments_total)} instruments)` :
+        "";
     const decimals = shown ? price_decimals([shown.bid, shown.ask]) : 0;
-    set_text(this.quote, shown
-      ? `${price_text(shown.bid, decimals)} × ${price_text(shown.ask, decimals)}${more}` : more);
+    set_text(
+        this.quote,
+        shown ? `${price_text(shown.bid, decimals)} × ${price_text(shown.ask, decimals)}${more}` :
+                more);
   }
 
   destroy() {

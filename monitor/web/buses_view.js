@@ -30,8 +30,9 @@ export function p99_text(subscriber) {
   return subscriber.latency?.count ? duration_text(subscriber.latency.p99_ns) : "–";
 }
 export function subscriber_state(subscriber) {
-  return subscriber.stopped ? {text: "STOPPED", class: "bad"}
-                            : {text: subscriber.state, class: subscriber.state === "stopped" ? "bad" : ""};
+  return subscriber.stopped ?
+      {text: "STOPPED", class: "bad"} :
+      {text: subscriber.state, class: subscriber.state === "stopped" ? "bad" : ""};
 }
 // The lag as a share of the ring: at 100 % the next records are overwritten before they are read.
 export function ring_share_text(subscriber, bus) {
@@ -39,7 +40,8 @@ export function ring_share_text(subscriber, bus) {
 }
 
 function worst(subscribers, key) {
-  return (subscribers ?? []).reduce((most, s) => (most === null || s[key] > most[key] ? s : most), null);
+  return (subscribers ?? [])
+      .reduce((most, s) => (most === null || s[key] > most[key] ? s : most), null);
 }
 
 export class BusesView {
@@ -48,23 +50,45 @@ export class BusesView {
     const buses = panel("Buses");
     this.buses_note = buses.note;
     this.buses = new Table("Buses", [
-      {title: "bus"}, {title: "state"}, {title: "records/s", class: "number"}, {title: "rate", class: "spark"},
-      {title: "head", class: "number"}, {title: "archived", class: "number few"}, {title: "durable", class: "number few"},
-      {title: "unarchived", class: "number", help: "records by which the journal's files are behind head"},
-      {title: "undurable", class: "number", help: "records by which what survives a power cut is behind head"},
-      {title: "subs", class: "number", help: "subscribers"},
-      {title: "worst lag", class: "number"}, {title: "worst delay", class: "number"},
-      {title: "gaps", class: "number", help: "of all subscribers of the session, those that are gone included"},
-      {title: "lost", class: "number", help: "of all subscribers of the session, those that are gone included"},
-      {title: "journal"}]);
+      {title: "bus"}, {title: "state"}, {title: "records/s", class: "number"},
+      {title: "rate", class: "spark"}, {title: "head", class: "number"},
+      {title: "archived", class: "number few"}, {title: "durable", class: "number few"}, {
+        title: "unarchived",
+        class: "number",
+        help: "records by which the journal's files are behind head"
+      },
+      {
+        title: "undurable",
+        class: "number",
+        help: "records by which what survives a power cut is behind head"
+      },
+      {title: "subs", class: "number", help: "subscribers"}, {title: "worst lag", class: "number"},
+      {title: "worst delay", class: "number"}, {
+        title: "gaps",
+        class: "number",
+        help: "of all subscribers of the session, those that are gone included"
+      },
+      {
+        title: "lost",
+        class: "number",
+        help: "of all subscribers of the session, those that are gone included"
+      },
+      {title: "journal"}
+    ]);
     buses.root.append(this.buses.root);
     const subscribers = panel("Subscribers, the worst first");
     this.subscribers = new Table("Subscribers, the worst first", [
-      {title: "subscriber"}, {title: "bus"}, {title: "state"}, {title: "lag", class: "number"},
-      {title: "of ring", class: "number", help: "at 100 % the next records are overwritten before they are read"},
-      {title: "lag/s", class: "number"}, {title: "delay", class: "number"}, {title: "p99", class: "number", help: "of the ages that it measures"},
-      {title: "gaps", class: "number"}, {title: "lost", class: "number"}, {title: "filled", class: "number"},
-      {title: "position", class: "number few"}, {title: "pid", class: "number few"}]);
+      {title: "subscriber"}, {title: "bus"}, {title: "state"}, {title: "lag", class: "number"}, {
+        title: "of ring",
+        class: "number",
+        help: "at 100 % the next records are overwritten before they are read"
+      },
+      {title: "lag/s", class: "number"}, {title: "delay", class: "number"},
+      {title: "lost", class: "number"}, {title: "gaps", class: "number"},
+      {title: "filled", class: "number"},
+      {title: "p99", class: "number", help: "of the ages that it measures"},
+      {title: "position", class: "number few"}, {title: "pid", class: "number few"}
+    ]);
     subscribers.root.append(this.subscribers.root);
     const events = panel("Newest events");
     this.events = new Table("Newest events", kEventColumns, {class: "events"});
@@ -77,20 +101,30 @@ export class BusesView {
     const {buses} = readings.newest;
     const to_ms = readings.time_ms();
     set_text(this.buses_note, left_out_text(readings.newest));
-    for (const key of this.sparks.keys()) if (!readings.series.has(key)) this.sparks.delete(key);
+    for (const key of this.sparks.keys())
+      if (!readings.series.has(key)) this.sparks.delete(key);
     this.buses.show(buses.map(bus => this.bus_row(bus, readings, to_ms - window_ms, to_ms)));
     const all = buses.flatMap(bus => {
       const labels = subscriber_labels(bus.subscribers ?? []);
-      return (bus.subscribers ?? []).map(subscriber => ({bus, subscriber, label: labels.get(subscriber_key(subscriber))}));
+      return (bus.subscribers ?? [])
+          .map(subscriber => ({bus, subscriber, label: labels.get(subscriber_key(subscriber))}));
     });
-    all.sort((a, b) => is_bad_subscriber(b.subscriber) - is_bad_subscriber(a.subscriber)
-      || b.subscriber.lag - a.subscriber.lag || a.label.localeCompare(b.label));
-    this.subscribers.show(all.map(({bus, subscriber, label}) => ({
-      key: `${bus.directory}/${subscriber_key(subscriber)}`, class: is_bad_subscriber(subscriber) ? "needs_a_person" : "",
-      cells: [label, {text: bus_name(bus), href: bus_link(bus.directory)}, subscriber_state(subscriber),
-              quiet_count(subscriber.lag), ring_share_text(subscriber, bus), count_text(subscriber.lag_rate),
-              delay_text(subscriber), p99_text(subscriber), quiet_count(subscriber.gaps), bad_count(subscriber.lost),
-              quiet_count(subscriber.filled), count_text(subscriber.position), String(subscriber.pid)]})));
+    all.sort(
+        (a, b) => is_bad_subscriber(b.subscriber) - is_bad_subscriber(a.subscriber) ||
+            b.subscriber.lag - a.subscriber.lag || a.label.localeCompare(b.label));
+    this.subscribers.show(
+        all.map(({bus, subscriber, label}) => ({
+                  key: `${bus.directory}/${subscriber_key(subscriber)}`,
+                  class: is_bad_subscriber(subscriber) ? "needs_a_person" : "",
+                  cells: [
+                    label, {text: bus_name(bus), href: bus_link(bus.directory)},
+                    subscriber_state(subscriber), quiet_count(subscriber.lag),
+                    ring_share_text(subscriber, bus), count_text(subscriber.lag_rate),
+                    delay_text(subscriber), bad_count(subscriber.lost),
+                    quiet_count(subscriber.gaps), quiet_count(subscriber.filled),
+                    p99_text(subscriber), count_text(subscriber.position), String(subscriber.pid)
+                  ]
+                })));
     this.events_root.hidden = !buses.some(bus => bus.events);
     this.events.show(event_rows(readings.newest).slice(0, kEventsShown));
   }
@@ -98,23 +132,35 @@ export class BusesView {
   bus_row(bus, readings, from_ms, to_ms) {
     const {ring} = bus;
     if (!this.sparks.has(bus.directory)) {
-      this.sparks.set(bus.directory, element("canvas", {class: "spark", role: "img", "aria-label": "rate over time",
-                                                        width: kSparkWidth, height: kSparkHeight}));
+      this.sparks.set(bus.directory, element("canvas", {
+                        class: "spark",
+                        role: "img",
+                        "aria-label": "rate over time",
+                        width: kSparkWidth,
+                        height: kSparkHeight
+                      }));
     }
     const spark = this.sparks.get(bus.directory);
-    draw_spark(spark, readings.series.get(bus.directory).bus.rows(["rate"], from_ms, kSparkWidth), from_ms, to_ms);
+    draw_spark(
+        spark, readings.series.get(bus.directory).bus.rows(["rate"], from_ms, kSparkWidth), from_ms,
+        to_ms);
     const lag = worst(bus.subscribers, "lag");
     const delay = worst(bus.subscribers, "delay_seconds");
     return {
-      key: bus.directory, class: is_bad_bus(bus) ? "needs_a_person" : "",
-      cells: [{text: bus_name(bus), href: bus_link(bus.directory)},
-              {text: bus.state, class: bus.state === "running" || bus.state === "closed" ? "" : "bad"},
-              ring ? count_text(bus.rate) : "–", spark, count_text(ring?.head), count_text(ring?.archived),
-              count_text(ring?.durable), quiet_count(behind_head(bus, ring?.archived)),
-              quiet_count(behind_head(bus, ring?.durable)), count_text(bus.subscribers?.length ?? null),
-              quiet_count(lag ? lag.lag : null), delay ? delay_text(delay) : "–",
-              quiet_count(ring?.counters?.gaps ?? null), bad_count(ring?.counters?.lost ?? null),
-              {text: ring?.journal ?? "–", class: is_bad_journal(bus) ? "bad" : ""}]};
+      key: bus.directory,
+      class: is_bad_bus(bus) ? "needs_a_person" : "",
+      cells: [
+        {text: bus_name(bus), href: bus_link(bus.directory)},
+        {text: bus.state, class: bus.state === "running" || bus.state === "closed" ? "" : "bad"},
+        ring ? count_text(bus.rate) : "–", spark, count_text(ring?.head),
+        count_text(ring?.archived), count_text(ring?.durable),
+        quiet_count(behind_head(bus, ring?.archived)), quiet_count(behind_head(bus, ring?.durable)),
+        count_text(bus.subscribers?.length ?? null), quiet_count(lag ? lag.lag : null),
+        delay ? delay_text(delay) : "–", quiet_count(ring?.counters?.gaps ?? null),
+        bad_count(ring?.counters?.lost ?? null),
+        {text: ring?.journal ?? "–", class: is_bad_journal(bus) ? "bad" : ""}
+      ]
+    };
   }
 
   destroy() {}
@@ -123,7 +169,9 @@ export class BusesView {
 function left_out_text(reading) {
   const parts = [];
   if (reading.not_permitted) parts.push(`${count_text(reading.not_permitted)} may not be read`);
-  if (reading.not_trusted) parts.push(`${count_text(reading.not_trusted)} not believed: another user could have written them`);
+  if (reading.not_trusted)
+    parts.push(
+        `${count_text(reading.not_trusted)} not believed: another user could have written them`);
   if (reading.beyond_limit) parts.push(`${count_text(reading.beyond_limit)} beyond the limit`);
   return parts.length ? `Announcements left out: ${parts.join("; ")}` : "";
 }

@@ -15,13 +15,21 @@ export function theme() {
   if (!colours) {
     const style = getComputedStyle(document.documentElement);
     const of = name => style.getPropertyValue(name).trim();
-    colours = {accent: of("--accent"), line: of("--line"), muted: of("--muted"), text: of("--text"),
-               accent_rgb: of("--accent-rgb"), panel: of("--panel"),
-               series: Array.from({length: kSeriesColours}, (_, i) => of(`--series-${i}`))};
+    colours = {
+      accent: of("--accent"),
+      line: of("--line"),
+      muted: of("--muted"),
+      text: of("--text"),
+      accent_rgb: of("--accent-rgb"),
+      panel: of("--panel"),
+      series: Array.from({length: kSeriesColours}, (_, i) => of(`--series-${i}`))
+    };
   }
   return colours;
 }
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { colours = null; });
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+  colours = null;
+});
 
 export function series_colour(number) {
   return theme().series[number % kSeriesColours];
@@ -57,26 +65,50 @@ export class TimeChart {
     if (!this.place.isConnected || this.place.clientWidth === 0) return;
     const has_lines = lines.length > 0;
     const labels = ["time", ...(has_lines ? lines.map((_, i) => `line ${i}`) : ["line"])];
-    const file = (rows.length ? rows : [[to_ms]]).map(row =>
-      [new Date(row[0]), ...(has_lines ? row.slice(1) : [NaN])]);
+    const file = (rows.length ? rows : [
+                   [to_ms]
+                 ]).map(row => [new Date(row[0]), ...(has_lines ? row.slice(1) : [NaN])]);
     while (file[0].length < labels.length) file[0].push(NaN);
     let most = 0;
-    for (const row of rows) for (let i = 1; i < row.length; ++i) if (row[i] > most) most = row[i];
+    for (const row of rows)
+      for (let i = 1; i < row.length; ++i)
+        if (row[i] > most) most = row[i];
     const options = {
-      file, labels, dateWindow: [from_ms, to_ms], valueRange: [0, most > 0 ? most * 1.12 : 1],
+      file,
+      labels,
+      dateWindow: [from_ms, to_ms],
+      valueRange: [0, most > 0 ? most * 1.12 : 1],
       colors: has_lines ? lines.map(line => line.colour) : [theme().muted],
-      gridLineColor: theme().line, axisLineColor: theme().line};
+      gridLineColor: theme().line,
+      axisLineColor: theme().line
+    };
     if (this.chart) {
       this.chart.updateOptions(options);
     } else {
       const {file: data, ...others} = options;
       this.chart = new Dygraph(this.place, data, {
-        ...others, labelsUTC: true, legend: "never", strokeWidth: 1.3, gridLineWidth: 1, fillGraph: this.is_filled,
-        fillAlpha: 0.14, highlightCircleSize: 2.5, interactionModel: {}, rightGap: 2, axisLabelFontSize: 11,
-        axes: {x: {axisLabelFormatter: axis_time, pixelsPerLabel: 90, drawGrid: false},
-               y: {axisLabelFormatter: value => this.format(value), axisLabelWidth: 52, pixelsPerLabel: 28}},
+        ...others,
+        labelsUTC: true,
+        legend: "never",
+        strokeWidth: 1.3,
+        gridLineWidth: 1,
+        fillGraph: this.is_filled,
+        fillAlpha: 0.14,
+        highlightCircleSize: 2.5,
+        interactionModel: {},
+        rightGap: 2,
+        axisLabelFontSize: 11,
+        axes: {
+          x: {axisLabelFormatter: axis_time, pixelsPerLabel: 90, drawGrid: false},
+          y: {
+            axisLabelFormatter: value => this.format(value),
+            axisLabelWidth: 52,
+            pixelsPerLabel: 28
+          }
+        },
         highlightCallback: (event, x, points, row) => this.point_at(row),
-        unhighlightCallback: () => this.point_at(null)});
+        unhighlightCallback: () => this.point_at(null)
+      });
     }
     this.write_note();
   }
@@ -85,8 +117,10 @@ export class TimeChart {
     for (const chart of this.group) {
       chart.hovered = row;
       if (chart !== this && chart.chart) {
-        if (row === null || row >= chart.rows.length) chart.chart.clearSelection();
-        else chart.chart.setSelection(row);
+        if (row === null || row >= chart.rows.length)
+          chart.chart.clearSelection();
+        else
+          chart.chart.setSelection(row);
       }
       chart.write_note();
     }
@@ -96,8 +130,8 @@ export class TimeChart {
   write_note() {
     const row = this.hovered === null ? null : this.rows[this.hovered];
     if (!row) return set_text(this.note, this.now);
-    const values = this.lines.map((line, i) =>
-      (this.lines.length > 1 ? `${line.label} ` : "") + this.format(row[i + 1]));
+    const values = this.lines.map(
+        (line, i) => (this.lines.length > 1 ? `${line.label} ` : "") + this.format(row[i + 1]));
     set_text(this.note, `${axis_time(new Date(row[0]))}  ${values.join("  ")}`);
   }
 
@@ -129,7 +163,8 @@ export const kSparkHeight = 20;
 export function draw_spark(canvas, rows, from_ms, to_ms) {
   const context = begin_drawing(canvas, kSparkWidth, kSparkHeight);
   let most = 0;
-  for (const [, value] of rows) if (value > most) most = value;
+  for (const [, value] of rows)
+    if (value > most) most = value;
   const x = time => (time - from_ms) / (to_ms - from_ms) * kSparkWidth;
   const y = value => kSparkHeight - 1.5 - (most > 0 ? value / most * (kSparkHeight - 4) : 0);
   context.strokeStyle = theme().accent;
@@ -140,7 +175,8 @@ export function draw_spark(canvas, rows, from_ms, to_ms) {
     if (Number.isNaN(rows[from][1])) continue;
     const line = new Path2D();
     let to = from;
-    for (; to < rows.length && !Number.isNaN(rows[to][1]); ++to) line.lineTo(x(rows[to][0]), y(rows[to][1]));
+    for (; to < rows.length && !Number.isNaN(rows[to][1]); ++to)
+      line.lineTo(x(rows[to][0]), y(rows[to][1]));
     context.stroke(line);
     line.lineTo(x(rows[to - 1][0]), kSparkHeight);
     line.lineTo(x(rows[from][0]), kSparkHeight);
@@ -188,22 +224,24 @@ export function draw_heat(canvas, map, from_ms, to_ms) {
       if (count === 0) continue;
       const share = Math.log1p(count) / Math.log1p(most);
       context.fillStyle = `rgba(${theme().accent_rgb}, ${(0.12 + 0.88 * share).toFixed(3)})`;
-      context.fillRect(kHeatLeft + x * column_width, plot_height - (band - low + 1) * band_height,
-                       Math.max(1, column_width - 0.5), Math.max(1, band_height - 0.5));
+      context.fillRect(
+          kHeatLeft + x * column_width, plot_height - (band - low + 1) * band_height,
+          Math.max(1, column_width - 0.5), Math.max(1, band_height - 0.5));
     }
   }
   context.fillStyle = theme().muted;
   context.textAlign = "right";
   const every = Math.ceil(16 / band_height);
   for (let band = low; band <= high; band += every) {
-    context.fillText(duration_text(band_limit_ns(band)), kHeatLeft - 6,
-                     plot_height - (band - low + 0.5) * band_height + 4);
+    context.fillText(
+        duration_text(band_limit_ns(band)), kHeatLeft - 6,
+        plot_height - (band - low + 0.5) * band_height + 4);
   }
   const labels = Math.max(1, Math.floor(plot_width / 110));
   for (let i = 0; i <= labels; ++i) {
     context.textAlign = i === 0 ? "left" : i === labels ? "right" : "center";
-    context.fillText(axis_time(new Date(from_ms + (to_ms - from_ms) * i / labels)),
-                     kHeatLeft + plot_width * i / labels, height - 4);
+    context.fillText(
+        axis_time(new Date(from_ms + (to_ms - from_ms) * i / labels)),
+        kHeatLeft + plot_width * i / labels, height - 4);
   }
 }
-

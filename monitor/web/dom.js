@@ -4,7 +4,8 @@
 export function element(tag, attributes = {}, ...children) {
   const made = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
-    if (value !== null && value !== undefined && value !== false) made.setAttribute(name, value === true ? "" : value);
+    if (value !== null && value !== undefined && value !== false)
+      made.setAttribute(name, value === true ? "" : value);
   }
   made.append(...children.filter(child => child !== null && child !== undefined));
   return made;
@@ -33,11 +34,18 @@ export class Table {
     this.columns = columns;
     this.rows = new Map();
     this.body = element("tbody");
-    this.table = element("table", {"aria-label": label, ...attributes},
-      element("thead", {}, element("tr", {}, ...columns.map(({title, class: name, help}) =>
-        element("th", {scope: "col", class: name, title: help}, title)))),
-      this.body);
-    this.root = element("div", {class: "scroll", tabindex: "0", role: "region", "aria-label": label}, this.table);
+    this.table = element(
+        "table", {"aria-label": label, ...attributes},
+        element(
+            "thead", {},
+            element(
+                "tr", {},
+                ...columns.map(
+                    ({title, class: name, help}) =>
+                        element("th", {scope: "col", class: name, title: help}, title)))),
+        this.body);
+    this.root = element(
+        "div", {class: "scroll", tabindex: "0", role: "region", "aria-label": label}, this.table);
   }
 
   // rows: [{key, class, cells}], in order.
@@ -52,14 +60,19 @@ export class Table {
     for (const {key, class: name, cells} of rows) {
       let row = this.rows.get(key);
       if (!row) {
-        row = element("tr", {}, ...this.columns.map((column, i) =>
-          element(i === 0 ? "th" : "td", {class: column.class, scope: i === 0 ? "row" : null})));
+        row = element(
+            "tr", {},
+            ...this.columns.map(
+                (column, i) => element(
+                    i === 0 ? "th" : "td", {class: column.class, scope: i === 0 ? "row" : null})));
         this.rows.set(key, row);
       }
       set_class(row, name ?? "");
       cells.forEach((cell, i) => this.fill(row.cells[i], cell, this.columns[i].class ?? ""));
-      if (row === next) next = next.nextSibling;
-      else this.body.insertBefore(row, next);
+      if (row === next)
+        next = next.nextSibling;
+      else
+        this.body.insertBefore(row, next);
     }
   }
 
@@ -68,7 +81,8 @@ export class Table {
       if (node.firstChild !== cell) node.replaceChildren(cell);
       return;
     }
-    const {text, class: name, href} = typeof cell === "object" && cell !== null ? cell : {text: cell};
+    const {text, class: name, href} =
+        typeof cell === "object" && cell !== null ? cell : {text: cell};
     set_class(node, name ? `${column_class} ${name}` : column_class);
     if (!href) return set_text(node, text);
     let link = node.querySelector("a");
@@ -81,6 +95,8 @@ export class Table {
 export function panel(title, ...children) {
   const heading = element("h2", {}, title);
   const note = element("span", {class: "note"});
-  const root = element("section", {class: "panel", "aria-label": title}, element("div", {class: "head"}, heading, note), ...children);
+  const root = element(
+      "section", {class: "panel", "aria-label": title},
+      element("div", {class: "head"}, heading, note), ...children);
   return {root, note, heading};
 }

@@ -1,9 +1,10 @@
 // What happened on the buses, the newest first.
-import {element, panel, set_text, Table} from "./dom.js";
 import {bus_link} from "./buses_view.js";
+import {element, panel, set_text, Table} from "./dom.js";
 import {bus_name, is_bad_event} from "./verdict.js";
 
-export const kEventColumns = [{title: "time (UTC)"}, {title: "bus"}, {title: "event"}, {title: "what", class: "wide"}];
+export const kEventColumns =
+    [{title: "time (UTC)"}, {title: "bus"}, {title: "event"}, {title: "what", class: "wide"}];
 
 export function event_rows(reading, {bus: directory = null, only_bad = false} = {}) {
   const events = [];
@@ -13,13 +14,20 @@ export function event_rows(reading, {bus: directory = null, only_bad = false} = 
       if (!only_bad || is_bad_event(event)) events.push({bus, event});
     }
   }
-  events.sort((a, b) => (a.event.time < b.event.time ? 1 : a.event.time > b.event.time ? -1
-                                                                                      : b.event.number - a.event.number));
+  events.sort(
+      (a, b) =>
+          (a.event.time < b.event.time     ? 1 :
+               a.event.time > b.event.time ? -1 :
+                                             b.event.number - a.event.number));
   return events.map(({bus, event}) => ({
-    key: `${bus.directory}/${event.time}/${event.number}`, class: is_bad_event(event) ? "needs_a_person" : "",
-    cells: [`${event.time.slice(0, 10)} ${event.time.slice(11, 23)}`,
-            {text: bus_name(bus), href: bus_link(bus.directory)},
-            {text: event.event, class: is_bad_event(event) ? "bad" : ""}, event.what]}));
+                      key: `${bus.directory}/${event.time}/${event.number}`,
+                      class: is_bad_event(event) ? "needs_a_person" : "",
+                      cells: [
+                        `${event.time.slice(0, 10)} ${event.time.slice(11, 23)}`,
+                        {text: bus_name(bus), href: bus_link(bus.directory)},
+                        {text: event.event, class: is_bad_event(event) ? "bad" : ""}, event.what
+                      ]
+                    }));
 }
 
 export class EventsView {
@@ -29,8 +37,11 @@ export class EventsView {
     this.only_bad = element("input", {type: "checkbox", id: "only_bad"});
     this.only_bad.addEventListener("change", changed);
     this.table = new Table("Events, the newest first", kEventColumns, {class: "events"});
-    shell.root.append(element("p", {class: "controls"}, element("label", {}, this.only_bad, " only losses and failed journals")),
-                      this.table.root);
+    shell.root.append(
+        element(
+            "p", {class: "controls"},
+            element("label", {}, this.only_bad, " only losses and failed journals")),
+        this.table.root);
     this.nodes = [shell.root];
   }
 
@@ -38,8 +49,12 @@ export class EventsView {
     const rows = event_rows(readings.newest, {only_bad: this.only_bad.checked});
     this.table.show(rows);
     const knows = readings.newest.buses.some(bus => bus.events);
-    set_text(this.note, !knows ? "this server sends no events: lapwing events --bus DIR prints them"
-      : rows.length ? `${rows.length}, the newest first; a publisher keeps the last 256 of its session` : "none");
+    set_text(
+        this.note,
+        !knows ? "this server sends no events: lapwing events --bus DIR prints them" :
+            rows.length ?
+                 `${rows.length}, the newest first; a publisher keeps the last 256 of its session` :
+                 "none");
   }
 
   destroy() {}

@@ -33,7 +33,10 @@ export function short_text(value) {
     size /= 1000;
     ++unit;
   }
-  const digits = unit === 0 && Number.isInteger(value) ? 0 : size < 9.995 ? 2 : size < 99.95 ? 1 : 0;
+  const digits = unit === 0 && Number.isInteger(value) ? 0 :
+      size < 9.995                                     ? 2 :
+      size < 99.95                                     ? 1 :
+                                                         0;
   const text = digits === 0 ? size.toFixed(0) : size.toFixed(digits).replace(/\.?0+$/, "");
   return (value < 0 ? "-" : "") + text + ["", "k", "M", "G", "T"][unit];
 }

@@ -1,7 +1,7 @@
 // The page: one stream of readings, a view by the address's fragment, and at the top, always, what
 // needs a person and whether anything shown is old.
-import {BusesView, bus_link} from "./buses_view.js";
 import {BusView} from "./bus_view.js";
+import {bus_link, BusesView} from "./buses_view.js";
 import {ChannelsView} from "./channels_view.js";
 import {element, set_text} from "./dom.js";
 import {EventsView} from "./events_view.js";
@@ -35,8 +35,8 @@ export function newest_view() {
 
 function has_another_version(message) {
   const {newest} = readings;
-  return newest?.version !== undefined && message.version !== undefined
-    && (newest.version !== message.version || newest.revision !== message.revision);
+  return newest?.version !== undefined && message.version !== undefined &&
+      (newest.version !== message.version || newest.revision !== message.revision);
 }
 
 function changed() {
@@ -58,33 +58,44 @@ function show() {
   const sentence = verdict.connection_sentence(stream, newest, age_ms, readings.interval_ms);
   at("connection").hidden = sentence === null;
   set_text(at("connection_text"), sentence ?? "");
-  set_text(at("connection_more"), stream.state === "waiting"
-    ? `Next attempt in ${Math.max(0, Math.ceil((stream.again_ms - performance.now()) / 1000))} s.` : "");
+  set_text(
+      at("connection_more"),
+      stream.state === "waiting" ?
+          `Next attempt in ${
+              Math.max(0, Math.ceil((stream.again_ms - performance.now()) / 1000))} s.` :
+          "");
   document.body.classList.toggle("old", sentence !== null && newest !== null);
   set_text(at("clock"), newest ? `${clock_text(newest.time)} UTC` : "");
   if (!newest) return;
   show_verdict(newest);
   at("channels_link").hidden = newest.channels === undefined;
-  const bad_events = newest.buses.flatMap(bus => bus.events ?? []).filter(verdict.is_bad_event).length;
+  const bad_events =
+      newest.buses.flatMap(bus => bus.events ?? []).filter(verdict.is_bad_event).length;
   at("events_bad").hidden = bad_events === 0;
   set_text(at("events_bad"), bad_events);
   set_text(at("server"), [
     `${location.host}, lapwing ${newest.version ?? ""}`.trim(),
-    newest.conflated ? `${count_text(newest.conflated)} readings left out: this browser was too slow` : ""]
-    .filter(text => text).join("; "));
+    newest.conflated ?
+        `${count_text(newest.conflated)} readings left out: this browser was too slow` :
+        ""
+  ].filter(text => text).join("; "));
   view.show(readings, window_ms());
 }
 
 function show_verdict(reading) {
   const problems = reading.buses.flatMap(verdict.problems_of);
-  set_text(at("summary"), verdict.summary_of(reading) + (problems.length ? "" : " Nothing needs a person."));
+  set_text(
+      at("summary"),
+      verdict.summary_of(reading) + (problems.length ? "" : " Nothing needs a person."));
   document.title = problems.length ? `(${problems.length}) Lapwing` : "Lapwing";
   const shown = JSON.stringify(problems);
   if (shown === problems_shown) return;
   problems_shown = shown;
-  const items = problems.slice(0, kProblemsMax).map(({bus, text}) =>
-    element("li", {}, element("a", {href: bus_link(bus)}, text)));
-  if (problems.length > kProblemsMax) items.push(element("li", {}, `and ${problems.length - kProblemsMax} more`));
+  const items =
+      problems.slice(0, kProblemsMax)
+          .map(({bus, text}) => element("li", {}, element("a", {href: bus_link(bus)}, text)));
+  if (problems.length > kProblemsMax)
+    items.push(element("li", {}, `and ${problems.length - kProblemsMax} more`));
   at("problems").replaceChildren(...items);
 }
 
@@ -94,8 +105,9 @@ function view_of(hash) {
   if (hash === "channels") return new ChannelsView();
   const parameters = new URLSearchParams(hash);
   if (parameters.has("bus")) {
-    return new BusView(parameters.get("bus"), parameters.get("instrument"), changed,
-                       message => { if (has_another_version(message)) location.reload(); });
+    return new BusView(parameters.get("bus"), parameters.get("instrument"), changed, message => {
+      if (has_another_version(message)) location.reload();
+    });
   }
   return new BusesView();
 }
@@ -116,8 +128,10 @@ function route() {
   at("view").className = view.constructor.name;
   for (const link of document.querySelectorAll("nav a")) {
     const name = link.getAttribute("href").slice(1);
-    if (name === (hash || "buses")) link.setAttribute("aria-current", "page");
-    else link.removeAttribute("aria-current");
+    if (name === (hash || "buses"))
+      link.setAttribute("aria-current", "page");
+    else
+      link.removeAttribute("aria-current");
   }
   if (was_shown) at("view").focus({preventScroll: true});
   changed();
@@ -127,14 +141,21 @@ function next_bus(step) {
   const buses = readings.newest?.buses ?? [];
   if (buses.length === 0) return;
   const now = buses.findIndex(bus => bus.directory === view.directory);
-  const next = now < 0 ? (step > 0 ? 0 : buses.length - 1) : (now + step + buses.length) % buses.length;
+  const next =
+      now < 0 ? (step > 0 ? 0 : buses.length - 1) : (now + step + buses.length) % buses.length;
   location.hash = bus_link(buses[next].directory);
 }
 
 const kKeys = {
-  b: () => { location.hash = "#buses"; },
-  e: () => { location.hash = "#events"; },
-  c: () => { if (!at("channels_link").hidden) location.hash = "#channels"; },
+  b: () => {
+    location.hash = "#buses";
+  },
+  e: () => {
+    location.hash = "#events";
+  },
+  c: () => {
+    if (!at("channels_link").hidden) location.hash = "#channels";
+  },
   j: () => next_bus(1),
   k: () => next_bus(-1),
   1: () => choose_window(0),
@@ -149,7 +170,8 @@ function choose_window(index) {
 }
 
 addEventListener("keydown", event => {
-  if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("select, dialog")) return;
+  if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("select, dialog"))
+    return;
   kKeys[event.key]?.();
 });
 addEventListener("hashchange", route);
@@ -160,8 +182,10 @@ at("keys_close").addEventListener("click", () => at("keys").close());
 // A hidden page asks for nothing.
 document.addEventListener("visibilitychange", () => {
   for (const one of [stream, view.stream]) {
-    if (document.hidden) one?.close();
-    else one?.open();
+    if (document.hidden)
+      one?.close();
+    else
+      one?.open();
   }
   if (!document.hidden) readings.break_lines();
   changed();

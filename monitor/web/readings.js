@@ -23,12 +23,15 @@ class BusSeries {
       rate: bus.ring ? bus.rate : NaN,
       unarchived: bus.ring ? behind_head(bus, bus.ring.archived) ?? NaN : NaN,
       undurable: bus.ring ? behind_head(bus, bus.ring.durable) ?? NaN : NaN,
-      stalls_ms: this.stall_rate(time_ms, bus.ring?.counters?.stalls)});
+      stalls_ms: this.stall_rate(time_ms, bus.ring?.counters?.stalls)
+    });
     this.lag.push(time_ms, new Map(subscribers.map(s => [subscriber_key(s), s.lag])));
     this.delay.push(time_ms, new Map(subscribers.map(s => [subscriber_key(s), s.delay_seconds])));
     const keys = new Set(subscribers.map(subscriber_key));
-    for (const key of this.colours.keys()) if (!keys.has(key)) this.colours.delete(key);
-    for (const key of this.heat.keys()) if (!keys.has(key)) this.heat.delete(key);
+    for (const key of this.colours.keys())
+      if (!keys.has(key)) this.colours.delete(key);
+    for (const key of this.heat.keys())
+      if (!keys.has(key)) this.heat.delete(key);
     const used = new Set(this.colours.values());
     for (const subscriber of subscribers) {
       const key = subscriber_key(subscriber);
@@ -93,8 +96,8 @@ export class Readings {
       if (!this.series.has(bus.directory)) this.series.set(bus.directory, new BusSeries());
       this.series.get(bus.directory).add(time_ms, bus);
     }
-    return before !== null
-      && (before.version !== reading.version || before.revision !== reading.revision);
+    return before !== null &&
+        (before.version !== reading.version || before.revision !== reading.revision);
   }
 
   // The page has slept, or was not connected.

@@ -88,8 +88,10 @@ export class History {
     let high = this.times.size;
     while (low < high) {
       const middle = (low + high) >> 1;
-      if (this.times.at(middle) < time_ms) low = middle + 1;
-      else high = middle;
+      if (this.times.at(middle) < time_ms)
+        low = middle + 1;
+      else
+        high = middle;
     }
     return low;
   }

@@ -15,10 +15,12 @@ export function bus_name(bus) {
 export function subscriber_labels(subscribers) {
   const counts = new Map();
   for (const {name} of subscribers) counts.set(name, (counts.get(name) ?? 0) + 1);
-  return new Map(subscribers.map(subscriber => [
-    subscriber_key(subscriber),
-    counts.get(subscriber.name) > 1 || !subscriber.name
-      ? `${subscriber.name || "?"} (${subscriber.pid})` : subscriber.name]));
+  return new Map(subscribers.map(
+      subscriber =>
+          [subscriber_key(subscriber),
+           counts.get(subscriber.name) > 1 || !subscriber.name ?
+               `${subscriber.name || "?"} (${subscriber.pid})` :
+               subscriber.name]));
 }
 export function subscriber_key(subscriber) {
   return `${subscriber.name}/${subscriber.pid}/${subscriber.connected_ns}`;
@@ -41,7 +43,8 @@ function bus_sentence(bus) {
   const name = bus_name(bus);
   switch (bus.state) {
     case "gone":
-      return `${name}: the publisher has ended without closing. Nothing is published until the next one starts.`;
+      return `${
+          name}: the publisher has ended without closing. Nothing is published until the next one starts.`;
     case "stopped":
       return `${name}: the publisher's process is stopped, by a signal or a debugger.`;
     case "silent":
@@ -58,8 +61,9 @@ export function problems_of(bus) {
   const name = bus_name(bus);
   const texts = [bus_sentence(bus)];
   if (is_bad_journal(bus)) {
-    texts.push(`${name}: the journal ${bus.ring.journal === "shed" ? "was given up" : "has failed"}.`
-      + " What is lapped now is lost.");
+    texts.push(
+        `${name}: the journal ${bus.ring.journal === "shed" ? "was given up" : "has failed"}.` +
+        " What is lapped now is lost.");
   }
   if (bus.subscribers === null && bus.state === "running") {
     texts.push(`${name}: its subscribers are not known: ${bus.subscribers_why}`);
@@ -68,8 +72,9 @@ export function problems_of(bus) {
   for (const subscriber of bus.subscribers ?? []) {
     const label = `${labels.get(subscriber_key(subscriber))} on ${name}`;
     if (subscriber.lost > 0) {
-      texts.push(`${label} has lost ${count_text(subscriber.lost)} `
-        + `${subscriber.lost === 1 ? "record" : "records"}.`);
+      texts.push(
+          `${label} has lost ${count_text(subscriber.lost)} ` +
+          `${subscriber.lost === 1 ? "record" : "records"}.`);
     }
     if (subscriber.stopped) {
       texts.push(`${label}: its process is stopped, by a signal or a debugger.`);
@@ -100,12 +105,12 @@ export function summary_of(reading) {
       }
     }
   }
-  const what = `${running} of ${number_of(buses.length, "bus", "buses")} `
-    + `${running === 1 ? "runs" : "run"}, ${number_of(subscribers, "subscriber")}`;
+  const what = `${running} of ${number_of(buses.length, "bus", "buses")} ` +
+      `${running === 1 ? "runs" : "run"}, ${number_of(subscribers, "subscriber")}`;
   if (subscribers === 0) return `${what}.`;
   if (!worst) return `${what}, none behind.`;
-  return `${what}. Furthest behind: ${worst.label} on ${bus_name(worst.bus)}, `
-    + `${number_of(worst.lag, "record")}.`;
+  return `${what}. Furthest behind: ${worst.label} on ${bus_name(worst.bus)}, ` +
+      `${number_of(worst.lag, "record")}.`;
 }
 
 // From when on a reading is old: readings come every --interval, which the page has measured.
@@ -119,8 +124,8 @@ export function connection_sentence(stream, reading, age_ms, interval_ms) {
   const old = reading ? ` What stands below is of ${clock_text(reading.time)} UTC.` : "";
   if (stream.state === "asleep") return "Asleep: the page is hidden." + old;
   if (stream.status === 401) {
-    return "The server wants another token: it was restarted. Open the address that it has printed."
-      + old;
+    return "The server wants another token: it was restarted. Open the address that it has printed." +
+        old;
   }
   if (stream.state === "waiting") return "Not connected to the server." + old;
   if (stream.state === "connecting") return "Connecting." + old;
@@ -132,7 +137,9 @@ export function connection_sentence(stream, reading, age_ms, interval_ms) {
 
 // Of the view of a bus: {text, is_old, is_bad}. `view` is its newest message, if there is one.
 export function view_sentence(stream, view, age_ms) {
-  const at = view && view.sequence !== null ? ` What is shown is as of sequence ${count_text(view.sequence)}.` : "";
+  const at = view && view.sequence !== null ?
+      ` What is shown is as of sequence ${count_text(view.sequence)}.` :
+      "";
   const old = text => ({text: text + at, is_old: true, is_bad: false});
   switch (stream.status) {
     case 404:
@@ -142,25 +149,40 @@ export function view_sentence(stream, view, age_ms) {
     case 400:
       return old("This bus has no such instrument.");
   }
-  if (stream.state === "waiting" || stream.state === "asleep") return old("Not connected to the server.");
+  if (stream.state === "waiting" || stream.state === "asleep")
+    return old("Not connected to the server.");
   if (!view) return {text: "Reading the bus.", is_old: false, is_bad: false};
   if (stream.state === "connecting") return old("Connecting.");
   if (view.state === "ended") {
     return {text: `The view has ended: ${view.why}${at}`, is_old: true, is_bad: true};
   }
   if (view.state === "waiting") {
-    return {text: `The publisher is gone: ${view.why ?? "the view waits for the next one."}${at}`,
-            is_old: true, is_bad: true};
+    return {
+      text: `The publisher is gone: ${view.why ?? "the view waits for the next one."}${at}`,
+      is_old: true,
+      is_bad: true
+    };
   }
   if (age_ms > kStaleMs) return old("The server sends no new view.");
   const lost = view.lost > 0 ? ` The view has lost ${number_of(view.lost, "record")}.` : "";
   const behind = number_of(view.behind, "record");
   if (view.state === "joining") {
-    return {text: `Reading what is kept, ${behind} to go.${lost}`, is_old: true, is_bad: view.lost > 0};
+    return {
+      text: `Reading what is kept, ${behind} to go.${lost}`,
+      is_old: true,
+      is_bad: view.lost > 0
+    };
   }
   if (view.state === "filling") {
-    return {text: `${behind} behind: reading the journal.${lost}`, is_old: true, is_bad: view.lost > 0};
+    return {
+      text: `${behind} behind: reading the journal.${lost}`,
+      is_old: true,
+      is_bad: view.lost > 0
+    };
   }
-  return {text: `Sequence ${count_text(view.sequence)}, ${count_text(view.behind)} behind.${lost}`,
-          is_old: false, is_bad: view.lost > 0};
+  return {
+    text: `Sequence ${count_text(view.sequence)}, ${count_text(view.behind)} behind.${lost}`,
+    is_old: false,
+    is_bad: view.lost > 0
+  };
 }

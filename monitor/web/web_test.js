@@ -23,11 +23,15 @@ test("a price is the exact decimal text of an integer in 1e-9", () => {
 });
 
 test("integers that a number cannot hold stay exact, and nothing else changes", () => {
-  const text = '{"a":1703548799446724905,"b":"1703548799446724905","c":0.12345678901234567,'
-    + '"d":[-9223372036854775808,12],"e\\"1234567890123456":1e300}';
+  const text = '{"a":1703548799446724905,"b":"1703548799446724905","c":0.12345678901234567,' +
+      '"d":[-9223372036854775808,12],"e\\"1234567890123456":1e300}';
   assert.deepEqual(numbers.parse_exact(text), {
-    a: "1703548799446724905", b: "1703548799446724905", c: 0.12345678901234567,
-    d: ["-9223372036854775808", 12], 'e"1234567890123456': 1e300});
+    a: "1703548799446724905",
+    b: "1703548799446724905",
+    c: 0.12345678901234567,
+    d: ["-9223372036854775808", 12],
+    'e"1234567890123456': 1e300
+  });
   assert.deepEqual(numbers.parse_exact('{"a":12}'), {a: 12});
 });
 
@@ -36,13 +40,15 @@ test("counts, short numbers, durations and times as text", () => {
   assert.equal(numbers.count_text("12345678901234567890"), "12,345,678,901,234,567,890");
   assert.equal(numbers.count_text(999.6), "1,000");
   assert.equal(numbers.count_text(null), numbers.kNothing);
-  for (const [value, text] of [[0, "0"], [999, "999"], [1000, "1k"], [1234567, "1.23M"],
-                               [-20500, "-20.5k"], [999999, "1M"], [0.5, "0.5"], [120000, "120k"]]) {
+  for (const [value, text] of [
+           [0, "0"], [999, "999"], [1000, "1k"], [1234567, "1.23M"], [-20500, "-20.5k"],
+           [999999, "1M"], [0.5, "0.5"], [120000, "120k"]]) {
     assert.equal(numbers.short_text(value), text);
   }
-  for (const [ns, text] of [[0, "0 ns"], [850, "850 ns"], [1000, "1.00 µs"], [12_345, "12.3 µs"],
-                            [999_900, "1.00 ms"], [3.4e9, "3.40 s"], [119e9, "119 s"],
-                            [180e9, "3 min"], [7.2e12, "2.0 h"]]) {
+  for (const [ns, text] of [
+           [0, "0 ns"], [850, "850 ns"], [1000, "1.00 µs"], [12_345, "12.3 µs"],
+           [999_900, "1.00 ms"], [3.4e9, "3.40 s"], [119e9, "119 s"], [180e9, "3 min"],
+           [7.2e12, "2.0 h"]]) {
     assert.equal(numbers.duration_text(ns), text);
   }
   assert.equal(numbers.time_of_day_text("1703548799446724905"), "23:59:59.446724");
@@ -109,8 +115,9 @@ test("the difference of two histograms", () => {
   assert.equal(difference(old, null), null);
   assert.equal(difference([[100, 4], [200, 2]], old), null, "another run of the subscriber");
   assert.equal(difference([[200, 2]], old), null);
-  assert.deepEqual(difference([[100, 5], [900, 4]], old), [[900, 2]],
-    "the bound of the last bucket of all is the largest age, which grows");
+  assert.deepEqual(
+      difference([[100, 5], [900, 4]], old), [[900, 2]],
+      "the bound of the last bucket of all is the largest age, which grows");
   assert.deepEqual(difference([[100, 6], [900, 2]], old), [[100, 1]]);
 });
 
@@ -171,10 +178,26 @@ test("depth: sums of sizes from the best price outwards", () => {
   assert.equal(depth_of(bids, []).asks.length, 0);
 });
 
-const subscriber = more => ({name: "logger", pid: 7, connected_ns: 1, state: "live", lag: 0, lost: 0,
-                             stopped: false, delay_seconds: 0, ...more});
-const bus = more => ({directory: "/es", name: "es", state: "running", rate: 1, subscribers: [],
-                      ring: {journal: "good", heartbeat_age_ms: 10}, ...more});
+const subscriber = more => ({
+  name: "logger",
+  pid: 7,
+  connected_ns: 1,
+  state: "live",
+  lag: 0,
+  lost: 0,
+  stopped: false,
+  delay_seconds: 0,
+  ...more
+});
+const bus = more => ({
+  directory: "/es",
+  name: "es",
+  state: "running",
+  rate: 1,
+  subscribers: [],
+  ring: {journal: "good", heartbeat_age_ms: 10},
+  ...more
+});
 
 test("what needs a person is said, and what does not is not", () => {
   const said = more => verdict.problems_of(bus(more)).map(problem => problem.text);
@@ -183,21 +206,29 @@ test("what needs a person is said, and what does not is not", () => {
   assert.match(said({state: "gone"})[0], /^es: the publisher has ended/);
   assert.match(said({state: "silent"})[0], /heartbeat/);
   assert.match(said({ring: {journal: "shed"}})[0], /given up/);
-  assert.match(said({state: "unreadable", ring: null, ring_why: "not permitted"})[0], /not permitted/);
-  assert.deepEqual(said({subscribers: [subscriber({lost: 1})]}), ["logger on es has lost 1 record."]);
-  assert.match(said({subscribers: [subscriber({stopped: true, lag: 1234})]})[0], /process is stopped/);
+  assert.match(
+      said({state: "unreadable", ring: null, ring_why: "not permitted"})[0], /not permitted/);
+  assert.deepEqual(
+      said({subscribers: [subscriber({lost: 1})]}), ["logger on es has lost 1 record."]);
+  assert.match(
+      said({subscribers: [subscriber({stopped: true, lag: 1234})]})[0], /process is stopped/);
   assert.match(said({subscribers: null, subscribers_why: "no answer"})[0], /no answer/);
-  assert.deepEqual(said({subscribers: [subscriber({lost: 2}), subscriber({pid: 8, lost: 3})]}),
-    ["logger (7) on es has lost 2 records.", "logger (8) on es has lost 3 records."]);
+  assert.deepEqual(
+      said({subscribers: [subscriber({lost: 2}), subscriber({pid: 8, lost: 3})]}),
+      ["logger (7) on es has lost 2 records.", "logger (8) on es has lost 3 records."]);
 });
 
 test("the summary names who is furthest behind", () => {
   assert.match(verdict.summary_of({buses: []}), /No bus/);
   assert.equal(verdict.summary_of({buses: [bus()]}), "1 of 1 bus runs, 0 subscribers.");
   assert.equal(
-    verdict.summary_of({buses: [bus({state: "gone"}), bus({subscribers: [
-      subscriber({lag: 3}), subscriber({name: "slow", lag: 1200})]})]}),
-    "1 of 2 buses runs, 2 subscribers. Furthest behind: slow on es, 1,200 records.");
+      verdict.summary_of({
+        buses: [
+          bus({state: "gone"}),
+          bus({subscribers: [subscriber({lag: 3}), subscriber({name: "slow", lag: 1200})]})
+        ]
+      }),
+      "1 of 2 buses runs, 2 subscribers. Furthest behind: slow on es, 1,200 records.");
 });
 
 test("what is old is called old", () => {
