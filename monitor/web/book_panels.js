@@ -1,6 +1,6 @@
 // Ladder, depth chart and tape of one order book.
 import {depth_of, levels_of} from "./book.js";
-import {element, panel, set_text, svg, Table} from "./dom.js";
+import {element, number_column, panel, set_text, svg, Table, text_column} from "./dom.js";
 import {count_text, price_decimals, price_text, short_text, time_of_day_text} from "./numbers.js";
 
 const kDepthWidth = 400;
@@ -13,10 +13,10 @@ export class Ladder {
     this.note = shell.note;
     this.warning = element("p", {class: "warning", role: "status", hidden: true});
     this.table = new Table("Order book", [
-      {title: "orders", class: "number few"}, {title: "sum", class: "number few"},
+      number_column("orders", null, "few"), number_column("sum", null, "few"),
       {title: "bid", class: "number bid"}, {title: "price", class: "price"},
-      {title: "ask", class: "number ask"}, {title: "sum", class: "number few"},
-      {title: "orders", class: "number few"}
+      {title: "ask", class: "number ask"}, number_column("sum", null, "few"),
+      number_column("orders", null, "few")
     ]);
     this.table.root.classList.add("ladder");
     this.root.append(this.warning, this.table.root);
@@ -164,8 +164,7 @@ export class TapePanel {
     this.root = shell.root;
     this.note = shell.note;
     this.table = new Table("Trades, the newest first", [
-      {title: "time (UTC)"}, {title: "side"}, {title: "size", class: "number"},
-      {title: "price", class: "number"}
+      text_column("time (UTC)"), text_column("side"), number_column("size"), number_column("price")
     ]);
     this.table.root.classList.add("tape");
     this.root.append(this.table.root);

@@ -2,7 +2,7 @@
 import {DepthChart, Ladder, RecordsPanel, TapePanel} from "./book_panels.js";
 import {bad_count, bus_link, delay_text, p99_text, quiet_count, ring_share_text, subscriber_state} from "./buses_view.js";
 import {draw_heat, series_colour, theme, TimeChart} from "./charts.js";
-import {element, panel, set_class, set_text, Table} from "./dom.js";
+import {element, number_column, panel, set_class, set_text, Table, text_column} from "./dom.js";
 import {percentile} from "./histogram.js";
 import {count_text, duration_text, parse_exact, price_decimals, price_text, short_text} from "./numbers.js";
 import {behind_head} from "./readings.js";
@@ -37,17 +37,13 @@ export class BusView {
     const subscribers = panel("Subscribers");
     this.subscribers_note = subscribers.note;
     this.subscribers = new Table("Subscribers", [
-      {title: "subscriber"}, {title: "state"}, {title: "position", class: "number"},
-      {title: "lag", class: "number"}, {
-        title: "of ring",
-        class: "number",
-        help: "at 100 % the next records are overwritten before they are read"
-      },
-      {title: "lag/s", class: "number"}, {title: "delay", class: "number"},
-      {title: "p99", class: "number", help: "of the ages that it measures"},
-      {title: "gaps", class: "number"}, {title: "lost", class: "number"},
-      {title: "filled", class: "number"}, {title: "wait"}, {title: "on gap"},
-      {title: "pid", class: "number"}, {title: "user", class: "number"}
+      text_column("subscriber"), text_column("state"), number_column("position"),
+      number_column("lag"),
+      number_column("of ring", "at 100 % the next records are overwritten before they are read"),
+      number_column("lag/s"), number_column("delay"),
+      number_column("p99", "of the ages that it measures"), number_column("gaps"),
+      number_column("lost"), number_column("filled"), text_column("wait"), text_column("on gap"),
+      number_column("pid"), number_column("user")
     ]);
     subscribers.root.append(this.subscribers.root);
     this.names = new Map();  // of subscribers: their cells with a sample of their colour

@@ -1,6 +1,6 @@
 // All buses, all subscribers with the worst first, and the newest events.
 import {draw_spark, kSparkHeight, kSparkWidth} from "./charts.js";
-import {element, panel, set_text, Table} from "./dom.js";
+import {element, number_column, panel, set_text, Table, text_column} from "./dom.js";
 import {event_rows, kEventColumns} from "./events_view.js";
 import {count_text, duration_text} from "./numbers.js";
 import {behind_head} from "./readings.js";
@@ -50,44 +50,25 @@ export class BusesView {
     const buses = panel("Buses");
     this.buses_note = buses.note;
     this.buses = new Table("Buses", [
-      {title: "bus"}, {title: "state"}, {title: "records/s", class: "number"},
-      {title: "rate", class: "spark"}, {title: "head", class: "number"},
-      {title: "archived", class: "number few"}, {title: "durable", class: "number few"}, {
-        title: "unarchived",
-        class: "number",
-        help: "records by which the journal's files are behind head"
-      },
-      {
-        title: "undurable",
-        class: "number",
-        help: "records by which what survives a power cut is behind head"
-      },
-      {title: "subs", class: "number", help: "subscribers"}, {title: "worst lag", class: "number"},
-      {title: "worst delay", class: "number"}, {
-        title: "gaps",
-        class: "number",
-        help: "of all subscribers of the session, those that are gone included"
-      },
-      {
-        title: "lost",
-        class: "number",
-        help: "of all subscribers of the session, those that are gone included"
-      },
-      {title: "journal"}
+      text_column("bus"), text_column("state"), number_column("records/s"),
+      {title: "rate", class: "spark"}, number_column("head"),
+      number_column("archived", null, "few"), number_column("durable", null, "few"),
+      number_column("unarchived", "records by which the journal's files are behind head"),
+      number_column("undurable", "records by which what survives a power cut is behind head"),
+      number_column("subs", "subscribers"), number_column("worst lag"),
+      number_column("worst delay"),
+      number_column("gaps", "of all subscribers of the session, those that are gone included"),
+      number_column("lost", "of all subscribers of the session, those that are gone included"),
+      text_column("journal")
     ]);
     buses.root.append(this.buses.root);
     const subscribers = panel("Subscribers, the worst first");
     this.subscribers = new Table("Subscribers, the worst first", [
-      {title: "subscriber"}, {title: "bus"}, {title: "state"}, {title: "lag", class: "number"}, {
-        title: "of ring",
-        class: "number",
-        help: "at 100 % the next records are overwritten before they are read"
-      },
-      {title: "lag/s", class: "number"}, {title: "delay", class: "number"},
-      {title: "lost", class: "number"}, {title: "gaps", class: "number"},
-      {title: "filled", class: "number"},
-      {title: "p99", class: "number", help: "of the ages that it measures"},
-      {title: "position", class: "number few"}, {title: "pid", class: "number few"}
+      text_column("subscriber"), text_column("bus"), text_column("state"), number_column("lag"),
+      number_column("of ring", "at 100 % the next records are overwritten before they are read"),
+      number_column("lag/s"), number_column("delay"), number_column("lost"), number_column("gaps"),
+      number_column("filled"), number_column("p99", "of the ages that it measures"),
+      number_column("position", null, "few"), number_column("pid", null, "few")
     ]);
     subscribers.root.append(this.subscribers.root);
     const events = panel("Newest events");

@@ -1,6 +1,6 @@
 // Channels: both sides and both directions of each, and who waits.
 import {quiet_count} from "./buses_view.js";
-import {panel, set_text, Table} from "./dom.js";
+import {number_column, panel, set_text, Table, text_column} from "./dom.js";
 import {count_text, duration_text} from "./numbers.js";
 
 const kSides = ["A", "B"];
@@ -10,11 +10,11 @@ export class ChannelsView {
     const shell = panel("Channels");
     this.note = shell.note;
     this.table = new Table("Channels", [
-      {title: "channel"}, {title: "age", class: "number"}, {title: "sender"}, {title: "receiver"},
-      {title: "state"}, {title: "sent", class: "number"}, {title: "in flight", class: "number"},
-      {title: "bytes in flight", class: "number"}, {title: "of capacity", class: "number"},
-      {title: "full waits", class: "number", help: "the sender waited for room"},
-      {title: "empty waits", class: "number", help: "the receiver waited for a message"}
+      text_column("channel"), number_column("age"), text_column("sender"), text_column("receiver"),
+      text_column("state"), number_column("sent"), number_column("in flight"),
+      number_column("bytes in flight"), number_column("of capacity"),
+      number_column("full waits", "the sender waited for room"),
+      number_column("empty waits", "the receiver waited for a message")
     ]);
     shell.root.append(this.table.root);
     this.nodes = [shell.root];

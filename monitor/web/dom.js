@@ -26,10 +26,19 @@ export function set_class(node, names) {
   if (node.className !== names) node.className = names;
 }
 
+// Columns of a table: texts to the left, numbers to the right. `help` is shown at the title; a
+// narrow screen leaves out those of the class "few".
+export function text_column(title, name = "") {
+  return {title, class: name};
+}
+export function number_column(title, help = null, name = "") {
+  return {title, help, class: `number ${name}`.trim()};
+}
+
 // A table whose rows stay the same elements as long as their keys are there: a selection, the focus
 // and a picture in a cell outlive a reading.
 export class Table {
-  // columns: [{title, class, help}]; a cell is a text, {text, class, href} or an element.
+  // A cell is a text, {text, class, href} or an element.
   constructor(label, columns, attributes = {}) {
     this.columns = columns;
     this.rows = new Map();

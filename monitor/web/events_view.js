@@ -1,10 +1,12 @@
 // What happened on the buses, the newest first.
 import {bus_link} from "./buses_view.js";
-import {element, panel, set_text, Table} from "./dom.js";
+import {element, panel, set_text, Table, text_column} from "./dom.js";
 import {bus_name, is_bad_event} from "./verdict.js";
 
-export const kEventColumns =
-    [{title: "time (UTC)"}, {title: "bus"}, {title: "event"}, {title: "what", class: "wide"}];
+export const kEventColumns = [
+  text_column("time (UTC)"), text_column("bus"), text_column("event"),
+  {title: "what", class: "wide"}
+];
 
 export function event_rows(reading, {bus: directory = null, only_bad = false} = {}) {
   const events = [];
