@@ -12,7 +12,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "cli/book_view.h"
 #include "cli/command_help.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
@@ -25,6 +24,7 @@
 #include "cli/stop_signal.h"
 #include "lapwing/order_books.h"
 #include "monitor/json_text.h"
+#include "monitor/view/book_format.h"
 #include "os/kernel.h"
 #include "subscribers/instrument_filter.h"
 
@@ -107,7 +107,7 @@ class Book {
 
   BookOptions options_;
   const OutputFormat output_;
-  BookView view_;
+  BookFormat view_;
   Screen screen_;
   std::optional<InstrumentFilter> filter_;
   OrderBooks books_;
@@ -244,12 +244,12 @@ std::string Book::lines(const std::vector<const OrderBook*>& books) {
       absl::StrAppend(&out, view_.json(*book, books_.sequence(), depth, with_digest), "\n");
     }
   } else if (output_ == OutputFormat::kCsv) {
-    if (!std::exchange(has_header_, true)) out = BookView::csv_header(with_digest);
+    if (!std::exchange(has_header_, true)) out = BookFormat::csv_header(with_digest);
     for (const OrderBook* book : books) {
       absl::StrAppend(&out, view_.csv(*book, books_.sequence(), depth, with_digest));
     }
   } else if (books.size() > kBooksInFullMax) {
-    out = BookView::list_heading(books_.sequence(), books.size());
+    out = BookFormat::list_heading(books_.sequence(), books.size());
     for (const OrderBook* book : books) absl::StrAppend(&out, view_.list_line(*book));
   } else {
     for (const OrderBook* book : books) {

@@ -18,10 +18,10 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "cli/progress.h"
-#include "cli/record_source.h"
 #include "lapwing/ages.h"
 #include "lapwing/histogram.h"
 #include "lapwing/subscriber.h"
+#include "subscribers/conflation/record_source.h"
 
 namespace lapwing::cli {
 

@@ -1,4 +1,4 @@
-#include "cli/record_format.h"
+#include "monitor/view/record_format.h"
 
 #include <algorithm>
 #include <array>
@@ -15,7 +15,7 @@
 #include "monitor/time_text.h"
 #include "snapshot/schema/field_reader.h"
 
-namespace lapwing::cli {
+namespace lapwing {
 namespace {
 
 using Bytes = std::span<const std::byte>;
@@ -214,4 +214,4 @@ std::optional<std::uint64_t> RecordFormat::latency_time_ns(Bytes record) const {
   return load_field<std::uint64_t>(*time_, record);
 }
 
-}  // namespace lapwing::cli
+}  // namespace lapwing

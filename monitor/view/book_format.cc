@@ -1,4 +1,4 @@
-#include "cli/book_view.h"
+#include "monitor/view/book_format.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -7,12 +7,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "cli/record_format.h"
-#include "cli/say.h"
 #include "monitor/json_text.h"
 #include "monitor/time_text.h"
+#include "monitor/view/record_format.h"
+#include "os/printable.h"
 
-namespace lapwing::cli {
+namespace lapwing {
 namespace {
 
 constexpr int kDecimalsMax = 9;  // of dbn::kPriceScale
@@ -141,18 +141,18 @@ std::string cell_of(const nlohmann::ordered_json& value) {
 
 }  // namespace
 
-std::string BookView::symbol(const OrderBook& book) {
+std::string BookFormat::symbol(const OrderBook& book) {
   if (!symbols_) symbols_ = Symbols::of_bus(bus_).value_or(Symbols());
   return std::string(symbols_->symbol(book.instrument_id(), book.last_ts_recv()));
 }
 
-std::string BookView::name(const OrderBook& book) {
+std::string BookFormat::name(const OrderBook& book) {
   const std::string symbol = printable(this->symbol(book));
   const std::string number = absl::StrCat(book.instrument_id());
   return absl::StrCat(symbol.empty() ? number : absl::StrCat(symbol, " (", number, ")"));
 }
 
-int BookView::decimals(const OrderBook& book) {
+int BookFormat::decimals(const OrderBook& book) {
   int& decimals =
       decimals_[std::uint64_t{book.publisher_id()} << 32 | std::uint64_t{book.instrument_id()}];
   for (const dbn::Side side : {dbn::Side::kBid, dbn::Side::kAsk}) {
@@ -163,7 +163,7 @@ int BookView::decimals(const OrderBook& book) {
   return decimals;
 }
 
-std::string BookView::text(const OrderBook& book, Sequence sequence, std::size_t depth) {
+std::string BookFormat::text(const OrderBook& book, Sequence sequence, std::size_t depth) {
   const int decimals = this->decimals(book);
   std::string out =
       absl::StrFormat("%s  publisher %d  at %d  %s\n%s, %s\n", name(book), book.publisher_id(),
@@ -177,7 +177,7 @@ std::string BookView::text(const OrderBook& book, Sequence sequence, std::size_t
   return out + ladder_text(book, decimals, depth);
 }
 
-std::string BookView::list_heading(Sequence sequence, std::size_t books) {
+std::string BookFormat::list_heading(Sequence sequence, std::size_t books) {
   return absl::StrFormat(
       "%d books at %d; --instrument shows the levels of one\n"
       "%-24s %9s %s\n",
@@ -185,7 +185,7 @@ std::string BookView::list_heading(Sequence sequence, std::size_t books) {
       absl::StrFormat("%10s %14s | %-14s %10s %8s", "size", "bid", "ask", "size", "orders"));
 }
 
-std::string BookView::list_line(const OrderBook& book) {
+std::string BookFormat::list_line(const OrderBook& book) {
   const int decimals = this->decimals(book);
   const PriceLevel none;
   const PriceLevel* const bid = book.best(dbn::Side::kBid);
@@ -197,7 +197,7 @@ std::string BookView::list_line(const OrderBook& book) {
       (ask == nullptr ? none : *ask).size, orders, book.stale() ? "  STALE" : "");
 }
 
-nlohmann::ordered_json BookView::about(const OrderBook& book, Sequence sequence) {
+nlohmann::ordered_json BookFormat::about(const OrderBook& book, Sequence sequence) {
   const std::string symbol = this->symbol(book);
   return {
       {"seq", sequence},
@@ -216,8 +216,8 @@ nlohmann::ordered_json BookView::about(const OrderBook& book, Sequence sequence)
       {"ask_levels", book.level_count(dbn::Side::kAsk)}};
 }
 
-std::string BookView::json(const OrderBook& book, Sequence sequence, std::size_t depth,
-                           bool with_digest) {
+std::string BookFormat::json(const OrderBook& book, Sequence sequence, std::size_t depth,
+                             bool with_digest) {
   nlohmann::ordered_json out = about(book, sequence);
   out["bids"] = side_json(book, dbn::Side::kBid, depth);
   out["asks"] = side_json(book, dbn::Side::kAsk, depth);
@@ -227,15 +227,15 @@ std::string BookView::json(const OrderBook& book, Sequence sequence, std::size_t
 }
 
 // The keys of about(), with another name for the one that is a level's, too; then the level.
-std::string BookView::csv_header(bool with_digest) {
+std::string BookFormat::csv_header(bool with_digest) {
   return absl::StrCat(
       "seq,publisher_id,instrument_id,symbol,last_seq,ts_event,ts_recv,settled,stale,lost_through,"
       "misfits,book_orders,bid_levels,ask_levels,side,level,price,size,orders",
       with_digest ? ",digest" : "", "\n");
 }
 
-std::string BookView::csv(const OrderBook& book, Sequence sequence, std::size_t depth,
-                          bool with_digest) {
+std::string BookFormat::csv(const OrderBook& book, Sequence sequence, std::size_t depth,
+                            bool with_digest) {
   std::string begin;
   for (const nlohmann::ordered_json& value : about(book, sequence)) {
     absl::StrAppend(&begin, cell_of(value), ",");
@@ -253,4 +253,4 @@ std::string BookView::csv(const OrderBook& book, Sequence sequence, std::size_t 
   return rows.empty() ? absl::StrCat(begin, ",,,,", end) : rows;
 }
 
-}  // namespace lapwing::cli
+}  // namespace lapwing

@@ -16,7 +16,7 @@
 #include "lapwing/schema.h"
 #include "lapwing/sequence.h"
 
-namespace lapwing::cli {
+namespace lapwing {
 
 // A text as a cell of CSV: escapes as in C where not all of it is printable ASCII, quoted where CSV
 // needs that.
@@ -52,4 +52,4 @@ class RecordFormat {
   const Field* time_ = nullptr;
 };
 
-}  // namespace lapwing::cli
+}  // namespace lapwing

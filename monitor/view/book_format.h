@@ -18,12 +18,12 @@
 #include "lapwing/sequence.h"
 #include "lapwing/symbols.h"
 
-namespace lapwing::cli {
+namespace lapwing {
 
-class BookView {
+class BookFormat {
  public:
   // Symbols are those of the feed's metadata in `bus`.
-  explicit BookView(std::string bus) : bus_(std::move(bus)) {}
+  explicit BookFormat(std::string bus) : bus_(std::move(bus)) {}
 
   // Lines, each with its end. `sequence` is the last record of the bus that is in the book, `depth`
   // how many levels of each side, 0 for all.
@@ -51,4 +51,4 @@ class BookView {
   absl::flat_hash_map<std::uint64_t, int> decimals_;  // by publisher and instrument
 };
 
-}  // namespace lapwing::cli
+}  // namespace lapwing

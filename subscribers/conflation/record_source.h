@@ -12,7 +12,7 @@
 #include "lapwing/conflation.h"
 #include "lapwing/subscriber.h"
 
-namespace lapwing::cli {
+namespace lapwing {
 
 class RecordSource {
  public:
@@ -39,4 +39,4 @@ class RecordSource {
   std::variant<Subscriber, ConflatedReader> reader_;
 };
 
-}  // namespace lapwing::cli
+}  // namespace lapwing
