@@ -36,7 +36,8 @@ constexpr char kAbout[] =
     "socket in the file system, which only its owner can open. An address that is not loopback\n"
     "needs --tls-cert and --tls-key.\n\n"
     "/metrics is for Prometheus, /api/v1/buses is the JSON of `top --json`, and /api/v1/stream a\n"
-    "WebSocket with a message of that for each reading.";
+    "WebSocket with a message of that for each reading. /api/v1/view?bus=NAME is a WebSocket with\n"
+    "the order books and trades of that bus, or its newest records.";
 
 // Connections and what else is open. What is beyond waits.
 constexpr rlim_t kDescriptors = kConnectionsMax + kRefusalsMax + 4096;

@@ -1,5 +1,5 @@
 // One connection: requests one after the other, each with its limits, until it ends or becomes a
-// stream of readings. Stream is a socket, or TLS on one.
+// client of a stream. Stream is a socket, or TLS on one.
 //
 // A connection lives as long as an operation of it is under way: handlers hold it. One timer guards
 // what is under way: when it fires, the socket's operations are cancelled.
@@ -85,7 +85,6 @@ struct AnswerBody {
 // What all connections use; outlives them.
 struct ConnectionContext {
   HttpService* service;
-  StreamClients* streams;
 };
 
 // Counts a connection as long as it, or the stream that it has become, lives.
@@ -107,10 +106,14 @@ template <typename Stream>
 class StreamSession final : public StreamClient,
                             public std::enable_shared_from_this<StreamSession<Stream>> {
  public:
-  StreamSession(Stream&& stream, ConnectionContext context, ConnectionPlace place)
-      : ws_(std::move(stream)), context_(context), place_(std::move(place)) {}
+  StreamSession(Stream&& stream, ConnectionContext context, ConnectionPlace place,
+                std::shared_ptr<StreamClients> clients)
+      : ws_(std::move(stream)),
+        context_(context),
+        place_(std::move(place)),
+        clients_(std::move(clients)) {}
   ~StreamSession() override {
-    if (is_counted_) --context_.service->counts().stream_clients;
+    if (is_counted_) --clients_->counts().clients;
   }
 
   void start(const http::request<http::string_body>& request) {
@@ -125,24 +128,23 @@ class StreamSession final : public StreamClient,
     ws_.async_accept(request, [self = this->shared_from_this()](ErrorCode error) {
       if (error) return;
       self->is_counted_ = true;
-      ++self->context_.service->counts().stream_clients;
-      self->context_.streams->add(self);
+      ++self->clients_->counts().clients;
       self->read();
-      if (self->context_.service->snapshot()) self->offer(self->context_.service->snapshot());
+      self->clients_->add(self);
     });
   }
 
-  void offer(const std::shared_ptr<const Snapshot>& snapshot) override {
-    if (!under_way_) return write(snapshot);
+  void offer(const StreamMessage& message) override {
+    if (!under_way_) return write(message);
     if (monotonic_ns() > after_ns(began_ns_, ns_of(kTakingTime))) {
       context_.service->counts().reject("takes_nothing");
       return close();
     }
     if (waiting_) {
       ++conflated_;
-      ++context_.service->counts().stream_conflated;
+      ++clients_->counts().conflated;
     }
-    waiting_ = snapshot;
+    waiting_ = message;
   }
 
   void close() override {
@@ -152,17 +154,17 @@ class StreamSession final : public StreamClient,
 
  private:
   // The same bytes for all behind the client's own count.
-  void write(std::shared_ptr<const Snapshot> snapshot) {
-    under_way_ = std::move(snapshot);
+  void write(StreamMessage message) {
+    under_way_ = std::move(message);
     began_ns_ = monotonic_ns();
     head_ = absl::StrCat("{\"conflated\":", conflated_, ",");
-    const std::string& json = under_way_->json;
-    const std::array<net::const_buffer, 2> message = {
+    const std::string& json = *under_way_;
+    const std::array<net::const_buffer, 2> buffers = {
         net::buffer(head_), net::const_buffer(json.data() + 1, json.size() - 1)};
-    ws_.async_write(message, [self = this->shared_from_this()](ErrorCode error, std::size_t) {
+    ws_.async_write(buffers, [self = this->shared_from_this()](ErrorCode error, std::size_t) {
       self->under_way_.reset();
       if (error) return self->close();
-      ++self->context_.service->counts().stream_messages;
+      ++self->clients_->counts().messages;
       if (self->waiting_) self->write(std::exchange(self->waiting_, nullptr));
     });
   }
@@ -179,10 +181,11 @@ class StreamSession final : public StreamClient,
   websocket::stream<Stream> ws_;
   ConnectionContext context_;
   ConnectionPlace place_;
+  const std::shared_ptr<StreamClients> clients_;
   bool is_counted_ = false;
   beast::flat_buffer buffer_{kBodyBytesMax};
-  std::shared_ptr<const Snapshot> under_way_;
-  std::shared_ptr<const Snapshot> waiting_;
+  StreamMessage under_way_;
+  StreamMessage waiting_;
   std::uint64_t began_ns_ = 0;  // of what is under way
   std::uint64_t conflated_ = 0;
   std::string head_;
@@ -300,12 +303,13 @@ class Connection : public std::enable_shared_from_this<Connection<Stream>> {
         .body = request_.body(),
         .asks_for_websocket = websocket::is_upgrade(request_)};
     HttpAnswer answer = context_.service->answer(request, monotonic_ns());
-    if (!answer.is_stream) {
+    if (!answer.stream) {
       return write(std::move(answer), !request_.keep_alive(),
                    request_.method() == http::verb::head);
     }
     context_.service->counts().add(answer.route, answer.status, monotonic_ns() - began_ns_);
-    std::make_shared<StreamSession<Stream>>(std::move(stream_), context_, std::move(place_))
+    std::make_shared<StreamSession<Stream>>(std::move(stream_), context_, std::move(place_),
+                                            std::move(answer.stream))
         ->start(request_);
   }
 

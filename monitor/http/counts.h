@@ -12,15 +12,25 @@
 
 namespace lapwing {
 
+// Of the clients of a stream.
+struct StreamCounts {
+  std::uint64_t clients = 0;
+  std::uint64_t messages = 0;   // sent
+  std::uint64_t conflated = 0;  // replaced by newer ones before they were sent
+};
+
+// Of a bus that is viewed.
+struct ViewCounts {
+  std::string bus;  // its directory
+  StreamCounts stream;
+  std::uint64_t behind = 0;  // records that the view has not taken
+};
+
 struct HttpCounts {
   std::map<std::pair<std::string, unsigned>, std::uint64_t> requests;  // by route and status
   std::map<std::string, Durations> durations;                          // by route
   std::map<std::string, std::uint64_t> rejected;                       // by reason
   std::uint64_t connections = 0;
-  // Of /api/v1/stream.
-  std::uint64_t stream_clients = 0;
-  std::uint64_t stream_messages = 0;
-  std::uint64_t stream_conflated = 0;
 
   void add(const std::string& route, unsigned status, std::uint64_t took_ns) {
     ++requests[{route, status}];

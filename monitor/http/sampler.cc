@@ -62,6 +62,12 @@ void Sampler::run() {
     json.update(machine_json(reading));
     snapshot->json = json_text(json);
     snapshot->metrics = bus_metrics_text(reading, channels, counts, options_.metrics, names);
+    for (const BusReading& bus : reading.buses) {
+      // One that was closed is no longer there.
+      const bool is_closed = errc_of(bus.ring.status()) == Errc::kNotFound;
+      snapshot->buses.push_back(
+          {bus.directory, bus.name, is_closed ? "" : names.name(bus), bus.ring.status()});
+    }
     if (!options_.buses.empty()) {
       for (const BusReading& bus : reading.buses) {
         if (bus.ring.ok()) continue;

@@ -8,6 +8,7 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/ssl/context.hpp>
 #include <cerrno>
+#include <functional>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -18,7 +19,7 @@
 #include "monitor/http/listener.h"
 #include "monitor/http/sampler.h"
 #include "monitor/http/service.h"
-#include "monitor/http/stream_clients.h"
+#include "monitor/http/views.h"
 #include "os/start_thread.h"
 
 namespace lapwing {
@@ -59,7 +60,9 @@ class HttpServer::State {
   State(HttpServerOptions options, HttpListener listener, std::optional<asio::ssl::context> tls)
       : options_(std::move(options)),
         port_(port_of(listener.fd.get())),
-        service_(options_.gate),
+        views_({.version = options_.metrics.version, .revision = options_.metrics.revision},
+               [this](std::function<void()> run) { asio::post(context_, std::move(run)); }),
+        service_(options_.gate, views_),
         tls_(std::move(tls)),
         name_(std::move(listener.name)),
         listener_(context_, listener.fd.release()),
@@ -72,6 +75,7 @@ class HttpServer::State {
       asio::post(context_, [this] { context_.stop(); });
       thread_.join();
     }
+    views_.close();
     if (name_) name_->unlink().IgnoreError();
   }
 
@@ -86,10 +90,8 @@ class HttpServer::State {
     absl::StatusOr<std::unique_ptr<Sampler>> sampler = Sampler::start(
         {.buses = options_.buses, .interval_ns = options_.interval_ns, .metrics = options_.metrics},
         [this](std::shared_ptr<const Snapshot> snapshot) {
-          asio::post(context_, [this, snapshot = std::move(snapshot)] {
-            service_.set_snapshot(snapshot);
-            streams_.offer(snapshot);
-          });
+          asio::post(context_,
+                     [this, snapshot = std::move(snapshot)] { service_.set_snapshot(snapshot); });
         });
     if (!sampler.ok()) return sampler.status();
     sampler_ = *std::move(sampler);
@@ -165,7 +167,7 @@ class HttpServer::State {
       close(fd);
       return;
     }
-    const http_detail::ConnectionContext context{&service_, &streams_};
+    const http_detail::ConnectionContext context{&service_};
     if (tls_) {
       std::make_shared<http_detail::Connection<http_detail::TlsSocket>>(
           http_detail::TlsSocket(std::move(socket), *tls_), context, std::move(local_address),
@@ -180,8 +182,8 @@ class HttpServer::State {
 
   const HttpServerOptions options_;
   const std::uint16_t port_;
+  Views views_;
   HttpService service_;
-  StreamClients streams_;
   std::optional<asio::ssl::context> tls_;
   const std::optional<NamedFile> name_;
   // After what connections use: it ends them.

@@ -2,12 +2,15 @@
 
 #include <openssl/evp.h>
 
+#include <algorithm>
 #include <array>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "lapwing/error.h"
+#include "monitor/http/view_query.h"
 #include "monitor/metrics/http_metrics.h"
 #include "monitor/web/web_files.h"
 #include "os/kernel.h"
@@ -21,10 +24,11 @@ constexpr char kPagePolicy[] =
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 constexpr char kJson[] = "application/json";
 constexpr char kExposition[] = "text/plain; version=0.0.4; charset=utf-8";
+constexpr char kNothingYet[] = "nothing has been read yet\n";
 constexpr char kLoginPage[] = "/login.html";
 
-constexpr const char* kRoutes[] = {"/",        "/healthz",      "/readyz",       "/api/login",
-                                   "/metrics", "/api/v1/buses", "/api/v1/stream"};
+constexpr const char* kRoutes[] = {"/",        "/healthz",      "/readyz",        "/api/login",
+                                   "/metrics", "/api/v1/buses", "/api/v1/stream", "/api/v1/view"};
 
 absl::string_view path_of(absl::string_view target) {
   return target.substr(0, target.find('?'));
@@ -73,15 +77,34 @@ HttpAnswer file_answer(const WebFile& file, const HttpRequest& request) {
   return answer;
 }
 
+// The connection becomes a client of the stream, if that is what it asks for.
+HttpAnswer stream_answer(const HttpRequest& request, std::shared_ptr<StreamClients> stream) {
+  if (!request.asks_for_websocket) {
+    HttpAnswer answer = text_answer(426, "this is a WebSocket\n");
+    answer.headers.emplace_back("Upgrade", "websocket");
+    return answer;
+  }
+  HttpAnswer answer;
+  answer.status = 101;
+  answer.stream = std::move(stream);
+  return answer;
+}
+
+HttpAnswer status_answer(unsigned status, const absl::Status& why) {
+  return text_answer(status, absl::StrCat(printable(std::string(why.message())), "\n"));
+}
+
 }  // namespace
 
-HttpService::HttpService(GateOptions options)
+HttpService::HttpService(GateOptions options, Views& views)
     : gate_(options),
       is_encrypted_(options.is_encrypted),
-      login_policy_(policy_of(find_web_file(kLoginPage)->bytes)) {}
+      login_policy_(policy_of(find_web_file(kLoginPage)->bytes)),
+      views_(views) {}
 
 void HttpService::set_snapshot(std::shared_ptr<const Snapshot> snapshot) {
   snapshot_ = std::move(snapshot);
+  stream_->offer(StreamMessage(snapshot_, &snapshot_->json));
 }
 
 HttpAnswer HttpService::answer(const HttpRequest& request, std::uint64_t now_ns) {
@@ -115,26 +138,40 @@ HttpAnswer HttpService::admitted(const HttpRequest& request, std::uint64_t now_n
   if (path == "/readyz") return ready(now_ns);
   if (path == "/metrics") return metrics();
   if (path == "/api/v1/buses") {
-    if (!snapshot_) return text_answer(503, "nothing has been read yet\n");
+    if (!snapshot_) return text_answer(503, kNothingYet);
     HttpAnswer answer;
     answer.content_type = kJson;
     answer.shared = std::shared_ptr<const std::string>(snapshot_, &snapshot_->json);
     return answer;
   }
-  if (path == "/api/v1/stream") {
-    if (!request.asks_for_websocket) {
-      HttpAnswer answer = text_answer(426, "this is a WebSocket\n");
-      answer.headers.emplace_back("Upgrade", "websocket");
-      return answer;
-    }
-    HttpAnswer answer;
-    answer.status = 101;
-    answer.is_stream = true;
-    return answer;
-  }
+  if (path == "/api/v1/stream") return stream_answer(request, stream_);
+  if (path == "/api/v1/view") return view(request);
   const WebFile* const file = find_web_file(path == "/" ? "/index.html" : path);
   if (file != nullptr && path != kLoginPage) return file_answer(*file, request);
   return text_answer(404, "there is nothing at this path\n");
+}
+
+// Of the buses that are sampled: no other directory is touched for a client.
+HttpAnswer HttpService::view(const HttpRequest& request) {
+  const absl::StatusOr<ViewQuery> query = parse_view_query(request.target);
+  if (!query.ok()) return status_answer(400, query.status());
+  if (!snapshot_) return text_answer(503, kNothingYet);
+  const auto bus = std::ranges::find_if(snapshot_->buses, [&](const SampledBus& sampled) {
+    return sampled.directory == query->bus || sampled.name == query->bus;
+  });
+  if (bus == snapshot_->buses.end()) {
+    return text_answer(404, "there is no such bus; /api/v1/buses has those that there are\n");
+  }
+  if (errc_of(bus->status) == Errc::kNotPermitted) return status_answer(403, bus->status);
+  if (errc_of(bus->status) == Errc::kNoBus) return status_answer(404, bus->status);
+  if (!request.asks_for_websocket) return stream_answer(request, nullptr);
+  absl::StatusOr<std::shared_ptr<StreamClients>> stream =
+      views_.open(bus->directory, query->instrument);
+  if (!stream.ok()) {
+    counts_.reject("views");
+    return status_answer(503, stream.status());
+  }
+  return stream_answer(request, *std::move(stream));
 }
 
 HttpAnswer HttpService::not_admitted(const HttpRequest& request, Admission admission) {
@@ -196,7 +233,16 @@ HttpAnswer HttpService::metrics() const {
   HttpAnswer answer;
   answer.content_type = kExposition;
   if (snapshot_) answer.shared = std::shared_ptr<const std::string>(snapshot_, &snapshot_->metrics);
-  answer.own = http_metrics_text(counts_);
+  // A view of a bus that has no label in the rest has none here.
+  std::vector<ViewCounts> views;
+  for (ViewCounts view : views_.counts()) {
+    if (!snapshot_) break;
+    const auto bus = std::ranges::find(snapshot_->buses, view.bus, &SampledBus::directory);
+    if (bus == snapshot_->buses.end() || bus->label.empty()) continue;
+    view.bus = bus->label;
+    views.push_back(std::move(view));
+  }
+  answer.own = http_metrics_text(counts_, *stream_counts_, views);
   return answer;
 }
 

@@ -13,6 +13,8 @@
 #include "monitor/http/counts.h"
 #include "monitor/http/gate.h"
 #include "monitor/http/snapshot.h"
+#include "monitor/http/stream_clients.h"
+#include "monitor/http/views.h"
 
 namespace lapwing {
 
@@ -37,17 +39,19 @@ struct HttpAnswer {
   std::shared_ptr<const std::string> shared;
   std::string own;
   const char* route = "other";  // of the metrics
-  bool is_stream = false;       // the connection becomes a WebSocket
+  // Not null: the connection becomes a WebSocket, and a client of this.
+  std::shared_ptr<StreamClients> stream;
 
   std::size_t body_bytes() const { return (shared ? shared->size() : 0) + own.size(); }
 };
 
 class HttpService {
  public:
-  explicit HttpService(GateOptions options);
+  // `views` outlives it.
+  HttpService(GateOptions options, Views& views);
 
+  // Every client of /api/v1/stream gets it.
   void set_snapshot(std::shared_ptr<const Snapshot> snapshot);
-  const std::shared_ptr<const Snapshot>& snapshot() const { return snapshot_; }
 
   HttpAnswer answer(const HttpRequest& request, std::uint64_t now_ns);
   // Of a request that could not be read: 400, 408, 413, 431, 503. `reason` is counted.
@@ -60,6 +64,7 @@ class HttpService {
   HttpAnswer not_admitted(const HttpRequest& request, Admission admission);
   HttpAnswer login(const HttpRequest& request, std::uint64_t now_ns);
   HttpAnswer ready(std::uint64_t now_ns) const;
+  HttpAnswer view(const HttpRequest& request);
   HttpAnswer metrics() const;
 
   Gate gate_;
@@ -67,6 +72,9 @@ class HttpService {
   std::string login_policy_;  // of the page that asks for the token: its script is allowed
   std::shared_ptr<const Snapshot> snapshot_;
   HttpCounts counts_;
+  const std::shared_ptr<StreamCounts> stream_counts_ = std::make_shared<StreamCounts>();
+  const std::shared_ptr<StreamClients> stream_ = std::make_shared<StreamClients>(stream_counts_);
+  Views& views_;
 };
 
 }  // namespace lapwing

@@ -6,7 +6,10 @@
 #include <memory>
 #include <random>
 #include <string>
+#include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "lapwing/error.h"
 #include "monitor/web/web_files.h"
 
 namespace lapwing {
@@ -36,7 +39,8 @@ class TestService {
     service.set_snapshot(std::make_shared<const Snapshot>(std::move(snapshot)));
   }
 
-  HttpService service{GateOptions{.token = kToken, .hosts = {}}};
+  Views views{{}, [](const std::function<void()>&) {}};
+  HttpService service{GateOptions{.token = kToken, .hosts = {}}, views};
   absl::string_view if_none_match;
   bool asks_for_websocket = false;
   std::uint64_t now_ns = 100 * kSecond;
@@ -101,7 +105,7 @@ TEST_CASE("A login gives a cookie that scripts and other sites do not get") {
         "lapwing_token=" + kToken + "; HttpOnly; SameSite=Strict; Path=/");
   CHECK(own.ask("POST", "/api/login", "", "wrong").status == 401);
   CHECK(own.ask("POST", "/api/login").status == 401);
-  HttpService open(GateOptions{.token = "", .hosts = {}});
+  HttpService open(GateOptions{.token = "", .hosts = {}}, own.views);
   CHECK(header(
             open.answer({.method = "POST",
                          .target = "/api/login",
@@ -168,9 +172,9 @@ TEST_CASE("The stream is a WebSocket and nothing else") {
   TestService own;
   CHECK(own.ask("GET", "/api/v1/stream").status == 426);
   own.asks_for_websocket = true;
-  CHECK(own.ask("GET", "/api/v1/stream").is_stream);
-  CHECK_FALSE(own.ask("GET", "/metrics").is_stream);
-  CHECK_FALSE(own.ask("GET", "/api/v1/stream", "Bearer wrong").is_stream);
+  CHECK(own.ask("GET", "/api/v1/stream").stream != nullptr);
+  CHECK(own.ask("GET", "/metrics").stream == nullptr);
+  CHECK(own.ask("GET", "/api/v1/stream", "Bearer wrong").stream == nullptr);
 }
 
 TEST_CASE("Whatever is asked, there is one answer, and few routes") {
@@ -191,6 +195,46 @@ TEST_CASE("Whatever is asked, there is one answer, and few routes") {
     own.service.counts().add(answer.route, answer.status, 1);
   }
   CHECK(own.service.counts().durations.size() <= 9);
+}
+
+TEST_CASE("A view is of a bus that was sampled and may be read; anything else is answered why") {
+  TestService own;
+  own.asks_for_websocket = true;
+  CHECK(own.ask("GET", "/api/v1/view?bus=es").status == 503);  // nothing was read yet
+  own.set_snapshot(
+      {.buses = {{"/tmp/no-such-bus/es", "es", "es", absl::OkStatus()},
+                 {"/hidden", "hidden", "hidden", make_error(Errc::kNotPermitted, "it is closed")},
+                 {"/absent", "", "", make_error(Errc::kNoBus, "no bus at /absent")}}});
+  CHECK(own.ask("GET", "/api/v1/view").status == 400);
+  CHECK(own.ask("GET", "/api/v1/view?bus=nq").status == 404);
+  CHECK(own.ask("GET", "/api/v1/view?bus=/absent").status == 404);
+  const HttpAnswer closed = own.ask("GET", "/api/v1/view?bus=hidden");
+  CHECK(closed.status == 403);
+  CHECK(closed.own == "it is closed\n");
+  CHECK(closed.stream == nullptr);
+  CHECK(own.ask("GET", "/api/v1/view?bus=es", "Bearer wrong").status == 401);
+  CHECK(own.views.counts().empty());
+
+  const HttpAnswer view = own.ask("GET", "/api/v1/view?bus=es");
+  CHECK(view.status == 101);
+  CHECK(std::string(view.route) == "/api/v1/view");
+  REQUIRE(view.stream != nullptr);
+  CHECK(own.ask("GET", "/api/v1/view?bus=%2ftmp/no-such-bus/es").stream == view.stream);
+  CHECK(own.views.counts().size() == 1);
+  own.asks_for_websocket = false;
+  CHECK(own.ask("GET", "/api/v1/view?bus=es").status == 426);
+  const HttpAnswer metrics = own.ask("GET", "/metrics");
+  CHECK(metrics.own.find("lapwing_view_clients{bus=\"es\"} 0") != std::string::npos);
+
+  own.asks_for_websocket = true;
+  std::vector<std::shared_ptr<StreamClients>> streams = {view.stream};
+  while (streams.size() < kViewedInstrumentsMax) {
+    streams.push_back(
+        own.ask("GET", absl::StrCat("/api/v1/view?bus=es&instrument=", streams.size())).stream);
+    REQUIRE(streams.back() != nullptr);
+  }
+  CHECK(own.ask("GET", "/api/v1/view?bus=es&instrument=ESH4").status == 503);
+  CHECK(own.service.counts().rejected.at("views") == 1);
 }
 
 }  // namespace

@@ -8,14 +8,24 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
+
 namespace lapwing {
+
+struct SampledBus {
+  std::string directory;
+  std::string name;
+  std::string label;    // `bus` in the metrics; empty: it has none there
+  absl::Status status;  // why its ring could not be read
+};
 
 struct Snapshot {
   std::uint64_t taken_ns = 0;  // CLOCK_MONOTONIC, when the reading had ended
   std::string json;            // /api/v1/buses
   std::string metrics;         // those of buses and of the sampling
+  std::vector<SampledBus> buses = {};
   // Buses that were named and could not be sampled: "DIR: why".
-  std::vector<std::string> not_sampled;
+  std::vector<std::string> not_sampled = {};
 };
 
 }  // namespace lapwing

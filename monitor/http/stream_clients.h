@@ -1,35 +1,50 @@
-// The clients of /api/v1/stream.
+// A stream of messages and its clients: the readings of /api/v1/stream, or a view of an instrument.
 //
 // Thread safety: the server's I/O thread.
 #pragma once
 
 #include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
-#include "monitor/http/snapshot.h"
+#include "monitor/http/counts.h"
 
 namespace lapwing {
+
+using StreamMessage = std::shared_ptr<const std::string>;  // a JSON object with a key or more
 
 class StreamClient {
  public:
   virtual ~StreamClient() = default;
   // Sends it now or, where another one is under way, afterwards, unless a newer one comes first.
-  virtual void offer(const std::shared_ptr<const Snapshot>& snapshot) = 0;
+  virtual void offer(const StreamMessage& message) = 0;
   virtual void close() = 0;
 };
 
 class StreamClients {
  public:
-  void add(std::weak_ptr<StreamClient> client) { clients_.push_back(std::move(client)); }
-  void offer(const std::shared_ptr<const Snapshot>& snapshot) {
+  // Several streams may count together.
+  explicit StreamClients(std::shared_ptr<StreamCounts> counts) : counts_(std::move(counts)) {}
+
+  // It gets the newest message at once.
+  void add(const std::shared_ptr<StreamClient>& client) {
+    clients_.push_back(client);
+    if (newest_) client->offer(newest_);
+  }
+  void offer(StreamMessage message) {
+    newest_ = std::move(message);
     std::erase_if(clients_, [](const auto& client) { return client.expired(); });
     for (const auto& weak : std::vector(clients_)) {
-      if (const auto client = weak.lock()) client->offer(snapshot);
+      if (const auto client = weak.lock()) client->offer(newest_);
     }
   }
+  StreamCounts& counts() { return *counts_; }
 
  private:
+  const std::shared_ptr<StreamCounts> counts_;
   std::vector<std::weak_ptr<StreamClient>> clients_;
+  StreamMessage newest_;
 };
 
 }  // namespace lapwing

@@ -67,7 +67,8 @@ void add_process(Families& families) {
 
 }  // namespace
 
-std::string http_metrics_text(const HttpCounts& counts) {
+std::string http_metrics_text(const HttpCounts& counts, const StreamCounts& stream,
+                              const std::vector<ViewCounts>& views) {
   Families families;
   for (const auto& [key, requests] : counts.requests) {
     families.counter("lapwing_http_requests_total", "Requests answered.",
@@ -85,12 +86,24 @@ std::string http_metrics_text(const HttpCounts& counts) {
                      {{"reason", reason}}, static_cast<double>(rejected));
   }
   families.gauge("lapwing_http_stream_clients", "Clients of /api/v1/stream.", {},
-                 static_cast<double>(counts.stream_clients));
+                 static_cast<double>(stream.clients));
   families.counter("lapwing_http_stream_messages_total", "Messages sent to them.", {},
-                   static_cast<double>(counts.stream_messages));
+                   static_cast<double>(stream.messages));
   families.counter("lapwing_http_stream_conflated_messages_total",
                    "Messages that a newer one replaced before they were sent.", {},
-                   static_cast<double>(counts.stream_conflated));
+                   static_cast<double>(stream.conflated));
+  for (const ViewCounts& view : views) {
+    const MetricLabels bus = {{"bus", view.bus}};
+    families.gauge("lapwing_view_clients", "Clients that view the bus.", bus,
+                   static_cast<double>(view.stream.clients));
+    families.counter("lapwing_view_messages_total", "Messages sent to them.", bus,
+                     static_cast<double>(view.stream.messages));
+    families.counter("lapwing_view_conflated_messages_total",
+                     "Messages that a newer one replaced before they were sent.", bus,
+                     static_cast<double>(view.stream.conflated));
+    families.gauge("lapwing_view_lag_records", "Records by which the view is behind head.", bus,
+                   static_cast<double>(view.behind));
+  }
   add_process(families);
   return families.text();
 }

@@ -4,12 +4,14 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "monitor/http/counts.h"
 
 namespace lapwing {
 
-// Reads /proc/self, too.
-std::string http_metrics_text(const HttpCounts& counts);
+// `stream`: of /api/v1/stream. `views`: `bus` is the label here. Reads /proc/self, too.
+std::string http_metrics_text(const HttpCounts& counts, const StreamCounts& stream,
+                              const std::vector<ViewCounts>& views);
 
 }  // namespace lapwing

@@ -141,9 +141,13 @@ std::string cell_of(const nlohmann::ordered_json& value) {
 
 }  // namespace
 
-std::string BookFormat::symbol(const OrderBook& book) {
+const Symbols& BookFormat::symbols() {
   if (!symbols_) symbols_ = Symbols::of_bus(bus_).value_or(Symbols());
-  return std::string(symbols_->symbol(book.instrument_id(), book.last_ts_recv()));
+  return *symbols_;
+}
+
+std::string BookFormat::symbol(const OrderBook& book) {
+  return std::string(symbols().symbol(book.instrument_id(), book.last_ts_recv()));
 }
 
 std::string BookFormat::name(const OrderBook& book) {
@@ -216,14 +220,19 @@ nlohmann::ordered_json BookFormat::about(const OrderBook& book, Sequence sequenc
       {"ask_levels", book.level_count(dbn::Side::kAsk)}};
 }
 
-std::string BookFormat::json(const OrderBook& book, Sequence sequence, std::size_t depth,
-                             bool with_digest) {
+nlohmann::ordered_json BookFormat::object(const OrderBook& book, Sequence sequence,
+                                          std::size_t depth, bool with_digest) {
   nlohmann::ordered_json out = about(book, sequence);
   out["bids"] = side_json(book, dbn::Side::kBid, depth);
   out["asks"] = side_json(book, dbn::Side::kAsk, depth);
   if (with_digest) out["digest"] = digest_text(book);
+  return out;
+}
+
+std::string BookFormat::json(const OrderBook& book, Sequence sequence, std::size_t depth,
+                             bool with_digest) {
   // A symbol is whatever bytes the feed's metadata has.
-  return json_text(out);
+  return json_text(object(book, sequence, depth, with_digest));
 }
 
 // The keys of about(), with another name for the one that is a level's, too; then the level.

@@ -31,17 +31,22 @@ class BookFormat {
   // The heading of a list, and one line of it.
   static std::string list_heading(Sequence sequence, std::size_t books);
   std::string list_line(const OrderBook& book);
-  // One object, without a line's end. `with_digest` costs a sort of the orders.
+  // One object, and the same without a line's end. `with_digest` costs a sort of the orders.
+  nlohmann::ordered_json object(const OrderBook& book, Sequence sequence, std::size_t depth,
+                                bool with_digest);
   std::string json(const OrderBook& book, Sequence sequence, std::size_t depth, bool with_digest);
   // The same as rows, each with its end: one for each level, first the bids, of each side the best
   // first; for a book without levels one that is empty there.
   static std::string csv_header(bool with_digest);
   std::string csv(const OrderBook& book, Sequence sequence, std::size_t depth, bool with_digest);
 
+  // The instrument's at the book's newest record; empty: it has none.
+  std::string symbol(const OrderBook& book);
+  const Symbols& symbols();
+
  private:
   // What JSON says besides the levels, in its order.
   nlohmann::ordered_json about(const OrderBook& book, Sequence sequence);
-  std::string symbol(const OrderBook& book);
   std::string name(const OrderBook& book);
   // Digits behind the point.
   int decimals(const OrderBook& book);

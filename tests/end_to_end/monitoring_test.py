@@ -19,6 +19,7 @@ import urllib.parse
 from pathlib import Path
 
 import harness
+import web_socket
 
 MONITORING = Path(__file__).resolve().parents[2] / "deploy" / "monitoring"
 sys.path.insert(0, str(MONITORING))
@@ -83,6 +84,7 @@ class Monitoring(harness.ProgramTest):
         self.start("ping", "ping", calls, "--count", 100_000_000, "--interval", 0.01,
                    *harness.WITH_PATIENCE)
         self.port = self.serve()
+        self.view()
 
     def start_signals(self):
         program = Path(os.environ.get("LAPWING_BUILD_DIR", "")) / "tests" / "signals"
@@ -99,6 +101,15 @@ class Monitoring(harness.ProgramTest):
         port = urllib.parse.urlsplit(address.split()[0]).port
         self.assertEqual(get(port, "/metrics")[0], 401)  # and so there is a rejection
         return port
+
+    def view(self):
+        """A client that views the bus, and reads one message."""
+        self.until("the bus to be known", lambda: get(
+            self.port, f"/api/v1/view?bus={self.bus}", TOKEN)[0] == 426)
+        connection = socket.create_connection(("127.0.0.1", self.port), harness.HANG_SECONDS)
+        self.addCleanup(connection.close)
+        stream = web_socket.Stream(connection, TOKEN, f"/api/v1/view?bus={self.bus}")
+        stream.read()
 
     def exposition(self):
         status, text = get(self.port, "/metrics", TOKEN)

@@ -1,10 +1,10 @@
 """`lapwing serve`: what it answers, to whom, and what it withstands."""
 
-import base64
 import contextlib
 import http.client
 import json
 import os
+import pathlib
 import random
 import re
 import resource
@@ -12,11 +12,12 @@ import shutil
 import signal
 import socket
 import ssl
-import struct
 import subprocess
 import unittest
+import urllib.parse
 
 import harness
+import web_socket
 
 DONE, OTHER, USAGE = 0, 1, 2
 TOKEN = "t" * 64
@@ -26,35 +27,9 @@ READERS = 20
 MEMORY_KIB_MAX = 200 * 1024
 
 
-class Stream:
-    """A WebSocket's client, as far as a stream needs one (RFC 6455)."""
-
-    def __init__(self, connection, token=TOKEN, **headers):
-        self.connection = connection
-        fields = {"Host": "localhost", "Upgrade": "websocket", "Connection": "Upgrade",
-                  "Sec-WebSocket-Key": base64.b64encode(os.urandom(16)).decode(),
-                  "Sec-WebSocket-Version": "13", "Authorization": f"Bearer {token}", **headers}
-        lines = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
-        connection.sendall(f"GET /api/v1/stream HTTP/1.1\r\n{lines}\r\n".encode())
-        self.file = connection.makefile("rb")
-        self.status = int(self.file.readline().split()[1])
-        while self.file.readline().strip():
-            pass
-
-    def read(self):
-        """The next message."""
-        while True:
-            first, second = self.file.read(2)
-            size = second & 127
-            if size == 126:
-                (size,) = struct.unpack(">H", self.file.read(2))
-            elif size == 127:
-                (size,) = struct.unpack(">Q", self.file.read(8))
-            payload = self.file.read(size)
-            if first & 15 == 1:
-                return json.loads(payload)
-            if first & 15 == 9:  # a ping: its pong, masked by zeros
-                self.connection.sendall(bytes([0x8A, 0x80 | len(payload), 0, 0, 0, 0]) + payload)
+class Stream(web_socket.Stream):
+    def __init__(self, connection, token=TOKEN, **more):
+        super().__init__(connection, token, **more)
 
 
 class ServeTest(harness.ProgramTest):
@@ -189,6 +164,122 @@ class Answers(ServeTest):
         server = self.serve()
         Stream(self.connect())
         self.connect()
+        self.assertEqual(server.stop(), DONE)
+
+
+class Views(ServeTest):
+    def view(self, bus, connection=None, **more):
+        query = urllib.parse.urlencode({"bus": bus, **more})
+        stream = Stream(connection or self.connect(), path=f"/api/v1/view?{query}")
+        self.assertEqual(stream.status, 101)
+        return stream
+
+    def until_message(self, stream, is_it):
+        return self.until("a message", lambda: is_it(message := stream.read()) and message)
+
+    def book_at(self, bus, sequence, instrument):
+        """What `lapwing book` says of it."""
+        said = self.run_to_end("book", "book", "--bus", bus, "--json", "--at", sequence, "--depth",
+                               20, "--instrument", instrument).out()
+        book = json.loads(said)
+        del book["digest"]
+        return book
+
+    def test_a_book_is_the_one_that_lapwing_book_prints(self):
+        bus, _ = self.publish("es")
+        self.serve("--bus", bus)
+        self.ready()
+        stream = self.view("es")
+        found = [self.until_message(stream, lambda message: message["state"] == "live")]
+        found += [stream.read() for _ in range(4)]
+        sequences = [message["sequence"] for message in found]
+        self.assertEqual(sequences, sorted(set(sequences)))
+        for message in found:
+            self.assertEqual(list(message)[0], "conflated")
+            self.assertEqual((message["conflated"], message["lost"]), (0, 0))
+            self.assertEqual(message["directory"], bus)
+            self.assertEqual(message["head"] - message["sequence"], message["behind"])
+            book = message["book"]
+            self.assertEqual(book["seq"], message["sequence"])
+            self.assertEqual(book, self.book_at(bus, book["seq"], book["instrument_id"]))
+            ids = [line["instrument_id"] for line in message["instruments"]]
+            self.assertEqual(len(ids), message["instruments_total"])
+            self.assertIn(book["instrument_id"], ids)
+        other = next(one for one in ids if one != book["instrument_id"])
+        message = self.view(bus, instrument=other).read()
+        self.assertEqual(message["book"],
+                         self.book_at(bus, message["sequence"], other))
+        self.assertEqual({trade["instrument_id"] for trade in message["trades"]} - {other}, set())
+
+    def test_a_bus_of_other_records_shows_the_newest_of_each_key(self):
+        bus = str(self.folder / "keys")
+        self.start("publish", "publish", "--bus", bus, "--source", "kv16:records=0,keys=5",
+                   "--pace", 1000)
+        self.serve("--bus", bus)
+        self.ready()
+        message = self.until_message(self.view("keys"), lambda message: message["records"])
+        self.assertEqual((message["schema"], message["book"]), ("kv16", None))
+        numbers = [record["seq"] for record in message["records"]]
+        self.assertEqual(numbers, sorted(numbers))
+
+    def test_it_waits_for_the_next_publisher(self):
+        bus, publisher = self.publish("es")
+        self.serve("--bus", bus)
+        self.ready()
+        stream = self.view("es")
+        self.until_message(stream, lambda message: message["state"] == "live")
+        publisher.kill()
+        last = self.until_message(stream, lambda message: message["state"] == "waiting")
+        self.assertIn("the publisher ended", last["why"])
+        self.publish("es")
+        self.until_message(stream, lambda message: message["state"] == "live" and
+                           message["sequence"] > last["sequence"])
+
+    def test_what_cannot_be_viewed_is_answered_with_a_sentence(self):
+        bus, _ = self.publish("es")
+        closed, _ = self.publish("closed")
+        os.chmod(closed, 0o777)
+        self.serve("--bus", bus, "--bus", self.folder / "absent", "--bus", closed)
+        path = "/api/v1/view"
+        self.until("a reading", lambda: self.status("/api/v1/buses") == 200)
+        for query, status in (("", 400), ("?bus=", 400), ("?bus=es&depth=1", 400),
+                              ("?bus=%", 400), ("?bus=none", 404), ("?bus=/etc", 404),
+                              (f"?bus={self.folder / 'absent'}", 404), (f"?bus={closed}", 403),
+                              ("?bus=es", 426), (f"?bus={bus}", 426)):
+            found, _, text = self.ask(path + query)
+            self.assertEqual(found, status, query + ": " + text)
+            self.assertTrue(text.strip(), query)
+        self.assertEqual(self.status(path + "?bus=es", token="wrong"), 401)
+        self.assertEqual(Stream(self.connect(), path=path + "?bus=es", token="wrong").status, 401)
+        self.assertEqual(Stream(self.connect(), path=path + "?bus=es",
+                                Origin="http://evil.example").status, 403)
+        self.assertEqual(Stream(self.connect(), path=path + "?bus=none").status, 404)
+        self.assertIsNone(self.metric("lapwing_view_clients"))
+
+    def test_a_client_that_reads_nothing_is_conflated_and_counted(self):
+        bus, _ = self.publish("es")
+        self.serve("--bus", bus)
+        self.ready()
+        silent = self.view("es", small_socket(self))
+        good = self.view("es")
+        self.until("messages to be conflated",
+                   lambda: self.metric("lapwing_view_conflated_messages_total", bus="es"))
+        self.assertEqual(self.metric("lapwing_view_clients", bus="es"), 2)
+        self.assertGreater(self.metric("lapwing_view_messages_total", bus="es"), 0)
+        self.assertIsNotNone(self.metric("lapwing_view_lag_records", bus="es"))
+        self.assertEqual(good.read()["conflated"], 0)
+        self.until_message(silent, lambda message: message["conflated"])
+
+    def test_a_bus_has_one_thread_however_many_view_it(self):
+        bus, _ = self.publish("es")
+        server = self.serve("--bus", bus)
+        self.ready()
+        clients = [self.view("es"), self.view(bus), self.view("es", instrument=1)]
+        for client in clients:
+            client.read()
+        names = [pathlib.Path(task, "comm").read_text().strip()
+                 for task in pathlib.Path(f"/proc/{server.pid}/task").iterdir()]
+        self.assertEqual(names.count("lapwing-view"), 1)
         self.assertEqual(server.stop(), DONE)
 
 

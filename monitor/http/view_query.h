@@ -1,0 +1,25 @@
+// What a request for a view asks for.
+//
+// Thread safety: a pure function.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace lapwing {
+
+inline constexpr std::size_t kViewInstrumentBytesMax = 256;
+
+struct ViewQuery {
+  std::string bus;         // a directory or a name
+  std::string instrument;  // empty: none was named
+};
+
+// Of a target, "/api/v1/view?bus=es&instrument=ESH4", in the encoding of forms.
+// Errors: kInvalidArgument.
+absl::StatusOr<ViewQuery> parse_view_query(absl::string_view target);
+
+}  // namespace lapwing

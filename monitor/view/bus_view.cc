@@ -1,0 +1,272 @@
+#include "monitor/view/bus_view.h"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "lapwing/conflation.h"
+#include "lapwing/dbn.h"
+#include "lapwing/error.h"
+#include "monitor/json_text.h"
+#include "monitor/time_text.h"
+#include "monitor/view/view_books.h"
+#include "monitor/view/view_records.h"
+#include "os/kernel.h"
+#include "os/start_thread.h"
+#include "subscribers/record_identity.h"
+
+namespace lapwing {
+namespace {
+
+constexpr std::size_t kBatchRecords = 1024;
+constexpr std::uint32_t kConflatedKeysMax = 4096;
+
+constexpr char kGoneWhy[] =
+    "the publisher ended without closing the bus; the view goes on when the next one starts";
+constexpr char kClosedWhy[] =
+    "the publisher closed the bus; the view goes on when the next one starts";
+
+nlohmann::ordered_json sequence_or_null(Sequence sequence) {
+  return sequence == kNoSequence ? nlohmann::ordered_json(nullptr)
+                                 : nlohmann::ordered_json(sequence);
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<BusView>> BusView::start(BusViewOptions options, Sink sink) {
+  absl::StatusOr<UniqueFd> stop = make_eventfd();
+  if (!stop.ok()) return stop.status();
+  std::unique_ptr<BusView> view(new BusView(std::move(options), std::move(sink), *std::move(stop)));
+  const absl::Status started =
+      start_thread(view->thread_, "lapwing-view", [raw = view.get()] { raw->run(); });
+  if (!started.ok()) return started;
+  return view;
+}
+
+BusView::~BusView() {
+  if (!thread_.joinable()) return;
+  stop();
+  thread_.join();
+}
+
+bool BusView::want(const std::string& instrument) {
+  const std::lock_guard lock(mutex_);
+  if (wanted_.size() >= kViewedInstrumentsMax && !wanted_.contains(instrument)) return false;
+  wanted_.insert(instrument);
+  return true;
+}
+
+void BusView::forget(const std::string& instrument) {
+  const std::lock_guard lock(mutex_);
+  wanted_.erase(instrument);
+}
+
+void BusView::stop() {
+  signal_eventfd(stop_.get());
+}
+
+bool BusView::is_stopped() const {
+  pollfd entry{stop_.get(), POLLIN, 0};
+  return poll(&entry, 1, 0) > 0;
+}
+
+void BusView::run() {
+  due_ns_ = monotonic_ns() + kViewIntervalNs;
+  while (!is_stopped()) {
+    const absl::Status ended = follow();
+    source_.reset();
+    content_.reset();
+    if (is_stopped()) break;
+    if (errc_of(ended) == Errc::kNoJournal && !std::exchange(uses_ring_alone_, true)) continue;
+    place_ = {.state = "ended", .why = std::string(ended.message()), .lost = place_.lost};
+    const std::uint64_t again_ns = monotonic_ns() + kViewRetryNs;
+    while (!is_stopped() && monotonic_ns() < again_ns) {
+      publish();
+      wait_readable(stop_.get(), kViewIntervalNs);
+    }
+  }
+  sink_({.is_last = true});
+}
+
+// Until it is stopped, or to the end, which has a reason.
+absl::Status BusView::follow() {
+  absl::StatusOr<RecordSource> source = open();
+  if (!source.ok()) return source.status();
+  source_.emplace(*std::move(source));
+  while (!is_stopped()) {
+    const Batch batch = source_->read(room(), Deadline::at_monotonic_ns(due_ns_));
+    if (const absl::Status taken = take(batch); !taken.ok()) return taken;
+    if (is_due()) publish();
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<RecordSource> BusView::open() {
+  absl::StatusOr<BusDescription> bus = read_bus_description(options_.directory);
+  if (!bus.ok()) return bus.status();
+  bus_ = *std::move(bus);
+  const RecordIdentity records = records_of(bus_);
+  const bool has_books = records.schema == dbn::kSchemaMbo;
+  const bool has_key = records.description != nullptr && latest_key(*records.description).ok();
+  const bool has_journal = !bus_.journal_root.empty() && !uses_ring_alone_;
+  SubscriberOptions options;
+  options.directory = options_.directory;
+  options.name = "serve";
+  options.reattach = std::chrono::nanoseconds::max();
+  // So that it is said when the ring was reached again.
+  options.behind_records = static_cast<std::uint32_t>(
+      std::clamp<std::uint64_t>(bus_.capacity / 2, 1, std::numeric_limits<std::uint32_t>::max()));
+  options.on_gap = !has_journal ? OnGap::kSkip : has_books ? OnGap::kSnapshot : OnGap::kFill;
+  if (has_books) {
+    options.start = has_journal ? Start::snapshot(kFoldOrders) : Start::oldest();
+    options.start.fold_name = has_journal ? kFoldOrders : "";
+  } else if (has_key) {
+    options.start = has_journal ? Start::snapshot(kFoldLatest) : Start::oldest();
+  }
+  on_gap_ = options.on_gap;
+  if (has_books) {
+    content_ = std::make_unique<ViewBooks>(options_.directory);
+    absl::StatusOr<Subscriber> subscriber = Subscriber::open(std::move(options));
+    if (!subscriber.ok()) return subscriber.status();
+    return RecordSource(*std::move(subscriber));
+  }
+  content_ = std::make_unique<ViewRecords>();
+  absl::StatusOr<ConflatedReader> reader = ConflatedReader::open(
+      std::move(options), {.interval = std::chrono::nanoseconds(kViewIntervalNs),
+                           .keys_max = kConflatedKeysMax,
+                           .key = view_key(records.description.get())});
+  if (!reader.ok()) return reader.status();
+  return RecordSource(*std::move(reader));
+}
+
+// What is published belongs together: once it is due, record by record until it does.
+std::span<std::byte> BusView::room() {
+  if (monotonic_ns() < due_ns_ || content_->is_settled()) return rows_;
+  return std::span(rows_).first(std::min(record_bytes_, rows_.size()));
+}
+
+bool BusView::is_due() const {
+  const std::uint64_t now_ns = monotonic_ns();
+  return now_ns >= due_ns_ &&
+         (content_->is_settled() || now_ns >= after_ns(due_ns_, kViewIntervalNs));
+}
+
+absl::Status BusView::take(const Batch& batch) {
+  if (batch.result == Errc::kTooSmall) {
+    rows_.resize(kBatchRecords * batch.row_bytes);
+    record_bytes_ = batch.row_bytes;
+    return absl::OkStatus();
+  }
+  const auto rows =
+      std::span(rows_).first(std::min(rows_.size(), batch.count * std::size_t{batch.row_bytes}));
+  switch (batch.kind) {
+    case Batch::Kind::kNothing:
+      return absl::OkStatus();
+    case Batch::Kind::kEvent:
+      take_event(*batch.event);
+      return batch.event->kind == ItemKind::kEnded ? source_->status() : absl::OkStatus();
+    case Batch::Kind::kState:
+      for (std::size_t at = 0; at < rows.size(); at += batch.row_bytes) {
+        const absl::Status taken =
+            content_->take_state(rows.subspan(at, batch.row_bytes), *source_->subscriber().fold());
+        if (!taken.ok()) return taken;
+      }
+      return absl::OkStatus();
+    case Batch::Kind::kRecords:
+      break;
+  }
+  return content_->take_records(batch.first, rows, batch.row_bytes);
+}
+
+void BusView::take_event(const Event& event) {
+  const bool is_skipped = event.kind == ItemKind::kGap && on_gap_ == OnGap::kSkip;
+  content_->take_event(event, is_skipped);
+  switch (event.kind) {
+    case ItemKind::kReset:
+      place_.head = kNoSequence;
+      [[fallthrough]];
+    case ItemKind::kSession:
+      bus_.schema = event.schema;
+      record_bytes_ = event.record_bytes;
+      rows_.resize(kBatchRecords * record_bytes_);
+      place_.state = "joining";
+      place_.why.clear();
+      break;
+    case ItemKind::kCaughtUp:
+    case ItemKind::kLive:
+      place_.state = "live";
+      place_.why.clear();
+      break;
+    case ItemKind::kGap:
+      if (!is_skipped) place_.state = "filling";
+      break;
+    case ItemKind::kPublisherGone:
+    case ItemKind::kClosed:
+      place_.state = "waiting";
+      place_.why = event.kind == ItemKind::kClosed ? kClosedWhy : kGoneWhy;
+      break;
+    default:
+      break;
+  }
+}
+
+// `conflated`, which is each client's own, goes before it.
+std::string BusView::message(const std::string& instrument) {
+  nlohmann::ordered_json message = {{"version", options_.version},
+                                    {"revision", options_.revision},
+                                    {"time", time_text(wall_ns())},
+                                    {"bus", bus_.name},
+                                    {"directory", options_.directory},
+                                    {"schema", bus_.schema},
+                                    {"state", place_.state}};
+  message["why"] = nullptr;
+  if (!place_.why.empty()) message["why"] = place_.why;
+  message["sequence"] = sequence_or_null(place_.sequence);
+  message["head"] = sequence_or_null(place_.head);
+  message["behind"] = place_.behind();
+  message["lost"] = place_.lost;
+  if (content_ != nullptr) {
+    content_->add_to(message, instrument);
+  } else {
+    message["instruments"] = nlohmann::ordered_json::array();
+    message["instruments_total"] = 0;
+    message["book"] = nullptr;
+    message["trades"] = nlohmann::ordered_json::array();
+    message["records"] = nullptr;
+  }
+  return json_text(message);
+}
+
+void BusView::publish() {
+  const std::uint64_t now_ns = monotonic_ns();
+  due_ns_ = now_ns + kViewIntervalNs;
+  if (source_) {
+    const Subscriber& subscriber = source_->subscriber();
+    place_.sequence = content_->sequence();
+    place_.head = std::max({place_.head, subscriber.head(), place_.sequence});
+    place_.lost = subscriber.counters().lost;
+    content_->prepare();
+  }
+  std::set<std::string> wanted;
+  {
+    const std::lock_guard lock(mutex_);
+    wanted = wanted_;
+  }
+  std::erase_if(sent_ns_, [&](const auto& sent) { return !wanted.contains(sent.first); });
+  const bool is_new = place_ != published_;
+  published_ = place_;
+  ViewUpdate update{.behind = place_.behind()};
+  for (const std::string& instrument : wanted) {
+    const auto sent = sent_ns_.find(instrument);
+    const bool is_due =
+        sent == sent_ns_.end() || now_ns >= after_ns(sent->second, kViewSilenceNsMax);
+    if (!is_new && !is_due) continue;
+    sent_ns_[instrument] = now_ns;
+    update.messages.emplace_back(instrument,
+                                 std::make_shared<const std::string>(message(instrument)));
+  }
+  sink_(std::move(update));
+}
+
+}  // namespace lapwing

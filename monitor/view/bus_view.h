@@ -1,0 +1,120 @@
+// One bus, viewed: a thread that follows it as a subscriber and makes, every interval, a finished
+// message for each instrument that somebody wants to see. docs/monitoring.md has its keys.
+//
+// Nothing but this thread touches the bus: whatever its owner does, others do not wait. What cannot
+// be followed is tried again every kViewRetryNs.
+//
+// Thread safety: one thread, the owner's. `sink` runs in the view's thread.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "lapwing/subscriber.h"
+#include "monitor/view/view_content.h"
+#include "os/unique_fd.h"
+#include "snapshot/bus_directory.h"
+#include "subscribers/conflation/record_source.h"
+
+namespace lapwing {
+
+inline constexpr std::uint64_t kViewIntervalNs = 250'000'000;
+inline constexpr std::uint64_t kViewSilenceNsMax = 1'000'000'000;  // between two messages
+inline constexpr std::uint64_t kViewRetryNs = 10'000'000'000;
+inline constexpr std::size_t kViewedInstrumentsMax = 64;
+
+struct BusViewOptions {
+  std::string directory;
+  std::string version;
+  std::string revision;
+};
+
+struct ViewUpdate {
+  // Of each wanted instrument of which there is something new: what was asked for, and the message.
+  std::vector<std::pair<std::string, std::shared_ptr<const std::string>>> messages = {};
+  std::uint64_t behind = 0;  // records
+  bool is_last = false;      // the thread ends now
+};
+
+class BusView {
+ public:
+  // Called every kViewIntervalNs, with or without messages.
+  using Sink = std::function<void(ViewUpdate update)>;
+
+  // Errors: kLimit, kSystem.
+  static absl::StatusOr<std::unique_ptr<BusView>> start(BusViewOptions options, Sink sink);
+  BusView(const BusView&) = delete;
+  BusView& operator=(const BusView&) = delete;
+  ~BusView();  // waits for the thread's end
+
+  // A number, a symbol, or, if it is empty, whichever instrument has most records. False: so many
+  // instruments are wanted already.
+  bool want(const std::string& instrument);
+  void forget(const std::string& instrument);
+  // Asks the thread to end; its last update says that it does.
+  void stop();
+
+ private:
+  // What is known of the bus besides its records.
+  struct Place {
+    const char* state = "joining";
+    std::string why = {};
+    Sequence sequence = kNoSequence;  // the last record that the content has
+    Sequence head = kNoSequence;
+    std::uint64_t lost = 0;
+
+    std::uint64_t behind() const { return head > sequence ? head - sequence : 0; }
+    friend bool operator==(const Place&, const Place&) = default;
+  };
+
+  BusView(BusViewOptions options, Sink sink, UniqueFd stop)
+      : options_(std::move(options)), sink_(std::move(sink)), stop_(std::move(stop)) {}
+
+  void run();
+  bool is_stopped() const;
+  absl::Status follow();
+  absl::StatusOr<RecordSource> open();
+  absl::Status take(const Batch& batch);
+  void take_event(const Event& event);
+  std::span<std::byte> room();
+  bool is_due() const;
+  void publish();
+  std::string message(const std::string& instrument);
+
+  const BusViewOptions options_;
+  const Sink sink_;
+  const UniqueFd stop_;  // readable: it is to end
+  std::mutex mutex_;
+  std::set<std::string> wanted_;  // under mutex_
+
+  // The thread's.
+  bool uses_ring_alone_ = false;
+  BusDescription bus_;
+  OnGap on_gap_ = OnGap::kFill;
+  std::optional<RecordSource> source_;
+  std::unique_ptr<ViewContent> content_;
+  std::vector<std::byte> rows_;
+  std::size_t record_bytes_ = 0;
+  Place place_;
+  Place published_;
+  std::uint64_t due_ns_ = 0;
+  std::map<std::string, std::uint64_t> sent_ns_;  // of each wanted instrument
+
+  std::thread thread_;
+};
+
+}  // namespace lapwing

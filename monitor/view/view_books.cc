@@ -1,0 +1,190 @@
+#include "monitor/view/view_books.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "lapwing/error.h"
+
+namespace lapwing {
+namespace {
+
+// Another instrument is shown for the busiest where it has so many times its records: of two that
+// are as busy one stays.
+constexpr std::uint64_t kClearlyBusier = 2;
+constexpr std::uint64_t kCheckEvery = 65'536;  // records
+
+std::uint64_t book_id(std::uint16_t publisher, std::uint32_t instrument) {
+  return std::uint64_t{publisher} << 32 | instrument;
+}
+
+std::uint64_t book_id(const OrderBook& book) {
+  return book_id(book.publisher_id(), book.instrument_id());
+}
+
+nlohmann::ordered_json price_or_null(std::int64_t price) {
+  return price == dbn::kUndefPrice ? nlohmann::ordered_json(nullptr)
+                                   : nlohmann::ordered_json(price);
+}
+
+nlohmann::ordered_json best_price(const OrderBook& book, dbn::Side side) {
+  const PriceLevel* const level = book.best(side);
+  return price_or_null(level == nullptr ? dbn::kUndefPrice : level->price);
+}
+
+// What is no side is none.
+const char* side_letter(dbn::Side side) {
+  return side == dbn::Side::kAsk ? "A" : side == dbn::Side::kBid ? "B" : "N";
+}
+
+}  // namespace
+
+absl::Status ViewBooks::take_state(std::span<const std::byte> entry, const Fold& fold) {
+  const Item item{.kind = ItemKind::kState, .sequence = fold.place_of(entry), .record = entry};
+  if (!books_.take(item)) {
+    return make_error(Errc::kRecordSize, "an entry of the state is not one of the fold orders");
+  }
+  return ++unchecked_ < kCheckEvery ? absl::OkStatus() : check_limits();
+}
+
+absl::Status ViewBooks::take_records(Sequence first, std::span<const std::byte> rows,
+                                     std::size_t record_bytes) {
+  dbn::MboMsg record;
+  for (std::size_t at = 0; at < rows.size(); at += record_bytes, ++first) {
+    const auto bytes = rows.subspan(at, record_bytes);
+    if (!books_.apply(first, bytes)) {
+      return make_error(Errc::kRecordSize, absl::StrCat("the bus has records of ", record_bytes,
+                                                        " bytes, which are not ", dbn::kSchemaMbo));
+    }
+    std::memcpy(&record, bytes.data(), sizeof record);
+    Activity& activity = activity_[book_id(record.hd.publisher_id, record.hd.instrument_id)];
+    ++activity.changes;
+    if (record.action != dbn::Action::kTrade) continue;
+    activity.trades.push_back({first, record});
+    if (activity.trades.size() > kViewTrades) activity.trades.pop_front();
+  }
+  unchecked_ += rows.size() / record_bytes;
+  return unchecked_ < kCheckEvery ? absl::OkStatus() : check_limits();
+}
+
+absl::Status ViewBooks::check_limits() {
+  unchecked_ = 0;
+  if (books_.order_count() > kViewOrdersMax) {
+    return make_error(Errc::kLimit, absl::StrCat("more than ", kViewOrdersMax,
+                                                 " orders rest: they are not kept for a view; "
+                                                 "`lapwing book` shows them"));
+  }
+  if (std::max(activity_.size(), books_.books().size()) > kViewBooksMax) {
+    return make_error(Errc::kLimit,
+                      absl::StrCat("the bus has more than ", kViewBooksMax,
+                                   " books: they are not kept for a view; `lapwing book` shows "
+                                   "them"));
+  }
+  return absl::OkStatus();
+}
+
+void ViewBooks::take_event(const Event& event, bool is_skipped) {
+  if (event.kind == ItemKind::kSession || event.kind == ItemKind::kReset) {
+    format_ = BookFormat(bus_);
+  }
+  if (event.kind == ItemKind::kReset) activity_.clear();
+  if (is_skipped) {
+    books_.lose(event.gap);
+  } else {
+    books_.take(event);
+  }
+}
+
+std::uint64_t ViewBooks::changes(const OrderBook& book) const {
+  const auto found = activity_.find(book_id(book));
+  return found == activity_.end() ? 0 : found->second.changes;
+}
+
+const OrderBook* ViewBooks::busiest() {
+  const OrderBook* most = nullptr;
+  const OrderBook* before = nullptr;
+  for (const OrderBook* book : shown_) {
+    if (most == nullptr || changes(*book) > changes(*most)) most = book;
+    if (book_id(*book) == busiest_) before = book;
+  }
+  if (before != nullptr && changes(*most) < kClearlyBusier * changes(*before)) most = before;
+  if (most != nullptr) busiest_ = book_id(*most);
+  return most;
+}
+
+// Of several publishers the one with most records of it.
+const OrderBook* ViewBooks::find(const std::string& instrument) {
+  if (books_.loading()) return nullptr;
+  if (instrument.empty()) return busiest();
+  std::uint32_t number = 0;
+  if (!absl::SimpleAtoi(instrument, &number)) {
+    return books_.find_book(format_.symbols(), instrument);
+  }
+  const OrderBook* most = nullptr;
+  for (const OrderBook* book : books_.books()) {
+    if (book->instrument_id() != number) continue;
+    if (most == nullptr || changes(*book) > changes(*most)) most = book;
+  }
+  return most;
+}
+
+// A state that is being loaded is half of one.
+void ViewBooks::prepare() {
+  shown_.clear();
+  if (!books_.loading()) shown_ = books_.books();
+  std::vector<const OrderBook*> listed = shown_;
+  if (listed.size() > kViewInstrumentsMax) {
+    const auto end = listed.begin() + kViewInstrumentsMax;
+    std::ranges::nth_element(listed, end, std::greater(),
+                             [this](const OrderBook* book) { return changes(*book); });
+    listed.erase(end, listed.end());
+    std::ranges::sort(listed, {}, [](const OrderBook* book) { return book_id(*book); });
+  }
+  instruments_ = nlohmann::ordered_json::array();
+  for (const OrderBook* book : listed) {
+    const std::string symbol = format_.symbol(*book);
+    nlohmann::ordered_json line = {{"instrument_id", book->instrument_id()}};
+    line["publisher_id"] = book->publisher_id();
+    line["symbol"] = nullptr;
+    if (!symbol.empty()) line["symbol"] = symbol;
+    line["bid"] = best_price(*book, dbn::Side::kBid);
+    line["ask"] = best_price(*book, dbn::Side::kAsk);
+    line["stale"] = book->stale();
+    instruments_.push_back(std::move(line));
+  }
+}
+
+nlohmann::ordered_json ViewBooks::trades_json(const OrderBook& book) const {
+  auto trades = nlohmann::ordered_json::array();
+  const auto found = activity_.find(book_id(book));
+  if (found == activity_.end()) return trades;
+  for (const auto& [sequence, record] : found->second.trades) {
+    const std::uint64_t time = record.hd.ts_event;
+    nlohmann::ordered_json trade = {{"sequence", sequence},
+                                    {"instrument_id", record.hd.instrument_id}};
+    trade["time_ns"] = nullptr;
+    if (time != dbn::kUndefTimestamp) trade["time_ns"] = absl::StrCat(time);
+    trade["price"] = price_or_null(record.price);
+    trade["size"] = record.size;
+    trade["side"] = side_letter(record.side);
+    trades.push_back(std::move(trade));
+  }
+  return trades;
+}
+
+void ViewBooks::add_to(nlohmann::ordered_json& message, const std::string& instrument) {
+  message["instruments"] = instruments_;
+  message["instruments_total"] = shown_.size();
+  const OrderBook* const book = find(instrument);
+  message["book"] = nullptr;
+  message["trades"] = nlohmann::ordered_json::array();
+  if (book != nullptr) {
+    message["book"] = format_.object(*book, books_.sequence(), kViewDepth, /*with_digest=*/false);
+    message["trades"] = trades_json(*book);
+  }
+  message["records"] = nullptr;
+}
+
+}  // namespace lapwing
