@@ -217,7 +217,7 @@ export class RecordsPanel {
 }
 
 const kPriceField = /^(price|open|high|low|close|bid_px.*|ask_px.*)$/;
-const kTimeField = /^ts_(event|recv|out)$|_time_ns$/;
+const kTimeField = /^ts_(event|recv|out)$|^time$|_time$|time_ns$/;
 
 export function field_text(schema, field, value) {
   if (value === null || value === undefined) return "";

@@ -316,7 +316,10 @@ export class BusView {
     const more = view.instruments_total > instruments.length ?
         ` (${count_text(view.instruments_total)} instruments)` :
         "";
-    const decimals = shown ? price_decimals([shown.bid, shown.ask]) : 0;
+    const decimals = shown ?
+        price_decimals(
+            [shown.bid, shown.ask, ...(view.book?.bids ?? []).map(level => level.price)]) :
+        0;
     set_text(
         this.quote,
         shown ? `${price_text(shown.bid, decimals)} × ${price_text(shown.ask, decimals)}${more}` :

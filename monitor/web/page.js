@@ -65,7 +65,7 @@ function show() {
               Math.max(0, Math.ceil((stream.again_ms - performance.now()) / 1000))} s.` :
           "");
   document.body.classList.toggle("old", sentence !== null && newest !== null);
-  set_text(at("clock"), newest ? `${clock_text(newest.time)} UTC` : "");
+  set_text(at("clock"), newest ? clock_text(newest.time) : "");
   if (!newest) return;
   show_verdict(newest);
   at("channels_link").hidden = newest.channels === undefined;

@@ -135,6 +135,12 @@ export function connection_sentence(stream, reading, age_ms, interval_ms) {
   return null;
 }
 
+// What the server says in a few words, as a sentence.
+function sentence_of(why) {
+  if (!why) return "";
+  return why[0].toUpperCase() + why.slice(1) + (/[.!?]$/.test(why) ? "" : ".");
+}
+
 // Of the view of a bus: {text, is_old, is_bad}. `view` is its newest message, if there is one.
 export function view_sentence(stream, view, age_ms) {
   const at = view && view.sequence !== null ?
@@ -154,14 +160,10 @@ export function view_sentence(stream, view, age_ms) {
   if (!view) return {text: "Reading the bus.", is_old: false, is_bad: false};
   if (stream.state === "connecting") return old("Connecting.");
   if (view.state === "ended") {
-    return {text: `The view has ended: ${view.why}${at}`, is_old: true, is_bad: true};
+    return {...old(`The view has ended. ${sentence_of(view.why)}`.trim()), is_bad: true};
   }
   if (view.state === "waiting") {
-    return {
-      text: `The publisher is gone: ${view.why ?? "the view waits for the next one."}${at}`,
-      is_old: true,
-      is_bad: true
-    };
+    return {...old(sentence_of(view.why) || "The publisher is gone."), is_bad: true};
   }
   if (age_ms > kStaleMs) return old("The server sends no new view.");
   const lost = view.lost > 0 ? ` The view has lost ${number_of(view.lost, "record")}.` : "";

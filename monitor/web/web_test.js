@@ -249,8 +249,13 @@ test("the view says how far behind it is, and why it stands", () => {
   assert.ok(of({lost: 5}).is_bad);
   assert.match(of({state: "joining"}).text, /7 records to go/);
   assert.match(of({state: "filling"}).text, /7 records behind/);
+  assert.equal(
+      of({state: "waiting", why: "the publisher ended"}).text,
+      "The publisher ended. What is shown is as of sequence 1,200.");
   assert.match(of({state: "waiting"}).text, /publisher is gone.*sequence 1,200/);
-  assert.match(of({state: "ended", why: "the bus was removed."}).text, /removed/);
+  assert.match(
+      of({state: "ended", why: "the bus was removed."}).text,
+      /^The view has ended. The bus was removed. /);
   assert.ok(of({}, open, 5000).is_old);
   assert.match(of({}, {state: "waiting", status: 403}).text, /may not read/);
   assert.match(verdict.view_sentence(open, null, 0).text, /Reading/);

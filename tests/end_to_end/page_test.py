@@ -152,6 +152,7 @@ class Views(PageTest):
             [f"{os.environ['LAPWING_BUILD_DIR']}/tests/signals", signals, "1", "live"], self.folder,
             "signals", stdin=subprocess.PIPE)
         self.running.append(described)
+        self.addCleanup(described.process.stdin.close)
         self.until("the other bus", lambda: os.path.exists(f"{signals}/bus.json"))
         self.start("tail", "tail", "--bus", bus, "--format", "none")
         self.start("measured", "tail", "--bus", signals, "--measure", 1, "--format", "none")
@@ -266,7 +267,7 @@ class Old(PageTest):
         self.until_text(".view_status", "Sequence")
         publisher.kill()
         self.until_text("#problems", "the publisher has ended without closing")
-        self.until_text(".view_status", "publisher is gone", "as of sequence")
+        self.until_text(".view_status", "The publisher ended without closing", "as of sequence")
         self.until_page("a dimmed book", "return document.querySelector('.market.old') !== null")
         self.picture("gone")
         self.assert_clean()
