@@ -272,7 +272,8 @@ export class BusView {
     if (subscribers.some(s => s.latency?.count > 0))
       return "This server sends no histograms of ages.";
     if (subscribers.some(s => s.latency)) return "No age has been measured yet.";
-    return "No subscriber measures ages: tail, record and book do with --measure N, a program with measure_every.";
+    return "No subscriber reports ages. It needs records with a time of publishing (DBN has none), " +
+        "and --measure N of tail, record and book, or measure_every of a program.";
   }
 
   show_view() {
