@@ -4,6 +4,7 @@
 #include <toml++/toml.h>
 
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,6 +32,10 @@ class ConfigFile {
   absl::Status apply();
 
  private:
+  // What stands in the file outside of tables, or in the command's own.
+  absl::Status set_all(const toml::table& table, bool is_own);
+  // Whether that is a command that reads such files.
+  bool takes_config(const std::string& name) const;
   // Of one line of the file. Errors: kInvalidArgument.
   absl::Status set(const std::string& key, const toml::node& value);
   static absl::StatusOr<std::vector<std::string>> texts_of_flag(const std::string& key,
@@ -41,6 +46,7 @@ class ConfigFile {
 
   CLI::App& command_;
   const std::string path_;
+  std::set<std::string> seen_;
 };
 
 absl::Status ConfigFile::apply() {
@@ -52,14 +58,32 @@ absl::Status ConfigFile::apply() {
                       absl::StrCat(path_, ", line ", parsed.error().source().begin.line,
                                    " is not TOML: ", std::string(parsed.error().description())));
   }
-  for (const auto& [key, value] : parsed.table()) {
-    if (const absl::Status done = set(std::string(key.str()), value); !done.ok()) {
+  // The command's own table first: what is set already stays.
+  const toml::table& file = parsed.table();
+  if (const toml::table* own = file[command_.get_name()].as_table()) {
+    if (const absl::Status done = set_all(*own, true); !done.ok()) return done;
+  }
+  return set_all(file, false);
+}
+
+absl::Status ConfigFile::set_all(const toml::table& table, bool is_own) {
+  for (const auto& [key, value] : table) {
+    const std::string name(key.str());
+    if (!is_own && value.is_table() && takes_config(name)) continue;  // the table of a command
+    if (!seen_.insert(name).second) continue;
+    if (const absl::Status done = set(name, value); !done.ok()) {
       return make_error(
           Errc::kInvalidArgument,
           absl::StrCat(path_, ", line ", key.source().begin.line, ": ", done.message()));
     }
   }
   return absl::OkStatus();
+}
+
+bool ConfigFile::takes_config(const std::string& name) const {
+  const auto commands = command_.get_parent()->get_subcommands(
+      [&](const CLI::App* command) { return command->get_name() == name; });
+  return !commands.empty() && commands.front()->get_option_no_throw("--config") != nullptr;
 }
 
 absl::Status ConfigFile::set(const std::string& key, const toml::node& value) {

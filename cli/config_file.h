@@ -7,6 +7,9 @@
 //   resume = true
 //   host = ["md1", "md1.example.com"]   # an option that may be given several times
 //
+//   [record]                            # for this command alone; it wins over what stands above
+//   out = "es.dbn.zst"
+//
 // CLI11 2.1.2 reads a configuration file for the whole program only, and cuts a text at a `#`; so the
 // file is read here, by a parser of TOML.
 //

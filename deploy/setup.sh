@@ -33,6 +33,7 @@ packages=(
   python3-matplotlib                                   # the pictures of a benchmark's report
   python3 python3-venv ca-certificates                 # house rules; tests that need a registry
   python3-pexpect python3-pyte                         # `lapwing top` in a terminal, tested
+  systemd                                              # the units, checked
   e2fsprogs util-linux mount                           # tests that cut the power of a loop device
 )
 

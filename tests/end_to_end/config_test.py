@@ -72,7 +72,11 @@ class Config(harness.ProgramTest):
         self.refused(self.publisher_config("\ncapcity = 1024\n"), "line 4", "`capcity`",
                      "without the dashes")
         self.refused(self.publisher_config("from = \"start\"\n"), "`publish` has no option `from`")
-        self.refused("[publish]\nbus = \"x\"\n", "line 1", "`publish`")
+        self.refused("[publisher]\nbus = \"x\"\n", "line 1", "`publisher`")
+        self.refused(self.publisher_config("[publish]\ncapcity = 1\n"), "line 4", "`capcity`")
+        self.refused(self.publisher_config("[tail]\nformat = 1\n"), "line 3", "`tail`")
+        self.refused(self.publisher_config("[publish]\n[publish.record]\nx = 1\n"),
+                     "line 4", "`record`")
 
     def test_what_the_option_does_not_take_is_an_error_that_names_it(self):
         self.refused(self.publisher_config("capacity = -1\n"), "line 3", "--capacity",
@@ -118,6 +122,20 @@ class Config(harness.ProgramTest):
         folder = self.run_to_end("checkpoint", "checkpoint", "--config", self.config(
             f'bus = "{self.bus}"\nfold = "orders"\nevery = 100\nuntil-closed = true\n'
             'summary = true\n'))
+        self.assertEqual(folder.summary()["as_of"], RECORDS)
+
+    def test_one_file_serves_the_commands_of_a_bus(self):
+        out = self.folder / "copy.dbn"
+        config = self.config(
+            f'bus = "{self.bus}"\nsummary = true\n[publish]\nsummary = false\n'
+            f'source = "synthetic:records={RECORDS}"\n'
+            f'[record]\nout = "{out}"\nfrom = "start"\nuntil-closed = true\n'
+            '[checkpoint]\nfold = "orders"\nuntil-closed = true\n')
+        publisher = self.run_to_end("publish", "publish", "--config", config)
+        self.assertEqual(publisher.out(), "", "what stands in its own table wins")
+        recorder = self.run_to_end("record", "record", "--config", config)
+        self.assertEqual(recorder.summary()["records"], RECORDS)
+        folder = self.run_to_end("checkpoint", "checkpoint", "--config", config)
         self.assertEqual(folder.summary()["as_of"], RECORDS)
 
     def test_serve_takes_lists(self):

@@ -1,0 +1,99 @@
+"""The units: systemd finds nothing wrong in them, they are confined, and what they run works.
+
+Runs the program named by LAPWING_BIN. No service is started by systemd: what ExecStart= says is.
+"""
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import unittest
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parents[1] / "tests/end_to_end"))
+import harness  # noqa: E402
+
+EXPOSURE_MAX = 20  # tenths, of 100
+INSTANCE = "es"
+UNITS = sorted(HERE.glob("*.service"))
+DONE = 0
+
+
+def commands_of(unit):
+    """What ExecStart= runs, without the program."""
+    (line,) = re.findall(r"^ExecStart=/usr/bin/lapwing (.*)$", unit.read_text(), re.M)
+    return line.split()
+
+
+class Units(harness.ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.units = self.folder / "units"
+        self.units.mkdir()
+        for unit in UNITS:
+            text = unit.read_text().replace("/usr/bin/lapwing", harness.program())
+            (self.units / unit.name.replace("@.", f"@{INSTANCE}.")).write_text(text)
+
+    def analyze(self, *arguments):
+        if shutil.which("systemd-analyze") is None:
+            self.skipTest("SKIPPED: systemd-analyze is not there")
+        return subprocess.run(["systemd-analyze", *arguments], capture_output=True, text=True,
+                              env={**os.environ, "SYSTEMD_PAGER": ""}, check=False)
+
+    def test_there_is_one_for_each_service(self):
+        self.assertEqual([unit.name for unit in UNITS],
+                         ["lapwing-checkpoint@.service", "lapwing-publish@.service",
+                          "lapwing-record@.service", "lapwing-serve.service"])
+
+    def test_systemd_finds_nothing_wrong(self):
+        for unit in sorted(self.units.iterdir()):
+            done = self.analyze("verify", "--man=no", str(unit))
+            self.assertEqual((done.returncode, done.stdout + done.stderr), (DONE, ""), unit.name)
+
+    def test_a_fault_would_be_found(self):
+        unit = self.units / "lapwing-serve.service"
+        unit.write_text(unit.read_text().replace("Type=notify", "Type=notfy"))
+        self.assertIn("notfy", self.analyze("verify", "--man=no", str(unit)).stderr)
+
+    def test_they_are_confined(self):
+        for unit in sorted(self.units.iterdir()):
+            done = self.analyze("security", "--offline=true", f"--threshold={EXPOSURE_MAX}",
+                                "--no-pager", str(unit))
+            self.assertEqual(done.returncode, DONE, f"{unit.name}:\n{done.stdout[-400:]}")
+
+    def command(self, kind):
+        """The arguments of that service, with this test's folders for the machine's."""
+        (unit,) = (unit for unit in UNITS if unit.name.startswith(f"lapwing-{kind}"))
+        text = " ".join(commands_of(unit)).replace("%i", INSTANCE)
+        return text.replace("/etc/lapwing", str(self.folder)).replace(
+            "/var/lib/lapwing", str(self.folder / "lib")).split()
+
+    def test_one_file_of_options_serves_all_of_a_bus(self):
+        (self.folder / "lib" / INSTANCE).mkdir(parents=True)
+        copy = self.folder / "copy.dbn"
+        (self.folder / f"{INSTANCE}.toml").write_text(
+            '[publish]\nsource = "synthetic:records=1000"\ncapacity = 1024\n'
+            f'[record]\nout = "{copy}"\nfrom = "start"\nuntil-closed = true\n'
+            '[checkpoint]\nfold = "orders"\nuntil-closed = true\n')
+        for kind in ("publish", "record", "checkpoint"):
+            self.run_to_end(kind, *self.command(kind))
+        self.assertTrue(copy.exists())
+
+    def test_the_monitor_takes_the_options_that_are_installed(self):
+        options = (HERE / "serve.toml").read_text()
+        options = options.replace("127.0.0.1:9477", "127.0.0.1:0").replace(
+            "/var/lib/lapwing-serve", str(self.folder))
+        (self.folder / "serve.toml").write_text(options)
+        token = self.folder / "token"
+        token.touch(0o600)
+        token.write_text("t" * 64)
+        server = self.start("serve", *self.command("serve"))
+        self.until("its address", lambda: "http://" in server.out())
+        self.assertNotIn("token", server.out(), "the journal has no secret")
+        self.assertEqual(server.stop(), DONE)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
