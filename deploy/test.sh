@@ -217,6 +217,7 @@ long_stages() {
     run_script 'clang: instructions a record' bench/instructions.sh --check build/clang
   run_script 'aarch64 under qemu' tests/cross/aarch64.sh
   run_script 'the README in bare roots' tests/cross/fresh_roots.sh
+  run_script 'packages and image' deploy/packages/test.sh
 }
 
 deploy/setup.sh

@@ -4,15 +4,20 @@
 #
 #   deploy/packages/test.sh [DIR]    default: build/packages; two builds are made there
 #
-# Needs root (a chroot), deploy/setup.sh, debhelper, lintian and debootstrap, and an hour.
+# Then the container image is made of them, and publishes and is healthy. Needs root, deploy/setup.sh and
+# deploy/packages/setup.sh, and an hour. In a mount namespace of its own: nothing stays mounted.
 # Exit: 0 all passed, 1 something failed, 77 it cannot run here.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
+if ((EUID == 0)) && [[ ${1-} != --inside ]]; then
+  exec unshare --mount --propagation private "$0" --inside "$@"
+fi
+[[ ${1-} == --inside ]] && shift
 work=$(mkdir -p "${1:-build/packages}" && cd "${1:-build/packages}" && pwd) || exit 1
 skip() { printf 'SKIPPED: %s\n' "$1"; exit 77; }
 ((EUID == 0)) || skip "a chroot needs root"
-for tool in dh lintian debootstrap; do
-  command -v "$tool" >/dev/null || skip "$tool is not there: apt-get install debhelper lintian debootstrap"
+for tool in dh lintian debootstrap mmdebstrap buildah; do
+  command -v "$tool" >/dev/null || skip "$tool is not there; deploy/packages/setup.sh installs it"
 done
 passed=0 failed=0
 
@@ -51,7 +56,7 @@ listing() {
 }
 
 inside() {
-  chroot "$root" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8 "$@"
+  chroot "$root" /usr/bin/env PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8 "$@"
 }
 
 used() {  # as the services' user, in the services' folders
@@ -86,18 +91,14 @@ check 'they are built again, elsewhere' deploy/packages/build.sh "$work/second"
 check 'both builds are equal' equal_packages
 
 root=$work/root
-unmount() {
-  umount -q "$root/dev/shm" "$root/proc"
-  rm -rf --one-file-system "$root"
-}
 rm -rf --one-file-system "$root"
-trap unmount EXIT
+trap 'umount -R "$root/dev/shm" "$root/proc" 2>/dev/null; rm -rf --one-file-system "$root"' EXIT
 suite=$(. /etc/os-release && printf '%s' "$VERSION_CODENAME")
-mirror=$(apt-get indextargets --format '$(SITE)' "Release: $suite" "Created-By: Packages" | head -n 1)
-# debootstrap prefers no apt configuration of the machine, so that the chroot is bare.
+mirror=$(apt-get indextargets --format '$(REPO_URI)' | grep -v -e security -e updates | sort -u | head -n 1)
 check 'a bare Debian is made' debootstrap --variant=minbase "$suite" "$root" "$mirror" || exit 1
 mount -t proc proc "$root/proc" && mount -t tmpfs tmpfs "$root/dev/shm" || exit 1
 mkdir "$root/packages"
+cp /etc/resolv.conf "$root/etc/" 2>/dev/null
 cp "$work"/first/*.deb "$root/packages/"
 printf '#!/bin/sh\nexit 101\n' >"$root/usr/sbin/policy-rc.d"
 chmod 755 "$root/usr/sbin/policy-rc.d"
@@ -114,5 +115,31 @@ check 'dpkg purges them' inside dpkg --purge lapwing liblapwing-dev liblapwing1
 listing >"$work/after"
 check 'nothing is left' diff "$work/before" "$work/after"
 check 'nothing is left in shared memory' silent find "$root/dev/shm" -mindepth 1
+
+# podman and buildah share what they store; a name of this run alone.
+image=lapwing-test:$$
+# In one container a publisher, and the image's own HEALTHCHECK until it is content.
+healthy() {
+  buildah run --isolation=chroot "$worker" -- sh -c '
+    lapwing publish --bus "$LAPWING_BUS" --source synthetic:records=1000 --capacity 4096 --linger 600 &
+    publisher=$!
+    status=1
+    for attempt in $(seq 300); do
+      if sh -c "$1"; then status=0; break; fi
+      sleep 0.2
+    done
+    kill "$publisher"
+    wait "$publisher" || status=1
+    if sh -c "$1"; then echo "healthy without a publisher"; status=1; fi
+    exit $status' sh "$health"
+}
+if check 'the image is made' deploy/container/build.sh "$work/first" "$image"; then
+  health=$(buildah inspect --type image "$image" |
+    python3 -c 'import json, sys; print(json.load(sys.stdin)["Docker"]["config"]["Healthcheck"]["Test"][-1])')
+  worker=$(buildah from --pull-never "$image")
+  check 'its publisher is healthy, as HEALTHCHECK asks' healthy
+  buildah rm "$worker" >/dev/null
+  buildah rmi "$image" >/dev/null
+fi
 printf '%d passed, %d failed, 0 skipped\n' "$passed" "$failed"
 ((failed == 0))

@@ -19,6 +19,7 @@ MACHINE_PATHS = "|".join(
 # Links to documents are welcome; a package registry is reached through its own client's settings.
 DOCUMENTATION_HOSTS = {
     "www.apache.org",
+    "www.debian.org",  # names the format of debian/copyright
     "databento.com",
     "docs.rs",
     "en.cppreference.com",
