@@ -62,8 +62,20 @@ inside() {
   chroot "$root" /usr/bin/env PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8 "$@"
 }
 
+# A publisher that is killed leaves its ring and its announcement in shared memory.
+killed() {
+  inside sh -c '
+    $1 publish --bus /var/lib/lapwing/killed --source synthetic:records=10 --capacity 1024 --linger 600 &
+    for attempt in $(seq 300); do
+      lapwing health --bus /var/lib/lapwing/killed && break
+      sleep 0.2
+    done
+    kill -9 $! && ls -d /dev/shm/lapwing-*' sh "$1"
+}
+
 used() {  # as the services' user, in the services' folders
-  inside install -d -o lapwing -g lapwing -m 750 /var/lib/lapwing/es /var/lib/lapwing-recordings/es
+  inside install -d -o lapwing -g lapwing -m 750 /var/lib/lapwing/es /var/lib/lapwing/killed \
+    /var/lib/lapwing-recordings/es
   cat >"$root/etc/lapwing/es.toml" <<'END'
 bus = "/var/lib/lapwing/es"
 [publish]
@@ -79,6 +91,7 @@ END
     inside $lapwing record --config /etc/lapwing/es.toml &&
     inside $lapwing verify --bus /var/lib/lapwing/es &&
     inside test -s /var/lib/lapwing-recordings/es/es.dbn.zst &&
+    killed "$lapwing" &&
     inside sh -c 'lapwing --version && test -e /usr/lib/systemd/system/lapwing-publish@.service'
 }
 
