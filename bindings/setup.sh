@@ -20,10 +20,4 @@ has mono || missing+=(mono-runtime)
 for package in python3-dev python3-venv libmono-system-core4.0-cil; do
   installed "$package" || missing+=("$package")
 done
-if [[ ${#missing[@]} -eq 0 ]]; then
-  say "everything is installed"
-  exit 0
-fi
-begin_to_install "${missing[*]}"
-install_packages "${missing[@]}"
-say "ready; bindings/test.sh builds the packages and runs them"
+install_missing "ready; bindings/test.sh builds the packages and runs them" "${missing[@]}"

@@ -53,3 +53,16 @@ install_packages() {
   apt install --yes --no-install-recommends "$@" ||
     fail 1 "apt-get install failed; the lines above say which package"
 }
+
+# install_missing READY [PACKAGE…]: READY is what is said at the end.
+install_missing() {
+  local ready=$1
+  shift
+  if [[ $# -eq 0 ]]; then
+    say "everything is installed"
+    return
+  fi
+  begin_to_install "$*"
+  install_packages "$@"
+  say "$ready"
+}

@@ -9,6 +9,7 @@
 #include "lapwing/publisher.h"
 #include "publisher/publisher_set_up.h"
 #include "testing/child_process.h"
+#include "testing/process_threads.h"
 #include "testing/publisher_fixture.h"
 #include "testing/skip.h"
 #include "testing/waiting_call.h"
@@ -167,6 +168,8 @@ TEST_CASE("A program that ends closes the publishers that its statics hold") {
   const bool outlives_the_librarys = GENERATE(false, true);
   TemporaryDirectory directory;
   const PublisherSetUp options = options_for(directory);
+  // What the threads own that close the sessions of other tests, nobody frees in the child.
+  wait_until_none_is_named("lapwing-closing");
   ChildProcess child([&] {
     absl::StatusOr<Publisher> opened = open_with_seams(options);
     if (!opened.ok() || opened->publish(record_of(1)) != 1) return 1;

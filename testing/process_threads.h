@@ -62,6 +62,15 @@ inline ProcessThread thread_named(const std::string& name) {
   return {};
 }
 
+// That of a thread which is detached ends a moment after its work.
+inline void wait_until_none_is_named(const std::string& name) {
+  for (int waited_ms = 0; waited_ms < kThreadHangMs; ++waited_ms) {
+    if (threads_named(name).empty()) return;
+    ::poll(nullptr, 0, 1);
+  }
+  FAIL("a thread " << name << " does not end");
+}
+
 inline ProcessThread this_thread() {
   char name[16] = "";
   pthread_getname_np(pthread_self(), name, sizeof name);

@@ -47,5 +47,10 @@ if ! cmp -s requirements.txt "$venv/requirements.txt"; then
   cp requirements.txt "$venv/requirements.txt"
 fi
 
+# CMake takes the launcher from the environment. Paths of the clone are no part of what ccache knows it by.
+if command -v ccache >/dev/null; then
+  CCACHE_BASEDIR=$(cd ../.. && pwd)
+  export CMAKE_CXX_COMPILER_LAUNCHER=ccache CCACHE_BASEDIR CCACHE_NOHASHDIR=true
+fi
 "$venv/bin/pip" --disable-pip-version-check install --quiet --no-index --no-deps \
   --no-build-isolation --force-reinstall --config-settings=build-dir="$build/native" .

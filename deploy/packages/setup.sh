@@ -18,10 +18,4 @@ missing=()
 for package in "${packages[@]}"; do
   installed "$package" || missing+=("$package")
 done
-if [[ ${#missing[@]} -eq 0 ]]; then
-  say "everything is installed"
-  exit 0
-fi
-begin_to_install "${missing[*]}"
-install_packages "${missing[@]}"
-say "ready"
+install_missing "ready" "${missing[@]}"

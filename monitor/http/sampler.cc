@@ -1,7 +1,5 @@
 #include "monitor/http/sampler.h"
 
-#include <poll.h>
-
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
@@ -14,7 +12,7 @@
 namespace lapwing {
 
 absl::StatusOr<std::unique_ptr<Sampler>> Sampler::start(SamplerOptions options, Sink sink) {
-  absl::StatusOr<UniqueFd> stop = make_eventfd();
+  absl::StatusOr<StopEvent> stop = StopEvent::make();
   if (!stop.ok()) return stop.status();
   std::unique_ptr<Sampler> sampler(
       new Sampler(std::move(options), std::move(sink), *std::move(stop)));
@@ -26,13 +24,8 @@ absl::StatusOr<std::unique_ptr<Sampler>> Sampler::start(SamplerOptions options, 
 
 Sampler::~Sampler() {
   if (!thread_.joinable()) return;
-  signal_eventfd(stop_.get());
+  stop_.set();
   thread_.join();
-}
-
-bool Sampler::is_stopped() const {
-  pollfd entry{stop_.get(), POLLIN, 0};
-  return poll(&entry, 1, 0) > 0;
 }
 
 void Sampler::run() {
@@ -42,11 +35,11 @@ void Sampler::run() {
   absl::StatusOr<ChannelList> channels = ChannelList();
   std::uint64_t channels_again_ns = 0;
   std::uint64_t due_ns = monotonic_ns();
-  while (!is_stopped()) {
+  while (!stop_.is_set()) {
     const std::uint64_t began_ns = monotonic_ns();
     if (began_ns < due_ns) {
       monitor.sample(began_ns);
-      wait_readable(stop_.get(), std::min(kSampleNs, due_ns - began_ns));
+      stop_.wait(std::min(kSampleNs, due_ns - began_ns));
       continue;
     }
     due_ns = began_ns + options_.interval_ns;

@@ -18,7 +18,7 @@
 #include "absl/status/statusor.h"
 #include "monitor/http/snapshot.h"
 #include "monitor/metrics/bus_metrics.h"
-#include "os/unique_fd.h"
+#include "os/stop_event.h"
 
 namespace lapwing {
 
@@ -41,14 +41,13 @@ class Sampler {
   ~Sampler();  // waits for the reading under way
 
  private:
-  Sampler(SamplerOptions options, Sink sink, UniqueFd stop)
+  Sampler(SamplerOptions options, Sink sink, StopEvent stop)
       : options_(std::move(options)), sink_(std::move(sink)), stop_(std::move(stop)) {}
   void run();
-  bool is_stopped() const;
 
   const SamplerOptions options_;
   const Sink sink_;
-  const UniqueFd stop_;  // readable: it is to end
+  const StopEvent stop_;
   std::thread thread_;
 };
 

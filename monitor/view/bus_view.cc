@@ -1,7 +1,5 @@
 #include "monitor/view/bus_view.h"
 
-#include <poll.h>
-
 #include <algorithm>
 #include <limits>
 
@@ -35,7 +33,7 @@ nlohmann::ordered_json sequence_or_null(Sequence sequence) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<BusView>> BusView::start(BusViewOptions options, Sink sink) {
-  absl::StatusOr<UniqueFd> stop = make_eventfd();
+  absl::StatusOr<StopEvent> stop = StopEvent::make();
   if (!stop.ok()) return stop.status();
   std::unique_ptr<BusView> view(new BusView(std::move(options), std::move(sink), *std::move(stop)));
   const absl::Status started =
@@ -63,27 +61,22 @@ void BusView::forget(const std::string& instrument) {
 }
 
 void BusView::stop() {
-  signal_eventfd(stop_.get());
-}
-
-bool BusView::is_stopped() const {
-  pollfd entry{stop_.get(), POLLIN, 0};
-  return poll(&entry, 1, 0) > 0;
+  stop_.set();
 }
 
 void BusView::run() {
   due_ns_ = monotonic_ns() + kViewIntervalNs;
-  while (!is_stopped()) {
+  while (!stop_.is_set()) {
     const absl::Status ended = follow();
     source_.reset();
     content_.reset();
-    if (is_stopped()) break;
+    if (stop_.is_set()) break;
     if (errc_of(ended) == Errc::kNoJournal && !std::exchange(uses_ring_alone_, true)) continue;
     place_ = {.state = "ended", .why = std::string(ended.message()), .lost = place_.lost};
     const std::uint64_t again_ns = monotonic_ns() + kViewRetryNs;
-    while (!is_stopped() && monotonic_ns() < again_ns) {
+    while (!stop_.is_set() && monotonic_ns() < again_ns) {
       publish();
-      wait_readable(stop_.get(), kViewIntervalNs);
+      stop_.wait(kViewIntervalNs);
     }
   }
   sink_({.is_last = true});
@@ -94,7 +87,7 @@ absl::Status BusView::follow() {
   absl::StatusOr<RecordSource> source = open();
   if (!source.ok()) return source.status();
   source_.emplace(*std::move(source));
-  while (!is_stopped()) {
+  while (!stop_.is_set()) {
     const Batch batch = source_->read(room(), Deadline::at_monotonic_ns(due_ns_));
     if (const absl::Status taken = take(batch); !taken.ok()) return taken;
     if (is_due()) publish();

@@ -26,7 +26,7 @@
 #include "absl/status/statusor.h"
 #include "lapwing/subscriber.h"
 #include "monitor/view/view_content.h"
-#include "os/unique_fd.h"
+#include "os/stop_event.h"
 #include "snapshot/bus_directory.h"
 #include "subscribers/conflation/record_source.h"
 
@@ -81,11 +81,10 @@ class BusView {
     friend bool operator==(const Place&, const Place&) = default;
   };
 
-  BusView(BusViewOptions options, Sink sink, UniqueFd stop)
+  BusView(BusViewOptions options, Sink sink, StopEvent stop)
       : options_(std::move(options)), sink_(std::move(sink)), stop_(std::move(stop)) {}
 
   void run();
-  bool is_stopped() const;
   absl::Status follow();
   absl::StatusOr<RecordSource> open();
   absl::Status take(const Batch& batch);
@@ -97,7 +96,7 @@ class BusView {
 
   const BusViewOptions options_;
   const Sink sink_;
-  const UniqueFd stop_;  // readable: it is to end
+  const StopEvent stop_;
   std::mutex mutex_;
   std::set<std::string> wanted_;  // under mutex_
 

@@ -97,8 +97,8 @@ struct FeedWait {
   std::function<void()> tick = {};
 };
 
-// next(), which waits for as long as there is nothing yet. Errors: those of next(); kClosed once
-// `stop_fd` is readable while it waits.
+// next(), which waits for as long as there is nothing yet. Errors: those of next(); kClosed where
+// `stop_fd` has become readable.
 absl::StatusOr<FeedBatch> await_batch(Feed& feed, const FeedWait& wait = {});
 
 // Passes over the feed's first `count` records and returns the rest of the batch in which that

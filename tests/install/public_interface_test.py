@@ -8,7 +8,6 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 import unittest
 from pathlib import Path
 
@@ -24,10 +23,10 @@ JOBS = len(os.sched_getaffinity(0))
 
 def compile_alone(compiler, source):
     """What the compiler has to say of it; empty: nothing."""
-    # ccache knows the source by its name from the folder, whatever that is called.
-    done = subprocess.run([*LAUNCHER, compiler, *FLAGS, f"-I{ROOT}/include", source.name],
-                          cwd=source.parent, env={**os.environ, "CCACHE_NOHASHDIR": "true"},
-                          capture_output=True, text=True, check=False)
+    # With names that every clone has alike, so that ccache knows what another one compiled.
+    done = subprocess.run([*LAUNCHER, compiler, *FLAGS, "-Iinclude", os.path.relpath(source, ROOT)], cwd=ROOT,
+                          env={**os.environ, "CCACHE_NOHASHDIR": "true"}, capture_output=True,
+                          text=True, check=False)
     return "" if done.returncode == 0 else done.stderr
 
 
@@ -40,15 +39,17 @@ def snippets(document):
 
 class PublicInterface(unittest.TestCase):
     def setUp(self):
-        self.folder = tempfile.TemporaryDirectory()
-        self.addCleanup(self.folder.cleanup)
+        build = Path(os.environ.get("LAPWING_BUILD_DIR", ROOT / "build"))
+        self.folder = build / "public_interface" / self._testMethodName
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.addCleanup(shutil.rmtree, self.folder)
 
     def check(self, texts):
         """Compiles each text, by its name, with each compiler: as many at a time as there are cores."""
         with concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
             said = {}
             for number, (name, text) in enumerate(texts.items()):
-                source = Path(self.folder.name, f"source{number}.cc")
+                source = self.folder / f"source{number}.cc"
                 source.write_text(text, encoding="utf-8")
                 for compiler in COMPILERS:
                     said[name, compiler] = pool.submit(compile_alone, compiler, source)
