@@ -96,7 +96,7 @@ int read_once(const TopOptions& options) {
   sample_until(monitor, monotonic_ns() + options.interval_ns);
   const MachineReading reading = monitor.read(monotonic_ns(), wall_ns());
   if (options.json) {
-    std::cout << json_text(machine_json(reading)) << '\n';
+    std::cout << json_text(machine_json(reading, gather_channel_status())) << '\n';
   } else {
     print_reading(reading);
   }
@@ -109,7 +109,8 @@ int print_lines(const TopOptions& options) {
        due = std::max(due + options.interval_ns, monotonic_ns())) {
     sample_until(monitor, due);
     if (stop_requested()) break;
-    std::cout << json_text(machine_json(monitor.read(monotonic_ns(), wall_ns()))) << '\n';
+    const MachineReading reading = monitor.read(monotonic_ns(), wall_ns());
+    std::cout << json_text(machine_json(reading, gather_channel_status())) << '\n';
     if (const absl::Status written = flush_output(); !written.ok()) return fail(written);
   }
   return kExitDone;

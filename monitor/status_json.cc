@@ -1,11 +1,13 @@
 #include "monitor/status_json.h"
 
+#include <algorithm>
 #include <array>
 #include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "bus/control/drop_log.h"
 #include "monitor/publisher_state.h"
 #include "monitor/time_text.h"
@@ -315,12 +317,26 @@ nlohmann::ordered_json buses_json(const FoundBuses& found, const std::vector<Bus
           {"beyond_limit", found.beyond_limit}};
 }
 
-nlohmann::ordered_json machine_json(const MachineReading& reading) {
-  return {{"time", time_text(reading.wall_ns)},
-          {"buses", list_json(reading.buses, reading_json)},
-          {"not_trusted", reading.not_trusted},
-          {"not_permitted", reading.not_permitted},
-          {"beyond_limit", reading.beyond_limit}};
+nlohmann::ordered_json machine_json(const MachineReading& reading,
+                                    const absl::StatusOr<ChannelList>& channels) {
+  Json json = {{"time", time_text(reading.wall_ns)},
+               {"buses", list_json(reading.buses, reading_json)},
+               {"not_trusted", reading.not_trusted},
+               {"not_permitted", reading.not_permitted},
+               {"beyond_limit", reading.beyond_limit}};
+  if (!channels.ok()) {
+    json["channels"] = nullptr;
+    json["channels_why"] = channels.status().message();
+    return json;
+  }
+  const std::size_t shown = std::min(channels->channels.size(), kChannelsShown);
+  json["channels"] = Json::array();
+  for (const ChannelStatus& channel : absl::MakeSpan(channels->channels).first(shown)) {
+    json["channels"].push_back(channel_json(channel));
+  }
+  json["channels_total"] = channels->channels.size();
+  json["processes_not_looked_at"] = channels->processes_not_looked_at;
+  return json;
 }
 
 nlohmann::ordered_json events_json(const BusEvents& events) {

@@ -15,6 +15,9 @@
 
 namespace lapwing {
 
+// A reading is made each second and kept in memory for each client.
+inline constexpr std::size_t kChannelsShown = 1'024;
+
 // A bus that was found, and its ring or why it cannot be read.
 struct BusLine {
   FoundBus bus;
@@ -26,7 +29,10 @@ nlohmann::ordered_json bus_json(const BusStatus& bus);
 nlohmann::ordered_json events_json(const BusEvents& events);
 nlohmann::ordered_json publisher_json(const PublisherStatus& publisher);
 nlohmann::ordered_json channels_json(const ChannelList& list);
-nlohmann::ordered_json machine_json(const MachineReading& reading);
+// `channels` is null with `channels_why` where they could not be read. Of more than kChannelsShown,
+// the first by path.
+nlohmann::ordered_json machine_json(const MachineReading& reading,
+                                    const absl::StatusOr<ChannelList>& channels);
 nlohmann::ordered_json findings_json(const std::vector<Finding>& findings);
 
 }  // namespace lapwing

@@ -52,7 +52,7 @@ void Sampler::run() {
     auto snapshot = std::make_shared<Snapshot>();
     nlohmann::ordered_json json = {{"version", options_.metrics.version},
                                    {"revision", options_.metrics.revision}};
-    json.update(machine_json(reading));
+    json.update(machine_json(reading, channels));
     snapshot->json = json_text(json);
     snapshot->metrics = bus_metrics_text(reading, channels, counts, options_.metrics, names);
     for (const BusReading& bus : reading.buses) {

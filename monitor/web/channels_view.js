@@ -3,8 +3,6 @@ import {quiet_count} from "./buses_view.js";
 import {number_column, panel, set_text, Table, text_column} from "./dom.js";
 import {count_text, duration_text} from "./numbers.js";
 
-const kSides = ["A", "B"];
-
 export class ChannelsView {
   constructor() {
     const shell = panel("Channels");
@@ -21,11 +19,15 @@ export class ChannelsView {
   }
 
   show(readings) {
-    const list = readings.newest.channels?.channels ?? [];
-    set_text(this.note, list.length ? "" : "none");
+    const {channels, channels_total, channels_why} = readings.newest;
+    const list = channels ?? [];
+    set_text(this.note, channels === null ? channels_why :
+        list.length < channels_total ? `${list.length} of ${channels_total}` :
+        list.length ? "" : "none");
     this.table.show(list.flatMap(channel => channel.directions.map(direction => {
-      const sender = channel.sides[direction.sender];
-      const receiver = direction.receiver === undefined ? null : channel.sides[direction.receiver];
+      const side_of = pid => channel.sides.find(side => side.pid === pid);
+      const sender = side_of(direction.sender);
+      const receiver = side_of(direction.receiver);
       const stopped = [sender, receiver].find(side => side?.stopped);
       const bytes = direction.frame_bytes_in_flight;
       return {
@@ -33,7 +35,7 @@ export class ChannelsView {
         class: stopped ? "needs_a_person" : "",
         cells: [
           channel.path, duration_text(channel.age_seconds * 1e9),
-          side_text(sender, direction.sender), side_text(receiver, 1 - direction.sender),
+          side_text(sender), side_text(receiver),
           stopped ? {text: "STOPPED", class: "bad"} : sender?.state ?? "–",
           count_text(direction.messages_sent), quiet_count(direction.messages_in_flight ?? null),
           quiet_count(bytes ?? null),
@@ -47,6 +49,6 @@ export class ChannelsView {
   destroy() {}
 }
 
-function side_text(side, index) {
-  return side ? `${side.name || kSides[index]} (${side.pid})` : "nobody";
+function side_text(side) {
+  return side ? `${side.name} (${side.pid})`.trim() : "nobody";
 }

@@ -68,7 +68,6 @@ function show() {
   set_text(at("clock"), newest ? clock_text(newest.time) : "");
   if (!newest) return;
   show_verdict(newest);
-  at("channels_link").hidden = newest.channels === undefined;
   const bad_events =
       newest.buses.flatMap(bus => bus.events ?? []).filter(verdict.is_bad_event).length;
   at("events_bad").hidden = bad_events === 0;
@@ -154,7 +153,7 @@ const kKeys = {
     location.hash = "#events";
   },
   c: () => {
-    if (!at("channels_link").hidden) location.hash = "#channels";
+    location.hash = "#channels";
   },
   j: () => next_bus(1),
   k: () => next_bus(-1),
