@@ -99,8 +99,12 @@ std::string local_address_of(int fd) {
     inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in*>(&storage)->sin_addr, text,
               sizeof text);
   } else if (storage.ss_family == AF_INET6) {
-    inet_ntop(AF_INET6, &reinterpret_cast<const sockaddr_in6*>(&storage)->sin6_addr, text,
-              sizeof text);
+    const in6_addr& address = reinterpret_cast<const sockaddr_in6*>(&storage)->sin6_addr;
+    if (IN6_IS_ADDR_V4MAPPED(&address)) {  // a client of [::] by IPv4 names it so in Host
+      inet_ntop(AF_INET, &address.s6_addr[12], text, sizeof text);
+    } else {
+      inet_ntop(AF_INET6, &address, text, sizeof text);
+    }
   }
   return text;
 }

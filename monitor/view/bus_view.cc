@@ -6,6 +6,7 @@
 #include "lapwing/conflation.h"
 #include "lapwing/dbn.h"
 #include "lapwing/error.h"
+#include "monitor/bus_status.h"
 #include "monitor/json_text.h"
 #include "monitor/time_text.h"
 #include "monitor/view/view_books.h"
@@ -21,13 +22,21 @@ constexpr std::size_t kBatchRecords = 1024;
 constexpr std::uint32_t kConflatedKeysMax = 4096;
 
 constexpr char kGoneWhy[] =
-    "the publisher ended without closing the bus; the view goes on when the next one starts";
+    "the publisher ended without closing the bus, or has not moved for 5 s; the view goes on when "
+    "it "
+    "does, or when the next one starts";
 constexpr char kClosedWhy[] =
     "the publisher closed the bus; the view goes on when the next one starts";
 
 nlohmann::ordered_json sequence_or_null(Sequence sequence) {
   return sequence == kNoSequence ? nlohmann::ordered_json(nullptr)
                                  : nlohmann::ordered_json(sequence);
+}
+
+// kNoSequence: it has no ring now, or no record yet.
+Sequence head_of(const std::string& directory) {
+  const absl::StatusOr<RingStatus> ring = read_ring_status(directory);
+  return ring.ok() ? ring->head : kNoSequence;
 }
 
 }  // namespace
@@ -66,14 +75,23 @@ void BusView::stop() {
 
 void BusView::run() {
   due_ns_ = monotonic_ns() + kViewIntervalNs;
+  std::uint64_t retry_ns = kViewRetryNs;
   while (!stop_.is_set()) {
     const absl::Status ended = follow();
+    lost_before_ = place_.lost;
     source_.reset();
     content_.reset();
     if (stop_.is_set()) break;
+    if (std::exchange(is_another_, false)) {
+      uses_ring_alone_ = false;
+      retry_ns = kViewRetryNs;
+      continue;
+    }
     if (errc_of(ended) == Errc::kNoJournal && !std::exchange(uses_ring_alone_, true)) continue;
     place_ = {.state = "ended", .why = std::string(ended.message()), .lost = place_.lost};
-    const std::uint64_t again_ns = monotonic_ns() + kViewRetryNs;
+    const bool is_costly = errc_of(ended) == Errc::kLimit;
+    const std::uint64_t again_ns = monotonic_ns() + retry_ns;
+    retry_ns = is_costly ? std::min(2 * retry_ns, kViewRetryNsMax) : kViewRetryNs;
     while (!stop_.is_set() && monotonic_ns() < again_ns) {
       publish();
       stop_.wait(kViewIntervalNs);
@@ -87,18 +105,37 @@ absl::Status BusView::follow() {
   absl::StatusOr<RecordSource> source = open();
   if (!source.ok()) return source.status();
   source_.emplace(*std::move(source));
-  while (!stop_.is_set()) {
-    const Batch batch = source_->read(room(), Deadline::at_monotonic_ns(due_ns_));
+  while (!stop_.is_set() && !is_another_) {
+    // Once it is due, the rest of what belongs together is waited for.
+    const std::uint64_t until_ns =
+        monotonic_ns() < due_ns_ ? due_ns_ : after_ns(due_ns_, kViewIntervalNs);
+    const Batch batch = source_->read(room(), Deadline::at_monotonic_ns(until_ns));
     if (const absl::Status taken = take(batch); !taken.ok()) return taken;
     if (is_due()) publish();
   }
   return absl::OkStatus();
 }
 
+// How a bus is followed, and what is shown of it, depends on its records and its journal: where the
+// next publisher has others, it is opened again.
+bool BusView::is_another_bus() const {
+  const absl::StatusOr<BusDescription> now = read_bus_description(options_.directory);
+  if (!now.ok()) return false;
+  if (uses_ring_alone_ && now->session_id != bus_.session_id) return true;
+  const RecordIdentity before = records_of(bus_);
+  const RecordIdentity records = records_of(*now);
+  const auto text_of = [](const RecordIdentity& identity) {
+    return identity.description == nullptr ? "" : identity.description->text();
+  };
+  return now->journal_root != bus_.journal_root || records.schema != before.schema ||
+         text_of(records) != text_of(before);
+}
+
 absl::StatusOr<RecordSource> BusView::open() {
   absl::StatusOr<BusDescription> bus = read_bus_description(options_.directory);
   if (!bus.ok()) return bus.status();
   bus_ = *std::move(bus);
+  schema_ = bus_.schema;
   const RecordIdentity records = records_of(bus_);
   const bool has_books = records.schema == dbn::kSchemaMbo;
   const bool has_key = records.description != nullptr && latest_key(*records.description).ok();
@@ -116,6 +153,10 @@ absl::StatusOr<RecordSource> BusView::open() {
     options.start.fold_name = has_journal ? kFoldOrders : "";
   } else if (has_key) {
     options.start = has_journal ? Start::snapshot(kFoldLatest) : Start::oldest();
+  } else if (!has_journal) {
+    options.start = Start::oldest();
+  } else if (const Sequence head = head_of(options_.directory); head != kNoSequence) {
+    options.start = Start::at(head);  // so that it is shown before the next one comes
   }
   on_gap_ = options.on_gap;
   if (has_books) {
@@ -180,19 +221,22 @@ void BusView::take_event(const Event& event) {
       place_.head = kNoSequence;
       [[fallthrough]];
     case ItemKind::kSession:
-      bus_.schema = event.schema;
+      schema_ = event.schema;
       record_bytes_ = event.record_bytes;
       rows_.resize(kBatchRecords * record_bytes_);
       place_.state = "joining";
       place_.why.clear();
+      is_another_ = is_another_bus();
       break;
-    case ItemKind::kCaughtUp:
     case ItemKind::kLive:
       place_.state = "live";
       place_.why.clear();
       break;
     case ItemKind::kGap:
       if (!is_skipped) place_.state = "filling";
+      break;
+    case ItemKind::kBehind:
+      place_.state = "filling";
       break;
     case ItemKind::kPublisherGone:
     case ItemKind::kClosed:
@@ -211,7 +255,7 @@ std::string BusView::message(const std::string& instrument) {
                                     {"time", time_text(wall_ns())},
                                     {"bus", bus_.name},
                                     {"directory", options_.directory},
-                                    {"schema", bus_.schema},
+                                    {"schema", schema_},
                                     {"state", place_.state}};
   message["why"] = nullptr;
   if (!place_.why.empty()) message["why"] = place_.why;
@@ -238,7 +282,7 @@ void BusView::publish() {
     const Subscriber& subscriber = source_->subscriber();
     place_.sequence = content_->sequence();
     place_.head = std::max({place_.head, subscriber.head(), place_.sequence});
-    place_.lost = subscriber.counters().lost;
+    place_.lost = lost_before_ + subscriber.counters().lost;
     content_->prepare();
   }
   std::set<std::string> wanted;

@@ -35,6 +35,8 @@ namespace lapwing {
 inline constexpr std::uint64_t kViewIntervalNs = 250'000'000;
 inline constexpr std::uint64_t kViewSilenceNsMax = 1'000'000'000;  // between two messages
 inline constexpr std::uint64_t kViewRetryNs = 10'000'000'000;
+// Of what a limit has ended, which reads all of it again: twice as long each time, up to this.
+inline constexpr std::uint64_t kViewRetryNsMax = 600'000'000'000;
 inline constexpr std::size_t kViewedInstrumentsMax = 64;
 
 struct BusViewOptions {
@@ -86,6 +88,7 @@ class BusView {
 
   void run();
   absl::Status follow();
+  bool is_another_bus() const;
   absl::StatusOr<RecordSource> open();
   absl::Status take(const Batch& batch);
   void take_event(const Event& event);
@@ -101,8 +104,11 @@ class BusView {
   std::set<std::string> wanted_;  // under mutex_
 
   // The thread's.
-  bool uses_ring_alone_ = false;
-  BusDescription bus_;
+  bool uses_ring_alone_ = false;   // the journal that bus.json names is not there
+  bool is_another_ = false;        // the bus is no longer what it was opened as
+  std::uint64_t lost_before_ = 0;  // by the subscribers before this one
+  BusDescription bus_;             // as it was opened
+  std::string schema_;
   OnGap on_gap_ = OnGap::kFill;
   std::optional<RecordSource> source_;
   std::unique_ptr<ViewContent> content_;
