@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
-#include "absl/types/span.h"
 #include "bus/control/drop_log.h"
 #include "monitor/publisher_state.h"
 #include "monitor/time_text.h"
@@ -331,7 +331,7 @@ nlohmann::ordered_json machine_json(const MachineReading& reading,
   }
   const std::size_t shown = std::min(channels->channels.size(), kChannelsShown);
   json["channels"] = Json::array();
-  for (const ChannelStatus& channel : absl::MakeSpan(channels->channels).first(shown)) {
+  for (const ChannelStatus& channel : std::span(channels->channels).first(shown)) {
     json["channels"].push_back(channel_json(channel));
   }
   json["channels_total"] = channels->channels.size();

@@ -15,7 +15,7 @@
 
 namespace lapwing {
 
-// A reading is made each second and kept in memory for each client.
+// Any user can open channels: without a limit they would make every reading long.
 inline constexpr std::size_t kChannelsShown = 1'024;
 
 // A bus that was found, and its ring or why it cannot be read.

@@ -22,9 +22,8 @@ constexpr std::size_t kBatchRecords = 1024;
 constexpr std::uint32_t kConflatedKeysMax = 4096;
 
 constexpr char kGoneWhy[] =
-    "the publisher ended without closing the bus, or has not moved for 5 s; the view goes on when "
-    "it "
-    "does, or when the next one starts";
+    "the publisher ended without closing the bus, or is stopped; the view goes on with it, or with "
+    "the next one";
 constexpr char kClosedWhy[] =
     "the publisher closed the bus; the view goes on when the next one starts";
 
@@ -78,7 +77,7 @@ void BusView::run() {
   std::uint64_t retry_ns = kViewRetryNs;
   while (!stop_.is_set()) {
     const absl::Status ended = follow();
-    lost_before_ = place_.lost;
+    if (source_) lost_before_ += source_->subscriber().counters().lost;
     source_.reset();
     content_.reset();
     if (stop_.is_set()) break;
@@ -88,7 +87,7 @@ void BusView::run() {
       continue;
     }
     if (errc_of(ended) == Errc::kNoJournal && !std::exchange(uses_ring_alone_, true)) continue;
-    place_ = {.state = "ended", .why = std::string(ended.message()), .lost = place_.lost};
+    place_ = {.state = "ended", .why = std::string(ended.message()), .lost = lost_before_};
     const bool is_costly = errc_of(ended) == Errc::kLimit;
     const std::uint64_t again_ns = monotonic_ns() + retry_ns;
     retry_ns = is_costly ? std::min(2 * retry_ns, kViewRetryNsMax) : kViewRetryNs;
@@ -100,7 +99,7 @@ void BusView::run() {
   sink_({.is_last = true});
 }
 
-// Until it is stopped, or to the end, which has a reason.
+// Until it is stopped, or the bus is another one, or to the end, which has a reason.
 absl::Status BusView::follow() {
   absl::StatusOr<RecordSource> source = open();
   if (!source.ok()) return source.status();

@@ -35,7 +35,7 @@ namespace lapwing {
 inline constexpr std::uint64_t kViewIntervalNs = 250'000'000;
 inline constexpr std::uint64_t kViewSilenceNsMax = 1'000'000'000;  // between two messages
 inline constexpr std::uint64_t kViewRetryNs = 10'000'000'000;
-// Of what a limit has ended, which reads all of it again: twice as long each time, up to this.
+// A view that a limit ended would read everything again, only to end there: its pause doubles.
 inline constexpr std::uint64_t kViewRetryNsMax = 600'000'000'000;
 inline constexpr std::size_t kViewedInstrumentsMax = 64;
 

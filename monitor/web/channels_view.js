@@ -19,11 +19,8 @@ export class ChannelsView {
   }
 
   show(readings) {
-    const {channels, channels_total, channels_why} = readings.newest;
-    const list = channels ?? [];
-    set_text(this.note, channels === null ? channels_why :
-        list.length < channels_total ? `${list.length} of ${channels_total}` :
-        list.length ? "" : "none");
+    const list = readings.newest.channels ?? [];
+    set_text(this.note, note_of(readings.newest));
     this.table.show(list.flatMap(channel => channel.directions.map(direction => {
       const side_of = pid => channel.sides.find(side => side.pid === pid);
       const sender = side_of(direction.sender);
@@ -47,6 +44,12 @@ export class ChannelsView {
   }
 
   destroy() {}
+}
+
+function note_of({channels, channels_total, channels_why}) {
+  if (channels === null) return channels_why;
+  if (channels.length === 0) return "none";
+  return channels.length < channels_total ? `${channels.length} of ${channels_total}` : "";
 }
 
 function side_text(side) {

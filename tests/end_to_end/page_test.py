@@ -272,6 +272,22 @@ class Old(PageTest):
         self.picture("gone")
         self.assert_clean()
 
+    def test_who_sends_to_whom(self):
+        path = str(self.folder / "orders.sock")
+        receiver = self.start("receiver", "pipe", "--listen", path, "--receive")
+        sender = self.start("sender", "pipe", "--connect", path, *harness.WITH_PATIENCE, "--send",
+                            stdin=subprocess.PIPE)
+        self.addCleanup(sender.process.stdin.close)
+        self.serve()
+        self.open("channels")
+        self.until_page("the channel", """
+            const rows = [...document.querySelectorAll('table[aria-label=Channels] tbody tr')];
+            const row = rows.find(row => row.cells[0].textContent === arguments[0]);
+            return row && row.cells[2].textContent.includes(`(${arguments[1]})`) &&
+                row.cells[3].textContent.includes(`(${arguments[2]})`)""",
+            path, sender.pid, receiver.pid)
+        self.assert_clean()
+
     def test_a_server_that_stands_or_is_gone(self):
         bus, _ = self.publish("es")
         server = self.serve("--bus", bus)
