@@ -88,15 +88,15 @@ function(lapwing_register_test name tier timeout)
 endfunction()
 
 # lapwing_test(NAME TIER tier SOURCES a_test.cc [DEPENDS lapwing_bus ...] [LABELS l]
-#              [TIMEOUT seconds] [PROCESSORS 2])
+#              [TIMEOUT seconds] [ALONE])
 # One Catch2 program and one ctest entry. A ctest timeout only ends a hang; no test measures time.
-# PROCESSORS: two processes that spin for each other; beside another test they would take far
-# longer.
+# ALONE: two processes that spin for each other; beside another test they would take far longer, or
+# never get as far as sleeping.
 function(lapwing_test name)
   if(NOT LAPWING_BUILD_TESTS)
     return()
   endif()
-  cmake_parse_arguments(arg "" "TIER;TIMEOUT;PROCESSORS" "SOURCES;DEPENDS;LABELS" ${ARGN})
+  cmake_parse_arguments(arg "ALONE" "TIER;TIMEOUT" "SOURCES;DEPENDS;LABELS" ${ARGN})
   if(NOT "slow" IN_LIST arg_LABELS)
     list(APPEND arg_LABELS unit)
   endif()
@@ -108,8 +108,8 @@ function(lapwing_test name)
   endif()
   add_test(NAME ${name} COMMAND ${name} --order rand)
   lapwing_register_test(${name} "${arg_TIER}" "${arg_TIMEOUT}" ${arg_LABELS})
-  if(arg_PROCESSORS)
-    set_tests_properties(${name} PROPERTIES PROCESSORS ${arg_PROCESSORS})
+  if(arg_ALONE)
+    set_tests_properties(${name} PROPERTIES RUN_SERIAL TRUE)
   endif()
   foreach(label IN LISTS arg_LABELS)
     if(NOT label IN_LIST LAPWING_TEST_LABELS)
