@@ -115,9 +115,11 @@ struct HelloFrame {
   char name[64];
   std::uint32_t version;      // the newest that the client speaks; 0: 1
   std::uint32_t min_version;  // the oldest; 0: 1
+  std::uint32_t observes;     // 1: its gaps and losses do not count as the bus's
+  std::uint32_t reserved;
 };
 inline constexpr std::size_t kHelloBytesFirst = 96;
-static_assert(sizeof(HelloFrame) == 104);
+static_assert(sizeof(HelloFrame) == 112);
 static_assert(offsetof(HelloFrame, abi_version) == 16);
 static_assert(offsetof(HelloFrame, role) == 20);
 static_assert(offsetof(HelloFrame, pid) == 24);
@@ -125,6 +127,7 @@ static_assert(offsetof(HelloFrame, may_park) == 28);
 static_assert(offsetof(HelloFrame, name) == 32);
 static_assert(offsetof(HelloFrame, version) == 96);
 static_assert(offsetof(HelloFrame, min_version) == 100);
+static_assert(offsetof(HelloFrame, observes) == 104);
 
 struct WelcomeFrame {
   FrameHeader header;

@@ -18,6 +18,7 @@ BusSearch::BusSearch(const SubscriberOptions& options)
   client_options_.role = ClientRole::kSubscriber;
   client_options_.name = options.name;
   client_options_.may_park = may_park(options.wait);
+  client_options_.observes = options.observes;
 }
 
 void BusSearch::start(LeftSession left) {

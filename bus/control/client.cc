@@ -90,6 +90,7 @@ absl::Status ControlClient::say_hello(const ClientOptions& options, std::uint64_
   hello.role = options.role;
   hello.pid = static_cast<std::uint32_t>(getpid());
   hello.may_park = options.may_park ? 1 : 0;
+  hello.observes = options.observes ? 1 : 0;
   set_text(hello.name, options.name);
   hello.version = kControlVersion;
   hello.min_version = kClientVersionMin;

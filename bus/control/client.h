@@ -26,6 +26,7 @@ struct ClientOptions {
   ClientRole role = ClientRole::kSubscriber;
   std::string name;  // shown by `lapwing subscribers`: 63 bytes of UTF-8
   bool may_park = false;
+  bool observes = false;  // its gaps and losses do not count as the bus's
 };
 
 // The answer to a flush request.

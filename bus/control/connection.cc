@@ -144,6 +144,7 @@ void ControlConnection::on_hello(const HelloFrame& hello) {
   name_ = printable(get_text(hello.name));
   role_ = hello.role;
   may_park_ = hello.may_park != 0;
+  observes_ = hello.observes != 0;
   // The kernel does not know the pid of a peer in another pid namespace; then its own word must do.
   if (pid_ == 0) pid_ = hello.pid;
   server_->count_subscriber(*this);
@@ -180,7 +181,7 @@ void ControlConnection::on_report(const ReportFrame& report) {
   if (report.state < ClientState::kJoining || report.state > ClientState::kStopped) {
     return violation("a Report with an unknown state");
   }
-  count_losses(report);
+  if (!observes_) count_losses(report);
   report_ = report;
   reported_wall_ns_ = wall_ns();
 }

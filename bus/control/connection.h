@@ -140,6 +140,7 @@ class ControlConnection {
   std::string name_;
   ClientRole role_ = ClientRole::kTool;
   bool may_park_ = false;
+  bool observes_ = false;
   std::uint32_t pid_ = 0;
   ReportFrame report_{};
   std::uint64_t reported_wall_ns_ = 0;  // 0: no report has come

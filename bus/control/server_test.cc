@@ -247,6 +247,23 @@ TEST_CASE("Losses are summed over all subscribers, but for what they had before 
   CHECK(server.server->lost_reported() == 23);
 }
 
+TEST_CASE("The losses of one that only shows records are in its row, not in the sum or an event") {
+  TestServer server;
+  HelloFrame hello = hello_frame("page");
+  hello.observes = 1;
+  BareClient page = greeted(server, hello);
+  ReportFrame frame = report_frame(1);
+  frame.gaps = 3;
+  frame.lost = 15;
+  REQUIRE(page.send(frame));
+  server.settle();
+  CHECK(server.server->gaps_reported() == 0);
+  CHECK(server.server->lost_reported() == 0);
+  CHECK(server.server->events().newest() == 1);  // that it came
+  REQUIRE(server.server->subscribers().size() == 1);
+  CHECK(server.server->subscribers().front().lost == 15);
+}
+
 TEST_CASE("The ages that a subscriber reports stand behind it in the list, and others have none") {
   TestServer server;
   BareClient measures = greeted(server, hello_frame("measures"));

@@ -187,6 +187,9 @@ struct SubscriberOptions {
   // How long a journal file that is not there is asked for again, before its records are lost.
   std::chrono::nanoseconds missing_file_grace = std::chrono::seconds(2);
   ThreadPlacement threads = {};  // of the library's own: fd() starts the only one
+  // It only shows records to people: its gaps and losses are in its own row of `lapwing
+  // subscribers`, and count neither in the bus's totals nor among its events.
+  bool observes = false;
 };
 
 enum class ItemKind : std::uint32_t {

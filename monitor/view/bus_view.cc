@@ -141,6 +141,7 @@ absl::StatusOr<RecordSource> BusView::open() {
   const bool has_journal = !bus_.journal_root.empty() && !uses_ring_alone_;
   SubscriberOptions options;
   options.directory = options_.directory;
+  options.observes = true;  // what a page missed is no alert
   options.name = "serve";
   options.reattach = std::chrono::nanoseconds::max();
   // So that it is said when the ring was reached again.
