@@ -214,6 +214,10 @@ bool Loop::take_event(const Event& event) {
     record_bytes_ = event.record_bytes;
     rows_.resize(kBatchRecords * record_bytes_);
     print_schema_note(event.schema_note);
+    if (event.kind == ItemKind::kSession && !event.text.empty()) {
+      progress_.clear();
+      say(LogEntry{LogLevel::kWarning, "no-place", event.text});
+    }
     result_.closed = false;
   }
   progress_.clear();

@@ -18,6 +18,7 @@ absl::StatusOr<Attachment> Attachment::to_publisher(ControlClient control,
   Attachment attachment;
   const WelcomeFrame welcome = control.welcome();
   attachment.control_ = std::move(control);
+  attachment.has_publisher_ = true;
   const std::string ring_path = get_text(welcome.ring_path);
   absl::StatusOr<RingMap> map =
       is_ring_path(ring_path, welcome.session_id)
@@ -77,8 +78,22 @@ absl::StatusOr<Schema> Attachment::find_description(std::uint64_t hash,
   return make_error(Errc::kDamaged, why);
 }
 
-absl::StatusOr<Attachment> Attachment::to_remains(const std::string& bus_directory,
-                                                  const BusDescription& bus) {
+absl::StatusOr<Attachment> Attachment::without_place(const std::string& bus_directory,
+                                                     const BusDescription& bus, std::string why) {
+  absl::StatusOr<Attachment> attachment = described(bus_directory, bus, /*needs_ring=*/true);
+  if (!attachment.ok()) return attachment;
+  if (!attachment->ring_) {
+    return make_error(Errc::kNotFound, absl::StrCat(bus.ring_path, " is not there any more"));
+  }
+  attachment->has_publisher_ = true;
+  attachment->why_no_place_ = std::move(why);
+  return attachment;
+}
+
+// What bus.json describes. `needs_ring`: also where the journal has all; there may be none all the
+// same.
+absl::StatusOr<Attachment> Attachment::described(const std::string& bus_directory,
+                                                 const BusDescription& bus, bool needs_ring) {
   Attachment attachment;
   attachment.session_id_ = bus.session_id;
   attachment.journal_id_ = bus.journal_id;
@@ -88,23 +103,29 @@ absl::StatusOr<Attachment> Attachment::to_remains(const std::string& bus_directo
     if (absl::Status opened = attachment.open_journal(bus.journal_root); !opened.ok())
       return opened;
   }
-  if (!has_journal || !attachment.journal_has_all()) {
+  if (needs_ring || !has_journal || !attachment.journal_has_all()) {
     absl::Status mapped = attachment.map_remaining_ring(bus_directory, bus);
     if (!mapped.ok()) return mapped;
   }
   const std::uint64_t hash = attachment.described_hash(bus);
   attachment.records_ = identify_records(bus.schema, bus.record_bytes,
                                          attachment.find_description(hash, bus.description));
-  if (attachment.ring_) return attachment;
-  if (!has_journal) {
+  return attachment;
+}
+
+absl::StatusOr<Attachment> Attachment::to_remains(const std::string& bus_directory,
+                                                  const BusDescription& bus) {
+  absl::StatusOr<Attachment> attachment = described(bus_directory, bus, /*needs_ring=*/false);
+  if (!attachment.ok() || attachment->ring_) return attachment;
+  if (attachment->journal_ == nullptr) {
     return make_error(
         Errc::kNoBus,
         absl::StrCat("the last publisher of bus ", bus.name, " is gone, its ring ", bus.ring_path,
                      " too, and it kept no journal: nothing is left to read"));
   }
-  absl::StatusOr<JournalBounds> settled = attachment.journal_->settled_bounds();
+  absl::StatusOr<JournalBounds> settled = attachment->journal_->settled_bounds();
   if (!settled.ok()) return settled.status();
-  attachment.settled_ = *settled;
+  attachment->settled_ = *settled;
   return attachment;
 }
 
@@ -183,12 +204,12 @@ JournalBounds Attachment::bounds() const {
 }
 
 bool Attachment::archiving() const {
-  return control_ && load_journal_condition(map_->words()).state == JournalState::kGood;
+  return has_publisher_ && load_journal_condition(map_->words()).state == JournalState::kGood;
 }
 
 Sequence Attachment::newest() const {
   if (!ring_) return settled_.archived;
-  return control_ ? ring_->head() : newest_ready();
+  return has_publisher_ ? ring_->head() : newest_ready();
 }
 
 Sequence Attachment::newest_ready() const {
@@ -203,6 +224,7 @@ Sequence Attachment::newest_ready() const {
 }
 
 void Attachment::hang_up() {
+  has_publisher_ = false;
   control_.reset();
   // What cannot be read now is read again, and told, by whoever attaches next.
   if (journal_) journal_->refresh().IgnoreError();
@@ -220,7 +242,7 @@ bool Attachment::closed() const {
 }
 
 std::uint64_t Attachment::heartbeat_age_ns(std::uint64_t now_ns) const {
-  if (!control_) return 0;
+  if (!has_publisher_) return 0;
   const std::uint64_t beat_ns = load_heartbeat(map_->words());
   return now_ns > beat_ns ? now_ns - beat_ns : 0;
 }

@@ -2,7 +2,8 @@
 // journal.
 //
 // Any of the three may be missing: a bus may keep no journal; what a dead publisher left is read
-// without a socket, and without a ring where its file is gone.
+// without a socket, and without a ring where its file is gone; a publisher that has too many clients
+// already is followed without a socket.
 //
 // Thread safety: one thread. Owns the socket, the files and a share of the mapping; dropping it
 // closes everything. It is moved into its place and never assigned over: member by member, the disk
@@ -35,6 +36,11 @@ class Attachment {
   // the ring file has lost its name) and of JournalReader::open.
   static absl::StatusOr<Attachment> to_publisher(ControlClient control,
                                                  const std::string& bus_directory);
+  // The session of a publisher that lives and has no place for another client, as bus.json describes
+  // it. `why`: what the publisher said. Errors: kNotFound: the ring has lost its name, or is of
+  // another session; those of RingMap::attach and of JournalReader::open.
+  static absl::StatusOr<Attachment> without_place(const std::string& bus_directory,
+                                                  const BusDescription& bus, std::string why);
   // What a publisher that does not answer has left. Errors: kNoBus if that is neither ring nor
   // journal.
   static absl::StatusOr<Attachment> to_remains(const std::string& bus_directory,
@@ -50,7 +56,12 @@ class Attachment {
   const std::string& schema() const { return records_.schema; }
   std::uint32_t record_bytes() const { return records_.record_bytes; }
 
+  // Whether a publisher had this session when it was attached, and was not hung up since.
+  bool has_publisher() const { return has_publisher_; }
   ControlClient* control() { return control_ ? &*control_ : nullptr; }
+  const ControlClient* control() const { return control_ ? &*control_ : nullptr; }
+  // Why there is a publisher and no socket, in words; empty: there is one, or no publisher.
+  const std::string& why_no_place() const { return why_no_place_; }
   // Null if the ring file is gone. Parking and the descriptor's helper thread keep a share of the
   // map.
   const RingReader* ring() const { return ring_ ? &*ring_ : nullptr; }
@@ -82,6 +93,8 @@ class Attachment {
 
  private:
   Attachment() = default;
+  static absl::StatusOr<Attachment> described(const std::string& bus_directory,
+                                              const BusDescription& bus, bool needs_ring);
   absl::StatusOr<Schema> find_description(std::uint64_t hash, const std::string& bus_text);
   std::uint64_t described_hash(const BusDescription& bus) const;
   absl::Status open_journal(const std::string& root);
@@ -92,7 +105,9 @@ class Attachment {
   Id128 journal_id_;
   Sequence session_first_ = 1;  // where there is no journal
   RecordIdentity records_;
+  bool has_publisher_ = false;
   std::optional<ControlClient> control_;
+  std::string why_no_place_;
   std::shared_ptr<const RingMap> map_;
   std::optional<RingReader> ring_;
   std::unique_ptr<PosixDisk> disk_;  // before the journal: it borrows it

@@ -31,6 +31,13 @@ absl::StatusOr<bool> Backlog::flushed(ControlClient& control, std::uint64_t now_
                    "again or allow more time"));
 }
 
+void Backlog::cannot_ask(Sequence durable) {
+  if (durable >= joined_at_) return;
+  not_durable_ = absl::StrCat("not durable yet: without a connection to the publisher of bus ",
+                              bus_, " it cannot be asked to sync, sequences after ", durable,
+                              " may be lost in a crash until it does");
+}
+
 void Backlog::take(const FlushAnswer& answer) {
   if (answer.ok) return extend(answer.durable);
   const std::string why = answer.journal == JournalState::kShed

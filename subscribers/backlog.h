@@ -32,6 +32,8 @@ class Backlog {
   // Whether the answer is there; that the journal has failed is one. Errors: kPublisherGone, where
   // everything up to H is in what it left; kTimedOut; kProtocol.
   absl::StatusOr<bool> flushed(ControlClient& control, std::uint64_t now_ns);
+  // There is a publisher, and no socket to ask it by.
+  void cannot_ask(Sequence durable);
   std::uint64_t flush_ends_ns() const { return flush_ends_ns_; }
   // Why it is not durable, in words; empty if it is.
   const std::string& not_durable() const { return not_durable_; }

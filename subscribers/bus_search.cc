@@ -89,6 +89,7 @@ BusSearch::Found BusSearch::connect(std::uint64_t now_ns) {
 BusSearch::Found BusSearch::greet(std::uint64_t now_ns) {
   const absl::StatusOr<bool> welcomed = greeting_->welcomed();
   if (!welcomed.ok()) {
+    if (greeting_->is_full()) return follow_without_place(welcomed.status());
     if (Found absent = nobody(welcomed.status()); !absent.ok()) return absent;
     // It died while it was greeted: what it left is found as if it had died a moment before.
     return look_at_remains(now_ns);
@@ -104,6 +105,22 @@ BusSearch::Found BusSearch::greet(std::uint64_t now_ns) {
   absl::StatusOr<Attachment> attachment =
       Attachment::to_publisher(*std::move(greeting_), directory_);
   stop();
+  if (!attachment.ok()) return nobody(attachment.status());
+  unanswered_ = absl::OkStatus();
+  return std::optional<Attachment>(*std::move(attachment));
+}
+
+// Ring and journal are there to be read all the same.
+BusSearch::Found BusSearch::follow_without_place(const absl::Status& refused) {
+  stop();
+  const absl::StatusOr<BusDescription> bus = read_bus_description(directory_);
+  if (!bus.ok()) return nobody(bus.status());
+  if (bus->closed) return nobody(refused);
+  absl::StatusOr<Attachment> attachment = Attachment::without_place(
+      directory_, *bus,
+      absl::StrCat("it is not listed, and no doorbell wakes it: ", refused.message(),
+                   "; it follows ring and journal without a connection"));
+  if (errc_of(attachment.status()) == Errc::kNotPermitted) return refused;
   if (!attachment.ok()) return nobody(attachment.status());
   unanswered_ = absl::OkStatus();
   return std::optional<Attachment>(*std::move(attachment));

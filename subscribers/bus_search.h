@@ -77,6 +77,7 @@ class BusSearch {
   Found greet(std::uint64_t now_ns);
   Found look_at_remains(std::uint64_t now_ns);
   Found nobody(absl::Status reason);
+  Found follow_without_place(const absl::Status& refused);
   absl::Status give_up(const absl::Status& reason) const;
 
   const std::string directory_;

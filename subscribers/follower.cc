@@ -380,7 +380,8 @@ bool Follower::rest(std::uint64_t deadline_ns) {
     if (calls_.waiter().spinning()) {
       calls_.waiter().spin();
     } else if (!watch_.ended()) {  // or the ring is to be read once more at once
-      calls_.waiter().turn(attachment_->map()->words(), seen_in_ring(), deadline_ns);
+      calls_.waiter().turn(attachment_->map()->words(), seen_in_ring(),
+                           std::min(deadline_ns, after_ns(now, doze_ns())));
     }
     return true;
   }
@@ -435,7 +436,7 @@ std::optional<WakeUp> Follower::prepare_wait() {
     if (watch_.ended()) return std::nullopt;
     wake_up.word = doorbell_to_sleep_on(attachment_->map()->words(), seen_in_ring());
     if (!wake_up.word) return std::nullopt;
-    wake_up.wake_by_ns = now + kParkNsMax;
+    wake_up.wake_by_ns = now + doze_ns();
   } else {
     const std::optional<Pause> pause = pause_from(now);
     if (!pause) return std::nullopt;
@@ -470,7 +471,8 @@ absl::StatusOr<int> Follower::descriptor() {
 // There is nothing to deliver.
 void Follower::arm_descriptor() {
   if (cursor_.phase == Phase::kSnapshot) return descriptor_->signal();  // the next slice
-  if (cursor_.phase != Phase::kLive) return descriptor_->arm(nullptr, kNoSequence);
+  const bool has_bell = cursor_.phase == Phase::kLive && attachment_->control() != nullptr;
+  if (!has_bell) return descriptor_->arm(nullptr, kNoSequence);
   descriptor_->arm(attachment_->map(), std::min(cursor_.next - 1, cursor_.ring->head()));
 }
 

@@ -98,7 +98,9 @@ namespace lapwing {
 inline constexpr std::uint64_t kUpkeepRecords = 4096;  // delivered between two looks at the clock
 inline constexpr std::uint32_t kSpins = 64;            // empty polls between two looks at the clock
 inline constexpr std::uint32_t kLooks = 1024;          // of a call that waits, before any of that
-inline constexpr std::uint64_t kCatchUpPauseNs = 1'000'000;     // for the archiver to catch up
+inline constexpr std::uint64_t kCatchUpPauseNs = 1'000'000;  // for the archiver to catch up
+// For a record, where the publisher has no place for this subscriber and rings no bell for it.
+inline constexpr std::uint64_t kUnheardPauseNs = 1'000'000;
 inline constexpr std::uint64_t kInterruptPauseNs = 20'000'000;  // where nothing wakes a sleep
 inline constexpr int kTurnsMax = 16;                            // changes of phase within one call
 
@@ -304,6 +306,10 @@ class Follower final : public WaitSource {
     std::uint64_t until_ns;
     int fd = -1;
   };
+  // How long it may sleep on the doorbell.
+  std::uint64_t doze_ns() const {
+    return attachment_->control() != nullptr ? kParkNsMax : kUnheardPauseNs;
+  }
   bool spin();
   bool rest(std::uint64_t deadline_ns);
   std::optional<Pause> pause_from(std::uint64_t now_ns);

@@ -44,7 +44,7 @@ Follower::Turn Follower::on_found(Attachment found) {
   attachment_.emplace(std::move(found));
   session_id_ = attachment_->session_id();
   cursor_.set_ring(attachment_->ring());
-  watch_.attach(attachment_->control() != nullptr);
+  watch_.attach(attachment_->has_publisher());
   keep_description(std::exchange(records_, attachment_->records()).description);
   meter_.attach(records_.description.get());
   cursor_.measured_from = meter_.due();
@@ -77,7 +77,11 @@ void Follower::keep_description(const std::shared_ptr<const Schema>& before) {
 Follower::Turn Follower::join() {
   joined_ = true;
   backlog_.begin(attachment_->newest());
-  if (attachment_->control() == nullptr || journal() == nullptr) return begin();
+  if (!attachment_->has_publisher() || journal() == nullptr) return begin();
+  if (attachment_->control() == nullptr) {
+    backlog_.cannot_ask(attachment_->bounds().durable);
+    return begin();
+  }
   if (absl::Status asked = backlog_.ask(*attachment_->control(), monotonic_ns()); !asked.ok()) {
     return end(std::move(asked));
   }
@@ -105,7 +109,7 @@ Follower::Turn Follower::begin_at(StartingPoint start) {
   cursor_.next = start.next;
   trail_.start(attachment_->journal_id(), attachment_->sessions(), cursor_.next);
   cursor_.ledger.session_seen();
-  floating_ = options_.start.kind == Start::Kind::kLive && attachment_->control() == nullptr;
+  floating_ = options_.start.kind == Start::Kind::kLive && !attachment_->has_publisher();
   if (!introduced_) introduce(cursor_.next);
   if (!start.reset.empty()) {
     before_beginning_ = *options_.start.position;

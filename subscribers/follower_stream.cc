@@ -52,7 +52,7 @@ Item Follower::deliver_event() {
 bool Follower::reach_place() {
   if (trail_.step(cursor_.next)) {
     cursor_.ledger.session_seen();
-    announce(ItemKind::kSession, cursor_.next);
+    announce(ItemKind::kSession, cursor_.next, attachment_->why_no_place());
   } else if (backlog_.step(cursor_.next)) {
     announce(ItemKind::kCaughtUp, backlog_.last(), backlog_.not_durable());
   } else {
@@ -67,7 +67,7 @@ bool Follower::reach_place() {
 Follower::Turn Follower::introduce(Sequence first) {
   introduced_ = true;
   gives_all_ = !filter_;
-  return announce(ItemKind::kSession, first);
+  return announce(ItemKind::kSession, first, attachment_->why_no_place());
 }
 
 void Follower::set_attention() {

@@ -22,7 +22,7 @@ void PublisherWatch::look(Attachment& attachment, std::uint64_t now_ns) {
   }
   if (now_ns - socket_checked_ns_ < kSocketCheckNs) return;
   socket_checked_ns_ = now_ns;
-  if (attachment.control()->publisher_gone()) {
+  if (attachment.control() != nullptr && attachment.control()->publisher_gone()) {
     ending_ = Ending::kHungUp;
   } else if (attachment.heartbeat_age_ns(now_ns) > kHeartbeatLostNs) {
     ending_ = Ending::kSilent;

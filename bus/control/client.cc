@@ -338,7 +338,8 @@ absl::Status ControlClient::violation(FrameType type) const {
                    "this release does not know"));
 }
 
-absl::Status ControlClient::refusal(const RefusedFrame& refused) const {
+absl::Status ControlClient::refusal(const RefusedFrame& refused) {
+  is_full_ = refused.error == static_cast<std::uint32_t>(Errc::kLimit);
   const std::string reason = printable(get_text(refused.message));
   const bool other_release = refused.error == static_cast<std::uint32_t>(Errc::kAbiMismatch);
   if (other_release && refused.abi_version != kAbiVersion) {

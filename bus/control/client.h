@@ -54,6 +54,8 @@ class ControlClient {
   ControlClient& operator=(ControlClient&&) = default;
 
   const WelcomeFrame& welcome() const { return welcome_; }
+  // It was refused because the publisher has as many clients as it may.
+  bool is_full() const { return is_full_; }
   int fd() const { return fd_.get(); }
 
   // Asks for everything up to `through` to be durable and waits for the answer until deadline_ns.
@@ -103,10 +105,11 @@ class ControlClient {
   absl::Status no_answer() const;
   absl::Status gone() const;
   absl::Status violation(FrameType type) const;
-  absl::Status refusal(const RefusedFrame& refused) const;
+  absl::Status refusal(const RefusedFrame& refused);
 
   UniqueFd fd_;
   std::string path_;
+  bool is_full_ = false;
   WelcomeFrame welcome_{};
   std::uint64_t tag_ = 0;        // of the last request
   std::uint64_t flush_tag_ = 0;  // of the last flush

@@ -198,7 +198,8 @@ enum class ItemKind : std::uint32_t {
   kGap = 2,            // Event::gap: what the ring did not give; fillable: the journal has it
   kLost = 3,           // Event::gap: what nothing can give; counted as lost. count() is 0 where a
                        // power cut took only records that this subscriber has already; text says so
-  kSession = 4,        // a session begins at `sequence`: the first one, or the next
+  kSession = 4,        // a session begins at `sequence`: the first one, or the next. text, if any: its
+                       // publisher has no place for another client, and what that means
   kReset = 5,          // another history: a new journal starts at `sequence`; text says why. With
                        // records that fold() is not for the subscriber ends instead
   kCaughtUp = 6,       // everything up to the join, `sequence`, has been delivered

@@ -1,0 +1,176 @@
+// A publisher that has as many clients as it may: who comes then follows ring and journal without a
+// connection.
+#include <catch2/catch.hpp>
+#include <string>
+#include <vector>
+
+#include "os/kernel.h"
+#include "subscribers/publisher_watch.h"
+#include "testing/bus_fixture.h"
+#include "testing/control_fixture.h"
+
+namespace lapwing {
+namespace {
+
+constexpr rlim_t kDescriptors = 272;  // of which a publisher has so many clients:
+constexpr std::size_t kPlaces = 16;
+
+// Clients that take every place of a bus while it lives.
+class Crowd {
+ public:
+  explicit Crowd(TestBus& bus) : limit_(kDescriptors) {
+    for (std::size_t i = 0; i < kPlaces; ++i) {
+      clients_.emplace_back(bus.directory() + "/" + kControlSocketName);
+      REQUIRE(clients_.back().send(hello_frame()));
+      while (bus.server->subscriber_count() == i) bus.turn();
+      clients_.back().expect<WelcomeFrame>(FrameType::kWelcome);
+    }
+    REQUIRE(bus.server->subscriber_count() == kPlaces);
+  }
+
+ private:
+  DescriptorLimit limit_;
+  std::vector<BareClient> clients_;
+};
+
+std::string first_words(Trace& trace) {
+  REQUIRE(trace.until(ItemKind::kSession));
+  return trace.text;
+}
+
+TEST_CASE("A subscriber without a place gets every record, and says that it has none") {
+  TestBus bus;
+  bus.start();
+  bus.publish(5000);
+  const Crowd crowd(bus);
+  Trace trace(bus, bus.options());
+  const std::string words = first_words(trace);
+  CHECK(words.find("follows ring and journal without a connection") != std::string::npos);
+  CHECK(words.find("16 clients, its limit") != std::string::npos);
+  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  CHECK(trace.says("not durable yet"));
+  bus.publish(5);
+  REQUIRE(trace.until_record(5005));
+  CHECK(trace.lines == Lines{"1..5000", "caught-up 5000", "5001..5005"});
+  CHECK(bus.server->subscriber_count() == kPlaces);
+}
+
+TEST_CASE("What was durable when a subscriber without a place joined needs no words") {
+  TestBus bus;
+  bus.start();
+  bus.publish(100);
+  bus.archive(100);
+  const Crowd crowd(bus);
+  Trace trace(bus, bus.options());
+  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  CHECK(trace.text.empty());
+}
+
+TEST_CASE("A subscriber without a place is lapped and filled as every other one") {
+  TestBus bus;
+  bus.start();
+  bus.publish(10);
+  const Crowd crowd(bus);
+  Trace trace(bus, bus.options(Start::live()));
+  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  bus.publish(5 * TestBus::kCapacity);
+  REQUIRE(trace.until_record(bus.head()));
+  CHECK(trace.subscriber.counters().lost == 0);
+  CHECK(trace.subscriber.counters().filled > 0);
+  CHECK(trace.subscriber.counters().first == 11);
+  CHECK(trace.subscriber.counters().records == 5 * TestBus::kCapacity);
+}
+
+TEST_CASE("Without a journal a subscriber without a place reads the ring") {
+  TestBus bus(/*with_journal=*/false);
+  bus.start();
+  bus.publish(10);
+  const Crowd crowd(bus);
+  Trace trace(bus, bus.options());
+  REQUIRE(trace.until_record(10));
+  bus.publish(5);
+  REQUIRE(trace.until_record(15));
+  CHECK(trace.lines == Lines{"1..10", "caught-up 10", "11..15"});
+}
+
+TEST_CASE("A close ends the session of a subscriber without a place") {
+  TestBus bus;
+  bus.start();
+  bus.publish(10);
+  SubscriberOptions options = bus.options();
+  options.end_at_close = true;
+  Trace trace(bus, options);
+  {
+    const Crowd crowd(bus);
+    REQUIRE(trace.until(ItemKind::kCaughtUp));
+    bus.publish(5);
+    bus.close();
+  }
+  REQUIRE(trace.until(ItemKind::kEnded));
+  CHECK(trace.lines == Lines{"1..10", "caught-up 10", "11..15", "closed 15", "ended 15"});
+}
+
+TEST_CASE("A silent heartbeat shows a subscriber without a place that its publisher is gone") {
+  TestBus bus;
+  bus.start();
+  bus.publish(10);
+  Trace trace(bus, bus.options());
+  {
+    const Crowd crowd(bus);
+    REQUIRE(trace.until(ItemKind::kCaughtUp));
+    bus.publish(5);
+    bus.beating = false;  // stopped: its socket is still there
+    store_heartbeat(bus.ring->words(), monotonic_ns() - 2 * kHeartbeatLostNs);
+    REQUIRE(trace.until(ItemKind::kPublisherGone));
+    bus.kill();
+  }
+  bus.recover();
+  bus.beating = true;
+  bus.start();
+  bus.publish(5);
+  REQUIRE(trace.until_record(20));
+  CHECK(trace.lines ==
+        Lines{"1..10", "caught-up 10", "11..15", "publisher-gone 15", "session 16", "16..20"});
+  CHECK(bus.server->subscriber_count() == 1);  // the next one has a place for it
+  CHECK(trace.text.empty());
+}
+
+TEST_CASE("A subscriber that is dropped comes back without a place, and misses nothing") {
+  TestBus bus;
+  bus.start();
+  bus.publish(10);
+  Trace trace(bus, bus.options());
+  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  bus.server.reset();
+  bus.open_socket();
+  const Crowd crowd(bus);
+  trace.until_quiet();
+  CHECK(trace.subscriber.counters().reattached == 1);
+  bus.publish(5 * TestBus::kCapacity);
+  REQUIRE(trace.until_record(bus.head()));
+  CHECK(trace.subscriber.counters().lost == 0);
+  CHECK(bus.server->subscriber_count() == kPlaces);
+}
+
+TEST_CASE("A wait of a subscriber without a place ends when a record comes, with no bell") {
+  TestBus bus;
+  bus.start();
+  bus.publish(10);
+  const Crowd crowd(bus);
+  SubscriberOptions options = bus.options();
+  options.wait = WaitStrategy::kPark;
+  Trace trace(bus, options);
+  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  trace.until_quiet();
+  const auto fd = trace.subscriber.fd();
+  REQUIRE(fd.ok());
+  for (int i = 0; i < 3; ++i) {
+    while (!trace.subscriber.arm()) trace.step();
+    bus.publish(1);
+    wait_readable(*fd, 60'000'000'000);
+    REQUIRE(trace.until_record(bus.head()));
+  }
+}
+
+}  // namespace
+}  // namespace lapwing
