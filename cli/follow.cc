@@ -366,7 +366,7 @@ void add_policy_options(CLI::App& command, FollowOptions& options, bool keeps_st
       .add_option("--measure", options.measure,
                   "measure the age of one record in N where it is delivered, for `lapwing "
                   "subscribers --json` and `lapwing top`; only of records that have a time of "
-                  "publishing, which DBN has not")
+                  "publishing (DBN: use publish --restamp)")
       ->check(whole_number(1, std::numeric_limits<std::uint32_t>::max()))
       ->type_name("N");
 }

@@ -146,6 +146,7 @@ absl::StatusOr<PublisherOptions> Publish::publisher_options() const {
   publisher.on_journal_failure =
       options_.on_journal_failure == "stop" ? OnJournalFailure::kStop : OnJournalFailure::kContinue;
   publisher.group = *gid;
+  publisher.restamped = options_.restamp;
   publisher.threads = options_.threads;
   publisher.log = [](const LogEntry& entry) { say(entry); };  // from any of its threads
   return publisher;
@@ -319,8 +320,9 @@ void add_feed_options(CLI::App& command, PublishOptions& options) {
                   "first record); the rest is counted. mbp-1 and tbbo have the same record type: "
                   "either takes both")
       ->type_name("NAME");
-  command.add_flag("--restamp", options.restamp,
-                   "set the records' time of publishing, or else ts_recv, for tail --latency");
+  command.add_flag(
+      "--restamp", options.restamp,
+      "set the records' time of publishing, or else ts_recv, for --measure and tail --latency");
   command
       .add_option("--linger", options.linger_seconds,
                   "keep the bus open for this long after the source ends")

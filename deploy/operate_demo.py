@@ -38,7 +38,7 @@ class Desk(Processes):
     def publish(self):
         for name, source, rate in zip(NAMES, self.sources, RATES):
             self.start(f"publish-{name}", "publish", "--bus", self.bus(name), "--source", source, "--pace", rate,
-                       "--loop", 0)
+                       "--loop", 0, "--restamp")
         for name in NAMES:
             self.until(f"the bus {name}", lambda name=name: self.has_ring(name), f"publish-{name}")
 
@@ -50,7 +50,7 @@ class Desk(Processes):
         return self.start(name, command, "--bus", self.bus(bus), "--name", name, *options, stdout=stdout)
 
     def subscribe(self):
-        self.follow("strategy", "tail", "futures", "--format", "none", "--wait", "park")
+        self.follow("strategy", "tail", "futures", "--format", "none", "--wait", "park", "--measure", 16)
         self.follow("recorder", "record", "futures", "--out", self.folder / "futures.records.zst")
         self.follow("risk", "tail", "equities", "--format", "none")
         self.follow("archive", "record", "equities", "--from", "start", "--out", self.folder / "equities.records.zst")

@@ -419,6 +419,7 @@ absl::Status Starter::announce() {
   BusDescription& bus = session_.description;
   bus.name = get_text(ring.bus_name);
   bus.schema = options_.schema;
+  bus.restamped = options_.restamped;
   bus.description = description_ ? description_->text() : "";
   bus.ring_path = session_.ring->path();
   bus.journal_root = options_.journal ? places_.journal_root() : "";

@@ -173,7 +173,8 @@ absl::StatusOr<BusDescription> parse_description(const std::string& path, const 
       take(object, "closed", bus.closed);
   const bool is_described = !object.contains("description") ||  // releases before 0.2 have none
                             take(object, "description", bus.description);
-  if (!complete || !is_described) return damaged("a field is missing or of another type");
+  const bool has_stamps = !object.contains("restamped") || take(object, "restamped", bus.restamped);
+  if (!complete || !is_described || !has_stamps) return damaged("a field is missing or of another type");
   if (!sizes_agree(bus)) return damaged("record, slot and ring sizes contradict each other");
   return bus;
 }
@@ -247,6 +248,7 @@ absl::Status write_bus_description(Disk& disk, const std::string& directory,
       {"closed", description.closed},
   };
   if (!description.description.empty()) object["description"] = description.description;
+  if (description.restamped) object["restamped"] = true;
   std::string text;
   try {
     text = object.dump(2);

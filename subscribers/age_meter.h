@@ -1,4 +1,5 @@
-// The ages of every Nth record that a subscriber delivers, by their time of publishing.
+// The ages of every Nth record that a subscriber delivers, by their time of publishing: the field that
+// is marked so, or the one that a publisher says it restamps.
 //
 // Chosen are the first record after each attachment, and then each time the first whose sequence is
 // at least N beyond the last one chosen. So a caller need not count, only compare with due().
@@ -17,6 +18,8 @@
 #include "lapwing/schema.h"
 #include "lapwing/sequence.h"
 #include "snapshot/schema/field_reader.h"
+#include "snapshot/schema/record_clock.h"
+#include "subscribers/record_identity.h"
 
 namespace lapwing {
 
@@ -27,15 +30,17 @@ class AgeMeter {
   // 0: none.
   explicit AgeMeter(std::uint32_t every) : every_(every) {}
 
-  // What comes from now on are these records, numbered anew or not. Null: they are not described.
-  void attach(const Schema* records) {
+  // What comes from now on are these records, numbered anew or not.
+  void attach(const RecordIdentity& records) {
     due_ = kNothingDue;
-    const Field* const time =
-        every_ == 0 || records == nullptr ? nullptr : records->find(FieldRole::kPublishTime);
-    if (time == nullptr) return;
+    if (every_ == 0 || records.description == nullptr) return;
+    const Schema& schema = *records.description;
+    const bool has_time = records.is_restamped || schema.find(FieldRole::kPublishTime) != nullptr;
+    const std::optional<std::uint32_t> offset = RecordClock(schema).stamp_offset();
+    if (!has_time || !offset) return;
     due_ = 1;
-    time_offset_ = time->offset;
-    record_bytes_ = records->record_bytes;
+    time_offset_ = *offset;
+    record_bytes_ = schema.record_bytes;
     if (!ages_) ages_.emplace();
   }
 

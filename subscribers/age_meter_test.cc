@@ -1,9 +1,11 @@
 #include "subscribers/age_meter.h"
 
 #include <catch2/catch.hpp>
+#include <memory>
 #include <vector>
 
 #include "lapwing/dbn.h"
+#include "snapshot/schema/known_schemas.h"
 
 namespace lapwing {
 namespace {
@@ -22,10 +24,16 @@ struct Untimed {
 };
 LAPWING_RECORD(Untimed, "desk.untimed", 1, number, (sent, kTime));
 
+template <typename Record>
+RecordIdentity records_of_type() {
+  RecordIdentity records;
+  records.description = std::make_shared<const Schema>(schema_of<Record>());
+  return records;
+}
+
 AgeMeter meter_of(std::uint32_t every) {
   AgeMeter meter(every);
-  const Schema schema = schema_of<Timed>();
-  meter.attach(&schema);
+  meter.attach(records_of_type<Timed>());
   return meter;
 }
 
@@ -84,13 +92,11 @@ TEST_CASE("A time in the future is counted apart, and so is none") {
 
 TEST_CASE("Nothing is due, and there are no ages, where nothing can be measured") {
   AgeMeter off(0);
-  const Schema timed = schema_of<Timed>();
-  off.attach(&timed);
+  off.attach(records_of_type<Timed>());
   AgeMeter undescribed(1);
-  undescribed.attach(nullptr);
+  undescribed.attach({});
   AgeMeter untimed(1);
-  const Schema schema = schema_of<Untimed>();
-  untimed.attach(&schema);
+  untimed.attach(records_of_type<Untimed>());
   AgeMeter detached(1);
   for (AgeMeter* meter : {&off, &undescribed, &untimed, &detached}) {
     CHECK(meter->due() == AgeMeter::kNothingDue);
@@ -102,14 +108,35 @@ TEST_CASE("Nothing is due, and there are no ages, where nothing can be measured"
 TEST_CASE("The first record of another session is measured, and the ages before it are kept") {
   AgeMeter meter = meter_of(100);
   deliver(meter, 1, 50);
-  const Schema timed = schema_of<Timed>();
-  meter.attach(&timed);
+  meter.attach(records_of_type<Timed>());
   CHECK(meter.due() == 1);
   deliver(meter, 2, 3);
   CHECK(meter.ages()->age_ns.sum() == 1 + 4);
-  meter.attach(nullptr);
+  meter.attach({});
   deliver(meter, 5, 300);
   CHECK(meter.ages()->age_ns.count() == 2);
+}
+
+TEST_CASE("Of records that are restamped ts_recv is the time of publishing, and no other time is") {
+  RecordIdentity mbo;
+  mbo.description = std::make_shared<const Schema>(*known_schema(dbn::kSchemaMbo));
+  AgeMeter feed(1);
+  feed.attach(mbo);
+  CHECK(feed.due() == AgeMeter::kNothingDue);
+  mbo.is_restamped = true;
+  AgeMeter restamped(1);
+  restamped.attach(mbo);
+  REQUIRE(restamped.due() == 1);
+  dbn::MboMsg record{};
+  record.hd.ts_event = 1;
+  record.ts_recv = kNow - 300;
+  restamped.measure(1, std::as_bytes(std::span(&record, 1)), kNow);
+  CHECK(restamped.ages()->age_ns.sum() == 300);
+  RecordIdentity untimed = records_of_type<Untimed>();
+  untimed.is_restamped = true;
+  AgeMeter without(1);
+  without.attach(untimed);
+  CHECK(without.due() == AgeMeter::kNothingDue);
 }
 
 }  // namespace

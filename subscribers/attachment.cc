@@ -45,8 +45,7 @@ absl::StatusOr<Attachment> Attachment::to_publisher(ControlClient control,
                       absl::StrCat(attachment.map_->path(),
                                    " is the ring of other records than its publisher's"));
   }
-  const absl::StatusOr<BusDescription> bus =
-      label.hash != 0 ? read_bus_description(bus_directory) : BusDescription();
+  const absl::StatusOr<BusDescription> bus = read_bus_description(bus_directory);
   absl::StatusOr<Schema> description =
       attachment.find_description(label.hash, bus.ok() ? bus->description : "");
   // The publisher wrote bus.json before it listened: where it is gone, or another session's, this
@@ -58,6 +57,8 @@ absl::StatusOr<Attachment> Attachment::to_publisher(ControlClient control,
                                    " is not that of the session that answered"));
   }
   attachment.records_ = identify_records(label.name, header.record_bytes, std::move(description));
+  attachment.records_.is_restamped =
+      bus.ok() && bus->session_id == header.session_id && bus->restamped;
   return attachment;
 }
 
@@ -110,6 +111,7 @@ absl::StatusOr<Attachment> Attachment::described(const std::string& bus_director
   const std::uint64_t hash = attachment.described_hash(bus);
   attachment.records_ = identify_records(bus.schema, bus.record_bytes,
                                          attachment.find_description(hash, bus.description));
+  attachment.records_.is_restamped = bus.restamped;
   return attachment;
 }
 

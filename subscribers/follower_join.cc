@@ -46,7 +46,7 @@ Follower::Turn Follower::on_found(Attachment found) {
   cursor_.set_ring(attachment_->ring());
   watch_.attach(attachment_->has_publisher());
   keep_description(std::exchange(records_, attachment_->records()).description);
-  meter_.attach(records_.description.get());
+  meter_.attach(records_);
   cursor_.measured_from = meter_.due();
   cursor_.record_bytes = attachment_->record_bytes();
   block_.resize(cursor_.record_bytes);

@@ -65,10 +65,12 @@ RecordIdentity identify_records(std::string schema, std::uint32_t record_bytes,
 }
 
 RecordIdentity records_of(const BusDescription& bus) {
-  return identify_records(bus.schema, bus.record_bytes,
-                          bus.description.empty()
-                              ? make_error(Errc::kNotFound, "the records are not described")
+  RecordIdentity records = identify_records(
+      bus.schema, bus.record_bytes,
+      bus.description.empty() ? make_error(Errc::kNotFound, "the records are not described")
                               : Schema::parse(bus.description));
+  records.is_restamped = bus.restamped;
+  return records;
 }
 
 absl::Status check_expected(const Schema& expected, const RecordIdentity& found) {

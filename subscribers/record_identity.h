@@ -26,6 +26,7 @@ struct RecordIdentity {
   std::shared_ptr<const Schema> description = {};
   // Why a description that there should be is missing: kDamaged, kUnsupported, kNotPermitted …
   Errc undescribed = Errc::kOk;
+  bool is_restamped = false;  // ts_recv is the time of publishing
 };
 
 // Records that the bus calls `schema`. `described`: what was found of their description; kNotFound

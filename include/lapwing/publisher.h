@@ -95,6 +95,9 @@ struct PublisherOptions {
   OnJournalFailure on_journal_failure = OnJournalFailure::kContinue;
   std::optional<unsigned> group = {};  // gid whose members may read
   std::string metadata = {};           // raw DBN metadata of the feed
+  // The program sets ts_recv of each record to its time of publishing, as `publish --restamp` does:
+  // subscribers measure ages from it where no field is marked kPublishTime.
+  bool restamped = false;
   // A number for the source of the records, which the journal keeps, and how many of its records
   // come before the first that is published. With `resume` the journal says how many records of
   // source_id it holds already, source_offset(), and the option of that name is refused.

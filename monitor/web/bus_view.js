@@ -272,7 +272,7 @@ export class BusView {
     if (subscribers.some(s => s.latency?.count > 0))
       return "This server sends no histograms of ages.";
     if (subscribers.some(s => s.latency)) return "No age has been measured yet.";
-    return "No subscriber reports ages. It needs records with a time of publishing (DBN has none), " +
+    return "No subscriber reports ages. It needs records with a time of publishing (DBN: publish --restamp), " +
         "and --measure N of tail, record and book, or measure_every of a program.";
   }
 

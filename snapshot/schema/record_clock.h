@@ -45,6 +45,7 @@ class RecordClock {
   // Whether stamp() has a field to set: the time of publishing, else the record's, if
   // that is called ts_recv (and not, say, the time of a bar).
   bool can_stamp() const { return stamp_.has_value(); }
+  std::optional<std::uint32_t> stamp_offset() const { return stamp_; }
   void stamp(std::span<std::byte> records, std::uint64_t now_ns) const {
     for (std::size_t at = 0; at + record_bytes_ <= records.size(); at += record_bytes_) {
       std::memcpy(records.data() + at + *stamp_, &now_ns, sizeof now_ns);
