@@ -2,6 +2,10 @@
 """Opens and closes handles of each language many times, and compares what its process holds.
 
     bindings/leaks.py [--cycles 100000] [--languages c,python]
+    bindings/leaks.py --sanitized build/asan [--languages python,node]
+
+With --sanitized the library is that of a build with the address sanitizer of gcc; its first report ends the driver. Descriptors,
+threads and mappings are compared as they are without; of memory the sanitizer's own is part.
 
 A line for each language: descriptors, threads and mappings before and after, and how much resident memory has
 grown. They have to be equal, and memory within 1 MiB. Exit: 0 they are, 1 one is not.
@@ -10,6 +14,7 @@ grown. They have to be equal, and memory within 1 MiB. Exit: 0 they are, 1 one i
 import argparse
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
 import time
@@ -37,6 +42,26 @@ CYCLE = (
 # In a directory of its own: a start reads the list of all sessions that there were, which would grow.
 SESSION = ("publisher.open as=p directory=own record_bytes=16 capacity=4096", "publisher.publish on=p from=1 count=1",
            "publisher.close on=p timeout_ms=forever", "publisher.destroy on=p")
+
+
+SANITIZER = "detect_leaks=0:quarantine_size_mb=1:malloc_context_size=4:abort_on_error=1"
+
+
+def sanitized_driver(language, build):
+    """The command of a driver whose library is that of this build. What is not itself built with the
+    sanitizer has to load it first, and the C++ library with it."""
+    loaded = [subprocess.run(["gcc", f"-print-file-name={name}"], check=True, capture_output=True,
+                             text=True).stdout.strip() for name in ("libasan.so", "libstdc++.so")]
+    return ["env", f"LAPWING_LIBRARY={Path(build).resolve()}/liblapwing.so.1",
+            f"LD_PRELOAD={' '.join(loaded)}", f"ASAN_OPTIONS={SANITIZER}",
+            *conformance.driver_of(language)]
+
+
+def check_sanitized(pid, build):
+    maps = Path("/proc", str(pid), "maps").read_text()
+    for needed in ("libasan.so", f"{Path(build).resolve()}/liblapwing.so.1"):
+        if needed not in maps:
+            raise RuntimeError(f"the driver has not loaded {needed}")
 
 
 def held(pid):
@@ -76,13 +101,17 @@ def cycle(driver, directory, count, publisher_every=PUBLISHER_EVERY):
             shutil.rmtree(Path(directory, "own"))
 
 
-def measured(language, cycles):
+def measured(language, cycles, sanitized):
     with tempfile.TemporaryDirectory(prefix="lw-", dir="/tmp") as directory:
         publisher = conformance.Driver("c", directory)
-        driver = conformance.Driver(language, directory)
+        driver = conformance.Driver(
+            language, directory,
+            command=sanitized_driver(language, sanitized) if sanitized else None)
         try:
             take(publisher, ("publisher.open as=p directory=bus record_bytes=16 capacity=4096",))
             cycle(driver, directory, WARM_UP, publisher_every=1)  # what a runtime allocates once
+            if sanitized:
+                check_sanitized(driver.process.pid, sanitized)
             cycle(driver, directory, cycles // 10)
             before = settled(driver.process.pid)
             cycle(driver, directory, cycles)
@@ -96,13 +125,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--cycles", type=int, default=100_000)
     parser.add_argument("--languages", default=None)
+    parser.add_argument("--sanitized", metavar="BUILD")
     options = parser.parse_args()
     languages = options.languages.split(",") if options.languages else [
         language for language in conformance.LANGUAGES if Path(conformance.driver_of(language)[0]).exists()]
     os.environ |= ENVIRONMENT
     leaking = 0
     for language in languages:
-        before, after = measured(language, options.cycles)
+        before, after = measured(language, options.cycles, options.sanitized)
         grown = after["resident"] - before["resident"]
         equal = all(before[what] == after[what] for what in COUNTED)
         good = equal and grown <= MEMORY_GROWTH_MAX
