@@ -1,10 +1,13 @@
 // lapwing serve: buses and subscribers for browsers and Prometheus, over HTTP.
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -14,6 +17,7 @@
 #include "cli/config_file.h"
 #include "cli/duration_option.h"
 #include "cli/exit_codes.h"
+#include "cli/say.h"
 #include "cli/service_manager.h"
 #include "cli/standard_streams.h"
 #include "cli/stop_signal.h"
@@ -22,6 +26,8 @@
 #include "monitor/http/server.h"
 #include "monitor/http/token.h"
 #include "os/kernel.h"
+#include "os/start_thread.h"
+#include "os/stop_event.h"
 
 namespace lapwing::cli {
 namespace {
@@ -41,6 +47,10 @@ constexpr char kAbout[] =
 
 // Connections and what else is open. What is beyond waits.
 constexpr rlim_t kDescriptors = kConnectionsMax + kRefusalsMax + 4096;
+
+// How long a reading and views are waited for at the end. Nothing that they hold would be left half
+// done.
+constexpr std::uint64_t kEndNsMax = 5 * kNsPerSecond;
 
 struct ServeOptions {
   std::vector<std::string> buses;
@@ -116,6 +126,25 @@ std::string address_of(const HttpServerOptions& options, std::uint16_t port) {
                       is_v6 ? "]" : "", ":", port, "/");
 }
 
+// Ends the server; where a file system does not answer, the process without it.
+absl::Status end(std::optional<HttpServer>& server) {
+  const absl::StatusOr<StopEvent> ended = StopEvent::make();
+  if (!ended.ok()) return ended.status();
+  std::thread watch;
+  const absl::Status started = start_thread(watch, "lapwing-ending", [&ended] {
+    ended->wait(kEndNsMax);
+    if (ended->is_set()) return;
+    say("a bus was still being read 5 s after the end was asked for, most likely because its file "
+        "system does not answer; ended all the same");
+    _exit(kExitDone);
+  });
+  if (!started.ok()) return started;
+  server.reset();
+  ended->set();
+  watch.join();
+  return absl::OkStatus();
+}
+
 int serve(const ServeOptions& given) {
   catch_stop_signals();
   absl::StatusOr<HttpServerOptions> options = server_options(given);
@@ -126,8 +155,9 @@ int serve(const ServeOptions& given) {
     options->tick_ns = watchdog.interval_ns();
   }
   raise_descriptors();
-  absl::StatusOr<HttpServer> server = HttpServer::open(*options);
-  if (!server.ok()) return fail(server.status());
+  absl::StatusOr<HttpServer> opened = HttpServer::open(*options);
+  if (!opened.ok()) return fail(opened.status());
+  std::optional<HttpServer> server(*std::move(opened));
   if (const absl::Status started = server->start(); !started.ok()) return fail(started);
   std::cout << address_of(*options, server->port());
   if (!options->listen.is_local() && given.token_file.empty()) {
@@ -138,7 +168,8 @@ int serve(const ServeOptions& given) {
   notify_ready(absl::StrCat("serving at ", address_of(*options, server->port())));
   while (!stop_requested()) sleep_unless_stopped(kNsPerSecond);
   notify_stopping("closing connections");
-  return kExitDone;
+  const absl::Status ended = end(server);
+  return ended.ok() ? kExitDone : fail(ended);
 }
 
 }  // namespace

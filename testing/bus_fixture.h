@@ -46,6 +46,11 @@ class TestBus : public QuietPublisher {
     return options;
   }
 
+  // Of the next sessions. A journal that comes is a new one.
+  void set_journal(bool with_journal) {
+    with_journal_ = with_journal;
+    if (with_journal) begin_journal();
+  }
   // Begins the next session: its entries, its ring, bus.json. Nobody answers on the socket yet. A
   // journal that has failed is not continued: another one begins.
   void begin_session() {
@@ -248,7 +253,7 @@ class TestBus : public QuietPublisher {
     return frame;
   }
 
-  const bool with_journal_;
+  bool with_journal_;
   const Sequence reservation_;
   TestDirectory directory_;
   std::uint8_t session_ = 0;

@@ -9,11 +9,13 @@
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "os/thread_placement.h"
 
 namespace lapwing {
@@ -27,6 +29,12 @@ struct ProcessThread {
     CpuMask mask;
     sched_getaffinity(id, CpuMask::size_bytes(), mask.get());
     return mask.cpus();
+  }
+  std::uint64_t processor_ns() const {  // that it has used
+    std::ifstream statistics(absl::StrCat("/proc/self/task/", id, "/schedstat"));
+    std::uint64_t used = 0;
+    REQUIRE(statistics >> used);
+    return used;
   }
   int nice() const { return getpriority(PRIO_PROCESS, static_cast<id_t>(id)); }
   int policy() const { return sched_getscheduler(id); }

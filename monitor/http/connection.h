@@ -39,6 +39,8 @@ inline constexpr std::chrono::seconds kRequestTime{5};  // to send headers, and 
 inline constexpr std::chrono::seconds kIdleTime{30};    // between two requests
 inline constexpr std::chrono::seconds kTakingTime{30};  // in which a client takes something
 inline constexpr std::chrono::seconds kLingerTime{1};   // for a client to read a refusal
+// Of a stream's client that sends nothing, not even the answer to a ping.
+inline constexpr std::chrono::seconds kSilenceTime{60};
 // Until a whole answer is taken: it keeps the reading of its time in memory.
 inline constexpr std::uint64_t kAnswerNsMax = 60'000'000'000;
 inline constexpr std::size_t kLingerBytesMax = 256 * 1024;
@@ -119,7 +121,7 @@ class StreamSession final : public StreamClient,
   void start(const http::request<http::string_body>& request) {
     websocket::stream_base::timeout timeout{};
     timeout.handshake_timeout = kRequestTime;
-    timeout.idle_timeout = kTakingTime;  // of a client that does not answer pings
+    timeout.idle_timeout = kSilenceTime;
     timeout.keep_alive_pings = true;
     ws_.set_option(timeout);
     ws_.read_message_max(kBodyBytesMax);
@@ -136,10 +138,7 @@ class StreamSession final : public StreamClient,
 
   void offer(const StreamMessage& message) override {
     if (!under_way_) return write(message);
-    if (monotonic_ns() > after_ns(began_ns_, ns_of(kTakingTime))) {
-      context_.service->counts().reject("takes_nothing");
-      return close();
-    }
+    if (monotonic_ns() > after_ns(began_ns_, ns_of(kTakingTime))) return end(beast::error::timeout);
     if (waiting_) {
       ++conflated_;
       ++clients_->counts().conflated;
@@ -153,6 +152,13 @@ class StreamSession final : public StreamClient,
   }
 
  private:
+  // A timeout ends what is read and what is written, and counts once.
+  void end(ErrorCode error) {
+    if (std::exchange(has_ended_, true)) return;
+    if (error == beast::error::timeout) context_.service->counts().reject("takes_nothing");
+    close();
+  }
+
   // The same bytes for all behind the client's own count.
   void write(StreamMessage message) {
     under_way_ = std::move(message);
@@ -162,8 +168,8 @@ class StreamSession final : public StreamClient,
     const std::array<net::const_buffer, 2> buffers = {
         net::buffer(head_), net::const_buffer(json.data() + 1, json.size() - 1)};
     ws_.async_write(buffers, [self = this->shared_from_this()](ErrorCode error, std::size_t) {
+      if (error) return self->end(error);
       self->under_way_.reset();
-      if (error) return self->close();
       ++self->clients_->counts().messages;
       if (self->waiting_) self->write(std::exchange(self->waiting_, nullptr));
     });
@@ -172,7 +178,7 @@ class StreamSession final : public StreamClient,
   // What a client sends is not for us; its pongs and its end are.
   void read() {
     ws_.async_read(buffer_, [self = this->shared_from_this()](ErrorCode error, std::size_t) {
-      if (error) return self->close();
+      if (error) return self->end(error);
       self->buffer_.clear();
       self->read();
     });
@@ -183,6 +189,7 @@ class StreamSession final : public StreamClient,
   ConnectionPlace place_;
   const std::shared_ptr<StreamClients> clients_;
   bool is_counted_ = false;
+  bool has_ended_ = false;
   beast::flat_buffer buffer_{kBodyBytesMax};
   StreamMessage under_way_;
   StreamMessage waiting_;

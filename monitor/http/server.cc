@@ -62,7 +62,7 @@ class HttpServer::State {
         port_(port_of(listener.fd.get())),
         views_({.version = options_.metrics.version, .revision = options_.metrics.revision},
                [this](std::function<void()> run) { asio::post(context_, std::move(run)); }),
-        service_(options_.gate, views_),
+        service_(options_.gate, views_, options_.interval_ns),
         tls_(std::move(tls)),
         name_(std::move(listener.name)),
         listener_(context_, listener.fd.release()),
@@ -70,13 +70,13 @@ class HttpServer::State {
         tick_(context_) {}
 
   ~State() {
+    if (name_) name_->unlink().IgnoreError();  // first: the rest may wait for a file system
     sampler_.reset();
     if (thread_.joinable()) {
       asio::post(context_, [this] { context_.stop(); });
       thread_.join();
     }
     views_.close();
-    if (name_) name_->unlink().IgnoreError();
   }
 
   absl::Status start() {

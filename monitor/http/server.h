@@ -44,7 +44,9 @@ class HttpServer {
 
   HttpServer(HttpServer&&) noexcept;
   HttpServer& operator=(HttpServer&&) = delete;
-  ~HttpServer();  // ends all connections
+  // Ends all connections. Waits for the reading and the views under way, which takes as long as the
+  // file systems of their buses do.
+  ~HttpServer();
 
   absl::Status start();
   std::uint16_t port() const;  // that it listens on; 0 for a socket in the file system

@@ -96,9 +96,10 @@ HttpAnswer status_answer(unsigned status, const absl::Status& why) {
 
 }  // namespace
 
-HttpService::HttpService(GateOptions options, Views& views)
+HttpService::HttpService(GateOptions options, Views& views, std::uint64_t interval_ns)
     : gate_(options),
       is_encrypted_(options.is_encrypted),
+      recent_ns_(std::max(kReadyNs, kReadyIntervals * interval_ns)),
       login_policy_(policy_of(find_web_file(kLoginPage)->bytes)),
       views_(views) {}
 
@@ -164,7 +165,10 @@ HttpAnswer HttpService::view(const HttpRequest& request) {
   }
   if (errc_of(bus->status) == Errc::kNotPermitted) return status_answer(403, bus->status);
   if (errc_of(bus->status) == Errc::kNoBus) return status_answer(404, bus->status);
-  if (!request.asks_for_websocket) return stream_answer(request, nullptr);
+  if (!request.asks_for_websocket) {  // of a page that was refused, and asks why
+    const absl::Status room = views_.check_room(bus->directory, query->instrument);
+    return room.ok() ? stream_answer(request, nullptr) : status_answer(503, room);
+  }
   absl::StatusOr<std::shared_ptr<StreamClients>> stream =
       views_.open(bus->directory, query->instrument);
   if (!stream.ok()) {
@@ -220,8 +224,9 @@ HttpAnswer HttpService::login(const HttpRequest& request, std::uint64_t now_ns) 
 
 HttpAnswer HttpService::ready(std::uint64_t now_ns) const {
   if (!snapshot_) return text_answer(503, "not ready: nothing has been read yet\n");
-  if (now_ns > after_ns(snapshot_->taken_ns, kReadyNs)) {
-    return text_answer(503, "not ready: the newest reading is older than 3 s\n");
+  if (now_ns > after_ns(snapshot_->taken_ns, recent_ns_)) {
+    return text_answer(503, absl::StrCat("not ready: the newest reading is older than ",
+                                         seconds_of(recent_ns_), " s\n"));
   }
   if (snapshot_->not_sampled.empty()) return text_answer(200, "ready\n");
   return text_answer(

@@ -18,7 +18,9 @@
 
 namespace lapwing {
 
-inline constexpr std::uint64_t kReadyNs = 3'000'000'000;  // the age of a sample that is recent
+// The age of a reading that is recent: this, or kReadyIntervals of them where that is longer.
+inline constexpr std::uint64_t kReadyNs = 3'000'000'000;
+inline constexpr std::uint64_t kReadyIntervals = 3;
 
 // Valid while the request's buffers are.
 struct HttpRequest {
@@ -47,8 +49,8 @@ struct HttpAnswer {
 
 class HttpService {
  public:
-  // `views` outlives it.
-  HttpService(GateOptions options, Views& views);
+  // `views` outlives it. `interval_ns` is between two readings.
+  HttpService(GateOptions options, Views& views, std::uint64_t interval_ns);
 
   // Every client of /api/v1/stream gets it.
   void set_snapshot(std::shared_ptr<const Snapshot> snapshot);
@@ -69,6 +71,7 @@ class HttpService {
 
   Gate gate_;
   const bool is_encrypted_;
+  const std::uint64_t recent_ns_;
   std::string login_policy_;  // of the page that asks for the token: its script is allowed
   std::shared_ptr<const Snapshot> snapshot_;
   HttpCounts counts_;

@@ -39,8 +39,11 @@ class TestService {
     service.set_snapshot(std::make_shared<const Snapshot>(std::move(snapshot)));
   }
 
+  explicit TestService(std::uint64_t interval_ns = kSecond)
+      : service(GateOptions{.token = kToken, .hosts = {}}, views, interval_ns) {}
+
   Views views{{}, [](const std::function<void()>&) {}};
-  HttpService service{GateOptions{.token = kToken, .hosts = {}}, views};
+  HttpService service;
   absl::string_view if_none_match;
   bool asks_for_websocket = false;
   std::uint64_t now_ns = 100 * kSecond;
@@ -105,7 +108,7 @@ TEST_CASE("A login gives a cookie that scripts and other sites do not get") {
         "lapwing_token=" + kToken + "; HttpOnly; SameSite=Strict; Path=/");
   CHECK(own.ask("POST", "/api/login", "", "wrong").status == 401);
   CHECK(own.ask("POST", "/api/login").status == 401);
-  HttpService open(GateOptions{.token = "", .hosts = {}}, own.views);
+  HttpService open(GateOptions{.token = "", .hosts = {}}, own.views, kSecond);
   CHECK(header(
             open.answer({.method = "POST",
                          .target = "/api/login",
@@ -156,6 +159,17 @@ TEST_CASE("It is ready while its reading is recent and has every named bus") {
   const HttpAnswer answer = own.ask("GET", "/readyz");
   CHECK(answer.status == 503);
   CHECK(answer.own.find("/es: no bus") != std::string::npos);
+}
+
+TEST_CASE("Where readings are rare, one is recent for three intervals") {
+  TestService own(/*interval_ns=*/10 * kSecond);
+  own.set_snapshot({.taken_ns = own.now_ns, .json = "{}", .metrics = {}, .not_sampled = {}});
+  own.now_ns += 30 * kSecond;
+  CHECK(own.ask("GET", "/readyz").status == 200);
+  own.now_ns += 1;
+  const HttpAnswer answer = own.ask("GET", "/readyz");
+  CHECK(answer.status == 503);
+  CHECK(answer.own == "not ready: the newest reading is older than 30 s\n");
 }
 
 TEST_CASE("A reading is the same bytes for everybody") {
@@ -235,6 +249,10 @@ TEST_CASE("A view is of a bus that was sampled and may be read; anything else is
   }
   CHECK(own.ask("GET", "/api/v1/view?bus=es&instrument=ESH4").status == 503);
   CHECK(own.service.counts().rejected.at("views") == 1);
+  own.asks_for_websocket = false;  // as the page does to hear why
+  const HttpAnswer why = own.ask("GET", "/api/v1/view?bus=es&instrument=ESH4");
+  CHECK(why.status == 503);
+  CHECK(why.own == "64 instruments of this bus are viewed already\n");
 }
 
 }  // namespace

@@ -29,12 +29,13 @@ class StreamClients {
 
   // It gets the newest message at once.
   void add(const std::shared_ptr<StreamClient>& client) {
+    forget_the_gone();
     clients_.push_back(client);
     if (newest_) client->offer(newest_);
   }
   void offer(StreamMessage message) {
     newest_ = std::move(message);
-    std::erase_if(clients_, [](const auto& client) { return client.expired(); });
+    forget_the_gone();
     for (const auto& weak : std::vector(clients_)) {
       if (const auto client = weak.lock()) client->offer(newest_);
     }
@@ -42,6 +43,11 @@ class StreamClients {
   StreamCounts& counts() { return *counts_; }
 
  private:
+  // In add(), too: a view that sends nothing would else keep a place for each time a client came.
+  void forget_the_gone() {
+    std::erase_if(clients_, [](const auto& client) { return client.expired(); });
+  }
+
   const std::shared_ptr<StreamCounts> counts_;
   std::vector<std::weak_ptr<StreamClient>> clients_;
   StreamMessage newest_;

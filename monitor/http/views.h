@@ -2,7 +2,7 @@
 // time after its last, and the stream of each of its instruments.
 //
 // A stream belongs to its clients: as long as somebody besides this object holds it, it gets its
-// messages.
+// messages. A view whose file system hangs never says that it has ended; it takes no other's place.
 //
 // Thread safety: the server's I/O thread; close() and the destructor may run where that has ended.
 #pragma once
@@ -19,16 +19,19 @@
 #include "monitor/http/counts.h"
 #include "monitor/http/stream_clients.h"
 #include "monitor/view/bus_view.h"
+#include "monitor/view/memory_budget.h"
 
 namespace lapwing {
 
 inline constexpr std::size_t kViewsMax = 16;                    // buses at once
+inline constexpr std::size_t kViewsEndingMax = 16;              // that do not end
 inline constexpr std::uint64_t kViewLingerNs = 60'000'000'000;  // without a client
 
 struct ViewsOptions {
   std::string version;
   std::string revision;
   std::uint64_t linger_ns = kViewLingerNs;
+  std::uint64_t book_bytes_max = kViewBookBytesMax;  // of all views together
 };
 
 class Views {
@@ -36,14 +39,20 @@ class Views {
   // Runs what it is given in the I/O thread, later. Called by the views' threads.
   using Post = std::function<void(std::function<void()>)>;
 
-  Views(ViewsOptions options, Post post) : options_(std::move(options)), post_(std::move(post)) {}
+  Views(ViewsOptions options, Post post)
+      : options_(std::move(options)),
+        post_(std::move(post)),
+        budget_(std::make_shared<MemoryBudget>(options_.book_bytes_max)) {}
   Views(const Views&) = delete;
   Views& operator=(const Views&) = delete;
   ~Views() { close(); }
 
-  // The stream of that instrument, as BusView::want() knows it. Errors: kLimit, kSystem.
+  // The stream of that instrument, as BusView::want() knows it. Where there are too many views, the
+  // one that has been without clients for longest gives way. Errors: kLimit, kSystem.
   absl::StatusOr<std::shared_ptr<StreamClients>> open(const std::string& directory,
                                                       const std::string& instrument);
+  // Whether open() would find a place. Errors: kLimit.
+  absl::Status check_room(const std::string& directory, const std::string& instrument) const;
   std::vector<ViewCounts> counts() const;
   // Ends all threads, and waits for them.
   void close();
@@ -56,15 +65,23 @@ class Views {
     std::map<std::string, std::shared_ptr<StreamClients>> streams;  // by instrument
     std::uint64_t behind = 0;
     std::uint64_t unwanted_since_ns = 0;  // 0: it has clients
-    bool is_ending = false;
-  };
 
-  absl::StatusOr<Viewed*> find_or_start(const std::string& directory);
+    bool is_wanted() const;
+  };
+  using ViewMap = std::map<std::uint64_t, Viewed>;
+
+  absl::StatusOr<Viewed*> start(const std::string& directory);
   void take(std::uint64_t id, const ViewUpdate& update);
+  // Lets go of the streams that nobody holds.
+  static void settle(Viewed& viewed);
+  void make_room();
+  void end(ViewMap::iterator view);
 
   const ViewsOptions options_;
   const Post post_;
-  std::map<std::uint64_t, Viewed> views_;
+  const std::shared_ptr<MemoryBudget> budget_;
+  ViewMap views_;
+  std::map<std::uint64_t, std::unique_ptr<BusView>> ending_;  // until they say that they have
   std::uint64_t last_id_ = 0;
 };
 

@@ -2,7 +2,9 @@
 
 #include <poll.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -114,14 +116,60 @@ TEST_CASE("A view stays for a while without clients") {
 TEST_CASE("A limited number of buses is viewed at once") {
   TemporaryDirectory directory;
   TestViews own;
+  std::vector<std::shared_ptr<StreamClients>> wanted;
   for (std::size_t i = 0; i < kViewsMax; ++i) {
-    CHECK(own.views.open(directory.file(absl::StrCat(i).c_str()), "").ok());
+    const auto stream = own.views.open(directory.file(absl::StrCat(i).c_str()), "");
+    REQUIRE(stream.ok());
+    wanted.push_back(*stream);
   }
-  const auto beyond = own.views.open(directory.file("beyond"), "");
-  CHECK(errc_of(beyond.status()) == Errc::kLimit);
+  const std::string beyond = directory.file("beyond");
+  CHECK(errc_of(own.views.check_room(beyond, "")) == Errc::kLimit);
+  CHECK(errc_of(own.views.open(beyond, "").status()) == Errc::kLimit);
   CHECK(own.views.open(directory.file("0"), "7").ok());
   own.views.close();
   CHECK(own.views.counts().empty());
+}
+
+TEST_CASE("Of too many views the one that nobody has wanted for longest gives way") {
+  TemporaryDirectory directory;
+  TestViews own;
+  std::vector<std::shared_ptr<StreamClients>> wanted;
+  const auto path = [&](std::size_t i) { return directory.file(absl::StrCat(i).c_str()); };
+  for (std::size_t i = 0; i < kViewsMax; ++i) {
+    const auto stream = own.views.open(path(i), "");
+    REQUIRE(stream.ok());
+    wanted.push_back(*stream);
+  }
+  const auto is_viewed = [&](std::size_t i) {
+    return std::ranges::count(own.views.counts(), path(i), &ViewCounts::bus) == 1;
+  };
+  wanted[5].reset();
+  CHECK(own.views.open(path(0), "").ok());  // which sees that 5 is unwanted
+  wanted[3].reset();
+  CHECK(own.views.check_room(directory.file("beyond"), "").ok());
+  const auto beyond = own.views.open(directory.file("beyond"), "");
+  REQUIRE(beyond.ok());
+  CHECK_FALSE(is_viewed(5));
+  CHECK(is_viewed(3));
+  const auto another = own.views.open(directory.file("another"), "");
+  REQUIRE(another.ok());
+  CHECK_FALSE(is_viewed(3));
+  CHECK(errc_of(own.views.open(path(5), "").status()) == Errc::kLimit);
+  CHECK(own.until([] { return view_threads() == kViewsMax; }));
+}
+
+TEST_CASE("An instrument that nobody wants any more makes room for another one") {
+  TemporaryDirectory directory;
+  TestViews own;
+  std::vector<std::shared_ptr<StreamClients>> wanted;
+  for (std::size_t i = 0; i < kViewedInstrumentsMax; ++i) {
+    const auto stream = own.views.open(directory.path(), absl::StrCat(i));
+    REQUIRE(stream.ok());
+    wanted.push_back(*stream);
+  }
+  CHECK(errc_of(own.views.open(directory.path(), "one more").status()) == Errc::kLimit);
+  wanted.pop_back();
+  CHECK(own.views.open(directory.path(), "one more").ok());
 }
 
 }  // namespace

@@ -21,12 +21,6 @@ namespace {
 constexpr std::size_t kBatchRecords = 1024;
 constexpr std::uint32_t kConflatedKeysMax = 4096;
 
-constexpr char kGoneWhy[] =
-    "the publisher ended without closing the bus, or is stopped; the view goes on with it, or with "
-    "the next one";
-constexpr char kClosedWhy[] =
-    "the publisher closed the bus; the view goes on when the next one starts";
-
 nlohmann::ordered_json sequence_or_null(Sequence sequence) {
   return sequence == kNoSequence ? nlohmann::ordered_json(nullptr)
                                  : nlohmann::ordered_json(sequence);
@@ -56,9 +50,14 @@ BusView::~BusView() {
   thread_.join();
 }
 
-bool BusView::want(const std::string& instrument) {
+bool BusView::has_room_for(const std::string& instrument) const {
   const std::lock_guard lock(mutex_);
-  if (wanted_.size() >= kViewedInstrumentsMax && !wanted_.contains(instrument)) return false;
+  return wanted_.size() < kViewedInstrumentsMax || wanted_.contains(instrument);
+}
+
+bool BusView::want(const std::string& instrument) {
+  if (!has_room_for(instrument)) return false;
+  const std::lock_guard lock(mutex_);
   wanted_.insert(instrument);
   return true;
 }
@@ -141,8 +140,8 @@ absl::StatusOr<RecordSource> BusView::open() {
   const bool has_journal = !bus_.journal_root.empty() && !uses_ring_alone_;
   SubscriberOptions options;
   options.directory = options_.directory;
-  options.observes = true;  // what a page missed is no alert
   options.name = "serve";
+  options.observes = true;  // what a page missed is no alert
   options.reattach = std::chrono::nanoseconds::max();
   // So that it is said when the ring was reached again.
   options.behind_records = static_cast<std::uint32_t>(
@@ -160,7 +159,7 @@ absl::StatusOr<RecordSource> BusView::open() {
   }
   on_gap_ = options.on_gap;
   if (has_books) {
-    content_ = std::make_unique<ViewBooks>(options_.directory);
+    content_ = std::make_unique<ViewBooks>(options_.directory, options_.budget);
     absl::StatusOr<Subscriber> subscriber = Subscriber::open(std::move(options));
     if (!subscriber.ok()) return subscriber.status();
     return RecordSource(*std::move(subscriber));
@@ -216,36 +215,12 @@ absl::Status BusView::take(const Batch& batch) {
 void BusView::take_event(const Event& event) {
   const bool is_skipped = event.kind == ItemKind::kGap && on_gap_ == OnGap::kSkip;
   content_->take_event(event, is_skipped);
-  switch (event.kind) {
-    case ItemKind::kReset:
-      place_.head = kNoSequence;
-      [[fallthrough]];
-    case ItemKind::kSession:
-      schema_ = event.schema;
-      record_bytes_ = event.record_bytes;
-      rows_.resize(kBatchRecords * record_bytes_);
-      place_.state = "joining";
-      place_.why.clear();
-      is_another_ = is_another_bus();
-      break;
-    case ItemKind::kLive:
-      place_.state = "live";
-      place_.why.clear();
-      break;
-    case ItemKind::kGap:
-      if (!is_skipped) place_.state = "filling";
-      break;
-    case ItemKind::kBehind:
-      place_.state = "filling";
-      break;
-    case ItemKind::kPublisherGone:
-    case ItemKind::kClosed:
-      place_.state = "waiting";
-      place_.why = event.kind == ItemKind::kClosed ? kClosedWhy : kGoneWhy;
-      break;
-    default:
-      break;
-  }
+  place_.take(event, is_skipped);
+  if (event.kind != ItemKind::kSession && event.kind != ItemKind::kReset) return;
+  schema_ = event.schema;
+  record_bytes_ = event.record_bytes;
+  rows_.resize(kBatchRecords * record_bytes_);
+  is_another_ = is_another_bus();
 }
 
 // `conflated`, which is each client's own, goes before it.

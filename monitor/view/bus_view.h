@@ -25,7 +25,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "lapwing/subscriber.h"
+#include "monitor/view/memory_budget.h"
 #include "monitor/view/view_content.h"
+#include "monitor/view/view_place.h"
 #include "os/stop_event.h"
 #include "snapshot/bus_directory.h"
 #include "subscribers/conflation/record_source.h"
@@ -43,6 +45,7 @@ struct BusViewOptions {
   std::string directory;
   std::string version;
   std::string revision;
+  std::shared_ptr<MemoryBudget> budget = std::make_shared<MemoryBudget>(kViewBookBytesMax);
 };
 
 struct ViewUpdate {
@@ -66,23 +69,12 @@ class BusView {
   // A number, a symbol, or, if it is empty, whichever instrument has most records. False: so many
   // instruments are wanted already.
   bool want(const std::string& instrument);
+  bool has_room_for(const std::string& instrument) const;  // whether want() would be true
   void forget(const std::string& instrument);
   // Asks the thread to end; its last update says that it does.
   void stop();
 
  private:
-  // What is known of the bus besides its records.
-  struct Place {
-    const char* state = "joining";
-    std::string why = {};
-    Sequence sequence = kNoSequence;  // the last record that the content has
-    Sequence head = kNoSequence;
-    std::uint64_t lost = 0;
-
-    std::uint64_t behind() const { return head > sequence ? head - sequence : 0; }
-    friend bool operator==(const Place&, const Place&) = default;
-  };
-
   BusView(BusViewOptions options, Sink sink, StopEvent stop)
       : options_(std::move(options)), sink_(std::move(sink)), stop_(std::move(stop)) {}
 
@@ -100,7 +92,7 @@ class BusView {
   const BusViewOptions options_;
   const Sink sink_;
   const StopEvent stop_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::set<std::string> wanted_;  // under mutex_
 
   // The thread's.
@@ -114,8 +106,8 @@ class BusView {
   std::unique_ptr<ViewContent> content_;
   std::vector<std::byte> rows_;
   std::size_t record_bytes_ = 0;
-  Place place_;
-  Place published_;
+  ViewPlace place_;
+  ViewPlace published_;
   std::uint64_t due_ns_ = 0;
   std::map<std::string, std::uint64_t> sent_ns_;  // of each wanted instrument
 

@@ -20,6 +20,7 @@
 #include "testing/far_deadline.h"
 #include "testing/instrument_feed.h"
 #include "testing/order_records.h"
+#include "testing/process_threads.h"
 #include "testing/signal_record.h"
 
 namespace lapwing {
@@ -250,6 +251,75 @@ TEST_CASE("A bus that comes back with other records is shown as what it is now")
   CHECK(message["book"]["orders"] > 0);
 }
 
+TEST_CASE("What a view has lost stays counted when the bus comes back with other records") {
+  BookBus bus(/*with_journal=*/false);
+  bus.publish(100);
+  Screen screen(bus);
+  screen.until_sequence(100);
+  ViewJson message;
+  do {
+    bus.publish(100 * TestBus::kCapacity);
+    message = screen.until_sequence(bus.head());
+  } while (message["lost"] == 0);
+  bus.kill();
+  screen.until_state("waiting");
+  bus.schema = "bytes";
+  bus.start();
+  bus.publish(5);
+  CHECK(screen.until([](const ViewJson& now) { return now["schema"] == "bytes"; })["lost"] >=
+        message["lost"]);
+}
+
+TEST_CASE("A view of a bus that comes back with a journal loses nothing from then on") {
+  BookBus bus(/*with_journal=*/false);
+  bus.publish(100);
+  Screen screen(bus);
+  screen.until_sequence(100);
+  bus.kill();
+  screen.until_state("waiting");
+  bus.set_journal(true);
+  bus.start();
+  bus.publish(50);
+  screen.until_sequence(50);
+  bus.publish(100 * TestBus::kCapacity);
+  const ViewJson message = screen.until_sequence(bus.head());
+  CHECK(message["lost"] == 0);
+  CHECK(message["book"] == bus.book_at(bus.head(), kTestInstrument));
+}
+
+TEST_CASE("A view of a bus that comes back without its journal goes on in the ring") {
+  BookBus bus;
+  bus.publish(100);
+  Screen screen(bus);
+  screen.until_sequence(100);
+  bus.kill();
+  bus.recover();
+  screen.until_state("waiting");
+  bus.set_journal(false);
+  bus.start();
+  bus.publish(50);
+  CHECK(screen.until_sequence(50)["book"] == bus.book_at(50, kTestInstrument));
+}
+
+TEST_CASE("A view waits for the rest of an event of the venue without using the processor") {
+  BookBus bus;
+  bus.journal.mark = [](Sequence n, std::span<std::byte> record) {
+    dbn::MboMsg mbo = book_record(n);
+    mbo.flags = 0;
+    std::memcpy(record.data(), &mbo, sizeof mbo);
+  };
+  Screen screen(bus);
+  screen.until_state("live");
+  bus.publish(1);
+  screen.until_sequence(1);
+  const ProcessThread thread = thread_named("lapwing-view");
+  const std::uint64_t before_ns = thread.processor_ns();
+  const std::uint64_t began_ns = monotonic_ns();
+  const std::uint64_t until_ns = began_ns + 4 * kViewIntervalNs;
+  screen.until([&](const ViewJson&) { return monotonic_ns() > until_ns; });
+  CHECK(thread.processor_ns() - before_ns < (monotonic_ns() - began_ns) / 4);
+}
+
 TEST_CASE("A bus that was closed is shown as it was, and waited for") {
   BookBus bus;
   bus.publish(100);
@@ -331,8 +401,43 @@ TEST_CASE("No more than so many instruments are wanted at once") {
   CHECK(screen.view().want("one more"));
 }
 
+TEST_CASE("A book that was loaded as a state is that of the records") {
+  OrderBooks books;
+  for (Sequence n = 1; n <= 100; ++n) {
+    const dbn::MboMsg record = book_record(n);
+    REQUIRE(books.apply(n, std::as_bytes(std::span(&record, 1))));
+  }
+  const auto fold = make_fold(kFoldOrders, dbn::kSchemaMbo);
+  REQUIRE(fold.ok());
+  ViewBooks view("nowhere", std::make_shared<MemoryBudget>(kViewBookBytesMax));
+  books.for_each_entry([&](const OrderEntry& entry) {
+    REQUIRE(view.take_state(std::as_bytes(std::span(&entry, 1)), **fold).ok());
+  });
+  CHECK_FALSE(view.is_settled());
+  const auto shown = [&] {
+    ViewJson message;
+    view.prepare();
+    view.add_to(message, std::to_string(kTestInstrument));
+    return message["book"];
+  };
+  CHECK(shown().is_null());
+  Event complete;
+  complete.kind = ItemKind::kSnapshotComplete;
+  complete.sequence = 100;
+  view.take_event(complete, false);
+  CHECK(view.is_settled());
+  CHECK(view.sequence() == 100);
+  BookFormat format("nowhere");
+  const std::string expected = format.json(*books.find_book(1, kTestInstrument), 100, kViewDepth,
+                                           /*with_digest=*/false);
+  for (const char* side : {"bids", "asks"}) {
+    CHECK(shown()[side] == ViewJson::parse(expected)[side]);
+    CHECK_FALSE(shown()[side].empty());
+  }
+}
+
 TEST_CASE("A view of more books than it may keep ends with the limit") {
-  ViewBooks books("nowhere");
+  ViewBooks books("nowhere", std::make_shared<MemoryBudget>(kViewBookBytesMax));
   dbn::MboMsg record = test_record(dbn::Action::kAdd, 1, dbn::Side::kBid, 1, 1);
   absl::Status taken;
   Sequence n = 0;
@@ -342,6 +447,29 @@ TEST_CASE("A view of more books than it may keep ends with the limit") {
   }
   CHECK(errc_of(taken) == Errc::kLimit);
   CHECK(n > kViewBooksMax);
+}
+
+TEST_CASE("Books of several views that take more than they may together end the one that grows") {
+  const auto budget = std::make_shared<MemoryBudget>(100'000 * kViewOrderBytes);
+  const auto fill = [](ViewBooks& books) -> absl::Status {
+    for (Sequence n = 1; n <= 70'000; ++n) {
+      const dbn::MboMsg record = test_record(dbn::Action::kAdd, n, dbn::Side::kBid, 1, 1);
+      const absl::Status taken =
+          books.take_records(n, std::as_bytes(std::span(&record, 1)), sizeof record);
+      if (!taken.ok()) return taken;
+    }
+    return absl::OkStatus();
+  };
+  {
+    ViewBooks first("nowhere", budget);
+    CHECK(fill(first).ok());
+    ViewBooks second("nowhere", budget);
+    const absl::Status refused = fill(second);
+    CHECK(errc_of(refused) == Errc::kLimit);
+    CHECK(refused.message().find("all viewed buses") != absl::string_view::npos);
+  }
+  ViewBooks third("nowhere", budget);
+  CHECK(fill(third).ok());
 }
 
 TEST_CASE("A view that is stopped says that it ends") {

@@ -71,16 +71,18 @@ absl::Status ViewBooks::take_records(Sequence first, std::span<const std::byte> 
 
 absl::Status ViewBooks::check_limits() {
   unchecked_ = 0;
-  if (books_.order_count() > kViewOrdersMax) {
-    return make_error(Errc::kLimit, absl::StrCat("more than ", kViewOrdersMax,
-                                                 " orders rest: they are not kept for a view; "
-                                                 "`lapwing book` shows them"));
+  const std::size_t books = std::max(activity_.size(), books_.books().size());
+  if (books > kViewBooksMax) {
+    return make_error(Errc::kLimit, absl::StrCat("the bus has more than ", kViewBooksMax,
+                                                 " books: they are not kept for a view; `lapwing "
+                                                 "book` shows them"));
   }
-  if (std::max(activity_.size(), books_.books().size()) > kViewBooksMax) {
-    return make_error(Errc::kLimit,
-                      absl::StrCat("the bus has more than ", kViewBooksMax,
-                                   " books: they are not kept for a view; `lapwing book` shows "
-                                   "them"));
+  if (!share_.set(books_.order_count() * kViewOrderBytes + books * kViewBookBytes)) {
+    return make_error(Errc::kLimit, absl::StrCat("the books of all viewed buses would take more "
+                                                 "than ",
+                                                 share_.most() >> 20,
+                                                 " MiB: those of this bus are not kept; `lapwing "
+                                                 "book` shows them"));
   }
   return absl::OkStatus();
 }

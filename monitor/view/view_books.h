@@ -14,6 +14,7 @@
 #include "lapwing/dbn.h"
 #include "lapwing/order_books.h"
 #include "monitor/view/book_format.h"
+#include "monitor/view/memory_budget.h"
 #include "monitor/view/view_content.h"
 
 namespace lapwing {
@@ -21,13 +22,15 @@ namespace lapwing {
 inline constexpr std::size_t kViewDepth = 20;  // levels of each side
 inline constexpr std::size_t kViewTrades = 50;
 inline constexpr std::size_t kViewInstrumentsMax = 256;  // in a message
-// Of all books: 1 GiB of memory, about.
-inline constexpr std::uint64_t kViewOrdersMax = 4'000'000;
 inline constexpr std::size_t kViewBooksMax = 65'536;
+// What they take of the budget of memory, about.
+inline constexpr std::uint64_t kViewOrderBytes = 256;
+inline constexpr std::uint64_t kViewBookBytes = 5 * 1024;  // with its trades
 
 class ViewBooks final : public ViewContent {
  public:
-  explicit ViewBooks(std::string bus) : bus_(std::move(bus)), format_(bus_) {}
+  ViewBooks(std::string bus, std::shared_ptr<MemoryBudget> budget)
+      : bus_(std::move(bus)), share_(std::move(budget)), format_(bus_) {}
 
   absl::Status take_state(std::span<const std::byte> entry, const Fold& fold) override;
   absl::Status take_records(Sequence first, std::span<const std::byte> rows,
@@ -56,6 +59,7 @@ class ViewBooks final : public ViewContent {
   nlohmann::ordered_json trades_json(const OrderBook& book) const;
 
   const std::string bus_;
+  MemoryBudget::Share share_;
   OrderBooks books_;
   BookFormat format_;  // with the symbols of this session
   absl::flat_hash_map<BookId, Activity> activity_;

@@ -19,7 +19,8 @@ export class Stream {
     this.on_state = on_state;
     this.attempt = 0;
     this.state = "asleep";
-    this.status = null;  // of HTTP, where the server did not let it in
+    this.status = null;  // of HTTP, where the server did not let it in, and what it said
+    this.why = "";
     this.again_ms = 0;
     this.timer = null;
     this.socket = null;
@@ -71,6 +72,7 @@ export class Stream {
     try {
       const response = await fetch(this.path, {cache: "no-store"});
       this.status = response.status;
+      this.why = (await response.text()).trim();
     } catch {
       this.status = null;
     }

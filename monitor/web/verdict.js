@@ -154,6 +154,8 @@ export function view_sentence(stream, view, age_ms) {
       return old("The server's user may not read this bus.");
     case 400:
       return old("This bus has no such instrument.");
+    case 503:
+      return old(sentence_of(stream.why) || "The server has no view of this bus now.");
   }
   if (stream.state === "waiting" || stream.state === "asleep")
     return old("Not connected to the server.");

@@ -1,6 +1,7 @@
 """`lapwing serve`: what it answers, to whom, and what it withstands."""
 
 import contextlib
+import ctypes
 import http.client
 import json
 import os
@@ -166,6 +167,23 @@ class Answers(ServeTest):
         Stream(self.connect())
         self.connect()
         self.assertEqual(server.stop(), DONE)
+
+    @unittest.skipUnless(os.geteuid() == 0 and os.access("/dev/fuse", os.W_OK),
+                         "SKIPPED: needs root and /dev/fuse")
+    def test_a_file_system_that_does_not_answer_silences_nothing_and_holds_no_end_up(self):
+        bus = self.folder / "silent"
+        bus.mkdir()
+        silent_file_system(self, bus)
+        path = self.folder / "socket"
+        server = self.serve("--bus", bus)
+        self.assertEqual(self.status("/healthz"), 200)
+        self.assertEqual(self.status("/readyz"), 503)
+        self.assertEqual(server.stop(), DONE)
+        self.assertIn("its file system does not answer", server.err())
+        server = self.serve("--bus", bus, token=False, listen=f"unix:{path}")
+        self.assertTrue(path.exists())
+        self.assertEqual(server.stop(), DONE)
+        self.assertFalse(path.exists())
 
 
 class Views(ServeTest):
@@ -398,6 +416,7 @@ class Access(ServeTest):
                         "-keyout", key, "-out", certificate], check=True, capture_output=True)
         server = self.serve("--tls-cert", certificate, "--tls-key", key, listen="0.0.0.0:0")
         self.assertTrue(server.out().startswith("https://"))
+        silent = self.connect()  # which never shakes hands
         context = ssl.create_default_context(cafile=certificate)
         client = http.client.HTTPSConnection("localhost", self.port, context=context)
         with contextlib.closing(client):
@@ -410,6 +429,7 @@ class Access(ServeTest):
         wrong = self.start("wrong", "serve", "--listen", "127.0.0.1:0", "--tls-cert", key,
                            "--tls-key", certificate)
         self.assertEqual(wrong.wait(), USAGE)
+        self.assertEqual(silent.recv(1), b"")  # closed by the server
 
 
 class BadLoad(ServeTest):
@@ -506,6 +526,9 @@ class Crowd(ServeTest):
         self.until("the silent to be closed",
                    lambda: self.metric("lapwing_http_stream_clients") == 1
                    if good.read() else False)
+        self.assertEqual(self.metric("lapwing_http_rejected_total", reason="takes_nothing"),
+                         SILENT_CLIENTS)
+        self.assertEqual(good.read()["conflated"], 0)
 
 
 class Garbage(ServeTest):
@@ -553,6 +576,17 @@ class Slow(ServeTest):
             self.assertGreater(answered, 0)
         self.assertGreater(self.metric("lapwing_http_rejected_total", reason="slow_request"), 0)
         self.assertLess(peak_memory_kib(server.pid), MEMORY_KIB_MAX)
+
+
+def silent_file_system(test, folder):
+    """Mounts one there that nobody serves: whoever asks it something waits."""
+    device = os.open("/dev/fuse", os.O_RDWR)
+    test.addCleanup(os.close, device)
+    libc = ctypes.CDLL(None, use_errno=True)
+    options = f"fd={device},rootmode=40000,user_id=0,group_id=0"
+    failed = libc.mount(b"silent", os.fsencode(folder), b"fuse", 0, options.encode())
+    test.assertEqual(failed, 0, os.strerror(ctypes.get_errno()))
+    test.addCleanup(subprocess.run, ["umount", "-l", str(folder)], check=False)
 
 
 def small_socket(test):

@@ -1,0 +1,43 @@
+#include "monitor/view/view_place.h"
+
+namespace lapwing {
+namespace {
+
+constexpr char kGoneWhy[] =
+    "the publisher ended without closing the bus, or is stopped; the view goes on with it, or with "
+    "the next one";
+constexpr char kClosedWhy[] =
+    "the publisher closed the bus; the view goes on when the next one starts";
+
+}  // namespace
+
+void ViewPlace::take(const Event& event, bool is_skipped) {
+  switch (event.kind) {
+    case ItemKind::kReset:
+      head = kNoSequence;
+      [[fallthrough]];
+    case ItemKind::kSession:
+      state = "joining";
+      why.clear();
+      break;
+    case ItemKind::kLive:
+      state = "live";
+      why.clear();
+      break;
+    case ItemKind::kGap:
+      if (!is_skipped) state = "filling";
+      break;
+    case ItemKind::kBehind:
+      state = "filling";
+      break;
+    case ItemKind::kPublisherGone:
+    case ItemKind::kClosed:
+      state = "waiting";
+      why = event.kind == ItemKind::kClosed ? kClosedWhy : kGoneWhy;
+      break;
+    default:
+      break;
+  }
+}
+
+}  // namespace lapwing

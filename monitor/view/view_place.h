@@ -1,0 +1,28 @@
+// Where a view is in its bus: what its messages say besides the records.
+//
+// Thread safety: one thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "lapwing/sequence.h"
+#include "lapwing/subscriber.h"
+
+namespace lapwing {
+
+struct ViewPlace {
+  const char* state = "joining";
+  std::string why = {};
+  Sequence sequence = kNoSequence;  // the last record that the content has
+  Sequence head = kNoSequence;
+  std::uint64_t lost = 0;
+
+  std::uint64_t behind() const { return head > sequence ? head - sequence : 0; }
+  // `is_skipped`: of a gap, whose records do not come.
+  void take(const Event& event, bool is_skipped);
+
+  friend bool operator==(const ViewPlace&, const ViewPlace&) = default;
+};
+
+}  // namespace lapwing
