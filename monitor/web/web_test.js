@@ -258,5 +258,8 @@ test("the view says how far behind it is, and why it stands", () => {
       /^The view has ended. The bus was removed. /);
   assert.ok(of({}, open, 5000).is_old);
   assert.match(of({}, {state: "waiting", status: 403}).text, /may not read/);
+  const full = {state: "waiting", status: 503, why: "16 buses are viewed already"};
+  assert.match(of({}, full).text, /^16 buses are viewed already\. /);
+  assert.match(of({}, {...full, why: ""}).text, /no view of this bus now/);
   assert.match(verdict.view_sentence(open, null, 0).text, /Reading/);
 });
