@@ -175,14 +175,15 @@ class Answers(ServeTest):
         bus.mkdir()
         silent_file_system(self, bus)
         path = self.folder / "socket"
-        server = self.serve("--bus", bus)
-        self.assertEqual(self.status("/healthz"), 200)
-        self.assertEqual(self.status("/readyz"), 503)
+        server = self.serve("--bus", bus, token=False, listen=f"unix:{path}")
+        for request, status in (("/healthz", 200), ("/readyz", 503)):
+            connection = socket.socket(socket.AF_UNIX)
+            self.addCleanup(connection.close)
+            connection.connect(str(path))
+            connection.sendall(f"GET {request} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+            self.assertEqual(int(connection.recv(1000).split()[1]), status)
         self.assertEqual(server.stop(), DONE)
         self.assertIn("its file system does not answer", server.err())
-        server = self.serve("--bus", bus, token=False, listen=f"unix:{path}")
-        self.assertTrue(path.exists())
-        self.assertEqual(server.stop(), DONE)
         self.assertFalse(path.exists())
 
 
