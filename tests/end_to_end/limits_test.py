@@ -2,6 +2,7 @@
 
 import errno
 import functools
+import json
 import os
 import pathlib
 import resource
@@ -49,6 +50,30 @@ class LimitsTest(harness.BusTest):
         for word in words:
             self.assertIn(word, process.err())
         return code
+
+
+class Clients(LimitsTest):
+    """A publisher with a place for sixteen."""
+    DESCRIPTORS, PLACES = 272, 16
+
+    def attached(self):
+        listed = self.start("subscribers", "subscribers", "--json")
+        return len(json.loads(listed.out())["subscribers"]) if listed.wait() == DONE else 0
+
+    def test_a_subscriber_without_a_place_says_so_and_gets_every_record(self):
+        publisher = self.start("publish", "publish", "--source", f"synthetic:records={RECORDS}", "--linger", 3600,
+                               preexec_fn=limited(resource.RLIMIT_NOFILE, self.DESCRIPTORS))
+        seated = [self.start(f"seated{i}", "tail", *QUIET, "--from", "start", "--until-closed")
+                  for i in range(self.PLACES)]
+        self.until("all places to be taken", lambda: self.attached() == self.PLACES)
+        late = self.start("late", "tail", *QUIET, "--from", "start", "--until-closed")
+        self.until("it to be said",
+                   lambda: "follows ring and journal without a connection" in late.err())
+        self.assertEqual(publisher.stop(), DONE)
+        for tail in (late, *seated):
+            self.assertEqual(tail.wait(), DONE, tail.err())
+            self.assertEqual(json.loads(tail.out())["records"], RECORDS)
+        self.assertNotIn("without a connection", seated[0].err())
 
 
 class FileSizes(LimitsTest):
