@@ -35,6 +35,7 @@ inline constexpr std::uint64_t kRateWindowNs = 1'000'000'000;
 inline constexpr std::uint64_t kCheckpointsNs = 5'000'000'000;  // between two looks at their files
 
 inline constexpr std::uint64_t kJournalNs = 10'000'000'000;  // between two looks at its files
+inline constexpr std::uint64_t kFarBehindNs = 5'000'000'000;  // a delay that needs a person
 
 struct SubscriberReading {
   SubscriberStatus status;
@@ -44,6 +45,11 @@ struct SubscriberReading {
   std::uint64_t delay_ns = 0;
   bool delay_is_longer = false;
   double lag_rate = 0;  // records a second by which its lag has grown since the last reading
+
+  // Who joins reads what is old, and is not late.
+  bool is_far_behind() const {
+    return delay_ns > kFarBehindNs && status.state != ClientState::kJoining;
+  }
 };
 
 struct BusReading {

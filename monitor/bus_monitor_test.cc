@@ -63,6 +63,17 @@ TEST_CASE("A subscriber's delay is the time for which its next record has been p
   CHECK(reading.delay_ns == 10 * kSecond - kSecond / 2);
   CHECK_FALSE(reading.delay_is_longer);
   CHECK_FALSE(reading.is_stopped);
+  CHECK(reading.is_far_behind());
+  CHECK_FALSE(watched.only(5 * kSecond).is_far_behind());
+}
+
+TEST_CASE("Who joins is not far behind, however old what it reads is") {
+  SubscriberReading reading;
+  reading.delay_ns = 10 * kSecond;
+  reading.status.state = ClientState::kJoining;
+  CHECK_FALSE(reading.is_far_behind());
+  reading.status.state = ClientState::kFilling;
+  CHECK(reading.is_far_behind());
 }
 
 TEST_CASE("Who was behind before the watch began has been longer than that") {

@@ -157,6 +157,7 @@ Json subscriber_reading_json(const SubscriberReading& reading) {
   json["lag_rate"] = reading.lag_rate;
   json["delay_seconds"] = static_cast<double>(reading.delay_ns) / 1e9;
   json["delay_is_longer"] = reading.delay_is_longer;
+  json["far_behind"] = reading.is_far_behind();
   json["stopped"] = reading.is_stopped;
   return json;
 }

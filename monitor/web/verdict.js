@@ -27,7 +27,8 @@ export function subscriber_key(subscriber) {
 }
 
 export function is_bad_subscriber(subscriber) {
-  return subscriber.stopped || subscriber.state === "stopped" || subscriber.lost > 0;
+  return subscriber.stopped || subscriber.state === "stopped" || subscriber.far_behind ||
+      subscriber.lost > 0;
 }
 export function is_bad_journal(bus) {
   return ["failed", "shed"].includes(bus.ring?.journal);
@@ -80,6 +81,8 @@ export function problems_of(bus) {
       texts.push(`${label}: its process is stopped, by a signal or a debugger.`);
     } else if (subscriber.state === "stopped") {
       texts.push(`${label} has ended at a gap.`);
+    } else if (subscriber.far_behind) {
+      texts.push(`${label} is more than 5 s behind.`);
     }
   }
   return texts.filter(text => text).map(text => ({bus: bus.directory, text}));

@@ -212,6 +212,12 @@ test("what needs a person is said, and what does not is not", () => {
       said({subscribers: [subscriber({lost: 1})]}), ["logger on es has lost 1 record."]);
   assert.match(
       said({subscribers: [subscriber({stopped: true, lag: 1234})]})[0], /process is stopped/);
+  assert.deepEqual(
+      said({subscribers: [subscriber({far_behind: true})]}),
+      ["logger on es is more than 5 s behind."]);
+  assert.match(
+      said({subscribers: [subscriber({stopped: true, far_behind: true})]}).join(),
+      /^[^,]*process is stopped[^,]*,[^,]*$/);
   assert.match(said({subscribers: null, subscribers_why: "no answer"})[0], /no answer/);
   assert.deepEqual(
       said({subscribers: [subscriber({lost: 2}), subscriber({pid: 8, lost: 3})]}),
