@@ -20,7 +20,7 @@ from selenium.webdriver.chrome.service import Service  # noqa: E402
 
 import operate_demo  # noqa: E402
 
-COLUMNS, ROWS = 116, 20
+COLUMNS, ROWS = 116, 13
 SETTLE_SECONDS = 40  # for charts to have something to show, and for the slow one to fall behind
 PAGE = (1280, 1000)
 COLOURS = {"default": "#d6dbe1", "black": "#5c6773", "red": "#ff6b68", "green": "#7fd17f", "brown": "#e6b450",

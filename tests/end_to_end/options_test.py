@@ -1,6 +1,7 @@
 """Options that set when, how and of what: each does what its line of --help says."""
 
 import datetime
+import json
 import os
 import pathlib
 import stat
@@ -85,6 +86,28 @@ class Latency(harness.BusTest):
         self.assertEqual(sorted(latency.values()), list(latency.values()))
         self.assertGreater(latency["p50"], 0)
         self.assertLess(latency["max"], took * 1.1)
+
+    def reported(self, *options, is_whole):
+        """What a subscriber that measures every record reports of its ages, once it has taken all records and that is whole."""
+        flow = self.start("publish", "publish", "--source", f"synthetic:records={RECORDS}",
+                          "--linger", 3600, *options)
+        tail = self.start("tail", "tail", "--from", "start", "--measure", 1, *QUIET)
+        told = []
+
+        def has_all():
+            asked = self.start("subscribers", "subscribers", "--json")
+            told[:] = json.loads(asked.out())["subscribers"] if asked.wait() == 0 else ()
+            return told and told[0]["records"] == RECORDS and is_whole(told[0]["latency"])
+        self.until("every record to be taken", has_all)
+        latency = told[0]["latency"]
+        self.assertEqual((tail.stop(), flow.stop()), (0, 0))
+        return latency
+
+    def test_ages_of_restamped_records_are_measured_and_of_others_are_not(self):
+        latency = self.reported("--restamp",
+                                is_whole=lambda ages: ages and ages["count"] == RECORDS)
+        self.assertGreater(latency["p50_ns"], 0)
+        self.assertIsNone(self.reported(is_whole=lambda ages: True))
 
     def test_of_records_as_they_were_is_the_age_of_the_recording(self):
         self.assertGreater(self.follow()["p50"], 100 * DAY)

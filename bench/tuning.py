@@ -1,0 +1,173 @@
+#!/usr/bin/env python3
+"""What faults that `lapwing doctor` names cost: rows of the benchmark with and without each, in turn.
+
+    bench/tuning.sh [--rounds 5] [--faults io_uring,thp] [--disk DIR]
+
+Each fault is made for the one run alone: a system call is refused, a limit set, a setting of the kernel written and put back. Needs
+root and build/release. Prints a table in Markdown: how many times as long each row takes with the fault, as the median over the
+rounds of the ratio to its neighbour without. A line `not made: FAULT: why` names what this machine cannot do.
+Exit: 0 everything that can be made was measured, 1 a run failed, 2 wrong usage.
+"""
+
+import argparse
+import contextlib
+import errno
+import json
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "tests" / "end_to_end"))
+
+import seccomp  # noqa: E402
+
+BENCH = Path(os.environ.get("LAPWING_BUILD_DIR", ROOT / "build" / "release")) / "bench" / "lapwing_bench"
+SHARED_THP = Path("/sys/kernel/mm/transparent_hugepage/shmem_enabled")
+CPU_GROUPS = Path("/sys/fs/cgroup/cpu")
+NOBODY = 65534
+TRIALS = 4
+
+
+class NotMade(Exception):
+    """This machine cannot have that fault, or cannot be without it."""
+
+
+def refused(call):
+    """The system call answers that it may not be made."""
+    @contextlib.contextmanager
+    def fault(is_made):
+        yield (lambda: seccomp.refuse(call, errno.EPERM)) if is_made else None
+    return fault
+
+
+@contextlib.contextmanager
+def no_huge_pages(is_made):
+    if not SHARED_THP.exists():
+        raise NotMade("the kernel has no transparent huge pages")
+    before = SHARED_THP.read_text().split("[")[1].split("]")[0]
+    SHARED_THP.write_text("never" if is_made else "advise")
+    try:
+        yield None
+    finally:
+        SHARED_THP.write_text(before)
+
+
+@contextlib.contextmanager
+def quota(is_made):
+    """Half of one processor's time, in the periods that container run-times use."""
+    group = CPU_GROUPS / f"lapwing-tuning-{os.getpid()}"
+    if not (CPU_GROUPS / "cpu.cfs_quota_us").exists():
+        raise NotMade("there is no cgroup of version 1 with a quota")
+    group.mkdir()
+    try:
+        (group / "cpu.cfs_quota_us").write_text("150000" if is_made else "-1")
+        yield lambda: (group / "cgroup.procs").write_text(str(os.getpid()))
+    finally:
+        group.rmdir()
+
+
+@contextlib.contextmanager
+def shared_cores(is_made):
+    """Another busy process on every core."""
+    spinning = [sys.executable, "-c", "while True: pass"]
+    hogs = [subprocess.Popen(spinning) for _ in range(os.cpu_count() if is_made else 0)]
+    try:
+        yield None
+    finally:
+        for hog in hogs:
+            hog.kill()
+            hog.wait()
+
+
+@contextlib.contextmanager
+def locked_memory(is_made):
+    """As a user without rights: root may always lock."""
+    def become():
+        limit = 0 if is_made else resource.RLIM_INFINITY
+        resource.setrlimit(resource.RLIMIT_MEMLOCK, (limit, limit))
+        os.setgid(NOBODY)
+        os.setuid(NOBODY)
+    yield become
+
+
+# The fault of that property, and the rows that it may slow.
+FAULTS = {
+    "io_uring": (refused("io_uring_setup"), ("sustained", "publish-journal-median", "journal-disk-10ms")),
+    "membarrier": (refused("membarrier"), ("wake", "channel-round-trip", "channel-messages")),
+    "thp": (no_huge_pages, ("publish", "one-reader", "one-reader-lossless", "journal-memory")),
+    "memlock": (locked_memory, ("sustained", "journal-disk-10ms")),
+    "cgroup-cpu": (quota, ("one-reader", "sustained", "wake")),
+    "isolcpus": (shared_cores, ("one-reader", "wake", "sustained")),
+}
+
+
+def measured(rows, disk, prepare):
+    """Nanoseconds, or whatever is better when it is less, of each row."""
+    done = subprocess.run([BENCH, *rows, "--disk", disk, "--json-lines", "--trials", str(TRIALS)], capture_output=True,
+                          text=True, preexec_fn=prepare, check=False)
+    found = {}
+    for line in done.stdout.splitlines():
+        row = json.loads(line)
+        if not row.get("medians"):
+            continue
+        value = row["medians"]["measured"]
+        is_rate = value["unit"].endswith("/s") or row.get("bound") == "at least"
+        found[row["name"]] = 1 / value["value"] if is_rate else value["value"]
+    missing = set(rows) - set(found)
+    if missing:
+        raise RuntimeError(f"no figure of {', '.join(sorted(missing))}: {done.stderr.strip()[-300:]}")
+    return found
+
+
+def ratios(fault, rows, rounds, disk):
+    """Of each row, times as long as without the fault: one for each round."""
+    found = {row: [] for row in rows}
+    for number in range(rounds):
+        times = {}
+        for is_made in ((False, True), (True, False))[number % 2]:
+            with fault(is_made) as prepare:
+                times[is_made] = measured(rows, disk, prepare)
+        for row in rows:
+            found[row].append(times[True][row] / times[False][row])
+    return found
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--faults", default=",".join(FAULTS))
+    parser.add_argument("--disk", default="/var/tmp", help="a directory on the disk of journals")
+    options = parser.parse_args()
+    chosen = options.faults.split(",")
+    if options.rounds < 1 or any(name not in FAULTS for name in chosen):
+        parser.error(f"--rounds is at least 1, and --faults are of: {', '.join(FAULTS)}")
+    if os.geteuid() != 0:
+        parser.error("this needs root: it sets limits and settings of the kernel")
+    lines = []
+    with tempfile.TemporaryDirectory(dir=options.disk) as disk:
+        os.chmod(disk, 0o777)
+        for name in chosen:
+            fault, rows = FAULTS[name]
+            print(f"tuning: {name}", file=sys.stderr, flush=True)
+            try:
+                for row, each in ratios(fault, rows, options.rounds, disk).items():
+                    lines.append((statistics.median(each), name, row, min(each), max(each)))
+            except NotMade as why:
+                print(f"not made: {name}: {why}")
+    print("| property | row | times as long | from | to |\n| --- | --- | ---: | ---: | ---: |")
+    for middle, name, row, least, most in sorted(lines, reverse=True):
+        print(f"| `{name}` | `{row}` | {middle:.2f} | {least:.2f} | {most:.2f} |")
+    return 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except RuntimeError as error:
+        print(f"tuning: {error}", file=sys.stderr)
+        sys.exit(1)
