@@ -34,7 +34,7 @@ inline constexpr std::uint64_t kReattachNs = 1'000'000'000;
 inline constexpr std::uint64_t kRateWindowNs = 1'000'000'000;
 inline constexpr std::uint64_t kCheckpointsNs = 5'000'000'000;  // between two looks at their files
 
-inline constexpr std::uint64_t kJournalNs = 10'000'000'000;  // between two looks at its files
+inline constexpr std::uint64_t kJournalNs = 10'000'000'000;   // between two looks at its files
 inline constexpr std::uint64_t kFarBehindNs = 5'000'000'000;  // a delay that needs a person
 
 struct SubscriberReading {

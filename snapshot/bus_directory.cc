@@ -174,7 +174,8 @@ absl::StatusOr<BusDescription> parse_description(const std::string& path, const 
   const bool is_described = !object.contains("description") ||  // releases before 0.2 have none
                             take(object, "description", bus.description);
   const bool has_stamps = !object.contains("restamped") || take(object, "restamped", bus.restamped);
-  if (!complete || !is_described || !has_stamps) return damaged("a field is missing or of another type");
+  if (!complete || !is_described || !has_stamps)
+    return damaged("a field is missing or of another type");
   if (!sizes_agree(bus)) return damaged("record, slot and ring sizes contradict each other");
   return bus;
 }

@@ -39,7 +39,7 @@ struct BusDescription {
   std::uint32_t slot_bytes = 0;
   std::uint64_t capacity = 0;
   bool restamped = false;  // ts_recv is the time of publishing
-  bool closed = false;  // the session ended cleanly and its ring file is gone
+  bool closed = false;     // the session ended cleanly and its ring file is gone
 
   friend bool operator==(const BusDescription&, const BusDescription&) = default;
 };

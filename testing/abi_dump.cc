@@ -388,7 +388,8 @@ void dump_frame_constants(Dump& dump) {
 
 void dump_handshake_frames(Dump& dump) {
   STRUCT(FrameHeader, magic, version, type, length, reserved);
-  STRUCT(HelloFrame, header, abi_version, role, pid, may_park, name, version, min_version, observes);
+  STRUCT(HelloFrame, header, abi_version, role, pid, may_park, name, version, min_version, observes,
+         reserved);
   STRUCT(WelcomeFrame, header, session_id, journal_id, session_first_sequence, durable, head,
          capacity, slot_bytes, record_bytes, has_journal, journal_state, journal_errno, version,
          schema, bus_name, ring_path, journal_path, schema_hash);

@@ -193,17 +193,17 @@ struct SubscriberOptions {
 };
 
 enum class ItemKind : std::uint32_t {
-  kNothing = 0,        // nothing by the deadline, or interrupt(), or misuse: take() and read() say
-  kRecord = 1,         // `record` is record `sequence`
-  kGap = 2,            // Event::gap: what the ring did not give; fillable: the journal has it
-  kLost = 3,           // Event::gap: what nothing can give; counted as lost. count() is 0 where a
-                       // power cut took only records that this subscriber has already; text says so
-  kSession = 4,        // a session begins at `sequence`: the first one, or the next. text, if any: its
-                       // publisher has no place for another client, and what that means
-  kReset = 5,          // another history: a new journal starts at `sequence`; text says why. With
-                       // records that fold() is not for the subscriber ends instead
-  kCaughtUp = 6,       // everything up to the join, `sequence`, has been delivered
-  kStale = 7,          // the publisher lives but has been silent for stale_after
+  kNothing = 0,   // nothing by the deadline, or interrupt(), or misuse: take() and read() say
+  kRecord = 1,    // `record` is record `sequence`
+  kGap = 2,       // Event::gap: what the ring did not give; fillable: the journal has it
+  kLost = 3,      // Event::gap: what nothing can give; counted as lost. count() is 0 where a
+                  // power cut took only records that this subscriber has already; text says so
+  kSession = 4,   // a session begins at `sequence`: the first one, or the next. text, if any: its
+                  // publisher has no place for another client, and what that means
+  kReset = 5,     // another history: a new journal starts at `sequence`; text says why. With
+                  // records that fold() is not for the subscriber ends instead
+  kCaughtUp = 6,  // everything up to the join, `sequence`, has been delivered
+  kStale = 7,     // the publisher lives but has been silent for stale_after
   kPublisherGone = 8,  // the publisher ended without closing; waiting for the next
   kClosed = 9,         // the session was closed cleanly after `sequence`; all was delivered
   kEnded = 10,         // nothing more will come, all is closed; status() says why
