@@ -50,6 +50,9 @@ struct SubscriberReading {
   bool is_far_behind() const {
     return delay_ns > kFarBehindNs && status.state != ClientState::kJoining;
   }
+  bool needs_person() const {
+    return !status.observes && (is_stopped || is_far_behind() || status.lost > 0);
+  }
 };
 
 struct BusReading {

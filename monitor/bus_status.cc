@@ -90,6 +90,7 @@ SubscriberStatus status_of(const SubscriberInfoFrame& info, Sequence head, std::
           .name = get_text(info.name),
           .state = info.state,
           .may_park = info.may_park != 0,
+          .observes = info.observes != 0,
           .wait = said<WaitStrategy>(info.wait),
           .on_gap = said<OnGap>(info.on_gap),
           .position = info.position,

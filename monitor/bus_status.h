@@ -84,6 +84,7 @@ struct SubscriberStatus {
   std::string name;
   ClientState state = ClientState::kJoining;  // any number: it is what a peer sent
   bool may_park = false;
+  bool observes = false;             // it only shows records to people: it needs nobody
   std::optional<WaitStrategy> wait;  // any number; it did not say: none
   std::optional<OnGap> on_gap;
   Sequence position = 0;  // last sequence delivered

@@ -130,6 +130,7 @@ Json subscriber_json(const SubscriberStatus& subscriber) {
           {"name", subscriber.name},
           {"state", name_of(subscriber.state)},
           {"parks", subscriber.may_park},
+          {"observes", subscriber.observes},
           {"wait", name_json(subscriber.wait)},
           {"on_gap", name_json(subscriber.on_gap)},
           {"position", subscriber.position},

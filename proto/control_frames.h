@@ -272,9 +272,11 @@ struct SubscriberInfoFrame {
   std::uint64_t head_seen;  // `head` of its last Report
   std::uint32_t wait;       // and the others
   std::uint32_t on_gap;
+  std::uint32_t observes;  // as its Hello said
+  std::uint32_t reserved;
 };
 inline constexpr std::size_t kSubscriberInfoBytesFirst = 160;
-static_assert(sizeof(SubscriberInfoFrame) == 184);
+static_assert(sizeof(SubscriberInfoFrame) == 192);
 static_assert(offsetof(SubscriberInfoFrame, pid) == 16);
 static_assert(offsetof(SubscriberInfoFrame, uid) == 20);
 static_assert(offsetof(SubscriberInfoFrame, role) == 24);
@@ -293,6 +295,7 @@ static_assert(offsetof(SubscriberInfoFrame, tag) == 160);
 static_assert(offsetof(SubscriberInfoFrame, head_seen) == 168);
 static_assert(offsetof(SubscriberInfoFrame, wait) == 176);
 static_assert(offsetof(SubscriberInfoFrame, on_gap) == 180);
+static_assert(offsetof(SubscriberInfoFrame, observes) == 184);
 
 struct EndOfListFrame {
   FrameHeader header;

@@ -405,7 +405,8 @@ void dump_request_frames(Dump& dump) {
   STRUCT(ListSubscribersFrame, header, tag);
   STRUCT(SubscriberInfoFrame, header, pid, uid, role, state, may_park, reported, position, records,
          gaps, lost, filled, connected_wall_ns, reported_wall_ns, name, tag, head_seen,
-         wait, on_gap);
+         wait, on_gap, observes,
+         reserved);
   STRUCT(EndOfListFrame, header, count, refused, dropped, tag, by_reason);
   STRUCT(LatencyReportFrame, header, tag, every, sum_ns, max_ns, negative, unstamped, counts);
   STRUCT(PruneFrame, header, below, tag);

@@ -48,6 +48,7 @@ SubscriberInfoFrame ControlConnection::info() const {
   info.head_seen = report_.head;
   info.wait = report_.wait;
   info.on_gap = report_.on_gap;
+  info.observes = observes_ ? 1 : 0;
   set_text(info.name, name_);
   return info;
 }
@@ -59,8 +60,8 @@ EventInfoFrame ControlConnection::event(EventKind kind) const {
   event.uid = peer_.uid;
   event.position = report_.position;
   event.records = report_.records;
-  event.gaps = report_.gaps;
-  event.lost = report_.lost;
+  event.gaps = observes_ ? 0 : report_.gaps;
+  event.lost = observes_ ? 0 : report_.lost;
   event.filled = report_.filled;
   set_text(event.name, name_);
   return event;

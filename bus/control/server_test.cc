@@ -262,6 +262,19 @@ TEST_CASE("The losses of one that only shows records are in its row, not in the 
   CHECK(server.server->events().newest() == 1);  // that it came
   REQUIRE(server.server->subscribers().size() == 1);
   CHECK(server.server->subscribers().front().lost == 15);
+  CHECK(server.server->subscribers().front().observes == 1);
+  page.close();
+  server.settle();
+  BareClient asker = greeted(server, hello_frame("asker", ClientRole::kTool));
+  ListEventsFrame ask = make_frame<ListEventsFrame>(FrameType::kListEvents);
+  ask.tag = 1;
+  REQUIRE(asker.send(ask));
+  server.settle();
+  CHECK(asker.expect<EventInfoFrame>(FrameType::kEventInfo).kind == EventKind::kAttached);
+  const auto detached = asker.expect<EventInfoFrame>(FrameType::kEventInfo);
+  CHECK(detached.kind == EventKind::kDetached);
+  CHECK(detached.gaps == 0);
+  CHECK(detached.lost == 0);
 }
 
 TEST_CASE("The ages that a subscriber reports stand behind it in the list, and others have none") {

@@ -119,7 +119,7 @@ Row subscriber_row(const BusReading& bus, const SubscriberReading& reading) {
   const SubscriberStatus& status = reading.status;
   Row row;
   row.key = absl::StrCat(bus.directory, "/", status.pid, "/", status.connected_wall_ns);
-  row.is_bad = reading.is_stopped || reading.is_far_behind() || status.lost > 0;
+  row.is_bad = reading.needs_person();
   const std::string delay = seconds_text(reading.delay_ns);
   const std::uint64_t p99_ns = status.latency ? status.latency->age_ns.percentile(0.99) : 0;
   row.cells = {

@@ -227,7 +227,9 @@ void add_subscribers(Families& f, const MetricLabels& bus, const BusReading& rea
   std::set<std::string> present;
   if (reading.subscribers.ok()) {
     std::vector<const SubscriberReading*> oldest_first;
-    for (const SubscriberReading& one : *reading.subscribers) oldest_first.push_back(&one);
+    for (const SubscriberReading& one : *reading.subscribers) {
+      if (!one.status.observes) oldest_first.push_back(&one);
+    }
     std::stable_sort(oldest_first.begin(), oldest_first.end(), [](const auto* a, const auto* b) {
       return a->status.connected_wall_ns < b->status.connected_wall_ns;
     });

@@ -27,6 +27,7 @@ export function subscriber_key(subscriber) {
 }
 
 export function is_bad_subscriber(subscriber) {
+  if (subscriber.observes) return false;
   return subscriber.stopped || subscriber.state === "stopped" || subscriber.far_behind ||
       subscriber.lost > 0;
 }
@@ -71,6 +72,7 @@ export function problems_of(bus) {
   }
   const labels = subscriber_labels(bus.subscribers ?? []);
   for (const subscriber of bus.subscribers ?? []) {
+    if (subscriber.observes) continue;
     const label = `${labels.get(subscriber_key(subscriber))} on ${name}`;
     if (subscriber.lost > 0) {
       texts.push(

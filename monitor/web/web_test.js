@@ -218,6 +218,8 @@ test("what needs a person is said, and what does not is not", () => {
   assert.match(
       said({subscribers: [subscriber({stopped: true, far_behind: true})]}).join(),
       /^[^,]*process is stopped[^,]*,[^,]*$/);
+  const late = {lost: 2, far_behind: true, stopped: true};
+  assert.deepEqual(said({subscribers: [subscriber({observes: true, ...late})]}), []);
   assert.match(said({subscribers: null, subscribers_why: "no answer"})[0], /no answer/);
   assert.deepEqual(
       said({subscribers: [subscriber({lost: 2}), subscriber({pid: 8, lost: 3})]}),
