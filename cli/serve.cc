@@ -126,24 +126,49 @@ std::string address_of(const HttpServerOptions& options, std::uint16_t port) {
                       is_v6 ? "]" : "", ":", port, "/");
 }
 
-// Ends the server; where a file system does not answer, the process without it.
-absl::Status end(std::optional<HttpServer>& server) {
-  const absl::StatusOr<StopEvent> ended = StopEvent::make();
-  if (!ended.ok()) return ended.status();
-  std::thread watch;
-  const absl::Status started = start_thread(watch, "lapwing-ending", [&ended] {
-    ended->wait(kEndNsMax);
-    if (ended->is_set()) return;
+// Ends the process where its end waits for a file system that does not answer.
+class EndWatch {
+ public:
+  // Before descriptors and threads can have run out. Errors: kLimit, kSystem.
+  static absl::StatusOr<std::unique_ptr<EndWatch>> start() {
+    absl::StatusOr<StopEvent> begun = StopEvent::make();
+    if (!begun.ok()) return begun.status();
+    absl::StatusOr<StopEvent> done = StopEvent::make();
+    if (!done.ok()) return done.status();
+    std::unique_ptr<EndWatch> watch(new EndWatch(*std::move(begun), *std::move(done)));
+    const absl::Status started =
+        start_thread(watch->thread_, "lapwing-ending", [raw = watch.get()] { raw->run(); });
+    if (!started.ok()) return started;
+    return watch;
+  }
+  EndWatch(const EndWatch&) = delete;
+  EndWatch& operator=(const EndWatch&) = delete;
+  ~EndWatch() {
+    if (!thread_.joinable()) return;
+    done_.set();
+    begun_.set();
+    thread_.join();
+  }
+
+  // The end begins: it may take kEndNsMax.
+  void begin() const { begun_.set(); }
+
+ private:
+  EndWatch(StopEvent begun, StopEvent done) : begun_(std::move(begun)), done_(std::move(done)) {}
+
+  void run() const {
+    while (!begun_.is_set()) begun_.wait(kNsPerSecond * 3600);
+    done_.wait(kEndNsMax);
+    if (done_.is_set()) return;
     say("a bus was still being read 5 s after the end was asked for, most likely because its file "
         "system does not answer; ended all the same");
     _exit(kExitDone);
-  });
-  if (!started.ok()) return started;
-  server.reset();
-  ended->set();
-  watch.join();
-  return absl::OkStatus();
-}
+  }
+
+  const StopEvent begun_;
+  const StopEvent done_;
+  std::thread thread_;
+};
 
 int serve(const ServeOptions& given) {
   catch_stop_signals();
@@ -155,6 +180,8 @@ int serve(const ServeOptions& given) {
     options->tick_ns = watchdog.interval_ns();
   }
   raise_descriptors();
+  const absl::StatusOr<std::unique_ptr<EndWatch>> watch = EndWatch::start();
+  if (!watch.ok()) return fail(watch.status());
   absl::StatusOr<HttpServer> opened = HttpServer::open(*options);
   if (!opened.ok()) return fail(opened.status());
   std::optional<HttpServer> server(*std::move(opened));
@@ -168,8 +195,9 @@ int serve(const ServeOptions& given) {
   notify_ready(absl::StrCat("serving at ", address_of(*options, server->port())));
   while (!stop_requested()) sleep_unless_stopped(kNsPerSecond);
   notify_stopping("closing connections");
-  const absl::Status ended = end(server);
-  return ended.ok() ? kExitDone : fail(ended);
+  (*watch)->begin();
+  server.reset();
+  return kExitDone;
 }
 
 }  // namespace

@@ -28,7 +28,11 @@ absl::Status Views::check_room(const std::string& directory, const std::string& 
     return make_error(Errc::kLimit, absl::StrCat(kViewedInstrumentsMax,
                                                  " instruments of this bus are viewed already"));
   }
-  if (ending_.size() >= kViewsEndingMax) {
+  const std::uint64_t now_ns = monotonic_ns();
+  const auto hangs = std::ranges::count_if(ending_, [&](const auto& ending) {
+    return now_ns >= after_ns(ending.second.since_ns, kViewEndNs);
+  });
+  if (static_cast<std::size_t>(hangs) >= kViewsEndingMax) {
     return make_error(Errc::kLimit, absl::StrCat(kViewsEndingMax,
                                                  " views do not end: a file system of their buses "
                                                  "does not answer"));
@@ -117,7 +121,7 @@ void Views::make_room() {
 
 void Views::end(ViewMap::iterator view) {
   view->second.view->stop();
-  ending_.emplace(view->first, std::move(view->second.view));
+  ending_.emplace(view->first, Ending{std::move(view->second.view), monotonic_ns()});
   views_.erase(view);
 }
 

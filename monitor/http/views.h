@@ -24,7 +24,8 @@
 namespace lapwing {
 
 inline constexpr std::size_t kViewsMax = 16;                    // buses at once
-inline constexpr std::size_t kViewsEndingMax = 16;              // that do not end
+inline constexpr std::size_t kViewsEndingMax = 16;              // that do not end …
+inline constexpr std::uint64_t kViewEndNs = 2'000'000'000;      // … in that time
 inline constexpr std::uint64_t kViewLingerNs = 60'000'000'000;  // without a client
 
 struct ViewsOptions {
@@ -68,6 +69,10 @@ class Views {
 
     bool is_wanted() const;
   };
+  struct Ending {
+    std::unique_ptr<BusView> view;
+    std::uint64_t since_ns = 0;
+  };
   using ViewMap = std::map<std::uint64_t, Viewed>;
 
   absl::StatusOr<Viewed*> start(const std::string& directory);
@@ -81,7 +86,7 @@ class Views {
   const Post post_;
   const std::shared_ptr<MemoryBudget> budget_;
   ViewMap views_;
-  std::map<std::uint64_t, std::unique_ptr<BusView>> ending_;  // until they say that they have
+  std::map<std::uint64_t, Ending> ending_;  // until they say that they have
   std::uint64_t last_id_ = 0;
 };
 

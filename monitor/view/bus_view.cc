@@ -75,7 +75,9 @@ void BusView::run() {
   due_ns_ = monotonic_ns() + kViewIntervalNs;
   std::uint64_t retry_ns = kViewRetryNs;
   while (!stop_.is_set()) {
+    was_live_ = false;
     const absl::Status ended = follow();
+    if (was_live_) retry_ns = kViewRetryNs;
     if (source_) lost_before_ += source_->subscriber().counters().lost;
     source_.reset();
     content_.reset();
@@ -216,6 +218,7 @@ void BusView::take_event(const Event& event) {
   const bool is_skipped = event.kind == ItemKind::kGap && on_gap_ == OnGap::kSkip;
   content_->take_event(event, is_skipped);
   place_.take(event, is_skipped);
+  was_live_ |= event.kind == ItemKind::kLive;
   if (event.kind != ItemKind::kSession && event.kind != ItemKind::kReset) return;
   schema_ = event.schema;
   record_bytes_ = event.record_bytes;

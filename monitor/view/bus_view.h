@@ -97,6 +97,7 @@ class BusView {
 
   // The thread's.
   bool uses_ring_alone_ = false;   // the journal that bus.json names is not there
+  bool was_live_ = false;          // since it was opened
   bool is_another_ = false;        // the bus is no longer what it was opened as
   std::uint64_t lost_before_ = 0;  // by the subscribers before this one
   BusDescription bus_;             // as it was opened
