@@ -30,15 +30,16 @@ class AgeMeter {
   // 0: none.
   explicit AgeMeter(std::uint32_t every) : every_(every) {}
 
-  // What comes from now on are these records, numbered anew or not.
-  void attach(const RecordIdentity& records) {
+  // What comes from now on are these records, numbered anew or not. Of those that are restamped, the
+  // session's first is `session_first`: others, before it, may not be.
+  void attach(const RecordIdentity& records, Sequence session_first) {
     due_ = kNothingDue;
     if (every_ == 0 || records.description == nullptr) return;
     const Schema& schema = *records.description;
-    const bool has_time = records.is_restamped || schema.find(FieldRole::kPublishTime) != nullptr;
+    const bool is_marked = schema.find(FieldRole::kPublishTime) != nullptr;
     const std::optional<std::uint32_t> offset = RecordClock(schema).stamp_offset();
-    if (!has_time || !offset) return;
-    due_ = 1;
+    if (!offset || !(is_marked || records.is_restamped)) return;
+    due_ = is_marked ? 1 : session_first;
     time_offset_ = *offset;
     record_bytes_ = schema.record_bytes;
     if (!ages_) ages_.emplace();

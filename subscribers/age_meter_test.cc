@@ -33,7 +33,7 @@ RecordIdentity records_of_type() {
 
 AgeMeter meter_of(std::uint32_t every) {
   AgeMeter meter(every);
-  meter.attach(records_of_type<Timed>());
+  meter.attach(records_of_type<Timed>(), 1);
   return meter;
 }
 
@@ -92,11 +92,11 @@ TEST_CASE("A time in the future is counted apart, and so is none") {
 
 TEST_CASE("Nothing is due, and there are no ages, where nothing can be measured") {
   AgeMeter off(0);
-  off.attach(records_of_type<Timed>());
+  off.attach(records_of_type<Timed>(), 1);
   AgeMeter undescribed(1);
-  undescribed.attach({});
+  undescribed.attach({}, 1);
   AgeMeter untimed(1);
-  untimed.attach(records_of_type<Untimed>());
+  untimed.attach(records_of_type<Untimed>(), 1);
   AgeMeter detached(1);
   for (AgeMeter* meter : {&off, &undescribed, &untimed, &detached}) {
     CHECK(meter->due() == AgeMeter::kNothingDue);
@@ -108,11 +108,11 @@ TEST_CASE("Nothing is due, and there are no ages, where nothing can be measured"
 TEST_CASE("The first record of another session is measured, and the ages before it are kept") {
   AgeMeter meter = meter_of(100);
   deliver(meter, 1, 50);
-  meter.attach(records_of_type<Timed>());
+  meter.attach(records_of_type<Timed>(), 1);
   CHECK(meter.due() == 1);
   deliver(meter, 2, 3);
   CHECK(meter.ages()->age_ns.sum() == 1 + 4);
-  meter.attach({});
+  meter.attach({}, 1);
   deliver(meter, 5, 300);
   CHECK(meter.ages()->age_ns.count() == 2);
 }
@@ -121,21 +121,23 @@ TEST_CASE("Of records that are restamped ts_recv is the time of publishing, and 
   RecordIdentity mbo;
   mbo.description = std::make_shared<const Schema>(*known_schema(dbn::kSchemaMbo));
   AgeMeter feed(1);
-  feed.attach(mbo);
+  feed.attach(mbo, 1);
   CHECK(feed.due() == AgeMeter::kNothingDue);
   mbo.is_restamped = true;
   AgeMeter restamped(1);
-  restamped.attach(mbo);
-  REQUIRE(restamped.due() == 1);
+  restamped.attach(mbo, 50);
+  REQUIRE(restamped.due() == 50);
   dbn::MboMsg record{};
   record.hd.ts_event = 1;
   record.ts_recv = kNow - 300;
-  restamped.measure(1, std::as_bytes(std::span(&record, 1)), kNow);
+  for (const Sequence n : {49U, 50U}) {
+    restamped.measure(n, std::as_bytes(std::span(&record, 1)), kNow);
+  }
   CHECK(restamped.ages()->age_ns.sum() == 300);
   RecordIdentity untimed = records_of_type<Untimed>();
   untimed.is_restamped = true;
   AgeMeter without(1);
-  without.attach(untimed);
+  without.attach(untimed, 1);
   CHECK(without.due() == AgeMeter::kNothingDue);
 }
 

@@ -83,8 +83,9 @@ absl::StatusOr<Attachment> Attachment::without_place(const std::string& bus_dire
                                                      const BusDescription& bus, std::string why) {
   absl::StatusOr<Attachment> attachment = described(bus_directory, bus, /*needs_ring=*/true);
   if (!attachment.ok()) return attachment;
-  if (!attachment->ring_) {
-    return make_error(Errc::kNotFound, absl::StrCat(bus.ring_path, " is not there any more"));
+  if (!attachment->ring_ || attachment->ring_closed()) {
+    return make_error(Errc::kNotFound,
+                      absl::StrCat(bus.ring_path, " is not there any more, or its session closes"));
   }
   attachment->has_publisher_ = true;
   attachment->why_no_place_ = std::move(why);
@@ -223,6 +224,11 @@ Sequence Attachment::newest_ready() const {
     ++next;
   }
   return next - 1;
+}
+
+void Attachment::take_place(ControlClient control) {
+  control_ = std::move(control);
+  why_no_place_.clear();
 }
 
 void Attachment::hang_up() {

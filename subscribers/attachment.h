@@ -60,6 +60,8 @@ class Attachment {
   bool has_publisher() const { return has_publisher_; }
   ControlClient* control() { return control_ ? &*control_ : nullptr; }
   const ControlClient* control() const { return control_ ? &*control_ : nullptr; }
+  // There is a place now, on a socket of this session.
+  void take_place(ControlClient control);
   // Why there is a publisher and no socket, in words; empty: there is one, or no publisher.
   const std::string& why_no_place() const { return why_no_place_; }
   // Null if the ring file is gone. Parking and the descriptor's helper thread keep a share of the

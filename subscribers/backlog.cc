@@ -31,8 +31,14 @@ absl::StatusOr<bool> Backlog::flushed(ControlClient& control, std::uint64_t now_
                    "again or allow more time"));
 }
 
-void Backlog::cannot_ask(Sequence durable) {
+void Backlog::cannot_ask(Sequence durable, JournalCondition journal) {
   if (durable >= joined_at_) return;
+  if (journal.state != JournalState::kGood) {
+    return take({.ok = false,
+                 .durable = durable,
+                 .sys_errno = journal.sys_errno,
+                 .journal = journal.state});
+  }
   not_durable_ = absl::StrCat("not durable yet: without a connection to the publisher of bus ",
                               bus_, " it cannot be asked to sync, sequences after ", durable,
                               " may be lost in a crash until it does");

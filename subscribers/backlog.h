@@ -33,7 +33,7 @@ class Backlog {
   // everything up to H is in what it left; kTimedOut; kProtocol.
   absl::StatusOr<bool> flushed(ControlClient& control, std::uint64_t now_ns);
   // There is a publisher, and no socket to ask it by.
-  void cannot_ask(Sequence durable);
+  void cannot_ask(Sequence durable, JournalCondition journal);
   std::uint64_t flush_ends_ns() const { return flush_ends_ns_; }
   // Why it is not durable, in words; empty if it is.
   const std::string& not_durable() const { return not_durable_; }

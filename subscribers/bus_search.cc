@@ -89,7 +89,7 @@ BusSearch::Found BusSearch::connect(std::uint64_t now_ns) {
 BusSearch::Found BusSearch::greet(std::uint64_t now_ns) {
   const absl::StatusOr<bool> welcomed = greeting_->welcomed();
   if (!welcomed.ok()) {
-    if (greeting_->is_full()) return follow_without_place(welcomed.status());
+    if (greeting_->is_full()) return follow_without_place(welcomed.status(), now_ns);
     if (Found absent = nobody(welcomed.status()); !absent.ok()) return absent;
     // It died while it was greeted: what it left is found as if it had died a moment before.
     return look_at_remains(now_ns);
@@ -111,11 +111,13 @@ BusSearch::Found BusSearch::greet(std::uint64_t now_ns) {
 }
 
 // Ring and journal are there to be read all the same.
-BusSearch::Found BusSearch::follow_without_place(const absl::Status& refused) {
+BusSearch::Found BusSearch::follow_without_place(const absl::Status& refused,
+                                                 std::uint64_t now_ns) {
   stop();
+  next_step_ns_ = now_ns + kRefusedIntervalNs;
   const absl::StatusOr<BusDescription> bus = read_bus_description(directory_);
   if (!bus.ok()) return nobody(bus.status());
-  if (bus->closed) return nobody(refused);
+  if (bus->closed) return look_at_remains(now_ns);  // it has ended since it refused
   absl::StatusOr<Attachment> attachment = Attachment::without_place(
       directory_, *bus,
       absl::StrCat("it is not listed, and no doorbell wakes it: ", refused.message(),

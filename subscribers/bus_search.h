@@ -30,6 +30,8 @@
 namespace lapwing {
 
 inline constexpr std::uint64_t kSearchIntervalNs = 10'000'000;
+// Where a publisher refuses, and what it describes cannot be followed: each refusal is counted and logged.
+inline constexpr std::uint64_t kRefusedIntervalNs = 1'000'000'000;
 inline constexpr std::uint64_t kRemainsGraceNs = 500'000'000;
 inline constexpr std::uint64_t kUndecidedNsMax = 2 * kRemainsGraceNs;
 
@@ -60,6 +62,7 @@ class BusSearch {
   bool unanswered() const { return !greeting_ && !unanswered_.ok(); }
   // After a step: ok, or why the search is given up: kNoBus; kPublisherGone where one was left.
   absl::Status given_up(std::uint64_t now_ns) const;
+  const ClientOptions& client_options() const { return client_options_; }
   // How the session ended that was left last, in words.
   std::string left() const { return left_ ? left_->how : ""; }
 
@@ -77,7 +80,7 @@ class BusSearch {
   Found greet(std::uint64_t now_ns);
   Found look_at_remains(std::uint64_t now_ns);
   Found nobody(absl::Status reason);
-  Found follow_without_place(const absl::Status& refused);
+  Found follow_without_place(const absl::Status& refused, std::uint64_t now_ns);
   absl::Status give_up(const absl::Status& reason) const;
 
   const std::string directory_;

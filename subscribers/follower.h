@@ -84,6 +84,7 @@
 #include "subscribers/instrument_filter.h"
 #include "subscribers/liveness.h"
 #include "subscribers/outbox.h"
+#include "subscribers/place_request.h"
 #include "subscribers/publisher_watch.h"
 #include "subscribers/read_cursor.h"
 #include "subscribers/record_block.h"
@@ -295,6 +296,8 @@ class Follower final : public WaitSource {
   Turn on_idle();
   bool tell_liveness(std::uint64_t now_ns);
   void report(std::uint64_t now_ns);
+  void ask_for_place(std::uint64_t now_ns);
+  std::string said_of_place();
   ClientState client_state() const;
   Turn leave();
   Turn end(absl::Status status);
@@ -355,6 +358,8 @@ class Follower final : public WaitSource {
   std::optional<Attachment> attachment_;  // in every phase but kSeeking and kEnded
   SessionTrail trail_;
   Id128 session_id_;
+  // The session of which kPublisherGone was delivered last, and its sequence.
+  std::pair<Id128, Sequence> gone_said_ = {Id128{}, kNoSequence};
   RecordIdentity records_;  // of the session that is read
   PublisherWatch watch_{options_.stale_after};
   Liveness liveness_{options_};
@@ -373,6 +378,8 @@ class Follower final : public WaitSource {
 
   // Between sessions.
   BusSearch search_{options_};
+  PlaceRequest place_request_;
+  bool is_place_said_ = false;    // of this attachment, that it has none
   std::optional<Sequence> gone_;  // last of a session, to be reported unless that answers again
 
   Outbox outbox_;

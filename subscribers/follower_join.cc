@@ -46,13 +46,15 @@ Follower::Turn Follower::on_found(Attachment found) {
   cursor_.set_ring(attachment_->ring());
   watch_.attach(attachment_->has_publisher());
   keep_description(std::exchange(records_, attachment_->records()).description);
-  meter_.attach(records_);
+  meter_.attach(records_, attachment_->session_first());
   cursor_.measured_from = meter_.due();
   cursor_.record_bytes = attachment_->record_bytes();
   block_.resize(cursor_.record_bytes);
   place_.resize(cursor_.record_bytes / sizeof(Line) + 1);
   cursor_.place = place_.front().bytes;
   reporter_.restart(counters());
+  place_request_.start(monotonic_ns());
+  is_place_said_ = false;
   if (!joined_) return join();
   cursor_.ledger.reattached();
   const std::optional<Sequence> gone = std::exchange(gone_, std::nullopt);
@@ -79,7 +81,8 @@ Follower::Turn Follower::join() {
   backlog_.begin(attachment_->newest());
   if (!attachment_->has_publisher() || journal() == nullptr) return begin();
   if (attachment_->control() == nullptr) {
-    backlog_.cannot_ask(attachment_->bounds().durable);
+    backlog_.cannot_ask(attachment_->bounds().durable,
+                        load_journal_condition(attachment_->map()->words()));
     return begin();
   }
   if (absl::Status asked = backlog_.ask(*attachment_->control(), monotonic_ns()); !asked.ok()) {
@@ -139,6 +142,9 @@ void Follower::start_over(std::string why) {
   cursor_.ledger.restart();
   cursor_.ledger.session_seen();
   trail_.start(attachment_->journal_id(), attachment_->sessions(), cursor_.next);
+  if (const std::string place = said_of_place(); !place.empty()) {
+    absl::StrAppend(&why, "; ", place);
+  }
   announce(ItemKind::kReset, cursor_.next, std::move(why));
 }
 

@@ -52,7 +52,8 @@ Item Follower::deliver_event() {
 bool Follower::reach_place() {
   if (trail_.step(cursor_.next)) {
     cursor_.ledger.session_seen();
-    announce(ItemKind::kSession, cursor_.next, attachment_->why_no_place());
+    const bool is_newest = trail_.current() == session_id_;
+    announce(ItemKind::kSession, cursor_.next, is_newest ? said_of_place() : "");
   } else if (backlog_.step(cursor_.next)) {
     announce(ItemKind::kCaughtUp, backlog_.last(), backlog_.not_durable());
   } else {
@@ -67,7 +68,12 @@ bool Follower::reach_place() {
 Follower::Turn Follower::introduce(Sequence first) {
   introduced_ = true;
   gives_all_ = !filter_;
-  return announce(ItemKind::kSession, first, attachment_->why_no_place());
+  return announce(ItemKind::kSession, first, said_of_place());
+}
+
+// Once for each attachment.
+std::string Follower::said_of_place() {
+  return std::exchange(is_place_said_, true) ? "" : attachment_->why_no_place();
 }
 
 void Follower::set_attention() {
@@ -239,11 +245,20 @@ bool Follower::tell_liveness(std::uint64_t now_ns) {
 }
 
 void Follower::report(std::uint64_t now_ns) {
+  if (attachment_->control() == nullptr) ask_for_place(now_ns);
   if (attachment_->control() == nullptr) return;
   reporter_.report(*attachment_->control(), now_ns, cursor_.next - 1, attachment_->newest(),
                    counters(), client_state());
   if (meter_.ages()) {
     reporter_.report_ages(*attachment_->control(), now_ns, *meter_.ages(), options_.measure_every);
+  }
+}
+
+void Follower::ask_for_place(std::uint64_t now_ns) {
+  if (!attachment_->has_publisher()) return;
+  std::optional<ControlClient> control = place_request_.step(search_.client_options(), now_ns);
+  if (control && control->welcome().session_id == session_id_) {
+    attachment_->take_place(*std::move(control));
   }
 }
 
@@ -283,6 +298,9 @@ Follower::Turn Follower::leave() {
     gone_ = last;
     return nothing();
   }
+  // Of a publisher that was silent first and is dead now it was said already.
+  if (std::exchange(gone_said_, {session_id_, last}) == std::pair(session_id_, last))
+    return nothing();
   return announce(ItemKind::kPublisherGone, last, std::move(text));
 }
 
@@ -297,6 +315,7 @@ Follower::Turn Follower::end(absl::Status status) {
 void Follower::close_everything() {
   durable_when_left_ = durable();
   search_.stop();
+  place_request_.stop();
   cursor_.set_ring(nullptr);
   attachment_.reset();
 }

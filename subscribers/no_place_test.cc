@@ -5,9 +5,11 @@
 #include <vector>
 
 #include "os/kernel.h"
+#include "subscribers/bus_search.h"
 #include "subscribers/publisher_watch.h"
 #include "testing/bus_fixture.h"
 #include "testing/control_fixture.h"
+#include "testing/far_deadline.h"
 
 namespace lapwing {
 namespace {
@@ -124,6 +126,9 @@ TEST_CASE("A silent heartbeat shows a subscriber without a place that its publis
     REQUIRE(trace.until(ItemKind::kPublisherGone));
     bus.kill();
   }
+  trace.until_quiet();
+  const std::uint64_t remains_ns = monotonic_ns() + 2 * kRemainsGraceNs;  // it finds what is left
+  while (monotonic_ns() < remains_ns) trace.step();
   bus.recover();
   bus.beating = true;
   bus.start();
@@ -133,6 +138,70 @@ TEST_CASE("A silent heartbeat shows a subscriber without a place that its publis
         Lines{"1..10", "caught-up 10", "11..15", "publisher-gone 15", "session 16", "16..20"});
   CHECK(bus.server->subscriber_count() == 1);  // the next one has a place for it
   CHECK(trace.text.empty());
+}
+
+TEST_CASE("A subscriber without a place gets one when there is one, and has missed nothing") {
+  TestBus bus;
+  bus.start();
+  bus.publish(10);
+  Trace trace(bus, bus.options());
+  {
+    const Crowd crowd(bus);
+    REQUIRE(trace.until(ItemKind::kCaughtUp));
+    bus.publish(5 * TestBus::kCapacity);  // a gap, which is counted once there is a place
+    REQUIRE(trace.until_record(bus.head()));
+    CHECK(bus.server->gaps_reported() == 0);
+  }
+  const std::uint64_t deadline_ns = far_deadline();
+  const auto has_place = [&] { return bus.server->subscriber_count() == 1; };
+  while (!has_place() && monotonic_ns() < deadline_ns) trace.step();
+  CHECK(has_place());
+  while (bus.server->gaps_reported() == 0 && monotonic_ns() < deadline_ns) trace.step();
+  CHECK(bus.server->gaps_reported() == 1);
+  bus.publish(5);
+  REQUIRE(trace.until_record(bus.head()));
+  CHECK(trace.subscriber.counters().records == bus.head());
+  CHECK(trace.subscriber.counters().reattached == 0);
+}
+
+TEST_CASE("Of several sessions that are read one after the other one says that there is no place") {
+  TestBus bus;
+  for (int i = 0; i < 3; ++i) {
+    bus.start();
+    bus.publish(10);
+    if (i < 2) bus.close();
+  }
+  const Crowd crowd(bus);
+  Trace trace(bus, bus.options());
+  CHECK(first_words(trace).find("without a connection") != std::string::npos);
+  REQUIRE(trace.until(ItemKind::kSession));
+  CHECK(trace.text.empty());
+  REQUIRE(trace.until_record(30));
+}
+
+TEST_CASE("Where the ring is not the publisher's, one that is refused asks once a second") {
+  TestBus bus;
+  bus.start();
+  bus.publish(10);
+  const Crowd crowd(bus);
+  REQUIRE(bus.ring->unlink().ok());
+  Trace trace(bus, bus.options());
+  const std::uint64_t until_ns = monotonic_ns() + kRefusedIntervalNs / 2;
+  while (monotonic_ns() < until_ns) trace.step();
+  CHECK(bus.server->dropped(DropReason::kTooManyClients) <= 1);
+}
+
+TEST_CASE(
+    "What a subscriber without a place says of a journal that has failed is what others say") {
+  TestBus bus;
+  bus.start();
+  bus.publish(100);
+  bus.fail_journal();
+  const Crowd crowd(bus);
+  Trace trace(bus, bus.options());
+  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  CHECK(trace.says("has failed"));
+  CHECK(trace.says("restart the publisher"));
 }
 
 TEST_CASE("A subscriber that is dropped comes back without a place, and misses nothing") {

@@ -60,8 +60,9 @@ lapwing_event event_of(const Event& event) {
   out.is_skipped = event.kind == ItemKind::kGap && event.on_gap == OnGap::kSkip ? 1 : 0;
   put_text(out.schema, event.schema);
   put_text(out.fold, event.fold);
-  const bool has_note = event.text.empty() && event.kind == ItemKind::kSession;
-  put_text(out.text, has_note ? event.schema_note : event.text);
+  const bool has_note = event.kind == ItemKind::kSession && !event.schema_note.empty();
+  const char* const between = has_note && !event.text.empty() ? "; " : "";
+  put_text(out.text, has_note ? absl::StrCat(event.schema_note, between, event.text) : event.text);
   return out;
 }
 

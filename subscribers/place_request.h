@@ -1,0 +1,55 @@
+// A subscriber that follows without a connection asks its publisher for a place again: after a second,
+// then after twice that each time, up to kPlaceIntervalNsMax, since each refusal is counted and logged.
+//
+// Thread safety: one thread. Owns the socket until there is a place.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "bus/control/client.h"
+
+namespace lapwing {
+
+inline constexpr std::uint64_t kPlaceIntervalNsMin = 1'000'000'000;
+inline constexpr std::uint64_t kPlaceIntervalNsMax = 32'000'000'000;
+inline constexpr std::uint64_t kPlaceAnswerNs = 1'000'000'000;
+
+class PlaceRequest {
+ public:
+  // From the first step on; the last refusal came just now.
+  void start(std::uint64_t now_ns) {
+    stop();
+    interval_ns_ = kPlaceIntervalNsMin;
+    due_ns_ = now_ns + interval_ns_;
+  }
+  void stop() { greeting_.reset(); }
+
+  // One step; never blocks. The connection, once a publisher has a place for it.
+  std::optional<ControlClient> step(const ClientOptions& options, std::uint64_t now_ns) {
+    if (!greeting_) {
+      if (now_ns < due_ns_) return std::nullopt;
+      absl::StatusOr<ControlClient> begun = ControlClient::begin(options);
+      interval_ns_ = std::min(2 * interval_ns_, kPlaceIntervalNsMax);
+      due_ns_ = now_ns + interval_ns_;
+      if (!begun.ok()) return std::nullopt;
+      greeting_ = *std::move(begun);
+      gives_up_ns_ = now_ns + kPlaceAnswerNs;
+    }
+    const absl::StatusOr<bool> welcomed = greeting_->welcomed();
+    if (welcomed.ok() && *welcomed) return *std::exchange(greeting_, std::nullopt);
+    if (!welcomed.ok() || now_ns >= gives_up_ns_) stop();
+    return std::nullopt;
+  }
+
+ private:
+  std::optional<ControlClient> greeting_;
+  std::uint64_t interval_ns_ = kPlaceIntervalNsMin;
+  std::uint64_t due_ns_ = 0;
+  std::uint64_t gives_up_ns_ = 0;
+};
+
+}  // namespace lapwing
