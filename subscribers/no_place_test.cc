@@ -174,8 +174,10 @@ TEST_CASE("Of several sessions that are read one after the other one says that t
   const Crowd crowd(bus);
   Trace trace(bus, bus.options());
   CHECK(first_words(trace).find("without a connection") != std::string::npos);
-  REQUIRE(trace.until(ItemKind::kSession));
-  CHECK(trace.text.empty());
+  for (int i = 1; i < 3; ++i) {
+    REQUIRE(trace.until(ItemKind::kSession));
+    CHECK(trace.text.empty());
+  }
   REQUIRE(trace.until_record(30));
 }
 
