@@ -46,7 +46,7 @@ struct SubscriberReading {
   bool delay_is_longer = false;
   double lag_rate = 0;  // records a second by which its lag has grown since the last reading
 
-  // Who joins reads what is old, and is not late.
+  // While it joins it reads old records, and is not late.
   bool is_far_behind() const {
     return delay_ns > kFarBehindNs && status.state != ClientState::kJoining;
   }

@@ -30,8 +30,8 @@ class AgeMeter {
   // 0: none.
   explicit AgeMeter(std::uint32_t every) : every_(every) {}
 
-  // What comes from now on are these records, numbered anew or not. Of those that are restamped, the
-  // session's first is `session_first`: others, before it, may not be.
+  // What comes from now on are these records, numbered anew or not. Where they are restamped and no
+  // field is marked, ages begin at `session_first`: sessions before it need not have restamped theirs.
   void attach(const RecordIdentity& records, Sequence session_first) {
     due_ = kNothingDue;
     if (every_ == 0 || records.description == nullptr) return;

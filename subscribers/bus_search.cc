@@ -120,8 +120,9 @@ BusSearch::Found BusSearch::follow_without_place(const absl::Status& refused,
   if (bus->closed) return look_at_remains(now_ns);  // it has ended since it refused
   absl::StatusOr<Attachment> attachment = Attachment::without_place(
       directory_, *bus,
-      absl::StrCat("it is not listed, and no doorbell wakes it: ", refused.message(),
-                   "; it follows ring and journal without a connection"));
+      absl::StrCat("it follows ring and journal without a connection, and is not listed, until "
+                   "there is a place: ",
+                   refused.message()));
   if (errc_of(attachment.status()) == Errc::kNotPermitted) return refused;
   if (!attachment.ok()) return nobody(attachment.status());
   unanswered_ = absl::OkStatus();
