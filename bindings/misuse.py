@@ -5,6 +5,8 @@
 
 A line for each case and language: what was answered, or how the program ended. The steps are `misuse.*` of
 tests/conformance/bindings/README.md; what each may answer is in ALLOWED below. At the end `0 crashes, 0 hangs`.
+The times of `ctrl-c` and `publisher-dropped` hold at the usual priority, also beside programs that keep every processor
+busy; with `nice` beside them they do not.
 `publisher-dropped` needs root, a loop device and fsfreeze: it makes a file system that hangs, in a mount namespace of
 its own.
 Exit: 0 nothing crashed, hung or answered otherwise, 1 something did, or a case could not be tried, 2 wrong usage.

@@ -214,8 +214,9 @@ sanitizer_stages() {
 
 long_stages() {
   ci_stages
-  build 'address, undefined (gcc): build' asan tests_unit &&
-    run_ctest 'address, undefined (gcc): unit tests' asan -L '^unit$'
+  build 'address, undefined (gcc): build' asan tests_unit lapwing_c &&
+    run_ctest 'address, undefined (gcc): unit tests' asan -L '^unit$' &&
+    run_script 'leaks over the address sanitizer' bindings/leaks.sh --languages python,node --sanitized build/asan
   build 'clang: build of everything' clang all &&
     run_script 'clang: instructions a record' bench/instructions.sh --check build/clang
   run_script 'aarch64 under qemu' tests/cross/aarch64.sh
