@@ -35,6 +35,7 @@ void BusMonitor::attach(std::uint64_t now_ns) {
   why_no_ring_ =
       bus->closed ? make_error(Errc::kNotFound, "the session was closed") : words.status();
   journal_again_ns_ = 0;
+  ask_again_ns_ = 0;
   ring_.reset();
   words_.reset();
   client_.reset();
@@ -49,7 +50,7 @@ absl::StatusOr<RingStatus> BusMonitor::ring_status() const {
   return status_of(*ring_, words_->words());
 }
 
-absl::StatusOr<PublisherStatus> BusMonitor::ask(Sequence head) {
+absl::StatusOr<BusMonitor::Answer> BusMonitor::ask(Sequence head, std::uint64_t now_ns) {
   const std::uint64_t deadline_ns = monotonic_ns() + kPublisherAnswerNs;
   if (!client_) {
     absl::StatusOr<ControlClient> client =
@@ -63,7 +64,16 @@ absl::StatusOr<PublisherStatus> BusMonitor::ask(Sequence head) {
     return list.status();
   }
   ask_events(deadline_ns);
-  return status_of(head, *list);
+  PublisherStatus publisher = status_of(head, *list);
+  Answer answer{.subscribers = {},
+                .clients_refused = publisher.clients_refused,
+                .clients_dropped = publisher.clients_dropped,
+                .clients_by_reason = publisher.clients_by_reason};
+  for (SubscriberStatus& status : publisher.subscribers) {
+    answer.subscribers.push_back(reading_of(std::move(status), now_ns));
+  }
+  lags_ = std::exchange(next_lags_, {});
+  return answer;
 }
 
 // What is new since the last time. A publisher that lists none is as good.
@@ -110,20 +120,19 @@ BusReading BusMonitor::read(std::uint64_t now_ns) {
   if (!reading.ring.ok()) return reading;
   reading.state = state_of_publisher(*reading.ring);
   if (reading.state != PublisherState::kRunning) return reading;
-  absl::StatusOr<PublisherStatus> publisher = ask(reading.ring->head);
-  if (!publisher.ok()) {
-    reading.subscribers = publisher.status();
+  if (now_ns >= ask_again_ns_) {
+    ask_again_ns_ = now_ns + kAskNs;
+    answer_ = ask(reading.ring->head, now_ns);
+  }
+  if (!answer_.ok()) {
+    reading.subscribers = answer_.status();
     return reading;
   }
-  reading.clients_refused = publisher->clients_refused;
-  reading.clients_dropped = publisher->clients_dropped;
-  reading.clients_by_reason = publisher->clients_by_reason;
+  reading.clients_refused = answer_->clients_refused;
+  reading.clients_dropped = answer_->clients_dropped;
+  reading.clients_by_reason = answer_->clients_by_reason;
   reading.events.assign(events_.begin(), events_.end());
-  reading.subscribers.emplace();
-  for (SubscriberStatus& status : publisher->subscribers) {
-    reading.subscribers->push_back(reading_of(std::move(status), now_ns));
-  }
-  lags_ = std::exchange(next_lags_, {});
+  reading.subscribers = answer_->subscribers;
   return reading;
 }
 

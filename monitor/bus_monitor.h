@@ -1,5 +1,6 @@
 // One bus, watched: its ring is mapped read-only and its head noted ten times a second; its publisher
-// is asked over one connection, which is kept.
+// is asked over one connection, which is kept, and not more often than every kAskNs: a client that asks
+// all the time is dropped (kFramesPerSecondMax), and each drop is one of the events that are kept.
 //
 // A publisher that ends is not waited for: its ring stays mapped and says what it said last, and every
 // kReattachNs the bus directory is asked for the next one.
@@ -31,6 +32,7 @@
 namespace lapwing {
 
 inline constexpr std::uint64_t kReattachNs = 1'000'000'000;
+inline constexpr std::uint64_t kAskNs = 50'000'000;
 inline constexpr std::uint64_t kRateWindowNs = 1'000'000'000;
 inline constexpr std::uint64_t kCheckpointsNs = 5'000'000'000;  // between two looks at their files
 
@@ -81,7 +83,8 @@ class BusMonitor {
   const std::string& directory() const { return directory_; }
   // Notes where head is. Reads a word of memory; every kReattachNs at most also files.
   void sample(std::uint64_t now_ns);
-  // Samples, and asks the publisher, who is waited for kPublisherAnswerNs at most.
+  // Samples, and asks the publisher, who is waited for kPublisherAnswerNs at most; within kAskNs its last
+  // answer stands.
   BusReading read(std::uint64_t now_ns);
 
  private:
@@ -89,12 +92,18 @@ class BusMonitor {
     std::uint64_t time_ns;
     std::uint64_t records;
   };
+  struct Answer {  // of the publisher
+    std::vector<SubscriberReading> subscribers;
+    std::uint64_t clients_refused;
+    std::uint64_t clients_dropped;
+    std::array<std::uint64_t, kDropReasons> clients_by_reason;
+  };
   using ClientId = std::pair<std::uint32_t, std::uint64_t>;  // pid, time of connecting
 
   void attach(std::uint64_t now_ns);
   absl::StatusOr<RingStatus> ring_status() const;
   void read_journal(std::uint64_t now_ns);
-  absl::StatusOr<PublisherStatus> ask(Sequence head);
+  absl::StatusOr<Answer> ask(Sequence head, std::uint64_t now_ns);
   void ask_events(std::uint64_t deadline_ns);
   void list_checkpoints(std::uint64_t now_ns);
   SubscriberReading reading_of(SubscriberStatus status, std::uint64_t now_ns);
@@ -110,6 +119,8 @@ class BusMonitor {
   std::optional<RingWordsMap> words_;
   HeadHistory heads_;
   std::optional<ControlClient> client_;
+  absl::StatusOr<Answer> answer_;
+  std::uint64_t ask_again_ns_ = 0;
   std::vector<CheckpointStatus> checkpoints_;
   std::uint64_t list_again_ns_ = 0;
   std::deque<BusEvent> events_;

@@ -55,16 +55,28 @@ class WatchedBus {
   std::vector<ControlClient> clients_;
 };
 
+TEST_CASE("However often it is read, it does not ask so often that the publisher drops it") {
+  WatchedBus watched;
+  watched.report(1'499);
+  for (std::uint64_t i = 0; i < 10 * kFramesPerSecondMax; ++i) {
+    const BusReading reading = watched.read(kSecond + i * 1'000'000);
+    INFO(i);
+    REQUIRE(reading.subscribers.ok());
+    REQUIRE(reading.subscribers->size() == 1);
+    REQUIRE(reading.clients_dropped == 0);
+  }
+}
+
 TEST_CASE("A subscriber's delay is the time for which its next record has been published") {
   WatchedBus watched;
   watched.report(1'499);  // record 1,500 came half a second after the watch began
+  CHECK_FALSE(watched.only(5 * kSecond).is_far_behind());
   const SubscriberReading reading = watched.only(10 * kSecond);
   CHECK(reading.status.lag == 501);
   CHECK(reading.delay_ns == 10 * kSecond - kSecond / 2);
   CHECK_FALSE(reading.delay_is_longer);
   CHECK_FALSE(reading.is_stopped);
   CHECK(reading.is_far_behind());
-  CHECK_FALSE(watched.only(5 * kSecond).is_far_behind());
 }
 
 TEST_CASE("Who joins is not far behind, however old what it reads is") {
