@@ -11,6 +11,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 import unittest
 import urllib.parse
 
@@ -90,6 +91,20 @@ class PageTest(ServeTest):
 
     def until_page(self, what, script, *arguments):
         return self.until(what, lambda: self.run_script(script, *arguments))
+
+    def hide(self):
+        """It then asks for nothing."""
+        self.set_hidden("true")
+        self.until("no client", lambda: self.metric("lapwing_http_stream_clients") == 0)
+
+    def unhide(self):
+        self.set_hidden("false")
+        self.until("a client", lambda: self.metric("lapwing_http_stream_clients") == 1)
+
+    def set_hidden(self, value):
+        self.run_script(f"""
+            Object.defineProperty(document, 'hidden', {{configurable: true, get: () => {value}}});
+            document.dispatchEvent(new Event('visibilitychange'))""")
 
     def text(self, selector):
         """What can be read there; "" while it is not there, or hidden."""
@@ -310,12 +325,8 @@ class Old(PageTest):
         self.serve("--bus", bus)
         self.open()
         self.assertEqual(self.metric("lapwing_http_stream_clients"), 1)
-        hide = """Object.defineProperty(document, 'hidden', {configurable: true, get: () => arguments[0]});
-                  document.dispatchEvent(new Event('visibilitychange'))"""
-        self.run_script(hide.replace("arguments[0]", "true"))
-        self.until("no client", lambda: self.metric("lapwing_http_stream_clients") == 0)
-        self.run_script(hide.replace("arguments[0]", "false"))
-        self.until("a client", lambda: self.metric("lapwing_http_stream_clients") == 1)
+        self.hide()
+        self.unhide()
         self.assert_clean()
 
     def test_a_new_version_is_loaded(self):
@@ -379,13 +390,40 @@ class Heap(PageTest):
         self.show_bus(bus)
         self.until_text(".market", "Sequence")
         self.until_page("trades", "return document.querySelectorAll('.tape tbody tr').length > 0")
-        few = self.heap_after(MESSAGES_FEW, 0)
-        many = self.heap_after(MESSAGES_MANY, MESSAGES_FEW)
+        def given(through, begin):
+            self.give(through, begin)
+            return self.heap()
+        self.assert_levels_off(given(MESSAGES_FEW, 0), given(MESSAGES_MANY, MESSAGES_FEW))
+
+    def test_many_messages_of_the_server(self):
+        """As fast as it can be made to send them; the browser counts."""
+        bus, _ = self.publish_es("--pace", 2000)
+        self.start("tail", "tail", "--bus", bus, "--format", "none")
+        self.serve("--bus", bus, interval="1ms")
+        self.open()
+        self.show_bus(bus)
+        self.until_text(".market", "Sequence")
+        self.received = 0
+
+        def received(count):
+            while self.received < count:
+                time.sleep(1)
+                self.received += sum(
+                    json.loads(entry["message"])["message"]["method"] == "Network.webSocketFrameReceived"
+                    for entry in self.browser.get_log("performance"))
+            self.hide()  # what has come and is not shown yet would else be part of it
+            held = self.heap()
+            self.unhide()
+            return held
+        self.assert_levels_off(received(MESSAGES_FEW), received(MESSAGES_MANY))
+        self.until("a connection", lambda: self.text("#connection") == "")
+
+    def assert_levels_off(self, few, many):
         print(f"heap after {MESSAGES_FEW:,} messages {few:,} bytes, after {MESSAGES_MANY:,} {many:,}")
         self.assertLessEqual(many, few * HEAP_FACTOR_MAX)
 
-    def heap_after(self, through, begin):
-        """Gives the page made-up messages of both streams up to a number; what it then holds."""
+    def give(self, through, begin):
+        """Gives the page made-up messages of both streams up to a number."""
         self.browser.set_script_timeout(3600)
         self.browser.execute_async_script("""
             const [begin, through, done] = arguments;
@@ -413,6 +451,9 @@ class Heap(PageTest):
             }
             done();
             })();""", begin, through)
+
+    def heap(self):
+        """The bytes that the page holds."""
         self.browser.execute_cdp_cmd("HeapProfiler.enable", {})
         for _ in range(3):
             self.browser.execute_cdp_cmd("HeapProfiler.collectGarbage", {})

@@ -47,12 +47,14 @@ class ServeTest(harness.ProgramTest):
                              20_000, *more)
         return bus, process
 
-    def serve(self, *arguments, token=True, listen="127.0.0.1:0", **popen):
+    def serve(self, *arguments, token=True, listen="127.0.0.1:0", interval="200ms", **popen):
         """Starts a server and waits until it says where it listens."""
         own = ("--token-file", self.token_file) if token else ()
-        server = self.start("serve", "serve", "--listen", listen, "--interval", "200ms", *own,
+        server = self.start("serve", "serve", "--listen", listen, "--interval", interval, *own,
                             *arguments, **popen)
-        self.until("the server to say where it is", lambda: server.out().endswith("\n"))
+        self.until("the server to say where it is",
+                   lambda: server.out().endswith("\n") or not server.alive())
+        self.assertTrue(server.alive(), server.err())
         found = re.search(r":(\d+)/", server.out())
         self.port = int(found[1]) if found else None
         return server

@@ -6,16 +6,21 @@ import os
 import struct
 
 
+def request(token, path, **headers):
+    """The bytes that ask for it."""
+    fields = {"Host": "localhost", "Upgrade": "websocket", "Connection": "Upgrade",
+              "Sec-WebSocket-Key": base64.b64encode(os.urandom(16)).decode(),
+              "Sec-WebSocket-Version": "13", "Authorization": f"Bearer {token}", **headers}
+    lines = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
+    return f"GET {path} HTTP/1.1\r\n{lines}\r\n".encode()
+
+
 class Stream:
     """The messages of a path. `status` is that of the answer; 101 where it is a WebSocket now."""
 
     def __init__(self, connection, token, path="/api/v1/stream", **headers):
         self.connection = connection
-        fields = {"Host": "localhost", "Upgrade": "websocket", "Connection": "Upgrade",
-                  "Sec-WebSocket-Key": base64.b64encode(os.urandom(16)).decode(),
-                  "Sec-WebSocket-Version": "13", "Authorization": f"Bearer {token}", **headers}
-        lines = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
-        connection.sendall(f"GET {path} HTTP/1.1\r\n{lines}\r\n".encode())
+        connection.sendall(request(token, path, **headers))
         self.file = connection.makefile("rb")
         self.status = int(self.file.readline().split()[1])
         while self.file.readline().strip():
