@@ -1,0 +1,166 @@
+#!/usr/bin/env python3
+"""What `lapwing serve` costs the publisher, and what a good client gets, beside 1,000 clients that take nothing.
+
+    bench/served.sh [--rounds 3] [--seconds 20] [--clients 1000]
+
+Two publishers send 20,000 records a second each, each with a server of its own, and one good client reads the view of the
+first bus. In turn the clients that read nothing have the view of that bus, or of the other one: strangers, that cost the
+machine as much. Prints a line a run, and the medians over the rounds of the ratio of the two: of slow publishes of the
+first publisher (p99.9) and of the good client's messages. Needs build/release.
+Exit: 0 measured, 1 a run failed, 2 wrong usage.
+"""
+
+import argparse
+import contextlib
+import json
+import os
+import re
+import resource
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "tests" / "end_to_end"))
+
+import web_socket  # noqa: E402
+
+BUILD = Path(os.environ.get("LAPWING_BUILD_DIR", ROOT / "build" / "release"))
+PROGRAM = BUILD / "lapwing"
+TOKEN = "t" * 64
+PACE = 20_000  # records a second
+SETTLE_SECONDS = 12  # until every client is there, and after the last message is counted
+WAIT_SECONDS = 60
+DESCRIPTORS = 8192
+RECEIVE_BYTES = 2048  # of a silent client's socket: full soon
+
+
+def until(what, is_so):
+    end = time.monotonic() + WAIT_SECONDS
+    while not (found := is_so()):
+        if time.monotonic() > end:
+            raise RuntimeError(f"{what} took more than {WAIT_SECONDS} s")
+        time.sleep(0.05)
+    return found
+
+
+@contextlib.contextmanager
+def program(*arguments, output):
+    with open(output, "w", encoding="utf-8") as out:
+        process = subprocess.Popen([PROGRAM, *map(str, arguments)], stdout=out,
+                                   stderr=subprocess.DEVNULL)
+        try:
+            yield process
+        finally:
+            process.terminate()
+            process.wait()
+
+
+def connected(port, receive_bytes=None):
+    connection = socket.socket()
+    if receive_bytes:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_bytes)
+    connection.settimeout(WAIT_SECONDS)
+    connection.connect(("127.0.0.1", port))
+    return connection
+
+
+@contextlib.contextmanager
+def silent_clients(port, bus, count):
+    """They ask for the view, and read not even that it comes."""
+    with contextlib.ExitStack() as open_until:
+        for _ in range(count):
+            connection = open_until.enter_context(connected(port, RECEIVE_BYTES))
+            connection.sendall(web_socket.request(TOKEN, view_of(bus)))
+        yield
+
+
+def view_of(bus):
+    return f"/api/v1/view?bus={bus}"
+
+
+class Served:
+    """A bus, its publisher, and a server of it."""
+
+    def __init__(self, bus, seconds, open_until):
+        self.bus = bus
+        self.summary, address = Path(f"{bus}.summary"), Path(f"{bus}.address")
+        token_file = Path(f"{bus}.token")
+        token_file.touch(0o600)
+        token_file.write_text(TOKEN)
+        self.publisher = open_until.enter_context(program(
+            "publish", "--bus", bus, "--source",
+            f"synthetic:records={PACE * (seconds + SETTLE_SECONDS)},instruments=3", "--pace", PACE,
+            "--summary", output=self.summary))
+        until("the bus", (bus / "bus.json").exists)
+        self.server = open_until.enter_context(program(
+            "serve", "--bus", bus, "--listen", "127.0.0.1:0", "--token-file", token_file,
+            output=address))
+        self.port = int(until("the server", lambda: re.search(r":(\d+)/", address.read_text()))[1])
+
+
+def run(is_stranger, seconds, count):
+    """What the good client got, what publishing cost, and the most memory of a server."""
+    with contextlib.ExitStack() as open_until:
+        folder = Path(open_until.enter_context(tempfile.TemporaryDirectory(prefix="lw-")))
+        served, other = (Served(folder / name, seconds, open_until) for name in ("served", "other"))
+        crowded = other if is_stranger else served
+        open_until.enter_context(silent_clients(crowded.port, crowded.bus, count))
+        good = web_socket.Stream(open_until.enter_context(connected(served.port)), TOKEN,
+                                 view_of(served.bus))
+        good.read()
+        began, messages = time.monotonic(), 0
+        while time.monotonic() < began + seconds:
+            last = good.read()
+            messages += 1
+        rate = messages / (time.monotonic() - began)
+        memory = max(memory_most(each.server.pid) for each in (served, other))
+        if served.publisher.wait(seconds + WAIT_SECONDS) != 0:
+            raise RuntimeError(f"the publisher ended with {served.publisher.returncode}")
+        published = json.loads(served.summary.read_text())["publish_ns"]
+        return {"rate": rate, "conflated": last["conflated"], "p999": published["p999"],
+                "max": published["max"], "memory": memory}
+
+
+def memory_most(pid):
+    status = Path("/proc", str(pid), "status").read_text()
+    return int(re.search(r"VmHWM:\s+(\d+)", status)[1]) * 1024
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--seconds", type=int, default=20)
+    parser.add_argument("--clients", type=int, default=1000)
+    options = parser.parse_args()
+    if min(options.rounds, options.seconds, options.clients) < 1:
+        parser.error("--rounds, --seconds and --clients are 1 at least")
+    if not PROGRAM.exists():
+        parser.error(f"there is no {PROGRAM}: cmake --preset release && cmake --build build/release")
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard < 3 * options.clients:
+        parser.error(f"this many clients need {3 * options.clients} descriptors; the limit is {hard}")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(max(DESCRIPTORS, 3 * options.clients), hard), hard))
+    ratios = {"p999": [], "rate": []}
+    for _ in range(options.rounds):
+        of = {}
+        for is_stranger in (False, True):
+            of[is_stranger] = one = run(is_stranger, options.seconds, options.clients)
+            print(f"beside {options.clients} {'strangers' if is_stranger else 'silent clients'}: "
+                  f"{one['rate']:.2f} messages a second, {one['conflated']} conflated; publish p99.9 "
+                  f"{one['p999']} ns, max {one['max'] / 1000:.1f} us; a server's memory "
+                  f"{one['memory'] >> 20} MiB at most", flush=True)
+        for what, kept in ratios.items():
+            kept.append(of[False][what] / of[True][what])
+    print("silent clients over strangers, medians: "
+          f"slow publishes {statistics.median(ratios['p999']):.2f}, "
+          f"messages {statistics.median(ratios['rate']):.2f}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
