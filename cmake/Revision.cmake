@@ -6,6 +6,8 @@
 #
 # A REVISION that is not empty is taken as it is. Without one, and where SOURCE is not the top of a git
 # work tree (a tarball, or one that is unpacked below another repository), the text is empty.
+cmake_minimum_required(VERSION 3.25)
+
 set(text "${REVISION}")
 if(text STREQUAL "")
   find_program(GIT git)
