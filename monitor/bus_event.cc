@@ -1,9 +1,13 @@
 #include "monitor/bus_event.h"
 
+#include <algorithm>
+#include <array>
 #include <cstring>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "bus/control/drop_log.h"
+#include "bus/control/event_log.h"
 #include "monitor/bus_status.h"
 #include "os/kernel.h"
 #include "os/printable.h"
@@ -64,6 +68,16 @@ absl::StatusOr<BusEvents> ask_events(const std::string& directory, std::uint64_t
   const absl::StatusOr<ControlClient::EventList> list = client->list_events(after, deadline_ns);
   if (!list.ok()) return list.status();
   return events_of(*list);
+}
+
+void keep_event(std::deque<BusEvent>& events, BusEvent event) {
+  events.push_back(std::move(event));
+  if (events.size() <= kEventsMax) return;
+  const auto class_of = [](const BusEvent& kept) { return class_of_event(kept.kind, kept.lost); };
+  std::array<std::size_t, kEventClasses> counts{};
+  for (const BusEvent& kept : events) ++counts[class_of(kept)];
+  const auto largest = static_cast<std::size_t>(std::ranges::max_element(counts) - counts.begin());
+  events.erase(std::ranges::find(events, largest, class_of));
 }
 
 const char* name_of(EventKind kind) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,10 @@ BusEvents events_of(const ControlClient::EventList& list);
 // Asks the publisher for the events with a number above `after`.
 // Errors: those of ControlClient::connect; kUnsupported: it is of a release before events.
 absl::StatusOr<BusEvents> ask_events(const std::string& directory, std::uint64_t after = 0);
+
+// Adds the newest one. kEventsMax are kept at most, by the rule of EventLog: a flood of one class does
+// not push the others out.
+void keep_event(std::deque<BusEvent>& events, BusEvent event);
 
 // "loss"; "unknown" for a number that has no name.
 const char* name_of(EventKind kind);

@@ -2,9 +2,12 @@
 
 #include <cerrno>
 #include <cstring>
+#include <deque>
+#include <utility>
 
 #include <catch2/catch.hpp>
 
+#include "bus/control/event_log.h"
 #include "bus/control/socket.h"
 #include "lapwing/error.h"
 #include "proto/text_field.h"
@@ -67,6 +70,31 @@ TEST_CASE("What is lost, or will be, is bad; who leaves without losses is not") 
   CHECK(bad(EventKind::kDetached, 1));
   CHECK_FALSE(bad(EventKind::kDetached));
   CHECK_FALSE(bad(EventKind::kAttached));
+}
+
+TEST_CASE("However many come and go, what was lost before stays among the events that are kept") {
+  std::deque<BusEvent> kept;
+  std::uint64_t number = 0;
+  const auto happens = [&](EventKind kind, std::uint64_t lost = 0) {
+    BusEvent event;
+    event.number = ++number;
+    event.kind = kind;
+    event.lost = lost;
+    keep_event(kept, std::move(event));
+  };
+  happens(EventKind::kLoss, 5);
+  happens(EventKind::kDetached, 5);
+  happens(static_cast<EventKind>(200));  // of a later release
+  for (int i = 0; i < 1'000; ++i) {
+    happens(EventKind::kAttached);
+    happens(EventKind::kDetached);
+  }
+  REQUIRE(kept.size() == kEventsMax);
+  CHECK(kept[0].kind == EventKind::kLoss);
+  CHECK(kept[1].lost == 5);
+  CHECK(kept[2].number == 3);
+  CHECK(kept[3].number == number - kEventsMax + 4);
+  CHECK(kept.back().number == number);
 }
 
 TEST_CASE("A publisher says who came, what it lost, and with what it left") {

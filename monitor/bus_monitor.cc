@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "bus/control/event_log.h"
 #include "bus/control/socket.h"
 #include "lapwing/error.h"
 #include "monitor/process_state.h"
@@ -86,8 +85,7 @@ void BusMonitor::ask_events(std::uint64_t deadline_ns) {
   }
   BusEvents found = events_of(*list);
   newest_event_ = found.newest;
-  for (BusEvent& event : found.events) events_.push_back(std::move(event));
-  while (events_.size() > kEventsMax) events_.pop_front();
+  for (BusEvent& event : found.events) keep_event(events_, std::move(event));
 }
 
 void BusMonitor::list_checkpoints(std::uint64_t now_ns) {

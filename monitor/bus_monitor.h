@@ -73,7 +73,7 @@ struct BusReading {
   std::uint64_t clients_dropped = 0;
   std::array<std::uint64_t, kDropReasons> clients_by_reason{};  // as of PublisherStatus
   std::vector<CheckpointStatus> checkpoints;                    // read every kCheckpointsNs
-  std::vector<BusEvent> events;  // the last 256 since the bus is watched, the newest last
+  std::vector<BusEvent> events;  // since the bus is watched, as keep_event()
 };
 
 class BusMonitor {

@@ -9,7 +9,7 @@ namespace lapwing {
 void EventLog::add(EventInfoFrame event) {
   event.number = ++newest_;
   event.wall_ns = wall_ns();
-  events_[class_of(event)].push_back(event);
+  events_[class_of_event(event.kind, event.lost)].push_back(event);
   if (++size_ <= kEventsMax) return;
   std::ranges::max_element(events_, {}, &std::deque<EventInfoFrame>::size)->pop_front();
   --size_;
@@ -25,9 +25,10 @@ const EventInfoFrame* EventLog::next(std::uint64_t number) const {
   return first;
 }
 
-std::size_t EventLog::class_of(const EventInfoFrame& event) {
-  const bool is_gone_with_losses = event.kind == EventKind::kDetached && event.lost != 0;
-  return is_gone_with_losses ? kEventKinds : static_cast<std::size_t>(event.kind) - 1;
+std::size_t class_of_event(EventKind kind, std::uint64_t lost) {
+  if (kind == EventKind::kDetached && lost != 0) return 0;
+  const auto number = static_cast<std::size_t>(kind);
+  return number >= 1 && number <= kEventKinds ? number : kEventKinds + 1;
 }
 
 }  // namespace lapwing

@@ -17,6 +17,10 @@
 namespace lapwing {
 
 inline constexpr std::size_t kEventsMax = 256;
+inline constexpr std::size_t kEventClasses = kEventKinds + 2;
+
+// Below kEventClasses, also of a kind that this release does not know.
+std::size_t class_of_event(EventKind kind, std::uint64_t lost);
 
 class EventLog {
  public:
@@ -28,10 +32,7 @@ class EventLog {
   std::uint64_t newest() const { return newest_; }  // 0: nothing has happened
 
  private:
-  static constexpr std::size_t kClasses = kEventKinds + 1;
-  static std::size_t class_of(const EventInfoFrame& event);
-
-  std::array<std::deque<EventInfoFrame>, kClasses> events_;  // each by number
+  std::array<std::deque<EventInfoFrame>, kEventClasses> events_;  // each by number
   std::size_t size_ = 0;
   std::uint64_t newest_ = 0;
 };
