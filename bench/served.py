@@ -35,7 +35,8 @@ TOKEN = "t" * 64
 PACE = 20_000  # records a second
 SETTLE_SECONDS = 12  # until every client is there, and after the last message is counted
 WAIT_SECONDS = 60
-DESCRIPTORS = 8192
+CLIENTS_MAX = 1000  # a server takes 1,024 connections
+DESCRIPTORS = CLIENTS_MAX + 64  # of this program, and of a server
 RECEIVE_BYTES = 2048  # of a silent client's socket: full soon
 
 
@@ -139,12 +140,15 @@ def main():
     options = parser.parse_args()
     if min(options.rounds, options.seconds, options.clients) < 1:
         parser.error("--rounds, --seconds and --clients are 1 at least")
+    if options.clients > CLIENTS_MAX:
+        parser.error(f"--clients: {CLIENTS_MAX} at most")
     if not PROGRAM.exists():
         parser.error(f"there is no {PROGRAM}: cmake --preset release && cmake --build build/release")
-    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if hard < 3 * options.clients:
-        parser.error(f"this many clients need {3 * options.clients} descriptors; the limit is {hard}")
-    resource.setrlimit(resource.RLIMIT_NOFILE, (min(max(DESCRIPTORS, 3 * options.clients), hard), hard))
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft < DESCRIPTORS:
+        if hard < DESCRIPTORS:
+            parser.error(f"it needs {DESCRIPTORS} descriptors; the limit is {hard}")
+        resource.setrlimit(resource.RLIMIT_NOFILE, (DESCRIPTORS, hard))
     ratios = {"p999": [], "rate": []}
     for _ in range(options.rounds):
         of = {}

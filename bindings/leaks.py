@@ -6,9 +6,10 @@
 
 With --sanitized the library is that of a build with the address sanitizer of gcc; its first report ends the driver.
 
-A line for each language: descriptors, threads and mappings before and after, and how much resident memory has
-grown: the least of some samples over the last tenth of the cycles, since when a runtime gives back what is free is
-chance. They have to be equal, and memory within 1 MiB. Exit: 0 they are, 1 one is not.
+A line for each language: descriptors, threads and mappings before and after, and how much resident memory has grown.
+They have to be equal, and memory within 1 MiB. Memory is sampled over the last tenth of the cycles and the least counts:
+runtimes give free memory back late, at times of their own.
+Exit: 0 they are, 1 one is not, 2 wrong usage.
 
 Over the sanitizer, memory is what is allocated, as the sanitizer counts it, and what is resident elsewhere. The pages
 of the sanitizer's own allocator are shown and not compared: it takes freed places in random order, so that ever more
@@ -35,14 +36,15 @@ MEMORY_GROWTH_MAX = 1 << 20
 # Of memory that was freed, how much is given back at once would else be chance: the C library keeps some for the
 # thread that freed it, and keeps large blocks once it has seen their size; Go lets garbage lie for a while. A worker of
 # Kotlin's coroutines that has nothing to do ends after a second, not a minute: how many there are would be chance, too.
-# Node.js makes its young generation larger when it likes.
+# Node.js would make its young generation larger at some time.
 ENVIRONMENT = {"MALLOC_ARENA_MAX": "1", "MALLOC_MMAP_THRESHOLD_": "65536", "GOGC": "10",
                "NODE_OPTIONS": "--max-semi-space-size=1",
                "JAVA_TOOL_OPTIONS": "-Dkotlinx.coroutines.scheduler.keep.alive.sec=1"}
 COUNTED = ("descriptors", "threads", "mappings")
 SETTLE_SECONDS = 3
 WARM_UP = 200  # cycles
-SAMPLES = 10
+SAMPLES = 10  # of memory
+CYCLES_MIN = 10 * SAMPLES  # the last tenth has a cycle for each sample
 PUBLISHER_EVERY = 1000  # cycles: each start and close of a session writes to the disk
 CYCLE = (
     "subscriber.open as=s directory=bus start=oldest", "subscriber.destroy on=s",
@@ -53,9 +55,7 @@ CYCLE = (
 # In a directory of its own: a start reads the list of all sessions that there were, which would grow.
 SESSION = ("publisher.open as=p directory=own record_bytes=16 capacity=4096", "publisher.publish on=p from=1 count=1",
            "publisher.close on=p timeout_ms=forever", "publisher.destroy on=p")
-
-
-# Its allocator, and the shadow of all memory.
+# Where the address sanitizer has its allocator, and the shadow of all memory.
 SANITIZER_ADDRESSES = ((0x600000000000, 0x640000000000), (0x7fff8000, 0x10007fff8000))
 ASK_SIGNAL = signal.SIGRTMAX - 1
 ASK_SECONDS_MAX = 60
@@ -151,7 +151,7 @@ def cycle(driver, directory, count, publisher_every=PUBLISHER_EVERY):
 
 
 def held_after(driver, directory, cycles, last, sanitized, like=None):
-    """What it holds after so many cycles; memory is the least of samples over the last ones."""
+    """What it holds after so many cycles. Memory is sampled over the last ones; the least counts."""
     pid = driver.process.pid
     cycle(driver, directory, cycles - last)
     memory = []
@@ -187,6 +187,8 @@ def main():
     parser.add_argument("--languages", default=None)
     parser.add_argument("--sanitized", metavar="BUILD")
     options = parser.parse_args()
+    if options.cycles < CYCLES_MIN:
+        parser.error(f"--cycles: {CYCLES_MIN} at least")
     languages = options.languages.split(",") if options.languages else [
         language for language in conformance.LANGUAGES if Path(conformance.driver_of(language)[0]).exists()]
     os.environ |= ENVIRONMENT

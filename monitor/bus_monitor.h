@@ -32,7 +32,7 @@
 namespace lapwing {
 
 inline constexpr std::uint64_t kReattachNs = 1'000'000'000;
-inline constexpr std::uint64_t kAskNs = 50'000'000;
+inline constexpr std::uint64_t kAskNs = 50'000'000;  // between two questions, at least
 inline constexpr std::uint64_t kRateWindowNs = 1'000'000'000;
 inline constexpr std::uint64_t kCheckpointsNs = 5'000'000'000;  // between two looks at their files
 
@@ -46,7 +46,7 @@ struct SubscriberReading {
   // before the bus was watched it is longer than this, and `delay_is_longer` says so.
   std::uint64_t delay_ns = 0;
   bool delay_is_longer = false;
-  double lag_rate = 0;  // records a second by which its lag has grown since the last reading
+  double lag_rate = 0;  // records a second by which its lag has grown since it was last asked for
 
   // While it joins it reads old records, and is not late.
   bool is_far_behind() const {
@@ -73,7 +73,7 @@ struct BusReading {
   std::uint64_t clients_dropped = 0;
   std::array<std::uint64_t, kDropReasons> clients_by_reason{};  // as of PublisherStatus
   std::vector<CheckpointStatus> checkpoints;                    // read every kCheckpointsNs
-  std::vector<BusEvent> events;  // since the bus is watched, as keep_event()
+  std::vector<BusEvent> events;  // since the bus is watched; keep_event() says which
 };
 
 class BusMonitor {

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs from Debian what the tests of monitoring need besides: promtool and Prometheus, with which those of
 # this folder check alerts and ask a Prometheus, Chromium, in which page_test.py opens the page, and slowhttptest,
-# of which serve_test.py has slow clients. Prometheus serves nothing: its unit stays masked, unless it was
+# with which serve_test.py makes slow clients. Prometheus serves nothing: its unit stays masked, unless it was
 # installed before.
 # Runs as root, or as a user who may use sudo; idempotent, asks nothing.
 # Exit: 0 ready, 1 a package could not be installed, 2 wrong usage.

@@ -390,6 +390,7 @@ class Heap(PageTest):
         self.show_bus(bus)
         self.until_text(".market", "Sequence")
         self.until_page("trades", "return document.querySelectorAll('.tape tbody tr').length > 0")
+
         def given(through, begin):
             self.give(through, begin)
             return self.heap()
