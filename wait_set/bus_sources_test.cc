@@ -358,7 +358,14 @@ TEST_CASE("The end of a conflated reader's interval ends the sleep of its set") 
   CHECK(next_item(set, bus, *reader).kind == ItemKind::kCaughtUp);
   REQUIRE(set.remove(*turn) == Errc::kOk);
   bus.publish(3);
-  CHECK(next_item(set, bus, *reader).sequence == 3);  // nothing rings
+  // Nothing rings. Intervals end at multiples of their length: where one ends while the records are
+  // taken in, the first of them come at once, and the last with the next end.
+  Item item = next_item(set, bus, *reader);
+  while (item.sequence < 3) {
+    item = next_item(set, bus, *reader);
+  }
+  CHECK(item.sequence == 3);
+  CHECK(item.kind == ItemKind::kRecord);
 }
 
 }  // namespace
