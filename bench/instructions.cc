@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "bench/c_operations.h"
 #include "bench/operations.h"
 
 namespace lapwing::bench {
@@ -181,6 +182,21 @@ void count_peek_batch(std::size_t messages) {
   count_channel_taking(messages, [](ChannelBench& bench) { return bench.peek_batch(); });
 }
 
+void count_c_publish(std::size_t records) {
+  CBusBench bench;
+  bench.publish();  // the first one wakes the service thread
+  lapwing_measured(
+      [&] {
+        bench.publish();
+        return std::size_t{1};
+      },
+      records);
+}
+
+void count_c_take(std::size_t records) {
+  count_taking<CBusBench>(records, [](CBusBench& bench) { return std::size_t{bench.take()}; });
+}
+
 struct Counted {
   const char* name;
   void (*run)(std::size_t records);
@@ -212,6 +228,8 @@ constexpr Counted kCounted[] = {
     {"poll_bytes", count_take_bytes},
     {"wait", count_wait},
     {"poll_batch", count_read, kBatchRecords},
+    {"c_publish", count_c_publish},
+    {"c_take", count_c_take},
     {"channel_commit", count_commit},
     {"channel_send", count_send},
     {"channel_commit_batch", count_commit_batch, kBatchRecords},

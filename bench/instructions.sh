@@ -34,15 +34,22 @@ command -v valgrind >/dev/null || {
 [[ -x $program ]] || { echo "instructions: build lapwing_instructions first" >&2; exit 1; }
 # Names are enough; at clang's debug information valgrind 3.19 gives up.
 objcopy --strip-debug "$program" "$scratch/lapwing_instructions"
+objcopy --strip-debug "$(ldd "$program" | awk '$1 == "liblapwing.so.1" { print $3 }')" "$scratch/liblapwing.so.1"
 program=$scratch/lapwing_instructions
+export LD_LIBRARY_PATH=$scratch
+
+# Without the parts that gcc moves elsewhere: a jump there would end the count.
+mapfile -t toggles < <(nm "$program" |
+  awk '$3 ~ /lapwing_measured/ && $3 !~ /\.cold/ { print "--toggle-collect=" $3 }')
 
 # Instructions inside lapwing_measured for one record.
 count() {
-  valgrind --tool=callgrind --callgrind-out-file=/dev/null '--toggle-collect=*lapwing_measured*' \
+  valgrind --tool=callgrind --callgrind-out-file=/dev/null --demangle=no "${toggles[@]}" \
     "$program" "$1" "$records" 2>"$scratch/report" ||
     { cat "$scratch/report" >&2; exit 1; }
-  awk -v records="$records" '/Collected :/ { print $4 / records; found = 1 }
-                             END { exit !found }' "$scratch/report"
+  awk -v records="$records" '/Collected :/ && $4 > 0 { print $4 / records; found = 1 }
+                             END { exit !found }' "$scratch/report" ||
+    { echo "instructions: nothing was counted for $1" >&2; exit 1; }
 }
 
 count_each() {

@@ -24,8 +24,8 @@ TOLERANCE = 0.5
 NOT_HERE = 77
 OPERATIONS = (
     "publish", "publish_16", "publish_bytes", "publish_batch", "poll", "poll_bytes", "wait",
-    "poll_batch", "typed_publish", "typed_take", "channel_commit", "channel_send", "channel_peek",
-    "channel_receive",
+    "poll_batch", "typed_publish", "typed_take", "c_publish", "c_take", "channel_commit", "channel_send",
+    "channel_peek", "channel_receive",
 )
 
 

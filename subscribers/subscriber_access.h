@@ -15,6 +15,8 @@ struct SubscriberAccess {
   static absl::StatusOr<Subscriber> open(SubscriberOptions options, Interrupt& interrupt);
   // It stays where it is when the subscriber is moved. Null: it was moved from.
   static WaitSource* wait_source(Subscriber& subscriber);
+  // For a take() that does no more than look at the next slot.
+  static detail::ReadPath& path(Subscriber& subscriber) { return *subscriber.path_; }
   static WaitSource* wait_source(LoadedState& loaded) { return wait_source(loaded.subscriber_); }
 };
 

@@ -113,9 +113,29 @@ lapwing_publisher_info publisher_info(const Publisher& publisher) {
   return info;
 }
 
-lapwing_result publish_rows(Publisher& publisher, const void* records, std::size_t count,
-                            std::size_t record_bytes, std::int64_t timeout_ns, std::uint64_t* last,
-                            lapwing_error* error) {
+[[gnu::cold, gnu::noinline]] lapwing_result fail_of(const Publisher& publisher,
+                                                    lapwing_error* error) {
+  return fail(error, publisher.last_error());
+}
+
+// Without what only a batch has to ask: the publisher says itself where the size is wrong.
+[[gnu::always_inline]] inline lapwing_result publish_one(Publisher& publisher,
+                                                         std::span<const std::byte> record,
+                                                         std::int64_t timeout_ns,
+                                                         std::uint64_t* last,
+                                                         lapwing_error* error) {
+  const Sequence published = timeout_ns < 0 ? publisher.publish(record)
+                                            : publisher.publish(record, deadline_in(timeout_ns));
+  if (published == kNoSequence) [[unlikely]]
+    return fail_of(publisher, error);
+  if (last != nullptr) *last = published;
+  return success();
+}
+
+[[gnu::noinline]] lapwing_result publish_batch(Publisher& publisher, const void* records,
+                                               std::size_t count, std::size_t record_bytes,
+                                               std::int64_t timeout_ns, std::uint64_t* last,
+                                               lapwing_error* error) {
   if (record_bytes != publisher.record_bytes()) {
     return fail(error, Errc::kRecordSize,
                 absl::StrCat("records are of ", record_bytes, " bytes, and those of this bus of ",
@@ -126,14 +146,12 @@ lapwing_result publish_rows(Publisher& publisher, const void* records, std::size
     return fail(error, Errc::kInvalidArgument,
                 absl::StrCat("records is NULL, or no memory holds ", count, " of them"));
   }
-  const std::span rows(static_cast<const std::byte*>(records), count * record_bytes);
   const Sequence before = publisher.head();
-  const Deadline deadline = deadline_in(timeout_ns);
-  const Sequence published =
-      count == 1 ? publisher.publish(rows, deadline) : publisher.publish_batch(rows, deadline);
-  if (published == kNoSequence) [[unlikely]] {
+  const Sequence published = publisher.publish_batch(
+      {static_cast<const std::byte*>(records), count * record_bytes}, deadline_in(timeout_ns));
+  if (published == kNoSequence) {
     if (const Sequence head = publisher.head(); last != nullptr && head > before) *last = head;
-    return fail(error, publisher.last_error());
+    return fail_of(publisher, error);
   }
   if (last != nullptr) *last = published;
   return success();
@@ -157,7 +175,11 @@ lapwing_result lapwing_publisher_publish(lapwing_publisher* publisher, const voi
                                          uint64_t* last, lapwing_error* error) {
   if (last != nullptr) *last = 0;
   return call(publisher, error, [&](Publisher& opened) {
-    return publish_rows(opened, records, count, record_bytes, timeout_ns, last, error);
+    if (count == 1 && records != nullptr) [[likely]] {
+      return publish_one(opened, {static_cast<const std::byte*>(records), record_bytes}, timeout_ns,
+                         last, error);
+    }
+    return publish_batch(opened, records, count, record_bytes, timeout_ns, last, error);
   });
 }
 

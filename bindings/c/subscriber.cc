@@ -16,6 +16,7 @@
 #include "bindings/c/structs.h"
 #include "lapwing/conflation.h"
 #include "lapwing/fold.h"
+#include "subscribers/subscriber_access.h"
 
 namespace lapwing::c {
 namespace {
@@ -37,6 +38,9 @@ class Reads {
       : plain_(std::move(subscriber)), is_sparse_(is_sparse) {}
   explicit Reads(ConflatedReader reader) : conflated_(std::move(reader)), is_sparse_(true) {}
 
+  // The record that is there, or comes soon; false: take() says why none came. It never waits, and so
+  // does not mark the handle: see quick_call().
+  bool take_at_hand(std::span<std::byte> record, std::int64_t timeout_ns, std::uint64_t& sequence);
   Errc take(std::span<std::byte> record, std::int64_t timeout_ns, std::uint64_t& sequence);
   lapwing_result read(BatchOut out, std::int64_t timeout_ns, lapwing_error* error);
   absl::StatusOr<StoredPosition> position(Sequence sequence) const;
@@ -80,11 +84,24 @@ Reads::Row Reads::take_row(std::span<std::byte> record, Deadline deadline) {
   return {taken.result, taken.sequence, taken.conflated};
 }
 
+[[gnu::always_inline]] inline bool Reads::take_at_hand(std::span<std::byte> record,
+                                                       std::int64_t timeout_ns,
+                                                       std::uint64_t& sequence) {
+  if (!plain_) [[unlikely]]
+    return false;
+  lapwing::detail::ReadPath& path = SubscriberAccess::path(*plain_);
+  if (record.size() != path.record_bytes ||
+      !path.take_bytes(record.data(), timeout_ns < 0 ? path.looks : 0)) [[unlikely]] {
+    return false;
+  }
+  sequence = path.next - 1;
+  return true;
+}
+
 // The clock is read where the record is not there already.
-[[gnu::always_inline]] inline Errc Reads::take(std::span<std::byte> record, std::int64_t timeout_ns,
-                                               std::uint64_t& sequence) {
+Errc Reads::take(std::span<std::byte> record, std::int64_t timeout_ns, std::uint64_t& sequence) {
   Errc result = Errc::kOk;
-  if (plain_) [[likely]] {
+  if (plain_) {
     Taken taken = plain_->take(record, timeout_ns < 0 ? Deadline::never() : Deadline::now());
     if (taken.result == Errc::kWouldBlock && timeout_ns > 0) {
       taken = plain_->take(record, deadline_in(timeout_ns));
@@ -332,6 +349,22 @@ struct lapwing_subscriber : lapwing::c::Handle<lapwing::c::Reads> {
   using Handle::Handle;
 };
 
+namespace lapwing::c {
+namespace {
+
+[[gnu::noinline]] lapwing_result take_further(lapwing_subscriber* subscriber, void* record,
+                                              std::size_t record_bytes, std::int64_t timeout_ns,
+                                              std::uint64_t* sequence) noexcept {
+  return call(subscriber, nullptr, [&](Reads& opened) {
+    if (record == nullptr || sequence == nullptr) return number_of(Errc::kInvalidArgument);
+    return number_of(
+        opened.take({static_cast<std::byte*>(record), record_bytes}, timeout_ns, *sequence));
+  });
+}
+
+}  // namespace
+}  // namespace lapwing::c
+
 using namespace lapwing::c;
 
 extern "C" {
@@ -352,13 +385,12 @@ lapwing_result lapwing_subscriber_read(lapwing_subscriber* subscriber, lapwing_b
 lapwing_result lapwing_subscriber_take(lapwing_subscriber* subscriber, void* record,
                                        size_t record_bytes, int64_t timeout_ns,
                                        uint64_t* sequence) {
-  return call(subscriber, nullptr, [&](Reads& opened) {
-    if (record == nullptr || sequence == nullptr) [[unlikely]] {
-      return number_of(lapwing::Errc::kInvalidArgument);
-    }
-    return number_of(
-        opened.take({static_cast<std::byte*>(record), record_bytes}, timeout_ns, *sequence));
-  });
+  if (may_call(subscriber) && record != nullptr && sequence != nullptr) [[likely]] {
+    const std::span row(static_cast<std::byte*>(record), record_bytes);
+    if (subscriber->object.take_at_hand(row, timeout_ns, *sequence)) [[likely]]
+      return success();
+  }
+  return take_further(subscriber, record, record_bytes, timeout_ns, sequence);
 }
 
 lapwing_result lapwing_subscriber_inspect(lapwing_subscriber* subscriber,
