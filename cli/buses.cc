@@ -11,6 +11,7 @@
 #include "cli/exit_codes.h"
 #include "cli/say.h"
 #include "monitor/bus_search.h"
+#include "monitor/count_text.h"
 #include "monitor/json_text.h"
 #include "monitor/publisher_state.h"
 #include "monitor/status_json.h"
@@ -46,7 +47,7 @@ void print_line(const BusLine& line) {
 }
 
 void print_rest(const FoundBuses& found) {
-  std::cout << found.buses.size() << " buses";
+  std::cout << count_text(found.buses.size(), "bus", "buses");
   if (found.not_permitted > 0) {
     std::cout << "; " << found.not_permitted << " other users keep theirs to themselves";
   }

@@ -18,6 +18,7 @@
 #include "cli/say.h"
 #include "lapwing/detail/slot_layout.h"
 #include "lapwing/publisher.h"
+#include "monitor/count_text.h"
 #include "monitor/doctor/examination.h"
 #include "monitor/json_text.h"
 #include "monitor/status_json.h"
@@ -79,26 +80,29 @@ void print_findings(const std::vector<Finding>& findings) {
   }
 }
 
-std::ptrdiff_t count_of(const std::vector<Finding>& findings, Verdict verdict) {
-  return std::count_if(findings.begin(), findings.end(),
-                       [=](const Finding& finding) { return finding.verdict == verdict; });
+std::uint64_t count_of(const std::vector<Finding>& findings, Verdict verdict) {
+  return static_cast<std::uint64_t>(
+      std::count_if(findings.begin(), findings.end(),
+                    [=](const Finding& finding) { return finding.verdict == verdict; }));
 }
 
 int show_examination(const DoctorOptions& options) {
   const absl::StatusOr<Machine> machine = machine_for(options.bus);
   if (!machine.ok()) return fail(machine.status());
   const std::vector<Finding> findings = examine(*machine);
-  const std::ptrdiff_t problems = count_of(findings, Verdict::kProblem);
+  const std::uint64_t problems = count_of(findings, Verdict::kProblem);
   if (options.json) {
     std::cout << json_text(findings_json(findings), 2) << '\n';
   } else {
     print_findings(findings);
-    std::cout << absl::StrFormat("%d problems, %d pieces of advice, %d unknown\n", problems,
-                                 count_of(findings, Verdict::kAdvice),
-                                 count_of(findings, Verdict::kUnknown));
+    std::cout << count_text(problems, "problem") << ", "
+              << count_text(count_of(findings, Verdict::kAdvice), "piece of advice",
+                            "pieces of advice")
+              << ", " << count_of(findings, Verdict::kUnknown) << " unknown\n";
   }
   if (problems == 0) return kExitDone;
-  say(absl::StrCat("this machine has ", problems, " problems; each has its remedy below it"));
+  say(absl::StrCat("this machine has ", count_text(problems, "problem"),
+                   problems == 1 ? "; its remedy is below it" : "; each has its remedy below it"));
   return kExitOther;
 }
 

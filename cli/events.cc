@@ -9,6 +9,7 @@
 #include "cli/follow.h"
 #include "cli/say.h"
 #include "monitor/bus_event.h"
+#include "monitor/count_text.h"
 #include "monitor/json_text.h"
 #include "monitor/status_json.h"
 #include "monitor/time_text.h"
@@ -41,7 +42,8 @@ int show_events(const EventsOptions& options) {
   for (const BusEvent& event : events->events) {
     std::cout << time_text(event.wall_ns).substr(0, 23) << "Z  " << sentence_of(event) << '\n';
   }
-  std::cout << events->events.size() << " events; the newest is number " << events->newest << '\n';
+  std::cout << count_text(events->events.size(), "event") << "; the newest is number "
+            << events->newest << '\n';
   return kExitDone;
 }
 

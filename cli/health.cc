@@ -17,6 +17,7 @@
 #include "cli/number_option.h"
 #include "cli/say.h"
 #include "monitor/bus_status.h"
+#include "monitor/count_text.h"
 #include "monitor/publisher_state.h"
 #include "subscribers/reporter.h"
 
@@ -111,7 +112,7 @@ absl::StatusOr<Health> examine_bus(const HealthOptions& options) {
     if (late) return *late;
   }
   std::string words = absl::StrCat("running, head ", publisher->head, ", ",
-                                   publisher->subscribers.size(), " subscribers");
+                                   count_text(publisher->subscribers.size(), "subscriber"));
   if (last != nullptr) absl::StrAppend(&words, ", ", named(*last), " ", last->lag, " behind");
   return Health{kExitDone, words};
 }

@@ -13,6 +13,7 @@
 #include "cli/exit_codes.h"
 #include "cli/say.h"
 #include "monitor/bus_status.h"
+#include "monitor/count_text.h"
 #include "monitor/json_text.h"
 #include "monitor/status_json.h"
 #include "monitor/time_text.h"
@@ -44,7 +45,8 @@ std::string message_of(const absl::Status& status) {
 
 void print_publisher(const absl::StatusOr<PublisherStatus>& publisher) {
   if (publisher.ok()) {
-    std::cout << "  publisher  alive, " << publisher->subscribers.size() << " subscribers\n";
+    std::cout << "  publisher  alive, " << count_text(publisher->subscribers.size(), "subscriber")
+              << '\n';
   } else {
     std::cout << "  publisher  none: " << message_of(publisher.status()) << '\n';
   }

@@ -21,6 +21,7 @@
 #include "cli/thread_options.h"
 #include "lapwing/histogram.h"
 #include "lapwing/publisher.h"
+#include "monitor/count_text.h"
 #include "monitor/json_text.h"
 #include "os/kernel.h"
 #include "publisher/feeds/feed.h"
@@ -191,7 +192,8 @@ absl::Status Publish::open() {
 
 void Publish::await_subscribers() {
   if (options_.await == 0) return;
-  notify_status(absl::StrCat("waiting for ", options_.await, " subscribers of ", options_.bus));
+  notify_status(
+      absl::StrCat("waiting for ", count_text(options_.await, "subscriber"), " of ", options_.bus));
   while (publisher_->subscriber_count() < options_.await && !stop_requested()) {
     watchdog_.tick();
     sleep_unless_stopped(kAwaitPollNs);

@@ -9,6 +9,7 @@
 #include "bus/control/drop_log.h"
 #include "bus/control/event_log.h"
 #include "monitor/bus_status.h"
+#include "monitor/count_text.h"
 #include "os/kernel.h"
 #include "os/printable.h"
 #include "proto/text_field.h"
@@ -34,18 +35,14 @@ BusEvent event_of(const EventInfoFrame& frame) {
           .text = get_text(frame.text)};
 }
 
-std::string number_of(std::uint64_t count, const char* thing) {
-  return absl::StrCat(count, " ", thing, count == 1 ? "" : "s");
-}
-
 std::string client_of(const BusEvent& event) {
   return absl::StrCat(event.name.empty() ? "a client" : printable(event.name), " (pid ", event.pid,
                       ", user ", event.uid, ")");
 }
 
 std::string counts_of(const BusEvent& event) {
-  return absl::StrCat(number_of(event.records, "record"), ", ", number_of(event.gaps, "gap"), ", ",
-                      event.lost, " lost, ", event.filled, " filled from the journal");
+  return absl::StrCat(count_text(event.records, "record"), ", ", count_text(event.gaps, "gap"),
+                      ", ", event.lost, " lost, ", event.filled, " filled from the journal");
 }
 
 std::string drop_of(const BusEvent& event, const char* what) {
@@ -125,11 +122,11 @@ std::string sentence_of(const BusEvent& event) {
       return absl::StrCat(client_of(event), " left at sequence ", event.position, ": ",
                           counts_of(event));
     case EventKind::kGap:
-      return absl::StrCat(client_of(event), " met ", number_of(event.gaps, "gap"),
+      return absl::StrCat(client_of(event), " met ", count_text(event.gaps, "gap"),
                           " before sequence ", event.position, " and lost nothing");
     case EventKind::kLoss:
-      return absl::StrCat(client_of(event), " lost ", number_of(event.lost, "record"), " in ",
-                          number_of(event.gaps, "gap"), " before sequence ", event.position);
+      return absl::StrCat(client_of(event), " lost ", count_text(event.lost, "record"), " in ",
+                          count_text(event.gaps, "gap"), " before sequence ", event.position);
     case EventKind::kRefused:
       return drop_of(event, " was refused");
     case EventKind::kDropped:

@@ -132,7 +132,7 @@ class Notified(harness.BusTest):
         publisher = self.watched("publish", "publish", "--source", "synthetic:records=100",
                                  "--await", 1)
         self.manager.until("READY")
-        self.assertIn("waiting for 1 subscribers", self.manager.next()["STATUS"])
+        self.assertIn("waiting for 1 subscriber of", self.manager.next()["STATUS"])
         self.lives_and_stops(publisher)
 
     def test_a_publisher_lives_while_records_are_not_due(self):
