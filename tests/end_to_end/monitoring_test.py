@@ -190,7 +190,7 @@ class Monitoring(harness.ProgramTest):
             found = [rule for group in groups for rule in group["rules"]]
             return all(rule["health"] != "unknown" for rule in found) and found
         found = self.until("the rules to be evaluated", rules)
-        self.assertEqual(len(found), 13)
+        self.assertEqual(len(found), 14)
         for rule in found:
             self.assertEqual((rule["health"], rule.get("lastError")), ("ok", None), rule["name"])
             self.assertNotEqual(rule["state"], "firing", rule)
