@@ -88,8 +88,7 @@ def main():
     if not feed.is_file():
         print(f"cross: there is no file {feed}; give one, or set LAPWING_TEST_DATA", file=sys.stderr)
         return 2
-    languages = [language for language in conformance.LANGUAGES
-                 if Path(conformance.driver_of(language)[0]).exists()]
+    languages = conformance.built_languages()
     wrong = []
     with tempfile.TemporaryDirectory() as folder:
         dbn = subprocess.run(["zstd", "-dc", str(feed)], check=True, capture_output=True).stdout

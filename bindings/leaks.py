@@ -189,8 +189,7 @@ def main():
     options = parser.parse_args()
     if options.cycles < CYCLES_MIN:
         parser.error(f"--cycles: {CYCLES_MIN} at least")
-    languages = options.languages.split(",") if options.languages else [
-        language for language in conformance.LANGUAGES if Path(conformance.driver_of(language)[0]).exists()]
+    languages = conformance.languages_of(parser, options.languages)
     os.environ |= ENVIRONMENT
     leaking = 0
     for language in languages:

@@ -236,11 +236,10 @@ def main():
     parser.add_argument("--languages", default=None)
     parser.add_argument("--cases", default=",".join(CASES))
     options = parser.parse_args()
-    languages = options.languages.split(",") if options.languages else [
-        language for language in conformance.LANGUAGES if Path(conformance.driver_of(language)[0]).exists()]
+    languages = conformance.languages_of(parser, options.languages)
     cases = options.cases.split(",")
-    for unknown in [*(set(cases) - set(CASES)), *(set(languages) - set(conformance.LANGUAGES))]:
-        parser.error(f"there is no {unknown}")
+    for unknown in set(cases) - set(CASES):
+        parser.error(f"no case is called {unknown}; there are {', '.join(CASES)}")
     left_out = 0
     counts = {"crash": 0, "hang": 0, "unexpected": 0}
     for case in cases:

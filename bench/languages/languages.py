@@ -218,13 +218,11 @@ def main():
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--out", type=Path, default=None)
     options = parser.parse_args()
-    languages = options.languages.split(",") if options.languages else [
-        language for language in conformance.LANGUAGES if Path(conformance.driver_of(language)[0]).exists()]
+    languages = conformance.languages_of(parser, options.languages, PEER)
     if not options.languages and peer_command() is not None:
         languages.append(PEER)
-    unknown = set(languages) - {*conformance.LANGUAGES, PEER}
-    if unknown or options.rounds < 1:
-        parser.error(f"there is no {unknown.pop()}" if unknown else "--rounds begins at 1")
+    if options.rounds < 1:
+        parser.error("--rounds begins at 1")
     if "c" not in languages:
         languages.insert(0, "c")
     if len(os.sched_getaffinity(0)) < 2:

@@ -213,6 +213,19 @@ def table(names, languages, found):
             f" {'ok' if found[language, name] is None else 'DIFFERS':>7}" for language in languages)
 
 
+def built_languages():
+    return [language for language in LANGUAGES if Path(driver_of(language)[0]).exists()]
+
+
+def languages_of(parser, given, *others):
+    """Those that `--languages` names, or else those that are built. `others` may be named, too."""
+    languages = given.split(",") if given else built_languages()
+    unknown = [language for language in languages if language not in (*LANGUAGES, *others)]
+    if unknown:
+        parser.error(f"no language is called {', '.join(unknown)}; there are {', '.join(LANGUAGES)}")
+    return languages
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--languages", default=None)
@@ -220,13 +233,7 @@ def main():
     parser.add_argument("--break", dest="broken", default="", choices=("", *LANGUAGES))
     parser.add_argument("--update", action="store_true")
     options = parser.parse_args()
-    languages = options.languages.split(",") if options.languages else [
-        language for language in LANGUAGES if Path(driver_of(language)[0]).exists()]
-    if options.update:
-        languages = ["c"]
-    unknown = [language for language in languages if language not in LANGUAGES]
-    if unknown:
-        parser.error(f"no language is called {', '.join(unknown)}; there are {', '.join(LANGUAGES)}")
+    languages = ["c"] if options.update else languages_of(parser, options.languages)
     wanted = options.scenarios.split(",") if options.scenarios else None
     paths = [path for path in sorted(HERE.glob("*.json")) if wanted is None or path.stem in wanted]
     if not paths:
