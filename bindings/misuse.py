@@ -240,6 +240,8 @@ def main():
     cases = options.cases.split(",")
     for unknown in set(cases) - set(CASES):
         parser.error(f"no case is called {unknown}; there are {', '.join(CASES)}")
+    # A shell that starts this in the background has it ignored, and so every program started here.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     left_out = 0
     counts = {"crash": 0, "hang": 0, "unexpected": 0}
     for case in cases:
