@@ -544,10 +544,12 @@ class Garbage(ServeTest):
             begin = random.randrange(1 << 19)
             connection = socket.create_connection(("127.0.0.1", self.port), harness.HANG_SECONDS)
             with contextlib.closing(connection):
-                chunk = random_bytes[begin:begin + (1 << 18)]
-                left -= len(chunk)
+                chunk = memoryview(random_bytes)[begin:begin + (1 << 18)]
                 with contextlib.suppress(ConnectionError):
-                    connection.sendall(chunk)
+                    while chunk:
+                        sent = connection.send(chunk)
+                        left -= sent  # what has gone out, not what was offered
+                        chunk = chunk[sent:]
                     connection.shutdown(socket.SHUT_WR)
                     refused += connection.recv(12) in (b"HTTP/1.1 400", b"HTTP/1.1 431")
         self.assertGreater(refused, 0)
