@@ -2,6 +2,7 @@
 #include "snapshot/bus_announcement.h"
 
 #include <catch2/catch.hpp>
+#include <random>
 #include <string>
 
 #include "lapwing/error.h"
@@ -41,6 +42,55 @@ TEST_CASE("What is no announcement is damaged") {
        R"({"directory": "a", "name": "a", "ring_path": "", "publisher_pid": 1, "started_wall_ns": 2})",
        R"({"directory": "", "name": "a", "ring_path": "", "publisher_pid": 1, "started_wall_ns": 2})"}) {
     CAPTURE(text);
+    CHECK(errc_of(BusAnnouncement::parse(text).status()) == Errc::kDamaged);
+  }
+}
+
+// One byte changed, taken out, put in, or a part of it written twice.
+void change(std::string& text, std::mt19937_64& random) {
+  const std::size_t at = random() % (text.size() + 1);
+  switch (random() % 4) {
+    case 0:
+      if (at < text.size()) text[at] = static_cast<char>(random());
+      break;
+    case 1:
+      if (at < text.size()) text.erase(at, 1);
+      break;
+    case 2:
+      text.insert(at, 1, "{}[]\",:-09e\\u\0"[random() % 14]);
+      break;
+    default:
+      text.insert(at, text.substr(random() % (text.size() + 1), random() % 32));
+  }
+}
+
+TEST_CASE("Any change of an announcement leaves one that can be written, or one that is damaged") {
+  std::mt19937_64 random(20);
+  const std::string good = kBus.text().value();
+  int damaged = 0, read_again = 0;
+  for (int i = 0; i < 20'000; ++i) {
+    std::string text = good;
+    for (std::uint64_t changes = 1 + random() % 3; changes > 0; --changes) change(text, random);
+    CAPTURE(i, text);
+    const absl::StatusOr<BusAnnouncement> read = BusAnnouncement::parse(text);
+    if (!read.ok()) {
+      REQUIRE(errc_of(read.status()) == Errc::kDamaged);
+      ++damaged;
+      continue;
+    }
+    const absl::StatusOr<std::string> written = read->text();
+    REQUIRE(written.ok());
+    REQUIRE(*BusAnnouncement::parse(*written) == *read);
+    ++read_again;
+  }
+  CHECK(damaged > 1'000);
+  CHECK(read_again > 1'000);
+}
+
+TEST_CASE("An announcement that is nested without end is damaged") {
+  for (const std::string part : {"[", "{\"a\":"}) {
+    std::string text;
+    while (text.size() < kAnnouncementBytesMax) text += part;
     CHECK(errc_of(BusAnnouncement::parse(text).status()) == Errc::kDamaged);
   }
 }
