@@ -43,6 +43,8 @@ class CBusBench {
   CBusBench& operator=(const CBusBench&) = delete;
   ~CBusBench() {
     lapwing_subscriber_destroy(&subscriber_);
+    must(lapwing_publisher_close(publisher_, LAPWING_FOREVER,
+                                 nullptr));  // before its directory goes
     lapwing_publisher_destroy(&publisher_);
   }
 
