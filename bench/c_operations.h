@@ -1,4 +1,4 @@
-// The single operations of a bus by the C interface, as operations.h has those by C++.
+// The single operations of a bus by the C interface, as operations.h has them by C++.
 //
 // Thread safety: one thread.
 #pragma once
@@ -43,8 +43,8 @@ class CBusBench {
   CBusBench& operator=(const CBusBench&) = delete;
   ~CBusBench() {
     lapwing_subscriber_destroy(&subscriber_);
-    must(lapwing_publisher_close(publisher_, LAPWING_FOREVER,
-                                 nullptr));  // before its directory goes
+    // A destroy alone lets a thread go on with the close, and the directory goes meanwhile.
+    must(lapwing_publisher_close(publisher_, LAPWING_FOREVER, nullptr));
     lapwing_publisher_destroy(&publisher_);
   }
 

@@ -52,9 +52,8 @@ void count_try_read(std::size_t records) {
   lapwing_measured([&] { return std::size_t{bench.try_read()}; }, records);
 }
 
-template <std::uint32_t kBytes, typename Publish>
-void count_publishing(std::size_t records, Publish&& publish) {
-  BusBench bench(kBytes);
+template <typename Bus, typename Publish>
+void count_publishing(std::size_t records, Bus&& bench, Publish&& publish) {
   publish(bench);  // the first one wakes the service thread
   lapwing_measured(
       [&] {
@@ -66,24 +65,18 @@ void count_publishing(std::size_t records, Publish&& publish) {
 
 template <std::uint32_t kBytes>
 void count_publish(std::size_t records) {
-  count_publishing<kBytes>(records, [](BusBench& bench) { bench.publish<kBytes>(); });
+  count_publishing(records, BusBench(kBytes), [](BusBench& bench) { bench.publish<kBytes>(); });
 }
 
 template <std::uint32_t kBytes>
 void count_publish_bytes(std::size_t records) {
-  count_publishing<kBytes>(records, [](BusBench& bench) { bench.publish_bytes(); });
+  count_publishing(records, BusBench(kBytes), [](BusBench& bench) { bench.publish_bytes(); });
 }
 
 template <typename Record>
 void count_typed_publish(std::size_t records) {
-  TypedBusBench<Record> bench;
-  bench.publish();  // the first one wakes the service thread
-  lapwing_measured(
-      [&] {
-        bench.publish();
-        return std::size_t{1};
-      },
-      records);
+  using Bus = TypedBusBench<Record>;
+  count_publishing(records, Bus(), [](Bus& bench) { bench.publish(); });
 }
 
 void count_publish_batch(std::size_t records) {
@@ -183,14 +176,7 @@ void count_peek_batch(std::size_t messages) {
 }
 
 void count_c_publish(std::size_t records) {
-  CBusBench bench;
-  bench.publish();  // the first one wakes the service thread
-  lapwing_measured(
-      [&] {
-        bench.publish();
-        return std::size_t{1};
-      },
-      records);
+  count_publishing(records, CBusBench(), [](CBusBench& bench) { bench.publish(); });
 }
 
 void count_c_take(std::size_t records) {

@@ -36,8 +36,7 @@ MEMORY_GROWTH_MAX = 1 << 20
 # Of memory that was freed, how much is given back at once would else be chance: the C library keeps some for the
 # thread that freed it, and keeps large blocks once it has seen their size; Go lets garbage lie for a while. A worker of
 # Kotlin's coroutines that has nothing to do ends after a second, not a minute: how many there are would be chance, too.
-# Node.js would make its young generation larger at some time, and its compiler would take 1.6 MB once, after some 40,000
-# cycles or some other number.
+# Node.js would make its young generation larger, and its compiler would take 1.6 MB, each once, at a time of its own.
 ENVIRONMENT = {"MALLOC_ARENA_MAX": "1", "MALLOC_MMAP_THRESHOLD_": "65536", "GOGC": "10",
                "NODE_OPTIONS": "--max-semi-space-size=1 --jitless",
                "JAVA_TOOL_OPTIONS": "-Dkotlinx.coroutines.scheduler.keep.alive.sec=1"}

@@ -240,7 +240,7 @@ def main():
     cases = options.cases.split(",")
     for unknown in set(cases) - set(CASES):
         parser.error(f"no case is called {unknown}; there are {', '.join(CASES)}")
-    # A shell that starts this in the background has it ignored, and so every program started here.
+    # A program that a shell starts in the background ignores SIGINT, and so does what it starts.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     left_out = 0
     counts = {"crash": 0, "hang": 0, "unexpected": 0}

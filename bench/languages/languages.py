@@ -4,11 +4,11 @@
     bench/languages.sh [--languages c,go] [--rounds 9] [--out FILE.json]
 
 In each round every figure is taken in turn: of C++, of C, and of each language between two of C's; round trips five
-times, since the two cores of a virtual machine are those of one core at times, and far from each other at others. What
-counts is the median of the ratios to C's two around it (of C: to C++'s two); nanoseconds are of that run and this
-machine, and decide nothing. The steps are `rate.*` of tests/conformance/bindings/README.md. Build the packages first
-(bindings/test.sh), and let nothing else run. Where Tachyon's package for Python can be built (clang-19), its round
-trip stands beside those of the channel.
+times, since a host moves the two cores of a virtual machine: at times they are two threads of one core, at times far
+apart. What counts is the median of the ratios to C's two around it (of C: to C++'s two); nanoseconds are of that run
+and this machine, and decide nothing. The steps are `rate.*` of tests/conformance/bindings/README.md. Build the
+packages first (bindings/test.sh), and let nothing else run. Where Tachyon's package for Python can be built
+(clang-19), its round trip stands beside those of the channel.
 Prints a table in Markdown, then a line for each budget. Exit: 0 everything was measured, 1 something failed, 2 wrong
 usage. A missed budget is said, and does not change the exit code.
 """

@@ -113,8 +113,8 @@ lapwing_publisher_info publisher_info(const Publisher& publisher) {
   return info;
 }
 
-[[gnu::cold, gnu::noinline]] lapwing_result fail_of(const Publisher& publisher,
-                                                    lapwing_error* error) {
+[[gnu::cold, gnu::noinline]] lapwing_result fail_to_publish(const Publisher& publisher,
+                                                            lapwing_error* error) {
   return fail(error, publisher.last_error());
 }
 
@@ -127,7 +127,7 @@ lapwing_publisher_info publisher_info(const Publisher& publisher) {
   const Sequence published = timeout_ns < 0 ? publisher.publish(record)
                                             : publisher.publish(record, deadline_in(timeout_ns));
   if (published == kNoSequence) [[unlikely]]
-    return fail_of(publisher, error);
+    return fail_to_publish(publisher, error);
   if (last != nullptr) *last = published;
   return success();
 }
@@ -151,7 +151,7 @@ lapwing_publisher_info publisher_info(const Publisher& publisher) {
       {static_cast<const std::byte*>(records), count * record_bytes}, deadline_in(timeout_ns));
   if (published == kNoSequence) {
     if (const Sequence head = publisher.head(); last != nullptr && head > before) *last = head;
-    return fail_of(publisher, error);
+    return fail_to_publish(publisher, error);
   }
   if (last != nullptr) *last = published;
   return success();

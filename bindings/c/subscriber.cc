@@ -38,8 +38,8 @@ class Reads {
       : plain_(std::move(subscriber)), is_sparse_(is_sparse) {}
   explicit Reads(ConflatedReader reader) : conflated_(std::move(reader)), is_sparse_(true) {}
 
-  // The record that is there, or comes soon; false: take() says why none came. It never waits, and so
-  // does not mark the handle: see quick_call().
+  // The record that is there, or comes soon; false: take() says why none came. It reads no clock, and
+  // it never waits, so that it does not mark the handle: see quick_call().
   bool take_at_hand(std::span<std::byte> record, std::int64_t timeout_ns, std::uint64_t& sequence);
   Errc take(std::span<std::byte> record, std::int64_t timeout_ns, std::uint64_t& sequence);
   lapwing_result read(BatchOut out, std::int64_t timeout_ns, lapwing_error* error);
@@ -98,24 +98,11 @@ Reads::Row Reads::take_row(std::span<std::byte> record, Deadline deadline) {
   return true;
 }
 
-// The clock is read where the record is not there already.
 Errc Reads::take(std::span<std::byte> record, std::int64_t timeout_ns, std::uint64_t& sequence) {
-  Errc result = Errc::kOk;
-  if (plain_) {
-    Taken taken = plain_->take(record, timeout_ns < 0 ? Deadline::never() : Deadline::now());
-    if (taken.result == Errc::kWouldBlock && timeout_ns > 0) {
-      taken = plain_->take(record, deadline_in(timeout_ns));
-    }
-    result = taken.result;
-    sequence = taken.sequence;
-  } else {
-    const Row row = take_row(record, deadline_in(timeout_ns));
-    result = row.result;
-    sequence = row.sequence;
-  }
-  if (!has_fd_ || !came_to_nothing(result)) [[likely]]
-    return result;
-  return arm_or_take(record, result, sequence);
+  const Row row = take_row(record, deadline_in(timeout_ns));
+  sequence = row.sequence;
+  if (!has_fd_ || !came_to_nothing(row.result)) return row.result;
+  return arm_or_take(record, row.result, sequence);
 }
 
 // From its return on the descriptor covers a call that found nothing: it is armed, or still readable.

@@ -115,7 +115,7 @@ class Health(BusesTest):
         reader = self.start("reader", "tail", "--from", "start", "--format", "json", stdout=into)
         self.addCleanup(os.close, out)
         os.close(into)
-        self.until("it has joined", lambda: "1 subscriber" in self.health(expect=DONE))
+        self.until("it has joined", lambda: "1 subscriber, " in self.health(expect=DONE))
         said = self.health("--max-lag", 10, expect=OTHER)
         self.assertIn(f"(pid {reader.pid}) is", said)
         self.assertIn("records behind", said)
@@ -127,7 +127,7 @@ class Health(BusesTest):
         self.publish()
         self.start("reader", "tail", "--from", "start", "--format", "none")
         self.until("it has joined",
-                   lambda: f"{RECORDS}, 1 subscriber" in self.health(expect=DONE))
+                   lambda: f"{RECORDS}, 1 subscriber, " in self.health(expect=DONE))
         self.until("it has caught up", lambda: " 0 behind" in self.health(expect=DONE))
         self.health("--max-lag", 0, "--max-delay", "100ms", expect=DONE)
 

@@ -220,9 +220,10 @@ def built_languages():
 def languages_of(parser, given, *others):
     """Those that `--languages` names, or else those that are built. `others` may be named, too."""
     languages = given.split(",") if given else built_languages()
-    unknown = [language for language in languages if language not in (*LANGUAGES, *others)]
+    known = (*LANGUAGES, *others)
+    unknown = [language for language in languages if language not in known]
     if unknown:
-        parser.error(f"no language is called {', '.join(unknown)}; there are {', '.join(LANGUAGES)}")
+        parser.error(f"no language is called {', '.join(unknown)}; there are {', '.join(known)}")
     return languages
 
 
