@@ -282,7 +282,7 @@ const char* name_of(OnGap policy) {
   return "unknown";
 }
 
-const char* name_of(const std::optional<SessionEntry>& end) {
+const char* name_of(const std::optional<EndOfSession>& end) {
   if (!end) return "open";
   switch (end->how) {
     case SessionEnd::kNone:
@@ -295,6 +295,8 @@ const char* name_of(const std::optional<SessionEntry>& end) {
       return "cut";
     case SessionEnd::kFailed:
       return "failed";
+    case SessionEnd::kUpstream:
+      return "upstream";
   }
   return "unknown";
 }

@@ -163,6 +163,6 @@ const char* name_of(JournalState state);
 const char* name_of(ClientState state);
 const char* name_of(WaitStrategy wait);
 const char* name_of(OnGap policy);
-const char* name_of(const std::optional<SessionEntry>& end);  // of a session; "open": not ended
+const char* name_of(const std::optional<EndOfSession>& end);  // of a session; "open": not ended
 
 }  // namespace lapwing

@@ -448,10 +448,12 @@ TEST_CASE("Every state has a name of its own, and a number from elsewhere is unk
     end.how = how;
     return std::optional(end);
   };
-  CHECK(names_of<std::optional<SessionEntry>>(
+  CHECK(names_of<std::optional<EndOfSession>>(
             {std::nullopt, ended(SessionEnd::kNone), ended(SessionEnd::kClosed),
-             ended(SessionEnd::kRecovered), ended(SessionEnd::kCut), ended(SessionEnd::kFailed)}) ==
-        std::set<std::string>{"open", "unknown", "closed", "recovered", "cut", "failed"});
+             ended(SessionEnd::kRecovered), ended(SessionEnd::kCut), ended(SessionEnd::kFailed),
+             ended(SessionEnd::kUpstream)}) == std::set<std::string>{"open", "unknown", "closed",
+                                                                     "recovered", "cut", "failed",
+                                                                     "upstream"});
 }
 
 }  // namespace

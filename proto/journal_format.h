@@ -6,6 +6,7 @@
 //   journal/<journal id>/<segment, 20 digits>.idx   one TimeEntry per sync, appended
 //   journal/<journal id>/retention                  RetentionEntry, twice
 //   journal/schemas/<hash, 16 hex digits>.json      the description of a schema (lapwing/schema.h)
+//   journal/metadata/<hash, 16 hex digits>.dbn      the metadata of a feed
 //
 // Segment k (from 0) holds sequences kK+1 … (k+1)K, K a power of two. A slot on disk is the slot of
 // the ring: ready stamp, record, zeros. A slot of zeros has not been written.
@@ -19,7 +20,11 @@
 
 namespace lapwing {
 
-inline constexpr std::uint32_t kJournalVersion = 1;
+inline constexpr std::uint32_t kJournalVersion = 1;  // segments, sums, time index, retention
+// Rows of `sessions`. A journal keeps the version of its first row. Version 2 has the fields from
+// source_fingerprint on, the kind kShortened and the end kUpstream.
+inline constexpr std::uint32_t kSessionVersion = 2;
+inline constexpr std::uint32_t kSessionVersionMin = 1;
 inline constexpr std::uint64_t kSegmentHeaderBytes = kPageBytes;
 inline constexpr std::uint64_t kSegmentSlotBytesMin = 64 * 1024;
 inline constexpr std::uint64_t kSegmentSlotBytesDefault = 64 * 1024 * 1024;
@@ -100,6 +105,7 @@ enum class SessionEntryKind : std::uint32_t {
   kBegin = 1,    // synced before the session's first record
   kReserve = 2,  // synced before any sequence beyond the old reservation is used
   kEnd = 3,
+  kShortened = 4,  // the first row: rows 1 … through - 1 were dropped by retention, as was row 0
 };
 
 enum class SessionEnd : std::uint32_t {
@@ -108,6 +114,7 @@ enum class SessionEnd : std::uint32_t {
   kRecovered = 2,  // killed; the ring file gave what was missing
   kCut = 3,        // power cut or no ring file: cut at durable, the rest reserved is a void
   kFailed = 4,     // the journal failed; the next session begins a new journal id
+  kUpstream = 5,   // a mirrored bus: its origin ended the session; what is missing is a void
 };
 
 inline constexpr std::size_t kSessionEntryBytes = 512;  // one sector: never torn
@@ -115,27 +122,31 @@ inline constexpr std::size_t kSessionEntryBytes = 512;  // one sector: never tor
 struct SessionEntry {
   std::uint32_t version;
   SessionEntryKind kind;
-  std::uint64_t index;  // 0, 1, 2 … over the whole file
+  std::uint64_t index;  // 0, 1, 2 … over the whole file: the offset divided by 512
   Id128 journal_id;
   Id128 session_id;
-  Id128 boot_id;             // begin
-  std::uint64_t first;       // begin: the session's first sequence
-  std::uint64_t through;     // reserve: last sequence that may be used, a multiple of B
+  Id128 boot_id;        // begin
+  std::uint64_t first;  // begin: the session's first sequence
+  // reserve: last sequence that may be used, a multiple of B; shortened: the next row's index
+  std::uint64_t through;
   std::uint64_t last;        // end: the session's last sequence; first - 1 if it has none
   std::uint64_t void_first;  // end: the void that follows `last`, 0 if there is none
   std::uint64_t void_last;
-  SessionEnd how;               // end
-  std::uint32_t slot_bytes;     // begin
-  std::uint32_t record_bytes;   // begin
-  std::uint32_t sys_errno;      // end, failed
-  std::uint64_t segment_slots;  // begin: K
-  std::uint64_t source_id;      // begin: which feed, 0 if it cannot be resumed
-  std::uint64_t source_offset;  // begin: records of the feed that came before this session
-  std::uint64_t wall_ns;        // when the entry was written, UTC
-  char schema[32];              // begin
-  char ring_path[256];          // begin: where recovery finds the session's ring file
-  std::uint64_t schema_hash;    // begin: of its description in journal/schemas; 0: none
-  std::uint8_t reserved[56];
+  SessionEnd how;                    // end
+  std::uint32_t slot_bytes;          // begin
+  std::uint32_t record_bytes;        // begin
+  std::uint32_t sys_errno;           // end, failed
+  std::uint64_t segment_slots;       // begin: K
+  std::uint64_t source_id;           // begin: which feed, 0 if it cannot be resumed
+  std::uint64_t source_offset;       // begin: the feed's position before the session's first record
+  std::uint64_t wall_ns;             // when the entry was written, UTC
+  char schema[32];                   // begin
+  char ring_path[256];               // begin: where recovery finds the session's ring file
+  std::uint64_t schema_hash;         // begin: of its description in journal/schemas; 0: none
+  std::uint64_t source_fingerprint;  // begin: of the feed's metadata and first record; 0: unknown
+  std::uint64_t metadata_hash;       // begin: of the feed's metadata in journal/metadata; 0: none
+  std::uint64_t previous_hash;       // XXH3-64 of the 512 bytes of the row before; row 0: 0
+  std::uint8_t reserved[32];
   std::uint64_t checksum;  // XXH3-64 of the entry's first 504 bytes
 };
 static_assert(sizeof(SessionEntry) == kSessionEntryBytes);
@@ -160,6 +171,9 @@ static_assert(offsetof(SessionEntry, wall_ns) == 144);
 static_assert(offsetof(SessionEntry, schema) == 152);
 static_assert(offsetof(SessionEntry, ring_path) == 184);
 static_assert(offsetof(SessionEntry, schema_hash) == 440);
+static_assert(offsetof(SessionEntry, source_fingerprint) == 448);
+static_assert(offsetof(SessionEntry, metadata_hash) == 456);
+static_assert(offsetof(SessionEntry, previous_hash) == 464);
 static_assert(offsetof(SessionEntry, checksum) == 504);
 
 }  // namespace lapwing

@@ -48,7 +48,7 @@ BusDescription bus_of(const PublisherSetUp& options) {
   return *bus;
 }
 
-SessionEntry last_begin(const PublisherSetUp& options) {
+SessionBegin last_begin(const PublisherSetUp& options) {
   PosixDisk disk;
   const auto log = SessionLog::open(disk, bus_of(options).journal_root, kSessionsFileName, kHangNs);
   REQUIRE(log.ok());
@@ -56,8 +56,7 @@ SessionEntry last_begin(const PublisherSetUp& options) {
 }
 
 std::string kept_file(const PublisherSetUp& options, const Schema& schema) {
-  return absl::StrCat(options.directory, "/journal/", kSchemasDirectoryName, "/",
-                      absl::StrFormat("%016x.json", schema.hash()));
+  return kKeptSchemas.path(absl::StrCat(options.directory, "/journal"), schema.hash());
 }
 
 }  // namespace

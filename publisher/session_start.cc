@@ -24,6 +24,8 @@
 #include "publisher/announcement.h"
 #include "publisher/bus_places.h"
 #include "publisher/left_rings.h"
+#include "snapshot/dbn/kept_metadata.h"
+#include "snapshot/recovery/forgotten_sessions.h"
 #include "snapshot/schema/kept_schemas.h"
 #include "snapshot/schema/known_schemas.h"
 
@@ -251,6 +253,9 @@ absl::Status Starter::settle_past() {
                                    " has come to the last sequence that there is, ", kSequenceMax,
                                    ": use another bus directory, or move the journal away"));
   }
+  const absl::Status forgot =
+      forget_empty_sessions(*session_.disk, places_.journal_root(), *session_.sessions);
+  if (!forgot.ok()) return forgot;
   if (options_.resume) {
     session_.source_offset = resume_offset(*session_.sessions, options_.source_id);
   }
@@ -350,6 +355,10 @@ absl::Status Starter::begin_session() {
     absl::Status kept = keep_schema(*session_.disk, places_.journal_root(), *description_);
     if (!kept.ok()) return kept;
   }
+  if (!options_.metadata.empty()) {
+    absl::Status kept = keep_metadata(*session_.disk, places_.journal_root(), options_.metadata);
+    if (!kept.ok()) return kept;
+  }
   SessionEntry begin{};
   begin.kind = SessionEntryKind::kBegin;
   begin.journal_id = journal_id_;
@@ -361,6 +370,7 @@ absl::Status Starter::begin_session() {
   begin.segment_slots = geometry_.segment_slots;
   begin.source_id = options_.source_id;
   begin.source_offset = session_.source_offset;
+  begin.metadata_hash = metadata_hash_of(options_.metadata);
   set_schema(begin, label());
   set_text(begin.ring_path, session_.ring->path());
   return session_.sessions->append(begin);

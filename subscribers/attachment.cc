@@ -258,8 +258,7 @@ std::uint64_t Attachment::heartbeat_age_ns(std::uint64_t now_ns) const {
 std::vector<SessionLeg> Attachment::sessions() const {
   std::vector<SessionLeg> legs;
   if (journal_) {
-    for (const SessionRecord& session : journal_->sessions().sessions()) {
-      if (session.begin.journal_id != journal_id_) continue;
+    for (const SessionRecord& session : journal_->sessions().sessions_of(journal_id_)) {
       legs.push_back({session.begin.session_id, session.first()});
     }
   }

@@ -1,5 +1,7 @@
 #include "subscribers/session_trail.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace lapwing {
@@ -19,9 +21,9 @@ void SessionTrail::extend(std::vector<SessionLeg> legs) {
 }
 
 const Id128& SessionTrail::session_of(Sequence next) const {
-  std::size_t session = 0;
-  while (session + 1 < legs_.size() && legs_[session + 1].first <= next) ++session;
-  return legs_[session].id;
+  // The last leg that begins at or before `next`; the first one if none does.
+  const auto after = std::ranges::upper_bound(legs_, next, {}, &SessionLeg::first);
+  return after == legs_.begin() ? after->id : std::prev(after)->id;
 }
 
 bool SessionTrail::step(Sequence next) {

@@ -278,6 +278,8 @@ void dump_channel_frames(Dump& dump) {
 void dump_journal_constants(Dump& dump) {
   dump.header("journal_format.h");
   CONSTANT(kJournalVersion);
+  CONSTANT(kSessionVersion);
+  CONSTANT(kSessionVersionMin);
   CONSTANT(kSegmentHeaderBytes);
   CONSTANT(kSegmentSlotBytesMin);
   CONSTANT(kSegmentSlotBytesDefault);
@@ -295,9 +297,10 @@ void dump_journal_format(Dump& dump) {
   STRUCT(RetentionEntry, version, reserved, journal_id, oldest, reserved_tail, checksum);
   STRUCT(SessionEntry, version, kind, index, journal_id, session_id, boot_id, first, through, last,
          void_first, void_last, how, slot_bytes, record_bytes, sys_errno, segment_slots, source_id,
-         source_offset, wall_ns, schema, ring_path, schema_hash, reserved, checksum);
-  ENUM(SessionEntryKind, kBegin, kReserve, kEnd);
-  ENUM(SessionEnd, kNone, kClosed, kRecovered, kCut, kFailed);
+         source_offset, wall_ns, schema, ring_path, schema_hash, source_fingerprint,
+         metadata_hash, previous_hash, reserved, checksum);
+  ENUM(SessionEntryKind, kBegin, kReserve, kEnd, kShortened);
+  ENUM(SessionEnd, kNone, kClosed, kRecovered, kCut, kFailed, kUpstream);
 }
 
 void dump_checkpoint_format(Dump& dump) {

@@ -65,10 +65,8 @@ absl::StatusOr<Places> find_places(Disk& disk, const std::string& directory) {
 std::uint64_t count_void(const SessionLog& sessions, const Id128& journal_id, Sequence first,
                          Sequence last) {
   std::uint64_t count = 0;
-  for (const SessionRecord& session : sessions.sessions()) {
-    if (session.begin.journal_id != journal_id || !session.end || session.end->void_first == 0) {
-      continue;
-    }
+  for (const SessionRecord& session : sessions.sessions_of(journal_id)) {
+    if (!session.end || session.end->void_first == 0) continue;
     const Sequence low = std::max(first, session.end->void_first);
     const Sequence high = std::min(last, session.end->void_last);
     if (low <= high) count += high - low + 1;
@@ -106,7 +104,7 @@ absl::Status JournalFeed::open_journal(const std::string& root) {
 }
 
 absl::Status JournalFeed::describe(const std::string& root, const std::string& bus) {
-  const SessionEntry& begin = reader_->sessions().last()->begin;
+  const SessionBegin& begin = reader_->sessions().last()->begin;
   const std::uint32_t record_bytes = reader_->geometry().record_bytes;
   const auto metadata = read_feed_metadata(bus);
   if (!metadata.ok()) return metadata.status();

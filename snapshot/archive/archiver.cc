@@ -339,8 +339,9 @@ absl::Status Archiver::State::reserve() {
 }
 
 std::uint64_t Archiver::State::reservation_step() const {
-  return std::max({kReservationStepMin, kReservationLaps * options.capacity,
-                   rate.records_in(kReservationSeconds)});
+  const Sequence done = options.first - 1;
+  return lapwing::reservation_step(options.capacity, rate.records_in(kReservationSeconds),
+                                   std::max(head, done) - done);
 }
 
 void Archiver::State::fail(JournalState state, const absl::Status& why) {

@@ -47,6 +47,7 @@
 // Thread safety: one thread.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -67,6 +68,18 @@ namespace lapwing {
 inline constexpr std::uint64_t kReservationStepMin = std::uint64_t{1} << 22;  // sequences
 inline constexpr std::uint64_t kReservationLaps = 4;
 inline constexpr std::uint64_t kReservationSeconds = 16;  // at the rate seen so far
+// A reservation is at least this share of the session's records, so the rows of a session grow with
+// the logarithm of its length: some 50,000 in ten years at ten million records a second.
+inline constexpr std::uint64_t kReservationShare = 2048;
+
+// How many sequences a session reserves beyond head, after `records` of its own, if `in_time`
+// records are expected within kReservationSeconds.
+constexpr std::uint64_t reservation_step(std::uint64_t capacity, std::uint64_t in_time,
+                                         std::uint64_t records) {
+  return std::max(std::max(kReservationStepMin, kReservationLaps * capacity),
+                  std::max(in_time, records / kReservationShare));
+}
+
 inline constexpr std::uint64_t kSegmentsAheadMin = 2;
 // Of slots. The sums of the segments that are open are in memory: see kSumMemoryBytesMax.
 inline constexpr std::uint64_t kSegmentSlotBytesMax = std::uint64_t{2} << 30;

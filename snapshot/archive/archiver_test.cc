@@ -251,6 +251,17 @@ TEST_CASE("A reservation is renewed before it is needed, synced, and never lower
   CHECK(bench.publisher.sessions().last()->reserved_through > kReservationStepMin);
 }
 
+TEST_CASE("Ten years of ten million records a second need few reservations") {
+  constexpr std::uint64_t kRate = 10'000'000;
+  constexpr std::uint64_t kYear = 365 * std::uint64_t{86'400};
+  std::uint64_t rows = 0;
+  for (std::uint64_t head = 0; head < 10 * kYear * kRate; ++rows) {
+    head += reservation_step(1 << 20, kRate * kReservationSeconds, head) / 2;
+  }
+  CHECK(rows > 1000);
+  CHECK(rows < kSessionEntriesMax / 64);
+}
+
 TEST_CASE("A session that begins in the middle of a block keeps the slots before it") {
   for (const Sequence last_before : {5u, 63u, 64u, 1000u}) {
     Bench bench;

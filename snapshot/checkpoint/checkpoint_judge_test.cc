@@ -18,7 +18,7 @@ SessionRecord session(const Id128& journal, std::uint8_t tag, Sequence first,
   record.begin.session_id = checkpoint_fixture_id(tag);
   record.begin.first = first;
   if (last) {
-    record.end = record.begin;
+    record.end.emplace();
     record.end->last = *last;
   }
   return record;

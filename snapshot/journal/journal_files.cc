@@ -12,7 +12,7 @@
 namespace lapwing {
 
 JournalFiles journal_files_of(Disk& disk, const std::string& journal_root,
-                              const SessionEntry& begin) {
+                              const SessionBegin& begin) {
   return {&disk, absl::StrCat(journal_root, "/", begin.journal_id.hex()), begin.journal_id,
           JournalGeometry{begin.slot_bytes, begin.record_bytes, begin.segment_slots}};
 }

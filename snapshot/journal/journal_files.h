@@ -13,6 +13,7 @@
 #include "os/path.h"
 #include "proto/journal_format.h"
 #include "snapshot/journal/journal_geometry.h"
+#include "snapshot/journal/session_rules.h"
 
 namespace lapwing {
 
@@ -29,7 +30,7 @@ struct JournalFiles {
 
 // The files of the journal that `begin` speaks of.
 JournalFiles journal_files_of(Disk& disk, const std::string& journal_root,
-                              const SessionEntry& begin);
+                              const SessionBegin& begin);
 
 // The segments that have a .jnl file, ascending. None if the directory is missing.
 absl::StatusOr<std::vector<std::uint64_t>> list_segments(const JournalFiles& files);

@@ -74,8 +74,7 @@ class Proof {
 std::vector<SequenceRange> record_ranges(const SessionLog& sessions, const Id128& journal_id,
                                          Sequence open_last) {
   std::vector<SequenceRange> ranges;
-  for (const SessionRecord& session : sessions.sessions()) {
-    if (session.begin.journal_id != journal_id) continue;
+  for (const SessionRecord& session : sessions.sessions_of(journal_id)) {
     const SequenceRange range{session.first(), session.end ? session.end->last : open_last};
     if (!range.is_empty()) ranges.push_back(range);
   }

@@ -60,14 +60,6 @@ void copy_records(const std::byte* slots, const JournalGeometry& geometry, std::
   }
 }
 
-const SessionRecord* last_session_of(const SessionLog& sessions, const Id128& journal_id) {
-  const auto& all = sessions.sessions();
-  const auto found = std::find_if(all.rbegin(), all.rend(), [&](const SessionRecord& session) {
-    return session.begin.journal_id == journal_id;
-  });
-  return found == all.rend() ? nullptr : &*found;
-}
-
 }  // namespace
 
 struct JournalReader::State {
@@ -95,8 +87,7 @@ struct JournalReader::State {
 
 void JournalReader::State::note_voids() {
   voids.clear();
-  for (const SessionRecord& session : sessions.sessions()) {
-    if (session.begin.journal_id != files.journal_id) continue;
+  for (const SessionRecord& session : sessions.sessions_of(files.journal_id)) {
     if (!session.end || session.end->void_first == 0) continue;
     voids.push_back({session.end->void_first, session.end->void_last});
   }
@@ -104,26 +95,20 @@ void JournalReader::State::note_voids() {
 
 // The last sequence before the next void; n itself lies in none.
 Sequence JournalReader::State::void_free_last(Sequence n) const {
-  for (const Void& there : voids) {
-    if (there.first > n) return there.first - 1;
-  }
-  return UINT64_MAX;
+  const auto next = std::ranges::upper_bound(voids, n, {}, &Void::first);
+  return next == voids.end() ? UINT64_MAX : next->first - 1;
 }
 
 // Of its first session; there is one.
 Sequence JournalReader::State::first_of_journal() const {
-  for (const SessionRecord& session : sessions.sessions()) {
-    if (session.begin.journal_id == files.journal_id) return session.first();
-  }
-  return 1;
+  return sessions.sessions_of(files.journal_id).front().first();
 }
 
 // What is known not to be there before any file is looked at.
 std::optional<JournalRun> JournalReader::State::gap_at(Sequence n,
                                                        const JournalBounds& bounds) const {
-  for (const Void& there : voids) {
-    if (n >= there.first && n <= there.last) return gap_to(there.last, GapCause::kVoid);
-  }
+  const auto there = std::ranges::lower_bound(voids, n, {}, &Void::last);
+  if (there != voids.end() && n >= there->first) return gap_to(there->last, GapCause::kVoid);
   const bool is_open = reader.is_open(files.geometry.segment_of(n));
   if (n < bounds.oldest && !is_open) return gap_to(bounds.oldest - 1, GapCause::kPruned);
   return std::nullopt;
@@ -193,13 +178,13 @@ absl::StatusOr<std::unique_ptr<JournalReader>> JournalReader::open(Disk& disk,
   disk.anchor(journal_root);
   auto sessions = SessionLog::open_read_only(disk, journal_root);
   if (!sessions.ok()) return sessions.status();
-  const SessionRecord* const session = last_session_of(*sessions, journal_id);
-  if (session == nullptr) {
+  const auto of_journal = sessions->sessions_of(journal_id);
+  if (of_journal.empty()) {
     return make_error(Errc::kNotFound,
                       absl::StrCat(journal_root, "/", kSessionsFileName,
                                    " has no session of journal ", journal_id.hex()));
   }
-  JournalFiles files = journal_files_of(disk, journal_root, session->begin);
+  JournalFiles files = journal_files_of(disk, journal_root, of_journal.back().begin);
   return std::unique_ptr<JournalReader>(
       new JournalReader(std::make_unique<State>(std::move(*sessions), std::move(files))));
 }
@@ -300,7 +285,7 @@ absl::StatusOr<Sequence> JournalReader::find_time(std::uint64_t wall_ns,
 }
 
 absl::StatusOr<JournalBounds> JournalReader::settled_bounds() {
-  const SessionRecord& session = *last_session_of(state_->sessions, state_->files.journal_id);
+  const SessionRecord& session = state_->sessions.sessions_of(state_->files.journal_id).back();
   const auto retained = list_retained(state_->files);
   if (!retained.ok()) return retained.status();
   JournalBounds bounds;

@@ -1,20 +1,28 @@
 #include "snapshot/journal/session_log.h"
 
+#include <xxhash.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
 #include "lapwing/error.h"
 #include "os/kernel.h"
 #include "proto/header_checksum.h"
+#include "proto/text_field.h"
 #include "snapshot/journal/journal_files.h"
 
 namespace lapwing {
 namespace {
 
-constexpr std::size_t kEntriesPerRead = 64;
+constexpr std::size_t kEntriesPerRead = 256;
 
 enum class EntryState { kEmpty, kValid, kBad };
+
+std::uint64_t hash_of(const SessionEntry& row) {
+  return XXH3_64bits(&row, sizeof row);
+}
 
 EntryState state_of(const SessionEntry& entry, std::uint64_t index) {
   static constexpr SessionEntry kZeros{};
@@ -92,17 +100,10 @@ absl::StatusOr<SessionLog> SessionLog::open_damaged(Disk& disk, const std::strin
   return log;
 }
 
-const SessionRecord* SessionLog::find(const Id128& session_id) const {
-  const auto found = std::find_if(
-      sessions_.begin(), sessions_.end(),
-      [&](const SessionRecord& session) { return session.begin.session_id == session_id; });
-  return found == sessions_.end() ? nullptr : &*found;
-}
-
 bool SessionLog::in_void(const Id128& journal_id, Sequence n, Sequence& first,
                          Sequence& last) const {
-  for (const SessionRecord& session : sessions_) {
-    if (!session.end || session.begin.journal_id != journal_id) continue;
+  for (const SessionRecord& session : sessions_of(journal_id)) {
+    if (!session.end) continue;
     if (n < session.end->void_first || n > session.end->void_last) continue;
     first = session.end->void_first;
     last = session.end->void_last;
@@ -175,8 +176,33 @@ absl::Status SessionLog::refresh() {
 }
 
 absl::Status SessionLog::load() {
-  const absl::Status status = load_entries();
+  absl::Status status = load_front();
+  if (status.ok()) status = load_entries();
   return status.ok() && next_index_ == 0 ? check_not_lost() : status;
+}
+
+// Looks in row 0 for a log that was shortened. A reader that had come further keeps what it has.
+absl::Status SessionLog::load_front() {
+  SessionEntry rows[kCopies];
+  const SessionEntry* head = nullptr;
+  for (std::size_t copy = 0; copy < kCopies; ++copy) {
+    const absl::Status status = read_entries(*disk_, files_[copy], 0, std::span(&rows[copy], 1));
+    if (!status.ok()) return status;
+    const bool is_head = state_of(rows[copy], 0) == EntryState::kValid &&
+                         rows[copy].version == kSessionVersion &&
+                         rows[copy].kind == SessionEntryKind::kShortened;
+    if (is_head && (head == nullptr || rows[copy].through > head->through)) head = &rows[copy];
+  }
+  if (head == nullptr || head->through <= next_index_) return absl::OkStatus();
+  table_.restart(true);
+  copy_defects_.clear();
+  for (std::size_t copy = 0; copy < kCopies; ++copy) {
+    if (std::memcmp(&rows[copy], head, sizeof *head) == 0) continue;
+    copy_defects_.push_back({copy, 0, state_of(rows[copy], 0) == EntryState::kEmpty});
+  }
+  first_row_ = next_index_ = head->through;
+  dropped_hash_ = last_row_hash_ = head->previous_hash;
+  return absl::OkStatus();
 }
 
 // Takes every entry from next_index_ on. What was taken stays taken if a later one is damaged.
@@ -187,15 +213,17 @@ absl::Status SessionLog::load_entries() {
     if (!size.ok()) return size.status();
     bytes = std::max(bytes, *size);
   }
-  if (bytes > kSessionEntriesMax * kSessionEntryBytes) {
-    return make_error(Errc::kLimit, absl::StrCat(path(0), ": more than ", kSessionEntriesMax,
-                                                 " entries; begin a new journal"));
-  }
   std::vector<SessionEntry> chunks[kCopies];
   for (auto& chunk : chunks) chunk.resize(kEntriesPerRead);
   bool at_end = false;
   const std::uint64_t begin = next_index_;
   for (std::uint64_t index = begin; index * kSessionEntryBytes < bytes; ++index) {
+    if (index - first_row_ >= kSessionEntriesMax && !at_end) {
+      return make_error(Errc::kLimit,
+                        absl::StrCat(path(0), ": more than ", kSessionEntriesMax,
+                                     " entries; use another bus directory, or move the journal "
+                                     "away"));
+    }
     const std::size_t i = (index - begin) % kEntriesPerRead;
     for (std::size_t copy = 0; i == 0 && copy < kCopies; ++copy) {
       const absl::Status status = read_entries(*disk_, files_[copy], index, chunks[copy]);
@@ -224,17 +252,29 @@ absl::Status SessionLog::take(std::uint64_t index, const SessionEntry& in_first,
   }
   const std::size_t good = states[0] == EntryState::kValid ? 0 : 1;
   const SessionEntry& entry = good == 0 ? in_first : in_copy;
-  if (entry.version != kJournalVersion) {
+  if (entry.version < kSessionVersionMin || entry.version > kSessionVersion) {
     return make_error(Errc::kAbiMismatch,
-                      absl::StrCat(where(index), ": journal version ", entry.version,
-                                   ", this program knows ", kJournalVersion));
+                      absl::StrCat(where(index), ": version ", entry.version,
+                                   ", this program reads ", kSessionVersionMin, " to ",
+                                   kSessionVersion, ". Use the release that wrote it."));
   }
-  const std::string defect = session_entry_defect(sessions_, entry);
+  if (entry.version != version_for(entry)) {
+    return damaged_log(where(index), "a row of another version than its journal's");
+  }
+  if (entry.version >= 2 && entry.previous_hash != last_row_hash_) {
+    return damaged_log(where(index), "it does not follow from the row before it");
+  }
+  const std::string defect = table_.defect(entry);
   if (!defect.empty()) return damaged_log(where(index), defect);
   if (!both) copy_defects_.push_back({1 - good, index, states[1 - good] == EntryState::kEmpty});
-  fold_session_entry(sessions_, entry);
-  next_index_ = index + 1;
+  take_row(entry);
   return absl::OkStatus();
+}
+
+void SessionLog::take_row(const SessionEntry& entry) {
+  table_.add(entry);
+  next_index_ = entry.index + 1;
+  last_row_hash_ = hash_of(entry);
 }
 
 // Both copies are synced even where they agree: a killed writer may have left a page unsynced.
@@ -253,24 +293,105 @@ absl::Status SessionLog::heal() {
     const absl::Status status = disk_->sync(file.get());
     if (!status.ok()) return status;
   }
-  return absl::OkStatus();
+  return first_row_ > 0 ? give_back_dropped_rows() : absl::OkStatus();
+}
+
+// A journal keeps the version of its first row. Only its first listed begin may say which it is, so
+// that a row whose version was changed is damage.
+std::uint32_t SessionLog::version_for(const SessionEntry& entry) const {
+  const SessionRecord* const before = table_.last();
+  if (before != nullptr && before->begin.journal_id == entry.journal_id) {
+    return before->begin.version;
+  }
+  return entry.version;
 }
 
 absl::Status SessionLog::append(SessionEntry entry) {
   if (!failure_.ok()) return failure_;
-  const std::string defect = session_entry_defect(sessions_, entry);
+  if (entry.version == 0) entry.version = kSessionVersion;
+  entry.version = version_for(entry);
+  const std::string defect = table_.defect(entry);
   if (!defect.empty()) {
     return make_error(Errc::kInvalidArgument, absl::StrCat(where(next_index_), ": ", defect));
   }
   if (const absl::Status room = make_room(entry.kind); !room.ok()) return room;
-  entry.version = kJournalVersion;
   entry.index = next_index_;
   if (entry.wall_ns == 0) entry.wall_ns = wall_ns();
+  entry.previous_hash = last_row_hash_;
+  if (entry.version == 1) {
+    entry.source_fingerprint = entry.metadata_hash = entry.previous_hash = 0;
+  }
   entry.checksum = checksum_of(entry);
   failure_ = write_copies(entry);
+  if (failure_.ok()) take_row(entry);
+  return failure_;
+}
+
+absl::Status SessionLog::forget_before(std::size_t count) {
   if (!failure_.ok()) return failure_;
-  fold_session_entry(sessions_, entry);
-  ++next_index_;
+  if (count == 0 || count >= sessions().size() || last()->begin.version < 2) {
+    return absl::OkStatus();
+  }
+  const std::uint64_t first_kept = sessions()[count].row_index;
+  if (first_kept - first_row_ < kSessionRowsForgotten) return absl::OkStatus();
+  SessionEntry before{};
+  absl::Status read = read_entries(*disk_, files_[0], first_kept - 1, std::span(&before, 1));
+  if (!read.ok()) return read;
+  failure_ = write_front(first_kept, hash_of(before));
+  if (!failure_.ok()) return failure_;
+  table_.drop_front(count);
+  return give_back_dropped_rows();
+}
+
+absl::Status SessionLog::write_front(std::uint64_t first_row, std::uint64_t dropped_hash) {
+  SessionEntry head{};
+  head.version = kSessionVersion;
+  head.kind = SessionEntryKind::kShortened;
+  head.through = first_row;
+  head.wall_ns = wall_ns();
+  head.previous_hash = dropped_hash;
+  head.checksum = checksum_of(head);
+  if (const absl::Status written = write_copies(head); !written.ok()) return written;
+  first_row_ = first_row;
+  dropped_hash_ = dropped_hash;
+  return absl::OkStatus();
+}
+
+absl::Status SessionLog::copy_sessions(const SessionLog& from) {
+  absl::Status status;
+  if (from.first_row_ > 0) {
+    status = write_front(from.first_row_, from.dropped_hash_);
+    table_.restart(true);
+    next_index_ = first_row_;
+    last_row_hash_ = dropped_hash_;
+  }
+  for (const SessionRecord& session : from.sessions()) {
+    SessionEntry row = session.begin.row();
+    if (&session == from.last()) set_text(row.ring_path, from.ring_path());
+    if (status.ok()) status = append(row);
+    if (status.ok() && session.reserved_through != 0) {
+      status = append_reservation(session.reserved_through);
+    }
+    if (!status.ok() || !session.end) return status;
+    row = entry_of_last(SessionEntryKind::kEnd);
+    row.how = session.end->how;
+    row.sys_errno = session.end->sys_errno;
+    row.last = session.end->last;
+    row.void_first = session.end->void_first;
+    row.void_last = session.end->void_last;
+    row.wall_ns = session.end->wall_ns;
+    status = append(row);
+  }
+  return status;
+}
+
+// Their content does not count any more, so a file system that has no holes may keep it.
+absl::Status SessionLog::give_back_dropped_rows() {
+  for (const OpenFile& file : files_) {
+    const absl::Status status =
+        disk_->punch_hole(file.get(), kSessionEntryBytes, (first_row_ - 1) * kSessionEntryBytes);
+    if (!status.ok() && errno_of(status) != EOPNOTSUPP) return status;
+  }
   return absl::OkStatus();
 }
 
@@ -312,10 +433,14 @@ std::vector<std::string> SessionLog::lost_names() const {
 // Any entry but an end leaves room for one more: the end.
 absl::Status SessionLog::make_room(SessionEntryKind kind) {
   const std::uint64_t needed = next_index_ + (kind == SessionEntryKind::kEnd ? 1 : 2);
-  if (needed > kSessionEntriesMax) {
-    return make_error(Errc::kLimit, absl::StrCat(path(0), " is full; begin a new journal"));
+  if (needed - first_row_ > kSessionEntriesMax) {
+    return make_error(
+        Errc::kLimit,
+        absl::StrCat(path(0), ": ", kSessionEntriesMax,
+                     " entries, and it can have no more. With --retain-bytes a start drops those "
+                     "of sessions whose records are gone; or use another bus directory."));
   }
-  const absl::Status grown = grow(std::min(next_index_ + kSessionEntriesAhead, kSessionEntriesMax));
+  const absl::Status grown = grow(next_index_ + kSessionEntriesAhead);
   if (errc_of(grown) != Errc::kNoSpace) return grown;
   for (const OpenFile& file : files_) {
     const auto size = size_of(*disk_, file);
@@ -325,16 +450,22 @@ absl::Status SessionLog::make_room(SessionEntryKind kind) {
   return absl::OkStatus();
 }
 
+// Writes zeros behind the end: to allocate the file from its beginning would fill the hole of a log
+// that was shortened.
 absl::Status SessionLog::grow(std::uint64_t entries) {
+  static constexpr std::byte kZeros[kSessionsGrowthBytes] = {};
   const std::uint64_t bytes = entries * kSessionEntryBytes;
   const std::uint64_t wanted =
       (bytes + kSessionsGrowthBytes - 1) / kSessionsGrowthBytes * kSessionsGrowthBytes;
   for (const OpenFile& file : files_) {
-    const auto size = size_of(*disk_, file);
+    auto size = size_of(*disk_, file);
     if (!size.ok()) return size.status();
-    if (*size >= wanted) continue;
-    const absl::Status status = disk_->allocate(file.get(), wanted);
-    if (!status.ok()) return status;
+    while (*size < wanted) {
+      const std::uint64_t step = std::min(wanted - *size, kSessionsGrowthBytes);
+      const absl::Status status = disk_->write_at(file.get(), *size, std::span(kZeros, step));
+      if (!status.ok()) return status;
+      *size += step;
+    }
   }
   return absl::OkStatus();
 }

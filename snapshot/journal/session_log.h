@@ -6,6 +6,12 @@
 // that lags and syncs both. The files grow ahead of need: on a full disk there is room for the
 // reservations of some time, and always for an end.
 //
+// Shortening. forget_before() drops the rows of sessions that retention has emptied. Row 0 becomes a
+// row of the kind kShortened with the index of the first row that counts and the hash of the row
+// before it; then the space in between is given back. Every other row keeps its place, so readers
+// that have the files open continue as before. If one copy was shortened and the other was not, the
+// shortened one counts.
+//
 // A journal root whose log is gone, or holds no entry, although segments lie beside it, is damaged
 // and not new: nobody knows which sequences were given. `lapwing repair` rebuilds the log.
 //
@@ -18,6 +24,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -34,7 +41,8 @@ inline constexpr char kSessionsFileName[] = "sessions";
 inline constexpr char kCopySuffix[] = ".copy";
 inline constexpr std::uint64_t kSessionsGrowthBytes = 64 * 1024;
 inline constexpr std::uint64_t kSessionEntriesAhead = 64;  // room for so many is wanted
-inline constexpr std::uint64_t kSessionEntriesMax = std::uint64_t{1} << 20;
+inline constexpr std::uint64_t kSessionEntriesMax = std::uint64_t{1} << 22;  // dropped ones aside
+inline constexpr std::uint64_t kSessionRowsForgotten = 1024;                 // at once, at least
 // A reader may find an entry half written by a running publisher; it is damage after this many
 // re-reads.
 inline constexpr int kSessionRereads = 3;
@@ -64,16 +72,32 @@ class SessionLog {
   static absl::StatusOr<SessionLog> open_damaged(Disk& disk, const std::string& directory,
                                                  absl::Status& damage);
 
-  const std::vector<SessionRecord>& sessions() const { return sessions_; }
-  const SessionRecord* last() const { return sessions_.empty() ? nullptr : &sessions_.back(); }
-  const SessionRecord* find(const Id128& session_id) const;
+  const std::vector<SessionRecord>& sessions() const { return table_.sessions(); }
+  const SessionRecord* last() const { return table_.last(); }
+  // Null if it is not listed.
+  const SessionRecord* find(const Id128& session_id) const { return table_.find(session_id); }
+  // Those of one journal; empty if it is not listed.
+  std::span<const SessionRecord> sessions_of(const Id128& journal_id) const {
+    return table_.sessions_of(journal_id);
+  }
+  // Where the last session has its ring file.
+  const std::string& ring_path() const { return table_.ring_path(); }
+  // Rows that were dropped at the front.
+  std::uint64_t dropped() const { return first_row_; }
 
   // Reads the entries that were appended, by whomever, since the last look.
   absl::Status refresh();
 
-  // Appends and syncs both copies; index, version and checksum are filled in here, and wall_ns
-  // where it is 0. kInvalidArgument for an entry that session_rules.h forbids.
+  // Appends and syncs both copies; index, version, hash and checksum are filled in here, and wall_ns
+  // if it is 0. A new journal has the newest version unless `entry` asks for another; a session that continues a journal of version 1 gets rows of version 1, without the fields that it
+  // lacks. kInvalidArgument for an entry that session_rules.h forbids.
   absl::Status append(SessionEntry entry);
+  // Appends the sessions of another log to this one, which is empty: rows of version 1 stay rows of
+  // version 1, and a log that was shortened gives one that was.
+  absl::Status copy_sessions(const SessionLog& from);
+  // Drops the rows of the first `sessions` sessions, synced. At least one session stays, and the
+  // last one's journal has version 2. Does nothing if fewer than kSessionRowsForgotten rows would go.
+  absl::Status forget_before(std::size_t sessions);
   // Of the last session, which has no end: sequences up to `through`, or how it ends, after `last`
   // and with a void up to `void_last` (0: none).
   absl::Status append_reservation(Sequence through);
@@ -93,7 +117,7 @@ class SessionLog {
   std::vector<std::string> lost_names() const;
 
   // Entries read or written; the damaged one's index where there is one.
-  std::uint64_t entry_count() const { return next_index_; }
+  std::uint64_t entry_count() const { return next_index_; }  // dropped ones too
   // What open() has repaired, or what a reader was able to do without.
   const std::vector<SessionCopyDefect>& copy_defects() const { return copy_defects_; }
 
@@ -108,22 +132,30 @@ class SessionLog {
   absl::Status lock_files(std::uint64_t retry_ns);
   absl::Status create_missing();
   absl::Status load();
+  absl::Status load_front();
   absl::Status load_entries();
   absl::Status check_not_lost() const;
   absl::Status take(std::uint64_t index, const SessionEntry& in_first, const SessionEntry& in_copy,
                     bool& at_end);
+  void take_row(const SessionEntry& entry);
   absl::Status heal();
   SessionEntry entry_of_last(SessionEntryKind kind) const;
+  std::uint32_t version_for(const SessionEntry& entry) const;
   absl::Status make_room(SessionEntryKind kind);
   absl::Status grow(std::uint64_t entries);
   absl::Status write_copies(const SessionEntry& entry);
+  absl::Status write_front(std::uint64_t first_row, std::uint64_t dropped_hash);
+  absl::Status give_back_dropped_rows();
 
   Disk* disk_;
   std::string directory_;
   std::string name_;
-  std::vector<SessionRecord> sessions_;
+  SessionTable table_;
   std::vector<SessionCopyDefect> copy_defects_;
+  std::uint64_t first_row_ = 0;  // of those that count; above 0 in a log that was shortened
   std::uint64_t next_index_ = 0;
+  std::uint64_t dropped_hash_ = 0;  // of the last row that was dropped
+  std::uint64_t last_row_hash_ = 0;
   OpenFile files_[kCopies];
   absl::Status failure_;
 };

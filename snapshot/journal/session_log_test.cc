@@ -135,7 +135,7 @@ TEST_CASE("What was appended is read back by writer and reader alike") {
   REQUIRE(files.bytes(0) == files.bytes(1));
   REQUIRE(files.read()->find(kSecond)->first() == 641);
   REQUIRE(files.read()->find(id(77)) == nullptr);
-  REQUIRE(get_text(files.read()->last()->begin.ring_path) == "/dev/shm/lapwing-0/ring");
+  REQUIRE(files.read()->ring_path() == "/dev/shm/lapwing-0/ring");
   REQUIRE(files.read()->last()->begin.wall_ns > 0);
 }
 
@@ -394,6 +394,194 @@ TEST_CASE("Hundreds of entries outgrow the first allocation and are all read") {
   }
   REQUIRE(std::filesystem::file_size(files.path(0)) > before);
   REQUIRE(files.read()->last()->reserved_through == 300 * 2560);
+}
+
+TEST_CASE("A journal that began with version 1 is continued in version 1, and a new one in 2") {
+  TemporaryDirectory directory;
+  PosixDisk disk;
+  auto log = SessionLog::open(disk, directory.path());
+  SessionEntry old = begin_entry(kFirst, 1);
+  old.version = 1;
+  old.metadata_hash = old.source_fingerprint = 5;
+  REQUIRE(log->append(old).ok());
+  REQUIRE(log->append(end_entry(kFirst, 0, SessionEnd::kClosed)).ok());
+  REQUIRE(log->append(begin_entry(kSecond, 1)).ok());
+  REQUIRE(log->append(end_entry(kSecond, 0, SessionEnd::kFailed)).ok());
+  REQUIRE(log->append(begin_entry(id(13), 1, id(2))).ok());
+  const auto read = SessionLog::open_read_only(disk, directory.path());
+  REQUIRE(read->sessions().size() == 3);
+  CHECK(read->sessions()[0].begin.version == 1);
+  CHECK(read->sessions()[0].begin.metadata_hash == 0);
+  CHECK(read->sessions()[1].begin.version == 1);
+  CHECK(read->sessions()[2].begin.version == 2);
+}
+
+TEST_CASE("A row of version 1 cannot end as upstream, one of version 2 can, with a void") {
+  TemporaryDirectory directory;
+  PosixDisk disk;
+  auto log = SessionLog::open(disk, directory.path());
+  SessionEntry begin = begin_entry(kFirst, 1);
+  begin.version = GENERATE(1u, 2u);
+  REQUIRE(log->append(begin).ok());
+  REQUIRE(log->append(reserve_entry(kFirst, 640)).ok());
+  SessionEntry end = cut_entry(kFirst, 100, 640);
+  end.how = SessionEnd::kUpstream;
+  CHECK(log->append(end).ok() == (begin.version == 2));
+}
+
+TEST_CASE("A row that does not follow from the one before it is damage") {
+  Sessions files;
+  Sessions others;
+  REQUIRE(files.open()->append(end_entry(kSecond, 2000, SessionEnd::kClosed)).ok());
+  REQUIRE(others.open()->append(end_entry(kSecond, 2000, SessionEnd::kClosed)).ok());
+  // The same row after rows with other times: only its hash of the row before tells it apart.
+  for (int copy = 0; copy < 2; ++copy) {
+    files.overwrite(copy, 6 * 512, others.bytes(0).substr(6 * 512, 512));
+  }
+  const absl::Status status = files.read().status();
+  REQUIRE(errc_of(status) == Errc::kDamaged);
+  CHECK(status.message().find("entry 6 ") != std::string::npos);
+  CHECK(status.message().find("row before") != std::string::npos);
+}
+
+namespace {
+
+constexpr std::uint64_t kManySessions = 700;  // each of three rows
+
+Id128 numbered(std::uint64_t n) {
+  Id128 made = id(200);
+  std::memcpy(made.bytes.data(), &n, sizeof n);
+  return made;
+}
+
+// Ended sessions of ten records each.
+void append_many(SessionLog& log) {
+  for (std::uint64_t n = 0; n < kManySessions; ++n) {
+    REQUIRE(log.append(begin_entry(numbered(n), 10 * n + 1)).ok());
+    REQUIRE(log.append(reserve_entry(numbered(n), ((10 * n + 9) / 64 + 1) * 64)).ok());
+    REQUIRE(log.append(end_entry(numbered(n), 10 * n + 10, SessionEnd::kClosed)).ok());
+  }
+}
+
+void require_shortened(const SessionLog& log, std::uint64_t dropped) {
+  REQUIRE(log.sessions().size() == kManySessions - dropped);
+  REQUIRE(log.dropped() == 3 * dropped);
+  REQUIRE(log.entry_count() == 3 * kManySessions);
+  REQUIRE(log.sessions().front().first() == 10 * dropped + 1);
+  REQUIRE(log.find(numbered(dropped - 1)) == nullptr);
+  REQUIRE(log.find(numbered(kManySessions - 1))->end->last == 10 * kManySessions);
+  REQUIRE(log.sessions_of(kJournal).size() == kManySessions - dropped);
+}
+
+}  // namespace
+
+TEST_CASE("A log that was shortened is read from its first session, and appended to") {
+  TemporaryDirectory directory;
+  PosixDisk disk;
+  auto writer = SessionLog::open(disk, directory.path());
+  append_many(*writer);
+  auto early = SessionLog::open_read_only(disk, directory.path());
+  REQUIRE(writer->forget_before(500).ok());
+  require_shortened(*writer, 500);
+  require_shortened(*SessionLog::open_read_only(disk, directory.path()), 500);
+  const std::string path = directory.file(kSessionsFileName);
+  CHECK(std::filesystem::file_size(path) >= 3 * kManySessions * kSessionEntryBytes);
+
+  SECTION("its dropped rows take no space") {
+    auto file = open_file(disk, path, {});
+    CHECK(*disk.allocated_bytes(file->get()) < 250 * 3 * kSessionEntryBytes + kSessionsGrowthBytes);
+  }
+  SECTION("a reader that had come further keeps what it has") {
+    REQUIRE(writer->append(begin_entry(id(13), 10 * kManySessions + 1)).ok());
+    REQUIRE(early->refresh().ok());
+    CHECK(early->sessions().size() == kManySessions + 1);
+    CHECK(early->find(numbered(3)) != nullptr);
+  }
+  SECTION("the chain of hashes continues") {
+    REQUIRE(writer->append(begin_entry(id(13), 10 * kManySessions + 1)).ok());
+    CHECK(SessionLog::open_read_only(disk, directory.path())->last()->begin.session_id == id(13));
+  }
+  SECTION("it is shortened again") {
+    REQUIRE(writer->forget_before(150).ok());  // 650 in all; fewer rows than are worth it
+    require_shortened(*writer, 500);
+    writer = absl::UnavailableError("closed");
+    writer = SessionLog::open(disk, directory.path());
+    for (std::uint64_t n = 0; n < 1000; ++n) {
+      REQUIRE(writer->append(begin_entry(numbered(10'000 + n), 10 * kManySessions + 1)).ok());
+      REQUIRE(
+          writer->append(end_entry(numbered(10'000 + n), 10 * kManySessions, SessionEnd::kClosed))
+              .ok());
+    }
+    REQUIRE(writer->forget_before(1000).ok());
+    CHECK(writer->sessions().size() == 200);
+    CHECK(SessionLog::open_read_only(disk, directory.path())->sessions().size() == 200);
+    CHECK(writer->forget_before(200).ok());  // the last session stays
+    CHECK(writer->sessions().size() == 200);
+  }
+  SECTION("a copy of it is shortened alike") {
+    TemporaryDirectory elsewhere;
+    auto copy = SessionLog::open(disk, elsewhere.path());
+    REQUIRE(copy->copy_sessions(*writer).ok());
+    require_shortened(*SessionLog::open_read_only(disk, elsewhere.path()), 500);
+    CHECK(copy->ring_path() == writer->ring_path());
+  }
+}
+
+TEST_CASE("A reader that is behind the rows that were dropped begins again") {
+  Sessions files;
+  auto reader = files.read();
+  auto writer = files.open();
+  REQUIRE(writer->append(end_entry(kSecond, 2559, SessionEnd::kClosed)).ok());
+  for (std::uint64_t n = 0; n < 600; ++n) {
+    REQUIRE(writer->append(begin_entry(numbered(n), 2560)).ok());
+    REQUIRE(writer->append(end_entry(numbered(n), 2559, SessionEnd::kClosed)).ok());
+  }
+  REQUIRE(writer->forget_before(601).ok());
+  REQUIRE(reader->refresh().ok());
+  CHECK(reader->sessions().size() == 1);
+  CHECK(reader->find(kFirst) == nullptr);
+}
+
+TEST_CASE("A kill between the two copies of a shortened log's first row loses nothing") {
+  TemporaryDirectory directory;
+  PosixDisk disk;
+  std::string before;
+  const std::string paths[] = {directory.file("sessions"), directory.file("sessions.copy")};
+  const int lagging = GENERATE(0, 1);
+  {
+    auto writer = SessionLog::open(disk, directory.path());
+    append_many(*writer);
+    std::ifstream in(paths[lagging], std::ios::binary);
+    before.assign(std::istreambuf_iterator<char>(in), {});
+    REQUIRE(writer->forget_before(500).ok());
+  }
+  std::ofstream(paths[lagging], std::ios::binary) << before;
+  const auto reader = SessionLog::open_read_only(disk, directory.path());
+  INFO(reader.status());
+  require_shortened(*reader, 500);
+  REQUIRE(reader->copy_defects().size() == 1);
+  require_shortened(*SessionLog::open(disk, directory.path()), 500);
+  CHECK(SessionLog::open_read_only(disk, directory.path())->copy_defects().empty());
+}
+
+TEST_CASE("A log is shortened whatever write or sync of it a power cut takes") {
+  for (std::uint64_t cut = 0;; ++cut) {
+    INFO("cut after " << cut << " operations");
+    SimDisk disk("sim", cut + 1);
+    auto writer = SessionLog::open(disk, "sim");
+    append_many(*writer);
+    disk.stop_after(cut);
+    const absl::Status done = writer->forget_before(500);
+    const bool is_through = done.ok();
+    writer = absl::UnavailableError("gone");
+    disk.power_cut();
+    const auto after = SessionLog::open(disk, "sim");
+    INFO(after.status());
+    REQUIRE(after.ok());
+    REQUIRE(after->find(numbered(kManySessions - 1)) != nullptr);
+    if (after->dropped() != 0 || is_through) require_shortened(*after, 500);
+    if (is_through) break;
+  }
 }
 
 }  // namespace lapwing

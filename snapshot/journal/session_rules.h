@@ -1,38 +1,114 @@
-// What may follow what in journal/sessions: begin, reservations, end; one session after the other.
+// The sessions that journal/sessions lists, and which row may follow which: a session is a begin,
+// reservations and an end, one session after the other.
 //
-// Checked on every entry that is read and on every entry before it is written, so that a log which
-// was appended to can always be read again.
+// The rules are checked for every row that is read and for every row before it is written, so a log
+// that was appended to can always be read again. Each check takes constant time.
 //
-// Thread safety: plain values and pure functions.
+// Thread safety: plain values; a SessionTable belongs to one thread.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "lapwing/sequence.h"
 #include "proto/journal_format.h"
 
 namespace lapwing {
 
-// What the entries say of one session, folded.
+// The begin row of a session, without what only the row needs. The fields are those of SessionEntry.
+struct SessionBegin {
+  SessionBegin() = default;
+  SessionBegin(const SessionEntry& row);  // implicit: what a begin row says
+
+  std::uint32_t version = kSessionVersion;
+  std::uint32_t slot_bytes = 0;
+  std::uint32_t record_bytes = 0;
+  Id128 journal_id;
+  Id128 session_id;
+  Id128 boot_id;
+  std::uint64_t first = 0;
+  std::uint64_t segment_slots = 0;
+  std::uint64_t source_id = 0;
+  std::uint64_t source_offset = 0;
+  std::uint64_t wall_ns = 0;
+  char schema[32] = {};
+  std::uint64_t schema_hash = 0;
+  std::uint64_t source_fingerprint = 0;  // 0 in version 1
+  std::uint64_t metadata_hash = 0;       // 0 in version 1
+  bool has_ring = false;  // it had a ring file; false for a session that `lapwing repair` made
+
+  SessionEntry row() const;  // names no ring file that exists
+};
+
+// The end row of a session.
+struct EndOfSession {
+  EndOfSession() = default;
+  EndOfSession(const SessionEntry& row);  // implicit: what an end row says
+
+  SessionEnd how = SessionEnd::kNone;
+  std::uint32_t sys_errno = 0;
+  std::uint64_t last = 0;
+  std::uint64_t void_first = 0;
+  std::uint64_t void_last = 0;
+  std::uint64_t wall_ns = 0;
+
+  // The sequence after the session's last record and its void.
+  Sequence next() const { return (void_last != 0 ? void_last : last) + 1; }
+};
+
+// One session: its rows, folded.
 struct SessionRecord {
-  SessionEntry begin;
-  Sequence reserved_through =
-      0;  // 0: none was synced, so nothing was published beyond begin.first - 1
-  std::optional<SessionEntry> end;
+  SessionBegin begin;
+  Sequence reserved_through = 0;  // 0: no reservation was synced, so nothing was published
+  std::optional<EndOfSession> end;
+  std::uint64_t row_index = 0;  // of the begin row
 
   Sequence first() const { return begin.first; }
 };
 
-// Why `next` cannot follow these sessions; empty if it can.
-std::string session_entry_defect(const std::vector<SessionRecord>& sessions,
-                                 const SessionEntry& next);
+// Why no journal can have the sizes in this begin row; empty if one can.
+std::string session_geometry_defect(const SessionBegin& begin);
 
-// Why no journal can have the sizes in this begin entry; empty if one can.
-std::string session_geometry_defect(const SessionEntry& begin);
+class SessionTable {
+ public:
+  const std::vector<SessionRecord>& sessions() const { return sessions_; }
+  const SessionRecord* last() const { return sessions_.empty() ? nullptr : &sessions_.back(); }
+  // Null if the session is not listed.
+  const SessionRecord* find(const Id128& session_id) const;
+  // Those of one journal, which follow each other; empty if it is not listed.
+  std::span<const SessionRecord> sessions_of(const Id128& journal_id) const;
+  // The path of the last session's ring file.
+  const std::string& ring_path() const { return ring_path_; }
 
-// Adds an entry without a defect.
-void fold_session_entry(std::vector<SessionRecord>& sessions, const SessionEntry& entry);
+  // Why `row` cannot be the next one; empty if it can.
+  std::string defect(const SessionEntry& row) const;
+  // Adds a row that has no defect.
+  void add(const SessionEntry& row);
+  // Forgets everything. The rows that follow may begin in the middle of a journal if the log was
+  // shortened.
+  void restart(bool was_shortened);
+  // Forgets the first `count` sessions; at least one stays.
+  void drop_front(std::size_t count);
+
+ private:
+  struct Span {
+    std::size_t first = 0;  // positions in sessions_
+    std::size_t last = 0;
+  };
+  std::string begin_defect(const SessionEntry& begin) const;
+  void enter(std::size_t position);
+
+  std::vector<SessionRecord> sessions_;
+  using Id = decltype(Id128::bytes);                // absl hashes arrays
+  absl::flat_hash_map<Id, std::size_t> positions_;  // of the sessions in sessions_
+  absl::flat_hash_map<Id, Span> journals_;
+  std::string ring_path_;
+  bool was_shortened_ = false;
+};
 
 }  // namespace lapwing

@@ -27,9 +27,9 @@ struct RingWordsSeen {
   JournalState journal = JournalState::kNone;
 };
 
-LogEntry described(Settlement how, const SessionEntry& end) {
+LogEntry described(Settlement how, const Id128& session_id, const EndOfSession& end) {
   LogEvent event = LogEvent::kJournalContinues;
-  std::string line = absl::StrCat("session ", end.session_id.hex());
+  std::string line = absl::StrCat("session ", session_id.hex());
   if (how == Settlement::kContinued) {
     absl::StrAppend(&line, " had ended after sequence ", end.last);
   } else if (how == Settlement::kRecovered) {
@@ -42,7 +42,7 @@ LogEntry described(Settlement how, const SessionEntry& end) {
                     end.last);
   }
   LogEntry entry =
-      log_entry(event, std::move(line), {{"session", end.session_id.hex()}, {"last", end.last}});
+      log_entry(event, std::move(line), {{"session", session_id.hex()}, {"last", end.last}});
   if (end.void_last != 0) {
     absl::StrAppend(&entry.message, "; ", end.void_first, " to ", end.void_last,
                     " will never exist");
@@ -124,7 +124,7 @@ absl::Status Settler::look(const RingOpener& open_ring) {
 }
 
 bool Settler::ring_is_ours(const RingHeader& header) const {
-  const SessionEntry& begin = session_->begin;
+  const SessionBegin& begin = session_->begin;
   return header.session_id == begin.session_id && header.journal_id == begin.journal_id &&
          header.slot_bytes == begin.slot_bytes && header.record_bytes == begin.record_bytes;
 }
@@ -132,7 +132,7 @@ bool Settler::ring_is_ours(const RingHeader& header) const {
 // A session with an end needs no ring; a ring of another session published nothing.
 absl::Status Settler::look_at_ring(const RingOpener& open_ring) {
   facts_.same_boot = session_->begin.boot_id == boot_id_;
-  const std::string path = get_text(session_->begin.ring_path);
+  const std::string& path = sessions_.ring_path();
   if (session_->end || !facts_.same_boot || path.empty()) return absl::OkStatus();
   auto ring = open_ring(path);
   if (errc_of(ring.status()) == Errc::kBusTaken) return ring.status();
@@ -292,7 +292,7 @@ Settled Settler::new_journal(Settlement how) const {
         log_entry(LogEvent::kJournalBegins, "no journal yet: a new one begins at sequence 1")};
     return settled;
   }
-  settled.ring_path = get_text(session_->begin.ring_path);
+  settled.ring_path = sessions_.ring_path();
   const std::string journal = session_->begin.journal_id.hex();
   const Sequence last = sessions_.last()->end->last;
   settled.log = {log_entry(LogEvent::kJournalAbandoned,
@@ -303,13 +303,13 @@ Settled Settler::new_journal(Settlement how) const {
 }
 
 absl::StatusOr<Settled> Settler::continued(Settlement how) const {
-  const SessionEntry& end = *sessions_.last()->end;
+  const EndOfSession& end = *sessions_.last()->end;
   Settled settled;
   settled.how = how;
   settled.journal_id = files_.journal_id;
   settled.geometry = files_.geometry;
-  settled.next = std::max(end.last, end.void_last) + 1;
-  settled.ring_path = get_text(session_->begin.ring_path);
+  settled.next = end.next();
+  settled.ring_path = sessions_.ring_path();
   settled.new_void = new_void_;
   const auto retained = list_retained(files_);
   if (!retained.ok()) return retained.status();
@@ -318,12 +318,11 @@ absl::StatusOr<Settled> Settler::continued(Settlement how) const {
   if (!ranges.empty() && ranges.back().last >= settled.oldest) {
     settled.last_present = ranges.back().last;
   }
-  for (const SessionRecord& session : sessions_.sessions()) {
-    if (session.begin.journal_id != files_.journal_id) continue;
+  for (const SessionRecord& session : sessions_.sessions_of(files_.journal_id)) {
     settled.last_void = std::max(settled.last_void, session.end->void_last);
   }
   settled.log = log_;
-  settled.log.push_back(described(how, end));
+  settled.log.push_back(described(how, session_->begin.session_id, end));
   return settled;
 }
 

@@ -38,7 +38,7 @@ class Repairer {
   void say_rebuilt(const SessionLog& valid, const UnlistedJournals& unlisted);
   absl::Status heal_sessions();
   absl::Status rewrite_indexes();
-  absl::Status rewrite_indexes_of(const SessionEntry& begin);
+  absl::Status rewrite_indexes_of(const SessionBegin& begin);
   absl::StatusOr<bool> record_missing_front();
   absl::Status end_journal(SessionLog& sessions);
   absl::Status end_open_session(SessionLog& sessions, const SessionRecord& session);
@@ -114,18 +114,8 @@ absl::Status Repairer::rebuild_sessions(const SessionLog& valid) {
   if (!status.ok()) return status;
   auto rebuilt = SessionLog::open(disk_, request_.journal_root, kRebuiltName);
   if (!rebuilt.ok()) return rebuilt.status();
-  for (const SessionRecord& session : valid.sessions()) {
-    status = rebuilt->append(session.begin);
-    if (status.ok() && session.reserved_through != 0) {
-      SessionEntry reserve = session.begin;
-      reserve.kind = SessionEntryKind::kReserve;
-      reserve.through = session.reserved_through;
-      status = rebuilt->append(reserve);
-    }
-    if (status.ok() && session.end) status = rebuilt->append(*session.end);
-    if (!status.ok()) return status;
-  }
-  status = end_journal(*rebuilt);
+  status = rebuilt->copy_sessions(valid);
+  if (status.ok()) status = end_journal(*rebuilt);
   if (status.ok()) status = append_unlisted(*rebuilt, *unlisted);
   for (const char* const suffix : {"", kCopySuffix}) {
     if (!status.ok()) break;
@@ -218,7 +208,7 @@ absl::Status Repairer::rewrite_indexes() {
   return absl::OkStatus();
 }
 
-absl::Status Repairer::rewrite_indexes_of(const SessionEntry& begin) {
+absl::Status Repairer::rewrite_indexes_of(const SessionBegin& begin) {
   const JournalFiles files = journal_files_of(disk_, request_.journal_root, begin);
   const auto segments = list_segments(files);
   if (!segments.ok()) return segments.status();
@@ -237,7 +227,7 @@ absl::Status Repairer::rewrite_indexes_of(const SessionEntry& begin) {
 // Segments that somebody removed at the front keep no publisher from going on behind them: from now
 // on they count as removed by retention. False if none with records is missing there.
 absl::StatusOr<bool> Repairer::record_missing_front() {
-  const SessionEntry& begin = sessions_->last()->begin;
+  const SessionBegin& begin = sessions_->last()->begin;
   const JournalFiles files = journal_files_of(disk_, request_.journal_root, begin);
   const auto retained = list_retained(files);
   if (!retained.ok()) return retained.status();
@@ -291,10 +281,10 @@ absl::Status Repairer::end_open_session(SessionLog& sessions, const SessionRecor
 // A session that had ended keeps its end; one without records says that its journal goes no
 // further.
 absl::Status Repairer::end_with_empty_session(SessionLog& sessions, const SessionRecord& before) {
-  SessionEntry begin = before.begin;
+  SessionEntry begin = before.begin.row();
   begin.session_id = request_.fresh_id;
   begin.boot_id = request_.boot_id;
-  begin.first = std::max(before.end->last, before.end->void_last) + 1;
+  begin.first = before.end->next();
   begin.source_offset += before.end->last + 1 - before.first();
   begin.wall_ns = 0;
   const absl::Status begun = sessions.append(begin);

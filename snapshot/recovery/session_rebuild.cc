@@ -46,7 +46,7 @@ class Inspection {
 
 // The sizes that a header claims, if a journal can have them.
 std::optional<JournalGeometry> sane_geometry(const SegmentHeader& header) {
-  SessionEntry begin{};
+  SessionBegin begin;
   begin.slot_bytes = header.slot_bytes;
   begin.record_bytes = header.record_bytes;
   begin.segment_slots = header.slot_count;
@@ -152,11 +152,7 @@ absl::StatusOr<UnlistedJournals> find_unlisted_journals(Disk& disk, const std::s
   if (!directories.ok()) return directories.status();
   UnlistedJournals found;
   for (const JournalDirectory& directory : *directories) {
-    const bool listed = std::any_of(log.sessions().begin(), log.sessions().end(),
-                                    [&](const SessionRecord& session) {
-                                      return session.begin.journal_id == directory.journal_id;
-                                    });
-    if (listed) continue;
+    if (!log.sessions_of(directory.journal_id).empty()) continue;
     Inspection inspection(disk, directory);
     if (const absl::Status status = inspection.run(); !status.ok()) return status;
     if (inspection.defect().empty()) {

@@ -43,7 +43,7 @@ class Verifier {
 
  private:
   void note_sessions(const SessionLog& sessions, const absl::Status& damage);
-  absl::StatusOr<Task> plan(const SessionLog& sessions, const SessionEntry& begin);
+  absl::StatusOr<Task> plan(const SessionLog& sessions, const SessionBegin& begin);
   absl::Status plan_open_session(Task& task, const SessionRecord& session);
   absl::Status verify_records(Task& task);
   absl::Status verify_indexes(const Task& task);
@@ -76,10 +76,8 @@ absl::StatusOr<VerifyReport> Verifier::run() {
   note_sessions(*sessions, damage);
   std::vector<Task> tasks;
   for (const SessionRecord& session : sessions->sessions()) {
-    const bool known = std::any_of(tasks.begin(), tasks.end(), [&](const Task& task) {
-      return task.files.journal_id == session.begin.journal_id;
-    });
-    if (known) continue;
+    const Id128& journal_id = session.begin.journal_id;
+    if (!tasks.empty() && tasks.back().files.journal_id == journal_id) continue;
     auto task = plan(*sessions, session.begin);
     if (!task.ok()) return task.status();
     total_ += task->summary.records;
@@ -114,7 +112,7 @@ void Verifier::note_sessions(const SessionLog& sessions, const absl::Status& dam
       true, log_is_lost_ ? kRepairRebuilds : kRepairGoesBack);
 }
 
-absl::StatusOr<Task> Verifier::plan(const SessionLog& sessions, const SessionEntry& begin) {
+absl::StatusOr<Task> Verifier::plan(const SessionLog& sessions, const SessionBegin& begin) {
   Task task;
   task.files = journal_files_of(disk_, journal_root_, begin);
   auto retained = list_retained(task.files);
@@ -124,8 +122,7 @@ absl::StatusOr<Task> Verifier::plan(const SessionLog& sessions, const SessionEnt
   summary.oldest = retained->oldest;
   summary.journal_id = begin.journal_id;
   summary.segments = task.segments.size();
-  for (const SessionRecord& session : sessions.sessions()) {
-    if (session.begin.journal_id != begin.journal_id) continue;
+  for (const SessionRecord& session : sessions.sessions_of(begin.journal_id)) {
     ++summary.sessions;
     if (!session.end) {
       const absl::Status status = plan_open_session(task, session);

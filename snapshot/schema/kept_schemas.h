@@ -12,11 +12,12 @@
 #include "absl/status/statusor.h"
 #include "lapwing/schema.h"
 #include "os/io.h"
+#include "snapshot/journal/kept_files.h"
 #include "snapshot/journal/session_log.h"
 
 namespace lapwing {
 
-inline constexpr char kSchemasDirectoryName[] = "schemas";
+inline constexpr KeptFiles kKeptSchemas = {"schemas", "json", kSchemaTextBytesMax};
 
 // Durable when it returns.
 // Errors: kNoSpace, kNotPermitted, kSystem.
