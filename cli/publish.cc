@@ -53,6 +53,7 @@ struct PublishOptions {
   std::string pace = "max";
   std::uint64_t loop = 1;
   bool resume = false;
+  std::string on_new_source = "refuse";
   std::uint64_t await = 0;
   std::string schema;  // of a DBN source that mixes them
   bool restamp = false;
@@ -72,8 +73,9 @@ struct PublishOptions {
   bool summary = false;
 };
 
-constexpr const char* kOfJournal[] = {"--resume",       "--segment-bytes",  "--sync-interval",
-                                      "--retain-bytes", "--on-journal-lag", "--on-journal-failure"};
+constexpr const char* kOfJournal[] = {
+    "--resume",       "--on-new-source",  "--segment-bytes",     "--sync-interval",
+    "--retain-bytes", "--on-journal-lag", "--on-journal-failure"};
 
 absl::StatusOr<std::optional<unsigned>> find_group(const std::string& name) {
   if (name.empty()) return std::nullopt;
@@ -97,12 +99,17 @@ class Publish {
 
  private:
   absl::Status open();
-  absl::StatusOr<PublisherOptions> publisher_options() const;
+  absl::Status identify_source();
+  absl::StatusOr<PublisherOptions> publisher_options();
+  absl::StatusOr<std::uint64_t> resume(const ResumePoint& point);
   void await_subscribers();
   absl::Status play();
   absl::Status publish(FeedBatch batch);
   void linger();
   void print_summary() const;
+  std::uint64_t lost_in_source() const {
+    return resumed_.lost_first == kNoSequence ? 0 : resumed_.lost_last - resumed_.lost_first + 1;
+  }
   bool warn_of_records_not_journaled(const absl::Status& closed);
   void warn(const std::string& line) {
     progress_.clear();
@@ -115,13 +122,16 @@ class Publish {
   std::optional<Pacer> pacer_;
   SystemPaceClock clock_;
   std::optional<RecordClock> restamped_;  // set with --restamp
+  std::uint64_t fingerprint_ = 0;         // of the source; 0: a stream
+  ResumedFeed resumed_;
+  std::uint64_t in_journal_ = 0;  // records of the source that --resume did not publish again
   std::size_t subscribers_most_ = 0;
   ServiceWatchdog watchdog_;
   FineHistogram publish_ns_;
   Progress progress_;
 };
 
-absl::StatusOr<PublisherOptions> Publish::publisher_options() const {
+absl::StatusOr<PublisherOptions> Publish::publisher_options() {
   absl::StatusOr<std::optional<unsigned>> gid = find_group(options_.group);
   if (!gid.ok()) return gid.status();
   const FeedDescription& feed = feed_->description();
@@ -132,7 +142,13 @@ absl::StatusOr<PublisherOptions> Publish::publisher_options() const {
   publisher.record_bytes = feed.record_bytes;
   publisher.metadata = feed.metadata;
   publisher.source_id = feed.source_id;
+  publisher.source_fingerprint = fingerprint_;
   publisher.resume = options_.resume;
+  if (options_.resume) {
+    publisher.on_resume = [this](const ResumePoint& point) { return resume(point); };
+  } else {
+    publisher.source_offset = feed_->first_position();
+  }
   publisher.capacity = options_.capacity;
   publisher.ring_directory = options_.ring_directory;
   publisher.huge_pages = options_.huge_pages;
@@ -151,6 +167,53 @@ absl::StatusOr<PublisherOptions> Publish::publisher_options() const {
   publisher.threads = options_.threads;
   publisher.log = [](const LogEntry& entry) { say(entry); };  // from any of its threads
   return publisher;
+}
+
+// A source that can be read again is known by its content, so that a later --resume finds it.
+absl::Status Publish::identify_source() {
+  const absl::Status again = feed_->rewind();
+  if (again.ok()) {
+    const absl::StatusOr<std::uint64_t> fingerprint = feed_->fingerprint();
+    if (fingerprint.ok()) fingerprint_ = *fingerprint;
+    return fingerprint.status();
+  }
+  if (errc_of(again) != Errc::kUnsupported) return again;
+  if (!options_.resume) return absl::OkStatus();
+  return make_error(Errc::kInvalidArgument,
+                    absl::StrCat("--resume: ", feed_->description().name,
+                                 " is a stream, and cannot be compared with what the journal holds "
+                                 "of it. Save it to a file and give the file, or leave out "
+                                 "--resume."));
+}
+
+// Called once the journal is settled and before the session begins.
+absl::StatusOr<std::uint64_t> Publish::resume(const ResumePoint& point) {
+  const std::string& source = options_.source;
+  // Without a fingerprint and a record to compare, only the source's path says that it is the same.
+  const bool is_known = point.is_listed && (point.by_content || !point.last_record.empty());
+  if (!is_known && point.has_records && options_.on_new_source == "refuse") {
+    return make_error(
+        Errc::kInvalidArgument,
+        absl::StrCat("--resume: the journal of ", options_.bus, " holds nothing of ", source,
+                     ": no earlier source had its metadata and first record. To publish all of it "
+                     "after what the journal holds, leave out --resume or add --on-new-source "
+                     "publish; to continue an earlier source, give that one."));
+  }
+  if (!is_known) return feed_->first_position();
+  FeedWait wait{.stop_fd = stop_fd()};
+  if (watchdog_.is_watched()) wait.tick = [this] { watchdog_.tick(); };
+  absl::StatusOr<ResumedFeed> resumed =
+      feed_->resume(point, restamped_ ? &*restamped_ : nullptr, wait);
+  if (!resumed.ok()) return resumed.status();
+  resumed_ = *resumed;
+  in_journal_ = resumed_.position - feed_->first_position();
+  say(absl::StrCat("--resume: ", source, " continues at position ", resumed_.position,
+                   "; the journal holds what comes before"));
+  if (resumed_.lost_first != kNoSequence) {
+    warn(absl::StrCat("records ", resumed_.lost_first, " to ", resumed_.lost_last, " of ", source,
+                      " are not published: its retention has removed them"));
+  }
+  return resumed_.position;
 }
 
 absl::Status Publish::open() {
@@ -178,6 +241,7 @@ absl::Status Publish::open() {
                                    " have neither a time of publishing nor a ts_recv to set; "
                                    "leave it out"));
   }
+  if (absl::Status known = identify_source(); !known.ok()) return known;
   absl::StatusOr<PublisherOptions> publisher = publisher_options();
   if (!publisher.ok()) return publisher.status();
   absl::StatusOr<Publisher> opened = Publisher::open(*std::move(publisher));
@@ -216,13 +280,13 @@ absl::Status Publish::publish(FeedBatch batch) {
 absl::Status Publish::play() {
   FeedWait wait{.stop_fd = stop_fd()};
   if (watchdog_.is_watched()) wait.tick = [this] { watchdog_.tick(); };
-  const std::uint64_t skip = publisher_->source_offset();
-  absl::StatusOr<FeedBatch> batch = skip_records(*feed_, skip, wait);
+  absl::StatusOr<FeedBatch> batch = resumed_.rest;
+  if (batch->records.empty()) batch = await_batch(*feed_, wait);
   while (batch.ok() && !stop_requested()) {
     if (!batch->records.empty()) {
       if (absl::Status published = publish(*batch); !published.ok()) return published;
       subscribers_most_ = std::max(subscribers_most_, publisher_->subscriber_count());
-      progress_.show("published", skip + publisher_->head() - publisher_->first() + 1,
+      progress_.show("published", in_journal_ + publisher_->head() - publisher_->first() + 1,
                      feed_->total());
     }
     batch = await_batch(*feed_, wait);
@@ -254,6 +318,8 @@ void Publish::print_summary() const {
       {"publish_ns", latency_json(publish_ns_)},
       {"subscribers", subscribers_most_},
       {"skipped", feed_->skipped()},
+      {"already_in_journal", in_journal_},
+      {"lost_in_source", lost_in_source()},
   };
   std::cout << json_text(summary) << '\n';
 }
@@ -288,7 +354,7 @@ int Publish::run() {
   if (options_.summary) print_summary();
   const bool lost = warn_of_records_not_journaled(closed);
   if (!played.ok()) return exit_code_for(errc_of(played));
-  if (closed.ok()) return kExitDone;
+  if (closed.ok()) return lost_in_source() > 0 ? kExitLost : kExitDone;
   const int code = fail(closed);
   return lost ? kExitLost : code;
 }
@@ -310,7 +376,15 @@ void add_feed_options(CLI::App& command, PublishOptions& options) {
       ->capture_default_str()
       ->type_name("N");
   command.add_flag("--resume", options.resume,
-                   "skip the records of the source that the journal already holds");
+                   "continue the source after the records of it that the journal holds; refuse one "
+                   "that differs from them, and a stream");
+  command
+      .add_option(
+          "--on-new-source", options.on_new_source,
+          "with --resume, if the journal holds nothing of the source: refuse it, or publish "
+          "it from its beginning")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"refuse", "publish"}));
   command
       .add_option("--await", options.await,
                   "wait for this many subscribers before the first record")

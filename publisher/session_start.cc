@@ -25,6 +25,7 @@
 #include "publisher/bus_places.h"
 #include "publisher/left_rings.h"
 #include "snapshot/dbn/kept_metadata.h"
+#include "snapshot/journal/journal_reader.h"
 #include "snapshot/recovery/forgotten_sessions.h"
 #include "snapshot/schema/kept_schemas.h"
 #include "snapshot/schema/known_schemas.h"
@@ -93,6 +94,8 @@ class Starter {
   absl::Status make_directory(const std::string& directory, DirectoryUse use) const;
   absl::Status take_locks();
   absl::Status settle_past();
+  absl::Status resume_source();
+  absl::StatusOr<std::vector<std::byte>> read_record(const SourceProgress& source);
   absl::Status check_continuation();
   absl::Status continue_description(std::uint64_t hash);
   absl::Status make_ring();
@@ -256,10 +259,52 @@ absl::Status Starter::settle_past() {
   const absl::Status forgot =
       forget_empty_sessions(*session_.disk, places_.journal_root(), *session_.sessions);
   if (!forgot.ok()) return forgot;
-  if (options_.resume) {
-    session_.source_offset = resume_offset(*session_.sessions, options_.source_id);
+  const absl::Status fits = check_continuation();
+  return fits.ok() && options_.resume ? resume_source() : fits;
+}
+
+// Before the session begins: a source that does not continue leaves nothing behind.
+absl::Status Starter::resume_source() {
+  ResumePoint point;
+  point.has_records = std::ranges::any_of(
+      session_.sessions->sessions(),
+      [](const SessionRecord& session) { return session.end->last >= session.first(); });
+  std::vector<std::byte> last_record;
+  const auto found =
+      find_source(*session_.sessions, options_.source_id, options_.source_fingerprint);
+  if (found) {
+    point.is_listed = true;
+    point.by_content = found->by_content;
+    point.offset = found->offset;
+    point.records = found->records;
+    point.last = found->last;
+    if (point.last != kNoSequence) {
+      absl::StatusOr<std::vector<std::byte>> record = read_record(*found);
+      if (!record.ok()) return record.status();
+      last_record = *std::move(record);
+      point.last_record = last_record;
+    }
   }
-  return check_continuation();
+  session_.source_offset = point.offset + point.records;
+  if (!options_.on_resume) return absl::OkStatus();
+  const absl::StatusOr<std::uint64_t> offset = options_.on_resume(point);
+  if (!offset.ok()) return offset.status();
+  session_.source_offset = *offset;
+  return absl::OkStatus();
+}
+
+// The newest record of a source; empty if retention removed it.
+absl::StatusOr<std::vector<std::byte>> Starter::read_record(const SourceProgress& source) {
+  const auto reader =
+      JournalReader::open(*session_.disk, places_.journal_root(), source.journal_id);
+  if (!reader.ok()) return reader.status();
+  const auto bounds = (*reader)->settled_bounds();
+  if (!bounds.ok()) return bounds.status();
+  std::vector<std::byte> record((*reader)->geometry().record_bytes);
+  const auto run = (*reader)->read(source.last, *bounds, record);
+  if (!run.ok()) return run.status();
+  if (run->count == 0) record.clear();
+  return record;
 }
 
 // A journal that goes on keeps its records' schema and size, and its segments' size.
@@ -369,6 +414,7 @@ absl::Status Starter::begin_session() {
   begin.record_bytes = geometry_.record_bytes;
   begin.segment_slots = geometry_.segment_slots;
   begin.source_id = options_.source_id;
+  begin.source_fingerprint = options_.source_fingerprint;
   begin.source_offset = session_.source_offset;
   begin.metadata_hash = metadata_hash_of(options_.metadata);
   set_schema(begin, label());

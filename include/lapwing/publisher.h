@@ -36,6 +36,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <ranges>
@@ -70,6 +71,19 @@ enum class OnJournalFailure : std::uint32_t {
   kStop = 2,      // ends
 };
 
+// What the journal holds of a source, as a start with PublisherOptions::resume finds it.
+struct ResumePoint {
+  bool is_listed = false;    // the journal has a session of this source
+  bool by_content = false;   // and it was found by the source's fingerprint
+  bool has_records = false;  // the journal has records, of this source or of others
+  // The newest session of the source: its source_offset, and how many records it published.
+  std::uint64_t offset = 0;
+  std::uint64_t records = 0;
+  // The source's newest record in the journal. Empty if there is none, or if retention removed it.
+  Sequence last = kNoSequence;
+  std::span<const std::byte> last_record = {};
+};
+
 struct PublisherOptions {
   std::string directory = {};  // of the bus; made if it is missing
   std::string name = {};       // of the bus; empty: the directory's last component
@@ -98,12 +112,18 @@ struct PublisherOptions {
   // The program sets ts_recv of each record to its time of publishing, as `publish --restamp` does:
   // subscribers measure ages from it where no field is marked kPublishTime.
   bool restamped = false;
-  // A number for the source of the records, which the journal keeps, and how many of its records
-  // come before the first that is published. With `resume` the journal says how many records of
-  // source_id it holds already, source_offset(), and the option of that name is refused.
+  // The source of the records, for `resume`; the journal keeps all three. source_id is a number of
+  // your own; source_fingerprint is a hash of the source's content (0: none), by which the source is
+  // found whatever its id; source_offset counts the source's records before the first one published.
   std::uint64_t source_id = 0;
+  std::uint64_t source_fingerprint = 0;
   std::uint64_t source_offset = 0;
+  // Continue the source after the records that the journal holds of it: source_offset() returns how
+  // many that are, and source_offset is refused. on_resume, if set, is called before the session
+  // begins. It returns the source_offset() of the session, or the error with which open() fails: for
+  // example because the source's record at that position is not `last_record`.
   bool resume = false;
+  std::function<absl::StatusOr<std::uint64_t>(const ResumePoint&)> on_resume = {};
   ThreadPlacement threads = {};  // of the library's own threads
   // Called from any of the threads, and until the session has ended: where close() was not called
   // or timed out, after the destructor, too.
@@ -217,7 +237,7 @@ class Publisher {
   [[nodiscard]] Id128 session_id() const;
   [[nodiscard]] Id128 journal_id() const;
   [[nodiscard]] LastSession last_session() const;
-  // Records of the source that earlier sessions published.
+  // The source's position before the session's first record: a number of its records.
   [[nodiscard]] std::uint64_t source_offset() const;
   [[nodiscard]] JournalCondition journal() const;
   [[nodiscard]] PublisherCounters counters() const;  // by the publishing thread

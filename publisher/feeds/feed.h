@@ -24,8 +24,12 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "lapwing/schema.h"
+#include "lapwing/sequence.h"
 
 namespace lapwing {
+
+class RecordClock;
+struct ResumePoint;
 
 inline constexpr std::size_t kFeedBatchMax = 1200;  // records: the largest burst one packet makes
 inline constexpr std::uint64_t kBurstNs = 1'000;    // records this close together form a burst
@@ -37,7 +41,7 @@ struct FeedDescription {
   std::uint32_t record_bytes = 0;
   std::optional<Schema> records;  // what they are, where that is known
   std::string metadata;           // raw DBN metadata, may be empty
-  std::uint64_t source_id = 0;    // the same for the same source, never 0; see SessionEntry
+  std::uint64_t source_id = 0;    // of the specification, never 0; see SessionEntry
   std::string name;               // for messages: path or specification
   std::string remark;             // what a user should know of the source; mostly empty
 };
@@ -65,6 +69,17 @@ struct FeedOptions {
   std::function<bool()> stopped = {};
 };
 
+struct FeedWait;
+
+// A feed that was continued.
+struct ResumedFeed {
+  std::uint64_t position = 0;  // the feed's, before the next record
+  FeedBatch rest = {};         // records of the batch in which it was found, if any are left
+  // Records that the source does not have any more: of a journal, by its retention. 0, 0: none.
+  Sequence lost_first = kNoSequence;
+  Sequence lost_last = kNoSequence;
+};
+
 class Feed {
  public:
   virtual ~Feed() = default;
@@ -77,6 +92,16 @@ class Feed {
   virtual int fd() const { return -1; }
   // Starts again from the first record; kUnsupported for a stream.
   virtual absl::Status rewind() = 0;
+  // Identifies the source by its content: its metadata and first record. Never 0. Called before
+  // next(); starts again from the first record. Errors: kUnsupported for a stream; those of next().
+  virtual absl::StatusOr<std::uint64_t> fingerprint();
+  // The position before the first record: a number of records, or a sequence of a journal.
+  virtual std::uint64_t first_position() const { return 0; }
+  // Continues after the records that a journal holds of this source. Called before next().
+  // `stamped`: the time of publishing that may differ, or null. Errors: kInvalidArgument if the
+  // source is not the one in the journal; those of await_batch.
+  virtual absl::StatusOr<ResumedFeed> resume(const ResumePoint& point, const RecordClock* stamped,
+                                             const FeedWait& wait);
   // Records of another type or size than the bus's that were left out so far.
   virtual std::uint64_t skipped() const { return 0; }
   // Records that will come in all, where that is known; 0 otherwise.
@@ -100,10 +125,6 @@ struct FeedWait {
 // next(), which waits for as long as there is nothing yet. Errors: those of next(); kClosed where
 // `stop_fd` has become readable.
 absl::StatusOr<FeedBatch> await_batch(Feed& feed, const FeedWait& wait = {});
-
-// Passes over the feed's first `count` records and returns the rest of the batch in which that
-// ends, ended() if the feed ends first. Waits as await_batch does. For --resume.
-absl::StatusOr<FeedBatch> skip_records(Feed& feed, std::uint64_t count, const FeedWait& wait = {});
 
 // XXH3-64 of a canonical specification, never 0.
 std::uint64_t source_id_of(const std::string& canonical_specification);

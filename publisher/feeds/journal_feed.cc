@@ -11,6 +11,7 @@
 #include "os/system_error.h"
 #include "proto/text_field.h"
 #include "publisher/feeds/burst.h"
+#include "publisher/feeds/resume.h"
 #include "snapshot/bus_directory.h"
 #include "snapshot/journal/journal_files.h"
 #include "snapshot/journal/missing_file.h"
@@ -112,10 +113,7 @@ absl::Status JournalFeed::describe(const std::string& root, const std::string& b
   description_.record_bytes = record_bytes;
   description_.metadata = *metadata;
   description_.name = absl::StrCat("journal ", root);
-  // With the oldest record: one that retention has shortened is another source, since a number of
-  // records to skip would mean others.
-  description_.source_id = source_id_of(
-      absl::StrCat("journal:", root, ":", begin.journal_id.hex(), ":", bounds_.oldest));
+  description_.source_id = source_id_of(absl::StrCat("journal:", begin.journal_id.hex()));
   if (auto status = describe_records(root, begin.journal_id); !status.ok()) return status;
   if (bounds_.archived >= bounds_.oldest) {
     total_ = bounds_.archived - bounds_.oldest + 1 -
@@ -166,6 +164,13 @@ absl::Status JournalFeed::refill() {
       return make_error(Errc::kDamaged, absl::StrCat(description_.name, ": ", run->detail,
                                                      "; `lapwing verify` shows all of the damage"));
     }
+    if (run->gap && run->cause == GapCause::kPruned) {
+      return make_error(Errc::kPruned,
+                        absl::StrCat(description_.name, ": retention removed records ",
+                                     next_sequence_, " to ", run->gap_last,
+                                     " before they were published. With --resume the next run "
+                                     "continues behind them."));
+    }
     if (run->gap) {
       next_sequence_ = run->gap_last + 1;
       continue;
@@ -187,6 +192,51 @@ bool JournalFeed::may_come_back(const JournalRun& hole) {
   if (now - missing_since_ns_ >= kMissingFileGraceNs) return false;
   wait_readable(-1, kMissingFileRetryNs);
   return true;
+}
+
+absl::StatusOr<std::uint64_t> JournalFeed::fingerprint() {
+  return description_.source_id;
+}
+
+// The sequence of the last of so many records after `position`: voids have none.
+Sequence JournalFeed::sequence_after(Sequence position, std::uint64_t records) const {
+  const SessionLog& sessions = reader_->sessions();
+  const Id128& journal_id = sessions.last()->begin.journal_id;
+  for (const SessionRecord& session : sessions.sessions_of(journal_id)) {
+    if (!session.end || session.end->void_last <= position) continue;
+    const Sequence there = std::max(position, session.end->void_first - 1);
+    if (position + records <= there) break;
+    records -= there - position;
+    position = session.end->void_last;
+  }
+  return position + records;
+}
+
+absl::StatusOr<ResumedFeed> JournalFeed::resume(const ResumePoint& point,
+                                                const RecordClock* stamped, const FeedWait&) {
+  const Sequence last = sequence_after(point.offset, point.records);
+  if (last > bounds_.archived) {
+    return source_mismatch(description_.name,
+                           absl::StrCat("it ends with record ", bounds_.archived,
+                                        ", and the journal here has it up to record ", last));
+  }
+  if (last >= bounds_.oldest && !point.last_record.empty()) {
+    const auto run = reader_->read(last, bounds_, buffer_);
+    if (!run.ok()) return run.status();
+    const auto in_source = std::span(buffer_).first(description_.record_bytes);
+    if (run->count > 0 && !is_same_record(in_source, point.last_record, stamped)) {
+      return source_mismatch(
+          description_.name,
+          absl::StrCat("its record ", last, " is not the journal's record ", point.last));
+    }
+  }
+  ResumedFeed resumed{.position = std::max(last, bounds_.oldest - 1)};
+  if (last + 1 < bounds_.oldest) {
+    resumed.lost_first = last + 1;
+    resumed.lost_last = bounds_.oldest - 1;
+  }
+  next_sequence_ = resumed.position + 1;
+  return resumed;
 }
 
 absl::Status JournalFeed::rewind() {

@@ -2,8 +2,9 @@
 // `sessions`.
 //
 // Replays the newest journal there from its oldest retained record to what its files prove at the
-// time of opening; a publisher may be running. Voids hold no records and are passed over; damage is
-// an error, and so is a file that is still missing after kMissingFileGraceNs.
+// time of opening; a publisher may be running. Voids hold no records and are passed over. Errors:
+// damage, a file that is still missing after kMissingFileGraceNs, and records that retention removes
+// before they are read.
 //
 // Thread safety: one thread.
 #pragma once
@@ -30,6 +31,12 @@ class JournalFeed : public Feed {
   absl::StatusOr<FeedBatch> next() override;
   absl::Status rewind() override;
   std::uint64_t total() const override { return total_; }
+  // By the journal's id: its first record may be removed any time.
+  absl::StatusOr<std::uint64_t> fingerprint() override;
+  // Positions are sequences, so that retention does not move them.
+  std::uint64_t first_position() const override { return bounds_.oldest - 1; }
+  absl::StatusOr<ResumedFeed> resume(const ResumePoint& point, const RecordClock* stamped,
+                                     const FeedWait& wait) override;
 
  private:
   explicit JournalFeed(bool batch_by_burst) : batch_by_burst_(batch_by_burst) {}
@@ -37,6 +44,7 @@ class JournalFeed : public Feed {
   absl::Status describe(const std::string& root, const std::string& directory);
   absl::Status describe_records(const std::string& root, const Id128& journal_id);
   absl::Status refill();
+  Sequence sequence_after(Sequence position, std::uint64_t records) const;
   bool may_come_back(const JournalRun& hole);
 
   PosixDisk disk_;

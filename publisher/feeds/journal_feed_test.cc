@@ -5,6 +5,7 @@
 #include <string>
 
 #include "lapwing/error.h"
+#include "publisher/feeds/resume.h"
 #include "snapshot/bus_directory.h"
 #include "testing/dbn_files.h"
 #include "testing/journal_fixture.h"
@@ -74,7 +75,72 @@ TEST_CASE("A void is passed over and a pruned beginning left out") {
   const auto pruned = open_journal(journal.root());
   CHECK(pruned->total() == 1'500 - 1'024 + 52);
   CHECK((play(*pruned) == records(journal, 1'025, 1'500) + records(journal, 2'049, 2'100)));
-  CHECK(pruned->description().source_id != whole->description().source_id);
+}
+
+TEST_CASE("A journal is continued by sequences, over voids and after retention has moved") {
+  JournalFixture journal;
+  journal.begin(11, 1);
+  journal.reserve(11, 2'048);
+  journal.write(1, 1'500);
+  journal.end(11, 1'500, SessionEnd::kCut, 2'048);
+  journal.begin(12, 2'049);
+  journal.reserve(12, 4'096);
+  journal.write(2'049, 2'100);
+  journal.end(12, 2'100, SessionEnd::kClosed);
+  const std::uint64_t fingerprint = *open_journal(journal.root())->fingerprint();
+  const auto resume = [&](const ResumePoint& point, Feed& feed) {
+    const auto resumed = feed.resume(point, nullptr, {});
+    INFO(resumed.status());
+    REQUIRE(resumed.ok());
+    return *resumed;
+  };
+  SECTION("inside a session") {
+    const auto feed = open_journal(journal.root());
+    const std::vector<std::byte> last = journal.record(700);
+    CHECK(resume({.records = 700, .last_record = last}, *feed).position == 700);
+    CHECK((play(*feed) == records(journal, 701, 1'500) + records(journal, 2'049, 2'100)));
+  }
+  SECTION("behind a void") {
+    const auto feed = open_journal(journal.root());
+    const std::vector<std::byte> last = journal.record(2'058);
+    const ResumePoint point{.offset = 1'024, .records = 486, .last_record = last};
+    CHECK(resume(point, *feed).position == 2'058);
+    CHECK(play(*feed) == records(journal, 2'059, 2'100));
+  }
+  SECTION("with another record at that place") {
+    const auto feed = open_journal(journal.root());
+    const std::vector<std::byte> last = journal.record(701);
+    const auto resumed = feed->resume({.records = 700, .last_record = last}, nullptr, {});
+    CHECK(errc_of(resumed.status()) == Errc::kInvalidArgument);
+  }
+  SECTION("beyond its end") {
+    const auto feed = open_journal(journal.root());
+    CHECK_FALSE(feed->resume({.records = 1'500 + 53}, nullptr, {}).ok());
+  }
+  SECTION("after retention removed what was to come: that is lost, and reported") {
+    journal.retain_from_segment(1);
+    const auto feed = open_journal(journal.root());
+    CHECK(*feed->fingerprint() == fingerprint);
+    CHECK(feed->first_position() == 1'024);
+    const ResumedFeed resumed = resume({.records = 700}, *feed);
+    CHECK(resumed.position == 1'024);
+    CHECK(resumed.lost_first == 701);
+    CHECK(resumed.lost_last == 1'024);
+    CHECK((play(*feed) == records(journal, 1'025, 1'500) + records(journal, 2'049, 2'100)));
+  }
+}
+
+TEST_CASE("Records that retention removes before they are published are an error") {
+  JournalFixture journal;
+  journal.begin(11, 1);
+  journal.reserve(11, 2'048);
+  journal.write(1, 2'048);
+  journal.end(11, 2'048, SessionEnd::kClosed);
+  const auto feed = open_journal(journal.root());
+  journal.retain_from_segment(1);
+  const auto batch = feed->next();
+  REQUIRE(errc_of(batch.status()) == Errc::kPruned);
+  CHECK(batch.status().message().find("1 to 1024") != std::string::npos);
 }
 
 TEST_CASE("Damage ends the feed after every record before the damaged block") {

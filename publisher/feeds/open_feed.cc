@@ -78,20 +78,6 @@ absl::StatusOr<FeedBatch> await_batch(Feed& feed, const FeedWait& wait) {
   }
 }
 
-absl::StatusOr<FeedBatch> skip_records(Feed& feed, std::uint64_t count, const FeedWait& wait) {
-  const std::size_t record_bytes = feed.description().record_bytes;
-  for (;;) {
-    auto batch = await_batch(feed, wait);
-    if (!batch.ok() || batch->ended()) return batch;
-    const std::uint64_t here = batch->records.size() / record_bytes;
-    if (here > count) {
-      batch->records = batch->records.subspan(static_cast<std::size_t>(count) * record_bytes);
-      return batch;
-    }
-    count -= here;
-  }
-}
-
 absl::StatusOr<std::uint64_t> source_id_of_file(const std::string& kind, const std::string& path) {
   std::string canonical = path;
   if (path != "-") {

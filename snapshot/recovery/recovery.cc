@@ -1,6 +1,7 @@
 #include "snapshot/recovery/recovery.h"
 
 #include <algorithm>
+#include <ranges>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -343,14 +344,25 @@ absl::Status check_settle(Disk& disk, const std::string& journal_root, SessionLo
   return looked.ok() ? settler.refusal() : looked;
 }
 
-std::uint64_t resume_offset(const SessionLog& sessions, std::uint64_t source_id) {
-  const auto& all = sessions.sessions();
-  const auto last = std::find_if(all.rbegin(), all.rend(), [&](const SessionRecord& session) {
-    return session.begin.source_id == source_id;
-  });
-  if (source_id == 0 || last == all.rend()) return 0;
-  const std::uint64_t left = last->end ? last->end->last + 1 - last->first() : 0;
-  return last->begin.source_offset + left;
+std::optional<SourceProgress> find_source(const SessionLog& sessions, std::uint64_t source_id,
+                                          std::uint64_t fingerprint) {
+  std::optional<SourceProgress> found;
+  for (const SessionRecord& session : std::views::reverse(sessions.sessions())) {
+    const SessionBegin& begin = session.begin;
+    const bool by_content = begin.source_fingerprint != 0 && fingerprint != 0;
+    const bool is_of_source = by_content ? begin.source_fingerprint == fingerprint
+                                         : begin.source_id == source_id && source_id != 0;
+    if (!is_of_source) continue;
+    const std::uint64_t records = session.end ? session.end->last + 1 - session.first() : 0;
+    if (!found) found = {by_content, begin.source_offset, records, begin.journal_id, kNoSequence};
+    // Sessions that published nothing do not hide the one before them.
+    if (begin.source_offset + records != found->offset + found->records) break;
+    if (records == 0) continue;
+    found->journal_id = begin.journal_id;
+    found->last = session.end->last;
+    break;
+  }
+  return found;
 }
 
 }  // namespace lapwing

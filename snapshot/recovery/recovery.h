@@ -61,7 +61,18 @@ absl::StatusOr<Settled> settle(Disk& disk, const std::string& journal_root, Sess
 absl::Status check_settle(Disk& disk, const std::string& journal_root, SessionLog& sessions,
                           const Id128& boot_id, const RingOpener& open_ring);
 
-// How many records of the feed `source_id` the journal holds: what --resume skips.
-std::uint64_t resume_offset(const SessionLog& sessions, std::uint64_t source_id);
+// What the sessions tell of a source.
+struct SourceProgress {
+  bool by_content = false;    // found by its fingerprint
+  std::uint64_t offset = 0;   // of its newest session
+  std::uint64_t records = 0;  // that this session published
+  Id128 journal_id;
+  Sequence last = kNoSequence;  // its newest record; kNoSequence: it has none
+};
+
+// The newest session of a source, which is known by its fingerprint, or by its id if the session or
+// the caller has no fingerprint. Nothing if no session is of that source. All sessions have ended.
+std::optional<SourceProgress> find_source(const SessionLog& sessions, std::uint64_t source_id,
+                                          std::uint64_t fingerprint);
 
 }  // namespace lapwing

@@ -552,7 +552,7 @@ TEST_CASE("Segments missing at the front that retention did not remove are damag
   REQUIRE(settled->oldest == 1025);
 }
 
-TEST_CASE("What --resume skips is what the sessions of that source left") {
+TEST_CASE("A source has come as far as its newest session says") {
   JournalFixture journal;
   journal.begin(kSession, 1, 77, 0);
   journal.reserve(kSession, 640);
@@ -562,10 +562,16 @@ TEST_CASE("What --resume skips is what the sessions of that source left") {
   journal.end(12, 700, SessionEnd::kRecovered);
   journal.begin(13, 701, 78, 5);
   const auto sessions = SessionLog::open_read_only(journal.disk(), journal.root());
-  REQUIRE(resume_offset(*sessions, 77) == 160);
-  REQUIRE(resume_offset(*sessions, 78) == 5);
-  REQUIRE(resume_offset(*sessions, 79) == 0);
-  REQUIRE(resume_offset(*sessions, 0) == 0);
+  const auto source = find_source(*sessions, 77, 0);
+  REQUIRE(source);
+  CHECK_FALSE(source->by_content);
+  CHECK(source->offset == 100);
+  CHECK(source->records == 60);
+  CHECK(source->last == 700);
+  CHECK(find_source(*sessions, 78, 0)->offset == 5);
+  CHECK(find_source(*sessions, 78, 0)->last == kNoSequence);
+  CHECK_FALSE(find_source(*sessions, 79, 0));
+  CHECK_FALSE(find_source(*sessions, 0, 0));
 }
 
 }  // namespace lapwing

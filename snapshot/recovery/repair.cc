@@ -285,7 +285,7 @@ absl::Status Repairer::end_with_empty_session(SessionLog& sessions, const Sessio
   begin.session_id = request_.fresh_id;
   begin.boot_id = request_.boot_id;
   begin.first = before.end->next();
-  begin.source_offset += before.end->last + 1 - before.first();
+  begin.source_id = begin.source_fingerprint = begin.source_offset = 0;
   begin.wall_ns = 0;
   const absl::Status begun = sessions.append(begin);
   return begun.ok() ? sessions.append_end(SessionEnd::kFailed, begin.first - 1) : begun;

@@ -231,7 +231,8 @@ class ARecordingFromASnapshot(harness.BusTest):
         self.assertNotIn("no snapshot", said)
         again = str(self.folder / "again")
         for file in sorted(self.folder.glob("joined.[0-9]*.dbn.zst")):
-            self.run_to_end(file.name, "publish", "--source", f"dbn:{file}", "--resume", bus=again)
+            self.run_to_end(file.name, "publish", "--source", f"dbn:{file}", "--resume",
+                            "--on-new-source", "publish", bus=again)
         source, recorded = self.orders("source", self.bus), self.orders("recorded", again)
         self.assertEqual(self.queues(recorded), self.queues(source))
         self.assertGreater(len(source), 10, "void: hardly an order rests")

@@ -1,0 +1,35 @@
+// How a feed is continued after the records of it that a journal holds.
+//
+// A source is known by its content and not by its path: a file may be replaced by the next day's, or
+// be given under another name. Its fingerprint says which source it is, and the newest record in the
+// journal must be the source's record at that position.
+//
+// Thread safety: one thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "lapwing/publisher.h"
+#include "publisher/feeds/feed.h"
+#include "snapshot/schema/record_clock.h"
+
+namespace lapwing {
+
+// XXH3-64, never 0, of `metadata`, `schema` and the first record.
+std::uint64_t fingerprint_of(const std::string& metadata, const std::string& schema,
+                             std::span<const std::byte> first_record);
+
+// Whether a record of the source is the one in the journal. `stamped` is the clock whose time of
+// publishing may differ, or null.
+bool is_same_record(std::span<const std::byte> in_source, std::span<const std::byte> in_journal,
+                    const RecordClock* stamped);
+
+// The error if the source does not continue what the journal holds of it.
+absl::Status source_mismatch(const std::string& source, const std::string& why);
+
+}  // namespace lapwing
