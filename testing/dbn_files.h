@@ -56,6 +56,39 @@ inline dbn::MboMsg mbo_record(std::uint64_t number) {
   return record;
 }
 
+// A symbol mapping record, as a gateway sends it for a subscription to `in`; of version 1 it has
+// 80 bytes and no types.
+struct MappingRecord {
+  std::string in;
+  std::string out;
+  std::uint32_t instrument_id = 0;
+  std::uint64_t ts_event = 0;
+  std::uint8_t stype_out = 255;
+  std::uint64_t start_ts = dbn::kUndefTimestamp;
+  std::uint64_t end_ts = dbn::kUndefTimestamp;
+};
+
+inline std::string mapping_record(const MappingRecord& mapping, std::uint8_t version = 3) {
+  const bool v1 = version == 1;
+  const auto symbol = [v1](std::string text) {
+    text.resize(v1 ? dbn::kSymbolBytesV1 : dbn::kSymbolBytes);
+    return text;
+  };
+  std::string record(sizeof(dbn::RecordHeader), '\0');
+  if (!v1) record += static_cast<char>(255);
+  record += symbol(mapping.in);
+  if (!v1) record += static_cast<char>(mapping.stype_out);
+  record += symbol(mapping.out);
+  if (v1) record.append(4, '\0');
+  for (const std::uint64_t time_ns : {mapping.start_ts, mapping.end_ts}) {
+    record.append(reinterpret_cast<const char*>(&time_ns), sizeof time_ns);
+  }
+  const dbn::RecordHeader header{static_cast<std::uint8_t>(record.size() / dbn::kLengthUnit),
+                                 dbn::RType{0x16}, 0, mapping.instrument_id, mapping.ts_event};
+  std::memcpy(record.data(), &header, sizeof header);
+  return record;
+}
+
 // Records numbered first … first + count - 1, laid end to end.
 inline std::string mbo_records(std::uint64_t first, std::uint64_t count) {
   std::string out;

@@ -1,6 +1,8 @@
 #include "publisher/feeds/dbn_feed.h"
 
 #include <cstring>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -20,6 +22,12 @@ const dbn::RecordSchema* find_by_name(const std::string& name) {
   return found != nullptr ? found : dbn::find_schema(absl::StrCat("dbn.", name));
 }
 
+// Standard input, which may be one, is read from where it is.
+bool is_regular_file(const std::string& path) {
+  std::error_code error;
+  return path != "-" && std::filesystem::is_regular_file(path, error);
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Feed>> DbnFeed::open(const std::string& path,
@@ -28,13 +36,16 @@ absl::StatusOr<std::unique_ptr<Feed>> DbnFeed::open(const std::string& path,
   if (!reader.ok()) return reader.status();
   std::unique_ptr<DbnFeed> feed(new DbnFeed(*std::move(reader), options.batch_by_burst));
   if (auto status = feed->choose_schema(options.schema); !status.ok()) return status;
+  if (auto status = feed->find_symbols(options, is_regular_file(path)); !status.ok()) return status;
   if (auto status = feed->describe(path); !status.ok()) return status;
   feed->reader_->stop_waiting();
   return feed;
 }
 
 DbnFeed::DbnFeed(std::unique_ptr<DbnReader> reader, bool batch_by_burst)
-    : reader_(std::move(reader)), batch_by_burst_(batch_by_burst) {}
+    : reader_(std::move(reader)),
+      batch_by_burst_(batch_by_burst),
+      mappings_(reader_->metadata().version) {}
 
 absl::Status DbnFeed::choose_schema(const std::string& wanted) {
   const dbn::Metadata& metadata = reader_->metadata();
@@ -93,6 +104,7 @@ absl::Status DbnFeed::choose_by_first_record() {
       pending_ = *record;
       return absl::OkStatus();
     }
+    mappings_.add(*record);
     ++skipped_;
   }
 }
@@ -100,11 +112,78 @@ absl::Status DbnFeed::choose_by_first_record() {
 void DbnFeed::remark_on_schemas_of_the_same_type() {
   for (const dbn::RecordSchema& other : dbn::kRecordSchemas) {
     if (other.rtype != schema_->rtype || other.id == schema_->id) continue;
-    description_.remark = absl::StrCat(
-        reader_->name(), " mixes schemas, and records of ", dbn::schema_name(schema_->id), " and ",
-        dbn::schema_name(other.id), " have the same type in DBN: both are published as ",
-        schema_->name, "; give a file of one schema to have no other records");
+    remark(absl::StrCat(reader_->name(), " mixes schemas, and records of ",
+                        dbn::schema_name(schema_->id), " and ", dbn::schema_name(other.id),
+                        " have the same type in DBN: both are published as ", schema_->name,
+                        "; give a file of one schema to have no other records"));
   }
+}
+
+void DbnFeed::remark(const std::string& sentence) {
+  absl::StrAppend(&description_.remark, description_.remark.empty() ? "" : ". ", sentence);
+}
+
+// Before anything was delivered. A stream of one schema is not kept waiting for its first record:
+// live streams are mixed.
+absl::Status DbnFeed::find_symbols(const FeedOptions& options, bool is_file) {
+  const dbn::Metadata& metadata = reader_->metadata();
+  if (!metadata.mappings.empty()) return absl::OkStatus();
+  if (!is_file && metadata.schema != dbn::SchemaId::kMixed) return absl::OkStatus();
+  if (absl::Status read = read_leading_records(); !read.ok()) return read;
+  if (!is_file || (mappings_.empty() && !pending_.empty())) return absl::OkStatus();
+  if (!mappings_.empty()) {
+    if (absl::Status read = read_all_mappings(options.stopped); !read.ok()) return read;
+  }
+  pending_ = {};
+  skipped_ = 0;
+  return reader_->rewind();
+}
+
+// Up to the first record of the market. Damage is reported by next(), as it stays.
+absl::Status DbnFeed::read_leading_records() {
+  while (pending_.empty()) {
+    const auto record = reader_->next();
+    if (errc_of(record.status()) == Errc::kClosed) return record.status();
+    if (!record.ok() || record->empty()) break;
+    if (fits(*record)) {
+      pending_ = *record;
+      break;
+    }
+    ++skipped_;
+    if (!dbn::is_control_record(*record)) break;
+    mappings_.add(*record);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status DbnFeed::read_all_mappings(const Stopped& stopped) {
+  constexpr std::uint64_t kCheckEvery = 65'536;  // records
+  if (absl::Status rewound = reader_->rewind(); !rewound.ok()) return rewound;
+  mappings_ = dbn::MappingRecords(reader_->metadata().version);
+  for (;;) {
+    const auto record = reader_->next();
+    if (!record.ok() || record->empty()) return absl::OkStatus();  // next() reports damage
+    mappings_.add(*record);
+    if (reader_->records() % kCheckEvery != 0 || !stopped || !stopped()) continue;
+    return make_error(Errc::kClosed,
+                      absl::StrCat("stopped while reading the symbols of ", reader_->name()));
+  }
+}
+
+void DbnFeed::add_symbols() {
+  dbn::Metadata metadata = reader_->metadata();
+  metadata.stype_in = dbn::SType::kRawSymbol;
+  metadata.stype_out = dbn::SType::kInstrumentId;
+  metadata.mappings = mappings_.mappings();
+  absl::StatusOr<std::string> encoded = dbn::encode_metadata(metadata);
+  if (encoded.ok() && encoded->size() <= dbn::kMetadataBytesMax) {
+    description_.metadata = *std::move(encoded);
+    return;
+  }
+  remark(absl::StrCat("the bus has no symbols: those of ", metadata.mappings.size(),
+                      " mapping records of ", reader_->name(), " cannot be metadata (",
+                      encoded.ok() ? "they take more than 64 MiB" : encoded.status().message(),
+                      "). Choose instruments by number, as id:N"));
 }
 
 bool DbnFeed::fits(std::span<const std::byte> record) const {
@@ -118,6 +197,7 @@ absl::Status DbnFeed::describe(const std::string& path) {
   description_.record_bytes = description_.records->record_bytes;
   clock_ = RecordClock(*description_.records);
   description_.metadata = reader_->raw_metadata();
+  if (!mappings_.empty()) add_symbols();
   description_.source_id = *source_id;
   description_.name = reader_->name();
   batch_.resize(kFeedBatchMax * description_.record_bytes);

@@ -5,6 +5,12 @@
 // and left out. Schemas that share a record type cannot be told apart in a mixed stream: the
 // description's remark says so.
 //
+// Symbols of a live recording are in mapping records (snapshot/dbn/mapping_records.h). If the
+// metadata has no mappings and mapping records come before the market's, the description's metadata
+// gets those of the whole file, which is read once for it; of a stream, those before the first
+// record of the market. A later one in a stream is counted and left out, as every other record that
+// does not fit.
+//
 // Thread safety: one thread.
 #pragma once
 
@@ -16,6 +22,7 @@
 #include "lapwing/dbn.h"
 #include "publisher/feeds/feed.h"
 #include "snapshot/dbn/dbn_reader.h"
+#include "snapshot/dbn/mapping_records.h"
 #include "snapshot/schema/record_clock.h"
 
 namespace lapwing {
@@ -38,6 +45,12 @@ class DbnFeed : public Feed {
   absl::Status choose_schema(const std::string& wanted);
   absl::Status choose_by_first_record();
   void remark_on_schemas_of_the_same_type();
+  // The mapping records of metadata without mappings.
+  absl::Status find_symbols(const FeedOptions& options, bool is_file);
+  absl::Status read_leading_records();
+  absl::Status read_all_mappings(const Stopped& stopped);
+  void add_symbols();
+  void remark(const std::string& sentence);
   absl::Status take_schema(const dbn::RecordSchema& schema);
   bool fits(std::span<const std::byte> record) const;
   absl::Status describe(const std::string& path);
@@ -47,6 +60,7 @@ class DbnFeed : public Feed {
 
   std::unique_ptr<DbnReader> reader_;
   const bool batch_by_burst_;
+  dbn::MappingRecords mappings_;
   const dbn::RecordSchema* schema_ = nullptr;
   FeedDescription description_;
   RecordClock clock_;

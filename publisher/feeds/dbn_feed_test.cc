@@ -9,10 +9,13 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <span>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "lapwing/error.h"
+#include "lapwing/symbols.h"
 #include "os/unique_fd.h"
 #include "publisher/feeds/resume.h"
 #include "snapshot/schema/known_schemas.h"
@@ -218,6 +221,90 @@ TEST_CASE("A mixed stream says which schemas it cannot tell apart") {
   CHECK(open_dbn(directory.file("tbbo"))->description().remark.empty());
 }
 
+// As a gateway sends it: no symbols, types of schemas and of symbols unknown.
+std::string live_metadata(std::uint8_t version = 3) {
+  dbn::Metadata metadata;
+  metadata.version = version;
+  metadata.dataset = "XTST.BOOK";
+  metadata.stype_in = dbn::SType::kMixed;
+  return *dbn::encode_metadata(metadata);
+}
+
+std::vector<std::string> names_of(const Feed& feed) {
+  const std::string& metadata = feed.description().metadata;
+  return Symbols::of_metadata(std::as_bytes(std::span(metadata))).value().names();
+}
+
+TEST_CASE("Symbols of a live recording come from the mapping records of the whole file") {
+  const auto version = GENERATE(std::uint8_t{1}, std::uint8_t{2}, std::uint8_t{3});
+  const TemporaryDirectory directory;
+  const std::string news = other_record<dbn::Mbp1Msg>(dbn::RType{0x17});
+  write_file(directory.file("live"),
+             live_metadata(version) + news + mapping_record({"", "ESH4", 7, 5}, version) +
+                 mbo_records(1, 2) + mapping_record({"", "005930", 8, 6}, version) + news +
+                 mbo_records(3, 1));
+  const auto feed = open_dbn(directory.file("live"), {.schema = GENERATE("", "mbo")});
+  CHECK(names_of(*feed) == std::vector<std::string>{"005930", "ESH4"});
+  const auto metadata = dbn::parse_metadata(std::as_bytes(std::span(feed->description().metadata)));
+  REQUIRE(metadata.ok());
+  CHECK(metadata->version == version);
+  CHECK(metadata->dataset == "XTST.BOOK");
+  CHECK(metadata->stype_in == dbn::SType::kRawSymbol);
+  CHECK(metadata->stype_out == dbn::SType::kInstrumentId);
+  CHECK(play(*feed) == mbo_records(1, 3));
+  CHECK(feed->skipped() == 4);
+  REQUIRE(feed->rewind().ok());
+  CHECK(play(*feed) == mbo_records(1, 3));
+}
+
+TEST_CASE("Metadata stay as they are if they have mappings, or no mapping record comes first") {
+  const TemporaryDirectory directory;
+  const std::string mapping = mapping_record({"", "NEW", 7, 5});
+  std::string metadata = mbo_metadata();
+  SECTION("the metadata has mappings") {
+    write_file(directory.file("f"), metadata + mapping + mbo_records(1, 2));
+  }
+  SECTION("the first mapping record comes after the first record of the market") {
+    metadata = live_metadata();
+    write_file(directory.file("f"), metadata + mbo_records(1, 1) + mapping + mbo_records(2, 1));
+  }
+  SECTION("there is no record") {
+    metadata = metadata_of(dbn::SchemaId::kMbo);
+    write_file(directory.file("f"), metadata);
+  }
+  const auto feed = open_dbn(directory.file("f"));
+  CHECK(feed->description().metadata == metadata);
+}
+
+TEST_CASE("A file of one schema may have mapping records, too") {
+  const TemporaryDirectory directory;
+  write_file(directory.file("f"), metadata_of(dbn::SchemaId::kMbo) +
+                                      mapping_record({"", "ESH4", 7, 5}) + mbo_records(1, 2));
+  const auto feed = open_dbn(directory.file("f"));
+  CHECK(names_of(*feed) == std::vector<std::string>{"ESH4"});
+  CHECK(play(*feed) == mbo_records(1, 2));
+  CHECK(feed->skipped() == 1);
+}
+
+TEST_CASE("Damage behind mapping records is reported where the records end") {
+  const TemporaryDirectory directory;
+  write_file(directory.file("f"), live_metadata() + mapping_record({"", "ESH4", 7, 5}) +
+                                      mbo_records(1, 2) + mbo_records(3, 1).substr(0, 20));
+  const auto feed = open_dbn(directory.file("f"));
+  CHECK(names_of(*feed) == std::vector<std::string>{"ESH4"});
+  absl::Status end;
+  CHECK(play(*feed, &end) == mbo_records(1, 2));
+  CHECK(errc_of(end) == Errc::kBadInput);
+}
+
+TEST_CASE("Reading the symbols of a long file can be stopped") {
+  const TemporaryDirectory directory;
+  write_file(directory.file("f"),
+             live_metadata() + mapping_record({"", "ESH4", 7, 5}) + mbo_records(1, 70'000));
+  const auto stopped = open_feed("dbn:" + directory.file("f"), {.stopped = [] { return true; }});
+  CHECK(errc_of(stopped.status()) == Errc::kClosed);
+}
+
 TEST_CASE("Batches end with their burst, or are as large as can be") {
   const TemporaryDirectory directory;
   write_file(directory.file("f"), mbo_metadata() + mbo_records(1, 5'000));  // a microsecond apart
@@ -268,11 +355,11 @@ TEST_CASE("A file is one source whatever path leads to it") {
 // A named pipe with metadata in it, which a feed reads and a test writes.
 class FeedPipe {
  public:
-  FeedPipe() {
+  explicit FeedPipe(const std::string& metadata = mbo_metadata()) {
     REQUIRE(::mkfifo(path().c_str(), 0600) == 0);
     writer_.reset(::open(path().c_str(), O_RDWR | O_CLOEXEC));  // waits for no reader
     REQUIRE(writer_.valid());
-    send(mbo_metadata());
+    send(metadata);
   }
   std::string path() const { return directory_.file("pipe"); }
   void send(const std::string& bytes) {
@@ -310,6 +397,35 @@ TEST_CASE("A feed of a pipe says that there is nothing yet, and what to wait for
   pipe.close();
   CHECK(readable(feed->fd()));
   CHECK(feed->next()->ended());
+}
+
+TEST_CASE("A live stream has the symbols that are mapped before its first record of the market") {
+  FeedPipe pipe(live_metadata());
+  const std::string news = other_record<dbn::Mbp1Msg>(dbn::RType{0x17});
+  const std::string trade = other_record<dbn::TradeMsg>(dbn::RType::kTrade);
+  pipe.send(news + mapping_record({"", "ESH4", 7, 5}) + mapping_record({"", "NQH4", 8, 5}));
+  SECTION("its schema is that of the first record") {
+    pipe.send(mbo_records(1, 1) + mapping_record({"", "LATE", 9, 6}));
+    const auto feed = open_dbn(pipe.path());
+    CHECK(names_of(*feed) == std::vector<std::string>{"ESH4", "NQH4"});
+    pipe.close();
+    CHECK(play(*feed) == mbo_records(1, 1));
+    CHECK(feed->skipped() == 4);
+  }
+  SECTION("its schema is asked for, and other records come first") {
+    pipe.send(trade + mbo_records(1, 1));
+    const auto feed = open_dbn(pipe.path(), {.schema = "mbo"});
+    CHECK(names_of(*feed) == std::vector<std::string>{"ESH4", "NQH4"});
+    pipe.close();
+    CHECK(play(*feed) == mbo_records(1, 1));
+    CHECK(feed->skipped() == 4);
+  }
+}
+
+TEST_CASE("A stream of one schema is open before its first record is there") {
+  FeedPipe pipe(metadata_of(dbn::SchemaId::kMbo));
+  const auto feed = open_dbn(pipe.path());
+  CHECK(feed->next()->nothing_yet);
 }
 
 TEST_CASE("Waiting for a feed ends with the next batch, or with the stop") {

@@ -1,7 +1,11 @@
 // Real files of the market, of the folder LAPWING_TEST_DATA.
 #include <catch2/catch.hpp>
+#include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "lapwing/symbols.h"
 #include "publisher/feeds/dbn_feed.h"
 #include "snapshot/dbn/dbn_reader.h"
 #include "testing/dbn_files.h"
@@ -65,6 +69,32 @@ TEST_CASE("The real files feed a bus with every record they hold") {
     CHECK((*feed)->description().record_bytes == file.record_bytes);
     CHECK(bytes == file.records * file.record_bytes);
     CHECK((*feed)->skipped() == 0);
+  }
+}
+
+TEST_CASE("The symbols of a real live recording are those of its mapping records") {
+  const std::string folder = test_data_folder("a real live recording");
+  if (folder.empty()) return;
+  const std::string source = "dbn:" + folder + "/live/capture-46-records.live.dbn.zst";
+  for (const auto& [schema, records] : std::vector<std::pair<std::string, std::size_t>>{
+           {"", 2}, {"mbo", 5}, {"trades", 2}, {"statistics", 9}}) {
+    CAPTURE(schema);
+    const auto feed = open_feed(source, {.schema = schema});
+    REQUIRE(feed.ok());
+    const std::string& metadata = (*feed)->description().metadata;
+    const auto symbols = Symbols::of_metadata(std::as_bytes(std::span(metadata)));
+    REQUIRE(symbols.ok());
+    CHECK(symbols->names() == std::vector<std::string>{"ESZ4"});
+    CHECK(symbols->instrument_ids("ESZ4") == std::vector<std::uint32_t>{183'748});
+    std::size_t count = 0;
+    for (;;) {
+      const auto batch = (*feed)->next();
+      REQUIRE(batch.ok());
+      if (batch->records.empty()) break;
+      count += batch->records.size() / (*feed)->description().record_bytes;
+    }
+    CHECK(count == records);
+    CHECK((*feed)->skipped() == 46 - records);
   }
 }
 

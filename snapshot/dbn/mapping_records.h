@@ -1,0 +1,69 @@
+// The symbols of DBN that was recorded live: they are in records between the market's, and the
+// metadata has none. Collects these records and makes the metadata's mappings of them.
+//
+//   MappingRecords found(metadata.version);
+//   for (record : records) found.add(record);
+//   metadata.mappings = found.mappings();
+//
+// A mapping record (rtype 0x16) names the instrument of its header: by stype_out_symbol, or by
+// stype_in_symbol if the other one is the number itself. The symbol that was subscribed to is left
+// out, since one such symbol may be several instruments (ES.FUT).
+//
+// When a mapping holds: from start_ts, or without one from the ts_event of the record if it
+// replaces another mapping, or else from always; until end_ts or the next mapping of the same
+// symbol or instrument. Metadata have dates alone: of several mappings on one day the last one
+// holds for the whole day. A repeated mapping changes nothing.
+//
+// Thread safety: one thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "snapshot/dbn/dbn_metadata.h"
+
+namespace lapwing::dbn {
+
+inline constexpr std::size_t kMappingRecordBytesV1 = 80;
+inline constexpr std::size_t kMappingRecordBytes = 176;  // versions 2 and 3
+
+// Whether a record is about the stream and not about the market: a mapping, an error of the
+// gateway, or its news (heartbeats).
+bool is_control_record(std::span<const std::byte> record);
+
+class MappingRecords {
+ public:
+  // For metadata of that version of DBN.
+  explicit MappingRecords(std::uint8_t version)
+      : symbol_bytes_(version == 1 ? kSymbolBytesV1 : kSymbolBytes) {}
+
+  // Takes mapping records of any version. Other records change nothing, nor does one without a
+  // symbol, or with a symbol that the metadata cannot hold: too long, or not ASCII.
+  void add(std::span<const std::byte> record);
+
+  bool empty() const { return intervals_.empty(); }
+  // For metadata whose stype_in is kRawSymbol and stype_out kInstrumentId.
+  std::vector<SymbolMapping> mappings() const;
+
+ private:
+  struct Interval {
+    std::string symbol;
+    std::uint32_t instrument_id = 0;
+    std::uint32_t start_date = 0;  // YYYYMMDD, UTC
+    std::uint32_t end_date = 0;    // exclusive
+  };
+  struct Message;
+  void take(const Message& message, std::string symbol);
+
+  std::size_t symbol_bytes_;
+  std::vector<Interval> intervals_;  // in the order in which they came
+  // The newest of each, as an index of intervals_.
+  absl::flat_hash_map<std::uint32_t, std::size_t> by_id_;
+  absl::flat_hash_map<std::string, std::size_t> by_symbol_;
+};
+
+}  // namespace lapwing::dbn
