@@ -17,6 +17,7 @@
 #include "cli/exit_codes.h"
 #include "cli/follow.h"
 #include "cli/format_option.h"
+#include "cli/instrument_option.h"
 #include "cli/number_option.h"
 #include "cli/say.h"
 #include "cli/screen.h"
@@ -73,7 +74,7 @@ class Book {
         output_(parse_format(options.format)),
         view_(options.follow.bus),
         screen_(shows_live()) {
-    if (!options.instrument.empty()) filter_.emplace(std::vector{options.instrument});
+    if (!options.instrument.empty()) filter_.emplace(std::vector{options.instrument}, kInstrument);
   }
 
   int run();
@@ -172,7 +173,7 @@ absl::Status Book::take_event(const Event& event) {
   const bool begins = event.kind == ItemKind::kSession || event.kind == ItemKind::kReset;
   if (filter_ && begins) {
     const absl::Status chosen = filter_->begin(options_.follow.bus, event.description.get());
-    if (!chosen.ok()) say(std::string(chosen.message()));
+    if (!chosen.ok()) return chosen;
   }
   if (event.is_first_session) return absl::OkStatus();
   if (event.kind != ItemKind::kCaughtUp || options_.live) {
@@ -400,10 +401,7 @@ void add_book(CLI::App& app, Run& run) {
                   "(the oldest retained record)")
       ->capture_default_str()
       ->check(CLI::IsMember({"snapshot", "start"}));
-  command
-      .add_option("--instrument", options->instrument,
-                  "only this instrument: its number, or a symbol from the feed's metadata")
-      ->type_name("ID|SYMBOL");
+  add_instrument_option(command, options->instrument);
   command.add_option("--depth", options->depth, "levels of each side; 0: all")
       ->check(whole_number(0))
       ->capture_default_str()

@@ -14,6 +14,8 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "absl/time/time.h"
 #include "cli/bus_records.h"
 #include "cli/command_help.h"
@@ -21,14 +23,15 @@
 #include "cli/exit_codes.h"
 #include "cli/follow.h"
 #include "cli/number_option.h"
-#include "cli/say.h"
 #include "cli/standard_streams.h"
 #include "lapwing/checkpoints.h"
+#include "lapwing/kv16.h"
 #include "monitor/json_text.h"
 #include "monitor/time_text.h"
 #include "monitor/view/record_format.h"
 #include "os/kernel.h"
 #include "snapshot/bus_directory.h"
+#include "snapshot/dbn/instrument_name.h"
 #include "snapshot/fold/order_fold.h"
 #include "snapshot/schema/field_reader.h"
 #include "snapshot/schema/key_fields.h"
@@ -44,7 +47,7 @@ constexpr char kAbout[] =
     "  lapwing state --bus ./es                             which it is, and how old\n"
     "  lapwing state --bus ./es --fold latest --key ESH4    an instrument's last records\n"
     "  lapwing state --bus ./es --fold orders --key ESH4    the resting orders of its book\n"
-    "  lapwing state --bus ./es --key 17077/6411802         one order of an instrument\n"
+    "  lapwing state --bus ./es --key id:17077/6411802      one order of an instrument\n"
     "  lapwing state --bus ./kv --key 42                    the pair of a kv16 bus\n"
     "  lapwing state --bus ./es --entries --limit 10 --json\n"
     "  lapwing state --bus ./es --at 1200000                the checkpoint as of that record\n\n"
@@ -79,7 +82,7 @@ class StateCommand {
   absl::Status open();
   absl::StatusOr<Selection> select() const;
   const Field* number_key() const;
-  absl::StatusOr<Selection> select_number(const Field& field) const;
+  absl::StatusOr<Selection> select_number(const Field& field, absl::string_view digits) const;
   absl::StatusOr<Selection> select_instrument() const;
   absl::Status print_entries(const Selection& selection) const;
   std::string entry_text(std::span<const std::byte> entry) const;
@@ -121,9 +124,10 @@ const Field* StateCommand::number_key() const {
   return is_number && key->bytes == shape().key_bytes ? key : nullptr;
 }
 
-absl::StatusOr<Selection> StateCommand::select_number(const Field& field) const {
+absl::StatusOr<Selection> StateCommand::select_number(const Field& field,
+                                                      absl::string_view digits) const {
   std::uint64_t number = 0;
-  const bool fits = absl::SimpleAtoi(options_.key, &number) &&
+  const bool fits = absl::SimpleAtoi(digits, &number) &&
                     (field.bytes == sizeof number || number >> (8 * field.bytes) == 0);
   if (!fits) {
     return make_error(
@@ -154,9 +158,14 @@ absl::StatusOr<Selection> StateCommand::select_instrument() const {
     }
     order_id = number;
   }
-  auto filter = std::make_shared<InstrumentFilter>(std::vector{options_.key.substr(0, slash)});
-  const absl::Status chosen = filter->begin(options_.bus, description_.get());
-  if (!chosen.ok()) say(std::string(chosen.message()));
+  const std::vector<std::string> instrument = {options_.key.substr(0, slash)};
+  if (const auto name = parse_instrument(instrument.front()); !name.ok()) {
+    return make_error(Errc::kInvalidArgument, absl::StrCat("--key: ", name.status().message()));
+  }
+  auto filter = std::make_shared<InstrumentFilter>(instrument, "--key");
+  if (absl::Status chosen = filter->begin(options_.bus, description_.get()); !chosen.ok()) {
+    return chosen;
+  }
   return Selection{
       0, checkpoint_->size(), [this, filter, order_id](std::span<const std::byte> entry) {
         if (!filter->matches(shown(entry))) return false;
@@ -173,7 +182,12 @@ absl::StatusOr<Selection> StateCommand::select() const {
                      [](std::span<const std::byte>) { return true; }};
   }
   const Field* const number = number_key();
-  return number != nullptr ? select_number(*number) : select_instrument();
+  if (number == nullptr) return select_instrument();
+  absl::string_view key = options_.key;
+  const bool is_number = absl::ConsumePrefix(&key, kInstrumentNumberPrefix);
+  // A key of kv16 is a number and never an instrument, so it needs no prefix.
+  const bool is_kv16 = description_->name == kv16::kSchema;
+  return is_number || is_kv16 ? select_number(*number, key) : select_instrument();
 }
 
 // A line for each. kNotFound if --key matches none.
@@ -269,8 +283,9 @@ void add_state(CLI::App& app, Run& run) {
       ->check(whole_number(1))
       ->type_name("SEQUENCE");
   CLI::Option* const key = command.add_option("--key", options->key,
-                                              "show the entries of a key: an instrument's number "
-                                              "or symbol, INSTRUMENT/ORDER, or a kv16 key");
+                                              "show the entries of a key: an instrument (a symbol, "
+                                              "or a number as id:N), INSTRUMENT/ORDER, or the "
+                                              "number of a kv16 key");
   key->type_name("KEY");
   CLI::Option* const entries = command.add_flag("--entries", options->entries, "show all entries");
   entries->excludes(key);

@@ -12,6 +12,7 @@
 #include "cli/exit_codes.h"
 #include "cli/follow.h"
 #include "cli/format_option.h"
+#include "cli/instrument_option.h"
 #include "cli/say.h"
 #include "cli/standard_streams.h"
 #include "cli/stop_signal.h"
@@ -81,7 +82,6 @@ class Tail {
  private:
   absl::StatusOr<RecordSource> open();
   void set_format(const std::shared_ptr<const Schema>& description);
-  void choose_instrument(const Schema* description);
   absl::Status show_records(const FollowedRecords& records);
   absl::Status show_state(std::span<const std::byte> entry, const Subscriber& subscriber);
   void show_record(Sequence n, std::span<const std::byte> record, std::uint64_t conflated);
@@ -107,12 +107,6 @@ void Tail::set_format(const std::shared_ptr<const Schema>& description) {
   description_ = description;
   format_ = RecordFormat(description_);
   has_header_ = false;
-}
-
-// Where that fails nothing is shown, and events are.
-void Tail::choose_instrument(const Schema* description) {
-  const absl::Status chosen = filter_->begin(options_.follow.bus, description);
-  if (!chosen.ok()) say(std::string(chosen.message()));
 }
 
 void Tail::measure(std::span<const std::byte> record, std::uint64_t now_wall_ns) {
@@ -205,7 +199,7 @@ int Tail::run() {
   absl::StatusOr<RecordSource> source = open();
   if (!source.ok()) return fail(source.status());
   FollowHandlers handlers;
-  if (!options_.instrument.empty()) filter_.emplace(std::vector{options_.instrument});
+  if (!options_.instrument.empty()) filter_.emplace(std::vector{options_.instrument}, kInstrument);
   if (filter_) {
     handlers.keep = [&](std::span<const std::byte> record) { return filter_->matches(record); };
   }
@@ -215,8 +209,9 @@ int Tail::run() {
   };
   handlers.on_event = [&](const Event& event) {
     const bool begins = event.kind == ItemKind::kSession || event.kind == ItemKind::kReset;
-    if (filter_ && begins) choose_instrument(event.description.get());
-    return show_event(event);
+    if (!filter_ || !begins) return show_event(event);
+    const absl::Status chosen = filter_->begin(options_.follow.bus, event.description.get());
+    return chosen.ok() ? show_event(event) : chosen;
   };
   catch_stop_signals();
   const FollowResult result = follow(*source, options_.follow, handlers);
@@ -232,10 +227,7 @@ void add_tail(CLI::App& app, Run& run) {
   CLI::App& command = add_command(app, "tail", kAbout);
   add_follow_options(command, options->follow);
   add_policy_options(command, options->follow);
-  command
-      .add_option("--instrument", options->instrument,
-                  "only this instrument: its number, or a symbol from the feed's metadata")
-      ->type_name("ID|SYMBOL");
+  add_instrument_option(command, options->instrument);
   command.add_flag(
       "--latency", options->latency,
       "measure the time from the records' time of publishing, or else from their own, to "

@@ -4,11 +4,12 @@
 #include <cstring>
 #include <utility>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "lapwing/error.h"
 #include "lapwing/order_entry.h"
 #include "lapwing/subscriber.h"
+#include "snapshot/bus_directory.h"
+#include "snapshot/dbn/instrument_name.h"
 #include "snapshot/fold/order_fold.h"
 #include "snapshot/schema/field_reader.h"
 
@@ -60,19 +61,24 @@ absl::Status check_instruments(const std::vector<std::string>& instruments) {
                       absl::StrCat("instruments has ", instruments.size(), " names, and may have ",
                                    kInstrumentsMax, "; leave it out to take all records"));
   }
-  if (std::ranges::find(instruments, std::string()) != instruments.end()) {
+  for (const std::string& text : instruments) {
+    const absl::StatusOr<InstrumentName> name = parse_instrument(text);
+    if (name.ok()) continue;
     return make_error(Errc::kInvalidArgument,
-                      "instruments has an empty name; give symbols, or numbers in decimal");
+                      absl::StrCat("instruments: ", name.status().message()));
   }
   return absl::OkStatus();
 }
 
-InstrumentFilter::InstrumentFilter(const std::vector<std::string>& instruments) {
-  for (const std::string& name : instruments) {
-    if (std::uint64_t number = 0; absl::SimpleAtoi(name, &number)) {
-      numbers_.push_back(number);
+InstrumentFilter::InstrumentFilter(const std::vector<std::string>& instruments, std::string option)
+    : option_(std::move(option)) {
+  for (const std::string& text : instruments) {
+    absl::StatusOr<InstrumentName> name = parse_instrument(text);
+    if (!name.ok()) continue;  // a caller that did not check: it chooses nothing
+    if (name->is_symbol()) {
+      names_.push_back(std::move(name->symbol));
     } else {
-      names_.push_back(name);
+      numbers_.push_back(*name->number);
     }
   }
 }
@@ -100,31 +106,36 @@ absl::Status InstrumentFilter::find_field(const std::string& bus_directory,
   }
   const Field* const field = find_instrument(*description);
   if (field == nullptr) {
+    const Field* const key = description->find(FieldRole::kKey);
+    const bool has_text_key = key != nullptr && key->type == FieldType::kText;
     return make_error(
         Errc::kInvalidArgument,
         absl::StrCat("bus ", bus_directory, " carries ", description->name,
-                     ", which has neither a field instrument_id nor an unsigned number in its key, "
-                     "so no record can be chosen by its instrument: take all of them"));
+                     ", which has neither a field instrument_id nor an unsigned number in its key",
+                     has_text_key ? absl::StrCat(" (its key ", key->name, " is text)") : "",
+                     ", so no record can be chosen by its instrument: take all of them"));
   }
   for (const std::uint64_t number : numbers_) {
     if (fits(number, *field)) continue;
-    return make_error(Errc::kInvalidArgument,
-                      absl::StrCat("instrument ", number, ": in the ", description->name,
-                                   " records of bus ", bus_directory, " the field ", field->name,
-                                   " is a number of ", field->bytes, " bytes; give one"));
+    return make_error(
+        Errc::kInvalidArgument,
+        absl::StrCat(option_, " ", kInstrumentNumberPrefix, number, ": in the ", description->name,
+                     " records of bus ", bus_directory, " the field ", field->name,
+                     " is a number of ", field->bytes, " bytes. Give one that fits"));
   }
   field_ = *field;
   return absl::OkStatus();
 }
 
 absl::Status InstrumentFilter::find_symbols(const std::string& bus_directory) {
-  const absl::StatusOr<Symbols> symbols = Symbols::of_bus(bus_directory);
+  const absl::StatusOr<std::string> metadata = read_feed_metadata(bus_directory);
+  if (!metadata.ok()) return metadata.status();
+  const std::span<const std::byte> bytes = std::as_bytes(std::span(*metadata));
+  const absl::StatusOr<Symbols> symbols = bytes.empty() ? Symbols() : Symbols::of_metadata(bytes);
   if (!symbols.ok()) return symbols.status();
   for (const std::string& name : names_) {
     if (!symbols->instrument_ids(name).empty()) continue;
-    return make_error(Errc::kNotFound,
-                      absl::StrCat("the feed's metadata of bus ", bus_directory, " has no symbol ",
-                                   name, "; give the instrument's number"));
+    return unknown_symbol(absl::StrCat(option_, " ", name), name, bus_directory, bytes);
   }
   symbols_ = symbols->select(names_);
   return absl::OkStatus();

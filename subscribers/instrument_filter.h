@@ -1,10 +1,10 @@
 // Which records are of chosen instruments: SubscriberOptions::instruments, and --instrument of the
 // commands.
 //
-// An instrument is chosen by its number, in decimal, or by a symbol, which the feed's metadata in
+// An instrument is chosen by its number, as id:5930, or by a symbol, which the feed's metadata in
 // the bus directory turns into numbers (lapwing/symbols.h), each record's by the record's own time.
-// A name of digits is always a number. The instrument of a record is its field instrument_id, or
-// else the first unsigned number of its key.
+// A text of digits is a symbol. The instrument of a record is its field instrument_id, or else the
+// first unsigned number of its key.
 //
 // The symbols' numbers are found once for each day that the records' times are on, which allocates;
 // otherwise a record costs two loads and a search in a sorted list.
@@ -30,8 +30,10 @@ namespace lapwing {
 
 class InstrumentFilter {
  public:
-  // Names that check_instruments() accepts. Matches nothing before begin().
-  explicit InstrumentFilter(const std::vector<std::string>& instruments);
+  // Names that check_instruments() accepts. Matches nothing before begin(). `option` is what the
+  // messages call an instrument: "--instrument".
+  explicit InstrumentFilter(const std::vector<std::string>& instruments,
+                            std::string option = "instrument");
 
   // From here on records of the bus in that directory come, with that description; null: they are
   // not described. The metadata of the feed are read if an instrument is a symbol.
@@ -68,6 +70,7 @@ class InstrumentFilter {
   template <bool kChosen>
   std::size_t count_leading(std::span<const std::byte> records);
 
+  std::string option_;
   std::vector<std::uint64_t> numbers_;
   std::vector<std::string> names_;  // that are symbols
 

@@ -44,13 +44,13 @@ struct Filter {
 };
 
 TEST_CASE("A record is chosen by a number in its field instrument_id, or else in its key") {
-  Filter of_signals({"7", "3"}, schema_of<Signal>());
+  Filter of_signals({"id:7", "id:3"}, schema_of<Signal>());
   REQUIRE(of_signals.begun.ok());
   CHECK(of_signals.filter.matches(signal(7)));
   CHECK(of_signals.filter.matches(signal(3)));
   CHECK_FALSE(of_signals.filter.matches(signal(5)));
 
-  Filter of_orders({"7"}, known_schema("dbn.mbo").value());
+  Filter of_orders({"id:7"}, known_schema("dbn.mbo").value());
   REQUIRE(of_orders.begun.ok());
   dbn::MboMsg order = test_record(dbn::Action::kAdd, 1, dbn::Side::kBid, 100, 1);
   order.hd.publisher_id = 5;  // a key, too, and before the instrument
@@ -71,14 +71,14 @@ TEST_CASE("A number of any width is the instrument") {
       .fields = {Field{
           .name = "what", .type = type, .offset = 8, .bytes = bytes, .role = FieldRole::kKey}}};
   const std::uint64_t largest = ~std::uint64_t{0} >> (64 - 8 * bytes);
-  Filter filter({std::to_string(largest)}, schema);
+  Filter filter({absl::StrCat("id:", largest)}, schema);
   REQUIRE(filter.begun.ok());
   std::vector<std::byte> record(16, std::byte{0xff});
   CHECK(filter.filter.matches(record));
   record[8] = std::byte{0xfe};
   CHECK_FALSE(filter.filter.matches(record));
   if (bytes == 8) return;
-  const Filter beyond({std::to_string(largest + 1)}, schema);
+  const Filter beyond({absl::StrCat("id:", largest + 1)}, schema);
   CHECK(errc_of(beyond.begun) == Errc::kInvalidArgument);
   CHECK(beyond.says(absl::StrCat("the field what is a number of ", bytes, " bytes")));
 }
@@ -103,7 +103,7 @@ TEST_CASE("A symbol is the instrument that it stands for at the record's own tim
 }
 
 TEST_CASE("An instrument that another symbol has by then is not the symbol's any more") {
-  Filter filter({"OLD", "4"}, schema_of<Signal>(),
+  Filter filter({"OLD", "id:4"}, schema_of<Signal>(),
                 {{"OLD", {{20240101, 20240102, "1"}}}, {"NEW", {{20240102, 20240103, "1"}}}});
   REQUIRE(filter.begun.ok());
   CHECK(filter.filter.matches(signal(1, kJan1)));
@@ -111,8 +111,24 @@ TEST_CASE("An instrument that another symbol has by then is not the symbol's any
   CHECK(filter.filter.matches(signal(4, kJan1 + kDay)));  // a number is one on any day
 }
 
-TEST_CASE("A name of digits is a number, and no metadata are read for it") {
-  Filter filter({"1"}, schema_of<Signal>(), {{"1", {{20240101, 20240102, "2"}}}});
+TEST_CASE("A text of digits is a symbol, and an instrument of that number is another one") {
+  Filter filter({"005930", "7"}, schema_of<Signal>(),
+                {{"005930", {{20240101, 20240102, "1001"}}},
+                 {"000660", {{20240101, 20240102, "5930"}}},
+                 {"7", {{20240101, 20240102, "8"}}}});
+  REQUIRE(filter.begun.ok());
+  CHECK(filter.filter.matches(signal(1001)));
+  CHECK(filter.filter.matches(signal(8)));
+  CHECK_FALSE(filter.filter.matches(signal(5930)));
+  CHECK_FALSE(filter.filter.matches(signal(7)));
+  const Filter unknown({"5930"}, schema_of<Signal>(), {{"005930", {{20240101, 20240102, "1"}}}});
+  CHECK(errc_of(unknown.begun) == Errc::kNotFound);
+  CHECK(unknown.says("its only symbol is 005930."));
+  CHECK(unknown.says("or id:5930 for the instrument of that number"));
+}
+
+TEST_CASE("No metadata are read for a number") {
+  Filter filter({"id:1"}, schema_of<Signal>(), {{"1", {{20240101, 20240102, "2"}}}});
   REQUIRE(filter.begun.ok());
   CHECK(filter.filter.matches(signal(1)));
   CHECK_FALSE(filter.filter.matches(signal(2)));
@@ -126,10 +142,11 @@ TEST_CASE("A name of digits is a number, and no metadata are read for it") {
 
 TEST_CASE("What cannot be chosen is said in words, and then nothing matches") {
   SECTION("an unknown symbol") {
-    Filter filter({"1", "NONE"}, schema_of<Signal>(), {{"ESH4", {{20240101, 20240102, "1"}}}});
+    Filter filter({"id:1", "NONE"}, schema_of<Signal>(), {{"ESH4", {{20240101, 20240102, "1"}}}});
     CHECK(errc_of(filter.begun) == Errc::kNotFound);
     CHECK(filter.says(filter.bus.directory()));
-    CHECK(filter.says("has no symbol NONE; give the instrument's number"));
+    CHECK(filter.says("instrument NONE: bus "));
+    CHECK(filter.says("its only symbol is ESH4. Give one of its symbols"));
     CHECK_FALSE(filter.filter.matches(signal(1)));
     CHECK_FALSE(filter.filter.matches(1, 0));
     CHECK(filter.filter.count_others(signal(1)) == 0);
@@ -137,13 +154,20 @@ TEST_CASE("What cannot be chosen is said in words, and then nothing matches") {
   SECTION("records without an instrument") {
     Schema schema = schema_of<Signal>();
     schema.fields[1].role = FieldRole::kData;
-    const Filter filter({"1"}, schema);
+    const Filter filter({"id:1"}, schema);
     CHECK(errc_of(filter.begun) == Errc::kInvalidArgument);
     CHECK(filter.says("carries desk.signal, which has neither a field instrument_id nor"));
   }
+  SECTION("records whose key is a text") {
+    Schema schema = schema_of<Signal>();
+    schema.fields[1].type = FieldType::kText;
+    const Filter filter({"id:1"}, schema);
+    CHECK(errc_of(filter.begun) == Errc::kInvalidArgument);
+    CHECK(filter.says("(its key instrument is text)"));
+  }
   SECTION("records that nobody has described") {
     TestBus bus;
-    InstrumentFilter filter({"1"});
+    InstrumentFilter filter({"id:1"});
     const absl::Status begun = filter.begin(bus.directory(), nullptr);
     CHECK(errc_of(begun) == Errc::kInvalidArgument);
     CHECK(std::string(begun.message()).find("nobody has described the records of bus") == 0);
@@ -151,7 +175,7 @@ TEST_CASE("What cannot be chosen is said in words, and then nothing matches") {
 }
 
 TEST_CASE("Leading records are counted up to the first that is chosen, or is not") {
-  Filter filter({"1"}, schema_of<Signal>());
+  Filter filter({"id:1"}, schema_of<Signal>());
   REQUIRE(filter.begun.ok());
   std::vector<std::byte> records;
   for (const std::uint32_t instrument : {2U, 3U, 1U, 1U, 1U, 2U}) {
@@ -167,7 +191,7 @@ TEST_CASE("Leading records are counted up to the first that is chosen, or is not
 }
 
 TEST_CASE("An entry is chosen by its record, and the loss of the whole bus always") {
-  Filter filter({"7"}, known_schema("dbn.mbo").value());
+  Filter filter({"id:7"}, known_schema("dbn.mbo").value());
   REQUIRE(filter.begun.ok());
   TestOrders orders;
   orders.add(1, dbn::Side::kBid, 100, 5);
@@ -191,8 +215,9 @@ TEST_CASE("An entry is chosen by its record, and the loss of the whole bus alway
 
 TEST_CASE("Names that are empty, and too many of them, are refused") {
   CHECK(check_instruments({}).ok());
-  CHECK(check_instruments({"ESH4", "7"}).ok());
+  CHECK(check_instruments({"ESH4", "7", "id:7"}).ok());
   CHECK(errc_of(check_instruments({"ESH4", ""})) == Errc::kInvalidArgument);
+  CHECK(errc_of(check_instruments({"ESH4", "id:7x"})) == Errc::kInvalidArgument);
   CHECK(check_instruments(std::vector<std::string>(kInstrumentsMax, "1")).ok());
   CHECK(errc_of(check_instruments(std::vector<std::string>(kInstrumentsMax + 1, "1"))) ==
         Errc::kLimit);

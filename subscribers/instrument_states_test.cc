@@ -51,7 +51,7 @@ TEST_CASE("Of a state the chosen instruments' entries are delivered, and then th
   bus.archive(500);
   const std::shared_ptr<const Fold> fold = make_fold(kFoldLatest, schema_of<Signal>()).value();
   write_checkpoint(bus, *fold, 400);
-  InstrumentReader reader(bus, bus.choosing({"2"}, Start::snapshot(fold)));
+  InstrumentReader reader(bus, bus.choosing({"id:2"}, Start::snapshot(fold)));
   reader.until_quiet();
   REQUIRE(reader.states.size() == 1);
   CHECK(reader.states[0] == bus.journal.record(397));
@@ -69,7 +69,7 @@ TEST_CASE("A state whose entries begin with no record is delivered as a whole") 
   const auto fold = std::make_shared<TestFold>();
   fold->shape_to_spoil().schema = "desk.signal";
   write_checkpoint(bus, *fold, 400);
-  InstrumentReader reader(bus, bus.choosing({"2"}, Start::snapshot(fold)));
+  InstrumentReader reader(bus, bus.choosing({"id:2"}, Start::snapshot(fold)));
   reader.until_quiet();
   CHECK(reader.states.size() == TestFold::kKeys);
   CHECK(reader.records == InstrumentFeed::sequences_of({2}, 401, 500));
@@ -78,7 +78,7 @@ TEST_CASE("A state whose entries begin with no record is delivered as a whole") 
 TEST_CASE("A state after a gap is of the chosen instruments, too") {
   InstrumentFeed bus;
   const std::shared_ptr<const Fold> fold = make_fold(kFoldLatest, schema_of<Signal>()).value();
-  SubscriberOptions options = bus.choosing({"2"});
+  SubscriberOptions options = bus.choosing({"id:2"});
   options.on_gap = OnGap::kSnapshot;
   options.start.fold = fold;
   bus.start();
@@ -158,7 +158,7 @@ TEST_CASE("Books of chosen instruments are those that all records make") {
     start = Start::snapshot(fold);
   }
   BookReader all(bus.options(start));
-  BookReader chosen(bus.choosing({"2"}, start));
+  BookReader chosen(bus.choosing({"id:2"}, start));
   for (BookReader* reader : {&all, &chosen}) reader->until_quiet(bus);
   CHECK(chosen.books.books().size() == 1);
   CHECK_FALSE(chosen.book().stale());
@@ -179,20 +179,20 @@ TEST_CASE("Books of chosen instruments know what was lost, and nothing that was 
       if (n < 101 || n > 110) fold->apply(n, bus.journal.record(n), state);
     }
     write_checkpoint(bus, *fold, state, identity_at(bus, 200));
-    BookReader reader(bus.choosing({"2"}, Start::snapshot(fold)));
+    BookReader reader(bus.choosing({"id:2"}, Start::snapshot(fold)));
     reader.until_quiet(bus);
     CHECK(reader.books.books().size() == 1);
     CHECK(reader.book().lost_through() == 110);
     CHECK(reader.book().stale());
   }
   SECTION("at a beginning in the middle") {
-    BookReader reader(bus.choosing({"2"}, Start::at(300)));
+    BookReader reader(bus.choosing({"id:2"}, Start::at(300)));
     reader.until_quiet(bus);
     CHECK(reader.book().stale());
     CHECK(reader.book().lost_through() == 299);
   }
   SECTION("in a gap that is skipped") {
-    SubscriberOptions options = bus.choosing({"2"}, Start::oldest());
+    SubscriberOptions options = bus.choosing({"id:2"}, Start::oldest());
     options.on_gap = OnGap::kSkip;
     BookReader reader(options);
     reader.until_quiet(bus);
@@ -204,7 +204,7 @@ TEST_CASE("Books of chosen instruments know what was lost, and nothing that was 
     CHECK(reader.book().lost_through() == 400 + reader.subscriber.counters().lost);
   }
   SECTION("in a gap that is filled: nothing") {
-    BookReader reader(bus.choosing({"2"}, Start::oldest()));
+    BookReader reader(bus.choosing({"id:2"}, Start::oldest()));
     reader.until_quiet(bus);
     bus.publish(1536);
     reader.until_quiet(bus);
@@ -219,7 +219,7 @@ TEST_CASE("Books take batches with a column of sequences, and without one") {
   OrderFeed bus;
   bus.start();
   bus.publish(400);
-  IntroducedReader reader(bus.choosing({"2"}, Start::oldest()));
+  IntroducedReader reader(bus.choosing({"id:2"}, Start::oldest()));
   OrderBooks books;
   std::uint64_t records = 0;
   const std::uint64_t hang_ns = far_deadline();
@@ -249,7 +249,7 @@ TEST_CASE("A loaded state is that of the chosen instruments") {
   const std::shared_ptr<const Fold> fold = make_fold(kFoldLatest, schema_of<Signal>()).value();
   write_checkpoint(bus, *fold, 400);
   bus.close();
-  auto loaded = load_state(bus.choosing({"2", "4"}, Start::snapshot(fold)), kHang);
+  auto loaded = load_state(bus.choosing({"id:2", "id:4"}, Start::snapshot(fold)), kHang);
   REQUIRE(loaded.ok());
   CHECK(loaded->state().size() == 2);
   CHECK(loaded->as_of() == 499);

@@ -43,7 +43,7 @@ TEST_CASE("Every way to read delivers the records of chosen instruments, each on
   bus.start();
   bus.publish(with_journal ? 3000 : 700);
   const Sequence joined = bus.head();
-  InstrumentReader reader(bus, bus.choosing({"2", "4"}), way);
+  InstrumentReader reader(bus, bus.choosing({"id:2", "id:4"}), way);
   reader.until_quiet();
   const auto before = InstrumentFeed::sequences_of({2, 4}, 1, joined);
   CHECK(reader.records == before);
@@ -69,7 +69,7 @@ TEST_CASE("A struct is taken, and its rows are read, by a subscriber of chosen i
   InstrumentFeed bus;
   bus.start();
   bus.publish(100);
-  auto opened = TypedSubscriber<Signal>::open(bus.choosing({"3"}));
+  auto opened = TypedSubscriber<Signal>::open(bus.choosing({"id:3"}));
   REQUIRE(opened.ok());
   std::vector<Sequence> taken;
   std::array<Signal, 4> rows{};
@@ -96,7 +96,7 @@ TEST_CASE("A batch is a run of sequences, and with a column of them all that is 
   InstrumentFeed bus;
   bus.start();
   bus.publish(100);
-  IntroducedReader reader(bus.choosing({"2", "3"}));
+  IntroducedReader reader(bus.choosing({"id:2", "id:3"}));
   reader.take_session(bus);
   Batch batch = reader.subscriber.read(reader.rows);
   CHECK(batch.first == 2);
@@ -164,7 +164,7 @@ TEST_CASE("A symbol is chosen by the date of each record") {
   std::vector<Sequence> expected = InstrumentFeed::sequences_of({1}, 1, 50);
   for (const Sequence n : InstrumentFeed::sequences_of({2}, 51, 100)) expected.push_back(n);
   CHECK(reader.records == expected);
-  InstrumentReader both(bus, bus.choosing({"ESH4", "3"}));
+  InstrumentReader both(bus, bus.choosing({"ESH4", "id:3"}));
   both.until_quiet();
   CHECK(both.records == InstrumentFeed::sequences_of({3, 4}, 1, 100));
 }
@@ -174,12 +174,12 @@ TEST_CASE("A subscriber ends in words where what it is to choose is not there") 
   write_symbols(bus, {{"ESH4", {{20240101, 20240201, "4"}}}});
   std::vector<std::string> instruments = {"NONE"};
   Errc code = Errc::kNotFound;
-  std::string words = "has no symbol NONE";
+  std::string words = "instrument NONE: bus ";
   SECTION("an unknown symbol") {}
   SECTION("a number that is no instrument's") {
-    instruments = {"ESH4", "4294967296"};
+    instruments = {"ESH4", "id:4294967296"};
     code = Errc::kInvalidArgument;
-    words = "instrument 4294967296: ";
+    words = "instrument id:4294967296: ";
   }
   SECTION("records that have no instrument") {
     Schema without_key = schema_of<Signal>();
@@ -210,7 +210,7 @@ TEST_CASE("Names that are none are refused when it is opened") {
   options.instruments = {"ESH4", ""};
   const absl::Status refused = Subscriber::open(options).status();
   CHECK(errc_of(refused) == Errc::kInvalidArgument);
-  CHECK(says(refused, "instruments has an empty name"));
+  CHECK(says(refused, "instruments: the name of an instrument is empty"));
 }
 
 TEST_CASE("Each session is chosen from by its own description and metadata") {
@@ -277,7 +277,7 @@ struct Lapped {
     reader.until_quiet();  // or it has ended
   }
   SubscriberOptions lapped_options(OnGap on_gap) const {
-    SubscriberOptions options = bus.choosing({"2"});
+    SubscriberOptions options = bus.choosing({"id:2"});
     options.on_gap = on_gap;
     return options;
   }
@@ -321,7 +321,7 @@ TEST_CASE("What is missing before the first record is said, since no sequence sh
   InstrumentFeed bus(false);
   bus.start();
   bus.publish(10);
-  InstrumentReader reader(bus, bus.choosing({"2"}));
+  InstrumentReader reader(bus, bus.choosing({"id:2"}));
   reader.until_event(ItemKind::kSession);
   bus.publish(3000);
   reader.until_quiet();
@@ -338,7 +338,7 @@ TEST_CASE(
   InstrumentFeed bus;
   bus.start();
   bus.publish(100);
-  InstrumentReader reader(bus, bus.choosing({"3"}));
+  InstrumentReader reader(bus, bus.choosing({"id:3"}));
   reader.until_record(23);
   CHECK(reader.position() == 23);
   const StoredPosition within = reader.subscriber.position();
@@ -346,12 +346,12 @@ TEST_CASE(
   const StoredPosition at_end = reader.subscriber.position();
   CHECK(at_end.sequence == 100);
 
-  InstrumentReader again(bus, bus.choosing({"3"}, Start::after(within)));
+  InstrumentReader again(bus, bus.choosing({"id:3"}, Start::after(within)));
   again.until_quiet();
   CHECK(again.records == InstrumentFeed::sequences_of({3}, 24, 100));
   CHECK(again.subscriber.counters().first == 24);
 
-  InstrumentReader later(bus, bus.choosing({"3"}, Start::after(at_end)));
+  InstrumentReader later(bus, bus.choosing({"id:3"}, Start::after(at_end)));
   later.until_quiet();
   CHECK(later.records.empty());
   bus.publish(5);
@@ -365,7 +365,7 @@ TEST_CASE("Records of other instruments end no wait before its deadline") {
   InstrumentFeed bus;
   bus.start();
   bus.publish(10);
-  SubscriberOptions options = bus.choosing({"9"});
+  SubscriberOptions options = bus.choosing({"id:9"});
   options.wait = strategy;
   InstrumentReader reader(bus, options);
   reader.until_quiet();
@@ -393,7 +393,7 @@ TEST_CASE("A record of a chosen instrument ends the wait that others did not") {
   InstrumentFeed bus;
   bus.start();
   bus.publish(10);
-  SubscriberOptions options = bus.choosing({"4"});
+  SubscriberOptions options = bus.choosing({"id:4"});
   options.wait = GENERATE(WaitStrategy::kBusy, WaitStrategy::kBackoff, WaitStrategy::kPark);
   InstrumentReader reader(bus, options);
   reader.until_quiet();
@@ -444,7 +444,7 @@ TEST_CASE("A bus that is busy with other instruments holds up no deadline and no
   bus.capacity = 1 << 18;
   bus.start();
   bus.publish(10);
-  SubscriberOptions options = bus.choosing({"9"});
+  SubscriberOptions options = bus.choosing({"id:9"});
   options.wait = GENERATE(WaitStrategy::kBusy, WaitStrategy::kBackoff, WaitStrategy::kPark);
   InstrumentReader reader(bus, options);
   reader.until_quiet();
@@ -478,7 +478,7 @@ TEST_CASE("take_event finds the event behind records of other instruments") {
   InstrumentFeed bus;
   bus.start();
   bus.publish(10);
-  Subscriber subscriber = open_subscriber(bus.choosing({"9"}));
+  Subscriber subscriber = open_subscriber(bus.choosing({"id:9"}));
   std::vector<ItemKind> kinds;
   for (const std::uint64_t hang_ns = far_deadline(); kinds.size() < 2;) {
     REQUIRE(monotonic_ns() < hang_ns);
@@ -493,7 +493,7 @@ TEST_CASE("A descriptor may be waited for once only other instruments are left")
   InstrumentFeed bus;
   bus.start();
   bus.publish(10);
-  InstrumentReader reader(bus, bus.choosing({"4"}));
+  InstrumentReader reader(bus, bus.choosing({"id:4"}));
   const auto fd = reader.subscriber.fd();
   REQUIRE(fd.ok());
   reader.until_quiet();
@@ -515,7 +515,7 @@ TEST_CASE("Of chosen instruments a forked child has nothing, and its parent ever
   InstrumentFeed bus;
   bus.start();
   bus.publish(100);
-  InstrumentReader reader(bus, bus.choosing({"2"}));
+  InstrumentReader reader(bus, bus.choosing({"id:2"}));
   reader.until_record(2);  // the others were read with it
   const StoredPosition position = reader.subscriber.position();
   ChildProcess child([&] {

@@ -141,7 +141,7 @@ TEST_CASE("Records of other instruments make no subscriber ready, and keep no se
   InstrumentFeed bus;
   bus.start();
   bus.publish(3000);
-  loop.follow(bus, bus.choosing({"4"}));
+  loop.follow(bus, bus.choosing({"id:4"}));
   loop.until(0, "caught-up");
   CHECK(loop.records == 600);
   loop.stop_turning();

@@ -410,7 +410,7 @@ typedef struct lapwing_subscriber_options {
   lapwing_position start_position;
   const char *fold;   /* of a state; NULL: the schema's default */
   const char *expect; /* what the records have to be: a description in JSON; NULL: anything */
-  const char *const *instruments; /* symbols, or ids in decimal; NULL: all */
+  const char *const *instruments; /* symbols, also of digits, or numbers as "id:5930"; NULL: all */
   size_t instrument_count;
   int64_t reattach_ns;      /* for how long a bus or publisher is waited for; 0: 30 s */
   int64_t flush_timeout_ns; /* how long the publisher may take for the join; 0: 10 s */

@@ -76,7 +76,7 @@ type SubscriberOptions struct {
 	Behind           time.Duration // likewise
 	Fold             string        // of a state; "": the schema's default
 	Expect           string        // what the records have to be: Schema.Text; "": anything
-	Instruments      []string      // symbols, or ids in decimal; nil: all
+	Instruments      []string      // symbols, also of digits, or numbers as "id:5930"; nil: all
 	Reattach         time.Duration // for how long a bus or publisher is waited for; 0: 30 s
 	FlushTimeout     time.Duration // how long the publisher may take for the join; 0: 10 s
 	StaleAfter       time.Duration // 0: never

@@ -159,12 +159,12 @@ struct SubscriberOptions {
   // kRecordSize, in words that name the first field that differs, where mismatch() does.
   std::optional<Schema> expect = {};
   OnGap on_gap = OnGap::kFill;
-  // Records of these instruments alone; empty: all records. Numbers in decimal, or symbols of the
-  // feed's metadata (Symbols::of_bus), chosen by each record's own time where a symbol stood for
-  // several instruments. A record's instrument is its field instrument_id, or else the first
-  // unsigned number of its key (docs/records.md). Of a state the entries that begin with a record
-  // are chosen, too. At each session the subscriber ends with kInvalidArgument where the records
-  // have no instrument, and with kNotFound where the metadata do not have the symbol.
+  // Records of these instruments alone; empty: all. A text is a symbol of the feed's metadata, also
+  // one of digits; "id:5930" is a number. If a symbol has several instruments, the record's time
+  // decides. The instrument is the field instrument_id, or else the first unsigned number of the
+  // key (docs/records.md). Entries of a state are chosen by the record that they begin with. Each
+  // session ends the subscriber with kInvalidArgument if its records have no instrument, and with
+  // kNotFound, naming the nearest symbols, if the metadata do not have the symbol.
   std::vector<std::string> instruments = {};
   WaitStrategy wait = WaitStrategy::kBackoff;
   // After a clean close, be it before the join: true ends with kClosed, false waits for the next

@@ -9,6 +9,7 @@
 #include "absl/strings/str_split.h"
 #include "lapwing/error.h"
 #include "os/printable.h"
+#include "snapshot/dbn/instrument_name.h"
 
 namespace lapwing {
 namespace {
@@ -64,7 +65,9 @@ absl::StatusOr<ViewQuery> parse_view_query(absl::string_view target) {
   if (query.instrument.size() > kViewInstrumentBytesMax) {
     return wrong(absl::StrCat("instrument has more than ", kViewInstrumentBytesMax, " bytes"));
   }
-  return query;
+  if (query.instrument.empty()) return query;
+  const absl::StatusOr<InstrumentName> name = parse_instrument(query.instrument);
+  return name.ok() ? absl::StatusOr<ViewQuery>(query) : wrong(name.status().message());
 }
 
 }  // namespace lapwing

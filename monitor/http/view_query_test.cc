@@ -23,7 +23,8 @@ TEST_CASE("a query that is none is refused") {
   for (const std::string query :
        {"", "?", "?bus", "?bus=", "?instrument=1", "?bus=es&bus=es", "?bus=es&depth=20",
         "?bus=es&instrument=", "?bus=%", "?bus=%2", "?bus=%g0", "?bus=e%00s", "?bus=es&",
-        "?bus=es&instrument=1&instrument=2"}) {
+        "?bus=es&instrument=1&instrument=2",
+        "?bus=es&instrument=id:", "?bus=es&instrument=id:ES"}) {
     INFO(query);
     CHECK_FALSE(parse_view_query("/v" + query).ok());
   }

@@ -126,12 +126,12 @@ TEST_CASE("A view's book is that of OrderBooks, in the format of `lapwing book`"
   BookBus bus;
   bus.publish(500);
   Screen screen(bus);
-  CHECK(screen.view().want("8"));
+  CHECK(screen.view().want("id:8"));
   const ViewJson message = screen.until_sequence(500);
   CHECK(message["book"] == bus.book_at(500, kTestInstrument));
   CHECK(message["book"]["bids"].size() == kViewDepth);
   CHECK(message["book"]["stale"] == false);
-  CHECK(screen.until_sequence(500, "8")["book"] == bus.book_at(500, 8));
+  CHECK(screen.until_sequence(500, "id:8")["book"] == bus.book_at(500, 8));
   bus.publish(100);
   CHECK(screen.until_sequence(600)["book"] == bus.book_at(600, kTestInstrument));
 }
@@ -172,18 +172,25 @@ TEST_CASE("A message says where the view is, and has all instruments and the las
 
 TEST_CASE("An instrument is found by its symbol, and one that is not there has no book") {
   BookBus bus;
-  write_symbols(bus, {{"ESH4", {{20240101, 20240201, "8"}}}});
+  write_symbols(bus, {{"ESH4", {{20240101, 20240201, "8"}}}, {"8", {{20240101, 20240201, "7"}}}});
   bus.publish(100);
   Screen screen(bus);
   CHECK(screen.view().want("ESH4"));
   CHECK(screen.view().want("NONE"));
-  CHECK(screen.view().want("9"));
+  CHECK(screen.view().want("id:9"));
+  CHECK(screen.view().want("8"));
+  CHECK(screen.view().want("7"));
+  CHECK(screen.view().want("id:8"));
   const ViewJson message = screen.until_sequence(100, "ESH4");
   CHECK(message["book"]["instrument_id"] == 8);
   CHECK(message["book"]["symbol"] == "ESH4");
   CHECK(message["instruments"][1]["symbol"] == "ESH4");
   CHECK(screen.until_sequence(100, "NONE")["book"].is_null());
-  CHECK(screen.until_sequence(100, "9")["book"].is_null());
+  CHECK(screen.until_sequence(100, "id:9")["book"].is_null());
+  // Digits are a symbol, even if there is an instrument of that number.
+  CHECK(screen.until_sequence(100, "7")["book"].is_null());
+  CHECK(screen.until_sequence(100, "8")["book"]["instrument_id"] == 7);
+  CHECK(screen.until_sequence(100, "id:8")["book"]["instrument_id"] == 8);
 }
 
 TEST_CASE("A view joins a busy bus behind its journal, and is lapped without a loss") {
@@ -417,7 +424,7 @@ TEST_CASE("A book that was loaded as a state is that of the records") {
   const auto shown = [&] {
     ViewJson message;
     view.prepare();
-    view.add_to(message, std::to_string(kTestInstrument));
+    view.add_to(message, "id:" + std::to_string(kTestInstrument));
     return message["book"];
   };
   CHECK(shown().is_null());

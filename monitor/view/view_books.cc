@@ -4,9 +4,9 @@
 #include <cstring>
 #include <utility>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "lapwing/error.h"
+#include "snapshot/dbn/instrument_name.h"
 
 namespace lapwing {
 namespace {
@@ -120,13 +120,12 @@ const OrderBook* ViewBooks::busiest() {
 const OrderBook* ViewBooks::find(const std::string& instrument) {
   if (books_.loading()) return nullptr;
   if (instrument.empty()) return busiest();
-  std::uint32_t number = 0;
-  if (!absl::SimpleAtoi(instrument, &number)) {
-    return books_.find_book(format_.symbols(), instrument);
-  }
+  const absl::StatusOr<InstrumentName> name = parse_instrument(instrument);
+  if (!name.ok()) return nullptr;
+  if (name->is_symbol()) return books_.find_book(format_.symbols(), instrument);
   const OrderBook* most = nullptr;
   for (const OrderBook* book : books_.books()) {
-    if (book->instrument_id() != number) continue;
+    if (book->instrument_id() != *name->number) continue;
     if (most == nullptr || changes(*book) > changes(*most)) most = book;
   }
   return most;

@@ -279,7 +279,12 @@ export class BusView {
   show_view() {
     const {view} = this;
     const sentence = view_sentence(this.stream, view, performance.now() - this.view_arrived_ms);
-    set_text(this.view_status, sentence.text);
+    const is_unknown = !sentence.is_old && this.instrument !== null && !view?.book &&
+        view?.instruments?.length > 0;
+    set_text(
+        this.view_status,
+        is_unknown ? `This bus has no instrument ${this.instrument}. A number is id:N.` :
+                     sentence.text);
     set_class(this.view_status, sentence.is_bad ? "view_status bad" : "view_status");
     this.market.classList.toggle("old", sentence.is_old && view !== null);
     if (!view || view === this.shown) return;
@@ -301,7 +306,7 @@ export class BusView {
     const wanted =
         instruments.map(({instrument_id: id,
                           symbol,
-                          stale}) => [String(id), `${symbol ?? id}${stale ? " (stale)" : ""}`]);
+                          stale}) => [`id:${id}`, `${symbol ?? id}${stale ? " (stale)" : ""}`]);
     const options = [...this.choice.options].map(option => [option.value, option.text]);
     if (JSON.stringify(wanted) !== JSON.stringify(options)) {
       this.choice.replaceChildren(...wanted.map(([id, text]) => {
@@ -310,10 +315,10 @@ export class BusView {
         return option;
       }));
     }
-    const id = String(view.book?.instrument_id ?? this.instrument ?? "");
+    const id = view.book ? `id:${view.book.instrument_id}` : this.instrument ?? "";
     if (this.choice.value !== id && document.activeElement !== this.choice) this.choice.value = id;
     this.choice.hidden = instruments.length === 0;
-    const shown = instruments.find(instrument => String(instrument.instrument_id) === id);
+    const shown = instruments.find(instrument => `id:${instrument.instrument_id}` === id);
     const more = view.instruments_total > instruments.length ?
         ` (${count_text(view.instruments_total)} instruments)` :
         "";

@@ -98,7 +98,7 @@ function show_verdict(reading) {
   at("problems").replaceChildren(...items);
 }
 
-// "#buses", "#events", "#channels", "#bus=DIRECTORY" or "#bus=DIRECTORY&instrument=ID".
+// "#buses", "#events", "#channels", "#bus=DIRECTORY" or "#bus=DIRECTORY&instrument=id:N".
 function view_of(hash) {
   if (hash === "events") return new EventsView(changed);
   if (hash === "channels") return new ChannelsView();

@@ -73,7 +73,7 @@ TEST_CASE("A checkpointer has a fold's name or a fold, not both") {
 TEST_CASE("A checkpointer takes no chosen instruments: a checkpoint is of the whole bus") {
   const ClosedBus bus(100);
   CheckpointerOptions options = options_of(bus);
-  options.subscriber.instruments = {"7"};
+  options.subscriber.instruments = {"id:7"};
   const absl::Status refused = Checkpointer::open(std::move(options)).status();
   CHECK(errc_of(refused) == Errc::kInvalidArgument);
   CHECK(std::string(refused.message()).find("subscriber.instruments is given") == 0);

@@ -295,7 +295,7 @@ TEST_CASE("Of chosen instruments their records alone are conflated") {
   InstrumentFeed bus;
   bus.start();
   bus.publish(100);
-  ColumnReader columns(bus, bus.choosing({"2", "4"}));
+  ColumnReader columns(bus, bus.choosing({"id:2", "id:4"}));
   REQUIRE(columns.next(10).event->kind == ItemKind::kSession);
   CHECK(columns.lines(columns.next(10)) == Lines{"97+19", "99+19"});
   REQUIRE(columns.next(10).event->kind == ItemKind::kCaughtUp);

@@ -83,7 +83,7 @@ class WhatItShows(harness.BusTest):
         self.publish()
         text = self.run_to_end("text", "book", "--instrument", "SYN1", "--depth", 5)
         self.assertIn(f"SYN1 (1)  publisher 60000  at {RECORDS}  ", text.out())
-        shown = self.run_to_end("json", "book", "--instrument", 1, "--depth", 5, "--json")
+        shown = self.run_to_end("json", "book", "--instrument", "id:1", "--depth", 5, "--json")
         [book] = lines_of_json(shown)
         bids, asks = sides(text.out())
         self.assertEqual(len(bids), 5)
@@ -117,7 +117,7 @@ class WhatItShows(harness.BusTest):
         self.assertEqual([name for name in header if name not in fields],
                          ["seq", "symbol", "last_seq", "settled", "stale", "lost_through",
                           "misfits", "book_orders", "bid_levels", "ask_levels", "level", "orders"])
-        [book] = lines_of_json(self.run_to_end("json", "book", "--json", "--instrument", 1))
+        [book] = lines_of_json(self.run_to_end("json", "book", "--json", "--instrument", "id:1"))
         tail = self.run_to_end("tail", "tail", "--from", f"seq:{book['last_seq']}", "--count", 1,
                                "--format", "json")
         [record] = [line for line in lines_of_json(tail) if "action" in line]
@@ -138,13 +138,13 @@ class WhatItShows(harness.BusTest):
     def test_within_an_event_it_says_so_and_only_where_it_was_asked_for(self):
         self.publish()
         wanted = ",".join(map(str, range(1000, 1100)))
-        shown = self.run_to_end("json", "book", "--at", wanted, "--json", "--instrument", 1)
+        shown = self.run_to_end("json", "book", "--at", wanted, "--json", "--instrument", "id:1")
         books = {book["seq"]: book for book in lines_of_json(shown)}
         self.assertEqual(sorted(books), list(range(1000, 1100)))
         inside = next(n for n, book in books.items() if not book["settled"])
         outside = next(n for n, book in books.items() if book["settled"])
         for n, expected in ((inside, True), (outside, False)):
-            text = self.run_to_end("text", "book", "--at", n, "--instrument", 1).out()
+            text = self.run_to_end("text", "book", "--at", n, "--instrument", "id:1").out()
             self.assertEqual("INSIDE AN EVENT" in text, expected, text)
 
     def test_many_books_are_a_list_of_their_best_prices(self):
@@ -174,7 +174,12 @@ class WhatItShows(harness.BusTest):
         later = self.run_to_end("later", "book", "--at", RECORDS + 1, expect=1)
         self.assertIn(f"--at {RECORDS + 1}: the last record is {RECORDS}", later.err())
         unknown = self.run_to_end("unknown", "book", "--instrument", "NONE", expect=1)
-        self.assertIn("no book of NONE", unknown.err())
+        self.assertIn("--instrument NONE: bus ", unknown.err())
+        self.assertIn("Give one of its symbols, or the instrument's number as id:N", unknown.err())
+        number = self.run_to_end("number", "book", "--instrument", "id:999", expect=1)
+        self.assertIn("no book of id:999", number.err())
+        wrong = self.run_to_end("wrong", "book", "--instrument", "id:x", expect=2)
+        self.assertIn("id:x is not an instrument", wrong.err())
         self.run_to_end("usage", "book", "--at", 0, expect=2)
         self.run_to_end("usage", "book", "--depth", -1, expect=2)
 
@@ -290,7 +295,7 @@ class Live(harness.BusTest):
 
     def test_following_it_waits_for_what_was_asked_for_and_shows_nothing_else(self):
         wanted = [RECORDS // 4, RECORDS // 2]
-        follower = self.start("follow", "book", "--follow", "--json", "--instrument", 1, "--at",
+        follower = self.start("follow", "book", "--follow", "--json", "--instrument", "id:1", "--at",
                               ",".join(map(str, wanted)))
         self.run_to_end("publish", "publish", "--source", FLOW, "--pace", RECORDS // 2, "--await",
                         1)

@@ -88,8 +88,8 @@ class AConflatedTail(harness.BusTest):
     def test_of_one_instrument_counts_that_instrument_alone(self):
         self.run_to_end("publish", "publish", "--source",
                         f"synthetic:records={RECORDS},instruments=5,seed=3")
-        every = self.tail("every", "--instrument", 2, form="none")
-        screen = self.tail("screen", "--instrument", 2, "--conflate", "1d")
+        every = self.tail("every", "--instrument", "id:2", form="none")
+        screen = self.tail("screen", "--instrument", "id:2", "--conflate", "1d")
         for tail in (every, screen):
             self.assertEqual(tail.wait(), 0, tail.err())
         shown, _, summary = self.lines(screen)

@@ -66,7 +66,7 @@ class StampedRecords(SignalsTest):
 
     def test_latency_is_of_the_records_that_are_shown(self):
         self.publish("stamped")
-        self.assertNotIn("not_measured", self.latencies("--instrument", "1"))
+        self.assertNotIn("not_measured", self.latencies("--instrument", "id:1"))
         self.assertNotIn("not_measured", self.latencies("--count", RECORDS - 1))
 
     def test_what_is_not_measured_is_not_0(self):
@@ -130,11 +130,11 @@ class DescribedRecords(SignalsTest):
     def test_the_key_is_that_of_the_description(self):
         rows = self.rows("--conflate", "10s")
         self.assertEqual({row["instrument"] for row in rows}, {0, 1, 2})
-        self.assertEqual({row["instrument"] for row in self.rows("--instrument", "2")}, {2})
+        self.assertEqual({row["instrument"] for row in self.rows("--instrument", "id:2")}, {2})
         self.run_to_end("checkpoint", "checkpoint", "--fold", "latest", "--until-closed")
-        state = self.run_to_end("state", "state", "--key", "1", "--json").out()
+        state = self.run_to_end("state", "state", "--key", "id:1", "--json").out()
         self.assertEqual(json.loads(state.splitlines()[-1])["fair_value"], RECORDS - 2 + 0.25)
-        refused = self.run_to_end("refused", "state", "--key", "4294967296", expect=2)
+        refused = self.run_to_end("refused", "state", "--key", "id:4294967296", expect=2)
         self.assertIn("instrument, is a number of 4 bytes", refused.err())
 
     def test_info_shows_every_field(self):

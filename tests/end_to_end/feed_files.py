@@ -15,6 +15,7 @@ HEADER = struct.Struct("<BBHIQ")  # RecordHeader, 16 bytes
 DEFINITION_BYTES = 520  # InstrumentDefMsg of version 3; no bus carries it
 LENGTH_UNIT = 4
 RTYPE_TRADE, RTYPE_MBP1, RTYPE_DEFINITION = 0x00, 0x01, 0x13
+RTYPE_MAPPING, RTYPE_SYSTEM = 0x16, 0x17
 SCHEMA_IDS = {"mbo": 0, "mbp-1": 1, "trades": 4, "definition": 9, "mixed": 0xFFFF}
 SYMBOLS = ("AAA", "BBB", "CCC")  # their instruments are 1, 2 and 3
 PUBLISHERS = 2
@@ -30,8 +31,11 @@ MBO_TS_EVENT_AT, MBO_TS_RECV_AT = 8, 40
 RECORDS = {"trades": 20_000, "mbp-1": 200_000, "definition": 2}
 
 
-def metadata(schema):
-    """From the letters DBN to the first record."""
+def metadata(schema, mappings=None, symbols=SYMBOLS):
+    """From the letters DBN to the first record. `mappings` is {symbol: instrument}."""
+    if mappings is None:
+        mappings = {symbol: instrument for instrument, symbol in enumerate(SYMBOLS, 1)}
+
     def text(value, field_bytes=71):
         return value.encode().ljust(field_bytes, b"\0")
 
@@ -40,9 +44,9 @@ def metadata(schema):
 
     fields = text("XTST.FEED", 16)
     fields += struct.pack("<HQQQBBBH", SCHEMA_IDS[schema], START_NS, UNDEFINED, 0, 1, 0, 0, 71)
-    fields += bytes(53) + struct.pack("<I", 0) + texts(SYMBOLS) + texts(()) + texts(())
-    fields += struct.pack("<I", len(SYMBOLS))
-    for instrument, symbol in enumerate(SYMBOLS, 1):
+    fields += bytes(53) + struct.pack("<I", 0) + texts(symbols) + texts(()) + texts(())
+    fields += struct.pack("<I", len(mappings))
+    for symbol, instrument in mappings.items():
         fields += text(symbol) + struct.pack("<III", 1, 20240101, 20250101) + text(str(instrument))
     fields += bytes(-len(fields) % 8)
     return b"DBN\x03" + struct.pack("<I", len(fields)) + fields
@@ -55,6 +59,25 @@ def trade(number, layout=TRADE, rtype=RTYPE_TRADE, *level):
     return layout.pack(layout.size // LENGTH_UNIT, rtype, 1 + number // len(SYMBOLS) % PUBLISHERS,
                        1 + number % len(SYMBOLS), time_ns, price, 1 + number % 17, b"T",
                        b"AB"[number % 2:][:1], LAST, 0, time_ns + 1000, 500, number, *level)
+
+
+def trade_of(instrument, number=0):
+    """Such a record of that instrument."""
+    record = bytearray(trade(number))
+    struct.pack_into("<I", record, 4, instrument)
+    return bytes(record)
+
+
+def mapping(symbol, instrument, time_ns=START_NS):
+    """SymbolMappingMsg of version 3: the gateway's word for a subscription, without dates."""
+    header = HEADER.pack(176 // LENGTH_UNIT, RTYPE_MAPPING, 0, instrument, time_ns)
+    text = b"\xff" + symbol.encode().ljust(71, b"\0")
+    return header + text + text + struct.pack("<QQ", UNDEFINED, UNDEFINED)
+
+
+def news():
+    """SystemMsg of version 3: a heartbeat."""
+    return HEADER.pack(320 // LENGTH_UNIT, RTYPE_SYSTEM, 0, 0, START_NS) + b"Heartbeat".ljust(304, b"\0")
 
 
 def mbp1(number):

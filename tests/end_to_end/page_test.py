@@ -242,7 +242,7 @@ class Views(PageTest):
 
     def assert_book(self, bus, sequence, shown):
         done = self.run_to_end(f"book-{sequence}", "book", "--bus", bus, "--json", "--depth", DEPTH,
-                               "--at", sequence, "--instrument", shown["instrument"])
+                               "--at", sequence, "--instrument", f'id:{shown["instrument"]}')
         book = json.loads(done.out())
         self.assertEqual(book["seq"], sequence)
         depth = []

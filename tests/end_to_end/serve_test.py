@@ -202,7 +202,7 @@ class Views(ServeTest):
     def book_at(self, bus, sequence, instrument):
         """What `lapwing book` says of it."""
         said = self.run_to_end("book", "book", "--bus", bus, "--json", "--at", sequence, "--depth",
-                               20, "--instrument", instrument).out()
+                               20, "--instrument", f"id:{instrument}").out()
         book = json.loads(said)
         del book["digest"]
         return book
@@ -230,7 +230,7 @@ class Views(ServeTest):
         found = self.until_message(stream, lambda message: message["instruments_total"] > 1)
         ids = [line["instrument_id"] for line in found["instruments"]]
         other = next(one for one in ids if one != found["book"]["instrument_id"])
-        message = self.view(bus, instrument=other).read()
+        message = self.view(bus, instrument=f"id:{other}").read()
         self.assertEqual(message["book"],
                          self.book_at(bus, message["sequence"], other))
         self.assertEqual({trade["instrument_id"] for trade in message["trades"]} - {other}, set())
@@ -301,7 +301,7 @@ class Views(ServeTest):
         bus, _ = self.publish("es")
         server = self.serve("--bus", bus)
         self.ready()
-        clients = [self.view("es"), self.view(bus), self.view("es", instrument=1)]
+        clients = [self.view("es"), self.view(bus), self.view("es", instrument="id:1")]
         for client in clients:
             client.read()
         names = [pathlib.Path(task, "comm").read_text().strip()

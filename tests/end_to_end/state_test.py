@@ -74,17 +74,20 @@ class State(harness.BusTest):
         about, *entries = self.lines("--entries")
         self.assertEqual(len(entries), about["entries"])
         order = next(entry for entry in entries if entry["action"] == "A")
-        key = f"{order['instrument_id']}/{order['order_id']}"
+        key = f"id:{order['instrument_id']}/{order['order_id']}"
         self.assertEqual(self.lines("--key", key), [order])
         text = self.run_to_end("one", "state", "--key", key).out()
         self.assertIn(f"order_id={order['order_id']}", text)
         of_instrument = [entry for entry in entries
                          if entry["instrument_id"] == order["instrument_id"]]
-        self.assertEqual(self.lines("--key", order["instrument_id"]), of_instrument)
+        self.assertEqual(self.lines("--key", f"id:{order['instrument_id']}"), of_instrument)
         self.assertEqual(self.lines("--entries", "--limit", 3)[1:], entries[:3])
-        unknown = f"{order['instrument_id']}/18446744073709551615"
+        unknown = f"id:{order['instrument_id']}/18446744073709551615"
         self.assertIn("has no entry", self.refused(1, "--key", unknown))
-        self.assertIn("has no entry", self.refused(1, "--key", 4_000_000_000))
+        self.assertIn("has no entry", self.refused(1, "--key", "id:4000000000"))
+        # Digits are a symbol, never a number.
+        self.assertIn("--key 1: bus ", self.refused(1, "--key", 1))
+        self.assertIn("id: must be followed by a whole number", self.refused(USAGE, "--key", "id:x"))
 
     def test_a_symbol_is_the_instrument_that_the_feeds_metadata_names(self):
         self.publish(source=f"synthetic:records={RECORDS},instruments=3")
@@ -94,12 +97,14 @@ class State(harness.BusTest):
         self.assertEqual(len(ids), 3)
         for number in ids:
             of_symbol = self.lines("--key", f"SYN{number}")
-            self.assertEqual(of_symbol, self.lines("--key", number))
+            self.assertEqual(of_symbol, self.lines("--key", f"id:{number}"))
             self.assertEqual({entry["instrument_id"] for entry in of_symbol}, {number})
         order = next(entry for entry in entries if entry["action"] == "A")
         key = f"SYN{order['instrument_id']}/{order['order_id']}"
         self.assertEqual(self.lines("--key", key), [order])
-        self.assertIn("has no symbol SYN", self.refused(1, "--key", "SYN"))
+        self.assertIn("--key SYN: ", self.refused(1, "--key", "SYN"))
+        self.assertIn("has no such symbol; its 3 symbols are SYN1, SYN2 and SYN3",
+                      self.refused(1, "--key", "SYN"))
 
     def test_a_key_of_a_kv16_bus_gives_its_pair(self):
         # Of which the first key is 0.
@@ -113,6 +118,7 @@ class State(harness.BusTest):
             text = self.run_to_end("one", "state", "--key", pair["key"]).out()
             self.assertEqual(text, f"key={pair['key']} value={pair['value']}\n")
         self.assertEqual((pairs[0]["key"], pairs[0]["value"]), (0, 6))
+        self.assertEqual(self.lines("--key", f"id:{pairs[1]['key']}"), [pairs[1]])
         self.assertIn("has no entry 1", self.refused(1, "--key", 1))
         self.assertIn("is a number", self.refused(USAGE, "--key", "ESH4"))
         self.assertIn("is a number", self.refused(USAGE, "--key", -1))
@@ -122,11 +128,11 @@ class State(harness.BusTest):
         self.checkpoint()
         for arguments in (["--fold", "nonsense"], ["--limit", "-1"], ["--limit", "x"],
                           ["--at", "x"], ["--at", "0"],
-                          ["--key", "1", "--entries"], ["--key", "1/x"], ["--no-such-option"]):
+                          ["--key", "1", "--entries"], ["--key", "id:1/x"], ["--no-such-option"]):
             with self.subTest(arguments=arguments):
                 self.refused(USAGE, *arguments)
         self.checkpoint("latest")
-        self.refused(USAGE, "--fold", "latest", "--key", "1/2")
+        self.refused(USAGE, "--fold", "latest", "--key", "id:1/2")
         process = harness.ProgramTest.start(self, "bare", "state")
         self.assertEqual(process.wait(), USAGE)
 

@@ -36,8 +36,8 @@ export interface SubscriberOptions {
   fold?: string;
   /** What the records have to be. Default: anything. */
   expect?: Schema | string;
-  /** Symbols, or ids in decimal. Default: all. */
-  instruments?: readonly string[];
+  /** Symbols as strings, also of digits ('005930'); numbers as integers, or as 'id:5930'. Default: all. */
+  instruments?: readonly (string | number | bigint)[];
   /** A clean close is the end: an iteration ends, a read fails with closed. */
   endAtClose?: boolean;
   /** For how long a bus or publisher is waited for. Default: 30 s. */
@@ -74,10 +74,17 @@ const WAIT = {
 const CONFLATE_MS = 250;
 const ITEM_ROWS = 4096;
 
+function instrumentName(instrument: string | number | bigint): string {
+  if (typeof instrument === 'string') return instrument;
+  const isNumber = typeof instrument === 'bigint' || Number.isSafeInteger(instrument);
+  if (isNumber && instrument >= 0) return `id:${instrument}`;
+  throw new TypeError(`instruments: ${String(instrument)} is not a symbol or a whole number`);
+}
+
 function encoded(options: SubscriberOptions): Struct {
   const { start = 'live', conflate, expect, instruments } = options;
   const conflation = typeof conflate === 'object' ? conflate : {};
-  const list = instruments && stringList(instruments);
+  const list = instruments && stringList(instruments.map(instrumentName));
   const struct = new Struct(layouts.lapwing_subscriber_options).set({
     flags:
       (options.endAtClose ? constants.SUBSCRIBER_END_AT_CLOSE : 0) |

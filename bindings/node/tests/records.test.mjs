@@ -50,6 +50,29 @@ test('A struct of one\'s own is described by its bus: names, types, units, roles
   subscriber.destroy();
 });
 
+test('An instrument is a symbol as a string, or a number', async (t) => {
+  const directory = join(folder(t), 'bus');
+  const publisher = await publisherOf(t, directory, { recordBytes: undefined, description });
+  const schema = Schema.of(directory);
+  for (let n = 0; n < 6; ++n) publisher.tryPublish(schema.encode({ ...signal, instrument: n % 3 }));
+  for (const one of [2, 2n, 'id:2']) {
+    const subscriber = Subscriber.open({ directory, start: 'oldest', instruments: [one] });
+    const batch = new Batch({ rows: 8, rowBytes: 48, sequences: true });
+    do await subscriber.read(batch, wait);
+    while (batch.kind !== 'records');
+    assert.deepEqual([...schema.column(batch, 'instrument')], [2, 2]);
+    subscriber.destroy();
+  }
+  for (const symbol of ['2', '005930']) {
+    const subscriber = Subscriber.open({ directory, start: 'oldest', instruments: [symbol] });
+    await assert.rejects(subscriber.read(new Batch({ rows: 1 }), wait), { code: 'not-found' });
+    subscriber.destroy();
+  }
+  for (const wrong of [-1, 1.5, 2 ** 60, null, {}]) {
+    assert.throws(() => Subscriber.open({ directory, instruments: [wrong] }), TypeError);
+  }
+});
+
 test('Records of another description than the expected one end a subscriber', async (t) => {
   const directory = join(folder(t), 'bus');
   await publisherOf(t, directory, { recordBytes: undefined, description });

@@ -169,6 +169,30 @@ def test_instruments_leave_rows_out_and_name_the_sequences(bus):
     assert all(each.is_sparse for each in records)
 
 
+@pytest.mark.parametrize("one", [1, np.uint32(1), "id:1"])
+def test_a_number_is_an_int_or_has_its_prefix(bus, one):
+    with follower(bus, instruments=[one]) as subscriber:
+        records = [item for item in subscriber if isinstance(item, lapwing.Records)]
+    assert sum(len(each) for each in records) == 25
+
+
+@pytest.mark.parametrize("name", ["ESH4", "1", "005930"])
+def test_a_str_is_a_symbol_also_of_digits(bus, name):
+    with follower(bus, instruments=[name]) as subscriber, pytest.raises(lapwing.Error) as raised:
+        list(subscriber)
+    assert raised.value.name == "not-found"
+    assert f"instrument {name}: " in raised.value.message
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error"),
+    [("ESH4", TypeError), (b"1", TypeError), ([1.5], TypeError), ([None], TypeError), ([-1], ValueError)],
+)
+def test_what_is_not_a_list_of_instruments_is_refused(bus, wrong, error):
+    with pytest.raises(error):
+        follower(bus, instruments=wrong)
+
+
 def test_conflated_rows_say_how_many_they_stand_for(bus):
     with follower(bus, conflate=True, conflate_interval=0.01) as subscriber:
         records = [item for item in subscriber if isinstance(item, lapwing.Records)]

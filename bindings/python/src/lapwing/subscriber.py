@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import AsyncIterator, Collection, Iterator
 from dataclasses import dataclass
+from operator import index
 from typing import Any, Literal
 
 import numpy as np
@@ -73,6 +74,20 @@ class Start:
             return otherwise
 
 
+def _instrument_names(instruments: Collection[str | int]) -> list[str]:
+    if isinstance(instruments, (str, bytes)):
+        raise TypeError(f"instruments is {instruments!r}; give a list, as [{instruments!r}]")
+    names = []
+    for instrument in instruments:
+        if isinstance(instrument, str):
+            names.append(instrument)
+        elif (number := index(instrument)) >= 0:
+            names.append(f"id:{number}")
+        else:
+            raise ValueError(f"instruments: {number} is negative; give a symbol, or a number from 0")
+    return names
+
+
 class Subscriber(Handle[_native.Subscriber]):
     """Iterating yields Records, State and Events in their order, and ends when the bus is closed.
 
@@ -109,7 +124,8 @@ class Subscriber(Handle[_native.Subscriber]):
         on_gap             "fill": read it from the journal; "skip": go on in the ring; "stop": end;
                            "snapshot": go on with the newest checkpoint's state
         wait               "busy" spins, "backoff" spins, yields and sleeps, "park" sleeps at once
-        instruments        symbols or ids; empty: all
+        instruments        symbols as str, also of digits ("005930"); numbers as int, or as
+                           "id:5930"; empty: all
         expect             what the records have to be; empty: anything
         reattach           for how long a bus or publisher is waited for; None: 30 s
         flush_timeout      how long the publisher may take for the join; None: 10 s
@@ -135,7 +151,7 @@ class Subscriber(Handle[_native.Subscriber]):
             wait=number_of("wait", wait, WAIT),
             fold=fold,
             expect=expect.text if isinstance(expect, Schema) else expect,
-            instruments=[str(instrument) for instrument in instruments],
+            instruments=_instrument_names(instruments),
             reattach_ns=duration_ns(reattach),
             flush_timeout_ns=duration_ns(flush_timeout),
             stale_after_ns=duration_ns(stale_after),

@@ -91,7 +91,7 @@ pub struct SubscriberOptions {
     pub fold: String,
     /// What the records have to be: a description in JSON. Empty: anything.
     pub expect: String,
-    /// Symbols, or ids in decimal; empty: all.
+    /// Symbols, also of digits (`005930`), or numbers as `id:5930`; empty: all.
     pub instruments: Vec<String>,
     /// For how long a bus or publisher is waited for; zero: 30 s.
     pub reattach: Duration,
