@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <cstdlib>
 #include <utility>
 
@@ -38,9 +39,11 @@ std::string price_text(std::int64_t price) {
   return text;
 }
 
-// The shortest digits that are this number and no other.
+// The shortest digits that are this number and no other; nan, inf and -inf. The sign of a NaN has no
+// meaning.
 template <typename Float>
 std::string float_text(Float value) {
+  if (std::isnan(value)) return "nan";
   std::array<char, 64> digits;
   const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
   return std::string(digits.data(), end);
@@ -123,7 +126,8 @@ struct Json {
     const std::string* const name = name_of(field, static_cast<std::uint64_t>(value));
     return name == nullptr ? Value(value) : Value(*name);
   }
-  // As the digits of the shorter type say it, and not those of the nearest double.
+  // As the digits of the shorter type say it, and not those of the nearest double. JSON has no number
+  // that is not finite: those are printed as null.
   Value operator()(float value) const { return std::strtod(float_text(value).c_str(), nullptr); }
   Value operator()(double value) const { return value; }
   Value operator()(char value) const { return json_letters({&value, 1}); }
@@ -137,12 +141,15 @@ std::string quoted(std::string text) {
   return absl::StrCat("\"", absl::StrReplaceAll(text, {{"\"", "\"\""}}), "\"");
 }
 
-// Letters as in text, the rest as in JSON.
+// Letters, and numbers that are not finite, as in text; the rest as in JSON.
 std::string csv_text(const Field& field, Bytes record) {
   if (field.type == FieldType::kChar || field.type == FieldType::kText) {
     return quoted(visit_field(field, record, Reading{field}));
   }
   const nlohmann::ordered_json value = visit_field(field, record, Json{field});
+  if (value.is_number_float() && !std::isfinite(value.get<double>())) {
+    return visit_field(field, record, Reading{field});
+  }
   return quoted(value.is_string() ? value.get<std::string>() : value.dump());
 }
 

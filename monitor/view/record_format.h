@@ -33,9 +33,10 @@ class RecordFormat {
   std::string text(Sequence n, std::span<const std::byte> record) const;
   std::string text(std::span<const std::byte> record) const;
   // Prices, times and flags as numbers, as they are in the record; a value that has a name by that.
-  // Letters as they are, if they are ASCII.
+  // Letters as they are, if they are ASCII. A float that is not finite is null.
   nlohmann::ordered_json json(Sequence n, std::span<const std::byte> record) const;
-  // Columns of a header, or of a row: the number, then the fields as in json(), letters as in text().
+  // Columns of a header, or of a row: the number, then the fields as in json(), letters and
+  // floats that are not finite as in text().
   std::string csv_header() const;
   std::string csv(Sequence n, std::span<const std::byte> record) const;
 
