@@ -67,7 +67,9 @@ struct Rotation {
   std::uint64_t bytes = 0;
   // At each multiple of `every` in UTC, by the records' time (ts_recv, of bars ts_event, otherwise
   // the field of the role kTime). So the same records make the same files, live or read from the
-  // journal a day later. Records without a time are refused. 0: not by time.
+  // journal a day later. Schemas without a time are refused. A record whose time is undefined (0, or
+  // from 2^63 - 1 on) or far from the file's goes to the open file; the 16th far record in a row
+  // begins a file (docs/formats.md). 0: not by time.
   std::chrono::nanoseconds every = {};
 
   bool on() const { return bytes != 0 || every.count() != 0; }

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <limits>
 #include <span>
 #include <string>
 #include <thread>
@@ -25,6 +26,9 @@
 
 namespace lapwing {
 namespace {
+
+// Nothing from here on is a time.
+constexpr auto kTimeMax = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
 
 std::unique_ptr<Feed> open_dbn(const std::string& path, const FeedOptions& options = {}) {
   auto feed = open_feed("dbn:" + path, options);
@@ -497,10 +501,14 @@ TEST_CASE("A record's pacing time is ts_recv, else ts_event, else none") {
   dbn::MboMsg record = mbo_record(5);
   const auto time = [&] { return clock.pacing_time_ns(std::as_bytes(std::span(&record, 1))); };
   CHECK(time() == 5'001);
-  record.ts_recv = GENERATE(std::uint64_t{0}, dbn::kUndefTimestamp);
+  const std::uint64_t none =
+      GENERATE(std::uint64_t{0}, kTimeMax, kTimeMax + 1, dbn::kUndefTimestamp);  // + 1: NaT
+  record.ts_recv = none;
   CHECK(time() == 5'000);
-  record.hd.ts_event = dbn::kUndefTimestamp;
+  record.hd.ts_event = none;
   CHECK(time() == 0);
+  record.ts_recv = kTimeMax - 1;
+  CHECK(time() == kTimeMax - 1);
 }
 
 TEST_CASE("What is no source is refused with the forms there are") {

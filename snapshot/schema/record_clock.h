@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <optional>
 #include <span>
 
@@ -15,6 +16,13 @@
 #include "snapshot/schema/field_reader.h"
 
 namespace lapwing {
+
+// Whether a value is a time, in ns since 1970. Programs write 0, 2^63 - 1, 2^63 (NaT of pandas) and
+// 2^64 - 1 for "no time"; nothing from 2^63 - 1 on (year 2262) is one.
+constexpr bool is_time(std::uint64_t time_ns) {
+  return time_ns != 0 &&
+         time_ns < static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+}
 
 class RecordClock {
  public:
@@ -29,16 +37,15 @@ class RecordClock {
   }
 
   bool has_time() const { return time_.has_value(); }
-  // Of the record, UTC ns; kUndefTimestamp: it has none.
+  // Of the record, UTC ns; kUndefTimestamp: it has none, or what it has is not a time.
   std::uint64_t time_ns(std::span<const std::byte> record) const {
-    return time_ ? load_at<std::uint64_t>(record, *time_) : dbn::kUndefTimestamp;
+    return time_ ? time_at(record, *time_) : dbn::kUndefTimestamp;
   }
   // What it is paced by: its time, else DBN's ts_event, else 0.
   std::uint64_t pacing_time_ns(std::span<const std::byte> record) const {
     const std::uint64_t time = time_ns(record);
-    if (time != 0 && time != dbn::kUndefTimestamp) return time;
-    const std::uint64_t event =
-        event_ ? load_at<std::uint64_t>(record, *event_) : dbn::kUndefTimestamp;
+    if (time != dbn::kUndefTimestamp) return time;
+    const std::uint64_t event = event_ ? time_at(record, *event_) : dbn::kUndefTimestamp;
     return event != dbn::kUndefTimestamp ? event : 0;
   }
 
@@ -53,6 +60,10 @@ class RecordClock {
   }
 
  private:
+  static std::uint64_t time_at(std::span<const std::byte> record, std::uint32_t offset) {
+    const auto time = load_at<std::uint64_t>(record, offset);
+    return is_time(time) ? time : dbn::kUndefTimestamp;
+  }
   static std::optional<std::uint32_t> at(const Field* field) {
     const bool is_time = field != nullptr && field->type == FieldType::kUInt64;
     return is_time ? std::optional(field->offset) : std::nullopt;

@@ -77,7 +77,7 @@ absl::Status RecordingFiles::record(const RecordBatch& batch) {
   if (absl::Status chosen = choose_format(batch); !chosen.ok()) return chosen;
   if (absl::Status fits = format_->check(batch); !fits.ok()) return fits;
   if (writer_ == nullptr) {
-    absl::Status opened = open(format_->clock().time_ns(batch.records));
+    absl::Status opened = open(began_with(format_->clock().time_ns(batch.records)));
     if (!opened.ok()) return opened;
   }
   if (options_.rotation.on()) return record_in_parts(batch);
@@ -138,8 +138,10 @@ absl::Status RecordingFiles::record_in_parts(const RecordBatch& batch) {
   for (std::size_t at = 0; at < batch.records.size(); at += record_bytes, ++before.sequence) {
     const auto record = batch.records.subspan(at, record_bytes);
     const std::uint64_t time_ns = format_->clock().time_ns(record);
-    if (rotation_due(time_ns)) {
-      if (absl::Status rotated = rotate(before, time_ns); !rotated.ok()) return rotated;
+    const bool is_over = has_records_ && period_is_over(time_ns);
+    if (rotation_due(is_over)) {
+      const std::uint64_t began_ns = is_over ? time_ns : began_with(time_ns);
+      if (absl::Status rotated = rotate(before, began_ns); !rotated.ok()) return rotated;
     }
     if (absl::Status written = writer_->write(record); !written.ok()) return written;
     ++records_;
@@ -149,12 +151,46 @@ absl::Status RecordingFiles::record_in_parts(const RecordBatch& batch) {
   return absl::OkStatus();
 }
 
-bool RecordingFiles::rotation_due(std::uint64_t time_ns) const {
+bool RecordingFiles::rotation_due(bool period_is_over) const {
   if (!has_records_) return false;
   if (event_records_ > 0 && event_records_ < kEventRecordsMax) return false;
   const Rotation& rotation = options_.rotation;
   if (rotation.bytes != 0 && writer_->bytes() >= rotation.bytes) return true;
-  return is_over(rotation, at_.began_ns, time_ns);
+  return period_is_over;
+}
+
+// Whether a record of that time begins a file. Called once for each record: it counts far ones.
+bool RecordingFiles::period_is_over(std::uint64_t time_ns) {
+  if (!periods_.on()) return false;
+  switch (periods_.judge(at_.began_ns, time_ns)) {
+    case RecordTime::kNone:
+      return false;
+    case RecordTime::kOfThisFile:
+      stray_records_ = 0;
+      return false;
+    case RecordTime::kOfLaterFile:
+      stray_records_ = 0;
+      return true;
+    case RecordTime::kFar:
+      break;
+  }
+  return ++stray_records_ >= kStrayRecordsMax;
+}
+
+// The time of a file that begins with a record of `time_ns`, by size or anew after a crash: that of
+// the file before where the record's own time does not move the period on.
+std::uint64_t RecordingFiles::began_with(std::uint64_t time_ns) const {
+  if (!periods_.on() || !is_time(at_.began_ns)) return time_ns;
+  switch (periods_.judge(at_.began_ns, time_ns)) {
+    case RecordTime::kNone:
+    case RecordTime::kFar:
+      return at_.began_ns;
+    case RecordTime::kOfThisFile:
+      return std::max(time_ns, at_.began_ns);
+    case RecordTime::kOfLaterFile:
+      break;
+  }
+  return time_ns;
 }
 
 absl::Status RecordingFiles::rotate(const StoredPosition& position, std::uint64_t time_ns) {
@@ -176,6 +212,7 @@ absl::Status RecordingFiles::open(std::uint64_t time_ns) {
   writer_ = *std::move(writer);
   has_records_ = true;
   event_records_ = at_.event_records;
+  stray_records_ = at_.stray_records;
   ++files_;
   return absl::OkStatus();
 }
@@ -203,6 +240,7 @@ absl::Status RecordingFiles::begin_file(RecordingPosition next, std::uint64_t ti
   next.bytes = 0;
   next.began_ns = time_ns;
   next.event_records = 0;
+  next.stray_records = 0;
   const std::string path = file_path(options_.path, next);
   const auto exists = disk_.exists(path);
   if (!exists.ok()) return exists.status();
@@ -216,6 +254,7 @@ absl::Status RecordingFiles::begin_file(RecordingPosition next, std::uint64_t ti
   writer_ = *std::move(writer);
   has_records_ = false;
   event_records_ = 0;
+  stray_records_ = 0;
   uncommitted_ = true;
   ++files_;
   return absl::OkStatus();
@@ -233,6 +272,7 @@ absl::Status RecordingFiles::commit(const StoredPosition& position) {
   next.kind = format_->kind();  // which a release before 0.2.0 has not said
   next.bytes = *bytes;
   next.event_records = event_records_;
+  next.stray_records = stray_records_;
   return keep(move_position(next));
 }
 

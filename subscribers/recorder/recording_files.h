@@ -76,7 +76,7 @@ class RecordingFiles {
 
  private:
   RecordingFiles(Disk& disk, RecordingFilesOptions options)
-      : disk_(disk), options_(std::move(options)) {}
+      : disk_(disk), options_(std::move(options)), periods_(options_.rotation) {}
 
   absl::Status check_continuation() const;
   absl::Status check_beginning() const;
@@ -88,12 +88,15 @@ class RecordingFiles {
   absl::Status begin_file(RecordingPosition next, std::uint64_t time_ns);  // `next`: before it
   absl::Status remove_leftover() const;
   absl::Status rotate(const StoredPosition& position, std::uint64_t time_ns);
-  bool rotation_due(std::uint64_t time_ns) const;
+  bool rotation_due(bool period_is_over) const;
+  bool period_is_over(std::uint64_t time_ns);
+  std::uint64_t began_with(std::uint64_t time_ns) const;
   absl::Status move_position(const RecordingPosition& position);
   absl::Status keep(absl::Status status);
 
   Disk& disk_;
   const RecordingFilesOptions options_;
+  const Periods periods_;
   RecordingPosition at_;  // as FILE.position has it; 0 bytes of part 0 before there is one
   bool continues_ = false;
   bool file_gone_ = false;  // somebody has moved the file that grew
@@ -106,6 +109,7 @@ class RecordingFiles {
   // Of a series.
   bool has_records_ = false;         // the file that grows
   std::uint64_t event_records_ = 0;  // at its end, of an event that is not over
+  std::uint64_t stray_records_ = 0;  // at its end, with a time far from its own
   absl::Status failure_;
 };
 

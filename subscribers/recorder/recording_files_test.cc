@@ -454,7 +454,7 @@ TEST_CASE("A FILE.position with any member missing or of another kind is damaged
       changed[member] = wrong;
       CHECK(refusal(changed) == Errc::kDamaged);
     }
-    if (member == "record_bytes") continue;  // earlier releases wrote none
+    if (member == "record_bytes" || member == "stray_records") continue;  // earlier releases
     auto changed = whole;
     changed.erase(member);
     CHECK(refusal(changed) == Errc::kDamaged);

@@ -28,6 +28,11 @@ bool take_kind(const nlohmann::json& json, RecordedKind& kind) {
          absl::SimpleHexAtoi(hash, &kind.schema.hash);
 }
 
+// Releases before 0.2.0 have not written it.
+bool take_stray_records(const nlohmann::json& json, RecordingPosition& position) {
+  return !json.contains("stray_records") || take(json, "stray_records", position.stray_records);
+}
+
 std::string words_for(const RecordedKind& kind) {
   std::string words = absl::StrCat("records of schema ", kind.schema.name);
   if (kind.record_bytes == 0) return words;
@@ -70,7 +75,8 @@ absl::StatusOr<RecordingPosition> read_position(Disk& disk, const std::string& r
       take(json, "sequence", read.position.sequence) && take(json, "records", read.records) &&
       take(json, "schema", read.kind.schema.name) && take(json, "bytes", read.bytes) &&
       take(json, "part", read.part) && take(json, "began_ns", read.began_ns) &&
-      take(json, "event_records", read.event_records) && take_kind(json, read.kind);
+      take(json, "event_records", read.event_records) && take_kind(json, read.kind) &&
+      take_stray_records(json, read);
   if (complete) return read;
   return make_error(Errc::kDamaged,
                     absl::StrCat(path,
@@ -90,7 +96,8 @@ absl::Status write_position(Disk& disk, const std::string& recording_path,
                                        {"bytes", position.bytes},
                                        {"part", position.part},
                                        {"began_ns", position.began_ns},
-                                       {"event_records", position.event_records}};
+                                       {"event_records", position.event_records},
+                                       {"stray_records", position.stray_records}};
   // A name that is no UTF-8 must not throw here.
   const std::string text =
       json.dump(-1, ' ', /*ensure_ascii=*/false, nlohmann::ordered_json::error_handler_t::replace);

@@ -3,7 +3,7 @@
 //
 //   {"journal":"…","session":"…","sequence":4711,"records":4711,"schema":"dbn.mbo",
 //    "record_bytes":56,"schema_hash":"0000000000000000","bytes":81920,"part":2,
-//    "began_ns":1795185000000000000,"event_records":0}
+//    "began_ns":1795185000000000000,"event_records":0,"stray_records":0}
 //
 // One line of JSON, replaced as a whole (os/small_file.h). `schema`, `record_bytes` and
 // `schema_hash` say what every record of the recording is; it is not continued with others.
@@ -13,7 +13,8 @@
 // of its first record, or part 0 where the recording is one file. All files of a series with lower
 // numbers are complete. `bytes` of the one that grows are believed; 0: it may or may not be there,
 // and is made anew. `event_records`: in a series, how many records at its end are of an event that
-// is not over yet.
+// is not over yet. `stray_records`: in a series that rotates by time, how many records at its end
+// have a time that is far from the file's (rotation.h). Releases before 0.2.0 do not write it.
 //
 // Thread safety: free functions; one writer for a recording.
 #pragma once
@@ -52,6 +53,7 @@ struct RecordingPosition {
   std::uint64_t part = 0;
   std::uint64_t began_ns = dbn::kUndefTimestamp;
   std::uint64_t event_records = 0;  // at the end of that file, of an event that is not over
+  std::uint64_t stray_records = 0;  // at the end of that file, with a time far from its own
 
   // Whether anything of the recording is believed.
   bool began() const { return bytes > 0 || part > 1; }

@@ -13,6 +13,7 @@
 #include "absl/time/time.h"
 #include "os/path.h"
 #include "os/utc_time.h"
+#include "snapshot/schema/record_clock.h"
 
 namespace lapwing {
 namespace {
@@ -48,10 +49,25 @@ std::size_t take_digits(absl::string_view& text) {
 
 }  // namespace
 
-bool is_over(const Rotation& rotation, std::uint64_t began_ns, std::uint64_t time_ns) {
-  const auto every_ns = static_cast<std::uint64_t>(rotation.every.count());
-  if (every_ns == 0 || time_ns == dbn::kUndefTimestamp) return false;
-  return began_ns == dbn::kUndefTimestamp || time_ns / every_ns > began_ns / every_ns;
+Period Periods::period_of(std::uint64_t time_ns) const {
+  const std::uint64_t begin_ns = time_ns / every_ns_ * every_ns_;
+  return {begin_ns, begin_ns + every_ns_};
+}
+
+RecordTime Periods::judge(std::uint64_t began_ns, std::uint64_t time_ns) const {
+  if (!is_time(time_ns)) return RecordTime::kNone;
+  if (!is_time(began_ns)) return RecordTime::kOfLaterFile;
+  if (began_ns != began_ns_) {
+    period_ = period_of(began_ns);
+    began_ns_ = began_ns;
+  }
+  if (time_ns >= period_.end_ns) {
+    const std::uint64_t ahead_ns_max =
+        std::max(kAheadNsMax, 2 * (period_.end_ns - period_.begin_ns));
+    return time_ns - period_.end_ns > ahead_ns_max ? RecordTime::kFar : RecordTime::kOfLaterFile;
+  }
+  const bool is_behind = time_ns < period_.begin_ns && period_.begin_ns - time_ns > kBehindNsMax;
+  return is_behind ? RecordTime::kFar : RecordTime::kOfThisFile;
 }
 
 std::string part_path(const std::string& path, std::uint64_t number, std::uint64_t time_ns) {

@@ -10,13 +10,18 @@
 // make the same files, live or read from the journal a day later. A record of an earlier period,
 // out of order, stays in the file that is open.
 //
+// A record with a wrong time must not end the rotation. Its time is judged by the period of the open
+// file: one that is more than kAheadNsMax beyond it, or more than kBehindNsMax before it, is far. A
+// record that is far, or has no time, goes to the open file. kStrayRecordsMax far records in a row
+// are not stray: the feed's time line has moved, ahead or back, and the last of them begins a file.
+//
 // By size: the file has reached `bytes`. Bytes that zstd keeps back, of 384 KiB of records at most,
 // come on top.
 //
 // A venue's event (up to a record with flag LAST) is not cut in two, unless it is longer than
 // kEventRecordsMax; of a schema without such flags every record is an event by itself.
 //
-// Thread safety: plain values and pure functions.
+// Thread safety: plain values and pure functions; Periods: one thread.
 #pragma once
 
 #include <cstddef>
@@ -33,9 +38,47 @@ namespace lapwing {
 
 inline constexpr std::uint64_t kEventRecordsMax = 65'536;
 
-// Whether the period of a file whose first record is of `began_ns` is over at a record of
-// `time_ns`. An undefined time ends nothing, and is over at the first time that is defined.
-bool is_over(const Rotation& rotation, std::uint64_t began_ns, std::uint64_t time_ns);
+// A feed may be silent for a weekend and some holidays. With periods of more than half of this, for
+// two periods.
+inline constexpr std::uint64_t kAheadNsMax = 7 * std::uint64_t{86'400'000'000'000};
+// Records of several sources may be this much out of order.
+inline constexpr std::uint64_t kBehindNsMax = 600'000'000'000;
+inline constexpr std::uint64_t kStrayRecordsMax = 16;
+
+// The time that one file of a series is for: from `begin_ns` to before `end_ns`.
+struct Period {
+  std::uint64_t begin_ns = 0;
+  std::uint64_t end_ns = 0;
+
+  friend bool operator==(const Period&, const Period&) = default;
+};
+
+// A record's time, as the period of the open file has it.
+enum class RecordTime {
+  kOfThisFile,  // also a little earlier, out of order
+  kOfLaterFile,
+  kFar,
+  kNone,
+};
+
+// The periods of a rotation by time.
+class Periods {
+ public:
+  explicit Periods(const Rotation& rotation)
+      : every_ns_(static_cast<std::uint64_t>(rotation.every.count())) {}
+
+  bool on() const { return every_ns_ != 0; }
+  // Of a time (record_clock.h).
+  Period period_of(std::uint64_t time_ns) const;
+  // Seen from a file that began at `began_ns`. The first record with a time is later than a file
+  // that began without.
+  RecordTime judge(std::uint64_t began_ns, std::uint64_t time_ns) const;
+
+ private:
+  std::uint64_t every_ns_;
+  mutable std::uint64_t began_ns_ = dbn::kUndefTimestamp;  // whose period was asked for last
+  mutable Period period_ = {};
+};
 
 // `path` and the name of its file `number`; without the time where that is undefined.
 std::string part_path(const std::string& path, std::uint64_t number, std::uint64_t time_ns);

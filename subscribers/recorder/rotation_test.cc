@@ -2,6 +2,7 @@
 
 #include <catch2/catch.hpp>
 #include <cstring>
+#include <limits>
 #include <string>
 
 #include "snapshot/schema/known_schemas.h"
@@ -45,16 +46,42 @@ TEST_CASE("The names of a series' files are known again, and no others") {
 }
 
 TEST_CASE("A period is over with the first record of a later one, on the clock's boundaries") {
-  const Rotation hourly{0, std::chrono::hours(1)};
+  const Periods hourly({0, std::chrono::hours(1)});
   const std::uint64_t began = kFeedBeginNs + 20 * 60 * kSecondNs;
-  CHECK_FALSE(is_over(hourly, began, kFeedBeginNs + kHourNs - 1));
-  CHECK(is_over(hourly, began, kFeedBeginNs + kHourNs));
-  CHECK(is_over(hourly, began, kFeedBeginNs + 30 * kHourNs));
-  CHECK_FALSE(is_over(hourly, began, kFeedBeginNs - 1));
-  CHECK_FALSE(is_over(hourly, began, dbn::kUndefTimestamp));
-  CHECK(is_over(hourly, dbn::kUndefTimestamp, began));
-  CHECK_FALSE(is_over(hourly, dbn::kUndefTimestamp, dbn::kUndefTimestamp));
-  CHECK_FALSE(is_over({.bytes = 1}, began, kFeedBeginNs + 30 * kHourNs));
+  CHECK(hourly.period_of(began) == Period{kFeedBeginNs, kFeedBeginNs + kHourNs});
+  CHECK(hourly.judge(began, kFeedBeginNs + kHourNs - 1) == RecordTime::kOfThisFile);
+  CHECK(hourly.judge(began, kFeedBeginNs + kHourNs) == RecordTime::kOfLaterFile);
+  CHECK(hourly.judge(began, kFeedBeginNs + 30 * kHourNs) == RecordTime::kOfLaterFile);
+  CHECK(hourly.judge(began, kFeedBeginNs - 1) == RecordTime::kOfThisFile);
+  CHECK(hourly.judge(dbn::kUndefTimestamp, began) == RecordTime::kOfLaterFile);
+  CHECK(hourly.judge(dbn::kUndefTimestamp, dbn::kUndefTimestamp) == RecordTime::kNone);
+  CHECK(hourly.on());
+  CHECK_FALSE(Periods({.bytes = 1}).on());
+}
+
+TEST_CASE("A time far beyond the open period, or far before it, is not believed at once") {
+  const Periods hourly({0, std::chrono::hours(1)});
+  const std::uint64_t end = kFeedBeginNs + kHourNs;
+  CHECK(hourly.judge(kFeedBeginNs, end + kAheadNsMax) == RecordTime::kOfLaterFile);
+  CHECK(hourly.judge(kFeedBeginNs, end + kAheadNsMax + 1) == RecordTime::kFar);
+  CHECK(hourly.judge(kFeedBeginNs, kFeedBeginNs - kBehindNsMax) == RecordTime::kOfThisFile);
+  CHECK(hourly.judge(kFeedBeginNs, kFeedBeginNs - kBehindNsMax - 1) == RecordTime::kFar);
+  CHECK(hourly.judge(kFeedBeginNs, 1) == RecordTime::kFar);
+  const std::uint64_t time_max = std::numeric_limits<std::int64_t>::max();
+  CHECK(hourly.judge(kFeedBeginNs, time_max - 1) == RecordTime::kFar);
+  for (const std::uint64_t none :
+       {std::uint64_t{0}, time_max, time_max + 1, dbn::kUndefTimestamp - 1, dbn::kUndefTimestamp}) {
+    CAPTURE(none);
+    CHECK(hourly.judge(kFeedBeginNs, none) == RecordTime::kNone);
+  }
+}
+
+TEST_CASE("With long periods a silence of two of them is believed") {
+  constexpr std::uint64_t kMonthNs = 30 * 24 * kHourNs;
+  const Periods monthly({0, std::chrono::hours(30 * 24)});
+  const std::uint64_t end = monthly.period_of(kFeedBeginNs).end_ns;
+  CHECK(monthly.judge(kFeedBeginNs, end + 2 * kMonthNs) == RecordTime::kOfLaterFile);
+  CHECK(monthly.judge(kFeedBeginNs, end + 2 * kMonthNs + 1) == RecordTime::kFar);
 }
 
 TEST_CASE("An event ends with flag LAST, a trade by itself") {
