@@ -29,7 +29,9 @@ constexpr char kAbout[] =
     "  lapwing export --bus ./kv --out kv.records\n\n"
     "Records of DBN become a DBN file. All others become a record file, which begins with the\n"
     "description of its records; `lapwing publish --source file:FILE` publishes it again. Call\n"
-    "it *.records or *.records.zst; such a name makes a record file of DBN's records, too.";
+    "it *.records or *.records.zst; such a name makes a record file of DBN's records, too.\n\n"
+    "The file appears when it is complete: until then it is FILE.new, which is removed if the\n"
+    "export fails or is interrupted (exit code 1). An existing FILE is not replaced.";
 
 struct ExportOptions {
   std::string bus;
@@ -58,6 +60,12 @@ bool at_the_end(const Event* event) {
           event->kind == ItemKind::kPublisherGone);
 }
 
+absl::Status interrupted(const std::string& out, std::uint64_t records) {
+  return make_error(Errc::kInterrupted,
+                    absl::StrCat("the export was interrupted after ", records, " records: ", out,
+                                 " was not written. Run it again."));
+}
+
 class Export {
  public:
   explicit Export(const ExportOptions& options) : options_(options) {}
@@ -80,7 +88,7 @@ absl::Status Export::open(const RecordBatch& batch) {
   const absl::StatusOr<std::string> head = format->head(dbn::kUndefTimestamp);
   if (!head.ok()) return head.status();
   absl::StatusOr<std::unique_ptr<RecordWriter>> writer =
-      RecordWriter::create(disk_, options_.out, *head, format->record_bytes());
+      RecordWriter::create_whole(disk_, options_.out, *head, format->record_bytes());
   if (!writer.ok()) return writer.status();
   format_ = *std::move(format);
   writer_ = *std::move(writer);
@@ -112,12 +120,17 @@ int Export::run() {
     if (event.kind == ItemKind::kLost || event.kind == ItemKind::kReset) print_event(event);
     return absl::OkStatus();
   };
+  bool complete = false;
   handlers.done = [&](const Event* event, Sequence last) {
-    return at_the_end(event) || (options_.last != kNoSequence && last >= options_.last);
+    complete = at_the_end(event) || (options_.last != kNoSequence && last >= options_.last);
+    return complete;
   };
   catch_stop_signals();
   FollowResult result = follow(*source, follow_options_now, handlers);
-  if (writer_ != nullptr) result.status.Update(writer_->finish());
+  if (stop_requested() && !complete && !result.counted)
+    result.status.Update(interrupted(options_.out, result.records));
+  if (result.status.ok() && writer_ != nullptr) result.status = writer_->finish();
+  writer_.reset();  // without finish() no file is left
   if (options_.summary) print_summary(result, nullptr);
   if (!result.status.ok()) fail(result.status);
   return result.exit_code(/*until_closed=*/false);

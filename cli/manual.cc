@@ -1,5 +1,4 @@
 // lapwing manual: the manual pages, made of the program's own help.
-#include <fstream>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -13,7 +12,8 @@
 #include "cli/help/manual_page.h"
 #include "cli/say.h"
 #include "cli/version.h"
-#include "os/system_error.h"
+#include "os/posix_io.h"
+#include "os/whole_file.h"
 
 namespace lapwing::cli {
 namespace {
@@ -35,11 +35,11 @@ const ManualEdition& edition() {
   return made;
 }
 
+constexpr unsigned kPagePermissions = 0644;  // man(1) runs as any user
+
 absl::Status write_page(const std::string& path, const std::string& page) {
-  std::ofstream file(path, std::ios::trunc);
-  file << page;
-  file.close();
-  return file ? absl::OkStatus() : make_system_error(errno, absl::StrCat("cannot write ", path));
+  PosixDisk disk;
+  return write_whole_file(disk, path, page, {.permissions = kPagePermissions});
 }
 
 int write_pages(const ProgramText& program, const std::string& directory) {

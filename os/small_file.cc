@@ -17,11 +17,7 @@ absl::Status replace_file(const std::string& directory, const std::string& name,
 
 absl::Status replace_file(Disk& disk, const std::string& directory, const std::string& name,
                           const std::string& content) {
-  const std::string path = absl::StrCat(directory, "/", name);
-  const auto file = create_unfinished(disk, path);
-  if (!file.ok()) return file.status();
-  const absl::Status written = disk.write_at(file->get(), 0, std::as_bytes(std::span(content)));
-  return written.ok() ? finish_file(disk, *file, path) : written;
+  return write_whole_file(disk, absl::StrCat(directory, "/", name), content);
 }
 
 absl::StatusOr<std::string> read_small_file(const std::string& path, std::size_t bytes_max) {

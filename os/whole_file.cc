@@ -1,5 +1,7 @@
 #include "os/whole_file.h"
 
+#include <span>
+
 #include "lapwing/error.h"
 #include "os/path.h"
 
@@ -20,6 +22,16 @@ absl::Status finish_file(Disk& disk, const OpenFile& file, const std::string& pa
   absl::Status status = disk.sync(file.get());
   if (status.ok()) status = disk.rename(path + kUnfinishedSuffix, path);
   if (status.ok()) status = disk.sync_directory(directory_of(path));
+  return status;
+}
+
+absl::Status write_whole_file(Disk& disk, const std::string& path, std::string_view content,
+                              OpenOptions options) {
+  const auto file = create_unfinished(disk, path, options);
+  if (!file.ok()) return file.status();
+  absl::Status status = disk.write_at(file->get(), 0, std::as_bytes(std::span(content)));
+  if (status.ok()) status = finish_file(disk, *file, path);
+  if (!status.ok()) disk.remove(path + kUnfinishedSuffix).IgnoreError();
   return status;
 }
 

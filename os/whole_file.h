@@ -5,6 +5,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -22,6 +23,11 @@ absl::StatusOr<OpenFile> create_unfinished(Disk& disk, const std::string& path,
 // Syncs `file`, which create_unfinished(disk, path) made, gives it its name, and syncs the
 // directory.
 absl::Status finish_file(Disk& disk, const OpenFile& file, const std::string& path);
+
+// Puts a file of this content in the place of `path`. If it fails, the file under the unfinished name
+// is removed, and `path` is as it was.
+absl::Status write_whole_file(Disk& disk, const std::string& path, std::string_view content,
+                              OpenOptions options = {});
 
 // A file that is not there is no error.
 absl::Status remove_if_there(Disk& disk, const std::string& path);

@@ -10,8 +10,26 @@
 #include "absl/strings/str_cat.h"
 #include "lapwing/error.h"
 #include "os/path.h"
+#include "os/whole_file.h"
 
 namespace lapwing {
+namespace {
+
+absl::Status check_free(Disk& disk, const std::string& path) {
+  const auto exists = disk.exists(path);
+  if (!exists.ok() || !*exists) return exists.status();
+  return make_error(Errc::kInvalidArgument,
+                    absl::StrCat(path, " is there already; remove it or name another file"));
+}
+
+absl::Status written_by_another(const std::string& path) {
+  return make_error(Errc::kBusTaken, absl::StrCat("another process is writing ", path, " (as ",
+                                                  path, kUnfinishedSuffix,
+                                                  "). Wait until it ends, or name another file."));
+}
+
+}  // namespace
+
 struct RecordWriter::Encoder {
   ZSTD_CCtx* context = ZSTD_createCCtx();
   std::vector<std::byte> out = std::vector<std::byte>(ZSTD_CStreamOutSize());
@@ -27,18 +45,27 @@ absl::StatusOr<std::unique_ptr<RecordWriter>> RecordWriter::create(Disk& disk,
                                                                    const std::string& path,
                                                                    std::string_view head,
                                                                    std::size_t record_bytes) {
-  const auto exists = disk.exists(path);
-  if (!exists.ok()) return exists.status();
-  if (*exists) {
-    return make_error(Errc::kInvalidArgument,
-                      absl::StrCat(path, " is there already; remove it or name another file"));
-  }
-  std::unique_ptr<RecordWriter> writer(new RecordWriter(disk, path, record_bytes));
+  return create(disk, path, head, record_bytes, Naming::kAtOnce);
+}
+
+absl::StatusOr<std::unique_ptr<RecordWriter>> RecordWriter::create_whole(Disk& disk,
+                                                                         const std::string& path,
+                                                                         std::string_view head,
+                                                                         std::size_t record_bytes) {
+  return create(disk, path, head, record_bytes, Naming::kWhenWhole);
+}
+
+absl::StatusOr<std::unique_ptr<RecordWriter>> RecordWriter::create(Disk& disk,
+                                                                   const std::string& path,
+                                                                   std::string_view head,
+                                                                   std::size_t record_bytes,
+                                                                   Naming naming) {
+  if (auto status = check_free(disk, path); !status.ok()) return status;
+  std::unique_ptr<RecordWriter> writer(new RecordWriter(disk, path, record_bytes, naming));
   if (auto status = writer->open(OpenMode::kCreate); !status.ok()) return status;
-  // Whoever follows the file finds its head at once.
+  // Programs that follow the file find its head at once.
   if (auto status = writer->emit(std::as_bytes(std::span(head)), Drain::kFlush); !status.ok()) {
-    writer->finished_ = true;
-    disk.remove(path).IgnoreError();
+    writer->discard();
     return status;
   }
   return writer;
@@ -48,7 +75,7 @@ absl::StatusOr<std::unique_ptr<RecordWriter>> RecordWriter::resume(Disk& disk,
                                                                    const std::string& path,
                                                                    std::uint64_t committed_bytes,
                                                                    std::size_t record_bytes) {
-  std::unique_ptr<RecordWriter> writer(new RecordWriter(disk, path, record_bytes));
+  std::unique_ptr<RecordWriter> writer(new RecordWriter(disk, path, record_bytes, Naming::kAtOnce));
   if (auto status = writer->open(OpenMode::kReadWrite); !status.ok()) return status;
   if (auto status = writer->cut_back(committed_bytes); !status.ok()) {
     writer->finished_ = true;
@@ -57,29 +84,75 @@ absl::StatusOr<std::unique_ptr<RecordWriter>> RecordWriter::resume(Disk& disk,
   return writer;
 }
 
-RecordWriter::RecordWriter(Disk& disk, std::string path, std::size_t record_bytes)
+RecordWriter::RecordWriter(Disk& disk, std::string path, std::size_t record_bytes, Naming naming)
     : disk_(disk),
       path_(std::move(path)),
+      naming_(naming),
+      open_path_(naming == Naming::kWhenWhole ? path_ + kUnfinishedSuffix : path_),
       record_bytes_(record_bytes),
       staged_(kRecordWriteBufferBytes / record_bytes * record_bytes),
       encoder_(absl::EndsWith(path_, kZstdSuffix) ? std::make_unique<Encoder>() : nullptr) {}
 
-// A file that its owner forgot to finish is finished; only who calls finish() learns of an error.
+// A file that its owner forgot to finish is finished, if it has its name already; only finish()
+// reports an error.
 RecordWriter::~RecordWriter() {
-  finish().IgnoreError();
+  if (naming_ == Naming::kAtOnce) {
+    finish().IgnoreError();
+  } else if (!finished_) {
+    discard();
+  }
 }
 
 absl::Status RecordWriter::open(OpenMode mode) {
-  auto file = open_file(disk_, path_, {.mode = mode, .permissions = kRecordingPermissions});
+  if (naming_ == Naming::kWhenWhole) {
+    if (auto status = remove_stale(); !status.ok()) {
+      finished_ = true;
+      return status;
+    }
+  }
+  auto file = open_file(disk_, open_path_, {.mode = mode, .permissions = kRecordingPermissions});
   if (!file.ok()) {
     finished_ = true;
     return file.status();
   }
   file_ = *std::move(file);
+  if (naming_ == Naming::kWhenWhole) {
+    if (auto status = disk_.lock(file_.get(), 0); !status.ok()) {
+      finished_ = true;
+      return errc_of(status) == Errc::kBusTaken ? written_by_another(path_) : status;
+    }
+  }
   const auto size = disk_.size(file_.get());
   if (!size.ok()) return fail(size.status());
   file_bytes_ = *size;
   return absl::OkStatus();
+}
+
+// What a killed process has left under the temporary name. The lock of a process that is still
+// writing shows that it is not stale.
+absl::Status RecordWriter::remove_stale() const {
+  auto file = open_file(disk_, open_path_, {.mode = OpenMode::kReadWrite});
+  if (errc_of(file.status()) == Errc::kNotFound) return absl::OkStatus();
+  if (!file.ok()) return file.status();
+  const absl::Status locked = disk_.lock(file->get(), 0);
+  if (errc_of(locked) == Errc::kBusTaken) return written_by_another(path_);
+  return locked.ok() ? remove_if_there(disk_, open_path_) : locked;
+}
+
+// The last step of a file that is named when it is whole.
+absl::Status RecordWriter::take_name() {
+  if (auto status = check_free(disk_, path_); !status.ok()) return status;
+  const auto is_ours = disk_.names(open_path_, file_.get());
+  if (!is_ours.ok()) return is_ours.status();
+  return *is_ours ? finish_file(disk_, file_, path_) : written_by_another(path_);
+}
+
+// Ends without a file: nothing is at `path` that was not there before.
+void RecordWriter::discard() {
+  finished_ = true;
+  const auto is_ours = disk_.names(open_path_, file_.get());
+  if (is_ours.ok() && *is_ours) disk_.remove(open_path_).IgnoreError();
+  file_.close();
 }
 
 absl::Status RecordWriter::cut_back(std::uint64_t committed_bytes) {
@@ -135,10 +208,23 @@ absl::StatusOr<std::uint64_t> RecordWriter::commit() {
 
 absl::Status RecordWriter::finish() {
   if (finished_) return failure_;
-  const absl::Status status = commit().status();
+  if (naming_ == Naming::kAtOnce) {
+    const absl::Status status = commit().status();
+    finished_ = true;
+    file_.close();
+    return status;
+  }
+  if (failure_.ok()) drain(Drain::kEnd).IgnoreError();  // which keeps its error
+  if (failure_.ok()) {
+    if (absl::Status named = take_name(); !named.ok()) fail(named).IgnoreError();
+  }
+  if (!failure_.ok()) {
+    discard();
+    return failure_;
+  }
   finished_ = true;
   file_.close();
-  return status;
+  return absl::OkStatus();
 }
 
 absl::Status RecordWriter::drain(Drain how) {
@@ -179,6 +265,12 @@ absl::Status RecordWriter::write_file(std::span<const std::byte> bytes) {
 }
 
 absl::Status RecordWriter::fail(const absl::Status& status) {
+  if (naming_ == Naming::kWhenWhole) {
+    cause_ = status;
+    failure_ = make_error(errc_of(status), absl::StrCat(absl::string_view(status.message()), "; ",
+                                                        path_, " was not written"));
+    return failure_;
+  }
   const bool whole = encoder_ == nullptr && disk_.truncate(file_.get(), file_bytes_).ok();
   cause_ = status;
   failure_ =

@@ -6,6 +6,11 @@
 // frame and syncs. resume() goes on behind a commit (in a new zstd frame; several frames in a file
 // are legal).
 //
+// create_whole() is for files that programs must not see before they are complete. The records go to
+// a temporary name beside the file (os/whole_file.h); finish() gives the file its own name. Without
+// finish(), and after an error, the temporary file is removed. After a kill it stays, and the next
+// create_whole() replaces it.
+//
 // The first error is final. Without zstd the file is then cut back to its last whole record; with
 // zstd its last frame is unfinished, and readers deliver what was flushed before they report that.
 //
@@ -38,6 +43,12 @@ class RecordWriter {
   static absl::StatusOr<std::unique_ptr<RecordWriter>> create(Disk& disk, const std::string& path,
                                                               std::string_view head,
                                                               std::size_t record_bytes);
+  // The same for a file that gets its name when it is finished. Errors: also kBusTaken (another
+  // process is writing the same file).
+  static absl::StatusOr<std::unique_ptr<RecordWriter>> create_whole(Disk& disk,
+                                                                    const std::string& path,
+                                                                    std::string_view head,
+                                                                    std::size_t record_bytes);
   // Goes on after a crash: cuts the file back to `committed_bytes`, what the last commit()
   // returned, and appends there. Reads nothing, however large the file is. Errors: kNotFound,
   // kNotPermitted, kSystem; kDamaged if the file is shorter than that.
@@ -57,7 +68,8 @@ class RecordWriter {
   // Syncs everything written so far. A file cut back to the size that is returned is a finished one
   // (zstd: its frame is ended), whatever is written to it later.
   absl::StatusOr<std::uint64_t> commit();
-  // Ends the file and syncs it and its name. Idempotent; no write() after it.
+  // Ends the file and syncs it and its name. Idempotent; no write() after it. Errors: also
+  // kInvalidArgument if a file of that name has appeared since create_whole().
   absl::Status finish();
 
   // The file's bytes, without those that zstd still keeps back. The file is at least as large soon.
@@ -70,8 +82,17 @@ class RecordWriter {
  private:
   struct Encoder;
 
-  RecordWriter(Disk& disk, std::string path, std::size_t record_bytes);
+  enum class Naming { kAtOnce, kWhenWhole };
+
+  RecordWriter(Disk& disk, std::string path, std::size_t record_bytes, Naming naming);
+  static absl::StatusOr<std::unique_ptr<RecordWriter>> create(Disk& disk, const std::string& path,
+                                                              std::string_view head,
+                                                              std::size_t record_bytes,
+                                                              Naming naming);
   absl::Status open(OpenMode mode);
+  absl::Status remove_stale() const;
+  absl::Status take_name();
+  void discard();
   absl::Status cut_back(std::uint64_t committed_bytes);
   absl::Status check_usable();
   // zstd keeps bytes back unless it is told to give up what it has (flush) or to end its frame
@@ -84,6 +105,8 @@ class RecordWriter {
 
   Disk& disk_;
   const std::string path_;
+  const Naming naming_;
+  const std::string open_path_;  // what the file is called until it is whole
   const std::size_t record_bytes_;
   OpenFile file_;
   std::uint64_t file_bytes_ = 0;   // written without error

@@ -224,4 +224,78 @@ TEST_CASE("Bytes that are not whole records are refused before they reach the fi
   CHECK((records_in(directory.file("out.dbn")) == records));
 }
 
+TEST_CASE(
+    "A file that is named when it is whole has no name before, and no rest without finish()") {
+  const TemporaryDirectory directory;
+  const std::string path = directory.file(GENERATE("out.dbn", "out.dbn.zst"));
+  PosixDisk disk;
+  const std::string records = mbo_records(1, 20'000);
+  const auto create_whole = [&](Disk& on) {
+    return RecordWriter::create_whole(on, path, mbo_metadata(), kRecordBytes);
+  };
+  const auto names = [&] { return disk.list(directory.path()).value(); };
+  {
+    const auto writer = create_whole(disk);
+    REQUIRE(writer.ok());
+    REQUIRE((*writer)->write(bytes_of(records)).ok());
+    REQUIRE((*writer)->flush().ok());
+    CHECK_FALSE(std::filesystem::exists(path));
+    CHECK(std::filesystem::exists(path + ".new"));
+    const absl::Status another = create_whole(disk).status();
+    CHECK(errc_of(another) == Errc::kBusTaken);
+    CHECK(std::string(another.message()).find("is writing " + path) != std::string::npos);
+    CHECK(std::filesystem::exists(path + ".new"));
+    // Its file is removed under it: it does not give another one the name.
+    std::filesystem::remove(path + ".new");
+    write_file(path + ".new", "of another process");
+    CHECK(errc_of((*writer)->finish()) == Errc::kBusTaken);
+    CHECK_FALSE(std::filesystem::exists(path));
+    CHECK(read_file(path + ".new") == "of another process");
+    std::filesystem::remove(path + ".new");
+  }
+  CHECK(names().empty());
+  {
+    const auto unfinished = create_whole(disk);
+    REQUIRE(unfinished.ok());
+    REQUIRE((*unfinished)->write(bytes_of(records)).ok());
+  }
+  CHECK(names().empty());
+  write_file(path + ".new", "of a run that was killed");
+  const auto writer = create_whole(disk);
+  REQUIRE(writer.ok());
+  REQUIRE((*writer)->write(bytes_of(records)).ok());
+  REQUIRE((*writer)->finish().ok());
+  REQUIRE((*writer)->finish().ok());
+  CHECK(names().size() == 1);
+  CHECK((records_in(path) == records));
+  CHECK(errc_of(create_whole(disk).status()) == Errc::kInvalidArgument);
+}
+
+TEST_CASE("A file that is named when it is whole is not there after an error") {
+  const TemporaryDirectory directory;
+  const std::string path = directory.file(GENERATE("out.dbn", "out.dbn.zst"));
+  FullDisk disk;
+  disk.bytes_max = mbo_metadata().size() + 1'000;
+  const auto writer = RecordWriter::create_whole(disk, path, mbo_metadata(), kRecordBytes);
+  REQUIRE(writer.ok());
+  absl::Status status = (*writer)->write(bytes_of(mbo_records(1, 200'000)));
+  if (status.ok()) status = (*writer)->finish();
+  CHECK(errc_of(status) == Errc::kNoSpace);
+  CHECK(std::string(status.message()).find(path + " was not written") != std::string::npos);
+  CHECK((*writer)->finish() == status);
+  CHECK(disk.list(directory.path()).value().empty());
+}
+
+TEST_CASE("A file that appeared meanwhile is not replaced") {
+  const TemporaryDirectory directory;
+  const std::string path = directory.file("out.dbn");
+  PosixDisk disk;
+  const auto writer = RecordWriter::create_whole(disk, path, mbo_metadata(), kRecordBytes);
+  REQUIRE(writer.ok());
+  write_file(path, "precious");
+  CHECK(errc_of((*writer)->finish()) == Errc::kInvalidArgument);
+  CHECK(read_file(path) == "precious");
+  CHECK(disk.list(directory.path()).value().size() == 1);
+}
+
 }  // namespace lapwing

@@ -113,6 +113,96 @@ class FileSizes(LimitsTest):
         self.checkpoint()
 
 
+class Exports(LimitsTest):
+    """A file of `export` has its name when it is complete, and not before."""
+    RECORDS, RECORD_BYTES = 1_500_000, 56
+    TRIES = 100
+
+    def setUp(self):
+        super().setUp()
+        self.publish(records=self.RECORDS)
+        self.out = self.folder / "out.dbn"
+        self.unfinished = self.folder / "out.dbn.new"
+
+    def export(self, name, **keywords):
+        return self.run_to_end(name, "export", "--out", self.out, **keywords)
+
+    def assert_no_file(self):
+        self.assertEqual([path.name for path in self.folder.glob("out.dbn*")], [])
+
+    def assert_whole(self):
+        self.assertGreater(self.out.stat().st_size, self.RECORDS * self.RECORD_BYTES)
+        self.assertFalse(self.unfinished.exists())
+
+    def written_bytes(self):
+        try:
+            return self.unfinished.stat().st_size
+        except FileNotFoundError:
+            return 0
+
+    def held_export(self):
+        """An export that is stopped (SIGSTOP) before it has written half of its records."""
+        for number in range(self.TRIES):
+            export = self.start(f"held-{number}", "export", "--out", self.out)
+            while self.written_bytes() == 0 and export.alive():
+                pass  # without a pause, in which it would be complete
+            export.signal(signal.SIGSTOP)
+            self.until("it to be stopped or ended",
+                       lambda process=export: not process.alive() or stopped(process.pid))
+            if export.alive() and 0 < self.written_bytes() < self.RECORDS * self.RECORD_BYTES // 2:
+                return export
+            export.kill()
+            self.out.unlink(missing_ok=True)
+        raise AssertionError(f"void: {self.TRIES} exports were complete before they were stopped")
+
+    def test_an_export_that_is_interrupted_leaves_no_file(self):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            with self.subTest(signal=number):
+                export = self.held_export()
+                self.assertFalse(self.out.exists())
+                export.signal(number)
+                export.signal(signal.SIGCONT)
+                self.assertEqual(export.wait(), OTHER, export.err())
+                self.assertIn("out.dbn was not written", export.err())
+                self.assert_no_file()
+        self.export("whole")
+        self.assert_whole()
+
+    def test_what_a_killed_export_leaves_is_replaced_by_the_next_one(self):
+        export = self.held_export()
+        export.kill()
+        self.assertFalse(self.out.exists())
+        self.assertTrue(self.unfinished.exists())
+        self.export("whole")
+        self.assert_whole()
+
+    def test_of_two_exports_to_one_file_the_second_is_refused(self):
+        held = self.held_export()
+        refused = self.export("refused", expect=OTHER)
+        self.assertIn("another process is writing", refused.err())
+        held.signal(signal.SIGCONT)
+        self.assertEqual(held.wait(), DONE, held.err())
+        self.assert_whole()
+
+    def test_an_export_that_the_file_system_refuses_leaves_no_file(self):
+        refused = self.start("refused", "export", "--out", self.out,
+                             preexec_fn=limited(resource.RLIMIT_FSIZE, MIB))
+        self.assert_ends_with_words(refused, "File too large", "out.dbn was not written")
+        self.assertEqual(refused.wait(), OTHER)
+        self.assert_no_file()
+
+    def test_an_export_does_not_replace_a_file(self):
+        self.out.write_text("precious")
+        self.export("refused", expect=2)
+        self.assertEqual(self.out.read_text(), "precious")
+
+
+def stopped(pid):
+    """Whether the process is stopped by a signal."""
+    text = pathlib.Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
+    return text.rsplit(")", 1)[1].split()[0] == "T"
+
+
 @functools.cache
 def least_address_space():
     """MiB with which the program starts at all; below that the loader ends it, before main."""
