@@ -38,7 +38,8 @@ constexpr char kAbout[] =
     "A signal ends the file cleanly. A second run with the same --out continues exactly where\n"
     "the first one ended, even if that was killed: FILE.position beside the file has the\n"
     "position. If the history of that position is gone (a power cut, another journal), a reset\n"
-    "is reported. FILE.lock prevents two recorders of one file.\n\n"
+    "is reported. FILE.lock prevents two recorders of one file. If the file is missing, or was\n"
+    "cut or replaced by another one, the recorder refuses to continue it (exit code 4).\n\n"
     "A bus that carries other records than the recording holds (another schema, size or\n"
     "description) is refused: record it into another file.\n\n"
     "With --from snapshot a new recording begins with the state, and continues with the records\n"
@@ -50,7 +51,7 @@ constexpr char kAbout[] =
     "first record (ts_recv, or as the records are described). Periods begin at full multiples of\n"
     "the duration in UTC, by that time: an hour on the hour, a day at midnight. A venue's event\n"
     "is not split. A second run may give other limits; they apply from then on. Finished files\n"
-    "may be moved away.";
+    "may be moved away, the last one when the recorder has ended.";
 
 constexpr std::uint64_t kCommitNs = 500'000'000;
 

@@ -31,7 +31,7 @@
 //
 // With a rotation the recording is a series: es.dbn.zst becomes es.000001.20261120T143000Z.dbn.zst,
 // es.000002.…, each complete by itself, with a number and the time of its first record. A venue's
-// event is not split. A file that is complete may be moved away.
+// event is not split. A file that is complete may be moved away, the last one after finish().
 //
 // Threads: one thread at a time, any thread. Owns the files and the lock.
 // Fork: in a forked child every call that records answers kForked, position() and counters() are
@@ -107,8 +107,8 @@ class Recording {
   // nothing else: files are made when the first records arrive.
   // Errors: kBusTaken (a recording of this path is open, with its process); kInvalidArgument (a
   // limit; files of others stand there; one file would become a series or a series one file);
-  // kNotFound (the path's directory), kDamaged (<path>.position), kNotALapwingFile, kNotPermitted,
-  // kSystem.
+  // kNotFound (the path's directory), kDamaged (<path>.position; the file that it names is missing,
+  // or was cut, changed or replaced), kNotALapwingFile, kNotPermitted, kSystem.
   [[nodiscard]] static absl::StatusOr<Recording> open(RecordingOptions options,
                                                       Deadline deadline = std::chrono::seconds(1));
   Recording(Recording&&) noexcept;

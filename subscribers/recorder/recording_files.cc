@@ -22,7 +22,14 @@ absl::StatusOr<std::unique_ptr<RecordingFiles>> RecordingFiles::prepare(
   if (!position.ok()) return position.status();
   const auto exists = disk.exists(file_path(path, *position));
   if (!exists.ok()) return exists.status();
-  if (position->part == 0 && !*exists) return recording;  // one file, removed: it is begun anew
+  const bool is_believed = position->bytes > 0;
+  if (position->part == 0 && !*exists && !is_believed) return recording;
+  // Of a series every finished file may be moved away.
+  const bool may_be_gone = !is_believed || (position->part != 0 && position->ended);
+  if (!*exists && !may_be_gone) return file_is_gone(path, *position);
+  if (*exists && is_believed) {
+    if (absl::Status same = check_content(disk, path, *position); !same.ok()) return same;
+  }
   recording->at_ = *std::move(position);
   recording->file_gone_ = !*exists;
   if (!recording->at_.began()) return recording;
@@ -206,6 +213,11 @@ absl::Status RecordingFiles::open(std::uint64_t time_ns) {
     if (absl::Status removed = remove_leftover(); !removed.ok()) return removed;
   }
   if (at_.bytes == 0 || file_gone_) return begin_file(at_, time_ns);
+  if (at_.ended) {  // from now on bytes may follow
+    RecordingPosition growing = at_;
+    growing.ended = false;
+    if (absl::Status moved = move_position(growing); !moved.ok()) return moved;
+  }
   auto writer = RecordWriter::resume(disk_, file_path(options_.path, at_), at_.bytes,
                                      format_->record_bytes());
   if (!writer.ok()) return writer.status();
@@ -241,6 +253,8 @@ absl::Status RecordingFiles::begin_file(RecordingPosition next, std::uint64_t ti
   next.began_ns = time_ns;
   next.event_records = 0;
   next.stray_records = 0;
+  next.checksum = 0;
+  next.ended = false;
   const std::string path = file_path(options_.path, next);
   const auto exists = disk_.exists(path);
   if (!exists.ok()) return exists.status();
@@ -273,6 +287,9 @@ absl::Status RecordingFiles::commit(const StoredPosition& position) {
   next.bytes = *bytes;
   next.event_records = event_records_;
   next.stray_records = stray_records_;
+  const auto checksum = content_checksum(disk_, file_path(options_.path, at_), *bytes);
+  if (!checksum.ok()) return keep(checksum.status());
+  next.checksum = *checksum;
   return keep(move_position(next));
 }
 
@@ -292,7 +309,12 @@ absl::Status RecordingFiles::finish(const RecordBatch& joined) {
     if (absl::Status kept = keep(std::move(opened)); !kept.ok()) return kept;
   }
   if (absl::Status committed = commit(joined.last); !committed.ok()) return committed;
-  return writer_ == nullptr ? absl::OkStatus() : keep(writer_->finish());
+  if (writer_ == nullptr) return absl::OkStatus();
+  if (absl::Status done = writer_->finish(); !done.ok()) return keep(done);
+  if (at_.ended) return absl::OkStatus();
+  RecordingPosition ended = at_;
+  ended.ended = true;
+  return keep(move_position(ended));
 }
 
 // Keeps the first error, and says what it leaves.

@@ -14,7 +14,9 @@
 //   4  the next commit
 //
 // Invariant: a file that is not named by FILE.position is complete, or was never ours. Finished
-// files may be moved away; if the one that grows is gone, the series goes on with the next.
+// files may be moved away. If the one that FILE.position names is gone, a series continues with the
+// next number, if the run before ended properly: otherwise the file may have had records that would
+// be recorded again. If it is another file than was recorded (content_checksum), that is an error.
 //
 // Errors: the first one is final. What was committed before it stays, and a new object of the same
 // path goes on there.
@@ -51,7 +53,7 @@ class RecordingFiles {
  public:
   // Looks at what is there, and changes nothing. Errors: kInvalidArgument if it cannot be continued
   // so: other files stand there, a series would become one file or the other way about; kNotFound
-  // (the directory), kDamaged, kNotPermitted, kSystem.
+  // (the directory), kDamaged (FILE.position; the file that it names is gone or another one), kNotPermitted, kSystem.
   static absl::StatusOr<std::unique_ptr<RecordingFiles>> prepare(Disk& disk,
                                                                  RecordingFilesOptions options);
 

@@ -1,6 +1,10 @@
 #include "subscribers/recorder/recording_position.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <nlohmann/json.hpp>
+#include <span>
+#include <vector>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -8,6 +12,7 @@
 #include "lapwing/error.h"
 #include "os/path.h"
 #include "os/small_file.h"
+#include "snapshot/fold/entry_digest.h"
 #include "snapshot/json_members.h"
 #include "subscribers/recorder/rotation.h"
 
@@ -28,9 +33,25 @@ bool take_kind(const nlohmann::json& json, RecordedKind& kind) {
          absl::SimpleHexAtoi(hash, &kind.schema.hash);
 }
 
-// Releases before 0.2.0 have not written it.
-bool take_stray_records(const nlohmann::json& json, RecordingPosition& position) {
-  return !json.contains("stray_records") || take(json, "stray_records", position.stray_records);
+// Releases before 0.2.0 have written none of these.
+bool take_added(const nlohmann::json& json, RecordingPosition& position) {
+  std::string checksum;
+  return (!json.contains("stray_records") || take(json, "stray_records", position.stray_records)) &&
+         (!json.contains("ended") || take(json, "ended", position.ended)) &&
+         (!json.contains("checksum") ||
+          (take(json, "checksum", checksum) && absl::SimpleHexAtoi(checksum, &position.checksum)));
+}
+
+// "es.dbn, which was recorded up to record 4711": the beginning of an error.
+std::string recorded_file(const std::string& path, const RecordingPosition& position) {
+  return absl::StrCat(path, ", of which ", position.bytes, " bytes were recorded, up to record ",
+                      position.position.sequence);
+}
+
+std::string choices(const std::string& path, const RecordingPosition& position) {
+  return absl::StrCat(". Put the recorded file back, or move ", position_path(path),
+                      " away with the recording's files and begin a new recording: from ",
+                      "after:", position.position.text(), " it continues after that record.");
 }
 
 std::string words_for(const RecordedKind& kind) {
@@ -76,7 +97,7 @@ absl::StatusOr<RecordingPosition> read_position(Disk& disk, const std::string& r
       take(json, "schema", read.kind.schema.name) && take(json, "bytes", read.bytes) &&
       take(json, "part", read.part) && take(json, "began_ns", read.began_ns) &&
       take(json, "event_records", read.event_records) && take_kind(json, read.kind) &&
-      take_stray_records(json, read);
+      take_added(json, read);
   if (complete) return read;
   return make_error(Errc::kDamaged,
                     absl::StrCat(path,
@@ -97,12 +118,64 @@ absl::Status write_position(Disk& disk, const std::string& recording_path,
                                        {"part", position.part},
                                        {"began_ns", position.began_ns},
                                        {"event_records", position.event_records},
-                                       {"stray_records", position.stray_records}};
+                                       {"stray_records", position.stray_records},
+                                       {"checksum", hash_text(position.checksum)},
+                                       {"ended", position.ended}};
   // A name that is no UTF-8 must not throw here.
   const std::string text =
       json.dump(-1, ' ', /*ensure_ascii=*/false, nlohmann::ordered_json::error_handler_t::replace);
   return replace_file(disk, directory_of(recording_path),
                       name_in_directory(position_path(recording_path)), text + "\n");
+}
+
+absl::StatusOr<std::uint64_t> content_checksum(Disk& disk, const std::string& path,
+                                               std::uint64_t bytes) {
+  const auto file = open_file(disk, path, {.mode = OpenMode::kRead});
+  if (!file.ok()) return file.status();
+  const std::uint64_t head_bytes = std::min(bytes, kChecksumHeadBytes);
+  const std::uint64_t tail_bytes = std::min(bytes - head_bytes, kChecksumTailBytes);
+  std::vector<std::byte> content(head_bytes + tail_bytes);
+  const std::span<std::byte> head = std::span(content).first(head_bytes);
+  const std::span<std::byte> tail = std::span(content).subspan(head_bytes);
+  auto read = disk.read_at(file->get(), 0, head);
+  if (read.ok() && *read == head_bytes) read = disk.read_at(file->get(), bytes - tail_bytes, tail);
+  if (!read.ok()) return read.status();
+  if (*read != tail_bytes) {
+    return make_error(Errc::kDamaged, absl::StrCat(path, " has less than ", bytes, " bytes"));
+  }
+  return std::max<std::uint64_t>(digest_entries(content), 1);
+}
+
+absl::Status check_content(Disk& disk, const std::string& recording_path,
+                           const RecordingPosition& position) {
+  const std::string path = file_path(recording_path, position);
+  const auto file = open_file(disk, path, {.mode = OpenMode::kRead});
+  if (!file.ok()) return file.status();
+  const auto size = disk.size(file->get());
+  if (!size.ok()) return size.status();
+  if (*size < position.bytes) {
+    return make_error(Errc::kDamaged,
+                      absl::StrCat(recorded_file(path, position), ", has only ", *size,
+                                   " bytes: it was cut, or replaced by an older "
+                                   "copy or another file",
+                                   choices(recording_path, position)));
+  }
+  if (position.checksum == 0) return absl::OkStatus();
+  const auto checksum = content_checksum(disk, path, position.bytes);
+  if (!checksum.ok()) return checksum.status();
+  if (*checksum == position.checksum) return absl::OkStatus();
+  return make_error(
+      Errc::kDamaged,
+      absl::StrCat(recorded_file(path, position),
+                   ", has other content: the checksum of these bytes is ", hash_text(*checksum),
+                   " and not ", hash_text(position.checksum),
+                   ", so the file was changed or replaced", choices(recording_path, position)));
+}
+
+absl::Status file_is_gone(const std::string& recording_path, const RecordingPosition& position) {
+  return make_error(Errc::kDamaged,
+                    absl::StrCat(recorded_file(file_path(recording_path, position), position),
+                                 ", is missing", choices(recording_path, position)));
 }
 
 }  // namespace lapwing

@@ -3,7 +3,8 @@
 //
 //   {"journal":"…","session":"…","sequence":4711,"records":4711,"schema":"dbn.mbo",
 //    "record_bytes":56,"schema_hash":"0000000000000000","bytes":81920,"part":2,
-//    "began_ns":1795185000000000000,"event_records":0,"stray_records":0}
+//    "began_ns":1795185000000000000,"event_records":0,"stray_records":0,
+//    "checksum":"89f1c0a34be77d02","ended":false}
 //
 // One line of JSON, replaced as a whole (os/small_file.h). `schema`, `record_bytes` and
 // `schema_hash` say what every record of the recording is; it is not continued with others.
@@ -14,7 +15,9 @@
 // numbers are complete. `bytes` of the one that grows are believed; 0: it may or may not be there,
 // and is made anew. `event_records`: in a series, how many records at its end are of an event that
 // is not over yet. `stray_records`: in a series that rotates by time, how many records at its end
-// have a time that is far from the file's (rotation.h). Releases before 0.2.0 do not write it.
+// have a time that is far from the file's (rotation.h). `checksum` is of those bytes of the file
+// that grows (content_checksum); 0: not known. `ended`: the run that wrote this has finished the
+// file, so nothing follows `bytes`. Releases before 0.2.0 do not write these three.
 //
 // Thread safety: free functions; one writer for a recording.
 #pragma once
@@ -54,6 +57,8 @@ struct RecordingPosition {
   std::uint64_t began_ns = dbn::kUndefTimestamp;
   std::uint64_t event_records = 0;  // at the end of that file, of an event that is not over
   std::uint64_t stray_records = 0;  // at the end of that file, with a time far from its own
+  std::uint64_t checksum = 0;       // of `bytes`; 0: not known
+  bool ended = false;               // the file has no more than `bytes`
 
   // Whether anything of the recording is believed.
   bool began() const { return bytes > 0 || part > 1; }
@@ -66,6 +71,20 @@ absl::StatusOr<RecordingPosition> read_position(Disk& disk, const std::string& r
 // Errors: kNoSpace, kNotPermitted, kNotFound (the directory), kSystem.
 absl::Status write_position(Disk& disk, const std::string& recording_path,
                             const RecordingPosition& position);
+
+// What tells the first `bytes` of a recording's file from those of another file, or of an older copy:
+// XXH3-64 of the first kChecksumHeadBytes of them and the last kChecksumTailBytes. Never 0. Costs
+// the same however large the file is. Errors: those of the disk; kDamaged (the file is shorter).
+inline constexpr std::uint64_t kChecksumHeadBytes = 4096;
+inline constexpr std::uint64_t kChecksumTailBytes = 65'536;
+absl::StatusOr<std::uint64_t> content_checksum(Disk& disk, const std::string& path,
+                                               std::uint64_t bytes);
+// Whether the file that grows is the one that the position was written for. Errors: kDamaged, which
+// names what differs and what the user can do; those of the disk.
+absl::Status check_content(Disk& disk, const std::string& recording_path,
+                           const RecordingPosition& position);
+// The error if that file is missing.
+absl::Status file_is_gone(const std::string& recording_path, const RecordingPosition& position);
 
 // The file that grows.
 std::string file_path(const std::string& recording_path, const RecordingPosition& position);
