@@ -1,13 +1,20 @@
 // lapwing record: write what a bus carries into a DBN or record file, and go on with it after a
 // crash.
+#include <array>
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
+#include "absl/time/time.h"
 #include "cli/command_help.h"
 #include "cli/commands.h"
 #include "cli/config_file.h"
@@ -18,8 +25,10 @@
 #include "cli/say.h"
 #include "cli/service_manager.h"
 #include "cli/stop_signal.h"
+#include "lapwing/error.h"
 #include "lapwing/recording.h"
 #include "os/kernel.h"
+#include "subscribers/recorder/rotation.h"
 
 namespace lapwing::cli {
 namespace {
@@ -30,6 +39,8 @@ constexpr char kAbout[] =
     "  lapwing record --bus ./es --from live --out es.dbn\n"
     "  lapwing record --bus ./es --from snapshot --out es.dbn.zst\n"
     "  lapwing record --bus ./es --out es.dbn.zst --rotate-every 1h --rotate-bytes 1G\n"
+    "  lapwing record --bus ./es --out es.dbn.zst --rotate-at 17:00 --time-zone America/Chicago\n"
+    "  lapwing record --bus ./es --out es.dbn.zst --rotate-every week --rotate-at 'Sun 17:00'\n"
     "  lapwing record --bus ./kv --from start --out kv.records --until-closed\n\n"
     "Records of DBN become DBN files. All others become record files, which begin with the\n"
     "description of their records; `lapwing publish --source file:FILE` publishes them again.\n"
@@ -46,10 +57,13 @@ constexpr char kAbout[] =
     "after it. Orders are recorded as a venue's own snapshot is (a clear, then the orders as\n"
     "adds, flagged SNAPSHOT), the latest records as they are. A recording that is interrupted\n"
     "before the state is complete begins again.\n\n"
-    "With --rotate-bytes or --rotate-every the recording is a series of files, each complete by\n"
+    "With --rotate-bytes, --rotate-every or --rotate-at the recording is a series of files, each "
+    "complete by\n"
     "itself: es.000001.20261120T143000Z.dbn.zst, es.000002.…, with a number and the time of the\n"
-    "first record (ts_recv, or as the records are described). Periods begin at full multiples of\n"
-    "the duration in UTC, by that time: an hour on the hour, a day at midnight. A venue's event\n"
+    "first record in UTC (ts_recv, or as the records are described). Periods begin by that time:\n"
+    "those of a duration at its full multiples in UTC (an hour on the hour); a day, week or month\n"
+    "at --rotate-at (default: midnight) in --time-zone (default: UTC). A week begins on Monday,\n"
+    "or on the day that --rotate-at names; a month on its first. A venue's event\n"
     "is not split. A second run may give other limits; they apply from then on. Finished files\n"
     "may be moved away, the last one when the recorder has ended.";
 
@@ -59,8 +73,101 @@ struct RecordOptions {
   FollowOptions follow;
   std::string out;
   std::uint64_t rotate_bytes = 0;
-  std::uint64_t rotate_every_ns = 0;
+  std::string rotate_every;  // a duration, or day, week or month
+  std::string rotate_at;     // HH:MM, with a day of the week before it or without
+  std::string time_zone;
 };
+
+const std::map<std::string, Rotation::Calendar> kCalendars = {
+    {"day", Rotation::Calendar::kDay},
+    {"week", Rotation::Calendar::kWeek},
+    {"month", Rotation::Calendar::kMonth}};
+constexpr std::array<absl::string_view, 7> kWeekdays = {"Sun", "Mon", "Tue", "Wed",
+                                                        "Thu", "Fri", "Sat"};
+
+CLI::Validator calendar_or_duration() {
+  const auto check = [](const std::string& text) -> std::string {
+    if (kCalendars.contains(text) || parse_duration(text) != absl::ZeroDuration()) return {};
+    return absl::StrCat(text,
+                        " is not a period; use a duration as 10s, 5m, 1h or 1d, or day, week or "
+                        "month");
+  };
+  return CLI::Validator(check, "");
+}
+
+// "17:00", "Sun 17:00". False if it is neither.
+bool parse_rotate_at(absl::string_view text, Rotation& rotation, bool& has_weekday) {
+  has_weekday = false;
+  for (std::size_t i = 0; i < kWeekdays.size(); ++i) {
+    if (!absl::ConsumePrefix(&text, absl::StrCat(kWeekdays[i], " "))) continue;
+    rotation.week_begin = std::chrono::weekday(static_cast<unsigned>(i));
+    has_weekday = true;
+    break;
+  }
+  const auto is_digit = [&](std::size_t at) {
+    return absl::ascii_isdigit(static_cast<unsigned char>(text[at]));
+  };
+  if (text.size() != 5 || text[2] != ':') return false;
+  if (!is_digit(0) || !is_digit(1) || !is_digit(3) || !is_digit(4)) return false;
+  const int hours = (text[0] - '0') * 10 + (text[1] - '0');
+  const int minutes = (text[3] - '0') * 10 + (text[4] - '0');
+  rotation.at = std::chrono::hours(hours) + std::chrono::minutes(minutes);
+  return hours < 24 && minutes < 60;
+}
+
+// Errors: kInvalidArgument, which name the options.
+absl::StatusOr<Rotation> rotation_of(const RecordOptions& options) {
+  Rotation rotation{.bytes = options.rotate_bytes};
+  bool has_weekday = false;
+  if (!options.rotate_at.empty()) {
+    if (!parse_rotate_at(options.rotate_at, rotation, has_weekday)) {
+      return make_error(Errc::kInvalidArgument,
+                        absl::StrCat("--rotate-at ", options.rotate_at,
+                                     " is not a time of day. Use HH:MM from 00:00 to 23:59, with "
+                                     "--rotate-every week also DAY HH:MM (",
+                                     absl::StrJoin(kWeekdays, ", "), ")."));
+    }
+    rotation.calendar = has_weekday ? Rotation::Calendar::kWeek : Rotation::Calendar::kDay;
+  }
+  if (const auto named = kCalendars.find(options.rotate_every); named != kCalendars.end()) {
+    rotation.calendar = named->second;
+  } else if (!options.rotate_every.empty()) {
+    if (!options.rotate_at.empty() || !options.time_zone.empty()) {
+      return make_error(
+          Errc::kInvalidArgument,
+          absl::StrCat(options.rotate_at.empty() ? "--time-zone" : "--rotate-at",
+                       " and --rotate-every ", options.rotate_every,
+                       " do not go together: the periods of a duration begin in UTC. Use "
+                       "--rotate-every day, week or month."));
+    }
+    rotation.every = absl::ToChronoNanoseconds(parse_duration(options.rotate_every));
+  }
+  if (has_weekday && rotation.calendar != Rotation::Calendar::kWeek) {
+    return make_error(
+        Errc::kInvalidArgument,
+        absl::StrCat("--rotate-at ", options.rotate_at,
+                     " names a day of the week, "
+                     "and --rotate-every is ",
+                     options.rotate_every, ". Use --rotate-every week, or HH:MM alone."));
+  }
+  if (options.time_zone.empty()) return rotation;
+  if (rotation.calendar == Rotation::Calendar::kNone) {
+    return make_error(Errc::kInvalidArgument,
+                      "--time-zone needs a rotation by days, weeks or months. Use --rotate-at, or "
+                      "--rotate-every day, week or month.");
+  }
+  rotation.time_zone = options.time_zone;
+  const absl::Status loaded = load_time_zone(rotation.time_zone).status();
+  if (loaded.ok()) return rotation;
+  return make_error(Errc::kInvalidArgument,
+                    absl::StrCat("--time-zone: ", absl::string_view(loaded.message())));
+}
+
+// An empty text is not the default.
+CLI::Validator not_empty() {
+  return CLI::Validator(
+      [](const std::string& text) { return text.empty() ? std::string("it is empty") : ""; }, "");
+}
 
 class Record {
  public:
@@ -122,10 +229,10 @@ int Record::run() {
 }
 
 int record(const RecordOptions& options) {
+  absl::StatusOr<Rotation> rotation = rotation_of(options);
+  if (!rotation.ok()) return fail(rotation.status());
   absl::StatusOr<Recording> recording = Recording::open(
-      {.path = options.out,
-       .directory = options.follow.bus,
-       .rotation = {options.rotate_bytes, std::chrono::nanoseconds(options.rotate_every_ns)}});
+      {.path = options.out, .directory = options.follow.bus, .rotation = *std::move(rotation)});
   if (!recording.ok()) return fail(recording.status());
   return Record(options, *std::move(recording)).run();
 }
@@ -146,10 +253,23 @@ void add_record(CLI::App& app, Run& run) {
       ->transform(size_in_bytes(kRotateBytesMin))
       ->type_name("BYTES");
   command
-      .add_option("--rotate-every", options->rotate_every_ns,
-                  "begin another file at each period of the clock (10s, 5m, 1h, 1d, …)")
-      ->transform(as_duration_ns())
-      ->type_name("DURATION");
+      .add_option("--rotate-every", options->rotate_every,
+                  "begin another file at each period of the clock: a duration (10s, 5m, 1h, …), or "
+                  "day, week or month")
+      ->check(calendar_or_duration())
+      ->type_name("PERIOD");
+  command
+      .add_option("--rotate-at", options->rotate_at,
+                  "when a day, week or month begins, as 17:00; of a week also with the day, as "
+                  "'Sun 17:00' (default: 00:00, of a week on Monday); alone: each day")
+      ->check(not_empty())
+      ->type_name("TIME");
+  command
+      .add_option("--time-zone", options->time_zone,
+                  "the zone of --rotate-at and of days, weeks and months, as America/Chicago "
+                  "(default: UTC)")
+      ->check(not_empty())
+      ->type_name("ZONE");
   add_config_option(command);
   command.callback([options, &run] { run = [options] { return record(*options); }; });
 }

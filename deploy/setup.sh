@@ -19,6 +19,7 @@ packages=(
   libxxhash-dev libzstd-dev zstd                       # checksums; compressed DBN
   libcli11-dev nlohmann-json3-dev                      # the command line; bus.json
   libtomlplusplus-dev                                  # --config
+  tzdata                                               # record --time-zone
   libsystemd-dev                                       # systemd's READY and watchdog
   libncurses-dev                                       # `lapwing top`
   libssl-dev prometheus-cpp-dev                        # `lapwing serve`: TLS, metrics

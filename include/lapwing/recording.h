@@ -72,7 +72,17 @@ struct Rotation {
   // begins a file (docs/formats.md). 0: not by time.
   std::chrono::nanoseconds every = {};
 
-  bool on() const { return bytes != 0 || every.count() != 0; }
+  // Instead of `every`: at a time of day, each day, each week or on the first of each month, in a time
+  // zone. The day of a change of clocks has 23 or 25 hours; a time of day that it skips is the moment
+  // of the change, and one that it has twice is the first.
+  enum class Calendar : std::uint8_t { kNone, kDay, kWeek, kMonth };
+  Calendar calendar = Calendar::kNone;
+  std::chrono::minutes at = {};                           // from midnight, less than a day
+  std::chrono::weekday week_begin = std::chrono::Monday;  // kWeek
+  std::string time_zone = "UTC";                          // of the IANA database: America/Chicago
+
+  bool by_time() const { return every.count() != 0 || calendar != Calendar::kNone; }
+  bool on() const { return bytes != 0 || by_time(); }
 };
 
 struct RecordingOptions {
@@ -106,7 +116,7 @@ class Recording {
   // Takes the lock, for which it waits until the deadline, and looks at what is there. Changes
   // nothing else: files are made when the first records arrive.
   // Errors: kBusTaken (a recording of this path is open, with its process); kInvalidArgument (a
-  // limit; files of others stand there; one file would become a series or a series one file);
+  // limit; an unknown time zone; files of others stand there; one file would become a series or a series one file);
   // kNotFound (the path's directory), kDamaged (<path>.position; the file that it names is missing,
   // or was cut, changed or replaced), kNotALapwingFile, kNotPermitted, kSystem.
   [[nodiscard]] static absl::StatusOr<Recording> open(RecordingOptions options,

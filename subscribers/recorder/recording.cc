@@ -29,11 +29,7 @@ absl::Status check_options(const RecordingOptions& options) {
                       absl::StrCat("a rotation after ", rotation.bytes, " bytes is too frequent; ",
                                    "give at least ", kRotateBytesMin));
   }
-  if (rotation.every.count() < 0) {
-    return make_error(Errc::kInvalidArgument,
-                      "a rotation by time needs a period above 0; give 0 for none");
-  }
-  return absl::OkStatus();
+  return Periods::of(rotation).status();
 }
 
 absl::Status misuse(const std::string& what) {

@@ -12,7 +12,10 @@ namespace lapwing {
 
 absl::StatusOr<std::unique_ptr<RecordingFiles>> RecordingFiles::prepare(
     Disk& disk, RecordingFilesOptions options) {
-  std::unique_ptr<RecordingFiles> recording(new RecordingFiles(disk, std::move(options)));
+  absl::StatusOr<Periods> periods = Periods::of(options.rotation);
+  if (!periods.ok()) return periods.status();
+  std::unique_ptr<RecordingFiles> recording(
+      new RecordingFiles(disk, std::move(options), *std::move(periods)));
   const std::string& path = recording->options_.path;
   absl::StatusOr<RecordingPosition> position = read_position(disk, path);
   if (errc_of(position.status()) == Errc::kNotFound) {
@@ -102,7 +105,7 @@ absl::Status RecordingFiles::choose_format(const RecordBatch& batch) {
   absl::StatusOr<RecordingFormat> format =
       RecordingFormat::choose(batch, options_.path, options_.feed_metadata);
   if (!format.ok()) return format.status();
-  if (options_.rotation.every.count() != 0 && !format->clock().has_time()) {
+  if (periods_.on() && !format->clock().has_time()) {
     return make_error(Errc::kInvalidArgument,
                       absl::StrCat("records of schema ", batch.schema,
                                    " have no time by which a file could end: rotate by size, or "

@@ -77,8 +77,8 @@ class RecordingFiles {
   absl::Status finish(const RecordBatch& joined);
 
  private:
-  RecordingFiles(Disk& disk, RecordingFilesOptions options)
-      : disk_(disk), options_(std::move(options)), periods_(options_.rotation) {}
+  RecordingFiles(Disk& disk, RecordingFilesOptions options, Periods periods)
+      : disk_(disk), options_(std::move(options)), periods_(std::move(periods)) {}
 
   absl::Status check_continuation() const;
   absl::Status check_beginning() const;

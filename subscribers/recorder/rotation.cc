@@ -10,7 +10,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/strip.h"
+#include "absl/time/civil_time.h"
 #include "absl/time/time.h"
+#include "lapwing/error.h"
 #include "os/path.h"
 #include "os/utc_time.h"
 #include "snapshot/schema/record_clock.h"
@@ -18,6 +20,7 @@
 namespace lapwing {
 namespace {
 
+constexpr char kWellKnownZone[] = "America/Chicago";
 constexpr char kTimeForm[] = "%Y%m%dT%H%M%SZ";
 constexpr std::size_t kDateDigits = 8;
 constexpr std::size_t kTimeDigits = 6;
@@ -49,9 +52,94 @@ std::size_t take_digits(absl::string_view& text) {
 
 }  // namespace
 
+absl::StatusOr<absl::TimeZone> load_time_zone(const std::string& name) {
+  absl::TimeZone zone;
+  if (!name.empty() && absl::LoadTimeZone(name, &zone)) return zone;
+  const bool has_zones = absl::LoadTimeZone(kWellKnownZone, &zone);
+  return make_error(
+      Errc::kInvalidArgument,
+      has_zones ? absl::StrCat("time zone \"", name,
+                               "\" is unknown. Use a name of the IANA database, for example ",
+                               kWellKnownZone, ", or UTC.")
+                : absl::StrCat("time zone \"", name, "\" cannot be loaded: this machine has no ",
+                               "database of time zones. Install the package tzdata, or use UTC."));
+}
+
+absl::StatusOr<Periods> Periods::of(const Rotation& rotation) {
+  const bool is_by_calendar = rotation.calendar != Rotation::Calendar::kNone;
+  if (rotation.every.count() < 0) {
+    return make_error(Errc::kInvalidArgument,
+                      "a rotation by time needs a period above 0; give 0 for none");
+  }
+  if (is_by_calendar && rotation.every.count() != 0) {
+    return make_error(Errc::kInvalidArgument,
+                      "a rotation has a fixed period (Rotation::every) and a calendar. Use one.");
+  }
+  if (!is_by_calendar && (rotation.at.count() != 0 || rotation.time_zone != "UTC")) {
+    return make_error(Errc::kInvalidArgument,
+                      "a rotation has a time of day or a time zone, but no calendar: fixed periods "
+                      "begin in UTC. Use a rotation by days, weeks or months.");
+  }
+  if (rotation.at < std::chrono::minutes(0) || rotation.at >= std::chrono::days(1) ||
+      !rotation.week_begin.ok()) {
+    return make_error(Errc::kInvalidArgument,
+                      "a rotation needs a time of day from 00:00 to 23:59, and a day of the week");
+  }
+  absl::StatusOr<absl::TimeZone> zone = load_time_zone(rotation.time_zone);
+  if (!zone.ok()) return zone.status();
+  return Periods(rotation, *zone);
+}
+
 Period Periods::period_of(std::uint64_t time_ns) const {
-  const std::uint64_t begin_ns = time_ns / every_ns_ * every_ns_;
-  return {begin_ns, begin_ns + every_ns_};
+  if (rotation_.calendar == Rotation::Calendar::kNone) {
+    const auto every_ns = static_cast<std::uint64_t>(rotation_.every.count());
+    const std::uint64_t begin_ns = time_ns / every_ns * every_ns;
+    return {begin_ns, begin_ns + every_ns};
+  }
+  const absl::Time time = utc_time(time_ns);
+  absl::CivilDay first = first_day(absl::ToCivilDay(time, zone_));
+  while (begin(first) > time) first = first_day(first - 1);
+  while (begin(next(first)) <= time) first = next(first);
+  // Before 1970 there are no records.
+  const auto to_ns = [](absl::Time at) {
+    return static_cast<std::uint64_t>(absl::ToUnixNanos(std::max(at, absl::UnixEpoch())));
+  };
+  return {to_ns(begin(first)), to_ns(begin(next(first)))};
+}
+
+// Of the day, week or month that `day` is in.
+absl::CivilDay Periods::first_day(absl::CivilDay day) const {
+  switch (rotation_.calendar) {
+    case Rotation::Calendar::kWeek: {
+      // Both count from Monday; that of the standard library has it as 1.
+      const unsigned days_ago = (static_cast<unsigned>(absl::GetWeekday(day)) + 1 + 7 -
+                                 rotation_.week_begin.iso_encoding()) %
+                                7;
+      return day - days_ago;
+    }
+    case Rotation::Calendar::kMonth:
+      return absl::CivilDay(absl::CivilMonth(day));
+    default:
+      return day;
+  }
+}
+
+absl::CivilDay Periods::next(absl::CivilDay first) const {
+  switch (rotation_.calendar) {
+    case Rotation::Calendar::kWeek:
+      return first + 7;
+    case Rotation::Calendar::kMonth:
+      return absl::CivilDay(absl::CivilMonth(first) + 1);
+    default:
+      return first + 1;
+  }
+}
+
+// When the period that begins on that day does.
+absl::Time Periods::begin(absl::CivilDay first) const {
+  const absl::TimeZone::TimeInfo info =
+      zone_.At(absl::CivilSecond(first) + rotation_.at / std::chrono::seconds(1));
+  return info.kind == absl::TimeZone::TimeInfo::SKIPPED ? info.trans : info.pre;
 }
 
 RecordTime Periods::judge(std::uint64_t began_ns, std::uint64_t time_ns) const {

@@ -5,7 +5,8 @@
 // The number orders them, whatever times the records carry; the time is that of the first record
 // (ts_recv; of bars ts_event). A file's name ends where the path's first dot is and goes on there.
 //
-// By time: a period begins at every multiple of `every` since 1970 in UTC, and the first record
+// By time: a period begins at every multiple of `every` since 1970 in UTC, or by the calendar of a time
+// zone: each day, week or month at a time of day. The first record
 // whose time lies in a later period than that of the file begins a file. So the same records
 // make the same files, live or read from the journal a day later. A record of an earlier period,
 // out of order, stays in the file that is open.
@@ -30,6 +31,9 @@
 #include <span>
 #include <string>
 
+#include "absl/status/statusor.h"
+#include "absl/time/civil_time.h"
+#include "absl/time/time.h"
 #include "lapwing/dbn.h"
 #include "lapwing/recording.h"
 #include "lapwing/schema.h"
@@ -64,10 +68,11 @@ enum class RecordTime {
 // The periods of a rotation by time.
 class Periods {
  public:
-  explicit Periods(const Rotation& rotation)
-      : every_ns_(static_cast<std::uint64_t>(rotation.every.count())) {}
+  // Errors: kInvalidArgument if the rotation's members contradict each other or a limit, or the time
+  // zone cannot be loaded.
+  static absl::StatusOr<Periods> of(const Rotation& rotation);
 
-  bool on() const { return every_ns_ != 0; }
+  bool on() const { return rotation_.by_time(); }
   // Of a time (record_clock.h).
   Period period_of(std::uint64_t time_ns) const;
   // Seen from a file that began at `began_ns`. The first record with a time is later than a file
@@ -75,10 +80,20 @@ class Periods {
   RecordTime judge(std::uint64_t began_ns, std::uint64_t time_ns) const;
 
  private:
-  std::uint64_t every_ns_;
+  Periods(const Rotation& rotation, const absl::TimeZone& zone)
+      : rotation_(rotation), zone_(zone) {}
+  absl::CivilDay first_day(absl::CivilDay day) const;
+  absl::CivilDay next(absl::CivilDay first) const;
+  absl::Time begin(absl::CivilDay first) const;
+
+  Rotation rotation_;
+  absl::TimeZone zone_;
   mutable std::uint64_t began_ns_ = dbn::kUndefTimestamp;  // whose period was asked for last
   mutable Period period_ = {};
 };
+
+// Errors: kInvalidArgument, with what to do: the name is unknown, or the machine has no time zones.
+absl::StatusOr<absl::TimeZone> load_time_zone(const std::string& name);
 
 // `path` and the name of its file `number`; without the time where that is undefined.
 std::string part_path(const std::string& path, std::uint64_t number, std::uint64_t time_ns);
