@@ -34,9 +34,16 @@ install_c() {
 run_c() { ./publish "$1"; }
 install_python() {
   python3 -m venv venv && venv/bin/pip install --quiet "$bindings/python" &&
+    python3 -m venv bundled && bundled/bin/pip install --quiet "$bindings/python" \
+      "--config-settings=cmake.define.LAPWING_BUNDLE=$build/liblapwing.so.1" &&
     cp "$bindings/python/examples/publish.py" .
 }
-run_python() { venv/bin/python publish.py "$1" 10; }
+# The package with a library of its own finds no other one.
+run_python() {
+  venv/bin/python publish.py "$1" 10 &&
+    env -u LD_LIBRARY_PATH bundled/bin/python -c \
+      'import pathlib, lapwing; assert pathlib.Path(lapwing.LIBRARY).parent == pathlib.Path(lapwing.__file__).parent'
+}
 install_rust() {
   cargo init --quiet --name publish . && cargo add --quiet --path "$bindings/rust/lapwing" &&
     cargo add --quiet zerocopy --features derive &&
