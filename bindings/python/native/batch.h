@@ -13,8 +13,8 @@ namespace lapwing_python {
 // Rows go into `rows`, or where it is None nowhere: events need no memory. The columns may be None.
 class Batch {
  public:
-  Batch(nb::handle rows, nb::handle sequences, nb::handle conflated)
-      : rows_(rows, Memory::Access::kWrite),
+  Batch(nb::handle rows, nb::handle sequences, nb::handle conflated, RowCheck& check)
+      : rows_(rows, Memory::Access::kWrite, check),
         sequences_(sequences, Memory::Access::kWrite),
         conflated_(conflated, Memory::Access::kWrite) {
     batch.struct_size = sizeof batch;

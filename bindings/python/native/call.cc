@@ -142,24 +142,64 @@ bool was_interrupted(Handle& handle) {
 
 namespace {
 
-// Whether it is an array of Python's objects: their addresses are no bytes to publish, and bytes of
-// records are no addresses.
-bool has_objects(nb::handle memory) {
+bool is_array(nb::handle memory) {
   static const nb::handle array = nb::getattr(nb::module_::import_("numpy"), "ndarray").release();
+  return PyObject_TypeCheck(memory.ptr(), reinterpret_cast<PyTypeObject*>(array.ptr()));
+}
+
+nb::object dtype_of(nb::handle array) {
   static const nb::handle dtype = PyUnicode_InternFromString("dtype");
+  return nb::getattr(array, dtype);
+}
+
+bool has_objects(nb::handle dtype) {
   static const nb::handle has_object = PyUnicode_InternFromString("hasobject");
-  return PyObject_TypeCheck(memory.ptr(), reinterpret_cast<PyTypeObject*>(array.ptr())) &&
-         nb::getattr(nb::getattr(memory, dtype), has_object).ptr() == Py_True;
+  return nb::getattr(dtype, has_object).ptr() == Py_True;
+}
+
+// An array of Python's objects: their addresses are not bytes to publish, and bytes of records are
+// not addresses.
+void refuse_objects(nb::handle memory) {
+  if (!is_array(memory) || !has_objects(dtype_of(memory))) return;
+  raise(LAPWING_INVALID_ARGUMENT,
+        "the array holds Python objects. Pass one whose dtype is of plain fields");
+}
+
+// Memory that has no fields, as far as that is known at once.
+bool is_plain(nb::handle memory) {
+  if (PyBytes_Check(memory.ptr()) || PyByteArray_Check(memory.ptr())) return true;
+  if (!PyMemoryView_Check(memory.ptr())) return false;
+  const char* const format = PyMemoryView_GET_BUFFER(memory.ptr())->format;
+  return format == nullptr || format[0] != 'T';
 }
 
 }  // namespace
 
-Memory::Memory(nb::handle object, Access access) {
-  if (object.is_none()) return;
-  if (has_objects(object)) {
-    raise(LAPWING_INVALID_ARGUMENT,
-          "the array holds Python objects. Pass one whose dtype is of plain fields");
+bool RowCheck::accepts(nb::handle memory) {
+  if (memory.is_none()) return false;
+  if (!is_array(memory)) {
+    if (check_.is_valid() && !is_plain(memory)) check_(memory);
+    return false;
   }
+  const nb::object dtype = dtype_of(memory);
+  if (dtype.ptr() == accepted_.ptr()) return true;
+  if (has_objects(dtype)) return false;
+  if (check_.is_valid()) check_(memory);
+  accepted_ = dtype;
+  return true;
+}
+
+Memory::Memory(nb::handle object, Access access) {
+  refuse_objects(object);
+  if (!object.is_none()) open(object, access);
+}
+
+Memory::Memory(nb::handle object, Access access, RowCheck& rows) {
+  if (!rows.accepts(object)) refuse_objects(object);
+  if (!object.is_none()) open(object, access);
+}
+
+void Memory::open(nb::handle object, Access access) {
   const int flags = PyBUF_C_CONTIGUOUS | (access == Access::kWrite ? PyBUF_WRITABLE : 0);
   if (PyObject_GetBuffer(object.ptr(), &view_, flags) != 0) raise_python();
 }

@@ -180,11 +180,29 @@ lapwing_result wait(Handle& handle, std::int64_t timeout_ns, Gil gil, Call&& cal
   return left == 0 ? LAPWING_TIMED_OUT : call_whole(handle, left, call);
 }
 
+// Refuses arrays whose fields are not those of a bus's records. The dtype that was checked last is
+// remembered, so the next array of it costs one comparison.
+class RowCheck {
+ public:
+  // check(memory) raises an error, or the memory is accepted. None: nothing is checked.
+  void set(nb::object check) {
+    check_ = check.is_none() ? nb::object() : std::move(check);
+    accepted_.reset();
+  }
+  // True: the memory is an array of a dtype without Python objects.
+  bool accepts(nb::handle memory);
+
+ private:
+  nb::object check_;
+  nb::object accepted_;  // a dtype
+};
+
 // Memory of a Python object, contiguous, for the time of a call.
 class Memory {
  public:
   enum class Access { kRead, kWrite };
   Memory(nb::handle object, Access access);  // None: no memory
+  Memory(nb::handle object, Access access, RowCheck& rows);
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
   ~Memory();
@@ -198,8 +216,13 @@ class Memory {
   std::size_t column_rows() const { return bytes() / sizeof(std::uint64_t); }
 
  private:
+  void open(nb::handle object, Access access);
+
   Py_buffer view_ = {};
 };
+
+constexpr const char* kCheckRowsSignature =
+    "def check_rows(self, check: collections.abc.Callable[[object], None] | None) -> None";
 
 // NULL for an empty text, which is each option's default.
 inline const char* or_null(const std::string& text) {

@@ -76,9 +76,11 @@ class History : public Handle {
     return info;
   }
 
+  void check_rows(nb::object check) { rows_.set(std::move(check)); }
+
   nb::tuple read(std::uint64_t first, nb::handle rows) {
     const Use use(*this);
-    Batch into(rows, nb::none(), nb::none());
+    Batch into(rows, nb::none(), nb::none(), rows_);
     Failure failure;
     lapwing_result result = LAPWING_OK;
     {
@@ -118,6 +120,7 @@ class History : public Handle {
 
  private:
   lapwing_history* history_ = nullptr;
+  RowCheck rows_;
 };
 
 }  // namespace
@@ -135,6 +138,7 @@ void bind_history(nb::module_& module) {
   nb::class_<History, Handle>(module, "History")
       .def(nb::init<const std::string&>(), arg("directory"))
       .def("inspect", &History::inspect)
+      .def("check_rows", &History::check_rows, arg("check").none(), nb::sig(kCheckRowsSignature))
       .def("read", &History::read, arg("first"), arg("rows").none(),
            nb::sig("def read(self, first: int, rows: object) -> "
                    "tuple[int, int, int, int, bool, Event | None]"))

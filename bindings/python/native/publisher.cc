@@ -39,9 +39,11 @@ class Publisher : public Handle {
     api.publisher_destroy(&freed);
   }
 
+  void check_rows(nb::object check) { rows_.set(std::move(check)); }
+
   std::uint64_t publish(nb::handle records, std::int64_t timeout_ns) {
     const Use use(*this);
-    const Memory memory(records, Memory::Access::kRead);
+    const Memory memory(records, Memory::Access::kRead, rows_);
     const std::size_t item = memory.item_bytes();
     const std::size_t row_bytes = item > 1 ? item : record_bytes_;
     if (row_bytes == 0 || memory.bytes() % row_bytes != 0) {
@@ -101,6 +103,7 @@ class Publisher : public Handle {
 
  private:
   lapwing_publisher* publisher_ = nullptr;
+  RowCheck rows_;
   std::size_t record_bytes_ = 0;
   std::uint64_t last_ = 0;  // published
 };
@@ -149,6 +152,7 @@ void bind_publisher(nb::module_& module) {
            arg("retain_bytes"), arg("retain_age_ns"), arg("on_lag"), arg("on_failure"),
            arg("metadata"), arg("source_id"), arg("source_offset"), arg("flags"), arg("group"),
            arg("timeout_ns"))
+      .def("check_rows", &Publisher::check_rows, arg("check").none(), nb::sig(kCheckRowsSignature))
       .def("publish", &Publisher::publish, arg("records"), arg("timeout_ns"))
       .def("flush", &Publisher::flush, arg("timeout_ns"))
       .def("inspect", &Publisher::inspect)

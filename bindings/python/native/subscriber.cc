@@ -30,10 +30,12 @@ class Subscriber : public Handle {
     api.subscriber_destroy(&freed);
   }
 
+  void check_rows(nb::object check) { rows_.set(std::move(check)); }
+
   nb::tuple read(nb::handle rows, nb::handle sequences, nb::handle conflated,
                  std::int64_t timeout_ns) {
     const Use use(*this);
-    Batch into(rows, sequences, conflated);
+    Batch into(rows, sequences, conflated, rows_);
     Failure failure;
     // The GIL is released from the first: what a gap needs may have to come from the disk.
     const lapwing_result result = wait(*this, timeout_ns, Gil::kReleased, [&](std::int64_t left) {
@@ -45,7 +47,7 @@ class Subscriber : public Handle {
 
   std::uint64_t take(nb::handle record, std::int64_t timeout_ns) {
     const Use use(*this);
-    const Memory memory(record, Memory::Access::kWrite);
+    const Memory memory(record, Memory::Access::kWrite, rows_);
     std::uint64_t sequence = 0;
     const lapwing_result result = wait(*this, timeout_ns, Gil::kHeld, [&](std::int64_t left) {
       return api.subscriber_take(subscriber_, memory.data(), memory.bytes(), left, &sequence);
@@ -88,6 +90,7 @@ class Subscriber : public Handle {
   }
 
   lapwing_subscriber* subscriber_ = nullptr;
+  RowCheck rows_;
 };
 
 void open(Subscriber* self, const std::string& directory, const std::string& name,
@@ -135,6 +138,7 @@ void bind_subscriber(nb::module_& module) {
            arg("fold"), arg("expect"), arg("instruments"), arg("reattach_ns"),
            arg("flush_timeout_ns"), arg("stale_after_ns"), arg("behind_records"), arg("behind_ns"),
            arg("conflate_interval_ns"), arg("conflate_keys_max"), arg("flags"))
+      .def("check_rows", &Subscriber::check_rows, arg("check").none(), nb::sig(kCheckRowsSignature))
       .def("read", &Subscriber::read, arg("rows").none(), arg("sequences").none(),
            arg("conflated").none(), arg("timeout_ns"), nb::sig(kReadSignature))
       .def("take", &Subscriber::take, arg("record"), arg("timeout_ns"))

@@ -1,5 +1,8 @@
 """Publishing and subscribing: what arrives, in which form, in which order."""
 
+import os
+import signal
+
 import numpy as np
 import pytest
 
@@ -263,3 +266,33 @@ def test_the_log_is_read_from_a_queue_or_goes_to_a_function(tmp_path):
         pass
     lapwing.log.to(None)
     assert queued and called
+
+
+def test_the_next_publisher_starts_at_once_after_a_kill(tmp_path):
+    """The kernel may keep the lock of a killed process for a moment: the default waits for it."""
+
+    def child():
+        failed = 1
+        try:
+            opened = publisher(tmp_path / "bus")
+            opened.publish(quotes(1, 10))
+            failed = 0
+        finally:
+            os._exit(1) if failed else os.kill(os.getpid(), signal.SIGKILL)
+
+    for _ in range(20):
+        pid = os.fork()
+        if pid == 0:
+            child()
+        assert os.waitpid(pid, 0)[1] == signal.SIGKILL
+
+
+def test_nothing_is_waited_for_with_a_timeout_of_0(tmp_path):
+    with publisher(tmp_path / "bus"):
+        with pytest.raises(lapwing.Error) as raised:
+            publisher(tmp_path / "bus", timeout=0)
+        assert raised.value.name == "bus-taken"
+    with lapwing.Cursor(tmp_path / "cursor"):
+        with pytest.raises(lapwing.Error) as raised:
+            lapwing.Cursor(tmp_path / "cursor", timeout=0)
+        assert raised.value.name == "bus-taken"

@@ -1,10 +1,16 @@
-"""What the package's arguments are in the C interface: ns, numbers for words, flags."""
+"""The package's arguments as the C interface takes them: ns, numbers for words, flags.
+
+Each function checks one argument, and names it in the error.
+"""
 
 from __future__ import annotations
 
-import math
+import operator
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
 
 from .error import invalid
 
@@ -12,32 +18,102 @@ FOREVER = -1
 
 WAIT = {"busy": 1, "backoff": 2, "park": 3}
 
+_NS_MAX = 2**63 - 1
+_NUMBERS = (int, float, np.integer, np.floating)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, _NUMBERS) and not isinstance(value, bool)
+
+
+def _ns(seconds: float) -> int:
+    """At least 1, since 0 has another meaning."""
+    return max(1, round(seconds * 1e9)) if seconds * 1e9 < _NS_MAX else FOREVER
+
 
 def timeout_ns(seconds: float | None) -> int:
-    """None, or infinity: without end."""
-    if not seconds:
-        return FOREVER if seconds is None else 0
-    if seconds == math.inf:
+    """None, or infinity: without end. 0: do not wait."""
+    if seconds is None:
         return FOREVER
-    return max(0, round(seconds * 1e9))
+    if _is_number(seconds):
+        if seconds > 0:
+            return _ns(seconds)
+        if seconds == 0:
+            return 0
+    raise invalid(
+        f"timeout is {seconds!r}, which is not a time. Give seconds: 0 does not wait, None waits "
+        "without end"
+    )
 
 
-def duration_ns(seconds: float | None) -> int:
+def duration_ns(option: str, seconds: float | None) -> int:
     """None: the option's default."""
-    return 0 if seconds is None else timeout_ns(seconds)
+    if seconds is None:
+        return 0
+    if _is_number(seconds) and seconds > 0:
+        return _ns(seconds)
+    raise invalid(
+        f"{option} is {seconds!r}, which is not a duration. Give seconds above 0, or None for the "
+        "default"
+    )
 
 
 def number_of(option: str, value: str, numbers: Mapping[str, int]) -> int:
-    try:
+    if isinstance(value, str) and value in numbers:
         return numbers[value]
-    except KeyError:
-        words = ", ".join(numbers)
-        raise invalid(f"{option} is {value!r}; it can be: {words}") from None
+    raise invalid(f"{option} is {value!r}; it can be: {', '.join(numbers)}")
+
+
+def whole(option: str, value: int, most: int = 2**64 - 1) -> int:
+    """A number from 0 to `most`."""
+    try:
+        number = -1 if isinstance(value, (bool, np.bool_)) else operator.index(value)
+    except TypeError:
+        number = -1
+    if 0 <= number <= most:
+        return number
+    raise invalid(f"{option} is {value!r}. Give an int from 0 to {most:,}")
+
+
+def truth(option: str, value: bool) -> bool:
+    if not isinstance(value, (bool, np.bool_)):
+        raise invalid(f"{option} is {value!r}; it can be: True, False")
+    return bool(value)
 
 
 def flags_of(**flags: tuple[bool, int]) -> int:
-    return sum(bit for is_set, bit in flags.values() if is_set)
+    """The sum of the bits whose options are true."""
+    return sum(bit for option, (value, bit) in flags.items() if truth(option, value))
 
 
-def text_of(path: str | os.PathLike[str]) -> str:
-    return os.fspath(path)
+def text(option: str, value: str) -> str:
+    if not isinstance(value, str):
+        raise invalid(f"{option} is {value!r}. Give a str")
+    return _whole_text(option, value)
+
+
+def text_of(path: str | os.PathLike[str], option: str = "path") -> str:
+    if not isinstance(path, (str, os.PathLike)):
+        raise invalid(f"{option} is {path!r}. Give a path: a str or a pathlib.Path")
+    return _whole_text(option, os.fsdecode(os.fspath(path)))
+
+
+def _whole_text(option: str, value: str) -> str:
+    if "\0" in value:  # C would take what is before it
+        raise invalid(f"{option} is {value!r}, and a text must not contain NUL. Remove it")
+    return value
+
+
+def check_list(option: str, values: Iterable[Any], *kinds: type) -> None:
+    """`values` must be a list, or another collection, of these kinds, and not one text."""
+    names = " or ".join(kind.__name__ for kind in kinds)
+    if isinstance(values, (str, bytes)):
+        raise invalid(
+            f"{option} is {values!r}, a single text, whose letters would be the list. "
+            f"Give a list: {option}=[{values!r}]"
+        )
+    if not isinstance(values, Iterable):
+        raise invalid(f"{option} is {values!r}. Give a list of {names}")
+    for value in values:
+        if not isinstance(value, kinds) or isinstance(value, bool):
+            raise invalid(f"{option} contains {value!r}. Give a list of {names}")

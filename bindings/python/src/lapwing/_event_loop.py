@@ -1,8 +1,20 @@
-"""Waiting for a descriptor in asyncio."""
+"""Waiting in asyncio: a call that does not wait, repeated when a descriptor becomes readable.
+
+What a call takes is returned before the next suspension point, so a cancellation loses nothing.
+"""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from typing import Generic, TypeVar
+
+from ._arguments import timeout_ns
+from .error import Error, misuse
+
+Taken = TypeVar("Taken")
+
+_TIMED_OUT = 13
 
 
 async def readable(fd: int, seconds: float | None = None) -> None:
@@ -20,3 +32,89 @@ async def readable(fd: int, seconds: float | None = None) -> None:
     finally:
         loop.remove_reader(fd)
         ready.cancel()
+
+
+class Waiter:
+    """The waits of one object: one task at a time."""
+
+    def __init__(self) -> None:
+        self._is_waiting = False
+
+    async def take(
+        self,
+        take: Callable[[], Taken],
+        prepare: Callable[[], int | None],
+        timeout: float | None = None,
+        interval: float | None = None,
+    ) -> Taken:
+        """What `take` returns, once it does not raise would-block.
+
+        `prepare` returns the descriptor to wait for, or None to try again at once. `interval`: the
+        descriptor does not cover everything, so try again after this time.
+        """
+        if self._is_waiting:
+            raise misuse("another task waits for this object. One task at a time may wait")
+        is_bounded = timeout_ns(timeout) > 0
+        ends = asyncio.get_running_loop().time() + (timeout or 0)
+        self._is_waiting = True
+        try:
+            while True:
+                try:
+                    return take()
+                except Error as error:
+                    if error.name != "would-block" or timeout == 0:
+                        raise
+                fd = prepare()
+                if fd is None:
+                    continue
+                left = ends - asyncio.get_running_loop().time() if is_bounded else None
+                if left is not None and left <= 0:
+                    raise Error(_TIMED_OUT, "timed-out", "nothing arrived before the timeout")
+                times = [time for time in (left, interval) if time is not None]
+                await readable(fd, min(times, default=None))
+        finally:
+            self._is_waiting = False
+
+
+class Items(Iterator[Taken], Generic[Taken]):
+    """Ends at `closed`. Any other error leaves it as it was: the next call tries again."""
+
+    def __init__(self, take: Callable[[], Taken]) -> None:
+        self._take = take
+
+    def __iter__(self) -> Items[Taken]:
+        return self
+
+    def __next__(self) -> Taken:
+        try:
+            return self._take()
+        except Error as error:
+            if error.name == "closed":
+                raise StopIteration from None
+            raise
+
+
+class AsyncItems(AsyncIterator[Taken], Generic[Taken]):
+    """The same for `async for`. A wait that is cancelled, also by a timeout, ends nothing, and no
+    item is lost.
+    """
+
+    def __init__(self, wait: Callable[[], Awaitable[Taken]]) -> None:
+        self._wait = wait
+        self._has_taken = False
+
+    def __aiter__(self) -> AsyncItems[Taken]:
+        return self
+
+    async def __anext__(self) -> Taken:
+        if self._has_taken:  # other tasks run even if there is always something to take
+            self._has_taken = False
+            await asyncio.sleep(0)
+        try:
+            taken = await self._wait()
+        except Error as error:
+            if error.name == "closed":
+                raise StopAsyncIteration from None
+            raise
+        self._has_taken = True
+        return taken

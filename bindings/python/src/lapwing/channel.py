@@ -8,14 +8,26 @@ from collections.abc import AsyncIterator, Iterable, Iterator
 from typing import Literal, NamedTuple, TypeVar
 
 from . import _native
-from ._arguments import WAIT, duration_ns, flags_of, number_of, text_of, timeout_ns
-from ._event_loop import readable
+from ._arguments import (
+    WAIT,
+    duration_ns,
+    flags_of,
+    number_of,
+    text,
+    text_of,
+    timeout_ns,
+    truth,
+    whole,
+)
+from ._event_loop import AsyncItems, Items, Waiter
 from ._handle import Handle, opened
 from ._native import Message
-from .error import Error, misuse
+from .error import invalid, misuse
 
 Role = TypeVar("Role", bound="Channel")
 Wait = Literal["busy", "backoff", "park"]
+
+_UINT32_MAX = 2**32 - 1
 
 
 def side_options(
@@ -44,17 +56,17 @@ def side_options(
     late_replies       replies after their call's end are delivered, marked late
     """
     return {
-        "name": name,
-        "capacity": capacity,
-        "message_bytes_max": message_bytes_max,
-        "call_window": call_window,
+        "name": text("name", name),
+        "capacity": whole("capacity", capacity),
+        "message_bytes_max": whole("message_bytes_max", message_bytes_max, _UINT32_MAX),
+        "call_window": whole("call_window", call_window, _UINT32_MAX),
         "wait": number_of("wait", wait, WAIT),
-        "numa_node": numa_node or 0,
+        "numa_node": 0 if numa_node is None else whole("numa_node", numa_node, _UINT32_MAX),
         "flags": flags_of(
             aligned=(aligned, 1),
             huge_pages=(huge_pages, 2),
             numa_node=(numa_node is not None, 4),
-            membarrier=(not membarrier, 16),
+            membarrier=(not truth("membarrier", membarrier), 16),
             late_replies=(late_replies, 32),
         ),
     }
@@ -67,6 +79,7 @@ class Channel(Handle[_native.Channel]):
 
     def __init__(self, handle: _native.Channel) -> None:
         self._handle = handle
+        self._waiter = Waiter()
 
     @classmethod
     def connect(
@@ -85,19 +98,14 @@ class Channel(Handle[_native.Channel]):
         """
         one_side = side_options(**options)
         one_side["flags"] |= 8 if peer_uid is not None else 0
-        return cls(
-            opened(
-                lambda: _native.connect(
-                    path=text_of(path),
-                    role=cls.role,
-                    peer_uid=peer_uid or 0,
-                    retry_ns=duration_ns(retry),
-                    timeout_ns=timeout_ns(timeout),
-                    **one_side,
-                ),
-                timeout,
-            )
-        )
+        one_side |= {
+            "path": text_of(path),
+            "role": cls.role,
+            "peer_uid": 0 if peer_uid is None else whole("peer_uid", peer_uid, _UINT32_MAX),
+            "retry_ns": duration_ns("retry", retry),
+            "timeout_ns": timeout_ns(timeout),
+        }
+        return cls(opened(lambda: _native.connect(**one_side), timeout))
 
     def arm(self, bytes: int = 0) -> bool:
         """Before an event loop sleeps. True: nothing is there (of a producer: no room for `bytes`),
@@ -118,9 +126,8 @@ class Channel(Handle[_native.Channel]):
             self._handle.close()
             self._is_closed = True
 
-    async def _arrival(self) -> None:
-        if self.arm():
-            await readable(self.fileno())
+    def _armed(self) -> int | None:
+        return self.fileno() if self.arm() else None
 
 
 class Claim:
@@ -191,7 +198,7 @@ class Producer(Channel):
         self, messages: Iterable[tuple[object, int]], timeout: float | None = None
     ) -> int:
         """The same of (payload, type) pairs. Error.sent says how many a call sent that failed."""
-        return self._handle.send_many(list(messages), timeout_ns(timeout))
+        return self._handle.send_many(_pairs(messages), timeout_ns(timeout))
 
     def drain(self, timeout: float | None = None) -> None:
         """Waits until the consumer has released everything."""
@@ -221,30 +228,32 @@ class Consumer(Channel):
         """Gives back the first `count` of the last peek. misuse: a view of one is alive."""
         self._handle.release(count)
 
-    def __iter__(self) -> Iterator[Message]:
-        while True:
-            try:
-                (message,) = self.peek()
-            except Error as error:
-                if error.name == "closed":
-                    return
-                raise
-            yield message
-            self.release()
+    async def peek_async(self, max: int = 1, timeout: float | None = None) -> list[Message]:
+        """peek() for asyncio. A cancelled wait loses nothing: the next peek has the messages."""
+        return await self._waiter.take(lambda: self.peek(max, timeout=0), self._armed, timeout)
 
-    async def __aiter__(self) -> AsyncIterator[Message]:
-        while True:
-            try:
-                (message,) = self.peek(timeout=0)
-            except Error as error:
-                if error.name == "closed":
-                    return
-                if error.name != "would-block":
-                    raise
-                await self._arrival()
-                continue
-            yield message
-            self.release()
+    def __iter__(self) -> Iterator[Message]:
+        return Items(_NextMessage(self).take)
+
+    def __aiter__(self) -> AsyncIterator[Message]:
+        following = _NextMessage(self)
+        return AsyncItems(lambda: self._waiter.take(lambda: following.take(0), self._armed))
+
+
+class _NextMessage:
+    """The next message of an iteration, once the one before it is released."""
+
+    def __init__(self, consumer: Consumer) -> None:
+        self._consumer = consumer
+        self._is_held = False
+
+    def take(self, timeout: float | None = None) -> Message:
+        if self._is_held:
+            self._consumer.release()
+            self._is_held = False
+        (message,) = self._consumer.peek(timeout=timeout)
+        self._is_held = True
+        return message
 
 
 class Request(NamedTuple):
@@ -306,7 +315,7 @@ class Duplex(Channel):
         self, messages: Iterable[tuple[object, int]], timeout: float | None = None
     ) -> int:
         """The same of (payload, type) pairs. Error.sent says how many a call sent that failed."""
-        return self._handle.send_many(list(messages), timeout_ns(timeout))
+        return self._handle.send_many(_pairs(messages), timeout_ns(timeout))
 
     def next(self, timeout: float | None = None) -> Request:
         """The next call or one-way message of the other side."""
@@ -328,25 +337,25 @@ class Duplex(Channel):
         """Answers a call with an error of this program's own."""
         self._handle.reply(request.call, text.encode(), 0, True, code, timeout_ns(timeout))
 
-    def __iter__(self) -> Iterator[Request]:
-        while True:
-            try:
-                request = self.next()
-            except Error as error:
-                if error.name == "closed":
-                    return
-                raise
-            yield request
+    async def next_async(self, timeout: float | None = None) -> Request:
+        """next() for asyncio. A cancelled wait loses nothing: the next one returns the request."""
+        return await self._waiter.take(lambda: self.next(timeout=0), self._armed, timeout)
 
-    async def __aiter__(self) -> AsyncIterator[Request]:
-        while True:
-            try:
-                request = self.next(timeout=0)
-            except Error as error:
-                if error.name == "closed":
-                    return
-                if error.name != "would-block":
-                    raise
-                await self._arrival()
-                continue
-            yield request
+    def __iter__(self) -> Iterator[Request]:
+        return Items(self.next)
+
+    def __aiter__(self) -> AsyncIterator[Request]:
+        return AsyncItems(self.next_async)
+
+
+def _pairs(messages: Iterable[tuple[object, int]]) -> list[tuple[object, int]]:
+    if isinstance(messages, (str, bytes, bytearray, memoryview)):
+        raise invalid(
+            f"messages is of {type(messages).__name__}. Give (payload, type) pairs: "
+            "[(payload, 1)]"
+        )
+    pairs = list(messages)
+    for pair in pairs:
+        if not isinstance(pair, tuple) or len(pair) != 2:
+            raise invalid(f"messages contains {pair!r}. Give (payload, type) pairs")
+    return pairs

@@ -6,9 +6,12 @@ import os
 from typing import NamedTuple
 
 from . import _native
-from ._arguments import text_of, timeout_ns
+from ._arguments import flags_of, text_of, timeout_ns, whole
 from ._handle import Handle, opened
 from ._native import Position
+from .error import invalid
+
+OPEN_SECONDS = 1.0
 
 
 class Commit(NamedTuple):
@@ -25,15 +28,17 @@ class Cursor(Handle[_native.Cursor]):
         path: str | os.PathLike[str],
         *,
         durable: bool = False,
-        timeout: float | None = 0,
+        timeout: float | None = OPEN_SECONDS,
     ) -> None:
-        """Takes the file's lock, for which it waits; makes the file if it is missing.
+        """Takes the file's lock, and waits at most `timeout` seconds for another cursor to end.
+
+        Makes the file if it is missing. 0 does not wait.
 
         durable: no power cut takes a commit back. It costs a sync each.
         """
-        self._handle = opened(
-            lambda: _native.Cursor(text_of(path), durable, timeout_ns(timeout)), timeout
-        )
+        is_durable = flags_of(durable=(durable, 1)) != 0
+        options = (text_of(path), is_durable, timeout_ns(timeout))
+        self._handle = opened(lambda: _native.Cursor(*options), timeout)
 
     def position(self) -> Commit:
         """The last commit. Raises not-found: nothing was committed yet."""
@@ -43,4 +48,8 @@ class Cursor(Handle[_native.Cursor]):
         """Everything up to `position` is processed, and the output ended there: its length and the
         number of its file. A position of a subscriber that has delivered nothing changes nothing.
         """
-        self._handle.commit(position, output_bytes, output_file)
+        if not isinstance(position, Position):
+            raise invalid(f"position is {position!r}. Give a Position: subscriber.position()")
+        self._handle.commit(
+            position, whole("output_bytes", output_bytes), whole("output_file", output_file)
+        )

@@ -9,12 +9,12 @@ from typing import Any, Union, overload
 import numpy as np
 
 from . import _native
-from ._arguments import text_of
+from ._arguments import text_of, whole
 from ._handle import Handle
 from ._native import Event
 from .error import Error
 from .records import Records, dtype_of
-from .schema import Schema
+from .schema import Schema, described, row_check
 
 # What map() answers where read() has the rows, or the event that says why there are none.
 _READ_INSTEAD = ("would-block", "not-permitted", "not-found", "pruned", "damaged", "unsupported")
@@ -61,16 +61,17 @@ class History(Handle[_native.History]):
     """
 
     def __init__(self, directory: str | os.PathLike[str]) -> None:
-        self._directory = text_of(directory)
+        self._directory = text_of(directory, "directory")
         self._handle = _native.History(self._directory)
         self._schema: Schema | None = None
         info = self.inspect()
-        try:
-            schema = Schema.of_bus(self._directory)
-        except Error:
-            return  # not described
-        if (schema.name, schema.record_bytes) == (info.schema, info.record_bytes):
+        schema = described(self._directory)
+        if schema is not None and (schema.name, schema.record_bytes) == (
+            info.schema,
+            info.record_bytes,
+        ):
             self._schema = schema
+        self._handle.check_rows(row_check(self._schema))
 
     @property
     def schema(self) -> Schema | None:
@@ -86,11 +87,14 @@ class History(Handle[_native.History]):
 
     def read(self, first: int, rows: int = ROWS) -> Union[Records, Event]:
         """A copy of rows from `first` on, or one event "lost". would-block: it is not there yet."""
-        return self.read_into(np.empty(rows, self.dtype), first)
+        return self.read_into(np.empty(whole("rows", rows), self.dtype), first)
 
     def read_into(self, memory: Any, first: int) -> Union[Records, Event]:
-        """The same into writable, contiguous memory, of which the rows are a view."""
-        _, count, start, row_bytes, _, event = self._handle.read(first, memory)
+        """The same into writable, contiguous memory, of which the rows are a view.
+
+        record-size: the memory is an array whose fields are not those of the records.
+        """
+        _, count, start, row_bytes, _, event = self._handle.read(whole("first", first), memory)
         if event is not None:
             return event
         rows = np.frombuffer(memory, dtype_of(self._schema, row_bytes), count)
@@ -102,11 +106,12 @@ class History(Handle[_native.History]):
         would-block: the segment still grows; not-permitted: others may write to the file. read()
         has the rows then.
         """
-        return MappedRows(self._handle.map(first, last), self._schema)
+        view = self._handle.map(whole("first", first), whole("last", last))
+        return MappedRows(view, self._schema)
 
     def find_time(self, utc_ns: int) -> int:
         """From which sequence to read, so that nothing published at or after `utc_ns` is missed."""
-        return self._handle.find_time(utc_ns)
+        return self._handle.find_time(whole("utc_ns", utc_ns))
 
     def chunks(
         self, first: int | None = None, end: int | None = None

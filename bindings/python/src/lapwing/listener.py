@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 
 from . import _native
-from ._arguments import text_of, timeout_ns
+from ._arguments import text_of, timeout_ns, whole
 from ._handle import Handle, opened
-from .channel import Role, side_options
+from .channel import Channel, Role, side_options
+from .error import invalid
 
 
 class Listener(Handle[_native.Listener]):
@@ -19,7 +20,7 @@ class Listener(Handle[_native.Listener]):
 
     def __init__(self, path: str | os.PathLike[str], *, peer_uid: int | None = None) -> None:
         """peer_uid: only that user is served; None: this user and root."""
-        self._handle = _native.listen(text_of(path), peer_uid)
+        self._handle = _native.listen(text_of(path), _uid(peer_uid))
 
     @classmethod
     def take_over(
@@ -31,9 +32,8 @@ class Listener(Handle[_native.Listener]):
     ) -> Listener:
         """Takes the place of the one that listens there now, once that one accepts or tends."""
         listener = cls.__new__(cls)
-        listener._handle = opened(
-            lambda: _native.take_over(text_of(path), peer_uid, timeout_ns(timeout)), timeout
-        )
+        options = (text_of(path), _uid(peer_uid), timeout_ns(timeout))
+        listener._handle = opened(lambda: _native.take_over(*options), timeout)
         return listener
 
     def accept(self, role: type[Role], *, timeout: float | None = None, **options) -> Role:
@@ -41,6 +41,8 @@ class Listener(Handle[_native.Listener]):
 
         The options are those of lapwing.channel.side_options(). closed: handed over.
         """
+        if not (isinstance(role, type) and issubclass(role, Channel) and role is not Channel):
+            raise invalid(f"role is {role!r}; it can be: Producer, Consumer, Duplex")
         handle = self._handle.accept(
             role=role.role, timeout_ns=timeout_ns(timeout), **side_options(**options)
         )
@@ -53,3 +55,7 @@ class Listener(Handle[_native.Listener]):
     def fileno(self) -> int:
         """Readable when the last call, accept or tend, has something to do. -1: handed over."""
         return self._handle.fileno()
+
+
+def _uid(peer_uid: int | None) -> int | None:
+    return None if peer_uid is None else whole("peer_uid", peer_uid, 2**32 - 1)

@@ -6,14 +6,18 @@ import os
 from typing import Literal
 
 from . import _native
-from ._arguments import duration_ns, flags_of, number_of, text_of, timeout_ns
+from ._arguments import duration_ns, flags_of, number_of, text, text_of, timeout_ns, truth, whole
 from ._handle import Handle, opened
-from .schema import Schema
+from .error import invalid
+from .schema import Schema, described, row_check, text_of_schema
 
 _ON_LAG = {"wait": 1, "shed": 2}
 _ON_FAILURE = {"continue": 1, "stop": 2}
 
+OPEN_SECONDS = 10.0
 CLOSE_SECONDS = 10.0
+
+_UINT32_MAX = 2**32 - 1
 
 
 class Publisher(Handle[_native.Publisher]):
@@ -51,9 +55,11 @@ class Publisher(Handle[_native.Publisher]):
         source_offset: int = 0,
         huge_pages: bool = False,
         group: int | None = None,
-        timeout: float | None = 0,
+        timeout: float | None = OPEN_SECONDS,
     ) -> None:
         """Takes the bus, and waits at most `timeout` seconds for another publisher to end.
+
+        The lock of a killed publisher stays for up to 0.1 s. 0 does not wait.
 
         description    a Schema or its text; record_bytes and schema follow from it
         record_bytes   8 to 4,088; 0: the description's, else 56
@@ -65,43 +71,44 @@ class Publisher(Handle[_native.Publisher]):
         group          a gid whose members may read
         """
         flags = flags_of(
-            journal=(not journal, 1),
+            journal=(not truth("journal", journal), 1),
             huge_pages=(huge_pages, 2),
             resume=(resume, 4),
             group=(group is not None, 8),
         )
-        self._handle = opened(
-            lambda: _native.Publisher(
-                directory=text_of(directory),
-                name=name,
-                schema=schema,
-                description=description.text if isinstance(description, Schema) else description,
-                record_bytes=record_bytes,
-                capacity=capacity,
-                ring_directory=text_of(ring_directory),
-                journal_directory=text_of(journal_directory),
-                segment_bytes=segment_bytes,
-                sync_interval_ns=duration_ns(sync_interval),
-                retain_bytes=retain_bytes,
-                retain_age_ns=duration_ns(retain_age),
-                on_lag=number_of("on_lag", on_lag, _ON_LAG),
-                on_failure=number_of("on_failure", on_failure, _ON_FAILURE),
-                metadata=metadata,
-                source_id=source_id,
-                source_offset=source_offset,
-                flags=flags,
-                group=group or 0,
-                timeout_ns=timeout_ns(timeout),
-            ),
-            timeout,
-        )
+        options = {
+            "directory": text_of(directory, "directory"),
+            "name": text("name", name),
+            "schema": text("schema", schema),
+            "description": text_of_schema("description", description),
+            "record_bytes": whole("record_bytes", record_bytes, _UINT32_MAX),
+            "capacity": whole("capacity", capacity),
+            "ring_directory": text_of(ring_directory, "ring_directory"),
+            "journal_directory": text_of(journal_directory, "journal_directory"),
+            "segment_bytes": whole("segment_bytes", segment_bytes),
+            "sync_interval_ns": duration_ns("sync_interval", sync_interval),
+            "retain_bytes": whole("retain_bytes", retain_bytes),
+            "retain_age_ns": max(0, duration_ns("retain_age", retain_age)),
+            "on_lag": number_of("on_lag", on_lag, _ON_LAG),
+            "on_failure": number_of("on_failure", on_failure, _ON_FAILURE),
+            "metadata": _bytes_of("metadata", metadata),
+            "source_id": whole("source_id", source_id),
+            "source_offset": whole("source_offset", source_offset),
+            "flags": flags,
+            "group": 0 if group is None else whole("group", group, _UINT32_MAX),
+            "timeout_ns": timeout_ns(timeout),
+        }
+        self._handle = opened(lambda: _native.Publisher(**options), timeout)
+        self._handle.check_rows(row_check(described(options["directory"])))
 
     def publish(self, records: object, timeout: float | None = None) -> int:
         """Publishes in order, and returns the sequence of the last record.
 
-        `records` is an array of one dimension whose items are records, or any contiguous memory
-        of whole records. It is copied into the ring. Waits only for the journal, when that is a
-        whole ring behind. Error.last says how far a call came that failed.
+        `records` is an array of one dimension whose items are records, or contiguous bytes of
+        whole records. It is copied into the ring. An array with fields must have the fields of
+        the bus: names, types and offsets. Schema.rows(frame) makes one of columns. Waits only for
+        the journal, if that is a whole ring behind. Error.last is how far a failed call came.
+        record-size: the fields, or the size of a record, are not those of the bus.
         """
         return self._handle.publish(records, timeout_ns(timeout))
 
@@ -120,3 +127,9 @@ class Publisher(Handle[_native.Publisher]):
         if self.is_open:
             self._handle.close(timeout_ns(timeout))
             self._is_closed = True
+
+
+def _bytes_of(option: str, value: bytes) -> bytes:
+    if not isinstance(value, bytes):
+        raise invalid(f"{option} is of {type(value).__name__}. Give bytes")
+    return value

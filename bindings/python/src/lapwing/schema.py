@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 
-from . import _native
-from ._arguments import text_of
-from .error import invalid
+from . import _columns, _native
+from ._arguments import check_list, text, text_of, whole
+from .error import Error, invalid
 
 # By the numbers of lapwing.h; the first type has the number 1.
 TYPES = (
@@ -24,6 +25,9 @@ ROLES = ("data", "time", "key", "publish_time", "spare")
 
 PRICE_NONE = 2**63 - 1
 UTC_NS_NONE = 2**64 - 1
+
+_RECORD_SIZE = 18
+_UINT32_MAX = 2**32 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +68,12 @@ class Schema:
 
     @classmethod
     def of_bus(cls, directory: str | os.PathLike[str]) -> Schema:
-        return cls._of(*_native.schema_fields(text_of(directory), ""))
+        return cls._of(*_native.schema_fields(text_of(directory, "directory"), ""))
 
     @classmethod
     def shipped(cls, name: str) -> Schema:
         """"dbn.mbo", "kv16" …, the newest version; or "orders", the entries of that fold."""
-        return cls._of(*_native.schema_fields("", name))
+        return cls._of(*_native.schema_fields("", text("name", name)))
 
     @classmethod
     def _of(cls, name, version, record_bytes, hash, text, rows) -> Schema:
@@ -94,9 +98,20 @@ class Schema:
         spare: Collection[str] = (),
     ) -> Schema:
         """Describes a structured dtype of one's own; the arguments name fields of it."""
-        names, members = dtype.names, dtype.fields
+        text("name", name)
+        whole("version", version, _UINT32_MAX)
+        text("time", time)
+        for option, listed in (
+            ("keys", keys), ("prices", prices), ("utc_ns", utc_ns), ("flags", flags),
+            ("spare", spare),
+        ):  # fmt: skip
+            check_list(option, listed, str)
+        names, members = getattr(dtype, "names", None), getattr(dtype, "fields", None)
         if names is None or members is None:
-            raise invalid(f"{dtype} has no fields; describe a structured dtype")
+            raise invalid(
+                f"dtype is {dtype!r}, which has no fields. Give a structured numpy.dtype, as "
+                "numpy.dtype([('ts', '<u8'), ('bid', '<i8')])"
+            )
         named = {time, *keys, *prices, *utc_ns, *flags, *spare} - {""}
         if unknown := sorted(named - set(names)):
             raise invalid(f"the dtype of {name!r} has no field {unknown[0]!r}")
@@ -109,8 +124,8 @@ class Schema:
             role = "time" if field == time else "key" if field in keys else "data"
             role = "spare" if field in spare else role
             fields.append(Field(field, offset, kind.itemsize, _type_of(field, kind), unit, role))
-        text = _text(name, version, dtype.itemsize, fields)
-        return cls(name, version, dtype.itemsize, tuple(fields), text)
+        written = _text(name, version, dtype.itemsize, fields)
+        return cls(name, version, dtype.itemsize, tuple(fields), written)
 
     @cached_property
     def dtype(self) -> np.dtype:
@@ -123,6 +138,149 @@ class Schema:
                 "itemsize": self.record_bytes,
             }
         )
+
+    def rows(self, frame: Any) -> np.ndarray:
+        """Records of columns, by their names: an array of `dtype` that a publisher takes.
+
+            publisher.publish(schema.rows(frame))
+
+        `frame` is a DataFrame of pandas or Polars, a Table or RecordBatch of pyarrow, a structured
+        array, or a dict of columns. The order of the columns does not matter. Spare fields may be
+        missing, and are zero. Values are converted only without a loss: an absent value, a
+        fraction or a number out of range is refused, as is a missing or an unknown column.
+        """
+        columns = _columns.of(frame)
+        known = [field.name for field in self.fields]
+        needed = [field.name for field in self.fields if field.role != "spare"]
+        if missing := [name for name in needed if name not in columns]:
+            raise invalid(f"the frame has no {_named(missing)}, which {self.name} needs. Add it")
+        if unknown := [name for name in columns if name not in known]:
+            raise invalid(
+                f"the frame has {_named(unknown)}, which {self.name} does not have. Remove it; "
+                f"the columns of {self.name} are {', '.join(needed)}"
+            )
+        lengths = {name: len(column) for name, column in columns.items()}
+        count = next(iter(lengths.values()), 0)
+        for name, length in lengths.items():
+            if length != count:
+                first = next(iter(lengths))
+                raise invalid(
+                    f"column {name} has {length} rows, and column {first} has {count}. "
+                    "Give columns of one length"
+                )
+        made = np.zeros(count, self.dtype)
+        for field in self.fields:
+            if field.name in columns:
+                made[field.name] = _columns.converted(field, columns[field.name])
+        return made
+
+
+def text_of_schema(option: str, schema: Schema | str) -> str:
+    if isinstance(schema, Schema):
+        return schema.text
+    if isinstance(schema, str):
+        return text(option, schema)
+    raise invalid(
+        f"{option} is {schema!r}. Give a Schema or its text: Schema.describe(name, dtype, …)"
+    )
+
+
+def _named(columns: list[str]) -> str:
+    return f"column{'s' if len(columns) > 1 else ''} {', '.join(map(str, columns))}"
+
+
+# ---- arrays that a call is given
+
+
+def described(directory: str) -> Schema | None:
+    """The description of the bus's records now; None: there is none."""
+    try:
+        return Schema.of_bus(directory)
+    except Error:  # not described, or gone meanwhile: rows are plain bytes
+        return None
+
+
+def row_check(*schemas: Schema | None) -> Callable[[object], None] | None:
+    """A function that refuses rows that are not those of the first schema, or of another one."""
+    known = tuple(schema for schema in schemas if schema is not None)
+    return partial(_check_rows, known) if known else None
+
+
+def _check_rows(schemas: tuple[Schema, ...], memory: Any) -> None:
+    """record-size: the memory has types, and they are not the schema's. Plain bytes are taken."""
+    dtype = _dtype_of(memory)
+    if dtype is None:
+        return
+    why = [difference(schema, dtype) for schema in schemas]
+    if all(why):
+        raise Error(
+            _RECORD_SIZE,
+            "record-size",
+            f"these rows are not records of {schemas[0].name}: {why[0]}. Use Schema.rows(frame), "
+            "which places columns by their names, or an array of Schema.dtype",
+        )
+
+
+def _dtype_of(memory: Any) -> np.dtype | None:
+    """None: plain bytes."""
+    if isinstance(memory, (np.ndarray, np.generic)):
+        dtype = memory.dtype
+    else:
+        try:
+            with memoryview(memory) as view:
+                if not view.format.startswith("T{"):
+                    return None
+                dtype = _dtype_of_view(view)
+        except TypeError:  # no buffer: the call itself refuses it
+            return None
+    is_plain = dtype.fields is None and (dtype.kind in "VSO" or dtype.itemsize == 1)
+    return None if is_plain else dtype
+
+
+def _dtype_of_view(view: memoryview) -> np.dtype:
+    if isinstance(view.obj, (np.ndarray, np.generic)):
+        return view.obj.dtype
+    try:
+        return np.asarray(view).dtype
+    except (RuntimeError, ValueError) as error:
+        raise invalid(
+            f"the fields of this {type(view.obj).__name__} cannot be read ({error}). "
+            "Use an array of Schema.dtype, or bytes"
+        ) from None
+
+
+def difference(schema: Schema, dtype: np.dtype) -> str:
+    """The first way in which the dtype is not the schema's; empty: there is none."""
+    if dtype == schema.dtype:
+        return ""
+    members = dtype.fields
+    if members is None:
+        is_field = len(schema.fields) == 1 and _fits(dtype, schema.fields[0])
+        return "" if is_field else f"they are of {dtype.name}, without fields"
+    for field in schema.fields:
+        if field.name not in members:
+            if field.role == "spare":
+                continue
+            return f"they have no column {field.name}"
+        kind, offset = members[field.name][:2]
+        column = f"column {field.name} is"
+        if offset != field.offset:
+            return f"{column} at offset {offset}, and the bus has it at {field.offset}"
+        if not _fits(kind, field):
+            return f"{column} {kind.str}, and the bus has {field.format} ({field.type})"
+    names = {field.name for field in schema.fields}
+    for name in members:
+        if name not in names:
+            return f"column {name} is not a field of the bus"
+    if dtype.itemsize != schema.record_bytes:
+        return f"a row has {dtype.itemsize} bytes, and a record {schema.record_bytes}"
+    return ""
+
+
+def _fits(kind: np.dtype, field: Field) -> bool:
+    if field.type == "bytes":
+        return kind.itemsize == field.bytes and kind.base.kind in "Vu" and kind.base.fields is None
+    return kind.subdtype is None and kind == np.dtype(field.format)
 
 
 def _type_of(field: str, dtype: np.dtype) -> str:

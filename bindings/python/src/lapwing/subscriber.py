@@ -11,17 +11,32 @@ from typing import Any, Literal
 import numpy as np
 
 from . import _native
-from ._arguments import WAIT, duration_ns, flags_of, number_of, text_of, timeout_ns
-from ._event_loop import readable
+from ._arguments import (
+    WAIT,
+    check_list,
+    duration_ns,
+    flags_of,
+    number_of,
+    text,
+    text_of,
+    timeout_ns,
+    whole,
+)
+from ._event_loop import AsyncItems, Items, Waiter
 from ._handle import Handle
 from ._native import Event, Position
 from .cursor import Cursor
 from .error import Error, invalid
 from .records import Item, Records, State, dtype_of
-from .schema import Schema
+from .schema import Schema, described, row_check, text_of_schema
 
 _ON_GAP = {"fill": 1, "skip": 2, "stop": 3, "snapshot": 4}
 _STATE, _EVENT = 2, 3
+_STARTS = (
+    "live()", "oldest()", "snapshot()", "sequence(n)", "time(utc_ns)", "after(position)",
+    "resume(cursor, otherwise)",
+)  # fmt: skip
+_UINT32_MAX = 2**32 - 1
 _CONFLATE_SECONDS = 0.25
 
 ROWS = 4096
@@ -47,12 +62,12 @@ class Start:
 
     @classmethod
     def sequence(cls, sequence: int) -> Start:
-        return cls(2, sequence)
+        return cls(2, whole("Start.sequence", sequence))
 
     @classmethod
     def time(cls, utc_ns: int) -> Start:
         """At that time, or a little before."""
-        return cls(3, utc_ns)
+        return cls(3, whole("Start.time", utc_ns))
 
     @classmethod
     def snapshot(cls) -> Start:
@@ -61,6 +76,8 @@ class Start:
 
     @classmethod
     def after(cls, position: Position) -> Start:
+        if not isinstance(position, Position):
+            raise invalid(f"Start.after is of {position!r}. Give a Position: subscriber.position()")
         return cls(5, position=position)
 
     @classmethod
@@ -133,32 +150,37 @@ class Subscriber(Handle[_native.Subscriber]):
         behind_records, behind     limits for the events "behind" and "live"; 0, None: none
         conflate           the newest record of each key, once in `conflate_interval` (None: 0.25 s)
         """
-        self._directory = text_of(directory)
-        self._is_sparse = conflate or bool(instruments)
+        if not isinstance(start, Start):
+            words = ", ".join(f"Start.{word}" for word in _STARTS)
+            raise invalid(f"start is {start!r}; it can be: {words}")
+        check_list("instruments", instruments, str, int)
+        self._directory = text_of(directory, "directory")
+        self._is_sparse = bool(conflate) or bool(instruments)
         self._interval = (conflate_interval or _CONFLATE_SECONDS) if conflate else None
         self._row_bytes = 0
         self._record_schema: Schema | None = None
         self._record_dtype = np.dtype("V1")  # until the event "session"
         self._order_schema: Schema | None = None
         self._memory = np.empty(0, np.uint8)
+        self._waiter = Waiter()
         self._handle = _native.Subscriber(
             directory=self._directory,
-            name=name,
+            name=text("name", name),
             start=start.number,
             start_value=start.value,
             start_position=start.position,
             on_gap=number_of("on_gap", on_gap, _ON_GAP),
             wait=number_of("wait", wait, WAIT),
-            fold=fold,
-            expect=expect.text if isinstance(expect, Schema) else expect,
+            fold=text("fold", fold),
+            expect=text_of_schema("expect", expect),
             instruments=_instrument_names(instruments),
-            reattach_ns=duration_ns(reattach),
-            flush_timeout_ns=duration_ns(flush_timeout),
-            stale_after_ns=duration_ns(stale_after),
-            behind_records=behind_records,
-            behind_ns=duration_ns(behind),
-            conflate_interval_ns=duration_ns(conflate_interval),
-            conflate_keys_max=conflate_keys_max,
+            reattach_ns=duration_ns("reattach", reattach),
+            flush_timeout_ns=duration_ns("flush_timeout", flush_timeout),
+            stale_after_ns=duration_ns("stale_after", stale_after),
+            behind_records=whole("behind_records", behind_records, _UINT32_MAX),
+            behind_ns=duration_ns("behind", behind),
+            conflate_interval_ns=duration_ns("conflate_interval", conflate_interval),
+            conflate_keys_max=whole("conflate_keys_max", conflate_keys_max, _UINT32_MAX),
             flags=flags_of(end_at_close=(end_at_close, 1), conflate=(conflate, 2)),
         )
 
@@ -196,7 +218,8 @@ class Subscriber(Handle[_native.Subscriber]):
 
         Nothing is allocated for a record. Of a subscriber that conflates or that has instruments
         the columns, uint64, get each row's sequence and how many records it stands for.
-        too-small: not one row fits, and Error.row_bytes says what it takes.
+        too-small: not one row fits, and Error.row_bytes says what it takes. record-size: the
+        array's fields are not those of the records.
         """
         result = self._handle.read(memory, sequences, conflated, timeout_ns(timeout))
         return self._item(memory, result, sequences, conflated, owns=False)
@@ -205,39 +228,28 @@ class Subscriber(Handle[_native.Subscriber]):
         """Copies the next record into `record`, memory of its size, and returns its sequence.
 
         The fastest way to one record. event-due: an event stands before it, which read() returns.
+        record-size: the array's fields are not those of the records.
         """
         return self._handle.take(record, timeout_ns(timeout))
 
     def items(self, rows: int = ROWS, timeout: float | None = None) -> Iterator[Item]:
-        """What iterating yields, with up to `rows` rows in an item, each within `timeout`."""
-        while True:
-            try:
-                item = self.read(rows, timeout)
-            except Error as error:
-                if error.name == "closed":
-                    return
-                raise
-            yield item
+        """What iterating yields, with up to `rows` rows in an item, each within `timeout`.
+
+        After timed-out or interrupted it can be continued.
+        """
+        return Items(lambda: self.read(rows, timeout))
 
     def __iter__(self) -> Iterator[Item]:
         return self.items()
 
-    async def __aiter__(self) -> AsyncIterator[Item]:
-        import asyncio
+    async def read_async(self, rows: int = ROWS, timeout: float | None = None) -> Item:
+        """read() for asyncio. A cancelled wait loses nothing: the next read returns the item."""
+        return await self._waiter.take(
+            lambda: self.read(rows, timeout=0), self.fileno, timeout, self._interval
+        )
 
-        fd = self.fileno()
-        while True:
-            try:
-                item = self.read(timeout=0)
-            except Error as error:
-                if error.name == "closed":
-                    return
-                if error.name != "would-block":
-                    raise
-                await readable(fd, self._interval)
-                continue
-            yield item
-            await asyncio.sleep(0)  # other tasks have their turn, also while records keep coming
+    def __aiter__(self) -> AsyncIterator[Item]:
+        return AsyncItems(self.read_async)
 
     # ---- state
 
@@ -306,18 +318,26 @@ class Subscriber(Handle[_native.Subscriber]):
         self._row_bytes = event.record_bytes
         self._record_schema = self._described(event.schema, event.record_bytes)
         self._record_dtype = dtype_of(self._record_schema, event.record_bytes)
+        orders = self._orders() if self._is_mbo() else None
+        self._handle.check_rows(row_check(self._record_schema, orders))
+
+    def _is_mbo(self) -> bool:
+        return self._record_schema is not None and self._record_schema.name == "dbn.mbo"
+
+    def _orders(self) -> Schema:
+        """Of the entries of the fold "orders"."""
+        if self._order_schema is None:
+            self._order_schema = Schema.shipped("orders")
+        return self._order_schema
 
     def _schema_of_state(self) -> Schema | None:
         """The entries of "latest" are records; those of "orders" are not."""
         if self.inspect().fold != "orders":
             return self._record_schema
-        if self._order_schema is None:
-            self._order_schema = Schema.shipped("orders")
-        return self._order_schema
+        return self._orders()
 
     def _described(self, name: str, record_bytes: int) -> Schema | None:
-        try:
-            schema = Schema.of_bus(self._directory)
-        except Error:
-            return None  # not described, or gone meanwhile: rows are plain bytes
-        return schema if (schema.name, schema.record_bytes) == (name, record_bytes) else None
+        schema = described(self._directory)
+        if schema is None or (schema.name, schema.record_bytes) != (name, record_bytes):
+            return None
+        return schema
